@@ -7,7 +7,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-} table[COUNTER_STATES] = {
+} counter_table[COUNTER_STATES] = {
     [COUNTER_IDLE] = {"idle", BIT(COUNTER_READING) | BIT(COUNTER_OVER)},
     [COUNTER_READING] = {"reading", BIT(COUNTER_READING) | BIT(COUNTER_MAKING) |
                                         BIT(COUNTER_SETTING) | BIT(COUNTER_OVER)},
@@ -21,16 +21,16 @@ static const struct {
 
 const char *counter_state_name(enum counter_state state)
 {
-    return state < COUNTER_STATES ? table[state].name : "?";
+    return state < COUNTER_STATES ? counter_table[state].name : "?";
 }
 
 bool counter_may_move(enum counter_state from, enum counter_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (counter_table[from].next & BIT(to)) != 0;
 }
 
 /* A set may be applied that was not answered. */
-static bool is_doubtful(const struct counter *c)
+static bool counter_is_doubtful(const struct counter *c)
 {
     return c->state == COUNTER_SETTING || c->state == COUNTER_PASSING ||
            c->state == COUNTER_CHECKING;
@@ -40,7 +40,7 @@ bool counter_invariant(const struct counter *c)
 {
     if (c->width != 4 && c->width != 8)
         return false;
-    if (is_doubtful(c) && (c->goal == COUNTER_GET || !counter_fits(c->width, c->next)))
+    if (counter_is_doubtful(c) && (c->goal == COUNTER_GET || !counter_fits(c->width, c->next)))
         return false;
     return c->tries <= COUNTER_TRIES;
 }
@@ -71,7 +71,7 @@ bool counter_decode(unsigned width, const void *data, size_t length, int64_t *re
     return true;
 }
 
-static bool overflows(int64_t a, int64_t b)
+static bool counter_overflows(int64_t a, int64_t b)
 {
     return b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b;
 }
@@ -84,7 +84,7 @@ enum counter_verdict counter_next(const struct counter *c, int64_t value, int64_
         *ret = value;
     else if (c->goal != COUNTER_ADD)
         *ret = c->operand;
-    else if (!overflows(value, c->operand))
+    else if (!counter_overflows(value, c->operand))
         *ret = value + c->operand;
     else
         return COUNTER_OVERFLOW;
@@ -93,67 +93,89 @@ enum counter_verdict counter_next(const struct counter *c, int64_t value, int64_
 
 /* ---- steps ---- */
 
-static void move(struct counter *c, enum counter_state to)
+static void counter_move(struct counter *c, enum counter_state to)
 {
     assert(counter_may_move(c->state, to));
     c->state = to;
 }
 
-static void ask(struct counter *c, struct counter_action *out, enum counter_state state,
-                enum counter_action_kind kind)
+static void counter_end(struct counter *c, struct machine_actions *out,
+                        enum counter_verdict verdict, enum store_rc rc)
 {
-    move(c, state);
-    out->kind = kind;
+    counter_move(c, COUNTER_OVER);
+    machine_act(out, MACHINE_ACT_END);
+    machine_tell(out, (int)verdict, rc);
 }
 
-static void end(struct counter *c, struct counter_action *out, enum counter_verdict verdict)
+/* A server that lags is asked for nothing but the number itself. */
+static void counter_read(struct counter *c, struct machine_actions *out, enum counter_state state)
 {
-    move(c, COUNTER_OVER);
-    out->kind = COUNTER_ACT_END;
-    out->verdict = verdict;
+    const bool first = c->goal == COUNTER_GET;
+
+    counter_move(c, state);
+    if (first)
+        machine_ask(out, STORE_SYNC, COUNTER_NODE);
+    machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
 }
 
-static void set(struct counter *c, struct counter_action *out)
+/* Whoever makes it: it is then 0. */
+static void counter_make(struct counter *c, struct machine_actions *out)
 {
+    counter_move(c, COUNTER_MAKING);
+    machine_ask(out, STORE_CREATE, COUNTER_NODE)->mode = STORE_PERSISTENT;
+}
+
+static void counter_set(struct counter *c, struct machine_actions *out)
+{
+    struct machine_action *a;
+
     if (c->tries == COUNTER_TRIES) {
-        end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY);
+        counter_end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_BUSY, STORE_OK);
         return;
     }
     c->tries++;
-    ask(c, out, COUNTER_SETTING, COUNTER_ACT_SET);
-    out->version = c->version;
-    counter_encode(c->width, c->next, out->bytes);
+    counter_move(c, COUNTER_SETTING);
+    a = machine_ask(out, STORE_SET, COUNTER_NODE);
+    a->once = true;
+    a->version = c->version;
+}
+
+int64_t counter_written(const struct counter *c)
+{
+    return c->state == COUNTER_SETTING ? c->next : 0;
 }
 
 /* From that value on; or it has ended. */
-static bool is_to_be_written(struct counter *c, int64_t value, struct counter_action *out)
+static bool counter_is_to_write(struct counter *c, int64_t value, struct machine_actions *out)
 {
     const enum counter_verdict verdict = counter_next(c, value, &c->next);
 
     if (verdict == COUNTER_DONE && c->goal != COUNTER_GET)
         return true;
-    end(c, out, verdict);
+    counter_end(c, out, verdict, STORE_OK);
     return false;
 }
 
 /* Every set is made, even of the number that it is: whoever watches the node expects it. */
-static void use(struct counter *c, const struct counter_event *ev, struct counter_action *out)
+static void counter_use(struct counter *c, const struct machine_event *ev,
+                        struct machine_actions *out)
 {
     int64_t value;
 
     if (!counter_decode(c->width, ev->data, ev->length, &value)) {
-        end(c, out, COUNTER_ODD);
+        counter_end(c, out, COUNTER_ODD, STORE_OK);
         return;
     }
     c->version = ev->version;
     c->czxid = ev->czxid;
-    if (is_to_be_written(c, value, out))
-        set(c, out);
+    if (counter_is_to_write(c, value, out))
+        counter_set(c, out);
 }
 
 /* A set was not answered: what was its version used for? While that is the present one it may still
  * come, but no second time for the same version. */
-static void judge(struct counter *c, const struct counter_event *ev, struct counter_action *out)
+static void counter_judge(struct counter *c, const struct machine_event *ev,
+                          struct machine_actions *out)
 {
     const int32_t next = (int32_t)((uint32_t)c->version + 1);
     int64_t value;
@@ -161,92 +183,115 @@ static void judge(struct counter *c, const struct counter_event *ev, struct coun
                 value == c->next;
 
     if (ev->czxid != c->czxid || (ev->version != c->version && ev->version != next))
-        end(c, out, COUNTER_UNKNOWN);
+        counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
     else if (ev->version != c->version && same)
         /* ours, or the same number of another client: for a plain set that is as good */
-        end(c, out, c->goal == COUNTER_SET ? COUNTER_DONE : COUNTER_UNKNOWN);
+        counter_end(c, out, c->goal == COUNTER_SET ? COUNTER_DONE : COUNTER_UNKNOWN, STORE_OK);
     else {
         c->doubted = ev->version == c->version;
-        use(c, ev, out);
+        counter_use(c, ev, out);
     }
 }
 
-/* Nothing was set yet, or what was set is known. */
-static void step_reading(struct counter *c, const struct counter_event *ev,
-                         struct counter_action *out)
+/* ---- answers ---- */
+
+static void counter_on_read(struct counter *c, const struct machine_event *ev,
+                            struct machine_actions *out)
 {
-    switch (ev->kind) {
-    case COUNTER_EV_VALUE:
-        use(c, ev, out);
-        break;
-    case COUNTER_EV_NO_NODE: /* 0: what is refused makes no node */
-        if (is_to_be_written(c, 0, out))
-            ask(c, out, COUNTER_MAKING, COUNTER_ACT_MAKE);
-        break;
-    case COUNTER_EV_REFUSED:
-        end(c, out, COUNTER_REFUSED);
-        break;
-    case COUNTER_EV_TIMEOUT:
-        end(c, out, COUNTER_LATE);
-        break;
-    default:
-        ask(c, out, COUNTER_READING, COUNTER_ACT_READ);
-        break;
-    }
+    if (ev->rc == STORE_OK)
+        counter_use(c, ev, out);
+    else if (ev->rc != STORE_NONODE)
+        counter_end(c, out, COUNTER_REFUSED, ev->rc);
+    else if (counter_is_to_write(c, 0, out)) /* what is refused makes no node */
+        counter_make(c, out);
 }
 
-static void step_setting(struct counter *c, const struct counter_event *ev,
-                         struct counter_action *out)
+static void counter_on_made(struct counter *c, const struct machine_event *ev,
+                            struct machine_actions *out)
 {
-    switch (ev->kind) {
-    case COUNTER_EV_SET: /* of another node than was read? */
-        end(c, out,
-            ev->czxid == c->czxid || c->goal == COUNTER_SET ? COUNTER_DONE : COUNTER_UNKNOWN);
+    if (ev->rc == STORE_OK || ev->rc == STORE_EXISTS)
+        counter_read(c, out, COUNTER_READING);
+    else
+        counter_end(c, out, COUNTER_REFUSED, ev->rc);
+}
+
+static void counter_on_set(struct counter *c, const struct machine_event *ev,
+                           struct machine_actions *out)
+{
+    switch (ev->rc) {
+    case STORE_OK: /* of another node than was read? */
+        counter_end(c, out,
+                    ev->czxid == c->czxid || c->goal == COUNTER_SET ? COUNTER_DONE
+                                                                    : COUNTER_UNKNOWN,
+                    STORE_OK);
         break;
-    case COUNTER_EV_OUTDATED:
-    case COUNTER_EV_NO_NODE:
-        ask(c, out, c->doubted ? COUNTER_CHECKING : COUNTER_READING, COUNTER_ACT_READ);
+    case STORE_BADVERSION:
+    case STORE_NONODE:
+        counter_read(c, out, c->doubted ? COUNTER_CHECKING : COUNTER_READING);
         break;
-    case COUNTER_EV_UNKNOWN:
+    case STORE_UNKNOWN:
         c->doubted = true;
-        ask(c, out, COUNTER_PASSING, COUNTER_ACT_PASS);
-        break;
-    case COUNTER_EV_REFUSED:
-        end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_REFUSED);
+        counter_move(c, COUNTER_PASSING);
+        machine_ask_quorum(out, COUNTER_NODE_NONE);
         break;
     default:
-        end(c, out, ev->unsent && !c->doubted ? COUNTER_LATE : COUNTER_UNKNOWN);
+        counter_end(c, out, c->doubted ? COUNTER_UNKNOWN : COUNTER_REFUSED, ev->rc);
         break;
     }
 }
 
-bool counter_step(struct counter *c, const struct counter_event *ev, struct counter_action *out)
+static void counter_on_answer(struct counter *c, const struct machine_event *ev,
+                              struct machine_actions *out)
 {
-    *out = (struct counter_action){.kind = COUNTER_ACT_END};
-    switch (c->state) {
-    case COUNTER_IDLE:
-    case COUNTER_READING:
-    case COUNTER_MAKING:
-        step_reading(c, ev, out);
-        break;
-    case COUNTER_SETTING:
-        step_setting(c, ev, out);
-        break;
-    case COUNTER_PASSING:
-        if (ev->kind == COUNTER_EV_PASSED)
-            ask(c, out, COUNTER_CHECKING, COUNTER_ACT_READ);
-        else
-            end(c, out, COUNTER_UNKNOWN);
-        break;
-    case COUNTER_CHECKING:
-        if (ev->kind == COUNTER_EV_VALUE)
-            judge(c, ev, out);
-        else
-            end(c, out, COUNTER_UNKNOWN);
-        break;
-    default:
-        return false;
-    }
+    if (ev->verb == STORE_SYNC)
+        return; /* the read behind it tells */
+    if (c->state == COUNTER_READING)
+        counter_on_read(c, ev, out);
+    else if (c->state == COUNTER_MAKING)
+        counter_on_made(c, ev, out);
+    else if (c->state == COUNTER_SETTING)
+        counter_on_set(c, ev, out);
+    else if (c->state == COUNTER_PASSING && machine_is_answered(ev->rc))
+        counter_read(c, out, COUNTER_CHECKING);
+    else if (c->state == COUNTER_CHECKING && ev->rc == STORE_OK)
+        counter_judge(c, ev, out);
+    else
+        counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
+}
+
+/* ---- steps ---- */
+
+static void counter_on_stop(struct counter *c, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    const bool unsent = c->state == COUNTER_SETTING && ev->unsent && !c->doubted;
+
+    counter_end(c, out, counter_is_doubtful(c) && !unsent ? COUNTER_UNKNOWN : COUNTER_LATE,
+                STORE_OK);
+}
+
+static void counter_on_session(struct counter *c, const struct machine_event *ev,
+                               struct machine_actions *out)
+{
+    if (!counter_is_doubtful(c))
+        counter_read(c, out, COUNTER_READING);
+    else if (c->state == COUNTER_SETTING && ev->unsent)
+        counter_read(c, out, c->doubted ? COUNTER_CHECKING : COUNTER_READING);
+    else
+        counter_end(c, out, COUNTER_UNKNOWN, STORE_OK);
+}
+
+void counter_step(struct counter *c, const struct machine_event *ev, struct machine_actions *out)
+{
+    if (c->state == COUNTER_OVER)
+        return;
+    if (ev->kind == MACHINE_EV_ANSWER)
+        counter_on_answer(c, ev, out);
+    else if (ev->kind == MACHINE_EV_STOP)
+        counter_on_stop(c, ev, out);
+    else if (ev->kind == MACHINE_EV_SESSION)
+        counter_on_session(c, ev, out);
+    else
+        counter_read(c, out, COUNTER_READING);
     assert(counter_invariant(c));
-    return true;
 }

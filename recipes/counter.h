@@ -22,9 +22,7 @@
 #ifndef RECIPES_COUNTER_H
 #define RECIPES_COUNTER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "machine.h"
 
 enum { COUNTER_BYTES_MAX = 8, COUNTER_TRIES = 1000 };
 
@@ -41,54 +39,18 @@ enum counter_state {
     COUNTER_STATES
 };
 
-enum counter_event_kind {
-    COUNTER_EV_BEGIN,
-    COUNTER_EV_VALUE,    /* to READ: .data, .length, .version, .czxid */
-    COUNTER_EV_NO_NODE,  /* to READ, SET */
-    COUNTER_EV_MADE,     /* to MAKE: it is there, whoever made it */
-    COUNTER_EV_SET,      /* to SET: applied; .czxid */
-    COUNTER_EV_OUTDATED, /* to SET: another version */
-    COUNTER_EV_UNKNOWN,  /* to SET: no answer */
-    COUNTER_EV_PASSED,   /* to PASS: whatever the answer was */
-    COUNTER_EV_REFUSED,  /* to any: for good */
-    COUNTER_EV_GONE,     /* to any: the session has ended, and there will be another */
-    COUNTER_EV_TIMEOUT   /* the time has passed, or the session is closed */
-};
-
-struct counter_event {
-    enum counter_event_kind kind;
-    const void *data; /* VALUE */
-    size_t length;
-    int32_t version;
-    uint64_t czxid;
-    bool unsent; /* TIMEOUT: the set was not sent yet, nor will be */
-};
-
 enum counter_verdict {
     COUNTER_DONE,     /* .next of the counter */
     COUNTER_MISMATCH, /* SWAP: it has another value */
     COUNTER_OVERFLOW, /* the result does not fit */
     COUNTER_ODD,      /* the data is no number of that width */
     COUNTER_BUSY,     /* another was faster, COUNTER_TRIES times */
-    COUNTER_REFUSED,
-    COUNTER_LATE,   /* and nothing was done */
-    COUNTER_UNKNOWN /* it may have been done, or may be later */
+    COUNTER_REFUSED,  /* .rc */
+    COUNTER_LATE,     /* and nothing was done */
+    COUNTER_UNKNOWN   /* it may have been done, or may be later */
 };
 
-enum counter_action_kind {
-    COUNTER_ACT_READ,
-    COUNTER_ACT_MAKE, /* with the number 0, if there is no such node */
-    COUNTER_ACT_SET,  /* .bytes, for .version */
-    COUNTER_ACT_PASS, /* something that the quorum refuses */
-    COUNTER_ACT_END   /* .verdict */
-};
-
-struct counter_action {
-    enum counter_action_kind kind;
-    enum counter_verdict verdict;
-    int32_t version;
-    uint8_t bytes[COUNTER_BYTES_MAX];
-};
+enum counter_node { COUNTER_NODE, COUNTER_NODE_NONE /* one that is never there */ };
 
 /* All 0 but for what is set at the beginning. */
 struct counter {
@@ -102,18 +64,21 @@ struct counter {
     unsigned tries;
     int64_t next; /* what is being set, then the result */
     int32_t version;
-    uint64_t czxid;
-    bool doubted; /* a set for .version was not answered, and may still come */
+    uint64_t czxid; /* 0: there was no node yet */
+    bool doubted;   /* a set for .version was not answered, and may still come */
 };
 
-/* Each event brings exactly one action; none when it is over. */
-bool counter_step(struct counter *c, const struct counter_event *ev, struct counter_action *out);
+/* It ends with the time: MACHINE_EV_STOP. */
+void counter_step(struct counter *c, const struct machine_event *ev, struct machine_actions *out);
 
 bool counter_invariant(const struct counter *c);
 bool counter_may_move(enum counter_state from, enum counter_state to);
 const char *counter_state_name(enum counter_state state);
 
 /* ---- numbers ---- */
+
+/* What the node is made with, or set to. */
+int64_t counter_written(const struct counter *c);
 
 /* Whether value fits into that many bytes. */
 bool counter_fits(unsigned width, int64_t value);

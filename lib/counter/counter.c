@@ -1,8 +1,260 @@
-/* A counter: its handle and its calls. */
-#include "counter_state.h"
+/* Counters: one operation at the server, as recipes/counter.h decides; the same behind a fence; the
+ * handle. */
+#include "recipes/counter.h"
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
 #include "lib/session/call.h"
+#include "lib/session/denial.h"
+#include "lib/session/driver.h"
+
+struct zkl_counter {
+    zkl_session *session;
+    char *path; /* with chroot */
+    unsigned width;
+};
+
+/* ---- one operation ---- */
+
+struct counter_op {
+    struct call call;
+    struct driver driver;
+    struct counter machine;
+    enum counter_verdict verdict;
+};
+
+static struct counter_op *counter_op_of(struct call *c)
+{
+    return (struct counter_op *)c;
+}
+
+static struct counter_op *counter_op_driven(struct driver *d)
+{
+    return (struct counter_op *)(void *)((char *)d - offsetof(struct counter_op, driver));
+}
+
+static void counter_op_step(struct driver *d, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    counter_step(&counter_op_driven(d)->machine, ev, out);
+}
+
+/* A counter comes to every version, if it is written long enough; what is below it never is. */
+static char *counter_op_path(struct driver *d, unsigned node)
+{
+    return g_strconcat(counter_op_driven(d)->call.path, node == COUNTER_NODE_NONE ? "/none" : NULL,
+                       NULL);
+}
+
+static char *counter_op_data(struct driver *d, unsigned node, int *ret_length)
+{
+    const struct counter *c = &counter_op_driven(d)->machine;
+    uint8_t *bytes;
+
+    if (node == COUNTER_NODE_NONE)
+        return NULL;
+    bytes = g_malloc(c->width);
+    counter_encode(c->width, counter_written(c), bytes);
+    *ret_length = (int)c->width;
+    return (char *)bytes;
+}
+
+/* What is told of a time that has passed is known already. */
+static void counter_op_tell(struct driver *d, const struct machine_action *a)
+{
+    struct counter_op *op = counter_op_driven(d);
+    zkl_session *s = op->call.session;
+    char *text;
+
+    op->verdict = (enum counter_verdict)a->verdict;
+    if (op->verdict == COUNTER_REFUSED) {
+        text = denial_text(s, call_error(a->rc), session_path(s, op->call.path));
+        error_fill(&op->call.error, call_error(a->rc), NULL, "%s", text);
+        g_free(text);
+    }
+    call_end_as(&op->call, &op->call.error);
+}
+
+static void counter_op_ref(struct driver *d)
+{
+    call_ref(&counter_op_driven(d)->call);
+}
+
+static void counter_op_unref(struct driver *d)
+{
+    call_unref(&counter_op_driven(d)->call);
+}
+
+static const struct driver_ops counter_driver = {.step = counter_op_step,
+                                                 .path = counter_op_path,
+                                                 .data = counter_op_data,
+                                                 .tell = counter_op_tell,
+                                                 .ref = counter_op_ref,
+                                                 .unref = counter_op_unref};
+
+static void counter_op_begin(struct call *c)
+{
+    driver_hear(&counter_op_of(c)->driver, (struct machine_event){.kind = MACHINE_EV_BEGIN});
+}
+
+static void counter_op_stop(struct call *c, const zkl_error *why)
+{
+    c->error = *why;
+    driver_hear(&counter_op_of(c)->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+}
+
+static void counter_op_replaced(struct call *c)
+{
+    driver_hear(&counter_op_of(c)->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});
+}
+
+static void counter_op_free(struct call *c)
+{
+    driver_clear(&counter_op_of(c)->driver);
+    g_free(c);
+}
+
+static const struct call_ops counter_call = {.begin = counter_op_begin,
+                                             .stop = counter_op_stop,
+                                             .replaced = counter_op_replaced,
+                                             .free = counter_op_free};
+
+/* What a call returns for the verdict, but for COUNTER_REFUSED and COUNTER_LATE. */
+static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
+{
+    static const struct {
+        int code;
+        const char *text;
+    } results[] = {
+        [COUNTER_MISMATCH] = {ZKL_EVERSION, "it is another number"},
+        [COUNTER_OVERFLOW] = {ZKL_EOVERFLOW, "the new number does not fit"},
+        [COUNTER_ODD] = {ZKL_ELAYOUT, "its data is no number of that many bytes"},
+        [COUNTER_BUSY] = {ZKL_EBUSY, "other clients were faster, again and again"},
+        [COUNTER_UNKNOWN] = {ZKL_EUNKNOWN, "it may or may not have been written"},
+    };
+    const char *path = session_path(c->session, c->path);
+
+    if (verdict == COUNTER_DONE)
+        return 0;
+    return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
+}
+
+/* What is known when it has ended; the error of a refusal or of a time that passed is the call's.
+ */
+static int counter_op_result(const zkl_counter *c, struct counter_op *op, struct counter *wish)
+{
+    const char *path = session_path(c->session, c->path);
+
+    *wish = op->machine;
+    if (op->verdict != COUNTER_REFUSED && op->verdict != COUNTER_LATE)
+        return counter_result(c, op->verdict);
+    zkl_error why = op->call.error;
+    return error_set(why.code, path, "%s: %s", path, why.text);
+}
+
+/* Does what wish says, and leaves in it what came of it. 0, or the thread's last error. */
+static int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeout_ms)
+{
+    struct counter_op *op = g_new0(struct counter_op, 1);
+
+    op->machine = *wish;
+    call_init(&op->call, &counter_call, c->session, g_strdup(c->path), NULL, NULL);
+    driver_init(&op->driver, &counter_driver, c->session, STORE_CONTAINER);
+    call_ref(&op->call); /* for what is known then */
+    call_run(&op->call, timeout_ms);
+    int code = counter_op_result(c, op, wish);
+    call_free(&op->call);
+    return code;
+}
+
+/* ---- behind a fence: a read, and then a transaction of the grant's, which the servers refuse when
+ * the number was written since ---- */
+
+struct counter_fenced {
+    const zkl_counter *c;
+    struct counter *wish;
+    zkl_grant *grant;
+    int64_t end; /* CLOCK_BOOTTIME ns; INT64_MAX: none */
+};
+
+static int64_t counter_fence_end(zkl_session *s, int64_t timeout_ms)
+{
+    int64_t now = clock_now().boot;
+
+    if (timeout_ms == 0) {
+        session_lock(s);
+        timeout_ms = session_patience_ms(s);
+        session_unlock(s);
+    }
+    return timeout_ms < 0 || timeout_ms > (INT64_MAX - now) / CLOCK_MS
+               ? INT64_MAX
+               : now + timeout_ms * CLOCK_MS;
+}
+
+/* At least 1: 0 would mean something else. */
+static int64_t counter_left_ms(const struct counter_fenced *f)
+{
+    if (f->end == INT64_MAX)
+        return ZKL_FOREVER;
+    return MAX((f->end - clock_now().boot) / CLOCK_MS, 1);
+}
+
+static int counter_write_fenced(const struct counter_fenced *f, const struct counter *seen,
+                                bool absent, int64_t number)
+{
+    uint8_t bytes[COUNTER_BYTES_MAX];
+    const zkl_change change = {absent ? ZKL_CHANGE_CREATE : ZKL_CHANGE_SET, seen->version,
+                               session_path(f->c->session, f->c->path), bytes, f->c->width};
+
+    counter_encode(f->c->width, number, bytes);
+    return zkl_grant_multi(f->grant, &change, 1, 0, counter_left_ms(f));
+}
+
+/* One try; ZKL_EVERSION and the like: another client was faster. */
+static int counter_try_fenced(const struct counter_fenced *f, bool *faster)
+{
+    struct counter seen = {.goal = COUNTER_GET, .width = f->c->width};
+    enum counter_verdict verdict;
+    int code = counter_run(f->c, &seen, counter_left_ms(f));
+    const bool absent = seen.czxid == 0;
+
+    *faster = false;
+    if (code)
+        return code;
+    verdict = counter_next(f->wish, seen.next, &f->wish->next);
+    if (verdict != COUNTER_DONE)
+        return counter_result(f->c, verdict);
+    code = counter_write_fenced(f, &seen, absent, f->wish->next);
+    *faster = code == ZKL_EVERSION || code == ZKL_EEXIST || (code == ZKL_ENOENT && !absent);
+    return code;
+}
+
+/* Without parents: made by a plain set of 0, which is what a missing counter is. */
+static int counter_make_fenced(const struct counter_fenced *f)
+{
+    struct counter zero = {.goal = COUNTER_ADD, .width = f->c->width};
+
+    return counter_run(f->c, &zero, counter_left_ms(f));
+}
+
+static int counter_run_fenced(const zkl_counter *c, struct counter *wish, zkl_grant *fence,
+                              int64_t timeout_ms)
+{
+    const struct counter_fenced f = {c, wish, fence, counter_fence_end(c->session, timeout_ms)};
+    bool faster;
+
+    for (int tries = 0; tries < COUNTER_TRIES; tries++) {
+        int code = counter_try_fenced(&f, &faster);
+        if (code == ZKL_ENOENT && !faster)
+            code = counter_make_fenced(&f); /* no parents */
+        else if (!faster)
+            return code;
+        if (code && !faster)
+            return code;
+    }
+    return counter_result(c, COUNTER_BUSY);
+}
+
+/* ---- the handle ---- */
 
 int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path, zkl_counter_width width)
 {
@@ -33,8 +285,8 @@ void zkl_counter_free(zkl_counter *c)
 }
 
 /* fence NULL: without one. */
-static int run(zkl_counter *c, const char *doing, struct counter *wish, zkl_grant *fence,
-               int64_t timeout_ms)
+static int counter_call_run(zkl_counter *c, const char *doing, struct counter *wish,
+                            zkl_grant *fence, int64_t timeout_ms)
 {
     int code;
 
@@ -51,7 +303,7 @@ static int run(zkl_counter *c, const char *doing, struct counter *wish, zkl_gran
         return error_set(ZKL_EINVAL, NULL, "%s: fence is a grant of another session", doing);
     if (fence)
         return counter_run_fenced(c, wish, fence, timeout_ms);
-    return counter_run(c, wish, timeout_ms, NULL);
+    return counter_run(c, wish, timeout_ms);
 }
 
 int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret)
@@ -61,7 +313,7 @@ int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret)
 
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_counter_get: ret is NULL");
-    code = run(c, "zkl_counter_get", &wish, NULL, timeout_ms);
+    code = counter_call_run(c, "zkl_counter_get", &wish, NULL, timeout_ms);
     if (code == 0)
         *ret = wish.next;
     return code;
@@ -71,14 +323,14 @@ int zkl_counter_set(zkl_counter *c, int64_t value, zkl_grant *fence, int64_t tim
 {
     struct counter wish = {.goal = COUNTER_SET, .operand = value};
 
-    return run(c, "zkl_counter_set", &wish, fence, timeout_ms);
+    return counter_call_run(c, "zkl_counter_set", &wish, fence, timeout_ms);
 }
 
 int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int64_t timeout_ms,
                     int64_t *ret)
 {
     struct counter wish = {.goal = COUNTER_ADD, .operand = delta};
-    int code = run(c, "zkl_counter_add", &wish, fence, timeout_ms);
+    int code = counter_call_run(c, "zkl_counter_add", &wish, fence, timeout_ms);
 
     if (code == 0 && ret)
         *ret = wish.next;
@@ -90,5 +342,5 @@ int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
 {
     struct counter wish = {.goal = COUNTER_SWAP, .expected = expected, .operand = value};
 
-    return run(c, "zkl_counter_compare_and_set", &wish, fence, timeout_ms);
+    return counter_call_run(c, "zkl_counter_compare_and_set", &wish, fence, timeout_ms);
 }

@@ -13,40 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recipes/machine.h"
+
 struct credentials;
 struct log;
 struct store;
 struct tls_files;
-
-enum store_kind {
-    STORE_CREATE,
-    STORE_DELETE,
-    STORE_GET,  /* with .watch: fires once when the node changes or goes; none if it is not there */
-    STORE_LIST, /* the children; with .watch: fires once when one comes or goes, or the node goes */
-    STORE_SYNC, /* the server catches up with its leader */
-    STORE_SET,
-    STORE_UNWATCH, /* those of the path that LIST has set, or all that others have; on the server
-                      too */
-    STORE_STAT,    /* with .watch: as GET's; and when it is not there, fires when it is made */
-    STORE_MULTI    /* all of .changes or none */
-};
-
-enum store_mode { STORE_PERSISTENT, STORE_CONTAINER, STORE_EPHEMERAL, STORE_EPHEMERAL_SEQUENTIAL };
-
-enum store_rc {
-    STORE_OK,
-    STORE_NONODE,
-    STORE_EXISTS,
-    STORE_BADVERSION,
-    STORE_NOAUTH,
-    STORE_NOCHILDREN, /* the parent is ephemeral */
-    STORE_NOTEMPTY,
-    STORE_BAD,           /* refused for another reason */
-    STORE_UNIMPLEMENTED, /* the server does not know this operation, and has done nothing */
-    /* not answers of the server: */
-    STORE_UNKNOWN, /* it may or may not have been done */
-    STORE_GONE     /* the session is over */
-};
 
 /* One part of a STORE_MULTI: kind is CREATE (persistent), SET, DELETE, or GET: a check. */
 struct store_change {

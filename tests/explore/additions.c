@@ -7,18 +7,22 @@
 
 #include "breadth.h"
 #include "recipes/counter.h"
+#include "recipes/exchange.h"
 
 enum { OPS = 2, STRAYS = 3, WIDTH = 4, ANEW = 100 };
 
 /* A set on its way, or what is asked and heard otherwise. */
 struct count_ask {
-    uint8_t kind, waits; /* of action or event */
+    uint8_t verb, rc, waits; /* a verb of the machine, and the answer */
     uint8_t version, czxid;
+    uint8_t unused[3];
     int32_t value;
+    struct exchange_request number;
 };
 
 struct count_op {
     struct counter machine;
+    struct exchange exchange;
     struct count_ask asks, hears, strays[STRAYS];
     uint8_t written, here; /* what it set was, ever; how often to the present node */
     uint8_t exact;         /* the last time from the number that it was to be from */
@@ -137,26 +141,45 @@ static void check_told(struct count_state *st, const struct count_op *op)
         fail(st, COUNT_INEXACT);
 }
 
-static void step(struct count_state *st, struct count_op *op, const struct counter_event *ev)
+/* The server that answers does not lag: a sync changes nothing. */
+static void ask(struct count_op *op, const struct machine_action *a)
 {
-    struct counter_action a;
-    int64_t value = 0;
+    const struct exchange_request number = exchange_ask(&op->exchange, a);
 
-    if (!counter_step(&op->machine, ev, &a))
+    if (a->verb == STORE_SYNC)
         return;
-    if (a.kind == COUNTER_ACT_END) {
-        op->ends = true;
-        op->told = (uint8_t)a.verdict;
-        check_told(st, op);
+    op->asks = (struct count_ask){.verb = (uint8_t)a->verb, .waits = true, .number = number};
+    if (a->verb != STORE_SET || a->node != COUNTER_NODE)
         return;
-    }
-    counter_decode(WIDTH, a.bytes, WIDTH, &value);
-    op->asks = (struct count_ask){.kind = (uint8_t)a.kind, .waits = true};
-    if (a.kind != COUNTER_ACT_SET)
-        return;
-    op->asks.version = (uint8_t)a.version;
-    op->asks.value = (int32_t)value;
+    op->asks.version = (uint8_t)a->version;
+    op->asks.value = (int32_t)counter_written(&op->machine);
     op->asks.czxid = (uint8_t)op->machine.czxid;
+}
+
+static void perform(struct count_state *st, struct count_op *op, const struct machine_action *a)
+{
+    switch (a->kind) {
+    case MACHINE_ACT_REQUEST:
+        ask(op, a);
+        break;
+    case MACHINE_ACT_END:
+        exchange_end(&op->exchange);
+        break;
+    default:
+        op->ends = true;
+        op->told = (uint8_t)a->verdict;
+        check_told(st, op);
+        break;
+    }
+}
+
+static void step(struct count_state *st, struct count_op *op, struct machine_event ev)
+{
+    struct machine_actions actions = {.count = 0};
+
+    counter_step(&op->machine, &ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(st, op, &actions.list[i]);
 }
 
 /* ---- the server ---- */
@@ -188,28 +211,31 @@ static void make(struct count_state *st, int32_t value)
 static uint8_t set(struct count_state *st, struct count_op *op, const struct count_ask *asked)
 {
     if (!st->czxid)
-        return COUNTER_EV_NO_NODE;
+        return STORE_NONODE;
     if (asked->version != st->version)
-        return COUNTER_EV_OUTDATED;
+        return STORE_BADVERSION;
     write_number(st, op, asked);
-    return COUNTER_EV_SET;
+    return STORE_OK;
+}
+
+static bool is_set(const struct count_ask *asked)
+{
+    return asked->verb == STORE_SET && asked->czxid != 0;
 }
 
 static void serve(struct count_state *st, struct count_op *op)
 {
-    const struct count_ask asked = op->asks;
-    struct count_ask reply = {.waits = true};
+    struct count_ask reply = op->asks;
 
     op->asks.waits = false;
-    if (asked.kind == COUNTER_ACT_READ)
-        reply.kind = st->czxid ? COUNTER_EV_VALUE : COUNTER_EV_NO_NODE;
-    else if (asked.kind == COUNTER_ACT_PASS)
-        reply.kind = COUNTER_EV_PASSED;
-    else if (asked.kind == COUNTER_ACT_SET)
-        reply.kind = set(st, op, &asked);
-    else
-        reply.kind = COUNTER_EV_MADE;
-    if (asked.kind == COUNTER_ACT_MAKE && !st->czxid)
+    reply.rc = st->czxid ? STORE_OK : STORE_NONODE;
+    if (is_set(&reply))
+        reply.rc = set(st, op, &reply);
+    else if (reply.verb == STORE_SET)
+        reply.rc = STORE_NONODE;
+    else if (reply.verb == STORE_CREATE)
+        reply.rc = st->czxid ? STORE_EXISTS : STORE_OK;
+    if (reply.verb == STORE_CREATE && !st->czxid)
         make(st, 0);
     reply.version = st->version;
     reply.czxid = st->czxid;
@@ -219,16 +245,20 @@ static void serve(struct count_state *st, struct count_op *op)
 
 static void deliver(struct count_state *st, struct count_op *op)
 {
+    const struct count_ask heard = op->hears;
     uint8_t bytes[WIDTH];
-    const struct counter_event ev = {.kind = op->hears.kind,
+    const struct machine_event ev = {.kind = MACHINE_EV_ANSWER,
+                                     .verb = (enum store_kind)heard.verb,
+                                     .rc = (enum store_rc)heard.rc,
                                      .data = bytes,
                                      .length = WIDTH,
-                                     .version = op->hears.version,
-                                     .czxid = op->hears.czxid};
+                                     .version = heard.version,
+                                     .czxid = heard.czxid};
 
-    counter_encode(WIDTH, op->hears.value, bytes);
+    counter_encode(WIDTH, heard.value, bytes);
     memset(&op->hears, 0, sizeof op->hears);
-    step(st, op, &ev);
+    if (exchange_answered(&op->exchange, heard.number, &ev) == EXCHANGE_HEARD)
+        step(st, op, ev);
 }
 
 /* ---- faults ---- */
@@ -248,22 +278,23 @@ static void stray(struct count_op *op)
 static void lose(struct count_state *st, struct count_op *op)
 {
     memset(&op->hears, 0, sizeof op->hears);
-    if (op->asks.kind != COUNTER_ACT_SET) {
+    if (!is_set(&op->asks)) {
         op->asks.waits = true;
         return;
     }
     if (op->asks.waits)
         stray(op);
-    step(st, op, &(struct counter_event){.kind = COUNTER_EV_UNKNOWN});
+    step(st, op,
+         (struct machine_event){.kind = MACHINE_EV_ANSWER, .verb = STORE_SET, .rc = STORE_UNKNOWN});
 }
 
 static void pass_time(struct count_state *st, struct count_op *op)
 {
-    if (op->asks.waits && op->asks.kind == COUNTER_ACT_SET)
+    if (op->asks.waits && is_set(&op->asks))
         stray(op);
     memset(&op->asks, 0, sizeof op->asks);
     memset(&op->hears, 0, sizeof op->hears);
-    step(st, op, &(struct counter_event){.kind = COUNTER_EV_TIMEOUT});
+    step(st, op, (struct machine_event){.kind = MACHINE_EV_STOP});
 }
 
 static void arrive(struct count_state *st, struct count_op *op)
@@ -289,6 +320,7 @@ static void init(void *state)
     for (int i = 0; i < OPS; i++) {
         memcpy(&st->ops[i].machine, &run->ops[i], sizeof run->ops[i]);
         st->ops[i].machine.width = WIDTH;
+        exchange_plain(&st->ops[i].exchange);
     }
 }
 
@@ -326,6 +358,15 @@ static int list(const void *state, struct breadth_step *steps)
     return count;
 }
 
+static void plain(struct count_op *op)
+{
+    op->asks.number = exchange_plain_request(&op->exchange, op->asks.number);
+    op->hears.number = exchange_plain_request(&op->exchange, op->hears.number);
+    for (int i = 0; i < STRAYS; i++)
+        op->strays[i].number = (struct exchange_request){.question = 0}; /* nobody is told */
+    exchange_plain(&op->exchange);
+}
+
 static void take(void *state, struct breadth_step by)
 {
     struct count_state *st = state;
@@ -335,7 +376,7 @@ static void take(void *state, struct breadth_step by)
         st->faults--;
     switch (by.kind) {
     case COUNT_BEGIN:
-        step(st, op, &(struct counter_event){.kind = COUNTER_EV_BEGIN});
+        step(st, op, (struct machine_event){.kind = MACHINE_EV_BEGIN});
         break;
     case COUNT_SERVE:
         serve(st, op);
@@ -359,6 +400,7 @@ static void take(void *state, struct breadth_step by)
         st->czxid = 0;
         break;
     }
+    plain(op);
 }
 
 static int check_end(const void *state)

@@ -9,13 +9,17 @@
 
 #define EV(name, ...)                                                                              \
     {                                                                                              \
-        .kind = COUNTER_EV_##name, ##__VA_ARGS__                                                   \
+        .kind = MACHINE_EV_##name, ##__VA_ARGS__                                                   \
+    }
+#define RC(name, ...)                                                                              \
+    {                                                                                              \
+        .kind = MACHINE_EV_ANSWER, .rc = STORE_##name, ##__VA_ARGS__                               \
     }
 /* What a node of czxid 5 holds, in 4 bytes. */
-#define HOLDS(bytes, at) EV(VALUE, .data = (bytes), .length = 4, .version = (at), .czxid = 5)
+#define HOLDS(bytes, at) RC(OK, .data = (bytes), .length = 4, .version = (at), .czxid = 5)
 /* In another node, which was made since. */
-#define HOLDS_OTHER(bytes, at) EV(VALUE, .data = (bytes), .length = 4, .version = (at), .czxid = 6)
-#define IS_SET EV(SET, .czxid = 5)
+#define HOLDS_OTHER(bytes, at) RC(OK, .data = (bytes), .length = 4, .version = (at), .czxid = 6)
+#define IS_SET RC(OK, .czxid = 5)
 #define SEVEN "\0\0\0\7"
 #define NINE "\0\0\0\11"
 #define LAST "\177\377\377\377"
@@ -31,48 +35,59 @@ struct exchange {
     const char *what;
     struct counter machine;
     struct {
-        struct counter_event heard;
+        struct machine_event heard;
         const char *acts;
     } steps[STEPS_MAX];
 };
 
-static char *describe(const struct counter *c, const struct counter_action *a)
+static char *describe_verdict(const struct counter *c, int verdict)
 {
     static const char *const verdicts[] = {"done", "mismatch", "overflow", "odd",
                                            "busy", "refused",  "late",     "unknown"};
-    int64_t value = 0;
 
-    switch (a->kind) {
-    case COUNTER_ACT_READ:
-        return g_strdup("read");
-    case COUNTER_ACT_MAKE:
-        return g_strdup("make");
-    case COUNTER_ACT_PASS:
-        return g_strdup("pass");
-    case COUNTER_ACT_SET:
-        CHECK(counter_decode(c->width, a->bytes, c->width, &value));
-        return g_strdup_printf("set %" G_GINT64_FORMAT " for %d", value, a->version);
-    case COUNTER_ACT_END:
-        break;
+    return verdict == COUNTER_DONE ? g_strdup_printf("done %" G_GINT64_FORMAT, c->next)
+                                   : g_strdup(verdicts[verdict]);
+}
+
+/* What it asks last, or how it ends. */
+static char *describe(const struct counter *c, const struct machine_actions *out)
+{
+    const struct machine_action *a = &out->list[out->count - 1];
+    const bool first = c->goal == COUNTER_GET;
+
+    if (out->count == 0)
+        return g_strdup("");
+    if (a->kind == MACHINE_ACT_TELL) {
+        CHECK_INT(out->list[0].kind, MACHINE_ACT_END);
+        return describe_verdict(c, a->verdict);
     }
-    return a->verdict == COUNTER_DONE ? g_strdup_printf("done %" G_GINT64_FORMAT, c->next)
-                                      : g_strdup(verdicts[a->verdict]);
+    CHECK_INT(a->kind, MACHINE_ACT_REQUEST);
+    CHECK(a->once == (a->verb == STORE_SET && a->node == COUNTER_NODE));
+    CHECK(a->node == COUNTER_NODE || a->version == INT32_MAX);
+    CHECK(a->also == (a->verb == STORE_GET && first));
+    if (a->verb == STORE_GET)
+        return g_strdup(!first || out->list[0].verb == STORE_SYNC ? "read" : "no sync");
+    if (a->verb == STORE_CREATE)
+        return g_strdup(counter_written(c) == 0 ? "make" : "make another number");
+    if (a->node == COUNTER_NODE_NONE)
+        return g_strdup("pass");
+    return g_strdup_printf("set %" G_GINT64_FORMAT " for %d", counter_written(c), a->version);
+}
+
+static char *step(struct counter *c, struct machine_event ev)
+{
+    struct machine_actions out = {.count = 0};
+
+    counter_step(c, &ev, &out);
+    return describe(c, &out);
 }
 
 static void play(const struct exchange *x)
 {
     struct counter c = x->machine;
-    struct counter_action a = {.kind = COUNTER_ACT_PASS};
 
-    for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
-        if (!counter_step(&c, &x->steps[k].heard, &a)) {
-            if (!CHECK_STR("", x->steps[k].acts))
-                runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
-            continue;
-        }
-        char *text = describe(&c, &a);
-        exchange_check(text, x->steps[k].acts, x->what, k);
-    }
+    for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++)
+        exchange_check(step(&c, x->steps[k].heard), x->steps[k].acts, x->what, k);
 }
 
 static void play_all(const struct exchange *rows, size_t count)
@@ -84,9 +99,9 @@ static void play_all(const struct exchange *rows, size_t count)
 static void goals(void)
 {
     static const struct exchange rows[] = {
-        {"get", {GET}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "done 7"}, {EV(TIMEOUT), ""}}},
-        {"get of none", {GET}, {{EV(BEGIN), "read"}, {EV(NO_NODE), "done 0"}}},
-        {"get of no data", {GET}, {{EV(BEGIN), "read"}, {EV(VALUE), "done 0"}}},
+        {"get", {GET}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "done 7"}, {EV(STOP), ""}}},
+        {"get of none", {GET}, {{EV(BEGIN), "read"}, {RC(NONODE), "done 0"}}},
+        {"get of no data", {GET}, {{EV(BEGIN), "read"}, {RC(OK), "done 0"}}},
         {"set",
          {SET_NINE},
          {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
@@ -99,33 +114,33 @@ static void goals(void)
         {"add to none",
          {ADD_TWO},
          {{EV(BEGIN), "read"},
-          {EV(NO_NODE), "make"},
-          {EV(MADE), "read"},
+          {RC(NONODE), "make"},
+          {RC(OK), "read"},
           {HOLDS("\0\0\0\0", 0), "set 2 for 0"},
           {IS_SET, "done 2"}}},
         {"swap",
          {SWAP},
          {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {IS_SET, "done 9"}}},
         {"swap of another", {SWAP}, {{EV(BEGIN), "read"}, {HOLDS(NINE, 0), "mismatch"}}},
-        {"swap of none", {SWAP}, {{EV(BEGIN), "read"}, {EV(NO_NODE), "mismatch"}}},
+        {"swap of none", {SWAP}, {{EV(BEGIN), "read"}, {RC(NONODE), "mismatch"}}},
         {"too much for none",
          {4, COUNTER_ADD, .operand = INT64_C(1) << 31},
-         {{EV(BEGIN), "read"}, {EV(NO_NODE), "overflow"}}},
+         {{EV(BEGIN), "read"}, {RC(NONODE), "overflow"}}},
         {"swap that another was faster with",
          {SWAP},
          {{EV(BEGIN), "read"},
           {HOLDS(SEVEN, 0), "set 9 for 0"},
-          {EV(OUTDATED), "read"},
+          {RC(BADVERSION), "read"},
           {HOLDS(NINE, 1), "mismatch"}}},
         {"add again",
          {ADD_TWO},
          {{EV(BEGIN), "read"},
           {HOLDS(SEVEN, 3), "set 9 for 3"},
-          {EV(OUTDATED), "read"},
+          {RC(BADVERSION), "read"},
           {HOLDS(NINE, 4), "set 11 for 4"},
-          {EV(NO_NODE), "read"},
-          {EV(NO_NODE), "make"},
-          {EV(GONE), "read"}}},
+          {RC(NONODE), "read"},
+          {RC(NONODE), "make"},
+          {EV(SESSION), "read"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -147,24 +162,24 @@ static void bounds(void)
          {{EV(BEGIN), "read"}, {HOLDS("\200\0\0\1", 0), "set -2147483648 for 0"}}},
         {"overflow of 8",
          {8, COUNTER_ADD, .operand = 1},
-         {{EV(BEGIN), "read"}, {EV(VALUE, .data = high, .length = 8), "overflow"}}},
+         {{EV(BEGIN), "read"}, {RC(OK, .data = high, .length = 8), "overflow"}}},
         {"overflow of 8 below",
          {8, COUNTER_ADD, .operand = -1},
-         {{EV(BEGIN), "read"}, {EV(VALUE, .data = low, .length = 8), "overflow"}}},
+         {{EV(BEGIN), "read"}, {RC(OK, .data = low, .length = 8), "overflow"}}},
         {"from end to end",
          {8, COUNTER_ADD, .operand = -1},
          {{EV(BEGIN), "read"},
-          {EV(VALUE, .data = high, .length = 8), "set 9223372036854775806 for 0"}}},
+          {RC(OK, .data = high, .length = 8), "set 9223372036854775806 for 0"}}},
         {"all of it",
          {8, COUNTER_ADD, .operand = INT64_MIN},
-         {{EV(BEGIN), "read"}, {EV(VALUE, .data = high, .length = 8), "set -1 for 0"}}},
+         {{EV(BEGIN), "read"}, {RC(OK, .data = high, .length = 8), "set -1 for 0"}}},
         {"half of it",
          {8, COUNTER_ADD, .operand = INT64_MAX},
-         {{EV(BEGIN), "read"}, {EV(VALUE), "set 9223372036854775807 for 0"}}},
-        {"text", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(VALUE, .data = "12", .length = 2), "odd"}}},
+         {{EV(BEGIN), "read"}, {RC(OK), "set 9223372036854775807 for 0"}}},
+        {"text", {ADD_TWO}, {{EV(BEGIN), "read"}, {RC(OK, .data = "12", .length = 2), "odd"}}},
         {"8 bytes are not 4",
          {GET},
-         {{EV(BEGIN), "read"}, {EV(VALUE, .data = high, .length = 8), "odd"}}},
+         {{EV(BEGIN), "read"}, {RC(OK, .data = high, .length = 8), "odd"}}},
         {"4 bytes are not 8", {.width = 8}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "odd"}}},
     };
 
@@ -177,13 +192,13 @@ static void made_anew(void)
     static const struct exchange rows[] = {
         {"add",
          {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET, .czxid = 6), "unknown"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {RC(OK, .czxid = 6), "unknown"}}},
         {"swap",
          {SWAP},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET, .czxid = 6), "unknown"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {RC(OK, .czxid = 6), "unknown"}}},
         {"set, whatever was there",
          {SET_NINE},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {EV(SET, .czxid = 6), "done 9"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {RC(OK, .czxid = 6), "done 9"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -195,17 +210,17 @@ static void doubt(void)
     static const struct {
         const char *what;
         struct counter machine;
-        struct counter_event heard; /* by the read behind what the quorum refused */
+        struct machine_event heard; /* by the read behind what the quorum refused */
         const char *acts;
     } rows[] = {
         {"not applied", {ADD_TWO}, HOLDS(SEVEN, 3), "set 9 for 3"},
         {"another wrote", {ADD_TWO}, HOLDS("\0\0\0\3", 4), "set 5 for 4"},
         {"another's swap", {SWAP}, HOLDS("\0\0\0\3", 4), "mismatch"},
-        {"text", {SET_NINE}, EV(VALUE, .data = "no", .length = 2, .version = 4, .czxid = 5), "odd"},
-        {"nothing", {SET_NINE}, EV(VALUE, .version = 4, .czxid = 5), "set 9 for 4"},
+        {"text", {SET_NINE}, RC(OK, .data = "no", .length = 2, .version = 4, .czxid = 5), "odd"},
+        {"nothing", {SET_NINE}, RC(OK, .version = 4, .czxid = 5), "set 9 for 4"},
         {"nothing is no 0",
          {4, COUNTER_ADD, .operand = -7},
-         EV(VALUE, .version = 4, .czxid = 5),
+         RC(OK, .version = 4, .czxid = 5),
          "set -7 for 4"},
         {"it is as asked", {SET_NINE}, HOLDS(NINE, 4), "done 9"},
         {"ours or another's sum", {ADD_TWO}, HOLDS(NINE, 4), "unknown"},
@@ -214,9 +229,9 @@ static void doubt(void)
         {"the node is another", {SET_NINE}, HOLDS_OTHER(SEVEN, 3), "unknown"},
         {"the node is another, with a version more", {SET_NINE}, HOLDS_OTHER(NINE, 4), "unknown"},
         {"an earlier version", {SET_NINE}, HOLDS(SEVEN, 2), "unknown"},
-        {"the node is gone", {SET_NINE}, EV(NO_NODE), "unknown"},
-        {"nobody may read it", {SET_NINE}, EV(REFUSED), "unknown"},
-        {"the time is over", {SET_NINE}, EV(TIMEOUT), "unknown"},
+        {"the node is gone", {SET_NINE}, RC(NONODE), "unknown"},
+        {"nobody may read it", {SET_NINE}, RC(NOAUTH), "unknown"},
+        {"the time is over", {SET_NINE}, EV(STOP), "unknown"},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -226,8 +241,8 @@ static void doubt(void)
                                    rows[i].machine,
                                    {{EV(BEGIN), "read"},
                                     {HOLDS(SEVEN, 3), sent},
-                                    {EV(UNKNOWN), "pass"},
-                                    {EV(PASSED), "read"},
+                                    {RC(UNKNOWN), "pass"},
+                                    {RC(NONODE), "read"},
                                     {rows[i].heard, rows[i].acts}}};
         play(&x);
         g_free(sent);
@@ -235,8 +250,8 @@ static void doubt(void)
 }
 
 #define DOUBTED                                                                                    \
-    {EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(UNKNOWN), "pass"},                  \
-        {EV(PASSED), "read"},                                                                      \
+    {EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {RC(UNKNOWN), "pass"},                  \
+        {RC(NONODE), "read"},                                                                      \
     {                                                                                              \
         HOLDS(SEVEN, 3), "set 9 for 3"                                                             \
     }
@@ -248,24 +263,22 @@ static void comes_late(void)
         {"not at all", {ADD_TWO}, {DOUBTED, {IS_SET, "done 9"}}},
         {"before the other one",
          {ADD_TWO},
-         {DOUBTED, {EV(OUTDATED), "read"}, {HOLDS(NINE, 4), "unknown"}}},
-        {"as asked", {SET_NINE}, {DOUBTED, {EV(OUTDATED), "read"}, {HOLDS(NINE, 4), "done 9"}}},
+         {DOUBTED, {RC(BADVERSION), "read"}, {HOLDS(NINE, 4), "unknown"}}},
+        {"as asked", {SET_NINE}, {DOUBTED, {RC(BADVERSION), "read"}, {HOLDS(NINE, 4), "done 9"}}},
         {"behind another's",
          {ADD_TWO},
          {DOUBTED,
-          {EV(OUTDATED), "read"},
+          {RC(BADVERSION), "read"},
           {HOLDS("\0\0\0\3", 4), "set 5 for 4"},
-          {EV(OUTDATED), "read"},
+          {RC(BADVERSION), "read"},
           {HOLDS("\0\0\0\5", 5), "set 7 for 5"},
-          {EV(REFUSED), "refused"}}},
+          {RC(NOAUTH), "refused"}}},
         {"and the next one is not answered",
          {ADD_TWO},
-         {DOUBTED, {EV(UNKNOWN), "pass"}, {EV(PASSED), "read"}, {HOLDS(NINE, 4), "unknown"}}},
-        {"and the node goes",
-         {ADD_TWO},
-         {DOUBTED, {EV(NO_NODE), "read"}, {EV(NO_NODE), "unknown"}}},
-        {"and nobody may set it", {ADD_TWO}, {DOUBTED, {EV(REFUSED), "unknown"}}},
-        {"and no other is sent", {ADD_TWO}, {DOUBTED, {EV(TIMEOUT, .unsent = true), "unknown"}}},
+         {DOUBTED, {RC(UNKNOWN), "pass"}, {RC(NONODE), "read"}, {HOLDS(NINE, 4), "unknown"}}},
+        {"and the node goes", {ADD_TWO}, {DOUBTED, {RC(NONODE), "read"}, {RC(NONODE), "unknown"}}},
+        {"and nobody may set it", {ADD_TWO}, {DOUBTED, {RC(NOAUTH), "unknown"}}},
+        {"and no other is sent", {ADD_TWO}, {DOUBTED, {EV(STOP, .unsent = true), "unknown"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -274,32 +287,43 @@ static void comes_late(void)
 static void ends(void)
 {
     static const struct exchange rows[] = {
-        {"before anything", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(TIMEOUT), "late"}}},
+        {"before anything", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(STOP), "late"}}},
         {"before it is made",
          {ADD_TWO},
-         {{EV(BEGIN), "read"}, {EV(NO_NODE), "make"}, {EV(TIMEOUT), "late"}}},
-        {"not to be read", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(REFUSED), "refused"}}},
-        {"read by the next session", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(GONE), "read"}}},
+         {{EV(BEGIN), "read"}, {RC(NONODE), "make"}, {EV(STOP), "late"}}},
+        {"not to be read", {ADD_TWO}, {{EV(BEGIN), "read"}, {RC(NOAUTH), "refused"}}},
+        {"read by the next session", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(SESSION), "read"}}},
         {"not to be set",
          {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(REFUSED), "refused"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {RC(NOAUTH), "refused"}}},
         {"set, and the time is over",
          {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(TIMEOUT), "unknown"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(STOP), "unknown"}}},
         {"waiting to be set",
          {ADD_TWO},
          {{EV(BEGIN), "read"},
           {HOLDS(SEVEN, 3), "set 9 for 3"},
-          {EV(TIMEOUT, .unsent = true), "late"}}},
+          {EV(STOP, .unsent = true), "late"}}},
         {"set, and the session is over",
          {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(GONE), "unknown"}}},
+         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(SESSION), "unknown"}}},
+        {"waiting to be set, and the session is over",
+         {ADD_TWO},
+         {{EV(BEGIN), "read"},
+          {HOLDS(SEVEN, 3), "set 9 for 3"},
+          {EV(SESSION, .unsent = true), "read"}}},
+        {"in doubt, waiting to be set again, and the session is over",
+         {ADD_TWO},
+         {DOUBTED, {EV(SESSION, .unsent = true), "read"}, {RC(NONODE), "unknown"}}},
+        {"a sync tells nothing",
+         {GET},
+         {{EV(BEGIN), "read"}, {RC(NOAUTH, .verb = STORE_SYNC), ""}, {HOLDS(SEVEN, 3), "done 7"}}},
         {"in doubt, and the session is over",
          {ADD_TWO},
          {{EV(BEGIN), "read"},
           {HOLDS(SEVEN, 3), "set 9 for 3"},
-          {EV(UNKNOWN), "pass"},
-          {EV(GONE), "unknown"}}},
+          {RC(UNKNOWN), "pass"},
+          {EV(SESSION), "unknown"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -309,21 +333,18 @@ static void ends(void)
 static void others_are_faster(void)
 {
     struct counter c = {ADD_TWO};
-    struct counter_action a = {.kind = COUNTER_ACT_PASS};
 
-    CHECK(counter_step(&c, &(struct counter_event){.kind = COUNTER_EV_BEGIN}, &a));
+    exchange_check(step(&c, (struct machine_event)EV(BEGIN)), "read", "begin", 0);
     for (int i = 0; i < COUNTER_TRIES; i++) {
-        CHECK(counter_step(&c, &(struct counter_event)HOLDS(SEVEN, i), &a));
-        CHECK_INT(a.kind, COUNTER_ACT_SET);
-        CHECK(counter_step(&c, &(struct counter_event)EV(OUTDATED), &a));
-        CHECK_INT(a.kind, COUNTER_ACT_READ);
+        char *sent = g_strdup_printf("set 9 for %d", i);
+        exchange_check(step(&c, (struct machine_event)HOLDS(SEVEN, i)), sent, "holds", i);
+        exchange_check(step(&c, (struct machine_event)RC(BADVERSION)), "read", "outdated", i);
+        g_free(sent);
     }
-    CHECK(counter_step(&c, &(struct counter_event)HOLDS(SEVEN, COUNTER_TRIES), &a));
-    CHECK(a.kind == COUNTER_ACT_END && a.verdict == COUNTER_BUSY);
+    exchange_check(step(&c, (struct machine_event)HOLDS(SEVEN, COUNTER_TRIES)), "busy", "end", 0);
     c = (struct counter){ADD_TWO, .tries = COUNTER_TRIES, .state = COUNTER_CHECKING,
                          .doubted = true};
-    CHECK(counter_step(&c, &(struct counter_event)EV(VALUE), &a));
-    CHECK(a.kind == COUNTER_ACT_END && a.verdict == COUNTER_UNKNOWN);
+    exchange_check(step(&c, (struct machine_event)RC(OK)), "unknown", "doubted", 0);
 }
 
 /* A version is 32 bits, and the next one of the last is the first. */
@@ -333,8 +354,8 @@ static void versions_wrap(void)
                                          {SET_NINE},
                                          {{EV(BEGIN), "read"},
                                           {HOLDS(SEVEN, INT32_MAX), "set 9 for 2147483647"},
-                                          {EV(UNKNOWN), "pass"},
-                                          {EV(PASSED), "read"},
+                                          {RC(UNKNOWN), "pass"},
+                                          {RC(NONODE), "read"},
                                           {HOLDS(NINE, INT32_MIN), "done 9"}}};
 
     play(&wrap);

@@ -79,6 +79,7 @@ int main(int argc, char **argv)
         &create_form_suite,
         &creating_suite,
         &counter_call_suite,
+        &session_driver_suite,
         &counter_fence_suite,
         &credentials_suite,
         &proofs_suite,

@@ -81,6 +81,7 @@ extern const struct test_suite counter_suite;
 extern const struct test_suite create_form_suite;
 extern const struct test_suite creating_suite;
 extern const struct test_suite counter_call_suite;
+extern const struct test_suite session_driver_suite;
 extern const struct test_suite counter_fence_suite;
 extern const struct test_suite credentials_suite;
 extern const struct test_suite proofs_suite;

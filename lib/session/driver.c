@@ -1,0 +1,322 @@
+#include "driver.h"
+
+#include "parents.h"
+#include "request.h"
+#include "watch.h"
+
+/* A request under way, until its answer has been told or dropped. */
+struct asked {
+    struct driver *driver;
+    GList link;
+    struct machine_action action;
+    struct exchange_request number;
+    struct request *request; /* NULL: its parents are being made */
+};
+
+/* What has happened during a step. */
+struct coming {
+    struct machine_event event;
+    struct asked *asked; /* to which it is the answer; NULL: it is none */
+    char *data;
+};
+
+struct driver_watch {
+    struct driver *driver;
+    uint16_t node;
+    struct subscription subscription;
+};
+
+void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
+                 enum store_mode parents)
+{
+    d->ops = ops;
+    d->session = s;
+    d->parents = parents;
+}
+
+void driver_clear(struct driver *d)
+{
+    g_slist_free_full(d->watches, g_free);
+    d->watches = NULL;
+}
+
+/* ---- requests ---- */
+
+static void driver_take(struct driver *d, struct machine_event ev, struct asked *asked);
+
+static void driver_on_answer(struct request *r, const struct store_reply *reply);
+
+static struct driver_watch *driver_find_watch(struct driver *d, uint16_t node)
+{
+    for (GSList *i = d->watches; i; i = i->next)
+        if (((struct driver_watch *)i->data)->node == node)
+            return i->data;
+    return NULL;
+}
+
+static void driver_on_fired(void *context, bool gone)
+{
+    const struct driver_watch *w = context;
+
+    driver_hear(w->driver,
+                (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
+}
+
+static bool driver_add_watch(struct driver *d, struct request *r, uint16_t node)
+{
+    struct driver_watch *w = driver_find_watch(d, node);
+
+    if (!w) {
+        w = g_new0(struct driver_watch, 1);
+        w->driver = d;
+        w->node = node;
+        w->subscription.fired = driver_on_fired;
+        w->subscription.context = w;
+        d->watches = g_slist_prepend(d->watches, w);
+    }
+    return watch_add(d->session, r, &w->subscription);
+}
+
+/* An answer without more: nothing of it was done. */
+static struct machine_event driver_answer(const struct asked *asked, enum store_rc rc)
+{
+    return (struct machine_event){.kind = MACHINE_EV_ANSWER,
+                                  .rc = rc,
+                                  .verb = asked->action.verb,
+                                  .node = asked->action.node,
+                                  .slot = asked->action.slot,
+                                  .unsent = true};
+}
+
+static struct request *driver_request(struct asked *asked)
+{
+    struct driver *d = asked->driver;
+    const struct machine_action *a = &asked->action;
+    struct request *r = request_new(a->verb, d->ops->path(d, a->node), driver_on_answer, asked);
+
+    r->once = a->once;
+    r->what.mode = a->mode;
+    r->what.version = a->version;
+    if (d->ops->data && (a->verb == STORE_CREATE || a->verb == STORE_SET))
+        r->what.data = d->ops->data(d, a->node, &r->what.length);
+    return r;
+}
+
+static void driver_send(struct asked *asked)
+{
+    struct driver *d = asked->driver;
+    struct request *r = driver_request(asked);
+
+    asked->request = r;
+    if (!asked->action.watch || driver_add_watch(d, r, asked->action.node)) {
+        request_send(d->session, r);
+        return;
+    }
+    asked->request = NULL;
+    request_free(r);
+    driver_take(d, driver_answer(asked, STORE_LIMIT), asked);
+}
+
+static void driver_ask(struct driver *d, const struct machine_action *a)
+{
+    struct asked *asked = g_new0(struct asked, 1);
+
+    asked->driver = d;
+    asked->link.data = asked;
+    asked->action = *a;
+    asked->number = exchange_ask(&d->exchange, a);
+    d->ops->ref(d);
+    g_queue_push_tail_link(&d->asked, &asked->link);
+    driver_send(asked);
+}
+
+static void driver_free_asked(struct asked *asked)
+{
+    struct driver *d = asked->driver;
+
+    g_queue_unlink(&d->asked, &asked->link);
+    g_free(asked);
+    d->ops->unref(d);
+}
+
+/* ---- answers ---- */
+
+static void driver_on_answer(struct request *r, const struct store_reply *reply)
+{
+    struct asked *asked = r->context;
+    struct driver *d = asked->driver;
+    struct machine_event ev = driver_answer(asked, reply->rc);
+
+    ev.unsent = r->sent.boot == 0;
+    ev.version = reply->version;
+    ev.czxid = reply->czxid;
+    ev.mzxid = reply->mzxid;
+    ev.pzxid = reply->pzxid;
+    ev.ephemeral_owner = reply->ephemeral_owner;
+    ev.data = reply->data;
+    ev.length = (size_t)MAX(reply->length, 0);
+    asked->request = NULL;
+    if (asked->action.watch)
+        watch_answered(d->session, r, reply,
+                       &driver_find_watch(d, asked->action.node)->subscription);
+    driver_take(d, ev, asked);
+}
+
+static void driver_on_parents(void *context, enum store_rc rc)
+{
+    struct asked *asked = context;
+    struct driver *d = asked->driver;
+
+    if (rc == STORE_OK && !exchange_is_stale(&d->exchange, asked->number))
+        driver_send(asked);
+    else
+        driver_take(d, driver_answer(asked, rc), asked);
+}
+
+static void driver_make_parents(struct asked *asked)
+{
+    struct driver *d = asked->driver;
+    char *path = d->ops->path(d, asked->action.node);
+
+    parents_make(d->session, path, d->parents, driver_on_parents, asked);
+    g_free(path);
+}
+
+/* ---- actions ---- */
+
+static bool driver_is_unsent(const struct driver *d)
+{
+    for (const GList *i = d->asked.head; i; i = i->next) {
+        const struct asked *asked = i->data;
+        if (!exchange_is_stale(&d->exchange, asked->number) && asked->request &&
+            asked->request->sent.boot != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A recall answers at once, and may free what is next. */
+static void driver_recall(struct driver *d)
+{
+    GList *i = d->asked.head;
+
+    while (i) {
+        struct request *r = ((struct asked *)i->data)->request;
+        i = r && r->parked ? d->asked.head : i->next;
+        if (r && r->parked)
+            request_recall(r);
+    }
+}
+
+static void driver_end(struct driver *d)
+{
+    exchange_end(&d->exchange);
+    timers_cancel(&d->timer);
+    for (GSList *i = d->watches; i; i = i->next)
+        watch_drop(&((struct driver_watch *)i->data)->subscription, false);
+    driver_recall(d);
+}
+
+static void driver_unwatch(struct driver *d, uint16_t node)
+{
+    struct driver_watch *w = driver_find_watch(d, node);
+
+    if (w)
+        watch_drop(&w->subscription, false);
+}
+
+static void driver_on_timer(void *data)
+{
+    driver_hear(data, (struct machine_event){.kind = MACHINE_EV_TIMER});
+}
+
+static void driver_perform(struct driver *d, const struct machine_action *a)
+{
+    switch (a->kind) {
+    case MACHINE_ACT_REQUEST:
+        driver_ask(d, a);
+        break;
+    case MACHINE_ACT_UNWATCH:
+        driver_unwatch(d, a->node);
+        break;
+    case MACHINE_ACT_ARM:
+        timers_arm(d->session->timers, &d->timer, a->at, driver_on_timer, d);
+        break;
+    case MACHINE_ACT_DISARM:
+        timers_cancel(&d->timer);
+        break;
+    case MACHINE_ACT_END:
+        driver_end(d);
+        break;
+    case MACHINE_ACT_TELL:
+        d->ops->tell(d, a);
+        break;
+    }
+}
+
+/* ---- steps ---- */
+
+static void driver_step(struct driver *d, const struct machine_event *ev)
+{
+    struct machine_actions actions = {.count = 0};
+
+    d->ops->step(d, ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        driver_perform(d, &actions.list[i]);
+}
+
+static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
+                               struct asked *asked)
+{
+    const enum exchange_answer answer = exchange_answered(&d->exchange, asked->number, ev);
+
+    if (answer == EXCHANGE_PARENTS) {
+        driver_make_parents(asked);
+        return;
+    }
+    driver_free_asked(asked);
+    if (answer == EXCHANGE_HEARD)
+        driver_step(d, ev);
+}
+
+static void driver_tell(struct driver *d, struct machine_event *ev, struct asked *asked)
+{
+    if (asked) {
+        driver_tell_answer(d, ev, asked);
+        return;
+    }
+    exchange_tell(&d->exchange, ev, driver_is_unsent(d));
+    driver_step(d, ev);
+}
+
+static void driver_put_off(struct driver *d, const struct machine_event *ev, struct asked *asked)
+{
+    struct coming *c = g_new(struct coming, 1);
+
+    *c = (struct coming){*ev, asked, g_memdup2(ev->data, ev->length)};
+    c->event.data = c->data;
+    g_queue_push_tail(&d->coming, c);
+}
+
+static void driver_take(struct driver *d, struct machine_event ev, struct asked *asked)
+{
+    if (d->stepping) {
+        driver_put_off(d, &ev, asked);
+        return;
+    }
+    d->ops->ref(d);
+    d->stepping = true;
+    driver_tell(d, &ev, asked);
+    for (struct coming *c; (c = g_queue_pop_head(&d->coming));) {
+        driver_tell(d, &c->event, c->asked);
+        g_free(c->data);
+        g_free(c);
+    }
+    d->stepping = false;
+    d->ops->unref(d);
+}
+
+void driver_hear(struct driver *d, struct machine_event ev)
+{
+    driver_take(d, ev, NULL);
+}

@@ -1,0 +1,45 @@
+/* Runs a machine of recipes/: does what it asks for, and tells it what comes of that
+ * (docs/design/driver.md). It begins a larger struct, or lives in one. All with the monitor held.
+ */
+#ifndef LIB_DRIVER_H
+#define LIB_DRIVER_H
+
+#include "core.h"
+#include "recipes/exchange.h"
+
+struct driver;
+
+struct driver_ops {
+    void (*step)(struct driver *d, const struct machine_event *ev, struct machine_actions *out);
+    /* The full path of a node; to be freed. */
+    char *(*path)(struct driver *d, unsigned node);
+    /* What a CREATE or SET of the node writes, to be freed; NULL: nothing. */
+    char *(*data)(struct driver *d, unsigned node, int *ret_length);
+    void (*tell)(struct driver *d, const struct machine_action *a);
+    void (*ref)(struct driver *d); /* of what it belongs to: each request has one */
+    void (*unref)(struct driver *d);
+};
+
+struct driver {
+    const struct driver_ops *ops;
+    zkl_session *session;
+    enum store_mode parents; /* how they are made */
+    struct exchange exchange;
+    GQueue asked;  /* of struct asked: under way */
+    GQueue coming; /* of struct coming: what has happened meanwhile */
+    GSList *watches;
+    struct timer timer;
+    bool stepping;
+};
+
+/* Fills in what is all zero. */
+void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
+                 enum store_mode parents);
+
+/* When it has ended and nothing is under way. */
+void driver_clear(struct driver *d);
+
+/* An event that is no answer, watch or timer; .unsent is filled in. */
+void driver_hear(struct driver *d, struct machine_event ev);
+
+#endif

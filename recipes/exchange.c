@@ -1,0 +1,55 @@
+#include "exchange.h"
+
+#include <assert.h>
+
+struct exchange_request exchange_ask(struct exchange *x, const struct machine_action *a)
+{
+    assert(a->slot < EXCHANGE_SLOTS);
+    if (!a->also) {
+        x->question[a->slot]++;
+        x->lost = false;
+    }
+    return (struct exchange_request){.question = x->question[a->slot], .slot = a->slot};
+}
+
+bool exchange_is_stale(const struct exchange *x, struct exchange_request r)
+{
+    return r.question != x->question[r.slot];
+}
+
+/* The end of the session is told by an event of its own. */
+enum exchange_answer exchange_answered(struct exchange *x, struct exchange_request r,
+                                       const struct machine_event *ev)
+{
+    if (exchange_is_stale(x, r))
+        return EXCHANGE_UNHEARD;
+    if (ev->rc == STORE_GONE) {
+        x->lost |= !ev->unsent;
+        return EXCHANGE_UNHEARD;
+    }
+    return ev->verb == STORE_CREATE && ev->rc == STORE_NONODE ? EXCHANGE_PARENTS : EXCHANGE_HEARD;
+}
+
+void exchange_tell(struct exchange *x, struct machine_event *ev, bool unsent)
+{
+    ev->unsent = unsent && !x->lost;
+    x->lost = false;
+}
+
+void exchange_end(struct exchange *x)
+{
+    for (int i = 0; i < EXCHANGE_SLOTS; i++)
+        x->question[i]++;
+}
+
+struct exchange_request exchange_plain_request(const struct exchange *x, struct exchange_request r)
+{
+    r.question = !exchange_is_stale(x, r);
+    return r;
+}
+
+void exchange_plain(struct exchange *x)
+{
+    for (int i = 0; i < EXCHANGE_SLOTS; i++)
+        x->question[i] = 1;
+}

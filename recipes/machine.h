@@ -1,0 +1,119 @@
+/* What a machine asks of the server and hears from it, in ZooKeeper's words
+ * (docs/design/driver.md). A machine is a flat value; a step takes one event and answers with
+ * actions. */
+#ifndef RECIPES_MACHINE_H
+#define RECIPES_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum store_kind {
+    STORE_CREATE,
+    STORE_DELETE,
+    STORE_GET,  /* with .watch: fires once when the node changes or goes; none if it is not there */
+    STORE_LIST, /* the children; with .watch: fires once when one comes or goes, or the node goes */
+    STORE_SYNC, /* the server catches up with its leader */
+    STORE_SET,
+    STORE_UNWATCH, /* those of the path that LIST has set, or all that others have; on the server
+                      too */
+    STORE_STAT,    /* with .watch: as GET's; and when it is not there, fires when it is made */
+    STORE_MULTI    /* all of .changes or none */
+};
+
+enum store_mode { STORE_PERSISTENT, STORE_CONTAINER, STORE_EPHEMERAL, STORE_EPHEMERAL_SEQUENTIAL };
+
+enum store_rc {
+    STORE_OK,
+    STORE_NONODE,
+    STORE_EXISTS,
+    STORE_BADVERSION,
+    STORE_NOAUTH,
+    STORE_NOCHILDREN, /* the parent is ephemeral */
+    STORE_NOTEMPTY,
+    STORE_BAD,           /* refused for another reason */
+    STORE_UNIMPLEMENTED, /* the server does not know this operation, and has done nothing */
+    /* not answers of the server: */
+    STORE_UNKNOWN, /* it may or may not have been done */
+    STORE_GONE,    /* the session is over */
+    STORE_LIMIT    /* too much is watched: it was not asked */
+};
+
+/* ---- events ---- */
+
+enum machine_event_kind {
+    MACHINE_EV_BEGIN,
+    MACHINE_EV_ANSWER, /* to a request that is not stale: .rc, .verb, .node, .slot; with STORE_OK
+                          the rest */
+    MACHINE_EV_FIRED,  /* the watch on .node; .gone: the node was deleted */
+    MACHINE_EV_TIMER,
+    MACHINE_EV_STOP,    /* the time has passed, or nobody wants it any more: .unsent */
+    MACHINE_EV_SESSION, /* the session has ended, and its nodes with it; another one has begun:
+                           .unsent. Nothing is under way */
+    MACHINE_EV_OWN      /* from here on a recipe has kinds of its own */
+};
+
+struct machine_event {
+    unsigned kind; /* enum machine_event_kind, or the recipe's own */
+    enum store_rc rc;
+    enum store_kind verb;
+    uint16_t node; /* as in the action */
+    uint8_t slot;
+    bool gone;
+    bool unsent; /* nothing of the present question was sent, nor will be */
+    int32_t version;
+    uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
+    int64_t ephemeral_owner;
+    const void *data; /* GET */
+    size_t length;
+};
+
+/* ---- actions ---- */
+
+enum machine_action_kind {
+    MACHINE_ACT_REQUEST, /* .verb, .node, and what is behind them */
+    MACHINE_ACT_UNWATCH, /* .node */
+    MACHINE_ACT_ARM,     /* the timer: .at */
+    MACHINE_ACT_DISARM,
+    MACHINE_ACT_END, /* nothing that is under way is heard, no watch stands, no timer runs */
+    MACHINE_ACT_TELL /* the user: .verdict, .rc */
+};
+
+struct machine_action {
+    enum machine_action_kind kind;
+    enum store_kind verb;
+    enum store_mode mode; /* CREATE */
+    uint16_t node;        /* a number that the recipe gives a meaning */
+    uint8_t slot;         /* the question that it belongs to */
+    bool also;            /* the same question as the request before, whose answer is not stale */
+    bool watch;           /* GET, LIST, STAT */
+    bool once;            /* sent once: the answer may be STORE_UNKNOWN */
+    int32_t version;      /* SET */
+    int64_t at;           /* ARM: CLOCK_BOOTTIME, ns */
+    int verdict;          /* TELL: the recipe's own */
+    enum store_rc rc;     /* TELL: what was refused, if anything was */
+};
+
+enum { MACHINE_ACTIONS = 4 };
+
+struct machine_actions {
+    uint32_t count;
+    struct machine_action list[MACHINE_ACTIONS];
+};
+
+/* Another action, of which all but the kind is 0. */
+struct machine_action *machine_act(struct machine_actions *out, enum machine_action_kind kind);
+
+struct machine_action *machine_ask(struct machine_actions *out, enum store_kind verb,
+                                   uint16_t node);
+
+/* A set of node that every leader refuses: all that the session asked for before is done by then,
+ * or comes late. Without data. */
+struct machine_action *machine_ask_quorum(struct machine_actions *out, uint16_t node);
+
+/* Whether the server has answered: of whatever the quorum is asked, that is all that counts. */
+bool machine_is_answered(enum store_rc rc);
+
+void machine_tell(struct machine_actions *out, int verdict, enum store_rc rc);
+
+#endif

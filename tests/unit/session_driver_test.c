@@ -1,0 +1,357 @@
+/* The driver under a machine that does what the test says, over a store that answers what the test
+ * says. */
+#include "fake_store.h"
+#include "lib/session/driver.h"
+#include "suites.h"
+
+#include <string.h>
+
+#define REACTION(...)                                                                              \
+    (const struct machine_actions)                                                                 \
+    {                                                                                              \
+        .list = {__VA_ARGS__}, .count = G_N_ELEMENTS(((struct machine_action[]){__VA_ARGS__}))     \
+    }
+#define ASK(v, ...)                                                                                \
+    {                                                                                              \
+        .kind = MACHINE_ACT_REQUEST, .verb = STORE_##v, ##__VA_ARGS__                              \
+    }
+#define DO(name, ...)                                                                              \
+    {                                                                                              \
+        .kind = MACHINE_ACT_##name, ##__VA_ARGS__                                                  \
+    }
+
+enum { REACTIONS = 8 };
+
+static struct played {
+    struct driver driver;
+    int refs, steps;
+    GString *heard;
+    struct machine_actions reactions[REACTIONS]; /* to the first event, the second… */
+} played;
+
+static void play_step(struct driver *d, const struct machine_event *ev, struct machine_actions *out)
+{
+    static const char *const kinds[] = {"begin", "answer", "fired", "timer", "stop", "session"};
+    struct played *p = (struct played *)d;
+
+    g_string_append_printf(p->heard, "%s%s", p->heard->len ? "; " : "", kinds[ev->kind]);
+    if (ev->kind == MACHINE_EV_ANSWER)
+        g_string_append_printf(p->heard, " %d of verb %d, node %d", (int)ev->rc, (int)ev->verb,
+                               (int)ev->node);
+    if (ev->length > 0)
+        g_string_append_printf(p->heard, ", %.*s", (int)ev->length, (const char *)ev->data);
+    if (ev->kind == MACHINE_EV_FIRED)
+        g_string_append_printf(p->heard, " node %d%s", (int)ev->node, ev->gone ? ", gone" : "");
+    if (ev->kind == MACHINE_EV_STOP || ev->kind == MACHINE_EV_SESSION)
+        g_string_append(p->heard, ev->unsent ? ", unsent" : ", sent");
+    if (p->steps < REACTIONS)
+        *out = p->reactions[p->steps++];
+}
+
+static char *play_path(struct driver *d, unsigned node)
+{
+    (void)d;
+    return g_strdup_printf("/p/%u", node);
+}
+
+static char *play_data(struct driver *d, unsigned node, int *ret_length)
+{
+    (void)d;
+    *ret_length = 1;
+    return g_strdup_printf("%u", node);
+}
+
+static void play_tell(struct driver *d, const struct machine_action *a)
+{
+    g_string_append_printf(((struct played *)d)->heard, "; told %d", a->verdict);
+}
+
+static void play_ref(struct driver *d)
+{
+    ((struct played *)d)->refs++;
+}
+
+static void play_unref(struct driver *d)
+{
+    ((struct played *)d)->refs--;
+}
+
+static const struct driver_ops ops = {.step = play_step,
+                                      .path = play_path,
+                                      .data = play_data,
+                                      .tell = play_tell,
+                                      .ref = play_ref,
+                                      .unref = play_unref};
+
+static void hear(enum machine_event_kind kind)
+{
+    session_lock(played.driver.session);
+    driver_hear(&played.driver, (struct machine_event){.kind = kind});
+    session_unlock(played.driver.session);
+}
+
+/* The reactions are set. */
+static zkl_session *begin(void)
+{
+    zkl_session *s = fake_session();
+
+    played.heard = g_string_new(NULL);
+    driver_init(&played.driver, &ops, s, STORE_PERSISTENT);
+    hear(MACHINE_EV_BEGIN);
+    return s;
+}
+
+static void end(zkl_session *s, const char *heard)
+{
+    played.steps = REACTIONS - 1;
+    played.reactions[played.steps] = REACTION(DO(END));
+    CHECK_STR(played.heard->str, heard);
+    hear(MACHINE_EV_STOP);
+    zkl_session_close(s);
+    CHECK_INT(played.refs, 0);
+    driver_clear(&played.driver);
+    g_string_free(played.heard, TRUE);
+    played = (struct played){.refs = 0};
+}
+
+static void another_question(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2, .also = true));
+    played.reactions[2] = REACTION(ASK(GET, .node = 3));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_STAT, "/p/2", .rc = STORE_OK);
+    hear(MACHINE_EV_TIMER);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    ANSWER(STORE_GET, "/p/3", .rc = STORE_NONODE);
+    end(s, "begin; answer 0 of verb 7, node 2; timer; answer 1 of verb 2, node 3");
+}
+
+/* One slot's answers do not become stale by what is asked in another. */
+static void two_slots(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .slot = 1));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_GET, "/p/2", .rc = STORE_OK);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    end(s, "begin; answer 0 of verb 2, node 2; answer 0 of verb 2, node 1");
+}
+
+static bool answer_get(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_OK, .data = "seven", .length = 5};
+    return request->kind == STORE_GET;
+}
+
+/* What is answered while it is being asked is told behind the step. */
+static void answered_at_once(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), DO(TELL, .verdict = 5));
+    played.reactions[1] = REACTION(ASK(GET, .node = 2), DO(TELL, .verdict = 6));
+    fake_answer_at_once(answer_get);
+    zkl_session *s = begin();
+
+    fake_answer_at_once(NULL);
+    end(s, "begin; told 5; answer 0 of verb 2, node 1, seven; told 6; "
+           "answer 0 of verb 2, node 2, seven");
+}
+
+/* And it may be stale by then. */
+static void stale_at_once(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2));
+    fake_answer_at_once(answer_get);
+    zkl_session *s = begin();
+
+    fake_answer_at_once(NULL);
+    ANSWER(STORE_STAT, "/p/2", .rc = STORE_OK);
+    end(s, "begin; answer 0 of verb 7, node 2");
+}
+
+static void parents(void)
+{
+    played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_NONODE);
+    ANSWER(STORE_CREATE, "/p", .rc = STORE_OK);
+    struct store_request asked = fake_request(STORE_CREATE, "/p/1");
+    CHECK(asked.path && asked.length == 1 && asked.data[0] == '1');
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_EXISTS);
+    end(s, "begin; answer 2 of verb 0, node 1");
+}
+
+static void parents_are_refused(void)
+{
+    played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_NONODE);
+    ANSWER(STORE_CREATE, "/p", .rc = STORE_NOAUTH);
+    CHECK(!fake_is_asked(STORE_CREATE, "/p/1"));
+    end(s, "begin; answer 4 of verb 0, node 1");
+}
+
+static void parents_of_the_past(void)
+{
+    played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
+    played.reactions[1] = REACTION(ASK(STAT, .node = 2));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_NONODE);
+    hear(MACHINE_EV_TIMER);
+    ANSWER(STORE_CREATE, "/p", .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_CREATE, "/p/1"));
+    end(s, "begin; timer");
+}
+
+/* Each answer of the session's end is for the driver alone. */
+static void session_ends(void)
+{
+    played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true), ASK(GET, .also = true));
+    played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
+    zkl_session *s = begin();
+
+    fake_next_session();
+    hear(MACHINE_EV_SESSION);
+    end(s, "begin; session, sent");
+}
+
+static void session_ends_before_it_is_asked(void)
+{
+    played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
+    zkl_session *s = begin();
+
+    fake_event(STORE_EV_DOWN);
+    hear(MACHINE_EV_TIMER);
+    fake_next_session();
+    hear(MACHINE_EV_SESSION);
+    end(s, "begin; timer; session, unsent");
+}
+
+/* What was not sent is recalled, and nobody hears of it. */
+static void stopped_before_it_is_asked(void)
+{
+    played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
+    played.reactions[2] = REACTION(DO(END), DO(TELL, .verdict = 3));
+    zkl_session *s = begin();
+
+    fake_event(STORE_EV_DOWN);
+    hear(MACHINE_EV_TIMER);
+    hear(MACHINE_EV_STOP);
+    CHECK_INT(played.refs, 0);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_GET, "/p"));
+    end(s, "begin; timer; stop, unsent; told 3");
+}
+
+static void stopped_after_it_was_asked(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1));
+    played.reactions[1] = REACTION(DO(END), DO(TELL, .verdict = 3));
+    zkl_session *s = begin();
+
+    hear(MACHINE_EV_STOP);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    end(s, "begin; stop, sent; told 3");
+}
+
+static void sent_once(void)
+{
+    played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true),
+                                   ASK(SET, .node = 2, .version = 7, .also = true));
+    zkl_session *s = begin();
+
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, "/p/1", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_SET, "/p/2", .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_SET, "/p/1"));
+    CHECK_INT(fake_request(STORE_SET, "/p/2").version, 7);
+    ANSWER(STORE_SET, "/p/2", .rc = STORE_BADVERSION);
+    end(s, "begin; answer 9 of verb 5, node 1; answer 3 of verb 5, node 2");
+}
+
+static void watches(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
+                                   ASK(STAT, .node = 2, .watch = true, .also = true),
+                                   ASK(GET, .node = 3, .watch = true, .also = true));
+    played.reactions[3] = REACTION(DO(UNWATCH, .node = 1));
+    played.reactions[5] = REACTION(DO(END));
+    zkl_session *s = begin();
+
+    fake_watch("/p/2", false); /* of the past: the answer is newer */
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    ANSWER(STORE_STAT, "/p/2", .rc = STORE_NONODE);
+    ANSWER(STORE_GET, "/p/3", .rc = STORE_OK);
+    fake_watch("/p/1", true);
+    fake_watch("/p/2", false);
+    hear(MACHINE_EV_TIMER);
+    fake_watch("/p/3", true);
+    end(s, "begin; answer 0 of verb 2, node 1; answer 1 of verb 7, node 2; "
+           "answer 0 of verb 2, node 3; fired node 2; timer");
+}
+
+static void too_many_watches(void)
+{
+    played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(TELL, .verdict = 5));
+    zkl_session *s = begin();
+
+    session_lock(s);
+    s->watched_bytes = 1 << 30;
+    session_unlock(s);
+    hear(MACHINE_EV_TIMER);
+    CHECK(!fake_is_asked(STORE_GET, "/p"));
+    session_lock(s);
+    s->watched_bytes = 0;
+    session_unlock(s);
+    end(s, "begin; timer; told 5; answer 11 of verb 2, node 1");
+}
+
+static bool has_heard(const char *what)
+{
+    bool heard;
+
+    session_lock(played.driver.session);
+    heard = strstr(played.heard->str, what) != NULL;
+    session_unlock(played.driver.session);
+    return heard;
+}
+
+static void timer(void)
+{
+    played.reactions[0] = REACTION(DO(ARM, .at = INT64_MAX));
+    played.reactions[1] = REACTION(DO(DISARM));
+    played.reactions[2] = REACTION(DO(ARM, .at = 1));
+    zkl_session *s = begin();
+
+    CHECK(played.driver.timer.at != 0);
+    hear(MACHINE_EV_STOP);
+    CHECK(played.driver.timer.at == 0);
+    hear(MACHINE_EV_STOP);
+    while (!has_heard("timer"))
+        g_usleep(1000);
+    end(s, "begin; stop, unsent; stop, unsent; timer");
+}
+
+static const struct test_case cases[] = {
+    {"another_question", another_question},
+    {"two_slots", two_slots},
+    {"answered_at_once", answered_at_once},
+    {"stale_at_once", stale_at_once},
+    {"parents", parents},
+    {"parents_are_refused", parents_are_refused},
+    {"parents_of_the_past", parents_of_the_past},
+    {"session_ends", session_ends},
+    {"session_ends_before_it_is_asked", session_ends_before_it_is_asked},
+    {"stopped_before_it_is_asked", stopped_before_it_is_asked},
+    {"stopped_after_it_was_asked", stopped_after_it_was_asked},
+    {"sent_once", sent_once},
+    {"watches", watches},
+    {"too_many_watches", too_many_watches},
+    {"timer", timer},
+    {NULL, NULL},
+};
+const struct test_suite session_driver_suite = {.name = "session_driver", .cases = cases};
