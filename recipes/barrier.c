@@ -11,7 +11,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-} table[BARRIER_STATES] = {
+} barrier_table[BARRIER_STATES] = {
     [BARRIER_OUTSIDE] = {"outside", BIT(BARRIER_JOINING)},
     [BARRIER_JOINING] = {"joining",
                          OUT | BIT(BARRIER_JOINING) | BIT(BARRIER_LOOKING) | BIT(BARRIER_QUITTING)},
@@ -30,15 +30,15 @@ static const struct {
 
 const char *barrier_state_name(enum barrier_state state)
 {
-    return state < BARRIER_STATES ? table[state].name : "?";
+    return state < BARRIER_STATES ? barrier_table[state].name : "?";
 }
 
 bool barrier_may_move(enum barrier_state from, enum barrier_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (barrier_table[from].next & BIT(to)) != 0;
 }
 
-static bool is_in(const struct barrier *b, uint32_t states)
+static bool barrier_is_in(const struct barrier *b, uint32_t states)
 {
     return (BIT(b->state) & states) != 0;
 }
@@ -48,104 +48,143 @@ bool barrier_invariant(const struct barrier *b)
     const uint32_t entering =
         BIT(BARRIER_LOOKING) | BIT(BARRIER_COUNTING) | BIT(BARRIER_WAITING) | BIT(BARRIER_OPENING);
 
-    if (is_in(b, entering | BIT(BARRIER_QUITTING)) && !b->own)
+    if (barrier_is_in(b, entering | BIT(BARRIER_QUITTING)) && !b->own)
         return false;
-    if (is_in(b, OUT | BIT(BARRIER_JOINING)) && b->own)
+    if (barrier_is_in(b, OUT | BIT(BARRIER_JOINING)) && b->own)
         return false;
-    if (is_in(b, entering | OUT | BIT(BARRIER_JOINING) | BIT(BARRIER_INSIDE)) && b->leaving)
+    if (barrier_is_in(b, entering | OUT | BIT(BARRIER_JOINING) | BIT(BARRIER_INSIDE)) && b->leaving)
         return false;
-    if (is_in(b, BIT(BARRIER_COUNTING) | BIT(BARRIER_OPENING)) && b->before >= b->czxid)
+    if (barrier_is_in(b, BIT(BARRIER_COUNTING) | BIT(BARRIER_OPENING)) && b->before >= b->czxid)
         return false;
-    return !is_in(b, BIT(BARRIER_INSIDE)) || b->bound >= b->czxid;
+    if (b->awaits && !barrier_is_in(b, BIT(BARRIER_WAITING) | BIT(BARRIER_LEAVING)))
+        return false;
+    if (b->made && b->state != BARRIER_JOINING)
+        return false;
+    return !barrier_is_in(b, BIT(BARRIER_INSIDE)) || b->bound >= b->czxid;
 }
 
-static void move(struct barrier *b, enum barrier_state to)
+static void barrier_move(struct barrier *b, enum barrier_state to)
 {
     assert(barrier_may_move(b->state, to));
     b->state = to;
 }
 
-static struct barrier_action *act(struct barrier_actions *out, enum barrier_action_kind kind)
+static void barrier_unwatch(struct machine_actions *out, enum barrier_node node)
 {
-    assert(out->count < BARRIER_ACTIONS);
-    struct barrier_action *a = &out->list[out->count++];
-    *a = (struct barrier_action){.kind = kind};
-    return a;
+    machine_act(out, MACHINE_ACT_UNWATCH)->node = node;
 }
 
-/* What is asked; answers to what was asked before are stale. */
-static struct barrier_action *ask(struct barrier *b, struct barrier_actions *out,
-                                  enum barrier_action_kind kind)
+static void barrier_tell(struct barrier *b, struct machine_actions *out, enum barrier_state state,
+                         enum barrier_verdict verdict)
 {
-    struct barrier_action *a = act(out, kind);
-
-    a->tag = ++b->tag;
-    return a;
+    barrier_move(b, state);
+    b->awaits = false;
+    machine_act(out, MACHINE_ACT_END);
+    machine_tell(out, (int)verdict, STORE_OK);
 }
 
-static void tell(struct barrier *b, struct barrier_actions *out, enum barrier_state state,
-                 enum barrier_verdict verdict)
+/* The own node is gone. One that is made late would count as a member, and nobody would ever delete
+ * it. */
+static void barrier_look_for_late(struct barrier *b, struct machine_actions *out)
 {
-    move(b, state);
-    b->tag++;
-    act(out, BARRIER_ACT_IGNORE);
-    act(out, BARRIER_ACT_TELL)->verdict = verdict;
+    if (b->late)
+        machine_act(out, MACHINE_ACT_LATE)->node = BARRIER_OWN;
+    b->late = false;
 }
 
-static void end(struct barrier *b, struct barrier_actions *out, enum barrier_verdict verdict)
+static void barrier_end(struct barrier *b, struct machine_actions *out,
+                        enum barrier_verdict verdict)
 {
-    tell(b, out, BARRIER_OUTSIDE, verdict);
-    b->own = b->stopped = b->leaving = false;
+    barrier_look_for_late(b, out);
+    barrier_tell(b, out, BARRIER_OUTSIDE, verdict);
+    b->own = b->stopped = b->leaving = b->made = false;
 }
 
-static void join(struct barrier *b, struct barrier_actions *out)
+static void barrier_create(struct barrier *b, struct machine_actions *out)
 {
-    move(b, BARRIER_JOINING);
+    b->made = false;
+    machine_ask(out, STORE_CREATE, BARRIER_OWN)->mode = STORE_EPHEMERAL;
+}
+
+static void barrier_join(struct barrier *b, struct machine_actions *out)
+{
+    barrier_move(b, BARRIER_JOINING);
     b->own = false;
-    ask(b, out, BARRIER_ACT_JOIN);
+    barrier_look_for_late(b, out);
+    machine_act(out, MACHINE_ACT_NAME)->node = BARRIER_OWN;
+    barrier_create(b, out);
 }
 
-static void look(struct barrier *b, struct barrier_actions *out)
+/* The directory first: its version changes with each opening. */
+static void barrier_look(struct barrier *b, struct machine_actions *out)
 {
-    move(b, BARRIER_LOOKING);
-    b->fired = false;
-    ask(b, out, BARRIER_ACT_LOOK);
+    struct machine_action *a;
+
+    barrier_move(b, BARRIER_LOOKING);
+    b->fired = b->awaits = false;
+    barrier_unwatch(out, BARRIER_AWAITED);
+    machine_ask(out, STORE_GET, BARRIER_DIRECTORY);
+    a = machine_ask(out, STORE_STAT, BARRIER_READY);
+    a->watch = a->also = true;
 }
 
-static void count(struct barrier *b, struct barrier_actions *out, enum barrier_state state)
+static void barrier_count(struct barrier *b, struct machine_actions *out, enum barrier_state state)
 {
-    move(b, state);
-    ask(b, out, BARRIER_ACT_COUNT);
+    barrier_move(b, state);
+    b->awaits = false;
+    b->unread = 0;
+    machine_ask(out, STORE_LIST, BARRIER_DIRECTORY);
 }
 
-static void quit(struct barrier *b, struct barrier_actions *out, enum barrier_then then)
+/* The last of its round removes ready, too: refused as a whole, where another has done so. */
+static void barrier_quit(struct barrier *b, struct machine_actions *out, enum barrier_then then)
 {
-    move(b, BARRIER_QUITTING);
+    barrier_move(b, BARRIER_QUITTING);
     b->then = then;
-    act(out, BARRIER_ACT_IGNORE);
-    ask(b, out, BARRIER_ACT_QUIT)->last = then == BARRIER_THEN_DONE;
+    b->awaits = false;
+    barrier_unwatch(out, BARRIER_READY);
+    barrier_unwatch(out, BARRIER_AWAITED);
+    if (then == BARRIER_THEN_DONE)
+        machine_ask_both(out, BARRIER_DIRECTORY,
+                         (struct machine_part){STORE_DELETE, BARRIER_OWN, -1},
+                         (struct machine_part){STORE_DELETE, BARRIER_READY, -1});
+    else
+        machine_ask(out, STORE_DELETE, BARRIER_OWN);
 }
 
-/* m->count: all that were not read yet. */
-static void read_member(struct barrier *b, struct barrier_actions *out, size_t member)
+/* m->count: all of them. */
+static void barrier_read_member(struct barrier *b, const struct barrier_members *m,
+                                struct machine_actions *out, size_t member)
 {
-    ask(b, out, BARRIER_ACT_READ)->member = member;
+    const bool all = member == m->count;
+    struct machine_action *a =
+        machine_ask(out, STORE_STAT, BARRIER_MEMBER + (uint32_t)(all ? 0 : member));
+
+    b->unread = all ? m->count : 1;
+    a->more = (uint32_t)b->unread - 1;
 }
 
-static void await(struct barrier *b, struct barrier_actions *out, size_t member)
+static void barrier_ask_awaited(struct machine_actions *out)
 {
-    ask(b, out, BARRIER_ACT_AWAIT)->member = member;
+    machine_ask(out, STORE_GET, BARRIER_AWAITED)->watch = true;
+}
+
+static void barrier_await(struct barrier *b, struct machine_actions *out, size_t member)
+{
+    b->awaits = true;
+    b->awaited = member;
+    barrier_ask_awaited(out);
 }
 
 /* ---- the members ---- */
 
-static bool is_unread(const struct barrier_members *m, size_t member)
+static bool barrier_is_unread(const struct barrier_members *m, size_t member)
 {
     return member < m->count && m->czxids[member] == BARRIER_UNREAD;
 }
 
 /* How many are there with a czxid in that range, both included. */
-static size_t members_between(const struct barrier_members *m, uint64_t from, uint64_t to)
+static size_t barrier_members_between(const struct barrier_members *m, uint64_t from, uint64_t to)
 {
     size_t n = 0;
 
@@ -155,42 +194,42 @@ static size_t members_between(const struct barrier_members *m, uint64_t from, ui
 }
 
 /* May it be there, and of the round of that bound? */
-static bool is_of(const struct barrier_members *m, size_t member, uint64_t bound)
+static bool barrier_is_of(const struct barrier_members *m, size_t member, uint64_t bound)
 {
-    return m->czxids[member] != 0 && (m->czxids[member] <= bound || is_unread(m, member));
+    return m->czxids[member] != 0 && (m->czxids[member] <= bound || barrier_is_unread(m, member));
 }
 
 /* The first but the own. */
-static size_t lowest(const struct barrier_members *m, uint64_t bound)
+static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = 0;
 
-    while (i < m->count && (i == m->own || !is_of(m, i, bound)))
+    while (i < m->count && (i == m->own || !barrier_is_of(m, i, bound)))
         i++;
     return i;
 }
 
 /* The last one. There is one, behind the own. */
-static size_t highest(const struct barrier_members *m, uint64_t bound)
+static size_t barrier_highest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = m->count - 1;
 
-    while (!is_of(m, i, bound))
+    while (!barrier_is_of(m, i, bound))
         i--;
     return i;
 }
 
-static bool has_own(const struct barrier_members *m)
+static bool barrier_has_own(const struct barrier_members *m)
 {
     return m->own < m->count && m->czxids[m->own] != 0;
 }
 
 /* The czxid of the last of those who may enter; 0: there are too few. */
-static uint64_t find_bound(const struct barrier *b, const struct barrier_members *m)
+static uint64_t barrier_find_bound(const struct barrier *b, const struct barrier_members *m)
 {
     for (size_t i = 0; i < m->count; i++) {
         if (m->czxids[i] > b->before &&
-            members_between(m, b->before + 1, m->czxids[i]) == b->wanted)
+            barrier_members_between(m, b->before + 1, m->czxids[i]) == b->wanted)
             return m->czxids[i];
     }
     return 0;
@@ -198,271 +237,353 @@ static uint64_t find_bound(const struct barrier *b, const struct barrier_members
 
 /* ---- entering ---- */
 
-static void on_joined(struct barrier *b, const struct barrier_event *ev,
-                      struct barrier_actions *out)
+static void barrier_join_with(struct barrier *b, uint64_t czxid, struct machine_actions *out)
 {
     b->own = true;
-    b->czxid = ev->zxid;
+    b->made = false;
+    b->czxid = czxid;
     if (b->stopped)
-        quit(b, out, BARRIER_THEN_FAIL);
+        barrier_quit(b, out, BARRIER_THEN_FAIL);
     else
-        look(b, out);
+        barrier_look(b, out);
 }
 
-static void enter(struct barrier *b, struct barrier_actions *out, uint64_t bound)
+static void barrier_enter(struct barrier *b, struct machine_actions *out, uint64_t bound)
 {
     b->bound = bound;
-    tell(b, out, BARRIER_INSIDE, BARRIER_DONE);
+    barrier_tell(b, out, BARRIER_INSIDE, BARRIER_DONE);
 }
 
-static void on_looked(struct barrier *b, const struct barrier_event *ev,
-                      struct barrier_actions *out)
+/* zxid of the last change of ready; 0: there is none. */
+static void barrier_use_ready(struct barrier *b, uint64_t zxid, uint64_t said,
+                              struct machine_actions *out)
 {
     /* One that is no bound lets in who was there, as another library's does. */
-    const uint64_t bound = ev->bound != 0 && ev->bound < ev->zxid ? ev->bound : ev->zxid;
+    const uint64_t bound = said != 0 && said < zxid ? said : zxid;
 
-    b->ready = ev->zxid != 0;
+    b->ready = zxid != 0;
     b->before = bound;
-    b->version = ev->version;
     if (bound >= b->czxid)
-        enter(b, out, bound);
+        barrier_enter(b, out, bound);
     else
-        count(b, out, BARRIER_COUNTING);
+        barrier_count(b, out, BARRIER_COUNTING);
 }
 
-static void open_round(struct barrier *b, struct barrier_actions *out, uint64_t bound)
+static void barrier_open_round(struct barrier *b, struct machine_actions *out, uint64_t bound)
 {
-    struct barrier_action *a;
-
-    move(b, BARRIER_OPENING);
+    barrier_move(b, BARRIER_OPENING);
     b->bound = bound;
-    a = ask(b, out, BARRIER_ACT_OPEN);
-    a->bound = bound;
-    a->replace = b->ready;
-    a->version = b->version;
+    machine_ask_both(out, BARRIER_DIRECTORY,
+                     (struct machine_part){STORE_SET, BARRIER_DIRECTORY, b->version},
+                     (struct machine_part){b->ready ? STORE_SET : STORE_CREATE, BARRIER_READY, -1});
 }
 
 /* The czxid of each is known. */
-static void choose_round(struct barrier *b, const struct barrier_members *m,
-                         struct barrier_actions *out)
+static void barrier_choose_round(struct barrier *b, const struct barrier_members *m,
+                                 struct machine_actions *out)
 {
-    const size_t earlier = lowest(m, b->before);
+    const size_t earlier = barrier_lowest(m, b->before);
     uint64_t bound;
 
     if (earlier < m->count) {
-        move(b, BARRIER_WAITING);
-        await(b, out, earlier);
-    } else if ((bound = find_bound(b, m)) != 0) {
-        open_round(b, out, bound);
+        barrier_move(b, BARRIER_WAITING);
+        barrier_await(b, out, earlier);
+    } else if ((bound = barrier_find_bound(b, m)) != 0) {
+        barrier_open_round(b, out, bound);
     } else {
-        move(b, BARRIER_WAITING);
+        barrier_move(b, BARRIER_WAITING);
     }
 }
 
 /* As long as there are too few, and where there is no round before and nobody more than may enter,
  * nobody needs to be read: the bound is whatever came last. */
-static void on_counted(struct barrier *b, const struct barrier_event *ev,
-                       struct barrier_actions *out)
+static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct barrier_members *m,
+                                struct machine_actions *out)
 {
-    const struct barrier_members *m = &ev->members;
-    const size_t count = members_between(m, 1, BARRIER_UNREAD);
+    const size_t count = barrier_members_between(m, 1, BARRIER_UNREAD);
 
-    if (!has_own(m))
-        join(b, out); /* somebody has deleted it */
+    if (!barrier_has_own(m))
+        barrier_join(b, out); /* somebody has deleted it */
     else if (b->fired)
-        look(b, out); /* the members may be of a round that has begun since */
-    else if (members_between(m, BARRIER_UNREAD, BARRIER_UNREAD) == 0)
-        choose_round(b, m, out);
+        barrier_look(b, out); /* the members may be of a round that has begun since */
+    else if (barrier_members_between(m, BARRIER_UNREAD, BARRIER_UNREAD) == 0)
+        barrier_choose_round(b, m, out);
     else if (count < b->wanted)
-        move(b, BARRIER_WAITING);
-    else if (!b->ready && count == b->wanted && ev->zxid >= b->czxid)
-        open_round(b, out, ev->zxid);
+        barrier_move(b, BARRIER_WAITING);
+    else if (!b->ready && count == b->wanted && zxid >= b->czxid)
+        barrier_open_round(b, out, zxid);
     else
-        read_member(b, out, m->count);
+        barrier_read_member(b, m, out, m->count);
 }
 
 /* Who is beyond the bound made ready for the others. */
-static void on_opened(struct barrier *b, struct barrier_actions *out)
+static void barrier_be_open(struct barrier *b, struct machine_actions *out)
 {
     if (b->czxid <= b->bound)
-        enter(b, out, b->bound);
+        barrier_enter(b, out, b->bound);
     else
-        look(b, out);
+        barrier_look(b, out);
 }
 
 /* ---- leaving ---- */
 
 /* The one, or all where there are others beyond the bound. False: it was read. */
-static bool must_read(struct barrier *b, const struct barrier_members *m,
-                      struct barrier_actions *out, size_t member)
+static bool barrier_must_read(struct barrier *b, const struct barrier_members *m,
+                              struct machine_actions *out, size_t member)
 {
-    if (!is_unread(m, member))
+    if (!barrier_is_unread(m, member))
         return false;
-    read_member(b, out,
-                members_between(m, b->bound + 1, BARRIER_UNREAD - 1) > 0 ? m->count : member);
+    barrier_read_member(b, m, out,
+                        barrier_members_between(m, b->bound + 1, BARRIER_UNREAD - 1) > 0 ? m->count
+                                                                                         : member);
     return true;
 }
 
-static void leave(struct barrier *b, const struct barrier_members *m, struct barrier_actions *out)
+static void barrier_leave(struct barrier *b, const struct barrier_members *m,
+                          struct machine_actions *out)
 {
-    const size_t first = lowest(m, b->bound);
+    const size_t first = barrier_lowest(m, b->bound);
     size_t last;
 
-    if (must_read(b, m, out, first))
+    if (barrier_must_read(b, m, out, first))
         return;
-    b->own = b->own && has_own(m); /* somebody may have deleted it */
+    b->own = b->own && barrier_has_own(m); /* somebody may have deleted it */
     if (!b->own && first == m->count)
-        end(b, out, BARRIER_DONE);
+        barrier_end(b, out, BARRIER_DONE);
     else if (!b->own)
-        await(b, out, first);
+        barrier_await(b, out, first);
     else if (first == m->count)
-        quit(b, out, BARRIER_THEN_DONE);
+        barrier_quit(b, out, BARRIER_THEN_DONE);
     else if (m->own > first)
-        quit(b, out, BARRIER_THEN_WAIT);
-    else if (!must_read(b, m, out, last = highest(m, b->bound)))
-        await(b, out, last);
+        barrier_quit(b, out, BARRIER_THEN_WAIT);
+    else if (!barrier_must_read(b, m, out, last = barrier_highest(m, b->bound)))
+        barrier_await(b, out, last);
 }
 
-static void on_leave(struct barrier *b, struct barrier_actions *out)
+static void barrier_on_leave(struct barrier *b, struct machine_actions *out)
 {
     if (!b->own) {
-        end(b, out, BARRIER_LOST);
+        barrier_end(b, out, BARRIER_LOST);
         return;
     }
     b->leaving = true;
-    count(b, out, BARRIER_LEAVING);
+    barrier_count(b, out, BARRIER_LEAVING);
 }
 
-static void on_quit(struct barrier *b, const struct barrier_event *ev, struct barrier_actions *out)
+static void barrier_have_quit(struct barrier *b, const struct barrier_members *m,
+                              struct machine_actions *out)
 {
     b->own = false;
+    barrier_look_for_late(b, out);
     if (b->then == BARRIER_THEN_WAIT) {
-        move(b, BARRIER_LEAVING);
-        leave(b, &ev->members, out);
+        barrier_move(b, BARRIER_LEAVING);
+        barrier_leave(b, m, out);
     } else {
-        end(b, out, b->then == BARRIER_THEN_DONE ? BARRIER_DONE : BARRIER_FAILED);
+        barrier_end(b, out, b->then == BARRIER_THEN_DONE ? BARRIER_DONE : BARRIER_FAILED);
     }
 }
 
 /* ---- ends ---- */
 
 /* Refused, or stopped: it fails when the own node is gone. */
-static void fail(struct barrier *b, struct barrier_actions *out)
+static void barrier_fail(struct barrier *b, struct machine_actions *out)
 {
     if (b->own)
-        quit(b, out, BARRIER_THEN_FAIL);
+        barrier_quit(b, out, BARRIER_THEN_FAIL);
     else
-        end(b, out, BARRIER_FAILED);
+        barrier_end(b, out, BARRIER_FAILED);
 }
 
-static void on_stop(struct barrier *b, struct barrier_actions *out)
+static void barrier_on_stop(struct barrier *b, struct machine_actions *out)
 {
     if (b->state == BARRIER_JOINING)
         b->stopped = true; /* whether there is a node the answer tells */
     else if (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_WAIT)
         b->then = BARRIER_THEN_FAIL;
-    else if (!is_in(b, OUT | BIT(BARRIER_QUITTING)))
-        fail(b, out);
+    else if (!barrier_is_in(b, OUT | BIT(BARRIER_QUITTING)))
+        barrier_fail(b, out);
 }
 
 /* The own node has gone with its session. Who was leaving waits for the others still. */
-static void on_replaced(struct barrier *b, const struct barrier_event *ev,
-                        struct barrier_actions *out)
+static void barrier_on_replaced(struct barrier *b, const struct machine_event *ev,
+                                struct machine_actions *out)
 {
-    b->own = false;
-    if (is_in(b, OUT | BIT(BARRIER_INSIDE)))
+    b->own = b->late = false;
+    if (barrier_is_in(b, OUT | BIT(BARRIER_INSIDE)))
         return; /* LEAVE tells */
     if (b->stopped || (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_FAIL))
-        end(b, out, BARRIER_FAILED);
+        barrier_end(b, out, BARRIER_FAILED);
     else if (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_DONE)
-        end(b, out, BARRIER_DONE);
+        barrier_end(b, out, BARRIER_DONE);
     else if (b->leaving)
-        count(b, out, BARRIER_LEAVING);
-    else if (b->state == BARRIER_JOINING && ev->unsent)
-        join(b, out);
+        barrier_count(b, out, BARRIER_LEAVING);
+    else if (b->state == BARRIER_JOINING && ev->unsent && !b->made)
+        barrier_join(b, out);
     else
-        end(b, out, BARRIER_LOST);
+        barrier_end(b, out, BARRIER_LOST);
 }
 
-/* ---- steps ---- */
+/* ---- answers ---- */
 
-static void on_fired(struct barrier *b, struct barrier_actions *out)
+static void barrier_on_refused(struct barrier *b, const struct machine_event *ev,
+                               struct machine_actions *out)
 {
-    if (b->state == BARRIER_WAITING)
-        look(b, out);
-    else
-        b->fired = true;
+    machine_tell(out, BARRIER_REFUSED, ev->rc);
+    barrier_fail(b, out);
 }
 
-static void on_members(struct barrier *b, const struct barrier_event *ev,
-                       struct barrier_actions *out)
+/* A create that was sent twice finds what it made itself: nobody else has that name. */
+static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
+                            struct machine_actions *out)
 {
-    if (b->state == BARRIER_COUNTING)
-        on_counted(b, ev, out);
+    b->late |= ev->repeated;
+    if (ev->rc == STORE_OK) {
+        barrier_join_with(b, ev->czxid, out);
+    } else if (ev->rc == STORE_EXISTS) {
+        b->made = true;
+        machine_ask(out, STORE_STAT, BARRIER_OWN);
+    } else if (ev->rc == STORE_NONODE) {
+        barrier_create(b, out);
+    } else {
+        barrier_on_refused(b, ev, out);
+    }
+}
+
+static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    const bool there = ev->rc == STORE_OK;
+
+    if (!there && ev->rc != STORE_NONODE)
+        barrier_on_refused(b, ev, out);
+    else if (ev->node == BARRIER_DIRECTORY)
+        b->version = there ? ev->version : b->version; /* the own node is not listed either */
+    else if (ev->verb == STORE_STAT && there)
+        machine_ask(out, STORE_GET, BARRIER_READY)->also = true;
+    else
+        barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
+}
+
+/* A list, or the last of the members that were read; or one that was awaited. */
+static void barrier_on_members(struct barrier *b, const struct machine_event *ev,
+                               const struct barrier_members *m, struct machine_actions *out)
+{
+    const bool awaited = ev->node == BARRIER_AWAITED;
+
+    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE)
+        barrier_on_refused(b, ev, out);
+    else if (awaited && ev->rc == STORE_OK)
+        return;
+    else if (!awaited && ev->verb == STORE_STAT && --b->unread > 0)
+        return;
+    else if (b->state == BARRIER_COUNTING)
+        barrier_use_members(b, ev->verb == STORE_LIST ? ev->pzxid : 0, m, out);
     else if (b->state == BARRIER_WAITING)
-        look(b, out);
-    else if (ev->kind == BARRIER_EV_GONE)
-        count(b, out, BARRIER_LEAVING); /* mostly nobody is there any more */
+        barrier_look(b, out);
+    else if (awaited)
+        barrier_count(b, out, BARRIER_LEAVING); /* mostly nobody is there any more */
     else
-        leave(b, &ev->members, out);
+        barrier_leave(b, m, out);
 }
 
-/* To what was asked last. */
-static void on_answer(struct barrier *b, const struct barrier_event *ev,
-                      struct barrier_actions *out)
+/* An opening that was sent twice is overtaken by itself. */
+static void barrier_on_open(struct barrier *b, const struct machine_event *ev,
+                            struct machine_actions *out)
 {
-    switch (ev->kind) {
-    case BARRIER_EV_JOINED:
-        on_joined(b, ev, out);
+    if (ev->rc == STORE_OK)
+        barrier_be_open(b, out);
+    else if (ev->rc == STORE_BADVERSION || ev->rc == STORE_EXISTS || ev->rc == STORE_NONODE)
+        barrier_look(b, out);
+    else
+        barrier_on_refused(b, ev, out);
+}
+
+static void barrier_on_quit(struct barrier *b, const struct machine_event *ev,
+                            const struct barrier_members *m, struct machine_actions *out)
+{
+    if (ev->rc != STORE_OK && ev->verb == STORE_MULTI) {
+        machine_ask(out, STORE_DELETE, BARRIER_OWN);
+        return;
+    }
+    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE)
+        machine_act(out, MACHINE_ACT_DELETE)->node = BARRIER_OWN;
+    barrier_have_quit(b, m, out);
+}
+
+static void barrier_on_answer(struct barrier *b, const struct machine_event *ev,
+                              const struct barrier_members *m, struct machine_actions *out)
+{
+    switch (b->state) {
+    case BARRIER_JOINING:
+        barrier_on_join(b, ev, out);
         break;
-    case BARRIER_EV_LOOKED:
-        on_looked(b, ev, out);
+    case BARRIER_LOOKING:
+        barrier_on_look(b, ev, out);
         break;
-    case BARRIER_EV_COUNTED:
-    case BARRIER_EV_GONE:
-        on_members(b, ev, out);
+    case BARRIER_OPENING:
+        barrier_on_open(b, ev, out);
         break;
-    case BARRIER_EV_OPENED:
-        on_opened(b, out);
-        break;
-    case BARRIER_EV_OVERTAKEN:
-        look(b, out);
-        break;
-    case BARRIER_EV_QUIT:
-        on_quit(b, ev, out);
+    case BARRIER_QUITTING:
+        barrier_on_quit(b, ev, m, out);
         break;
     default:
-        fail(b, out);
+        barrier_on_members(b, ev, m, out);
         break;
     }
 }
 
-void barrier_step(struct barrier *b, const struct barrier_event *ev, struct barrier_actions *out)
+/* ---- steps ---- */
+
+static void barrier_on_ready_fired(struct barrier *b, struct machine_actions *out)
 {
-    out->count = 0;
+    if (b->state == BARRIER_WAITING)
+        barrier_look(b, out);
+    else
+        b->fired = true;
+}
+
+/* A member whose data have changed is still there. */
+static void barrier_on_awaited_fired(struct barrier *b, const struct machine_event *ev,
+                                     struct machine_actions *out)
+{
+    if (!b->awaits)
+        return;
+    if (!ev->gone)
+        barrier_ask_awaited(out);
+    else if (b->state == BARRIER_WAITING)
+        barrier_look(b, out);
+    else
+        barrier_count(b, out, BARRIER_LEAVING);
+}
+
+void barrier_step(struct barrier *b, const struct machine_event *ev,
+                  const struct barrier_members *m, struct machine_actions *out)
+{
     switch (ev->kind) {
     case BARRIER_EV_ENTER:
-        join(b, out);
+        barrier_join(b, out);
         break;
     case BARRIER_EV_LEAVE:
-        on_leave(b, out);
+        barrier_on_leave(b, out);
         break;
-    case BARRIER_EV_FIRED:
-        on_fired(b, out);
+    case MACHINE_EV_FIRED:
+        if (ev->node == BARRIER_READY)
+            barrier_on_ready_fired(b, out);
+        else
+            barrier_on_awaited_fired(b, ev, out);
         break;
-    case BARRIER_EV_STOP:
-        on_stop(b, out);
+    case MACHINE_EV_STOP:
+        barrier_on_stop(b, out);
         break;
-    case BARRIER_EV_REPLACED:
-        on_replaced(b, ev, out);
+    case MACHINE_EV_SESSION:
+        barrier_on_replaced(b, ev, out);
         break;
-    case BARRIER_EV_OVER:
+    case MACHINE_EV_OVER:
         if (b->state != BARRIER_OUTSIDE)
-            end(b, out, BARRIER_FAILED);
+            barrier_end(b, out, BARRIER_FAILED);
         break;
     default:
-        if (ev->tag == b->tag)
-            on_answer(b, ev, out);
+        barrier_on_answer(b, ev, m, out);
         break;
     }
     assert(barrier_invariant(b));

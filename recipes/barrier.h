@@ -32,9 +32,7 @@
 #ifndef RECIPES_BARRIER_H
 #define RECIPES_BARRIER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "machine.h"
 
 enum barrier_state {
     BARRIER_OUTSIDE,
@@ -49,78 +47,31 @@ enum barrier_state {
     BARRIER_STATES
 };
 
-enum barrier_event_kind {
-    BARRIER_EV_ENTER,
-    BARRIER_EV_LEAVE,
-    /* answers */
-    BARRIER_EV_JOINED,    /* .zxid: the czxid of the own node */
-    BARRIER_EV_LOOKED,    /* .zxid of ready's last change, 0: there is none; .bound, 0: not ours;
-                             .version */
-    BARRIER_EV_COUNTED,   /* to COUNT: .members, all unread; .zxid of the last that came or went; to
-                             READ: .members */
-    BARRIER_EV_OPENED,    /* by us */
-    BARRIER_EV_OVERTAKEN, /* to OPEN: something has changed since ready was read */
-    BARRIER_EV_QUIT,      /* the own node is gone */
-    BARRIER_EV_GONE,      /* the member that was awaited */
-    BARRIER_EV_REFUSED,   /* to any but QUIT, for good */
-    /* and besides */
-    BARRIER_EV_FIRED,    /* ready has come, changed or gone */
-    BARRIER_EV_STOP,     /* the time has passed, or nobody wants it any more */
-    BARRIER_EV_REPLACED, /* the session has ended, and its nodes with it; another one has begun */
-    BARRIER_EV_OVER      /* there will be none */
+/* Events of its own. */
+enum { BARRIER_EV_ENTER = MACHINE_EV_OWN, BARRIER_EV_LEAVE };
+
+enum barrier_node {
+    BARRIER_OWN, /* of a new name with each create that JOINING begins with */
+    BARRIER_DIRECTORY,
+    BARRIER_READY,
+    BARRIER_AWAITED, /* a member: .awaited of those listed */
+    BARRIER_MEMBER   /* the first of those listed; behind it the others */
 };
 
 #define BARRIER_UNREAD UINT64_MAX
 
-/* In the order of their names. */
+/* As listed last, in the order of their names. */
 struct barrier_members {
     const uint64_t *czxids; /* 0: gone; BARRIER_UNREAD: not known */
     size_t count;
     size_t own; /* its place; count: it is not among them */
 };
 
-struct barrier_event {
-    enum barrier_event_kind kind;
-    uint32_t tag; /* of the answers: as in the action */
-    uint64_t zxid, bound;
-    int32_t version;                /* for OPEN: of whatever changes with each OPEN */
-    bool unsent;                    /* REPLACED: nothing was sent yet that makes the own node */
-    struct barrier_members members; /* COUNTED, and since then with every event */
-};
-
 enum barrier_verdict {
     BARRIER_DONE,
-    BARRIER_LOST,  /* the own node has gone with its session: others may have counted it */
-    BARRIER_FAILED /* as it was refused or stopped */
-};
-
-enum barrier_action_kind {
-    BARRIER_ACT_JOIN,   /* make a node of a new name */
-    BARRIER_ACT_LOOK,   /* read ready and leave a watch */
-    BARRIER_ACT_COUNT,  /* list the members */
-    BARRIER_ACT_READ,   /* the czxid of .member, of those listed; their count: of each */
-    BARRIER_ACT_OPEN,   /* for .version: make ready with .bound; .replace: set it */
-    BARRIER_ACT_QUIT,   /* delete the own node, until that is certain; .last: and ready with it */
-    BARRIER_ACT_AWAIT,  /* the end of .member */
-    BARRIER_ACT_IGNORE, /* ready and the members: the watches go */
-    BARRIER_ACT_TELL    /* .verdict */
-};
-
-struct barrier_action {
-    enum barrier_action_kind kind;
-    enum barrier_verdict verdict;
-    uint32_t tag;
-    uint64_t bound;
-    bool replace, last;
-    int32_t version;
-    size_t member;
-};
-
-enum { BARRIER_ACTIONS = 3 };
-
-struct barrier_actions {
-    uint32_t count;
-    struct barrier_action list[BARRIER_ACTIONS];
+    BARRIER_LOST,   /* the own node has gone with its session: others may have counted it */
+    BARRIER_FAILED, /* as it was refused or stopped */
+    BARRIER_REFUSED /* not the end yet: .rc is why it will fail */
 };
 
 enum barrier_then { BARRIER_THEN_FAIL, BARRIER_THEN_WAIT, BARRIER_THEN_DONE };
@@ -130,19 +81,25 @@ struct barrier {
     size_t wanted; /* n; set at the beginning */
     enum barrier_state state;
     bool stopped;           /* JOINING: the node goes again when it is known */
+    bool made;              /* JOINING: there is a node of that name, which is being read */
+    bool late;              /* the own node may be made once more when it is gone */
     bool fired;             /* LOOKING, COUNTING: look again */
     bool own;               /* the own node stands, as far as is known */
     bool leaving;           /* LEAVE was heard, and not answered */
     enum barrier_then then; /* QUITTING */
-    uint32_t tag;
-    int32_t version;
+    bool awaits;            /* WAITING, LEAVING: the end of a member */
+    size_t awaited;         /* its place among those listed */
+    size_t unread;          /* of those that are being read, so many are not known yet */
+    int32_t version; /* of the directory, as read before ready: it changes with each opening */
     uint64_t czxid;  /* of the own node */
     bool ready;      /* COUNTING, OPENING: one stands */
     uint64_t before; /* the bound of the round before; 0: there is no ready */
     uint64_t bound;  /* OPENING, INSIDE, LEAVING: of the own round */
 };
 
-void barrier_step(struct barrier *b, const struct barrier_event *ev, struct barrier_actions *out);
+/* m: as they are with that event. */
+void barrier_step(struct barrier *b, const struct machine_event *ev,
+                  const struct barrier_members *m, struct machine_actions *out);
 
 bool barrier_invariant(const struct barrier *b);
 bool barrier_may_move(enum barrier_state from, enum barrier_state to);

@@ -12,7 +12,7 @@ struct machine_action *machine_act(struct machine_actions *out, enum machine_act
     return a;
 }
 
-struct machine_action *machine_ask(struct machine_actions *out, enum store_kind verb, uint16_t node)
+struct machine_action *machine_ask(struct machine_actions *out, enum store_kind verb, uint32_t node)
 {
     struct machine_action *a = machine_act(out, MACHINE_ACT_REQUEST);
 
@@ -21,11 +21,21 @@ struct machine_action *machine_ask(struct machine_actions *out, enum store_kind 
     return a;
 }
 
-struct machine_action *machine_ask_quorum(struct machine_actions *out, uint16_t node)
+struct machine_action *machine_ask_quorum(struct machine_actions *out, uint32_t node)
 {
     struct machine_action *a = machine_ask(out, STORE_SET, node);
 
     a->version = INT32_MAX;
+    return a;
+}
+
+struct machine_action *machine_ask_both(struct machine_actions *out, uint32_t node,
+                                        struct machine_part first, struct machine_part second)
+{
+    struct machine_action *a = machine_ask(out, STORE_MULTI, node);
+
+    a->parts[0] = first;
+    a->parts[1] = second;
     return a;
 }
 

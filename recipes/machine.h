@@ -50,6 +50,7 @@ enum machine_event_kind {
     MACHINE_EV_STOP,    /* the time has passed, or nobody wants it any more: .unsent */
     MACHINE_EV_SESSION, /* the session has ended, and its nodes with it; another one has begun:
                            .unsent. Nothing is under way */
+    MACHINE_EV_OVER,    /* the session has ended, and there will be no other */
     MACHINE_EV_OWN      /* from here on a recipe has kinds of its own */
 };
 
@@ -57,10 +58,11 @@ struct machine_event {
     unsigned kind; /* enum machine_event_kind, or the recipe's own */
     enum store_rc rc;
     enum store_kind verb;
-    uint16_t node; /* as in the action */
+    uint32_t node; /* as in the action */
     uint8_t slot;
     bool gone;
-    bool unsent; /* nothing of the present question was sent, nor will be */
+    bool unsent;   /* nothing of the present question was sent, nor will be */
+    bool repeated; /* ANSWER: it was sent before, too, and that may still be done */
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
     int64_t ephemeral_owner;
@@ -72,18 +74,31 @@ struct machine_event {
 
 enum machine_action_kind {
     MACHINE_ACT_REQUEST, /* .verb, .node, and what is behind them */
+    MACHINE_ACT_NAME,    /* .node is another one from here on, of a new name */
     MACHINE_ACT_UNWATCH, /* .node */
+    MACHINE_ACT_DELETE,  /* .node, again and again until that is certain; nobody hears of it */
+    MACHINE_ACT_LATE,    /* .node is gone, and may be made late: it is looked for, and deleted */
     MACHINE_ACT_ARM,     /* the timer: .at */
     MACHINE_ACT_DISARM,
     MACHINE_ACT_END, /* nothing that is under way is heard, no watch stands, no timer runs */
     MACHINE_ACT_TELL /* the user: .verdict, .rc */
 };
 
+/* One change of a MULTI. */
+struct machine_part {
+    enum store_kind verb; /* CREATE, SET, DELETE */
+    uint32_t node;
+    int32_t version; /* SET; -1: any */
+};
+
+enum { MACHINE_PARTS = 2 };
+
 struct machine_action {
     enum machine_action_kind kind;
     enum store_kind verb;
     enum store_mode mode; /* CREATE */
-    uint16_t node;        /* a number that the recipe gives a meaning */
+    uint32_t node;        /* a number that the recipe gives a meaning */
+    uint32_t more;        /* the same of so many nodes behind it, too */
     uint8_t slot;         /* the question that it belongs to */
     bool also;            /* the same question as the request before, whose answer is not stale */
     bool watch;           /* GET, LIST, STAT */
@@ -92,9 +107,10 @@ struct machine_action {
     int64_t at;           /* ARM: CLOCK_BOOTTIME, ns */
     int verdict;          /* TELL: the recipe's own */
     enum store_rc rc;     /* TELL: what was refused, if anything was */
+    struct machine_part parts[MACHINE_PARTS]; /* MULTI: all or none */
 };
 
-enum { MACHINE_ACTIONS = 4 };
+enum { MACHINE_ACTIONS = 6 };
 
 struct machine_actions {
     uint32_t count;
@@ -105,14 +121,18 @@ struct machine_actions {
 struct machine_action *machine_act(struct machine_actions *out, enum machine_action_kind kind);
 
 struct machine_action *machine_ask(struct machine_actions *out, enum store_kind verb,
-                                   uint16_t node);
+                                   uint32_t node);
 
 /* A set of node that every leader refuses: all that the session asked for before is done by then,
  * or comes late. Without data. */
-struct machine_action *machine_ask_quorum(struct machine_actions *out, uint16_t node);
+struct machine_action *machine_ask_quorum(struct machine_actions *out, uint32_t node);
 
 /* Whether the server has answered: of whatever the quorum is asked, that is all that counts. */
 bool machine_is_answered(enum store_rc rc);
+
+/* Of two changes, or none. */
+struct machine_action *machine_ask_both(struct machine_actions *out, uint32_t node,
+                                        struct machine_part first, struct machine_part second);
 
 void machine_tell(struct machine_actions *out, int verdict, enum store_rc rc);
 

@@ -1,31 +1,56 @@
-/* Double barriers: the handle of a member, and its calls. */
-#include "double.h"
-
+/* A member of a double barrier: recipes/barrier.h decides. */
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "lib/base/layout.h"
+#include "lib/session/call.h"
+#include "lib/session/denial.h"
+#include "lib/session/driver.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
+#include "recipes/barrier.h"
+#include "spec.h"
 
 enum { MEMBERS_MAX = 1000 };
 
-void double_ref(zkl_double_barrier *b)
+struct double_call {
+    struct call call;
+    zkl_double_barrier *of; /* NULL once it has ended */
+    bool enters;            /* or leaves */
+};
+
+/* All guarded by the monitor, but what is set when it is made. */
+struct zkl_double_barrier {
+    int refs; /* the user's, each request's, and while it is not outside */
+    struct barrier_spec spec;
+    struct driver driver;
+    struct barrier machine;
+    GList link;               /* in those of the session that are not outside */
+    struct double_call *call; /* under way; NULL: none */
+    zkl_error error;          /* why it fails */
+    char *own;                /* the name of its node; NULL: it has had none */
+    char *data;               /* in the directory */
+    int length;
+    GPtrArray *names; /* of the members, in order */
+    GArray *czxids;   /* of uint64_t, the same */
+};
+
+static void double_ref(zkl_double_barrier *b)
 {
     b->refs++;
 }
 
-void double_unref(zkl_double_barrier *b)
+/* The session has another reference. */
+static void double_unref(zkl_double_barrier *b)
 {
     if (--b->refs > 0)
         return;
     barrier_spec_clear(&b->spec);
     g_ptr_array_unref(b->names);
     g_array_unref(b->czxids);
-    g_free(b->node);
-    g_free(b->own_name);
-    g_free(b->ready);
+    driver_clear(&b->driver);
+    g_free(b->own);
     g_free(b->data);
-    g_free(b->text);
     g_free(b);
 }
 
@@ -36,7 +61,7 @@ struct doubles {
     GQueue list; /* of zkl_double_barrier */
 };
 
-static bool is_busy(const struct participant *p)
+static bool double_is_busy(const struct participant *p)
 {
     return ((const struct doubles *)p)->list.length > 0;
 }
@@ -44,7 +69,7 @@ static bool is_busy(const struct participant *p)
 /* One whose node goes with the session is lost, on its way in, too: others may have counted it.
  * Without a deadline ahead the servers may have ended the session: then nothing is held that would
  * keep it from being given up. */
-static bool holds(const struct participant *p)
+static bool double_holds(const struct participant *p)
 {
     if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
         return false;
@@ -54,31 +79,32 @@ static bool holds(const struct participant *p)
     return false;
 }
 
-static void step_all(struct participant *p, enum barrier_event_kind kind)
+static void double_step_all(struct participant *p, enum machine_event_kind kind)
 {
     GQueue *list = &((struct doubles *)p)->list;
 
     for (GList *l = list->head, *next; l; l = next) {
         zkl_double_barrier *b = l->data;
         next = l->next;
-        double_step(b, (struct barrier_event){.kind = kind, .unsent = !b->sent});
+        driver_hear(&b->driver, (struct machine_event){.kind = kind});
     }
 }
 
-static void on_replaced(struct participant *p)
+static void double_on_replaced(struct participant *p)
 {
-    step_all(p, BARRIER_EV_REPLACED);
+    double_step_all(p, MACHINE_EV_SESSION);
 }
 
-static void on_over(struct participant *p)
+static void double_on_over(struct participant *p)
 {
-    step_all(p, BARRIER_EV_OVER);
+    double_step_all(p, MACHINE_EV_OVER);
 }
 
-static const struct participant_ops participant = {
-    .is_busy = is_busy,
-    .holds = holds,
-    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_over, [NEWS_CLOSED] = on_over}};
+static const struct participant_ops participant = {.is_busy = double_is_busy,
+                                                   .holds = double_holds,
+                                                   .on = {[NEWS_REPLACED] = double_on_replaced,
+                                                          [NEWS_REFUSED] = double_on_over,
+                                                          [NEWS_CLOSED] = double_on_over}};
 
 static GQueue *doubles_of(zkl_session *s)
 {
@@ -88,7 +114,7 @@ static GQueue *doubles_of(zkl_session *s)
 /* ---- steps ---- */
 
 /* The first time: later it may be told again that its own node is gone. */
-static void tell(zkl_double_barrier *b, enum barrier_verdict verdict)
+static void double_end_call(zkl_double_barrier *b, enum barrier_verdict verdict)
 {
     struct double_call *c = b->call;
 
@@ -104,73 +130,185 @@ static void tell(zkl_double_barrier *b, enum barrier_verdict verdict)
         call_end_as(&c->call, &b->error);
 }
 
-static size_t own_place(const zkl_double_barrier *b)
+static size_t double_own_place(const zkl_double_barrier *b)
 {
     size_t i = 0;
 
-    while (i < b->names->len && strcmp(b->names->pdata[i], b->own_name) != 0)
+    while (i < b->names->len && g_strcmp0(b->names->pdata[i], b->own) != 0)
         i++;
     return i;
 }
 
-static struct barrier_members members_of(const zkl_double_barrier *b)
+static zkl_double_barrier *double_driven(struct driver *d)
 {
-    return (struct barrier_members){(const uint64_t *)(const void *)b->czxids->data, b->names->len,
-                                    own_place(b)};
+    return (zkl_double_barrier *)(void *)((char *)d - offsetof(zkl_double_barrier, driver));
 }
 
-void double_step(zkl_double_barrier *b, struct barrier_event ev)
+/* Of all that are outside nothing is listed. */
+static void double_note_state(zkl_double_barrier *b, bool was_out)
 {
     zkl_session *s = b->spec.session;
-    const bool was_out = b->machine.state == BARRIER_OUTSIDE;
-    struct barrier_actions actions;
-
-    double_ref(b);
-    ev.members = members_of(b);
-    barrier_step(&b->machine, &ev, &actions);
     const bool is_out = b->machine.state == BARRIER_OUTSIDE;
+
     if (was_out && !is_out) {
         double_ref(b);
         g_queue_push_tail_link(doubles_of(s), &b->link);
-    }
-    for (uint32_t i = 0; i < actions.count; i++) {
-        if (actions.list[i].kind == BARRIER_ACT_TELL)
-            tell(b, actions.list[i].verdict);
-        else if (actions.list[i].kind == BARRIER_ACT_IGNORE)
-            double_ignore(b);
-        else
-            double_ask(b, &actions.list[i]);
-    }
-    if (!was_out && is_out) {
+    } else if (!was_out && is_out) {
         g_queue_unlink(doubles_of(s), &b->link);
-        double_look_for_late(b);
         incarnation_retired(s);
-        double_unref(b);
+        double_unref(b); /* its driver has another reference in a step */
     }
-    double_unref(b);
 }
+
+static void double_step(struct driver *d, const struct machine_event *ev,
+                        struct machine_actions *out)
+{
+    zkl_double_barrier *b = double_driven(d);
+    const bool was_out = b->machine.state == BARRIER_OUTSIDE;
+    const struct barrier_members members = {(const uint64_t *)(const void *)b->czxids->data,
+                                            b->names->len, double_own_place(b)};
+
+    barrier_step(&b->machine, ev, &members, out);
+    double_note_state(b, was_out);
+}
+
+static const char *double_name_of(const zkl_double_barrier *b, unsigned node)
+{
+    switch (node) {
+    case BARRIER_OWN:
+        return b->own;
+    case BARRIER_READY:
+        return "ready";
+    case BARRIER_AWAITED:
+        return b->names->pdata[b->machine.awaited];
+    default:
+        return b->names->pdata[node - BARRIER_MEMBER];
+    }
+}
+
+static char *double_path(struct driver *d, unsigned node)
+{
+    const zkl_double_barrier *b = double_driven(d);
+
+    if (node == BARRIER_DIRECTORY)
+        return g_strdup(b->spec.path);
+    return g_strconcat(b->spec.path, "/", double_name_of(b, node), NULL);
+}
+
+static void double_name(struct driver *d, unsigned node)
+{
+    zkl_double_barrier *b = double_driven(d);
+
+    (void)node;
+    g_free(b->own);
+    b->own = layout_new_id(CHILD_FOREIGN, false);
+}
+
+/* The directory's data stay what they are. */
+static char *double_data(struct driver *d, unsigned node, int *ret_length)
+{
+    const zkl_double_barrier *b = double_driven(d);
+    char *text;
+
+    if (node == BARRIER_DIRECTORY) {
+        *ret_length = b->length;
+        return g_memdup2(b->data, (gsize)MAX(b->length, 0));
+    }
+    text = node == BARRIER_OWN
+               ? g_strdup(b->spec.name)
+               : g_strdup_printf(BARRIER_WORDS "%" G_GUINT64_FORMAT, b->machine.bound);
+    *ret_length = (int)strlen(text);
+    return text;
+}
+
+static gint double_compare(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void double_keep_names(zkl_double_barrier *b, const struct store_reply *reply)
+{
+    g_ptr_array_set_size(b->names, 0);
+    for (int i = 0; i < reply->count; i++) {
+        if (strcmp(reply->names[i], "ready") != 0)
+            g_ptr_array_add(b->names, g_strdup(reply->names[i]));
+    }
+    g_ptr_array_sort(b->names, double_compare);
+    g_array_set_size(b->czxids, b->names->len);
+    for (guint i = 0; i < b->czxids->len; i++)
+        g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
+}
+
+static void double_keep(struct driver *d, const struct machine_event *ev,
+                        const struct store_reply *reply)
+{
+    zkl_double_barrier *b = double_driven(d);
+    const bool there = ev->rc == STORE_OK;
+
+    if (!there && ev->rc != STORE_NONODE)
+        return;
+    if (ev->verb == STORE_LIST) {
+        double_keep_names(b, reply);
+    } else if (ev->node >= BARRIER_MEMBER) {
+        g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
+    } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
+        b->length = reply->length;
+        g_free(b->data);
+        b->data = g_memdup2(reply->data, (gsize)MAX(reply->length, 0));
+    }
+}
+
+static void double_tell(struct driver *d, const struct machine_action *a)
+{
+    zkl_double_barrier *b = double_driven(d);
+    const char *path = session_path(b->spec.session, b->spec.path);
+
+    if (a->verdict == BARRIER_REFUSED)
+        denial_fill(b->spec.session, &b->error, call_error(a->rc), path);
+    else
+        double_end_call(b, (enum barrier_verdict)a->verdict);
+}
+
+static void double_driver_ref(struct driver *d)
+{
+    double_ref(double_driven(d));
+}
+
+static void double_driver_unref(struct driver *d)
+{
+    double_unref(double_driven(d));
+}
+
+static const struct driver_ops double_driver = {.step = double_step,
+                                                .path = double_path,
+                                                .name = double_name,
+                                                .keep = double_keep,
+                                                .data = double_data,
+                                                .tell = double_tell,
+                                                .ref = double_driver_ref,
+                                                .unref = double_driver_unref};
 
 /* ---- calls ---- */
 
-static struct double_call *call_of(struct call *c)
+static struct double_call *double_call_of(struct call *c)
 {
     return (struct double_call *)c;
 }
 
-static void on_late(void *data)
+static void double_on_late(void *data)
 {
     struct double_call *c = data;
 
     if (!c->of)
         return;
     zkl_double_barrier *b = c->of;
-    tell(b, BARRIER_FAILED); /* its node goes in the background */
+    double_end_call(b, BARRIER_FAILED); /* its node goes in the background */
 }
 
 /* When the own node is gone, or one session timeout later; at once if nothing will be answered. */
-static void on_stop(struct call *call, const zkl_error *why)
+static void double_on_stop(struct call *call, const zkl_error *why)
 {
-    struct double_call *c = call_of(call);
+    struct double_call *c = double_call_of(call);
     zkl_double_barrier *b = c->of;
 
     if (!b) {
@@ -179,15 +317,15 @@ static void on_stop(struct call *call, const zkl_error *why)
     }
     b->error = *why;
     if (b->spec.session->closing || b->spec.session->refused) {
-        tell(b, BARRIER_FAILED);
+        double_end_call(b, BARRIER_FAILED);
         return;
     }
-    call_arm(call->session, &call->timer, 0, on_late, c);
-    double_step(b, (struct barrier_event){.kind = BARRIER_EV_STOP});
+    call_arm(call->session, &call->timer, 0, double_on_late, c);
+    driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
 }
 
 /* 0, or why it cannot begin now. */
-static int may_begin(const zkl_double_barrier *b, bool enters)
+static int double_may_begin(const zkl_double_barrier *b, bool enters)
 {
     const char *path = session_path(b->spec.session, b->spec.path);
     const enum barrier_state state = b->machine.state;
@@ -205,32 +343,32 @@ static int may_begin(const zkl_double_barrier *b, bool enters)
     return 0;
 }
 
-static int on_enter(struct call *call)
+static int double_on_enter(struct call *call)
 {
-    struct double_call *c = call_of(call);
-    const int code = may_begin(c->of, c->enters);
+    struct double_call *c = double_call_of(call);
+    const int code = double_may_begin(c->of, c->enters);
 
     if (!code)
         c->of->call = c;
     return code;
 }
 
-static void on_begin(struct call *call)
+static void double_on_begin(struct call *call)
 {
-    struct double_call *c = call_of(call);
+    struct double_call *c = double_call_of(call);
 
     if (c->enters)
         incarnation_warm(call->session);
-    double_step(c->of,
-                (struct barrier_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
+    driver_hear(&c->of->driver,
+                (struct machine_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
 }
 
 static const struct call_ops ops = {
-    .waits = true, .enter = on_enter, .begin = on_begin, .stop = on_stop};
+    .waits = true, .enter = double_on_enter, .begin = double_on_begin, .stop = double_on_stop};
 
 /* fn NULL: blocks. */
-static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,
-                zkl_done_fn fn, void *data)
+static int double_run(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,
+                      zkl_done_fn fn, void *data)
 {
     const int code = barrier_spec_check(b ? &b->spec : NULL, doing, fn == NULL);
 
@@ -245,12 +383,12 @@ static int call(zkl_double_barrier *b, const char *doing, bool enters, int64_t t
 
 int zkl_double_barrier_enter(zkl_double_barrier *b, int64_t timeout_ms)
 {
-    return call(b, "zkl_double_barrier_enter", true, timeout_ms, NULL, NULL);
+    return double_run(b, "zkl_double_barrier_enter", true, timeout_ms, NULL, NULL);
 }
 
 int zkl_double_barrier_leave(zkl_double_barrier *b, int64_t timeout_ms)
 {
-    return call(b, "zkl_double_barrier_leave", false, timeout_ms, NULL, NULL);
+    return double_run(b, "zkl_double_barrier_leave", false, timeout_ms, NULL, NULL);
 }
 
 int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeout_ms, zkl_done_fn fn,
@@ -258,7 +396,7 @@ int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeout_ms, zk
 {
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_double_barrier_enter_async: fn is NULL");
-    return call(b, "zkl_double_barrier_enter_async", true, timeout_ms, fn, data);
+    return double_run(b, "zkl_double_barrier_enter_async", true, timeout_ms, fn, data);
 }
 
 int zkl_double_barrier_leave_async(zkl_double_barrier *b, int64_t timeout_ms, zkl_done_fn fn,
@@ -266,7 +404,7 @@ int zkl_double_barrier_leave_async(zkl_double_barrier *b, int64_t timeout_ms, zk
 {
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_double_barrier_leave_async: fn is NULL");
-    return call(b, "zkl_double_barrier_leave_async", false, timeout_ms, fn, data);
+    return double_run(b, "zkl_double_barrier_leave_async", false, timeout_ms, fn, data);
 }
 
 /* ---- the handle ---- */
@@ -288,7 +426,7 @@ int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char 
     b->refs = 1;
     b->link.data = b;
     b->machine.wanted = (size_t)members;
-    b->ready = g_strconcat(b->spec.path, "/ready", NULL);
+    driver_init(&b->driver, &double_driver, b->spec.session, b->spec.parents);
     b->names = g_ptr_array_new_with_free_func(g_free);
     b->czxids = g_array_new(FALSE, TRUE, sizeof(uint64_t));
     *ret = b;
@@ -307,8 +445,8 @@ void zkl_double_barrier_free(zkl_double_barrier *b)
     error_fill(&why, ZKL_ECLOSED, session_path(s, b->spec.path), "the barrier was freed");
     b->error = why;
     if (!s->closing)
-        double_step(b, (struct barrier_event){.kind = BARRIER_EV_STOP});
-    tell(b, BARRIER_FAILED); /* without waiting for that */
+        driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+    double_end_call(b, BARRIER_FAILED); /* without waiting for that */
     double_unref(b);
     session_unlock(s);
     session_unref(s);

@@ -255,6 +255,8 @@ int call_error(enum store_rc rc)
         return ZKL_EPATH;
     case STORE_NOTEMPTY:
         return ZKL_ENOTEMPTY;
+    case STORE_LIMIT:
+        return ZKL_ELIMIT;
     default:
         return ZKL_EPROTO;
     }

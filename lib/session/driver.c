@@ -1,5 +1,8 @@
 #include "driver.h"
 
+#include <string.h>
+
+#include "late_create.h"
 #include "parents.h"
 #include "request.h"
 #include "watch.h"
@@ -11,6 +14,7 @@ struct asked {
     struct machine_action action;
     struct exchange_request number;
     struct request *request; /* NULL: its parents are being made */
+    struct store_change changes[MACHINE_PARTS];
 };
 
 /* What has happened during a step. */
@@ -22,7 +26,7 @@ struct coming {
 
 struct driver_watch {
     struct driver *driver;
-    uint16_t node;
+    uint32_t node;
     struct subscription subscription;
 };
 
@@ -46,7 +50,7 @@ static void driver_take(struct driver *d, struct machine_event ev, struct asked 
 
 static void driver_on_answer(struct request *r, const struct store_reply *reply);
 
-static struct driver_watch *driver_find_watch(struct driver *d, uint16_t node)
+static struct driver_watch *driver_find_watch(struct driver *d, uint32_t node)
 {
     for (GSList *i = d->watches; i; i = i->next)
         if (((struct driver_watch *)i->data)->node == node)
@@ -62,7 +66,7 @@ static void driver_on_fired(void *context, bool gone)
                 (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
 }
 
-static bool driver_add_watch(struct driver *d, struct request *r, uint16_t node)
+static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
 {
     struct driver_watch *w = driver_find_watch(d, node);
 
@@ -70,8 +74,7 @@ static bool driver_add_watch(struct driver *d, struct request *r, uint16_t node)
         w = g_new0(struct driver_watch, 1);
         w->driver = d;
         w->node = node;
-        w->subscription.fired = driver_on_fired;
-        w->subscription.context = w;
+        w->subscription = (struct subscription){.fired = driver_on_fired, .context = w};
         d->watches = g_slist_prepend(d->watches, w);
     }
     return watch_add(d->session, r, &w->subscription);
@@ -88,6 +91,37 @@ static struct machine_event driver_answer(const struct asked *asked, enum store_
                                   .unsent = true};
 }
 
+static const char *driver_data(struct driver *d, enum store_kind verb, uint32_t node,
+                               int *ret_length)
+{
+    const bool writes = verb == STORE_CREATE || verb == STORE_SET;
+
+    return writes && d->ops->data ? d->ops->data(d, node, ret_length) : NULL;
+}
+
+static void driver_add_changes(struct asked *asked, struct request *r)
+{
+    struct driver *d = asked->driver;
+
+    for (int i = 0; i < MACHINE_PARTS; i++) {
+        const struct machine_part *part = &asked->action.parts[i];
+        struct store_change *change = &asked->changes[i];
+        *change = (struct store_change){.kind = part->verb, .length = -1, .version = part->version};
+        change->path = d->ops->path(d, part->node);
+        change->data = driver_data(d, part->verb, part->node, &change->length);
+    }
+    r->what.changes = asked->changes;
+    r->what.count = MACHINE_PARTS;
+}
+
+static void driver_free_changes(struct asked *asked)
+{
+    for (int i = 0; i < MACHINE_PARTS; i++) {
+        g_free((char *)(uintptr_t)asked->changes[i].path);
+        g_free((char *)(uintptr_t)asked->changes[i].data);
+    }
+}
+
 static struct request *driver_request(struct asked *asked)
 {
     struct driver *d = asked->driver;
@@ -97,8 +131,9 @@ static struct request *driver_request(struct asked *asked)
     r->once = a->once;
     r->what.mode = a->mode;
     r->what.version = a->version;
-    if (d->ops->data && (a->verb == STORE_CREATE || a->verb == STORE_SET))
-        r->what.data = d->ops->data(d, a->node, &r->what.length);
+    r->what.data = driver_data(d, a->verb, a->node, &r->what.length);
+    if (a->verb == STORE_MULTI)
+        driver_add_changes(asked, r);
     return r;
 }
 
@@ -117,17 +152,27 @@ static void driver_send(struct asked *asked)
     driver_take(d, driver_answer(asked, STORE_LIMIT), asked);
 }
 
-static void driver_ask(struct driver *d, const struct machine_action *a)
+static struct asked *driver_new_asked(struct driver *d, const struct machine_action *a,
+                                      struct exchange_request number, uint32_t node)
 {
     struct asked *asked = g_new0(struct asked, 1);
 
     asked->driver = d;
     asked->link.data = asked;
     asked->action = *a;
-    asked->number = exchange_ask(&d->exchange, a);
+    asked->action.node = node;
+    asked->number = number;
     d->ops->ref(d);
     g_queue_push_tail_link(&d->asked, &asked->link);
-    driver_send(asked);
+    return asked;
+}
+
+static void driver_ask(struct driver *d, const struct machine_action *a)
+{
+    const struct exchange_request number = exchange_ask(&d->exchange, a);
+
+    for (uint32_t i = 0; i <= a->more; i++)
+        driver_send(driver_new_asked(d, a, number, a->node + i));
 }
 
 static void driver_free_asked(struct asked *asked)
@@ -135,6 +180,7 @@ static void driver_free_asked(struct asked *asked)
     struct driver *d = asked->driver;
 
     g_queue_unlink(&d->asked, &asked->link);
+    driver_free_changes(asked);
     g_free(asked);
     d->ops->unref(d);
 }
@@ -148,6 +194,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     struct machine_event ev = driver_answer(asked, reply->rc);
 
     ev.unsent = r->sent.boot == 0;
+    ev.repeated = r->repeated;
     ev.version = reply->version;
     ev.czxid = reply->czxid;
     ev.mzxid = reply->mzxid;
@@ -159,6 +206,8 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     if (asked->action.watch)
         watch_answered(d->session, r, reply,
                        &driver_find_watch(d, asked->action.node)->subscription);
+    if (d->ops->keep && !exchange_is_stale(&d->exchange, asked->number))
+        d->ops->keep(d, &ev, reply);
     driver_take(d, ev, asked);
 }
 
@@ -217,12 +266,27 @@ static void driver_end(struct driver *d)
     driver_recall(d);
 }
 
-static void driver_unwatch(struct driver *d, uint16_t node)
+static void driver_unwatch(struct driver *d, uint32_t node)
 {
     struct driver_watch *w = driver_find_watch(d, node);
 
     if (w)
         watch_drop(&w->subscription, false);
+}
+
+static void driver_delete(struct driver *d, uint32_t node)
+{
+    request_delete(d->session, d->ops->path(d, node));
+}
+
+static void driver_look_for_late(struct driver *d, uint32_t node)
+{
+    char *path = d->ops->path(d, node);
+    char *slash = strrchr(path, '/');
+
+    *slash = '\0';
+    late_create_look(d->session, path, slash + 1, NULL);
+    g_free(path);
 }
 
 static void driver_on_timer(void *data)
@@ -236,8 +300,17 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
     case MACHINE_ACT_REQUEST:
         driver_ask(d, a);
         break;
+    case MACHINE_ACT_NAME:
+        d->ops->name(d, a->node);
+        break;
     case MACHINE_ACT_UNWATCH:
         driver_unwatch(d, a->node);
+        break;
+    case MACHINE_ACT_DELETE:
+        driver_delete(d, a->node);
+        break;
+    case MACHINE_ACT_LATE:
+        driver_look_for_late(d, a->node);
         break;
     case MACHINE_ACT_ARM:
         timers_arm(d->session->timers, &d->timer, a->at, driver_on_timer, d);

@@ -13,6 +13,11 @@ struct driver_ops {
     void (*step)(struct driver *d, const struct machine_event *ev, struct machine_actions *out);
     /* The full path of a node; to be freed. */
     char *(*path)(struct driver *d, unsigned node);
+    /* Gives a node a new name. NULL: none needs one. */
+    void (*name)(struct driver *d, unsigned node);
+    /* An answer that is not stale has come, and the machine will hear of it: to keep what the event
+     * has not. NULL: nothing. */
+    void (*keep)(struct driver *d, const struct machine_event *ev, const struct store_reply *reply);
     /* What a CREATE or SET of the node writes, to be freed; NULL: nothing. */
     char *(*data)(struct driver *d, unsigned node, int *ret_length);
     void (*tell)(struct driver *d, const struct machine_action *a);

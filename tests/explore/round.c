@@ -1,5 +1,6 @@
 #include "round.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "flat.h"
@@ -50,6 +51,7 @@ void round_init(void *state)
     for (int i = 0; i < round_config.members; i++) {
         st->m[i].machine.wanted = (size_t)round_config.wanted;
         st->m[i].enters = (uint8_t)round_config.enters;
+        exchange_plain(&st->m[i].exchange);
     }
 }
 
@@ -62,15 +64,16 @@ static void hear(struct round_member *m, struct round_heard what)
 }
 
 /* A subscription that was dropped does not fire, whatever is on its way. */
-static void ignore(struct round_member *m)
+static void unwatch(struct round_member *m, uint32_t node)
 {
     uint8_t kept = 0;
 
-    m->watches_ready = false;
-    m->watches = 0;
-    m->watch_tag = 0;
+    if (node == BARRIER_READY)
+        m->watches_ready = false;
+    else
+        m->watches = 0;
     for (uint8_t i = 0; i < m->heard; i++) {
-        if (m->hear[i].kind != BARRIER_EV_FIRED && m->hear[i].kind != BARRIER_EV_GONE)
+        if (m->hear[i].kind != MACHINE_EV_FIRED || m->hear[i].node != node)
             m->hear[kept++] = m->hear[i];
     }
     memset(&m->hear[kept], 0, sizeof m->hear[0] * (size_t)(m->heard - kept));
@@ -84,7 +87,7 @@ static void fire_ready(struct round_state *st)
     for (int i = 0; i < ROUND_MEMBERS; i++) {
         struct round_member *m = &st->m[i];
         if (m->watches_ready)
-            hear(m, (struct round_heard){.kind = BARRIER_EV_FIRED});
+            hear(m, (struct round_heard){.kind = MACHINE_EV_FIRED, .node = BARRIER_READY});
         m->watches_ready = false;
     }
 }
@@ -110,9 +113,8 @@ static void delete_node(struct round_state *st, int at)
         struct round_member *m = &st->m[i];
         if (m->watches != at + 1)
             continue;
-        hear(m, (struct round_heard){.kind = BARRIER_EV_GONE, .tag = m->watch_tag});
+        hear(m, (struct round_heard){.kind = MACHINE_EV_FIRED, .node = BARRIER_AWAITED});
         m->watches = 0;
-        m->watch_tag = 0;
     }
 }
 
@@ -123,23 +125,21 @@ static void write_ready(struct round_state *st, uint64_t bound)
     fire_ready(st);
 }
 
-static void serve_count(const struct round_state *st, struct round_heard *reply)
+static void serve_list(const struct round_state *st, struct round_heard *reply)
 {
-    reply->listed = true;
     reply->zxid = st->zxid;
     memcpy(reply->counted, st->node, sizeof reply->counted);
 }
 
+/* All at once. */
 static void serve_read(const struct round_state *st, const struct round_member *m,
                        struct round_heard *reply)
 {
-    const struct round_ask *a = &m->ask[0];
+    const int first = reply->node - BARRIER_MEMBER;
 
     memcpy(reply->counted, m->members, sizeof reply->counted);
-    for (int i = 0; i < ROUND_MEMBERS; i++) {
-        if (a->member == ROUND_MEMBERS || a->member == i)
-            reply->counted[i] = m->names[i] == st->node[i] ? st->node[i] : 0;
-    }
+    for (int i = first; i <= first + reply->more; i++)
+        reply->counted[i] = m->names[i] == st->node[i] ? st->node[i] : 0;
 }
 
 static void serve_open(struct round_state *st, const struct round_ask *a, struct round_heard *reply)
@@ -148,78 +148,97 @@ static void serve_open(struct round_state *st, const struct round_ask *a, struct
         st->version++;
         write_ready(st, a->bound);
     } else {
-        reply->kind = BARRIER_EV_OVERTAKEN;
+        reply->rc = STORE_BADVERSION;
     }
 }
 
-static void serve_quit(struct round_state *st, int at, bool last)
+/* Both or none. */
+static void serve_quit_last(struct round_state *st, int at, struct round_heard *reply)
 {
-    delete_node(st, at);
-    if (!last || !st->ready)
+    if (!st->ready || !st->node[at]) {
+        reply->rc = STORE_NONODE;
         return;
+    }
+    delete_node(st, at);
     st->ready = st->bound = 0;
     fire_ready(st);
 }
 
-static bool serve_await(struct round_state *st, struct round_member *m)
+static void serve_ready(const struct round_state *st, struct round_member *m,
+                        struct round_heard *reply)
 {
-    const struct round_ask *a = &m->ask[0];
-
-    if (!st->node[a->member] || st->node[a->member] != m->names[a->member])
-        return true;
-    m->watches = (uint8_t)(a->member + 1);
-    m->watch_tag = a->tag;
-    return false;
+    m->watches_ready |= reply->verb == STORE_STAT;
+    reply->rc = st->ready ? STORE_OK : STORE_NONODE;
+    if (reply->verb == STORE_STAT)
+        return;
+    reply->zxid = st->ready;
+    reply->bound = st->bound;
 }
 
-/* False: no answer yet. */
-static bool answer(struct round_state *st, int at, struct round_heard *reply)
+static void serve_await(const struct round_state *st, struct round_member *m,
+                        struct round_heard *reply)
+{
+    const size_t awaited = m->machine.awaited;
+
+    if (!st->node[awaited] || st->node[awaited] != m->names[awaited])
+        reply->rc = STORE_NONODE;
+    else
+        m->watches = (uint8_t)(awaited + 1);
+}
+
+static void answer(struct round_state *st, int at, const struct round_ask *a,
+                   struct round_heard *reply)
 {
     struct round_member *m = &st->m[at];
-    const struct round_ask a = m->ask[0];
 
-    switch (a.kind) {
-    case BARRIER_ACT_JOIN:
+    switch (a->verb) {
+    case STORE_CREATE:
         st->node[at] = reply->zxid = ++st->zxid;
         note_enough(st);
-        return true;
-    case BARRIER_ACT_LOOK:
-        m->watches_ready = true;
-        reply->zxid = st->ready;
-        reply->version = st->version;
-        reply->bound = st->bound;
-        return true;
-    case BARRIER_ACT_COUNT:
-        serve_count(st, reply);
-        return true;
-    case BARRIER_ACT_READ:
-        serve_read(st, m, reply);
-        return true;
-    case BARRIER_ACT_OPEN:
-        serve_open(st, &a, reply);
-        return true;
-    case BARRIER_ACT_QUIT:
-        serve_quit(st, at, a.last);
-        return true;
+        break;
+    case STORE_LIST:
+        serve_list(st, reply);
+        break;
+    case STORE_GET:
+    case STORE_STAT:
+        if (a->node == BARRIER_DIRECTORY)
+            reply->version = st->version;
+        else if (a->node == BARRIER_READY)
+            serve_ready(st, m, reply);
+        else if (a->node == BARRIER_AWAITED)
+            serve_await(st, m, reply);
+        else
+            serve_read(st, m, reply);
+        break;
+    case STORE_DELETE:
+        delete_node(st, at);
+        break;
     default:
-        return serve_await(st, m);
+        if (a->last)
+            serve_quit_last(st, at, reply);
+        else
+            serve_open(st, a, reply);
+        break;
     }
 }
 
+/* The request for a member's end tells nothing where it only leaves a watch. */
 static void serve(struct round_state *st, int at)
 {
-    static const uint8_t kinds[] = {
-        [BARRIER_ACT_JOIN] = BARRIER_EV_JOINED,   [BARRIER_ACT_LOOK] = BARRIER_EV_LOOKED,
-        [BARRIER_ACT_COUNT] = BARRIER_EV_COUNTED, [BARRIER_ACT_READ] = BARRIER_EV_COUNTED,
-        [BARRIER_ACT_OPEN] = BARRIER_EV_OPENED,   [BARRIER_ACT_QUIT] = BARRIER_EV_QUIT,
-        [BARRIER_ACT_AWAIT] = BARRIER_EV_GONE,
-    };
     struct round_member *m = &st->m[at];
-    struct round_heard reply = {.kind = kinds[m->ask[0].kind], .tag = m->ask[0].tag};
+    const struct round_ask a = m->ask[0];
+    struct round_heard reply = {.kind = MACHINE_EV_ANSWER,
+                                .verb = a.verb,
+                                .node = a.node,
+                                .more = a.more,
+                                .number = a.number};
 
-    if (answer(st, at, &reply))
-        hear(m, reply);
     flat_remove(m->ask, &m->asked, sizeof m->ask[0], 0);
+    if (exchange_is_stale(&m->exchange, a.number) && a.node == BARRIER_AWAITED)
+        return;
+    answer(st, at, &a, &reply);
+    if (a.node != BARRIER_AWAITED || reply.rc != STORE_OK)
+        hear(m, reply);
 }
 
 /* ---- the driver ---- */
@@ -260,31 +279,52 @@ static void told(struct round_state *st, int at, enum barrier_verdict verdict)
         check_left(st, at);
 }
 
-static void perform(struct round_state *st, int at, const struct barrier_action *a)
+static void ask(struct round_member *m, const struct machine_action *a)
 {
-    struct round_member *m = &st->m[at];
+    const bool writes = a->verb == STORE_MULTI;
+    const struct exchange_request number = exchange_ask(&m->exchange, a);
 
-    if (a->kind == BARRIER_ACT_TELL)
-        told(st, at, a->verdict);
-    else if (a->kind == BARRIER_ACT_IGNORE)
-        ignore(m);
-    else
-        m->ask[m->asked++] = (struct round_ask){.kind = (uint8_t)a->kind,
-                                                .replace = a->replace,
-                                                .version = (uint8_t)a->version,
-                                                .last = a->last,
-                                                .member = (uint8_t)a->member,
-                                                .tag = a->tag,
-                                                .bound = a->bound};
+    m->ask[m->asked++] = (struct round_ask){.verb = (uint8_t)a->verb,
+                                            .node = (uint8_t)a->node,
+                                            .replace = writes && a->parts[1].verb == STORE_SET,
+                                            .last = writes && a->parts[0].verb == STORE_DELETE,
+                                            .more = (uint8_t)a->more,
+                                            .version = writes ? (uint8_t)a->parts[0].version : 0,
+                                            .number = number,
+                                            .bound = writes ? m->machine.bound : 0};
 }
 
-static void step(struct round_state *st, int at, struct barrier_event ev)
+static void perform(struct round_state *st, int at, const struct machine_action *a)
 {
     struct round_member *m = &st->m[at];
-    struct barrier_actions actions;
 
-    ev.members = (struct barrier_members){m->members, ROUND_MEMBERS, (size_t)at};
-    barrier_step(&m->machine, &ev, &actions);
+    switch (a->kind) {
+    case MACHINE_ACT_REQUEST:
+        ask(m, a);
+        break;
+    case MACHINE_ACT_UNWATCH:
+        unwatch(m, a->node);
+        break;
+    case MACHINE_ACT_END:
+        exchange_end(&m->exchange);
+        unwatch(m, BARRIER_READY);
+        unwatch(m, BARRIER_AWAITED);
+        break;
+    case MACHINE_ACT_TELL:
+        told(st, at, (enum barrier_verdict)a->verdict);
+        break;
+    default: /* names are places */
+        break;
+    }
+}
+
+static void step(struct round_state *st, int at, struct machine_event ev)
+{
+    struct round_member *m = &st->m[at];
+    const struct barrier_members members = {m->members, ROUND_MEMBERS, (size_t)at};
+    struct machine_actions actions = {.count = 0};
+
+    barrier_step(&m->machine, &ev, &members, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(st, at, &actions.list[i]);
 }
@@ -292,24 +332,41 @@ static void step(struct round_state *st, int at, struct barrier_event ev)
 static void take_members(struct round_member *m, const struct round_heard *h)
 {
     memcpy(m->members, h->counted, sizeof m->members);
-    if (!h->listed)
+    if (h->verb != STORE_LIST)
         return;
     memcpy(m->names, h->counted, sizeof m->names);
     for (int i = 0; i < ROUND_MEMBERS; i++)
         m->members[i] = m->names[i] ? BARRIER_UNREAD : 0;
 }
 
+/* Of several that were read at once, each. */
 static void deliver(struct round_state *st, int at)
 {
     struct round_member *m = &st->m[at];
     const struct round_heard h = m->hear[0];
+    char data[sizeof BARRIER_WORDS + 20] = "";
+    struct machine_event ev = {.kind = h.kind,
+                               .verb = (enum store_kind)h.verb,
+                               .rc = (enum store_rc)h.rc,
+                               .gone = true,
+                               .version = h.version,
+                               .czxid = h.zxid,
+                               .mzxid = h.zxid,
+                               .pzxid = h.zxid,
+                               .data = data};
 
     flat_remove(m->hear, &m->heard, sizeof h, 0);
-    if (h.kind == BARRIER_EV_COUNTED && h.tag == m->machine.tag)
+    if (h.kind == MACHINE_EV_ANSWER &&
+        exchange_answered(&m->exchange, h.number, &ev) != EXCHANGE_HEARD)
+        return;
+    if (h.bound)
+        ev.length = (size_t)snprintf(data, sizeof data, BARRIER_WORDS "%d", (int)h.bound);
+    if (h.verb == STORE_LIST || (h.verb == STORE_STAT && h.node >= BARRIER_MEMBER))
         take_members(m, &h);
-    step(st, at,
-         (struct barrier_event){
-             .kind = h.kind, .tag = h.tag, .zxid = h.zxid, .version = h.version, .bound = h.bound});
+    for (uint8_t i = 0; i <= h.more; i++) {
+        ev.node = (uint32_t)(h.node + i);
+        step(st, at, ev);
+    }
 }
 
 /* ---- moves ---- */
@@ -322,7 +379,8 @@ static void forget(struct round_state *st, int at)
     memset(m->ask, 0, sizeof m->ask);
     memset(m->hear, 0, sizeof m->hear);
     m->asked = m->heard = 0;
-    ignore(m);
+    m->watches_ready = false;
+    m->watches = 0;
 }
 
 static void take(struct round_state *st, struct breadth_step by)
@@ -340,19 +398,19 @@ static void take(struct round_state *st, struct breadth_step by)
     case ROUND_ENTER:
         m->enters--;
         m->calls = true;
-        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_ENTER});
+        step(st, by.at, (struct machine_event){.kind = BARRIER_EV_ENTER});
         break;
     case ROUND_LEAVE:
         m->calls = true;
-        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_LEAVE});
+        step(st, by.at, (struct machine_event){.kind = BARRIER_EV_LEAVE});
         break;
     case ROUND_STOP:
-        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_STOP});
+        step(st, by.at, (struct machine_event){.kind = MACHINE_EV_STOP});
         break;
     case ROUND_EXPIRE:
         unsent = !st->node[by.at] && m->heard == 0;
         forget(st, by.at);
-        step(st, by.at, (struct barrier_event){.kind = BARRIER_EV_REPLACED, .unsent = unsent});
+        step(st, by.at, (struct machine_event){.kind = MACHINE_EV_SESSION, .unsent = unsent});
         break;
     case ROUND_CRASH:
         forget(st, by.at);
@@ -459,14 +517,19 @@ static void forget_past(struct round_member *m)
     if (!counts) {
         b->before = 0;
         b->ready = false;
-        b->version = 0;
     }
+    if (!counts && b->state != BARRIER_LOOKING)
+        b->version = 0;
     if (b->state != BARRIER_OPENING && b->state != BARRIER_INSIDE && !b->leaving)
         b->bound = 0;
     if (!b->own && b->state != BARRIER_INSIDE)
         b->czxid = 0;
     if (b->state != BARRIER_LOOKING && b->state != BARRIER_COUNTING)
         b->fired = false;
+    if (!b->awaits)
+        b->awaited = 0;
+    if (!counts && !b->leaving)
+        b->unread = 0;
     if (!walks && !counts) {
         memset(m->members, 0, sizeof m->members);
         memset(m->names, 0, sizeof m->names);
@@ -475,14 +538,11 @@ static void forget_past(struct round_member *m)
 
 static void renumber(struct round_member *m)
 {
-    const uint32_t now = m->machine.tag;
-
     for (int i = 0; i < m->asked; i++)
-        m->ask[i].tag = m->ask[i].tag == now;
+        m->ask[i].number = exchange_plain_request(&m->exchange, m->ask[i].number);
     for (int i = 0; i < m->heard; i++)
-        m->hear[i].tag = m->hear[i].tag == now;
-    m->watch_tag = m->watches && m->watch_tag == now;
-    m->machine.tag = 1;
+        m->hear[i].number = exchange_plain_request(&m->exchange, m->hear[i].number);
+    exchange_plain(&m->exchange);
 }
 
 /* Of the version too: the present one is 1, each earlier one 0. */

@@ -5,8 +5,9 @@
 
 #include "breadth.h"
 #include "recipes/barrier.h"
+#include "recipes/exchange.h"
 
-enum { ROUND_MEMBERS = 3, ROUND_ASKED = 4, ROUND_HEARD = 6 };
+enum { ROUND_MEMBERS = 3, ROUND_ASKED = 6, ROUND_HEARD = 8 };
 
 enum round_broken {
     ROUND_WHOLE,
@@ -34,36 +35,35 @@ enum round_move {
 };
 
 struct round_ask {
-    uint8_t kind; /* enum barrier_action_kind */
-    bool replace, last;
-    uint8_t member, version;
-    uint32_t tag;
+    uint8_t verb, node;
+    bool replace, last; /* MULTI: as it opens, or quits */
+    uint8_t more, version, unused[2];
+    struct exchange_request number;
     uint64_t bound;
 };
 
 struct round_heard {
-    uint8_t kind; /* enum barrier_event_kind */
-    bool listed;  /* COUNTED: the nodes, of which none is read */
-    uint32_t tag;
-    uint8_t version;
+    uint8_t kind; /* enum machine_event_kind */
+    uint8_t verb, node, rc, more, version, unused[2];
+    struct exchange_request number;
     uint64_t zxid, bound, counted[ROUND_MEMBERS];
 };
 
 struct round_member {
     struct barrier machine;
+    struct exchange exchange;
     uint8_t asked, heard;
     struct round_ask ask[ROUND_ASKED];
     struct round_heard hear[ROUND_HEARD];
-    uint64_t members[ROUND_MEMBERS]; /* the driver's */
+    uint64_t members[ROUND_MEMBERS]; /* what is known of those listed */
     uint64_t names[ROUND_MEMBERS];   /* what they were when listed */
     bool calls;                      /* the user waits */
     bool crashed;
     bool watches_ready;
     uint8_t watches; /* a member's place and 1; 0: none */
-    uint32_t watch_tag;
-    uint8_t enters; /* left */
-    bool seen;      /* since it joined: enough members at once, none of whom had entered */
-    bool entered;   /* with the present node */
+    uint8_t enters;  /* left */
+    bool seen;       /* since it joined: enough members at once, none of whom had entered */
+    bool entered;    /* with the present node */
 };
 
 struct round_state {
