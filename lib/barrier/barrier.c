@@ -2,171 +2,67 @@
 #include <string.h>
 
 #include "lib/base/error.h"
-#include "lib/session/call.h"
-#include "lib/session/parents.h"
-#include "lib/session/request.h"
-#include "lib/session/watch.h"
+#include "lib/session/driven.h"
+#include "recipes/barrier_call.h"
 #include "spec.h"
 
 struct zkl_barrier {
     struct barrier_spec spec;
-    GQueue calls; /* of struct barrier_call: guarded by the monitor */
+    GQueue calls; /* of struct barrier_op: guarded by the monitor */
 };
 
-enum wish { WISH_SET, WISH_REMOVE, WISH_WAIT };
-
-struct barrier_call {
-    struct call call;
+struct barrier_op {
+    struct driven driven;
     zkl_barrier *of; /* NULL once it has ended */
     GList link;
-    enum wish wish;
-    struct subscription watch;
-    bool waits; /* for the watch, or for the next session */
+    struct barrier_call machine;
 };
 
-static struct barrier_call *call_of(struct call *c)
+static struct barrier_op *barrier_op_of(struct driver *d)
 {
-    return (struct barrier_call *)c;
+    return (struct barrier_op *)driven_of(d);
 }
 
-static void end(struct barrier_call *c, int code)
+static void barrier_op_step(struct driver *d, const struct machine_event *ev,
+                            struct machine_actions *out)
 {
-    if (c->of)
-        g_queue_unlink(&c->of->calls, &c->link);
-    c->of = NULL;
-    watch_drop(&c->watch, false);
-    call_end(&c->call, code, NULL);
+    barrier_call_step(&barrier_op_of(d)->machine, ev, out);
 }
 
-static void on_stop(struct call *call, const zkl_error *why)
+static char *barrier_op_path(struct driver *d, unsigned node)
 {
-    call_end_as(call, why);
-    end(call_of(call), why->code); /* the first error counts */
+    (void)node;
+    return g_strdup(driven_of(d)->call.path);
 }
 
-static struct request *request_for(struct barrier_call *c, enum store_kind kind,
-                                   void (*done)(struct request *r, const struct store_reply *reply))
+static char *barrier_op_data(struct driver *d, unsigned node, int *ret_length)
 {
-    call_ref(&c->call);
-    return request_new(kind, g_strdup(c->call.path), done, c);
+    const char *name = barrier_op_of(d)->of->spec.name;
+
+    (void)node;
+    *ret_length = (int)strlen(name);
+    return g_strdup(name);
 }
 
-/* ---- set and remove ---- */
-
-static void ask_create(struct barrier_call *c);
-
-static void on_parents(void *context, enum store_rc rc)
+static void barrier_op_tell(struct driver *d, const struct machine_action *a)
 {
-    struct barrier_call *c = context;
+    struct barrier_op *op = barrier_op_of(d);
+    struct call *call = &op->driven.call;
 
-    if (c->of && rc != STORE_OK && rc != STORE_GONE)
-        end(c, call_error(rc));
-    else if (c->of)
-        ask_create(c);
-    call_unref(&c->call);
-}
-
-static void on_created(struct request *r, const struct store_reply *reply)
-{
-    struct barrier_call *c = r->context;
-
-    if (reply->rc == STORE_NONODE && c->of) {
-        call_ref(&c->call);
-        parents_make(c->call.session, c->call.path, c->of->spec.parents, on_parents, c);
-    } else if (reply->rc == STORE_OK || reply->rc == STORE_EXISTS) {
-        end(c, 0);
-    } else if (reply->rc == STORE_GONE && c->of) {
-        ask_create(c); /* in the next session */
-    } else if (c->of) {
-        end(c, call_error(reply->rc));
-    }
-    call_unref(&c->call);
-}
-
-static void ask_create(struct barrier_call *c)
-{
-    struct request *r = request_for(c, STORE_CREATE, on_created);
-
-    r->what.mode = STORE_PERSISTENT;
-    r->what.data = g_strdup(c->of->spec.name);
-    r->what.length = (int)strlen(r->what.data);
-    request_send(c->call.session, r);
-}
-
-static void ask_delete(struct barrier_call *c);
-
-static void on_deleted(struct request *r, const struct store_reply *reply)
-{
-    struct barrier_call *c = r->context;
-
-    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
-        end(c, 0);
-    else if (reply->rc == STORE_GONE && c->of)
-        ask_delete(c);
-    else if (c->of)
-        end(c, call_error(reply->rc));
-    call_unref(&c->call);
-}
-
-static void ask_delete(struct barrier_call *c)
-{
-    request_send(c->call.session, request_for(c, STORE_DELETE, on_deleted));
-}
-
-/* ---- wait ---- */
-
-static void ask_read(struct barrier_call *c);
-
-static void on_fired(void *context, bool gone)
-{
-    struct barrier_call *c = context;
-
-    if (gone)
-        end(c, 0);
+    g_queue_unlink(&op->of->calls, &op->link);
+    op->of = NULL;
+    if (a->verdict == BARRIER_CALL_STOPPED)
+        call_end_as(call, &call->error);
     else
-        ask_read(c);
+        call_end(call, a->verdict == BARRIER_CALL_DONE ? 0 : call_error(a->rc), NULL);
 }
 
-/* A watch that was left while the session ends would end with it: the next one begins anew. */
-static void on_read(struct request *r, const struct store_reply *reply)
-{
-    struct barrier_call *c = r->context;
-
-    watch_answered(c->call.session, r, reply, &c->watch);
-    if (reply->rc == STORE_NONODE)
-        end(c, 0);
-    else if ((reply->rc == STORE_OK || reply->rc == STORE_GONE) && c->of)
-        c->waits = true;
-    else if (c->of)
-        end(c, call_error(reply->rc));
-    call_unref(&c->call);
-}
-
-static void ask_read(struct barrier_call *c)
-{
-    struct request *r = request_for(c, STORE_GET, on_read);
-
-    c->waits = false;
-    if (watch_add(c->call.session, r, &c->watch)) {
-        request_send(c->call.session, r);
-        return;
-    }
-    request_free(r);
-    end(c, ZKL_ELIMIT);
-    call_unref(&c->call);
-}
-
-static void on_synced(struct request *r, const struct store_reply *reply)
-{
-    (void)reply; /* the read behind it tells */
-    call_unref(&((struct barrier_call *)r->context)->call);
-}
-
-static void begin_wait(struct barrier_call *c)
-{
-    request_send(c->call.session, request_for(c, STORE_SYNC, on_synced));
-    ask_read(c);
-}
+static const struct driver_ops barrier_driver = {.step = barrier_op_step,
+                                                 .path = barrier_op_path,
+                                                 .data = barrier_op_data,
+                                                 .tell = barrier_op_tell,
+                                                 .ref = driven_ref,
+                                                 .unref = driven_unref};
 
 /* ---- the handle ---- */
 
@@ -197,7 +93,7 @@ void zkl_barrier_free(zkl_barrier *b)
     error_fill(&why, ZKL_ECLOSED, session_path(s, b->spec.path), "the barrier was freed");
     session_lock(s);
     while (!g_queue_is_empty(&b->calls))
-        on_stop(b->calls.head->data, &why);
+        driven_stop(b->calls.head->data, &why);
     session_unlock(s);
     barrier_spec_clear(&b->spec);
     g_free(b);
@@ -205,74 +101,59 @@ void zkl_barrier_free(zkl_barrier *b)
 
 /* ---- calls ---- */
 
-static int on_enter(struct call *call)
+static int barrier_op_enter(struct call *call)
 {
-    struct barrier_call *c = call_of(call);
+    struct barrier_op *op = (struct barrier_op *)call;
 
     if (call->fn && call->session->closing)
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    g_queue_push_tail_link(&c->of->calls, &c->link);
+    g_queue_push_tail_link(&op->of->calls, &op->link);
     return 0;
 }
 
-static void on_begin(struct call *call)
-{
-    struct barrier_call *c = call_of(call);
-
-    if (c->wish == WISH_SET)
-        ask_create(c);
-    else if (c->wish == WISH_REMOVE)
-        ask_delete(c);
-    else
-        begin_wait(c);
-}
-
-static void on_replaced(struct call *call)
-{
-    struct barrier_call *c = call_of(call);
-
-    if (c->waits)
-        begin_wait(c); /* otherwise a request is under way, whose answer tells */
-}
-
-static const struct call_ops ops = {
-    .waits = true, .enter = on_enter, .begin = on_begin, .stop = on_stop, .replaced = on_replaced};
+static const struct call_ops barrier_call_ops = {.waits = true,
+                                                 .enter = barrier_op_enter,
+                                                 .begin = driven_begin,
+                                                 .stop = driven_stop,
+                                                 .replaced = driven_replaced,
+                                                 .free = driven_free};
 
 /* fn NULL: blocks. */
-static int call(zkl_barrier *b, const char *doing, enum wish wish, int64_t timeout_ms,
-                zkl_done_fn fn, void *data)
+static int barrier_run(zkl_barrier *b, const char *doing, enum barrier_goal goal,
+                       int64_t timeout_ms, zkl_done_fn fn, void *data)
 {
     const int code = barrier_spec_check(b ? &b->spec : NULL, doing, fn == NULL);
 
     if (code)
         return code;
-    struct barrier_call *c = g_new0(struct barrier_call, 1);
-    c->of = b;
-    c->link.data = c;
-    c->wish = wish;
-    c->watch = (struct subscription){.fired = on_fired, .context = c};
-    call_init(&c->call, &ops, b->spec.session, g_strdup(b->spec.path), fn, data);
-    return call_run(&c->call, timeout_ms);
+    struct barrier_op *op = g_new0(struct barrier_op, 1);
+    op->of = b;
+    op->link.data = op;
+    op->machine.goal = goal;
+    call_init(&op->driven.call, &barrier_call_ops, b->spec.session, g_strdup(b->spec.path), fn,
+              data);
+    driver_init(&op->driven.driver, &barrier_driver, b->spec.session, b->spec.parents);
+    return call_run(&op->driven.call, timeout_ms);
 }
 
 int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms)
 {
-    return call(b, "zkl_barrier_set", WISH_SET, timeout_ms, NULL, NULL);
+    return barrier_run(b, "zkl_barrier_set", BARRIER_SET, timeout_ms, NULL, NULL);
 }
 
 int zkl_barrier_remove(zkl_barrier *b, int64_t timeout_ms)
 {
-    return call(b, "zkl_barrier_remove", WISH_REMOVE, timeout_ms, NULL, NULL);
+    return barrier_run(b, "zkl_barrier_remove", BARRIER_REMOVE, timeout_ms, NULL, NULL);
 }
 
 int zkl_barrier_wait(zkl_barrier *b, int64_t timeout_ms)
 {
-    return call(b, "zkl_barrier_wait", WISH_WAIT, timeout_ms, NULL, NULL);
+    return barrier_run(b, "zkl_barrier_wait", BARRIER_WAIT, timeout_ms, NULL, NULL);
 }
 
 int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_fn fn, void *data)
 {
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_barrier_wait_async: fn is NULL");
-    return call(b, "zkl_barrier_wait_async", WISH_WAIT, timeout_ms, fn, data);
+    return barrier_run(b, "zkl_barrier_wait_async", BARRIER_WAIT, timeout_ms, fn, data);
 }

@@ -3,9 +3,8 @@
 #include "recipes/counter.h"
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
-#include "lib/session/call.h"
 #include "lib/session/denial.h"
-#include "lib/session/driver.h"
+#include "lib/session/driven.h"
 
 struct zkl_counter {
     zkl_session *session;
@@ -16,38 +15,32 @@ struct zkl_counter {
 /* ---- one operation ---- */
 
 struct counter_op {
-    struct call call;
-    struct driver driver;
+    struct driven driven;
     struct counter machine;
     enum counter_verdict verdict;
 };
 
-static struct counter_op *counter_op_of(struct call *c)
+static struct counter_op *counter_op_of(struct driver *d)
 {
-    return (struct counter_op *)c;
-}
-
-static struct counter_op *counter_op_driven(struct driver *d)
-{
-    return (struct counter_op *)(void *)((char *)d - offsetof(struct counter_op, driver));
+    return (struct counter_op *)driven_of(d);
 }
 
 static void counter_op_step(struct driver *d, const struct machine_event *ev,
                             struct machine_actions *out)
 {
-    counter_step(&counter_op_driven(d)->machine, ev, out);
+    counter_step(&counter_op_of(d)->machine, ev, out);
 }
 
 /* A counter comes to every version, if it is written long enough; what is below it never is. */
 static char *counter_op_path(struct driver *d, unsigned node)
 {
-    return g_strconcat(counter_op_driven(d)->call.path, node == COUNTER_NODE_NONE ? "/none" : NULL,
-                       NULL);
+    return g_strconcat(counter_op_of(d)->driven.call.path,
+                       node == COUNTER_NODE_NONE ? "/none" : NULL, NULL);
 }
 
 static char *counter_op_data(struct driver *d, unsigned node, int *ret_length)
 {
-    const struct counter *c = &counter_op_driven(d)->machine;
+    const struct counter *c = &counter_op_of(d)->machine;
     uint8_t *bytes;
 
     if (node == COUNTER_NODE_NONE)
@@ -61,62 +54,28 @@ static char *counter_op_data(struct driver *d, unsigned node, int *ret_length)
 /* What is told of a time that has passed is known already. */
 static void counter_op_tell(struct driver *d, const struct machine_action *a)
 {
-    struct counter_op *op = counter_op_driven(d);
-    zkl_session *s = op->call.session;
+    struct counter_op *op = counter_op_of(d);
+    zkl_session *s = op->driven.call.session;
     char *text;
 
     op->verdict = (enum counter_verdict)a->verdict;
     if (op->verdict == COUNTER_REFUSED) {
-        text = denial_text(s, call_error(a->rc), session_path(s, op->call.path));
-        error_fill(&op->call.error, call_error(a->rc), NULL, "%s", text);
+        text = denial_text(s, call_error(a->rc), session_path(s, op->driven.call.path));
+        error_fill(&op->driven.call.error, call_error(a->rc), NULL, "%s", text);
         g_free(text);
     }
-    call_end_as(&op->call, &op->call.error);
-}
-
-static void counter_op_ref(struct driver *d)
-{
-    call_ref(&counter_op_driven(d)->call);
-}
-
-static void counter_op_unref(struct driver *d)
-{
-    call_unref(&counter_op_driven(d)->call);
+    call_end_as(&op->driven.call, &op->driven.call.error);
 }
 
 static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .path = counter_op_path,
                                                  .data = counter_op_data,
                                                  .tell = counter_op_tell,
-                                                 .ref = counter_op_ref,
-                                                 .unref = counter_op_unref};
+                                                 .ref = driven_ref,
+                                                 .unref = driven_unref};
 
-static void counter_op_begin(struct call *c)
-{
-    driver_hear(&counter_op_of(c)->driver, (struct machine_event){.kind = MACHINE_EV_BEGIN});
-}
-
-static void counter_op_stop(struct call *c, const zkl_error *why)
-{
-    c->error = *why;
-    driver_hear(&counter_op_of(c)->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
-}
-
-static void counter_op_replaced(struct call *c)
-{
-    driver_hear(&counter_op_of(c)->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});
-}
-
-static void counter_op_free(struct call *c)
-{
-    driver_clear(&counter_op_of(c)->driver);
-    g_free(c);
-}
-
-static const struct call_ops counter_call = {.begin = counter_op_begin,
-                                             .stop = counter_op_stop,
-                                             .replaced = counter_op_replaced,
-                                             .free = counter_op_free};
+static const struct call_ops counter_call = {
+    .begin = driven_begin, .stop = driven_stop, .replaced = driven_replaced, .free = driven_free};
 
 /* What a call returns for the verdict, but for COUNTER_REFUSED and COUNTER_LATE. */
 static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
@@ -147,7 +106,7 @@ static int counter_op_result(const zkl_counter *c, struct counter_op *op, struct
     *wish = op->machine;
     if (op->verdict != COUNTER_REFUSED && op->verdict != COUNTER_LATE)
         return counter_result(c, op->verdict);
-    zkl_error why = op->call.error;
+    zkl_error why = op->driven.call.error;
     return error_set(why.code, path, "%s: %s", path, why.text);
 }
 
@@ -157,12 +116,12 @@ static int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeo
     struct counter_op *op = g_new0(struct counter_op, 1);
 
     op->machine = *wish;
-    call_init(&op->call, &counter_call, c->session, g_strdup(c->path), NULL, NULL);
-    driver_init(&op->driver, &counter_driver, c->session, STORE_CONTAINER);
-    call_ref(&op->call); /* for what is known then */
-    call_run(&op->call, timeout_ms);
+    call_init(&op->driven.call, &counter_call, c->session, g_strdup(c->path), NULL, NULL);
+    driver_init(&op->driven.driver, &counter_driver, c->session, STORE_CONTAINER);
+    call_ref(&op->driven.call); /* for what is known then */
+    call_run(&op->driven.call, timeout_ms);
     int code = counter_op_result(c, op, wish);
-    call_free(&op->call);
+    call_free(&op->driven.call);
     return code;
 }
 

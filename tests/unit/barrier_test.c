@@ -1,6 +1,7 @@
 /* The machine of a member of a double barrier, in exchanges: what it hears, and what it asks for
  * then. tests/explore/rounds has every interleaving. And its driver, refused at once. */
 #include "recipes/barrier.h"
+#include "recipes/barrier_call.h"
 
 #include "by_hand.h"
 #include "exchange.h"
@@ -661,6 +662,73 @@ static void table(void)
     CHECK_STR(barrier_state_name(BARRIER_STATES), "?");
 }
 
+/* The operations on a barrier that one may wait for: each asks once, and ends once. */
+static void calls(void)
+{
+    static const char *const verbs[] = {[STORE_CREATE] = "create",
+                                        [STORE_DELETE] = "delete",
+                                        [STORE_GET] = "get",
+                                        [STORE_SYNC] = "sync",
+                                        [STORE_STAT] = ""};
+    static const struct {
+        enum barrier_goal goal;
+        struct machine_event heard[3];
+        const char *acts;
+    } rows[] = {
+        {BARRIER_SET, {ANSWERED(OK)}, "create; end 0 0"},
+        {BARRIER_SET, {ANSWERED(EXISTS)}, "create; end 0 0"},
+        {BARRIER_SET, {ANSWERED(NOAUTH)}, "create; end 1 4"},
+        {BARRIER_SET, {{.kind = MACHINE_EV_SESSION}, ANSWERED(OK)}, "create; create; end 0 0"},
+        {BARRIER_SET, {{.kind = MACHINE_EV_STOP}, ANSWERED(OK)}, "create; end 2 0"},
+        {BARRIER_REMOVE, {ANSWERED(OK)}, "delete; end 0 0"},
+        {BARRIER_REMOVE, {ANSWERED(NONODE)}, "delete; end 0 0"},
+        {BARRIER_REMOVE, {ANSWERED(NOTEMPTY)}, "delete; end 1 6"},
+        {BARRIER_REMOVE, {{.kind = MACHINE_EV_SESSION}, ANSWERED(OK)}, "delete; delete; end 0 0"},
+        {BARRIER_WAIT, {ANSWERED(NONODE)}, "sync; get watch also; end 0 0"},
+        {BARRIER_WAIT,
+         {ANSWERED(NOAUTH, .verb = STORE_SYNC), ANSWERED(NONODE)},
+         "sync; get watch also; end 0 0"},
+        {BARRIER_WAIT, {ANSWERED(EXISTS)}, "sync; get watch also; end 1 2"},
+        {BARRIER_WAIT,
+         {ANSWERED(OK), {.kind = MACHINE_EV_FIRED, .gone = true}},
+         "sync; get watch also; end 0 0"},
+        {BARRIER_WAIT,
+         {ANSWERED(OK), {.kind = MACHINE_EV_FIRED}, ANSWERED(NONODE)},
+         "sync; get watch also; get watch; end 0 0"},
+        {BARRIER_WAIT,
+         {ANSWERED(OK), {.kind = MACHINE_EV_SESSION}, ANSWERED(NONODE)},
+         "sync; get watch also; sync; get watch also; end 0 0"},
+        {BARRIER_WAIT, {ANSWERED(OK), {.kind = MACHINE_EV_STOP}}, "sync; get watch also; end 2 0"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct barrier_call c = {.goal = rows[i].goal};
+        struct machine_actions out = {.count = 0};
+        GString *text = g_string_new(NULL);
+        barrier_call_step(&c, &(struct machine_event){.kind = MACHINE_EV_BEGIN}, &out);
+        for (int k = 0; k <= 3; k++) {
+            for (uint32_t n = 0; n < out.count; n++) {
+                const struct machine_action *a = &out.list[n];
+                if (a->kind == MACHINE_ACT_REQUEST)
+                    g_string_append_printf(text, "%s%s%s; ", verbs[a->verb],
+                                           a->watch ? " watch" : "", a->also ? " also" : "");
+                else if (a->kind == MACHINE_ACT_TELL)
+                    g_string_append_printf(text, "end %d %d", a->verdict, (int)a->rc);
+                else
+                    CHECK_INT(a->kind, MACHINE_ACT_END);
+            }
+            out.count = 0;
+            if (k < 3 && rows[i].heard[k].kind)
+                barrier_call_step(&c, &rows[i].heard[k], &out);
+        }
+        CHECK_INT(c.state, BARRIER_CALL_OVER);
+        exchange_check(g_string_free(text, FALSE), rows[i].acts, "call", (int)i);
+    }
+    CHECK(!barrier_call_may_move(BARRIER_CALL_OVER, BARRIER_CALL_ASKING));
+    CHECK(!barrier_call_may_move(BARRIER_CALL_WATCHING, BARRIER_CALL_WATCHING));
+    CHECK(!barrier_call_may_move(BARRIER_CALL_IDLE, BARRIER_CALL_WATCHING));
+}
+
 static void bounds(void)
 {
     static const struct {
@@ -727,6 +795,7 @@ static const struct test_case cases[] = {
     {"session_ends", session_ends},
     {"odd_answers", odd_answers},
     {"table", table},
+    {"calls", calls},
     {"bounds", bounds},
     {NULL, NULL},
 };

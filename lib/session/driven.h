@@ -1,0 +1,28 @@
+/* A call that a machine answers: it begins with the call, hears of its end by MACHINE_EV_STOP, and
+ * goes on in another session. It begins a larger struct. All with the monitor held. */
+#ifndef LIB_DRIVEN_H
+#define LIB_DRIVEN_H
+
+#include "call.h"
+#include "driver.h"
+
+struct driven {
+    struct call call;
+    struct driver driver;
+};
+
+struct driven *driven_of(struct driver *d);
+
+/* ---- for a struct call_ops ---- */
+
+void driven_begin(struct call *c);
+void driven_stop(struct call *c, const zkl_error *why); /* why is the call's error from here on */
+void driven_replaced(struct call *c);
+void driven_free(struct call *c);
+
+/* ---- for a struct driver_ops ---- */
+
+void driven_ref(struct driver *d);
+void driven_unref(struct driver *d);
+
+#endif
