@@ -65,8 +65,9 @@ struct machine_event {
     bool repeated; /* ANSWER: it was sent before, too, and that may still be done */
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
-    int64_t ephemeral_owner;
-    const void *data; /* GET */
+    bool own;                     /* its ephemeral owner is the present session */
+    uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
+    const void *data;             /* GET */
     size_t length;
 };
 
@@ -103,14 +104,17 @@ struct machine_action {
     bool also;            /* the same question as the request before, whose answer is not stale */
     bool watch;           /* GET, LIST, STAT */
     bool once;            /* sent once: the answer may be STORE_UNKNOWN */
+    bool deleting;        /* UNWATCH: the node is, which ends the watch by itself */
+    uint32_t connection;  /* asked on that one or not at all: STORE_UNKNOWN; 0: on any */
     int32_t version;      /* SET */
     int64_t at;           /* ARM: CLOCK_BOOTTIME, ns */
     int verdict;          /* TELL: the recipe's own */
     enum store_rc rc;     /* TELL: what was refused, if anything was */
+    uint64_t czxid;       /* TELL: of the node that it is about, if it is about one */
     struct machine_part parts[MACHINE_PARTS]; /* MULTI: all or none */
 };
 
-enum { MACHINE_ACTIONS = 6 };
+enum { MACHINE_ACTIONS = 8 };
 
 struct machine_actions {
     uint32_t count;

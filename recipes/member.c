@@ -15,7 +15,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-} table[MEMBER_STATES] = {
+} member_table[MEMBER_STATES] = {
     [MEMBER_OUT] = {"out", ANEW},
     [MEMBER_CREATING] = {"creating", ANEW | BIT(MEMBER_READING) | BIT(MEMBER_IN) |
                                          BIT(MEMBER_LEAVING) | BIT(MEMBER_BACKED_OFF)},
@@ -32,15 +32,15 @@ static const struct {
 
 const char *member_state_name(enum member_state state)
 {
-    return state < MEMBER_STATES ? table[state].name : "?";
+    return state < MEMBER_STATES ? member_table[state].name : "?";
 }
 
 bool member_may_move(enum member_state from, enum member_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (member_table[from].next & BIT(to)) != 0;
 }
 
-static bool is_ending(const struct member *m)
+static bool member_is_ending(const struct member *m)
 {
     return m->state == MEMBER_LEAVING || m->state == MEMBER_PASSING || m->state == MEMBER_SETTLING;
 }
@@ -49,100 +49,94 @@ bool member_invariant(const struct member *m)
 {
     if ((m->told_in || m->checks || m->sets) && m->state != MEMBER_IN)
         return false;
-    if (m->refused && m->state != MEMBER_IN && m->state != MEMBER_READING && !is_ending(m))
+    if (m->refused && m->state != MEMBER_IN && m->state != MEMBER_READING && !member_is_ending(m))
         return false;
     if (m->told_in && m->told_czxid != m->czxid)
         return false;
     if (m->told_suspect && !m->told_in)
         return false;
-    if ((m->czxid != 0) != (m->state == MEMBER_IN || m->state == MEMBER_WAITING || is_ending(m)))
+    if ((m->czxid != 0) !=
+        (m->state == MEMBER_IN || m->state == MEMBER_WAITING || member_is_ending(m)))
         return false;
     if (m->leaves && m->state != MEMBER_CREATING && m->state != MEMBER_READING)
         return false;
     return (m->back_off_ms != 0) == m->told_failed;
 }
 
-static void move(struct member *m, enum member_state to)
+static void member_move(struct member *m, enum member_state to)
 {
     assert(member_may_move(m->state, to));
     m->state = to;
     m->checks = m->sets = m->refused = false;
 }
 
-static struct member_action *act(struct member_actions *out, enum member_action_kind kind)
+static void member_ask_read(struct machine_actions *out, bool watch)
 {
-    assert(out->count < MEMBER_ACTIONS);
-    struct member_action *a = &out->list[out->count++];
-    *a = (struct member_action){.kind = kind};
-    return a;
+    machine_ask(out, STORE_GET, 0)->watch = watch;
 }
 
-/* The answer to this action is awaited; those to earlier ones are stale. */
-static struct member_action *act_tagged(struct member *m, struct member_actions *out,
-                                        enum member_action_kind kind)
+/* Sent once, as another may have the id by the time of a second try; and on the connection on which
+ * the node was seen, as another may have it where the servers' data have gone back since. */
+static struct machine_action *member_ask_once(const struct member *m, struct machine_actions *out,
+                                              enum store_kind verb)
 {
-    struct member_action *a = act(out, kind);
+    struct machine_action *a = machine_ask(out, verb, 0);
 
-    a->tag = ++m->tag;
+    a->once = true;
+    a->connection = m->seen;
     return a;
 }
 
 /* ---- what the user is told ---- */
 
-static void report(const struct member *m, struct member_actions *out, enum member_tell what)
+static void member_report(const struct member *m, struct machine_actions *out,
+                          enum member_tell what)
 {
-    struct member_action *a = act(out, MEMBER_ACT_TELL);
-
-    a->tell = what;
-    a->czxid = m->czxid;
+    machine_tell(out, (int)what, STORE_OK);
+    out->list[out->count - 1].czxid = m->czxid;
 }
 
-static void report_written(struct member *m, struct member_actions *out, uint32_t what)
+static void member_report_written(struct member *m, struct machine_actions *out, uint32_t what)
 {
     m->written = what;
-    report(m, out, MEMBER_TELL_WRITTEN);
+    member_report(m, out, MEMBER_TELL_WRITTEN);
 }
 
 /* Whatever is told of the own node is told before anything else happens to it. */
-static void report_out(struct member *m, struct member_actions *out, enum member_why why)
+static void member_report_out(struct member *m, struct machine_actions *out, enum member_tell why)
 {
     if (!m->told_in)
         return;
-    report(m, out, MEMBER_TELL_OUT);
-    out->list[out->count - 1].why = why;
+    member_report(m, out, why);
     m->told_in = m->told_suspect = false;
 }
 
 /* ---- what several phases lead to ---- */
 
-static void read_watching(struct member *m, struct member_actions *out)
-{
-    act_tagged(m, out, MEMBER_ACT_READ)->watch = true;
-}
-
-static void begin_creating(struct member *m, struct member_actions *out)
+static void member_begin_creating(struct member *m, struct machine_actions *out)
 {
     if (m->state == MEMBER_BACKED_OFF)
-        act(out, MEMBER_ACT_DISARM);
-    move(m, MEMBER_CREATING);
+        machine_act(out, MACHINE_ACT_DISARM);
+    member_move(m, MEMBER_CREATING);
     m->czxid = 0;
     m->sent = m->wanted;
-    act_tagged(m, out, MEMBER_ACT_CREATE);
+    machine_act(out, MACHINE_ACT_NAME);
+    machine_ask(out, STORE_CREATE, 0)->mode = STORE_EPHEMERAL;
 }
 
 /* The read that has shown it left a watch. */
-static void begin_waiting(struct member *m, struct member_actions *out, uint64_t czxid)
+static void member_begin_waiting(struct member *m, struct machine_actions *out, uint64_t czxid)
 {
-    move(m, MEMBER_WAITING);
+    member_move(m, MEMBER_WAITING);
     m->czxid = czxid;
     if (m->told_busy != czxid)
-        report(m, out, MEMBER_TELL_BUSY);
+        member_report(m, out, MEMBER_TELL_BUSY);
     m->told_busy = czxid;
 }
 
-static void begin_in(struct member *m, uint64_t czxid, int32_t version)
+static void member_begin_in(struct member *m, uint64_t czxid, int32_t version)
 {
-    move(m, MEMBER_IN);
+    member_move(m, MEMBER_IN);
     m->czxid = czxid;
     m->version = version;
     m->written = m->denied = 0;
@@ -151,433 +145,455 @@ static void begin_in(struct member *m, uint64_t czxid, int32_t version)
     m->told_busy = 0;
 }
 
-static void begin_leaving(struct member *m, struct member_actions *out, uint64_t czxid)
+/* Whether the own node is as it was. */
+static void member_check(struct member *m, struct machine_actions *out)
 {
-    move(m, MEMBER_LEAVING);
+    m->checks = true;
+    member_ask_read(out, true);
+}
+
+static void member_begin_leaving(struct member *m, struct machine_actions *out, uint64_t czxid)
+{
+    member_move(m, MEMBER_LEAVING);
     m->czxid = czxid;
     m->leaves = false;
-    act(out, MEMBER_ACT_IGNORE);
-    act_tagged(m, out, MEMBER_ACT_DELETE);
+    machine_act(out, MACHINE_ACT_UNWATCH)->deleting = true;
+    member_ask_once(m, out, STORE_DELETE);
 }
 
 /* The user is told once; the pauses between the tries get longer. */
-static void try_later(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_try_later(struct member *m, const struct member_moment *moment,
+                             struct machine_actions *out)
 {
-    m->refused = m->leaves || is_ending(m);
+    m->refused = m->leaves || member_is_ending(m);
     m->back_off_ms = back_off_next(m->back_off_ms);
-    act(out, MEMBER_ACT_ARM)->at = ev->now + m->back_off_ms * 1000000;
+    machine_act(out, MACHINE_ACT_ARM)->at = moment->now + m->back_off_ms * 1000000;
     if (!m->told_failed)
-        report(m, out, MEMBER_TELL_FAILED);
+        member_report(m, out, MEMBER_TELL_FAILED);
     m->told_failed = true;
+    if (m->refused)
+        member_report(m, out, MEMBER_TELL_ORPHAN);
 }
 
-static void finish(struct member *m, struct member_actions *out)
+static void member_finish(struct member *m, struct machine_actions *out)
 {
-    move(m, MEMBER_OVER);
+    member_move(m, MEMBER_OVER);
     m->czxid = 0;
     m->leaves = false;
-    act(out, MEMBER_ACT_DISARM);
-    act(out, MEMBER_ACT_IGNORE);
-    act(out, MEMBER_ACT_OVER);
+    machine_act(out, MACHINE_ACT_END);
+    member_report(m, out, MEMBER_TELL_OVER);
 }
 
 /* ---- OUT ---- */
 
-static void step_out(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_step_out(struct member *m, const struct machine_event *ev,
+                            struct machine_actions *out)
 {
     if (ev->kind == MEMBER_EV_LEAVE) {
-        finish(m, out);
-    } else if (ev->kind == MEMBER_EV_BEGIN) {
+        member_finish(m, out);
+    } else if (ev->kind == MACHINE_EV_BEGIN) {
         if (m->wanted == 0)
             m->wanted = 1;
-        begin_creating(m, out);
+        member_begin_creating(m, out);
     }
 }
 
 /* ---- CREATING ---- */
 
-static void on_created(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_on_created(struct member *m, const struct machine_event *ev,
+                              struct machine_actions *out)
 {
     m->stands = false;
+    m->seen = ev->connection;
     if (m->leaves) {
-        begin_leaving(m, out, ev->czxid);
+        member_begin_leaving(m, out, ev->czxid);
         return;
     }
-    begin_in(m, ev->czxid, 0);
-    report_written(m, out, m->sent);
-    m->checks = true;
-    read_watching(m, out);
+    member_begin_in(m, ev->czxid, 0);
+    member_report_written(m, out, m->sent);
+    member_check(m, out);
 }
 
 /* Perhaps by a create of ours whose answer was lost. */
-static void on_exists(struct member *m, struct member_actions *out)
+static void member_on_exists(struct member *m, struct machine_actions *out)
 {
     m->stands = true;
-    move(m, MEMBER_READING);
-    act_tagged(m, out, MEMBER_ACT_READ)->watch = !m->leaves;
+    member_move(m, MEMBER_READING);
+    member_ask_read(out, !m->leaves);
 }
 
 /* There may be a node of ours, by a create that was not answered. */
-static void leave_if_any(struct member *m, struct member_actions *out)
+static void member_leave_if_any(struct member *m, struct machine_actions *out)
 {
     if (m->state == MEMBER_BACKED_OFF)
-        act(out, MEMBER_ACT_DISARM);
+        machine_act(out, MACHINE_ACT_DISARM);
     m->leaves = true;
-    move(m, MEMBER_READING);
-    act_tagged(m, out, MEMBER_ACT_READ);
+    member_move(m, MEMBER_READING);
+    member_ask_read(out, false);
 }
 
-static void back_off(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_back_off(struct member *m, const struct member_moment *moment,
+                            struct machine_actions *out)
 {
-    move(m, MEMBER_BACKED_OFF);
-    try_later(m, ev, out);
+    member_move(m, MEMBER_BACKED_OFF);
+    member_try_later(m, moment, out);
 }
 
-static void step_creating(struct member *m, const struct member_event *ev,
-                          struct member_actions *out)
+static void member_step_creating(struct member *m, const struct machine_event *ev,
+                                 const struct member_moment *moment, struct machine_actions *out)
 {
     if (ev->kind == MEMBER_EV_LEAVE)
         m->leaves = true;
-    else if (ev->kind == MEMBER_EV_CREATED)
-        on_created(m, ev, out);
-    else if (ev->kind == MEMBER_EV_EXISTS)
-        on_exists(m, out);
-    else if (ev->kind == MEMBER_EV_REFUSED && m->leaves)
-        leave_if_any(m, out);
-    else if (ev->kind == MEMBER_EV_REFUSED)
-        back_off(m, ev, out);
+    else if (ev->kind != MACHINE_EV_ANSWER)
+        return;
+    else if (ev->rc == STORE_OK)
+        member_on_created(m, ev, out);
+    else if (ev->rc == STORE_EXISTS)
+        member_on_exists(m, out);
+    else if (m->leaves)
+        member_leave_if_any(m, out);
+    else
+        member_back_off(m, moment, out);
 }
 
 /* ---- READING ---- */
 
-static void on_read(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_on_read(struct member *m, const struct machine_event *ev,
+                           const struct member_moment *moment, struct machine_actions *out)
 {
     m->stands = false;
     if (m->leaves) {
         if (ev->own)
-            begin_leaving(m, out, ev->czxid);
+            member_begin_leaving(m, out, ev->czxid);
         else
-            finish(m, out);
+            member_finish(m, out);
     } else if (ev->own) {
-        begin_in(m, ev->czxid, ev->version);
-        if (ev->same)
-            report_written(m, out, m->wanted);
+        member_begin_in(m, ev->czxid, ev->version);
+        if (moment->same)
+            member_report_written(m, out, m->wanted);
     } else {
-        begin_waiting(m, out, ev->czxid);
+        member_begin_waiting(m, out, ev->czxid);
     }
 }
 
-static void on_no_node(struct member *m, struct member_actions *out)
+static void member_on_no_node(struct member *m, struct machine_actions *out)
 {
     m->stands = false;
     if (m->leaves)
-        finish(m, out);
+        member_finish(m, out);
     else
-        begin_creating(m, out);
+        member_begin_creating(m, out);
 }
 
 /* Who may not see whose a node is does not delete it. If it may be the own one, it looks again. */
-static void on_not_seen(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_on_not_seen(struct member *m, const struct member_moment *moment,
+                               struct machine_actions *out)
 {
     if (!m->leaves)
-        back_off(m, ev, out);
+        member_back_off(m, moment, out);
     else if (m->stands)
-        try_later(m, ev, out);
+        member_try_later(m, moment, out);
     else
-        finish(m, out);
+        member_finish(m, out);
 }
 
-static void step_reading(struct member *m, const struct member_event *ev,
-                         struct member_actions *out)
+static void member_step_reading(struct member *m, const struct machine_event *ev,
+                                const struct member_moment *moment, struct machine_actions *out)
 {
     if (ev->kind == MEMBER_EV_LEAVE)
         m->leaves = true;
-    else if (ev->kind == MEMBER_EV_READ)
-        on_read(m, ev, out);
-    else if (ev->kind == MEMBER_EV_NO_NODE)
-        on_no_node(m, out);
-    else if (ev->kind == MEMBER_EV_REFUSED)
-        on_not_seen(m, ev, out);
-    else if (ev->kind == MEMBER_EV_TIMER && m->refused)
-        act_tagged(m, out, MEMBER_ACT_READ);
+    else if (ev->kind == MACHINE_EV_TIMER && m->refused)
+        member_ask_read(out, false);
+    else if (ev->kind != MACHINE_EV_ANSWER)
+        return;
+    else if (ev->rc == STORE_OK)
+        member_on_read(m, ev, moment, out);
+    else if (ev->rc == STORE_NONODE)
+        member_on_no_node(m, out);
+    else
+        member_on_not_seen(m, moment, out);
 }
 
 /* ---- WAITING ---- */
 
 /* What has changed may be another's by now. */
-static void look_again(struct member *m, struct member_actions *out)
+static void member_look_again(struct member *m, struct machine_actions *out)
 {
-    move(m, MEMBER_READING);
+    member_move(m, MEMBER_READING);
     m->czxid = 0;
-    read_watching(m, out);
+    member_ask_read(out, true);
 }
 
-static void step_waiting(struct member *m, const struct member_event *ev,
-                         struct member_actions *out)
+static void member_step_waiting(struct member *m, const struct machine_event *ev,
+                                struct machine_actions *out)
 {
     if (ev->kind == MEMBER_EV_LEAVE)
-        finish(m, out);
-    else if (ev->kind == MEMBER_EV_FIRED && ev->gone)
-        begin_creating(m, out);
-    else if (ev->kind == MEMBER_EV_FIRED)
-        look_again(m, out);
+        member_finish(m, out);
+    else if (ev->kind == MACHINE_EV_FIRED && ev->gone)
+        member_begin_creating(m, out);
+    else if (ev->kind == MACHINE_EV_FIRED)
+        member_look_again(m, out);
 }
 
 /* ---- BACKED_OFF ---- */
 
-static void step_backed_off(struct member *m, const struct member_event *ev,
-                            struct member_actions *out)
+static void member_step_backed_off(struct member *m, const struct machine_event *ev,
+                                   struct machine_actions *out)
 {
     if (ev->kind == MEMBER_EV_LEAVE)
-        leave_if_any(m, out);
-    else if (ev->kind == MEMBER_EV_TIMER)
-        begin_creating(m, out);
+        member_leave_if_any(m, out);
+    else if (ev->kind == MACHINE_EV_TIMER)
+        member_begin_creating(m, out);
 }
 
 /* ---- IN: the own node stands, is watched, and has the data that are wanted ---- */
 
 /* The own node is not there any more, for another reason than ours. */
-static void go_on_without(struct member *m, struct member_actions *out)
+static void member_go_on_without(struct member *m, struct machine_actions *out)
 {
-    report_out(m, out, MEMBER_WHY_DELETED);
-    begin_creating(m, out);
-}
-
-/* Whether the own node is as it was. */
-static void check(struct member *m, struct member_actions *out)
-{
-    m->checks = true;
-    read_watching(m, out);
-}
-
-static void on_fired(struct member *m, const struct member_event *ev, struct member_actions *out)
-{
-    if (ev->gone)
-        go_on_without(m, out);
-    else
-        check(m, out);
+    member_report_out(m, out, MEMBER_TELL_DELETED);
+    member_begin_creating(m, out);
 }
 
 /* Somebody may have written other data: those stay until the next update. */
-static void on_checked(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_on_checked(struct member *m, const struct machine_event *ev,
+                              const struct member_moment *moment, struct machine_actions *out)
 {
     m->checks = m->refused = false;
     if (!ev->own || ev->czxid != m->czxid)
-        report_out(m, out, MEMBER_WHY_DELETED);
+        member_report_out(m, out, MEMBER_TELL_DELETED);
     if (!ev->own) {
-        begin_waiting(m, out, ev->czxid);
+        member_begin_waiting(m, out, ev->czxid);
         return;
     }
     if (ev->czxid != m->czxid) /* deleted, and made once more by a create that came late */
-        begin_in(m, ev->czxid, ev->version);
+        member_begin_in(m, ev->czxid, ev->version);
     if (!m->sets)
         m->version = ev->version;
-    if (ev->same && !m->sets && m->written != m->wanted)
-        report_written(m, out, m->wanted);
+    if (moment->same && !m->sets && m->written != m->wanted)
+        member_report_written(m, out, m->wanted);
 }
 
-static void on_set(struct member *m, struct member_actions *out)
+/* Without a watch: the deadline has to do meanwhile. */
+static void member_on_unchecked(struct member *m, const struct member_moment *moment,
+                                struct machine_actions *out)
+{
+    m->checks = false;
+    m->refused = true;
+    machine_act(out, MACHINE_ACT_ARM)->at = moment->now + BACK_OFF_LAST_MS * INT64_C(1000000);
+}
+
+static void member_on_check(struct member *m, const struct machine_event *ev,
+                            const struct member_moment *moment, struct machine_actions *out)
+{
+    if (ev->rc == STORE_OK)
+        member_on_checked(m, ev, moment, out);
+    else if (ev->rc == STORE_NONODE)
+        member_go_on_without(m, out);
+    else
+        member_on_unchecked(m, moment, out);
+}
+
+/* Another version is by a set of ours whose answer was lost, or by somebody else. */
+static void member_on_set(struct member *m, const struct machine_event *ev,
+                          struct machine_actions *out)
 {
     m->sets = false;
-    m->version++;
-    report_written(m, out, m->sent);
-}
-
-/* By a set of ours whose answer was lost, or by somebody else. */
-static void on_outdated(struct member *m, struct member_actions *out)
-{
-    m->sets = false;
-    check(m, out);
-}
-
-static void on_refused(struct member *m, const struct member_event *ev, struct member_actions *out)
-{
-    if (m->sets && ev->tag == m->set_tag) {
-        m->sets = false;
-        m->denied = m->sent;
-        report(m, out, MEMBER_TELL_UNWRITTEN);
+    if (ev->rc == STORE_OK) {
+        m->version++;
+        member_report_written(m, out, m->sent);
+    } else if (ev->rc == STORE_NONODE) {
+        member_go_on_without(m, out);
+    } else if (ev->rc == STORE_BADVERSION || ev->rc == STORE_UNKNOWN) {
+        member_check(m, out);
     } else {
-        m->checks = false; /* without a watch: the deadline has to do meanwhile */
-        m->refused = true;
-        act(out, MEMBER_ACT_ARM)->at = ev->now + BACK_OFF_LAST_MS * INT64_C(1000000);
+        m->denied = m->sent;
+        member_report(m, out, MEMBER_TELL_UNWRITTEN);
     }
 }
 
-static void step_in(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_step_in(struct member *m, const struct machine_event *ev,
+                           const struct member_moment *moment, struct machine_actions *out)
 {
     switch (ev->kind) {
     case MEMBER_EV_LEAVE:
-        report_out(m, out, MEMBER_WHY_LEFT);
-        begin_leaving(m, out, m->czxid);
+        member_report_out(m, out, MEMBER_TELL_LEAVES);
+        member_begin_leaving(m, out, m->czxid);
         break;
-    case MEMBER_EV_TIMER:
+    case MACHINE_EV_TIMER:
         if (m->refused && !m->checks)
-            check(m, out);
+            member_check(m, out);
         break;
-    case MEMBER_EV_FIRED:
-        on_fired(m, ev, out);
+    case MACHINE_EV_FIRED:
+        if (ev->gone)
+            member_go_on_without(m, out);
+        else
+            member_check(m, out);
         break;
-    case MEMBER_EV_NO_NODE:
-        go_on_without(m, out);
-        break;
-    case MEMBER_EV_READ:
-        on_checked(m, ev, out);
-        break;
-    case MEMBER_EV_SET:
-        on_set(m, out);
-        break;
-    case MEMBER_EV_OUTDATED:
-    case MEMBER_EV_UNKNOWN:
-        on_outdated(m, out);
-        break;
-    case MEMBER_EV_REFUSED:
-        on_refused(m, ev, out);
+    case MACHINE_EV_ANSWER:
+        if (ev->verb == STORE_SET)
+            member_on_set(m, ev, out);
+        else
+            member_on_check(m, ev, moment, out);
         break;
     default:
         break;
     }
 }
 
-static void report_standing(struct member *m, const struct member_event *ev,
-                            struct member_actions *out)
+static void member_report_standing(struct member *m, const struct member_moment *moment,
+                                   struct machine_actions *out)
 {
-    if (m->told_in && !ev->valid) {
-        report_out(m, out, MEMBER_WHY_DEADLINE);
+    if (m->told_in && !moment->valid) {
+        member_report_out(m, out, MEMBER_TELL_DEADLINE);
         if (m->refused && !m->checks) /* no watch will tell whether it still stands */
-            check(m, out);
+            member_check(m, out);
     }
-    if (m->state != MEMBER_IN || !ev->valid)
+    if (m->state != MEMBER_IN || !moment->valid)
         return;
     if (!m->told_in && m->checks && m->told_czxid == m->czxid) /* out meanwhile: the answer tells */
         return;
     if (!m->told_in) {
-        report(m, out, MEMBER_TELL_JOINED);
+        member_report(m, out, MEMBER_TELL_JOINED);
         m->told_in = true;
         m->told_czxid = m->czxid;
     }
-    if (m->told_suspect != ev->suspect)
-        report(m, out, ev->suspect ? MEMBER_TELL_SUSPECT : MEMBER_TELL_PROVED);
-    m->told_suspect = ev->suspect;
+    if (m->told_suspect != moment->suspect)
+        member_report(m, out, moment->suspect ? MEMBER_TELL_SUSPECT : MEMBER_TELL_PROVED);
+    m->told_suspect = moment->suspect;
 }
 
-static void pursue_data(struct member *m, struct member_actions *out)
+static void member_pursue_data(struct member *m, struct machine_actions *out)
 {
+    struct machine_action *a;
+
     if (m->state != MEMBER_IN || m->sets || m->checks || m->written == m->wanted ||
         m->denied == m->wanted)
         return;
     m->sets = true;
     m->sent = m->wanted;
-    m->set_tag = ++m->tag;
-    struct member_action *a = act(out, MEMBER_ACT_SET);
-    a->tag = m->set_tag;
+    a = member_ask_once(m, out, STORE_SET);
+    a->slot = MEMBER_SLOT_SET;
     a->version = m->version;
 }
 
 /* ---- LEAVING, PASSING, SETTLING: the own node is deleted, once ---- */
 
 /* Whose the node is, before it is deleted once more. */
-static void settle(struct member *m, struct member_actions *out)
+static void member_settle(struct member *m, struct machine_actions *out)
 {
-    move(m, MEMBER_SETTLING);
-    act_tagged(m, out, MEMBER_ACT_READ);
-}
-
-static void step_leaving(struct member *m, const struct member_event *ev,
-                         struct member_actions *out)
-{
-    if (ev->kind == MEMBER_EV_DELETED || ev->kind == MEMBER_EV_NO_NODE) {
-        finish(m, out);
-    } else if (ev->kind == MEMBER_EV_UNKNOWN) {
-        move(m, MEMBER_PASSING);
-        act_tagged(m, out, MEMBER_ACT_PASS);
-    }
-}
-
-static void step_settling(struct member *m, const struct member_event *ev,
-                          struct member_actions *out)
-{
-    if (ev->kind == MEMBER_EV_READ && ev->own && ev->czxid == m->czxid)
-        begin_leaving(m, out, m->czxid);
-    else if (ev->kind == MEMBER_EV_READ || ev->kind == MEMBER_EV_NO_NODE)
-        finish(m, out);
+    member_move(m, MEMBER_SETTLING);
+    member_ask_read(out, false);
 }
 
 /* Who may not see whose a node is, or not delete it, tries that later. */
-static void step_ending(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_on_ending_answer(struct member *m, const struct machine_event *ev,
+                                    const struct member_moment *moment, struct machine_actions *out)
 {
-    if (ev->kind == MEMBER_EV_REFUSED)
-        try_later(m, ev, out);
-    else if (ev->kind == MEMBER_EV_TIMER && m->refused)
-        settle(m, out);
-    else if (m->state == MEMBER_LEAVING)
-        step_leaving(m, ev, out);
-    else if (m->state == MEMBER_PASSING && ev->kind == MEMBER_EV_PASSED)
-        settle(m, out);
-    else if (m->state == MEMBER_SETTLING)
-        step_settling(m, ev, out);
+    const bool is_own = m->state == MEMBER_SETTLING && ev->own && ev->czxid == m->czxid;
+
+    if (m->state == MEMBER_PASSING) {
+        member_settle(m, out);
+    } else if (ev->rc == STORE_OK && is_own) {
+        member_begin_leaving(m, out, m->czxid);
+    } else if (ev->rc == STORE_OK || ev->rc == STORE_NONODE) {
+        member_finish(m, out);
+    } else if (ev->rc == STORE_UNKNOWN) {
+        member_move(m, MEMBER_PASSING);
+        machine_ask_quorum(out, MEMBER_NODE_UNWRITTEN);
+    } else {
+        member_try_later(m, moment, out);
+    }
+}
+
+static void member_step_ending(struct member *m, const struct machine_event *ev,
+                               const struct member_moment *moment, struct machine_actions *out)
+{
+    if (ev->kind == MACHINE_EV_ANSWER)
+        member_on_ending_answer(m, ev, moment, out);
+    else if (ev->kind == MACHINE_EV_TIMER && m->refused)
+        member_settle(m, out);
 }
 
 /* ---- one step ---- */
 
-static void on_stop(struct member *m, struct member_actions *out)
+static void member_on_over(struct member *m, struct machine_actions *out)
 {
-    report_out(m, out, MEMBER_WHY_LEFT);
-    finish(m, out);
+    member_report_out(m, out, MEMBER_TELL_LEAVES);
+    member_finish(m, out);
 }
 
-static void on_replaced(struct member *m, struct member_actions *out)
+static void member_on_session(struct member *m, struct machine_actions *out)
 {
     if (m->state == MEMBER_OUT)
         return;
     m->stands = false;
-    report_out(m, out, MEMBER_WHY_SESSION);
-    if (m->leaves || is_ending(m))
-        finish(m, out);
+    member_report_out(m, out, MEMBER_TELL_SESSION);
+    if (m->leaves || member_is_ending(m))
+        member_finish(m, out);
     else
-        begin_creating(m, out);
+        member_begin_creating(m, out);
 }
 
-static void step_phase(struct member *m, const struct member_event *ev, struct member_actions *out)
+static void member_step_phase(struct member *m, const struct machine_event *ev,
+                              const struct member_moment *moment, struct machine_actions *out)
 {
     if (m->state == MEMBER_OUT)
-        step_out(m, ev, out);
+        member_step_out(m, ev, out);
     else if (m->state == MEMBER_CREATING)
-        step_creating(m, ev, out);
+        member_step_creating(m, ev, moment, out);
     else if (m->state == MEMBER_READING)
-        step_reading(m, ev, out);
+        member_step_reading(m, ev, moment, out);
     else if (m->state == MEMBER_WAITING)
-        step_waiting(m, ev, out);
+        member_step_waiting(m, ev, out);
     else if (m->state == MEMBER_BACKED_OFF)
-        step_backed_off(m, ev, out);
+        member_step_backed_off(m, ev, out);
     else if (m->state == MEMBER_IN)
-        step_in(m, ev, out);
+        member_step_in(m, ev, moment, out);
     else
-        step_ending(m, ev, out);
+        member_step_ending(m, ev, moment, out);
 }
 
-static bool is_answer(enum member_event_kind kind)
+static bool member_is_refusal(const struct member *m, const struct machine_event *ev)
 {
-    return kind >= MEMBER_EV_CREATED;
+    return m->state != MEMBER_PASSING && ev->rc != STORE_OK && ev->rc != STORE_NONODE &&
+           ev->rc != STORE_EXISTS && ev->rc != STORE_BADVERSION && ev->rc != STORE_UNKNOWN;
 }
 
-void member_step(struct member *m, const struct member_event *ev, struct member_actions *out)
+/* Who may not read its node will not be able to before a set or delete, which do without then. */
+static void member_note_answer(struct member *m, const struct machine_event *ev,
+                               struct machine_actions *out)
 {
-    const bool of_set = m->sets && ev->tag == m->set_tag;
-
-    out->count = 0;
-    if (is_answer(ev->kind) && ev->tag != m->tag && !of_set)
+    if (member_is_refusal(m, ev))
+        machine_tell(out, MEMBER_TELL_REFUSED, ev->rc);
+    if (ev->verb != STORE_GET)
         return;
+    if (ev->rc == STORE_OK && ev->own)
+        m->seen = ev->connection;
+    else if (member_is_refusal(m, ev))
+        m->seen = 0;
+}
+
+void member_step(struct member *m, const struct machine_event *ev,
+                 const struct member_moment *moment, struct machine_actions *out)
+{
+    const bool answer = ev->kind == MACHINE_EV_ANSWER;
+
+    if (answer && ev->slot == MEMBER_SLOT_SET && !m->sets)
+        return; /* of what stood there before */
+    if (answer)
+        member_note_answer(m, ev, out);
     if (ev->kind == MEMBER_EV_UPDATE)
         m->wanted = m->wanted == UINT32_MAX ? 1 : m->wanted + 1;
     else if (m->state == MEMBER_OVER)
         return;
-    else if (ev->kind == MEMBER_EV_STOP)
-        on_stop(m, out);
-    else if (ev->kind == MEMBER_EV_REPLACED)
-        on_replaced(m, out);
+    else if (ev->kind == MACHINE_EV_OVER)
+        member_on_over(m, out);
+    else if (ev->kind == MACHINE_EV_SESSION)
+        member_on_session(m, out);
     else
-        step_phase(m, ev, out);
-    report_standing(m, ev, out);
-    pursue_data(m, out);
+        member_step_phase(m, ev, moment, out);
+    member_report_standing(m, moment, out);
+    member_pursue_data(m, out);
     assert(member_invariant(m));
 }

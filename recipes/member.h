@@ -25,8 +25,7 @@
 #ifndef RECIPES_MEMBER_H
 #define RECIPES_MEMBER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "machine.h"
 
 enum member_state {
     MEMBER_OUT,
@@ -42,90 +41,46 @@ enum member_state {
     MEMBER_STATES
 };
 
-enum member_event_kind {
-    MEMBER_EV_BEGIN,
-    MEMBER_EV_UPDATE, /* newer data is wanted */
+/* Events of its own. */
+enum {
+    MEMBER_EV_UPDATE = MACHINE_EV_OWN, /* newer data is wanted */
     MEMBER_EV_LEAVE,
-    MEMBER_EV_STOP,     /* the session is closed, or will never be any more */
-    MEMBER_EV_REPLACED, /* it has ended, and its nodes with it; another one has begun */
-    MEMBER_EV_STANDING, /* .valid or .suspect may have changed */
-    MEMBER_EV_TIMER,
-    MEMBER_EV_FIRED, /* the watch on the node: .gone */
-    /* answers, with the .tag of the action */
-    MEMBER_EV_CREATED,  /* .czxid */
-    MEMBER_EV_EXISTS,   /* to CREATE */
-    MEMBER_EV_READ,     /* .own, .czxid, .version, .same */
-    MEMBER_EV_NO_NODE,  /* to READ, DELETE, SET */
-    MEMBER_EV_SET,      /* to SET: applied */
-    MEMBER_EV_OUTDATED, /* to SET: another version */
-    MEMBER_EV_DELETED,
-    MEMBER_EV_UNKNOWN, /* to SET, DELETE: no answer, or not sent */
-    MEMBER_EV_PASSED,  /* to PASS: whatever the answer was */
-    MEMBER_EV_REFUSED  /* to CREATE, READ, SET, for good */
+    MEMBER_EV_STANDING /* .valid or .suspect may have changed */
 };
 
-enum member_action_kind {
-    MEMBER_ACT_CREATE, /* with the newest data */
-    MEMBER_ACT_READ,   /* .watch */
-    MEMBER_ACT_SET,    /* the newest data, for .version */
-    MEMBER_ACT_DELETE,
-    MEMBER_ACT_PASS, /* something that the quorum refuses */
-    MEMBER_ACT_ARM,  /* the timer: .at */
-    MEMBER_ACT_DISARM,
-    MEMBER_ACT_IGNORE, /* the watch goes */
-    MEMBER_ACT_TELL,   /* .tell, .why, .czxid */
-    MEMBER_ACT_OVER    /* nothing comes any more */
-};
+/* Nobody writes to the second: something that the quorum refuses. */
+enum { MEMBER_NODE, MEMBER_NODE_UNWRITTEN };
 
+/* Of the slots one is for what is done with the data, as that goes
+ * on beside the rest. */
+enum { MEMBER_SLOT, MEMBER_SLOT_SET };
+
+/* What the user is told. */
 enum member_tell {
-    MEMBER_TELL_OUT,      /* others may think that it is gone: .why */
-    MEMBER_TELL_JOINED,   /* .czxid */
-    MEMBER_TELL_SUSPECT,  /* it may be thought so soon */
-    MEMBER_TELL_PROVED,   /* after SUSPECT: no */
-    MEMBER_TELL_BUSY,     /* another has the id: the node .czxid */
-    MEMBER_TELL_FAILED,   /* the server refused a request; it is tried again */
-    MEMBER_TELL_WRITTEN,  /* the node has the newest data */
-    MEMBER_TELL_UNWRITTEN /* the server refused it */
+    /* others may think that it is gone: */
+    MEMBER_TELL_DEADLINE, /* no proof came in time */
+    MEMBER_TELL_SESSION,  /* the session has ended */
+    MEMBER_TELL_DELETED,  /* by somebody else */
+    MEMBER_TELL_LEAVES,
+    /* and besides: */
+    MEMBER_TELL_JOINED,    /* .czxid */
+    MEMBER_TELL_SUSPECT,   /* it may be thought soon that it is gone */
+    MEMBER_TELL_PROVED,    /* after SUSPECT: no */
+    MEMBER_TELL_BUSY,      /* another has the id: the node .czxid */
+    MEMBER_TELL_REFUSED,   /* .rc: by the server, of which the next may say more */
+    MEMBER_TELL_FAILED,    /* the server refused a request; it is tried again */
+    MEMBER_TELL_WRITTEN,   /* the node has the newest data */
+    MEMBER_TELL_UNWRITTEN, /* the server refused it */
+    MEMBER_TELL_ORPHAN,    /* it leaves, and its node may stand as long as the session does */
+    MEMBER_TELL_OVER       /* nothing comes any more */
 };
 
-enum member_why {
-    MEMBER_WHY_DEADLINE, /* no proof came in time */
-    MEMBER_WHY_SESSION,  /* the session has ended */
-    MEMBER_WHY_DELETED,  /* by somebody else */
-    MEMBER_WHY_LEFT
-};
-
-struct member_event {
-    enum member_event_kind kind;
-    /* as it is now: */
+/* As it is with an event. */
+struct member_moment {
     int64_t now;  /* ns */
     bool valid;   /* the deadline is ahead */
     bool suspect; /* but no proof comes */
-    /* by kind: */
-    uint32_t tag;
-    uint64_t czxid;
-    int32_t version;
-    bool own;  /* the node's owner is the present session */
-    bool same; /* its data is the newest */
-    bool gone;
-};
-
-struct member_action {
-    enum member_action_kind kind;
-    enum member_tell tell;
-    enum member_why why;
-    bool watch;
-    uint32_t tag;
-    uint64_t czxid;
-    int32_t version;
-    int64_t at; /* ns */
-};
-
-enum { MEMBER_ACTIONS = 8 };
-
-struct member_actions {
-    uint32_t count;
-    struct member_action list[MEMBER_ACTIONS];
+    bool same;    /* what was read, if anything was, is the newest data */
 };
 
 /* All 0 at the beginning. */
@@ -135,7 +90,6 @@ struct member {
     bool checks;     /* IN: the node is being read */
     bool stands;     /* a node of its name, as a create has shown, and nobody knows whose */
     bool refused;    /* what was asked of the own node: the timer asks again */
-    uint32_t tag;    /* answers to earlier requests are stale */
     uint64_t czxid;  /* IN, LEAVING and on: of the own node; WAITING: of the other one */
     int32_t version; /* IN: of the own node's data, as far as is known */
     uint32_t wanted; /* the newest data: 1 and up */
@@ -143,7 +97,7 @@ struct member {
     uint32_t written;
     uint32_t denied; /* the newest data that the server refused */
     bool sets;       /* IN: a SET is under way */
-    uint32_t set_tag;
+    uint32_t seen;   /* the connection on which the node was last the own one; 0: unknown */
     int64_t back_off_ms;
     /* told: */
     bool told_in, told_suspect, told_failed;
@@ -151,7 +105,8 @@ struct member {
     uint64_t told_busy;  /* BUSY with */
 };
 
-void member_step(struct member *m, const struct member_event *ev, struct member_actions *out);
+void member_step(struct member *m, const struct machine_event *ev,
+                 const struct member_moment *moment, struct machine_actions *out);
 
 /* Asserted after each step. */
 bool member_invariant(const struct member *m);

@@ -1,10 +1,14 @@
-/* Members: the handle, and what it hears of its session. */
+/* Members: the handle, and what its machine asks and tells. */
 #include "member.h"
 
 #include <string.h>
 
+#include "lib/base/clean.h"
 #include "lib/base/error.h"
+#include "lib/base/layout.h"
+#include "lib/base/log.h"
 #include "lib/base/options.h"
+#include "lib/session/denial.h"
 #include "lib/session/incarnation.h"
 #include "member_session.h"
 
@@ -20,6 +24,7 @@ void member_unref(zkl_member *m)
     if (--m->refs > 0)
         return;
     session_unref(m->session);
+    driver_clear(&m->driver);
     g_bytes_unref(m->data);
     g_free(m->directory);
     g_free(m->id);
@@ -45,7 +50,7 @@ static void publish(zkl_member *m)
 
 static void begin(zkl_member *m)
 {
-    member_happens(m, (struct member_event){.kind = MEMBER_EV_BEGIN});
+    member_happens(m, MACHINE_EV_BEGIN);
 }
 
 static void retire(zkl_member *m)
@@ -65,37 +70,142 @@ static void retire(zkl_member *m)
     member_unref(m); /* the list's */
 }
 
-static void perform(zkl_member *m, const struct member_action *a)
+static zkl_member *member_driven(struct driver *d)
 {
-    if (a->kind == MEMBER_ACT_TELL)
-        member_tell(m, a);
-    else if (a->kind == MEMBER_ACT_OVER)
-        retire(m);
-    else
-        member_ask(m, a);
+    return (zkl_member *)(void *)((char *)d - offsetof(zkl_member, driver));
 }
 
-void member_happens(zkl_member *m, struct member_event ev)
+static bool has_newest_data(const zkl_member *m, const struct machine_event *ev)
 {
-    const struct instant now = clock_now();
-    struct member_actions actions;
+    gsize size;
+    const void *data = g_bytes_get_data(m->data, &size);
 
-    member_ref(m);
-    ev.now = now.boot;
-    ev.valid = proofs_deadline(&m->session->proofs, now) != DEADLINE_NONE;
-    ev.suspect = m->suspect;
-    member_step(&m->machine, &ev, &actions);
+    return ev->length == size && (size == 0 || memcmp(data, ev->data, size) == 0);
+}
+
+static void member_driver_step(struct driver *d, const struct machine_event *ev,
+                               struct machine_actions *out)
+{
+    zkl_member *m = member_driven(d);
+    const struct instant now = clock_now();
+    const struct member_moment moment = {.now = now.boot,
+                                         .valid = proofs_deadline(&m->session->proofs, now) !=
+                                                  DEADLINE_NONE,
+                                         .suspect = m->suspect,
+                                         .same = ev->rc == STORE_OK && has_newest_data(m, ev)};
+
+    member_step(&m->machine, ev, &moment, out);
     publish(m);
-    for (uint32_t i = 0; i < actions.count; i++)
-        perform(m, &actions.list[i]);
-    member_unref(m);
+}
+
+static char *member_driver_path(struct driver *d, unsigned node)
+{
+    (void)node;
+    return g_strdup(member_driven(d)->node);
+}
+
+/* In a party a name that nobody had yet, for each session: while the session lives, a node of the
+ * last name may stand that could not be seen. The id otherwise. */
+static void member_name(struct driver *d, unsigned node)
+{
+    zkl_member *m = member_driven(d);
+    char *id, *name;
+
+    (void)node;
+    if (m->node && (m->options.layout == ZKL_MEMBER_GROUP || !m->renames))
+        return;
+    m->renames = false;
+    id = layout_new_id(CHILD_KAZOO, false);
+    name = m->options.layout == ZKL_MEMBER_GROUP ? g_strdup(m->id)
+                                                 : g_strconcat(id, "__party__", NULL);
+    g_free(m->node);
+    m->node = g_strconcat(m->directory, "/", name, NULL);
+    g_free(name);
+    g_free(id);
+}
+
+static char *member_driver_data(struct driver *d, unsigned node, int *ret_length)
+{
+    gsize size;
+    const void *data = g_bytes_get_data(member_driven(d)->data, &size);
+
+    if (node == MEMBER_NODE_UNWRITTEN)
+        return NULL;
+    *ret_length = (int)size;
+    return g_memdup2(data, size);
+}
+
+/* Who has the id, if it is another. */
+static void member_keep(struct driver *d, const struct machine_event *ev,
+                        const struct store_reply *reply)
+{
+    zkl_member *m = member_driven(d);
+
+    if (ev->verb != STORE_GET || ev->rc != STORE_OK || ev->own)
+        return;
+    g_free(m->other_data);
+    m->other_session = reply->ephemeral_owner;
+    m->other_data = clean_text(reply->data, MAX(reply->length, 0));
+}
+
+/* Its node stands, or may, as long as the session does, which ends if nobody else needs it. Not one
+ * for request_delete(): what that deletes late may be another's. */
+static void keep_orphan(zkl_member *m)
+{
+    zkl_session *s = m->session;
+
+    if (!m->orphan)
+        log_line(s->log, ZKL_LOG_ERROR, "delete-refused", m->refusal.path, "cannot delete %s",
+                 m->refusal.text);
+    s->orphans += !m->orphan;
+    m->orphan = true;
+    member_refuse_leaves(m);
+    incarnation_purge(s);
+}
+
+static void member_driver_tell(struct driver *d, const struct machine_action *a)
+{
+    zkl_member *m = member_driven(d);
+
+    if (a->verdict == MEMBER_TELL_REFUSED)
+        denial_fill(m->session, &m->refusal, call_error(a->rc), session_path(m->session, m->node));
+    else if (a->verdict == MEMBER_TELL_ORPHAN)
+        keep_orphan(m);
+    else if (a->verdict == MEMBER_TELL_OVER)
+        retire(m);
+    else
+        member_tell(m, a);
+}
+
+static void member_driver_ref(struct driver *d)
+{
+    member_ref(member_driven(d));
+}
+
+static void member_driver_unref(struct driver *d)
+{
+    member_unref(member_driven(d));
+}
+
+static const struct driver_ops member_driver = {.step = member_driver_step,
+                                                .path = member_driver_path,
+                                                .name = member_name,
+                                                .keep = member_keep,
+                                                .data = member_driver_data,
+                                                .tell = member_driver_tell,
+                                                .ref = member_driver_ref,
+                                                .unref = member_driver_unref};
+
+void member_happens(zkl_member *m, unsigned kind)
+{
+    driver_hear(&m->driver, (struct machine_event){.kind = kind});
 }
 
 void member_quit(zkl_member *m)
 {
     m->left = true;
     member_end_hopes(m);
-    member_happens(m, (struct member_event){.kind = MEMBER_EV_LEAVE});
+    member_happens(m, MEMBER_EV_LEAVE);
 }
 
 uint32_t member_next_generation(const zkl_member *m)
@@ -155,7 +265,9 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     m->directory = g_strconcat(s->chroot, path, NULL);
     m->id = g_strdup(id);
     m->link.data = m;
-    member_name(m);
+    driver_init(&m->driver, &member_driver, s,
+                o->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
+    member_name(&m->driver, MEMBER_NODE);
     standing_set(&m->standing, ZKL_LOST, (struct instant){.boot = 0});
     return m;
 }
@@ -175,7 +287,7 @@ static int enter(zkl_member *m)
     member_ref(m);
     members_add(m);
     if (s->refused) {
-        member_happens(m, (struct member_event){.kind = MEMBER_EV_STOP});
+        member_happens(m, MACHINE_EV_OVER);
         return 0;
     }
     incarnation_warm(s);

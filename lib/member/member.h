@@ -3,8 +3,7 @@
 #define LIB_MEMBER_H
 
 #include "lib/session/call.h"
-#include "lib/session/request.h"
-#include "lib/session/watch.h"
+#include "lib/session/driver.h"
 #include "recipes/member.h"
 #include "standing.h"
 
@@ -17,6 +16,7 @@ struct zkl_member {
     char *directory; /* with chroot */
     char *id;
 
+    struct driver driver;
     struct member machine;
     struct standing standing;
     _Atomic uint64_t token;
@@ -27,11 +27,8 @@ struct zkl_member {
     bool suspect;
     bool orphan; /* its node stands, and cannot be deleted */
     GBytes *data;
-    char *node;    /* full path */
-    bool renames;  /* a party's: its session is another one than that for which it was named */
-    uint32_t seen; /* the connection on which that was last its own; 0: unknown */
-    struct subscription watch;
-    struct timer timer;
+    char *node;        /* full path */
+    bool renames;      /* a party's: its session is another one than that for which it was named */
     GQueue calls;      /* of struct member_call */
     zkl_error refusal; /* the last one; .code 0: none */
     /* the one that has the id: */
@@ -43,7 +40,7 @@ struct zkl_member {
 
 void member_ref(zkl_member *m);
 void member_unref(zkl_member *m); /* with the monitor; the session has another reference */
-void member_happens(zkl_member *m, struct member_event ev);
+void member_happens(zkl_member *m, unsigned kind); /* of the machine's events */
 void member_quit(zkl_member *m);
 
 /* That of the data which the next UPDATE is about. */
@@ -55,18 +52,10 @@ const char *member_check_data(const void *data, size_t size, zkl_member_layout l
 /* ---- member_calls.c ---- */
 
 /* What the machine tells: events, and the ends of calls. */
-void member_tell(zkl_member *m, const struct member_action *a);
+void member_tell(zkl_member *m, const struct machine_action *a);
 void member_tell_left(zkl_member *m);
 void member_end_calls(zkl_member *m, const zkl_error *why);
 void member_end_hopes(zkl_member *m);     /* of being in, since it is to leave */
 void member_refuse_leaves(zkl_member *m); /* its node cannot be deleted now */
-
-/* ---- member_requests.c ---- */
-
-/* Does what the machine asks of the server. */
-void member_ask(zkl_member *m, const struct member_action *a);
-
-/* In a party a name that nobody had yet, for each session; the id otherwise. */
-void member_name(zkl_member *m);
 
 #endif

@@ -137,18 +137,18 @@ static const struct call_ops ops = {
 
 /* ---- what the machine tells ---- */
 
-void member_tell(zkl_member *m, const struct member_action *a)
+void member_tell(zkl_member *m, const struct machine_action *a)
 {
-    static const zkl_member_reason reasons[] = {[MEMBER_WHY_DEADLINE] = ZKL_MEMBER_DEADLINE,
-                                                [MEMBER_WHY_SESSION] = ZKL_MEMBER_SESSION,
-                                                [MEMBER_WHY_DELETED] = ZKL_MEMBER_DELETED};
+    static const zkl_member_reason reasons[] = {[MEMBER_TELL_DEADLINE] = ZKL_MEMBER_DEADLINE,
+                                                [MEMBER_TELL_SESSION] = ZKL_MEMBER_SESSION,
+                                                [MEMBER_TELL_DELETED] = ZKL_MEMBER_DELETED};
     zkl_member_news news = {.token = a->czxid};
 
-    switch (a->tell) {
-    case MEMBER_TELL_OUT:
-        if (a->why == MEMBER_WHY_LEFT)
-            break;
-        news.reason = reasons[a->why];
+    switch (a->verdict) {
+    case MEMBER_TELL_DEADLINE:
+    case MEMBER_TELL_SESSION:
+    case MEMBER_TELL_DELETED:
+        news.reason = reasons[a->verdict];
         push(m, ZKL_MEMBER_GONE, news, NULL);
         break;
     case MEMBER_TELL_JOINED:
@@ -159,7 +159,7 @@ void member_tell(zkl_member *m, const struct member_action *a)
         break;
     case MEMBER_TELL_SUSPECT:
     case MEMBER_TELL_PROVED:
-        push(m, a->tell == MEMBER_TELL_SUSPECT ? ZKL_MEMBER_SUSPECT : ZKL_MEMBER_PROVED, news,
+        push(m, a->verdict == MEMBER_TELL_SUSPECT ? ZKL_MEMBER_SUSPECT : ZKL_MEMBER_PROVED, news,
              NULL);
         break;
     case MEMBER_TELL_BUSY:
@@ -176,6 +176,8 @@ void member_tell(zkl_member *m, const struct member_action *a)
         break;
     case MEMBER_TELL_UNWRITTEN:
         end_those(m, WISH_WRITTEN, m->machine.denied, &m->refusal);
+        break;
+    default: /* it leaves: that it has left tells more */
         break;
     }
 }
@@ -225,7 +227,7 @@ static void update_data(zkl_member *m, struct member_call *c)
     g_bytes_unref(m->data);
     m->data = g_bytes_ref(c->data);
     c->generation = member_next_generation(m);
-    member_happens(m, (struct member_event){.kind = MEMBER_EV_UPDATE});
+    member_happens(m, MEMBER_EV_UPDATE);
 }
 
 static void on_begin(struct call *call)
@@ -234,7 +236,7 @@ static void on_begin(struct call *call)
 
     /* The deadline may have passed, and no thread have run since. */
     if (c->wish == WISH_JOINED)
-        member_happens(c->of, (struct member_event){.kind = MEMBER_EV_STANDING});
+        member_happens(c->of, MEMBER_EV_STANDING);
     if (has_already(c->of, c->wish))
         end(c, NULL);
     else if (c->wish == WISH_WRITTEN)

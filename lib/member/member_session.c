@@ -36,7 +36,7 @@ static bool holds(const struct participant *p)
 }
 
 /* Stepping one may end others: each is held until its turn. */
-static void step_all(struct participant *p, enum member_event_kind kind)
+static void step_all(struct participant *p, unsigned kind)
 {
     const GQueue *list = &((struct members *)p)->list;
     guint n = 0, count = list->length;
@@ -48,7 +48,7 @@ static void step_all(struct participant *p, enum member_event_kind kind)
         member_ref(all[n++]);
     }
     for (n = 0; n < count; n++) {
-        member_happens(all[n], (struct member_event){.kind = kind});
+        member_happens(all[n], kind);
         member_unref(all[n]);
     }
     g_free(all);
@@ -99,12 +99,12 @@ static void on_replaced(struct participant *p)
     set_suspect(p, false);
     for (GList *l = ((struct members *)p)->list.head; l; l = l->next)
         ((zkl_member *)l->data)->renames = true;
-    step_all(p, MEMBER_EV_REPLACED);
+    step_all(p, MACHINE_EV_SESSION);
 }
 
 static void on_over(struct participant *p)
 {
-    step_all(p, MEMBER_EV_STOP);
+    step_all(p, MACHINE_EV_OVER);
 }
 
 static void free_members(struct participant *p)

@@ -129,6 +129,8 @@ static struct request *driver_request(struct asked *asked)
     struct request *r = request_new(a->verb, d->ops->path(d, a->node), driver_on_answer, asked);
 
     r->once = a->once;
+    r->only = a->connection != 0;
+    r->connection = a->connection;
     r->what.mode = a->mode;
     r->what.version = a->version;
     r->what.data = driver_data(d, a->verb, a->node, &r->what.length);
@@ -199,7 +201,8 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.czxid = reply->czxid;
     ev.mzxid = reply->mzxid;
     ev.pzxid = reply->pzxid;
-    ev.ephemeral_owner = reply->ephemeral_owner;
+    ev.own = reply->ephemeral_owner != 0 && reply->ephemeral_owner == d->session->id;
+    ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(reply->length, 0);
     asked->request = NULL;
@@ -266,12 +269,12 @@ static void driver_end(struct driver *d)
     driver_recall(d);
 }
 
-static void driver_unwatch(struct driver *d, uint32_t node)
+static void driver_unwatch(struct driver *d, const struct machine_action *a)
 {
-    struct driver_watch *w = driver_find_watch(d, node);
+    struct driver_watch *w = driver_find_watch(d, a->node);
 
     if (w)
-        watch_drop(&w->subscription, false);
+        watch_drop(&w->subscription, a->deleting);
 }
 
 static void driver_delete(struct driver *d, uint32_t node)
@@ -304,7 +307,7 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
         d->ops->name(d, a->node);
         break;
     case MACHINE_ACT_UNWATCH:
-        driver_unwatch(d, a->node);
+        driver_unwatch(d, a);
         break;
     case MACHINE_ACT_DELETE:
         driver_delete(d, a->node);

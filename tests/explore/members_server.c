@@ -22,16 +22,16 @@ void group_hear(struct group_state *st, int at, struct group_heard what)
         p->hear[p->heard++] = what;
 }
 
-bool group_is_write(enum member_action_kind kind)
+bool group_is_write(const struct group_ask *a)
 {
-    return kind == MEMBER_ACT_CREATE || kind == MEMBER_ACT_SET || kind == MEMBER_ACT_DELETE;
+    return a->verb != STORE_GET && !a->passes;
 }
 
 static void fire(struct group_state *st, bool gone)
 {
     for (int i = 0; i < GROUP_PROCESSES; i++) {
         if (st->p[i].watches)
-            group_hear(st, i, (struct group_heard){.kind = MEMBER_EV_FIRED, .gone = gone});
+            group_hear(st, i, (struct group_heard){.kind = MACHINE_EV_FIRED, .gone = gone});
         st->p[i].watches = false;
     }
 }
@@ -56,46 +56,46 @@ void group_end_session(struct group_state *st, int session)
 
 /* ---- writes ---- */
 
-static enum member_event_kind create(struct group_state *st, int session, const struct group_ask *a,
-                                     struct group_heard *reply)
+static enum store_rc create(struct group_state *st, int session, const struct group_ask *a,
+                            struct group_heard *reply)
 {
     if (st->owner)
-        return MEMBER_EV_EXISTS;
+        return STORE_EXISTS;
     st->owner = (uint8_t)session;
     st->version = 0;
     st->gen = a->gen;
     st->czxid = reply->czxid = ++st->zxid;
-    return MEMBER_EV_CREATED;
+    return STORE_OK;
 }
 
-static enum member_event_kind set(struct group_state *st, int session, const struct group_ask *a,
-                                  struct group_heard *reply)
+static enum store_rc set(struct group_state *st, int session, const struct group_ask *a,
+                         struct group_heard *reply)
 {
     if (!st->owner)
-        return MEMBER_EV_NO_NODE;
+        return STORE_NONODE;
     if (st->version != a->version)
-        return MEMBER_EV_OUTDATED;
+        return STORE_BADVERSION;
     if ((st->owner != session || a->gen < st->gen) && !st->administered)
         group_fail(st, GROUP_OLD);
     st->gen = a->gen;
     reply->version = ++st->version;
     fire(st, false);
-    return MEMBER_EV_SET;
+    return STORE_OK;
 }
 
-static enum member_event_kind delete (struct group_state *st, int session) {
-    if (!st->owner) return MEMBER_EV_NO_NODE;
+static enum store_rc delete (struct group_state *st, int session) {
+    if (!st->owner) return STORE_NONODE;
     if (st->owner != session && !st->administered) group_fail(st, GROUP_ROBBED);
     group_remove(st);
-    return MEMBER_EV_DELETED;
+    return STORE_OK;
 }
 
-static enum member_event_kind write_one(struct group_state *st, int session,
-                                        const struct group_ask *a, struct group_heard *reply)
+static enum store_rc write_one(struct group_state *st, int session, const struct group_ask *a,
+                               struct group_heard *reply)
 {
-    if (a->kind == MEMBER_ACT_CREATE)
+    if (a->verb == STORE_CREATE)
         return create(st, session, a, reply);
-    return a->kind == MEMBER_ACT_SET ? set(st, session, a, reply) : delete (st, session);
+    return a->verb == STORE_SET ? set(st, session, a, reply) : delete (st, session);
 }
 
 void group_apply_late(struct group_state *st, int session)
@@ -110,19 +110,19 @@ void group_apply_late(struct group_state *st, int session)
 
 /* ---- all that is asked ---- */
 
-static enum member_event_kind read_node(struct group_state *st, int at, const struct group_ask *a,
-                                        struct group_heard *reply)
+static enum store_rc read_node(struct group_state *st, int at, const struct group_ask *a,
+                               struct group_heard *reply)
 {
     struct group_process *p = &st->p[at];
 
     if (!st->owner)
-        return MEMBER_EV_NO_NODE;
+        return STORE_NONODE;
     p->watches |= a->watch;
     reply->own = st->owner == p->session;
     reply->czxid = st->czxid;
     reply->version = st->version;
     reply->gen = st->gen;
-    return MEMBER_EV_READ;
+    return STORE_OK;
 }
 
 void group_serve(struct group_state *st, int at, bool refused)
@@ -130,20 +130,20 @@ void group_serve(struct group_state *st, int at, bool refused)
     struct group_process *p = &st->p[at];
     struct group_session *s = &st->s[p->session];
     const struct group_ask a = p->ask[0];
-    struct group_heard reply = {.answer = true, .ask = a};
+    struct group_heard reply = {.kind = MACHINE_EV_ANSWER, .ask = a};
 
     flat_remove(p->ask, &p->asked, sizeof a, 0);
-    if (group_is_write((enum member_action_kind)a.kind) || a.kind == MEMBER_ACT_PASS) {
+    if (a.verb != STORE_GET) {
         s->late = 0; /* done by now, or never */
         memset(s->writes, 0, sizeof s->writes);
     }
     if (refused)
-        reply.kind = MEMBER_EV_REFUSED;
-    else if (a.kind == MEMBER_ACT_READ)
-        reply.kind = (uint8_t)read_node(st, at, &a, &reply);
-    else if (a.kind == MEMBER_ACT_PASS)
-        reply.kind = MEMBER_EV_PASSED;
+        reply.rc = STORE_NOAUTH;
+    else if (a.verb == STORE_GET)
+        reply.rc = (uint8_t)read_node(st, at, &a, &reply);
+    else if (a.passes)
+        reply.rc = STORE_BADVERSION;
     else
-        reply.kind = (uint8_t)write_one(st, p->session, &a, &reply);
+        reply.rc = (uint8_t)write_one(st, p->session, &a, &reply);
     group_hear(st, at, reply);
 }

@@ -64,6 +64,7 @@ void group_init(void *state)
     st->faults = (uint8_t)group_config.faults;
     for (int i = 0; i < group_config.processes; i++) {
         st->p[i].updates = (uint8_t)group_config.updates;
+        exchange_plain(&st->p[i].exchange);
         open_session(st, i);
     }
 }
@@ -76,62 +77,60 @@ static void ignore(struct group_process *p)
 
     p->watches = false;
     for (uint8_t i = 0; i < p->heard; i++)
-        if (p->hear[i].kind != MEMBER_EV_FIRED)
+        if (p->hear[i].kind != MACHINE_EV_FIRED)
             p->hear[kept++] = p->hear[i];
     memset(&p->hear[kept], 0, sizeof p->hear[0] * (size_t)(p->heard - kept));
     p->heard = kept;
 }
 
-static void perform(struct group_state *st, int at, const struct member_action *a)
+static void ask(struct group_state *st, int at, const struct machine_action *a)
 {
     struct group_process *p = &st->p[at];
+    const bool passes = a->version == INT32_MAX;
+    const struct exchange_request number = exchange_ask(&p->exchange, a);
 
-    switch (a->kind) {
-    case MEMBER_ACT_ARM:
-    case MEMBER_ACT_DISARM:
-    case MEMBER_ACT_TELL:
-    case MEMBER_ACT_OVER:
-        return;
-    case MEMBER_ACT_IGNORE:
-        ignore(p);
-        return;
-    default:
-        break;
-    }
     if (p->asked == GROUP_ASKED)
         group_fail(st, GROUP_FULL);
     else
-        p->ask[p->asked++] = (struct group_ask){.kind = (uint8_t)a->kind,
+        p->ask[p->asked++] = (struct group_ask){.verb = (uint8_t)a->verb,
                                                 .watch = a->watch,
-                                                .tag = (uint8_t)a->tag,
+                                                .passes = passes,
                                                 .gen = (uint8_t)p->machine.wanted,
-                                                .version = (uint8_t)a->version};
+                                                .version = passes ? 0 : (uint8_t)a->version,
+                                                .number = number};
 }
 
-static void step(struct group_state *st, int at, struct member_event ev)
+static void step(struct group_state *st, int at, struct machine_event ev, bool same)
 {
     struct group_process *p = &st->p[at];
-    struct member_actions actions;
+    const struct member_moment moment = {.valid = p->valid, .same = same};
+    struct machine_actions actions = {.count = 0};
 
-    ev.valid = p->valid;
-    member_step(&p->machine, &ev, &actions);
-    for (uint32_t i = 0; i < actions.count; i++)
-        perform(st, at, &actions.list[i]);
+    member_step(&p->machine, &ev, &moment, &actions);
+    for (uint32_t i = 0; i < actions.count; i++) {
+        const struct machine_action *a = &actions.list[i];
+        if (a->kind == MACHINE_ACT_REQUEST)
+            ask(st, at, a);
+        if (a->kind == MACHINE_ACT_UNWATCH || a->kind == MACHINE_ACT_END)
+            ignore(p);
+        if (a->kind == MACHINE_ACT_END)
+            exchange_end(&p->exchange);
+    }
 }
 
-static void step_kind(struct group_state *st, int at, enum member_event_kind kind)
+static void step_kind(struct group_state *st, int at, unsigned kind)
 {
-    step(st, at, (struct member_event){.kind = kind});
+    step(st, at, (struct machine_event){.kind = kind}, false);
 }
 
 /* While a read is under way that leaves a watch, the watch does not fire. */
 static bool is_read_again(const struct group_process *p)
 {
     for (int i = 0; i < p->asked; i++)
-        if (p->ask[i].kind == MEMBER_ACT_READ && p->ask[i].watch)
+        if (p->ask[i].watch)
             return true;
     for (int i = 0; i < p->heard; i++)
-        if (p->hear[i].answer && p->hear[i].ask.kind == MEMBER_ACT_READ && p->hear[i].ask.watch)
+        if (p->hear[i].ask.watch)
             return true;
     return false;
 }
@@ -141,32 +140,41 @@ static void deliver(struct group_state *st, int at)
     struct group_process *p = &st->p[at];
     const struct group_heard h = p->hear[0];
 
+    const struct machine_event ev = {.kind = h.kind,
+                                     .rc = (enum store_rc)h.rc,
+                                     .verb = (enum store_kind)h.ask.verb,
+                                     .slot = (uint8_t)h.ask.number.slot,
+                                     .gone = h.gone,
+                                     .version = h.version,
+                                     .czxid = h.czxid,
+                                     .own = h.own};
+
     flat_remove(p->hear, &p->heard, sizeof h, 0);
-    if (h.kind == MEMBER_EV_FIRED && is_read_again(p))
+    if (h.kind == MACHINE_EV_FIRED
+            ? is_read_again(p)
+            : exchange_answered(&p->exchange, h.ask.number, &ev) != EXCHANGE_HEARD)
         return;
-    step(st, at,
-         (struct member_event){.kind = h.kind,
-                               .tag = h.ask.tag,
-                               .czxid = h.czxid,
-                               .version = h.version,
-                               .own = h.own,
-                               .same = h.gen == p->machine.wanted,
-                               .gone = h.gone});
+    step(st, at, ev, h.gen == p->machine.wanted);
 }
 
 /* ---- connections and sessions ---- */
 
-static bool is_once(enum member_action_kind kind)
+static bool is_once(const struct group_ask *a)
 {
-    return kind == MEMBER_ACT_DELETE || kind == MEMBER_ACT_SET;
+    return group_is_write(a) && a->verb != STORE_CREATE;
 }
 
 static void put_late(struct group_state *st, int session, const struct group_ask *a)
 {
     struct group_session *s = &st->s[session];
 
-    if (group_is_write((enum member_action_kind)a->kind) && s->late < GROUP_ASKED)
+    if (group_is_write(a) && s->late < GROUP_ASKED)
         s->writes[s->late++] = *a;
+}
+
+static struct group_heard unknown(const struct group_ask *a)
+{
+    return (struct group_heard){.kind = MACHINE_EV_ANSWER, .rc = STORE_UNKNOWN, .ask = *a};
 }
 
 /* What was not answered is asked again, in order, but what is asked once; what the server had not
@@ -181,19 +189,20 @@ static void break_connection(struct group_state *st, int at)
     memset(again, 0, sizeof again);
     memset(kept, 0, sizeof kept);
     for (int i = 0; i < p->heard; i++) {
-        if (!p->hear[i].answer)
-            kept[heard++] = p->hear[i];
-        else if (is_once((enum member_action_kind)p->hear[i].ask.kind))
-            kept[heard++] = (struct group_heard){.kind = MEMBER_EV_UNKNOWN, .ask = p->hear[i].ask};
+        const struct group_heard *h = &p->hear[i];
+        if (h->kind != MACHINE_EV_ANSWER)
+            kept[heard++] = *h;
+        else if (is_once(&h->ask))
+            kept[heard++] = unknown(&h->ask);
         else
-            again[asked++] = p->hear[i].ask;
+            again[asked++] = h->ask;
     }
     for (int i = 0; i < p->asked; i++) {
         put_late(st, p->session, &p->ask[i]);
-        if (!is_once((enum member_action_kind)p->ask[i].kind))
+        if (!is_once(&p->ask[i]))
             again[asked++] = p->ask[i];
         else if (heard < GROUP_HEARD)
-            kept[heard++] = (struct group_heard){.kind = MEMBER_EV_UNKNOWN, .ask = p->ask[i]};
+            kept[heard++] = unknown(&p->ask[i]);
     }
     if (asked > GROUP_ASKED)
         group_fail(st, GROUP_FULL);
@@ -215,7 +224,7 @@ static void replace(struct group_state *st, int at)
 {
     drop_all(&st->p[at]);
     st->p[at].valid = false; /* nothing is proved between the two */
-    step_kind(st, at, MEMBER_EV_REPLACED);
+    step_kind(st, at, MACHINE_EV_SESSION);
     open_session(st, at);
     step_kind(st, at, MEMBER_EV_STANDING);
 }
@@ -255,10 +264,10 @@ static void take(struct group_state *st, struct breadth_step by)
         break;
     case GROUP_BEGIN:
         p->begun = true;
-        step_kind(st, by.at, MEMBER_EV_BEGIN);
+        step_kind(st, by.at, MACHINE_EV_BEGIN);
         break;
     case GROUP_TIMER:
-        step_kind(st, by.at, MEMBER_EV_TIMER);
+        step_kind(st, by.at, MACHINE_EV_TIMER);
         break;
     case GROUP_PROVE:
     case GROUP_LAPSE:
@@ -346,7 +355,7 @@ static bool is_possible_to(const struct group_state *st, enum group_move kind, i
     case GROUP_CRASH:
         return p->begun;
     case GROUP_REFUSE:
-        return p->asked > 0 && alive && p->ask[0].kind == MEMBER_ACT_CREATE;
+        return p->asked > 0 && alive && p->ask[0].verb == STORE_CREATE;
     default:
         return false;
     }
@@ -397,21 +406,21 @@ static void rank(struct group_state *st)
     flat_rank(&all);
 }
 
-static uint8_t renumbered(const struct member *m, uint8_t tag)
+/* Of a set that the machine waits for no more nothing is heard. */
+static struct exchange_request renumbered(const struct group_process *p, struct exchange_request r)
 {
-    return tag == m->tag ? 2 : m->sets && tag == m->set_tag ? 1 : 0;
+    r = exchange_plain_request(&p->exchange, r);
+    r.question = r.slot == MEMBER_SLOT_SET && !p->machine.sets ? 0 : r.question;
+    return r;
 }
 
 static void renumber(struct group_process *p)
 {
-    struct member *m = &p->machine;
-
     for (int i = 0; i < p->asked; i++)
-        p->ask[i].tag = renumbered(m, p->ask[i].tag);
+        p->ask[i].number = renumbered(p, p->ask[i].number);
     for (int i = 0; i < p->heard; i++)
-        p->hear[i].ask.tag = renumbered(m, p->hear[i].ask.tag);
-    m->set_tag = m->sets ? renumbered(m, (uint8_t)m->set_tag) : 0;
-    m->tag = 2;
+        p->hear[i].ask.number = renumbered(p, p->hear[i].ask.number);
+    exchange_plain(&p->exchange);
 }
 
 /* What nobody will look at again is the same in all states. */
@@ -436,7 +445,7 @@ static void forget_sessions(struct group_state *st)
 {
     for (int i = 0; i < GROUP_SESSIONS; i++)
         for (int k = 0; k < st->s[i].late; k++)
-            st->s[i].writes[k].tag = 0;
+            st->s[i].writes[k].number = (struct exchange_request){.question = 0};
 }
 
 /* In a node that is its own, and that is there unless an administrator has just deleted it. */

@@ -5,6 +5,7 @@
 #define EXPLORE_MEMBERS_WORLD_H
 
 #include "breadth.h"
+#include "recipes/exchange.h"
 #include "recipes/member.h"
 
 enum { GROUP_PROCESSES = 3, GROUP_SESSIONS = 6, GROUP_ASKED = 6, GROUP_HEARD = 8 };
@@ -44,22 +45,25 @@ enum group_move {
 };
 
 struct group_ask {
-    uint8_t kind; /* enum member_action_kind */
-    bool watch;
-    uint8_t tag, gen, version;
+    uint8_t verb; /* enum store_kind */
+    bool watch, passes;
+    uint8_t gen, version, unused[3];
+    struct exchange_request number;
 };
 
 struct group_heard {
-    uint8_t kind; /* enum member_event_kind */
-    bool answer;  /* to .ask, which is asked again if the connection breaks */
+    uint8_t kind; /* enum machine_event_kind: an answer is one to .ask, which is asked again if the
+                     connection breaks */
+    uint8_t rc;
     bool own, gone;
-    uint8_t version, gen;
+    uint8_t version, gen, unused[2];
     uint64_t czxid;
     struct group_ask ask;
 };
 
 struct group_process {
     struct member machine;
+    struct exchange exchange;
     bool crashed, begun, valid;
     uint8_t session; /* from 1; of the world's */
     uint8_t asked, heard;
@@ -111,6 +115,6 @@ void group_serve(struct group_state *st, int at, bool refused); /* what it asked
 void group_apply_late(struct group_state *st, int session);     /* of its first late write */
 void group_remove(struct group_state *st);                      /* the node */
 void group_end_session(struct group_state *st, int session);
-bool group_is_write(enum member_action_kind kind);
+bool group_is_write(const struct group_ask *a);
 
 #endif

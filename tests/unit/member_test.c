@@ -6,84 +6,172 @@
 #include <glib.h>
 #include <string.h>
 
+/* What it hears, as the rows say it. */
+enum word {
+    /* events: */
+    BEGIN_,
+    UPDATE_,
+    LEAVE_,
+    STOP_,
+    REPLACED_,
+    STANDING_,
+    TIMER_,
+    FIRED_,
+    /* answers to what was asked last, or to the set: */
+    CREATED_,
+    EXISTS_,
+    READ_,
+    NO_NODE_,
+    SET_,
+    OUTDATED_,
+    DELETED_,
+    UNKNOWN_,
+    PASSED_,
+    REFUSED_
+};
+
 #define EV(name, ...)                                                                              \
     {                                                                                              \
-        .kind = MEMBER_EV_##name, .valid = true, ##__VA_ARGS__                                     \
+        .word = name##_, .valid = true, ##__VA_ARGS__                                              \
     }
 /* With the deadline behind. */
 #define LAPSED(name, ...)                                                                          \
     {                                                                                              \
-        .kind = MEMBER_EV_##name, ##__VA_ARGS__                                                    \
+        .word = name##_, ##__VA_ARGS__                                                             \
     }
-#define STALE 1000
-#define OF_SET 1001
 
 enum { STEPS_MAX = 14 };
+
+struct heard {
+    enum word word;
+    int64_t now;
+    bool valid, suspect, same, own, gone, of_set;
+    uint64_t czxid;
+    int32_t version;
+};
 
 struct exchange {
     const char *what;
     struct {
-        struct member_event heard; /* an answer is to what was asked last, unless it is stale */
+        struct heard heard;
         const char *acts;
     } steps[STEPS_MAX];
 };
 
-static void put_told(GString *text, const struct member_action *a)
-{
-    static const char *const words[] = {"out",  "joined", "suspect", "proved",
-                                        "busy", "failed", "written", "unwritten"};
-    static const char *const whys[] = {"deadline", "session", "deleted", "left"};
+static const struct machine_action *last_asked, *last_set;
+static struct machine_action kept[2];
 
-    g_string_append_printf(text, "%s", words[a->tell]);
-    if (a->tell == MEMBER_TELL_OUT)
-        g_string_append_printf(text, ":%s", whys[a->why]);
-    if (a->tell == MEMBER_TELL_JOINED || a->tell == MEMBER_TELL_BUSY)
+static void put_told(GString *text, const struct machine_action *a)
+{
+    static const char *const words[] = {
+        "out:deadline", "out:session", "out:deleted", "out:left", "joined",
+        "suspect",      "proved",      "busy",        "",         "failed",
+        "written",      "unwritten",   "orphan",      "over"};
+
+    g_string_append_printf(text, "%s", words[a->verdict]);
+    if (a->verdict == MEMBER_TELL_JOINED || a->verdict == MEMBER_TELL_BUSY)
         g_string_append_printf(text, ":%d", (int)a->czxid);
 }
 
-static void put(GString *text, const struct member_action *a)
+static void put_request(GString *text, const struct machine_action *a)
 {
-    static const char *const words[] = {"create", "read",   "set",    "delete", "pass",
-                                        "arm",    "disarm", "ignore", "",       "over"};
+    const bool sets = a->verb == STORE_SET && a->node == MEMBER_NODE;
 
-    if (text->len)
-        g_string_append_c(text, ' ');
-    if (a->kind == MEMBER_ACT_TELL) {
-        put_told(text, a);
-        return;
-    }
-    g_string_append(text, words[a->kind]);
-    if (a->kind == MEMBER_ACT_READ && !a->watch)
-        g_string_append(text, "-once");
-    if (a->kind == MEMBER_ACT_SET)
-        g_string_append_printf(text, ":%d", a->version);
-    if (a->kind == MEMBER_ACT_ARM && CHECK_INT(a->at % 1000000, 0))
-        g_string_append_printf(text, ":%d", (int)(a->at / 1000000));
+    if (a->verb == STORE_GET)
+        g_string_append(text, a->watch ? "read" : "read-once");
+    else if (sets)
+        g_string_append_printf(text, "set:%d", a->version);
+    else if (a->verb == STORE_SET)
+        g_string_append(text, a->version == INT32_MAX ? "pass" : "pass?");
+    else
+        g_string_append(text, a->verb == STORE_CREATE ? "create" : "delete");
+    CHECK(a->once == (sets || a->verb == STORE_DELETE));
+    CHECK_INT(a->slot, sets ? MEMBER_SLOT_SET : MEMBER_SLOT);
+    CHECK(a->mode == (a->verb == STORE_CREATE ? STORE_EPHEMERAL : 0));
+    kept[sets] = *a;
+    last_asked = &kept[sets];
+    last_set = sets ? &kept[1] : last_set;
 }
 
-static void check_tag(const struct member *m, const struct member_action *a)
+static void put(GString *text, const struct machine_action *a)
 {
-    if (a->kind == MEMBER_ACT_SET)
-        CHECK_INT(a->tag, m->set_tag);
-    else if (a->kind == MEMBER_ACT_CREATE || a->kind == MEMBER_ACT_READ ||
-             a->kind == MEMBER_ACT_DELETE)
-        CHECK_INT(a->tag, m->tag);
+    if (a->kind == MACHINE_ACT_NAME)
+        return;
+    if (text->len)
+        g_string_append_c(text, ' ');
+    switch (a->kind) {
+    case MACHINE_ACT_TELL:
+        put_told(text, a);
+        break;
+    case MACHINE_ACT_REQUEST:
+        put_request(text, a);
+        break;
+    case MACHINE_ACT_ARM:
+        if (CHECK_INT(a->at % 1000000, 0))
+            g_string_append_printf(text, "arm:%d", (int)(a->at / 1000000));
+        break;
+    case MACHINE_ACT_DISARM:
+        g_string_append(text, "disarm");
+        break;
+    case MACHINE_ACT_UNWATCH:
+        g_string_append(text, a->deleting ? "ignore" : "unwatch");
+        break;
+    default:
+        g_string_append(text, "end");
+        break;
+    }
+}
+
+static struct machine_event to_event(const struct heard *h)
+{
+    static const unsigned kinds[] = {
+        [BEGIN_] = MACHINE_EV_BEGIN,      [UPDATE_] = MEMBER_EV_UPDATE,
+        [LEAVE_] = MEMBER_EV_LEAVE,       [STOP_] = MACHINE_EV_OVER,
+        [REPLACED_] = MACHINE_EV_SESSION, [STANDING_] = MEMBER_EV_STANDING,
+        [TIMER_] = MACHINE_EV_TIMER,      [FIRED_] = MACHINE_EV_FIRED};
+    static const enum store_rc codes[] = {
+        [EXISTS_] = STORE_EXISTS,   [NO_NODE_] = STORE_NONODE, [OUTDATED_] = STORE_BADVERSION,
+        [UNKNOWN_] = STORE_UNKNOWN, [PASSED_] = STORE_BAD,     [REFUSED_] = STORE_NOAUTH};
+    const struct machine_action *asked = h->of_set ? last_set : last_asked;
+
+    if (h->word < CREATED_)
+        return (struct machine_event){.kind = kinds[h->word], .gone = h->gone};
+    return (struct machine_event){.kind = MACHINE_EV_ANSWER,
+                                  .rc = h->word == READ_ || h->word == SET_ ||
+                                                h->word == DELETED_ || h->word == CREATED_
+                                            ? STORE_OK
+                                            : codes[h->word],
+                                  .verb = asked ? asked->verb : STORE_GET,
+                                  .slot = asked ? asked->slot : 0,
+                                  .own = h->own,
+                                  .connection = 3,
+                                  .czxid = h->czxid,
+                                  .version = h->version};
+}
+
+/* Each refusal is told, before anything else. */
+static bool is_denied(const struct machine_action *first, uint32_t count)
+{
+    return count > 0 && first->kind == MACHINE_ACT_TELL && first->verdict == MEMBER_TELL_REFUSED &&
+           first->rc == STORE_NOAUTH;
 }
 
 static void play(const struct exchange *x)
 {
     struct member m = {.state = MEMBER_OUT};
 
+    last_asked = last_set = NULL;
     for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
-        struct member_event ev = x->steps[k].heard;
-        struct member_actions actions;
+        const struct heard *h = &x->steps[k].heard;
+        const struct machine_event ev = to_event(h);
+        const struct member_moment moment = {h->now, h->valid, h->suspect, h->same};
+        struct machine_actions actions = {.count = 0};
         GString *text = g_string_new(NULL);
-        ev.tag = ev.tag == STALE ? m.tag - 1 : ev.tag == OF_SET ? m.set_tag : m.tag;
-        member_step(&m, &ev, &actions);
-        for (uint32_t i = 0; i < actions.count; i++) {
+        member_step(&m, &ev, &moment, &actions);
+        const bool denied = is_denied(&actions.list[0], actions.count);
+        CHECK_INT(denied, h->word == REFUSED_);
+        for (uint32_t i = denied; i < actions.count; i++)
             put(text, &actions.list[i]);
-            check_tag(&m, &actions.list[i]);
-        }
         g_string_append_printf(text, "%s= %s", text->len ? " " : "", member_state_name(m.state));
         if (!CHECK_STR(text->str, x->steps[k].acts))
             runner_fail(__FILE__, __LINE__, "%s, step %d", x->what, k + 1);
@@ -119,7 +207,7 @@ static void play_all(const struct exchange *rows, size_t count)
 #define LEFT_UNSEEN                                                                                \
     {EV(LEAVE), "= creating"}, {EV(REFUSED), "read-once = reading"},                               \
     {                                                                                              \
-        EV(REFUSED), "disarm ignore over = over"                                                   \
+        EV(REFUSED), "end over = over"                                                             \
     }
 #define WAITING                                                                                    \
     BEGIN, {EV(EXISTS), "read = reading"},                                                         \
@@ -146,7 +234,6 @@ static void joining(void)
          {BEGIN, AS_BEFORE("creating"), {EV(EXISTS), "read = reading"}, AS_BEFORE("reading")}},
         {"gone when it was read",
          {BEGIN, {EV(EXISTS), "read = reading"}, {EV(NO_NODE), "create = creating"}}},
-        {"a stale answer", {BEGIN, {EV(CREATED, .tag = STALE, .czxid = 4), "= creating"}, MADE}},
         {"not proved yet",
          {BEGIN,
           {LAPSED(CREATED, .czxid = 5), "written read = in"},
@@ -232,7 +319,7 @@ static void staying(void)
           {EV(READ, .own = true, .czxid = 5), "= in"}}},
         {"closed",
          {JOINED,
-          {EV(STOP), "out:left disarm ignore over = over"},
+          {EV(STOP), "out:left end over = over"},
           {EV(STOP), "= over"},
           {EV(REPLACED), "= over"},
           {EV(BEGIN), "= over"}}},
@@ -303,14 +390,14 @@ static void data(void)
           {EV(UPDATE), "set:0 = in"},
           {EV(FIRED), "read = in"},
           {EV(READ, .own = true, .czxid = 5, .version = 7), "= in"},
-          {EV(SET, .tag = OF_SET), "written = in"},
+          {EV(SET, .of_set = true), "written = in"},
           {EV(UPDATE), "set:1 = in"}}},
         {"and its node is not to be read meanwhile",
          {JOINED,
           {EV(UPDATE), "set:0 = in"},
           {EV(FIRED), "read = in"},
           {EV(REFUSED), "arm:30000 = in"},
-          {EV(SET, .tag = OF_SET), "written = in"}}},
+          {EV(SET, .of_set = true), "written = in"}}},
         {"without an answer",
          {JOINED,
           {EV(UPDATE), "set:0 = in"},
@@ -352,8 +439,7 @@ static void of_another(void)
          {WAITING, {EV(FIRED), "read = reading"}, {EV(NO_NODE), "create = creating"}}},
         {"while its own data change", {WAITING, {EV(UPDATE), "= waiting"}}},
         {"and a session that ends", {WAITING, {EV(REPLACED), "create = creating"}}},
-        {"and then none",
-         {WAITING, {EV(LEAVE), "disarm ignore over = over"}, {EV(LEAVE), "= over"}}},
+        {"and then none", {WAITING, {EV(LEAVE), "end over = over"}, {EV(LEAVE), "= over"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -366,13 +452,13 @@ static void leaving(void)
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
           {EV(LEAVE), "= leaving"},
-          {EV(DELETED), "disarm ignore over = over"}}},
-        {"before it began", {{EV(LEAVE), "disarm ignore over = over"}}},
+          {EV(DELETED), "end over = over"}}},
+        {"before it began", {{EV(LEAVE), "end over = over"}}},
         {"while it is made",
          {BEGIN,
           {EV(LEAVE), "= creating"},
           {EV(CREATED, .czxid = 5), "ignore delete = leaving"},
-          {EV(NO_NODE), "disarm ignore over = over"}}},
+          {EV(NO_NODE), "end over = over"}}},
         {"while it is made, and the answer was lost",
          {BEGIN,
           {EV(LEAVE), "= creating"},
@@ -382,12 +468,12 @@ static void leaving(void)
          {BEGIN,
           {EV(LEAVE), "= creating"},
           {EV(EXISTS), "read-once = reading"},
-          {EV(READ, .czxid = 5), "disarm ignore over = over"}}},
+          {EV(READ, .czxid = 5), "end over = over"}}},
         {"where it is refused",
          {BEGIN,
           {EV(LEAVE), "= creating"},
           {EV(REFUSED), "read-once = reading"},
-          {EV(REFUSED), "disarm ignore over = over"}}},
+          {EV(REFUSED), "end over = over"}}},
         {"where it is made, and nobody may see whose it is",
          {BEGIN,
           {EV(EXISTS), "read = reading"},
@@ -395,7 +481,7 @@ static void leaving(void)
           {EV(TIMER), "disarm create = creating"},
           {EV(LEAVE), "= creating"},
           {EV(REFUSED), "read-once = reading"},
-          {EV(REFUSED), "arm:2000 = reading"},
+          {EV(REFUSED), "arm:2000 orphan = reading"},
           {EV(STANDING), "= reading"},
           {EV(TIMER), "read-once = reading"},
           {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"}}},
@@ -436,7 +522,7 @@ static void leaving(void)
           {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"},
           {EV(UNKNOWN), "pass = passing"},
           {EV(PASSED), "read-once = settling"},
-          {EV(NO_NODE), "disarm ignore over = over"}}},
+          {EV(NO_NODE), "end over = over"}}},
         {"and another has it by then",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
@@ -444,46 +530,46 @@ static void leaving(void)
           AS_BEFORE("passing"),
           {EV(PASSED), "read-once = settling"},
           AS_BEFORE("settling"),
-          {EV(READ, .czxid = 6), "disarm ignore over = over"}}},
+          {EV(READ, .czxid = 6), "end over = over"}}},
         {"and a late create has made another",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
           {EV(UNKNOWN), "pass = passing"},
           {EV(PASSED), "read-once = settling"},
-          {EV(READ, .own = true, .czxid = 6), "disarm ignore over = over"}}},
+          {EV(READ, .own = true, .czxid = 6), "end over = over"}}},
         {"and nobody may see whose it is",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
           {EV(UNKNOWN), "pass = passing"},
           {EV(PASSED), "read-once = settling"},
-          {EV(REFUSED), "arm:1000 failed = settling"},
+          {EV(REFUSED), "arm:1000 failed orphan = settling"},
           {EV(TIMER), "read-once = settling"},
-          {EV(NO_NODE), "disarm ignore over = over"}}},
+          {EV(NO_NODE), "end over = over"}}},
         {"and may not",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
-          {EV(REFUSED), "arm:1000 failed = leaving"},
+          {EV(REFUSED), "arm:1000 failed orphan = leaving"},
           {EV(LEAVE), "= leaving"},
           {EV(TIMER), "read-once = settling"},
           {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"},
-          {EV(REFUSED), "arm:2000 = leaving"},
+          {EV(REFUSED), "arm:2000 orphan = leaving"},
           {EV(TIMER), "read-once = settling"},
-          {EV(READ, .czxid = 6), "disarm ignore over = over"}}},
+          {EV(READ, .czxid = 6), "end over = over"}}},
         {"and may not, until its session ends",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
-          {EV(REFUSED), "arm:1000 failed = leaving"},
-          {EV(REPLACED), "disarm ignore over = over"}}},
+          {EV(REFUSED), "arm:1000 failed orphan = leaving"},
+          {EV(REPLACED), "end over = over"}}},
         {"when its node has gone",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
-          {EV(NO_NODE), "disarm ignore over = over"}}},
+          {EV(NO_NODE), "end over = over"}}},
         {"with its session",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
-          {EV(REPLACED), "disarm ignore over = over"}}},
+          {EV(REPLACED), "end over = over"}}},
         {"while it is made, with its session",
-         {BEGIN, {EV(LEAVE), "= creating"}, {EV(REPLACED), "disarm ignore over = over"}}},
+         {BEGIN, {EV(LEAVE), "= creating"}, {EV(REPLACED), "end over = over"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -504,7 +590,7 @@ static void refused(void)
           {EV(REPLACED), "out:session create = creating"},
           {EV(REFUSED), "arm:1000 failed = backed off"},
           {EV(LEAVE), "disarm read-once = reading"},
-          {EV(NO_NODE), "disarm ignore over = over"}}},
+          {EV(NO_NODE), "end over = over"}}},
         {"to read another's",
          {BEGIN,
           {EV(EXISTS), "read = reading"},
@@ -518,14 +604,16 @@ static void refused(void)
 /* After 2^32 updates they are not taken for none; those before it begins are none the less. */
 static void generations(void)
 {
-    const struct member_event update = EV(UPDATE), begin = EV(BEGIN);
+    const struct machine_event update = {.kind = MEMBER_EV_UPDATE},
+                               begin = {.kind = MACHINE_EV_BEGIN};
+    const struct member_moment moment = {.valid = true};
     struct member m = {.wanted = UINT32_MAX};
-    struct member_actions actions;
+    struct machine_actions actions = {.count = 0};
 
-    member_step(&m, &update, &actions);
+    member_step(&m, &update, &moment, &actions);
     CHECK_INT(m.wanted, 1);
-    member_step(&m, &update, &actions);
-    member_step(&m, &begin, &actions);
+    member_step(&m, &update, &moment, &actions);
+    member_step(&m, &begin, &moment, &actions);
     CHECK_INT(m.wanted, 2);
     CHECK_INT(m.sent, 2);
 }
