@@ -22,13 +22,13 @@ export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-5}
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
 files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_enter.c recipes/attempt_permits.c recipes/attempt_wait.c recipes/attempt_hold.c
-    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/member.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/proofs.c recipes/name.c
+    recipes/back_off.c recipes/barrier.c recipes/barrier_call.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/exchange.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/machine.c recipes/member.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/proofs.c recipes/name.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
-    lib/barrier/barrier.c lib/barrier/double.c lib/barrier/double_exchange.c lib/barrier/double_members.c lib/barrier/double_own.c lib/barrier/double_requests.c lib/barrier/spec.c
-    lib/counter/counter.c lib/counter/counter_fence.c lib/counter/counter_op.c
+    lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
+    lib/counter/counter.c
     lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/numbered_requests.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
-    lib/member/member.c lib/member/member_calls.c lib/member/member_requests.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/shards.c lib/member/standing.c lib/member/view.c lib/member/view_older.c
-    lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
+    lib/member/member.c lib/member/member_calls.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/shards.c lib/member/standing.c lib/member/view.c lib/member/view_older.c
+    lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle owner late_create"
@@ -43,6 +43,10 @@ programs=(
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
     "locks|lib/lock/||tests/unit/unit|$locks"
     "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore semaphore_driver numbered limit_call leased $locks"
+    "driver|lib/session/driv||tests/unit/unit|session_driver counter_call counter_fence $rendezvous $groups"
+    "leaks-of-driver|lib/session/driv|-fsanitize=leak|tests/unit/unit|session_driver counter_call counter_fence $rendezvous $groups"
+    "words|recipes/exchange||tests/unit/unit|session_driver"
+    "more-words|recipes/machine||tests/unit/unit|session_driver counter barrier member"
     "counts|lib/counter/||tests/unit/unit|counter_call counter_fence"
     "leaks-of-counts|lib/counter/|-fsanitize=leak|tests/unit/unit|counter_call counter_fence"
     "rendezvous|lib/barrier/||tests/unit/unit|$rendezvous"
