@@ -1,102 +1,76 @@
-/* The limit as an administrator reads and sets it: one exchange with the server, which the caller
- * waits for. */
+/* The limit as an administrator reads and sets it: recipes/limit.h decides. */
 #include <string.h>
 
 #include "lib/base/error.h"
-#include "lib/session/call.h"
-#include "lib/session/request.h"
+#include "lib/session/driven.h"
 #include "recipes/limit.h"
 #include "semaphore_handle.h"
 
-struct exchange {
-    struct call call;
-    int32_t limit; /* to be set, 0: none; or what was read */
-    bool set;
+struct limit_op {
+    struct driven driven;
+    struct limit_call machine;
 };
 
-static void ask(struct exchange *x, enum store_kind kind, int32_t version);
-
-/* Where the session went, the next one is asked. */
-static void refuse(struct exchange *x, enum store_rc rc)
+static struct limit_op *limit_op_of(struct driver *d)
 {
-    if (rc == STORE_GONE)
-        ask(x, STORE_GET, 0);
-    else
-        call_end(&x->call, call_error(rc), NULL);
+    return (struct limit_op *)driven_of(d);
 }
 
-static void on_set(struct request *r, const struct store_reply *reply)
+static void limit_op_step(struct driver *d, const struct machine_event *ev,
+                          struct machine_actions *out)
 {
-    struct exchange *x = r->context;
-
-    if (reply->rc == STORE_OK)
-        call_end(&x->call, 0, NULL);
-    else if (reply->rc == STORE_BADVERSION)
-        ask(x, STORE_GET, 0);
-    else
-        refuse(x, reply->rc);
-    call_unref(&x->call);
+    limit_step(&limit_op_of(d)->machine, ev, out);
 }
 
-/* A set whose answer was lost may have been done: then this shows what was set. */
-static void take(struct exchange *x, const struct store_reply *reply)
+static char *limit_op_path(struct driver *d, unsigned node)
 {
-    const int32_t limit = limit_read(reply->data, (size_t)reply->length);
-
-    if (limit == 0 && (reply->length > 0 || !x->set)) {
-        call_end(&x->call, ZKL_ELAYOUT, "its data are no limit of a semaphore");
-    } else if (x->set && limit != x->limit) {
-        ask(x, STORE_SET, reply->version);
-    } else {
-        x->limit = limit;
-        call_end(&x->call, 0, NULL);
-    }
+    (void)node;
+    return g_strdup(driven_of(d)->call.path);
 }
 
-static void on_read(struct request *r, const struct store_reply *reply)
+static char *limit_op_data(struct driver *d, unsigned node, int *ret_length)
 {
-    struct exchange *x = r->context;
+    char *text = g_strdup_printf("%d", limit_op_of(d)->machine.wanted);
 
-    if (reply->rc != STORE_OK)
-        refuse(x, reply->rc);
-    else if (!x->call.ended)
-        take(x, reply);
-    call_unref(&x->call);
-}
-
-static void ask(struct exchange *x, enum store_kind kind, int32_t version)
-{
-    struct request *r;
-
-    if (x->call.ended)
-        return;
-    call_ref(&x->call);
-    r = request_new(kind, g_strdup(x->call.path), kind == STORE_SET ? on_set : on_read, x);
-    if (kind == STORE_SET) {
-        r->what.data = g_strdup_printf("%d", x->limit);
-        r->what.length = (int)strlen(r->what.data);
-        r->what.version = version;
-    }
-    request_send(x->call.session, r);
-}
-
-static void on_begin(struct call *c)
-{
-    ask((struct exchange *)c, STORE_GET, 0);
+    (void)node;
+    *ret_length = (int)strlen(text);
+    return text;
 }
 
 /* A connection that is missing is no matter of this path. */
-static void on_stop(struct call *c, const zkl_error *why)
+static void limit_op_stopped(struct call *c)
 {
-    if (why->code == ZKL_EUNREACHABLE || why->code == ZKL_EHOST)
-        call_end_as(c, why);
+    const zkl_error why = c->error;
+
+    if (why.code == ZKL_EUNREACHABLE || why.code == ZKL_EHOST)
+        call_end_as(c, &why);
     else
-        call_end(c, why->code, why->text);
+        call_end(c, why.code, why.text);
 }
 
-static const struct call_ops ops = {.begin = on_begin, .stop = on_stop};
+static void limit_op_tell(struct driver *d, const struct machine_action *a)
+{
+    struct call *c = &driven_of(d)->call;
 
-static int check(const zkl_semaphore *m)
+    if (a->verdict == LIMIT_STOPPED)
+        limit_op_stopped(c);
+    else if (a->verdict == LIMIT_ODD)
+        call_end(c, ZKL_ELAYOUT, "its data are no limit of a semaphore");
+    else
+        call_end(c, a->verdict == LIMIT_DONE ? 0 : call_error(a->rc), NULL);
+}
+
+static const struct driver_ops limit_driver = {.step = limit_op_step,
+                                               .path = limit_op_path,
+                                               .data = limit_op_data,
+                                               .tell = limit_op_tell,
+                                               .ref = driven_ref,
+                                               .unref = driven_unref};
+
+static const struct call_ops limit_ops = {
+    .begin = driven_begin, .stop = driven_stop, .replaced = driven_replaced, .free = driven_free};
+
+static int limit_op_check(const zkl_semaphore *m)
 {
     const int code = semaphore_check_blocking(m);
 
@@ -106,40 +80,41 @@ static int check(const zkl_semaphore *m)
     return code;
 }
 
-static int exchange(zkl_semaphore *m, int32_t limit, int64_t timeout_ms, int *ret)
+static int limit_op_run(zkl_semaphore *m, int32_t wanted, int64_t timeout_ms, int *ret)
 {
-    struct exchange *x = g_new0(struct exchange, 1);
+    struct limit_op *x = g_new0(struct limit_op, 1);
+    struct call *call = &x->driven.call;
 
-    x->limit = limit;
-    x->set = limit > 0;
-    call_init(&x->call, &ops, m->session, g_strdup(m->path), NULL, NULL);
-    call_ref(&x->call); /* for what was read; nobody else has it yet */
-    const int code = call_run(&x->call, timeout_ms);
+    x->machine.wanted = wanted;
+    call_init(call, &limit_ops, m->session, g_strdup(m->path), NULL, NULL);
+    driver_init(&x->driven.driver, &limit_driver, m->session, STORE_CONTAINER);
+    call_ref(call); /* for what was read; nobody else has it yet */
+    const int code = call_run(call, timeout_ms);
     if (!code && ret)
-        *ret = x->limit;
-    call_free(&x->call);
+        *ret = x->machine.limit;
+    call_free(call);
     return code;
 }
 
 int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret)
 {
-    const int code = check(m);
+    const int code = limit_op_check(m);
 
     if (code)
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_get_limit: ret is NULL");
-    return exchange(m, 0, timeout_ms, ret);
+    return limit_op_run(m, 0, timeout_ms, ret);
 }
 
 int zkl_semaphore_set_limit(zkl_semaphore *m, int limit, int64_t timeout_ms)
 {
-    const int code = check(m);
+    const int code = limit_op_check(m);
 
     if (code)
         return code;
     if (limit < 1)
         return error_set(ZKL_EINVAL, semaphore_path(m), "%s: the limit must be 1 or more",
                          semaphore_path(m));
-    return exchange(m, limit, timeout_ms, NULL);
+    return limit_op_run(m, limit, timeout_ms, NULL);
 }

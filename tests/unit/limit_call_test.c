@@ -1,5 +1,6 @@
 /* The limit of a semaphore as an administrator reads and sets it. */
 #include "by_hand.h"
+#include "recipes/limit.h"
 #include "suites.h"
 
 #include <pthread.h>
@@ -234,9 +235,10 @@ static void session_ends(void)
 
     begin(&c, 1, ZKL_FOREVER);
     answer("2", 0);
-    ANSWER(STORE_SET, NODE, .rc = STORE_GONE);
+    CHECK_INT(fake_count(STORE_SET, NODE), 1);
+    fake_next_session();
     CHECK_INT(fake_count(STORE_GET, NODE), 1);
-    ANSWER(STORE_GET, NODE, .rc = STORE_GONE);
+    fake_next_session();
     answer("1", 1);
     end(&c, 0);
 }
@@ -273,7 +275,53 @@ static void credentials_are_refused(void)
     hand_close(c.s);
 }
 
+static void machine(void)
+{
+    static const struct {
+        int32_t wanted;
+        struct machine_event heard[3];
+        const char *acts;
+    } rows[] = {
+#define HEARD(name, ...) {.kind = MACHINE_EV_ANSWER, .rc = STORE_##name, ##__VA_ARGS__}
+        {0, {HEARD(OK, .data = "12", .length = 2)}, "get; end 0 12"},
+        {0, {HEARD(OK)}, "get; end 1 0"},
+        {3, {HEARD(OK, .version = 4), HEARD(OK)}, "get; set 4; end 0 0"},
+        {3, {HEARD(OK, .data = "3", .length = 1)}, "get; end 0 3"},
+        {3, {HEARD(OK, .data = "x", .length = 1)}, "get; end 1 0"},
+        {3, {HEARD(OK), HEARD(BADVERSION), HEARD(NONODE)}, "get; set 0; get; end 2 0"},
+        {3, {HEARD(OK), {.kind = MACHINE_EV_SESSION}, HEARD(NOAUTH)}, "get; set 0; get; end 2 0"},
+        {3, {HEARD(OK), {.kind = MACHINE_EV_STOP}, HEARD(OK)}, "get; set 0; end 3 0"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct limit_call l = {.wanted = rows[i].wanted};
+        struct machine_event ev = {.kind = MACHINE_EV_BEGIN};
+        GString *text = g_string_new(NULL);
+        for (int k = 0; k <= 3; k++) {
+            struct machine_actions out = {.count = 0};
+            limit_step(&l, &ev, &out);
+            for (uint32_t n = 0; n < out.count; n++) {
+                const struct machine_action *a = &out.list[n];
+                if (a->kind == MACHINE_ACT_TELL)
+                    g_string_append_printf(text, "end %d %d", a->verdict, (int)l.limit);
+                else if (a->kind == MACHINE_ACT_REQUEST && a->verb == STORE_SET)
+                    g_string_append_printf(text, "set %d; ", a->version);
+                else if (a->kind == MACHINE_ACT_REQUEST)
+                    g_string_append(text, "get; ");
+            }
+            if (k < 3)
+                ev = rows[i].heard[k];
+        }
+        CHECK_STR(text->str, rows[i].acts);
+        CHECK_INT(l.state, LIMIT_OVER);
+        g_string_free(text, TRUE);
+    }
+    CHECK(!limit_may_move(LIMIT_SETTING, LIMIT_SETTING));
+    CHECK(!limit_may_move(LIMIT_OVER, LIMIT_READING));
+}
+
 static const struct test_case cases[] = {
+    {"machine", machine},
     {"got", got},
     {"got_in_time", got_in_time},
     {"is_none", is_none},
