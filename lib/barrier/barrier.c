@@ -29,12 +29,6 @@ static void barrier_op_step(struct driver *d, const struct machine_event *ev,
     barrier_call_step(&barrier_op_of(d)->machine, ev, out);
 }
 
-static char *barrier_op_path(struct driver *d, unsigned node)
-{
-    (void)node;
-    return g_strdup(driven_of(d)->call.path);
-}
-
 static char *barrier_op_data(struct driver *d, unsigned node, int *ret_length)
 {
     const char *name = barrier_op_of(d)->of->spec.name;
@@ -58,7 +52,7 @@ static void barrier_op_tell(struct driver *d, const struct machine_action *a)
 }
 
 static const struct driver_ops barrier_driver = {.step = barrier_op_step,
-                                                 .path = barrier_op_path,
+                                                 .path = driven_path,
                                                  .data = barrier_op_data,
                                                  .tell = barrier_op_tell,
                                                  .ref = driven_ref,

@@ -22,12 +22,6 @@ static void limit_op_step(struct driver *d, const struct machine_event *ev,
     limit_step(&limit_op_of(d)->machine, ev, out);
 }
 
-static char *limit_op_path(struct driver *d, unsigned node)
-{
-    (void)node;
-    return g_strdup(driven_of(d)->call.path);
-}
-
 static char *limit_op_data(struct driver *d, unsigned node, int *ret_length)
 {
     char *text = g_strdup_printf("%d", limit_op_of(d)->machine.wanted);
@@ -61,7 +55,7 @@ static void limit_op_tell(struct driver *d, const struct machine_action *a)
 }
 
 static const struct driver_ops limit_driver = {.step = limit_op_step,
-                                               .path = limit_op_path,
+                                               .path = driven_path,
                                                .data = limit_op_data,
                                                .tell = limit_op_tell,
                                                .ref = driven_ref,

@@ -32,6 +32,12 @@ void driven_free(struct call *c)
     g_free(c);
 }
 
+char *driven_path(struct driver *d, unsigned node)
+{
+    (void)node;
+    return g_strdup(driven_of(d)->call.path);
+}
+
 void driven_ref(struct driver *d)
 {
     call_ref(&driven_of(d)->call);

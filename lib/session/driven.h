@@ -22,6 +22,7 @@ void driven_free(struct call *c);
 
 /* ---- for a struct driver_ops ---- */
 
+char *driven_path(struct driver *d, unsigned node); /* of the call: the only node */
 void driven_ref(struct driver *d);
 void driven_unref(struct driver *d);
 
