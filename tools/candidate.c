@@ -43,6 +43,7 @@ static void won(zkl_grant *grant, const zkl_error *error, void *data)
 
     if (grant) {
         atomic_store(&c->report->since, (int64_t)time(NULL));
+        atomic_store(&c->report->in_line, true);
         atomic_store(&c->report->stage, STAGE_LEADING);
         tell(c);
     }
@@ -95,8 +96,11 @@ static void candidate_look(void *self)
     const struct candidate *c = self;
     zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
 
-    if (zkl_election_get_status(c->election, &status) == 0 &&
-        atomic_exchange(&c->report->ahead, status.ahead) != status.ahead)
+    if (zkl_election_get_status(c->election, &status) != 0)
+        return;
+    if (status.ahead >= 0)
+        atomic_store(&c->report->in_line, true);
+    if (atomic_exchange(&c->report->ahead, status.ahead) != status.ahead)
         tell(c);
 }
 
@@ -165,15 +169,12 @@ static const struct acquire_ops candidate_ops = {.open = candidate_open,
                                                  .close = candidate_close};
 
 /* Of a term whose end was not the command's own. */
-static enum outcome outcome_of(const struct run *t, int status)
+static enum outcome outcome_of(const struct run *t)
 {
     switch (t->cause) {
     case CAUSE_ENDED:
         return OUTCOME_FINAL;
     case CAUSE_NONE: /* never begun */
-        return status == STATUS_USAGE || status == STATUS_NOPERM || status > STATUS_SIGNAL
-                   ? OUTCOME_FINAL
-                   : OUTCOME_FAILED;
     case CAUSE_GUARD:
         return OUTCOME_FAILED;
     default:
@@ -196,7 +197,6 @@ int candidate_run(const struct settings *settings, struct elect_options *options
     const int status = run_once(&c.run);
 
     atomic_store(&report->key, c.run.key);
-    atomic_store(&report->outcome,
-                 (int)(options->once ? OUTCOME_FINAL : outcome_of(&c.run, status)));
+    atomic_store(&report->outcome, (int)(options->once ? OUTCOME_FINAL : outcome_of(&c.run)));
     return status;
 }

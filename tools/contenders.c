@@ -242,12 +242,7 @@ int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int
 
 int contenders_failed(const char *path)
 {
-    zkl_error error = {0};
-
-    switch (zkl_last_error(&error)) {
-    case ZKL_ETIMEDOUT:
+    if (zkl_last_error(NULL) == ZKL_ETIMEDOUT)
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
-    default:
-        return fail_error(&error, path);
-    }
+    return fail_last(path);
 }

@@ -2,6 +2,7 @@
 #include "elect_look.h"
 #include "closing.h"
 #include "connect.h"
+#include "contenders.h"
 #include "json.h"
 #include "listener.h"
 
@@ -54,19 +55,6 @@ static char *as_text(uint64_t token, const char *id)
 
 /* ---- --leader ---- */
 
-static int failed(const struct looking *l)
-{
-    const char *path = l->options->run.path;
-    zkl_error error = {0};
-
-    switch (zkl_last_error(&error)) {
-    case ZKL_ETIMEDOUT:
-        return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
-    default:
-        return fail_error(&error, path);
-    }
-}
-
 /* NULL: the library's error is in *ret_code. */
 static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_code)
 {
@@ -92,7 +80,7 @@ static int show_leader(struct looking *l)
     GString *line;
 
     if (code != 0 && code != ZKL_ENOENT)
-        return failed(l);
+        return contenders_failed(l->options->run.path);
     if (l->options->json) {
         char *json = as_json(token, id);
 
@@ -118,7 +106,7 @@ static int look_for_leader(struct looking *l)
         return status;
     if (zkl_election_new(&l->election, l->session, l->options->run.path, NULL,
                          &l->options->election) != 0)
-        return failed(l);
+        return contenders_failed(l->options->run.path);
     status = session_connect(l->settings, &l->session, ZKL_FOREVER, l->events);
     return status == GO_ON ? show_leader(l) : status;
 }
@@ -146,7 +134,7 @@ static int open_observed(struct onlooker *o)
 
     return zkl_election_new(&l->election, o->session, o->path, NULL, &l->options->election) == 0
                ? GO_ON
-               : onlooker_failed(o);
+               : fail_last(o->path);
 }
 
 static int observe_leaders(struct onlooker *o)
@@ -154,7 +142,7 @@ static int observe_leaders(struct onlooker *o)
     struct listening *l = (struct listening *)o;
 
     return zkl_election_watch(l->election, on_leader, l, &l->observer) == 0 ? GO_ON
-                                                                            : onlooker_failed(o);
+                                                                            : fail_last(o->path);
 }
 
 static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)

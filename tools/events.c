@@ -283,6 +283,19 @@ int events_asked_to_end(struct events *e)
     return 0;
 }
 
+int events_pause(struct events *e, int64_t ms)
+{
+    const int64_t until = now_ms() + ms;
+    int signo = 0;
+
+    while (signo == 0 && now_ms() < until) {
+        events_arm(e, until - now_ms());
+        events_wait(e);
+        signo = events_asked_to_end(e);
+    }
+    return signo;
+}
+
 int events_until(struct events *e, const atomic_bool *done)
 {
     while (!atomic_load(done)) {

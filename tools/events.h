@@ -66,6 +66,9 @@ void events_arm(struct events *e, int64_t ms);
  * one when the vital child has ended. */
 int events_asked_to_end(struct events *e);
 
+/* Waits for ms. 0, or the signal that asks us to end first. */
+int events_pause(struct events *e, int64_t ms);
+
 /* Waits for *done, which another thread sets before events_wake(). 0, or the signal that asks us to
  * end first. */
 int events_until(struct events *e, const atomic_bool *done);

@@ -2,6 +2,7 @@
 #include "member_look.h"
 #include "closing.h"
 #include "connect.h"
+#include "contenders.h"
 #include "listener.h"
 #include "members.h"
 
@@ -33,14 +34,6 @@ static void append_line(GString *out, const char *event, const zkl_member_info *
 
 /* ---- --list ---- */
 
-static int failed(const struct looking *l)
-{
-    zkl_error error = {0};
-
-    zkl_last_error(&error);
-    return fail_error(&error, l->options->run.path);
-}
-
 static GString *as_json(const zkl_members *ms)
 {
     GString *out = g_string_new(NULL);
@@ -66,7 +59,7 @@ static int list(struct looking *l)
     if (status != GO_ON)
         return status;
     if (zkl_members_read(&ms, l->session, l->options->run.path, &o, timeout_ms) != 0)
-        return failed(l);
+        return contenders_failed(l->options->run.path);
     const size_t count = zkl_members_count(ms);
     GString *text = l->options->json ? as_json(ms) : members_table(ms);
     fputs(text->str, stdout);
@@ -106,7 +99,7 @@ static int observe_members(struct onlooker *o)
 
     return zkl_members_watch(&l->observer, o->session, o->path, &options, on_members, l) == 0
                ? GO_ON
-               : onlooker_failed(o);
+               : fail_last(o->path);
 }
 
 static int read_members(zkl_queue **ret, struct reader *r, size_t most)

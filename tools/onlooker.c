@@ -8,14 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int onlooker_failed(const struct onlooker *o)
-{
-    zkl_error error = {0};
-
-    zkl_last_error(&error);
-    return fail_error(&error, o->path);
-}
-
 /* ---- on a thread of the library ---- */
 
 static void hear_log(const zkl_log_record *record, void *data)
@@ -41,7 +33,7 @@ static void hear_refusal(zkl_session *s, zkl_session_event event, int64_t id, vo
 static int begin_reading(struct onlooker *o)
 {
     if (zkl_session_on_change(o->session, hear_refusal, o) != 0)
-        return onlooker_failed(o);
+        return fail_last(o->path);
     if (zkl_session_outage(o->session) == ZKL_OUTAGE_AUTH)
         reader_want_again(&o->reader);
     return GO_ON;

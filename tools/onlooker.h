@@ -30,7 +30,4 @@ struct onlooker_ops {
 /* o has all but the session and the reader. Returns the exit status. The session is closed then. */
 int onlooker_run(struct onlooker *o);
 
-/* Says what the library has answered just now, and gives the exit status for it. */
-int onlooker_failed(const struct onlooker *o);
-
 #endif

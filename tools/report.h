@@ -14,14 +14,15 @@ enum stage {
 };
 
 enum outcome {
-    OUTCOME_NONE,   /* it was killed */
-    OUTCOME_FINAL,  /* its exit status is ours */
-    OUTCOME_AGAIN,  /* deposed, or it has stepped down: the next term may begin */
-    OUTCOME_FAILED, /* the next term begins after a pause */
+    OUTCOME_NONE,  /* it was killed */
+    OUTCOME_FINAL, /* its exit status is ours */
+    OUTCOME_AGAIN, /* deposed, or it has stepped down: the next term may begin */
+    OUTCOME_FAILED /* its exit status says whether another one may, after a pause */
 };
 
 struct report {
     atomic_int stage;
+    atomic_bool in_line;   /* it was once */
     atomic_int ahead;      /* how many are before it in line; -1: not known */
     _Atomic int64_t since; /* STAGE_LEADING: seconds since 1970 */
     atomic_int guard;      /* its guard's process */

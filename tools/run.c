@@ -12,14 +12,6 @@
  * take what is not gone yet for somebody else's. */
 #define PATIENCE_HOLDER_MS 1000
 
-static int last_failure(const char *subject)
-{
-    zkl_error error = {0};
-
-    zkl_last_error(&error);
-    return fail_error(&error, subject);
-}
-
 /* What can be refused is refused before any server is asked. */
 static int prepare(struct run *t)
 {
@@ -29,7 +21,7 @@ static int prepare(struct run *t)
         status = session_open(t->settings, &t->session);
     if (status != GO_ON)
         return status;
-    return t->ops->open(t->self, t->session) == 0 ? GO_ON : last_failure(t->options->path);
+    return t->ops->open(t->self, t->session) == 0 ? GO_ON : fail_last(t->options->path);
 }
 
 /* Until a session is made; -w runs from here on. */
@@ -103,9 +95,9 @@ static int not_acquired(const struct run *t)
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
-    case ZKL_ENOENT: /* of slots, and no conflict: whoever tries again must not wait for it */
+    case ZKL_ENOENT: /* of slots, and no conflict: the data are no limit */
         fail_error(error, o->path);
-        return STATUS_USAGE;
+        return STATUS_DATA;
     default:
         return fail_error(error, o->path);
     }
@@ -146,7 +138,7 @@ static int acquire(struct run *t)
     t->metrics = metrics_begin(t->options->metrics_file, t->options->path, t->session);
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
-        return last_failure(t->options->path);
+        return fail_last(t->options->path);
     signo = await(t);
     if (signo != 0) {
         t->ops->give_up(t->self);
@@ -166,6 +158,7 @@ static int hold(struct run *t)
     const guint64 token = right->ops->token(right);
     int status;
 
+    say_no_more_of(GO_ON); /* what fails from here on is new */
     t->hold_options.session_timeout_ms = zkl_session_timeout_ms(t->session);
     t->hold_options.grace_ms =
         hold_grace_ms(t->options->grace_ms, t->hold_options.session_timeout_ms);

@@ -116,12 +116,20 @@ void say(const char *format, ...)
     va_end(args);
 }
 
+static int said = GO_ON;
+
+void say_no_more_of(int status)
+{
+    said = status;
+}
+
 int fail(int status, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    say_va(format, args);
+    if (status != said)
+        say_va(format, args);
     va_end(args);
     return status;
 }
@@ -129,29 +137,6 @@ int fail(int status, const char *format, ...)
 int fail_output(int error)
 {
     return fail(STATUS_IOERR, "standard output: %s", g_strerror(error));
-}
-
-static int status_of(int code)
-{
-    switch (code) {
-    case ZKL_EINVAL:
-    case ZKL_EPATH:
-    case ZKL_ELAYOUT:
-        return STATUS_USAGE;
-    case ZKL_EHOST:
-    case ZKL_EUNREACHABLE:
-    case ZKL_EPROTO:
-        return STATUS_UNAVAILABLE;
-    case ZKL_EACCES:
-    case ZKL_EAUTH:
-        return STATUS_NOPERM;
-    case ZKL_EBUSY:
-    case ZKL_ETIMEDOUT:
-    case ZKL_ENOENT:
-        return STATUS_CONFLICT;
-    default:
-        return STATUS_INTERNAL;
-    }
 }
 
 int fail_error(const zkl_error *error, const char *subject)
@@ -162,10 +147,23 @@ int fail_error(const zkl_error *error, const char *subject)
     char *begin = g_strndup(about, 32); /* long ones are cut */
 
     /* The library's sentence often names its subject already. */
-    if (strstr(text, begin))
-        say("%s", text);
-    else
-        say("%s: %s", about, text);
+    const bool named = strstr(text, begin) != NULL;
     g_free(begin);
-    return status_of(error->code);
+    return fail(failure_status(error->code), "%s%s%s", named ? "" : about, named ? "" : ": ", text);
+}
+
+int fail_last(const char *subject)
+{
+    zkl_error error = {0};
+
+    zkl_last_error(&error);
+    return fail_error(&error, subject);
+}
+
+int fail_once(const zkl_error *error, const char *subject, int *said_code)
+{
+    const bool again = *said_code == error->code;
+
+    *said_code = error->code;
+    return again ? failure_status(error->code) : fail_error(error, subject);
 }

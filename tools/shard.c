@@ -29,7 +29,6 @@ void shard_init(struct shard *s, struct host_common *host, int number)
 int shard_open(struct shard *s)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
-    zkl_error error = {0};
 
     options.name = s->host->options->id;
     options.parents = s->host->options->run.parents;
@@ -37,8 +36,7 @@ int shard_open(struct shard *s)
     s->stuck_since = 0;
     if (zkl_mutex_new(&s->mutex, s->host->session, shard_path(s), &options) == 0)
         return GO_ON;
-    zkl_last_error(&error);
-    return fail_error(&error, shard_path(s));
+    return fail_last(shard_path(s));
 }
 
 void shard_close(struct shard *s)
@@ -121,10 +119,8 @@ static void see_refusal(struct shard *s, const zkl_error *error)
     const bool ours = s->plan.state > SHARD_HELD || error->code == ZKL_ECANCELED;
 
     s->cause = CAUSE_NONE;
-    if (!ours && error->code != s->trouble)
-        s->status = fail_error(error, shard_path(s));
     if (!ours)
-        s->trouble = error->code;
+        s->status = fail_once(error, shard_path(s), &s->trouble);
     end_attempt(s, !ours);
 }
 

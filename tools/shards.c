@@ -25,6 +25,7 @@ struct host {
     int64_t claimed;       /* the id of the session that the zygote would end */
     int64_t refused_since; /* by now_ms(): the credentials; 0: they are not */
     int64_t doubt_at;      /* by now_ms(): what is in doubt is looked at */
+    int denied;            /* the code of what keeps us from being a member, as was said */
     bool ending;           /* the session is to be closed, when all shards are idle */
     int status;            /* to end with; GO_ON */
     bool hurry;            /* asked to end twice */
@@ -196,10 +197,10 @@ static void on_host_signal(struct host *h, int signo)
 
 /* ---- what does not go well ---- */
 
-static bool refused_for_long(const struct host *h)
+static bool host_bears(struct host *h, int status)
 {
-    return h->refused_since != 0 &&
-           now_ms() >= h->refused_since + h->common.settings->session_timeout_ms;
+    return failure_passes(status, shards_member_was_in(&h->member), &h->refused_since, now_ms(),
+                          h->common.settings->session_timeout_ms);
 }
 
 static void look_at_credentials(struct host *h)
@@ -212,9 +213,7 @@ static void look_at_credentials(struct host *h)
     first = h->refused_since == 0;
     if (!atomic_load(&h->refused) || h->ending)
         return;
-    if (first)
-        h->refused_since = now_ms();
-    if (!shards_member_was_in(&h->member) || refused_for_long(h))
+    if (!host_bears(h, failure_status(error.code)))
         end_host(h, fail_error(&error, h->common.options->run.path));
     else if (first)
         say("%s: the servers refuse the credentials; all shards are given up, and other sessions "
@@ -226,10 +225,17 @@ static void look_at_credentials(struct host *h)
 static void look_at_denials(struct host *h)
 {
     zkl_error error;
+    bool last;
+    int status;
 
-    if (h->status == GO_ON &&
-        shards_member_denied(&h->member, h->common.settings->session_timeout_ms, &error))
-        end_host(h, fail_error(&error, h->member.group));
+    shards_member_denied(&h->member, h->common.settings->session_timeout_ms, &error, &last);
+    if (error.code == 0)
+        h->denied = 0;
+    if (error.code == 0 || h->status != GO_ON)
+        return;
+    status = fail_once(&error, h->member.group, &h->denied);
+    if (last)
+        end_host(h, status);
 }
 
 /* Its node would stand before all others for as long as the session lives. */
@@ -353,43 +359,27 @@ static void serve(struct host *h)
     }
 }
 
-/* Whether another session is to be tried, behind a pause. */
-static bool pause_before_session(struct host *h)
-{
-    const int64_t until = now_ms() + AGAIN_MS;
-    int64_t left;
-    int signo = 0;
-
-    while (signo == 0 && (left = until - now_ms()) > 0) {
-        events_arm(h->common.events, left);
-        events_wait(h->common.events);
-        signo = events_asked_to_end(h->common.events);
-        if (signo == SIGCHLD)
-            signo = 0;
-    }
-    if (signo != 0)
-        h->status = STATUS_SIGNAL + signo;
-    return signo == 0;
-}
-
-/* One session after the other. A refusal is borne for a session timeout, but not at first. */
+/* One session after the other. */
 static int serve_sessions(struct host *h)
 {
-    int status = open_session(h);
+    for (;;) {
+        int status, signo;
 
-    while (status == GO_ON) {
-        serve(h);
-        close_host_session(h);
-        if (h->status != GO_ON)
-            return h->status;
-        do {
-            if (!pause_before_session(h))
+        h->status = GO_ON;
+        status = open_session(h);
+        say_no_more_of(h->common.settings->verbose ? GO_ON : status);
+        if (status == GO_ON) {
+            serve(h);
+            close_host_session(h);
+            if (h->status != GO_ON)
                 return h->status;
-            h->status = GO_ON;
-            status = open_session(h);
-        } while (status == STATUS_UNAVAILABLE || (status == STATUS_NOPERM && !refused_for_long(h)));
+        } else if (!host_bears(h, status)) {
+            return status;
+        }
+        signo = events_pause(h->common.events, AGAIN_MS);
+        if (signo != 0)
+            return STATUS_SIGNAL + signo;
     }
-    return status;
 }
 
 /* ---- before any thread ---- */

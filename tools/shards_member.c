@@ -34,8 +34,6 @@ static void set_joined(struct shards_member *m, uint64_t token)
 static void set_denied(struct shards_member *m, int what, const zkl_error *error)
 {
     pthread_mutex_lock(&m->lock);
-    if (error && m->denied[what].code == 0)
-        m->denied_since[what] = now_ms();
     m->denied[what] = error ? *error : (zkl_error){0};
     pthread_mutex_unlock(&m->lock);
 }
@@ -153,7 +151,6 @@ int shards_member_join(struct shards_member *m)
     const struct shards_options *o = m->host->options;
     zkl_session *session = m->host->session;
     zkl_member_options options = ZKL_MEMBER_OPTIONS_INIT;
-    zkl_error error = {0};
 
     options.parents = o->run.parents;
     options.fn = on_member_event;
@@ -162,8 +159,7 @@ int shards_member_join(struct shards_member *m)
         zkl_member_join(&m->member, session, m->group, o->id, m->data, strlen(m->data), &options) ==
             0)
         return GO_ON;
-    zkl_last_error(&error);
-    return fail_error(&error, m->group);
+    return fail_last(m->group);
 }
 
 void shards_member_leave(struct shards_member *m)
@@ -234,16 +230,22 @@ void shards_member_read(struct shards_member *m)
     events_wake(m->host->events);
 }
 
-bool shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error)
+void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
+                          bool *ret_last)
 {
     const int64_t now = now_ms();
-    bool denied = false;
 
+    *ret_error = (zkl_error){0};
+    *ret_last = false;
     pthread_mutex_lock(&m->lock);
-    for (int i = TO_JOIN; i <= TO_SEE && !denied; i++) {
-        denied = m->denied[i].code != 0 && (!m->ever || now - m->denied_since[i] >= bearable_ms);
+    for (int i = TO_JOIN; i <= TO_SEE && !*ret_last; i++) {
+        if (m->denied[i].code == 0) {
+            m->denied_since[i] = 0;
+            continue;
+        }
         *ret_error = m->denied[i];
+        *ret_last = !failure_passes(failure_status(ret_error->code), m->ever, &m->denied_since[i],
+                                    now, bearable_ms);
     }
     pthread_mutex_unlock(&m->lock);
-    return denied;
 }

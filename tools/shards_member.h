@@ -52,8 +52,9 @@ bool shards_member_owns(struct shards_member *m, int k);
 /* Tries to read the members; by the reader's thread. */
 void shards_member_read(struct shards_member *m);
 
-/* Whether a denial lasts for longer than bearable_ms, or has been there from the beginning;
- * *ret_error says why. */
-bool shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error);
+/* Why it cannot be a member or see others, code 0 if it can; *ret_last: this does not pass, by
+ * failure_passes(). */
+void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
+                          bool *ret_last);
 
 #endif

@@ -1,4 +1,5 @@
 #include "shards_plan.h"
+#include "pause.h"
 
 static void look(struct shard_plan *s, const struct shard_facts *f)
 {
@@ -122,11 +123,10 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
     }
 }
 
+/* One that has worked for a while begins anew. */
 static int64_t next_pause(const struct shard_plan *s, int64_t now)
 {
-    if (s->pause_ms == 0 || (s->held_at != 0 && now - s->held_at >= SHARD_PAUSE_LAST_MS))
-        return SHARD_PAUSE_FIRST_MS; /* it has worked for a while */
-    return s->pause_ms * 2 < SHARD_PAUSE_LAST_MS ? s->pause_ms * 2 : SHARD_PAUSE_LAST_MS;
+    return pause_next_ms(s->held_at != 0 && now - s->held_at >= PAUSE_LAST_MS ? 0 : s->pause_ms);
 }
 
 void shard_ended(struct shard_plan *s, bool failed, int64_t now)
@@ -144,5 +144,5 @@ bool shard_plan_valid(const struct shard_plan *s)
     return s->state <= SHARD_KILLED && (s->kill_at != 0) == (s->state == SHARD_ENDING) &&
            (s->held_at == 0 || s->state >= SHARD_HELD) &&
            (s->held_at != 0 || s->state != SHARD_HELD) && s->pause_ms >= 0 &&
-           s->pause_ms <= SHARD_PAUSE_LAST_MS && (s->asked_at == 0 || s->held_at != 0);
+           s->pause_ms <= PAUSE_LAST_MS && (s->asked_at == 0 || s->held_at != 0);
 }

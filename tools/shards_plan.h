@@ -23,10 +23,6 @@
 /* Until a host looks again whether somebody waits for a shard that it would give up. */
 #define SHARD_LOOK_MS 1000
 
-/* After a command that has ended by itself; then twice as late each time. */
-#define SHARD_PAUSE_FIRST_MS 1000
-#define SHARD_PAUSE_LAST_MS 30000
-
 enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };
 
 /* SEEK begins to ask for its lock, STOP asks its command to end, KILL lets it wait no longer. LOOK

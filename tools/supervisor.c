@@ -6,6 +6,7 @@
 #include "guard/processes.h"
 #include "guard/sweep.h"
 #include "notify.h"
+#include "pause.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +17,6 @@
 
 #define LOOK_FIRST_MS 20
 #define LOOK_LAST_MS 1000
-#define PAUSE_FIRST_MS 1000
-#define PAUSE_LAST_MS 30000
 
 struct supervisor {
     const struct settings *settings;
@@ -35,7 +34,10 @@ struct supervisor {
     bool ready;        /* was told */
     bool asked_to_end; /* INT or TERM has been passed on */
     int late;          /* the one that came when the child had ended */
-    int64_t pause_ms;  /* behind the last failure; 0: there was none since the last term */
+    bool was_in_line;
+    int64_t pause_ms;      /* behind the last failure; 0: there was none since the last term */
+    int64_t refused_since; /* by now_ms(): see failure_passes() */
+    int said;              /* the status of the last failure, which was said; GO_ON: none */
 };
 
 /* ---- what is told ---- */
@@ -84,6 +86,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
 
     /* Its guard hears of that, and kills the command. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    say_no_more_of(s->said);
     if (getppid() == parent && events_open_below(&events, s->events, orders)) {
         close(s->channel);
         events_close(s->events);
@@ -236,6 +239,34 @@ static void end_inheritance(struct supervisor *s)
 
 /* ---- again and again ---- */
 
+/* What it was, however it has ended since, ends all trouble of before. */
+static void look_at_line(struct supervisor *s)
+{
+    if (!atomic_load(&s->report->in_line))
+        return;
+    s->was_in_line = true;
+    s->refused_since = 0;
+    s->said = GO_ON;
+    if (atomic_load(&s->report->stage) >= STAGE_LEADING)
+        s->pause_ms = 0;
+}
+
+/* GO_ON, or 128+n: a signal came. */
+static int pause_after_failure(struct supervisor *s, int status)
+{
+    int signo;
+
+    s->pause_ms = pause_next_ms(s->pause_ms);
+    if (status != s->said)
+        say("%s: not in line; tried again at least every %d s", s->options->run.path,
+            PAUSE_LAST_MS / 1000);
+    s->said = s->settings->verbose ? GO_ON : status;
+    notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
+    signo = events_pause(s->events, s->pause_ms);
+    reap(s);
+    return signo != 0 ? STATUS_SIGNAL + signo : GO_ON;
+}
+
 /* GO_ON, or the status to end with. */
 static int judge(struct supervisor *s)
 {
@@ -249,30 +280,13 @@ static int judge(struct supervisor *s)
         return STATUS_SIGNAL + s->late;
     if (outcome == OUTCOME_FINAL || s->asked_to_end || s->options->once)
         return status;
-    if (atomic_load(&s->report->stage) >= STAGE_LEADING)
-        s->pause_ms = 0;
-    return GO_ON;
-}
-
-/* GO_ON, or 128+n: a signal came. */
-static int pause_after_failure(struct supervisor *s)
-{
-    int64_t until;
-
-    s->pause_ms = s->pause_ms == 0 ? PAUSE_FIRST_MS : MIN(s->pause_ms * 2, PAUSE_LAST_MS);
-    until = now_ms() + s->pause_ms;
-    notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
-    while (now_ms() < until) {
-        int signo;
-
-        events_arm(s->events, until - now_ms());
-        events_wait(s->events);
-        signo = events_asked_to_end(s->events);
-        reap(s);
-        if (signo != 0)
-            return STATUS_SIGNAL + signo;
-    }
-    return GO_ON;
+    look_at_line(s);
+    if (outcome == OUTCOME_AGAIN)
+        return GO_ON;
+    return failure_passes(status, s->was_in_line, &s->refused_since, now_ms(),
+                          s->settings->session_timeout_ms)
+               ? pause_after_failure(s, status)
+               : status;
 }
 
 /* What earlier terms have left, as --on-lost may on purpose, is none of this one's. */
@@ -299,20 +313,16 @@ static bool run_child(struct supervisor *s)
 
 static int one_term(struct supervisor *s)
 {
-    int status;
-
     if (!run_child(s))
         return fail(STATUS_INTERNAL, "cannot start a process: %s", g_strerror(errno));
-    status = judge(s);
-    if (status == GO_ON && atomic_load(&s->report->outcome) != OUTCOME_AGAIN)
-        status = pause_after_failure(s);
-    return status;
+    return judge(s);
 }
 
 int supervise(const struct settings *settings, struct elect_options *options, struct events *events,
               int *ret_key)
 {
-    struct supervisor s = {.settings = settings, .options = options, .events = events};
+    struct supervisor s = {
+        .settings = settings, .options = options, .events = events, .said = GO_ON};
     int status = GO_ON;
 
     s.report =

@@ -1,4 +1,4 @@
-/* What every part of the command shares: settings, exit statuses, how it speaks. */
+/* What every part of the command shares: settings, how it speaks. */
 #ifndef ZKL_TOOLS_TOOL_H
 #define ZKL_TOOLS_TOOL_H
 
@@ -8,25 +8,7 @@
 #include <zkl.h>
 
 #include "duration.h"
-
-/* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. Those that say
- * "permanent" are the same when tried again, and examples/standby@.service lists them. */
-enum {
-    STATUS_OK = 0,
-    STATUS_CONFLICT = 1,     /* the lock was not acquired in time; -E changes it */
-    STATUS_USAGE = 64,       /* permanent: bad options, path or connect string */
-    STATUS_UNAVAILABLE = 69, /* no session was ever made */
-    STATUS_INTERNAL = 70,
-    STATUS_IOERR = 74,     /* standard output cannot be written */
-    STATUS_LOST = 75,      /* the lock was lost while the command ran */
-    STATUS_NOPERM = 77,    /* permanent */
-    STATUS_NOEXEC = 126,   /* permanent */
-    STATUS_NOTFOUND = 127, /* permanent */
-    STATUS_SIGNAL = 128    /* + the signal's number */
-};
-
-/* No status yet: the next step may begin. */
-#define GO_ON (-1)
+#include "failure.h"
 
 /* The global options, with their defaults filled in by main(). */
 struct settings {
@@ -95,6 +77,15 @@ int fail_output(int error);
 
 /* Says what the library answered, naming subject, and gives the exit status for it. */
 int fail_error(const zkl_error *error, const char *subject);
+
+/* The same of the calling thread's last error. */
+int fail_last(const char *subject);
+
+/* The same, but says nothing if *said_code is the error's code, which it becomes. */
+int fail_once(const zkl_error *error, const char *subject, int *said_code);
+
+/* From now on fail() and those like it say nothing with that status: it was said. GO_ON: all. */
+void say_no_more_of(int status);
 
 /* "st" for 1st, and so on. */
 const char *ordinal_suffix(int n);

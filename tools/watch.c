@@ -208,7 +208,7 @@ static int watch_open(struct onlooker *o)
                    zkl_queue_watch(&w->told, o->session, w->path, reader_want_again, &o->reader) ==
                        0
                ? GO_ON
-               : onlooker_failed(o);
+               : fail_last(o->path);
 }
 
 static int watch_begin(struct onlooker *o)

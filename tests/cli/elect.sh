@@ -106,13 +106,27 @@ lead $E chosen --layout selector
 leader=$candidate
 wait_until "the selector's candidate leads" has_led chosen 1
 refused "a lock waits for it" 1 "$E: " lock -n $E touch "$scratch/ran"
-refused "a latch's candidate is refused" 64 "^zkl: $E: .*-lock-.* selector" elect --once -n $E me touch "$scratch/ran"
+refused "a latch's candidate is refused" 65 "^zkl: $E: .*-lock-.* selector" elect --once -n $E me touch "$scratch/ran"
 expect "one leads" "chosen:" "$("$ZKL" elect --leader --layout selector $E):$("$ZKL" elect --leader $E)"
 touch "$scratch/chosen.quit"
 status_of "$leader"
 hold $E
 refused "and it waits for a lock" 1 "$E: " elect --once -n --layout selector $E me touch "$scratch/ran"
+
+# Without --once it waits for what is not to be there, with pauses, and says so once.
+lead $E me
+stray=$candidate
+# shellcheck disable=SC2317
+tried() { [ "$(grep -c '^waiting' "$scratch/me.lines")" -ge "$1" ]; }
+wait_until "a stray lock on its path: it has tried three times" tried 3
+expect "a stray lock on its path: it waits" no "$(gone "$stray" && echo yes || echo no)"
 let_go
+wait_until "a stray lock on its path: it leads when that is gone" has_led me 1
+touch "$scratch/me.quit"
+status_of "$stray"
+expect "a stray lock on its path: it ends with its command" 3 "$?"
+expect "a stray lock on its path: what was said" $'is of a lock or of a selector\'s election\nnot in line; tried again at least every 30 s' \
+    "$(sed -E "s,^zkl: $E: (\"_c_[^ ]*-lock-[0-9]*\" )?,," "$scratch/me.err")"
 
 # What cannot go on ends, also in the process of a term.
 if [ -x "$ADMIN" ]; then

@@ -291,7 +291,7 @@ fi
 
 # No server: tried again, later; a signal ends the pause.
 gate cut
-lead $E a --connect "$gate" --connect-timeout 0.3 "${short[@]}"
+lead $E a -v --connect "$gate" --connect-timeout 0.3 "${short[@]}"
 a=$candidate
 # shellcheck disable=SC2317
 refused_times() { [ "$(grep -c "^zkl: $gate" "$scratch/a.err")" -ge "$1" ]; }
@@ -310,5 +310,27 @@ wait_until "no server: between two attempts" childless
 kill -TERM "$a"
 status_of "$a"
 expect "no server: TERM ends it" 143 "$?"
+
+# A permission that is taken away from one that has led may just be being changed.
+if [ -x "$ADMIN" ]; then
+    begin_refused() { # NAME SESSION_TIMEOUT: one that has led, and is not let in any more
+        lead $E-$1 "$1" --session-timeout "$2"
+        refused=$candidate
+        wait_until "no permission, $1: it leads" has_led "$1" 1
+        "$ADMIN" readonly $E-$1
+        kill -9 "$(child_of "$refused")"
+        wait_until "no permission, $1: it is refused" grep -q "create (c) is missing" "$scratch/$1.err"
+    }
+    begin_refused mended 60000
+    "$ADMIN" delete $E-mended
+    wait_until "no permission, mended: it leads again" has_led mended 2
+    quit mended "$refused"
+    expect "no permission, mended: it ends with its command" 3 "$?"
+    begin_refused lasting 3000
+    status_of "$refused"
+    expect "no permission, lasting: it ends" 77 "$?"
+else
+    skip "zk-admin is not built: a permission that is taken away"
+fi
 refused "no server: --once ends by itself" 69 "127.0.0.1:1" --connect 127.0.0.1:1 --connect-timeout 0.1 elect --once $E a true
 finish

@@ -160,7 +160,8 @@ status_of $manager
 # What systemd must not start again, and what else is no failure.
 unit_value() { sed -n "s/^$1=//p" "$unit"; }
 prevented=" $(unit_value RestartPreventExitStatus) "
-permanent=$(sed -n 's,^ *STATUS_[A-Z]* = \([0-9]*\)\,.*/\* permanent.*,\1,p' "$top_srcdir/tools/tool.h")
+permanent=$(sed -nE 's/^ *\{(STATUS_[A-Z]*), RETRY_(REFUSED|NEVER),.*/\1/p' "$top_srcdir/tools/failure.c" |
+    while read -r name; do sed -n "s/^ *$name = \([0-9]*\),.*/\1/p" "$top_srcdir/tools/failure.h"; done)
 expect "the unit is not started again after the permanent statuses" " ${permanent//$'\n'/ } " "$prevented"
 expect_ending() { # WHAT STATUS YES_OR_NO WORD...
     local what=$1 wanted=$2 whether=$3 again=yes
@@ -173,6 +174,9 @@ expect_ending "a wrong option" 64 no "${words[@]}" --frob
 expect_ending "no COMMAND" 127 no "${words[@]:0:5}" "exec $scratch/none"
 expect_ending "a COMMAND that cannot be executed" 126 no "${words[@]:0:5}" "exec $scratch"
 expect_ending "a COMMAND that has failed" 5 yes "${words[@]}"
+hold $E/lock
+expect_ending "somebody's lock on the path" 65 yes "${words[@]:0:2}" --once $E/lock "${words[@]:3}"
+let_go
 run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $E/mine true
 expect_ending "no permission" 77 no "${words[@]:0:2}" $E/mine "${words[@]:3}"
 "${words[@]:0:5}" "touch $scratch/runs; exec sleep 1000" 2>/dev/null &

@@ -169,7 +169,7 @@ expect_no_node "nothing is retained any more" $L/kept
 
 # A path below an ephemeral node cannot hold contenders.
 run "$ZKL" lock $L sh -c 'exec "$ZKL" lock "$ZKL_NODE/below" true'
-expect "below an ephemeral node" 64 "$status"
+expect "below an ephemeral node" 65 "$status"
 expect_match "below an ephemeral node: named" "^zkl: .*$L/_c_.*/below" "$err"
 
 # Permissions and parents.

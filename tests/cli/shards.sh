@@ -169,13 +169,22 @@ run "$ZKL" shards $G/two 4 --id x -- "$scratch/none"
 expect_match "no such command" "^127:zkl: $scratch/none: No such file" "$status:$err"
 run "$ZKL" shards $G/two 4 --id a/b true
 expect "an ID that is no name" 64 "$status"
-run "$ZKL" --connect 127.0.0.1:1 --connect-timeout 0.3 shards $G 4 true
-expect "no server" 69 "$status"
+begin_gate
+gate cut
+"$ZKL" --connect "$gate" --connect-timeout 0.3 shards $G/late 1 --id x -- sleep 1000 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+wait_until "no server: it is told" test -s "$scratch/x.err"
+gate heal
+if wait_until "no server: when there is one, it is a member" listed x $G/late; then pass "it waits for a server"; fi
+kill -TERM "$host"
+status_of "$host"
+expect "and no longer than it should" 143 "$?"
+expect "it is told once" 1 "$(wc -l <"$scratch/x.err")"
 run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $G/closed/x true
 run "$ZKL" shards $G/closed 4 --id x true
 expect "no permission" 77 "$status"
 if [ -x "$ADMIN" ]; then
-    begin_gate
     "$ZKL" --connect "$gate" shards $G/three 1 --id x -- sleep 1000 2>"$scratch/x.err" &
     host=$!
     remember "$host"
@@ -207,7 +216,7 @@ if [ -x "$ADMIN" ]; then
     "$ADMIN" readonly $G/four/shards/2
     begin_idle y $G/four 4
     if wait_until "a stray node and a directory to read only: two of four are served" held y 2; then pass "a stray node, a directory to read only"; fi
-    wait_until "--status-fd: paused" grep -q '^paused 1 64 ' "$scratch/y.lines"
+    wait_until "--status-fd: paused" grep -q '^paused 1 65 ' "$scratch/y.lines"
     wait_until "--status-fd: paused" grep -q '^paused 2 77 ' "$scratch/y.lines"
     "$ADMIN" delete $G/four/shards/1/x-latch-0000000000
     if wait_until "the stray node is gone: three" held y 3; then pass "it is tried again"; fi

@@ -30,9 +30,9 @@ wait_until "the first runs" runs a
 run "$ZKL" limit $L
 expect "the limit is the first one's" "0:2" "$status:$out"
 "$ADMIN" create $L-text some-text
-refused "what is no limit" 64 "^zkl: $L-text: its data are no limit" limit $L-text
-refused "nor has it slots" 64 "^zkl: $L-text: " lock --slots 2 $L-text true
-refused "is not written over" 64 "^zkl: $L-text: its data are no limit" limit $L-text 2
+refused "what is no limit" 65 "^zkl: $L-text: its data are no limit" limit $L-text
+refused "nor has it slots" 65 "^zkl: $L-text: " lock --slots 2 $L-text true
+refused "is not written over" 65 "^zkl: $L-text: its data are no limit" limit $L-text 2
 take b --slots 2
 wait_until "the second runs beside it" runs b
 take c --slots 2
@@ -40,7 +40,7 @@ wait_until "a third waits" has_contenders $L 3
 expect "their slots" "0 1" "$(cat "$scratch/a.has") $(cat "$scratch/b.has")"
 expect "who holds, in order" $'holds lease a\nholds lease b\nwaiting lease c' "$(states)"
 refused "one that tries" 1 "^zkl: $L: " lock -n --slots 2 $L true
-refused "a mutex" 64 "^zkl: $L: \"_c_.*\" is of a semaphore\$" lock $L true
+refused "a mutex" 65 "^zkl: $L: \"_c_.*\" is of a semaphore\$" lock $L true
 wait_until "those are gone" has_contenders $L 3
 touch "$scratch/a.go"
 wait_until "the third runs" runs c
@@ -70,7 +70,7 @@ wait_until "the tries are gone" has_contenders $L 0
 L=/cli/slots
 "$ADMIN" create $L-curator ""
 "$ADMIN" create $L-curator/leases ""
-refused "Curator's layout there" 64 "^zkl: $L-curator: \"le" lock --slots 1 $L-curator true
+refused "Curator's layout there" 65 "^zkl: $L-curator: \"le" lock --slots 1 $L-curator true
 run env -u ZKL_SLOT "$ZKL" lock $L-other sh -c 'echo "${ZKL_SLOT-none}"'
 expect "a mutex has no slot" none "$out"
 finish

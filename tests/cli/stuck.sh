@@ -48,7 +48,7 @@ while IFS= read -r line; do
     esac
 done <"$page"
 expect "all commands of the page" 8 "$passed"
-expect "the statuses that it names" " 0 1 1 69 64 77 0 0" "$statuses"
+expect "the statuses that it names" " 0 1 1 69 65 77 0 0" "$statuses"
 
 status_of "$web1"
 expect "the holder that was removed" 75 "$?"

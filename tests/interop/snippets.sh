@@ -24,7 +24,7 @@ letter() { # PROGRAM NAME
     case $found in
     0:token:) echo X ;;
     "1::$(refusal "$1")") echo W ;;
-    64::*'" is of a lock of Apache'*) echo R ;;
+    65::*'" is of a lock of Apache'*) echo R ;;
     *) echo "$found" ;;
     esac
 }

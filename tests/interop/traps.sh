@@ -103,14 +103,14 @@ masked() {
 
 holding Standby.java
 zkl_here lock -n /services/web -- true
-expect "a lock refuses the path of a latch" "64:$(shown | masked)" "$status:$(masked <<<"$err")"
+expect "a lock refuses the path of a latch" "65:$(shown | masked)" "$status:$(masked <<<"$err")"
 over
 
 # A lock on the path of the elections.
 sed 's,/jobs/nightly,/services/web,' "$programs/nightly.sh" >"$programs/web.sh"
 holding web.sh
-zkl_here elect /services/web shell -- true
-expect_match "a latch refuses the path of a lock" '^64:.* is of a lock' "$status:$err"
+zkl_here elect --once /services/web shell -- true
+expect_match "a latch refuses the path of a lock" '^65:.* is of a lock' "$status:$err"
 lets_in "Curator's latch takes no notice of a lock" Standby.java
 over
 
@@ -126,7 +126,7 @@ recipe semaphore.py 'lock = zk.Semaphore("/jobs/nightly", "lease"); lock.node = 
 holding reader.py
 for peer in curator kazoo; do
     zkl_here lock -n --peer=$peer /jobs/nightly -- true
-    expect_match "a lock refuses the path of kazoo's reader" '^64:.* is of a read-write lock$' "$status:$err"
+    expect_match "a lock refuses the path of kazoo's reader" '^65:.* is of a read-write lock$' "$status:$err"
 done
 over
 holding writer.py

@@ -116,6 +116,7 @@ int main(int argc, char **argv)
         &members_call_suite,
         &members_observe_suite,
         &duration_suite,
+        &failure_suite,
         &options_suite,
         &handle_suite,
         &owner_suite,

@@ -1,5 +1,6 @@
 /* What a host does about a shard; and what several hosts do about one, by a model of its lock. */
 #include "suites.h"
+#include "tools/pause.h"
 #include "tools/shards_plan.h"
 
 #include <glib.h>
@@ -280,9 +281,9 @@ static void pauses_after_failures(void)
         p.facts.granted = true;
         CHECK_INT(step(&p, 10), SHARD_REST);
     }
-    step(&p, SHARD_PAUSE_LAST_MS);
+    step(&p, PAUSE_LAST_MS);
     shard_ended(&p.plan, true, p.facts.now);
-    CHECK_INT(p.plan.pause_ms, SHARD_PAUSE_FIRST_MS); /* it has worked for a while */
+    CHECK_INT(p.plan.pause_ms, PAUSE_FIRST_MS); /* it has worked for a while */
     shard_ended(&p.plan, false, p.facts.now);
     CHECK_INT(p.plan.pause_ms, 0); /* lost: at once */
 }

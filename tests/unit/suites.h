@@ -116,6 +116,7 @@ extern const struct test_suite member_state_suite;
 extern const struct test_suite members_call_suite;
 extern const struct test_suite members_observe_suite;
 extern const struct test_suite duration_suite;
+extern const struct test_suite failure_suite;
 extern const struct test_suite handle_suite;
 extern const struct test_suite owner_suite;
 extern const struct test_suite rwlock_suite;

@@ -1,0 +1,64 @@
+#include "failure.h"
+
+#include <stddef.h>
+#include <zkl/error.h>
+
+enum retry {
+    RETRY_LATER,   /* it passes by itself, or by what others do */
+    RETRY_REFUSED, /* it may, but not soon */
+    RETRY_NEVER    /* not before somebody writes another command line */
+};
+
+/* A service manager sees the status alone: two causes that differ in whether a retry can help have
+ * two numbers. A unit lists those of REFUSED and NEVER, as examples/standby@.service does. */
+static const struct cause {
+    int status;
+    enum retry retry;
+    int codes[3]; /* the library's; what is not here is STATUS_INTERNAL */
+} causes[] = {
+    {STATUS_CONFLICT, RETRY_LATER, {ZKL_EBUSY, ZKL_ETIMEDOUT, ZKL_ENOENT}},
+    {STATUS_USAGE, RETRY_NEVER, {ZKL_EINVAL}},
+    {STATUS_DATA, RETRY_LATER, {ZKL_ELAYOUT, ZKL_EPATH}},
+    {STATUS_UNAVAILABLE, RETRY_LATER, {ZKL_EHOST, ZKL_EUNREACHABLE, ZKL_EPROTO}},
+    {STATUS_INTERNAL, RETRY_LATER, {0}},
+    {STATUS_IOERR, RETRY_LATER, {0}},
+    {STATUS_LOST, RETRY_LATER, {0}},
+    {STATUS_NOPERM, RETRY_REFUSED, {ZKL_EACCES, ZKL_EAUTH}},
+    {STATUS_NOEXEC, RETRY_NEVER, {0}},
+    {STATUS_NOTFOUND, RETRY_NEVER, {0}},
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+int failure_status(int code)
+{
+    for (size_t i = 0; i < COUNT(causes); i++)
+        for (size_t k = 0; k < COUNT(causes[i].codes) && code != 0; k++)
+            if (causes[i].codes[k] == code)
+                return causes[i].status;
+    return STATUS_INTERNAL;
+}
+
+/* What is not in the table is a signal's: somebody has asked us to end. */
+static enum retry retry_of(int status)
+{
+    for (size_t i = 0; i < COUNT(causes); i++)
+        if (causes[i].status == status)
+            return causes[i].retry;
+    return RETRY_NEVER;
+}
+
+bool failure_passes(int status, bool was_in, int64_t *refused_since, int64_t now,
+                    int64_t bearable_ms)
+{
+    switch (retry_of(status)) {
+    case RETRY_LATER:
+        return true;
+    case RETRY_REFUSED:
+        if (*refused_since == 0)
+            *refused_since = now;
+        return was_in && now - *refused_since < bearable_ms;
+    default:
+        return false;
+    }
+}

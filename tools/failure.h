@@ -1,0 +1,37 @@
+/* What a failure means to whoever would try again: one table for all verbs. Pure. */
+#ifndef ZKL_TOOLS_FAILURE_H
+#define ZKL_TOOLS_FAILURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. */
+enum {
+    STATUS_OK = 0,
+    STATUS_CONFLICT = 1,     /* the lock was not acquired in time; -E changes it */
+    STATUS_USAGE = 64,       /* bad options, path or connect string */
+    STATUS_DATA = 65,        /* somebody's node or data are where ours should be */
+    STATUS_UNAVAILABLE = 69, /* no session was ever made */
+    STATUS_INTERNAL = 70,
+    STATUS_IOERR = 74, /* standard output cannot be written */
+    STATUS_LOST = 75,  /* the lock was lost while the command ran */
+    STATUS_NOPERM = 77,
+    STATUS_NOEXEC = 126,
+    STATUS_NOTFOUND = 127,
+    STATUS_SIGNAL = 128 /* + the signal's number */
+};
+
+/* No status yet: the next step may begin. */
+#define GO_ON (-1)
+
+/* The exit status for an error of the library. */
+int failure_status(int code);
+
+/* Whether a service tries again behind a failure with that status, which is not its command's. It
+ * bears a refusal for bearable_ms, if it was what it wants to be before: a permission may just be
+ * being changed. *refused_since becomes now if it is 0; the caller sets it to 0 when all is well.
+ */
+bool failure_passes(int status, bool was_in, int64_t *refused_since, int64_t now,
+                    int64_t bearable_ms);
+
+#endif
