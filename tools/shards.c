@@ -336,9 +336,10 @@ static void look_at_zygote(struct host *h, int64_t *due)
         *due = MIN(*due, now_ms() + again);
 }
 
-/* Until the session is to be closed. */
+/* Until the session is to be closed. Nobody else takes the zygote's nudges. */
 static void serve(struct host *h)
 {
+    events_add(h->common.events, h->common.zygote.channel);
     for (;;) {
         int64_t due = INT64_MAX;
         int signo;
@@ -352,11 +353,12 @@ static void serve(struct host *h)
         if (h->common.fatal != GO_ON)
             end_host(h, h->common.fatal);
         if (h->ending && is_idle(h))
-            return;
+            break;
         if (due != INT64_MAX)
             events_arm(h->common.events, due - now_ms());
         events_wait(h->common.events);
     }
+    events_remove(h->common.events, h->common.zygote.channel);
 }
 
 /* One session after the other. */

@@ -181,6 +181,18 @@ kill -TERM "$host"
 status_of "$host"
 expect "and no longer than it should" 143 "$?"
 expect "it is told once" 1 "$(wc -l <"$scratch/x.err")"
+"$ZKL" -v --connect 127.0.0.1:1 --connect-timeout 0.3 shards $G 4 true 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+# shellcheck disable=SC2317
+tried() { [ "$(grep -c "connecting to" "$scratch/x.err")" -ge 5 ]; }
+wait_until "no server: tried five times" tried
+read_file "/proc/$host/stat"
+read -ra stat <<<"${content##*) }"
+worked=$((stat[11] + stat[12])) # hundredths of a second, of more than 5 s
+expect "no server: it waits, and does not work" yes "$([ $worked -lt 100 ] && echo yes || echo "$worked")"
+kill -TERM "$host"
+status_of "$host"
 run "$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $G/closed/x true
 run "$ZKL" shards $G/closed 4 --id x true
 expect "no permission" 77 "$status"

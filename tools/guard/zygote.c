@@ -295,7 +295,6 @@ bool zygote_start(struct zygote *z)
     }
     close(channel[1]);
     z->channel = channel[0];
-    events_add(z->events, z->channel);
     return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
 }
 
@@ -372,8 +371,6 @@ int64_t zygote_look(struct zygote *z)
 void zygote_end(struct zygote *z)
 {
     atomic_store(&z->shared[z->count].finished, true);
-    if (!z->dead)
-        events_remove(z->events, z->channel);
     close(z->channel); /* which ends it */
     kill(z->pid, SIGCONT);
     while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR)

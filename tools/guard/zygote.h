@@ -41,7 +41,7 @@ bool zygote_cleared(const struct zygote *z, int k);
 void zygote_forget(struct zygote *z, int k, struct guard *g);
 
 /* The tool looks whether it is dead, and then minds the guards. Returns when it wants to do so
- * again in ms, INT64_MAX for not before there is a signal. */
+ * again in ms, INT64_MAX for not before there is a signal, or a nudge of z's channel. */
 int64_t zygote_look(struct zygote *z);
 
 /* No guard is left, and the session is closed. */
