@@ -10,10 +10,6 @@
 
 #include <errno.h>
 
-/* How long we leave it to a guard that may be stopped to see that the group is gone: it alone can
- * tell how the command ended. */
-#define PATIENCE_MS (10 * LOOK_MS)
-
 /* What runs, and what stands around it. */
 struct hold {
     const struct hold_options *options;
@@ -28,7 +24,6 @@ struct hold {
     sigset_t early;      /* came before the command did */
     int passed_on;       /* the last signal that the group got by way of us */
     int key;             /* hold_key() */
-    int64_t patience; /* by now_ms(): the guard sees the end first, if it is awake; 0: no end yet */
 };
 
 static bool running(const struct hold *h)
@@ -48,21 +43,9 @@ static void pass_on(struct hold *h, int signo)
     guard_signal(h->guard, signo);
 }
 
-/* The guard should have ended the group by now. The leader cannot have been reaped: it is the
- * guard's, or after that ours, and we never do. */
 static void stand_in(struct hold *h)
 {
-    struct termination *e = &h->guard->termination;
-    const bool late = loss_remaining_ms(&h->loss) <= termination_margin_ms(e) / 2;
-
-    if (shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone) ||
-        !(late || h->guard->dead))
-        return;
-    termination_kill(e, late ? termination_reason(e) : CAUSE_GUARD);
-    if (h->patience == 0)
-        h->patience = now_ms() + PATIENCE_MS;
-    if (guard_has_ended(h->guard) || now_ms() >= h->patience)
-        termination_over(e);
+    loss_stand_in(&h->loss, guard_has_ended(h->guard));
 }
 
 /* A stopped tool cannot renew. That is said before, for nobody reads it after. */
@@ -185,17 +168,6 @@ static bool over(const struct hold *h)
     return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
 }
 
-/* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
-static int64_t next_ms(const struct hold *h)
-{
-    const int64_t left = loss_remaining_ms(&h->loss);
-
-    if (!running(h) || h->guard->dead)
-        return LOOK_MS;
-    return MIN(h->options->session_timeout_ms / 24,
-               left - termination_margin_ms(&h->guard->termination) / 2);
-}
-
 /* Until the command has ended well, or nothing of a lost one is left. */
 static void watch(struct hold *h)
 {
@@ -215,7 +187,7 @@ static void watch(struct hold *h)
             on_stop(h, signo);
         if (over(h))
             return;
-        events_arm(h->events, next_ms(h));
+        events_arm(h->events, loss_due_ms(&h->loss));
         events_wait(h->events);
     }
 }

@@ -11,6 +11,10 @@
 #define WORST_STEADY_PERMILLE 300
 #define GRACE_MAX_PERMILLE (WORST_STEADY_PERMILLE / 2)
 
+/* How long we leave it to a guard that may be stopped to see that the group is gone: it alone can
+ * tell how the command ended. */
+#define PATIENCE_MS (10 * LOOK_MS)
+
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
 {
     const int64_t most = (int64_t)session_timeout_ms * GRACE_MAX_PERMILLE / 1000;
@@ -41,6 +45,34 @@ void loss_publish(struct loss *l)
     pthread_mutex_unlock(&l->lock);
     if (!farther)
         guard_tell(l->guard, MESSAGE_LOOK, 0);
+}
+
+/* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
+int64_t loss_due_ms(const struct loss *l)
+{
+    const struct termination *e = &l->guard->termination;
+
+    if (shared_cause(e->shared) != CAUSE_NONE || l->guard->dead)
+        return LOOK_MS;
+    return MIN(e->options->session_timeout_ms / 24,
+               loss_remaining_ms(l) - termination_margin_ms(e) / 2);
+}
+
+/* The guard should have ended the group by now. The leader cannot have been reaped: it is the
+ * guard's, or after that ours or the zygote's, and none of us does. */
+void loss_stand_in(struct loss *l, bool guard_ended)
+{
+    struct termination *e = &l->guard->termination;
+    const bool late = loss_remaining_ms(l) <= termination_margin_ms(e) / 2;
+
+    if (shared_cause(e->shared) == CAUSE_ENDED || atomic_load(&e->shared->gone) ||
+        !(late || l->guard->dead))
+        return;
+    termination_kill(e, late ? termination_reason(e) : CAUSE_GUARD);
+    if (l->patience == 0)
+        l->patience = now_ms() + PATIENCE_MS;
+    if (guard_ended || now_ms() >= l->patience)
+        termination_over(e);
 }
 
 /* The session is being closed: the command has ended before, and no loss is left to tell. */

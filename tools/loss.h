@@ -12,7 +12,8 @@ struct loss {
     struct events *events;
     pthread_mutex_t lock; /* of the deadline told, and of gone */
     pthread_cond_t over;
-    bool gone; /* no member of the group lives: the library may delete the node */
+    bool gone;        /* no member of the group lives: the library may delete the node */
+    int64_t patience; /* by now_ms(): the guard sees the end first, if it is awake; 0: no end yet */
 };
 
 void loss_init(struct loss *l, struct guard *guard, struct right *right, struct events *events);
@@ -31,6 +32,12 @@ int loss_wait_safe(struct loss *l);
 
 /* Tells the guard until when the lock is ours. A deadline seldom told is early, never wrong. */
 void loss_publish(struct loss *l);
+
+/* When that, and the guard, are to be looked at again. */
+int64_t loss_due_ms(const struct loss *l);
+
+/* Ends the command for a guard that is late or dead. guard_ended: it can tell nothing any more. */
+void loss_stand_in(struct loss *l, bool guard_ended);
 
 /* Lets the loss callback return: the node may go. */
 void loss_finish(struct loss *l);

@@ -4,9 +4,6 @@
 
 #include <sys/socket.h>
 
-/* How long a guard that is late may need to see that nothing is left. */
-#define PATIENCE_MS (10 * LOOK_MS)
-
 /* How long one look at a queue may take. */
 #define READ_MS 1000
 
@@ -210,7 +207,7 @@ static void give_lock_back(struct shard *s)
     g_atomic_rc_box_release(hold);
     if (!s->guard.running)
         shutdown(s->guard.channel, SHUT_WR); /* which ends it */
-    s->patience = s->to_send = 0;
+    s->to_send = 0;
     s->phase = SHARD_CLEARING;
 }
 
@@ -236,18 +233,12 @@ static void begin_command(struct shard *s)
 static void end_for_late_guard(struct shard *s)
 {
     struct termination *e = &s->guard.termination;
+    const pid_t guard = atomic_load(&e->shared->guard);
 
-    if (s->guard.dead || atomic_load(&e->shared->gone) || shared_cause(e->shared) == CAUSE_ENDED ||
-        loss_remaining_ms(&s->hold->loss) > termination_margin_ms(e) / 2)
+    if (s->guard.dead || guard <= 0)
         return;
-    e->guard = e->sweep.tree.root = atomic_load(&e->shared->guard);
-    if (e->guard <= 0)
-        return;
-    termination_kill(e, termination_reason(e));
-    if (s->patience == 0)
-        s->patience = now_ms() + PATIENCE_MS;
-    if (now_ms() >= s->patience)
-        termination_over(e);
+    e->guard = e->sweep.tree.root = guard;
+    loss_stand_in(&s->hold->loss, false);
 }
 
 static void watch_command(struct shard *s)
@@ -359,7 +350,6 @@ static void see_what_has_come(struct shard *s)
         see_cleared(s);
 }
 
-/* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
 static int64_t due_in_ms(const struct shard *s)
 {
     switch (s->phase) {
@@ -367,12 +357,7 @@ static int64_t due_in_ms(const struct shard *s)
     case SHARD_READY:
         return LOOK_MS;
     case SHARD_RUNNING:
-        return s->guard.dead || s->to_send != 0 ||
-                       shared_cause(s->guard.termination.shared) != CAUSE_NONE
-                   ? LOOK_MS
-                   : MIN(s->guard.termination.options->session_timeout_ms / 24,
-                         loss_remaining_ms(&s->hold->loss) -
-                             termination_margin_ms(&s->guard.termination) / 2);
+        return s->to_send != 0 ? LOOK_MS : loss_due_ms(&s->hold->loss);
     default:
         return INT64_MAX / 2;
     }

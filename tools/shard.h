@@ -41,7 +41,6 @@ struct shard {
     struct guard guard;
     uint64_t token;
     int to_send;           /* a signal for a command that has not begun; 0: none */
-    int64_t patience;      /* by now_ms(): its guard is late, and is given so long; 0: it is not */
     int status;            /* of the last command, once it is over */
     enum exit_cause cause; /* why it is; CAUSE_NONE: it never began */
     int trouble;           /* the code of the last error that was said; 0: none */

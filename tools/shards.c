@@ -199,7 +199,7 @@ static void on_host_signal(struct host *h, int signo)
 
 static bool host_bears(struct host *h, int status)
 {
-    return failure_passes(status, shards_member_was_in(&h->member), &h->refused_since, now_ms(),
+    return failure_passes(status, atomic_load(&h->member.was_in), &h->refused_since, now_ms(),
                           h->common.settings->session_timeout_ms);
 }
 
@@ -208,7 +208,7 @@ static void look_at_credentials(struct host *h)
     const zkl_error error = {.code = ZKL_EAUTH};
     bool first;
 
-    if (shards_member_is_in(&h->member))
+    if (atomic_load(&h->member.is_in))
         h->refused_since = 0;
     first = h->refused_since == 0;
     if (!atomic_load(&h->refused) || h->ending)

@@ -12,20 +12,20 @@ enum { TO_JOIN, TO_SEE };
 /* With the lock held. */
 static void compare_tokens(struct shards_member *m)
 {
-    const bool confirmed = m->joined != 0 && m->joined == m->seen;
+    const bool is_in = m->joined != 0 && m->joined == m->seen;
 
-    if (confirmed != m->confirmed)
-        m->confirmed_since = now_ms();
-    m->confirmed = confirmed;
+    if (atomic_exchange(&m->is_in, is_in) != is_in)
+        m->is_in_since = now_ms();
 }
 
 static void set_joined(struct shards_member *m, uint64_t token)
 {
     pthread_mutex_lock(&m->lock);
     m->joined = token;
-    m->ever |= token != 0;
-    if (token != 0)
+    if (token != 0) {
+        atomic_store(&m->was_in, true);
         m->denied[TO_JOIN].code = 0;
+    }
     compare_tokens(m);
     pthread_mutex_unlock(&m->lock);
 }
@@ -135,7 +135,7 @@ void shards_member_init(struct shards_member *m, struct host_common *host)
                               o->count, o->weight);
     m->owned = g_new0(bool, (gsize)o->count);
     m->others = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    m->confirmed_since = now_ms();
+    m->is_in_since = now_ms();
 }
 
 void shards_member_free(struct shards_member *m)
@@ -184,25 +184,9 @@ void shards_member_facts(struct shards_member *m, struct shard_facts *ret)
 {
     ret->member_until = ret->now + (m->member ? zkl_member_remaining_ms(m->member) : 0);
     pthread_mutex_lock(&m->lock);
-    ret->confirmed = m->confirmed;
-    ret->confirmed_since = m->confirmed_since;
+    ret->confirmed = atomic_load(&m->is_in);
+    ret->confirmed_since = m->is_in_since;
     pthread_mutex_unlock(&m->lock);
-}
-
-bool shards_member_is_in(struct shards_member *m)
-{
-    pthread_mutex_lock(&m->lock);
-    const bool is_in = m->confirmed;
-    pthread_mutex_unlock(&m->lock);
-    return is_in;
-}
-
-bool shards_member_was_in(struct shards_member *m)
-{
-    pthread_mutex_lock(&m->lock);
-    const bool ever = m->ever;
-    pthread_mutex_unlock(&m->lock);
-    return ever;
 }
 
 bool shards_member_owns(struct shards_member *m, int k)
@@ -244,8 +228,8 @@ void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_erro
             continue;
         }
         *ret_error = m->denied[i];
-        *ret_last = !failure_passes(failure_status(ret_error->code), m->ever, &m->denied_since[i],
-                                    now, bearable_ms);
+        *ret_last = !failure_passes(failure_status(ret_error->code), atomic_load(&m->was_in),
+                                    &m->denied_since[i], now, bearable_ms);
     }
     pthread_mutex_unlock(&m->lock);
 }

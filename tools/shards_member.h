@@ -13,17 +13,17 @@ struct shards_member {
     char *data;
     zkl_watch *observer;
     zkl_member *member;
-    atomic_bool doubt; /* the members can perhaps not be read: shards_member_read() tells */
+    atomic_bool is_in;  /* others see it, as it is */
+    atomic_bool was_in; /* it was a member once */
+    atomic_bool doubt;  /* the members can perhaps not be read: shards_member_read() tells */
 
-    pthread_mutex_t lock;    /* of the rest */
-    bool *owned;             /* which shards, by the last view */
-    GHashTable *others;      /* how many shards each other member shares, where it is not ours */
-    bool ever;               /* it was a member once */
-    uint64_t joined;         /* its token; 0: others may think that it is gone */
-    uint64_t seen;           /* the token of its id in the last view */
-    bool confirmed;          /* the two are the same */
-    int64_t confirmed_since; /* by now_ms(): since when it is so, or is not */
-    zkl_error denied[2];     /* why it cannot join, and why it cannot see; code 0: it can */
+    pthread_mutex_t lock; /* of the rest */
+    bool *owned;          /* which shards, by the last view */
+    GHashTable *others;   /* how many shards each other member shares, where it is not ours */
+    uint64_t joined;      /* its token; 0: others may think that it is gone */
+    uint64_t seen;        /* the token of its id in the last view */
+    int64_t is_in_since;  /* by now_ms(): since when the two are the same, or are not */
+    zkl_error denied[2];  /* why it cannot join, and why it cannot see; code 0: it can */
     int64_t denied_since[2];
 };
 
@@ -38,12 +38,6 @@ void shards_member_leave(struct shards_member *m);
 
 /* Behind the session's close. */
 void shards_member_close(struct shards_member *m);
-
-/* Whether others see it, as it is. */
-bool shards_member_is_in(struct shards_member *m);
-
-/* Whether they ever did. */
-bool shards_member_was_in(struct shards_member *m);
 
 /* The facts of a host; and which of them is another for each shard. */
 void shards_member_facts(struct shards_member *m, struct shard_facts *ret);
