@@ -400,6 +400,7 @@ static void fill_holds(struct host *h)
             .on_lost_ms = run->on_lost_ms,
             .on_suspect = run->on_suspect,
             .kill_after_ms = run->kill_after_ms,
+            .commands = h->common.options->count,
             .ends_rest = true,
             .leave_daemons = run->leave_daemons,
             .status_fd = STATUS_FD_NONE, /* the host tells */

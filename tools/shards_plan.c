@@ -139,6 +139,15 @@ void shard_ended(struct shard_plan *s, bool failed, int64_t now)
     s->held_at = s->kill_at = s->asked_at = 0;
 }
 
+int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms)
+{
+    const int64_t all = (int64_t)commands * SHARD_KILL_MS;
+    const int64_t most = grace_ms * 3 / 4;
+    const int64_t margin = all < most ? all : most;
+
+    return margin > alone_ms ? margin : alone_ms;
+}
+
 bool shard_plan_valid(const struct shard_plan *s)
 {
     return s->state <= SHARD_KILLED && (s->kill_at != 0) == (s->state == SHARD_ENDING) &&

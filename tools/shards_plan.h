@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* So long a host needs for each command that it kills. */
+#define SHARD_KILL_MS 1
+
 /* A view counts when it has been the same for so long: those who start together do not pass shards
  * around. */
 #define SHARD_SETTLE_MS 500
@@ -64,6 +67,10 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
 
 /* Its process has ended. failed: by itself, rather than for want of the lock. */
 void shard_ended(struct shard_plan *s, bool failed, int64_t now);
+
+/* How long before a deadline so many commands are killed that share it: each takes a while to end,
+ * on a busy host too. At most three quarters of the grace; alone_ms if that is more. */
+int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms);
 
 /* The invariant: true after each step. */
 bool shard_plan_valid(const struct shard_plan *s);

@@ -401,6 +401,15 @@ static void hosts_agree_in_the_end(void)
     }
 }
 
+static void many_are_killed_earlier(void)
+{
+    CHECK_INT(shards_margin_ms(0, 1000, 250), 250);
+    CHECK_INT(shards_margin_ms(64, 1000, 250), 250);
+    CHECK_INT(shards_margin_ms(500, 1000, 250), 500);
+    CHECK_INT(shards_margin_ms(1000, 1000, 250), 750); /* the rest is for TERM */
+    CHECK_INT(shards_margin_ms(1000, 100, 125), 125);
+}
+
 static const struct test_case cases[] = {
     {"seeks_when_the_view_has_settled", seeks_when_the_view_has_settled},
     {"a_view_settles_anew_behind_a_long_doubt", a_view_settles_anew_behind_a_long_doubt},
@@ -417,6 +426,7 @@ static const struct test_case cases[] = {
      unconfirmed_gives_up_when_others_must_have_seen_it_gone},
     {"drains_for_so_long_at_most", drains_for_so_long_at_most},
     {"pauses_after_failures", pauses_after_failures},
+    {"many_are_killed_earlier", many_are_killed_earlier},
     {"hosts_agree_in_the_end", hosts_agree_in_the_end},
     {NULL, NULL},
 };

@@ -1,10 +1,14 @@
 /* Members of a command's tree, out of tables of processes. */
 #include "suites.h"
-#include "tools/guard/tree.h"
+#include "tools/guard/processes.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define GUARD 10
 #define LEADER 20
@@ -207,6 +211,108 @@ static void never_a_stranger(void)
     CHECK(!still(&tree, &table[3], table, 4));
 }
 
+/* ---- of /proc ---- */
+
+struct family {
+    int told[2]; /* a byte by each that is there */
+    int held[2]; /* each ends when we close it, or are dead */
+};
+
+static _Noreturn void belong(const struct family *f)
+{
+    char none;
+
+    close(f->held[1]);
+    if (write(f->told[1], "", 1) != 1 || read(f->held[0], &none, 1) != 0)
+        _exit(1);
+    _exit(0);
+}
+
+static void *fork_one(void *data)
+{
+    if (fork() == 0)
+        belong(data);
+    return NULL;
+}
+
+static void *fork_and_stay(void *data)
+{
+    fork_one(data);
+    pause();
+    return NULL;
+}
+
+/* One with a child of its second thread, and one that it has left to us, in another session. */
+static pid_t begin_family(struct family *f)
+{
+    pthread_t thread;
+    pid_t pid;
+
+    CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && pipe(f->told) == 0 && pipe(f->held) == 0);
+    pid = fork();
+    if (pid != 0)
+        return pid;
+    pthread_create(&thread, NULL, fork_and_stay, f);
+    pid = fork();
+    if (pid == 0) {
+        setsid();
+        fork_one(f);
+        _exit(0);
+    }
+    waitpid(pid, NULL, 0);
+    belong(f);
+}
+
+static char *members_in(const struct tree *tree, GArray *list)
+{
+    const struct process_table of_list = {(const struct process *)(const void *)list->data,
+                                          list->len};
+    struct member *members = g_new(struct member, of_list.count + 1);
+    const size_t count = tree_members(tree, of_list, members);
+    GString *text = g_string_new(NULL);
+
+    for (size_t i = 0; i < count; i++)
+        g_string_append_printf(text, "%d ", (int)members[i].process->pid);
+    g_free(members);
+    g_array_unref(list);
+    g_string_append_printf(text, "(%zu)", count);
+    return g_string_free(text, FALSE);
+}
+
+static void expect_same_members(const struct tree *tree, const char *count)
+{
+    char *all = members_in(tree, processes_read());
+    char *below = members_in(tree, processes_below(tree));
+
+    CHECK_STR(below, all);
+    CHECK(g_str_has_suffix(below, count));
+    g_free(all);
+    g_free(below);
+}
+
+static void a_part_of_proc_has_the_members_of_all(void)
+{
+    struct tree tree = {.root = getpid()};
+    struct process first;
+    struct family f;
+    const pid_t pid = begin_family(&f);
+    char three[3];
+
+    for (size_t i = 0; i < sizeof three; i++)
+        CHECK(read(f.told[0], three + i, 1) == 1);
+    expect_same_members(&tree, "(3)");
+    CHECK(process_read(pid, &first, NULL));
+    tree.prior = (struct process_table){&first, 1};
+    expect_same_members(&tree, "(1)");
+    tree.root = pid;
+    tree.prior.count = 0;
+    expect_same_members(&tree, "(1)");
+    close(f.held[1]);
+    while (wait(NULL) > 0)
+        continue;
+    CHECK(!processes_below(&tree)); /* there is none any more */
+}
+
 static const struct test_case cases[] = {
     {"by_parenthood", by_parenthood},
     {"by_group", by_group},
@@ -223,6 +329,7 @@ static const struct test_case cases[] = {
     {"no_longer_that_one", no_longer_that_one},
     {"the_parent_is_another", the_parent_is_another},
     {"never_a_stranger", never_a_stranger},
+    {"a_part_of_proc_has_the_members_of_all", a_part_of_proc_has_the_members_of_all},
     {NULL, NULL},
 };
 

@@ -1,6 +1,7 @@
 /* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
  * in memory that the tool writes, so that it does not depend on the tool's being awake. */
 #include "../orphan.h"
+#include "../shards_plan.h"
 #include "../status_line.h"
 #include "../tool.h"
 #include "channel.h"
@@ -33,6 +34,7 @@ struct guarding {
     pid_t leader;
     bool leader_stopped;  /* by somebody else */
     bool resting;         /* the leader has ended, and what it leaves has not */
+    bool has_waited;      /* for what it has killed */
     bool probed;          /* who cannot be signalled has been told */
     int64_t paused_since; /* by now_ms(): the tree is stopped; 0: it is not */
     int64_t pause_at;     /* by now_ms(): it is looked for who runs */
@@ -312,10 +314,20 @@ static void arm(struct guarding *g)
                                    MIN(killing ? termination_rest_ms(&g->termination) : INT64_MAX,
                                        g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));
     else if (atomic_load(&g->shared->killed))
-        events_arm(&g->events, LOOK_MS);
+        events_arm(&g->events, termination_rest_ms(&g->termination));
     else
-        events_arm(&g->events, MIN(LOOK_MS, MIN(left - termination_margin_ms(&g->termination),
-                                                g->termination.kill_at - now_ms())));
+        events_arm(&g->events, MIN(termination_look_ms(&g->termination),
+                                   MIN(left - termination_margin_ms(&g->termination),
+                                       g->termination.kill_at - now_ms())));
+}
+
+/* Many guards have sent KILL at one time. What they have hit gets the processors for a while. */
+static void let_die(struct guarding *g)
+{
+    if (g->has_waited || !atomic_load(&g->shared->killed))
+        return;
+    g->has_waited = true;
+    g_usleep((gulong)g->options.commands * SHARD_KILL_MS * 1000 / 4);
 }
 
 /* The lock of a dead tool need not wait for its session to expire, once nothing runs under it. */
@@ -398,10 +410,12 @@ void guard_main(const struct termination *termination, int channel, struct event
     termination_tree_init(&g.termination, getpid(), 0);
     hear(&g);
     while (!over(&g)) {
+        let_die(&g);
         arm(&g);
         events_wait(&g.events);
         hear(&g);
     }
+    priority_give_back(); /* others may have to end theirs */
     run_on_lost(&g);
     if (g.tool_dead || g.termination.parent != g.termination.tool)
         cgroup_remove(g.options.cgroup);

@@ -22,6 +22,7 @@ struct hold_options {
     enum on_suspect on_suspect;
     bool term_on_revoke;   /* who is asked to give way ends the command, as TERM at us does */
     int64_t kill_after_ms; /* for what is left when the command has been ended by a signal */
+    int commands;          /* as many share the deadline; 0: this one alone */
     bool ends_rest;        /* what is left is ended even when the command has ended by itself */
     bool leave_daemons;    /* what has a session of its own is not ended */
     const struct cgroup *cgroup; /* for the command; NULL: it stays in ours */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,11 +169,15 @@ bool process_read(pid_t pid, struct process *ret, void *unused)
 
 /* ---- all of them ---- */
 
+/* It is looked at once. */
 static bool has_own_proc(void)
 {
+    static pid_t own;
     char text[32] = "";
 
-    if (readlink("/proc/self", text, sizeof text - 1) > 0 && strtol(text, NULL, 10) == getpid())
+    if (own != getpid() && readlink("/proc/self", text, sizeof text - 1) > 0)
+        own = (pid_t)strtol(text, NULL, 10);
+    if (own == getpid())
         return true;
     errno = ENOENT;
     return false;
@@ -205,43 +210,145 @@ GArray *processes_read(void)
     return complete(list, error);
 }
 
-static bool append_children(int dir, const char *thread, GArray *list)
+/* Numbers, each with a space behind it. */
+static bool append_children(int dir, const char *path, GArray *list)
 {
-    char *path = g_strdup_printf("%s/children", thread);
     const int fd = open_file(dir, path);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    pid_t pid;
+    char text[512];
+    ssize_t length;
+    pid_t pid = 0;
 
-    g_free(path);
-    if (!file)
-        return false;
-    while (fscanf(file, "%d", &pid) == 1)
-        g_array_append_val(list, pid);
-    fclose(file);
-    return true;
+    while (fd >= 0 && (length = read(fd, text, sizeof text)) > 0)
+        for (ssize_t i = 0; i < length; i++) {
+            if (g_ascii_isdigit(text[i])) {
+                pid = pid * 10 + (text[i] - '0');
+            } else {
+                g_array_append_val(list, pid);
+                pid = 0;
+            }
+        }
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* By each of its threads. Returns what has failed: ENOENT until one is told. */
+static int append_children_of_threads(const char *tasks, GArray *list)
+{
+    DIR *dir = open_dir(tasks);
+    const struct dirent *entry;
+    int error = dir ? ENOENT : errno;
+
+    while (dir && (entry = readdir(dir))) {
+        char path[32];
+
+        snprintf(path, sizeof path, "%.10s/children", entry->d_name);
+        if (entry->d_name[0] == '.')
+            continue;
+        else if (append_children(dirfd(dir), path, list))
+            error = error == ENOENT ? 0 : error;
+        else if (processes_are_short())
+            error = errno;
+    }
+    if (dir)
+        closedir(dir);
+    return error;
+}
+
+/* The links of a directory: one for each thread, its own and its parent's. */
+static bool has_one_thread(const char *tasks)
+{
+    struct stat file;
+
+    return stat(tasks, &file) == 0 && file.st_nlink == 3;
 }
 
 GArray *processes_children(pid_t parent)
 {
-    char *path = g_strdup_printf("/proc/%d/task", (int)parent);
-    DIR *dir = has_own_proc() ? open_dir(path) : NULL;
     GArray *list = g_array_new(FALSE, FALSE, sizeof(pid_t));
-    const struct dirent *entry;
-    int error = dir ? ENOENT : errno; /* until one is told */
+    char tasks[32], file[48];
+    int error = 0;
 
-    g_free(path);
-    while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] == '.')
-            continue;
-        else if (append_children(dirfd(dir), entry->d_name, list))
-            error = error == ENOENT ? 0 : error;
-        else if (processes_are_short())
-            error = errno;
-    if (dir)
-        closedir(dir);
+    snprintf(tasks, sizeof tasks, "/proc/%d/task", (int)parent);
+    snprintf(file, sizeof file, "%s/%d/children", tasks, (int)parent);
+    if (!has_own_proc())
+        error = ENOENT;
+    else if (!has_one_thread(tasks) || !append_children(AT_FDCWD, file, list))
+        error = append_children_of_threads(tasks, list);
     if (error != 0)
         g_clear_pointer(&list, g_array_unref);
     return complete(list, error);
+}
+
+/* ---- a part of them ---- */
+
+/* Rounds over a part that keeps growing. */
+#define ROUNDS_MOST 16
+
+/* Whether it could not be read because there is none. */
+static bool is_reaped(pid_t pid)
+{
+    return !processes_are_short() && kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+/* false if it is there and cannot be read. */
+static bool append_seen(GArray *list, GHashTable *seen, pid_t pid)
+{
+    struct process p;
+
+    if (g_hash_table_contains(seen, GINT_TO_POINTER(pid)))
+        return true;
+    if (!process_read(pid, &p, NULL))
+        return is_reaped(pid);
+    g_array_append_val(list, p);
+    g_hash_table_add(seen, GINT_TO_POINTER(pid));
+    return true;
+}
+
+static bool append_children_of(GArray *list, GHashTable *seen, pid_t parent)
+{
+    GArray *pids = processes_children(parent);
+    bool told = pids || is_reaped(parent);
+
+    for (guint i = 0; pids && told && i < pids->len; i++)
+        told = append_seen(list, seen, g_array_index(pids, pid_t, i));
+    g_clear_pointer(&pids, g_array_unref);
+    return told;
+}
+
+static bool append_round(const struct tree *tree, GArray *list, GHashTable *seen)
+{
+    bool told = append_children_of(list, seen, tree->root) &&
+                (tree->helper == 0 || append_children_of(list, seen, tree->helper));
+
+    for (guint i = 0; told && i < list->len; i++) {
+        const struct process p = g_array_index(list, struct process, i);
+
+        if (!p.dead && !tree_is_prior(tree, &p))
+            told = append_children_of(list, seen, p.pid);
+    }
+    return told;
+}
+
+GArray *processes_below(const struct tree *tree)
+{
+    GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
+    GHashTable *seen = g_hash_table_new(NULL, NULL);
+    bool told = kill(tree->root, 0) == 0;
+    bool more = true;
+
+    for (int i = 0; told && more && i < ROUNDS_MOST; i++) {
+        const guint before = list->len;
+
+        told = append_round(tree, list, seen);
+        more = list->len > before;
+    }
+    g_hash_table_unref(seen);
+    tree_sort((struct process *)(void *)list->data, list->len);
+    if (!told)
+        g_clear_pointer(&list, g_array_unref);
+    processes_reserve();
+    return list;
 }
 
 uint64_t processes_clock(void)

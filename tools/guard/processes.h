@@ -30,6 +30,12 @@ int process_open(pid_t pid);
  * another namespace's, which would tell of others' processes; or where something was short. */
 GArray *processes_read(void);
 
+/* Of all those, what is below root and helper of a tree, but not below prior ones: by the lists of
+ * children, and again until nobody is new, as an orphan comes to a process that was asked before.
+ * NULL where the kernel does not tell, or where one of them is hidden: then only a look at all
+ * finds what is below it. */
+GArray *processes_below(const struct tree *tree);
+
 /* One; a tree_read_fn. */
 bool process_read(pid_t pid, struct process *ret, void *unused);
 

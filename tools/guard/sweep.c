@@ -182,13 +182,13 @@ static bool is_first(const struct sweep *s, const struct process *p, int signo)
 
 /* The table begins with the oldest. A parent that minds its children's stops does not see them: it
  * is stopped before them, and continued after them. */
-struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
+static struct swept signal_listed(struct sweep *s, GArray *list, int signo, sweep_choose_fn *choose,
+                                  void *data)
 {
-    GArray *list = processes_read();
     const struct process_table table = as_table(list);
     struct member *members = g_new(struct member, table.count + 1);
     const size_t count = tree_members(&s->tree, table, members);
-    struct swept r = {.blind = !list};
+    struct swept r = {0};
 
     for (size_t i = 0; i < count; i++) {
         const struct member *m = &members[signo == SIGCONT ? count - 1 - i : i];
@@ -201,11 +201,21 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
             r.sent++;
     }
     g_free(members);
-    g_clear_pointer(&list, g_array_unref);
+    g_array_unref(list);
     return r;
 }
 
-static bool kill_child(const struct sweep *s, pid_t pid, sweep_choose_fn *choose, void *data)
+struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
+{
+    GArray *list = processes_below(&s->tree);
+
+    if (!list)
+        list = processes_read();
+    return list ? signal_listed(s, list, signo, choose, data) : (struct swept){.blind = true};
+}
+
+/* Whether it is one that had not been killed. */
+static bool kill_child(struct sweep *s, pid_t pid, sweep_choose_fn *choose, void *data)
 {
     struct process p = {.pid = pid};
     const struct member m = {.process = &p, .place = TREE_INSIDE};
@@ -213,15 +223,16 @@ static bool kill_child(const struct sweep *s, pid_t pid, sweep_choose_fn *choose
     if (is_kept(s, pid) || waitpid(pid, NULL, WNOHANG) != 0)
         return false;
     process_read(pid, &p, NULL);
-    return !tree_exempts(&s->tree, &p) && choose(&m, data) && kill(pid, SIGKILL) == 0;
+    return !tree_exempts(&s->tree, &p) && choose(&m, data) && kill(pid, SIGKILL) == 0 &&
+           add(s->killed, &p);
 }
 
-/* Behind a look that spared nobody. A process that forks and ends faster than we look at everybody
- * is handed to us again and again; the pid of a child that we have not reaped means nobody else.
- * The newest first: the others are dead for the most part. */
-static void kill_children(const struct sweep *s, sweep_choose_fn *choose, void *data)
+/* A process that forks and ends faster than we look at everybody is handed to us again and again;
+ * the pid of a child that we have not reaped means nobody else. The newest first: the others are
+ * dead for the most part. Nobody is waited for: we would keep a processor from who is to die. */
+void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
-    bool any = true;
+    bool any = s->all_killed;
 
     for (int i = 0; i < CHILDREN_MOST && any; i++) {
         GArray *pids = processes_children(getpid());
@@ -244,14 +255,15 @@ static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, v
         reap(s);
         r = sweep_signal(s, signo, choose, data);
         sent += r.sent;
-        if (signo == SIGKILL && r.spared == 0 && !r.blind) {
+        s->all_killed = signo == SIGKILL && r.spared == 0 && !r.blind;
+        if (s->all_killed)
             cgroup_kill(s->cgroup);
-            kill_children(s, choose, data);
-        }
+        sweep_kill_children(s, choose, data);
         if (r.sent == 0)
             break;
         priority_pause();
     }
+    s->all_killed &= r.sent == 0;
     r.sent = sent;
     return r;
 }
@@ -387,15 +399,12 @@ static enum sweep_left left_by_children(struct sweep *s)
 /* Two looks at all: what was behind the first is seen by the second. */
 static enum sweep_left left_by_table(struct sweep *s)
 {
-    GArray *list = processes_read();
-
-    if (!list)
-        return cannot_tell();
-    g_array_unref(list);
     for (int i = 0; i < 2; i++) {
-        const struct swept r = sweep_signal(s, 0, NULL, NULL);
+        GArray *list = processes_read();
 
-        if (r.blind || r.first.pid != 0)
+        if (!list)
+            return cannot_tell();
+        if (signal_listed(s, list, 0, NULL, NULL).first.pid != 0)
             return SWEEP_LIVES;
     }
     return SWEEP_GONE;

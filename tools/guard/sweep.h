@@ -13,6 +13,7 @@ struct sweep {
     GHashTable *killed; /* by identity */
     GHashTable *stopped;
     GHashTable *refused;
+    bool all_killed; /* the last look was for KILL, spared nobody and found nobody new */
     const struct cgroup *cgroup; /* of the tree alone, or NULL */
 
     /* Somebody lives whom we may not signal; once for each. start is 0 and the name empty where not
@@ -48,6 +49,10 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
  * also to all of the cgroup, which reaches who may not be signalled; and to our own children, again
  * and again: both reach who forks faster than we look. By the thread that reaps. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
+
+/* Between two such looks, of which the last spared nobody: only those that have become children of
+ * ours since. */
+void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* STOP to all that are chosen and run, and again until a look finds nobody new. */
 struct swept sweep_stop(struct sweep *s, sweep_choose_fn *choose, void *data);

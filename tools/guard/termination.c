@@ -2,6 +2,7 @@
  * sends the first KILL, who finds the tree gone. */
 #include "termination.h"
 #include "../events.h"
+#include "../shards_plan.h"
 #include "../status_line.h"
 #include "../tool.h"
 #include "termination_tree.h"
@@ -36,7 +37,10 @@ const char *termination_loss_name(const struct termination *e)
 
 int64_t termination_margin_ms(const struct termination *e)
 {
-    return MAX(e->options->grace_ms / 4, e->options->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT);
+    const struct hold_options *o = e->options;
+
+    return shards_margin_ms(o->commands, o->grace_ms,
+                            MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
 }
 
 int64_t termination_grace_ms(const struct termination *e)
@@ -81,7 +85,8 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
 static void term(struct termination *e, enum exit_cause why, int64_t left)
 {
     termination_tree_term(e);
-    e->kill_at = now_ms() + left - termination_margin_ms(e);
+    e->ending_at = now_ms();
+    e->kill_at = e->ending_at + left - termination_margin_ms(e);
     announce(e, "TERM", shared_left_ms(e->shared));
     if (why == CAUSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
@@ -120,8 +125,15 @@ void termination_kill(struct termination *e, enum exit_cause why)
     }
     if (decided)
         explain_kill(e, why);
-    if (e->give_up_at == 0)
-        e->give_up_at = now_ms() + e->options->session_timeout_ms;
+    if (e->give_up_at == 0) {
+        e->ending_at = now_ms();
+        e->give_up_at = e->ending_at + e->options->session_timeout_ms;
+    }
+}
+
+int64_t termination_look_ms(const struct termination *e)
+{
+    return CLAMP((now_ms() - e->ending_at) / 2, LOOK_MS, LOOK_LAST_MS);
 }
 
 bool termination_leader_ended(struct termination *e)

@@ -7,7 +7,10 @@
 #include "shared.h"
 #include "sweep.h"
 
-#define LOOK_MS 20 /* how often an ending tree is looked at */
+/* How often an ending tree is looked at: at first, and then ever less, as many guards may do so and
+ * what they end needs the processor. */
+#define LOOK_MS 20
+#define LOOK_LAST_MS 200
 
 struct termination {
     struct shared *shared;
@@ -15,6 +18,7 @@ struct termination {
     pid_t tool;
     pid_t parent; /* of the guard: the tool, or its zygote */
     pid_t guard;
+    int64_t ending_at;  /* by now_ms(): the last of TERM and KILL was sent first */
     int64_t kill_at;    /* by now_ms(): after TERM, whatever a late renewal brings */
     int64_t give_up_at; /* by now_ms(): what KILL does not end by then never ends; 0: not sent */
     bool given_up;      /* that was said */
@@ -48,6 +52,9 @@ void termination_kill(struct termination *e, enum exit_cause why);
 /* Whether the leader has ended. Its parent sees that first. It stays unreaped, so that nobody else
  * can get its id, which is the group's. */
 bool termination_leader_ended(struct termination *e);
+
+/* When a tree that is ending is to be looked at again, if no child of ours ends before. */
+int64_t termination_look_ms(const struct termination *e);
 
 /* Whether the tree is gone, or will never be; then everybody is told. */
 bool termination_over(struct termination *e);

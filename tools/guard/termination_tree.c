@@ -8,6 +8,8 @@
 #include "processes.h"
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* A guard may outlive what is not its own by this part of the session timeout: it waits for what
  * KILL does not end at once. */
@@ -122,6 +124,7 @@ void termination_tree_kill(struct termination *e, bool nested)
 {
     const int64_t now = now_ms();
     struct kill_order order = {.shared = e->shared, .nested = nested};
+    bool rare;
 
     if (nested)
         kill(-shared_leader(e->shared), SIGKILL);
@@ -129,11 +132,15 @@ void termination_tree_kill(struct termination *e, bool nested)
         e->kill_began = now;
     if (nested && e->killed_at == 0)
         e->killed_at = e->look_at = now;
-    if (e->look_at > now)
-        return;
     order.guards = nested && !spares_guards(e);
+    if (e->look_at > now) {
+        sweep_kill_children(aim(e), wants_kill, &order);
+        return;
+    }
     sweep_kill(aim(e), wants_kill, &order);
-    e->look_at = now_ms() + (now - e->kill_began) / BACK_OFF;
+    /* What is new then comes to the guard as a child, and an end wakes it before. */
+    rare = e->sweep.all_killed && e->guard == getpid();
+    e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
 
 static bool everybody(const struct member *m, void *data)
@@ -149,9 +156,20 @@ void termination_tree_probe(struct termination *e)
     sweep_left(aim(e));
 }
 
+/* Told by one call where it is our child, which the others wait for. */
+static bool leader_lives(const struct termination *e)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)shared_leader(e->shared), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+}
+
 /* Without a /proc of ours the leader alone can be seen. */
 bool termination_tree_gone(struct termination *e)
 {
+    if (leader_lives(e))
+        return false;
     switch (sweep_left(aim(e))) {
     case SWEEP_GONE:
         return true;

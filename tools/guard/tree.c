@@ -26,7 +26,7 @@ static const struct process *find(struct process_table table, pid_t pid)
     return table.count == 0 ? NULL : bsearch(&key, table.list, table.count, sizeof key, by_pid);
 }
 
-static bool is_prior(const struct tree *t, const struct process *p)
+bool tree_is_prior(const struct tree *t, const struct process *p)
 {
     const struct process *found = find(t->prior, p->pid);
 
@@ -52,7 +52,7 @@ static struct member *mark_of(const struct search *s, const struct process *p)
 /* Without its ancestors: TREE_ON_THE_WAY if they decide. */
 static enum tree_place place_alone(const struct search *s, const struct process *p)
 {
-    if (p->dead || is_anchor(s->tree, p->pid) || is_prior(s->tree, p))
+    if (p->dead || is_anchor(s->tree, p->pid) || tree_is_prior(s->tree, p))
         return TREE_OUTSIDE;
     if (is_anchor(s->tree, p->parent) || (s->tree->group != 0 && p->group == s->tree->group))
         return TREE_INSIDE;
@@ -136,7 +136,7 @@ bool tree_still(const struct tree *tree, struct process_table table, const struc
     for (size_t steps = 0; p && steps <= table.count; steps++) {
         struct process now;
 
-        if (!read(p->pid, &now, data) || now.start != p->start || is_prior(tree, p))
+        if (!read(p->pid, &now, data) || now.start != p->start || tree_is_prior(tree, p))
             return false;
         if (is_anchor(tree, now.parent) || (tree->group != 0 && now.group == tree->group))
             return true;

@@ -52,6 +52,9 @@ void tree_sort(struct process *list, size_t count);
 /* The living members; ret has room for all of the table. Returns how many. */
 size_t tree_members(const struct tree *tree, struct process_table table, struct member *ret);
 
+/* Whether it is one of the prior ones. */
+bool tree_is_prior(const struct tree *tree, const struct process *p);
+
 /* Whether it is no member, wherever it is. */
 bool tree_exempts(const struct tree *tree, const struct process *p);
 
