@@ -30,10 +30,9 @@ enum exchange_answer exchange_answered(struct exchange *x, struct exchange_reque
     return ev->verb == STORE_CREATE && ev->rc == STORE_NONODE ? EXCHANGE_PARENTS : EXCHANGE_HEARD;
 }
 
-void exchange_tell(struct exchange *x, struct machine_event *ev, bool unsent)
+void exchange_tell(const struct exchange *x, struct machine_event *ev, bool unsent)
 {
     ev->unsent = unsent && !x->lost;
-    x->lost = false;
 }
 
 void exchange_end(struct exchange *x)

@@ -35,7 +35,7 @@ enum exchange_answer exchange_answered(struct exchange *x, struct exchange_reque
 
 /* An event that is no answer is about to be told. unsent: of what is under way and not stale
  * nothing was sent. */
-void exchange_tell(struct exchange *x, struct machine_event *ev, bool unsent);
+void exchange_tell(const struct exchange *x, struct machine_event *ev, bool unsent);
 
 /* All that is under way is stale. */
 void exchange_end(struct exchange *x);

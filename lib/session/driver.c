@@ -41,7 +41,6 @@ void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
 void driver_clear(struct driver *d)
 {
     g_slist_free_full(d->watches, g_free);
-    d->watches = NULL;
 }
 
 /* ---- requests ---- */
@@ -201,7 +200,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.czxid = reply->czxid;
     ev.mzxid = reply->mzxid;
     ev.pzxid = reply->pzxid;
-    ev.own = reply->ephemeral_owner != 0 && reply->ephemeral_owner == d->session->id;
+    ev.own = reply->ephemeral_owner == d->session->id;
     ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(reply->length, 0);

@@ -709,6 +709,7 @@ static void calls(void)
         for (int k = 0; k <= 3; k++) {
             for (uint32_t n = 0; n < out.count; n++) {
                 const struct machine_action *a = &out.list[n];
+                CHECK(a->node == 0 && a->mode == STORE_PERSISTENT);
                 if (a->kind == MACHINE_ACT_REQUEST)
                     g_string_append_printf(text, "%s%s%s; ", verbs[a->verb],
                                            a->watch ? " watch" : "", a->also ? " also" : "");
@@ -724,6 +725,12 @@ static void calls(void)
         CHECK_INT(c.state, BARRIER_CALL_OVER);
         exchange_check(g_string_free(text, FALSE), rows[i].acts, "call", (int)i);
     }
+    struct barrier_call waits = {.goal = BARRIER_WAIT};
+    struct machine_actions out = {.count = 0};
+    barrier_call_step(&waits, &(struct machine_event){.kind = MACHINE_EV_BEGIN}, &out);
+    CHECK_INT(waits.state, BARRIER_CALL_ASKING);
+    barrier_call_step(&waits, &(struct machine_event)ANSWERED(OK), &out);
+    CHECK_INT(waits.state, BARRIER_CALL_WATCHING);
     CHECK(!barrier_call_may_move(BARRIER_CALL_OVER, BARRIER_CALL_ASKING));
     CHECK(!barrier_call_may_move(BARRIER_CALL_WATCHING, BARRIER_CALL_WATCHING));
     CHECK(!barrier_call_may_move(BARRIER_CALL_IDLE, BARRIER_CALL_WATCHING));

@@ -26,6 +26,7 @@ static struct played {
     struct driver driver;
     int refs, steps;
     GString *heard;
+    char answer[6];                              /* good until something else happens */
     struct machine_actions reactions[REACTIONS]; /* to the first event, the second… */
 } played;
 
@@ -63,6 +64,7 @@ static char *play_data(struct driver *d, unsigned node, int *ret_length)
 
 static void play_tell(struct driver *d, const struct machine_action *a)
 {
+    strcpy(played.answer, "?");
     g_string_append_printf(((struct played *)d)->heard, "; told %d", a->verdict);
 }
 
@@ -76,8 +78,15 @@ static void play_unref(struct driver *d)
     ((struct played *)d)->refs--;
 }
 
+static void play_name(struct driver *d, unsigned node)
+{
+    (void)d;
+    CHECK_INT(node, 1);
+}
+
 static const struct driver_ops ops = {.step = play_step,
                                       .path = play_path,
+                                      .name = play_name,
                                       .data = play_data,
                                       .tell = play_tell,
                                       .ref = play_ref,
@@ -140,7 +149,8 @@ static void two_slots(void)
 
 static bool answer_get(const struct store_request *request, struct store_reply *reply)
 {
-    *reply = (struct store_reply){.rc = STORE_OK, .data = "seven", .length = 5};
+    strcpy(played.answer, "seven");
+    *reply = (struct store_reply){.rc = STORE_OK, .data = played.answer, .length = 5};
     return request->kind == STORE_GET;
 }
 
@@ -216,6 +226,23 @@ static void session_ends(void)
     fake_next_session();
     hear(MACHINE_EV_SESSION);
     end(s, "begin; session, sent");
+}
+
+/* What has happened between the end of one session and the news of the next changes nothing of it;
+ * but another question does. */
+static void session_ends_slowly(void)
+{
+    for (int asks = 0; asks < 2; asks++) {
+        played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true));
+        if (asks)
+            played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
+        zkl_session *s = begin();
+        fake_event(STORE_EV_DOWN);
+        ANSWER(STORE_SET, "/p/1", .rc = STORE_GONE);
+        hear(MACHINE_EV_TIMER);
+        hear(MACHINE_EV_SESSION);
+        end(s, asks ? "begin; timer; session, unsent" : "begin; timer; session, sent");
+    }
 }
 
 static void session_ends_before_it_is_asked(void)
@@ -294,6 +321,38 @@ static void watches(void)
            "answer 0 of verb 2, node 3; fired node 2; timer");
 }
 
+/* One watch for a node, however often it is asked for. */
+static void watched_again(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
+    played.reactions[2] = REACTION(ASK(GET, .node = 1, .watch = true));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    hear(MACHINE_EV_TIMER);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    fake_watch("/p/1", false);
+    CHECK_INT(g_slist_length(played.driver.watches), 1);
+    end(s, "begin; answer 0 of verb 2, node 1; timer; answer 0 of verb 2, node 1; fired node 1");
+}
+
+/* What was not asked is gone when the end recalls what is under way. */
+static void too_many_watches_at_the_end(void)
+{
+    played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(END));
+    zkl_session *s = begin();
+
+    session_lock(s);
+    s->watched_bytes = 1 << 30;
+    session_unlock(s);
+    hear(MACHINE_EV_TIMER);
+    CHECK_INT(played.refs, 0);
+    session_lock(s);
+    s->watched_bytes = 0;
+    session_unlock(s);
+    end(s, "begin; timer");
+}
+
 static void too_many_watches(void)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(TELL, .verdict = 5));
@@ -327,13 +386,75 @@ static void timer(void)
     played.reactions[2] = REACTION(DO(ARM, .at = 1));
     zkl_session *s = begin();
 
-    CHECK(played.driver.timer.at != 0);
+    CHECK(played.driver.timer.at);
     hear(MACHINE_EV_STOP);
-    CHECK(played.driver.timer.at == 0);
+    CHECK(!played.driver.timer.at);
     hear(MACHINE_EV_STOP);
     while (!has_heard("timer"))
         g_usleep(1000);
     end(s, "begin; stop, unsent; stop, unsent; timer");
+}
+
+/* Each action is done, and nothing else. */
+static void one_by_one(void)
+{
+    played.reactions[0] =
+        REACTION(ASK(GET, .node = 1, .watch = true), ASK(STAT, .node = 2, .also = true));
+    played.reactions[2] = REACTION(DO(NAME, .node = 1), DO(DISARM));
+    played.reactions[4] = REACTION(DO(ARM, .at = INT64_MAX), DO(DELETE, .node = 3));
+    played.reactions[5] = REACTION(DO(END));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    hear(MACHINE_EV_TIMER);
+    fake_watch("/p/1", true); /* it has another name, and its watch is as before */
+    hear(MACHINE_EV_TIMER);
+    CHECK_INT(fake_count(STORE_DELETE, "/p/3"), 1);
+    CHECK(played.driver.timer.at);
+    hear(MACHINE_EV_TIMER);
+    CHECK(!played.driver.timer.at);
+    ANSWER(STORE_DELETE, "/p/3", .rc = STORE_OK);
+    ANSWER(STORE_STAT, "/p/2", .rc = STORE_OK);
+    end(s, "begin; answer 0 of verb 2, node 1; timer; fired node 1, gone; timer; timer");
+}
+
+/* The directory of a node that may be made late is listed later. */
+static void looks_for_late(void)
+{
+    played.reactions[0] = REACTION(DO(LATE, .node = 3));
+    zkl_session *s = begin();
+
+    CHECK(!played.driver.timer.at);
+    while (!fake_is_asked(STORE_LIST, "/p"))
+        g_usleep(1000);
+    CHECK_STR(fake_request(STORE_LIST, "/p").path, "/p");
+    ANSWER(STORE_LIST, "/p", .rc = STORE_OK);
+    end(s, "begin");
+}
+
+/* For searches. */
+static void numbers_of_questions(void)
+{
+    static const struct machine_action asks = {.kind = MACHINE_ACT_REQUEST},
+                                       beside = {.kind = MACHINE_ACT_REQUEST, .slot = 1};
+    struct exchange x = {.lost = false};
+    struct exchange_request r[4];
+
+    r[0] = exchange_ask(&x, &asks);
+    r[1] = exchange_ask(&x, &asks);
+    r[2] = exchange_ask(&x, &beside);
+    for (int i = 0; i < 3; i++)
+        r[i] = exchange_plain_request(&x, r[i]);
+    exchange_plain(&x);
+    CHECK(exchange_is_stale(&x, r[0]) && !exchange_is_stale(&x, r[1]));
+    CHECK_INT(r[0].question, 0);
+    CHECK_INT(r[1].question, 1);
+    CHECK_INT(x.question[0], 1);
+    CHECK_INT(x.question[1], 1);
+    CHECK(!exchange_is_stale(&x, r[2]) && !x.lost);
+    exchange_end(&x);
+    CHECK(exchange_is_stale(&x, r[1]) && exchange_is_stale(&x, r[2]) && !x.lost);
+    CHECK(machine_is_answered(STORE_NOTEMPTY) && !machine_is_answered(STORE_BAD));
 }
 
 static const struct test_case cases[] = {
@@ -345,12 +466,18 @@ static const struct test_case cases[] = {
     {"parents_are_refused", parents_are_refused},
     {"parents_of_the_past", parents_of_the_past},
     {"session_ends", session_ends},
+    {"session_ends_slowly", session_ends_slowly},
     {"session_ends_before_it_is_asked", session_ends_before_it_is_asked},
     {"stopped_before_it_is_asked", stopped_before_it_is_asked},
     {"stopped_after_it_was_asked", stopped_after_it_was_asked},
     {"sent_once", sent_once},
     {"watches", watches},
+    {"watched_again", watched_again},
     {"too_many_watches", too_many_watches},
+    {"too_many_watches_at_the_end", too_many_watches_at_the_end},
+    {"one_by_one", one_by_one},
+    {"looks_for_late", looks_for_late},
+    {"numbers_of_questions", numbers_of_questions},
     {"timer", timer},
     {NULL, NULL},
 };
