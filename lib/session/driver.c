@@ -27,6 +27,7 @@ struct coming {
 struct driver_watch {
     struct driver *driver;
     uint32_t node;
+    bool fired; /* and was not told, nor dropped since */
     struct subscription subscription;
 };
 
@@ -59,8 +60,9 @@ static struct driver_watch *driver_find_watch(struct driver *d, uint32_t node)
 
 static void driver_on_fired(void *context, bool gone)
 {
-    const struct driver_watch *w = context;
+    struct driver_watch *w = context;
 
+    w->fired = true;
     driver_hear(w->driver,
                 (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
 }
@@ -246,17 +248,20 @@ static bool driver_is_unsent(const struct driver *d)
     return true;
 }
 
-/* A recall answers at once, and may free what is next. */
+/* Answered at once; but in a step nothing is told of it, nor freed. */
 static void driver_recall(struct driver *d)
 {
-    GList *i = d->asked.head;
-
-    while (i) {
-        struct request *r = ((struct asked *)i->data)->request;
-        i = r && r->parked ? d->asked.head : i->next;
-        if (r && r->parked)
+    for (const GList *i = d->asked.head; i; i = i->next) {
+        struct request *r = ((const struct asked *)i->data)->request;
+        if (r)
             request_recall(r);
     }
+}
+
+static void driver_drop(struct driver_watch *w, bool deleting)
+{
+    w->fired = false;
+    watch_drop(&w->subscription, deleting);
 }
 
 static void driver_end(struct driver *d)
@@ -264,7 +269,7 @@ static void driver_end(struct driver *d)
     exchange_end(&d->exchange);
     timers_cancel(&d->timer);
     for (GSList *i = d->watches; i; i = i->next)
-        watch_drop(&((struct driver_watch *)i->data)->subscription, false);
+        driver_drop(i->data, false);
     driver_recall(d);
 }
 
@@ -273,7 +278,7 @@ static void driver_unwatch(struct driver *d, const struct machine_action *a)
     struct driver_watch *w = driver_find_watch(d, a->node);
 
     if (w)
-        watch_drop(&w->subscription, a->deleting);
+        driver_drop(w, a->deleting);
 }
 
 static void driver_delete(struct driver *d, uint32_t node)
@@ -354,12 +359,24 @@ static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
         driver_step(d, ev);
 }
 
+/* What was dropped in the step that it waited for is not told. */
+static bool driver_has_fired(struct driver *d, uint32_t node)
+{
+    struct driver_watch *w = driver_find_watch(d, node);
+    const bool fired = w->fired;
+
+    w->fired = false;
+    return fired;
+}
+
 static void driver_tell(struct driver *d, struct machine_event *ev, struct asked *asked)
 {
     if (asked) {
         driver_tell_answer(d, ev, asked);
         return;
     }
+    if (ev->kind == MACHINE_EV_FIRED && !driver_has_fired(d, ev->node))
+        return;
     exchange_tell(&d->exchange, ev, driver_is_unsent(d));
     driver_step(d, ev);
 }

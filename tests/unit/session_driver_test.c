@@ -2,6 +2,7 @@
  * says. */
 #include "fake_store.h"
 #include "lib/session/driver.h"
+#include "lib/session/watch.h"
 #include "suites.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@
         .kind = MACHINE_ACT_##name, ##__VA_ARGS__                                                  \
     }
 
-enum { REACTIONS = 8 };
+enum { REACTIONS = 8, PLAY_FIRE = 1000 };
 
 static struct played {
     struct driver driver;
@@ -65,6 +66,10 @@ static char *play_data(struct driver *d, unsigned node, int *ret_length)
 static void play_tell(struct driver *d, const struct machine_action *a)
 {
     strcpy(played.answer, "?");
+    if (a->verdict == PLAY_FIRE) {
+        watch_fired(d->session, "/p/1", STORE_FIRED_CHANGED);
+        return;
+    }
     g_string_append_printf(((struct played *)d)->heard, "; told %d", a->verdict);
 }
 
@@ -321,6 +326,21 @@ static void watches(void)
            "answer 0 of verb 2, node 3; fired node 2; timer");
 }
 
+/* A watch that fires in a step is told behind it, unless the step drops it. */
+static void fires_in_a_step(void)
+{
+    for (int drops = 0; drops < 2; drops++) {
+        played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
+        played.reactions[2] = REACTION(DO(TELL, .verdict = PLAY_FIRE),
+                                       DO(UNWATCH, .node = drops ? 1 : 2), DO(TELL, .verdict = 5));
+        zkl_session *s = begin();
+        ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+        hear(MACHINE_EV_TIMER);
+        end(s, drops ? "begin; answer 0 of verb 2, node 1; timer; told 5"
+                     : "begin; answer 0 of verb 2, node 1; timer; told 5; fired node 1");
+    }
+}
+
 /* One watch for a node, however often it is asked for. */
 static void watched_again(void)
 {
@@ -472,6 +492,7 @@ static const struct test_case cases[] = {
     {"stopped_after_it_was_asked", stopped_after_it_was_asked},
     {"sent_once", sent_once},
     {"watches", watches},
+    {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},
     {"too_many_watches", too_many_watches},
     {"too_many_watches_at_the_end", too_many_watches_at_the_end},
