@@ -292,6 +292,10 @@ static void expect_same_members(const struct tree *tree, const char *count)
 
 static void a_part_of_proc_has_the_members_of_all(void)
 {
+#ifdef __SANITIZE_THREAD__
+    runner_skip("a process that another thread has forked may have no thread of its own");
+    return;
+#endif
     struct tree tree = {.root = getpid()};
     struct process first;
     struct family f;
