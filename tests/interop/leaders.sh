@@ -82,6 +82,8 @@ alternate() { # LAYOUT
     for ((round = 0; round < rounds; round += 2)); do
         two_rounds "$round" "$path" "$1" || break
     done
+    # Not before it is zkl: a shell that has just forked may swallow a signal, or end the script's others.
+    wait_until "$1: ours is in line" has_contenders "$path" 2
     kill -TERM "$ours"
     status_of "$ours"
     ask theirs resign
