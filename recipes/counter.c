@@ -118,7 +118,7 @@ static void counter_read(struct counter *c, struct machine_actions *out, enum co
     machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
 }
 
-/* Whoever makes it: it is then 0. */
+/* The counter is 0 then, whoever has made its node. */
 static void counter_make(struct counter *c, struct machine_actions *out)
 {
     counter_move(c, COUNTER_MAKING);

@@ -134,7 +134,7 @@ struct machine_action *machine_ask_quorum(struct machine_actions *out, uint32_t 
 /* Whether the server has answered: of whatever the quorum is asked, that is all that counts. */
 bool machine_is_answered(enum store_rc rc);
 
-/* Of two changes, or none. */
+/* A transaction of two changes: the server makes both or none. */
 struct machine_action *machine_ask_both(struct machine_actions *out, uint32_t node,
                                         struct machine_part first, struct machine_part second);
 

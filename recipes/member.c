@@ -285,7 +285,8 @@ static void member_on_no_node(struct member *m, struct machine_actions *out)
         member_begin_creating(m, out);
 }
 
-/* Who may not see whose a node is does not delete it. If it may be the own one, it looks again. */
+/* A member that may not see whose the node is does not delete it. It looks again if the node may be
+ * its own. */
 static void member_on_not_seen(struct member *m, const struct member_moment *moment,
                                struct machine_actions *out)
 {
@@ -486,7 +487,7 @@ static void member_settle(struct member *m, struct machine_actions *out)
     member_ask_read(out, false);
 }
 
-/* Who may not see whose a node is, or not delete it, tries that later. */
+/* A member that may not see whose the node is, or not delete it, tries again later. */
 static void member_on_ending_answer(struct member *m, const struct machine_event *ev,
                                     const struct member_moment *moment, struct machine_actions *out)
 {
@@ -560,7 +561,7 @@ static bool member_is_refusal(const struct member *m, const struct machine_event
            ev->rc != STORE_EXISTS && ev->rc != STORE_BADVERSION && ev->rc != STORE_UNKNOWN;
 }
 
-/* Who may not read its node will not be able to before a set or delete, which do without then. */
+/* A member that may not read its node cannot do so before a set or delete: these do without. */
 static void member_note_answer(struct member *m, const struct machine_event *ev,
                                struct machine_actions *out)
 {

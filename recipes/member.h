@@ -51,8 +51,7 @@ enum {
 /* Nobody writes to the second: something that the quorum refuses. */
 enum { MEMBER_NODE, MEMBER_NODE_UNWRITTEN };
 
-/* Of the slots one is for what is done with the data, as that goes
- * on beside the rest. */
+/* A set goes on beside the rest, and so has a slot of its own. */
 enum { MEMBER_SLOT, MEMBER_SLOT_SET };
 
 /* What the user is told. */

@@ -144,7 +144,7 @@ static zkl_double_barrier *double_driven(struct driver *d)
     return (zkl_double_barrier *)(void *)((char *)d - offsetof(zkl_double_barrier, driver));
 }
 
-/* Of all that are outside nothing is listed. */
+/* The session lists the members that are not outside, and keeps them. */
 static void double_note_state(zkl_double_barrier *b, bool was_out)
 {
     zkl_session *s = b->spec.session;

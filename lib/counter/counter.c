@@ -74,9 +74,6 @@ static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .ref = driven_ref,
                                                  .unref = driven_unref};
 
-static const struct call_ops counter_call = {
-    .begin = driven_begin, .stop = driven_stop, .replaced = driven_replaced, .free = driven_free};
-
 /* What a call returns for the verdict, but for COUNTER_REFUSED and COUNTER_LATE. */
 static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
 {
@@ -116,7 +113,7 @@ static int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeo
     struct counter_op *op = g_new0(struct counter_op, 1);
 
     op->machine = *wish;
-    call_init(&op->driven.call, &counter_call, c->session, g_strdup(c->path), NULL, NULL);
+    call_init(&op->driven.call, &driven_call_ops, c->session, g_strdup(c->path), NULL, NULL);
     driver_init(&op->driven.driver, &counter_driver, c->session, STORE_CONTAINER);
     call_ref(&op->driven.call); /* for what is known then */
     call_run(&op->driven.call, timeout_ms);

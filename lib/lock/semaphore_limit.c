@@ -61,9 +61,6 @@ static const struct driver_ops limit_driver = {.step = limit_op_step,
                                                .ref = driven_ref,
                                                .unref = driven_unref};
 
-static const struct call_ops limit_ops = {
-    .begin = driven_begin, .stop = driven_stop, .replaced = driven_replaced, .free = driven_free};
-
 static int limit_op_check(const zkl_semaphore *m)
 {
     const int code = semaphore_check_blocking(m);
@@ -80,7 +77,7 @@ static int limit_op_run(zkl_semaphore *m, int32_t wanted, int64_t timeout_ms, in
     struct call *call = &x->driven.call;
 
     x->machine.wanted = wanted;
-    call_init(call, &limit_ops, m->session, g_strdup(m->path), NULL, NULL);
+    call_init(call, &driven_call_ops, m->session, g_strdup(m->path), NULL, NULL);
     driver_init(&x->driven.driver, &limit_driver, m->session, STORE_CONTAINER);
     call_ref(call); /* for what was read; nobody else has it yet */
     const int code = call_run(call, timeout_ms);

@@ -135,7 +135,7 @@ static char *member_driver_data(struct driver *d, unsigned node, int *ret_length
     return g_memdup2(data, size);
 }
 
-/* Who has the id, if it is another. */
+/* Keeps which session has the id, if it is not ours. */
 static void member_keep(struct driver *d, const struct machine_event *ev,
                         const struct store_reply *reply)
 {

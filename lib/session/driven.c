@@ -32,6 +32,9 @@ void driven_free(struct call *c)
     g_free(c);
 }
 
+const struct call_ops driven_call_ops = {
+    .begin = driven_begin, .stop = driven_stop, .replaced = driven_replaced, .free = driven_free};
+
 char *driven_path(struct driver *d, unsigned node)
 {
     (void)node;

@@ -13,6 +13,9 @@ struct driven {
 
 struct driven *driven_of(struct driver *d);
 
+/* A call that needs no more than these: */
+extern const struct call_ops driven_call_ops;
+
 /* ---- for a struct call_ops ---- */
 
 void driven_begin(struct call *c);

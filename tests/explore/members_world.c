@@ -406,7 +406,7 @@ static void rank(struct group_state *st)
     flat_rank(&all);
 }
 
-/* Of a set that the machine waits for no more nothing is heard. */
+/* The machine ignores the answer to a set that it no longer waits for. */
 static struct exchange_request renumbered(const struct group_process *p, struct exchange_request r)
 {
     r = exchange_plain_request(&p->exchange, r);

@@ -339,7 +339,7 @@ static void take_members(struct round_member *m, const struct round_heard *h)
         m->members[i] = m->names[i] ? BARRIER_UNREAD : 0;
 }
 
-/* Of several that were read at once, each. */
+/* One answer reaches the machine for each node, if several were read at once. */
 static void deliver(struct round_state *st, int at)
 {
     struct round_member *m = &st->m[at];
