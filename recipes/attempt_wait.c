@@ -136,12 +136,22 @@ static void give_up(struct attempt *c, const struct event *ev, struct actions *o
     attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->answer));
 }
 
+/* The read behind the head, which leaves the own watch. A node that is gone cannot come back, so
+ * there is nothing to wait for at this place. */
+static void on_own_read(struct attempt *c, const struct event *ev, struct actions *out)
+{
+    if (attempt_is_own_gone(ev))
+        attempt_reenter(c, out);
+    else if (ev->answer == ANSWER_OK)
+        attempt_own_watched(c, ev);
+}
+
 static void step_waiting(struct attempt *c, const struct event *ev, struct actions *out)
 {
     bool gone = ev->kind == EV_PRED_FIRED ? ev->gone : ev->answer == ANSWER_NONODE;
 
-    if (ev->kind == EV_READ && ev->answer == ANSWER_OK && !attempt_is_own_gone(ev))
-        attempt_own_watched(c, ev);
+    if (ev->kind == EV_READ)
+        on_own_read(c, ev, out);
     if (ev->kind == EV_TIMER && c->try_only)
         give_up(c, ev, out);
     if (ev->kind != EV_PRED_FIRED && ev->kind != EV_WATCHED)

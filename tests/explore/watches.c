@@ -56,7 +56,7 @@ void watches_answered(struct client *c, const struct reply *reply,
 
 bool watches_fires(struct model_subscription *subscription, uint8_t node)
 {
-    if (subscription->node != node)
+    if (subscription->node != node || subscription->asked) /* the answer will tell */
         return false;
     unlink_subscription(subscription);
     return true;
