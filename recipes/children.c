@@ -14,7 +14,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-} table[CHILDREN_STATES] = {
+} children_table[CHILDREN_STATES] = {
     [CHILDREN_AWAY] = {"away", ANEW},
     [CHILDREN_SYNCING] = {"syncing", ANEW},
     [CHILDREN_LISTING] = {"listing", ANEW | BIT(CHILDREN_FINDING)},
@@ -28,12 +28,12 @@ static const struct {
 
 const char *children_state_name(enum children_state state)
 {
-    return state < CHILDREN_STATES ? table[state].name : "?";
+    return state < CHILDREN_STATES ? children_table[state].name : "?";
 }
 
 bool children_may_move(enum children_state from, enum children_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (children_table[from].next & BIT(to)) != 0;
 }
 
 bool children_invariant(const struct children *c)
@@ -42,202 +42,180 @@ bool children_invariant(const struct children *c)
 
     if (back_off != 0 && (back_off < BACK_OFF_FIRST_MS || back_off > BACK_OFF_LAST_MS))
         return false;
-    if ((back_off == 0) != (c->last_why == CHILDREN_NOT_REFUSED))
+    if ((back_off == 0) != (c->refusal == CHILDREN_TELL_NOTHING))
         return false;
     if (c->state == CHILDREN_SETTLED && back_off != 0)
         return false;
     if (c->state == CHILDREN_RESTING && c->gap == 0)
         return false;
-    return !c->listed_watch || c->state == CHILDREN_LISTING;
+    return !c->watched || c->state == CHILDREN_LISTING || c->state == CHILDREN_READING;
 }
 
-static void move(struct children *c, enum children_state to)
+static void children_move(struct children *c, enum children_state to)
 {
     assert(children_may_move(c->state, to));
     c->state = to;
-    c->listed_watch = false;
-}
-
-static struct children_action *act(struct children_actions *out, enum children_action_kind kind)
-{
-    assert(out->count < CHILDREN_ACTIONS);
-    struct children_action *a = &out->list[out->count++];
-    *a = (struct children_action){.kind = kind};
-    return a;
+    c->watched = false;
 }
 
 /* ---- asking ---- */
 
-static void list(struct children *c, struct children_actions *out, bool watch)
+void children_list(struct children *c, struct machine_actions *out, bool watch)
 {
-    struct children_action *a = act(out, CHILDREN_ACT_LIST);
+    machine_ask(out, STORE_LIST, CHILDREN_DIRECTORY)->watch = watch;
+    children_move(c, CHILDREN_LISTING);
+    c->watched = watch;
+}
 
-    a->watch = watch;
-    a->tag = c->tag;
-    move(c, CHILDREN_LISTING);
-    c->listed_watch = watch;
+/* What is under way is of an earlier query. */
+static void children_forget(struct machine_actions *out)
+{
+    machine_act(out, MACHINE_ACT_FORGET)->slot = CHILDREN_SLOT;
 }
 
 /* Behind a sync, unless a watch has just shown that the server is up to date. */
-static void begin(struct children *c, const struct children_event *ev, struct children_actions *out,
-                  bool sync)
+static enum children_news children_begin(struct children *c, const struct children_moment *moment,
+                                         struct machine_actions *out, bool sync)
 {
-    c->tag++;
-    act(out, CHILDREN_ACT_DISARM);
-    act(out, CHILDREN_ACT_BEGIN);
-    if (ev->barred)
-        act(out, CHILDREN_ACT_FAILED);
-    if (!ev->up) {
-        move(c, CHILDREN_AWAY);
+    machine_act(out, MACHINE_ACT_DISARM);
+    if (moment->barred)
+        machine_tell(out, CHILDREN_TELL_BARRED, STORE_OK);
+    if (!moment->up) {
+        children_forget(out);
+        children_move(c, CHILDREN_AWAY);
     } else if (sync) {
-        act(out, CHILDREN_ACT_SYNC)->tag = c->tag;
-        move(c, CHILDREN_SYNCING);
+        machine_ask(out, STORE_SYNC, CHILDREN_DIRECTORY);
+        children_move(c, CHILDREN_SYNCING);
     } else {
-        list(c, out, c->watch);
+        children_list(c, out, c->watch);
     }
-}
-
-static void on_begin(struct children *c, const struct children_event *ev,
-                     struct children_actions *out)
-{
-    begin(c, ev, out, true);
-}
-
-static void on_timer(struct children *c, const struct children_event *ev,
-                     struct children_actions *out)
-{
-    begin(c, ev, out, c->state == CHILDREN_BACKED_OFF);
-}
-
-static void on_fired(struct children *c, const struct children_event *ev,
-                     struct children_actions *out)
-{
-    if (ev->now >= c->not_before) {
-        begin(c, ev, out, false);
-        return;
-    }
-    act(out, CHILDREN_ACT_ARM)->at = c->not_before;
-    move(c, CHILDREN_RESTING);
+    return CHILDREN_BEGUN;
 }
 
 /* ---- answers ---- */
 
-static void on_done(struct children *c, const struct children_event *ev,
-                    struct children_actions *out)
-{
-    const bool watched = c->listed_watch;
-
-    if (ev->tag != c->tag)
-        return;
-    if (c->state != CHILDREN_LISTING) {
-        list(c, out, c->watch);
-        return;
-    }
-    move(c, CHILDREN_READING);
-    act(out, CHILDREN_ACT_LISTED)->watch = watched;
-}
-
 /* Told once for a reason, and tried again less and less often. */
-static void refuse(struct children *c, const struct children_event *ev,
-                   struct children_actions *out, enum children_refusal why)
+static void children_refuse(struct children *c, const struct children_moment *moment,
+                            struct machine_actions *out, enum children_tell why)
 {
-    const bool news = why != c->last_why;
+    const bool news = why != c->refusal;
 
-    c->last_why = why;
-    c->tag++;
+    c->refusal = why;
     c->back_off_ms = back_off_next(c->back_off_ms);
-    move(c, CHILDREN_BACKED_OFF);
+    children_forget(out);
+    children_move(c, CHILDREN_BACKED_OFF);
+    machine_act(out, MACHINE_ACT_ARM)->at = moment->now + c->back_off_ms * 1000000;
     if (news)
-        act(out, CHILDREN_ACT_LOG)->why = why;
-    act(out, CHILDREN_ACT_ARM)->at = ev->now + c->back_off_ms * 1000000;
-    if (news)
-        act(out, CHILDREN_ACT_FAILED);
+        machine_tell(out, (int)why, STORE_OK);
 }
 
-static void on_refused(struct children *c, const struct children_event *ev,
-                       struct children_actions *out)
+static enum children_news children_on_ok(struct children *c, struct machine_actions *out)
 {
-    if (ev->tag == c->tag)
-        refuse(c, ev, out, ev->why);
-}
+    const bool watched = c->watched;
 
-static void on_no_node(struct children *c, const struct children_event *ev,
-                       struct children_actions *out)
-{
-    if (ev->tag != c->tag)
-        return;
-    if (c->state == CHILDREN_LISTING) {
-        act(out, CHILDREN_ACT_STAT)->tag = c->tag;
-        move(c, CHILDREN_FINDING);
-    } else if (c->state == CHILDREN_FINDING) {
-        move(c, CHILDREN_READING);
-        act(out, CHILDREN_ACT_MISSING);
-    } else {
-        refuse(c, ev, out, CHILDREN_ODD);
+    if (c->state != CHILDREN_LISTING) {
+        children_list(c, out, c->watch);
+        return CHILDREN_NOTHING;
     }
+    children_move(c, CHILDREN_READING);
+    c->watched = watched;
+    return CHILDREN_LISTED;
 }
 
-static void on_gone(struct children *c, const struct children_event *ev,
-                    struct children_actions *out)
+static enum children_news children_on_answer(struct children *c, const struct machine_event *ev,
+                                             const struct children_moment *moment,
+                                             struct machine_actions *out)
 {
-    (void)out;
-    if (ev->tag == c->tag)
-        move(c, CHILDREN_AWAY);
+    if (ev->rc == STORE_OK)
+        return children_on_ok(c, out);
+    if (ev->rc == STORE_NONODE && c->state == CHILDREN_LISTING) {
+        machine_ask(out, STORE_STAT, CHILDREN_DIRECTORY)->watch = true;
+        children_move(c, CHILDREN_FINDING);
+        return CHILDREN_NOTHING;
+    }
+    if (ev->rc == STORE_NONODE && c->state == CHILDREN_FINDING) {
+        children_move(c, CHILDREN_READING);
+        return CHILDREN_MISSING;
+    }
+    children_refused(c, moment, out, ev->rc);
+    return CHILDREN_NOTHING;
 }
 
-/* ---- whoever watches ---- */
-
-static void on_again(struct children *c, const struct children_event *ev,
-                     struct children_actions *out)
+static void children_stop(struct children *c, struct machine_actions *out)
 {
-    list(c, out, ev->watch);
+    machine_act(out, MACHINE_ACT_END);
+    children_move(c, CHILDREN_OVER);
 }
 
-/* A timer that is to begin a query still does. */
-static void on_reread(struct children *c, const struct children_event *ev,
-                      struct children_actions *out)
+enum children_news children_step(struct children *c, const struct machine_event *ev,
+                                 const struct children_moment *moment, struct machine_actions *out)
 {
-    (void)ev;
-    (void)out;
-    c->tag++;
-    if (c->state != CHILDREN_BACKED_OFF)
-        move(c, CHILDREN_READING);
-}
+    enum children_news news = CHILDREN_NOTHING;
 
-static void on_found(struct children *c, const struct children_event *ev,
-                     struct children_actions *out)
-{
-    (void)out;
-    c->not_before = ev->now + c->gap + ev->count * c->gap_each;
-    c->back_off_ms = 0;
-    c->last_why = CHILDREN_NOT_REFUSED;
-    if (c->state != CHILDREN_BACKED_OFF)
-        move(c, CHILDREN_SETTLED);
-}
-
-static void on_stop(struct children *c, const struct children_event *ev,
-                    struct children_actions *out)
-{
-    (void)ev;
-    c->tag++;
-    act(out, CHILDREN_ACT_STOP);
-    move(c, CHILDREN_OVER);
-}
-
-void children_step(struct children *c, const struct children_event *ev,
-                   struct children_actions *out)
-{
-    static void (*const handlers[])(struct children * c, const struct children_event *ev,
-                                    struct children_actions *out) = {
-        [CHILDREN_EV_BEGIN] = on_begin,     [CHILDREN_EV_TIMER] = on_timer,
-        [CHILDREN_EV_FIRED] = on_fired,     [CHILDREN_EV_DONE] = on_done,
-        [CHILDREN_EV_NO_NODE] = on_no_node, [CHILDREN_EV_GONE] = on_gone,
-        [CHILDREN_EV_REFUSED] = on_refused, [CHILDREN_EV_AGAIN] = on_again,
-        [CHILDREN_EV_REREAD] = on_reread,   [CHILDREN_EV_FOUND] = on_found,
-        [CHILDREN_EV_STOP] = on_stop,
-    };
-
-    out->count = 0;
-    handlers[ev->kind](c, ev, out);
+    if (ev->kind == MACHINE_EV_BEGIN)
+        news = children_begin(c, moment, out, true);
+    else if (ev->kind == MACHINE_EV_TIMER)
+        news = children_begin(c, moment, out, c->state == CHILDREN_BACKED_OFF);
+    else if (ev->kind == MACHINE_EV_FIRED)
+        news = children_changed(c, moment, out);
+    else if (ev->kind == MACHINE_EV_ANSWER)
+        news = children_on_answer(c, ev, moment, out);
+    else if (ev->kind == MACHINE_EV_STOP)
+        children_stop(c, out);
     assert(children_invariant(c));
+    return news;
+}
+
+void children_report(struct children *c, const struct machine_event *ev,
+                     const struct children_moment *moment, struct machine_actions *out)
+{
+    const enum children_news news = children_step(c, ev, moment, out);
+
+    if (news != CHILDREN_LISTED && news != CHILDREN_MISSING)
+        return;
+    children_found(c, moment, news == CHILDREN_LISTED ? ev->count : 0);
+    machine_tell(out, CHILDREN_TELL_OWN, STORE_OK);
+}
+
+/* ---- for the larger machine ---- */
+
+enum children_news children_changed(struct children *c, const struct children_moment *moment,
+                                    struct machine_actions *out)
+{
+    if (moment->now >= c->not_before)
+        return children_begin(c, moment, out, false);
+    machine_act(out, MACHINE_ACT_ARM)->at = c->not_before;
+    children_move(c, CHILDREN_RESTING);
+    return CHILDREN_NOTHING;
+}
+
+void children_reread(struct children *c)
+{
+    if (c->state != CHILDREN_BACKED_OFF)
+        children_move(c, CHILDREN_READING);
+}
+
+void children_found(struct children *c, const struct children_moment *moment, size_t count)
+{
+    c->not_before = moment->now + c->gap + (int64_t)count * c->gap_each;
+    c->back_off_ms = 0;
+    c->refusal = CHILDREN_TELL_NOTHING;
+    if (c->state != CHILDREN_BACKED_OFF)
+        children_move(c, CHILDREN_SETTLED);
+    assert(children_invariant(c));
+}
+
+void children_refused(struct children *c, const struct children_moment *moment,
+                      struct machine_actions *out, enum store_rc rc)
+{
+    children_refuse(c, moment, out,
+                    rc == STORE_NOAUTH  ? CHILDREN_TELL_DENIED
+                    : rc == STORE_LIMIT ? CHILDREN_TELL_LIMIT
+                                        : CHILDREN_TELL_ODD);
+}
+
+void children_older(struct children *c, const struct children_moment *moment,
+                    struct machine_actions *out)
+{
+    children_refuse(c, moment, out, CHILDREN_TELL_OLDER);
 }

@@ -6,19 +6,21 @@
  *                         └─────────there is──────┘ └─there is none: READING
  *
  * A refusal leads to BACKED_OFF, whose timer begins at SYNCING; so does a connection, wherever it
- * was. Without a connection it is AWAY, and OVER when it is to stop. */
+ * was. Without a connection it is AWAY, and OVER when it is to stop.
+ *
+ * It is a part of a larger machine, which reads what there is. One that only tells that something
+ * may have changed needs no more than children_report(). */
 #ifndef RECIPES_CHILDREN_H
 #define RECIPES_CHILDREN_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "machine.h"
 
 enum children_state {
     CHILDREN_AWAY,    /* nothing is asked: the connection begins it */
     CHILDREN_SYNCING, /* the server catches up with its leader */
     CHILDREN_LISTING,
     CHILDREN_FINDING, /* there was no such path: does it exist? */
-    CHILDREN_READING, /* whoever watches reads what there is */
+    CHILDREN_READING, /* the larger machine reads what there is */
     CHILDREN_SETTLED, /* and has; a watch stands */
     CHILDREN_RESTING, /* which has fired: the timer lists them, not too soon */
     CHILDREN_BACKED_OFF,
@@ -26,70 +28,36 @@ enum children_state {
     CHILDREN_STATES
 };
 
-enum children_event_kind {
-    CHILDREN_EV_BEGIN, /* there is a connection, or credentials are refused for good */
-    CHILDREN_EV_TIMER,
-    CHILDREN_EV_FIRED, /* a watch: they may have changed, and the server shows it */
-    /* answers to SYNC, LIST and STAT */
-    CHILDREN_EV_DONE,
-    CHILDREN_EV_NO_NODE,
-    CHILDREN_EV_GONE,    /* the session is over: the connection of the next one begins */
-    CHILDREN_EV_REFUSED, /* .why; also of a read of what is in the list */
-    /* of whoever watches */
-    CHILDREN_EV_AGAIN,  /* list them once more: .watch */
-    CHILDREN_EV_REREAD, /* only what was read is read anew: what is under way is stale */
-    CHILDREN_EV_FOUND,  /* the query is over: .count children */
-    CHILDREN_EV_STOP
+/* The larger machine has its own nodes from CHILDREN_NODES on, and its own slots. What it asks for
+ * in CHILDREN_SLOT is stale with the next query. */
+enum { CHILDREN_DIRECTORY, CHILDREN_NODES };
+enum { CHILDREN_SLOT, CHILDREN_SLOTS };
+
+/* What the user is told, once for a reason; BARRED with each query. The larger machine has its own
+ * from CHILDREN_TELL_OWN on. */
+enum children_tell {
+    CHILDREN_TELL_NOTHING,
+    CHILDREN_TELL_DENIED, /* no permission */
+    CHILDREN_TELL_ODD,    /* an answer that should not be */
+    CHILDREN_TELL_LIMIT,  /* too much is watched */
+    CHILDREN_TELL_OLDER,  /* what is there is older than what was read before */
+    CHILDREN_TELL_BARRED, /* the credentials are refused: nothing will be found any more */
+    CHILDREN_TELL_OWN
 };
 
-enum children_refusal {
-    CHILDREN_NOT_REFUSED,
-    CHILDREN_DENIED, /* no permission */
-    CHILDREN_ODD,    /* an answer that should not be */
-    CHILDREN_LIMIT,  /* too much is watched */
-    CHILDREN_OLDER   /* than what was read before */
+/* What the larger machine hears. */
+enum children_news {
+    CHILDREN_NOTHING,
+    CHILDREN_BEGUN,  /* a query has begun */
+    CHILDREN_LISTED, /* by this event */
+    CHILDREN_MISSING /* there is no such path, and a watch tells when there is */
 };
 
-struct children_event {
-    enum children_event_kind kind;
-    /* as it is now: */
+/* As it is with an event. */
+struct children_moment {
     int64_t now; /* ns */
     bool up;     /* there is a connection */
-    bool barred; /* the credentials are refused: nothing will be found any more */
-    /* DONE, NO_NODE, GONE, REFUSED: as in the action, or the present one */
-    uint32_t tag;
-    enum children_refusal why;
-    uint32_t count;
-    bool watch;
-};
-
-enum children_action_kind {
-    CHILDREN_ACT_BEGIN, /* whoever watches is told that a query begins */
-    CHILDREN_ACT_SYNC,
-    CHILDREN_ACT_LIST,    /* .watch */
-    CHILDREN_ACT_STAT,    /* the path, with a watch */
-    CHILDREN_ACT_LISTED,  /* whoever watches gets the list; .watch: it left one */
-    CHILDREN_ACT_MISSING, /* or is told that there is no such path */
-    CHILDREN_ACT_LOG,     /* .why */
-    CHILDREN_ACT_FAILED,  /* whoever watches is told, once for a reason */
-    CHILDREN_ACT_ARM,     /* the timer: .at */
-    CHILDREN_ACT_DISARM,
-    CHILDREN_ACT_STOP /* the watch goes, and the timer */
-};
-
-struct children_action {
-    enum children_action_kind kind;
-    bool watch;
-    enum children_refusal why;
-    uint32_t tag;
-    int64_t at; /* ns */
-};
-
-enum { CHILDREN_ACTIONS = 4 };
-
-struct children_actions {
-    uint32_t count;
-    struct children_action list[CHILDREN_ACTIONS];
+    bool barred; /* the credentials are refused, for good */
 };
 
 /* All 0 but for what is set at the beginning. */
@@ -99,15 +67,40 @@ struct children {
     int64_t gap, gap_each; /* from a query to the next one at least, and for each child more; ns */
     /* since then: */
     enum children_state state;
-    bool listed_watch;              /* LISTING: the list leaves a watch */
-    uint32_t tag;                   /* of the present query: answers to earlier ones are stale */
-    int64_t not_before;             /* the next query; ns */
-    int64_t back_off_ms;            /* behind the last failure; 0: there was none since */
-    enum children_refusal last_why; /* told and logged */
+    bool watched;               /* LISTING: the list is to leave a watch; READING: it has */
+    int64_t not_before;         /* the next query; ns */
+    int64_t back_off_ms;        /* behind the last failure; 0: there was none since */
+    enum children_tell refusal; /* what was told of it */
 };
 
-void children_step(struct children *c, const struct children_event *ev,
-                   struct children_actions *out);
+/* MACHINE_EV_BEGIN: there is a connection, or another one; or there will be none. */
+enum children_news children_step(struct children *c, const struct machine_event *ev,
+                                 const struct children_moment *moment, struct machine_actions *out);
+
+/* The step of a machine that tells CHILDREN_TELL_OWN whenever it has listed them. */
+void children_report(struct children *c, const struct machine_event *ev,
+                     const struct children_moment *moment, struct machine_actions *out);
+
+/* ---- for the larger machine ---- */
+
+/* Lists them, once more. */
+void children_list(struct children *c, struct machine_actions *out, bool watch);
+
+/* They may have changed, and the server shows it: begins anew, without a sync, but not too soon. */
+enum children_news children_changed(struct children *c, const struct children_moment *moment,
+                                    struct machine_actions *out);
+
+/* Only what was read is read anew. A timer that is to begin a query still does. */
+void children_reread(struct children *c);
+
+/* The query is over: so many children. */
+void children_found(struct children *c, const struct children_moment *moment, size_t count);
+
+/* What was read was refused, or is older than what was read before: all again, later. */
+void children_refused(struct children *c, const struct children_moment *moment,
+                      struct machine_actions *out, enum store_rc rc);
+void children_older(struct children *c, const struct children_moment *moment,
+                    struct machine_actions *out);
 
 /* Asserted after each step. */
 bool children_invariant(const struct children *c);

@@ -2,13 +2,17 @@
 
 #include <assert.h>
 
+void exchange_forget(struct exchange *x, uint8_t slot)
+{
+    assert(slot < EXCHANGE_SLOTS);
+    x->question[slot]++;
+    x->lost = false;
+}
+
 struct exchange_request exchange_ask(struct exchange *x, const struct machine_action *a)
 {
-    assert(a->slot < EXCHANGE_SLOTS);
-    if (!a->also) {
-        x->question[a->slot]++;
-        x->lost = false;
-    }
+    if (!a->also)
+        exchange_forget(x, a->slot);
     return (struct exchange_request){.question = x->question[a->slot], .slot = a->slot};
 }
 

@@ -21,6 +21,9 @@ struct exchange_request {
 /* The machine asks. */
 struct exchange_request exchange_ask(struct exchange *x, const struct machine_action *a);
 
+/* All that is under way in the slot is stale. */
+void exchange_forget(struct exchange *x, uint8_t slot);
+
 bool exchange_is_stale(const struct exchange *x, struct exchange_request r);
 
 enum exchange_answer {

@@ -69,6 +69,7 @@ struct machine_event {
     uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
     const void *data;             /* GET */
     size_t length;
+    size_t count; /* LIST: so many children */
 };
 
 /* ---- actions ---- */
@@ -76,6 +77,7 @@ struct machine_event {
 enum machine_action_kind {
     MACHINE_ACT_REQUEST, /* .verb, .node, and what is behind them */
     MACHINE_ACT_NAME,    /* .node is another one from here on, of a new name */
+    MACHINE_ACT_FORGET,  /* .slot: whatever was asked in it is stale */
     MACHINE_ACT_UNWATCH, /* .node */
     MACHINE_ACT_DELETE,  /* .node, again and again until that is certain; nobody hears of it */
     MACHINE_ACT_LATE,    /* .node is gone, and may be made late: it is looked for, and deleted */

@@ -64,27 +64,20 @@ bool observing_invariant(const struct observing *o)
 {
     if ((o->told.leads || o->met) && !o->told.told)
         return false;
-    return o->data != OBSERVING_ASKED || o->data_tag != 0;
+    return !o->data_missing || o->data == OBSERVING_KNOWN;
 }
 
-static void move(struct observing *o, enum observing_node to)
+static void observing_move(struct observing *o, enum observing_node to)
 {
     assert(observing_may_move(o->node, to));
     o->node = to;
 }
 
-static void learn(struct observing *o, enum observing_data to)
+static void observing_learn(struct observing *o, enum observing_data to)
 {
     assert(observing_may_learn(o->data, to));
     o->data = to;
-}
-
-static struct observing_action *act(struct observing_actions *out, enum observing_action_kind kind)
-{
-    assert(out->count < OBSERVING_ACTIONS);
-    struct observing_action *a = &out->list[out->count++];
-    *a = (struct observing_action){.kind = kind};
-    return a;
+    o->data_missing = false;
 }
 
 /* ---- older data ---- */
@@ -97,38 +90,38 @@ void observing_rewind(struct observing *o)
 }
 
 /* What was read is older: is it held back? */
-static bool holds_back(struct observing *o, const struct observing_event *ev,
-                       struct observing_actions *out)
+static bool observing_holds_back(struct observing *o, const struct observing_moment *m,
+                                 struct machine_actions *out)
 {
-    if (!newest_holds_back(&o->newest, ev->now, ev->patience)) {
+    if (!newest_holds_back(&o->newest, m->children.now, m->patience)) {
         observing_rewind(o);
         return false;
     }
-    move(o, OBSERVING_LISTING);
-    act(out, OBSERVING_ACT_OLDER);
+    observing_move(o, OBSERVING_LISTING);
+    children_older(&o->children, &m->children, out);
     return true;
 }
 
 /* Whether the first in line should not be there behind the leader told: it was made before that one
  * was first, or is gone, or another node has its token. On one connection a number has put it
  * there. */
-static bool is_older(const struct observing *o, const struct observing_event *ev)
+static bool observing_is_older(const struct observing *o, const struct observing_moment *m)
 {
     const bool same = o->token == o->told.top;
 
     if (o->met || o->used_up || o->told_used_up)
         return false;
-    return o->token < o->told.top || (same && (!o->told.leads || ev->other_node));
+    return o->token < o->told.top || (same && (!o->told.leads || m->other_node));
 }
 
 /* ---- telling ---- */
 
 /* Only what carries the leader's own token is its own. */
-static void tell(struct observing *o, const struct observing_event *ev,
-                 struct observing_actions *out, uint64_t token)
+static void observing_tell(struct observing *o, const struct observing_moment *m,
+                           struct machine_actions *out, uint64_t token)
 {
     const bool own = o->data_token == token;
-    const bool news = own ? !ev->same : ev->told_any;
+    const bool news = own ? !m->same : m->told_any;
     const enum observe_tell what = observe_see(&o->told, token, news);
 
     if (o->told.leads) {
@@ -137,186 +130,197 @@ static void tell(struct observing *o, const struct observing_event *ev,
     }
     if (what == OBSERVE_NOTHING)
         return;
-    struct observing_action *a = act(out, OBSERVING_ACT_TELL);
-    a->tell = what;
-    a->data = own && what == OBSERVE_LEADER;
+    machine_tell(out,
+                 what == OBSERVE_NOBODY ? OBSERVING_TELL_NOBODY
+                 : own                  ? OBSERVING_TELL_PROCLAIMED
+                                        : OBSERVING_TELL_SILENT,
+                 STORE_OK);
 }
 
-static void find(struct observing *o, const struct observing_event *ev,
-                 struct observing_actions *out, uint64_t token)
+static void observing_find(struct observing *o, const struct observing_moment *m,
+                           struct machine_actions *out, uint64_t token)
 {
     newest_told(&o->newest);
-    act(out, OBSERVING_ACT_FOUND);
-    tell(o, ev, out, token);
+    children_found(&o->children, &m->children, 0);
+    observing_tell(o, m, out, token);
 }
 
-static void conclude(struct observing *o, const struct observing_event *ev,
-                     struct observing_actions *out)
+static void observing_conclude(struct observing *o, const struct observing_moment *m,
+                               struct machine_actions *out)
 {
     if (o->node != OBSERVING_SEEN || o->data != OBSERVING_KNOWN)
         return;
-    if (is_older(o, ev) && holds_back(o, ev, out))
-        tell(o, ev, out, 0);
+    if (observing_is_older(o, m) && observing_holds_back(o, m, out))
+        observing_tell(o, m, out, 0);
     else
-        find(o, ev, out, o->token);
+        observing_find(o, m, out, o->token);
 }
 
-static void read_node(struct observing *o, struct observing_actions *out)
+/* ---- reading ---- */
+
+static void observing_read_node(struct observing *o, struct machine_actions *out)
 {
-    move(o, OBSERVING_READING);
-    act(out, OBSERVING_ACT_READ_NODE);
+    observing_move(o, OBSERVING_READING);
+    machine_ask(out, STORE_GET, OBSERVING_FIRST)->watch = true;
 }
 
-static void read_data(struct observing *o, struct observing_actions *out)
+static void observing_read_data(struct observing *o, struct machine_actions *out)
 {
-    learn(o, OBSERVING_ASKED);
-    act(out, OBSERVING_ACT_READ_DATA)->tag = ++o->data_tag;
+    struct machine_action *a = machine_ask(out, STORE_GET, OBSERVING_DATA);
+
+    a->slot = OBSERVING_SLOT_DATA;
+    a->watch = true;
+    observing_learn(o, OBSERVING_ASKED);
 }
 
-static void list_again(struct observing *o, struct observing_actions *out, bool watch)
+static void observing_list_again(struct observing *o, struct machine_actions *out, bool watch)
 {
-    move(o, OBSERVING_LISTING);
-    act(out, OBSERVING_ACT_AGAIN)->watch = watch;
+    observing_move(o, OBSERVING_LISTING);
+    children_list(&o->children, out, watch);
 }
 
-static void on_begin(struct observing *o, const struct observing_event *ev,
-                     struct observing_actions *out)
+static void observing_on_missing(struct observing *o, const struct observing_moment *m,
+                                 struct machine_actions *out)
 {
-    (void)ev;
-    (void)out;
-    move(o, OBSERVING_LISTING);
+    machine_act(out, MACHINE_ACT_UNWATCH)->node = OBSERVING_FIRST;
+    observing_find(o, m, out, 0);
 }
 
-static void on_up(struct observing *o, const struct observing_event *ev,
-                  struct observing_actions *out)
+static void observing_take_first(struct observing *o, struct machine_actions *out)
 {
-    (void)ev;
-    (void)out;
-    learn(o, OBSERVING_UNKNOWN);
+    machine_act(out, MACHINE_ACT_UNWATCH)->node = CHILDREN_DIRECTORY;
+    machine_act(out, MACHINE_ACT_NAME)->node = OBSERVING_FIRST;
+    observing_read_node(o, out);
+    if (o->data == OBSERVING_UNKNOWN || o->data_missing)
+        observing_read_data(o, out);
+}
+
+/* Nobody is only told where a watch shows who comes. */
+static void observing_on_listed(struct observing *o, const struct machine_event *ev,
+                                const struct observing_moment *m, struct machine_actions *out)
+{
+    if (!newest_list(&o->newest, ev->pzxid)) {
+        if (observing_holds_back(o, m, out))
+            return;
+        newest_list(&o->newest, ev->pzxid);
+    }
+    o->used_up = m->some && m->used_up;
+    if (m->some)
+        observing_take_first(o, out);
+    else if (o->children.watched)
+        observing_on_missing(o, m, out);
+    else
+        observing_list_again(o, out, true);
+}
+
+static void observing_on_up(struct observing *o)
+{
+    observing_learn(o, OBSERVING_UNKNOWN);
     newest_connected(&o->newest);
     o->met = false;
 }
 
-static void on_missing(struct observing *o, const struct observing_event *ev,
-                       struct observing_actions *out)
+static void observing_on_children(struct observing *o, const struct machine_event *ev,
+                                  const struct observing_moment *m, struct machine_actions *out)
 {
-    act(out, OBSERVING_ACT_DROP_NODE);
-    find(o, ev, out, 0);
+    enum children_news news;
+
+    if (ev->kind == MACHINE_EV_BEGIN)
+        observing_on_up(o);
+    news = children_step(&o->children, ev, &m->children, out);
+    if (news == CHILDREN_BEGUN)
+        observing_move(o, OBSERVING_LISTING);
+    else if (news == CHILDREN_LISTED)
+        observing_on_listed(o, ev, m, out);
+    else if (news == CHILDREN_MISSING)
+        observing_on_missing(o, m, out);
 }
 
-/* Nobody is only told where a watch shows who comes. */
-static void on_listed(struct observing *o, const struct observing_event *ev,
-                      struct observing_actions *out)
+static void observing_on_node(struct observing *o, const struct machine_event *ev,
+                              const struct observing_moment *m, struct machine_actions *out)
 {
-    if (!newest_list(&o->newest, ev->zxid)) {
-        if (holds_back(o, ev, out))
-            return;
-        newest_list(&o->newest, ev->zxid);
-    }
-    o->used_up = ev->used_up;
-    if (!ev->some && ev->watched) {
-        on_missing(o, ev, out);
-    } else if (!ev->some) {
-        list_again(o, out, true);
+    if (ev->rc == STORE_OK) {
+        observing_move(o, OBSERVING_SEEN);
+        o->token = ev->czxid;
+        observing_conclude(o, m, out);
+    } else if (ev->rc == STORE_NONODE) {
+        observing_list_again(o, out, false);
     } else {
-        act(out, OBSERVING_ACT_TAKE_FIRST);
-        read_node(o, out);
-        if (o->data == OBSERVING_UNKNOWN || !ev->data_watched)
-            read_data(o, out);
-    }
-}
-
-static void on_node(struct observing *o, const struct observing_event *ev,
-                    struct observing_actions *out)
-{
-    if (ev->tag != ev->query)
-        return;
-    if (ev->answer == OBSERVING_READ) {
-        move(o, OBSERVING_SEEN);
-        o->token = ev->token;
-        act(out, OBSERVING_ACT_TAKE_NODE);
-        conclude(o, ev, out);
-    } else if (ev->answer == OBSERVING_NO_NODE) {
-        list_again(o, out, false);
-    } else {
-        act(out, OBSERVING_ACT_REFUSED);
+        children_refused(&o->children, &m->children, out, ev->rc);
     }
 }
 
 /* Whether it counts. */
-static bool take_data(struct observing *o, const struct observing_event *ev,
-                      struct observing_actions *out)
+static bool observing_take_data(struct observing *o, const struct machine_event *ev,
+                                const struct observing_moment *m, struct machine_actions *out)
 {
-    if (ev->zxid < o->data_zxid && holds_back(o, ev, out)) {
-        learn(o, OBSERVING_UNKNOWN);
+    size_t at;
+
+    if (ev->mzxid < o->data_zxid && observing_holds_back(o, m, out)) {
+        observing_learn(o, OBSERVING_UNKNOWN);
         return false;
     }
-    o->data_zxid = ev->zxid;
+    o->data_zxid = ev->mzxid;
+    observing_learn(o, OBSERVING_KNOWN);
+    if (!observe_data(ev->data, ev->length, &o->data_token, &at))
+        o->data_token = 0;
     return true;
 }
 
-static void on_data(struct observing *o, const struct observing_event *ev,
-                    struct observing_actions *out)
+static void observing_on_data(struct observing *o, const struct machine_event *ev,
+                              const struct observing_moment *m, struct machine_actions *out)
 {
-    if (ev->tag != o->data_tag)
-        return;
-    if (ev->answer == OBSERVING_REFUSED) {
-        learn(o, OBSERVING_UNKNOWN);
-        act(out, OBSERVING_ACT_REFUSED);
+    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
+        observing_learn(o, OBSERVING_UNKNOWN);
+        children_refused(&o->children, &m->children, out, ev->rc);
         return;
     }
-    if (ev->answer == OBSERVING_READ && !take_data(o, ev, out))
+    if (ev->rc == STORE_NONODE) {
+        observing_learn(o, OBSERVING_KNOWN);
+        o->data_missing = true;
+        o->data_token = 0;
+    } else if (!observing_take_data(o, ev, m, out)) {
         return;
-    learn(o, OBSERVING_KNOWN);
-    o->data_token = ev->token;
-    act(out, OBSERVING_ACT_TAKE_DATA);
-    conclude(o, ev, out);
+    }
+    observing_conclude(o, m, out);
 }
 
 /* While it stands it is still the first: proclaiming changes its version. */
-static void on_node_fired(struct observing *o, const struct observing_event *ev,
-                          struct observing_actions *out)
+static void observing_on_node_fired(struct observing *o, const struct machine_event *ev,
+                                    const struct observing_moment *m, struct machine_actions *out)
 {
-    act(out, ev->gone ? OBSERVING_ACT_FIRED : OBSERVING_ACT_REREAD);
-    if (!ev->gone)
-        read_node(o, out);
+    if (!ev->gone) {
+        children_reread(&o->children);
+        observing_read_node(o, out);
+    } else if (children_changed(&o->children, &m->children, out) == CHILDREN_BEGUN) {
+        observing_move(o, OBSERVING_LISTING);
+    }
 }
 
 /* With the directory the first one went, and the next query asks for both. */
-static void on_data_fired(struct observing *o, const struct observing_event *ev,
-                          struct observing_actions *out)
+static void observing_on_data_fired(struct observing *o, const struct machine_event *ev,
+                                    struct machine_actions *out)
 {
-    learn(o, OBSERVING_UNKNOWN);
+    observing_learn(o, OBSERVING_UNKNOWN);
     if (!ev->gone)
-        read_data(o, out);
+        observing_read_data(o, out);
 }
 
-static void on_stop(struct observing *o, const struct observing_event *ev,
-                    struct observing_actions *out)
+void observing_step(struct observing *o, const struct machine_event *ev,
+                    const struct observing_moment *m, struct machine_actions *out)
 {
-    (void)ev;
-    o->data_tag++;
-    act(out, OBSERVING_ACT_DROP_NODE);
-    act(out, OBSERVING_ACT_DROP_DATA);
-}
+    const bool fired = ev->kind == MACHINE_EV_FIRED;
+    const bool about_node = fired || ev->kind == MACHINE_EV_ANSWER;
 
-void observing_step(struct observing *o, const struct observing_event *ev,
-                    struct observing_actions *out)
-{
-    static void (*const handlers[])(struct observing * o, const struct observing_event *ev,
-                                    struct observing_actions *out) = {
-        [OBSERVING_EV_BEGIN] = on_begin,
-        [OBSERVING_EV_UP] = on_up,
-        [OBSERVING_EV_LISTED] = on_listed,
-        [OBSERVING_EV_MISSING] = on_missing,
-        [OBSERVING_EV_NODE] = on_node,
-        [OBSERVING_EV_DATA] = on_data,
-        [OBSERVING_EV_NODE_FIRED] = on_node_fired,
-        [OBSERVING_EV_DATA_FIRED] = on_data_fired,
-        [OBSERVING_EV_STOP] = on_stop,
-    };
-
-    out->count = 0;
-    handlers[ev->kind](o, ev, out);
+    if (about_node && ev->node == OBSERVING_FIRST && fired)
+        observing_on_node_fired(o, ev, m, out);
+    else if (about_node && ev->node == OBSERVING_FIRST)
+        observing_on_node(o, ev, m, out);
+    else if (about_node && ev->node == OBSERVING_DATA && fired)
+        observing_on_data_fired(o, ev, out);
+    else if (about_node && ev->node == OBSERVING_DATA)
+        observing_on_data(o, ev, m, out);
+    else
+        observing_on_children(o, ev, m, out);
     assert(observing_invariant(o));
 }

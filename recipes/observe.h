@@ -14,10 +14,7 @@
 #ifndef RECIPES_OBSERVE_H
 #define RECIPES_OBSERVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "children.h"
 #include "newest.h"
 
 enum observe_tell { OBSERVE_NOTHING, OBSERVE_LEADER, OBSERVE_NOBODY };
@@ -35,83 +32,40 @@ enum observe_tell observe_see(struct observe *o, uint64_t token, bool news);
 
 /* ---- what is read ---- */
 
+/* Behind those of children.h: the first in line; and the election's own data, which have a watch
+ * beside that on the children, and a slot, as they are read across queries. */
+enum { OBSERVING_FIRST = CHILDREN_NODES, OBSERVING_DATA };
+enum { OBSERVING_SLOT_DATA = CHILDREN_SLOTS };
+
+enum observing_tell {
+    OBSERVING_TELL_NOBODY = CHILDREN_TELL_OWN,
+    OBSERVING_TELL_SILENT,    /* a leader that has proclaimed nothing */
+    OBSERVING_TELL_PROCLAIMED /* one, with what it proclaimed */
+};
+
 enum observing_node { OBSERVING_LISTING, OBSERVING_READING, OBSERVING_SEEN, OBSERVING_NODES };
 enum observing_data { OBSERVING_UNKNOWN, OBSERVING_ASKED, OBSERVING_KNOWN, OBSERVING_DATAS };
 
-enum observing_event_kind {
-    OBSERVING_EV_BEGIN,      /* a query begins */
-    OBSERVING_EV_UP,         /* another connection */
-    OBSERVING_EV_LISTED,     /* .some, .watched */
-    OBSERVING_EV_MISSING,    /* there is no such path, which is watched */
-    OBSERVING_EV_NODE,       /* an answer to READ_NODE: .answer, .tag, .token */
-    OBSERVING_EV_DATA,       /* the same to READ_DATA */
-    OBSERVING_EV_NODE_FIRED, /* a watch: .gone */
-    OBSERVING_EV_DATA_FIRED,
-    OBSERVING_EV_STOP
-};
-
-enum observing_answer { OBSERVING_READ, OBSERVING_NO_NODE, OBSERVING_REFUSED };
-
-struct observing_event {
-    enum observing_event_kind kind;
-    /* as it is now: */
-    uint32_t query;    /* answers to what was asked in an earlier one are stale */
-    bool data_watched; /* the election's data are, or will be with the next answer */
-    bool told_any;     /* something proclaimed was told with the last leader */
-    bool same;         /* it equals what is known now, or comes with this event */
-    bool other_node;   /* the first in line has another name than the last leader told */
-    int64_t now;       /* ns */
-    int64_t patience;  /* for how long what is older is held back; ns */
-    /* by kind: */
-    bool some;     /* there is a first in line */
-    bool watched;  /* the list has left a watch */
-    bool used_up;  /* the number of the first in line is */
-    uint64_t zxid; /* LISTED: of the last change of the children; DATA: of the data */
-    bool gone;
-    enum observing_answer answer;
-    uint32_t tag;
-    uint64_t token; /* of the node; of the leader that proclaimed, 0: none */
-};
-
-enum observing_action_kind {
-    OBSERVING_ACT_READ_NODE,  /* of the first in line, with a watch; .tag is the present query */
-    OBSERVING_ACT_READ_DATA,  /* with a watch: .tag */
-    OBSERVING_ACT_TAKE_FIRST, /* from the list; the watch on the children goes */
-    OBSERVING_ACT_TAKE_NODE,  /* from the answer */
-    OBSERVING_ACT_TAKE_DATA,  /* from the answer */
-    OBSERVING_ACT_AGAIN,      /* list once more: .watch */
-    OBSERVING_ACT_REREAD,     /* what the query has asked for is stale */
-    OBSERVING_ACT_FIRED,      /* query again, without a sync */
-    OBSERVING_ACT_REFUSED,    /* back off */
-    OBSERVING_ACT_OLDER,      /* the same: what was read is older than what was read before */
-    OBSERVING_ACT_FOUND,      /* the query is over */
-    OBSERVING_ACT_TELL,       /* .tell is a leader or nobody; .data: with what it proclaimed */
-    OBSERVING_ACT_DROP_NODE,  /* its watch goes */
-    OBSERVING_ACT_DROP_DATA
-};
-
-struct observing_action {
-    enum observing_action_kind kind;
-    enum observe_tell tell;
-    bool data, watch;
-    uint32_t tag;
-};
-
-enum { OBSERVING_ACTIONS = 3 };
-
-struct observing_actions {
-    uint32_t count;
-    struct observing_action list[OBSERVING_ACTIONS];
+/* As it is with an event. */
+struct observing_moment {
+    struct children_moment children;
+    int64_t patience; /* for how long what is older is held back; ns */
+    bool some;        /* the newest list has a first in line */
+    bool used_up;     /* whose number is used up */
+    bool other_node;  /* it has another name than the last leader told */
+    bool told_any;    /* something proclaimed was told with the last leader */
+    bool same;        /* it equals what was read last */
 };
 
 /* All 0 at the beginning. */
 struct observing {
+    struct children children;
     struct observe told;
     enum observing_node node;
     enum observing_data data;
+    bool data_missing;   /* KNOWN: there was no directory to watch */
     uint64_t token;      /* SEEN */
     uint64_t data_token; /* KNOWN: who proclaimed, 0: nobody */
-    uint32_t data_tag;   /* answers to earlier reads of the data are stale */
     struct newest newest;
     uint64_t data_zxid; /* of the newest data */
     bool used_up;       /* the number of the first in line is */
@@ -119,8 +73,9 @@ struct observing {
     bool met;           /* it was the first on this connection */
 };
 
-void observing_step(struct observing *o, const struct observing_event *ev,
-                    struct observing_actions *out);
+/* MACHINE_ACT_NAME: the first in line is that of the newest list from here on. */
+void observing_step(struct observing *o, const struct machine_event *ev,
+                    const struct observing_moment *moment, struct machine_actions *out);
 
 /* The servers' data have gone back: what was read and told so far is no measure any more. */
 void observing_rewind(struct observing *o);

@@ -49,7 +49,7 @@ struct elections {
 static void on_up(struct participant *p)
 {
     for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
-        children_watch_up_all(&((zkl_election *)l->data)->observers);
+        children_watch_begin_all(&((zkl_election *)l->data)->observers);
 }
 
 static void on_rewound(struct participant *p)

@@ -62,18 +62,6 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
 
 /* ---- an observer ---- */
 
-static struct observer *observer_new(zkl_election *e, zkl_leader_fn fn, void *data)
-{
-    struct observer *o = g_new0(struct observer, 1);
-
-    o->rule = e->rule;
-    o->fn = fn;
-    o->data = data;
-    children_watch_init(&o->watch, e->session, e->directory, &observer_kind, &e->observers);
-    observer_listen(o);
-    return o;
-}
-
 int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret)
 {
     int code = election_check(e, false);
@@ -86,10 +74,11 @@ int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch 
     if (e->session->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        struct observer *o = observer_new(e, fn, data);
+        struct children_watch *o =
+            observer_new(e->session, e->directory, e->rule, fn, data, &e->observers);
         if (ret)
-            *ret = children_watch_handle(&o->watch);
-        children_watch_query(&o->watch);
+            *ret = children_watch_handle(o);
+        children_watch_begin(o);
     }
     session_unlock(e->session);
     return code;

@@ -82,14 +82,15 @@ static void on_failed(struct view *v, int code)
     end(l->call, &why);
 }
 
-static void on_read(struct view *v)
+static bool on_read(struct view *v)
 {
     const struct look *l = (struct look *)v;
 
     if (!l->call)
-        return;
+        return false;
     l->call->ret = members_new(view_boxes(v));
     end(l->call, NULL);
+    return true;
 }
 
 /* ---- beginning ---- */
@@ -107,7 +108,7 @@ static void on_begin(struct call *call)
     c->look = l;
     l->view.watch.refs++; /* the call's: when the session is closed, the look may be told first */
     l->view.watch.refs++; /* it may end at once */
-    children_watch_query(&l->view.watch);
+    children_watch_begin(&l->view.watch);
     children_watch_unref(&l->view.watch);
 }
 

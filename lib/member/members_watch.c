@@ -43,7 +43,7 @@ static void call(struct children_watch_message *base)
     session_lock(s);
     if (--o->telling == 0 && o->held) {
         o->held = false;
-        view_conclude(&o->view);
+        view_try_again(&o->view);
     }
     session_unlock(s);
 }
@@ -105,7 +105,7 @@ static void tell_all(struct observer *o, const GArray *all)
     }
 }
 
-static void on_seen(struct view *v)
+static bool on_seen(struct view *v)
 {
     struct observer *o = (struct observer *)v;
     GArray *all;
@@ -114,7 +114,7 @@ static void on_seen(struct view *v)
 
     if (o->telling > 0) {
         o->held = true;
-        return;
+        return false;
     }
     all = g_array_new(FALSE, FALSE, sizeof(struct news));
     g_hash_table_iter_init(&i, v->entries);
@@ -126,7 +126,7 @@ static void on_seen(struct view *v)
         tell(o, ZKL_MEMBERS_ALL, NULL, members_new(view_boxes(v)));
     o->told = true;
     g_array_unref(all);
-    view_settle(v);
+    return true;
 }
 
 /* ---- the handle ---- */
@@ -154,7 +154,7 @@ int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
         view_init(&observer->view, s, path);
         if (ret)
             *ret = children_watch_handle(&observer->view.watch);
-        children_watch_query(&observer->view.watch);
+        children_watch_begin(&observer->view.watch);
     }
     session_unlock(s);
     return code;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "lib/session/call.h"
 #include "lib/session/participant.h"
+#include "lib/session/request.h"
 
 /* ---- entries ---- */
 
@@ -18,13 +18,9 @@ static void free_entry(void *data)
     g_free(e);
 }
 
-/* What happens while it is listed or read anyway is seen then. */
-static void look_again(struct view *v)
+static void view_hear(struct view *v, unsigned kind, enum store_rc rc)
 {
-    if (v->watch.machine.state == CHILDREN_READING)
-        v->again = true;
-    else if (v->watch.machine.state == CHILDREN_SETTLED)
-        children_watch_fired(&v->watch);
+    driver_hear(&v->watch.driver, (struct machine_event){.kind = kind, .rc = rc});
 }
 
 /* One that is gone fires the watch on the children, too. */
@@ -34,7 +30,7 @@ static void on_entry_fired(void *context, bool gone)
 
     e->dirty = true;
     if (!gone)
-        look_again(e->view);
+        view_hear(e->view, VIEW_EV_CHANGED, STORE_OK);
 }
 
 static struct view_entry *entry_of(struct view *v, const char *name)
@@ -77,10 +73,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
         set_now(e, (struct group_node){.czxid = 0}, NULL);
     else
         e->dirty = true;
-    if (reply->rc > STORE_NONODE && reply->rc != STORE_GONE &&
-        v->watch.machine.state == CHILDREN_READING)
-        children_watch_refused(&v->watch, reply->rc);
-    view_conclude(v);
+    view_hear(v, VIEW_EV_READ, reply->rc);
     children_watch_unref(&v->watch);
 }
 
@@ -114,21 +107,66 @@ static void read_entries(struct view *v)
     g_list_free(all);
 }
 
-void view_conclude(struct view *v)
+/* ---- data that are older than what was told ---- */
+
+/* A list or a member is: whether all is to be read again, later; else it counts. */
+static bool view_holds_back(struct view *v, struct machine_actions *out)
+{
+    const struct children_moment moment = children_watch_moment(&v->watch);
+    const int64_t patience = session_patience_ms(v->watch.session) * CLOCK_MS;
+
+    if (!newest_holds_back(&v->newest, moment.now, patience))
+        return false;
+    if (v->machine.state == CHILDREN_READING)
+        children_older(&v->machine, &moment, out);
+    return true;
+}
+
+/* Whether any member is, as it was read. Those are read again with the next list. */
+static bool view_is_older(const struct view *v)
+{
+    GHashTableIter i;
+    void *value;
+    bool older = false;
+
+    g_hash_table_iter_init(&i, v->entries);
+    while (g_hash_table_iter_next(&i, NULL, &value)) {
+        struct view_entry *e = value;
+        if (e->listed && group_is_older(e->told, e->now))
+            older = e->dirty = true;
+    }
+    return older;
+}
+
+/* All are, if they are listed. */
+static void view_reread(struct view *v)
+{
+    GHashTableIter i;
+    void *value;
+
+    g_hash_table_iter_init(&i, v->entries);
+    while (g_hash_table_iter_next(&i, NULL, &value))
+        ((struct view_entry *)value)->dirty = true;
+}
+
+/* ---- the end of a query ---- */
+
+/* Each member that was listed was read since. One whose session ended, or that was refused, is read
+ * with the next list. */
+static bool view_is_complete(const struct view *v)
 {
     GHashTableIter i;
     void *value;
 
     if (!v->news || v->asked > 0 || v->watch.stopped)
-        return;
+        return false;
     g_hash_table_iter_init(&i, v->entries);
     while (g_hash_table_iter_next(&i, NULL, &value)) {
         const struct view_entry *e = value;
         if (e->listed && e->dirty && !e->now_box)
-            return; /* its session ended, or it was refused: it is read with the next list */
+            return false;
     }
-    if (!view_is_older(v) || !view_holds_back(v))
-        v->seen(v);
+    return true;
 }
 
 static gboolean is_done_with(void *name, void *value, void *data)
@@ -140,18 +178,33 @@ static gboolean is_done_with(void *name, void *value, void *data)
     return !e->listed && !e->asked && e->told.czxid == 0;
 }
 
-void view_settle(struct view *v)
+/* Forgets the members that are gone, and looks again if anything has changed since. */
+static void view_settle(struct view *v, struct machine_actions *out)
 {
+    const struct children_moment moment = children_watch_moment(&v->watch);
     const bool again = v->again;
 
     v->news = v->again = false;
     newest_told(&v->newest);
     g_hash_table_foreach_remove(v->entries, is_done_with, NULL);
-    if (v->watch.machine.state != CHILDREN_READING)
+    if (v->machine.state != CHILDREN_READING)
         return; /* it is being listed anew, or will be */
-    children_watch_found(&v->watch, (int)g_hash_table_size(v->entries));
+    children_found(&v->machine, &moment, g_hash_table_size(v->entries));
     if (again)
-        children_watch_fired(&v->watch);
+        children_changed(&v->machine, &moment, out);
+}
+
+static void view_conclude(struct view *v, struct machine_actions *out)
+{
+    if (!view_is_complete(v) || (view_is_older(v) && view_holds_back(v, out)))
+        return;
+    if (v->seen(v))
+        view_settle(v, out);
+}
+
+void view_try_again(struct view *v)
+{
+    view_hear(v, VIEW_EV_READ, STORE_OK);
 }
 
 GPtrArray *view_boxes(const struct view *v)
@@ -188,84 +241,133 @@ static void rewind_view(struct view *v)
     view_reread(v);
 }
 
-static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
+static void view_on_listed(struct view *v, uint64_t pzxid, struct machine_actions *out)
 {
-    struct view *v = (struct view *)cw;
-
-    (void)watched;
-    if (v->watches && !newest_list(&v->newest, reply->pzxid)) {
-        if (view_holds_back(v))
+    if (v->watches && !newest_list(&v->newest, pzxid)) {
+        if (view_holds_back(v, out))
             return;
         rewind_view(v);
-        newest_list(&v->newest, reply->pzxid);
+        newest_list(&v->newest, pzxid);
     }
     forget_list(v);
-    for (int i = 0; i < reply->count; i++)
-        if (members_counts(reply->names[i], v->layout))
-            entry_of(v, reply->names[i])->listed = true;
+    for (guint i = 0; i < v->names->len; i++)
+        entry_of(v, v->names->pdata[i])->listed = true;
     v->news = true;
     read_entries(v);
-    view_conclude(v);
+    view_conclude(v, out);
 }
 
-static void on_missing(struct children_watch *cw)
+static void view_on_missing(struct view *v, struct machine_actions *out)
 {
-    struct view *v = (struct view *)cw;
-
     forget_list(v);
     v->news = true;
-    view_conclude(v);
+    view_conclude(v, out);
 }
 
-static void on_children_fired(void *context, bool gone)
+/* What happens while it is listed or read anyway is seen then. */
+static void view_on_changed(struct view *v, struct machine_actions *out)
 {
-    (void)gone;
-    look_again(context);
+    const struct children_moment moment = children_watch_moment(&v->watch);
+
+    if (v->machine.state == CHILDREN_READING)
+        v->again = true;
+    else if (v->machine.state == CHILDREN_SETTLED)
+        children_changed(&v->machine, &moment, out);
 }
 
-static void on_connected(struct children_watch *cw)
+static void view_on_read(struct view *v, enum store_rc rc, struct machine_actions *out)
 {
-    newest_connected(&((struct view *)cw)->newest);
+    const struct children_moment moment = children_watch_moment(&v->watch);
+    const bool refused = rc > STORE_NONODE && rc != STORE_GONE;
+
+    if (refused && v->machine.state == CHILDREN_READING)
+        children_refused(&v->machine, &moment, out, rc);
+    view_conclude(v, out);
 }
 
-static void on_failed(struct children_watch *cw)
-{
-    static const int codes[] = {
-        [CHILDREN_DENIED] = ZKL_EACCES, [CHILDREN_ODD] = ZKL_EPROTO, [CHILDREN_LIMIT] = ZKL_ELIMIT};
-    struct view *v = (struct view *)cw;
-
-    if (v->failed && cw->machine.last_why != CHILDREN_NOT_REFUSED)
-        v->failed(v, codes[cw->machine.last_why]);
-}
-
-static void on_stop(struct children_watch *cw)
+static void view_drop_watches(struct view *v)
 {
     GHashTableIter i;
     void *value;
 
-    g_hash_table_iter_init(&i, ((struct view *)cw)->entries);
+    g_hash_table_iter_init(&i, v->entries);
     while (g_hash_table_iter_next(&i, NULL, &value))
         watch_drop(&((struct view_entry *)value)->watch, false);
 }
 
-static void on_free(struct children_watch *cw)
+static void view_on_children(struct view *v, const struct machine_event *ev,
+                             struct machine_actions *out)
+{
+    const struct children_moment moment = children_watch_moment(&v->watch);
+    const enum children_news news = children_step(&v->machine, ev, &moment, out);
+
+    if (ev->kind == MACHINE_EV_BEGIN)
+        newest_connected(&v->newest);
+    else if (ev->kind == MACHINE_EV_STOP)
+        view_drop_watches(v);
+    if (news == CHILDREN_LISTED)
+        view_on_listed(v, ev->pzxid, out);
+    else if (news == CHILDREN_MISSING)
+        view_on_missing(v, out);
+}
+
+static struct view *view_of(struct driver *d)
+{
+    return (struct view *)children_watch_of(d);
+}
+
+static void view_step(struct driver *d, const struct machine_event *ev, struct machine_actions *out)
+{
+    struct view *v = view_of(d);
+
+    if (ev->kind == VIEW_EV_CHANGED || ev->kind == MACHINE_EV_FIRED)
+        view_on_changed(v, out);
+    else if (ev->kind == VIEW_EV_READ)
+        view_on_read(v, ev->rc, out);
+    else
+        view_on_children(v, ev, out);
+}
+
+static void view_keep(struct driver *d, const struct machine_event *ev,
+                      const struct store_reply *reply)
+{
+    struct view *v = view_of(d);
+
+    if (ev->verb != STORE_LIST || ev->rc != STORE_OK)
+        return;
+    g_ptr_array_set_size(v->names, 0);
+    for (int i = 0; i < reply->count; i++)
+        if (members_counts(reply->names[i], v->layout))
+            g_ptr_array_add(v->names, g_strdup(reply->names[i]));
+}
+
+static void view_tell(struct driver *d, const struct machine_action *a)
+{
+    struct view *v = view_of(d);
+
+    children_watch_log(&v->watch, (enum children_tell)a->verdict);
+    if (v->failed && a->verdict != CHILDREN_TELL_BARRED)
+        v->failed(v, children_watch_code((enum children_tell)a->verdict));
+}
+
+static void view_free(struct children_watch *cw)
 {
     struct view *v = (struct view *)cw;
 
     g_hash_table_unref(v->entries);
+    g_ptr_array_unref(v->names);
     g_free(v);
 }
 
 #define CALLS                                                                                      \
-    .up = on_connected, .listed = on_listed, .missing = on_missing, .failed = on_failed,           \
-    .stop = on_stop, .free = on_free
+    {                                                                                              \
+        .step = view_step, .path = children_watch_path, .keep = view_keep, .tell = view_tell,      \
+        .ref = children_watch_driver_ref, .unref = children_watch_driver_unref                     \
+    }
 
-static const struct children_watch_kind observes = {.doing = "watching the members",
-                                                    .watch = true,
-                                                    .gap_ns = 100 * CLOCK_MS,
-                                                    .gap_each_ns = CLOCK_MS / 10,
-                                                    CALLS};
-static const struct children_watch_kind reads = {CALLS};
+static const struct children_watch_kind observes = {
+    .driver = CALLS, .doing = "watching the members", .free = view_free};
+static const struct children_watch_kind reads = {.driver = CALLS, .free = view_free};
 
 /* ---- all of a session ---- */
 
@@ -276,7 +378,7 @@ struct views {
 
 static void on_up(struct participant *p)
 {
-    children_watch_up_all(&((struct views *)p)->list);
+    children_watch_begin_all(&((struct views *)p)->list);
 }
 
 static void on_rewound(struct participant *p)
@@ -305,7 +407,10 @@ void view_init(struct view *v, zkl_session *s, const char *path)
     char *directory = g_strconcat(s->chroot, path, NULL);
 
     children_watch_init(&v->watch, s, directory, v->watches ? &observes : &reads, views_of(s));
-    v->watch.children.fired = on_children_fired;
+    if (v->watches)
+        v->machine =
+            (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
+    v->names = g_ptr_array_new_with_free_func(g_free);
     v->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_entry);
     g_free(directory);
 }

@@ -5,18 +5,28 @@
 #define LIB_VIEW_H
 
 #include "lib/queue/children_watch.h"
+#include "lib/session/watch.h"
 #include "members.h"
 #include "recipes/group.h"
 #include "recipes/newest.h"
 
+/* Events of its own. */
+enum {
+    VIEW_EV_CHANGED = MACHINE_EV_OWN, /* what a member wrote */
+    VIEW_EV_READ                      /* a member was, or can be told: .rc */
+};
+
 struct view {
     struct children_watch watch; /* one of the session's; the first member */
     zkl_member_layout layout;
-    bool watches;                             /* the list and each member are watched */
-    void (*seen)(struct view *v);             /* each member that was listed was read since */
+    bool watches;                 /* the list and each member are watched */
+    bool (*seen)(struct view *v); /* each member that was listed was read since; false: not now, see
+                                     view_try_again() */
     void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
 
+    struct children machine;
     struct newest newest;
+    GPtrArray *names;    /* in the newest list */
     GHashTable *entries; /* name -> struct view_entry */
     unsigned asked;      /* reads under way */
     bool news;           /* a list was taken since the last time that it was seen */
@@ -36,28 +46,13 @@ struct view_entry {
 };
 
 /* Fills in what is all zero but for the members above group, which are set already, with one
- * reference: the session's list. Then children_watch_query(). */
+ * reference: the session's list. Then children_watch_begin(). */
 void view_init(struct view *v, zkl_session *s, const char *path);
 
-/* Whoever was called by seen() is done with what it saw: forgets who is gone, and looks again if
- * anything has changed since. */
-void view_settle(struct view *v);
-
-/* Tries again to be seen: where seen() could do nothing with it. */
-void view_conclude(struct view *v);
+/* What seen() could do nothing with it can now. */
+void view_try_again(struct view *v);
 
 /* References to all that are there. */
 GPtrArray *view_boxes(const struct view *v);
-
-/* ---- view_older.c: data that are older than what was told ---- */
-
-/* A list or a member is. Returns whether all is to be read again, later; else it counts. */
-bool view_holds_back(struct view *v);
-
-/* Whether any member is, as it was read. Those are read again with the next list. */
-bool view_is_older(const struct view *v);
-
-/* All are, if they are listed. */
-void view_reread(struct view *v);
 
 #endif

@@ -1,28 +1,19 @@
-/* Queries the children of a path again whenever they may have changed: an observer of leaders,
- * a watch of a queue. Each begins with a struct children_watch. recipes/children.h decides. All
- * with the monitor held. */
+/* A machine that looks at the children of a path whenever they may have changed, for a user who is
+ * told: an observer of leaders, a watch of a queue, a view of a group. Each begins with a struct
+ * children_watch. All with the monitor held. */
 #ifndef LIB_CHILDREN_WATCH_H
 #define LIB_CHILDREN_WATCH_H
 
 #include <zkl/watch.h>
 
-#include "lib/session/core.h"
-#include "lib/session/request.h"
-#include "lib/session/watch.h"
+#include "lib/session/driver.h"
 #include "recipes/children.h"
 
 struct children_watch;
 
 struct children_watch_kind {
-    const char *doing; /* for the log; NULL: whoever waits is told */
-    bool watch; /* the first list leaves a watch; otherwise children_watch_again() asks for one */
-    int64_t gap_ns, gap_each_ns; /* from a query to the next one, and for each child more */
-    void (*up)(struct children_watch *cw);    /* another connection; may be NULL, as the next */
-    void (*begin)(struct children_watch *cw); /* a query begins */
-    void (*listed)(struct children_watch *cw, const struct store_reply *reply, bool watched);
-    void (*missing)(struct children_watch *cw);
-    void (*failed)(struct children_watch *cw); /* for a new reason; may be NULL */
-    void (*stop)(struct children_watch *cw);   /* may be NULL */
+    struct driver_ops driver;
+    const char *doing; /* for the log; NULL: the user is told */
     void (*free)(struct children_watch *cw);
 };
 
@@ -35,10 +26,7 @@ struct children_watch {
     GList link;
     bool stopped;   /* no call begins any more */
     unsigned calls; /* under way */
-    struct children machine;
-    struct subscription children;     /* or that there is such a path */
-    struct timer timer;               /* for the next query */
-    const struct store_reply *listed; /* LISTED: what is handed on */
+    struct driver driver;
 };
 
 /* Fills in what is all zero, with one reference: the list's. */
@@ -47,10 +35,10 @@ void children_watch_init(struct children_watch *cw, zkl_session *s, const char *
 void children_watch_unref(struct children_watch *cw); /* the session has another reference */
 
 /* The first time. */
-void children_watch_query(struct children_watch *cw);
+void children_watch_begin(struct children_watch *cw);
 
 /* There is a connection again, or another session, or there will be none: credentials refused. */
-void children_watch_up_all(GQueue *list);
+void children_watch_begin_all(GQueue *list);
 
 /* No call begins any more. */
 void children_watch_stop(struct children_watch *cw);
@@ -61,31 +49,19 @@ zkl_watch *children_watch_handle(struct children_watch *cw);
 
 /* ---- for the kinds ---- */
 
-/* The children, once more. */
-void children_watch_again(struct children_watch *cw, bool watch);
+struct children_watch *children_watch_of(struct driver *d);
+struct children_moment children_watch_moment(const struct children_watch *cw);
 
-/* A watch has fired: from the beginning, but without a sync. */
-void children_watch_fired(struct children_watch *cw);
+/* Logs what the user is told of a failure, if the kind says what it is doing. */
+void children_watch_log(const struct children_watch *cw, enum children_tell why);
 
-/* Only what the kind itself read is read anew: earlier answers are stale. */
-void children_watch_reread(struct children_watch *cw);
+/* What it is for a caller: a code of zkl_error. */
+int children_watch_code(enum children_tell why);
 
-/* What was looked for was found, among so many children. */
-void children_watch_found(struct children_watch *cw, int count);
-
-/* An answer to the kind's own request that is none. */
-void children_watch_refused(struct children_watch *cw, enum store_rc rc);
-
-/* What was read is older than what was read before: all again, later. */
-void children_watch_older(struct children_watch *cw);
-
-/* Which query it is. */
-uint32_t children_watch_number(const struct children_watch *cw);
-
-/* Another request of the query; its answer belongs to the query with that number as its tag. */
-void children_watch_ask(struct children_watch *cw, enum store_kind kind, char *path,
-                        void (*done)(struct request *r, const struct store_reply *reply),
-                        struct subscription *subscription, uint32_t tag);
+/* For their driver_ops: */
+char *children_watch_path(struct driver *d, unsigned node); /* the directory */
+void children_watch_driver_ref(struct driver *d);
+void children_watch_driver_unref(struct driver *d);
 
 /* ---- telling ---- */
 

@@ -7,6 +7,7 @@
 
 struct queue_watch {
     struct children_watch watch; /* one of the session's; the first member */
+    struct children machine;
     zkl_queue_fn fn;
     void *data;
     bool queued; /* a message is */
@@ -14,7 +15,7 @@ struct queue_watch {
 
 /* ---- telling ---- */
 
-static void call(struct children_watch_message *m)
+static void queue_watch_call(struct children_watch_message *m)
 {
     struct queue_watch *w = (struct queue_watch *)m->watch;
 
@@ -25,52 +26,63 @@ static void call(struct children_watch_message *m)
     w->fn(w->data);
 }
 
-static void free_message(struct children_watch_message *m)
+static void queue_watch_free_message(struct children_watch_message *m)
 {
     g_free(m);
 }
 
-static void tell(struct children_watch *cw)
+static void queue_watch_push(struct queue_watch *w)
 {
-    struct queue_watch *w = (struct queue_watch *)cw;
+    struct children_watch_message *m;
 
     if (w->queued)
         return;
-    struct children_watch_message *m = g_new(struct children_watch_message, 1);
-    *m = (struct children_watch_message){.call = call, .free = free_message};
+    m = g_new(struct children_watch_message, 1);
+    *m =
+        (struct children_watch_message){.call = queue_watch_call, .free = queue_watch_free_message};
     w->queued = true;
-    children_watch_tell(cw, m);
+    children_watch_tell(&w->watch, m);
 }
 
-/* ---- querying ---- */
+/* ---- the machine ---- */
 
-static void on_listed(struct children_watch *cw, const struct store_reply *reply, bool watched)
+static struct queue_watch *queue_watch_of(struct driver *d)
 {
-    (void)watched; /* every list of ours is */
-    children_watch_found(cw, reply->count);
-    tell(cw);
+    return (struct queue_watch *)children_watch_of(d);
 }
 
-static void on_missing(struct children_watch *cw)
+static void queue_watch_step(struct driver *d, const struct machine_event *ev,
+                             struct machine_actions *out)
 {
-    children_watch_found(cw, 0);
-    tell(cw);
+    struct queue_watch *w = queue_watch_of(d);
+    const struct children_moment moment = children_watch_moment(&w->watch);
+
+    children_report(&w->machine, ev, &moment, out);
 }
 
-static void free_watch(struct children_watch *cw)
+/* Of a failure the user is told as of a change: reading the queue then says why. */
+static void queue_watch_tell(struct driver *d, const struct machine_action *a)
+{
+    struct queue_watch *w = queue_watch_of(d);
+
+    if (a->verdict < CHILDREN_TELL_OWN)
+        children_watch_log(&w->watch, (enum children_tell)a->verdict);
+    queue_watch_push(w);
+}
+
+static void queue_watch_free(struct children_watch *cw)
 {
     g_free((struct queue_watch *)cw);
 }
 
-/* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
-static const struct children_watch_kind kind = {.doing = "watching the queue",
-                                                .watch = true,
-                                                .gap_ns = 100 * CLOCK_MS,
-                                                .gap_each_ns = CLOCK_MS / 10,
-                                                .listed = on_listed,
-                                                .missing = on_missing,
-                                                .failed = tell,
-                                                .free = free_watch};
+static const struct children_watch_kind queue_watch_kind = {
+    .driver = {.step = queue_watch_step,
+               .path = children_watch_path,
+               .tell = queue_watch_tell,
+               .ref = children_watch_driver_ref,
+               .unref = children_watch_driver_unref},
+    .doing = "watching the queue",
+    .free = queue_watch_free};
 
 /* ---- all of a session ---- */
 
@@ -81,7 +93,7 @@ struct watches {
 
 static void on_up(struct participant *p)
 {
-    children_watch_up_all(&((struct watches *)p)->list);
+    children_watch_begin_all(&((struct watches *)p)->list);
 }
 
 static void on_closed(struct participant *p)
@@ -100,14 +112,17 @@ static GQueue *watches_of(zkl_session *s)
 
 /* ---- the handle ---- */
 
-static struct queue_watch *watch_new(zkl_session *s, const char *path, zkl_queue_fn fn, void *data)
+static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl_queue_fn fn,
+                                           void *data)
 {
     struct queue_watch *w = g_new0(struct queue_watch, 1);
     char *directory = g_strconcat(s->chroot, path, NULL);
 
     w->fn = fn;
     w->data = data;
-    children_watch_init(&w->watch, s, directory, &kind, watches_of(s));
+    /* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
+    w->machine = (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
+    children_watch_init(&w->watch, s, directory, &queue_watch_kind, watches_of(s));
     g_free(directory);
     return w;
 }
@@ -126,9 +141,9 @@ int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
-        struct queue_watch *w = watch_new(s, path, fn, data);
+        struct queue_watch *w = queue_watch_new(s, path, fn, data);
         *ret = children_watch_handle(&w->watch);
-        children_watch_query(&w->watch);
+        children_watch_begin(&w->watch);
     }
     session_unlock(s);
     return code;

@@ -206,6 +206,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(reply->length, 0);
+    ev.count = (size_t)reply->count;
     asked->request = NULL;
     if (asked->action.watch)
         watch_answered(d->session, r, reply,
@@ -309,6 +310,9 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
         break;
     case MACHINE_ACT_NAME:
         d->ops->name(d, a->node);
+        break;
+    case MACHINE_ACT_FORGET:
+        exchange_forget(&d->exchange, a->slot);
         break;
     case MACHINE_ACT_UNWATCH:
         driver_unwatch(d, a);

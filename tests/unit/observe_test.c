@@ -1,6 +1,7 @@
 /* What an observer is told: tokens rise, nothing twice. */
 #include "exchange.h"
-#include "observe.h"
+#include "recipes/exchange.h"
+#include "recipes/observe.h"
 
 #include "seeded.h"
 #include "suites.h"
@@ -134,121 +135,209 @@ static void proclaimed_data(void)
 
 /* ---- what is read, in exchanges ---- */
 
-enum { STEPS_MAX = 12 };
+enum { STEPS_MAX = 14, REQUESTS_MAX = 16 };
 
 #define EV(name, ...)                                                                              \
     {                                                                                              \
-        .kind = OBSERVING_EV_##name, ##__VA_ARGS__                                                 \
+        .ev.kind = MACHINE_EV_##name, ##__VA_ARGS__                                                \
     }
-#define LISTED(...) EV(LISTED, .some = true, .data_watched = true, ##__VA_ARGS__)
-#define NODE(number, zxid, ...)                                                                    \
-    EV(NODE, .query = 7, .tag = (number), .token = (zxid), ##__VA_ARGS__)
-#define DATA(number, czxid, ...) EV(DATA, .tag = (number), .token = (czxid), ##__VA_ARGS__)
+#define ANSWER_TO(number, ...) EV(ANSWER, .to = (number), ##__VA_ARGS__)
+#define SYNCED(number) ANSWER_TO(number)
+#define LISTED(number, ...) ANSWER_TO(number, .m.some = true, ##__VA_ARGS__)
+#define NOBODY(number, ...) ANSWER_TO(number, ##__VA_ARGS__)
+#define NO_NODE(number) ANSWER_TO(number, .ev.rc = STORE_NONODE)
+#define NODE(number, zxid, ...) ANSWER_TO(number, .ev.czxid = (zxid), ##__VA_ARGS__)
+#define DATA(number, text, ...)                                                                    \
+    ANSWER_TO(number, .ev.data = (text), .ev.length = sizeof(text) - 1, ##__VA_ARGS__)
+#define NODE_FIRED(...) EV(FIRED, .ev.node = OBSERVING_FIRST, ##__VA_ARGS__)
+#define DATA_FIRED(...) EV(FIRED, .ev.node = OBSERVING_DATA, ##__VA_ARGS__)
+#define AT(ms) .m.children.now = (ms), .m.patience = 50
 
-struct exchange {
+struct row {
     const char *what;
     struct {
-        struct observing_event ev;
+        struct {
+            struct machine_event ev;
+            struct observing_moment m;
+            unsigned to; /* the request that is answered: the first is 1 */
+        } heard;
         const char *acts;
     } steps[STEPS_MAX];
 };
 
-static void put(GString *text, const struct observing_action *a)
-{
-    static const char *const words[] = {
-        [OBSERVING_ACT_READ_NODE] = "read",      [OBSERVING_ACT_READ_DATA] = "data",
-        [OBSERVING_ACT_TAKE_FIRST] = "first",    [OBSERVING_ACT_TAKE_NODE] = "node",
-        [OBSERVING_ACT_TAKE_DATA] = "take",      [OBSERVING_ACT_AGAIN] = "again",
-        [OBSERVING_ACT_REREAD] = "reread",       [OBSERVING_ACT_FIRED] = "fired",
-        [OBSERVING_ACT_REFUSED] = "refused",     [OBSERVING_ACT_FOUND] = "found",
-        [OBSERVING_ACT_TELL] = "tell",           [OBSERVING_ACT_DROP_NODE] = "drop",
-        [OBSERVING_ACT_DROP_DATA] = "drop-data", [OBSERVING_ACT_OLDER] = "older",
-    };
-    static const char *const tells[] = {"", " leader", " nobody"};
+/* What the driver has, of one machine. */
+struct play {
+    struct observing o;
+    struct exchange exchange;
+    struct {
+        struct exchange_request number;
+        enum store_kind verb;
+        uint32_t node;
+    } asked[REQUESTS_MAX];
+    unsigned count;
+    GString *text;
+};
 
-    g_string_append_printf(text, "%s%s%s%s%s", text->len ? " " : "", words[a->kind],
-                           a->watch ? "+watch" : "", tells[a->tell], a->data ? "+data" : "");
-    if (a->tag)
-        g_string_append_printf(text, " %u", a->tag);
+static void put_request(struct play *p, const struct machine_action *a)
+{
+    static const char *const verbs[] = {
+        [STORE_SYNC] = "sync", [STORE_LIST] = "list", [STORE_STAT] = "stat"};
+    static const char *const nodes[] = {[OBSERVING_FIRST] = "first", [OBSERVING_DATA] = "data"};
+    const bool reads = a->verb == STORE_GET;
+
+    REQUIRE(p->count < REQUESTS_MAX);
+    CHECK(!reads || a->watch);
+    p->asked[p->count].number = exchange_ask(&p->exchange, a);
+    p->asked[p->count].verb = a->verb;
+    p->asked[p->count++].node = a->node;
+    g_string_append_printf(p->text, "%s%s %u", reads ? nodes[a->node] : verbs[a->verb],
+                           a->watch && !reads ? "+watch" : "", p->count);
 }
 
-static void play(const struct exchange *rows, size_t count)
+static void put(struct play *p, const struct machine_action *a)
+{
+    static const char *const words[] = {
+        [MACHINE_ACT_NAME] = "name",     [MACHINE_ACT_FORGET] = "forget", [MACHINE_ACT_ARM] = "arm",
+        [MACHINE_ACT_DISARM] = "disarm", [MACHINE_ACT_END] = "end",
+    };
+    static const char *const drops[] = {"unwatch", "unwatch first", "unwatch data"};
+    static const char *const tells[] = {[CHILDREN_TELL_DENIED] = "refused",
+                                        [CHILDREN_TELL_OLDER] = "older",
+                                        [OBSERVING_TELL_NOBODY] = "tell nobody",
+                                        [OBSERVING_TELL_SILENT] = "tell leader",
+                                        [OBSERVING_TELL_PROCLAIMED] = "tell leader+data"};
+
+    g_string_append(p->text, p->text->len ? " " : "");
+    if (a->kind == MACHINE_ACT_FORGET)
+        exchange_forget(&p->exchange, a->slot);
+    if (a->kind == MACHINE_ACT_END)
+        exchange_end(&p->exchange);
+    if (a->kind == MACHINE_ACT_REQUEST)
+        put_request(p, a);
+    else
+        g_string_append(p->text, a->kind == MACHINE_ACT_UNWATCH ? drops[a->node]
+                                 : a->kind == MACHINE_ACT_TELL  ? tells[a->verdict]
+                                                                : words[a->kind]);
+}
+
+static void step(struct play *p, const struct row *row, int k)
 {
     static const char *const nodes[] = {"listing", "reading", "seen"};
     static const char *const datas[] = {"unknown", "asked", "known"};
+    struct machine_event ev = row->steps[k].heard.ev;
+    struct observing_moment moment = row->steps[k].heard.m;
+    struct machine_actions actions = {.count = 0};
+    const unsigned to = row->steps[k].heard.to;
+
+    if (to && exchange_is_stale(&p->exchange, p->asked[to - 1].number)) {
+        g_string_append(p->text, "stale");
+        return;
+    }
+    if (to) {
+        ev.verb = p->asked[to - 1].verb;
+        ev.node = p->asked[to - 1].node;
+    }
+    moment.children.up = true;
+    observing_step(&p->o, &ev, &moment, &actions);
+    for (uint32_t n = 0; n < actions.count; n++)
+        put(p, &actions.list[n]);
+    g_string_append_printf(p->text, " = %s %s", nodes[p->o.node], datas[p->o.data]);
+}
+
+/* Each begins at its first list. */
+static void play(const struct row *rows, size_t count)
+{
+    const struct machine_action list = {.verb = STORE_LIST};
 
     for (size_t i = 0; i < count; i++) {
-        struct observing o = {.node = OBSERVING_LISTING};
+        struct play p = {.o.children.state = CHILDREN_LISTING, .count = 1};
+        p.asked[0].number = exchange_ask(&p.exchange, &list);
+        p.asked[0].verb = STORE_LIST;
         for (int k = 0; k < STEPS_MAX && rows[i].steps[k].acts; k++) {
-            struct observing_actions actions;
-            GString *text = g_string_new(NULL);
-            observing_step(&o, &rows[i].steps[k].ev, &actions);
-            for (uint32_t n = 0; n < actions.count; n++)
-                put(text, &actions.list[n]);
-            g_string_append_printf(text, " = %s %s", nodes[o.node], datas[o.data]);
-            exchange_check(g_string_free(text, FALSE), rows[i].steps[k].acts, rows[i].what, k);
+            p.text = g_string_new(NULL);
+            step(&p, &rows[i], k);
+            exchange_check(g_string_free(p.text, FALSE), rows[i].steps[k].acts, rows[i].what, k);
         }
     }
 }
 
+#define FIRST_READ                                                                                 \
+    {                                                                                              \
+        LISTED(1), "unwatch name first 2 data 3 = reading asked"                                   \
+    }
+
 static void what_is_read(void)
 {
-    static const struct exchange rows[] = {
+    static const struct row rows[] = {
         {"both are read, in any order, before anything is told",
-         {{EV(BEGIN), " = listing unknown"},
-          {LISTED(), "first read data 1 = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(1, 0), "take found tell leader = seen known"},
-          {EV(NODE_FIRED, .gone = true), "fired = seen known"},
-          {EV(BEGIN), " = listing known"},
-          {EV(DATA_FIRED), "data 2 = listing asked"},
-          {DATA(2, 0), "take = listing known"},
-          {LISTED(), "first read = reading known"},
-          {NODE(7, 6), "node found tell leader = seen known"}}},
+         {FIRST_READ,
+          {NODE(2, 5), " = seen asked"},
+          {DATA(3, ""), "tell leader = seen known"},
+          {NODE_FIRED(.ev.gone = true), "disarm list 4 = listing known"},
+          {DATA_FIRED(), "data 5 = listing asked"},
+          {DATA(5, ""), " = listing known"},
+          {LISTED(4), "unwatch name first 6 = reading known"},
+          {NODE(6, 6), "tell leader = seen known"}}},
         {"answers to an earlier query, or read, are stale",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {NODE(6, 5), " = reading asked"},
-          {DATA(0, 0), " = reading asked"},
-          {DATA(2, 0), " = reading asked"},
-          {DATA(1, 0), "take = reading known"},
-          {NODE(8, 5), " = reading known"},
-          {NODE(7, 5), "node found tell leader = seen known"}}},
+         {FIRST_READ,
+          {DATA_FIRED(), "data 4 = reading asked"},
+          {DATA(3, ""), "stale"},
+          {DATA(4, ""), " = reading known"},
+          {NODE_FIRED(), "first 5 = reading known"},
+          {NODE(2, 5), "stale"},
+          {NODE(5, 5), "tell leader = seen known"}}},
         {"its node changes: it is still the first",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(1, 0), "take found tell leader = seen known"},
-          {EV(NODE_FIRED), "reread read = reading known"},
-          {NODE(7, 5, .same = true), "node found = seen known"}}},
+         {FIRST_READ,
+          {NODE(2, 5), " = seen asked"},
+          {DATA(3, ""), "tell leader = seen known"},
+          {NODE_FIRED(), "first 4 = reading known"},
+          {NODE(4, 5, .m.same = true), " = seen known"}}},
         {"it left before it was read",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {NODE(7, 0, .answer = OBSERVING_NO_NODE), "again = listing asked"},
-          {LISTED(), "first read = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(1, 0), "take found tell leader = seen known"}}},
+         {FIRST_READ,
+          {NO_NODE(2), "list 4 = listing asked"},
+          {LISTED(4), "unwatch name first 5 = reading asked"},
+          {NODE(5, 5), " = seen asked"},
+          {DATA(3, ""), "tell leader = seen known"}}},
         {"nobody, behind a watch alone",
-         {{EV(LISTED), "again+watch = listing unknown"},
-          {EV(LISTED, .watched = true), "drop found tell nobody = listing unknown"},
-          {EV(BEGIN), " = listing unknown"},
-          {EV(MISSING), "drop found = listing unknown"}}},
+         {{NOBODY(1), "list+watch 2 = listing unknown"},
+          {NOBODY(2), "unwatch first tell nobody = listing unknown"},
+          {EV(BEGIN), "disarm sync 3 = listing unknown"},
+          {SYNCED(3), "list 4 = listing unknown"},
+          {NO_NODE(4), "stat+watch 5 = listing unknown"},
+          {NO_NODE(5), "unwatch first = listing unknown"}}},
         {"refused: read anew with the next query",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {NODE(7, 0, .answer = OBSERVING_REFUSED), "refused = reading asked"},
-          {DATA(1, 0, .answer = OBSERVING_REFUSED), "refused = reading unknown"},
-          {EV(BEGIN), " = listing unknown"},
-          {LISTED(), "first read data 2 = reading asked"}}},
+         {FIRST_READ,
+          {ANSWER_TO(2, .ev.rc = STORE_NOAUTH), "forget arm refused = reading asked"},
+          {ANSWER_TO(3, .ev.rc = STORE_NOAUTH), "forget arm = reading unknown"},
+          {EV(TIMER), "disarm sync 4 = listing unknown"},
+          {SYNCED(4), "list 5 = listing unknown"},
+          {LISTED(5), "unwatch name first 6 data 7 = reading asked"}}},
+        {"what it proclaims is refused: its node's answer is stale",
+         {FIRST_READ,
+          {ANSWER_TO(3, .ev.rc = STORE_NOAUTH), "forget arm refused = reading unknown"},
+          {NODE(2, 5), "stale"}}},
         {"another connection: all of it",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(1, 0), "take found tell leader = seen known"},
-          {EV(UP), " = seen unknown"},
-          {EV(BEGIN), " = listing unknown"},
-          {LISTED(), "first read data 2 = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(2, 0, .same = true), "take found = seen known"}}},
+         {FIRST_READ,
+          {NODE(2, 5), " = seen asked"},
+          {DATA(3, ""), "tell leader = seen known"},
+          {EV(BEGIN), "disarm sync 4 = listing unknown"},
+          {SYNCED(4), "list 5 = listing unknown"},
+          {LISTED(5), "unwatch name first 6 data 7 = reading asked"},
+          {NODE(6, 5), " = seen asked"},
+          {DATA(7, "", .m.same = true), " = seen known"}}},
+        {"what was asked for on the connection before counts",
+         {FIRST_READ,
+          {EV(BEGIN), "disarm sync 4 = listing unknown"},
+          {DATA(3, ""), " = listing known"},
+          {NODE(2, 5), "stale"},
+          {SYNCED(4), "list 5 = listing known"},
+          {LISTED(5), "unwatch name first 6 = reading known"},
+          {NODE(6, 5), "tell leader = seen known"}}},
         {"it stops: no answer counts",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {EV(STOP), "drop drop-data = reading asked"},
-          {DATA(1, 0), " = reading asked"}}},
+         {FIRST_READ,
+          {EV(STOP), "end = reading asked"},
+          {NODE(2, 5), "stale"},
+          {DATA(3, ""), "stale"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));
@@ -256,131 +345,159 @@ static void what_is_read(void)
 
 static void whose_data(void)
 {
-    static const struct exchange rows[] = {
+    static const struct row rows[] = {
         {"what carries its token is told, again when it changes",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {DATA(1, 5), "take = reading known"},
-          {NODE(7, 5), "node found tell leader+data = seen known"},
-          {EV(DATA_FIRED), "data 2 = seen asked"},
-          {DATA(2, 5, .told_any = true), "take found tell leader+data = seen known"},
-          {EV(DATA_FIRED), "data 3 = seen asked"},
-          {DATA(3, 5, .told_any = true, .same = true), "take found = seen known"},
-          {EV(DATA_FIRED), "data 4 = seen asked"},
-          {DATA(4, 6, .told_any = true), "take found tell leader = seen known"},
-          {EV(NODE_FIRED), "reread read = reading known"},
-          {NODE(7, 5), "node found = seen known"}}},
+         {FIRST_READ,
+          {DATA(3, "5\nx"), " = reading known"},
+          {NODE(2, 5), "tell leader+data = seen known"},
+          {DATA_FIRED(), "data 4 = seen asked"},
+          {DATA(4, "5\ny", .m.told_any = true), "tell leader+data = seen known"},
+          {DATA_FIRED(), "data 5 = seen asked"},
+          {DATA(5, "5\ny", .m.told_any = true, .m.same = true), " = seen known"},
+          {DATA_FIRED(), "data 6 = seen asked"},
+          {DATA(6, "6\nz", .m.told_any = true), "tell leader = seen known"},
+          {NODE_FIRED(), "first 7 = reading known"},
+          {NODE(7, 5), " = seen known"}}},
         {"of the first leader of all",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {DATA(1, 1), "take = reading known"},
-          {NODE(7, 1), "node found tell leader+data = seen known"}}},
+         {FIRST_READ,
+          {DATA(3, "1\nx"), " = reading known"},
+          {NODE(2, 1), "tell leader+data = seen known"}}},
         {"none, and none that is watched: read with each query",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {DATA(1, 0, .answer = OBSERVING_NO_NODE), "take = reading known"},
-          {NODE(7, 5), "node found tell leader = seen known"},
-          {EV(BEGIN), " = listing known"},
-          {EV(LISTED, .some = true), "first read data 2 = reading asked"}}},
+         {FIRST_READ,
+          {NO_NODE(3), " = reading known"},
+          {NODE(2, 5), "tell leader = seen known"},
+          {NODE_FIRED(.ev.gone = true), "disarm list 4 = listing known"},
+          {LISTED(4), "unwatch name first 5 data 6 = reading asked"},
+          {DATA(6, ""), " = reading known"},
+          {NODE(5, 6), "tell leader = seen known"},
+          {NODE_FIRED(.ev.gone = true), "disarm list 7 = listing known"},
+          {LISTED(7), "unwatch name first 8 = reading known"}}},
+        {"somebody else's data",
+         {FIRST_READ,
+          {DATA(3, "5\nx"), " = reading known"},
+          {DATA_FIRED(), "data 4 = reading asked"},
+          {DATA(4, "x"), " = reading known"},
+          {NODE(2, 5), "tell leader = seen known"}}},
         {"it went with the directory",
-         {{LISTED(), "first read data 1 = reading asked"},
-          {DATA(1, 5), "take = reading known"},
-          {NODE(7, 5), "node found tell leader+data = seen known"},
-          {EV(DATA_FIRED, .gone = true), " = seen unknown"},
-          {EV(BEGIN), " = listing unknown"},
-          {EV(MISSING, .told_any = true), "drop found tell nobody = listing unknown"},
-          {EV(BEGIN), " = listing unknown"},
-          {LISTED(), "first read data 2 = reading asked"}}},
+         {FIRST_READ,
+          {DATA(3, "5\nx"), " = reading known"},
+          {NODE(2, 5), "tell leader+data = seen known"},
+          {DATA_FIRED(.ev.gone = true), " = seen unknown"},
+          {NODE_FIRED(.ev.gone = true), "disarm list 4 = listing unknown"},
+          {NO_NODE(4), "stat+watch 5 = listing unknown"},
+          {ANSWER_TO(5, .ev.rc = STORE_NONODE, .m.told_any = true),
+           "unwatch first tell nobody = listing unknown"},
+          {EV(FIRED), "disarm list 6 = listing unknown"},
+          {LISTED(6), "unwatch name first 7 data 8 = reading asked"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));
 }
 
 #define TOLD_FIVE                                                                                  \
-    {LISTED(.zxid = 9), "first read data 1 = reading asked"}, {NODE(7, 5), "node = seen asked"},   \
+    {LISTED(1, .ev.pzxid = 9), "unwatch name first 2 data 3 = reading asked"},                     \
+        {NODE(2, 5), " = seen asked"},                                                             \
     {                                                                                              \
-        DATA(1, 0, .zxid = 4), "take found tell leader = seen known"                               \
+        DATA(3, "", .ev.mzxid = 4), "tell leader = seen known"                                     \
     }
 #define ANEW                                                                                       \
+    {EV(BEGIN), "disarm sync 4 = listing unknown"},                                                \
     {                                                                                              \
-        EV(UP), " = seen unknown"                                                                  \
+        SYNCED(4), "list 5 = listing unknown"                                                      \
     }
 
 static void what_is_older(void)
 {
-    static const struct exchange rows[] = {
+    static const struct row rows[] = {
         {"a list: all of it is read again, until it counts",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 8, .now = 100, .patience = 50), "older = listing unknown"},
-          {LISTED(.zxid = 8, .now = 149, .patience = 50), "older = listing unknown"},
-          {LISTED(.zxid = 8, .now = 150, .patience = 50), "first read data 2 = reading asked"},
-          {NODE(7, 3), "node = seen asked"},
-          {DATA(2, 0, .zxid = 2), "take found tell leader = seen known"},
-          {LISTED(.zxid = 7, .now = 150, .patience = 50), "older = listing known"}}},
+          {LISTED(5, .ev.pzxid = 8, AT(100)), "forget arm older = listing unknown"},
+          {EV(TIMER), "disarm sync 6 = listing unknown"},
+          {SYNCED(6), "list 7 = listing unknown"},
+          {LISTED(7, .ev.pzxid = 8, AT(149)), "forget arm = listing unknown"},
+          {EV(TIMER), "disarm sync 8 = listing unknown"},
+          {SYNCED(8), "list 9 = listing unknown"},
+          {LISTED(9, .ev.pzxid = 8, AT(150)), "unwatch name first 10 data 11 = reading asked"},
+          {NODE(10, 3), " = seen asked"},
+          {DATA(11, "", .ev.mzxid = 2), "tell leader = seen known"}}},
         {"a list of nobody",
          {TOLD_FIVE,
           ANEW,
-          {EV(LISTED, .watched = true, .zxid = 8, .patience = 50), "older = listing unknown"},
-          {EV(LISTED, .watched = true, .zxid = 9, .patience = 50),
-           "drop found tell nobody = listing unknown"}}},
+          {NOBODY(5, .ev.pzxid = 8, AT(0)), "forget arm older = listing unknown"},
+          {EV(TIMER), "disarm sync 6 = listing unknown"},
+          {SYNCED(6), "list 7 = listing unknown"},
+          {NOBODY(7, .ev.pzxid = 9, AT(0)), "list+watch 8 = listing unknown"},
+          {NOBODY(8, .ev.pzxid = 9, AT(0)), "unwatch first tell nobody = listing unknown"}}},
         {"who was made before the leader told: nobody, until it counts",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
-          {DATA(2, 0, .zxid = 4), "take = reading known"},
-          {NODE(7, 4, .now = 100, .patience = 50), "node older tell nobody = listing known"},
-          {LISTED(.zxid = 9), "first read = reading known"},
-          {NODE(7, 4, .now = 149, .patience = 50), "node older = listing known"},
-          {LISTED(.zxid = 9), "first read = reading known"},
-          {NODE(7, 4, .now = 150, .patience = 50), "node found tell leader = seen known"}}},
+          {LISTED(5, .ev.pzxid = 9), "unwatch name first 6 data 7 = reading asked"},
+          {DATA(7, "", .ev.mzxid = 4), " = reading known"},
+          {NODE(6, 4, AT(100)), "forget arm older tell nobody = listing known"},
+          {NODE_FIRED(), "first 8 = reading known"},
+          {NODE(8, 4, AT(149)), "forget arm = listing known"},
+          {NODE_FIRED(), "first 9 = reading known"},
+          {NODE(9, 4, AT(150)), "tell leader = seen known"}}},
         {"it is gone meanwhile: the time of the next one begins anew",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
-          {DATA(2, 0, .zxid = 4), "take = reading known"},
-          {NODE(7, 4, .now = 100, .patience = 50), "node older tell nobody = listing known"},
-          {EV(LISTED, .watched = true, .zxid = 10), "drop found = listing known"},
-          {LISTED(.zxid = 11), "first read = reading known"},
-          {NODE(7, 3, .now = 150, .patience = 50), "node older = listing known"}}},
+          {LISTED(5, .ev.pzxid = 9), "unwatch name first 6 data 7 = reading asked"},
+          {DATA(7, "", .ev.mzxid = 4), " = reading known"},
+          {NODE(6, 4, AT(100)), "forget arm older tell nobody = listing known"},
+          {NODE_FIRED(.ev.gone = true), "disarm list 8 = listing known"},
+          {NOBODY(8, .ev.pzxid = 10), "list+watch 9 = listing known"},
+          {NOBODY(9, .ev.pzxid = 10), "unwatch first = listing known"},
+          {EV(FIRED), "disarm list 10 = listing known"},
+          {LISTED(10, .ev.pzxid = 11), "unwatch name first 11 = reading known"},
+          {NODE(11, 3, AT(150)), "forget arm older = listing known"}}},
         {"another node of its token",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
-          {DATA(2, 0, .zxid = 4), "take = reading known"},
-          {NODE(7, 5, .other_node = true, .patience = 50),
-           "node older tell nobody = listing known"}}},
+          {LISTED(5, .ev.pzxid = 9), "unwatch name first 6 data 7 = reading asked"},
+          {DATA(7, "", .ev.mzxid = 4), " = reading known"},
+          {NODE(6, 5, .m.other_node = true, AT(0)),
+           "forget arm older tell nobody = listing known"}}},
         {"it was gone, and is there again",
          {TOLD_FIVE,
-          {EV(MISSING), "drop found tell nobody = seen known"},
-          ANEW,
-          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
-          {DATA(2, 0, .zxid = 4), "take = reading known"},
-          {NODE(7, 5, .patience = 50), "node older = listing known"}}},
+          {NODE_FIRED(.ev.gone = true), "disarm list 4 = listing known"},
+          {NOBODY(4, .ev.pzxid = 9), "list+watch 5 = listing known"},
+          {NOBODY(5, .ev.pzxid = 9), "unwatch first tell nobody = listing known"},
+          {EV(BEGIN), "disarm sync 6 = listing unknown"},
+          {SYNCED(6), "list 7 = listing unknown"},
+          {LISTED(7, .ev.pzxid = 9), "unwatch name first 8 data 9 = reading asked"},
+          {DATA(9, "", .ev.mzxid = 4), " = reading known"},
+          {NODE(8, 5, AT(0)), "forget arm older = listing known"}}},
         {"on the connection where it was seen only a number can put it there",
          {TOLD_FIVE,
-          {LISTED(.zxid = 9), "first read = reading known"},
-          {NODE(7, 4, .patience = 50), "node found tell nobody = seen known"}}},
+          {NODE_FIRED(.ev.gone = true), "disarm list 4 = listing known"},
+          {LISTED(4, .ev.pzxid = 9), "unwatch name first 5 = reading known"},
+          {NODE(5, 4, AT(0)), "tell nobody = seen known"}}},
         {"so it can where it is used up",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 9, .used_up = true), "first read data 2 = reading asked"},
-          {DATA(2, 0, .zxid = 4), "take = reading known"},
-          {NODE(7, 4, .patience = 50), "node found tell nobody = seen known"}}},
+          {LISTED(5, .ev.pzxid = 9, .m.used_up = true),
+           "unwatch name first 6 data 7 = reading asked"},
+          {DATA(7, "", .ev.mzxid = 4), " = reading known"},
+          {NODE(6, 4, AT(0)), "tell nobody = seen known"}}},
         {"the election's data",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(2, 5, .zxid = 3, .now = 100, .patience = 50), "older = listing unknown"},
-          {LISTED(.zxid = 9), "first read data 3 = reading asked"},
-          {NODE(7, 5), "node = seen asked"},
-          {DATA(3, 5, .zxid = 3, .now = 150, .patience = 50),
-           "take found tell leader+data = seen known"}}},
+          {LISTED(5, .ev.pzxid = 9), "unwatch name first 6 data 7 = reading asked"},
+          {NODE(6, 5), " = seen asked"},
+          {DATA(7, "5\nx", .ev.mzxid = 3, AT(100)), "forget arm older = listing unknown"},
+          {EV(TIMER), "disarm sync 8 = listing unknown"},
+          {SYNCED(8), "list 9 = listing unknown"},
+          {LISTED(9, .ev.pzxid = 9), "unwatch name first 10 data 11 = reading asked"},
+          {NODE(10, 5), " = seen asked"},
+          {DATA(11, "5\nx", .ev.mzxid = 3, AT(150)), "tell leader+data = seen known"}}},
         {"no data are no older ones",
          {TOLD_FIVE,
           ANEW,
-          {LISTED(.zxid = 9), "first read data 2 = reading asked"},
-          {DATA(2, 0, .answer = OBSERVING_NO_NODE), "take = reading known"},
-          {EV(DATA_FIRED), "data 3 = reading asked"},
-          {DATA(3, 0, .zxid = 3, .patience = 50), "older = listing unknown"}}},
+          {LISTED(5, .ev.pzxid = 9), "unwatch name first 6 data 7 = reading asked"},
+          {NO_NODE(7), " = reading known"},
+          {DATA_FIRED(), "data 8 = reading asked"},
+          {DATA(8, "", .ev.mzxid = 3, AT(0)), "forget arm older = listing unknown"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));
@@ -419,8 +536,8 @@ static void invariant(void)
         {{.node = OBSERVING_LISTING}, true},
         {{.told = {.told = true, .leads = true}}, true},
         {{.told = {.leads = true}}, false},
-        {{.data = OBSERVING_ASKED, .data_tag = 1}, true},
-        {{.data = OBSERVING_ASKED}, false},
+        {{.data = OBSERVING_KNOWN, .data_missing = true}, true},
+        {{.data = OBSERVING_ASKED, .data_missing = true}, false},
         {{.told = {.told = true}, .met = true}, true},
         {{.met = true}, false},
     };

@@ -42,6 +42,8 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
                                (int)ev->node);
     if (ev->length > 0)
         g_string_append_printf(p->heard, ", %.*s", (int)ev->length, (const char *)ev->data);
+    if (ev->count > 0)
+        g_string_append_printf(p->heard, ", %zu children", ev->count);
     if (ev->kind == MACHINE_EV_FIRED)
         g_string_append_printf(p->heard, " node %d%s", (int)ev->node, ev->gone ? ", gone" : "");
     if (ev->kind == MACHINE_EV_STOP || ev->kind == MACHINE_EV_SESSION)
@@ -150,6 +152,28 @@ static void two_slots(void)
     ANSWER(STORE_GET, "/p/2", .rc = STORE_OK);
     ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
     end(s, "begin; answer 0 of verb 2, node 2; answer 0 of verb 2, node 1");
+}
+
+/* What was asked in the slot is stale, and nothing is asked instead. */
+static void forgotten(void)
+{
+    played.reactions[0] =
+        REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .slot = 1), DO(FORGET, .slot = 1));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_GET, "/p/2", .rc = STORE_OK);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    end(s, "begin; answer 0 of verb 2, node 1");
+}
+
+static void children_are_counted(void)
+{
+    char *names[] = {"a", "b"};
+    played.reactions[0] = REACTION(ASK(LIST, .node = 1));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_LIST, "/p/1", .rc = STORE_OK, .names = names, .count = 2);
+    end(s, "begin; answer 0 of verb 3, node 1, 2 children");
 }
 
 static bool answer_get(const struct store_request *request, struct store_reply *reply)
@@ -480,6 +504,8 @@ static void numbers_of_questions(void)
 static const struct test_case cases[] = {
     {"another_question", another_question},
     {"two_slots", two_slots},
+    {"forgotten", forgotten},
+    {"children_are_counted", children_are_counted},
     {"answered_at_once", answered_at_once},
     {"stale_at_once", stale_at_once},
     {"parents", parents},
