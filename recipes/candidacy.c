@@ -12,7 +12,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-} table[CANDIDACY_STATES] = {
+} candidacy_table[CANDIDACY_STATES] = {
     [CANDIDACY_PAUSED] = {"paused", BIT(CANDIDACY_QUEUED) | BIT(CANDIDACY_OVER)},
     [CANDIDACY_QUEUED] = {"queued", BIT(CANDIDACY_PAUSED) | BIT(CANDIDACY_CHECKING) |
                                         BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_OVER)},
@@ -29,28 +29,29 @@ static const struct {
 
 const char *candidacy_state_name(enum candidacy_state state)
 {
-    return state < CANDIDACY_STATES ? table[state].name : "?";
+    return state < CANDIDACY_STATES ? candidacy_table[state].name : "?";
 }
 
 bool candidacy_may_move(enum candidacy_state from, enum candidacy_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (candidacy_table[from].next & BIT(to)) != 0;
 }
 
-static bool is_in(const struct candidacy *c, uint32_t states)
+static bool candidacy_is_in(const struct candidacy *c, uint32_t states)
 {
     return (BIT(c->state) & states) != 0;
 }
 
-static bool is_told_to_lead(const struct candidacy *c)
+static bool candidacy_leads(const struct candidacy *c)
 {
-    return is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED) | BIT(CANDIDACY_STOPPING));
+    return candidacy_is_in(c,
+                           BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED) | BIT(CANDIDACY_STOPPING));
 }
 
 /* A term whose rivals are of interest, or were when it was given back. */
-static bool looks_out(const struct candidacy *c)
+static bool candidacy_looks_out(const struct candidacy *c)
 {
-    return is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_STOPPING));
+    return candidacy_is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_STOPPING));
 }
 
 bool candidacy_invariant(const struct candidacy *c)
@@ -59,294 +60,312 @@ bool candidacy_invariant(const struct candidacy *c)
 
     if (back_off != 0 && (back_off < BACK_OFF_FIRST_MS || back_off > BACK_OFF_LAST_MS))
         return false;
-    if (is_told_to_lead(c) && back_off != 0)
+    if (candidacy_leads(c) && back_off != 0)
         return false;
-    if (is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)) && !c->yield)
+    if (candidacy_is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)) && !c->yield)
         return false;
     if (c->higher && !c->yield)
         return false;
     if (c->state == CANDIDACY_ASKED && !c->higher && !c->revoked)
         return false;
-    if (c->watched && !looks_out(c) && c->state != CANDIDACY_CHECKING)
+    if (c->watched && !candidacy_looks_out(c) && c->state != CANDIDACY_CHECKING)
         return false;
     return c->cause == CANDIDACY_CAUSE_NONE ||
-           is_in(c, BIT(CANDIDACY_STOPPING) | BIT(CANDIDACY_OVER));
+           candidacy_is_in(c, BIT(CANDIDACY_STOPPING) | BIT(CANDIDACY_OVER));
 }
 
-static void move(struct candidacy *c, enum candidacy_state to)
+static void candidacy_move(struct candidacy *c, enum candidacy_state to)
 {
     assert(candidacy_may_move(c->state, to));
     c->state = to;
 }
 
-static struct candidacy_action *act(struct candidacy_actions *out, enum candidacy_action_kind kind)
+static void candidacy_tell(struct machine_actions *out, enum candidacy_tell what,
+                           enum candidacy_cause cause)
 {
-    assert(out->count < CANDIDACY_ACTIONS);
-    struct candidacy_action *a = &out->list[out->count++];
-    *a = (struct candidacy_action){.kind = kind};
-    return a;
+    machine_tell(out, (int)what, STORE_OK);
+    out->list[out->count - 1].why = (int)cause;
 }
 
-static void arm(struct candidacy_actions *out, int64_t at)
+static void candidacy_arm(struct machine_actions *out, int64_t at)
 {
-    act(out, CANDIDACY_ACT_ARM)->at = at;
+    machine_act(out, MACHINE_ACT_ARM)->at = at;
 }
 
 /* What ends while the next candidacy is under way is no matter of the handle's any more. */
-static void note(const struct candidacy_event *ev, struct candidacy_actions *out,
-                 enum candidacy_cause cause)
+static void candidacy_note(const struct candidacy_moment *m, struct machine_actions *out,
+                           enum candidacy_cause cause)
 {
-    if (!ev->superseded)
-        act(out, CANDIDACY_ACT_NOTE)->cause = cause;
+    if (!m->superseded)
+        candidacy_tell(out, CANDIDACY_NOTE, cause);
 }
 
-static void end(struct candidacy *c, struct candidacy_actions *out, enum candidacy_cause cause)
+/* The rivals, and the timer. */
+static void candidacy_ignore(struct candidacy *c, struct machine_actions *out)
 {
-    struct candidacy_action *a = act(out, CANDIDACY_ACT_STOP);
+    c->watched = false;
+    machine_act(out, MACHINE_ACT_END);
+}
 
-    a->cause = cause;
-    a->behind = is_told_to_lead(c);
-    move(c, CANDIDACY_OVER);
+static void candidacy_end(struct candidacy *c, struct machine_actions *out,
+                          enum candidacy_cause cause)
+{
+    const bool behind = candidacy_leads(c);
+
+    if (!behind)
+        candidacy_ignore(c, out);
+    candidacy_move(c, CANDIDACY_OVER);
+    candidacy_tell(out, behind ? CANDIDACY_STOP_BEHIND : CANDIDACY_STOP, cause);
 }
 
 /* ---- campaigning ---- */
 
-static void enter(struct candidacy *c, const struct candidacy_event *ev,
-                  struct candidacy_actions *out)
+static void candidacy_enter(struct candidacy *c, const struct candidacy_moment *m,
+                            struct machine_actions *out)
 {
-    move(c, CANDIDACY_QUEUED);
-    if (ev->refused) {
-        note(ev, out, CANDIDACY_CAUSE_REFUSED);
-        end(c, out, CANDIDACY_CAUSE_REFUSED);
+    candidacy_move(c, CANDIDACY_QUEUED);
+    if (m->refused) {
+        candidacy_note(m, out, CANDIDACY_CAUSE_REFUSED);
+        candidacy_end(c, out, CANDIDACY_CAUSE_REFUSED);
     } else {
-        act(out, CANDIDACY_ACT_ENTER);
+        candidacy_tell(out, CANDIDACY_ENTER, CANDIDACY_CAUSE_NONE);
     }
 }
 
 /* Of an attempt that was aborted there is nothing to tell. */
-static void on_failed(struct candidacy *c, const struct candidacy_event *ev,
-                      struct candidacy_actions *out)
+static void candidacy_on_failed(struct candidacy *c, const struct candidacy_moment *m,
+                                struct machine_actions *out)
 {
     if (c->state == CANDIDACY_OVER)
         return;
-    note(ev, out, CANDIDACY_CAUSE_ATTEMPT);
-    if (ev->why != CANDIDACY_CAUSE_ATTEMPT) {
-        end(c, out, CANDIDACY_CAUSE_ATTEMPT);
+    candidacy_note(m, out, CANDIDACY_CAUSE_ATTEMPT);
+    if (m->why != CANDIDACY_CAUSE_ATTEMPT) {
+        candidacy_end(c, out, CANDIDACY_CAUSE_ATTEMPT);
         return;
     }
-    move(c, CANDIDACY_PAUSED);
+    candidacy_move(c, CANDIDACY_PAUSED);
     c->back_off_ms = back_off_next(c->back_off_ms);
-    act(out, CANDIDACY_ACT_FAIL);
-    arm(out, ev->now + c->back_off_ms * 1000000);
+    candidacy_tell(out, CANDIDACY_FAIL, CANDIDACY_CAUSE_ATTEMPT);
+    candidacy_arm(out, m->now + c->back_off_ms * 1000000);
 }
 
 /* ---- rivals ---- */
 
-static void list(struct candidacy *c, struct candidacy_actions *out)
+static void candidacy_list(struct candidacy *c, struct machine_actions *out, bool watch)
 {
-    c->watched = true;
-    act(out, CANDIDACY_ACT_LIST)->tag = ++c->tag;
+    c->watched = watch;
+    machine_ask(out, STORE_LIST, CANDIDACY_DIRECTORY)->watch = watch;
 }
 
-/* Whatever is still answered is stale. */
-static void ignore(struct candidacy *c, struct candidacy_actions *out)
-{
-    c->watched = false;
-    c->tag++;
-    act(out, CANDIDACY_ACT_IGNORE);
-}
-
-static bool lacks_watch(const struct candidacy *c)
+static bool candidacy_lacks_watch(const struct candidacy *c)
 {
     return c->yield && !c->watched;
 }
 
-static void retry_later(const struct candidacy *c, const struct candidacy_event *ev,
-                        struct candidacy_actions *out)
+static void candidacy_retry_later(const struct candidacy *c, const struct candidacy_moment *m,
+                                  struct machine_actions *out)
 {
-    if (lacks_watch(c))
-        arm(out, ev->now + CANDIDACY_RETRY_NS);
+    if (candidacy_lacks_watch(c))
+        candidacy_arm(out, m->now + CANDIDACY_RETRY_NS);
 }
 
 /* Asked once a term, and never when it is over already. */
-static void review(struct candidacy *c, const struct candidacy_event *ev,
-                   struct candidacy_actions *out)
+static void candidacy_review(struct candidacy *c, const struct candidacy_moment *m,
+                             struct machine_actions *out)
 {
-    if (c->state != CANDIDACY_LEADING || !ev->owned)
+    if (c->state != CANDIDACY_LEADING || !m->owned)
         return;
     if (!c->revoked && !c->higher) {
-        retry_later(c, ev, out);
+        candidacy_retry_later(c, m, out);
         return;
     }
-    ignore(c, out);
-    act(out, CANDIDACY_ACT_ASK);
-    move(c, CANDIDACY_ASKED);
+    candidacy_ignore(c, out);
+    candidacy_tell(out, CANDIDACY_ASK, CANDIDACY_CAUSE_NONE);
+    candidacy_move(c, CANDIDACY_ASKED);
 }
 
-static void look_out(struct candidacy *c, const struct candidacy_event *ev,
-                     struct candidacy_actions *out)
+static void candidacy_look_out(struct candidacy *c, const struct candidacy_moment *m,
+                               struct machine_actions *out)
 {
-    if (lacks_watch(c))
-        list(c, out);
-    review(c, ev, out);
+    if (candidacy_lacks_watch(c))
+        candidacy_list(c, out, true);
+    candidacy_review(c, m, out);
 }
 
-static void see(struct candidacy *c, const struct candidacy_event *ev)
+static void candidacy_see(struct candidacy *c, const struct candidacy_moment *m)
 {
     struct child child;
 
-    for (int i = 0; i < ev->count; i++) {
-        const char *name = ev->names[i];
+    for (size_t i = 0; i < m->count; i++) {
+        const char *name = m->names[i];
         name_parse(name, strlen(name), &child);
-        if (rule_waits(c->rule, child.kind) && strcmp(name, ev->own) != 0)
+        if (rule_waits(c->rule, child.kind) && strcmp(name, m->own) != 0)
             c->higher |= name_priority(name, strlen(name)) > c->priority;
     }
 }
 
 /* ---- terms ---- */
 
-static void lead(struct candidacy *c, const struct candidacy_event *ev,
-                 struct candidacy_actions *out)
+static void candidacy_lead(struct candidacy *c, const struct candidacy_moment *m,
+                           struct machine_actions *out)
 {
-    move(c, CANDIDACY_LEADING);
+    candidacy_move(c, CANDIDACY_LEADING);
     c->back_off_ms = 0;
-    act(out, CANDIDACY_ACT_LEAD);
-    look_out(c, ev, out);
+    candidacy_tell(out, CANDIDACY_LEAD, CANDIDACY_CAUSE_NONE);
+    candidacy_look_out(c, m, out);
 }
 
-static void on_won(struct candidacy *c, const struct candidacy_event *ev,
-                   struct candidacy_actions *out)
+static void candidacy_on_won(struct candidacy *c, const struct candidacy_moment *m,
+                             struct machine_actions *out)
 {
     c->higher = c->revoked = false;
     if (!c->yield) {
-        lead(c, ev, out);
+        candidacy_lead(c, m, out);
         return;
     }
-    move(c, CANDIDACY_CHECKING);
-    list(c, out);
+    candidacy_move(c, CANDIDACY_CHECKING);
+    candidacy_list(c, out, true);
 }
 
 /* Not at once: this may be in the middle of an attempt's step, or of a session's end. */
-static void pass(struct candidacy *c, const struct candidacy_event *ev,
-                 struct candidacy_actions *out)
+static void candidacy_pass(struct candidacy *c, const struct candidacy_moment *m,
+                           struct machine_actions *out)
 {
-    move(c, CANDIDACY_PASSING);
-    ignore(c, out);
-    arm(out, ev->now);
+    candidacy_move(c, CANDIDACY_PASSING);
+    candidacy_ignore(c, out);
+    candidacy_arm(out, m->now);
 }
 
 /* A winner that cannot find out leads: priorities are a courtesy. */
-static void on_answered(struct candidacy *c, const struct candidacy_event *ev,
-                        struct candidacy_actions *out)
+static void candidacy_on_listed(struct candidacy *c, const struct machine_event *ev,
+                                const struct candidacy_moment *m, struct machine_actions *out)
 {
-    if (ev->tag != c->tag)
-        return;
-    if (ev->kind == CANDIDACY_EV_LISTED)
-        see(c, ev);
-    if (c->state != CANDIDACY_CHECKING)
-        review(c, ev, out);
-    else if (ev->kind == CANDIDACY_EV_GONE || !ev->owned || c->higher)
-        pass(c, ev, out);
+    if (ev->rc == STORE_OK)
+        candidacy_see(c, m);
     else
-        lead(c, ev, out);
+        c->watched = false;
+    if (c->state != CANDIDACY_CHECKING)
+        candidacy_review(c, m, out);
+    else if (!m->owned || c->higher)
+        candidacy_pass(c, m, out);
+    else
+        candidacy_lead(c, m, out);
 }
 
-static void on_unwatched(struct candidacy *c, const struct candidacy_event *ev,
-                         struct candidacy_actions *out)
+/* Without a watch a list is worth less, but something. */
+static void candidacy_on_unwatched(struct candidacy *c, const struct candidacy_moment *m,
+                                   struct machine_actions *out)
 {
-    if (c->state == CANDIDACY_LEADING && ev->owned)
-        retry_later(c, ev, out);
+    candidacy_list(c, out, false);
+    if (c->state == CANDIDACY_LEADING && m->owned)
+        candidacy_retry_later(c, m, out);
 }
 
-static void on_fired(struct candidacy *c, const struct candidacy_event *ev,
-                     struct candidacy_actions *out)
+static void candidacy_on_answer(struct candidacy *c, const struct machine_event *ev,
+                                const struct candidacy_moment *m, struct machine_actions *out)
 {
-    (void)ev;
-    list(c, out);
+    if (ev->rc == STORE_LIMIT)
+        candidacy_on_unwatched(c, m, out);
+    else
+        candidacy_on_listed(c, ev, m, out);
+}
+
+static void candidacy_on_session(struct candidacy *c, const struct candidacy_moment *m,
+                                 struct machine_actions *out)
+{
+    c->watched = false;
+    if (c->state == CANDIDACY_CHECKING)
+        candidacy_pass(c, m, out);
 }
 
 /* Before it leads, it is asked as soon as it does. */
-static void on_revoked(struct candidacy *c, const struct candidacy_event *ev,
-                       struct candidacy_actions *out)
+static void candidacy_on_revoked(struct candidacy *c, const struct candidacy_moment *m,
+                                 struct machine_actions *out)
 {
     c->revoked = true;
-    review(c, ev, out);
+    candidacy_review(c, m, out);
 }
 
-static void on_term_told(struct candidacy *c, const struct candidacy_event *ev,
-                         struct candidacy_actions *out)
+static void candidacy_on_term_told(struct candidacy *c, const struct candidacy_moment *m,
+                                   struct machine_actions *out)
 {
-    const enum candidacy_cause cause = ev->lost ? CANDIDACY_CAUSE_LOST : CANDIDACY_CAUSE_NONE;
+    const enum candidacy_cause cause = m->lost ? CANDIDACY_CAUSE_LOST : CANDIDACY_CAUSE_NONE;
 
-    ignore(c, out);
-    act(out, CANDIDACY_ACT_FORGET);
-    note(ev, out, cause);
+    candidacy_ignore(c, out);
+    candidacy_tell(out, CANDIDACY_FORGET, CANDIDACY_CAUSE_NONE);
+    candidacy_note(m, out, cause);
     if (c->state == CANDIDACY_STOPPING)
-        end(c, out, c->cause);
-    else if (ev->closing)
-        end(c, out, CANDIDACY_CAUSE_CLOSED);
+        candidacy_end(c, out, c->cause);
+    else if (m->closing)
+        candidacy_end(c, out, CANDIDACY_CAUSE_CLOSED);
     else if (!c->requeue)
-        end(c, out, cause);
+        candidacy_end(c, out, cause);
     else
-        enter(c, ev, out);
+        candidacy_enter(c, m, out);
 }
 
-static void on_timer(struct candidacy *c, const struct candidacy_event *ev,
-                     struct candidacy_actions *out)
+static void candidacy_on_timer(struct candidacy *c, const struct candidacy_moment *m,
+                               struct machine_actions *out)
 {
-    if (looks_out(c)) {
-        look_out(c, ev, out);
+    if (candidacy_looks_out(c)) {
+        candidacy_look_out(c, m, out);
         return;
     }
     if (c->state == CANDIDACY_PASSING)
-        act(out, CANDIDACY_ACT_LEAVE);
-    enter(c, ev, out);
+        candidacy_tell(out, CANDIDACY_LEAVE, CANDIDACY_CAUSE_NONE);
+    candidacy_enter(c, m, out);
 }
 
 /* ---- the user ---- */
 
-static void on_yield(struct candidacy *c, const struct candidacy_event *ev,
-                     struct candidacy_actions *out)
+static void candidacy_on_yield(const struct candidacy *c, const struct candidacy_moment *m,
+                               struct machine_actions *out)
 {
-    if (is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED)) && !ev->released)
-        act(out, CANDIDACY_ACT_RESIGN);
+    if (candidacy_is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED)) && !m->released)
+        candidacy_tell(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
 }
 
-static void on_stop(struct candidacy *c, const struct candidacy_event *ev,
-                    struct candidacy_actions *out)
+static void candidacy_on_stop(struct candidacy *c, const struct candidacy_moment *m,
+                              struct machine_actions *out)
 {
-    c->cause = ev->closed ? CANDIDACY_CAUSE_CLOSED : CANDIDACY_CAUSE_NONE;
-    if (is_told_to_lead(c)) { /* its end is to be told first */
-        move(c, CANDIDACY_STOPPING);
-        act(out, CANDIDACY_ACT_RESIGN);
+    c->cause = m->closed ? CANDIDACY_CAUSE_CLOSED : CANDIDACY_CAUSE_NONE;
+    if (candidacy_leads(c)) { /* its end is to be told first */
+        candidacy_move(c, CANDIDACY_STOPPING);
+        candidacy_tell(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
         return;
     }
     if (c->state != CANDIDACY_PAUSED)
-        note(ev, out, c->cause);
+        candidacy_note(m, out, c->cause);
     if (c->state == CANDIDACY_QUEUED)
-        act(out, CANDIDACY_ACT_ABORT);
-    if (is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING))) {
-        ignore(c, out);
-        act(out, CANDIDACY_ACT_LEAVE);
-    }
-    end(c, out, c->cause);
+        candidacy_tell(out, CANDIDACY_ABORT, CANDIDACY_CAUSE_NONE);
+    if (candidacy_is_in(c, BIT(CANDIDACY_CHECKING) | BIT(CANDIDACY_PASSING)))
+        candidacy_tell(out, CANDIDACY_LEAVE, CANDIDACY_CAUSE_NONE);
+    candidacy_end(c, out, c->cause);
 }
 
-void candidacy_step(struct candidacy *c, const struct candidacy_event *ev,
-                    struct candidacy_actions *out)
+void candidacy_step(struct candidacy *c, const struct machine_event *ev,
+                    const struct candidacy_moment *m, struct machine_actions *out)
 {
-    static void (*const handlers[])(struct candidacy * c, const struct candidacy_event *ev,
-                                    struct candidacy_actions *out) = {
-        [CANDIDACY_EV_TIMER] = on_timer,         [CANDIDACY_EV_WON] = on_won,
-        [CANDIDACY_EV_FAILED] = on_failed,       [CANDIDACY_EV_LISTED] = on_answered,
-        [CANDIDACY_EV_UNLISTED] = on_answered,   [CANDIDACY_EV_GONE] = on_answered,
-        [CANDIDACY_EV_UNWATCHED] = on_unwatched, [CANDIDACY_EV_FIRED] = on_fired,
-        [CANDIDACY_EV_REVOKED] = on_revoked,     [CANDIDACY_EV_TERM_TOLD] = on_term_told,
-        [CANDIDACY_EV_YIELD] = on_yield,         [CANDIDACY_EV_STOP] = on_stop,
+    static void (*const handlers[])(struct candidacy * c, const struct candidacy_moment *m,
+                                    struct machine_actions *out) = {
+        [MACHINE_EV_BEGIN] = candidacy_enter,
+        [MACHINE_EV_TIMER] = candidacy_on_timer,
+        [MACHINE_EV_STOP] = candidacy_on_stop,
+        [MACHINE_EV_SESSION] = candidacy_on_session,
+        [MACHINE_EV_OVER] = candidacy_on_session,
+        [CANDIDACY_EV_WON] = candidacy_on_won,
+        [CANDIDACY_EV_FAILED] = candidacy_on_failed,
+        [CANDIDACY_EV_REVOKED] = candidacy_on_revoked,
+        [CANDIDACY_EV_TERM_TOLD] = candidacy_on_term_told,
     };
 
-    out->count = 0;
-    c->watched = ev->watched;
-    handlers[ev->kind](c, ev, out);
+    if (ev->kind == MACHINE_EV_ANSWER)
+        candidacy_on_answer(c, ev, m, out);
+    else if (ev->kind == MACHINE_EV_FIRED)
+        candidacy_list(c, out, true);
+    else if (ev->kind == CANDIDACY_EV_YIELD)
+        candidacy_on_yield(c, m, out);
+    else
+        handlers[ev->kind](c, m, out);
     assert(candidacy_invariant(c));
 }

@@ -14,6 +14,7 @@
 #define RECIPES_CANDIDACY_H
 
 #include "child.h"
+#include "machine.h"
 
 enum candidacy_state {
     CANDIDACY_PAUSED,   /* the timer begins the next attempt; the first begins so, too */
@@ -27,22 +28,17 @@ enum candidacy_state {
     CANDIDACY_STATES
 };
 
-enum candidacy_event_kind {
-    CANDIDACY_EV_TIMER,
-    CANDIDACY_EV_WON,    /* the attempt has a grant */
-    CANDIDACY_EV_FAILED, /* it has none, nor will */
-    /* of the candidates: */
-    CANDIDACY_EV_LISTED,
-    CANDIDACY_EV_UNLISTED,  /* it is not allowed, say */
-    CANDIDACY_EV_GONE,      /* the session is over, and the grant with it */
-    CANDIDACY_EV_UNWATCHED, /* what is asked for leaves no watch, as there are too many */
-    CANDIDACY_EV_FIRED,     /* the watch: somebody came or went */
-    CANDIDACY_EV_REVOKED,   /* the grant's node asks to give way (revoke.h) */
-    CANDIDACY_EV_TERM_TOLD, /* the user has heard that the term has ended */
-    /* of the user: */
-    CANDIDACY_EV_YIELD,
-    CANDIDACY_EV_STOP
+/* Events of its own. MACHINE_EV_STOP is the user's, or the session's end. */
+enum {
+    CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
+    CANDIDACY_EV_FAILED,               /* it has none, nor will */
+    CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (revoke.h) */
+    CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
+    CANDIDACY_EV_YIELD                 /* the user's wish */
 };
+
+/* The only node: the directory of the candidates. */
+enum { CANDIDACY_DIRECTORY };
 
 enum candidacy_cause {
     CANDIDACY_CAUSE_NONE,    /* as it was asked to */
@@ -52,59 +48,37 @@ enum candidacy_cause {
     CANDIDACY_CAUSE_CLOSED   /* the session was */
 };
 
-struct candidacy_event {
-    enum candidacy_event_kind kind;
-    /* as it is now: */
+/* What is told; .why of the last three is enum candidacy_cause. */
+enum candidacy_tell {
+    CANDIDACY_ENTER,      /* begin an attempt */
+    CANDIDACY_ABORT,      /* the attempt: what it says to that is ignored */
+    CANDIDACY_LEAVE,      /* give back the grant that nobody heard of, and forget it */
+    CANDIDACY_LEAD,       /* tell that its term begins; whatever happens to the grant is told */
+    CANDIDACY_RESIGN,     /* give back the grant; the user hears whether it was owned */
+    CANDIDACY_FORGET,     /* the grant, whose end was told */
+    CANDIDACY_ASK,        /* tell that it is time to step down */
+    CANDIDACY_FAIL,       /* tell the error of the last attempt */
+    CANDIDACY_NOTE,       /* the cause of the end of the last attempt or term */
+    CANDIDACY_STOP,       /* the last: tell that it is over, and the cause */
+    CANDIDACY_STOP_BEHIND /* the same, right behind the end of the term, not by the queue */
+};
+
+/* As it is with an event. */
+struct candidacy_moment {
     int64_t now;     /* ns */
     bool refused;    /* the credentials are */
     bool closing;    /* the session is being closed */
     bool superseded; /* the user has begun another candidacy */
-    bool watched;    /* the candidates' coming and going is, or will be with the next answer */
     bool owned;      /* the grant: neither lost nor given back */
     bool released;   /* given back */
-    /* CANDIDACY_EV_FAILED: REFUSED, CLOSED, or ATTEMPT for whatever may be better next time */
+    /* FAILED: REFUSED, CLOSED, or ATTEMPT for whatever may be better next time */
     enum candidacy_cause why;
-    /* CANDIDACY_EV_LISTED, UNLISTED, GONE: as in the action */
-    uint32_t tag;
-    /* CANDIDACY_EV_LISTED */
+    bool lost;   /* TERM_TOLD: it was */
+    bool closed; /* MACHINE_EV_STOP: the session is closed, and the user did not ask */
+    /* the newest list: */
     const char *const *names;
-    int count;
+    size_t count;
     const char *own; /* name */
-    /* CANDIDACY_EV_TERM_TOLD */
-    bool lost;
-    /* CANDIDACY_EV_STOP: the session is closed, and the user did not ask */
-    bool closed;
-};
-
-enum candidacy_action_kind {
-    CANDIDACY_ACT_ENTER,  /* begin an attempt; it may be decided before this returns */
-    CANDIDACY_ACT_ABORT,  /* the attempt: what it says to that is ignored */
-    CANDIDACY_ACT_LEAVE,  /* give back the grant that nobody heard of, and forget it */
-    CANDIDACY_ACT_LEAD,   /* tell that its term begins; whatever happens to the grant is told */
-    CANDIDACY_ACT_RESIGN, /* give back the grant; the user hears whether it was owned */
-    CANDIDACY_ACT_FORGET, /* the grant, whose end was told */
-    CANDIDACY_ACT_LIST,   /* the candidates, and leave a watch: .tag */
-    CANDIDACY_ACT_IGNORE, /* them: the watch goes, and the timer */
-    CANDIDACY_ACT_ARM,    /* the timer: .at */
-    CANDIDACY_ACT_ASK,    /* tell that it is time to step down */
-    CANDIDACY_ACT_FAIL,   /* tell the error of the last attempt */
-    CANDIDACY_ACT_NOTE,   /* .cause: of the end of the last attempt or term */
-    CANDIDACY_ACT_STOP    /* the last: tell that it is over, and .cause */
-};
-
-struct candidacy_action {
-    enum candidacy_action_kind kind;
-    enum candidacy_cause cause;
-    bool behind; /* CANDIDACY_ACT_STOP: right behind the end of the term, not by the queue */
-    uint32_t tag;
-    int64_t at; /* ns */
-};
-
-enum { CANDIDACY_ACTIONS = 5 };
-
-struct candidacy_actions {
-    uint32_t count;
-    struct candidacy_action list[CANDIDACY_ACTIONS];
 };
 
 /* How soon it is tried again, when the candidates could not be watched. */
@@ -122,13 +96,12 @@ struct candidacy {
     enum candidacy_cause cause; /* STOPPING: what is told then */
     bool higher;                /* a list of the present grant had a higher priority */
     bool revoked;               /* the present grant's node asks to give way */
-    bool watched;               /* as in the event; from the next list on, at the latest */
-    uint32_t tag;               /* of the newest list: answers to older ones are stale */
-    int64_t back_off_ms;        /* behind the last failure; 0: there was none since the last term */
+    bool watched;        /* the candidates' coming and going is, or will be with the answer */
+    int64_t back_off_ms; /* behind the last failure; 0: there was none since the last term */
 };
 
-void candidacy_step(struct candidacy *c, const struct candidacy_event *ev,
-                    struct candidacy_actions *out);
+void candidacy_step(struct candidacy *c, const struct machine_event *ev,
+                    const struct candidacy_moment *moment, struct machine_actions *out);
 
 /* Asserted after each step, and checked by the explorer. */
 bool candidacy_invariant(const struct candidacy *c);

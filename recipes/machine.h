@@ -111,6 +111,7 @@ struct machine_action {
     int32_t version;      /* SET */
     int64_t at;           /* ARM: CLOCK_BOOTTIME, ns */
     int verdict;          /* TELL: the recipe's own */
+    int why;              /* TELL: the same, of what it is about */
     enum store_rc rc;     /* TELL: what was refused, if anything was */
     uint64_t czxid;       /* TELL: of the node that it is about, if it is about one */
     struct machine_part parts[MACHINE_PARTS]; /* MULTI: all or none */

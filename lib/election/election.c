@@ -58,6 +58,18 @@ static void on_rewound(struct participant *p)
         observer_rewind_all(&((zkl_election *)l->data)->observers);
 }
 
+static void on_replaced(struct participant *p)
+{
+    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
+        candidacy_session(l->data, false);
+}
+
+static void on_refused(struct participant *p)
+{
+    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
+        candidacy_session(l->data, true);
+}
+
 /* Campaigns hear of it from their contenders. */
 static void on_closed(struct participant *p)
 {
@@ -69,8 +81,11 @@ static void on_closed(struct participant *p)
     }
 }
 
-static const struct participant_ops participant = {
-    .on = {[NEWS_UP] = on_up, [NEWS_REWOUND] = on_rewound, [NEWS_CLOSED] = on_closed}};
+static const struct participant_ops participant = {.on = {[NEWS_UP] = on_up,
+                                                          [NEWS_REPLACED] = on_replaced,
+                                                          [NEWS_REWOUND] = on_rewound,
+                                                          [NEWS_REFUSED] = on_refused,
+                                                          [NEWS_CLOSED] = on_closed}};
 
 static GQueue *elections_of(zkl_session *s)
 {

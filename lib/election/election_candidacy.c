@@ -9,13 +9,14 @@
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
 #include "lib/lock/release.h"
-#include "lib/session/request.h"
 #include "lib/session/stats.h"
 
-static void unref(struct election_candidacy *c)
+static void candidacy_unref(struct election_candidacy *c)
 {
     if (--c->refs > 0)
         return;
+    driver_clear(&c->driver);
+    g_ptr_array_unref(c->names);
     election_unref(c->election);
     g_free(c);
 }
@@ -29,15 +30,15 @@ struct message {
     zkl_error error;
 };
 
-static void free_message(struct message *m)
+static void candidacy_free_message(struct message *m)
 {
     if (m->grant)
         grant_unref(m->grant);
-    unref(m->candidacy);
+    candidacy_unref(m->candidacy);
     g_free(m);
 }
 
-static void deliver(void *data)
+static void candidacy_deliver(void *data)
 {
     struct message *m = data;
     struct election_candidacy *c = m->candidacy;
@@ -45,12 +46,12 @@ static void deliver(void *data)
 
     c->fn(c->election, m->event, m->grant, m->error.code ? &m->error : NULL, c->data);
     session_lock(s);
-    free_message(m);
+    candidacy_free_message(m);
     session_unlock(s);
 }
 
-static void tell(struct election_candidacy *c, zkl_election_event event, zkl_grant *grant,
-                 const zkl_error *error)
+static void candidacy_push(struct election_candidacy *c, zkl_election_event event, zkl_grant *grant,
+                           const zkl_error *error)
 {
     struct message *m = g_new0(struct message, 1);
 
@@ -60,32 +61,25 @@ static void tell(struct election_candidacy *c, zkl_election_event event, zkl_gra
     if (error)
         m->error = *error;
     c->refs++;
-    if (!callbacks_push(c->election->session->callbacks, deliver, m))
-        free_message(m);
+    if (!callbacks_push(c->election->session->callbacks, candidacy_deliver, m))
+        candidacy_free_message(m);
 }
 
 /* ---- events ---- */
 
-static void step(struct election_candidacy *c, struct candidacy_event ev);
-
-static void on_timer(void *data)
+static void candidacy_hear(struct election_candidacy *c, unsigned kind)
 {
-    step(data, (struct candidacy_event){.kind = CANDIDACY_EV_TIMER});
+    driver_hear(&c->driver, (struct machine_event){.kind = kind});
 }
 
-static void on_fired(void *context, bool gone)
-{
-    (void)gone;
-    step(context, (struct candidacy_event){.kind = CANDIDACY_EV_FIRED});
-}
-
-static void on_news(void *context, enum contender_news news)
+static void candidacy_on_news(void *context, enum contender_news news)
 {
     if (news == CONTENDER_ASKED)
-        step(context, (struct candidacy_event){.kind = CANDIDACY_EV_REVOKED});
+        candidacy_hear(context, CANDIDACY_EV_REVOKED);
 }
 
-static void count(const struct election_candidacy *c, zkl_grant *grant, const zkl_error *error)
+static void candidacy_count(const struct election_candidacy *c, zkl_grant *grant,
+                            const zkl_error *error)
 {
     zkl_session *s = c->election->session;
     const int64_t now = clock_boot();
@@ -97,47 +91,24 @@ static void count(const struct election_candidacy *c, zkl_grant *grant, const zk
         stats_failed(s, error->code);
 }
 
-static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void candidacy_on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
     struct election_candidacy *c = context;
-    struct candidacy_event ev = {.kind = CANDIDACY_EV_WON};
 
     c->contender = NULL;
-    count(c, grant, error);
+    c->decided = true;
+    candidacy_count(c, grant, error);
     if (grant) {
         c->grant = grant;
-        contender_hear(grant_contender(grant), on_news);
+        contender_hear(grant_contender(grant), candidacy_on_news);
     } else {
         c->failure = *error;
-        ev.kind = CANDIDACY_EV_FAILED;
-        ev.why = error->code == ZKL_EAUTH     ? CANDIDACY_CAUSE_REFUSED
-                 : error->code == ZKL_ECLOSED ? CANDIDACY_CAUSE_CLOSED
-                                              : CANDIDACY_CAUSE_ATTEMPT;
     }
-    step(c, ev);
-}
-
-static void on_listed(struct request *r, const struct store_reply *reply)
-{
-    struct election_candidacy *c = r->context;
-    struct candidacy_event ev = {.kind = CANDIDACY_EV_UNLISTED, .tag = r->tag};
-
-    if (r->what.watch)
-        watch_answered(c->election->session, r, reply, &c->subscription);
-    if (reply->rc == STORE_OK) {
-        ev.kind = CANDIDACY_EV_LISTED;
-        ev.names = (const char *const *)reply->names;
-        ev.count = reply->count;
-        ev.own = c->grant ? strrchr(grant_full_node(c->grant), '/') + 1 : "";
-    } else if (reply->rc == STORE_GONE) {
-        ev.kind = CANDIDACY_EV_GONE;
-    }
-    step(c, ev);
-    unref(c);
+    candidacy_hear(c, grant ? CANDIDACY_EV_WON : CANDIDACY_EV_FAILED);
 }
 
 /* The grant's watcher: on the callback thread, without the monitor. */
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void candidacy_on_change(zkl_grant *grant, zkl_state state, void *data)
 {
     static const zkl_election_event events[] = {
         [ZKL_HELD] = ZKL_ELECTION_HELD,
@@ -152,7 +123,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
     if (state < ZKL_LOST)
         return;
     session_lock(s);
-    step(c, (struct candidacy_event){.kind = CANDIDACY_EV_TERM_TOLD, .lost = state == ZKL_LOST});
+    candidacy_hear(c, CANDIDACY_EV_TERM_TOLD);
     bool over = c->over;
     session_unlock(s);
     /* Not by way of the queue: whoever was asked to stop may have been started again. */
@@ -160,26 +131,27 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
         c->fn(c->election, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL, c->data);
     session_lock(s);
     if (over)
-        unref(c);
-    unref(c); /* the watcher's */
+        candidacy_unref(c);
+    candidacy_unref(c); /* the watcher's */
     session_unlock(s);
 }
 
 /* ---- actions ---- */
 
-static void enter(struct election_candidacy *c)
+static void candidacy_contend(struct election_candidacy *c)
 {
     const struct contender_spec spec = election_spec(c->election);
+    struct contender *entered;
 
     c->entered = clock_boot();
     c->election->session->stats.waiting++;
-    struct contender *entered = contender_enter(c->election->session, &spec, on_decided, c);
-
-    if (c->machine.state == CANDIDACY_QUEUED) /* it was not decided at once */
+    c->decided = false;
+    entered = contender_enter(c->election->session, &spec, candidacy_on_decided, c);
+    if (!c->decided)
         c->contender = entered;
 }
 
-static void forget(struct election_candidacy *c)
+static void candidacy_forget(struct election_candidacy *c)
 {
     if (c->election->grant == c->grant)
         election_set_grant(c->election, NULL);
@@ -187,35 +159,15 @@ static void forget(struct election_candidacy *c)
     c->grant = NULL;
 }
 
-static void leave(struct election_candidacy *c)
-{
-    grant_give_back(c->grant);
-    forget(c);
-}
-
-static void lead(struct election_candidacy *c)
+static void candidacy_begin_term(struct election_candidacy *c)
 {
     election_set_grant(c->election, c->grant);
-    tell(c, ZKL_ELECTION_LEADING, c->grant, NULL);
+    candidacy_push(c, ZKL_ELECTION_LEADING, c->grant, NULL);
     c->refs++;
-    grant_watch(c->grant, on_change, c);
+    grant_watch(c->grant, candidacy_on_change, c);
 }
 
-static void list(struct election_candidacy *c, const struct candidacy_action *a)
-{
-    zkl_election *e = c->election;
-    struct request *r = request_new(STORE_LIST, g_strdup(e->directory), on_listed, c);
-    bool unwatched;
-
-    r->tag = a->tag;
-    c->refs++;
-    unwatched = !watch_add(e->session, r, &c->subscription);
-    request_send(e->session, r);
-    if (unwatched)
-        step(c, (struct candidacy_event){.kind = CANDIDACY_EV_UNWATCHED});
-}
-
-static zkl_error error_of(const struct election_candidacy *c, enum candidacy_cause cause)
+static zkl_error candidacy_error(const struct election_candidacy *c, enum candidacy_cause cause)
 {
     static const int codes[] = {
         [CANDIDACY_CAUSE_LOST] = ZKL_ELOST,
@@ -232,95 +184,144 @@ static zkl_error error_of(const struct election_candidacy *c, enum candidacy_cau
     return error;
 }
 
-static void stop(struct election_candidacy *c, const struct candidacy_action *a)
+static void candidacy_end_with(struct election_candidacy *c, enum candidacy_cause cause,
+                               bool behind)
 {
-    timers_cancel(&c->timer);
     if (c->election->candidacy == c)
         c->election->candidacy = NULL;
-    c->why = error_of(c, a->cause);
-    c->over = a->behind;
-    if (a->behind)
+    c->why = candidacy_error(c, cause);
+    c->over = behind;
+    if (behind)
         return;
-    tell(c, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL);
-    unref(c);
+    candidacy_push(c, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL);
+    candidacy_unref(c);
 }
 
-static void perform(struct election_candidacy *c, const struct candidacy_action *a)
+static struct election_candidacy *candidacy_of(struct driver *d)
 {
-    switch (a->kind) {
-    case CANDIDACY_ACT_ENTER:
-        enter(c);
+    return (struct election_candidacy *)(void *)((char *)d -
+                                                 offsetof(struct election_candidacy, driver));
+}
+
+static void candidacy_do(struct driver *d, const struct machine_action *a)
+{
+    struct election_candidacy *c = candidacy_of(d);
+    const enum candidacy_cause cause = (enum candidacy_cause)a->why;
+
+    switch ((enum candidacy_tell)a->verdict) {
+    case CANDIDACY_ENTER:
+        candidacy_contend(c);
         break;
-    case CANDIDACY_ACT_ABORT:
+    case CANDIDACY_ABORT:
         contender_abort(c->contender, ZKL_ECANCELED, "resigned");
         break;
-    case CANDIDACY_ACT_LEAVE:
-        leave(c);
+    case CANDIDACY_LEAVE:
+        grant_give_back(c->grant);
+        candidacy_forget(c);
         break;
-    case CANDIDACY_ACT_LEAD:
-        lead(c);
+    case CANDIDACY_LEAD:
+        candidacy_begin_term(c);
         break;
-    case CANDIDACY_ACT_RESIGN:
+    case CANDIDACY_RESIGN:
         c->answer = grant_give_back(c->grant) ? 0 : ZKL_ELOST;
         break;
-    case CANDIDACY_ACT_FORGET:
-        forget(c);
+    case CANDIDACY_FORGET:
+        candidacy_forget(c);
         break;
-    case CANDIDACY_ACT_LIST:
-        list(c, a);
+    case CANDIDACY_ASK:
+        candidacy_push(c, ZKL_ELECTION_ASKED, c->grant, NULL);
         break;
-    case CANDIDACY_ACT_IGNORE:
-        watch_drop(&c->subscription, false);
-        timers_cancel(&c->timer);
+    case CANDIDACY_FAIL:
+        candidacy_push(c, ZKL_ELECTION_FAILED, NULL, &c->failure);
         break;
-    case CANDIDACY_ACT_ARM:
-        timers_arm(c->election->session->timers, &c->timer, a->at, on_timer, c);
+    case CANDIDACY_NOTE:
+        c->election->last = candidacy_error(c, cause);
         break;
-    case CANDIDACY_ACT_ASK:
-        tell(c, ZKL_ELECTION_ASKED, c->grant, NULL);
-        break;
-    case CANDIDACY_ACT_FAIL:
-        tell(c, ZKL_ELECTION_FAILED, NULL, &c->failure);
-        break;
-    case CANDIDACY_ACT_NOTE:
-        c->election->last = error_of(c, a->cause);
-        break;
-    case CANDIDACY_ACT_STOP:
-        stop(c, a);
+    case CANDIDACY_STOP:
+    case CANDIDACY_STOP_BEHIND:
+        candidacy_end_with(c, cause, a->verdict == CANDIDACY_STOP_BEHIND);
         break;
     }
 }
 
-static void step(struct election_candidacy *c, struct candidacy_event ev)
-{
-    const zkl_election *e = c->election;
-    struct candidacy_actions actions;
+/* ---- the driver ---- */
 
-    ev.now = clock_now().boot;
-    ev.refused = e->session->refused;
-    ev.closing = e->session->closing;
-    ev.superseded = e->candidacy && e->candidacy != c;
-    ev.watched = c->subscription.watch != NULL;
-    ev.owned = c->grant && zkl_grant_state(c->grant) < ZKL_LOST;
-    ev.released = c->grant && zkl_grant_state(c->grant) == ZKL_RELEASED;
-    c->refs++;
-    candidacy_step(&c->machine, &ev, &actions);
-    for (uint32_t i = 0; i < actions.count; i++)
-        perform(c, &actions.list[i]);
-    unref(c);
+static void candidacy_driver_step(struct driver *d, const struct machine_event *ev,
+                                  struct machine_actions *out)
+{
+    struct election_candidacy *c = candidacy_of(d);
+    const zkl_election *e = c->election;
+    const zkl_state state = c->grant ? zkl_grant_state(c->grant) : ZKL_LOST;
+    const struct candidacy_moment moment = {
+        .now = clock_now().boot,
+        .refused = e->session->refused,
+        .closing = e->session->closing,
+        .superseded = e->candidacy && e->candidacy != c,
+        .owned = c->grant && state < ZKL_LOST,
+        .released = c->grant && state == ZKL_RELEASED,
+        .why = c->failure.code == ZKL_EAUTH     ? CANDIDACY_CAUSE_REFUSED
+               : c->failure.code == ZKL_ECLOSED ? CANDIDACY_CAUSE_CLOSED
+                                                : CANDIDACY_CAUSE_ATTEMPT,
+        .lost = state == ZKL_LOST,
+        .closed = c->closed,
+        .names = (const char *const *)c->names->pdata,
+        .count = c->names->len,
+        .own = c->grant ? strrchr(grant_full_node(c->grant), '/') + 1 : ""};
+
+    candidacy_step(&c->machine, ev, &moment, out);
 }
+
+static char *candidacy_path(struct driver *d, unsigned node)
+{
+    (void)node;
+    return g_strdup(candidacy_of(d)->election->directory);
+}
+
+static void candidacy_keep(struct driver *d, const struct machine_event *ev,
+                           const struct store_reply *reply)
+{
+    struct election_candidacy *c = candidacy_of(d);
+
+    if (ev->rc != STORE_OK)
+        return;
+    g_ptr_array_set_size(c->names, 0);
+    for (int i = 0; i < reply->count; i++)
+        g_ptr_array_add(c->names, g_strdup(reply->names[i]));
+}
+
+static void candidacy_driver_ref(struct driver *d)
+{
+    candidacy_of(d)->refs++;
+}
+
+static void candidacy_driver_unref(struct driver *d)
+{
+    candidacy_unref(candidacy_of(d));
+}
+
+static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step,
+                                                   .path = candidacy_path,
+                                                   .keep = candidacy_keep,
+                                                   .tell = candidacy_do,
+                                                   .ref = candidacy_driver_ref,
+                                                   .unref = candidacy_driver_unref};
 
 /* ---- the handle's side ---- */
 
-int election_candidacy_tell(struct election_candidacy *c, enum candidacy_event_kind kind,
-                            bool closed, int answer)
+int election_candidacy_tell(struct election_candidacy *c, unsigned kind, bool closed, int answer)
 {
     c->refs++;
     c->answer = answer;
-    step(c, (struct candidacy_event){.kind = kind, .closed = closed});
+    c->closed = closed;
+    candidacy_hear(c, kind);
     answer = c->answer;
-    unref(c);
+    candidacy_unref(c);
     return answer;
+}
+
+void election_candidacy_session(struct election_candidacy *c, bool over)
+{
+    candidacy_hear(c, over ? MACHINE_EV_OVER : MACHINE_EV_SESSION);
 }
 
 void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
@@ -332,10 +333,11 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->election = e;
     c->fn = fn;
     c->data = data;
-    c->subscription = (struct subscription){.fired = on_fired, .context = c};
+    c->names = g_ptr_array_new_with_free_func(g_free);
     c->machine = (struct candidacy){
         .rule = e->rule, .requeue = o->requeue, .yield = o->yield, .priority = o->priority};
+    driver_init(&c->driver, &candidacy_driver, e->session, STORE_PERSISTENT);
     e->refs++;
     e->candidacy = c;
-    on_timer(c);
+    candidacy_hear(c, MACHINE_EV_BEGIN);
 }

@@ -4,24 +4,26 @@
 #define LIB_ELECTION_CANDIDACY_H
 
 #include "election_state.h"
-#include "lib/session/watch.h"
+#include "lib/session/driver.h"
 #include "recipes/candidacy.h"
 
 struct election_candidacy {
     int refs; /* its own until it is over, each message, each request, its grant's watcher */
+    struct driver driver;
     struct candidacy machine;
+    GPtrArray *names; /* in the newest list */
     zkl_election *election;
     zkl_election_fn fn;
     void *data;
     struct contender *contender; /* QUEUED */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
     int64_t entered;             /* CLOCK_BOOTTIME ns: the last attempt */
-    struct timer timer;
-    struct subscription subscription; /* in the candidates */
-    zkl_error failure;                /* of the last attempt */
-    zkl_error why;                    /* it is over; .code 0: it was asked to */
-    bool over;                        /* to be told behind the end of the term */
-    int answer;                       /* to the user's call under way */
+    bool decided;                /* the attempt is */
+    bool closed;                 /* it stops because the session is closed */
+    zkl_error failure;           /* of the last attempt */
+    zkl_error why;               /* it is over; .code 0: it was asked to */
+    bool over;                   /* to be told behind the end of the term */
+    int answer;                  /* to the user's call under way */
 };
 
 /* The first attempt begins. */
@@ -29,7 +31,9 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data);
 
 /* The user's YIELD or STOP (closed: the session's end). What to answer, unless the recipe has the
  * grant given back: 0, or ZKL_ELOST where it was not owned any more. */
-int election_candidacy_tell(struct election_candidacy *c, enum candidacy_event_kind kind,
-                            bool closed, int answer);
+int election_candidacy_tell(struct election_candidacy *c, unsigned kind, bool closed, int answer);
+
+/* The session has ended; or there will be no other (over). */
+void election_candidacy_session(struct election_candidacy *c, bool over);
 
 #endif

@@ -30,13 +30,19 @@ int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data)
     return code;
 }
 
+void candidacy_session(zkl_election *e, bool over)
+{
+    if (e->candidacy)
+        election_candidacy_session(e->candidacy, over);
+}
+
 /* The handle is free for another one: the end of this one's term may have to be told yet. */
 int candidacy_stop(zkl_election *e, bool closed)
 {
     struct election_candidacy *c = e->candidacy;
 
     e->candidacy = NULL;
-    return election_candidacy_tell(c, CANDIDACY_EV_STOP, closed, 0);
+    return election_candidacy_tell(c, MACHINE_EV_STOP, closed, 0);
 }
 
 /* Its end is heard of as any, and a new campaign follows. */

@@ -55,7 +55,13 @@ void election_forget(zkl_election *e);
 void campaign_abort(struct campaign *c, int code, const char *text);
 int campaign_ahead(const struct campaign *c);
 
-/* ---- election_start.c: while there is a candidacy ---- */
+/* ---- election_start.c ---- */
+
+/* The session has ended, and there will be no other (over): its candidacy hears so, if it has one.
+ */
+void candidacy_session(zkl_election *e, bool over);
+
+/* While there is a candidacy: */
 
 /* Ends it and its term, if it has one; there is none then. closed: the session is, and the user did
  * not ask for it. 0, or ZKL_ELOST: the term had been lost. */

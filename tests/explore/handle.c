@@ -55,13 +55,11 @@ static void enter(struct handle_state *st, struct handle_candidacy *c)
     st->ahead = st->rival;
 }
 
-static void abort_attempt(struct handle_state *st, uint8_t at)
+static void abort_attempt(struct handle_state *st, struct handle_candidacy *c)
 {
-    require(st, st->c[at].attempt, HANDLE_LEAK);
-    st->c[at].attempt = false;
-    handle_step(
-        st, at,
-        (struct candidacy_event){.kind = CANDIDACY_EV_FAILED, .why = CANDIDACY_CAUSE_ATTEMPT});
+    require(st, c->attempt, HANDLE_LEAK);
+    c->attempt = false;
+    c->aborted = true;
 }
 
 static void leave(struct handle_state *st, struct handle_candidacy *c)
@@ -100,19 +98,22 @@ static void forget(struct handle_state *st, struct handle_candidacy *c)
     c->led = false;
 }
 
-static void list(struct handle_state *st, uint8_t at, const struct candidacy_action *a)
+static void list(struct handle_state *st, uint8_t at, const struct machine_action *a)
 {
     struct handle_candidacy *c = &st->c[at];
+    const struct exchange_request r = exchange_ask(&c->exchange, a);
 
     require(st, c->grant != GRANT_NONE, HANDLE_LEAK);
-    c->list[c->lists].tag = a->tag;
-    c->list[c->lists++].gone = st->closing || st->refused;
-    if (!st->unwatched) {
-        c->watch = WATCH_ASKED;
+    if (st->unwatched && a->watch) {
+        st->unwatched = false;
+        c->unwatched = true;
         return;
     }
-    st->unwatched = false;
-    handle_step(st, at, (struct candidacy_event){.kind = CANDIDACY_EV_UNWATCHED});
+    if (st->closing || st->refused)
+        return; /* nobody hears of what is answered then */
+    c->list[c->lists++] = r;
+    if (a->watch)
+        c->watch = WATCH_ASKED;
 }
 
 static void arm(struct handle_state *st, struct handle_candidacy *c, int64_t delay)
@@ -133,16 +134,16 @@ static void ask(struct handle_state *st, uint8_t at)
     handle_push(st, at, MESSAGE_ASKED);
 }
 
-static void stop(struct handle_state *st, uint8_t at, const struct candidacy_action *a)
+static void stop(struct handle_state *st, uint8_t at, bool behind)
 {
     struct handle_candidacy *c = &st->c[at];
 
-    require(st, !c->attempt && c->grant == GRANT_NONE && c->watch == WATCH_NONE, HANDLE_LEAK);
-    c->armed = false;
+    require(st, !c->attempt && c->grant == GRANT_NONE && c->watch == WATCH_NONE && !c->armed,
+            HANDLE_LEAK);
     if (at == st->begun - 1)
         st->present = false;
-    c->over = a->behind;
-    if (!a->behind)
+    c->over = behind;
+    if (!behind)
         handle_push(st, at, MESSAGE_STOPPED);
 }
 
@@ -151,68 +152,87 @@ static bool is_superseded(const struct handle_state *st, uint8_t at)
     return st->present && at != st->begun - 1;
 }
 
-static void perform(struct handle_state *st, uint8_t at, const struct candidacy_action *a)
+static void told(struct handle_state *st, uint8_t at, const struct machine_action *a)
 {
     struct handle_candidacy *c = &st->c[at];
 
-    switch (a->kind) {
-    case CANDIDACY_ACT_ENTER:
+    switch ((enum candidacy_tell)a->verdict) {
+    case CANDIDACY_ENTER:
         enter(st, c);
         break;
-    case CANDIDACY_ACT_ABORT:
-        abort_attempt(st, at);
+    case CANDIDACY_ABORT:
+        abort_attempt(st, c);
         break;
-    case CANDIDACY_ACT_LEAVE:
+    case CANDIDACY_LEAVE:
         leave(st, c);
         break;
-    case CANDIDACY_ACT_LEAD:
+    case CANDIDACY_LEAD:
         lead(st, at);
         break;
-    case CANDIDACY_ACT_RESIGN:
+    case CANDIDACY_RESIGN:
         resign(st, at);
         break;
-    case CANDIDACY_ACT_FORGET:
+    case CANDIDACY_FORGET:
         forget(st, c);
         break;
-    case CANDIDACY_ACT_LIST:
-        list(st, at, a);
-        break;
-    case CANDIDACY_ACT_IGNORE:
-        c->watch = WATCH_NONE;
-        c->armed = false;
-        break;
-    case CANDIDACY_ACT_ARM:
-        arm(st, c, a->at);
-        break;
-    case CANDIDACY_ACT_ASK:
+    case CANDIDACY_ASK:
         ask(st, at);
         break;
-    case CANDIDACY_ACT_FAIL:
+    case CANDIDACY_FAIL:
         handle_push(st, at, MESSAGE_FAILED);
         break;
-    case CANDIDACY_ACT_NOTE:
+    case CANDIDACY_NOTE:
         require(st, !is_superseded(st, at), HANDLE_ORDER);
         break;
-    case CANDIDACY_ACT_STOP:
-        stop(st, at, a);
+    case CANDIDACY_STOP:
+    case CANDIDACY_STOP_BEHIND:
+        stop(st, at, a->verdict == CANDIDACY_STOP_BEHIND);
         break;
     }
 }
 
-void handle_step(struct handle_state *st, uint8_t at, struct candidacy_event ev)
+static void perform(struct handle_state *st, uint8_t at, const struct machine_action *a)
 {
     struct handle_candidacy *c = &st->c[at];
-    struct candidacy_actions actions;
 
-    ev.refused = st->refused;
-    ev.closing = st->closing;
-    ev.superseded = is_superseded(st, at);
-    ev.watched = c->watch != WATCH_NONE;
-    ev.owned = c->grant == GRANT_OWNED;
-    ev.released = c->grant == GRANT_RELEASED;
-    candidacy_step(&c->machine, &ev, &actions);
+    if (a->kind == MACHINE_ACT_REQUEST) {
+        list(st, at, a);
+    } else if (a->kind == MACHINE_ACT_END) {
+        exchange_end(&c->exchange);
+        c->watch = WATCH_NONE;
+        c->armed = false;
+    } else if (a->kind == MACHINE_ACT_ARM) {
+        arm(st, c, a->at);
+    } else {
+        told(st, at, a);
+    }
+}
+
+/* What has happened in the step is heard behind it. */
+void handle_step(struct handle_state *st, uint8_t at, struct machine_event ev,
+                 struct candidacy_moment moment)
+{
+    struct handle_candidacy *c = &st->c[at];
+    struct machine_actions actions = {.count = 0};
+
+    moment.refused = st->refused;
+    moment.closing = st->closing;
+    moment.superseded = is_superseded(st, at);
+    moment.owned = c->grant == GRANT_OWNED;
+    moment.released = c->grant == GRANT_RELEASED;
+    candidacy_step(&c->machine, &ev, &moment, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(st, at, &actions.list[i]);
+    if (c->unwatched) {
+        c->unwatched = false;
+        handle_step(st, at, (struct machine_event){.kind = MACHINE_EV_ANSWER, .rc = STORE_LIMIT},
+                    moment);
+    }
+    if (c->aborted) {
+        c->aborted = false;
+        moment.why = CANDIDACY_CAUSE_ATTEMPT;
+        handle_step(st, at, (struct machine_event){.kind = CANDIDACY_EV_FAILED}, moment);
+    }
 }
 
 /* ---- at the end ---- */

@@ -6,6 +6,7 @@
 
 #include "breadth.h"
 #include "recipes/candidacy.h"
+#include "recipes/exchange.h"
 
 enum { HANDLE_CANDIDACIES = 2, HANDLE_LISTS = 3, HANDLE_MESSAGES = 8 };
 
@@ -43,7 +44,6 @@ enum handle_move {
     /* faults: one of the budget each */
     HANDLE_FAIL,      /* the attempt: a rival of an incompatible layout, say */
     HANDLE_UNLISTED,  /* the list is refused */
-    HANDLE_UNLEFT,    /* its answer leaves no watch */
     HANDLE_UNWATCHED, /* the next list is one watch too many */
     HANDLE_LAPSE,     /* the grant, by its deadline */
     HANDLE_DELETE,    /* an administrator, the node */
@@ -66,13 +66,9 @@ enum handle_message {
     MESSAGE_RELEASED
 };
 
-struct handle_list {
-    uint32_t tag;
-    bool gone; /* with its session */
-};
-
 struct handle_candidacy {
     struct candidacy machine;
+    struct exchange exchange;
     bool attempt;               /* one is under way */
     bool led;                   /* so the grant's end is told */
     bool unnoticed;             /* the end of the grant has not been pushed to the callbacks yet */
@@ -80,8 +76,9 @@ struct handle_candidacy {
     uint8_t grant, watch, told; /* enum handle_… */
     bool seen_higher;           /* in the last list of this term */
     uint8_t lists;
-    struct handle_list list[HANDLE_LISTS];
+    struct exchange_request list[HANDLE_LISTS];
     bool armed;
+    bool aborted, unwatched; /* in this step: it hears of that behind it */
 };
 
 struct handle_state {
@@ -115,7 +112,8 @@ int handle_check_end(const void *state); /* enum handle_broken */
 /* ---- for handle_moves.c ---- */
 
 void handle_fail(struct handle_state *st, enum handle_broken broken);
-void handle_step(struct handle_state *st, uint8_t at, struct candidacy_event ev);
+void handle_step(struct handle_state *st, uint8_t at, struct machine_event ev,
+                 struct candidacy_moment moment);
 void handle_push(struct handle_state *st, uint8_t at, enum handle_message what);
 
 /* Of whoever is in line. */

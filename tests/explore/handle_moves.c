@@ -24,7 +24,6 @@ static const struct {
     [HANDLE_LEAVES] = {"the rival leaves", false, false},
     [HANDLE_FAIL] = {"the attempt fails", true, true},
     [HANDLE_UNLISTED] = {"the list is refused", true, true},
-    [HANDLE_UNLEFT] = {"a list comes that leaves no watch", true, true},
     [HANDLE_UNWATCHED] = {"the next watch will be one too many", true, false},
     [HANDLE_LAPSE] = {"the grant's deadline passes", true, true},
     [HANDLE_DELETE] = {"an administrator deletes the node", true, true},
@@ -39,9 +38,9 @@ const char *handle_move_text(enum handle_move kind)
     return moves[kind].text;
 }
 
-static void step(struct handle_state *st, uint8_t at, enum candidacy_event_kind kind)
+static void step(struct handle_state *st, uint8_t at, unsigned kind)
 {
-    handle_step(st, at, (struct candidacy_event){.kind = kind});
+    handle_step(st, at, (struct machine_event){.kind = kind}, (struct candidacy_moment){.now = 0});
 }
 
 static void start(struct handle_state *st)
@@ -50,7 +49,7 @@ static void start(struct handle_state *st)
 
     st->c[at].machine = handle_config.machine;
     st->present = true;
-    step(st, at, CANDIDACY_EV_TIMER);
+    step(st, at, MACHINE_EV_BEGIN);
 }
 
 void handle_init(void *state)
@@ -83,7 +82,8 @@ static void fail_attempt(struct handle_state *st, uint8_t at, enum candidacy_cau
     const uint8_t messages = st->messages;
 
     st->c[at].attempt = false;
-    handle_step(st, at, (struct candidacy_event){.kind = CANDIDACY_EV_FAILED, .why = why});
+    handle_step(st, at, (struct machine_event){.kind = CANDIDACY_EV_FAILED},
+                (struct candidacy_moment){.why = why});
     if (st->messages != messages + 1)
         handle_fail(st, HANDLE_FAILURE);
 }
@@ -96,23 +96,19 @@ static void answer_list(struct handle_state *st, uint8_t at, enum handle_move ki
     static const char lower[] = "_c_b-p002-latch-0000000006";
     const char *names[] = {own, st->higher ? higher : lower};
     struct handle_candidacy *c = &st->c[at];
-    const struct handle_list l = c->list[0];
-    struct candidacy_event ev = {.kind = CANDIDACY_EV_LISTED,
-                                 .tag = l.tag,
-                                 .names = names,
-                                 .count = st->rival ? 2 : 1,
-                                 .own = own};
+    const struct exchange_request r = c->list[0];
+    const struct machine_event ev = {.kind = MACHINE_EV_ANSWER,
+                                     .rc = kind == HANDLE_LISTED ? STORE_OK : STORE_NOAUTH};
+    const struct candidacy_moment moment = {.names = names, .count = st->rival ? 2 : 1, .own = own};
 
-    flat_remove(c->list, &c->lists, sizeof l, 0);
-    if (l.gone)
-        ev.kind = CANDIDACY_EV_GONE;
-    else if (kind == HANDLE_UNLISTED)
-        ev.kind = CANDIDACY_EV_UNLISTED;
-    else if (l.tag == c->machine.tag)
-        c->seen_higher = st->higher;
+    flat_remove(c->list, &c->lists, sizeof r, 0);
     if (c->watch == WATCH_ASKED && c->lists == 0)
-        c->watch = ev.kind == CANDIDACY_EV_LISTED && kind != HANDLE_UNLEFT ? WATCH_SET : WATCH_NONE;
-    handle_step(st, at, ev);
+        c->watch = ev.rc == STORE_OK ? WATCH_SET : WATCH_NONE;
+    if (exchange_answered(&c->exchange, r, &ev) != EXCHANGE_HEARD)
+        return;
+    if (ev.rc == STORE_OK)
+        c->seen_higher = st->higher;
+    handle_step(st, at, ev, moment);
 }
 
 /* ---- callbacks ---- */
@@ -145,9 +141,8 @@ static void deliver(struct handle_state *st)
     hear(st, at, what);
     if (what != MESSAGE_LOST && what != MESSAGE_RELEASED)
         return;
-    handle_step(
-        st, at,
-        (struct candidacy_event){.kind = CANDIDACY_EV_TERM_TOLD, .lost = what == MESSAGE_LOST});
+    handle_step(st, at, (struct machine_event){.kind = CANDIDACY_EV_TERM_TOLD},
+                (struct candidacy_moment){.lost = what == MESSAGE_LOST});
     if (st->c[at].over)
         hear(st, at, MESSAGE_STOPPED);
 }
@@ -184,9 +179,14 @@ static void end_session(struct handle_state *st)
         struct handle_candidacy *c = &st->c[i];
         lose(c);
         c->watch = WATCH_NONE;
-        for (uint8_t k = 0; k < c->lists; k++)
-            c->list[k].gone = true;
+        c->lists = 0;
     }
+}
+
+static void hear_of_end(struct handle_state *st, enum machine_event_kind kind)
+{
+    if (st->present)
+        step(st, st->begun - 1, kind);
 }
 
 static void fail_attempts(struct handle_state *st, enum candidacy_cause why)
@@ -200,8 +200,8 @@ static void fail_attempts(struct handle_state *st, enum candidacy_cause why)
 static void stop(struct handle_state *st, bool closed)
 {
     st->present = false;
-    handle_step(st, st->begun - 1,
-                (struct candidacy_event){.kind = CANDIDACY_EV_STOP, .closed = closed});
+    handle_step(st, st->begun - 1, (struct machine_event){.kind = MACHINE_EV_STOP},
+                (struct candidacy_moment){.closed = closed});
 }
 
 static void close_session(struct handle_state *st)
@@ -230,14 +230,14 @@ static void happen_to(struct handle_state *st, uint8_t at, enum handle_move kind
 
     if (kind == HANDLE_TIMER) {
         c->armed = false;
-        step(st, at, CANDIDACY_EV_TIMER);
+        step(st, at, MACHINE_EV_TIMER);
     } else if (kind == HANDLE_WIN) {
         win(st, at);
-    } else if (kind == HANDLE_LISTED || kind == HANDLE_UNLISTED || kind == HANDLE_UNLEFT) {
+    } else if (kind == HANDLE_LISTED || kind == HANDLE_UNLISTED) {
         answer_list(st, at, kind);
     } else if (kind == HANDLE_FIRE) {
         c->watch = WATCH_NONE;
-        step(st, at, CANDIDACY_EV_FIRED);
+        step(st, at, MACHINE_EV_FIRED);
     } else if (kind == HANDLE_NOTICE) {
         notice(st, at);
     } else if (kind == HANDLE_OBEY) {
@@ -268,10 +268,12 @@ static void happen(struct handle_state *st, enum handle_move kind)
         st->unwatched = true;
     } else if (kind == HANDLE_EXPIRE) {
         end_session(st);
+        hear_of_end(st, MACHINE_EV_SESSION);
     } else if (kind == HANDLE_REFUSE) {
         st->refused = true;
         end_session(st);
         fail_attempts(st, CANDIDACY_CAUSE_REFUSED);
+        hear_of_end(st, MACHINE_EV_OVER);
     } else if (kind == HANDLE_CLOSE) {
         close_session(st);
     } else {
@@ -283,11 +285,9 @@ static void happen(struct handle_state *st, enum handle_move kind)
  * the way to an end that was told. It is always 0 o'clock, since only the timer's delay matters. */
 static void forget_lists(struct handle_candidacy *c)
 {
-    enum { STALE = 1, CURRENT };
-
     for (uint8_t k = 0; k < c->lists; k++)
-        c->list[k].tag = c->list[k].tag == c->machine.tag ? CURRENT : STALE;
-    c->machine.tag = CURRENT;
+        c->list[k] = exchange_plain_request(&c->exchange, c->list[k]);
+    exchange_plain(&c->exchange);
     if (c->grant == GRANT_NONE)
         c->seen_higher = false;
 }
@@ -332,11 +332,8 @@ static bool may_happen_to(const struct handle_state *st, uint8_t at, enum handle
     case HANDLE_FAIL:
         return c->attempt;
     case HANDLE_LISTED:
-        return c->lists > 0 && (st->up || c->list[0].gone);
     case HANDLE_UNLISTED:
-        return c->lists > 0 && answers && !c->list[0].gone;
-    case HANDLE_UNLEFT:
-        return c->lists == 1 && answers && !c->list[0].gone && c->watch == WATCH_ASKED;
+        return c->lists > 0 && answers;
     case HANDLE_FIRE:
         return c->watch == WATCH_FIRING && st->up && c->lists < HANDLE_LISTS;
     case HANDLE_NOTICE:

@@ -1,19 +1,33 @@
 #include "candidacy_play.h"
 
 #include "exchange.h"
+#include "recipes/exchange.h"
 
 #include <glib.h>
 
-static void put(GString *text, const struct candidacy_action *a)
+/* What the driver has, of one machine. */
+struct play {
+    struct candidacy c;
+    struct exchange exchange;
+    struct exchange_request asked[CANDIDACY_STEPS_MAX];
+    unsigned count;
+    GString *text;
+};
+
+static void put_told(GString *text, const struct machine_action *a)
 {
     static const char *const words[] = {
-        [CANDIDACY_ACT_ENTER] = "enter",   [CANDIDACY_ACT_ABORT] = "abort",
-        [CANDIDACY_ACT_LEAVE] = "leave",   [CANDIDACY_ACT_LEAD] = "lead",
-        [CANDIDACY_ACT_RESIGN] = "resign", [CANDIDACY_ACT_FORGET] = "forget",
-        [CANDIDACY_ACT_LIST] = "list",     [CANDIDACY_ACT_IGNORE] = "ignore",
-        [CANDIDACY_ACT_ARM] = "arm",       [CANDIDACY_ACT_ASK] = "ask",
-        [CANDIDACY_ACT_FAIL] = "fail",     [CANDIDACY_ACT_NOTE] = "note",
-        [CANDIDACY_ACT_STOP] = "stop",
+        [CANDIDACY_ENTER] = "enter",
+        [CANDIDACY_ABORT] = "abort",
+        [CANDIDACY_LEAVE] = "leave",
+        [CANDIDACY_LEAD] = "lead",
+        [CANDIDACY_RESIGN] = "resign",
+        [CANDIDACY_FORGET] = "forget",
+        [CANDIDACY_ASK] = "ask",
+        [CANDIDACY_FAIL] = "fail",
+        [CANDIDACY_NOTE] = "note",
+        [CANDIDACY_STOP] = "stop",
+        [CANDIDACY_STOP_BEHIND] = "stop-behind",
     };
     static const char *const causes[] = {
         [CANDIDACY_CAUSE_NONE] = "none",     [CANDIDACY_CAUSE_ATTEMPT] = "attempt",
@@ -21,44 +35,58 @@ static void put(GString *text, const struct candidacy_action *a)
         [CANDIDACY_CAUSE_CLOSED] = "closed",
     };
 
-    g_string_append_printf(text, "%s%s", text->len ? " " : "", words[a->kind]);
-    if (a->kind == CANDIDACY_ACT_LIST)
-        g_string_append_printf(text, " %u", a->tag);
-    else if (a->kind == CANDIDACY_ACT_ARM)
-        g_string_append_printf(text, " %" G_GINT64_FORMAT, a->at / MS(1));
-    else if (a->kind == CANDIDACY_ACT_NOTE || a->kind == CANDIDACY_ACT_STOP)
-        g_string_append_printf(text, "%s %s", a->behind ? "-behind" : "", causes[a->cause]);
+    g_string_append(text, words[a->verdict]);
+    if (a->verdict >= CANDIDACY_NOTE)
+        g_string_append_printf(text, " %s", causes[a->why]);
+}
+
+static void put(struct play *p, const struct machine_action *a)
+{
+    g_string_append(p->text, p->text->len ? " " : "");
+    if (a->kind == MACHINE_ACT_TELL) {
+        put_told(p->text, a);
+    } else if (a->kind == MACHINE_ACT_REQUEST) {
+        p->asked[p->count++] = exchange_ask(&p->exchange, a);
+        g_string_append_printf(p->text, "list%s %u", a->watch ? "" : "-once", p->count);
+    } else if (a->kind == MACHINE_ACT_END) {
+        exchange_end(&p->exchange);
+        g_string_append(p->text, "end");
+    } else {
+        CHECK_INT(a->kind, MACHINE_ACT_ARM);
+        g_string_append_printf(p->text, "arm %" G_GINT64_FORMAT, a->at / MS(1));
+    }
 }
 
 #define OWN_NAME "_c_a-p003-latch-0000000005"
 
-/* With what the driver adds. What has fired, or could not be left, is no watch any more. */
-static char *play_step(struct candidacy *c, const struct candidacy_heard *heard)
+/* With what the driver adds. */
+static char *play_step(struct play *p, const struct candidacy_heard *heard)
 {
     const char *names[] = {heard->rival ? heard->rival : OWN_NAME, OWN_NAME,
                            "_c_c-latch-0000000007"};
-    struct candidacy_event ev = heard->ev;
-    struct candidacy_actions actions;
-    GString *text = g_string_new(NULL);
+    const struct machine_event ev = {.kind = heard->kind, .rc = heard->rc};
+    struct candidacy_moment moment = heard->m;
+    struct machine_actions actions = {.count = 0};
 
-    ev.owned = !heard->unowned;
-    ev.watched = c->watched && !heard->unwatched && ev.kind != CANDIDACY_EV_FIRED &&
-                 ev.kind != CANDIDACY_EV_UNWATCHED;
-    ev.names = names;
-    ev.count = heard->rival ? 3 : 1;
-    ev.own = OWN_NAME;
-    candidacy_step(c, &ev, &actions);
+    p->text = g_string_new(NULL);
+    if (heard->to && exchange_is_stale(&p->exchange, p->asked[heard->to - 1]))
+        return g_string_free(p->text, FALSE);
+    moment.owned = !heard->unowned;
+    moment.names = names;
+    moment.count = heard->rival ? 3 : 1;
+    moment.own = OWN_NAME;
+    candidacy_step(&p->c, &ev, &moment, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
-        put(text, &actions.list[i]);
-    return g_string_free(text, FALSE);
+        put(p, &actions.list[i]);
+    return g_string_free(p->text, FALSE);
 }
 
 void candidacy_play(const struct candidacy_exchange *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct candidacy c = rows[i].machine;
+        struct play p = {.c = rows[i].machine};
         for (int k = 0; k < CANDIDACY_STEPS_MAX && rows[i].steps[k].acts; k++) {
-            char *acts = play_step(&c, &rows[i].steps[k].heard);
+            char *acts = play_step(&p, &rows[i].steps[k].heard);
             exchange_check(acts, rows[i].steps[k].acts, rows[i].what, k);
         }
     }

@@ -10,28 +10,46 @@ enum { CANDIDACY_STEPS_MAX = 16 };
 
 #define MS(n) ((n)*INT64_C(1000000))
 
+/* By the names that rows give them. */
+enum {
+    HEARD_TIMER = MACHINE_EV_TIMER,
+    HEARD_FIRED = MACHINE_EV_FIRED,
+    HEARD_STOP = MACHINE_EV_STOP,
+    HEARD_SESSION = MACHINE_EV_SESSION,
+    HEARD_OVER = MACHINE_EV_OVER,
+    HEARD_ANSWER = MACHINE_EV_ANSWER,
+    HEARD_WON = CANDIDACY_EV_WON,
+    HEARD_FAILED = CANDIDACY_EV_FAILED,
+    HEARD_REVOKED = CANDIDACY_EV_REVOKED,
+    HEARD_TERM_TOLD = CANDIDACY_EV_TERM_TOLD,
+    HEARD_YIELD = CANDIDACY_EV_YIELD
+};
+
 #define EV(name, ...)                                                                              \
     {                                                                                              \
-        .ev.kind = CANDIDACY_EV_##name, ##__VA_ARGS__                                              \
+        .kind = HEARD_##name, ##__VA_ARGS__                                                        \
     }
-#define FAILED(...) EV(FAILED, .ev.why = CANDIDACY_CAUSE_ATTEMPT, ##__VA_ARGS__)
-#define TOLD_LOST(...) EV(TERM_TOLD, .unowned = true, .ev.lost = true, ##__VA_ARGS__)
-#define TOLD_RELEASED(...) EV(TERM_TOLD, .unowned = true, .ev.released = true, ##__VA_ARGS__)
+#define FAILED(...) EV(FAILED, .m.why = CANDIDACY_CAUSE_ATTEMPT, ##__VA_ARGS__)
+#define TOLD_LOST(...) EV(TERM_TOLD, .unowned = true, .m.lost = true, ##__VA_ARGS__)
+#define TOLD_RELEASED(...) EV(TERM_TOLD, .unowned = true, .m.released = true, ##__VA_ARGS__)
 
-/* A list: its number, and who is in it beside the candidate itself. Behind a rival comes one more,
- * without a priority: one rival is enough. */
-#define LISTED(number, name, ...) EV(LISTED, .ev.tag = (number), .rival = (name), ##__VA_ARGS__)
-#define ALONE(number, ...) EV(LISTED, .ev.tag = (number), ##__VA_ARGS__)
+/* A list: its number, the first is 1, and who is in it beside the candidate itself. Behind a rival
+ * comes one more, without a priority: one rival is enough. */
+#define LISTED(number, name, ...) EV(ANSWER, .to = (number), .rival = (name), ##__VA_ARGS__)
+#define ALONE(number, ...) EV(ANSWER, .to = (number), ##__VA_ARGS__)
+#define UNLISTED(number, ...) EV(ANSWER, .to = (number), .rc = STORE_NOAUTH, ##__VA_ARGS__)
+#define UNWATCHED(number, ...) EV(ANSWER, .to = (number), .rc = STORE_LIMIT, ##__VA_ARGS__)
 #define HIGHER "_c_b-p004-latch-0000000006"
 #define EQUAL "_c_b-p003-latch-0000000006"
 #define LOWER "_c_b-p002-latch-0000000006"
 #define PLAIN "_c_b-latch-0000000006"
 
 struct candidacy_heard {
-    struct candidacy_event ev;
+    unsigned kind, to;
+    enum store_rc rc;
+    struct candidacy_moment m;
     const char *rival;
-    bool unowned;   /* the grant was lost, or given back */
-    bool unwatched; /* the watch is gone without a word: its answer left none */
+    bool unowned; /* the grant was lost, or given back */
 };
 
 struct candidacy_step {
