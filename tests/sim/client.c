@@ -262,6 +262,8 @@ void client_close(struct client *p)
 
 void client_kill(struct client *p)
 {
+    struct host *before = host_enter(p->host);
+
     tell(p, "is killed");
     host_kill(p->host);
     p->dead = true;
@@ -271,6 +273,7 @@ void client_kill(struct client *p)
     group_abandon(p);
     if (p->session)
         end_session(p);
+    host_enter(before);
 }
 
 void client_pause(struct client *p, bool suspended)

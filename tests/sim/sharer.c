@@ -302,6 +302,7 @@ bool sharer_works(const struct sharer *h, int shard)
 
 void sharer_begin(struct sharer *h)
 {
+    struct host *before = host_enter(h->client->host);
     int code = 0;
 
     h->turn = (struct alarm){NEVER, h->locker, on_turn, h};
@@ -313,6 +314,7 @@ void sharer_begin(struct sharer *h)
         g_free(path);
     }
     code += zkl_members_watch(&h->watch, h->client->session, MEMBERS, NULL, on_members, h);
+    host_enter(before);
     if (code != 0)
         stage_wrong(stage_of(h), "a host cannot begin");
     sharer_go_on(h);

@@ -295,6 +295,11 @@ void store_watch(struct store *store, const char *path, enum store_fired fired);
 void store_answer(struct store *store, struct ask *ask, const struct store_reply *reply);
 void store_fail_all(struct store *store, enum store_rc rc);
 
+/* ---- host.c ---- */
+
+/* One world more, or less: while there is one, time is read in its hosts alone. */
+void host_count_worlds(int more);
+
 /* ---- porter.c ---- */
 
 void porter_tell(struct world *w, const struct store_sink *sink);

@@ -45,6 +45,7 @@ struct world *world_new(const struct world_config *config)
 {
     struct world *w = g_new0(struct world, 1);
 
+    host_count_worlds(1);
     w->config = *config;
     use_defaults(&w->config);
     w->tick = w->config.tick_ms * MS;
@@ -85,6 +86,7 @@ void world_free(struct world *w)
     g_array_unref(w->refusals);
     queue_clear(&w->queue);
     g_free(w);
+    host_count_worlds(-1);
 }
 
 int64_t world_now(const struct world *w)
