@@ -28,7 +28,6 @@ void queue_unref(zkl_queue *q)
     if (q->known)
         g_hash_table_unref(q->known);
     g_free(q->directory);
-    sem_destroy(&q->done);
     g_free(q);
 }
 
@@ -190,7 +189,6 @@ static zkl_queue *queue_new(zkl_session *s, const char *directory, const struct 
     q->wish = *wish;
     q->list = g_array_new(FALSE, TRUE, sizeof(zkl_contender));
     g_array_set_clear_func(q->list, clear_contender);
-    sem_init(&q->done, 0, 0);
     if (wish->previous)
         know(q, wish->previous);
     return q;

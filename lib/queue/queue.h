@@ -2,9 +2,7 @@
 #ifndef LIB_QUEUE_H
 #define LIB_QUEUE_H
 
-#include <semaphore.h>
-
-#include "lib/session/core.h"
+#include "lib/session/call.h"
 #include "lib/session/request.h"
 #include "recipes/child.h"
 
@@ -17,26 +15,28 @@ struct queue_wish {
     const zkl_queue *previous;
 };
 
-/* A snapshot, and while it is being read the reading: requests under way hold it. */
+/* A snapshot. While it is read or changed an exchange has a reference, too. */
 struct zkl_queue {
-    int refs; /* guarded by the monitor while reading */
+    int refs; /* guarded by the monitor meanwhile */
     zkl_session *session;
     char *directory; /* with chroot */
     struct queue_wish wish;
-    void (*begin)(zkl_queue *q); /* what it asks the server first */
-    GArray *list;                /* of zkl_contender, in order from the list on */
-    uint64_t made, changed;      /* the directory, and its children last: the list's zxids */
-    GHashTable *known;   /* of zkl_contender by name: those of wish.previous that were read */
-    int32_t limit;       /* of a semaphore of ours; 0: there is none */
-    uint64_t limit_zxid; /* when it was changed; 0: not since the directory was made */
+    GArray *list;           /* of zkl_contender, in order from the list on */
+    uint64_t made, changed; /* the directory, and its children last: the list's zxids */
+    GHashTable *known;      /* of zkl_contender by name: those of wish.previous that were read */
+    int32_t limit;          /* of a semaphore of ours; 0: there is none */
+    uint64_t limit_zxid;    /* when it was changed; 0: not since the directory was made */
     bool limit_read;
-    unsigned left; /* requests under way */
-    bool again;    /* its session ended, or the first one left: it is all asked anew */
-    bool unknown;  /* whether a node was removed */
-    bool over;     /* the caller has its answer */
-    sem_t done;
-    struct timer timer;
-    zkl_error error;
+    bool unknown; /* whether a node was removed */
+};
+
+/* Many requests about it, and one answer: a call that begins anew with each session. */
+struct queue_exchange {
+    struct call call; /* the first member */
+    zkl_queue *queue;
+    void (*begin)(struct queue_exchange *x); /* what it asks the server first */
+    unsigned left;                           /* requests under way */
+    bool again; /* its session ended, or the first one left: it is all asked anew */
 };
 
 /* ---- queue.c ---- */
@@ -69,18 +69,18 @@ bool queue_recall(const zkl_queue *q, zkl_contender *c);
 
 /* Asks the server by begin; waits until all is answered. 0 and nobody else has q any more; or the
  * thread's last error, and q is freed. */
-int queue_run(zkl_queue *q, void (*begin)(zkl_queue *q), int64_t timeout_ms);
+int queue_run(zkl_queue *q, void (*begin)(struct queue_exchange *x), int64_t timeout_ms);
 
 /* Reads what its wish says: for queue_run(). */
-void queue_begin_reading(zkl_queue *q);
+void queue_begin_reading(struct queue_exchange *x);
 
-/* For what else is begun so. A request about a contender, not sent yet; its done ends in
- * queue_answered(). Where nothing was to be asked, queue_end() says so. */
-struct request *queue_request(zkl_queue *q, enum store_kind kind, guint contender,
+/* For what else is begun so. A request about a contender, not sent yet; its done, whose context is
+ * the exchange, ends in queue_answered(). Where nothing was to be asked, queue_end() says so. */
+struct request *queue_request(struct queue_exchange *x, enum store_kind kind, guint contender,
                               void (*done)(struct request *r, const struct store_reply *reply));
-void queue_answered(zkl_queue *q, enum store_rc rc);
-void queue_refused(zkl_queue *q, enum store_rc rc); /* that is the error */
-void queue_end(zkl_queue *q);
+void queue_answered(struct queue_exchange *x, enum store_rc rc);
+void queue_refused(struct queue_exchange *x, enum store_rc rc); /* that is the error */
+void queue_end(struct queue_exchange *x);
 
 /* The contender has left. */
 void queue_forget(zkl_contender *c);

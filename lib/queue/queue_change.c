@@ -68,67 +68,69 @@ static int read_some(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
 static void on_numbers(struct request *r, const struct store_reply *reply);
 
-static void ask_numbers(zkl_queue *q, guint contender)
+static void ask_numbers(struct queue_exchange *x, guint contender)
 {
-    request_send(q->session, queue_request(q, STORE_GET, contender, on_numbers));
+    request_send(x->call.session, queue_request(x, STORE_GET, contender, on_numbers));
 }
 
-/* Who has left has given way. */
-static void answered(zkl_queue *q, guint contender, enum store_rc rc)
+/* A contender that has left has given way. */
+static void answered(struct queue_exchange *x, guint contender, enum store_rc rc)
 {
     if (rc == STORE_NONODE)
-        queue_forget(&g_array_index(q->list, zkl_contender, contender));
+        queue_forget(&g_array_index(x->queue->list, zkl_contender, contender));
     else if (rc != STORE_OK && rc != STORE_GONE)
-        queue_refused(q, rc);
-    queue_answered(q, rc);
+        queue_refused(x, rc);
+    queue_answered(x, rc);
 }
 
 /* Of numbered permits the data may have changed since they were read. */
 static void on_asked(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    struct queue_exchange *x = r->context;
 
-    if (reply->rc != STORE_BADVERSION || q->over) {
-        answered(q, r->tag, reply->rc);
+    if (reply->rc != STORE_BADVERSION || x->call.ended) {
+        answered(x, r->tag, reply->rc);
         return;
     }
-    ask_numbers(q, r->tag);
-    queue_answered(q, reply->rc);
+    ask_numbers(x, r->tag);
+    queue_answered(x, reply->rc);
 }
 
 /* numbers: the line below the word, or "". To ask twice does no harm, so that a request without an
  * answer is made again, in another session, too. */
-static void set_word(zkl_queue *q, guint contender, const char *numbers, int32_t version)
+static void set_word(struct queue_exchange *x, guint contender, const char *numbers,
+                     int32_t version)
 {
-    struct request *r = queue_request(q, STORE_SET, contender, on_asked);
+    struct request *r = queue_request(x, STORE_SET, contender, on_asked);
     char *data = g_strconcat(REVOKE_WORD, numbers, NULL);
 
     r->what.data = data;
     r->what.length = (int)strlen(data);
     r->what.version = version;
-    request_send(q->session, r);
+    request_send(x->call.session, r);
 }
 
 /* Those behind go by the numbers, and would wait for them. */
 static void on_numbers(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    struct queue_exchange *x = r->context;
 
-    if (reply->rc == STORE_OK && !q->over) {
+    if (reply->rc == STORE_OK && !x->call.ended) {
         const char *data = reply->data ? reply->data : "";
         uint32_t transaction;
         size_t payload, length = transaction_payload(data, (size_t)reply->length, &transaction);
         numbering_read(data, length, NULL, 0, &payload);
         char *numbers = g_strndup(data + payload, length - payload);
-        set_word(q, r->tag, numbers, reply->version);
+        set_word(x, r->tag, numbers, reply->version);
         g_free(numbers);
     }
-    answered(q, r->tag, reply->rc);
+    answered(x, r->tag, reply->rc);
 }
 
 /* Of any version, as Curator's Revoker has it, but for what Curator does not have. */
-static void begin_asking(zkl_queue *q)
+static void begin_asking(struct queue_exchange *x)
 {
+    const zkl_queue *q = x->queue;
     struct child child;
 
     for (guint i = 0; i < q->list->len; i++) {
@@ -137,12 +139,12 @@ static void begin_asking(zkl_queue *q)
             continue;
         name_parse(node, strlen(node), &child);
         if (child.numbered)
-            ask_numbers(q, i);
+            ask_numbers(x, i);
         else
-            set_word(q, i, "", -1);
+            set_word(x, i, "", -1);
     }
-    if (q->left == 0)
-        queue_end(q);
+    if (x->left == 0)
+        queue_end(x);
 }
 
 static int ask(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
@@ -183,24 +185,25 @@ int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const ch
 /* Gone is gone. */
 static void on_removed(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    struct queue_exchange *x = r->context;
+    const bool unknown = reply->rc == STORE_UNKNOWN || reply->rc == STORE_GONE;
 
-    q->unknown = reply->rc == STORE_UNKNOWN || reply->rc == STORE_GONE;
-    if (!q->unknown && reply->rc != STORE_OK && reply->rc != STORE_NONODE)
-        queue_refused(q, reply->rc);
-    queue_answered(q, reply->rc);
+    x->queue->unknown = unknown;
+    if (!unknown && reply->rc != STORE_OK && reply->rc != STORE_NONODE)
+        queue_refused(x, reply->rc);
+    queue_answered(x, reply->rc);
 }
 
 /* Once, and not in another session either: whose node it is is looked at before each try. */
-static void begin_removing(zkl_queue *q)
+static void begin_removing(struct queue_exchange *x)
 {
-    if (q->unknown) {
-        queue_end(q);
+    if (x->queue->unknown) {
+        queue_end(x);
         return;
     }
-    struct request *r = queue_request(q, STORE_DELETE, 0, on_removed);
+    struct request *r = queue_request(x, STORE_DELETE, 0, on_removed);
     r->once = true;
-    request_send(q->session, r);
+    request_send(x->call.session, r);
 }
 
 /* *ret_again: it is not known whether it was removed. */

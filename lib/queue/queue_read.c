@@ -1,61 +1,46 @@
 /* Exchanges with the server for a snapshot; the one that fills it: list, then a read of each node.
  */
 #include "lib/base/clean.h"
-#include "lib/base/error.h"
-#include "lib/base/thread.h"
-#include "lib/session/call.h"
-#include "lib/session/denial.h"
 #include "lib/session/request.h"
 #include "queue.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/rule.h"
 
-void queue_end(zkl_queue *q)
+void queue_end(struct queue_exchange *x)
 {
-    if (q->over)
-        return;
-    q->over = true;
-    timers_cancel(&q->timer);
-    sem_post(&q->done);
+    call_end(&x->call, 0, NULL);
 }
 
-static void fail(zkl_queue *q, int code)
+void queue_refused(struct queue_exchange *x, enum store_rc rc)
 {
-    const char *path = session_path(q->session, q->directory);
-
-    if (!q->over)
-        denial_fill(q->session, &q->error, code, path);
-    queue_end(q);
+    call_end(&x->call, call_error(rc), NULL);
 }
 
-void queue_refused(zkl_queue *q, enum store_rc rc)
+static struct request *queue_request_for(struct queue_exchange *x, enum store_kind kind, char *path,
+                                         void (*done)(struct request *r,
+                                                      const struct store_reply *reply))
 {
-    fail(q, call_error(rc));
+    call_ref(&x->call);
+    x->left++;
+    return request_new(kind, path, done, x);
 }
 
-static struct request *request_for(zkl_queue *q, enum store_kind kind, char *path,
-                                   void (*done)(struct request *r, const struct store_reply *reply))
-{
-    q->refs++;
-    q->left++;
-    return request_new(kind, path, done, q);
-}
-
-struct request *queue_request(zkl_queue *q, enum store_kind kind, guint contender,
+struct request *queue_request(struct queue_exchange *x, enum store_kind kind, guint contender,
                               void (*done)(struct request *r, const struct store_reply *reply))
 {
-    const zkl_contender *c = &g_array_index(q->list, zkl_contender, contender);
-    struct request *r = request_for(q, kind, g_strconcat(q->directory, "/", c->node, NULL), done);
+    const zkl_contender *c = &g_array_index(x->queue->list, zkl_contender, contender);
+    char *path = g_strconcat(x->queue->directory, "/", c->node, NULL);
+    struct request *r = queue_request_for(x, kind, path, done);
 
     r->tag = contender;
     return r;
 }
 
-static void ask(zkl_queue *q, enum store_kind kind,
+static void ask(struct queue_exchange *x, enum store_kind kind,
                 void (*done)(struct request *r, const struct store_reply *reply))
 {
-    request_send(q->session, request_for(q, kind, g_strdup(q->directory), done));
+    request_send(x->call.session, queue_request_for(x, kind, g_strdup(x->queue->directory), done));
 }
 
 static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply)
@@ -70,22 +55,21 @@ static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply 
     queue_mark_earlier(q, c, reply);
 }
 
-/* One request less; with the last of them it ends, or begins again. */
-void queue_answered(zkl_queue *q, enum store_rc rc)
+/* One request less; with the last of them it ends, or begins again. A session that has no successor
+ * stops it. */
+void queue_answered(struct queue_exchange *x, enum store_rc rc)
 {
-    q->left--;
-    if (rc == STORE_GONE && q->session->closing)
-        fail(q, ZKL_ECLOSED);
-    else if (rc == STORE_GONE && q->session->refused)
-        fail(q, ZKL_EAUTH);
-    q->again |= rc == STORE_GONE;
-    if (q->left == 0 && q->again && !q->over) {
-        q->again = false;
-        q->begin(q);
-    } else if (q->left == 0) {
-        queue_end(q);
+    const zkl_session *s = x->call.session;
+
+    x->left--;
+    x->again |= rc == STORE_GONE;
+    if (x->left == 0 && !x->again) {
+        queue_end(x);
+    } else if (x->left == 0 && !x->call.ended && !s->closing && !s->refused) {
+        x->again = false;
+        x->begin(x);
     }
-    queue_unref(q);
+    call_unref(&x->call);
 }
 
 void queue_forget(zkl_contender *c)
@@ -97,16 +81,18 @@ void queue_forget(zkl_contender *c)
 
 static void on_read(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    struct queue_exchange *x = r->context;
+    zkl_contender *c = &g_array_index(x->queue->list, zkl_contender, r->tag);
+    const bool over = x->call.ended;
 
-    if (reply->rc == STORE_OK && !q->over)
-        take(q, &g_array_index(q->list, zkl_contender, r->tag), reply);
-    else if (reply->rc == STORE_NONODE && !q->over)
-        queue_forget(&g_array_index(q->list, zkl_contender, r->tag));
+    if (reply->rc == STORE_OK && !over)
+        take(x->queue, c, reply);
+    else if (reply->rc == STORE_NONODE && !over)
+        queue_forget(c);
     else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        queue_refused(q, reply->rc);
-    q->again |= q->wish.first && reply->rc == STORE_NONODE;
-    queue_answered(q, reply->rc);
+        queue_refused(x, reply->rc);
+    x->again |= x->queue->wish.first && reply->rc == STORE_NONODE;
+    queue_answered(x, reply->rc);
 }
 
 const char *queue_first(char *const *names, int count, enum rule rule)
@@ -173,13 +159,15 @@ static void pick(zkl_queue *q)
 }
 
 /* All entries stay where they are from here on: requests name them by their place. */
-static void read_payloads(zkl_queue *q)
+static void read_payloads(struct queue_exchange *x)
 {
-    for (guint i = 0; i < q->list->len && !q->over; i++) {
+    zkl_queue *q = x->queue;
+
+    for (guint i = 0; i < q->list->len && !x->call.ended; i++) {
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
         if ((q->wish.max_nodes != 0 && i >= q->wish.max_nodes) || queue_recall(q, c))
             continue;
-        request_send(q->session, queue_request(q, STORE_GET, i, on_read));
+        request_send(q->session, queue_request(x, STORE_GET, i, on_read));
     }
 }
 
@@ -188,18 +176,19 @@ static void on_listed(struct request *r, const struct store_reply *reply);
 /* The list is asked for once more, so that it is not older than the limit. */
 static void on_limit(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    struct queue_exchange *x = r->context;
+    zkl_queue *q = x->queue;
 
     q->limit_read = true;
     if (reply->rc == STORE_OK) {
         q->limit = limit_read(reply->data, (size_t)reply->length);
         q->limit_zxid = q->limit > 0 && reply->mzxid > reply->czxid ? reply->mzxid : 0;
     } else if (reply->rc != STORE_GONE) {
-        queue_refused(q, reply->rc);
+        queue_refused(x, reply->rc);
     }
-    if (!q->over && reply->rc == STORE_OK)
-        ask(q, STORE_LIST, on_listed);
-    queue_answered(q, reply->rc);
+    if (!x->call.ended && reply->rc == STORE_OK)
+        ask(x, STORE_LIST, on_listed);
+    queue_answered(x, reply->rc);
 }
 
 static bool lacks_limit(const zkl_queue *q, char *const *names, int count)
@@ -225,20 +214,13 @@ static void take_zxids(zkl_queue *q, const struct store_reply *reply)
         g_clear_pointer(&q->known, g_hash_table_unref);
 }
 
-static void on_listed(struct request *r, const struct store_reply *reply)
+static void take_list(struct queue_exchange *x, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    zkl_queue *q = x->queue;
     const char *first;
 
-    if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        queue_refused(q, reply->rc);
-    if (q->over) {
-        queue_answered(q, reply->rc);
-        return;
-    }
     if (lacks_limit(q, reply->names, reply->count)) {
-        ask(q, STORE_GET, on_limit);
-        queue_answered(q, reply->rc);
+        ask(x, STORE_GET, on_limit);
         return;
     }
     take_zxids(q, reply);
@@ -249,77 +231,80 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     g_array_sort(q->list, compare);
     queue_mark_holders(q);
     pick(q);
-    read_payloads(q);
-    queue_answered(q, reply->rc);
+    read_payloads(x);
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    struct queue_exchange *x = r->context;
+
+    if (reply->rc == STORE_OK && !x->call.ended)
+        take_list(x, reply);
+    else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
+        queue_refused(x, reply->rc);
+    queue_answered(x, reply->rc);
 }
 
 static void on_synced(struct request *r, const struct store_reply *reply)
 {
-    zkl_queue *q = r->context;
+    struct queue_exchange *x = r->context;
 
-    if (reply->rc == STORE_OK && !q->over)
-        ask(q, STORE_LIST, on_listed);
+    if (reply->rc == STORE_OK && !x->call.ended)
+        ask(x, STORE_LIST, on_listed);
     else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        queue_refused(q, reply->rc);
-    queue_answered(q, reply->rc);
+        queue_refused(x, reply->rc);
+    queue_answered(x, reply->rc);
 }
 
-void queue_begin_reading(zkl_queue *q)
+void queue_begin_reading(struct queue_exchange *x)
 {
+    zkl_queue *q = x->queue;
+
     g_array_set_size(q->list, 0);
     q->limit_read = false;
     if (q->wish.first)
-        ask(q, STORE_SYNC, on_synced);
+        ask(x, STORE_SYNC, on_synced);
     else
-        ask(q, STORE_LIST, on_listed);
+        ask(x, STORE_LIST, on_listed);
 }
 
-static void on_timeout(void *data)
+/* ---- the call ---- */
+
+static void on_begin(struct call *c)
 {
-    zkl_queue *q = data;
+    struct queue_exchange *x = (struct queue_exchange *)c;
 
-    if (q->session->up)
-        fail(q, ZKL_ETIMEDOUT);
-    else if (!q->over)
-        session_why_down(q->session, &q->error);
-    queue_end(q);
+    x->begin(x);
 }
 
-static void start(zkl_queue *q, int64_t timeout_ms)
+static void on_free(struct call *c)
 {
-    zkl_session *s = q->session;
+    struct queue_exchange *x = (struct queue_exchange *)c;
 
-    if (s->closing) {
-        fail(q, ZKL_ECLOSED);
-        return;
-    }
-    if (s->refused) {
-        fail(q, ZKL_EAUTH);
-        return;
-    }
-    call_arm(s, &q->timer, timeout_ms, on_timeout, q);
-    q->begin(q);
+    queue_unref(x->queue);
+    g_free(x);
 }
 
-int queue_run(zkl_queue *q, void (*begin)(zkl_queue *q), int64_t timeout_ms)
+static const struct call_ops ops = {
+    .waits = true, .begin = on_begin, .stop = call_end_as, .free = on_free};
+
+int queue_run(zkl_queue *q, void (*begin)(struct queue_exchange *x), int64_t timeout_ms)
 {
     zkl_session *s = q->session;
-    int code = 0, before;
+    struct queue_exchange *x = g_new0(struct queue_exchange, 1);
+    int code, before;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    session_lock(s);
-    q->begin = begin;
-    q->over = false;
-    start(q, timeout_ms);
-    session_unlock(s);
-    thread_wait(&q->done);
-    /* Whoever posted still has the monitor, and may have a reference to give up. */
-    session_lock(s);
-    if (q->error.code) {
-        code = error_keep(&q->error);
+    x->queue = q;
+    q->refs++;
+    x->begin = begin;
+    call_init(&x->call, &ops, s, g_strdup(q->directory), NULL, NULL);
+    code = call_run(&x->call, timeout_ms);
+    if (code) {
+        session_lock(s);
         queue_unref(q);
+        session_unlock(s);
     }
-    session_unlock(s);
     pthread_setcancelstate(before, NULL);
     return code;
 }
