@@ -197,8 +197,7 @@ static void give_lock_back(struct shard *s)
     struct shard_hold *hold = s->hold;
 
     s->cause = shared_cause(s->guard.termination.shared);
-    s->status = s->guard.running ? guard_result(&s->guard, loss_remaining_ms(&hold->loss) > 0)
-                                 : STATUS_LOST;
+    s->status = guard_result(&s->guard, loss_remaining_ms(&hold->loss) > 0);
     if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0)
         s->host->fatal = s->status;
     loss_finish(&hold->loss);
@@ -272,11 +271,14 @@ static bool begin_on_lost(struct shard *s)
     return true;
 }
 
-/* Whether the command has ended by itself, or could not begin for want of a process. */
+/* Whether the command has ended by itself, or could not begin for want of a process: the guard may
+ * have been told to run it all the same. */
 static bool has_failed(const struct shard *s)
 {
+    const bool begun = atomic_load(&s->guard.termination.shared->begun);
+
     return s->cause == CAUSE_ENDED ||
-           (!s->guard.running && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD));
+           (!begun && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD));
 }
 
 static void see_cleared(struct shard *s)

@@ -218,6 +218,23 @@ freeze() { # PID...
     wait_until "$* stands still" stands_still "$@"
 }
 
+# A user that nobody else is: a limit on a user's processes counts those of $stranger alone.
+stranger=(setpriv --reuid=$((200000 + $$)) --regid=$((200000 + $$)) --clear-groups)
+
+# Whether zkl runs as that, and such a limit is kept.
+stranger_is_limited() {
+    local limited=("${stranger[@]}" prlimit --nproc=1:)
+    "${stranger[@]}" "$ZKL" --version && "${limited[@]}" true && ! "${limited[@]}" sh -c '(:); :'
+} >/dev/null 2>&1
+
+# By the same user: in a container root may be refused.
+limit_forks() { # PID
+    "${stranger[@]}" prlimit --pid "$1" --nproc=1:
+}
+allow_forks() { # PID
+    "${stranger[@]}" sh -c 'prlimit --pid "$1" --nproc="$(prlimit --pid "$1" --nproc --noheadings --output HARD | tr -d " ")":' sh "$1"
+}
+
 # The guard of a tool.
 guard_of() { # PID
     local stat content

@@ -256,6 +256,34 @@ else
     skip "zk-admin is not built: a node that may not be deleted"
 fi
 
+# A guard cannot be forked. Commands say that they have begun, as a shard is held before.
+if stranger_is_limited; then
+    "${stranger[@]}" "$ZKL" shards $G/nine 2 --id x --status-fd 9 --on-lost 'echo lost' -c 'echo "$ZKL_SHARD $$"; exec sleep 1000' \
+        9>"$scratch/x.lines" >"$scratch/x.out" 2>"$scratch/x.err" &
+    host=$!
+    remember "$host"
+    # shellcheck disable=SC2317
+    have_begun() { [ "$(cut -d' ' -f1 "$scratch/x.out" | sort | paste -sd ' ')" = "$1" ]; }
+    wait_until "both run" have_begun "0 1"
+    zygote=$(guard_of "$host")
+    limit_forks "$zygote"
+    run "$ZKL" revoke $G/nine/shards/0
+    wait_until "no process for a guard: tried three times" grep -qx 'paused 0 70 4' "$scratch/x.lines"
+    expect "no process for a guard: never without a pause" "" "$(paste -sd, "$scratch/x.lines" | grep -o 'ended 0 70,held')"
+    expect_match "it is said why" "^zkl: $G/nine/shards/0: cannot start the guard: " "$(<"$scratch/x.err")"
+    expect "the other one goes on" "held 1" "$(grep -oE '^[a-z]+ 1\b' "$scratch/x.lines")"
+    guard=$(ps -o ppid= "$(sed -n 's/^1 //p' "$scratch/x.out")")
+    kill -9 "${guard// /}"
+    if wait_until "nor is there one for --on-lost" grep -qx 'paused 1 70 1' "$scratch/x.lines"; then pass "nor for --on-lost"; fi
+    allow_forks "$zygote"
+    if wait_until "when there is one both run" have_begun "0 0 1 1"; then pass "when there is one both run"; fi
+    kill -TERM "$host"
+    status_of "$host"
+    expect "and the host goes on until it is told to end" 143 "$?"
+else
+    skip "processes cannot be limited: a guard that cannot be forked"
+fi
+
 # Rivals who ask and go cost nothing, even when the shard should be another's, who does not ask.
 begin_idle x $G/five 8
 y=$host

@@ -22,11 +22,12 @@ static bool has_ended(pid_t pid, siginfo_t *ret)
     return waitid(P_PID, (id_t)pid, ret, WEXITED | WNOHANG | WNOWAIT) != 0 || ret->si_pid == pid;
 }
 
-/* There is no guard, and never will be. */
+/* There is no guard, and never will be: so nobody runs --on-lost. */
 static void see_none(struct shared *s)
 {
     shared_decide(s, CAUSE_GUARD);
     shared_bar(s);
+    atomic_store(&s->told, true);
     atomic_store(&s->gone, true);
     atomic_store(&s->cleared, true);
 }
@@ -162,16 +163,20 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
 static void fork_guard(struct zygote *z, int k, int channel, struct events *events)
 {
     const pid_t self = getpid();
-    const pid_t pid = channel >= 0 ? fork() : -1;
+    pid_t pid;
 
+    errno = EMFILE; /* why no channel has come */
+    pid = channel >= 0 ? fork() : -1;
     if (pid == 0)
         become_its_guard(z, k, channel, events, self);
+    if (pid < 0) {
+        say("%s: cannot start the guard: %s", z->options[k].path, g_strerror(errno));
+        see_none(&z->shared[k]); /* before the channel ends */
+    } else {
+        atomic_store(&z->shared[k].guard, pid);
+    }
     if (channel >= 0)
         close(channel);
-    if (pid < 0)
-        see_none(&z->shared[k]);
-    else
-        atomic_store(&z->shared[k].guard, pid);
 }
 
 /* false when the tool is dead, or has ended. */
