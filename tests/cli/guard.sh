@@ -393,4 +393,20 @@ if chrt -r 1 true 2>/dev/null; then
 else
     skip "no real-time policy is permitted"
 fi
+
+# The guard cannot fork the command.
+if stranger_is_limited; then
+    hold $L
+    "${stranger[@]}" "$ZKL" lock $L true 2>"$scratch/waiter.err" &
+    waiter=$!
+    remember "$waiter"
+    wait_until "it queues" has_contenders $L 2
+    limit_forks "$(guard_of "$waiter")"
+    let_go
+    status_of "$waiter"
+    expect_match "no process for the command" "^70:zkl: true: cannot start: " "$?:$(<"$scratch/waiter.err")"
+    expect_no_node "and the lock is free" $L
+else
+    skip "processes cannot be limited: a command that cannot be forked"
+fi
 finish
