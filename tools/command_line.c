@@ -19,8 +19,6 @@ static int parse(struct command_line *l)
         {"wait", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_FILENAME, &raw->timeout, NULL, NULL},
         {"conflict-exit-code", 'E', 0, G_OPTION_ARG_INT, &l->options->conflict_status,
          "Exit status if -n or -w fails (1)", "N"},
-        {"metrics-file", 0, 0, G_OPTION_ARG_FILENAME, &l->options->metrics_file,
-         "Write metrics for Prometheus' node exporter to FILE", "FILE"},
         G_OPTION_ENTRY_NULL};
     const GOptionEntry common[] = {
         {"command", 'c', 0, G_OPTION_ARG_FILENAME, &raw->shell_command,
@@ -39,6 +37,8 @@ static int parse(struct command_line *l)
          "End the --on-lost command after SECS (30)", "SECS"},
         {"status-fd", 0, 0, G_OPTION_ARG_FILENAME, &raw->status_fd,
          "Write a line for each change to descriptor N", "N"},
+        {"metrics-file", 0, 0, G_OPTION_ARG_FILENAME, &l->options->metrics_file,
+         "Write metrics for Prometheus' node exporter to FILE", "FILE"},
         {"parents", 0, 0, G_OPTION_ARG_FILENAME, &raw->parents,
          "Create missing parents as: container or persistent", "KIND"},
         G_OPTION_ENTRY_NULL};

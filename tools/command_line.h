@@ -26,8 +26,7 @@ struct command_line {
     const char *synopsis;
     const char *summary;
     const GOptionEntry *entries; /* the verb's own */
-    bool waits; /* for as long as it takes, for N locks: there are no -n, -w, -E and
-                   --metrics-file */
+    bool waits;                  /* for as long as it takes, for N locks: there are no -n, -w, -E */
     struct raw_options raw;
     int argc;
     char **argv;

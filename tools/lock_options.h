@@ -25,7 +25,7 @@ struct lock_options {
     int64_t on_lost_ms;
     enum on_suspect on_suspect;
     int status_fd;
-    char *metrics_file; /* NULL: none; not of zkl shards */
+    char *metrics_file; /* NULL: none */
 };
 
 /* GO_ON, or a status after a message; lock_options_free() in both cases. */

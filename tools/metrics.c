@@ -18,10 +18,11 @@ struct metrics {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     zkl_session *session; /* NULL: about to be closed */
-    char *last;           /* what is to be written then */
-    bool told;            /* of a failure */
-    bool written;         /* the last, or it failed */
-    int users;            /* the thread, and who waits for it */
+    const struct metrics_gauge *gauges;
+    char *last;   /* what is to be written then */
+    bool told;    /* of a failure */
+    bool written; /* the last, or it failed */
+    int users;    /* the thread, and who waits for it */
 };
 
 static void metrics_unref(struct metrics *m)
@@ -40,6 +41,20 @@ static void metrics_unref(struct metrics *m)
     g_free(m);
 }
 
+/* With the labels of another gauge, as the library has written them. */
+static void append_gauges(GString *text, const struct metrics_gauge *gauges)
+{
+    static const char like[] = "\nzkl_connected{";
+    const char *from = strstr(text->str, like) + strlen(like);
+    char *labels = g_strndup(from, strcspn(from, "\n"));
+
+    *strrchr(labels, '}') = 0;
+    for (const struct metrics_gauge *g = gauges; g->name; g++)
+        g_string_append_printf(text, "# HELP %s %s\n# TYPE %s gauge\n%s{%s} %d\n", g->name, g->help,
+                               g->name, g->name, labels, atomic_load(&g->value));
+    g_free(labels);
+}
+
 static char *render(const struct metrics *m)
 {
     const zkl_label label = {"path", m->path};
@@ -48,9 +63,12 @@ static char *render(const struct metrics *m)
     if (zkl_session_stats(m->session, &stats) != 0)
         return g_strdup("");
     const size_t size = (size_t)zkl_stats_prometheus(&stats, &label, 1, NULL, 0) + 1;
-    char *text = g_malloc(size);
-    zkl_stats_prometheus(&stats, &label, 1, text, size);
-    return text;
+    GString *text = g_string_sized_new(size);
+    g_string_set_size(text, size - 1);
+    zkl_stats_prometheus(&stats, &label, 1, text->str, size);
+    if (m->gauges)
+        append_gauges(text, m->gauges);
+    return g_string_free(text, FALSE);
 }
 
 static bool write_all(int fd, const char *text)
@@ -132,7 +150,8 @@ static void *keep_writing(void *data)
     return NULL;
 }
 
-struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session)
+struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
+                              const struct metrics_gauge *gauges)
 {
     if (!file)
         return NULL;
@@ -141,6 +160,7 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
     m->temporary = g_strdup_printf("%s.%d", file, (int)getpid());
     m->path = g_strdup(path);
     m->session = session;
+    m->gauges = gauges;
     m->users = 2;
     pthread_mutex_init(&m->lock, NULL);
     worker_condition_init(&m->changed);

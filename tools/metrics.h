@@ -4,13 +4,23 @@
 #ifndef ZKL_TOOLS_METRICS_H
 #define ZKL_TOOLS_METRICS_H
 
+#include <stdatomic.h>
 #include <zkl.h>
 
 struct metrics;
 
-/* Writes to file now, and again every few seconds; path becomes a label. The session must live
- * until metrics_end(). file NULL: NULL is returned, and nothing done. */
-struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session);
+/* A number of the caller's own, which it may change at any time. */
+struct metrics_gauge {
+    const char *name; /* NULL: the end of a list */
+    const char *help;
+    atomic_int value;
+};
+
+/* Writes to file now, and again every few seconds; path becomes a label. The session and gauges,
+ * which may be NULL, must live until metrics_end(). file NULL: NULL is returned, and nothing done.
+ */
+struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
+                              const struct metrics_gauge *gauges);
 
 /* Writes what there is a last time. NULL is ignored. */
 void metrics_end(struct metrics *m);

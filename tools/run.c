@@ -135,7 +135,7 @@ static int acquire(struct run *t)
     if (t->settings->verbose)
         say("%s: queueing", t->options->path);
     status_line(t->options->status_fd, "waiting");
-    t->metrics = metrics_begin(t->options->metrics_file, t->options->path, t->session);
+    t->metrics = metrics_begin(t->options->metrics_file, t->options->path, t->session, NULL);
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
         return fail_last(t->options->path);

@@ -7,6 +7,7 @@
 #include "closing.h"
 #include "connect.h"
 #include "credentials.h"
+#include "metrics.h"
 #include "reader.h"
 #include "shards_member.h"
 #include "status_line.h"
@@ -17,11 +18,15 @@
 /* From the end of one session to the next, and from one look at what is in doubt to the next. */
 #define AGAIN_MS 1000
 
+enum { RUNNING, PAUSED };
+
 struct host {
     struct host_common common; /* the first member */
     struct shards_member member;
     struct shard *shards;
-    struct reader reader;  /* of queues, and of the members */
+    struct reader reader;    /* of queues, and of the members */
+    struct metrics *metrics; /* of the session; NULL: none */
+    struct metrics_gauge *gauges;
     int64_t claimed;       /* the id of the session that the zygote would end */
     int64_t refused_since; /* by now_ms(): the credentials; 0: they are not */
     int64_t doubt_at;      /* by now_ms(): what is in doubt is looked at */
@@ -111,6 +116,8 @@ static int connect_host(struct host *h)
     if (status == GO_ON) {
         zkl_session_on_change(h->common.session, hear_session, h);
         atomic_store(&h->refused, zkl_session_outage(h->common.session) == ZKL_OUTAGE_AUTH);
+        h->metrics = metrics_begin(h->common.options->run.metrics_file, h->common.options->run.path,
+                                   h->common.session, h->gauges);
     }
     return status;
 }
@@ -118,6 +125,8 @@ static int connect_host(struct host *h)
 static void close_host_session(struct host *h)
 {
     reader_stop(&h->reader);
+    metrics_end(h->metrics);
+    h->metrics = NULL;
     if (h->status == GO_ON)
         zkl_session_close(h->common.session);
     else
@@ -302,13 +311,18 @@ static int64_t look_at_shards(struct host *h)
     };
     int64_t due = INT64_MAX;
     bool looks = false;
+    int running = 0, paused = 0;
 
     shards_member_facts(&h->member, &facts);
     for (int k = 0; k < o->count; k++) {
         facts.owned = shards_member_owns(&h->member, k);
         due = MIN(due, shard_look(&h->shards[k], &facts));
         looks |= atomic_load(&h->shards[k].look_due);
+        running += h->shards[k].phase == SHARD_RUNNING;
+        paused += shard_is_paused(&h->shards[k].plan) && !h->ending;
     }
+    atomic_store(&h->gauges[RUNNING].value, running);
+    atomic_store(&h->gauges[PAUSED].value, paused);
     if (looks)
         reader_want_again(&h->reader);
     return due;
@@ -466,8 +480,14 @@ int verb_shards(struct settings *settings, int argc, char **argv)
 {
     struct shards_options options;
     struct events events;
+    struct metrics_gauge gauges[] = {
+        [RUNNING] = {.name = "zkl_shards_running", .help = "Shards whose command runs."},
+        [PAUSED] = {.name = "zkl_shards_paused",
+                    .help = "Shards that were tried in vain, until they are tried again."},
+        {.name = NULL}};
     struct host host = {
         .common = {.settings = settings, .options = &options, .events = &events, .fatal = GO_ON},
+        .gauges = gauges,
         .status = GO_ON};
     int status = shards_options_parse(&options, settings, argc, argv);
 

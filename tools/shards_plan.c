@@ -139,6 +139,11 @@ void shard_ended(struct shard_plan *s, bool failed, int64_t now)
     s->held_at = s->kill_at = s->asked_at = 0;
 }
 
+bool shard_is_paused(const struct shard_plan *s)
+{
+    return s->state == SHARD_OUT && s->mine && s->pause_ms > 0;
+}
+
 int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms)
 {
     const int64_t all = (int64_t)commands * SHARD_KILL_MS;

@@ -68,6 +68,9 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
 /* Its process has ended. failed: by itself, rather than for want of the lock. */
 void shard_ended(struct shard_plan *s, bool failed, int64_t now);
 
+/* The last attempt has failed, and the next has not begun. */
+bool shard_is_paused(const struct shard_plan *s);
+
 /* How long before a deadline so many commands are killed that share it: each takes a while to end,
  * on a busy host too. At most three quarters of the grace; alone_ms if that is more. */
 int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms);

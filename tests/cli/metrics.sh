@@ -1,6 +1,6 @@
 #!/bin/bash
-# zkl lock --metrics-file: what is in the file, and that nothing about it harms the lock; the example's
-# rules and dashboard, which are about these metrics.
+# zkl lock --metrics-file: what is in the file, and that nothing about it harms the lock; what zkl shards
+# adds; the example's rules and dashboard, which are about these metrics.
 # The quoted commands are for the shells that zkl runs.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
@@ -47,14 +47,30 @@ run bash -c 'mkfifo "$1.$$"; exec "$ZKL" lock /cli/metrics --metrics-file "$1" s
 expect "a file that hangs: the command's status" "3:" "$status:$err"
 expect_no_node "and the lock is free" /cli/metrics
 
+# Two shards, one of which fails. Those of the session are all there when it has been renewed.
+"$ZKL" shards --session-timeout 4000 "$L" 2 --id x --metrics-file "$prom" -- sh -c '[ $ZKL_SHARD = 1 ] || exit 3; exec sleep 1000' 2>"$scratch/shards.err" &
+shards=$!
+remember "$shards"
+# shellcheck disable=SC2317
+one_fails() {
+    cp "$prom" "$scratch/all.prom" && grep -qxF "zkl_shards_running{$label} 1" "$scratch/all.prom" &&
+        grep -qxF "zkl_shards_paused{$label} 1" "$scratch/all.prom" && grep -q "^zkl_deadline_left_least_seconds" "$scratch/all.prom"
+}
+if wait_until "one shard of two fails" one_fails; then pass "one shard of two fails"; fi
+kill -TERM "$shards"
+status_of "$shards"
+expect "the host ends as it was told" 143 "$?"
+for line in "# TYPE zkl_shards_running gauge" "zkl_shards_running{$label} 0" "# TYPE zkl_shards_paused gauge" "zkl_shards_paused{$label} 0" \
+    "zkl_grants_held{$label} 0" "zkl_connected{$label} 1"; do
+    expect "$line" 1 "$(grep -cxF "$line" "$prom")"
+done
+
 # ---- the example ----
 
 rules=$top_srcdir/examples/prometheus/rules.yml dashboard=$top_srcdir/examples/prometheus/dashboard.json
 used() { grep -ohE '\bzkl_[a-z_]+' "$@" | sed -E 's/_(bucket|sum|count)$//' | sort -u; }
-made() { sed -nE 's/^# TYPE (zkl_[a-z_]+) .*/\1/p' "$prom" | sort -u; }
-# Left out where there is nothing to say of them.
-expect "the example is about metrics that there are" $'zkl_deadline_left_least_seconds\nzkl_deadline_left_seconds' \
-    "$(comm -23 <(used "$rules" "$dashboard") <(made))"
+made() { sed -nE 's/^# TYPE (zkl_[a-z_]+) .*/\1/p' "$scratch/all.prom" | sort -u; }
+expect "the example is about metrics that there are" "" "$(comm -23 <(used "$rules" "$dashboard") <(made))"
 # Rules that compare a number that never comes back, and not what it was before: their alerts would never end.
 endless() { # RULES
     grep -v '^ *#' "$1" | tr '\n' ' ' | sed 's/- alert:/\n&/g' | sed -nE 's/^- alert: (\w+) .*expr: (.*) labels:.*/\1 \2/p' |
@@ -68,7 +84,7 @@ expect "every alert can end" "" "$(endless "$rules")"
 sed 's/changes(.*) > 0/1/' "$rules" >"$scratch/endless.yml"
 expect "sees one that cannot" "ZklDeadlineNear: zkl_deadline_left_least_seconds" "$(endless "$scratch/endless.yml")"
 if command -v promtool >/dev/null; then
-    expect "promtool: metrics" 0 "$(promtool check metrics <"$prom" >/dev/null 2>&1; echo $?)"
+    expect "promtool: metrics" 0 "$(promtool check metrics <"$scratch/all.prom" >/dev/null 2>&1; echo $?)"
     run promtool check rules "$rules"
     expect "promtool: rules" 0 "$status"
     run promtool test rules "$top_srcdir/examples/prometheus/rules_test.yml"

@@ -218,24 +218,30 @@ begin_idle() { # NAME PATH N [OPTION...]: a host whose commands sleep
     local name=$1 path=$2 n=$3
     shift 3
     : >"$scratch/$name.lines"
-    "$ZKL" "$@" shards --session-timeout 4000 "$path" "$n" --id "$name" --status-fd 9 -- sleep 1000 9>>"$scratch/$name.lines" 2>"$scratch/$name.err" &
+    "$ZKL" shards "$@" --session-timeout 4000 "$path" "$n" --id "$name" --status-fd 9 -- sleep 1000 9>>"$scratch/$name.lines" 2>"$scratch/$name.err" &
     host=$!
     remember "$host"
+}
+# shellcheck disable=SC2317
+measured() { # RUNNING PAUSED: as in the metrics of $G/four
+    grep -qxF "zkl_shards_running{path=\"$G/four\"} $1" "$scratch/four.prom" && grep -qxF "zkl_shards_paused{path=\"$G/four\"} $2" "$scratch/four.prom"
 }
 if [ -x "$ADMIN" ]; then
     for node in $G/four $G/four/shards $G/four/shards/1 $G/four/shards/2; do "$ADMIN" create $node ''; done
     "$ADMIN" create $G/four/shards/1/x-latch-0000000000 ''
     "$ADMIN" readonly $G/four/shards/2
-    begin_idle y $G/four 4
+    begin_idle y $G/four 4 --metrics-file "$scratch/four.prom"
     if wait_until "a stray node and a directory to read only: two of four are served" held y 2; then pass "a stray node, a directory to read only"; fi
     wait_until "--status-fd: paused" grep -q '^paused 1 65 ' "$scratch/y.lines"
     wait_until "--status-fd: paused" grep -q '^paused 2 77 ' "$scratch/y.lines"
+    if wait_until "--metrics-file: two run, two are paused" measured 2 2; then pass "--metrics-file: paused"; fi
     "$ADMIN" delete $G/four/shards/1/x-latch-0000000000
     if wait_until "the stray node is gone: three" held y 3; then pass "it is tried again"; fi
     expect "each is said once" 2 "$(wc -l <"$scratch/y.err")"
     kill -TERM "$host"
     status_of "$host"
     expect "and the host goes on until it is told to end" 143 "$?"
+    expect "--metrics-file: then there is nothing to try" 0 "$(measured 0 0; echo $?)"
 else
     skip "zk-admin is not built: a stray node, a directory to read only"
 fi

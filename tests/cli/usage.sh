@@ -33,7 +33,7 @@ expect_match "elect --help" '--yield' "$out"
 offered=$({ "$ZKL" --help; for verb in break elect limit lock ls member revoke shards watch; do "$ZKL" "$verb" --help; done; } | grep -oE '^  (-., )?--[a-z-]+' | grep -oE '\-\-.*')
 on_page=$(sed 's/\\-/-/g' "$top_srcdir/man/zkl.1" | grep -E '\bFl ' | grep -oE '( |^)-[a-z][a-z-]+' | sed 's/^ */-/')
 expect "zkl(1) names the options that there are" "" "$(diff <(sort -u <<<"$offered") <(sort -u <<<"$on_page") | grep '^[<>]')"
-expect "shards have none for one lock alone" "" "$("$ZKL" shards --help | grep -E -e '--(timeout|nonblock|metrics-file|name|on-revoke)\b')"
+expect "shards have none for one lock alone" "" "$("$ZKL" shards --help | grep -E -e '--(timeout|nonblock|name|on-revoke)\b')"
 if [ -e /dev/full ]; then
     for args in --version --help help "lock --help" "help ls"; do
         # shellcheck disable=SC2086

@@ -277,15 +277,22 @@ static void pauses_after_failures(void)
         CHECK_INT(p.plan.pause_ms, pauses[i]);
         p.facts.granted = false;
         CHECK_INT(step(&p, pauses[i] - 1), SHARD_REST);
+        CHECK(shard_is_paused(&p.plan));
         CHECK_INT(step(&p, 1), SHARD_SEEK);
+        CHECK(!shard_is_paused(&p.plan));
         p.facts.granted = true;
         CHECK_INT(step(&p, 10), SHARD_REST);
     }
     step(&p, PAUSE_LAST_MS);
     shard_ended(&p.plan, true, p.facts.now);
     CHECK_INT(p.plan.pause_ms, PAUSE_FIRST_MS); /* it has worked for a while */
+    p.facts.owned = false;
+    CHECK_INT(step(&p, 0), SHARD_REST);
+    CHECK(!shard_is_paused(&p.plan)); /* another one's */
+    p = hold();
     shard_ended(&p.plan, false, p.facts.now);
     CHECK_INT(p.plan.pause_ms, 0); /* lost: at once */
+    CHECK(!shard_is_paused(&p.plan));
 }
 
 /* ---- several hosts and one shard ---- */
