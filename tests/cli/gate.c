@@ -22,18 +22,6 @@ static bool await_answer(struct proxy *p)
     return proxy_wait(p, answered, NULL, PATIENCE_MS);
 }
 
-/* The answer to credentials has a number of its own for a request. */
-static bool refuse_auth(GByteArray *message, int op, void *data)
-{
-    static const uint8_t number[] = {0xff, 0xff, 0xff, 0xfc}, failed[] = {0xff, 0xff, 0xff, 0x8d};
-
-    (void)op;
-    (void)data;
-    if (message->len >= 20 && memcmp(message->data + 4, number, sizeof number) == 0)
-        memcpy(message->data + 16, failed, sizeof failed);
-    return true;
-}
-
 static bool obey(struct proxy *p, const char *order)
 {
     if (strcmp(order, "silence\n") == 0)
@@ -42,10 +30,9 @@ static bool obey(struct proxy *p, const char *order)
         proxy_drop(p, PROXY_TO_CLIENT, true);
     else if (strcmp(order, "cut\n") == 0)
         proxy_cut(p);
-    else if (strcmp(order, "refuse\n") == 0) {
-        proxy_mangle(p, refuse_auth, NULL);
-        proxy_reset(p);
-    } else if (strcmp(order, "heal\n") == 0)
+    else if (strcmp(order, "refuse\n") == 0)
+        proxy_refuse_credentials(p);
+    else if (strcmp(order, "heal\n") == 0)
         proxy_heal(p);
     else if (strcmp(order, "await\n") == 0)
         return await_answer(p);

@@ -3,8 +3,9 @@
  * combinations. At no time two
  * commands may run for one shard, and in the end its owner runs each. Then hosts leave and come
  * back one by one: a shard moves only if it has another owner then. And how long is a shard without
- * a host when one of three is killed, asked to end, stopped or cut off? That is printed: 10 rounds
- * of each, and on three servers too, if there are 60 seconds or more.
+ * a host when one of three is killed, asked to end, stopped or cut off, or its credentials are
+ * refused? That is printed: 10 rounds of each, and on three servers too, if there are 60 seconds or
+ * more.
  *
  * With --serve DIR it is the command: the file of its shard is locked while it runs. */
 #include "recipes/shards.h"
@@ -55,6 +56,8 @@ static void start(struct host *h)
                                 timeout,
                                 "--connect-timeout",
                                 "60",
+                                "--auth",
+                                "digest:host:secret",
                                 "--id",
                                 h->id,
                                 "--drain",
@@ -219,14 +222,13 @@ static int owner(int shard, const struct host *but)
     return (int)plan[shard].owner;
 }
 
-static bool is_with_owner(int shard, const struct host *but)
+static bool runs_shard(const struct host *h, int shard)
 {
     GPtrArray *ids = served_by(scratch.path, shard);
-    const bool with_owner =
-        ids->len > 0 && strcmp(ids->pdata[ids->len - 1], hosts[owner(shard, but)].id) == 0;
+    const bool was_last = ids->len > 0 && strcmp(ids->pdata[ids->len - 1], h->id) == 0;
 
     g_ptr_array_unref(ids);
-    return with_owner && is_served(scratch.path, shard);
+    return was_last && is_served(scratch.path, shard);
 }
 
 /* Once it is seen nothing else is worth waiting for. */
@@ -248,7 +250,7 @@ static void wait_settled(const struct host *but)
 
     while (shard < SHARDS && g_get_monotonic_time() < limit) {
         judge();
-        if (is_with_owner(shard, but))
+        if (runs_shard(&hosts[owner(shard, but)], shard))
             shard++;
         else
             g_usleep(50000);
@@ -390,6 +392,29 @@ static void silence(struct host *h)
     proxy_freeze(h->proxy, PROXY_BOTH);
 }
 
+/* For longer than a session timeout, which ends it. */
+static void refuse_host(struct host *h)
+{
+    proxy_refuse_credentials(h->proxy);
+    h->ends = true;
+}
+
+/* Until it has given up all, and so for less than a session timeout. */
+static void refuse_for_a_while(struct host *h)
+{
+    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    int shard = 0;
+
+    proxy_refuse_credentials(h->proxy);
+    while (shard < SHARDS && g_get_monotonic_time() < limit)
+        if (runs_shard(h, shard))
+            g_usleep(10000);
+        else
+            shard++;
+    REQUIRE(shard == SHARDS);
+    proxy_heal(h->proxy);
+}
+
 static void bring_back(struct host *h)
 {
     const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
@@ -401,7 +426,19 @@ static void bring_back(struct host *h)
     wait_settled(NULL);
 }
 
-static void time_moves(const char *what, void (*disturb_host)(struct host *h), int rounds)
+static const struct way {
+    const char *what;
+    void (*disturb)(struct host *h);
+    bool stays; /* and is to have its shards again */
+} ways[] = {{"killed", kill_host, false},
+            {"asked to end", ask_to_end, false},
+            {"stopped", stop_host, false},
+            {"cut off", cut_off, false},
+            {"silent", silence, false},
+            {"refused", refuse_host, false},
+            {"refused for a while", refuse_for_a_while, true}};
+
+static void time_moves(const struct way *way, int rounds)
 {
     double sum = 0, worst = 0;
     int begun;
@@ -411,15 +448,15 @@ static void time_moves(const char *what, void (*disturb_host)(struct host *h), i
         struct host *h = &hosts[i % host_count];
         const int64_t from = g_get_monotonic_time();
         double s;
-        disturb_host(h);
-        wait_settled(h);
+        way->disturb(h);
+        wait_settled(way->stays ? NULL : h);
         s = (double)(g_get_monotonic_time() - from) / G_USEC_PER_SEC;
         sum += s;
         worst = MAX(worst, s);
         bring_back(h);
     }
-    printf("%s: its shards run elsewhere after %.2f s, at worst %.2f; %.1f moves a change\n", what,
-           sum / rounds, worst,
+    printf("%s: its shards run %s after %.2f s, at worst %.2f; %.1f moves a change\n", way->what,
+           way->stays ? "again" : "elsewhere", sum / rounds, worst,
            (count_moves(scratch.path, SHARDS, &begun) - before) / (2.0 * rounds));
 }
 
@@ -432,11 +469,8 @@ static void move_times(void)
         begin(FEW_HOSTS, servers);
         printf("%d hosts, %d shards, servers: %d, session timeout %d ms\n", FEW_HOSTS, SHARDS,
                servers, TIMEOUT_MS);
-        time_moves("killed", kill_host, rounds);
-        time_moves("asked to end", ask_to_end, rounds);
-        time_moves("stopped", stop_host, rounds);
-        time_moves("cut off", cut_off, rounds);
-        time_moves("silent", silence, rounds);
+        for (size_t i = 0; i < G_N_ELEMENTS(ways); i++)
+            time_moves(&ways[i], rounds);
         end();
     }
 }

@@ -94,6 +94,9 @@ void proxy_lose_request_to(struct proxy *p, int op);
 void proxy_refuse(struct proxy *p, int op);
 void proxy_hang_up_on(struct proxy *p, int op);
 
+/* Resets all connections; on others the servers refuse credentials, as when their users change. */
+void proxy_refuse_credentials(struct proxy *p);
+
 /* Whoever connects says where it can be found itself: this "host:port" in the first bytes that it
  * sends becomes the other, which must be as long. Raw proxies only. */
 void proxy_rewrite(struct proxy *p, const char *from, const char *to);

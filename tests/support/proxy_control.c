@@ -127,6 +127,13 @@ void proxy_hang_up_on(struct proxy *p, int op)
     commit(p);
 }
 
+void proxy_refuse_credentials(struct proxy *p)
+{
+    orders_lock(p)->credentials_refused = true;
+    p->reset_all = true;
+    commit(p);
+}
+
 void proxy_rewrite(struct proxy *p, const char *from, const char *to)
 {
     orders_lock(p);

@@ -22,6 +22,7 @@ struct orders {
     bool lose_request, lose_reply;
     int lose_request_op, lose_reply_op;
     uint64_t refused, hung_up_on; /* bits of enum proxy_op */
+    bool credentials_refused;
     proxy_mangle_fn mangle;
     void *mangle_data;
 };
@@ -75,6 +76,7 @@ struct link {
     bool late; /* made in a freeze, of whatever direction: in a network, no handshake comes through
                 */
     bool announced; /* the first bytes have passed */
+    bool refused;   /* its credentials, behind which the server hears nothing */
     bool losing;
     int32_t losing_xid;
     uint8_t type[UNDERWAY]; /* of a request, by its xid */

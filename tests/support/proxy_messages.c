@@ -12,10 +12,11 @@ enum {
     REPLY_HEAD = LENGTH + 16,
     XID_EVENT = -1,
     XID_PING = -2,
+    XID_CREDENTIALS = -4,
     TYPE = LENGTH + 4,  /* where it is in a request */
     ERROR = LENGTH + 12 /* and in a reply */
 };
-enum { UNIMPLEMENTED = -6, REFUSED = 127 /* no type of request */ };
+enum { UNIMPLEMENTED = -6, AUTH_FAILED = -115, REFUSED = 127 /* no type of request */ };
 
 static uint32_t be32(const uint8_t *b)
 {
@@ -51,8 +52,9 @@ static enum verdict judge_request(struct link *l, int32_t xid, int32_t type)
         p->stats.refused++;
         return RESET;
     }
-    if (p->orders.dropping & PROXY_TO_SERVER)
+    if (p->orders.dropping & PROXY_TO_SERVER || l->refused)
         return DISCARD;
+    l->refused = xid == XID_CREDENTIALS && p->orders.credentials_refused;
     if (is_among(p->orders.refused, type) && xid > 0) {
         p->stats.refused++;
         put_be32(l->stream[UP].head + TYPE, PROXY_OP_SYNC);
@@ -85,6 +87,10 @@ static enum verdict judge_reply(struct link *l, int32_t xid)
         p->stats.replies++;
     if (xid > 0 && l->type[xid % UNDERWAY] == REFUSED)
         put_be32(l->stream[DOWN].head + ERROR, (uint32_t)UNIMPLEMENTED);
+    if (xid == XID_CREDENTIALS && l->refused) {
+        put_be32(l->stream[DOWN].head + ERROR, (uint32_t)AUTH_FAILED);
+        l->stream[DOWN].eof = true; /* the last that it hears */
+    }
     if (xid > 0)
         p->stats.answers[l->type[xid % UNDERWAY]]++;
     return FORWARD;
