@@ -6,7 +6,7 @@
 #
 # BUILD is configured with --disable-shared and -O1; JOBS (default: all processors) mutants are
 # tried at a time; FILES and PROGRAMS, when set, are words that choose some of the tables below.
-# ZKL_TEST_TIMEOUT (default: 5 seconds) is for a slow machine, where more would seem to be killed.
+# ZKL_TEST_TIMEOUT (default: 10 seconds) is for a slow machine, where more would seem to be killed.
 
 set -euf -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ folder=$(realpath "$2")
 every=${3:-1} seed=${4:-0}
 : "${JOBS:=$(nproc)}" "${MAKE:=make}"
 # A test that hangs ends itself by then; those of the original are in time.
-export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-5}
+export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-10}
 # What was freed is overwritten, so that its use shows.
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
