@@ -1,26 +1,15 @@
 /* A line for one leader: its token and its id, or "nobody". */
 #include "elect_look.h"
-#include "closing.h"
-#include "connect.h"
 #include "contenders.h"
 #include "json.h"
 #include "listener.h"
 
 #include <stdio.h>
 
-struct looking {
-    const struct settings *settings;
-    const struct elect_options *options;
-    struct events *events;
-    zkl_session *session;
-    zkl_election *election;
-};
-
-struct listening {
+struct elect_look {
     struct listener listener; /* the first member */
     const struct elect_options *options;
     zkl_election *election;
-    zkl_watch *observer;
     uint64_t token; /* told last */
     bool told;
 };
@@ -53,6 +42,15 @@ static char *as_text(uint64_t token, const char *id)
     return g_string_free(out, FALSE);
 }
 
+static int open_election(struct onlooker *o)
+{
+    struct elect_look *l = (struct elect_look *)o;
+
+    return zkl_election_new(&l->election, o->session, o->path, NULL, &l->options->election) == 0
+               ? GO_ON
+               : fail_last(o->path);
+}
+
 /* ---- --leader ---- */
 
 /* NULL: the library's error is in *ret_code. */
@@ -72,15 +70,16 @@ static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_c
     return NULL;
 }
 
-static int show_leader(struct looking *l)
+static int show_leader(struct onlooker *o)
 {
+    const struct elect_look *l = (const struct elect_look *)o;
     uint64_t token = 0;
     int code;
     char *id = read_leader(l->election, &token, &code);
     GString *line;
 
     if (code != 0 && code != ZKL_ENOENT)
-        return contenders_failed(l->options->run.path);
+        return contenders_failed(o->path);
     if (l->options->json) {
         char *json = as_json(token, id);
 
@@ -88,7 +87,7 @@ static int show_leader(struct looking *l)
         g_free(json);
     } else if (id) {
         line = g_string_new(NULL);
-        if (l->settings->verbose)
+        if (o->settings->verbose)
             g_string_append_printf(line, "%" G_GUINT64_FORMAT " ", token);
         append_visible(line, id);
         puts(line->str);
@@ -98,25 +97,12 @@ static int show_leader(struct looking *l)
     return code == 0 ? STATUS_OK : STATUS_CONFLICT;
 }
 
-static int look_for_leader(struct looking *l)
-{
-    int status = session_open(l->settings, &l->session);
-
-    if (status != GO_ON)
-        return status;
-    if (zkl_election_new(&l->election, l->session, l->options->run.path, NULL,
-                         &l->options->election) != 0)
-        return contenders_failed(l->options->run.path);
-    status = session_connect(l->settings, &l->session, ZKL_FOREVER, l->events);
-    return status == GO_ON ? show_leader(l) : status;
-}
-
 /* ---- --listen ---- */
 
 /* On a thread of the library, which must not wait for a slow reader: the last leader counts. */
 static void on_leader(const zkl_leader *leader, void *data)
 {
-    struct listening *l = data;
+    struct elect_look *l = data;
 
     if (l->told && leader->token == l->token)
         return; /* it has proclaimed something */
@@ -128,21 +114,13 @@ static void on_leader(const zkl_leader *leader, void *data)
                   false);
 }
 
-static int open_observed(struct onlooker *o)
-{
-    struct listening *l = (struct listening *)o;
-
-    return zkl_election_new(&l->election, o->session, o->path, NULL, &l->options->election) == 0
-               ? GO_ON
-               : fail_last(o->path);
-}
-
 static int observe_leaders(struct onlooker *o)
 {
-    struct listening *l = (struct listening *)o;
+    struct elect_look *l = (struct elect_look *)o;
 
-    return zkl_election_watch(l->election, on_leader, l, &l->observer) == 0 ? GO_ON
-                                                                            : fail_last(o->path);
+    return zkl_election_watch(l->election, on_leader, l, &l->listener.observer) == 0
+               ? GO_ON
+               : fail_last(o->path);
 }
 
 static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
@@ -155,37 +133,26 @@ static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
     return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
 }
 
-static int listen_to_leaders(const struct settings *settings, const struct elect_options *options,
-                             struct events *events)
-{
-    static const struct onlooker_ops ops = {.open = open_observed,
-                                            .begin = observe_leaders,
-                                            .see = listener_see,
-                                            .end = listener_end,
-                                            .read = read_first_candidate};
-    struct listening l = {.options = options};
-    int status;
-
-    listener_init(&l.listener, settings, options->run.path, events, &ops);
-    status = onlooker_run(&l.listener.onlooker);
-    zkl_watch_free(l.observer);
-    zkl_election_free(l.election);
-    listener_clear(&l.listener);
-    return status;
-}
-
 /* ---- both ---- */
+
+static int look_at_leaders(struct onlooker *o)
+{
+    const struct elect_look *l = (const struct elect_look *)o;
+
+    return l->options->mode == ELECT_LISTEN ? observe_leaders(o) : show_leader(o);
+}
 
 int elect_look(const struct settings *settings, const struct elect_options *options,
                struct events *events)
 {
-    struct looking l = {.settings = settings, .options = options, .events = events};
-    int status;
+    static const struct onlooker_ops ops = {.open = open_election,
+                                            .begin = look_at_leaders,
+                                            .see = listener_see,
+                                            .end = listener_end,
+                                            .read = read_first_candidate};
+    struct elect_look l = {.options = options};
+    const int status = listener_run(&l.listener, settings, options->run.path, events, &ops);
 
-    if (options->mode == ELECT_LISTEN)
-        return listen_to_leaders(settings, options, events);
-    status = look_for_leader(&l);
     zkl_election_free(l.election);
-    closing_close(l.session, CLOSING_PATIENCE_MS);
     return status;
 }

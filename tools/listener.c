@@ -4,9 +4,11 @@
 
 #define BYTES_MAX (64 * 1024)
 
-void listener_init(struct listener *l, const struct settings *settings, const char *path,
-                   struct events *events, const struct onlooker_ops *ops)
+int listener_run(struct listener *l, const struct settings *settings, const char *path,
+                 struct events *events, const struct onlooker_ops *ops)
 {
+    int status;
+
     *l = (struct listener){.onlooker = {.settings = settings,
                                         .path = path,
                                         .events = events,
@@ -15,11 +17,10 @@ void listener_init(struct listener *l, const struct settings *settings, const ch
                            .lock = PTHREAD_MUTEX_INITIALIZER,
                            .room = PTHREAD_COND_INITIALIZER,
                            .lines = G_QUEUE_INIT};
-}
-
-void listener_clear(struct listener *l)
-{
+    status = onlooker_run(&l->onlooker);
+    zkl_watch_free(l->observer);
     g_queue_clear_full(&l->lines, g_free);
+    return status;
 }
 
 /* With the lock held. NULL: there is none. */

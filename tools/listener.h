@@ -8,6 +8,7 @@
 
 struct listener {
     struct onlooker onlooker; /* the first member */
+    zkl_watch *observer;      /* the library's; NULL: there is none */
     pthread_mutex_t lock;     /* of: */
     pthread_cond_t room;
     GQueue lines;
@@ -15,10 +16,9 @@ struct listener {
     bool over;
 };
 
-/* Then onlooker_run(). */
-void listener_init(struct listener *l, const struct settings *settings, const char *path,
-                   struct events *events, const struct onlooker_ops *ops);
-void listener_clear(struct listener *l);
+/* As onlooker_run(); frees what the lines come from. */
+int listener_run(struct listener *l, const struct settings *settings, const char *path,
+                 struct events *events, const struct onlooker_ops *ops);
 
 /* On a thread of the library: one more line, which it takes. Where there is no room, each of them
  * waits for some; else the oldest ones make room. */

@@ -2,14 +2,6 @@
 #include "json.h"
 #include "table.h"
 
-void append_member_data(GString *out, const zkl_member_info *m)
-{
-    char *text = g_utf8_make_valid(m->data, (gssize)m->size);
-
-    append_visible(out, text);
-    g_free(text);
-}
-
 void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m)
 {
     char *data = g_utf8_make_valid(m->data, (gssize)m->size);
@@ -43,17 +35,6 @@ GString *members_table(const zkl_members *ms)
         g_free(data);
     }
     return table_end(table);
-}
-
-int members_try_read(zkl_queue **ret, zkl_session *s, const char *path,
-                     const zkl_members_options *options)
-{
-    zkl_members *ms = NULL;
-    const int code = zkl_members_read(&ms, s, path, options, ZKL_FOREVER);
-
-    *ret = NULL;
-    zkl_members_free(ms);
-    return code;
 }
 
 void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news)

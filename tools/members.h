@@ -10,13 +10,6 @@ GString *members_table(const zkl_members *ms);
 /* One object; key and value first, unless key is NULL. */
 void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m);
 
-/* Adds the data, made visible. */
-void append_member_data(GString *out, const zkl_member_info *m);
-
-/* Whether the members can be read: 0, or an error of the library's. For a struct reader. */
-int members_try_read(zkl_queue **ret, zkl_session *s, const char *path,
-                     const zkl_members_options *options);
-
 /* Says who else has the id: of ZKL_MEMBER_BUSY. */
 void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news);
 

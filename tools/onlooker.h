@@ -1,6 +1,6 @@
-/* What zkl watch, zkl elect --listen, zkl member --listen and the member of zkl shards have in
- * common: a session that is looked on from until a signal ends it, or until a watch of the
- * library's, which goes on trying in silence, can read no more. Then a read says why. */
+/* What zkl watch and the looks of zkl elect and zkl member have in common: a session that is looked
+ * on from until a signal ends it, or until a watch of the library's, which goes on trying in
+ * silence, can read no more. Then a read says why. One look is over when it has begun. */
 #ifndef ZKL_TOOLS_ONLOOKER_H
 #define ZKL_TOOLS_ONLOOKER_H
 
@@ -17,7 +17,7 @@ struct onlooker {
     struct reader reader;
 };
 
-/* Of the main thread, but for read. Each returns GO_ON, or a status after a message. */
+/* Of the main thread, but for read. Each returns GO_ON, or a status to end with. */
 struct onlooker_ops {
     int (*open)(struct onlooker *o);  /* before there is a connection; may be NULL */
     int (*begin)(struct onlooker *o); /* there is one */
