@@ -183,14 +183,12 @@ static enum outcome outcome_of(const struct run *t)
 }
 
 int candidate_run(const struct settings *settings, struct elect_options *options,
-                  const struct cgroup *cgroup, struct events *events, struct report *report)
+                  struct events *events, struct report *report)
 {
     struct candidate c = {.options = options,
                           .report = report,
                           .run = {.settings = settings,
                                   .options = &options->run,
-                                  .candidate = options->id,
-                                  .cgroup = cgroup,
                                   .events = events,
                                   .ops = &candidate_ops,
                                   .self = &c}};

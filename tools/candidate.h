@@ -8,6 +8,6 @@
 /* Campaigns, leads and ends; events is open, and orders was given to it. Returns the exit status.
  */
 int candidate_run(const struct settings *settings, struct elect_options *options,
-                  const struct cgroup *cgroup, struct events *events, struct report *report);
+                  struct events *events, struct report *report);
 
 #endif

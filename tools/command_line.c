@@ -27,7 +27,7 @@ static int parse(struct command_line *l)
          "Send TERM this long before the end of a lost lock", "SECS"},
         {"kill-after", 0, 0, G_OPTION_ARG_FILENAME, &raw->kill_after,
          "After a signal ended COMMAND, KILL the rest after SECS (10)", "SECS"},
-        {"leave-daemons", 0, 0, G_OPTION_ARG_NONE, &l->options->leave_daemons,
+        {"leave-daemons", 0, 0, G_OPTION_ARG_NONE, &l->options->hold.leave_daemons,
          "Never end processes that called setsid(2)", NULL},
         {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
          "When the lock is in doubt: ignore (default), stop or term", "WHAT"},
@@ -50,11 +50,12 @@ static int parse(struct command_line *l)
 
 int command_line_begin(struct command_line *l, int argc, char **argv)
 {
-    *l->options = (struct lock_options){.grace_ms = GRACE_DEFAULT,
-                                        .kill_after_ms = KILL_AFTER_DEFAULT_MS,
-                                        .conflict_status = STATUS_CONFLICT,
-                                        .on_lost_ms = ON_LOST_MS,
-                                        .status_fd = STATUS_FD_NONE};
+    *l->options = (struct lock_options){.conflict_status = STATUS_CONFLICT,
+                                        .hold = {.settings = l->settings,
+                                                 .grace_ms = GRACE_DEFAULT,
+                                                 .kill_after_ms = KILL_AFTER_DEFAULT_MS,
+                                                 .on_lost_ms = ON_LOST_MS,
+                                                 .status_fd = STATUS_FD_NONE}};
     l->argc = argc;
     l->argv = l->words = argv;
     return parse(l);
@@ -110,11 +111,11 @@ static int check_times(struct command_line *l)
         return fail(STATUS_USAGE, "-n and -w exclude each other");
     o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
     if (command_line_time(timeout_name(l), raw->timeout, &o->timeout_ms) != GO_ON ||
-        command_line_time("--grace", raw->grace, &o->grace_ms) != GO_ON ||
-        command_line_time("--kill-after", raw->kill_after, &o->kill_after_ms) != GO_ON)
+        command_line_time("--grace", raw->grace, &o->hold.grace_ms) != GO_ON ||
+        command_line_time("--kill-after", raw->kill_after, &o->hold.kill_after_ms) != GO_ON)
         return STATUS_USAGE;
     o->wait_ms = o->timeout_ms;
-    return command_line_time("--on-lost-timeout", raw->on_lost_timeout, &o->on_lost_ms);
+    return command_line_time("--on-lost-timeout", raw->on_lost_timeout, &o->hold.on_lost_ms);
 }
 
 static int check_on_suspect(struct lock_options *o, const char *text)
@@ -124,7 +125,7 @@ static int check_on_suspect(struct lock_options *o, const char *text)
 
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
         if (!text || strcmp(names[i], text) == 0) {
-            o->on_suspect = (enum on_suspect)i;
+            o->hold.on_suspect = (enum on_suspect)i;
             return GO_ON;
         }
     return fail(STATUS_USAGE, "--on-suspect: must be ignore, stop or term, not %s", text);
@@ -138,8 +139,8 @@ static int check_status_fd(struct lock_options *o, const char *text)
         return GO_ON;
     if (!g_ascii_string_to_signed(text, 10, G_MININT, G_MAXINT, &fd, NULL))
         return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %s", text);
-    o->status_fd = (int)fd;
-    return status_fd_check(o->status_fd);
+    o->hold.status_fd = (int)fd;
+    return status_fd_check(o->hold.status_fd);
 }
 
 static int check_watching(struct lock_options *o, const struct raw_options *raw)
@@ -149,7 +150,7 @@ static int check_watching(struct lock_options *o, const struct raw_options *raw)
     if (status == GO_ON)
         status = check_status_fd(o, raw->status_fd);
     if (status == GO_ON && raw->on_lost)
-        o->on_lost = shell_command(raw->on_lost);
+        o->hold.on_lost = shell_command(raw->on_lost);
     return status;
 }
 
@@ -182,7 +183,8 @@ int command_line_command(struct command_line *l)
     if (!string && !rest[0])
         return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" lists the options",
                     l->options->path, l->verb);
-    l->options->command = string ? shell_command(string) : g_strdupv(rest);
+    l->options->hold.path = l->options->path;
+    l->options->hold.argv = string ? shell_command(string) : g_strdupv(rest);
     return GO_ON;
 }
 

@@ -101,6 +101,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
         status = check_terms(o);
     o->election.requeue = 0; /* each term has a process of its own */
     o->election.parents = o->run.parents;
+    o->run.hold.candidate = o->id;
     return status == GO_ON ? command_line_command(l) : status;
 }
 

@@ -89,7 +89,7 @@ static void on_stop(struct hold *h, int signo)
     /* Without a terminal it was somebody's wish that the command pauses: the lock stays renewed. */
     if (h->terminal.lent != 0 || (signo != SIGSTOP && terminal_find(&h->terminal)))
         stop_with_child(h, signo);
-    else if (h->options->verbose)
+    else if (h->options->settings->verbose)
         say("%s: the command is stopped; the lock is kept", h->options->path);
 }
 

@@ -13,8 +13,8 @@ struct right;
 /* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 
-/* The grace that is meant. */
-int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms);
+/* What is known of a session that is connected: grace_ms is as given, or GRACE_DEFAULT. */
+void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 
 /* Prepares for holding right; that, guard and events must outlive it. */
 struct hold *hold_new(struct guard *guard, struct right *right, struct events *events);

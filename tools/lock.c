@@ -16,7 +16,7 @@ struct lock {
 static int open_all(struct lock *l, zkl_session *session)
 {
     zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
-    const guint count = 1 + g_strv_length(l->options.others);
+    const guint count = 1 + g_strv_length(l->options.hold.others);
     const char **paths = g_new(const char *, count);
 
     options.name = l->name;
@@ -24,7 +24,7 @@ static int open_all(struct lock *l, zkl_session *session)
     options.peer = l->options.peer;
     paths[0] = l->options.path;
     for (guint i = 1; i < count; i++)
-        paths[i] = l->options.others[i - 1];
+        paths[i] = l->options.hold.others[i - 1];
     int code = zkl_multilock_new(&l->all, session, paths, count, &options);
     g_free(paths);
     return code;
@@ -65,7 +65,7 @@ static int lock_open(void *self, zkl_session *session)
     struct lock *l = self;
 
     l->name = identity_text(l->options.name);
-    if (l->options.others)
+    if (l->options.hold.others)
         return open_all(l, session);
     if (l->options.slots > 0)
         return open_semaphore(l, session);
@@ -134,9 +134,9 @@ int verb_lock(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        struct cgroup *cgroup = lock.options.leave_daemons ? NULL : cgroup_new();
+        struct cgroup *cgroup = lock.options.hold.leave_daemons ? NULL : cgroup_new();
 
-        run.cgroup = cgroup;
+        lock.options.hold.cgroup = cgroup;
         status = run_once(&run);
         cgroup_free(cgroup);
         events_close(&events);

@@ -21,8 +21,8 @@ static int check_peer(struct lock_options *o, const char *text)
 
 static int check_on_revoke(struct lock_options *o, const char *text)
 {
-    o->term_on_revoke = text && strcmp(text, "term") == 0;
-    if (!text || o->term_on_revoke || strcmp(text, "ignore") == 0)
+    o->hold.term_on_revoke = text && strcmp(text, "term") == 0;
+    if (!text || o->hold.term_on_revoke || strcmp(text, "ignore") == 0)
         return GO_ON;
     return fail(STATUS_USAGE, "--on-revoke: must be ignore or term, not %s", text);
 }
@@ -38,7 +38,7 @@ static int check_slots(struct lock_options *o, const char *text)
     o->slots = (int)slots;
     if (o->shared || o->exclusive)
         return fail(STATUS_USAGE, "--slots: cannot be combined with -s or -x");
-    if (o->others)
+    if (o->hold.others)
         return fail(STATUS_USAGE, "--slots: cannot be combined with --and");
     if (o->peer != ZKL_PEER_CURATOR)
         return fail(STATUS_USAGE, "--slots: cannot be combined with --peer");
@@ -51,7 +51,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     const GOptionEntry entries[] = {
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->name,
          "Name of this contender in zkl ls (host and process)", "NAME"},
-        {"and", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->others,
+        {"and", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o->hold.others,
          "Lock PATH2 as well, all paths or none; can be repeated", "PATH2"},
         {"peer", 0, 0, G_OPTION_ARG_FILENAME, &peer,
          "Other locks on PATH: curator (default) or kazoo", "LIBRARY"},
@@ -79,7 +79,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = command_line_operand(&line, "PATH", &o->path);
     if (status == GO_ON && o->shared && o->exclusive)
         status = fail(STATUS_USAGE, "-s and -x exclude each other");
-    if (status == GO_ON && (o->shared || o->exclusive) && o->others)
+    if (status == GO_ON && (o->shared || o->exclusive) && o->hold.others)
         status = fail(STATUS_USAGE, "--and: cannot be combined with -s or -x");
     if (status == GO_ON && o->name && !*o->name)
         status = fail(STATUS_USAGE, "--name: must not be empty");
@@ -105,9 +105,9 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
 void lock_options_free(struct lock_options *o)
 {
     g_free(o->path);
-    g_strfreev(o->others);
+    g_strfreev(o->hold.others);
     g_free(o->name);
-    g_strfreev(o->command);
-    g_strfreev(o->on_lost);
+    g_strfreev(o->hold.argv);
+    g_strfreev(o->hold.on_lost);
     g_free(o->metrics_file);
 }

@@ -7,25 +7,18 @@
 /* Of both: */
 struct lock_options {
     char *path;
-    char **others;       /* of zkl lock alone: paths that are locked with it; NULL: none */
-    char **command;      /* what to execute, ends with NULL */
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     int64_t wait_ms;     /* -w as given, for the message */
     int conflict_status; /* -E */
-    char *name;          /* of zkl lock alone, like those to term_on_revoke */
+    char *name;          /* of zkl lock alone, like those to exclusive */
     zkl_peer peer;
     int slots; /* the limit of a semaphore, of which one permit is taken; 0: it is none */
     gboolean shared, exclusive; /* a read-write lock, to read or to write; neither: a mutex */
-    bool term_on_revoke;
-    int64_t grace_ms; /* GRACE_DEFAULT: not given */
-    int64_t kill_after_ms;
-    gboolean leave_daemons;
     zkl_parents parents;
-    char **on_lost; /* what to execute, or NULL */
-    int64_t on_lost_ms;
-    enum on_suspect on_suspect;
-    int status_fd;
     char *metrics_file; /* NULL: none */
+
+    /* Whose words are ours. grace_ms may be GRACE_DEFAULT: not given. */
+    struct hold_options hold;
 };
 
 /* GO_ON, or a status after a message; lock_options_free() in both cases. */

@@ -26,9 +26,10 @@ int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
     return GO_ON;
 }
 
-int64_t hold_grace_ms(int64_t grace_ms, int session_timeout_ms)
+void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms)
 {
-    return grace_ms == GRACE_DEFAULT ? session_timeout_ms / 8 : grace_ms;
+    o->session_timeout_ms = session_timeout_ms;
+    o->grace_ms = grace_ms == GRACE_DEFAULT ? session_timeout_ms / 8 : grace_ms;
 }
 
 /* From two threads, one after the other, so that the last word is the newest. */

@@ -240,15 +240,15 @@ static const struct acquire_ops acquire_ops = {
 static int run_member(struct membership *m, struct settings *settings, struct events *events,
                       int *ret_key)
 {
-    struct cgroup *cgroup = m->options.run.leave_daemons ? NULL : cgroup_new();
+    struct cgroup *cgroup = m->options.run.hold.leave_daemons ? NULL : cgroup_new();
     struct run run = {.settings = settings,
                       .options = &m->options.run,
-                      .cgroup = cgroup,
                       .events = events,
                       .ops = &acquire_ops,
                       .self = m};
     int status;
 
+    m->options.run.hold.cgroup = cgroup;
     m->path = g_strconcat(m->options.run.path, "/", m->options.id, NULL);
     status = run_once(&run);
     *ret_key = run.key;

@@ -15,7 +15,7 @@
 /* What can be refused is refused before any server is asked. */
 static int prepare(struct run *t)
 {
-    int status = hold_check_grace(t->options->grace_ms, (int)t->settings->session_timeout_ms);
+    int status = hold_check_grace(t->options->hold.grace_ms, (int)t->settings->session_timeout_ms);
 
     if (status == GO_ON)
         status = session_open(t->settings, &t->session);
@@ -40,7 +40,7 @@ static int connect_first(struct run *t)
         if (o->timeout_ms < 1)
             o->timeout_ms = 1; /* 0 would mean to try */
     }
-    return hold_check_grace(o->grace_ms, zkl_session_timeout_ms(t->session));
+    return hold_check_grace(o->hold.grace_ms, zkl_session_timeout_ms(t->session));
 }
 
 void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
@@ -84,7 +84,7 @@ static int not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
-    const char *path = o->others ? error->path : o->path;
+    const char *path = o->hold.others ? error->path : o->path;
 
     switch (error->code) {
     case ZKL_EBUSY:
@@ -134,7 +134,7 @@ static int acquire(struct run *t)
 
     if (t->settings->verbose)
         say("%s: queueing", t->options->path);
-    status_line(t->options->status_fd, "waiting");
+    status_line(t->options->hold.status_fd, "waiting");
     t->metrics = metrics_begin(t->options->metrics_file, t->options->path, t->session, NULL);
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
@@ -154,17 +154,16 @@ static int acquire(struct run *t)
 
 static int hold(struct run *t)
 {
+    struct hold_options *o = &t->options->hold;
     struct right *right = t->attempt.right;
     const guint64 token = right->ops->token(right);
     int status;
 
     say_no_more_of(GO_ON); /* what fails from here on is new */
-    t->hold_options.session_timeout_ms = zkl_session_timeout_ms(t->session);
-    t->hold_options.grace_ms =
-        hold_grace_ms(t->options->grace_ms, t->hold_options.session_timeout_ms);
+    hold_fit(o, o->grace_ms, zkl_session_timeout_ms(t->session));
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
-    status_line(t->options->status_fd, "held %" G_GUINT64_FORMAT, token);
+    status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
     t->hold = hold_new(&t->guard, right, t->events);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
     status = hold_run(t->hold);
@@ -200,7 +199,7 @@ static int run_steps(struct run *t)
     if (t->hold && ends_with_session(t))
         t->attempt.right->ops->release(t->attempt.right);
     if (t->hold && hold_kept(t->hold))
-        status_line(t->options->status_fd, "released");
+        status_line(t->options->hold.status_fd, "released");
     t->ops->close(t->self);
     hold_free(t->hold);
     return status;
@@ -211,23 +210,7 @@ int run_once(struct run *t)
 {
     int status;
 
-    t->hold_options = (struct hold_options){
-        .settings = t->settings,
-        .path = t->options->path,
-        .others = t->options->others,
-        .candidate = t->candidate,
-        .argv = t->options->command,
-        .on_lost = t->options->on_lost,
-        .on_lost_ms = t->options->on_lost_ms,
-        .on_suspect = t->options->on_suspect,
-        .term_on_revoke = t->options->term_on_revoke,
-        .kill_after_ms = t->options->kill_after_ms,
-        .leave_daemons = t->options->leave_daemons,
-        .cgroup = t->cgroup,
-        .status_fd = t->options->status_fd,
-        .verbose = t->settings->verbose,
-    };
-    if (!guard_start(&t->guard, &t->hold_options, t->events))
+    if (!guard_start(&t->guard, &t->options->hold, t->events))
         return STATUS_INTERNAL;
     status = run_steps(t);
     guard_finish(&t->guard, t->events);

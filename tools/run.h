@@ -44,8 +44,6 @@ struct acquire_ops {
 struct run {
     const struct settings *settings;
     struct lock_options *options;
-    const char *candidate; /* NULL: no election */
-    const struct cgroup *cgroup;
     struct events *events; /* no thread has been made yet */
     const struct acquire_ops *ops;
     void *self;
@@ -53,7 +51,6 @@ struct run {
     zkl_session *session;
     struct metrics *metrics; /* of it; NULL: none */
     struct attempt attempt;
-    struct hold_options hold_options;
     struct guard guard;
     struct hold *hold;
 

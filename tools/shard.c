@@ -95,7 +95,7 @@ void shard_read_queue(struct shard *s)
 /* The shard is ready for another attempt. failed: it has ended by itself, and not on our wish. */
 static void end_attempt(struct shard *s, bool failed)
 {
-    const int fd = s->host->options->run.status_fd;
+    const int fd = s->host->options->run.hold.status_fd;
     const bool asked = s->plan.state > SHARD_HELD;
 
     s->phase = SHARD_IDLE;
@@ -180,8 +180,7 @@ static void prepare_guard(struct shard *s)
     }
     if (!zygote_fork(&s->host->zygote, s->number, &s->guard))
         return; /* it has much to do */
-    o->session_timeout_ms = zkl_session_timeout_ms(s->host->session);
-    o->grace_ms = hold_grace_ms(s->host->options->run.grace_ms, o->session_timeout_ms);
+    hold_fit(o, s->host->options->run.hold.grace_ms, zkl_session_timeout_ms(s->host->session));
     hold = g_atomic_rc_box_new0(struct shard_hold);
     s->hold = g_atomic_rc_box_acquire(hold);
     hold->own = s->attempt.own;
@@ -327,7 +326,7 @@ static void act_on(struct shard *s, enum shard_act what)
         break;
     case SHARD_STOP:
         if (s->plan.held_at != 0)
-            status_line(s->host->options->run.status_fd, "asked %d", s->number);
+            status_line(s->host->options->run.hold.status_fd, "asked %d", s->number);
         stop_command(s, SIGTERM);
         break;
     case SHARD_KILL:
@@ -380,7 +379,7 @@ int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
     facts.looked_at = atomic_load(&s->looked_at);
     act_on(s, shard_step(&s->plan, &facts, &due));
     if (!held && s->plan.held_at != 0)
-        status_line(s->host->options->run.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
+        status_line(s->host->options->run.hold.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
                     (guint64)s->token);
     return MIN(due, facts.now + due_in_ms(s));
 }

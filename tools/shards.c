@@ -109,7 +109,7 @@ static int connect_host(struct host *h)
         session_connect(h->common.settings, &h->common.session, ZKL_FOREVER, h->common.events);
 
     if (status == GO_ON)
-        status = hold_check_grace(h->common.options->run.grace_ms,
+        status = hold_check_grace(h->common.options->run.hold.grace_ms,
                                   zkl_session_timeout_ms(h->common.session));
     if (status == GO_ON)
         status = shards_member_join(&h->member);
@@ -405,21 +405,15 @@ static void fill_holds(struct host *h)
     const struct lock_options *run = &h->common.options->run;
 
     h->common.holds = g_new0(struct hold_options, (gsize)h->common.options->count);
-    for (int k = 0; k < h->common.options->count; k++)
-        h->common.holds[k] = (struct hold_options){
-            .settings = h->common.settings,
-            .path = g_strdup_printf("%s/shards/%d", run->path, k),
-            .argv = run->command,
-            .on_lost = run->on_lost,
-            .on_lost_ms = run->on_lost_ms,
-            .on_suspect = run->on_suspect,
-            .kill_after_ms = run->kill_after_ms,
-            .commands = h->common.options->count,
-            .ends_rest = true,
-            .leave_daemons = run->leave_daemons,
-            .status_fd = STATUS_FD_NONE, /* the host tells */
-            .verbose = h->common.settings->verbose,
-        };
+    for (int k = 0; k < h->common.options->count; k++) {
+        struct hold_options *hold = &h->common.holds[k];
+
+        *hold = run->hold;
+        hold->path = g_strdup_printf("%s/shards/%d", run->path, k);
+        hold->commands = h->common.options->count;
+        hold->ends_rest = true;
+        hold->status_fd = STATUS_FD_NONE; /* the host tells */
+    }
 }
 
 static void set_number(const char *name, int number)
@@ -492,7 +486,7 @@ int verb_shards(struct settings *settings, int argc, char **argv)
     int status = shards_options_parse(&options, settings, argc, argv);
 
     if (status == GO_ON)
-        status = hold_check_grace(options.run.grace_ms, (int)settings->session_timeout_ms);
+        status = hold_check_grace(options.run.hold.grace_ms, (int)settings->session_timeout_ms);
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {

@@ -24,9 +24,8 @@ struct supervisor {
     struct events *events;
     struct notify *notify;
     struct report *report;
-    struct sweep sweep;    /* of what candidate and guard leave to us, should both be killed */
-    struct cgroup *cgroup; /* of the term's command */
-    int channel;           /* to the child */
+    struct sweep sweep; /* of what candidate and guard leave to us, should both be killed */
+    int channel;        /* to the child */
     pid_t child;
     int result; /* the child's, as of waitpid() */
     bool child_ended;
@@ -61,7 +60,7 @@ static void tell_stage(struct supervisor *s)
         notify_send(s->notify, "STATUS=not in line, ending what is left of the last term");
     else if (stage == STAGE_OVER)
         notify_send(s->notify, "STATUS=no longer leader%s",
-                    s->options->run.on_lost ? ", running --on-lost" : "");
+                    s->options->run.hold.on_lost ? ", running --on-lost" : "");
     if (s->asked_to_end || s->child_ended || stage == STAGE_OVER)
         return;
     if (stage != STAGE_CONNECTING && !s->ready)
@@ -90,7 +89,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
     if (getppid() == parent && events_open_below(&events, s->events, orders)) {
         close(s->channel);
         events_close(s->events);
-        status = candidate_run(s->settings, s->options, s->cgroup, &events, s->report);
+        status = candidate_run(s->settings, s->options, &events, s->report);
     }
     exit(status);
 }
@@ -292,13 +291,15 @@ static int judge(struct supervisor *s)
 /* What earlier terms have left, as --on-lost may on purpose, is none of this one's. */
 static bool run_child(struct supervisor *s)
 {
+    struct hold_options *o = &s->options->run.hold;
+    struct cgroup *cgroup;
     bool started;
 
     if (!processes_reserve())
         return false;
-    sweep_init(&s->sweep, getpid(), 0, s->options->run.leave_daemons);
-    s->cgroup = s->options->run.leave_daemons ? NULL : cgroup_new();
-    s->sweep.cgroup = s->cgroup;
+    sweep_init(&s->sweep, getpid(), 0, o->leave_daemons);
+    cgroup = o->leave_daemons ? NULL : cgroup_new();
+    o->cgroup = s->sweep.cgroup = cgroup;
     s->sweep.on_refused = on_refused;
     s->sweep.data = s;
     started = start(s);
@@ -307,7 +308,7 @@ static bool run_child(struct supervisor *s)
     if (started && atomic_load(&s->report->outcome) == OUTCOME_NONE && !s->cleared)
         end_inheritance(s);
     sweep_free(&s->sweep);
-    cgroup_free(s->cgroup);
+    cgroup_free(cgroup);
     return started;
 }
 

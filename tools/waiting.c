@@ -32,7 +32,7 @@ static bool has_terminal(const struct waiting *w)
 
 static bool has_lines(const struct waiting *w)
 {
-    return w->run->settings->verbose || w->run->options->status_fd != STATUS_FD_NONE;
+    return w->run->settings->verbose || w->run->options->hold.status_fd != STATUS_FD_NONE;
 }
 
 /* ---- reading ---- */
@@ -134,7 +134,7 @@ static struct sight see(const struct waiting *w)
 
 static char *describe(const struct waiting *w, const struct sight *s)
 {
-    const char *behind = w->run->candidate ? "the leader is" : "behind";
+    const char *behind = w->run->options->hold.candidate ? "the leader is" : "behind";
 
     GString *text = g_string_new("waiting");
 
@@ -204,7 +204,7 @@ static void tell_status(const struct waiting *w, const struct sight *s)
     GString *visible = g_string_new(NULL);
 
     append_visible(visible, host);
-    status_line(w->run->options->status_fd, "behind %s %" PRIu64 " %" PRId64 " %.255s", place,
+    status_line(w->run->options->hold.status_fd, "behind %s %" PRIu64 " %" PRId64 " %.255s", place,
                 s->first->token, i.pid, visible->str);
     g_string_free(visible, TRUE);
     g_free(place);

@@ -38,13 +38,13 @@ static bool is_word_or_its_end(char **words, const char *text)
 
 static void check_ranges(const struct lock_options *o)
 {
-    CHECK(o->path && o->command && o->command[0]);
+    CHECK(o->path && o->hold.argv && o->hold.argv[0]);
     CHECK(o->timeout_ms >= 0 || o->timeout_ms == ZKL_FOREVER);
-    CHECK(o->grace_ms >= 0 || o->grace_ms == GRACE_DEFAULT);
+    CHECK(o->hold.grace_ms >= 0 || o->hold.grace_ms == GRACE_DEFAULT);
     CHECK(o->conflict_status >= 0 && o->conflict_status <= 255);
-    CHECK(o->status_fd > 0 || o->status_fd == STATUS_FD_NONE);
-    CHECK(o->on_suspect >= ON_SUSPECT_IGNORE && o->on_suspect <= ON_SUSPECT_TERM);
-    CHECK(!o->on_lost || g_strv_length(o->on_lost) == 3);
+    CHECK(o->hold.status_fd > 0 || o->hold.status_fd == STATUS_FD_NONE);
+    CHECK(o->hold.on_suspect >= ON_SUSPECT_IGNORE && o->hold.on_suspect <= ON_SUSPECT_TERM);
+    CHECK(!o->hold.on_lost || g_strv_length(o->hold.on_lost) == 3);
     CHECK_INT(o->timeout_ms, o->wait_ms);
 }
 
@@ -53,8 +53,8 @@ static char *describe(const struct lock_options *o)
 {
     return g_strdup_printf("%s %" G_GINT64_FORMAT " %d %s %" G_GINT64_FORMAT " %d %d %d %s",
                            o->path, o->timeout_ms, o->conflict_status, o->name ? o->name : "-",
-                           o->grace_ms, (int)o->parents, (int)o->on_suspect, o->status_fd,
-                           o->on_lost ? o->on_lost[2] : "-");
+                           o->hold.grace_ms, (int)o->parents, (int)o->hold.on_suspect,
+                           o->hold.status_fd, o->hold.on_lost ? o->hold.on_lost[2] : "-");
 }
 
 int verb_lock(struct settings *settings, int argc, char **argv)
@@ -105,7 +105,7 @@ int verb_member(struct settings *settings, int argc, char **argv)
 
     forget();
     if (status == GO_ON)
-        CHECK(o.run.path && (o.mode != MEMBER_RUN) == !o.run.command);
+        CHECK(o.run.path && (o.mode != MEMBER_RUN) == !o.run.hold.argv);
     member_options_free(&o);
     return status == GO_ON ? STATUS_OK : status;
 }
@@ -249,7 +249,7 @@ static void check_one_more(GPtrArray *words, const struct lock_options *before)
         return;
     char *now = describe(&locked.o), *then = describe(before);
     CHECK_STR(now, then);
-    CHECK_INT(g_strv_length(locked.o.command), g_strv_length(before->command) + 1);
+    CHECK_INT(g_strv_length(locked.o.hold.argv), g_strv_length(before->hold.argv) + 1);
     g_free(now);
     g_free(then);
 }
@@ -258,12 +258,12 @@ static void check_one_more(GPtrArray *words, const struct lock_options *before)
 static void check_locked(GPtrArray *words)
 {
     struct lock_options o = locked.o;
-    bool shell = g_strv_length(o.command) == 3 && strcmp(o.command[1], "-c") == 0 &&
-                 is_word_or_its_end((char **)words->pdata, o.command[2]);
+    bool shell = g_strv_length(o.hold.argv) == 3 && strcmp(o.hold.argv[1], "-c") == 0 &&
+                 is_word_or_its_end((char **)words->pdata, o.hold.argv[2]);
 
     locked.accepted = false;
     check_ranges(&o);
-    CHECK(shell || is_tail(words, o.command));
+    CHECK(shell || is_tail(words, o.hold.argv));
     if (!shell)
         check_one_more(words, &o);
     lock_options_free(&o);

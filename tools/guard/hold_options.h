@@ -2,6 +2,7 @@
 #ifndef ZKL_TOOLS_HOLD_OPTIONS_H
 #define ZKL_TOOLS_HOLD_OPTIONS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,14 +21,13 @@ struct hold_options {
     char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
     int64_t on_lost_ms; /* how long that may take */
     enum on_suspect on_suspect;
-    bool term_on_revoke;   /* who is asked to give way ends the command, as TERM at us does */
-    int64_t kill_after_ms; /* for what is left when the command has been ended by a signal */
-    int commands;          /* as many share the deadline; 0: this one alone */
-    bool ends_rest;        /* what is left is ended even when the command has ended by itself */
-    bool leave_daemons;    /* what has a session of its own is not ended */
+    bool term_on_revoke;    /* who is asked to give way ends the command, as TERM at us does */
+    int64_t kill_after_ms;  /* for what is left when the command has been ended by a signal */
+    int commands;           /* as many share the deadline; 0: this one alone */
+    bool ends_rest;         /* what is left is ended even when the command has ended by itself */
+    gboolean leave_daemons; /* what has a session of its own is not ended */
     const struct cgroup *cgroup; /* for the command; NULL: it stays in ours */
     int status_fd;
-    bool verbose;
     /* Not known before there is a session: */
     int64_t grace_ms;       /* from TERM to the deadline */
     int session_timeout_ms; /* as negotiated */
