@@ -8,7 +8,7 @@
 
 struct candidate {
     struct elect_options *options;
-    struct report *report;
+    struct shared *shared;
     struct run run;
     struct attempt *attempt;
     zkl_election *election;
@@ -21,9 +21,11 @@ struct candidate {
 #define CANDIDATES_READ 100
 #define READ_MS 500
 
-/* zkl elect looks at the report. From any thread. */
-static void tell(const struct candidate *c)
+/* The supervisor looks at what is shared. From any thread. */
+static void tell_supervisor(void *self)
 {
+    const struct candidate *c = self;
+
     channel_nudge(c->run.events->orders);
 }
 
@@ -31,7 +33,6 @@ static int candidate_open(void *self, zkl_session *session)
 {
     struct candidate *c = self;
 
-    atomic_store(&c->report->guard, c->run.guard.termination.guard);
     return zkl_election_new(&c->election, session, c->options->run.path, c->options->id,
                             &c->options->election);
 }
@@ -42,10 +43,9 @@ static void won(zkl_grant *grant, const zkl_error *error, void *data)
     struct candidate *c = data;
 
     if (grant) {
-        atomic_store(&c->report->since, (int64_t)time(NULL));
-        atomic_store(&c->report->in_line, true);
-        atomic_store(&c->report->stage, STAGE_LEADING);
-        tell(c);
+        atomic_store(&c->shared->since, (int64_t)time(NULL));
+        atomic_store(&c->shared->in_line, true);
+        tell_supervisor(c);
     }
     attempt_end(grant, error, c->attempt);
 }
@@ -84,8 +84,8 @@ static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attemp
     struct candidate *c = self;
 
     c->attempt = attempt;
-    atomic_store(&c->report->stage, STAGE_WAITING);
-    tell(c);
+    atomic_store(&c->shared->connected, true);
+    tell_supervisor(c);
     if (c->options->once)
         return zkl_election_campaign_async(c->election, timeout_ms, won, c, &c->op);
     return zkl_election_start(c->election, on_event, c);
@@ -93,15 +93,15 @@ static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attemp
 
 static void candidate_look(void *self)
 {
-    const struct candidate *c = self;
+    struct candidate *c = self;
     zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
 
     if (zkl_election_get_status(c->election, &status) != 0)
         return;
     if (status.ahead >= 0)
-        atomic_store(&c->report->in_line, true);
-    if (atomic_exchange(&c->report->ahead, status.ahead) != status.ahead)
-        tell(c);
+        atomic_store(&c->shared->in_line, true);
+    if (atomic_exchange(&c->shared->ahead, status.ahead) != status.ahead)
+        tell_supervisor(c);
 }
 
 static void find_node(struct candidate *c, int64_t session)
@@ -143,14 +143,6 @@ static void candidate_give_up(void *self)
     zkl_election_resign(c->election);
 }
 
-static void candidate_over(void *self)
-{
-    const struct candidate *c = self;
-
-    atomic_store(&c->report->stage, STAGE_OVER);
-    tell(c);
-}
-
 static void candidate_close(void *self)
 {
     struct candidate *c = self;
@@ -165,36 +157,20 @@ static const struct acquire_ops candidate_ops = {.open = candidate_open,
                                                  .look = candidate_look,
                                                  .node = candidate_node,
                                                  .give_up = candidate_give_up,
-                                                 .over = candidate_over,
+                                                 .over = tell_supervisor,
                                                  .close = candidate_close};
 
-/* Of a term whose end was not the command's own. */
-static enum outcome outcome_of(const struct run *t)
-{
-    switch (t->cause) {
-    case CAUSE_ENDED:
-        return OUTCOME_FINAL;
-    case CAUSE_NONE: /* never begun */
-    case CAUSE_GUARD:
-        return OUTCOME_FAILED;
-    default:
-        return OUTCOME_AGAIN;
-    }
-}
-
 int candidate_run(const struct settings *settings, struct elect_options *options,
-                  struct events *events, struct report *report)
+                  struct events *events, struct shared *shared)
 {
     struct candidate c = {.options = options,
-                          .report = report,
+                          .shared = shared,
                           .run = {.settings = settings,
                                   .options = &options->run,
                                   .events = events,
+                                  .shared = shared,
                                   .ops = &candidate_ops,
                                   .self = &c}};
-    const int status = run_once(&c.run);
 
-    atomic_store(&report->key, c.run.key);
-    atomic_store(&report->outcome, (int)(options->once ? OUTCOME_FINAL : outcome_of(&c.run)));
-    return status;
+    return run_once(&c.run);
 }

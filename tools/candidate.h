@@ -3,11 +3,12 @@
 #define ZKL_TOOLS_CANDIDATE_H
 
 #include "elect_options.h"
-#include "report.h"
 
-/* Campaigns, leads and ends; events is open, and orders was given to it. Returns the exit status.
- */
+struct shared;
+
+/* Campaigns, leads and ends; events is open, and orders was given to it. How that came is in shared
+ * for the supervisor, too. Returns the exit status. */
 int candidate_run(const struct settings *settings, struct elect_options *options,
-                  struct events *events, struct report *report);
+                  struct events *events, struct shared *shared);
 
 #endif

@@ -23,7 +23,6 @@ struct hold {
     atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
     sigset_t early;      /* came before the command did */
     int passed_on;       /* the last signal that the group got by way of us */
-    int key;             /* hold_key() */
 };
 
 static bool running(const struct hold *h)
@@ -208,7 +207,7 @@ static int run_command(struct hold *h)
     lent = h->terminal.lent != 0;
     terminal_take_back(&h->terminal);
     terminal_close(&h->terminal);
-    h->key = key_that_ended(h, lent);
+    atomic_store(&h->shared->key, key_that_ended(h, lent));
     return guard_result(h->guard, loss_remaining_ms(&h->loss) > 0);
 }
 
@@ -237,19 +236,9 @@ int hold_run(struct hold *h)
     return status;
 }
 
-enum exit_cause hold_cause(const struct hold *h)
-{
-    return shared_cause(h->shared);
-}
-
 bool hold_kept(const struct hold *h)
 {
     return !atomic_load(&h->shared->gone);
-}
-
-int hold_key(const struct hold *h)
-{
-    return h->key;
 }
 
 void hold_free(struct hold *h)

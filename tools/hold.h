@@ -4,7 +4,6 @@
 
 #include "events.h"
 #include "guard/hold_options.h"
-#include "guard/shared.h"
 #include "tool.h"
 
 struct guard;
@@ -24,14 +23,8 @@ struct hold *hold_new(struct guard *guard, struct right *right, struct events *e
  * nothing of its tree lives any more. */
 int hold_run(struct hold *hold);
 
-/* How that came; CAUSE_NONE when the command never began, and nothing was lost. */
-enum exit_cause hold_cause(const struct hold *hold);
-
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);
-
-/* The signal of a key of the terminal that ended the command, 0 for none. */
-int hold_key(const struct hold *hold);
 
 /* Not before the session is closed: the library's last call for the grant may come as late. */
 void hold_free(struct hold *hold);

@@ -167,8 +167,7 @@ static int hold(struct run *t)
     t->hold = hold_new(&t->guard, right, t->events);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
     status = hold_run(t->hold);
-    t->cause = hold_cause(t->hold);
-    t->key = hold_key(t->hold);
+    t->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
     return status;
@@ -210,7 +209,7 @@ int run_once(struct run *t)
 {
     int status;
 
-    if (!guard_start(&t->guard, &t->options->hold, t->events))
+    if (!guard_start(&t->guard, &t->options->hold, t->shared, t->events))
         return STATUS_INTERNAL;
     status = run_steps(t);
     guard_finish(&t->guard, t->events);

@@ -45,6 +45,7 @@ struct run {
     const struct settings *settings;
     struct lock_options *options;
     struct events *events; /* no thread has been made yet */
+    struct shared *shared; /* of the guard; NULL: its own */
     const struct acquire_ops *ops;
     void *self;
 
@@ -54,9 +55,7 @@ struct run {
     struct guard guard;
     struct hold *hold;
 
-    /* Afterwards: */
-    enum exit_cause cause; /* as hold_cause() */
-    int key;               /* as hold_key(): is to end us and our group */
+    int key; /* afterwards: the signal that is to end us and our group, 0 for none */
 };
 
 /* All of it; returns the exit status. */

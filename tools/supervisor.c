@@ -4,13 +4,13 @@
 #include "candidate.h"
 #include "guard/channel.h"
 #include "guard/processes.h"
+#include "guard/shared.h"
 #include "guard/sweep.h"
 #include "notify.h"
 #include "pause.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,9 +23,9 @@ struct supervisor {
     struct elect_options *options;
     struct events *events;
     struct notify *notify;
-    struct report *report;
-    struct sweep sweep; /* of what candidate and guard leave to us, should both be killed */
-    int channel;        /* to the child */
+    struct shared *shared; /* by the child and its guard */
+    struct sweep sweep;    /* of what these leave to us, should both be killed */
+    int channel;           /* to the child */
     pid_t child;
     int result; /* the child's, as of waitpid() */
     bool child_ended;
@@ -43,7 +43,7 @@ struct supervisor {
 
 static void tell_leading(struct supervisor *s)
 {
-    GDateTime *since = g_date_time_new_from_unix_utc(atomic_load(&s->report->since));
+    GDateTime *since = g_date_time_new_from_unix_utc(atomic_load(&s->shared->since));
     char *text = g_date_time_format_iso8601(since);
 
     notify_send(s->notify, "STATUS=leader since %s", text);
@@ -53,22 +53,23 @@ static void tell_leading(struct supervisor *s)
 
 static void tell_stage(struct supervisor *s)
 {
-    const int stage = atomic_load(&s->report->stage);
-    const int ahead = atomic_load(&s->report->ahead);
+    const bool connected = atomic_load(&s->shared->connected);
+    const bool over = atomic_load(&s->shared->gone);
+    const int ahead = atomic_load(&s->shared->ahead);
 
     if (s->child_ended)
         notify_send(s->notify, "STATUS=not in line, ending what is left of the last term");
-    else if (stage == STAGE_OVER)
+    else if (over)
         notify_send(s->notify, "STATUS=no longer leader%s",
                     s->options->run.hold.on_lost ? ", running --on-lost" : "");
-    if (s->asked_to_end || s->child_ended || stage == STAGE_OVER)
+    if (s->asked_to_end || s->child_ended || over)
         return;
-    if (stage != STAGE_CONNECTING && !s->ready)
+    if (connected && !s->ready)
         notify_send(s->notify, "READY=1");
-    s->ready |= stage != STAGE_CONNECTING;
-    if (stage == STAGE_CONNECTING)
+    s->ready |= connected;
+    if (!connected)
         notify_send(s->notify, "STATUS=connecting");
-    else if (stage == STAGE_LEADING)
+    else if (atomic_load(&s->shared->since) != 0)
         tell_leading(s);
     else if (ahead > 0)
         notify_send(s->notify, "STATUS=waiting, %d%s in line", ahead, ordinal_suffix(ahead));
@@ -89,7 +90,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
     if (getppid() == parent && events_open_below(&events, s->events, orders)) {
         close(s->channel);
         events_close(s->events);
-        status = candidate_run(s->settings, s->options, &events, s->report);
+        status = candidate_run(s->settings, s->options, &events, s->shared);
     }
     exit(status);
 }
@@ -99,10 +100,11 @@ static bool start(struct supervisor *s)
     const pid_t self = getpid();
     int channel[2];
 
-    *s->report = (struct report){.ahead = -1};
+    shared_free(s->shared, 1);
+    s->shared = shared_new(1);
     s->child_ended = false;
     s->cleared = false;
-    if (!channel_open(channel))
+    if (!s->shared || !channel_open(channel))
         return false;
     s->channel = channel[0];
     s->child = fork();
@@ -126,7 +128,7 @@ static bool is_on_lost(const struct member *m, void *data)
 /* Its guard, which hears no signal, runs --on-lost. */
 static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 {
-    s->sweep.tree.helper = atomic_load(&s->report->guard);
+    s->sweep.tree.helper = atomic_load(&s->shared->guard);
     if (again)
         sweep_kill(&s->sweep, is_on_lost, NULL);
     else
@@ -164,15 +166,21 @@ static void reap(struct supervisor *s)
         if (pid == s->child) {
             s->child_ended = true;
             s->result = result;
-        } else if (pid == atomic_load(&s->report->guard)) {
+        } else if (pid == atomic_load(&s->shared->guard)) {
             s->cleared = WIFEXITED(result) && WEXITSTATUS(result) == STATUS_LOST;
         }
+}
+
+/* It has said nothing of its end. */
+static bool was_killed(const struct supervisor *s)
+{
+    return !WIFEXITED(s->result);
 }
 
 /* A child that was killed leaves its guard to us, which is just ending the command. */
 static bool guard_lives(const struct supervisor *s)
 {
-    const pid_t guard = atomic_load(&s->report->guard);
+    const pid_t guard = atomic_load(&s->shared->guard);
 
     if (guard == 0 || waitid(P_PID, (id_t)guard, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
         return false;
@@ -241,12 +249,12 @@ static void end_inheritance(struct supervisor *s)
 /* What it was, however it has ended since, ends all trouble of before. */
 static void look_at_line(struct supervisor *s)
 {
-    if (!atomic_load(&s->report->in_line))
+    if (!atomic_load(&s->shared->in_line))
         return;
     s->was_in_line = true;
     s->refused_since = 0;
     s->said = GO_ON;
-    if (atomic_load(&s->report->stage) >= STAGE_LEADING)
+    if (atomic_load(&s->shared->since) != 0)
         s->pause_ms = 0;
 }
 
@@ -269,19 +277,21 @@ static int pause_after_failure(struct supervisor *s, int status)
 /* GO_ON, or the status to end with. */
 static int judge(struct supervisor *s)
 {
-    const int outcome = atomic_load(&s->report->outcome);
-    int status = WIFEXITED(s->result) ? WEXITSTATUS(s->result) : STATUS_INTERNAL;
+    const bool killed = was_killed(s);
+    const enum exit_cause cause = killed ? CAUSE_NONE : shared_cause(s->shared);
+    const int status = killed ? fail(STATUS_INTERNAL, "%s: the candidate's process was killed",
+                                     s->options->run.path)
+                              : WEXITSTATUS(s->result);
 
-    if (outcome == OUTCOME_NONE)
-        status =
-            fail(STATUS_INTERNAL, "%s: the candidate's process was killed", s->options->run.path);
-    if (s->late != 0 && (outcome == OUTCOME_AGAIN || outcome == OUTCOME_FAILED))
+    if (cause == CAUSE_ENDED || s->options->once)
+        return status;
+    if (s->late != 0 && !killed)
         return STATUS_SIGNAL + s->late;
-    if (outcome == OUTCOME_FINAL || s->asked_to_end || s->options->once)
+    if (s->asked_to_end)
         return status;
     look_at_line(s);
-    if (outcome == OUTCOME_AGAIN)
-        return GO_ON;
+    if (cause != CAUSE_NONE && cause != CAUSE_GUARD)
+        return GO_ON; /* deposed, or it has stepped down */
     return failure_passes(status, s->was_in_line, &s->refused_since, now_ms(),
                           s->settings->session_timeout_ms)
                ? pause_after_failure(s, status)
@@ -305,7 +315,7 @@ static bool run_child(struct supervisor *s)
     started = start(s);
     if (started)
         wait_for_child(s);
-    if (started && atomic_load(&s->report->outcome) == OUTCOME_NONE && !s->cleared)
+    if (started && was_killed(s) && !s->cleared)
         end_inheritance(s);
     sweep_free(&s->sweep);
     cgroup_free(cgroup);
@@ -326,17 +336,13 @@ int supervise(const struct settings *settings, struct elect_options *options, st
         .settings = settings, .options = options, .events = events, .said = GO_ON};
     int status = GO_ON;
 
-    s.report =
-        mmap(NULL, sizeof *s.report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (s.report == MAP_FAILED)
-        return fail(STATUS_INTERNAL, "cannot allocate shared memory: %s", g_strerror(errno));
     s.notify = notify_open();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (status == GO_ON)
         status = one_term(&s);
     notify_send(s.notify, "STOPPING=1");
     notify_close(s.notify);
-    *ret_key = atomic_load(&s.report->key);
-    munmap(s.report, sizeof *s.report);
+    *ret_key = s.shared ? atomic_load(&s.shared->key) : 0;
+    shared_free(s.shared, 1);
     return status;
 }

@@ -49,6 +49,7 @@ if [ -x "$ADMIN" ]; then
     wait_until "b's command is ended" gone "$command"
     wait_until "b is in line again" has_contenders $E 2
     expect "b is told of as deposed" "waiting,held,started,ending KILL,ended,lost revoked,waiting" "$(told b kill_told_first)"
+    expect "that is no failure" "" "$(grep "not in line" "$scratch/b.err")"
 else
     skip "zk-admin is not built: deposed twice"
 fi

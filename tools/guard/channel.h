@@ -1,5 +1,5 @@
-/* What the tool says to its guard, and zkl elect to its candidate. Replies are in memory (shared.h,
- * report.h): they are only nudged. */
+/* What the tool says to its guard, and zkl elect to its candidate. Replies are in memory
+ * (shared.h): they are only nudged. */
 #ifndef ZKL_TOOLS_CHANNEL_H
 #define ZKL_TOOLS_CHANNEL_H
 

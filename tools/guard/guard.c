@@ -15,7 +15,8 @@
 
 static bool start(struct guard *g, int channel[2], struct events *events)
 {
-    g->termination.shared = shared_new(1);
+    if (!g->termination.shared)
+        g->termination.shared = shared_new(1);
     if (!g->termination.shared || !channel_open(channel))
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
@@ -30,17 +31,20 @@ static bool start(struct guard *g, int channel[2], struct events *events)
     return g->termination.guard > 0;
 }
 
-bool guard_start(struct guard *g, const struct hold_options *options, struct events *events)
+bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
+                 struct events *events)
 {
     int channel[2];
 
-    *g = (struct guard){.termination = {.options = options, .tool = getpid(), .parent = getpid()},
-                        .channel = -1};
+    *g = (struct guard){
+        .termination = {.shared = shared, .options = options, .tool = getpid(), .parent = getpid()},
+        .channel = -1};
     termination_tree_init(&g->termination, getpid(), 0);
     if (!processes_reserve() || !start(g, channel, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }
+    atomic_store(&g->termination.shared->guard, g->termination.guard);
     g->termination.sweep.tree.helper = g->termination.guard;
     /* Also by itself: whichever is first. The terminal's keys are not for it. */
     setpgid(g->termination.guard, g->termination.guard);

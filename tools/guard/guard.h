@@ -20,8 +20,10 @@ struct guard {
 };
 
 /* Forks it: by the main thread, whose end it would take for the tool's, and before there is any
- * other, so that it may call everything. options must outlive it. false after a message. */
-bool guard_start(struct guard *g, const struct hold_options *options, struct events *events);
+ * other, so that it may call everything. options must outlive it. shared: their memory, which is
+ * freed with it; NULL: new. false after a message. */
+bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
+                 struct events *events);
 
 /* The session that it ends when the tool is dead and the command is gone; none before the first
  * call. */

@@ -32,7 +32,7 @@ void shared_free(struct shared *s, size_t count)
 
 void shared_reset(struct shared *s)
 {
-    *s = (struct shared){.ended = NOT_ENDED};
+    *s = (struct shared){.ended = NOT_ENDED, .ahead = -1};
 }
 
 static int64_t read_ns(clockid_t clock)

@@ -51,11 +51,17 @@ struct shared {
     atomic_bool gone;        /* nothing of the tree lives: the node may be deleted */
     atomic_bool told;        /* --on-lost is being run, or has been */
     atomic_int on_lost;      /* its process, until it is reaped */
-    atomic_int guard;        /* of a zygote's guards: its process, unreaped; 0: there is none */
-    atomic_bool cleared;     /* that has ended, and nothing of its tree is left to it */
+    atomic_int guard;        /* the guard's process, unreaped; 0: there is none */
+    atomic_bool cleared;     /* a zygote's has ended, and nothing of its tree is left to it */
     zkl_session_claim claim; /* of the tool's session */
     atomic_bool claimed;     /* it is complete */
     atomic_bool finished;    /* the tool has closed its session, and does not end otherwise */
+    atomic_int key;          /* the signal of a key that ended the command; 0: none did */
+    /* Of a term of zkl elect, for its supervisor: */
+    atomic_bool connected;
+    atomic_bool in_line;   /* it was once */
+    atomic_int ahead;      /* how many are before it in line; -1: not known */
+    _Atomic int64_t since; /* it leads: seconds since 1970; 0: not yet */
 };
 
 /* So many, of as many guards. NULL with errno set. */
