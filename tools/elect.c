@@ -6,18 +6,15 @@ int verb_elect(struct settings *settings, int argc, char **argv)
 {
     struct elect_options options;
     struct events events;
-    int key = 0;
     int status = elect_options_parse(&options, settings, argc, argv);
 
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        status = options.mode == ELECT_RUN ? supervise(settings, &options, &events, &key)
+        status = options.mode == ELECT_RUN ? supervise(settings, &options, &events)
                                            : elect_look(settings, &options, &events);
         events_close(&events);
     }
     elect_options_free(&options);
-    if (key != 0)
-        events_die(&events, key);
     return status;
 }

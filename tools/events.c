@@ -68,6 +68,7 @@ static bool open_descriptors(struct events *e)
     e->reaps = false;
     e->kept = NULL;
     e->asked_at = 0;
+    e->key = 0;
     e->others = g_array_new(FALSE, FALSE, sizeof(int));
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
     e->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -115,20 +116,7 @@ bool events_open_deaf(struct events *e)
     return open_descriptors(e);
 }
 
-void events_close(struct events *e)
-{
-    if (e->signals >= 0)
-        close(e->signals);
-    if (e->wakeup >= 0)
-        close(e->wakeup);
-    if (e->timer >= 0)
-        close(e->timer);
-    if (e->orders >= 0)
-        close(e->orders);
-    g_clear_pointer(&e->others, g_array_unref);
-}
-
-void events_die(const struct events *e, int signo)
+static void end_group(const struct events *e, int signo)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t set;
@@ -141,6 +129,21 @@ void events_die(const struct events *e, int signo)
     sigaddset(&set, signo);
     kill(0, signo);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void events_close(struct events *e)
+{
+    if (e->signals >= 0)
+        close(e->signals);
+    if (e->wakeup >= 0)
+        close(e->wakeup);
+    if (e->timer >= 0)
+        close(e->timer);
+    if (e->orders >= 0)
+        close(e->orders);
+    g_clear_pointer(&e->others, g_array_unref);
+    if (e->key != 0)
+        end_group(e, e->key);
 }
 
 static void drain(int fd)

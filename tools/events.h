@@ -19,6 +19,7 @@ struct events {
     pid_t vital;                /* a child whose end asks us to end; 0: none */
     bool reaps;                 /* see events_reap_strangers() */
     const atomic_int *kept;     /* another child that stays unreaped; NULL: none */
+    int key;                    /* see events_close(); 0: none */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
@@ -32,11 +33,10 @@ bool events_open_below(struct events *e, const struct events *parent, int orders
 /* For a process that no signal is to end or to stop, as far as that is possible: it hears SIGCHLD
  * alone. */
 bool events_open_deaf(struct events *e);
-void events_close(struct events *e);
 
-/* Ends our process group by a deadly signal, us included; returns if we were started with it
- * ignored. Also after events_close(). */
-void events_die(const struct events *e, int signo);
+/* If a key of the terminal has ended the command, its signal ends our process group too, us
+ * included, unless we were started with it ignored. */
+void events_close(struct events *e);
 
 /* Catches one more signal, unless we were started with it ignored. */
 void events_catch(struct events *e, int signo);

@@ -142,7 +142,5 @@ int verb_lock(struct settings *settings, int argc, char **argv)
         events_close(&events);
     }
     lock_options_free(&lock.options);
-    if (run.key != 0)
-        events_die(&events, run.key);
     return status;
 }

@@ -237,8 +237,7 @@ static void member_close(void *self)
 static const struct acquire_ops acquire_ops = {
     .open = member_open, .seek = member_seek, .give_up = member_give_up, .close = member_close};
 
-static int run_member(struct membership *m, struct settings *settings, struct events *events,
-                      int *ret_key)
+static int run_member(struct membership *m, struct settings *settings, struct events *events)
 {
     struct cgroup *cgroup = m->options.run.hold.leave_daemons ? NULL : cgroup_new();
     struct run run = {.settings = settings,
@@ -251,7 +250,6 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
     m->options.run.hold.cgroup = cgroup;
     m->path = g_strconcat(m->options.run.path, "/", m->options.id, NULL);
     status = run_once(&run);
-    *ret_key = run.key;
     g_free(m->path);
     cgroup_free(cgroup);
     return status;
@@ -261,18 +259,15 @@ int verb_member(struct settings *settings, int argc, char **argv)
 {
     struct membership m = {.right = {&right_ops}, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct events events;
-    int key = 0;
     int status = member_options_parse(&m.options, settings, argc, argv);
 
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        status = m.options.mode == MEMBER_RUN ? run_member(&m, settings, &events, &key)
+        status = m.options.mode == MEMBER_RUN ? run_member(&m, settings, &events)
                                               : member_look(settings, &m.options, &events);
         events_close(&events);
     }
     member_options_free(&m.options);
-    if (key != 0)
-        events_die(&events, key);
     return status;
 }

@@ -167,7 +167,7 @@ static int hold(struct run *t)
     t->hold = hold_new(&t->guard, right, t->events);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
     status = hold_run(t->hold);
-    t->key = atomic_load(&t->guard.termination.shared->key);
+    t->events->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
     return status;

@@ -54,8 +54,6 @@ struct run {
     struct attempt attempt;
     struct guard guard;
     struct hold *hold;
-
-    int key; /* afterwards: the signal that is to end us and our group, 0 for none */
 };
 
 /* All of it; returns the exit status. */

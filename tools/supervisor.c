@@ -329,8 +329,7 @@ static int one_term(struct supervisor *s)
     return judge(s);
 }
 
-int supervise(const struct settings *settings, struct elect_options *options, struct events *events,
-              int *ret_key)
+int supervise(const struct settings *settings, struct elect_options *options, struct events *events)
 {
     struct supervisor s = {
         .settings = settings, .options = options, .events = events, .said = GO_ON};
@@ -342,7 +341,7 @@ int supervise(const struct settings *settings, struct elect_options *options, st
         status = one_term(&s);
     notify_send(s.notify, "STOPPING=1");
     notify_close(s.notify);
-    *ret_key = s.shared ? atomic_load(&s.shared->key) : 0;
+    events->key = s.shared ? atomic_load(&s.shared->key) : 0;
     shared_free(s.shared, 1);
     return status;
 }

@@ -4,9 +4,8 @@
 
 #include "elect_options.h"
 
-/* Returns the exit status. *ret_key: the signal that is to end our process group then, or 0; by
- * events_die(), as events was open. */
-int supervise(const struct settings *settings, struct elect_options *options, struct events *events,
-              int *ret_key);
+/* Returns the exit status. */
+int supervise(const struct settings *settings, struct elect_options *options,
+              struct events *events);
 
 #endif
