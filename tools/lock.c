@@ -134,11 +134,9 @@ int verb_lock(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        struct cgroup *cgroup = lock.options.hold.leave_daemons ? NULL : cgroup_new();
-
-        lock.options.hold.cgroup = cgroup;
+        lock.options.hold.cgroup = cgroup_new(lock.options.hold.leave_daemons);
         status = run_once(&run);
-        cgroup_free(cgroup);
+        cgroup_free(lock.options.hold.cgroup);
         events_close(&events);
     }
     lock_options_free(&lock.options);

@@ -239,7 +239,7 @@ static const struct acquire_ops acquire_ops = {
 
 static int run_member(struct membership *m, struct settings *settings, struct events *events)
 {
-    struct cgroup *cgroup = m->options.run.hold.leave_daemons ? NULL : cgroup_new();
+    struct hold_options *hold = &m->options.run.hold;
     struct run run = {.settings = settings,
                       .options = &m->options.run,
                       .events = events,
@@ -247,11 +247,11 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
                       .self = m};
     int status;
 
-    m->options.run.hold.cgroup = cgroup;
+    hold->cgroup = cgroup_new(hold->leave_daemons);
     m->path = g_strconcat(m->options.run.path, "/", m->options.id, NULL);
     status = run_once(&run);
     g_free(m->path);
-    cgroup_free(cgroup);
+    cgroup_free(hold->cgroup);
     return status;
 }
 

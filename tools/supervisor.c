@@ -302,14 +302,13 @@ static int judge(struct supervisor *s)
 static bool run_child(struct supervisor *s)
 {
     struct hold_options *o = &s->options->run.hold;
-    struct cgroup *cgroup;
     bool started;
 
     if (!processes_reserve())
         return false;
     sweep_init(&s->sweep, getpid(), 0, o->leave_daemons);
-    cgroup = o->leave_daemons ? NULL : cgroup_new();
-    o->cgroup = s->sweep.cgroup = cgroup;
+    o->cgroup = cgroup_new(o->leave_daemons);
+    s->sweep.cgroup = o->cgroup;
     s->sweep.on_refused = on_refused;
     s->sweep.data = s;
     started = start(s);
@@ -318,7 +317,7 @@ static bool run_child(struct supervisor *s)
     if (started && was_killed(s) && !s->cleared)
         end_inheritance(s);
     sweep_free(&s->sweep);
-    cgroup_free(cgroup);
+    cgroup_free(o->cgroup);
     return started;
 }
 

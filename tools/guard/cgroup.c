@@ -216,9 +216,9 @@ static struct cgroup *new_in(int parent)
     return NULL;
 }
 
-struct cgroup *cgroup_new(void)
+struct cgroup *cgroup_new(bool leave_daemons)
 {
-    const int parent = open_own();
+    const int parent = leave_daemons ? -1 : open_own();
     struct cgroup *c = parent >= 0 ? new_in(parent) : NULL;
 
     if (parent >= 0)

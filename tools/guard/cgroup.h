@@ -3,14 +3,15 @@
 #ifndef ZKL_TOOLS_CGROUP_H
 #define ZKL_TOOLS_CGROUP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct cgroup;
 
-/* Below our own, which stays as it is; not for a command whose daemons are to be left alone. NULL,
- * and nothing said, where it cannot be made, or is not ours to make. Everywhere below, NULL stands
+/* Below our own, which stays as it is. NULL for a command whose daemons are to be left alone; and,
+ * with nothing said, where it cannot be made, or is not ours to make. Everywhere below, NULL stands
  * for none. */
-struct cgroup *cgroup_new(void);
+struct cgroup *cgroup_new(bool leave_daemons);
 
 /* Removes it, unless somebody lives in it. */
 void cgroup_remove(const struct cgroup *c);

@@ -26,7 +26,7 @@ struct hold_options {
     int commands;           /* as many share the deadline; 0: this one alone */
     bool ends_rest;         /* what is left is ended even when the command has ended by itself */
     gboolean leave_daemons; /* what has a session of its own is not ended */
-    const struct cgroup *cgroup; /* for the command; NULL: it stays in ours */
+    struct cgroup *cgroup;  /* for the command; NULL: it stays in ours */
     int status_fd;
     /* Not known before there is a session: */
     int64_t grace_ms;       /* from TERM to the deadline */

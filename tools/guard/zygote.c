@@ -155,8 +155,7 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
     atomic_store(&z->shared[k].guard, getpid());
     close(z->channel);
     z->born(k, z);
-    if (!options.leave_daemons)
-        options.cgroup = cgroup_new();
+    options.cgroup = cgroup_new(options.leave_daemons);
     guard_main(&termination, channel, events);
 }
 
