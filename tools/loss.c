@@ -108,7 +108,7 @@ static void on_change(zkl_state state, void *data)
 void loss_init(struct loss *l, struct guard *guard, struct right *right, struct events *events)
 {
     *l = (struct loss){.right = right, .guard = guard, .events = events};
-    guard->token = right->ops->token(right);
+    guard->token = right->token;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->over, NULL);
     loss_publish(l);

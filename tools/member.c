@@ -13,8 +13,6 @@ struct membership {
     zkl_member *member;
     struct attempt *attempt;
     char *path; /* of its node */
-    uint64_t token;
-    int64_t session_id;
     atomic_bool joined, over;
     atomic_int loss;      /* a zkl_loss */
     pthread_mutex_t lock; /* of: */
@@ -29,23 +27,13 @@ static struct membership *of(struct right *r)
 
 /* ---- the right ---- */
 
-static uint64_t token(struct right *r)
-{
-    return of(r)->token;
-}
-
-static int64_t session_id(struct right *r)
-{
-    return of(r)->session_id;
-}
-
 static void deadline(struct right *r, zkl_deadline *ret)
 {
     struct membership *m = of(r);
 
     /* A later one of another node, or of this one after a pause, is none of this right's. */
     if (!atomic_load(&m->over) && zkl_member_deadline(m->member, ret) == 0 &&
-        zkl_member_token(m->member) == m->token)
+        zkl_member_token(m->member) == r->token)
         return;
     atomic_store(&m->over, true);
     *ret = (zkl_deadline){0, 0};
@@ -56,7 +44,7 @@ static int64_t remaining_ms(struct right *r)
     struct membership *m = of(r);
     const int64_t left = zkl_member_remaining_ms(m->member);
 
-    return atomic_load(&m->over) || zkl_member_token(m->member) != m->token ? 0 : left;
+    return atomic_load(&m->over) || zkl_member_token(m->member) != r->token ? 0 : left;
 }
 
 static zkl_state state(struct right *r)
@@ -94,25 +82,16 @@ static void release(struct right *r)
 
 static char *text(struct right *r)
 {
-    return g_strdup_printf("%s\t%" G_GUINT64_FORMAT, of(r)->path, (guint64)of(r)->token);
+    return g_strdup_printf("%s\t%" G_GUINT64_FORMAT, of(r)->path, (guint64)r->token);
 }
 
-static int slot(struct right *r)
-{
-    (void)r;
-    return -1;
-}
-
-static const struct right_ops right_ops = {.token = token,
-                                           .session_id = session_id,
-                                           .state = state,
+static const struct right_ops right_ops = {.state = state,
                                            .loss = loss,
                                            .remaining_ms = remaining_ms,
                                            .deadline = deadline,
                                            .on_change = on_change,
                                            .release = release,
-                                           .text = text,
-                                           .slot = slot};
+                                           .text = text};
 
 /* ---- events, on a thread of the library ---- */
 
@@ -143,8 +122,8 @@ static void join(struct membership *m, const zkl_member_news *news)
 {
     if (atomic_load(&m->joined))
         return;
-    m->token = news->token;
-    m->session_id = zkl_session_id(m->session);
+    m->right.token = news->token;
+    m->right.session_id = zkl_session_id(m->session);
     atomic_store(&m->joined, true);
     attempt_end_as(m->attempt, &m->right, NULL);
 }
@@ -257,7 +236,8 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
 
 int verb_member(struct settings *settings, int argc, char **argv)
 {
-    struct membership m = {.right = {&right_ops}, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct membership m = {.right = {.ops = &right_ops, .slot = -1},
+                           .lock = PTHREAD_MUTEX_INITIALIZER};
     struct events events;
     int status = member_options_parse(&m.options, settings, argc, argv);
 

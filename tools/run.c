@@ -156,7 +156,7 @@ static int hold(struct run *t)
 {
     struct hold_options *o = &t->options->hold;
     struct right *right = t->attempt.right;
-    const guint64 token = right->ops->token(right);
+    const guint64 token = right->token;
     int status;
 
     say_no_more_of(GO_ON); /* what fails from here on is new */

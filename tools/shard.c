@@ -156,7 +156,6 @@ static void see_answer(struct shard *s)
         release_at_once(s);
         return;
     }
-    s->token = zkl_grant_token(s->attempt.own.grant);
     s->trouble = 0;
     s->stuck_since = 0;
     atomic_store(&s->stuck, false);
@@ -223,7 +222,8 @@ static void begin_command(struct shard *s)
         return;
     }
     if (s->host->settings->verbose)
-        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s), (guint64)s->token);
+        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s),
+            (guint64)s->attempt.own.right.token);
     s->phase = SHARD_RUNNING;
 }
 
@@ -380,6 +380,6 @@ int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
     act_on(s, shard_step(&s->plan, &facts, &due));
     if (!held && s->plan.held_at != 0)
         status_line(s->host->options->run.hold.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
-                    (guint64)s->token);
+                    (guint64)s->attempt.own.right.token);
     return MIN(due, facts.now + due_in_ms(s));
 }

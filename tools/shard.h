@@ -39,7 +39,6 @@ struct shard {
     struct attempt attempt;
     struct shard_hold *hold;
     struct guard guard;
-    uint64_t token;
     int to_send;           /* a signal for a command that has not begun; 0: none */
     int status;            /* of the last command, once it is over */
     enum exit_cause cause; /* why it is; CAUSE_NONE: it never began */

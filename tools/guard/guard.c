@@ -67,9 +67,9 @@ bool guard_run(struct guard *g, struct right *right, bool front, struct events *
                                 .front = front,
                                 .session_timeout_ms = o->session_timeout_ms,
                                 .grace_ms = o->grace_ms,
-                                .token = right->ops->token(right),
-                                .session_id = right->ops->session_id(right),
-                                .slot = right->ops->slot(right)};
+                                .token = right->token,
+                                .session_id = right->session_id,
+                                .slot = right->slot};
     g->start_text = right->ops->text(right);
     g->envp =
         command_environment(o, g->start_text, g->start.token, g->start.session_id, g->start.slot);

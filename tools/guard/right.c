@@ -7,16 +7,6 @@ static struct right_grant *of(struct right *r)
     return (struct right_grant *)r;
 }
 
-static uint64_t token(struct right *r)
-{
-    return zkl_grant_token(of(r)->grant);
-}
-
-static int64_t session_id(struct right *r)
-{
-    return zkl_grant_session_id(of(r)->grant);
-}
-
 static zkl_state state(struct right *r)
 {
     return zkl_grant_state(of(r)->grant);
@@ -77,26 +67,21 @@ static char *text(struct right *r)
     return grant_text(of(r)->grant);
 }
 
-static int slot(struct right *r)
-{
-    int number;
-
-    return zkl_grant_slots(of(r)->grant, &number, 1) == 1 ? number : -1;
-}
-
-static const struct right_ops ops = {.token = token,
-                                     .session_id = session_id,
-                                     .state = state,
+static const struct right_ops ops = {.state = state,
                                      .loss = loss,
                                      .remaining_ms = remaining_ms,
                                      .deadline = deadline,
                                      .on_change = on_change,
                                      .on_revoke = on_revoke,
                                      .release = release,
-                                     .text = text,
-                                     .slot = slot};
+                                     .text = text};
 
 void right_of_grant(struct right_grant *ret, zkl_grant *grant)
 {
-    *ret = (struct right_grant){.right = {&ops}, .grant = grant};
+    *ret = (struct right_grant){.right = {.ops = &ops,
+                                          .token = zkl_grant_token(grant),
+                                          .session_id = zkl_grant_session_id(grant),
+                                          .slot = -1},
+                                .grant = grant};
+    zkl_grant_slots(grant, &ret->right.slot, 1);
 }

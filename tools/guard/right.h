@@ -10,8 +10,6 @@ typedef void (*right_fn)(zkl_state state, void *data);
 
 /* All as the functions of a grant that are called so. */
 struct right_ops {
-    uint64_t (*token)(struct right *r);
-    int64_t (*session_id)(struct right *r);
     zkl_state (*state)(struct right *r);
     zkl_loss (*loss)(struct right *r);
     int64_t (*remaining_ms)(struct right *r);
@@ -20,11 +18,13 @@ struct right_ops {
     void (*on_revoke)(struct right *r, right_fn fn, void *data); /* NULL: nobody asks */
     void (*release)(struct right *r);
     char *(*text)(struct right *r); /* for command_environment() */
-    int (*slot)(struct right *r);   /* below 0: none */
 };
 
 struct right {
     const struct right_ops *ops;
+    uint64_t token;
+    int64_t session_id;
+    int slot; /* of a semaphore; below 0: none */
 };
 
 /* A grant, which it takes. */
