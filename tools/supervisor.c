@@ -211,13 +211,6 @@ static void wait_for_child(struct supervisor *s)
     close(s->channel);
 }
 
-static bool everybody(const struct member *m, void *data)
-{
-    (void)m;
-    (void)data;
-    return true;
-}
-
 static void on_refused(const struct process *p, void *data)
 {
     const struct supervisor *s = data;
@@ -233,7 +226,7 @@ static void end_inheritance(struct supervisor *s)
     int64_t pause_ms = LOOK_FIRST_MS;
 
     while (sweep_left(&s->sweep) == SWEEP_LIVES) {
-        sweep_kill(&s->sweep, everybody, NULL);
+        sweep_kill(&s->sweep, sweep_everybody, NULL);
         events_arm(s->events, pause_ms);
         events_wait(s->events);
         if (events_asked_to_end(s->events) != 0)

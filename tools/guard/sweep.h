@@ -43,6 +43,7 @@ void sweep_spare(struct sweep *s, GArray *processes);
 /* Once to each member that is chosen, or to nobody if that is NULL; signo 0 only looks whether it
  * may be signalled. Also continues who gets TERM. */
 typedef bool sweep_choose_fn(const struct member *m, void *data);
+sweep_choose_fn sweep_everybody;
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
 /* KILL to all that are chosen, and again until a look finds nobody new. If no member is spared,

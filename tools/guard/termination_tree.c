@@ -143,16 +143,9 @@ void termination_tree_kill(struct termination *e, bool nested)
     e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
 
-static bool everybody(const struct member *m, void *data)
-{
-    (void)m;
-    (void)data;
-    return true;
-}
-
 void termination_tree_probe(struct termination *e)
 {
-    sweep_signal(aim(e), 0, everybody, NULL);
+    sweep_signal(aim(e), 0, sweep_everybody, NULL);
     sweep_left(aim(e));
 }
 

@@ -54,13 +54,6 @@ static bool kill_leader(struct shared *s)
     return has_ended(leader, &info);
 }
 
-static bool is_left(const struct member *m, void *data)
-{
-    (void)m;
-    (void)data;
-    return true;
-}
-
 static void append_process(GArray *list, pid_t pid)
 {
     struct process p;
@@ -80,7 +73,7 @@ static enum sweep_left sweep_what_is_left(struct zygote *z)
         append_process(spared, shared_leader(&z->shared[k]));
     }
     sweep_spare(&z->sweep, spared);
-    sweep_kill(&z->sweep, is_left, NULL);
+    sweep_kill(&z->sweep, sweep_everybody, NULL);
     return sweep_left(&z->sweep);
 }
 
