@@ -68,16 +68,10 @@ static void on_change(struct right *r, right_fn fn, void *data)
     pthread_mutex_unlock(&m->lock);
 }
 
-static void ignore(const zkl_error *err, void *data)
-{
-    (void)err;
-    (void)data;
-}
-
 static void release(struct right *r)
 {
     atomic_store(&of(r)->over, true);
-    zkl_member_leave_async(of(r)->member, 0, ignore, NULL);
+    leave_group(of(r)->member);
 }
 
 static char *text(struct right *r)
@@ -203,7 +197,7 @@ static void member_give_up(void *self)
 {
     const struct membership *m = self;
 
-    zkl_member_leave_async(m->member, 0, ignore, NULL);
+    leave_group(m->member);
 }
 
 static void member_close(void *self)

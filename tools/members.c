@@ -37,6 +37,17 @@ GString *members_table(const zkl_members *ms)
     return table_end(table);
 }
 
+static void ignore_left(const zkl_error *err, void *data)
+{
+    (void)err;
+    (void)data;
+}
+
+void leave_group(zkl_member *member)
+{
+    zkl_member_leave_async(member, 0, ignore_left, NULL);
+}
+
 void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news)
 {
     say("%s: session 0x%" G_GINT64_MODIFIER "x has the id %s%s%s", path, news->session_id, id,

@@ -10,6 +10,9 @@ GString *members_table(const zkl_members *ms);
 /* One object; key and value first, unless key is NULL. */
 void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m);
 
+/* Leaves, and waits for nothing. */
+void leave_group(zkl_member *member);
+
 /* Says who else has the id: of ZKL_MEMBER_BUSY. */
 void say_id_is_taken(const char *path, const char *id, const zkl_member_news *news);
 

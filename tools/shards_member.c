@@ -117,12 +117,6 @@ static void on_view(zkl_members_event event, const zkl_member_info *member, cons
     events_wake(m->host->events);
 }
 
-static void ignore_left(const zkl_error *err, void *data)
-{
-    (void)err;
-    (void)data;
-}
-
 /* ---- the main thread ---- */
 
 void shards_member_init(struct shards_member *m, struct host_common *host)
@@ -165,7 +159,7 @@ int shards_member_join(struct shards_member *m)
 void shards_member_leave(struct shards_member *m)
 {
     if (m->member)
-        zkl_member_leave_async(m->member, 0, ignore_left, NULL);
+        leave_group(m->member);
 }
 
 void shards_member_close(struct shards_member *m)
