@@ -1,6 +1,7 @@
 /* The way to the grant is an election: one campaign with --once; otherwise a started one, which
  * also tells when to step down. */
 #include "candidate.h"
+#include "contenders.h"
 #include "guard/channel.h"
 #include "run.h"
 
@@ -106,13 +107,11 @@ static void candidate_look(void *self)
 
 static void find_node(struct candidate *c, int64_t session)
 {
-    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
-    zkl_queue *queue = NULL;
+    zkl_queue *queue =
+        contenders_first(c->run.session, c->options->run.path, CANDIDATES_READ, READ_MS);
 
     g_clear_pointer(&c->node, g_free);
     c->node_session = session;
-    options.max_nodes = CANDIDATES_READ;
-    zkl_queue_read(&queue, c->run.session, c->options->run.path, &options, READ_MS);
     for (size_t i = 0; i < zkl_queue_count(queue) && !c->node; i++) {
         const zkl_contender *one = zkl_queue_get(queue, i);
         if (one->token != 0 && one->session_id == session)

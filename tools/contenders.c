@@ -231,6 +231,16 @@ void contenders_json(GString *out, const zkl_queue *q, const char *between)
 
 /* ---- reading ---- */
 
+zkl_queue *contenders_first(zkl_session *session, const char *path, size_t most, int64_t timeout_ms)
+{
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+    zkl_queue *queue = NULL;
+
+    options.max_nodes = most;
+    zkl_queue_read(&queue, session, path, &options, timeout_ms);
+    return queue;
+}
+
 int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms)
 {
     if (zkl_queue_read(ret, session, path, NULL, timeout_ms) == 0)

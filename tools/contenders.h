@@ -23,6 +23,11 @@ GString *contenders_table(const zkl_queue *q, size_t most, bool narrow);
 void contender_json(GString *out, const zkl_contender *c, size_t position);
 void contenders_json(GString *out, const zkl_queue *q, const char *between);
 
+/* Reads a snapshot, of which the first so many are known, and of the others the names. NULL if that
+ * cannot be done in time. */
+zkl_queue *contenders_first(zkl_session *session, const char *path, size_t most,
+                            int64_t timeout_ms);
+
 /* Reads a snapshot for one who waits for nothing but this. STATUS_OK, or a status after a message.
  */
 int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms);

@@ -58,12 +58,9 @@ static void json_queue(const struct walk *w, const char *path, const zkl_queue *
 /* Only the first contender is read. */
 static void visit(struct walk *w, const char *path)
 {
-    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
-    zkl_queue *q = NULL;
+    zkl_queue *q = contenders_first(w->session, path, 1, w->timeout_ms);
 
-    options.max_nodes = 1;
-    if (zkl_queue_read(&q, w->session, path, &options, w->timeout_ms) == 0 &&
-        zkl_queue_count(q) > 0) {
+    if (zkl_queue_count(q) > 0) {
         if (w->table)
             table_queue(w, path, q);
         else

@@ -1,4 +1,5 @@
 #include "shard.h"
+#include "contenders.h"
 #include "loss.h"
 #include "status_line.h"
 
@@ -76,12 +77,10 @@ void shard_read_queue(struct shard *s)
 {
     const int64_t began = now_ms();
     const zkl_contender *first;
-    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
-    zkl_queue *queue = NULL;
+    zkl_queue *queue;
 
     atomic_store(&s->look_due, false); /* what is asked from here on is another look */
-    options.max_nodes = 1;
-    zkl_queue_read(&queue, s->host->session, shard_path(s), &options, READ_MS);
+    queue = contenders_first(s->host->session, shard_path(s), 1, READ_MS);
     atomic_store(&s->waits, zkl_queue_count(queue) > 1);
     first = zkl_queue_get(queue, 0);
     atomic_store(&s->own_first, first && first->session_id == zkl_session_id(s->host->session));

@@ -1,4 +1,5 @@
 #include "waiting.h"
+#include "contenders.h"
 #include "identity.h"
 #include "status_line.h"
 #include "table.h"
@@ -37,17 +38,6 @@ static bool has_lines(const struct waiting *w)
 
 /* ---- reading ---- */
 
-/* The first so many contenders are known, of the others the names. */
-static zkl_queue *read_queue(zkl_session *session, const char *path, size_t most)
-{
-    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
-    zkl_queue *queue = NULL;
-
-    options.max_nodes = most;
-    zkl_queue_read(&queue, session, path, &options, READ_MS);
-    return queue;
-}
-
 static void append_holder(GString *text, const zkl_contender *c)
 {
     char *holder = identity_sentence(c);
@@ -79,7 +69,7 @@ static char *name_holders(const zkl_queue *queue, int64_t own)
 
 char *waiting_holders(const struct run *run, const char *path)
 {
-    zkl_queue *queue = read_queue(run->session, path, NAMED + 1);
+    zkl_queue *queue = contenders_first(run->session, path, NAMED + 1, READ_MS);
     char *text = name_holders(queue, zkl_session_id(run->session));
 
     zkl_queue_free(queue);
@@ -101,7 +91,7 @@ static void look_again(struct waiting *w)
     slash = strrchr(path, '/');
     *slash = '\0';
     w->node = g_strdup(slash + 1);
-    w->queue = read_queue(w->run->session, path, 1);
+    w->queue = contenders_first(w->run->session, path, 1, READ_MS);
 }
 
 /* ---- what is told ---- */
