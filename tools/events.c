@@ -217,12 +217,23 @@ void events_reap_strangers(struct events *e)
     e->reaps = getpid() == 1;
 }
 
-static void reap_strangers(const struct events *e)
+enum child child_look(pid_t pid, siginfo_t *ret)
+{
+    siginfo_t info = {0};
+
+    if (pid <= 0 || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return CHILD_NONE;
+    if (ret)
+        *ret = info;
+    return info.si_pid == pid ? CHILD_ENDED : CHILD_LIVES;
+}
+
+void children_reap(pid_t kept, pid_t kept_too)
 {
     siginfo_t info = {0};
 
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
-           info.si_pid != e->vital && !(e->kept && info.si_pid == atomic_load(e->kept))) {
+           info.si_pid != kept && info.si_pid != kept_too) {
         waitpid(info.si_pid, NULL, 0);
         info.si_pid = 0;
     }
@@ -237,7 +248,7 @@ int events_signal(struct events *e)
             return ordered_signal(e);
     while (is_echo(e, info.ssi_signo));
     if (info.ssi_signo == SIGCHLD && e->reaps)
-        reap_strangers(e);
+        children_reap(e->vital, e->kept ? atomic_load(e->kept) : 0);
     return (int)info.ssi_signo;
 }
 
@@ -268,20 +279,12 @@ static bool is_deadly(int signo)
     return false;
 }
 
-static bool vital_ended(const struct events *e)
-{
-    siginfo_t info = {0};
-
-    return e->vital > 0 && waitid(P_PID, (id_t)e->vital, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == e->vital;
-}
-
 int events_asked_to_end(struct events *e)
 {
     int signo;
 
     while ((signo = events_signal(e)) != 0)
-        if (is_deadly(signo) || (signo == SIGCHLD && vital_ended(e)))
+        if (is_deadly(signo) || (signo == SIGCHLD && child_look(e->vital, NULL) == CHILD_ENDED))
             return signo;
     return 0;
 }

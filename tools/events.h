@@ -78,6 +78,13 @@ int events_until(struct events *e, const atomic_bool *done);
  * why, STATUS_IOERR. */
 int events_print(const struct events *e, const char *text);
 
+/* How a child of ours stands; it is not reaped by that. *ret: how it ended; may be NULL. */
+enum child { CHILD_NONE, CHILD_LIVES, CHILD_ENDED };
+enum child child_look(pid_t pid, siginfo_t *ret);
+
+/* Reaps those that have ended, up to one of the two that are kept; 0: none is. */
+void children_reap(pid_t kept, pid_t kept_too);
+
 /* The clock that deadlines are thought in: it runs on in suspend and nobody can set it. */
 int64_t now_ms(void);
 

@@ -182,7 +182,7 @@ static bool guard_lives(const struct supervisor *s)
 {
     const pid_t guard = atomic_load(&s->shared->guard);
 
-    if (guard == 0 || waitid(P_PID, (id_t)guard, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (child_look(guard, NULL) == CHILD_NONE)
         return false;
     kill(guard, SIGCONT);
     return true;

@@ -169,10 +169,7 @@ void guard_look(struct guard *g, struct events *events)
 
 bool guard_has_ended(const struct guard *g)
 {
-    siginfo_t info = {0};
-
-    return waitid(P_PID, (id_t)g->termination.guard, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == g->termination.guard;
+    return child_look(g->termination.guard, NULL) == CHILD_ENDED;
 }
 
 static bool guard_reaped(const struct guard *g)

@@ -232,18 +232,6 @@ static void look_at_stops(struct guarding *g)
     }
 }
 
-/* Orphans come to us; the leader stays a zombie, for the tool may still send to its group. */
-static void reap_others(const struct guarding *g)
-{
-    siginfo_t info = {0};
-
-    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
-           info.si_pid != g->leader) {
-        waitpid(info.si_pid, NULL, 0);
-        info.si_pid = 0;
-    }
-}
-
 static void look_at_rest(struct guarding *g)
 {
     resume_tree(g); /* it runs on, or is to end */
@@ -253,11 +241,12 @@ static void look_at_rest(struct guarding *g)
         nudge(g);
 }
 
+/* Orphans come to us; the leader stays a zombie, for the tool may still send to its group. */
 static void look_at_leader(struct guarding *g)
 {
     look_at_exec(g);
     look_at_stops(g);
-    reap_others(g);
+    children_reap(g->leader, 0);
     if (g->exec_pipe < 0 && termination_leader_ended(&g->termination))
         look_at_rest(g);
     else if (atomic_load(&g->shared->to_kill))

@@ -51,7 +51,7 @@ void on_lost_adopt(struct on_lost *o, const struct termination *e)
 {
     const pid_t pid = atomic_load(&e->shared->on_lost);
 
-    if (pid == 0 || waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
+    if (child_look(pid, NULL) == CHILD_NONE)
         return;
     *o = (struct on_lost){.termination = e, .pid = pid};
     set_limit(o, e->options->on_lost_ms);

@@ -1,5 +1,6 @@
 /* Whoever is signalled is held by a pidfd before the last look at whether it is meant. */
 #include "sweep.h"
+#include "../events.h"
 #include "priority.h"
 #include "processes.h"
 
@@ -307,13 +308,12 @@ struct swept sweep_continue(struct sweep *s)
 static bool is_alive(struct sweep *s, pid_t pid)
 {
     struct process p = {.pid = pid};
-    siginfo_t info = {0};
-    const bool ours = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    const enum child ours = child_look(pid, NULL);
     const bool seen = process_read(pid, &p, NULL);
 
-    if (ours && info.si_pid == pid)
+    if (ours == CHILD_ENDED)
         return false;
-    if (!ours && seen)
+    if (ours == CHILD_NONE && seen)
         return !p.dead;
     if (kill(pid, 0) == 0 || seen)
         return true;

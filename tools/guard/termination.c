@@ -8,7 +8,6 @@
 #include "termination_tree.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 
 const char *exit_cause_name(enum exit_cause cause)
 {
@@ -138,14 +137,12 @@ int64_t termination_look_ms(const struct termination *e)
 
 bool termination_leader_ended(struct termination *e)
 {
-    const pid_t leader = shared_leader(e->shared);
-    siginfo_t info = {0};
+    siginfo_t info;
     bool by_signal;
 
     if (atomic_load(&e->shared->ended) != NOT_ENDED)
         return true;
-    if (leader == 0 || waitid(P_PID, (id_t)leader, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid != leader)
+    if (child_look(shared_leader(e->shared), &info) != CHILD_ENDED)
         return false;
     by_signal = info.si_code != CLD_EXITED;
     atomic_store(&e->shared->ended, info.si_status + (by_signal ? ENDED_BY_SIGNAL : 0));

@@ -8,7 +8,6 @@
 #include "processes.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* A guard may outlive what is not its own by this part of the session timeout: it waits for what
@@ -149,19 +148,11 @@ void termination_tree_probe(struct termination *e)
     sweep_left(aim(e));
 }
 
-/* Told by one call where it is our child, which the others wait for. */
-static bool leader_lives(const struct termination *e)
-{
-    siginfo_t info = {0};
-
-    return waitid(P_PID, (id_t)shared_leader(e->shared), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == 0;
-}
-
-/* Without a /proc of ours the leader alone can be seen. */
+/* Of a leader that is our child one call tells, and nobody else is looked for while it lives.
+ * Without a /proc of ours the leader alone can be seen. */
 bool termination_tree_gone(struct termination *e)
 {
-    if (leader_lives(e))
+    if (child_look(shared_leader(e->shared), NULL) == CHILD_LIVES)
         return false;
     switch (sweep_left(aim(e))) {
     case SWEEP_GONE:

@@ -15,13 +15,6 @@
 
 /* ---- what guards leave: by the zygote, or by a tool that stands in for it ---- */
 
-/* Whether a process that was a child of ours lives no more; it is not reaped by that. */
-static bool has_ended(pid_t pid, siginfo_t *ret)
-{
-    *ret = (siginfo_t){0};
-    return waitid(P_PID, (id_t)pid, ret, WEXITED | WNOHANG | WNOWAIT) != 0 || ret->si_pid == pid;
-}
-
 /* There is no guard, and never will be: so nobody runs --on-lost. */
 static void see_none(struct shared *s)
 {
@@ -45,13 +38,12 @@ static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
 static bool kill_leader(struct shared *s)
 {
     const pid_t leader = shared_bar(s);
-    siginfo_t info;
 
     shared_decide(s, CAUSE_GUARD);
     if (leader == 0)
         return true;
     kill(-leader, SIGKILL);
-    return has_ended(leader, &info);
+    return child_look(leader, NULL) != CHILD_LIVES;
 }
 
 static void append_process(GArray *list, pid_t pid)
@@ -103,11 +95,11 @@ static int mind(struct zygote *z, bool *ret_due)
     for (int k = 0; k < z->count; k++) {
         struct shared *s = &z->shared[k];
         const pid_t guard = atomic_load(&s->guard);
-        siginfo_t info;
+        siginfo_t info = {0};
 
         if (guard <= 0 || atomic_load(&s->cleared))
             continue;
-        if (!has_ended(guard, &info)) {
+        if (child_look(guard, &info) == CHILD_LIVES) {
             left++;
         } else if (info.si_code == CLD_EXITED) {
             see_exit(z, s, &info);
@@ -353,12 +345,10 @@ static bool stand_in_for_zygote(struct zygote *z)
 
 int64_t zygote_look(struct zygote *z)
 {
-    siginfo_t info;
-
     if (!z->dead) {
         channel_nudged(z->channel);
         kill(z->pid, SIGCONT);
-        z->dead = has_ended(z->pid, &info);
+        z->dead = child_look(z->pid, NULL) != CHILD_LIVES;
         if (z->dead)
             events_remove(z->events, z->channel);
     }
