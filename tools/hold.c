@@ -211,10 +211,12 @@ static int run_command(struct hold *h)
     return guard_result(h->guard, loss_remaining_ms(&h->loss) > 0);
 }
 
-struct hold *hold_new(struct guard *guard, struct right *right, struct events *events)
+int hold_run(struct hold **ret, struct guard *guard, struct right *right, struct events *events)
 {
     struct hold *h = g_new0(struct hold, 1);
+    int status;
 
+    *ret = h;
     h->options = guard->termination.options;
     h->guard = guard;
     h->shared = guard->termination.shared;
@@ -223,13 +225,7 @@ struct hold *hold_new(struct guard *guard, struct right *right, struct events *e
     loss_init(&h->loss, guard, right, events);
     if (h->options->term_on_revoke)
         right->ops->on_revoke(right, on_revoke, h);
-    return h;
-}
-
-int hold_run(struct hold *h)
-{
-    int status = loss_wait_safe(&h->loss);
-
+    status = loss_wait_safe(&h->loss);
     if (status == GO_ON)
         status = run_command(h);
     loss_finish(&h->loss);

@@ -7,6 +7,7 @@
 #include "tool.h"
 
 struct guard;
+struct hold;
 struct right;
 
 /* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
@@ -15,13 +16,10 @@ int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 /* What is known of a session that is connected: grace_ms is as given, or GRACE_DEFAULT. */
 void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 
-/* Prepares for holding right; that, guard and events must outlive it. */
-struct hold *hold_new(struct guard *guard, struct right *right, struct events *events);
-
-/* Lets the guard run the command under the grant, and returns the exit status. The grant is
- * released before the return: at the command's end; after a loss, or a signal that ended it, when
- * nothing of its tree lives any more. */
-int hold_run(struct hold *hold);
+/* Lets the guard run the command under right, and returns the exit status: at the command's end;
+ * after a loss, or a signal that ended it, when nothing of its tree lives any more. guard, right
+ * and events must outlive *ret. */
+int hold_run(struct hold **ret, struct guard *guard, struct right *right, struct events *events);
 
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);

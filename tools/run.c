@@ -164,9 +164,8 @@ static int hold(struct run *t)
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
-    t->hold = hold_new(&t->guard, right, t->events);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
-    status = hold_run(t->hold);
+    status = hold_run(&t->hold, &t->guard, right, t->events);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
