@@ -89,22 +89,29 @@ bool events_open(struct events *e)
     return open_descriptors(e);
 }
 
-bool events_open_below(struct events *e, const struct events *parent, int orders)
+/* With the signals of parent for what it starts. */
+static bool open_for_child(struct events *e, struct events *parent, int fd)
 {
-    e->signals = -1;
-    e->orders = orders;
     e->original = parent->original;
     e->chld = parent->chld;
-    sigemptyset(&e->caught);
-    catch_harmless(e);
-    events_catch(e, SIGCHLD);
+    events_close(parent);
     if (!open_descriptors(e))
         return false;
-    events_add(e, orders);
+    events_add(e, fd);
     return true;
 }
 
-bool events_open_deaf(struct events *e)
+bool events_open_below(struct events *e, struct events *parent, int orders)
+{
+    e->signals = -1;
+    e->orders = orders;
+    sigemptyset(&e->caught);
+    catch_harmless(e);
+    events_catch(e, SIGCHLD);
+    return open_for_child(e, parent, orders);
+}
+
+bool events_open_deaf(struct events *e, struct events *parent, int channel)
 {
     sigset_t all;
 
@@ -113,7 +120,7 @@ bool events_open_deaf(struct events *e)
     pthread_sigmask(SIG_SETMASK, &all, NULL);
     sigemptyset(&e->caught);
     sigaddset(&e->caught, SIGCHLD);
-    return open_descriptors(e);
+    return open_for_child(e, parent, channel);
 }
 
 static void end_group(const struct events *e, int signo)

@@ -25,14 +25,14 @@ struct events {
 /* Before any thread is made, since threads inherit the mask. false after a message. */
 bool events_open(struct events *e);
 
-/* In a child of one that has opened parent, and passes its signals on by orders (channel.h): none
- * that would end us is heard otherwise, since who signals a process group or a whole service sends
- * it to both. orders is closed with the rest. */
-bool events_open_below(struct events *e, const struct events *parent, int orders);
+/* In a child of one that has opened parent, which is closed here, and passes its signals on by
+ * orders (channel.h): none that would end us is heard otherwise, since who signals a process group
+ * or a whole service sends it to both. orders is closed with the rest. */
+bool events_open_below(struct events *e, struct events *parent, int orders);
 
-/* For a process that no signal is to end or to stop, as far as that is possible: it hears SIGCHLD
- * alone. */
-bool events_open_deaf(struct events *e);
+/* The same for a child that no signal is to end or to stop, as far as that is possible: it hears
+ * SIGCHLD, and channel. */
+bool events_open_deaf(struct events *e, struct events *parent, int channel);
 
 /* If a key of the terminal has ended the command, its signal ends our process group too, us
  * included, unless we were started with it ignored. */

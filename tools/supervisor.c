@@ -89,7 +89,6 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
     say_no_more_of(s->said);
     if (getppid() == parent && events_open_below(&events, s->events, orders)) {
         close(s->channel);
-        events_close(s->events);
         status = candidate_run(s->settings, s->options, &events, s->shared);
     }
     exit(status);

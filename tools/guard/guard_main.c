@@ -24,7 +24,6 @@ struct guarding {
     struct termination termination;
     struct hold_options options;
     struct shared *shared;
-    const struct events *original; /* the tool's: what the command is to be started with */
     struct events events;
     int channel;
     int exec_pipe; /* ends when the command has begun, or never will */
@@ -109,7 +108,7 @@ static void act_on_suspect(struct guarding *g)
 static void start(struct guarding *g, const struct message *message, const char *grant_text)
 {
     struct spawn s = {.argv = g->options.argv,
-                      .events = g->original,
+                      .events = &g->events,
                       .shared = g->shared,
                       .cgroup = g->options.cgroup,
                       .front = message->front ? getpgid(g->termination.tool) : 0};
@@ -341,7 +340,7 @@ static void run_on_lost(struct guarding *g)
         end_session(g);
         return;
     }
-    on_lost_start(&g->on_lost, &g->termination, g->envp, g->original);
+    on_lost_start(&g->on_lost, &g->termination, g->envp, &g->events);
     end_session(g);
     while (!on_lost_over(&g->on_lost, &g->events)) {
         events_wait(&g->events);
@@ -376,10 +375,8 @@ static void become_guard(struct guarding *g, struct events *tools)
     credentials_forget();
     take_name();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    events_close(tools);
-    if (!events_open_deaf(&g->events))
+    if (!events_open_deaf(&g->events, tools, g->channel))
         _exit(STATUS_INTERNAL);
-    events_add(&g->events, g->channel);
     priority_raise();
     prctl(PR_SET_PDEATHSIG, SIGCHLD);
 }
@@ -389,7 +386,6 @@ void guard_main(const struct termination *termination, int channel, struct event
     struct guarding g = {.termination = *termination,
                          .options = *termination->options,
                          .shared = termination->shared,
-                         .original = events,
                          .channel = channel,
                          .exec_pipe = -1};
 

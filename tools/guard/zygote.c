@@ -233,11 +233,8 @@ static void become_zygote(struct zygote *z, struct events *events)
     credentials_forget();
     prctl(PR_SET_NAME, GUARD_NAME);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    *events = *z->events;
-    events_close(z->events);
-    if (!events_open_deaf(events) || !processes_reserve())
+    if (!events_open_deaf(events, z->events, z->channel) || !processes_reserve())
         _exit(STATUS_INTERNAL);
-    events_add(events, z->channel);
     sweep_init(&z->sweep, getpid(), 0, z->options->leave_daemons);
 }
 
