@@ -23,6 +23,7 @@
 #define REMAIN_MS 10000
 #define CONNECTIONS 4
 
+/* It belongs to who waits, and to the thread that closes. */
 struct closing {
     zkl_session *session;
     pthread_mutex_t lock;
@@ -31,8 +32,6 @@ struct closing {
     bool closed; /* the server knows, or has been given up */
 };
 
-/* Both may outlive the function that began. */
-static struct closing closing = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static GArray *inherited;
 
 static bool is_connection(int fd)
@@ -189,57 +188,73 @@ static void leave_behind(void)
         close(outside);
 }
 
-static void tell(bool *what)
+static void tell(struct closing *c, bool *what)
 {
-    pthread_mutex_lock(&closing.lock);
+    pthread_mutex_lock(&c->lock);
     *what = true;
-    pthread_cond_broadcast(&closing.changed);
-    pthread_mutex_unlock(&closing.lock);
+    pthread_cond_broadcast(&c->changed);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void destroy(void *data)
+{
+    struct closing *c = data;
+
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->changed);
 }
 
 static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
 {
+    struct closing *c = data;
+
     (void)session;
     (void)id;
-    (void)data;
     if (event == ZKL_SESSION_CLOSED)
-        tell(&closing.quiet);
+        tell(c, &c->quiet);
 }
 
 static void *close_session(void *data)
 {
-    (void)data;
-    zkl_session_close(closing.session);
-    tell(&closing.quiet);
-    tell(&closing.closed);
+    struct closing *c = data;
+
+    zkl_session_close(c->session);
+    tell(c, &c->quiet);
+    tell(c, &c->closed);
+    g_atomic_rc_box_release_full(c, destroy);
     return NULL;
 }
 
-static bool confirmed(int64_t patience_ms)
+static bool confirmed(struct closing *c, int64_t patience_ms)
 {
     const struct timespec until = worker_after_ms(patience_ms);
     bool more = true;
     bool closed;
 
-    pthread_mutex_lock(&closing.lock);
-    while (!closing.quiet)
-        pthread_cond_wait(&closing.changed, &closing.lock);
-    while (!closing.closed && more)
-        more = worker_await(&closing.changed, &closing.lock, &until);
-    closed = closing.closed;
-    pthread_mutex_unlock(&closing.lock);
+    pthread_mutex_lock(&c->lock);
+    while (!c->quiet)
+        pthread_cond_wait(&c->changed, &c->lock);
+    while (!c->closed && more)
+        more = worker_await(&c->changed, &c->lock, &until);
+    closed = c->closed;
+    pthread_mutex_unlock(&c->lock);
     return closed;
 }
 
 void closing_close(zkl_session *session, int64_t patience_ms)
 {
+    struct closing *c;
+
     if (!session)
         return;
-    closing.session = session;
-    worker_condition_init(&closing.changed);
-    zkl_session_on_change(session, on_session, NULL);
-    if (worker_start(NULL, close_session, NULL) != 0)
-        zkl_session_close(session);
-    else if (!confirmed(patience_ms))
+    c = g_atomic_rc_box_new0(struct closing);
+    c->session = session;
+    pthread_mutex_init(&c->lock, NULL);
+    worker_condition_init(&c->changed);
+    zkl_session_on_change(session, on_session, c);
+    if (worker_start(NULL, close_session, g_atomic_rc_box_acquire(c)) != 0)
+        close_session(c);
+    else if (!confirmed(c, patience_ms))
         leave_behind();
+    g_atomic_rc_box_release_full(c, destroy);
 }

@@ -191,6 +191,23 @@ expect "the inner one's server is silent: its session is still being closed" yes
 gate heal
 expect_no_node "its node goes, long before its session's time" $L/within
 
+# A host of shards, whose first session was not made: the second one is closed all the same.
+gate cut
+MARK="$$ shards" "$ZKL" --connect "$gate" --connect-timeout 0.2 shards $L/shards 1 --session-timeout 40000 --status-fd 9 \
+    -- sleep 1000 9>"$scratch/lines" 2>"$scratch/shards.err" &
+host=$!
+remember "$host"
+wait_until "shards: it has tried in vain" test -s "$scratch/shards.err"
+gate heal
+wait_until "shards: it serves" grep -q ^held "$scratch/lines"
+gate silence
+kill -TERM "$host"
+if wait_until "TERM to shards, the server silent" left_behind shards; then pass "TERM to shards, the server silent"; fi
+status_of "$host"
+expect "shards: its status" 143 "$?"
+gate heal
+expect_no_node "its node goes" $L/shards/shards/0
+
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {
