@@ -42,11 +42,6 @@ static void pass_on(struct hold *h, int signo)
     guard_signal(h->guard, signo);
 }
 
-static void stand_in(struct hold *h)
-{
-    loss_stand_in(&h->loss, guard_has_ended(h->guard));
-}
-
 /* A stopped tool cannot renew. That is said before, for nobody reads it after. */
 static void stop_with_child(struct hold *h, int signo)
 {
@@ -61,7 +56,7 @@ static void stop_with_child(struct hold *h, int signo)
         "unless zkl is continued before",
         h->options->path, (double)loss_remaining_ms(&h->loss) / 1000);
     continued = terminal_stop_us(signo);
-    stand_in(h);
+    loss_stand_in(&h->loss);
     if (!running(h))
         return;
     /* In an orphaned group nobody would ever continue it, and it would ask for the terminal again
@@ -173,10 +168,8 @@ static void watch(struct hold *h)
     for (;;) {
         int signo;
 
-        guard_look(h->guard, h->events);
-        loss_publish(&h->loss);
         /* Before the signals: a SIGCONT must not wake what should not run any more. */
-        stand_in(h);
+        loss_look(&h->loss);
         catch_up(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);

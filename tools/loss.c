@@ -59,21 +59,37 @@ int64_t loss_due_ms(const struct loss *l)
                loss_remaining_ms(l) - termination_margin_ms(e) / 2);
 }
 
+/* The zygote stands in for a guard of its own that is dead, and before there is one nothing runs.
+ */
+static bool is_zygotes(const struct guard *g)
+{
+    const struct termination *e = &g->termination;
+
+    return e->parent != e->tool && (g->dead || e->guard == 0);
+}
+
 /* The guard should have ended the group by now. The leader cannot have been reaped: it is the
  * guard's, or after that ours or the zygote's, and none of us does. */
-void loss_stand_in(struct loss *l, bool guard_ended)
+void loss_stand_in(struct loss *l)
 {
     struct termination *e = &l->guard->termination;
     const bool late = loss_remaining_ms(l) <= termination_margin_ms(e) / 2;
 
     if (shared_cause(e->shared) == CAUSE_ENDED || atomic_load(&e->shared->gone) ||
-        !(late || l->guard->dead))
+        !(late || l->guard->dead) || is_zygotes(l->guard))
         return;
     termination_kill(e, late ? termination_reason(e) : CAUSE_GUARD);
     if (l->patience == 0)
         l->patience = now_ms() + PATIENCE_MS;
-    if (guard_ended || now_ms() >= l->patience)
+    if (guard_has_ended(l->guard) || now_ms() >= l->patience)
         termination_over(e);
+}
+
+void loss_look(struct loss *l)
+{
+    guard_look(l->guard, l->events);
+    loss_publish(l);
+    loss_stand_in(l);
 }
 
 /* The session is being closed: the command has ended before, and no loss is left to tell. */

@@ -33,11 +33,14 @@ int loss_wait_safe(struct loss *l);
 /* Tells the guard until when the lock is ours. A deadline seldom told is early, never wrong. */
 void loss_publish(struct loss *l);
 
-/* When that, and the guard, are to be looked at again. */
-int64_t loss_due_ms(const struct loss *l);
+/* Ends the command for a guard that is late or dead. */
+void loss_stand_in(struct loss *l);
 
-/* Ends the command for a guard that is late or dead. guard_ended: it can tell nothing any more. */
-void loss_stand_in(struct loss *l, bool guard_ended);
+/* Looks at the guard, and does both. */
+void loss_look(struct loss *l);
+
+/* When it is to be looked again. */
+int64_t loss_due_ms(const struct loss *l);
 
 /* Lets the loss callback return: the node may go. */
 void loss_finish(struct loss *l);

@@ -226,27 +226,13 @@ static void begin_command(struct shard *s)
     s->phase = SHARD_RUNNING;
 }
 
-/* A guard that is dead has its heir in the zygote; one that is stopped has us. */
-static void end_for_late_guard(struct shard *s)
-{
-    struct termination *e = &s->guard.termination;
-    const pid_t guard = atomic_load(&e->shared->guard);
-
-    if (s->guard.dead || guard <= 0)
-        return;
-    e->guard = e->sweep.tree.root = guard;
-    loss_stand_in(&s->hold->loss, false);
-}
-
 static void watch_command(struct shard *s)
 {
     const struct shared *shared = s->guard.termination.shared;
 
-    guard_look(&s->guard, s->host->events);
+    loss_look(&s->hold->loss);
     if (s->to_send != 0)
         shard_signal(s, s->to_send);
-    loss_publish(&s->hold->loss);
-    end_for_late_guard(s);
     if (shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone))
         give_lock_back(s);
 }

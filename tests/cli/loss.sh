@@ -208,6 +208,54 @@ expect "shards: its status" 143 "$?"
 gate heal
 expect_no_node "its node goes" $L/shards/shards/0
 
+# A shard's guard that is stopped: the host ends the command in its place, and goes on when the guard does.
+"$ZKL" --connect "$gate" shards $L/stopped 1 --session-timeout 4000 -- bash -c '
+    exec 2>/dev/null
+    trap "" TERM
+    echo $$ >"$scratch/shard.new"; mv "$scratch/shard.new" "$scratch/shard"
+    while :; do sleep 0.05; done' 2>"$scratch/shards.err" &
+host=$!
+remember "$host"
+wait_until "a stopped guard: the command runs" test -e "$scratch/shard"
+command=$(<"$scratch/shard")
+remember "$command"
+guard=$(ps -o ppid= "$command")
+freeze "${guard// /}"
+gate silence
+if wait_until "a stopped guard: the command ends" gone "$command"; then pass "a stopped guard: the command ends"; fi
+expect "a stopped guard: it is still stopped" yes "$(in_state "${guard// /}" T && echo yes)"
+rm "$scratch/shard"
+gate heal
+kill -CONT "${guard// /}"
+if wait_until "a stopped guard: the shard is served again" test -e "$scratch/shard"; then pass "a stopped guard: the shard is served again"; fi
+remember "$(<"$scratch/shard")"
+kill -TERM "$host"
+insist "a second TERM" TERM "$host" gone "$host"
+status_of "$host"
+expect "a stopped guard: TERM" 143 "$?"
+
+# For one that is killed the zygote stands in, not the host, which sees the command's group alone: the lock
+# stays until all is dead.
+killed_guard() {
+    rm -f "$scratch/ready"
+    hold_at_exit "$scratch/go"
+    "$ZKL" shards $L/killed 1 --session-timeout 40000 -- \
+        bash -c 'setsid "$0" "$1" & wait' "$tools/linger" "$scratch/go" >"$scratch/ready" 2>"$scratch/err" &
+    host=$!
+    remember "$host"
+    wait_until "a killed guard: the command runs" test -s "$scratch/ready"
+    guard=$(child_of "$(guard_of "$host")")
+    kill -9 "$guard"
+    wait_until "a killed guard: what it leaves is held at its exit" in_state "$(<"$scratch/go.pid")" t
+    for _ in {1..20}; do contenders $L/killed/shards/0 >"$scratch/out"; done
+    expect "a killed guard: the node stands" 1 "$(<"$scratch/out")"
+    touch "$scratch/go"
+    kill -TERM "$host"
+    status_of "$host"
+    expect "a killed guard: TERM" 143 "$?"
+}
+if can_trace; then killed_guard; else skip "a killed guard: tracing is forbidden"; fi
+
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {

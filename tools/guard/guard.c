@@ -161,6 +161,10 @@ void guard_ask(struct guard *g)
 
 void guard_look(struct guard *g, struct events *events)
 {
+    struct termination *e = &g->termination;
+
+    if (e->guard == 0) /* the zygote had to fork it first */
+        e->guard = e->sweep.tree.root = atomic_load(&e->shared->guard);
     if (g->dead || channel_nudged(g->channel))
         return;
     g->dead = true;

@@ -305,9 +305,11 @@ bool zygote_fork(struct zygote *z, int k, struct guard *ret)
         close(channel[0]);
         return false;
     }
-    *ret = (struct guard){
-        .termination = {.shared = &z->shared[k], .options = &z->options[k], .tool = z->tool},
-        .channel = channel[0]};
+    *ret = (struct guard){.termination = {.shared = &z->shared[k],
+                                          .options = &z->options[k],
+                                          .tool = z->tool,
+                                          .parent = z->pid},
+                          .channel = channel[0]};
     termination_tree_init(&ret->termination, 0, 0);
     return true;
 }
