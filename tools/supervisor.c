@@ -79,7 +79,7 @@ static void tell_stage(struct supervisor *s)
 
 /* ---- one term ---- */
 
-static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent, int orders)
+static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
 {
     struct events events;
     int status = STATUS_INTERNAL;
@@ -87,33 +87,26 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent,
     /* Its guard hears of that, and kills the command. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     say_no_more_of(s->said);
-    if (getppid() == parent && events_open_below(&events, s->events, orders)) {
-        close(s->channel);
+    if (getppid() == parent && events_open_below(&events, s->events, s->channel))
         status = candidate_run(s->settings, s->options, &events, s->shared);
-    }
     exit(status);
 }
 
 static bool start(struct supervisor *s)
 {
     const pid_t self = getpid();
-    int channel[2];
 
     shared_free(s->shared, 1);
     s->shared = shared_new(1);
     s->child_ended = false;
     s->cleared = false;
-    if (!s->shared || !channel_open(channel))
+    if (!s->shared)
         return false;
-    s->channel = channel[0];
-    s->child = fork();
+    s->child = channel_fork(&s->channel);
     if (s->child == 0)
-        become_candidate(s, self, channel[1]);
-    close(channel[1]);
+        become_candidate(s, self);
     if (s->child > 0)
         events_add(s->events, s->channel);
-    else
-        close(s->channel);
     return s->child > 0;
 }
 

@@ -5,10 +5,27 @@
 #include <glib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 bool channel_open(int ret[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) == 0;
+}
+
+pid_t channel_fork(int *ret)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (!channel_open(ends))
+        return -1;
+    pid = fork();
+    close(ends[pid == 0 ? 0 : 1]);
+    if (pid < 0)
+        close(ends[0]);
+    else
+        *ret = ends[pid == 0 ? 1 : 0];
+    return pid;
 }
 
 bool channel_send(int fd, const struct message *message, const char *text)

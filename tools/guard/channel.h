@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum channel_kind {
     MESSAGE_START,  /* run the command; the text is grant_text() */
@@ -30,6 +31,9 @@ enum channel_heard { MESSAGE_HEARD, MESSAGE_NOTHING, MESSAGE_END };
 
 /* Two connected sockets, messages kept apart. false with errno set. */
 bool channel_open(int ret[2]);
+
+/* fork(2) with a channel between the two, of which *ret is the caller's side. -1 with errno set. */
+pid_t channel_fork(int *ret);
 
 /* With a text, or NULL. From any thread; never blocks. false with errno set: the other is dead, or
  * has not listened for long. */

@@ -13,34 +13,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool start(struct guard *g, int channel[2], struct events *events)
+static bool start(struct guard *g, struct events *events)
 {
     if (!g->termination.shared)
         g->termination.shared = shared_new(1);
-    if (!g->termination.shared || !channel_open(channel))
+    if (!g->termination.shared)
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    g->termination.guard = fork();
-    if (g->termination.guard == 0) {
-        close(channel[0]);
-        guard_main(&g->termination, channel[1], events);
-    }
-    close(channel[1]);
-    g->channel = channel[0];
+    g->termination.guard = channel_fork(&g->channel);
+    if (g->termination.guard == 0)
+        guard_main(&g->termination, g->channel, events);
     return g->termination.guard > 0;
 }
 
 bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
                  struct events *events)
 {
-    int channel[2];
-
     *g = (struct guard){
         .termination = {.shared = shared, .options = options, .tool = getpid(), .parent = getpid()},
         .channel = -1};
     termination_tree_init(&g->termination, getpid(), 0);
-    if (!processes_reserve() || !start(g, channel, events)) {
+    if (!processes_reserve() || !start(g, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }

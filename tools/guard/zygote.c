@@ -263,24 +263,15 @@ static _Noreturn void zygote_main(struct zygote *z)
 
 bool zygote_start(struct zygote *z)
 {
-    int channel[2];
-
     z->tool = getpid();
     z->shared = shared_new((size_t)z->count + 1);
-    if (!z->shared || !processes_reserve() || !channel_open(channel)) {
-        say("cannot start the guard: %s", g_strerror(errno));
-        return false;
-    }
+    if (!z->shared || !processes_reserve())
+        return fail(false, "cannot start the guard: %s", g_strerror(errno));
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a dead zygote leaves comes to us */
     sweep_init(&z->sweep, getpid(), 0, z->options->leave_daemons);
-    z->pid = fork();
-    if (z->pid == 0) {
-        close(channel[0]);
-        z->channel = channel[1];
+    z->pid = channel_fork(&z->channel);
+    if (z->pid == 0)
         zygote_main(z);
-    }
-    close(channel[1]);
-    z->channel = channel[0];
     return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
 }
 
