@@ -67,6 +67,15 @@ static void retry_later(zkl_session *s)
         timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
 }
 
+/* The store has not taken it, so nothing of it was sent. */
+static void put_back(zkl_session *s, struct request *r)
+{
+    if (!r->repeated)
+        r->sent = (struct instant){.boot = 0};
+    park(s, r);
+    retry_later(s);
+}
+
 /* ---- what is under way ---- */
 
 static uint32_t *listed_at(zkl_session *s, const struct request *r)
@@ -206,8 +215,7 @@ void request_send(zkl_session *s, struct request *r)
     } else if (!s->up || !g_queue_is_empty(&s->parked) || !has_room(s, r)) {
         park(s, r);
     } else if (!submit_weighed(s, r)) {
-        park(s, r);
-        retry_later(s);
+        put_back(s, r);
     }
 }
 
@@ -240,8 +248,7 @@ void request_flush(zkl_session *s)
         if (is_too_late(s, r)) {
             end_parked(r, STORE_UNKNOWN);
         } else if (!submit_weighed(s, r)) {
-            park(s, r);
-            retry_later(s);
+            put_back(s, r);
             break;
         }
     }

@@ -231,7 +231,7 @@ static void late(void)
     answer_value("", 0, 0); /* the set waits for room */
     fake_event(STORE_EV_DOWN);
     fake_busy(false);
-    end(&c, ZKL_EUNKNOWN); /* it was handed over once */
+    end(&c, ZKL_EUNREACHABLE); /* the store did not take it */
 }
 
 /* Waits for a connection, and is never sent: also not when there is one again. */

@@ -329,6 +329,25 @@ static void sent_once(void)
     end(s, "begin; answer 9 of verb 5, node 1; answer 3 of verb 5, node 2");
 }
 
+/* What the store does not take is not sent; but it may have been sent before. */
+static void not_taken(void)
+{
+    for (int again = 0; again < 2; again++) {
+        played.reactions[again ? 0 : 1] = REACTION(ASK(SET, .node = 1));
+        played.reactions[2] = REACTION(DO(END));
+        zkl_session *s = begin();
+        fake_event(STORE_EV_DOWN);
+        if (again)
+            ANSWER(STORE_SET, "/p/1", .rc = STORE_UNKNOWN);
+        fake_busy(true);
+        fake_event(STORE_EV_UP);
+        hear(MACHINE_EV_TIMER);
+        hear(MACHINE_EV_STOP);
+        fake_busy(false);
+        end(s, again ? "begin; timer; stop, sent" : "begin; timer; stop, unsent");
+    }
+}
+
 static void watches(void)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
@@ -517,6 +536,7 @@ static const struct test_case cases[] = {
     {"stopped_before_it_is_asked", stopped_before_it_is_asked},
     {"stopped_after_it_was_asked", stopped_after_it_was_asked},
     {"sent_once", sent_once},
+    {"not_taken", not_taken},
     {"watches", watches},
     {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},
