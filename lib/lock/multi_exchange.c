@@ -174,9 +174,6 @@ static void on_answer(struct request *r, const struct store_reply *reply)
         ev.error = missing ? ZKL_ELOST : call_error(reply->rc);
         ev.failed = reply->failed;
     }
-    if (reply->rc == STORE_NOAUTH)
-        denial_note(m->session, m->changes[reply->failed].kind, m->changes[reply->failed].path,
-                    reply);
     if (missing && grant_contender(missing))
         contender_vanished(grant_contender(missing));
     step(m, ev);

@@ -148,6 +148,15 @@ static void answer(zkl_session *s, struct request *r, const struct store_reply *
 
 static bool submit_weighed(zkl_session *s, struct request *r);
 
+static void note_denial(zkl_session *s, const struct store_request *what,
+                        const struct store_reply *reply)
+{
+    const struct store_change *refused = what->count > 0 ? &what->changes[reply->failed] : NULL;
+
+    denial_note(s, refused ? refused->kind : what->kind, refused ? refused->path : what->path,
+                reply);
+}
+
 static void on_reply(void *context, const struct store_reply *reply)
 {
     struct request *r = context;
@@ -166,7 +175,7 @@ static void on_reply(void *context, const struct store_reply *reply)
     if (told.rc == STORE_UNIMPLEMENTED)
         told.rc = STORE_BAD;
     if (told.rc == STORE_NOAUTH)
-        denial_note(s, r->what.kind, r->what.path, &told);
+        note_denial(s, &r->what, &told);
     answer(s, r, &told);
 }
 

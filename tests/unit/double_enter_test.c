@@ -263,14 +263,14 @@ static void is_refused(void)
 
     for (enum stage stage = NODE; stage < STAGES; stage++) {
         come_to(stage);
-        ANSWER(kinds[stage], PATH, .rc = STORE_NOAUTH);
+        ANSWER(kinds[stage], PATH, .rc = STORE_NOAUTH); /* of a transaction, its first change */
         if (stage > OWN) {
             meeting_pending();
             ANSWER(STORE_DELETE, meeting.own, .rc = STORE_OK);
         }
         zkl_session_dispatch(meeting.s);
         const char *missing = kinds[stage] == STORE_CREATE  ? "the permission create (c) is missing"
-                              : kinds[stage] == STORE_MULTI ? "the server refused permission"
+                              : kinds[stage] == STORE_MULTI ? "the permission write (w) is missing"
                                                             : "the permission read (r) is missing";
         if (!g_str_has_prefix(meeting.out.text, "/d: the server refused ") ||
             !g_str_has_suffix(meeting.out.text, missing))
