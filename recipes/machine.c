@@ -34,6 +34,7 @@ struct machine_action *machine_ask_both(struct machine_actions *out, uint32_t no
 {
     struct machine_action *a = machine_ask(out, STORE_MULTI, node);
 
+    a->count = 2;
     a->parts[0] = first;
     a->parts[1] = second;
     return a;

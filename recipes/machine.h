@@ -66,6 +66,7 @@ struct machine_event {
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
     bool own;                     /* its ephemeral owner is the present session */
+    int failed;                   /* ANSWER to a MULTI: which of its changes was refused */
     uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
     const void *data;             /* GET */
     size_t length;
@@ -114,7 +115,10 @@ struct machine_action {
     int why;              /* TELL: the same, of what it is about */
     enum store_rc rc;     /* TELL: what was refused, if anything was */
     uint64_t czxid;       /* TELL: of the node that it is about, if it is about one */
-    struct machine_part parts[MACHINE_PARTS]; /* MULTI: all or none */
+    /* MULTI: so many changes, and with .rest all that the recipe's table has behind them */
+    uint8_t count;
+    bool rest;
+    struct machine_part parts[MACHINE_PARTS];
 };
 
 enum { MACHINE_ACTIONS = 8 };

@@ -1,14 +1,13 @@
 #include "transaction.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define BIT(state) (1U << (state))
 
 static const struct {
     const char *name;
     uint32_t next;
-} table[TX_COUNT] = {
+} transaction_table[TX_COUNT] = {
     [TX_IDLE] = {"idle", BIT(TX_IDLE) | BIT(TX_READING) | BIT(TX_SENT)},
     [TX_READING] = {"reading", BIT(TX_IDLE) | BIT(TX_SENT)},
     [TX_SENT] = {"sent", BIT(TX_IDLE) | BIT(TX_READING) | BIT(TX_DOUBTING)},
@@ -20,23 +19,30 @@ static const struct {
 
 const char *transaction_state_name(enum transaction_state state)
 {
-    return state < TX_COUNT ? table[state].name : "?";
+    return state < TX_COUNT ? transaction_table[state].name : "?";
 }
 
 bool transaction_may_move(enum transaction_state from, enum transaction_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (transaction_table[from].next & BIT(to)) != 0;
 }
 
-static bool is_in(const struct transaction *t, uint32_t states)
+static bool transaction_is_in(const struct transaction *t, uint32_t states)
 {
     return (BIT(t->state) & states) != 0;
 }
 
-/* A sending may still be applied, or have been, though nothing is awaited from it. */
-static bool is_doubtful(const struct transaction *t)
+/* Its answer is awaited. */
+static bool transaction_is_asked(const struct transaction *t)
 {
-    return is_in(t, BIT(TX_DOUBTING) | BIT(TX_RESENT) | BIT(TX_SEALING) | BIT(TX_CHECKING));
+    return transaction_is_in(t, BIT(TX_SENT) | BIT(TX_RESENT) | BIT(TX_SEALING));
+}
+
+/* A sending may still be applied, or have been, though nothing is awaited from it. */
+static bool transaction_is_doubtful(const struct transaction *t)
+{
+    return transaction_is_in(t, BIT(TX_DOUBTING) | BIT(TX_RESENT) | BIT(TX_SEALING) |
+                                    BIT(TX_CHECKING));
 }
 
 bool transaction_invariant(const struct transaction *t)
@@ -45,178 +51,176 @@ bool transaction_invariant(const struct transaction *t)
         return false;
     if (t->asked > t->version || t->failures > TRANSACTION_FAILURES)
         return false;
-    if (is_in(t, BIT(TX_SENT) | BIT(TX_RESENT) | BIT(TX_SEALING)) && t->asked != t->version)
+    if (transaction_is_asked(t) && t->asked != t->version)
         return false;
     if (t->state == TX_IDLE && t->numbers > 0 && !t->told)
         return false;
-    if ((is_doubtful(t) || t->state == TX_SENT) && t->number == 0)
+    if ((transaction_is_doubtful(t) || t->state == TX_SENT) && t->number == 0)
         return false;
-    if (is_doubtful(t) && t->failures == 0)
+    if (transaction_is_doubtful(t) && t->failures == 0)
         return false;
-    return t->state == TX_IDLE || (t->seal != 0) == is_in(t, BIT(TX_SEALING) | BIT(TX_CHECKING));
+    return t->state == TX_IDLE ||
+           (t->seal != 0) == transaction_is_in(t, BIT(TX_SEALING) | BIT(TX_CHECKING));
 }
 
-static void move(struct transaction *t, enum transaction_state to)
+uint32_t transaction_written(const struct transaction *t)
+{
+    return t->state == TX_SEALING ? t->seal : t->number;
+}
+
+static void transaction_move(struct transaction *t, enum transaction_state to)
 {
     assert(transaction_may_move(t->state, to));
     t->state = to;
 }
 
-static struct transaction_action *act(struct transaction_actions *out,
-                                      enum transaction_action_kind kind)
+static void transaction_tell(struct transaction *t, struct machine_actions *out,
+                             enum transaction_verdict verdict)
 {
-    assert(out->count < TRANSACTION_ACTIONS);
-    struct transaction_action *a = &out->list[out->count++];
-    *a = (struct transaction_action){.kind = kind};
-    return a;
-}
-
-static void tell(struct transaction *t, struct transaction_actions *out,
-                 enum transaction_verdict verdict)
-{
-    if (t->told)
-        return;
-    struct transaction_action *a = act(out, TX_ACT_TELL);
-    a->verdict = verdict;
-    a->error = t->error;
-    a->failed = t->failed;
+    if (!t->told)
+        machine_tell(out, (int)verdict, t->rc);
     t->told = true;
 }
 
-static void end(struct transaction *t, struct transaction_actions *out,
-                enum transaction_verdict verdict, bool node_gone)
+/* What was not sent never is. */
+static void transaction_end(struct transaction *t, struct machine_actions *out,
+                            enum transaction_verdict verdict, bool node_gone)
 {
     t->loose = t->loose || verdict == TX_TOLD_UNKNOWN;
-    tell(t, out, verdict);
-    act(out, TX_ACT_END)->node_gone = node_gone;
-    move(t, TX_IDLE);
+    transaction_tell(t, out, verdict);
+    machine_act(out, MACHINE_ACT_END);
+    machine_tell(out, node_gone ? TX_ENDED_GONE : TX_ENDED, STORE_OK);
+    transaction_move(t, TX_IDLE);
 }
 
 /* Without the node, or its session, nothing can be applied; but something may have been. */
-static void lose(struct transaction *t, struct transaction_actions *out)
+static void transaction_lose(struct transaction *t, struct machine_actions *out)
 {
-    end(t, out, is_doubtful(t) ? TX_TOLD_UNKNOWN : TX_TOLD_LOST, true);
+    transaction_end(t, out, transaction_is_doubtful(t) ? TX_TOLD_UNKNOWN : TX_TOLD_LOST, true);
 }
 
 /* ---- what is asked ---- */
 
-static void read(struct transaction *t, const struct transaction_event *ev,
-                 struct transaction_actions *out, enum transaction_state state)
+static void transaction_read(struct transaction *t, struct machine_actions *out,
+                             enum transaction_state state)
 {
-    move(t, state);
-    if (ev->over)
-        lose(t, out);
-    else
-        act(out, TX_ACT_READ);
+    transaction_move(t, state);
+    machine_ask(out, STORE_GET, 0);
 }
 
-/* What is sent again keeps its number. */
-static void send(struct transaction *t, struct transaction_actions *out,
-                 enum transaction_state state)
+/* What is sent again keeps its number. On a connection that has answered nothing yet libzookeeper
+ * may find its session expired, and a transaction could end the process. */
+static void transaction_send(struct transaction *t, const struct machine_event *ev,
+                             struct machine_actions *out, enum transaction_state state)
 {
     const bool sealing = state == TX_SEALING;
     uint32_t *number = sealing ? &t->seal : &t->number;
+    struct machine_action *a = machine_ask(out, STORE_MULTI, 0);
 
     if (*number == 0)
         *number = ++t->numbers;
     t->asked = t->version;
-    struct transaction_action *a = act(out, sealing ? TX_ACT_SEAL : TX_ACT_SEND);
-    a->version = t->asked;
-    a->number = *number;
-    move(t, state);
+    a->count = 1;
+    a->parts[0] = (struct machine_part){.verb = STORE_SET, .version = t->asked};
+    a->rest = !sealing;
+    a->once = true;
+    a->connection = ev->connection;
+    transaction_move(t, state);
 }
 
 /* No sending of it can be applied any more. */
-static void send_afresh(struct transaction *t, const struct transaction_event *ev,
-                        struct transaction_actions *out)
+static void transaction_send_afresh(struct transaction *t, const struct machine_event *ev,
+                                    const struct transaction_moment *now,
+                                    struct machine_actions *out)
 {
-    if (t->told || ev->lost)
-        end(t, out, TX_TOLD_LOST, false);
+    if (t->told || now->lost)
+        transaction_end(t, out, TX_TOLD_LOST, false);
     else
-        send(t, out, TX_SENT);
+        transaction_send(t, ev, out, TX_SENT);
 }
 
-static void begin(struct transaction *t, const struct transaction_event *ev,
-                  struct transaction_actions *out)
+static void transaction_begin(struct transaction *t, const struct machine_event *ev,
+                              const struct transaction_moment *now, struct machine_actions *out)
 {
-    t->release = ev->release;
-    t->told = ev->told;
+    t->release = now->release;
+    t->told = now->told;
     t->failures = 0;
     t->number = t->seal = 0;
-    if (ev->over)
-        lose(t, out);
-    else if (t->told || ev->lost)
-        end(t, out, TX_TOLD_LOST, false);
-    else if (!t->stale && ev->ready)
-        send(t, out, TX_SENT);
+    if (now->over)
+        transaction_lose(t, out);
+    else if (t->told || now->lost)
+        transaction_end(t, out, TX_TOLD_LOST, false);
+    else if (!t->stale && ev->connection != 0)
+        transaction_send(t, ev, out, TX_SENT);
     else
-        read(t, ev, out, TX_READING);
+        transaction_read(t, out, TX_READING);
 }
 
 /* ---- what is answered to a set ---- */
 
-static void keep_error(struct transaction *t, const struct transaction_event *ev)
+static void transaction_keep_refusal(struct transaction *t, const struct machine_event *ev)
 {
-    t->error = ev->error;
+    t->rc = ev->rc;
     t->failed = ev->failed;
 }
 
-static void on_applied(struct transaction *t, struct transaction_actions *out)
+static void transaction_on_applied(struct transaction *t, struct machine_actions *out)
 {
     if (t->asked < INT32_MAX)
         t->version = t->asked + 1;
     if (t->state == TX_SEALING)
-        end(t, out, TX_TOLD_REFUSED, false);
+        transaction_end(t, out, TX_TOLD_REFUSED, false);
     else
-        end(t, out, TX_TOLD_APPLIED, t->release);
+        transaction_end(t, out, TX_TOLD_APPLIED, t->release);
 }
 
-static void on_refused(struct transaction *t, const struct transaction_event *ev,
-                       struct transaction_actions *out)
+/* As a whole. */
+static void transaction_on_refused(struct transaction *t, const struct machine_event *ev,
+                                   struct machine_actions *out)
 {
     t->stale = t->stale || ev->failed == 0;
     if (t->state == TX_SENT) {
-        keep_error(t, ev);
-        end(t, out, TX_TOLD_REFUSED, false);
+        transaction_keep_refusal(t, ev);
+        transaction_end(t, out, TX_TOLD_REFUSED, false);
     } else if (t->state == TX_RESENT && ev->failed != 0 && !t->told) {
-        keep_error(t, ev);
-        send(t, out, TX_SEALING);
+        transaction_keep_refusal(t, ev);
+        transaction_send(t, ev, out, TX_SEALING);
     } else {
-        end(t, out, TX_TOLD_UNKNOWN, false);
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
     }
 }
 
 /* The version asked for was there once: so it is used up. */
-static void on_outdated(struct transaction *t, const struct transaction_event *ev,
-                        struct transaction_actions *out)
+static void transaction_on_outdated(struct transaction *t, const struct machine_event *ev,
+                                    struct machine_actions *out)
 {
     t->stale = true;
     t->failures++;
     if (t->version == t->asked && t->version < INT32_MAX)
         t->version++;
     if (t->state != TX_SEALING)
-        keep_error(t, ev);
+        transaction_keep_refusal(t, ev);
     if (t->state != TX_SENT)
-        read(t, ev, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
+        transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
     else if (t->failures < TRANSACTION_FAILURES)
-        read(t, ev, out, TX_READING);
+        transaction_read(t, out, TX_READING);
     else
-        end(t, out, TX_TOLD_REFUSED, false);
+        transaction_end(t, out, TX_TOLD_REFUSED, false);
 }
 
-static void on_lost(struct transaction *t, const struct transaction_event *ev,
-                    struct transaction_actions *out)
+/* It may have been applied, or be yet. */
+static void transaction_on_unknown(struct transaction *t, struct machine_actions *out)
 {
     t->stale = true;
     t->failures++;
     if (t->told || t->failures == TRANSACTION_FAILURES)
-        end(t, out, TX_TOLD_UNKNOWN, false);
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
     else
-        read(t, ev, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
+        transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
 }
 
-static void on_unsent(struct transaction *t, const struct transaction_event *ev,
-                      struct transaction_actions *out)
+/* Its connection was over. */
+static void transaction_on_unsent(struct transaction *t, struct machine_actions *out)
 {
     static const enum transaction_state back[TX_COUNT] = {
         [TX_SENT] = TX_READING,
@@ -224,7 +228,26 @@ static void on_unsent(struct transaction *t, const struct transaction_event *ev,
         [TX_SEALING] = TX_CHECKING,
     };
 
-    read(t, ev, out, back[t->state]);
+    transaction_read(t, out, back[t->state]);
+}
+
+static void transaction_on_set(struct transaction *t, const struct machine_event *ev,
+                               struct machine_actions *out)
+{
+    const bool of_fence = ev->failed == 0;
+
+    if (ev->rc == STORE_OK)
+        transaction_on_applied(t, out);
+    else if (ev->rc == STORE_UNKNOWN && ev->unsent)
+        transaction_on_unsent(t, out);
+    else if (ev->rc == STORE_UNKNOWN)
+        transaction_on_unknown(t, out);
+    else if (ev->rc == STORE_NONODE && of_fence)
+        transaction_lose(t, out);
+    else if (ev->rc == STORE_BADVERSION && of_fence)
+        transaction_on_outdated(t, ev, out);
+    else
+        transaction_on_refused(t, ev, out);
 }
 
 /* ---- what a read shows ---- */
@@ -232,124 +255,126 @@ static void on_unsent(struct transaction *t, const struct transaction_event *ev,
 enum user { NOBODY, OWN, OTHER, FOREIGN };
 
 /* Who used up the version asked for. OTHER: one of our sets that is not this transaction. */
-static enum user find_user(const struct transaction *t, const struct transaction_event *ev)
+static enum user transaction_find_user(const struct transaction *t, const struct machine_event *ev,
+                                       uint32_t number)
 {
     if (ev->version <= t->asked)
         return NOBODY;
     if (t->asked == INT32_MAX || ev->version > t->asked + 1)
         return FOREIGN;
-    if (ev->number == 0 || ev->number > t->numbers)
+    if (number == 0 || number > t->numbers)
         return FOREIGN;
-    return ev->number == t->number ? OWN : OTHER;
+    return number == t->number ? OWN : OTHER;
 }
 
 /* Not used up, as far as the read shows; but an answer may have said more. */
-static void try_again(struct transaction *t, const struct transaction_event *ev,
-                      struct transaction_actions *out)
+static void transaction_try_again(struct transaction *t, const struct machine_event *ev,
+                                  const struct transaction_moment *now, struct machine_actions *out)
 {
     if (t->told || t->version > t->asked || t->failures == TRANSACTION_FAILURES)
-        end(t, out, TX_TOLD_UNKNOWN, false);
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
     else if (t->state == TX_CHECKING)
-        send(t, out, TX_SEALING);
-    else if (ev->lost)
-        end(t, out, TX_TOLD_UNKNOWN, false);
+        transaction_send(t, ev, out, TX_SEALING);
+    else if (now->lost)
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
     else
-        send(t, out, TX_RESENT);
+        transaction_send(t, ev, out, TX_RESENT);
 }
 
 /* It was never applied, and now cannot be. What came in its place was another set of ours, of which
  * there are only so many: so the count of failures begins anew. */
-static void on_void(struct transaction *t, const struct transaction_event *ev,
-                    struct transaction_actions *out)
+static void transaction_on_void(struct transaction *t, const struct machine_event *ev,
+                                const struct transaction_moment *now, struct machine_actions *out)
 {
     if (t->state == TX_CHECKING) {
-        end(t, out, TX_TOLD_REFUSED, false);
+        transaction_end(t, out, TX_TOLD_REFUSED, false);
     } else {
         t->failures = 0;
-        send_afresh(t, ev, out);
+        transaction_send_afresh(t, ev, now, out);
     }
 }
 
-static void settle(struct transaction *t, const struct transaction_event *ev, enum user user,
-                   struct transaction_actions *out)
+static void transaction_on_shown(struct transaction *t, const struct machine_event *ev,
+                                 const struct transaction_moment *now, struct machine_actions *out)
 {
-    if (user == NOBODY)
-        try_again(t, ev, out);
-    else if (user == OTHER)
-        on_void(t, ev, out);
-    else if (user == OWN && !t->release) /* which would have left no node */
-        end(t, out, TX_TOLD_APPLIED, false);
-    else
-        end(t, out, TX_TOLD_UNKNOWN, false);
-}
-
-static void on_read(struct transaction *t, const struct transaction_event *ev,
-                    struct transaction_actions *out)
-{
-    const enum user user = find_user(t, ev);
+    const enum user user = transaction_find_user(t, ev, now->number);
 
     if (ev->version > t->version)
         t->version = ev->version;
     t->stale = false;
-    if (ev->over)
-        lose(t, out);
-    else if (t->state == TX_READING)
-        send_afresh(t, ev, out);
+    if (t->state == TX_READING)
+        transaction_send_afresh(t, ev, now, out);
+    else if (user == NOBODY)
+        transaction_try_again(t, ev, now, out);
+    else if (user == OTHER)
+        transaction_on_void(t, ev, now, out);
+    else if (user == OWN && !t->release) /* which would have left no node */
+        transaction_end(t, out, TX_TOLD_APPLIED, false);
     else
-        settle(t, ev, user, out);
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
 }
 
-/* The version may be known all the same. */
-static void on_unread(struct transaction *t, const struct transaction_event *ev,
-                      struct transaction_actions *out)
+/* It is not allowed, say. The version may be known all the same. */
+static void transaction_on_unread(struct transaction *t, const struct machine_event *ev,
+                                  const struct transaction_moment *now, struct machine_actions *out)
 {
-    if (ev->over) {
-        lose(t, out);
-    } else if (is_doubtful(t)) {
-        end(t, out, TX_TOLD_UNKNOWN, false);
+    if (transaction_is_doubtful(t)) {
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
     } else if (!t->stale) {
-        send_afresh(t, ev, out);
+        transaction_send_afresh(t, ev, now, out);
     } else {
-        keep_error(t, ev);
-        end(t, out, TX_TOLD_REFUSED, false);
+        transaction_keep_refusal(t, ev);
+        transaction_end(t, out, TX_TOLD_REFUSED, false);
     }
+}
+
+static void transaction_on_read(struct transaction *t, const struct machine_event *ev,
+                                const struct transaction_moment *now, struct machine_actions *out)
+{
+    if (ev->rc == STORE_OK)
+        transaction_on_shown(t, ev, now, out);
+    else if (ev->rc == STORE_NONODE)
+        transaction_lose(t, out);
+    else
+        transaction_on_unread(t, ev, now, out);
 }
 
 /* ---- all of it ---- */
 
-static void on_gone(struct transaction *t, struct transaction_actions *out)
+/* Its answer still counts for the next one. */
+static void transaction_on_stop(struct transaction *t, const struct machine_event *ev,
+                                struct machine_actions *out)
 {
-    if (is_in(t, BIT(TX_SENT) | BIT(TX_RESENT) | BIT(TX_SEALING)))
-        end(t, out, TX_TOLD_UNKNOWN, false);
+    if (t->state == TX_SENT && ev->unsent)
+        transaction_end(t, out, TX_TOLD_LATE, false);
     else
-        lose(t, out);
+        transaction_tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
 }
 
-static void on_timeout(struct transaction *t, struct transaction_actions *out)
+/* There is another one, or none. */
+static void transaction_on_session(struct transaction *t, const struct machine_event *ev,
+                                   struct machine_actions *out)
 {
-    tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
+    if (transaction_is_asked(t) && !ev->unsent)
+        transaction_end(t, out, TX_TOLD_UNKNOWN, false);
+    else
+        transaction_lose(t, out);
 }
 
-void transaction_step(struct transaction *t, const struct transaction_event *ev,
-                      struct transaction_actions *out)
+void transaction_step(struct transaction *t, const struct machine_event *ev,
+                      const struct transaction_moment *now, struct machine_actions *out)
 {
-    static void (*const informed[])(struct transaction * t, const struct transaction_event *ev,
-                                    struct transaction_actions *out) = {
-        [TX_EV_BEGIN] = begin,      [TX_EV_OUTDATED] = on_outdated, [TX_EV_REFUSED] = on_refused,
-        [TX_EV_LOST] = on_lost,     [TX_EV_UNSENT] = on_unsent,     [TX_EV_READ] = on_read,
-        [TX_EV_UNREAD] = on_unread,
-    };
-    static void (*const plain[])(struct transaction * t, struct transaction_actions * out) = {
-        [TX_EV_APPLIED] = on_applied,
-        [TX_EV_NO_NODE] = lose,
-        [TX_EV_GONE] = on_gone,
-        [TX_EV_TIMEOUT] = on_timeout,
-    };
-
-    out->count = 0;
-    if (plain[ev->kind])
-        plain[ev->kind](t, out);
+    if (ev->kind == MACHINE_EV_BEGIN)
+        transaction_begin(t, ev, now, out);
+    else if (t->state == TX_IDLE)
+        return;
+    else if (ev->kind == MACHINE_EV_STOP)
+        transaction_on_stop(t, ev, out);
+    else if (ev->kind != MACHINE_EV_ANSWER)
+        transaction_on_session(t, ev, out);
+    else if (ev->verb == STORE_MULTI)
+        transaction_on_set(t, ev, out);
     else
-        informed[ev->kind](t, ev, out);
+        transaction_on_read(t, ev, now, out);
     assert(transaction_invariant(t));
 }

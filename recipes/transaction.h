@@ -16,9 +16,7 @@
 #ifndef RECIPES_TRANSACTION_H
 #define RECIPES_TRANSACTION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "machine.h"
 
 enum transaction_state {
     TX_IDLE,     /* nothing of the last one will be sent again */
@@ -31,70 +29,25 @@ enum transaction_state {
     TX_COUNT
 };
 
-enum transaction_event_kind {
-    TX_EV_BEGIN,
-    /* answers to TX_ACT_SEND and TX_ACT_SEAL */
-    TX_EV_APPLIED,
-    TX_EV_OUTDATED, /* the node has a later version */
-    TX_EV_REFUSED,  /* as a whole, for another reason */
-    TX_EV_LOST,     /* it may have been applied, or be yet */
-    TX_EV_UNSENT,   /* there is no connection: it was not sent */
-    /* answers to TX_ACT_READ */
-    TX_EV_READ,
-    TX_EV_UNREAD, /* it is not allowed, say */
-    /* to any of them */
-    TX_EV_NO_NODE,
-    TX_EV_GONE, /* the session is over */
-    TX_EV_TIMEOUT
-};
-
-struct transaction_event {
-    enum transaction_event_kind kind;
-    /* as it is now: */
-    bool over;  /* the node's session */
-    bool lost;  /* the grant: nothing is sent for it any more */
-    bool ready; /* the connection has answered something */
-    /* TX_EV_BEGIN */
-    bool release; /* it deletes the node in the end */
-    bool told;    /* its time was over before its turn */
-    /* TX_EV_OUTDATED, TX_EV_REFUSED, TX_EV_UNREAD: for TX_TOLD_REFUSED */
-    int error;
-    int failed; /* which change was refused; 0: the fence */
-    /* TX_EV_READ */
-    int32_t version;
-    uint32_t number; /* in the data; 0: they are not ours */
-};
-
-enum transaction_action_kind {
-    TX_ACT_READ, /* the node */
-    TX_ACT_SEND, /* all changes behind a set of .number for .version */
-    TX_ACT_SEAL, /* that set alone */
-    TX_ACT_TELL, /* .verdict: once */
-    TX_ACT_END   /* the last: the next may begin */
-};
-
 enum transaction_verdict {
     TX_TOLD_APPLIED,
-    TX_TOLD_REFUSED, /* .error, .failed; like the next two: not applied, and never will be */
+    TX_TOLD_REFUSED, /* .rc, .failed; like the next two: not applied, and never will be */
     TX_TOLD_LOST,    /* without the grant */
     TX_TOLD_LATE,    /* the time was over */
-    TX_TOLD_UNKNOWN
+    TX_TOLD_UNKNOWN,
+    /* the last: the next may begin */
+    TX_ENDED,
+    TX_ENDED_GONE /* and there is no node any more */
 };
 
-struct transaction_action {
-    enum transaction_action_kind kind;
-    enum transaction_verdict verdict;
-    int error, failed;
-    int32_t version;
-    uint32_t number;
-    bool node_gone; /* TX_ACT_END */
-};
-
-enum { TRANSACTION_ACTIONS = 2 };
-
-struct transaction_actions {
-    uint32_t count;
-    struct transaction_action list[TRANSACTION_ACTIONS];
+/* As it is with an event. */
+struct transaction_moment {
+    bool over;       /* the node's session */
+    bool lost;       /* the grant: nothing is sent for it any more */
+    uint32_t number; /* in the data that were read; 0: they are not ours */
+    /* of the one that begins: */
+    bool release; /* it deletes the node in the end */
+    bool told;    /* its time was over before its turn */
 };
 
 /* So many answers may be lost or outdated. */
@@ -111,14 +64,21 @@ struct transaction {
     bool release;
     bool told;
     uint32_t failures;
-    int32_t asked;   /* version: its sendings that may still be applied ask for no other */
-    uint32_t number; /* 0: never sent */
-    uint32_t seal;   /* 0: never sent */
-    int error, failed;
+    int32_t asked;    /* version: its sendings that may still be applied ask for no other */
+    uint32_t number;  /* 0: never sent */
+    uint32_t seal;    /* 0: never sent */
+    enum store_rc rc; /* what was refused, for TX_TOLD_REFUSED */
+    int failed;       /* which change; 0: the fence */
 };
 
-void transaction_step(struct transaction *t, const struct transaction_event *ev,
-                      struct transaction_actions *out);
+/* Its only node is the grant's. It begins on the .connection of MACHINE_EV_BEGIN, which has
+ * answered something; 0: there is none. What is sent is a set of the node, and but for a seal all
+ * changes behind it. */
+void transaction_step(struct transaction *t, const struct machine_event *ev,
+                      const struct transaction_moment *now, struct machine_actions *out);
+
+/* The number that the set leaves in the node. */
+uint32_t transaction_written(const struct transaction *t);
 
 /* Asserted after each step, and checked by the explorer. */
 bool transaction_invariant(const struct transaction *t);

@@ -1,6 +1,7 @@
 #include "grant_struct.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "multi.h"
 
 /* What a word is made of. */
 enum { STATE_BITS = 2, LOSS_BITS = 3, LOW_BITS = STATE_BITS + LOSS_BITS };
@@ -179,6 +180,7 @@ void grant_unref(zkl_grant *g)
     g_free(g->full_node);
     g_free(g->payload);
     g_free(g->slots);
+    multi_line_free(g->line);
     g_free(g);
     session_unref(s);
 }
@@ -295,9 +297,14 @@ zkl_session *grant_session(const zkl_grant *g)
     return g->session;
 }
 
-struct multi_line *grant_line(zkl_grant *g)
+zkl_grant *grant_of_node(zkl_grant *g)
 {
-    return g->span ? &g->span->line : &g->line;
+    return g->span ? g->span : g;
+}
+
+struct multi_line **grant_line(zkl_grant *g)
+{
+    return &g->line;
 }
 
 const char *grant_full_node(const zkl_grant *g)

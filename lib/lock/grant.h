@@ -7,6 +7,7 @@
 #include "recipes/loss.h"
 
 struct contender;
+struct multi_line;
 
 /* A grant of s's present deadline, with one reference for the contender and one for the user. With
  * the monitor held. node is its full path, payload what is in it. */
@@ -68,7 +69,8 @@ int grant_check_state(const zkl_grant *g, zkl_state state);
 
 /* What its transactions need. */
 zkl_session *grant_session(const zkl_grant *g);
-struct multi_line *grant_line(zkl_grant *g);
+zkl_grant *grant_of_node(zkl_grant *g); /* of a turn its span, otherwise itself */
+struct multi_line **grant_line(zkl_grant *g);
 const char *grant_full_node(const zkl_grant *g);
 const char *grant_payload(const zkl_grant *g);
 

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 
 #include "grant.h"
-#include "multi.h"
 
 struct multi_attempt;
+struct multi_line;
 struct retained;
 
 /* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
@@ -33,8 +33,8 @@ struct zkl_grant {
     GArray *watchers;             /* of struct watcher; emptied with the last call */
     GArray *callees[GRANT_CALLS]; /* of struct watcher; NULL: none */
     bool called[GRANT_CALLS];
-    bool loss_heard; /* a callback tells of the loss: the node goes behind it */
-    struct multi_line line;
+    bool loss_heard;         /* a callback tells of the loss: the node goes behind it */
+    struct multi_line *line; /* of its transactions; NULL: there was none */
     zkl_grant *turn; /* the one that the user knows instead, with a reference: of a span the present
                         turn, of a part (whole.h) the whole; NULL: itself, or none at present */
     /* of spans and turns (turn.h): */

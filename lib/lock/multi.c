@@ -2,13 +2,31 @@
 
 #include <string.h>
 
+#include "contender.h"
 #include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/path.h"
-#include "lib/base/thread.h"
 #include "lib/session/call.h"
+#include "lib/session/denial.h"
+#include "recipes/numbering.h"
+#include "recipes/revoke.h"
+#include "release.h"
 #include "whole.h"
+
+struct multi {
+    struct call call;
+    zkl_grant *grant;
+    struct multi_line *line;
+    struct store_change *changes; /* behind the fence; of a whole, the other nodes come first */
+    int count;
+    GStringChunk *texts; /* what changes point to */
+    bool release;
+    bool begun;
+    GList link;
+};
+
+/* ---- what is asked for ---- */
 
 enum {
     BYTES_MAX = 1000000, /* a server takes 1 MiB in one packet, and else drops the connection */
@@ -16,7 +34,7 @@ enum {
     ACL_BYTES_EACH = 3   /* of a character of the ACL's text, at most */
 };
 
-static bool is_own_node(const zkl_grant *g, const char *path)
+static bool multi_is_own_node(const zkl_grant *g, const char *path)
 {
     for (uint32_t i = 0; i < whole_count(g); i++) {
         if (strcmp(path, zkl_grant_node(whole_part(g, i))) == 0)
@@ -25,13 +43,13 @@ static bool is_own_node(const zkl_grant *g, const char *path)
     return false;
 }
 
-static const char *check_change(const zkl_change *c, const zkl_grant *g)
+static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
 {
     const char *wrong = path_check(c->path);
 
     if (wrong)
         return wrong;
-    if (is_own_node(g, c->path))
+    if (multi_is_own_node(g, c->path))
         return "the grant's own node cannot be changed";
     if (c->kind < ZKL_CHANGE_CREATE || c->kind > ZKL_CHANGE_CHECK)
         return "kind is none of zkl_change_kind";
@@ -41,7 +59,7 @@ static const char *check_change(const zkl_change *c, const zkl_grant *g)
 }
 
 /* What is there of a whole's nodes besides the first. */
-static size_t bytes_of_fence(const zkl_grant *g)
+static size_t multi_bytes_of_fence(const zkl_grant *g)
 {
     size_t bytes = 0;
 
@@ -50,7 +68,7 @@ static size_t bytes_of_fence(const zkl_grant *g)
     return bytes;
 }
 
-static int check(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags)
+static int multi_check(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags)
 {
     size_t bytes;
 
@@ -61,9 +79,9 @@ static int check(const zkl_grant *g, const zkl_change *changes, size_t count, un
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
     const zkl_session *s = grant_session(g);
     const size_t chroot = strlen(s->chroot), acl = strlen(s->acl ? s->acl : "");
-    bytes = bytes_of_fence(g);
+    bytes = multi_bytes_of_fence(g);
     for (size_t i = 0; i < count; i++) {
-        const char *wrong = check_change(&changes[i], g);
+        const char *wrong = multi_check_change(&changes[i], g);
         if (wrong)
             return error_set(ZKL_EINVAL, changes[i].path, "change %zu, \"%.100s\": %s", i,
                              changes[i].path ? changes[i].path : "", wrong);
@@ -78,7 +96,7 @@ static int check(const zkl_grant *g, const zkl_change *changes, size_t count, un
 }
 
 /* The session's chroot goes before the user's paths; our own are full. */
-static void add(struct multi *m, enum store_kind kind, const char *chroot, const char *path)
+static void multi_add(struct multi *m, enum store_kind kind, const char *chroot, const char *path)
 {
     char *full = g_strconcat(chroot, path, NULL);
 
@@ -87,7 +105,7 @@ static void add(struct multi *m, enum store_kind kind, const char *chroot, const
     g_free(full);
 }
 
-static void set_data(struct multi *m, const void *data, size_t size)
+static void multi_set_data(struct multi *m, const void *data, size_t size)
 {
     struct store_change *c = &m->changes[m->count - 1];
 
@@ -97,7 +115,7 @@ static void set_data(struct multi *m, const void *data, size_t size)
     c->length = (int)size;
 }
 
-static void add_user(struct multi *m, const zkl_change *c)
+static void multi_add_users(struct multi *m, const zkl_change *c)
 {
     static const enum store_kind kinds[] = {
         [ZKL_CHANGE_CREATE] = STORE_CREATE,
@@ -106,96 +124,331 @@ static void add_user(struct multi *m, const zkl_change *c)
         [ZKL_CHANGE_CHECK] = STORE_GET,
     };
 
-    add(m, kinds[c->kind], m->session->chroot, c->path);
+    multi_add(m, kinds[c->kind], grant_session(m->grant)->chroot, c->path);
     m->changes[m->count - 1].version = c->version;
     if (c->kind == ZKL_CHANGE_CREATE || c->kind == ZKL_CHANGE_SET)
-        set_data(m, c->data, c->size);
+        multi_set_data(m, c->data, c->size);
 }
 
 static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t count, bool release)
 {
     struct multi *m = g_new0(struct multi, 1);
 
-    m->refs = 2; /* its line's, and of who is told */
     m->grant = grant_ref(g);
-    m->session = grant_session(g);
     m->changes = g_new0(struct store_change, count + 2 * (size_t)whole_count(g));
     m->texts = g_string_chunk_new(1024);
     m->release = release;
     m->link.data = m;
-    sem_init(&m->ended, 0, 0);
-    for (uint32_t i = 0; i < whole_count(g); i++)
-        add(m, i == 0 ? STORE_SET : STORE_GET, "", grant_full_node(whole_part(g, i)));
+    for (uint32_t i = 1; i < whole_count(g); i++)
+        multi_add(m, STORE_GET, "", grant_full_node(whole_part(g, i)));
     for (size_t i = 0; i < count; i++)
-        add_user(m, &changes[i]);
+        multi_add_users(m, &changes[i]);
     for (uint32_t i = 0; release && i < whole_count(g); i++)
-        add(m, STORE_DELETE, "", grant_full_node(whole_part(g, i)));
+        multi_add(m, STORE_DELETE, "", grant_full_node(whole_part(g, i)));
     return m;
 }
 
-/* 0, or why it cannot begin. */
-static int begin(struct multi *m)
-{
-    zkl_session *s = m->session;
-    zkl_state state = zkl_grant_state(m->grant);
+/* ---- the driver's table ---- */
 
-    if (s->closing)
-        return ZKL_ECLOSED;
-    if (grant_line(m->grant)->machine.version == INT32_MAX)
-        return ZKL_ELIMIT; /* the next one could mean any version */
-    if (state >= ZKL_LOST || (m->release && !grant_disown(m->grant)))
-        return state == ZKL_RELEASED ? ZKL_EPERM : ZKL_ELOST;
-    call_arm(s, &m->timer, m->timeout_ms, multi_on_timeout, m);
-    multi_enter(m);
-    return 0;
+static struct multi_line *multi_line_driven(struct driver *d)
+{
+    return (struct multi_line *)(void *)((char *)d - offsetof(struct multi_line, driver));
 }
 
-static int start(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
-                 int64_t timeout_ms, zkl_multi_fn fn, void *data, struct multi **ret)
+/* NULL: there is none. */
+static struct multi *multi_first(const struct multi_line *line)
 {
-    int code = check(g, changes, count, flags);
+    return g_queue_peek_head((GQueue *)(uintptr_t)&line->waiting);
+}
+
+/* Where the connection has answered something. */
+static void multi_line_begin(struct multi_line *line)
+{
+    const zkl_session *s = line->driver.session;
+    const bool confirmed = s->up && s->confirmed == s->connection;
+
+    driver_hear(&line->driver, (struct machine_event){.kind = MACHINE_EV_BEGIN,
+                                                      .connection = confirmed ? s->connection : 0});
+}
+
+/* Of our sets, the one that has left these data. Another client that asks the holder to give way
+ * has put that in place of the payload. */
+static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
+{
+    const char *payload = grant_payload(line->grant), *data = ev->data ? ev->data : "";
+    const size_t length = ev->length;
+    uint32_t number;
+
+    line->asked = revoke_asks(data, (int)length, ev->version);
+    const size_t of_payload = transaction_payload(data, length, &number);
+    const bool ours = of_payload == strlen(payload) && memcmp(data, payload, of_payload) == 0;
+    return ours || line->asked ? number : 0;
+}
+
+/* Of a whole's nodes but the first, the one that the server did not find: the grant is lost. NULL:
+ * it found them. */
+static zkl_grant *multi_missing_part(const struct multi *m, enum store_rc rc, int failed)
+{
+    const bool of_part = failed > 0 && (uint32_t)failed < whole_count(m->grant);
+
+    return rc == STORE_NONODE && of_part ? whole_part(m->grant, (uint32_t)failed) : NULL;
+}
+
+/* It is lost at once, also where an earlier sending is still in doubt. */
+static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
+{
+    const zkl_grant *missing = multi_missing_part(m, ev->rc, ev->failed);
+
+    if (missing && grant_contender(missing))
+        contender_vanished(grant_contender(missing));
+}
+
+static void multi_step(struct driver *d, const struct machine_event *ev,
+                       struct machine_actions *out)
+{
+    struct multi_line *line = multi_line_driven(d);
+    const zkl_session *s = d->session;
+    struct multi *m = multi_first(line);
+
+    m->begun |= ev->kind == MACHINE_EV_BEGIN;
+    multi_lose_missing(m, ev);
+    const bool read = ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET && ev->rc == STORE_OK;
+    const struct transaction_moment now = {
+        .over = s->refused || zkl_grant_session_id(line->grant) != s->id,
+        .lost = !m->release && zkl_grant_state(m->grant) == ZKL_LOST,
+        .number = read ? multi_number_in(line, ev) : 0,
+        .release = m->release,
+        .told = m->call.told};
+    transaction_step(&line->machine, ev, &now, out);
+}
+
+static char *multi_path(struct driver *d, unsigned node)
+{
+    (void)node;
+    return g_strdup(grant_full_node(multi_line_driven(d)->grant));
+}
+
+/* Payload, numbers, line. What asks the holder to give way stays in place of the payload: until it
+ * was read nobody may have heard it, and the version that it has is read before it is asked for. */
+static char *multi_data(struct driver *d, unsigned node, int *ret_length)
+{
+    const struct multi_line *line = multi_line_driven(d);
+    const char *payload = grant_payload(line->grant);
+    const uint32_t number = transaction_written(&line->machine);
+    size_t length;
+    char *text;
+
+    (void)node;
+    numbering_read(payload, strlen(payload), NULL, 0, &length);
+    if (line->asked)
+        text = g_strdup_printf(REVOKE_WORD "%s" TRANSACTION_WORDS "%u", payload + length, number);
+    else
+        text = g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload, number);
+    *ret_length = (int)strlen(text);
+    return text;
+}
+
+static const struct store_change *multi_rest(struct driver *d, int *ret_count)
+{
+    const struct multi *m = multi_first(multi_line_driven(d));
+
+    *ret_count = m->count;
+    return m->changes;
+}
+
+static void multi_tell_refused(struct multi *m, enum store_rc rc, int failed)
+{
+    zkl_session *s = m->call.session;
+    const int code = multi_missing_part(m, rc, failed) ? ZKL_ELOST : call_error(rc);
+    const char *path = failed > 0 ? m->changes[failed - 1].path : m->call.path;
+    zkl_error why;
+
+    denial_fill(s, &why, code, session_path(s, path));
+    call_tell_as(&m->call, &why);
+}
+
+static void multi_over(struct multi_line *line, struct multi *m, bool node_gone)
+{
+    g_queue_unlink(&line->waiting, &m->link);
+    if (m->release || node_gone)
+        grant_let_go(m->grant, node_gone);
+    call_end(&m->call, 0, NULL);
+    if (multi_first(line))
+        multi_line_begin(line);
+}
+
+static void multi_tell(struct driver *d, const struct machine_action *a)
+{
+    struct multi_line *line = multi_line_driven(d);
+    struct multi *m = multi_first(line);
+
+    switch ((enum transaction_verdict)a->verdict) {
+    case TX_TOLD_APPLIED:
+        call_tell(&m->call, 0, NULL);
+        break;
+    case TX_TOLD_REFUSED:
+        multi_tell_refused(m, a->rc, line->machine.failed);
+        break;
+    case TX_TOLD_LOST:
+        call_tell(&m->call, d->session->closing ? ZKL_ECLOSED : ZKL_ELOST, NULL);
+        break;
+    case TX_TOLD_LATE:
+        call_tell(&m->call, m->call.error.code, NULL);
+        break;
+    case TX_TOLD_UNKNOWN:
+        call_tell(&m->call, ZKL_EUNKNOWN, NULL);
+        break;
+    case TX_ENDED:
+    case TX_ENDED_GONE:
+        multi_over(line, m, a->verdict == TX_ENDED_GONE);
+        break;
+    }
+}
+
+static void multi_ref(struct driver *d)
+{
+    grant_ref(multi_line_driven(d)->grant);
+}
+
+static void multi_unref(struct driver *d)
+{
+    grant_unref(multi_line_driven(d)->grant);
+}
+
+static const struct driver_ops multi_driver = {.step = multi_step,
+                                               .path = multi_path,
+                                               .data = multi_data,
+                                               .rest = multi_rest,
+                                               .tell = multi_tell,
+                                               .ref = multi_ref,
+                                               .unref = multi_unref};
+
+/* ---- the line ---- */
+
+struct multi_line *multi_line_of(zkl_grant *g)
+{
+    zkl_grant *owner = grant_of_node(g);
+    struct multi_line **line = grant_line(owner);
+
+    if (!*line) {
+        *line = g_new0(struct multi_line, 1);
+        (*line)->grant = owner;
+        driver_init(&(*line)->driver, &multi_driver, grant_session(owner), STORE_PERSISTENT);
+    }
+    return *line;
+}
+
+bool multi_line_is_in_doubt(const struct multi_line *line)
+{
+    return line && (line->machine.loose || multi_first(line));
+}
+
+void multi_line_free(struct multi_line *line)
+{
+    if (line)
+        driver_clear(&line->driver);
+    g_free(line);
+}
+
+/* ---- the call ---- */
+
+static struct multi *multi_called(struct call *c)
+{
+    return (struct multi *)c;
+}
+
+/* Under the monitor: 0, or why it cannot begin. */
+static int multi_enter(struct call *c)
+{
+    struct multi *m = multi_called(c);
+    const zkl_state state = zkl_grant_state(m->grant);
+    int code = 0;
+
+    m->line = multi_line_of(m->grant);
+    if (c->session->closing)
+        code = ZKL_ECLOSED;
+    else if (m->line->machine.version == INT32_MAX)
+        code = ZKL_ELIMIT; /* the next one could mean any version */
+    else if (state >= ZKL_LOST || (m->release && !grant_disown(m->grant)))
+        code = state == ZKL_RELEASED ? ZKL_EPERM : ZKL_ELOST;
+    if (code == 0)
+        return 0;
+    return error_set(code, zkl_grant_node(m->grant), "%s: %s", zkl_grant_node(m->grant),
+                     zkl_strerror(code));
+}
+
+static void multi_begin(struct call *c)
+{
+    struct multi *m = multi_called(c);
+
+    g_queue_push_tail_link(&m->line->waiting, &m->link);
+    if (multi_first(m->line) == m)
+        multi_line_begin(m->line);
+}
+
+/* One that is told that its time has passed keeps its place: what it has sent may be applied, and
+ * the node that it gives back has to go. */
+static void multi_stop(struct call *c, const zkl_error *why)
+{
+    struct multi *m = multi_called(c);
+    const bool over = c->session->closing || c->session->refused;
+
+    if (!m->begun) {
+        call_tell(c, why->code, NULL);
+        return;
+    }
+    if (!c->told)
+        c->error = *why;
+    driver_hear(&m->line->driver,
+                (struct machine_event){.kind = over ? MACHINE_EV_OVER : MACHINE_EV_STOP});
+}
+
+/* The first one ends by that, and those behind it when their turn comes. */
+static void multi_replaced(struct call *c)
+{
+    driver_hear(&multi_called(c)->line->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});
+}
+
+static void multi_free(struct call *c)
+{
+    struct multi *m = multi_called(c);
+
+    g_string_chunk_free(m->texts);
+    g_free(m->changes);
+    grant_unref(m->grant);
+    g_free(m);
+}
+
+static const struct call_ops multi_call = {.enter = multi_enter,
+                                           .begin = multi_begin,
+                                           .stop = multi_stop,
+                                           .replaced = multi_replaced,
+                                           .free = multi_free};
+
+static int multi_run(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
+                     int64_t timeout_ms, zkl_multi_fn fn, void *data)
+{
+    const int code = multi_check(g, changes, count, flags);
 
     if (code)
         return code;
     struct multi *m = multi_new(g, changes, count, flags & ZKL_MULTI_RELEASE);
-    m->timeout_ms = timeout_ms;
-    m->fn = fn;
-    m->data = data;
-    session_lock(m->session);
-    code = begin(m);
-    session_unlock(m->session);
-    *ret = m;
-    if (code) {
-        m->refs = 1;
-        error_set(code, zkl_grant_node(g), "%s: %s", zkl_grant_node(g), zkl_strerror(code));
-        multi_end(m);
-    }
-    return code;
+    call_init(&m->call, &multi_call, grant_session(g), g_strdup(grant_full_node(g)), fn, data);
+    return call_run(&m->call, timeout_ms);
 }
 
 int zkl_grant_multi_async(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                           int64_t timeout_ms, zkl_multi_fn fn, void *data)
 {
-    struct multi *m;
-
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_multi_async: fn is NULL");
-    return start(g, changes, count, flags, timeout_ms, fn, data, &m);
+    return multi_run(g, changes, count, flags, timeout_ms, fn, data);
 }
 
 int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                     int64_t timeout_ms)
 {
-    struct multi *m;
-    int code;
-
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_grant_multi: called in a callback");
-    code = start(g, changes, count, flags, timeout_ms, NULL, NULL, &m);
-    if (code)
-        return code;
-    thread_wait(&m->ended);
-    code = m->error.code ? error_keep(&m->error) : 0;
-    multi_end(m);
-    return code;
+    return multi_run(g, changes, count, flags, timeout_ms, NULL, NULL);
 }

@@ -6,44 +6,25 @@
 #ifndef LIB_MULTI_H
 #define LIB_MULTI_H
 
-#include <semaphore.h>
-#include <stdint.h>
-
-#include "lib/session/core.h"
+#include "lib/session/driver.h"
 #include "recipes/transaction.h"
 
-/* The transactions of one grant, one under way at a time. */
+/* The transactions of one grant, one under way at a time; of turns, that of their span. */
 struct multi_line {
-    GQueue waiting; /* of struct multi, the first is under way */
-    bool stepping;
-    bool asked; /* to give way, by the node's data as last read */
+    struct driver driver;
+    zkl_grant *grant;
+    GQueue waiting; /* of struct multi; the first is under way */
+    bool asked;     /* to give way, by the node's data as last read */
     struct transaction machine;
 };
 
-struct multi {
-    int refs; /* its line's, that of the request under way, and of who is told */
-    zkl_grant *grant;
-    zkl_session *session;         /* the grant's */
-    struct store_change *changes; /* the first is the fence; of a whole, the other nodes follow */
-    int count;
-    GStringChunk *texts; /* what changes point to */
-    bool release;
-    bool begun;
-    bool told;
-    struct timer timer;
-    int64_t timeout_ms;
-    zkl_multi_fn fn; /* NULL: somebody waits for ended */
-    void *data;
-    sem_t ended;
-    zkl_error error; /* .code 0: applied */
-    GList link;
-};
+struct multi_line *multi_line_of(zkl_grant *g);
 
-/* Puts m behind the others of its grant. From here on it is told once, by fn or ended. */
-void multi_enter(struct multi *m);
+/* One is not decided yet, or never will be: it may be applied as long as the node stands. line
+ * NULL: there was none. */
+bool multi_line_is_in_doubt(const struct multi_line *line);
 
-void multi_on_timeout(void *multi);
-
-void multi_end(struct multi *m); /* unref without the monitor held */
+/* Its grant is; line may be NULL. */
+void multi_line_free(struct multi_line *line);
 
 #endif

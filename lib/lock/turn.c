@@ -4,6 +4,7 @@
 
 #include "grant_struct.h"
 #include "lib/base/error.h"
+#include "multi.h"
 
 uint64_t zkl_grant_turn(const zkl_grant *g)
 {
@@ -101,8 +102,7 @@ struct turn_end turn_end(zkl_grant *turn)
 {
     zkl_grant *span = turn->span;
     const bool given_back = (atomic_load(&turn->word) & 3) == ZKL_RELEASED;
-    struct turn_end end = {.in_doubt =
-                               span->line.machine.loose || !g_queue_is_empty(&span->line.waiting)};
+    struct turn_end end = {.in_doubt = multi_line_is_in_doubt(span->line)};
 
     turn->retained = NULL;
     if (!given_back)

@@ -36,28 +36,38 @@ static void stop(struct call *c, int code, const char *text)
     c->ops->stop(c, &why);
 }
 
+/* The next of those that were there when end was put behind them, each once: meanwhile any may end.
+ */
+static struct call *calls_take(GQueue *list, GList *end)
+{
+    GList *link = list->head;
+
+    g_queue_unlink(list, link);
+    if (link == end)
+        return NULL;
+    g_queue_push_tail_link(list, link);
+    return link->data;
+}
+
 static void stop_all(struct participant *p, int code, const char *text)
 {
     GQueue *list = &((struct calls *)p)->list;
+    GList end = {.data = NULL};
 
-    for (guint n = list->length; n > 0 && !g_queue_is_empty(list); n--) {
-        struct call *c = list->head->data;
-        g_queue_unlink(list, &c->link); /* one that ends later is not stopped again */
-        g_queue_push_tail_link(list, &c->link);
+    g_queue_push_tail_link(list, &end);
+    for (struct call *c; (c = calls_take(list, &end));)
         stop(c, code, text);
-    }
 }
 
 static void on_replaced(struct participant *p)
 {
     GQueue *list = &((struct calls *)p)->list;
+    GList end = {.data = NULL};
 
-    for (GList *l = list->head, *next; l; l = next) {
-        struct call *c = l->data;
-        next = l->next;
+    g_queue_push_tail_link(list, &end);
+    for (struct call *c; (c = calls_take(list, &end));)
         if (c->ops->replaced)
             c->ops->replaced(c);
-    }
 }
 
 static void on_refused(struct participant *p)
@@ -160,33 +170,55 @@ static void deliver(void *data)
     call_free(c);
 }
 
+void call_tell_as(struct call *c, const zkl_error *why)
+{
+    if (c->told)
+        return;
+    c->told = true;
+    if (why)
+        c->error = *why;
+    timers_cancel(&c->timer);
+    if (!c->fn)
+        sem_post(&c->done);
+    else if (!callbacks_push(c->session->callbacks, deliver, c))
+        call_unref(c); /* nobody is told any more */
+}
+
 void call_end_as(struct call *c, const zkl_error *why)
 {
     if (c->ended)
         return;
     c->ended = true;
-    if (why)
-        c->error = *why;
-    timers_cancel(&c->timer);
     g_queue_unlink(calls_of(c->session), &c->link);
     if (!c->ops->waits)
         incarnation_user_left(c->session, &c->session->users.calls);
-    if (!c->fn)
-        sem_post(&c->done);
-    else if (!callbacks_push(c->session->callbacks, deliver, c))
-        call_unref(c); /* nobody is told any more */
-    call_unref(c);     /* that of the call under way */
+    call_tell_as(c, why);
+    call_unref(c); /* that of the call under way */
+}
+
+static void call_fill(const struct call *c, zkl_error *why, int code, const char *text)
+{
+    const char *path = session_path(c->session, c->path);
+
+    if (code && text)
+        error_fill(why, code, path, "%s: %s", path, text);
+    else if (code)
+        denial_fill(c->session, why, code, path);
+}
+
+void call_tell(struct call *c, int code, const char *text)
+{
+    zkl_error why = {.code = 0};
+
+    call_fill(c, &why, code, text);
+    call_tell_as(c, &why);
 }
 
 void call_end(struct call *c, int code, const char *text)
 {
-    const char *path = session_path(c->session, c->path);
     zkl_error why = {.code = 0};
 
-    if (code && text)
-        error_fill(&why, code, path, "%s: %s", path, text);
-    else if (code)
-        denial_fill(c->session, &why, code, path);
+    call_fill(c, &why, code, text);
     call_end_as(c, &why);
 }
 

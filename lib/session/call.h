@@ -31,6 +31,7 @@ struct call {
     zkl_session *session;
     char *path; /* full */
     GList link; /* in all of the session's that have not ended */
+    bool told;  /* what came of it, perhaps before it has ended */
     bool ended;
     struct timer timer;
     zkl_done_fn fn; /* NULL: somebody waits in call_run() */
@@ -56,6 +57,11 @@ int call_run(struct call *c, int64_t timeout_ms);
 /* The result; the first one counts. */
 void call_end(struct call *c, int code, const char *text); /* text NULL: that of the code */
 void call_end_as(struct call *c, const zkl_error *why);    /* NULL, or code 0: it is done */
+
+/* The same for the caller. The call itself goes on until it is ended: what it has under way is
+ * still to be seen to, it is a user of the session, and hears of the session's end. */
+void call_tell(struct call *c, int code, const char *text);
+void call_tell_as(struct call *c, const zkl_error *why);
 
 void call_ref(struct call *c);
 void call_unref(struct call *c);

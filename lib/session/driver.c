@@ -13,8 +13,8 @@ struct asked {
     GList link;
     struct machine_action action;
     struct exchange_request number;
-    struct request *request; /* NULL: its parents are being made */
-    struct store_change changes[MACHINE_PARTS];
+    struct request *request;      /* NULL: its parents are being made */
+    struct store_change *changes; /* MULTI: the first .action.count are its own */
 };
 
 /* What has happened during a step. */
@@ -103,24 +103,33 @@ static const char *driver_data(struct driver *d, enum store_kind verb, uint32_t 
 static void driver_add_changes(struct asked *asked, struct request *r)
 {
     struct driver *d = asked->driver;
+    const struct machine_action *a = &asked->action;
+    const struct store_change *rest = NULL;
+    int count = 0;
 
-    for (int i = 0; i < MACHINE_PARTS; i++) {
-        const struct machine_part *part = &asked->action.parts[i];
+    if (a->rest)
+        rest = d->ops->rest(d, &count);
+    asked->changes = g_new0(struct store_change, (gsize)a->count + (gsize)count);
+    for (int i = 0; i < a->count; i++) {
+        const struct machine_part *part = &a->parts[i];
         struct store_change *change = &asked->changes[i];
         *change = (struct store_change){.kind = part->verb, .length = -1, .version = part->version};
         change->path = d->ops->path(d, part->node);
         change->data = driver_data(d, part->verb, part->node, &change->length);
     }
+    if (count > 0)
+        memcpy(asked->changes + a->count, rest, sizeof *rest * (gsize)count);
     r->what.changes = asked->changes;
-    r->what.count = MACHINE_PARTS;
+    r->what.count = a->count + count;
 }
 
 static void driver_free_changes(struct asked *asked)
 {
-    for (int i = 0; i < MACHINE_PARTS; i++) {
+    for (int i = 0; i < asked->action.count; i++) {
         g_free((char *)(uintptr_t)asked->changes[i].path);
         g_free((char *)(uintptr_t)asked->changes[i].data);
     }
+    g_free(asked->changes);
 }
 
 static struct request *driver_request(struct asked *asked)
@@ -203,6 +212,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.mzxid = reply->mzxid;
     ev.pzxid = reply->pzxid;
     ev.own = reply->ephemeral_owner == d->session->id;
+    ev.failed = reply->failed;
     ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(reply->length, 0);

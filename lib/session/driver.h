@@ -20,6 +20,8 @@ struct driver_ops {
     void (*keep)(struct driver *d, const struct machine_event *ev, const struct store_reply *reply);
     /* What a CREATE or SET of the node writes, to be freed; NULL: nothing. */
     char *(*data)(struct driver *d, unsigned node, int *ret_length);
+    /* What a MULTI with .rest changes besides, good until its answer is told. NULL: none has. */
+    const struct store_change *(*rest)(struct driver *d, int *ret_count);
     void (*tell)(struct driver *d, const struct machine_action *a);
     void (*ref)(struct driver *d); /* of what it belongs to: each request has one */
     void (*unref)(struct driver *d);

@@ -11,6 +11,8 @@ static const struct {
     [LINE_BEGIN] = {"the next one begins", false},
     [LINE_SERVE] = {"the leader answers", false},
     [LINE_CONNECT] = {"connects", false},
+    [LINE_SEND] = {"what was not taken is sent", false},
+    [LINE_MISS] = {"what was not taken comes too late for its connection", false},
     [LINE_LAG] = {"a server answers that shows version", false},
     [LINE_DECIDE] = {"the leader takes up a sending without an answer,", false},
     [LINE_TIMEOUT] = {"its time is over: transaction", false},
@@ -48,6 +50,7 @@ void line_init(void *state)
     struct line_state *st = state;
 
     memset(st, 0, sizeof *st);
+    exchange_plain(&st->exchange);
     st->up = st->ready = true;
     st->faults = (uint8_t)line_config.faults;
 }
@@ -112,9 +115,7 @@ static void forget_late(struct line_state *st)
     st->late_count = kept;
 }
 
-/* ---- the machine and its driver, as lib/lock/multi_exchange.c ---- */
-
-static void step(struct line_state *st, struct transaction_event ev);
+/* ---- the machine and its driver ---- */
 
 /* What has given the grant back leaves no node to be seen by. */
 static bool is_excused(struct line_state *st)
@@ -123,108 +124,145 @@ static bool is_excused(struct line_state *st)
            (st->gone && releases(st->begun - 1));
 }
 
-static void check_verdict(struct line_state *st, const struct transaction_action *a)
+static void check_verdict(struct line_state *st, enum transaction_verdict verdict)
 {
     struct line_tx *tx = present(st);
 
-    if (a->verdict == TX_TOLD_APPLIED && !tx->applied)
+    if (verdict == TX_TOLD_APPLIED && !tx->applied)
         fail(st, LINE_FALSE);
-    if (a->verdict != TX_TOLD_APPLIED && a->verdict != TX_TOLD_UNKNOWN && tx->applied)
+    if (verdict != TX_TOLD_APPLIED && verdict != TX_TOLD_UNKNOWN && tx->applied)
         fail(st, LINE_AFTER);
-    if (a->verdict == TX_TOLD_UNKNOWN && !is_excused(st))
+    if (verdict == TX_TOLD_UNKNOWN && !is_excused(st))
         fail(st, LINE_UNKNOWN);
-    if (a->verdict == TX_TOLD_REFUSED && a->error == 0)
+    if (verdict == TX_TOLD_REFUSED && st->machine.rc == STORE_OK)
         fail(st, LINE_VERDICT);
-    if (a->verdict == TX_TOLD_LOST && !st->lost && !st->over && !st->gone)
+    if (verdict == TX_TOLD_LOST && !st->lost && !st->over && !st->gone)
         fail(st, LINE_VERDICT);
 }
 
-static void tell(struct line_state *st, const struct transaction_action *a)
+static void end(struct line_state *st, bool node_gone)
 {
-    struct line_tx *tx = present(st);
-
-    if (tx->told)
-        fail(st, LINE_TOLD);
-    check_verdict(st, a);
-    tx->told = true;
-    tx->verdict = (uint8_t)a->verdict;
-}
-
-static void end(struct line_state *st, const struct transaction_action *a)
-{
-    if (a->node_gone && !st->gone && !st->over)
+    if (node_gone && !st->gone && !st->over)
         fail(st, LINE_RELEASE);
     if (present(st)->told && present(st)->verdict == TX_TOLD_APPLIED &&
-        a->node_gone != releases(st->begun - 1))
+        node_gone != releases(st->begun - 1))
         fail(st, LINE_RELEASE);
-    st->lost = st->lost || a->node_gone;
+    st->lost = st->lost || node_gone;
 }
 
-static void ask(struct line_state *st, const struct transaction_action *a)
+static void tell(struct line_state *st, enum transaction_verdict verdict)
 {
-    const bool seal = a->kind == TX_ACT_SEAL;
+    struct line_tx *tx = present(st);
 
-    if (!st->up || st->busy) {
-        st->busy = false;
-        step(st, (struct transaction_event){.kind = TX_EV_UNSENT});
+    if (verdict >= TX_ENDED) {
+        end(st, verdict == TX_ENDED_GONE);
         return;
     }
-    st->asked = seal ? ASKED_SEAL : ASKED_SEND;
-    st->set = (struct line_set){.tx = st->begun - 1,
-                                .number = (uint8_t)a->number,
-                                .seal = seal,
-                                .version = (uint8_t)a->version};
+    if (tx->told)
+        fail(st, LINE_TOLD);
+    check_verdict(st, verdict);
+    tx->told = true;
+    tx->verdict = (uint8_t)verdict;
 }
 
-static void step(struct line_state *st, struct transaction_event ev)
+/* A set that is not taken is sent later, on its connection alone. */
+static void ask(struct line_state *st, const struct machine_action *a)
 {
-    struct transaction_actions actions;
+    st->number = exchange_ask(&st->exchange, a);
+    st->asked = a->verb == STORE_GET ? ASKED_READ : a->rest ? ASKED_SEND : ASKED_SEAL;
+    if (a->verb == STORE_GET)
+        return;
+    st->unsent = st->busy;
+    st->busy = false;
+    st->set = (struct line_set){.tx = st->begun - 1,
+                                .number = (uint8_t)transaction_written(&st->machine),
+                                .seal = !a->rest,
+                                .version = (uint8_t)a->parts[0].version};
+}
 
-    ev.over = st->over;
-    ev.lost = st->lost && !releases(st->begun - 1);
-    ev.ready = st->up && st->ready;
-    transaction_step(&st->machine, &ev, &actions);
-    for (uint32_t i = 0; i < actions.count; i++) {
-        const struct transaction_action *a = &actions.list[i];
-        if (a->kind == TX_ACT_TELL)
-            tell(st, a);
-        else if (a->kind == TX_ACT_END)
-            end(st, a);
-        else if (a->kind == TX_ACT_READ)
-            st->asked = ASKED_READ;
-        else
-            ask(st, a);
+static void forget_asked(struct line_state *st)
+{
+    st->asked = ASKED_NOTHING;
+    st->unsent = false;
+    st->set = (struct line_set){.tx = 0};
+    st->number = (struct exchange_request){.question = 0};
+}
+
+static void perform(struct line_state *st, const struct machine_action *a)
+{
+    if (a->kind == MACHINE_ACT_TELL) {
+        tell(st, (enum transaction_verdict)a->verdict);
+    } else if (a->kind == MACHINE_ACT_REQUEST) {
+        ask(st, a);
+    } else {
+        exchange_end(&st->exchange);
+        forget_asked(st);
     }
+}
+
+/* What is told: of a read, it shows what that number left. */
+static void step(struct line_state *st, const struct machine_event *ev, uint32_t number)
+{
+    const struct transaction_moment now = {.over = st->over,
+                                           .lost = st->lost && !releases(st->begun - 1),
+                                           .number = number,
+                                           .release = releases(st->begun - 1),
+                                           .told = present(st)->told};
+    struct machine_actions actions = {.count = 0};
+
+    transaction_step(&st->machine, ev, &now, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        perform(st, &actions.list[i]);
+}
+
+static void step_kind(struct line_state *st, enum machine_event_kind kind)
+{
+    struct machine_event ev = {.kind = kind};
+
+    exchange_tell(&st->exchange, &ev, st->asked == ASKED_NOTHING || st->unsent);
+    step(st, &ev, 0);
 }
 
 /* The answer to what is asked comes. */
-static void answer(struct line_state *st, struct transaction_event ev)
+static void answer(struct line_state *st, struct machine_event ev, uint32_t number)
 {
-    st->asked = ASKED_NOTHING;
-    st->set = (struct line_set){.tx = 0};
+    const struct exchange_request asked = st->number;
+
+    ev.kind = MACHINE_EV_ANSWER;
+    ev.verb = st->asked == ASKED_READ ? STORE_GET : STORE_MULTI;
+    ev.unsent = st->unsent;
+    ev.connection = 1;
+    forget_asked(st);
+    if (exchange_answered(&st->exchange, asked, &ev) == EXCHANGE_HEARD)
+        step(st, &ev, number);
+}
+
+/* By a server. */
+static void reply(struct line_state *st, enum store_rc rc, int failed)
+{
     st->ready = true;
-    step(st, ev);
+    answer(st, (struct machine_event){.rc = rc, .failed = failed}, 0);
 }
 
-static void answer_kind(struct line_state *st, enum transaction_event_kind kind)
-{
-    answer(st, (struct transaction_event){.kind = kind});
-}
-
-static void answer_read(struct line_state *st, uint8_t version)
+static void reply_read(struct line_state *st, uint8_t version)
 {
     const uint8_t data = st->data[version];
-    const bool strange = data == LINE_FOREIGN;
 
-    answer(st, (struct transaction_event){
-                   .kind = TX_EV_READ, .version = version, .number = strange ? 0 : data});
+    st->ready = true;
+    answer(st, (struct machine_event){.version = version}, data == LINE_FOREIGN ? 0 : data);
 }
 
-static void refuse(struct line_state *st, enum transaction_event_kind kind, int failed)
+static void refuse(struct line_state *st, int failed)
 {
-    if (failed == 0 && kind != TX_EV_OUTDATED)
-        present(st)->excused = true;
-    answer(st, (struct transaction_event){.kind = kind, .error = LINE_ERROR, .failed = failed});
+    present(st)->excused |= failed == 0;
+    reply(st, STORE_NOAUTH, failed);
+}
+
+/* The driver is answered, and the machine hears of the next session. */
+static void end_session(struct line_state *st)
+{
+    answer(st, (struct machine_event){.rc = STORE_GONE}, 0);
+    step_kind(st, MACHINE_EV_SESSION);
 }
 
 static void serve(struct line_state *st)
@@ -232,16 +270,16 @@ static void serve(struct line_state *st)
     const struct line_set set = st->set;
 
     if (st->over) {
-        answer_kind(st, TX_EV_GONE);
+        end_session(st);
     } else if (st->gone) {
-        answer_kind(st, TX_EV_NO_NODE);
+        reply(st, STORE_NONODE, 0);
     } else if (st->asked == ASKED_READ) {
-        answer_read(st, st->version);
+        reply_read(st, st->version);
     } else if (set.version != st->version) {
-        refuse(st, TX_EV_OUTDATED, 0);
+        reply(st, STORE_BADVERSION, 0);
     } else {
         apply(st, &set);
-        answer_kind(st, TX_EV_APPLIED);
+        reply(st, STORE_OK, 0);
     }
 }
 
@@ -249,10 +287,10 @@ static void serve(struct line_state *st)
 
 static void begin(struct line_state *st)
 {
-    const struct line_tx *tx = &st->txs[st->begun++];
+    const struct machine_event ev = {.kind = MACHINE_EV_BEGIN, .connection = st->up && st->ready};
 
-    step(st, (struct transaction_event){
-                 .kind = TX_EV_BEGIN, .release = releases(st->begun - 1), .told = tx->told});
+    st->begun++;
+    step(st, &ev, 0);
 }
 
 /* As the driver has it: before its turn it is told at once. */
@@ -260,31 +298,41 @@ static void time_out(struct line_state *st, uint8_t at)
 {
     st->txs[at].excused = true;
     if (at < st->begun) {
-        step(st, (struct transaction_event){.kind = TX_EV_TIMEOUT});
+        step_kind(st, MACHINE_EV_STOP);
     } else {
         st->txs[at].told = true;
         st->txs[at].verdict = TX_TOLD_LATE;
     }
 }
 
+static void lose_answer(struct line_state *st)
+{
+    answer(st, (struct machine_event){.rc = STORE_UNKNOWN}, 0);
+}
+
 /* What is asked of the node is asked again on the next connection; a set is lost. */
 static void break_connection(struct line_state *st)
 {
-    const struct line_set set = st->set;
-    const bool lost = st->asked == ASKED_SEND || st->asked == ASKED_SEAL;
+    const bool set = st->asked == ASKED_SEND || st->asked == ASKED_SEAL;
 
     st->up = st->ready = false;
-    if (!lost)
-        return;
-    st->late[st->late_count++] = set;
-    answer_kind(st, TX_EV_LOST);
+    if (set && !st->unsent)
+        st->late[st->late_count++] = st->set;
+    if (set)
+        lose_answer(st);
+}
+
+/* There is another one. */
+static void miss(struct line_state *st)
+{
     st->ready = false;
+    lose_answer(st);
 }
 
 static void lag(struct line_state *st, uint8_t version)
 {
     present(st)->excused = true;
-    answer_read(st, version);
+    reply_read(st, version);
 }
 
 static void decide(struct line_state *st, uint8_t at)
@@ -319,6 +367,10 @@ void line_do(void *state, struct breadth_step s)
         serve(st);
     else if (kind == LINE_CONNECT)
         st->up = true;
+    else if (kind == LINE_SEND)
+        st->unsent = false;
+    else if (kind == LINE_MISS)
+        miss(st);
     else if (kind == LINE_LAG)
         lag(st, s.at);
     else if (kind == LINE_DECIDE)
@@ -330,12 +382,14 @@ void line_do(void *state, struct breadth_step s)
     else if (kind == LINE_BUSY)
         st->busy = true;
     else if (kind == LINE_REFUSE || kind == LINE_REFUSE_FENCE)
-        refuse(st, TX_EV_REFUSED, kind == LINE_REFUSE);
+        refuse(st, kind == LINE_REFUSE);
     else if (kind == LINE_REFUSE_READ)
-        refuse(st, TX_EV_UNREAD, 0);
+        refuse(st, 0);
     else
         strike(st, kind);
     forget_late(st);
+    st->number = exchange_plain_request(&st->exchange, st->number);
+    exchange_plain(&st->exchange);
 }
 
 /* ---- which of it ---- */
@@ -348,7 +402,7 @@ static bool is_fresh(const struct line_state *st)
 static bool may_happen(const struct line_state *st, enum line_move kind)
 {
     const bool idle = st->machine.state == TX_IDLE, asked = st->asked != ASKED_NOTHING;
-    const bool set = st->asked == ASKED_SEND || st->asked == ASKED_SEAL;
+    const bool set = !st->unsent && (st->asked == ASKED_SEND || st->asked == ASKED_SEAL);
     const bool current = is_fresh(st) && set && st->set.version == st->version;
 
     if (moves[kind].fault && st->faults == 0)
@@ -357,9 +411,12 @@ static bool may_happen(const struct line_state *st, enum line_move kind)
     case LINE_BEGIN:
         return idle && st->begun < line_config.txs;
     case LINE_SERVE:
-        return asked && (st->up || st->over);
+        return asked && ((st->up && !st->unsent) || st->over);
     case LINE_CONNECT:
         return !st->up && !st->over;
+    case LINE_SEND:
+    case LINE_MISS:
+        return st->unsent && !st->over;
     case LINE_BREAK:
         return st->up && !st->over && st->late_count < LINE_LATE;
     case LINE_BUSY:

@@ -5,14 +5,14 @@
 #define EXPLORE_LINE_H
 
 #include "breadth.h"
+#include "recipes/exchange.h"
 #include "recipes/transaction.h"
 
 enum {
     LINE_TXS = 3,
     LINE_VERSIONS = 16,
     LINE_LATE = 8,
-    LINE_FOREIGN = 0xff, /* in the data */
-    LINE_ERROR = 7
+    LINE_FOREIGN = 0xff /* in the data */
 };
 
 enum line_broken {
@@ -34,7 +34,9 @@ enum line_move {
     LINE_BEGIN, /* the next one */
     LINE_SERVE, /* what is asked, by the newest state; and the answer comes */
     LINE_CONNECT,
+    LINE_SEND, /* what was not taken */
     /* perhaps never */
+    LINE_MISS,    /* the same: its connection is over */
     LINE_LAG,     /* .at: the version that the reader shows */
     LINE_DECIDE,  /* .at: which of the sendings without an answer */
     LINE_TIMEOUT, /* .at: of which transaction */
@@ -69,10 +71,13 @@ struct line_tx {
 
 struct line_state {
     struct transaction machine;
+    struct exchange exchange;
+    struct exchange_request number; /* of what is asked */
     struct line_tx txs[LINE_TXS];
     uint8_t begun; /* so many; the last of them is the present one, unless the machine is idle */
     uint8_t asked; /* enum line_asked */
     struct line_set set;
+    bool unsent; /* it is asked, and was not taken yet */
     bool up, ready, busy;
     bool over, lost, gone;
     uint8_t version;

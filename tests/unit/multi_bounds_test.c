@@ -11,7 +11,7 @@
 enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
 
 /* Nothing of it is under way when the time is over, so it was not applied: by the refusal of an old
- * version, or since it could not be sent. */
+ * version, or since the store did not take it. */
 static void timed_out_unsent(void)
 {
     for (int busy = 0; busy < 2; busy++) {
@@ -22,10 +22,11 @@ static void timed_out_unsent(void)
         hand_hold(&a, s);
         fake_busy(busy);
         CHECK_INT(zkl_grant_multi_async(a.grant, &story_change, 1, 0, 1000, on_ended, &e), 0);
-        fake_busy(false);
         if (!busy)
             ANSWER(STORE_MULTI, a.node, .rc = STORE_BADVERSION, .failed = 0);
         hand_pass(s, 1000);
+        fake_busy(false);
+        CHECK(!fake_is_asked(STORE_MULTI, a.node));
         zkl_session_dispatch(s);
         CHECK_INT(atomic_load(&e.calls), 1);
         CHECK_INT(e.error.code, ZKL_ETIMEDOUT);
@@ -41,14 +42,14 @@ static void versions_run_out(void)
     struct ending e[2];
 
     story_begin(&story);
-    grant_line(story.grant)->machine.version = INT32_MAX - 1;
+    multi_line_of(story.grant)->machine.version = INT32_MAX - 1;
     for (int i = 0; i < 2; i++)
         story_apply(&story, &e[i], 0, ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
         ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
         check_ended(&e[i], 0);
     }
-    CHECK_INT(grant_line(story.grant)->machine.version, INT32_MAX);
+    CHECK_INT(multi_line_of(story.grant)->machine.version, INT32_MAX);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);

@@ -40,6 +40,10 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
     if (ev->kind == MACHINE_EV_ANSWER)
         g_string_append_printf(p->heard, " %d of verb %d, node %d", (int)ev->rc, (int)ev->verb,
                                (int)ev->node);
+    if (ev->failed > 0)
+        g_string_append_printf(p->heard, ", change %d", ev->failed);
+    if (ev->rc == STORE_UNKNOWN && ev->unsent)
+        g_string_append(p->heard, ", unsent");
     if (ev->length > 0)
         g_string_append_printf(p->heard, ", %.*s", (int)ev->length, (const char *)ev->data);
     if (ev->count > 0)
@@ -63,6 +67,16 @@ static char *play_data(struct driver *d, unsigned node, int *ret_length)
     (void)d;
     *ret_length = 1;
     return g_strdup_printf("%u", node);
+}
+
+static const struct store_change *play_rest(struct driver *d, int *ret_count)
+{
+    static const struct store_change rest[] = {{.kind = STORE_CREATE, .path = "/x", .length = -1},
+                                               {.kind = STORE_DELETE, .path = "/y", .version = 2}};
+
+    (void)d;
+    *ret_count = G_N_ELEMENTS(rest);
+    return rest;
 }
 
 static void play_tell(struct driver *d, const struct machine_action *a)
@@ -95,6 +109,7 @@ static const struct driver_ops ops = {.step = play_step,
                                       .path = play_path,
                                       .name = play_name,
                                       .data = play_data,
+                                      .rest = play_rest,
                                       .tell = play_tell,
                                       .ref = play_ref,
                                       .unref = play_unref};
@@ -329,6 +344,17 @@ static void sent_once(void)
     end(s, "begin; answer 9 of verb 5, node 1; answer 3 of verb 5, node 2");
 }
 
+/* On that connection or not at all. */
+static void on_another_connection(void)
+{
+    played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true, .connection = UINT32_MAX));
+    zkl_session *s = begin();
+
+    hear(MACHINE_EV_TIMER);
+    CHECK(!fake_is_asked(STORE_SET, "/p/1"));
+    end(s, "begin; timer; answer 9 of verb 5, node 1, unsent");
+}
+
 /* What the store does not take is not sent; but it may have been sent before. */
 static void not_taken(void)
 {
@@ -345,6 +371,24 @@ static void not_taken(void)
         hear(MACHINE_EV_STOP);
         fake_busy(false);
         end(s, again ? "begin; timer; stop, sent" : "begin; timer; stop, unsent");
+    }
+}
+
+static void changes(void)
+{
+    static const char *const asked[] = {"set /p/1 7", "set /p/1 7; create /x 0; delete /y 2"};
+
+    for (int rest = 0; rest < 2; rest++) {
+        played.reactions[0] =
+            REACTION(ASK(MULTI, .node = 1, .count = 1, .rest = rest,
+                         .parts = {{.verb = STORE_SET, .node = 1, .version = 7}}));
+        zkl_session *s = begin();
+        char *changes = fake_changes("/p/1");
+        CHECK_STR(changes, asked[rest]);
+        g_free(changes);
+        ANSWER(STORE_MULTI, "/p/1", .rc = STORE_NOTEMPTY, .failed = rest);
+        end(s, rest ? "begin; answer 6 of verb 8, node 1, change 1"
+                    : "begin; answer 6 of verb 8, node 1");
     }
 }
 
@@ -536,7 +580,9 @@ static const struct test_case cases[] = {
     {"stopped_before_it_is_asked", stopped_before_it_is_asked},
     {"stopped_after_it_was_asked", stopped_after_it_was_asked},
     {"sent_once", sent_once},
+    {"on_another_connection", on_another_connection},
     {"not_taken", not_taken},
+    {"changes", changes},
     {"watches", watches},
     {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},

@@ -4,32 +4,44 @@
 
 #include <glib.h>
 
-static void put(GString *text, const struct transaction_action *a)
+static const char *word_of(const struct transaction *t, const struct machine_action *a)
 {
-    static const char *const verdicts[] = {"applied", "refused", "lost", "late", "unknown"};
+    static const char *const verdicts[] = {
+        [TX_TOLD_APPLIED] = "applied", [TX_TOLD_LOST] = "lost", [TX_TOLD_LATE] = "late",
+        [TX_TOLD_UNKNOWN] = "unknown", [TX_ENDED] = "end",      [TX_ENDED_GONE] = "gone"};
 
-    g_string_append(text, text->len ? " " : "");
-    if (a->kind == TX_ACT_SEND || a->kind == TX_ACT_SEAL)
-        g_string_append_printf(text, "%s %u@%d", a->kind == TX_ACT_SEND ? "send" : "seal",
-                               a->number, a->version);
-    else if (a->kind == TX_ACT_TELL && a->verdict == TX_TOLD_REFUSED)
-        g_string_append_printf(text, "refused %d:%d", a->error, a->failed);
-    else if (a->kind == TX_ACT_TELL)
-        g_string_append(text, verdicts[a->verdict]);
-    else if (a->kind == TX_ACT_END)
-        g_string_append(text, a->node_gone ? "gone" : "end");
-    else
-        g_string_append(text, "read");
+    if (a->kind == MACHINE_ACT_TELL)
+        return verdicts[a->verdict];
+    CHECK(a->kind == MACHINE_ACT_REQUEST);
+    if (a->verb == STORE_GET)
+        return "read";
+    CHECK(a->verb == STORE_MULTI && a->once && a->connection == 1);
+    CHECK(a->count == 1 && a->parts[0].verb == STORE_SET);
+    CHECK_INT(a->rest, t->state != TX_SEALING);
+    return a->rest ? "send" : "seal";
 }
 
-char *exchange_step(struct transaction *t, const struct transaction_event *ev)
+static void put(GString *text, const struct transaction *t, const struct machine_action *a)
 {
-    struct transaction_actions actions;
+    if (a->kind == MACHINE_ACT_END)
+        return;
+    g_string_append(text, text->len ? " " : "");
+    if (a->kind == MACHINE_ACT_TELL && a->verdict == TX_TOLD_REFUSED)
+        g_string_append_printf(text, "refused %d:%d", (int)a->rc, t->failed);
+    else
+        g_string_append(text, word_of(t, a));
+    if (a->kind == MACHINE_ACT_REQUEST && a->verb == STORE_MULTI)
+        g_string_append_printf(text, " %u@%d", transaction_written(t), a->parts[0].version);
+}
+
+char *exchange_step(struct transaction *t, const struct told *told)
+{
+    struct machine_actions actions = {.count = 0};
     GString *text = g_string_new(NULL);
 
-    transaction_step(t, ev, &actions);
+    transaction_step(t, &told->ev, &told->now, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
-        put(text, &actions.list[i]);
+        put(text, t, &actions.list[i]);
     return g_string_free(text, FALSE);
 }
 
@@ -38,7 +50,7 @@ static void play(const struct exchange *x)
     struct transaction t = {.state = TX_IDLE};
 
     for (int i = 0; i < EXCHANGE_MAX && x->steps[i].acts; i++) {
-        char *acts = exchange_step(&t, &x->steps[i].ev);
+        char *acts = exchange_step(&t, &x->steps[i].told);
         exchange_check(acts, x->steps[i].acts, x->what, i);
     }
 }

@@ -8,29 +8,53 @@
 
 enum { EXCHANGE_MAX = 16 };
 
-/* With what the driver adds to each event. */
-#define EV(name, ...)                                                                              \
+/* With what is so at that moment. */
+struct told {
+    struct machine_event ev;
+    struct transaction_moment now;
+};
+
+#define HAPPENS(name, ...)                                                                         \
     {                                                                                              \
-        .kind = TX_EV_##name, .ready = true, ##__VA_ARGS__                                         \
+        .ev = {.kind = MACHINE_EV_##name, ##__VA_ARGS__ }                                          \
     }
-#define READ(v, n, ...) EV(READ, .version = (v), .number = (n), ##__VA_ARGS__)
-#define OUTDATED EV(OUTDATED, .error = 9)
-#define UNHEARD                                                                                    \
+#define BEGIN(...)                                                                                 \
     {                                                                                              \
-        .kind = TX_EV_BEGIN                                                                        \
-    } /* on a connection that has answered nothing yet */
-#define REFUSED(change) EV(REFUSED, .error = 5, .failed = (change))
+        .ev = {.kind = MACHINE_EV_BEGIN, .connection = 1}, .now = {.number = 0, ##__VA_ARGS__ }    \
+    }
+#define UNHEARD HAPPENS(BEGIN) /* on a connection that has answered nothing yet */
+#define STOP HAPPENS(STOP)
+#define STOP_UNSENT HAPPENS(STOP, .unsent = true)
+#define SESSION HAPPENS(SESSION)
+#define SESSION_UNSENT HAPPENS(SESSION, .unsent = true)
+#define ANSWERED(asked, code, ...)                                                                 \
+    HAPPENS(ANSWER, .verb = STORE_##asked, .rc = STORE_##code, .connection = 1, ##__VA_ARGS__)
+#define APPLIED ANSWERED(MULTI, OK)
+#define OUTDATED ANSWERED(MULTI, BADVERSION)
+#define REFUSED(change) ANSWERED(MULTI, NOCHILDREN, .failed = (change))
+#define LOST ANSWERED(MULTI, UNKNOWN)
+#define UNSENT ANSWERED(MULTI, UNKNOWN, .unsent = true)
+#define NO_NODE ANSWERED(MULTI, NONODE)
+#define UNREAD(code) ANSWERED(GET, code)
+#define READ(v, n, ...)                                                                            \
+    {                                                                                              \
+        .ev = {.kind = MACHINE_EV_ANSWER, .verb = STORE_GET, .connection = 1, .version = (v)},     \
+        .now = {                                                                                   \
+            .number = (n),                                                                         \
+            ##__VA_ARGS__                                                                          \
+        }                                                                                          \
+    }
 
 struct exchange {
     const char *what;
     struct {
-        struct transaction_event ev;
+        struct told told;
         const char *acts;
     } steps[EXCHANGE_MAX];
 };
 
 /* What it asks for then, in words; g_free() it. */
-char *exchange_step(struct transaction *t, const struct transaction_event *ev);
+char *exchange_step(struct transaction *t, const struct told *told);
 
 /* Each from the beginning, as far as there are steps. */
 void exchange_play(const struct exchange *rows, size_t count);
