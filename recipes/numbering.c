@@ -8,7 +8,7 @@
 static const struct {
     const char *name;
     uint32_t next;
-} table[NUMBERING_STATES] = {
+} numbering_table[NUMBERING_STATES] = {
     [NUMBERING_IDLE] = {"idle", BIT(NUMBERING_LISTING) | BIT(NUMBERING_OVER)},
     [NUMBERING_LISTING] = {"listing", BIT(NUMBERING_READING) | BIT(NUMBERING_OVER)},
     [NUMBERING_READING] = {"reading", BIT(NUMBERING_WAITING) | BIT(NUMBERING_WRITING) |
@@ -23,12 +23,12 @@ static const struct {
 
 const char *numbering_state_name(enum numbering_state state)
 {
-    return state < NUMBERING_STATES ? table[state].name : "?";
+    return state < NUMBERING_STATES ? numbering_table[state].name : "?";
 }
 
 bool numbering_may_move(enum numbering_state from, enum numbering_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (numbering_table[from].next & BIT(to)) != 0;
 }
 
 bool numbering_invariant(const struct numbering *n)
@@ -37,183 +37,188 @@ bool numbering_invariant(const struct numbering *n)
            (n->state != NUMBERING_WAITING || (n->who != NUMBERING_NOBODY && n->unknown > 0));
 }
 
-static void act(struct numbering_actions *out, enum numbering_action_kind kind,
-                const struct numbering *n)
+static void numbering_end(struct numbering *n, struct machine_actions *out)
 {
-    assert(out->count < NUMBERING_ACTIONS);
-    out->list[out->count++] = (struct numbering_action){.kind = kind, .tag = n->tag, .who = n->who};
-}
-
-static void move(struct numbering *n, enum numbering_state to, struct numbering_actions *out,
-                 enum numbering_action_kind kind)
-{
-    n->state = to;
-    n->tag++;
-    act(out, kind, n);
-}
-
-static void end(struct numbering *n, struct numbering_actions *out, enum numbering_action_kind kind)
-{
+    n->state = NUMBERING_OVER;
     n->left = 0;
-    move(n, NUMBERING_OVER, out, kind);
+    machine_act(out, MACHINE_ACT_END);
 }
 
-/* What the own node's end is for whoever was admitted; anything else cannot be. */
-static void end_by(struct numbering *n, enum numbering_answer answer, struct numbering_actions *out)
+/* Without the own node the admission ends; anything else cannot be. */
+static void numbering_end_by(struct numbering *n, enum store_rc rc, struct machine_actions *out)
 {
-    end(n, out, answer == NUMBERING_GONE ? NUMBERING_ACT_VANISHED : NUMBERING_ACT_FAIL);
+    numbering_end(n, out);
+    machine_tell(out, rc == STORE_NONODE ? NUMBERING_VANISHED : NUMBERING_FAILED, rc);
 }
 
-/* READING: so many answers are to come. */
-static void read_next(struct numbering *n, uint32_t left, struct numbering_actions *out,
-                      enum numbering_action_kind kind)
+static void numbering_succeed(struct numbering *n, struct machine_actions *out)
 {
-    move(n, NUMBERING_READING, out, kind);
+    n->state = NUMBERING_NUMBERED;
+    n->left = 0;
+    machine_act(out, MACHINE_ACT_END);
+    machine_tell(out, NUMBERING_DONE, STORE_OK);
+}
+
+static void numbering_list(struct numbering *n, struct machine_actions *out)
+{
+    n->state = NUMBERING_LISTING;
+    machine_ask(out, STORE_LIST, NUMBERING_DIRECTORY);
+}
+
+/* So many answers are to come. */
+static void numbering_read_next(struct numbering *n, uint32_t left)
+{
+    n->state = NUMBERING_READING;
     n->left = left;
     n->who = NUMBERING_NOBODY;
 }
 
-static void on_listed(struct numbering *n, const struct numbering_event *ev,
-                      struct numbering_actions *out)
+static void numbering_on_listed(struct numbering *n, const struct machine_event *ev,
+                                const struct numbering_moment *shown, struct machine_actions *out)
 {
-    if (ev->answer != NUMBERING_OK) {
-        end_by(n, ev->answer, out);
+    if (ev->rc != STORE_OK) {
+        numbering_end_by(n, ev->rc, out);
         return;
     }
-    n->unknown = ev->count;
-    n->permits = ev->permits;
+    n->before = n->unknown = shown->count;
+    n->permits = shown->permits;
     n->first = 0;
-    read_next(n, 1, out, NUMBERING_ACT_OWN);
-    if (ev->count == 0)
-        return;
-    n->left++;
-    act(out, NUMBERING_ACT_LOOK, n);
-    out->list[out->count - 1].who = ev->count - 1;
+    numbering_read_next(n, shown->count > 0 ? 2 : 1);
+    machine_ask(out, STORE_GET, NUMBERING_OWN);
+    if (shown->count > 0)
+        machine_ask(out, STORE_GET, NUMBERING_BEFORE + shown->count - 1)->also = true;
 }
 
-static void ask_next(struct numbering *n, struct numbering_actions *out)
+static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
 {
-    if (n->who != NUMBERING_NOBODY)
-        move(n, NUMBERING_WAITING, out, NUMBERING_ACT_WATCH);
-    else if (n->unknown > 0)
-        read_next(n, n->unknown, out, NUMBERING_ACT_READ);
-    else
-        move(n, NUMBERING_WRITING, out, NUMBERING_ACT_WRITE);
+    if (n->who != NUMBERING_NOBODY) {
+        n->state = NUMBERING_WAITING;
+        machine_ask(out, STORE_GET, NUMBERING_BEFORE + n->who)->watch = true;
+    } else if (n->unknown > 0) {
+        numbering_read_next(n, n->unknown);
+        machine_ask(out, STORE_GET, NUMBERING_BEFORE)->more = n->before - 1;
+    } else {
+        n->state = NUMBERING_WRITING;
+        machine_ask(out, STORE_SET, NUMBERING_OWN)->version = n->version;
+    }
 }
 
 /* One that is gone by now uses none. The first that is known is the one right before the own node:
  * no other can tell of all before it. */
-static void learn_numbers(struct numbering *n, const struct numbering_event *ev)
+static void numbering_learn(struct numbering *n, const struct machine_event *ev,
+                            const struct numbering_moment *shown)
 {
     n->unknown--;
-    if (ev->answer == NUMBERING_OK && ev->ceiling > 0 && (uint64_t)ev->ceiling <= n->permits) {
-        n->first = ev->ceiling;
+    if (ev->rc == STORE_OK && shown->ceiling > 0 && (uint64_t)shown->ceiling <= n->permits) {
+        n->first = shown->ceiling;
         n->unknown = 0;
     }
     n->permits = 0;
 }
 
-static void on_read(struct numbering *n, const struct numbering_event *ev,
-                    struct numbering_actions *out)
+static bool numbering_is_known(const struct machine_event *ev, const struct numbering_moment *shown)
 {
-    const bool own = ev->kind == NUMBERING_EV_OWN;
+    return ev->rc == STORE_NONODE || shown->numbered;
+}
 
-    if (ev->answer == NUMBERING_REFUSED || (own && ev->answer == NUMBERING_GONE)) {
-        end_by(n, ev->answer, out);
+static void numbering_on_own(struct numbering *n, const struct machine_event *ev,
+                             const struct numbering_moment *shown, struct machine_actions *out)
+{
+    n->version = ev->version;
+    if (ev->rc != STORE_OK)
+        numbering_end_by(n, ev->rc, out);
+    else if (shown->numbered)
+        numbering_succeed(n, out);
+    else if (--n->left == 0)
+        numbering_ask_next(n, out);
+}
+
+static void numbering_on_read(struct numbering *n, const struct machine_event *ev,
+                              const struct numbering_moment *shown, struct machine_actions *out)
+{
+    const uint32_t who = ev->node - NUMBERING_BEFORE;
+
+    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
+        numbering_end_by(n, ev->rc, out);
         return;
     }
-    if (own && ev->answer == NUMBERING_OK) {
-        n->left = 0;
-        move(n, NUMBERING_NUMBERED, out, NUMBERING_ACT_DONE);
-        return;
-    }
-    if (!own && ev->answer != NUMBERING_NONE_YET)
-        learn_numbers(n, ev);
-    else if (!own && (n->who == NUMBERING_NOBODY || ev->who > n->who))
-        n->who = ev->who;
+    if (numbering_is_known(ev, shown))
+        numbering_learn(n, ev, shown);
+    else if (n->who == NUMBERING_NOBODY || who > n->who)
+        n->who = who;
     if (--n->left == 0)
-        ask_next(n, out);
+        numbering_ask_next(n, out);
 }
 
-static void on_watched(struct numbering *n, const struct numbering_event *ev,
-                       struct numbering_actions *out)
+/* Read again with a watch. */
+static void numbering_on_watched(struct numbering *n, const struct machine_event *ev,
+                                 const struct numbering_moment *shown, struct machine_actions *out)
 {
-    const uint32_t who = n->who;
-
-    if (ev->kind == NUMBERING_EV_WATCHED && ev->answer == NUMBERING_NONE_YET)
-        return;
-    act(out, NUMBERING_ACT_UNWATCH, n);
-    if (ev->kind == NUMBERING_EV_FIRED) {
-        read_next(n, 1, out, NUMBERING_ACT_LOOK);
-        out->list[out->count - 1].who = who;
-    } else if (ev->answer == NUMBERING_REFUSED) {
-        end_by(n, ev->answer, out);
-    } else {
-        learn_numbers(n, ev);
+    if (ev->rc != STORE_OK && ev->rc != STORE_NONODE) {
+        numbering_end_by(n, ev->rc, out);
+    } else if (numbering_is_known(ev, shown)) {
+        machine_act(out, MACHINE_ACT_UNWATCH)->node = ev->node;
+        numbering_learn(n, ev, shown);
         n->who = NUMBERING_NOBODY;
-        ask_next(n, out);
+        numbering_ask_next(n, out);
     }
 }
 
-static void on_written(struct numbering *n, const struct numbering_event *ev,
-                       struct numbering_actions *out)
+static void numbering_on_fired(struct numbering *n, const struct machine_event *ev,
+                               struct machine_actions *out)
 {
-    if (ev->answer == NUMBERING_OK)
-        move(n, NUMBERING_NUMBERED, out, NUMBERING_ACT_DONE);
-    else if (ev->answer == NUMBERING_CHANGED)
-        move(n, NUMBERING_LISTING, out, NUMBERING_ACT_LIST);
+    numbering_read_next(n, 1);
+    machine_ask(out, STORE_GET, ev->node);
+}
+
+static void numbering_on_written(struct numbering *n, const struct machine_event *ev,
+                                 struct machine_actions *out)
+{
+    if (ev->rc == STORE_OK)
+        numbering_succeed(n, out);
+    else if (ev->rc == STORE_BADVERSION)
+        numbering_list(n, out);
     else
-        end_by(n, ev->answer, out);
+        numbering_end_by(n, ev->rc, out);
 }
 
-static void on_end(struct numbering *n, struct numbering_actions *out)
+static void numbering_on_answer(struct numbering *n, const struct machine_event *ev,
+                                const struct numbering_moment *shown, struct machine_actions *out)
 {
-    if (n->state == NUMBERING_WAITING)
-        act(out, NUMBERING_ACT_UNWATCH, n);
-    n->state = NUMBERING_OVER;
-    n->left = 0;
-    n->tag++;
+    if (ev->verb == STORE_LIST)
+        numbering_on_listed(n, ev, shown, out);
+    else if (ev->verb == STORE_SET)
+        numbering_on_written(n, ev, out);
+    else if (ev->node == NUMBERING_OWN)
+        numbering_on_own(n, ev, shown, out);
+    else if (n->state == NUMBERING_WAITING)
+        numbering_on_watched(n, ev, shown, out);
+    else
+        numbering_on_read(n, ev, shown, out);
 }
 
-static void step(struct numbering *n, const struct numbering_event *ev,
-                 struct numbering_actions *out)
-{
-    const enum numbering_state s = n->state;
-    const enum numbering_event_kind kind = ev->kind;
-    const bool current = ev->tag == n->tag;
-
-    if (s == NUMBERING_NUMBERED || s == NUMBERING_OVER)
-        return;
-    if (kind == NUMBERING_EV_END)
-        on_end(n, out);
-    else if (kind == NUMBERING_EV_BEGIN && s == NUMBERING_IDLE)
-        move(n, NUMBERING_LISTING, out, NUMBERING_ACT_LIST);
-    else if (kind == NUMBERING_EV_LISTED && s == NUMBERING_LISTING && current)
-        on_listed(n, ev, out);
-    else if ((kind == NUMBERING_EV_READ || kind == NUMBERING_EV_OWN) && s == NUMBERING_READING &&
-             current)
-        on_read(n, ev, out);
-    else if (s == NUMBERING_WAITING &&
-             (kind == NUMBERING_EV_FIRED || (kind == NUMBERING_EV_WATCHED && current)))
-        on_watched(n, ev, out);
-    else if (kind == NUMBERING_EV_WRITTEN && s == NUMBERING_WRITING && current)
-        on_written(n, ev, out);
-}
-
-void numbering_step(struct numbering *n, const struct numbering_event *ev,
-                    struct numbering_actions *out)
+void numbering_step(struct numbering *n, const struct machine_event *ev,
+                    const struct numbering_moment *shown, struct machine_actions *out)
 {
     const enum numbering_state from = n->state;
 
-    out->count = 0;
-    step(n, ev, out);
+    if (from == NUMBERING_NUMBERED || from == NUMBERING_OVER)
+        return;
+    if (ev->kind == MACHINE_EV_BEGIN)
+        numbering_list(n, out);
+    else if (ev->kind == MACHINE_EV_ANSWER)
+        numbering_on_answer(n, ev, shown, out);
+    else if (ev->kind == MACHINE_EV_FIRED)
+        numbering_on_fired(n, ev, out);
+    else
+        numbering_end(n, out);
     assert(n->state == from || numbering_may_move(from, n->state));
     assert(numbering_invariant(n));
 }
 
 /* ---- numbers ---- */
 
-static bool is_used(const int32_t *used, size_t count, int32_t number)
+static bool numbering_is_used(const int32_t *used, size_t count, int32_t number)
 {
     for (size_t i = 0; i < count; i++)
         if (used[i] == number)
@@ -227,7 +232,7 @@ int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, 
     uint32_t number = (uint32_t)first;
 
     for (size_t i = 0; i < count; number++)
-        if (!is_used(used, used_count, (int32_t)number))
+        if (!numbering_is_used(used, used_count, (int32_t)number))
             ret[i++] = (int32_t)number;
     for (size_t i = 0; i < used_count; i++)
         if ((uint32_t)used[i] >= number)
@@ -237,7 +242,7 @@ int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, 
 
 /* The number that ends at end, and the space before it, which begins at *ret_at; -1: there is none.
  */
-static int64_t read_last(const char *data, size_t end, size_t *ret_at)
+static int64_t numbering_read_last(const char *data, size_t end, size_t *ret_at)
 {
     size_t at = end;
     int64_t number = 0;
@@ -256,7 +261,7 @@ int32_t numbering_ceiling(const char *data, size_t *length)
 {
     const size_t words = sizeof NUMBERING_CEILING - 2; /* the space is the number's */
     size_t at = *length;
-    const int64_t number = read_last(data, at, &at);
+    const int64_t number = numbering_read_last(data, at, &at);
 
     if (number <= 0 || at < words || memcmp(data + at - words, NUMBERING_CEILING, words) != 0)
         return 0;
@@ -272,7 +277,7 @@ size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
     int64_t number;
 
     numbering_ceiling(data, &at);
-    while ((number = read_last(data, at, &at)) >= 0) {
+    while ((number = numbering_read_last(data, at, &at)) >= 0) {
         if (count < max)
             ret[count] = (int32_t)number;
         count++;

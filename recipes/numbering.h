@@ -17,9 +17,7 @@
 #ifndef RECIPES_NUMBERING_H
 #define RECIPES_NUMBERING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "machine.h"
 
 /* The numbers follow, each behind a space, at the end of a node's data; and behind them, below
  * which number these are, and those of all that stood before it. */
@@ -37,75 +35,45 @@ enum numbering_state {
     NUMBERING_STATES
 };
 
-enum numbering_event_kind {
-    NUMBERING_EV_BEGIN,
-    NUMBERING_EV_LISTED, /* .count are before the own node, and numbered */
-    NUMBERING_EV_READ,   /* the node .who of them, in their order */
-    NUMBERING_EV_OWN,    /* the own node was read */
-    NUMBERING_EV_WATCHED,
-    NUMBERING_EV_FIRED,
-    NUMBERING_EV_WRITTEN,
-    NUMBERING_EV_END /* of the admission */
+enum numbering_node {
+    NUMBERING_OWN,
+    NUMBERING_DIRECTORY,
+    NUMBERING_BEFORE /* the first of those before the own node; the others follow, in their order.
+                        One that was read with numbers, or is gone, is not asked for any more */
 };
 
-enum numbering_answer {
-    NUMBERING_OK,       /* READ, OWN, WATCHED: it has numbers */
-    NUMBERING_NONE_YET, /* of these, too: it has none */
-    NUMBERING_CHANGED,  /* WRITTEN: the node has another version */
-    NUMBERING_GONE,     /* there is no such node */
-    NUMBERING_REFUSED
+enum numbering_verdict {
+    NUMBERING_DONE,     /* the own node has its numbers */
+    NUMBERING_VANISHED, /* the own node is gone: the admission ends */
+    NUMBERING_FAILED    /* .rc */
 };
 
-struct numbering_event {
-    enum numbering_event_kind kind;
-    enum numbering_answer answer;
-    uint32_t tag; /* that of the action */
-    uint32_t count, who;
-    uint64_t permits; /* LISTED: of all of them */
-    int32_t ceiling;  /* READ, WATCHED: what the node's data tell; 0: nothing */
-};
-
-enum numbering_action_kind {
-    NUMBERING_ACT_LIST,
-    NUMBERING_ACT_OWN,      /* reads the own node */
-    NUMBERING_ACT_LOOK,     /* reads the node .who of those that the list has shown */
-    NUMBERING_ACT_READ,     /* reads each of them that was neither read with numbers nor gone */
-    NUMBERING_ACT_WATCH,    /* reads the node .who of them, leaving a watch on it */
-    NUMBERING_ACT_UNWATCH,  /* it is of no interest any more */
-    NUMBERING_ACT_WRITE,    /* numbers from .first on that none of them has, as was read; for the
-                             * version that was read */
-    NUMBERING_ACT_DONE,     /* the own node has its numbers */
-    NUMBERING_ACT_VANISHED, /* the own node is gone: the admission ends */
-    NUMBERING_ACT_FAIL
-};
-
-struct numbering_action {
-    enum numbering_action_kind kind;
-    uint32_t tag, who;
-};
-
-enum { NUMBERING_ACTIONS = 2 };
-
-struct numbering_actions {
-    uint32_t count;
-    struct numbering_action list[NUMBERING_ACTIONS];
+/* What an answer shows. */
+struct numbering_moment {
+    uint32_t count;   /* LIST: so many are before the own node, and numbered */
+    uint64_t permits; /* that all of them have */
+    bool numbered;    /* GET: it has numbers */
+    int32_t ceiling;  /* of one before: what its data tell; 0: nothing */
 };
 
 /* All 0 at first. */
 struct numbering {
     enum numbering_state state;
-    uint32_t tag;     /* of the newest request: answers to earlier ones are stale */
+    uint32_t before;  /* so many are before the own node */
     uint32_t left;    /* READING: so many answers */
     uint32_t who;     /* the last that has none yet; NUMBERING_NOBODY */
     uint32_t unknown; /* so many may have numbers that were not read */
+    int32_t version;  /* of the own node, as read */
     uint64_t permits; /* that they have, while nothing was read of any */
     int32_t first;    /* all have lower numbers; 0: that is not known */
 };
 
 #define NUMBERING_NOBODY UINT32_MAX
 
-void numbering_step(struct numbering *n, const struct numbering_event *ev,
-                    struct numbering_actions *out);
+/* It is set to numbers from .first on that none before it has, as was read, and for the version
+ * that was read. MACHINE_EV_STOP is the end of the admission. */
+void numbering_step(struct numbering *n, const struct machine_event *ev,
+                    const struct numbering_moment *shown, struct machine_actions *out);
 
 /* Asserted after each step. */
 bool numbering_invariant(const struct numbering *n);

@@ -1,22 +1,53 @@
+#include "numbered.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "grant.h"
 #include "lib/base/error.h"
+#include "lib/session/call.h"
 #include "lib/session/denial.h"
-#include "numbered_state.h"
+#include "lib/session/driver.h"
+#include "locks.h"
+#include "recipes/name.h"
+#include "recipes/numbering.h"
+#include "recipes/revoke.h"
+#include "recipes/rule.h"
+#include "recipes/transaction.h"
 #include "release.h"
 
-static void end_restart(struct numbered *n);
+struct numbered {
+    struct driver driver; /* of a session that outlives it */
+    struct contender_spec spec;
+    contender_decided decided; /* NULL: it was called */
+    void *context;
+    int refs;                    /* until it is decided, each request under way, each step */
+    struct contender *contender; /* NULL: admitted */
+    zkl_grant *grant;            /* NULL: not admitted */
+    struct numbering machine;
+    GPtrArray *before;  /* paths of the nodes whose numbers it must know; NULL: it knows these */
+    GArray *used;       /* of int32_t: the numbers that they have */
+    int32_t *numbers;   /* that were chosen, or found: as many as permits */
+    int32_t ceiling;    /* these are, and those of all before it; 0: not known */
+    bool chosen;        /* for the present node: others may know them */
+    struct timer timer; /* to begin again */
+    struct local_callers callers; /* of the session's, until then */
+    bool restarting;
+    bool answered;         /* by the present contender */
+    bool entering;         /* the contender tells of its admission, and must not end meanwhile */
+    enum store_rc refused; /* what the server did to the last request */
+};
 
-uint32_t numbered_permits(const struct numbered *n)
+static uint32_t numbered_permits(const struct numbered *n)
 {
     return (uint32_t)abs(n->spec.rank);
 }
 
-void numbered_unref(struct numbered *n)
+static void numbered_unref(struct numbered *n)
 {
     if (--n->refs > 0)
         return;
+    driver_clear(&n->driver);
     g_ref_string_release(n->spec.directory);
     g_ref_string_release(n->spec.payload);
     g_rc_box_release(n->spec.limit);
@@ -28,15 +59,22 @@ void numbered_unref(struct numbered *n)
 
 /* ---- what becomes of it ---- */
 
-static void decide(struct numbered *n, const zkl_error *error)
+static void numbered_end_restart(struct numbered *n)
+{
+    if (n->restarting)
+        local_callers_remove(&n->callers);
+    n->restarting = false;
+    timers_cancel(&n->timer);
+}
+
+static void numbered_decide(struct numbered *n, const zkl_error *error)
 {
     const contender_decided decided = n->decided;
     zkl_grant *grant = n->grant;
 
     n->decided = NULL;
     n->grant = NULL;
-    end_restart(n);
-    watch_drop(&n->subscription, false);
+    numbered_end_restart(n);
     if (grant && grant_contender(grant))
         contender_forget(grant_contender(grant));
     if (grant && error) {
@@ -48,16 +86,17 @@ static void decide(struct numbered *n, const zkl_error *error)
     numbered_unref(n);
 }
 
-void numbered_fail(struct numbered *n, int code)
+static void numbered_fail(struct numbered *n, int code)
 {
-    const char *path = session_path(n->session, n->spec.directory);
+    const char *path = session_path(n->driver.session, n->spec.directory);
     zkl_error e;
 
-    denial_fill(n->session, &e, code, path);
-    decide(n, &e);
+    denial_fill(n->driver.session, &e, code, path);
+    numbered_decide(n, &e);
 }
 
-char *numbered_text(const struct numbered *n)
+/* The payload with the numbers that were chosen, as they stand in the own node's data. */
+static char *numbered_text(const struct numbered *n)
 {
     GString *text = g_string_new(n->spec.payload);
 
@@ -69,39 +108,236 @@ char *numbered_text(const struct numbered *n)
     return g_string_free(text, FALSE);
 }
 
-static void succeed(struct numbered *n)
+static void numbered_succeed(struct numbered *n)
 {
     char *payload = numbered_text(n);
 
     grant_set_slots(n->grant, n->numbers, numbered_permits(n), payload);
     g_free(payload);
-    decide(n, NULL);
+    numbered_decide(n, NULL);
 }
 
-static void begin(struct numbered *n)
-{
-    n->entering = true;
-    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_BEGIN});
-    n->entering = false;
-}
-
-static void on_refused(void *data)
+static void numbered_on_refused(void *data)
 {
     const struct numbered *n = data;
 
-    numbered_fail(data, n->denied ? ZKL_EACCES : ZKL_EPROTO);
+    numbered_fail(data, call_error(n->refused));
 }
 
 /* A request may be refused as it is sent. */
-static void fail_as_refused(struct numbered *n)
+static void numbered_fail_as_refused(struct numbered *n, enum store_rc rc)
 {
+    n->refused = rc;
     if (n->entering)
-        timers_arm(n->session->timers, &n->timer, clock_now().boot, on_refused, n);
+        timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_refused, n);
     else
-        on_refused(n);
+        numbered_on_refused(n);
 }
 
-static void on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
+/* ---- the driver's table ---- */
+
+static struct numbered *numbered_driven(struct driver *d)
+{
+    return (struct numbered *)(void *)((char *)d - offsetof(struct numbered, driver));
+}
+
+static void numbered_hear(struct numbered *n, enum machine_event_kind kind)
+{
+    driver_hear(&n->driver, (struct machine_event){.kind = kind});
+}
+
+static struct child numbered_child_at(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return child;
+}
+
+static bool numbered_is_before(const struct child *child, int32_t number)
+{
+    return child->kind == CHILD_LEASE && child->numbered && rule_compare(child->number, number) < 0;
+}
+
+static gint numbered_compare_places(gconstpointer a, gconstpointer b)
+{
+    return rule_compare(numbered_child_at(*(char *const *)a).number,
+                        numbered_child_at(*(char *const *)b).number);
+}
+
+static void numbered_keep(struct driver *d, const struct machine_event *ev,
+                          const struct store_reply *reply)
+{
+    struct numbered *n = numbered_driven(d);
+    struct child child;
+
+    if (ev->verb != STORE_LIST)
+        return;
+    const int32_t number = numbered_child_at(grant_full_node(n->grant)).number;
+    g_ptr_array_set_size(n->before, 0);
+    g_array_set_size(n->used, 0);
+    for (int i = 0; i < reply->count; i++) {
+        name_parse(reply->names[i], strlen(reply->names[i]), &child);
+        if (numbered_is_before(&child, number))
+            g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", reply->names[i], NULL));
+    }
+    g_ptr_array_sort(n->before, numbered_compare_places);
+}
+
+static void numbered_see_list(const struct numbered *n, struct numbering_moment *shown)
+{
+    shown->count = n->before->len;
+    for (guint i = 0; i < n->before->len; i++)
+        shown->permits += numbered_child_at(n->before->pdata[i]).permits;
+}
+
+/* How many numbers the data have; they are behind those in numbers then. */
+static size_t numbered_read(const struct machine_event *ev, GArray *numbers, int32_t *ret_ceiling)
+{
+    uint32_t transaction;
+    const char *data = ev->data ? ev->data : "";
+    size_t payload, length = transaction_payload(data, ev->length, &transaction);
+    const guint at = numbers->len;
+    const size_t count = numbering_read(data, length, NULL, 0, &payload);
+
+    if (count == 0)
+        return 0;
+    g_array_set_size(numbers, at + (guint)count);
+    *ret_ceiling = numbering_ceiling(data, &length);
+    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &payload);
+    return count;
+}
+
+static int numbered_compare(gconstpointer a, gconstpointer b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The numbers will replace what asks it to give way: nobody reads that later. */
+static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
+                             struct numbering_moment *shown)
+{
+    GArray *own = g_array_new(FALSE, TRUE, sizeof(int32_t));
+    int32_t ceiling = 0;
+
+    if (revoke_asks(ev->data, (int)ev->length, ev->version))
+        grant_call(n->grant, GRANT_ASKED);
+    shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
+    if (shown->numbered) {
+        g_array_sort(own, numbered_compare);
+        memcpy(n->numbers, own->data, own->len * sizeof(int32_t));
+        n->ceiling = ceiling;
+    }
+    g_array_unref(own);
+}
+
+/* What is known of it is not read again; and one that is gone has none. */
+static void numbered_see_before(struct numbered *n, const struct machine_event *ev,
+                                struct numbering_moment *shown)
+{
+    if (ev->rc == STORE_OK)
+        shown->numbered = numbered_read(ev, n->used, &shown->ceiling) > 0;
+    if (shown->numbered || ev->rc == STORE_NONODE)
+        g_clear_pointer(&n->before->pdata[ev->node - NUMBERING_BEFORE], g_free);
+}
+
+static void numbered_see(struct numbered *n, const struct machine_event *ev,
+                         struct numbering_moment *shown)
+{
+    if (ev->verb == STORE_GET && ev->node != NUMBERING_OWN)
+        numbered_see_before(n, ev, shown);
+    else if (ev->verb == STORE_GET && ev->rc == STORE_OK)
+        numbered_see_own(n, ev, shown);
+    else if (ev->verb == STORE_LIST)
+        numbered_see_list(n, shown);
+}
+
+static void numbered_step(struct driver *d, const struct machine_event *ev,
+                          struct machine_actions *out)
+{
+    struct numbered *n = numbered_driven(d);
+    struct numbering_moment shown = {.count = 0};
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        numbered_see(n, ev, &shown);
+    numbering_step(&n->machine, ev, &shown, out);
+}
+
+static char *numbered_path(struct driver *d, unsigned node)
+{
+    const struct numbered *n = numbered_driven(d);
+
+    return g_strdup(node == NUMBERING_OWN         ? grant_full_node(n->grant)
+                    : node == NUMBERING_DIRECTORY ? n->spec.directory
+                                                  : n->before->pdata[node - NUMBERING_BEFORE]);
+}
+
+/* The numbers are chosen once for a node: a set whose answer was lost may have been read by those
+ * behind, and then been written over. */
+static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
+{
+    struct numbered *n = numbered_driven(d);
+    char *text;
+
+    (void)node;
+    if (!n->chosen)
+        n->ceiling = numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len,
+                                      n->machine.first, n->numbers, numbered_permits(n));
+    n->chosen = true;
+    text = numbered_text(n);
+    *ret_length = (int)strlen(text);
+    return text;
+}
+
+static void numbered_tell(struct driver *d, const struct machine_action *a)
+{
+    struct numbered *n = numbered_driven(d);
+
+    switch ((enum numbering_verdict)a->verdict) {
+    case NUMBERING_DONE:
+        numbered_succeed(n);
+        break;
+    case NUMBERING_VANISHED:
+        if (grant_contender(n->grant))
+            contender_vanished(grant_contender(n->grant));
+        break;
+    case NUMBERING_FAILED:
+        numbered_fail_as_refused(n, a->rc);
+        break;
+    }
+}
+
+static void numbered_ref_driven(struct driver *d)
+{
+    numbered_driven(d)->refs++;
+}
+
+static void numbered_unref_driven(struct driver *d)
+{
+    numbered_unref(numbered_driven(d));
+}
+
+static const struct driver_ops numbered_driver = {.step = numbered_step,
+                                                  .path = numbered_path,
+                                                  .keep = numbered_keep,
+                                                  .data = numbered_data,
+                                                  .tell = numbered_tell,
+                                                  .ref = numbered_ref_driven,
+                                                  .unref = numbered_unref_driven};
+
+/* ---- the contender ---- */
+
+static void numbered_begin(struct numbered *n)
+{
+    n->entering = true;
+    numbered_hear(n, MACHINE_EV_BEGIN);
+    n->entering = false;
+}
+
+static void numbered_on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
 {
     struct numbered *n = context;
 
@@ -109,64 +345,57 @@ static void on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
     n->grant = grant;
     n->answered = true;
     n->chosen = false;
-    n->machine = (struct numbering){.state = NUMBERING_IDLE, .tag = n->machine.tag + 1};
+    n->machine = (struct numbering){.state = NUMBERING_IDLE};
     if (error)
-        decide(n, error);
+        numbered_decide(n, error);
     else
-        begin(n);
+        numbered_begin(n);
 }
 
-static void enter(struct numbered *n);
+static void numbered_contend(struct numbered *n);
 
-static void end_restart(struct numbered *n)
+static void numbered_on_restart(void *data)
 {
-    if (n->restarting)
-        local_callers_remove(&n->callers);
-    n->restarting = false;
-    timers_cancel(&n->timer);
+    numbered_end_restart(data);
+    numbered_contend(data);
 }
 
-static void on_restart(void *data)
+static void numbered_on_session_end(void *context, const zkl_error *why)
 {
-    end_restart(data);
-    enter(data);
+    numbered_decide(context, why);
 }
 
-static void on_session_end(void *context, const zkl_error *why)
-{
-    decide(context, why);
-}
-
-static void restart(struct numbered *n)
+static void numbered_restart(struct numbered *n)
 {
     n->restarting = true;
-    local_callers_add(&locks_of(n->session)->local_callers, &n->callers, on_session_end, n);
-    timers_arm(n->session->timers, &n->timer, clock_now().boot, on_restart, n);
+    local_callers_add(&locks_of(n->driver.session)->local_callers, &n->callers,
+                      numbered_on_session_end, n);
+    timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
 }
 
 /* Not from within the contender that ends. */
-static void on_news(void *context, enum contender_news news)
+static void numbered_on_news(void *context, enum contender_news news)
 {
     struct numbered *n = context;
 
     if (news != CONTENDER_ENDED || !n->grant || !n->decided)
         return;
-    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_END});
+    numbered_hear(n, MACHINE_EV_STOP);
     grant_unref(n->grant);
     n->grant = NULL;
-    if (n->session->closing)
+    if (n->driver.session->closing)
         numbered_fail(n, ZKL_ECLOSED);
-    else if (n->session->refused)
+    else if (n->driver.session->refused)
         numbered_fail(n, ZKL_EAUTH);
     else
-        restart(n);
+        numbered_restart(n);
 }
 
-static void enter(struct numbered *n)
+static void numbered_contend(struct numbered *n)
 {
     n->refs++;
     n->answered = false;
-    struct contender *c = contender_enter(n->session, &n->spec, on_admitted, n);
+    struct contender *c = contender_enter(n->driver.session, &n->spec, numbered_on_admitted, n);
     if (!n->answered)
         n->contender = c;
     numbered_unref(n);
@@ -178,64 +407,27 @@ const struct contender *numbered_waiting(const struct numbered *n)
 }
 
 /* A try waits for no holder, but for numbers that are about to be chosen, until its time is up. */
-static bool waits_for_numbers(const struct numbered *n, int code)
+static bool numbered_waits_for_numbers(const struct numbered *n, int code)
 {
-    return code == ZKL_EUNREACHABLE && n->session->up && n->machine.state == NUMBERING_WAITING;
+    return code == ZKL_EUNREACHABLE && n->driver.session->up &&
+           n->machine.state == NUMBERING_WAITING;
 }
 
 void numbered_abort(struct numbered *n, int code, const char *text)
 {
-    const char *path = session_path(n->session, n->spec.directory);
+    const char *path = session_path(n->driver.session, n->spec.directory);
     zkl_error why;
 
     if (n->contender) {
         contender_abort(n->contender, code, text);
         return;
     }
-    if (waits_for_numbers(n, code))
+    if (numbered_waits_for_numbers(n, code))
         error_fill(&why, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
     else
         error_fill(&why, code, path, "%s: %s", path, text);
-    numbered_step(n, &(struct numbering_event){.kind = NUMBERING_EV_END});
-    decide(n, &why);
-}
-
-static void perform(struct numbered *n, const struct numbering_action *a)
-{
-    switch (a->kind) {
-    case NUMBERING_ACT_LIST:
-    case NUMBERING_ACT_OWN:
-    case NUMBERING_ACT_LOOK:
-    case NUMBERING_ACT_READ:
-    case NUMBERING_ACT_WATCH:
-    case NUMBERING_ACT_WRITE:
-        numbered_ask(n, a);
-        break;
-    case NUMBERING_ACT_UNWATCH:
-        watch_drop(&n->subscription, false);
-        break;
-    case NUMBERING_ACT_DONE:
-        succeed(n);
-        break;
-    case NUMBERING_ACT_VANISHED:
-        if (grant_contender(n->grant))
-            contender_vanished(grant_contender(n->grant));
-        break;
-    case NUMBERING_ACT_FAIL:
-        fail_as_refused(n);
-        break;
-    }
-}
-
-void numbered_step(struct numbered *n, const struct numbering_event *ev)
-{
-    struct numbering_actions actions;
-
-    n->refs++;
-    numbering_step(&n->machine, ev, &actions);
-    for (uint32_t i = 0; i < actions.count; i++)
-        perform(n, &actions.list[i]);
-    numbered_unref(n);
+    numbered_hear(n, MACHINE_EV_STOP);
+    numbered_decide(n, &why);
 }
 
 struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
@@ -243,19 +435,18 @@ struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spe
 {
     struct numbered *n = g_new0(struct numbered, 1);
 
-    n->session = s;
+    driver_init(&n->driver, &numbered_driver, s, STORE_PERSISTENT);
     n->refs = 1;
     n->spec = *spec;
     n->spec.directory = g_ref_string_acquire(spec->directory);
     n->spec.payload = g_ref_string_acquire(spec->payload);
     n->spec.limit = g_rc_box_acquire(spec->limit);
-    n->spec.news = on_news;
+    n->spec.news = numbered_on_news;
     n->decided = decided;
     n->context = context;
     n->before = g_ptr_array_new_with_free_func(g_free);
     n->used = g_array_new(FALSE, TRUE, sizeof(int32_t));
     n->numbers = g_new0(int32_t, numbered_permits(n));
-    n->subscription = (struct subscription){.fired = numbered_fired, .context = n};
-    enter(n);
+    numbered_contend(n);
     return n;
 }

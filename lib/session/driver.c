@@ -132,11 +132,11 @@ static void driver_free_changes(struct asked *asked)
     g_free(asked->changes);
 }
 
-static struct request *driver_request(struct asked *asked)
+static struct request *driver_request(struct asked *asked, char *path)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
-    struct request *r = request_new(a->verb, d->ops->path(d, a->node), driver_on_answer, asked);
+    struct request *r = request_new(a->verb, path, driver_on_answer, asked);
 
     r->once = a->once;
     r->only = a->connection != 0;
@@ -149,10 +149,11 @@ static struct request *driver_request(struct asked *asked)
     return r;
 }
 
-static void driver_send(struct asked *asked)
+/* Takes path. */
+static void driver_send(struct asked *asked, char *path)
 {
     struct driver *d = asked->driver;
-    struct request *r = driver_request(asked);
+    struct request *r = driver_request(asked, path);
 
     asked->request = r;
     if (!asked->action.watch || driver_add_watch(d, r, asked->action.node)) {
@@ -183,8 +184,11 @@ static void driver_ask(struct driver *d, const struct machine_action *a)
 {
     const struct exchange_request number = exchange_ask(&d->exchange, a);
 
-    for (uint32_t i = 0; i <= a->more; i++)
-        driver_send(driver_new_asked(d, a, number, a->node + i));
+    for (uint32_t i = 0; i <= a->more; i++) {
+        char *path = d->ops->path(d, a->node + i);
+        if (path)
+            driver_send(driver_new_asked(d, a, number, a->node + i), path);
+    }
 }
 
 static void driver_free_asked(struct asked *asked)
@@ -232,7 +236,7 @@ static void driver_on_parents(void *context, enum store_rc rc)
     struct driver *d = asked->driver;
 
     if (rc == STORE_OK && !exchange_is_stale(&d->exchange, asked->number))
-        driver_send(asked);
+        driver_send(asked, d->ops->path(d, asked->action.node));
     else
         driver_take(d, driver_answer(asked, rc), asked);
 }

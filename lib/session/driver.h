@@ -11,7 +11,7 @@ struct driver;
 
 struct driver_ops {
     void (*step)(struct driver *d, const struct machine_event *ev, struct machine_actions *out);
-    /* The full path of a node; to be freed. */
+    /* The full path of a node; to be freed. NULL: of .more nodes, this one is not asked for. */
     char *(*path)(struct driver *d, unsigned node);
     /* Gives a node a new name. NULL: none needs one. */
     void (*name)(struct driver *d, unsigned node);

@@ -74,7 +74,7 @@ static bool has_room(const struct numbers_state *st, uint8_t node)
 static void read_node(const struct numbers_state *st, struct numbers_message *m)
 {
     if (!(st->standing & NUMBERS_BIT(m->node))) {
-        m->answer = NUMBERING_GONE;
+        m->answer = STORE_NONODE;
         return;
     }
     m->numbers = st->nodes[m->node].numbers;
@@ -85,9 +85,9 @@ static void read_node(const struct numbers_state *st, struct numbers_message *m)
 static void write_node(struct numbers_state *st, struct numbers_message *m)
 {
     if (!(st->standing & NUMBERS_BIT(m->node)))
-        m->answer = NUMBERING_GONE;
+        m->answer = STORE_NONODE;
     else if (st->nodes[m->node].version != m->version)
-        m->answer = NUMBERING_CHANGED;
+        m->answer = STORE_BADVERSION;
     else
         change_node(st, m->node, m->numbers, m->ceiling);
 }
@@ -107,7 +107,7 @@ static void serve(struct numbers_state *st, int i)
         remove_node(st, m.node);
     else
         read_node(st, &m);
-    if (m.kind == ASK_WATCH && m.answer == NUMBERING_OK)
+    if (m.kind == ASK_WATCH && m.answer == STORE_OK)
         c->watches |= NUMBERS_BIT(m.node);
     if (m.kind != ASK_DELETE)
         push_answer(c, m);
@@ -121,23 +121,15 @@ static void ask(struct numbers_client *c, struct numbers_message m)
     c->asks[c->asked++] = m;
 }
 
-static void ask_about(struct numbers_client *c, enum numbers_ask kind, uint8_t node)
-{
-    ask(c, (struct numbers_message){.kind = (uint8_t)kind, .node = node, .current = true});
-}
-
 static void leave(struct numbers_client *c, bool deletes)
 {
     if (deletes)
         ask(c, (struct numbers_message){.kind = ASK_DELETE, .node = c->node});
     c->node = c->waits_for = NUMBERS_NO_NODE;
     c->machine = (struct numbering){.state = NUMBERING_IDLE};
-    c->before = c->known = c->used = c->numbers = c->ceiling = c->version = c->limit = 0;
+    c->before = c->known = c->used = c->numbers = c->ceiling = c->limit = 0;
     c->admitted = c->believes = c->chosen = c->excused = false;
-    for (int k = 0; k < c->asked; k++)
-        c->asks[k].current = false;
-    for (int k = 0; k < c->answered; k++)
-        c->answers[k].current = false;
+    exchange_end(&c->exchange);
 }
 
 static void check_believers(struct numbers_state *st, int i)
@@ -206,151 +198,184 @@ static void choose_numbers(struct numbers_state *st, int i)
         st->broken = NUMBERS_GAP;
 }
 
-static void write_numbers(struct numbers_state *st, int i)
+static uint8_t node_of(const struct numbers_client *c, uint32_t node)
 {
-    struct numbers_client *c = &st->clients[i];
-
-    if (!c->chosen)
-        choose_numbers(st, i);
-    ask(c, (struct numbers_message){.kind = ASK_WRITE,
-                                    .node = c->node,
-                                    .version = c->version,
-                                    .numbers = c->numbers,
-                                    .ceiling = c->ceiling,
-                                    .current = true});
+    if (node == NUMBERING_DIRECTORY)
+        return NUMBERS_NO_NODE;
+    return node == NUMBERING_OWN ? c->node : nth(c->before, node - NUMBERING_BEFORE);
 }
 
-static void perform(struct numbers_state *st, int i, const struct numbering_action *a)
+static enum numbers_ask kind_of(const struct machine_action *a)
+{
+    if (a->verb == STORE_LIST)
+        return ASK_LIST;
+    if (a->verb == STORE_SET)
+        return ASK_WRITE;
+    if (a->node == NUMBERING_OWN)
+        return ASK_OWN;
+    return a->watch ? ASK_WATCH : ASK_READ;
+}
+
+/* A node that it knows is not asked for. */
+static void request(struct numbers_state *st, int i, const struct machine_action *a)
+{
+    struct numbers_client *c = &st->clients[i];
+    struct numbers_message m = {.kind = (uint8_t)kind_of(a),
+                                .number = exchange_ask(&c->exchange, a)};
+
+    if (m.kind == ASK_WRITE && !c->chosen)
+        choose_numbers(st, i);
+    if (m.kind == ASK_WRITE) {
+        m.version = (uint8_t)a->version;
+        m.numbers = c->numbers;
+        m.ceiling = c->ceiling;
+    }
+    for (uint32_t k = 0; k <= a->more; k++) {
+        m.node = node_of(c, a->node + k);
+        if (m.kind != ASK_READ || !(c->known & NUMBERS_BIT(m.node)))
+            ask(c, m);
+    }
+    if (m.kind == ASK_WATCH)
+        c->waits_for = m.node;
+}
+
+static void told(struct numbers_state *st, int i, enum numbering_verdict verdict)
 {
     struct numbers_client *c = &st->clients[i];
 
-    switch (a->kind) {
-    case NUMBERING_ACT_LIST:
-        ask_about(c, ASK_LIST, NUMBERS_NO_NODE);
-        break;
-    case NUMBERING_ACT_OWN:
-        ask_about(c, ASK_OWN, c->node);
-        break;
-    case NUMBERING_ACT_LOOK:
-        ask_about(c, ASK_READ, nth(c->before, a->who));
-        break;
-    case NUMBERING_ACT_READ:
-        for (uint8_t n = 0; n < st->made; n++)
-            if (c->before & ~c->known & NUMBERS_BIT(n))
-                ask_about(c, ASK_READ, n);
-        break;
-    case NUMBERING_ACT_WATCH:
-        c->waits_for = nth(c->before, a->who);
-        ask_about(c, ASK_WATCH, c->waits_for);
-        break;
-    case NUMBERING_ACT_UNWATCH:
-        c->waits_for = NUMBERS_NO_NODE;
-        break;
-    case NUMBERING_ACT_WRITE:
-        write_numbers(st, i);
-        break;
-    case NUMBERING_ACT_DONE:
+    if (verdict == NUMBERING_FAILED) {
+        st->broken = NUMBERS_FAILED;
+    } else if (verdict == NUMBERING_VANISHED) {
+        leave(c, false);
+    } else {
         c->believes = true;
         c->ceiling = 0; /* of no interest any more */
         check_believers(st, i);
-        break;
-    case NUMBERING_ACT_VANISHED:
-        leave(c, false);
-        break;
-    default:
-        st->broken = NUMBERS_ACTION;
     }
 }
 
-/* Which request is the newest is all that tags tell. */
-static void step(struct numbers_state *st, int i, const struct numbering_event *ev)
+static void perform(struct numbers_state *st, int i, const struct machine_action *a)
 {
     struct numbers_client *c = &st->clients[i];
-    const uint32_t tag = c->machine.tag;
-    struct numbering_actions out;
 
-    numbering_step(&c->machine, ev, &out);
-    for (int k = 0; c->machine.tag != tag && k < c->asked; k++)
-        c->asks[k].current = false;
-    for (int k = 0; c->machine.tag != tag && k < c->answered; k++)
-        c->answers[k].current = false;
+    if (a->kind == MACHINE_ACT_REQUEST)
+        request(st, i, a);
+    else if (a->kind == MACHINE_ACT_TELL)
+        told(st, i, (enum numbering_verdict)a->verdict);
+    else
+        c->waits_for = NUMBERS_NO_NODE;
+    if (a->kind == MACHINE_ACT_END)
+        exchange_end(&c->exchange);
+}
+
+static void step(struct numbers_state *st, int i, const struct machine_event *ev,
+                 const struct numbering_moment *shown)
+{
+    struct numbers_client *c = &st->clients[i];
+    struct machine_actions out = {.count = 0};
+
+    numbering_step(&c->machine, ev, shown, &out);
     for (uint32_t k = 0; k < out.count; k++)
         perform(st, i, &out.list[k]);
-    c->machine.tag = 1;
     if (c->machine.state == NUMBERING_READING || c->machine.state == NUMBERING_WAITING)
         return;
     c->before = c->known = c->used = 0;
+    c->machine.before = 0;
     c->machine.permits = 0;
     c->machine.first = 0;
 }
 
+static void step_kind(struct numbers_state *st, int i, enum machine_event_kind kind)
+{
+    step(st, i, &(struct machine_event){.kind = kind}, &(struct numbering_moment){.count = 0});
+}
+
 /* ---- answers ---- */
 
-static void hear_list(struct numbers_state *st, int i, const struct numbers_message *m,
-                      struct numbering_event *ev)
+static void see_list(const struct numbers_state *st, struct numbers_client *c,
+                     const struct numbers_message *m, struct numbering_moment *shown)
 {
-    struct numbers_client *c = &st->clients[i];
-
-    if (m->current)
-        c->before = m->names & (uint8_t)(NUMBERS_BIT(c->node) - 1);
-    ev->count = (uint32_t)count_bits(c->before);
-    ev->permits = count_permits(st, c->before);
-    step(st, i, ev);
+    c->before = m->names & (uint8_t)(NUMBERS_BIT(c->node) - 1);
+    shown->count = (uint32_t)count_bits(c->before);
+    shown->permits = count_permits(st, c->before);
 }
 
-static void hear_read(struct numbers_state *st, int i, const struct numbers_message *m,
-                      struct numbering_event *ev)
+static void see_own(struct numbers_client *c, const struct numbers_message *m, int permits,
+                    struct numbering_moment *shown)
 {
-    struct numbers_client *c = &st->clients[i];
-    const bool own = m->kind == ASK_OWN;
+    shown->numbered = m->answer == STORE_OK && count_bits(m->numbers) == permits;
+    if (!shown->numbered)
+        return;
+    c->numbers = m->numbers;
+    c->ceiling = m->ceiling;
+}
 
-    if (ev->answer == NUMBERING_OK)
-        ev->answer = NUMBERING_NONE_YET;
-    if (m->current && own && m->answer == NUMBERING_OK) {
-        c->version = m->version;
-        if (count_bits(m->numbers) == numbers_config.permits[i]) {
-            c->numbers = m->numbers;
-            c->ceiling = m->ceiling;
-            ev->answer = NUMBERING_OK;
-        }
-    } else if (m->current && m->answer == NUMBERING_OK && m->numbers) {
+static void see_before(struct numbers_client *c, const struct numbers_message *m,
+                       struct numbering_moment *shown)
+{
+    shown->numbered = m->answer == STORE_OK && m->numbers != 0;
+    if (shown->numbered) {
         c->used |= m->numbers;
-        ev->ceiling = m->ceiling;
-        ev->answer = NUMBERING_OK;
+        shown->ceiling = m->ceiling;
     }
-    if (m->current && !own && ev->answer != NUMBERING_NONE_YET)
+    if (shown->numbered || m->answer == STORE_NONODE)
         c->known |= NUMBERS_BIT(m->node);
-    ev->who = m->current && !own ? place_in(c->before, m->node) : 0;
-    step(st, i, ev);
 }
 
-static enum numbering_event_kind event_kind(uint8_t ask)
+static enum store_kind verb_of(uint8_t ask)
 {
-    static const enum numbering_event_kind kinds[] = {
-        [ASK_LIST] = NUMBERING_EV_LISTED,   [ASK_READ] = NUMBERING_EV_READ,
-        [ASK_OWN] = NUMBERING_EV_OWN,       [ASK_WATCH] = NUMBERING_EV_WATCHED,
-        [ASK_WRITE] = NUMBERING_EV_WRITTEN, [EVENT_NODE] = NUMBERING_EV_FIRED};
+    return ask == ASK_LIST ? STORE_LIST : ask == ASK_WRITE ? STORE_SET : STORE_GET;
+}
 
-    return kinds[ask];
+static uint32_t machine_node(const struct numbers_client *c, const struct numbers_message *m)
+{
+    return m->kind == ASK_LIST  ? NUMBERING_DIRECTORY
+           : m->node == c->node ? NUMBERING_OWN
+                                : NUMBERING_BEFORE + place_in(c->before, m->node);
+}
+
+static void hear(struct numbers_state *st, int i, const struct numbers_message *m)
+{
+    struct numbers_client *c = &st->clients[i];
+    const struct machine_event ev = {.kind = MACHINE_EV_ANSWER,
+                                     .verb = verb_of(m->kind),
+                                     .rc = (enum store_rc)m->answer,
+                                     .node = machine_node(c, m),
+                                     .version = m->version};
+    struct numbering_moment shown = {.count = 0};
+
+    if (exchange_answered(&c->exchange, m->number, &ev) != EXCHANGE_HEARD)
+        return;
+    if (m->kind == ASK_LIST)
+        see_list(st, c, m, &shown);
+    else if (m->kind == ASK_OWN)
+        see_own(c, m, numbers_config.permits[i], &shown);
+    else if (m->kind != ASK_WRITE)
+        see_before(c, m, &shown);
+    step(st, i, &ev, &shown);
+}
+
+static void hear_fired(struct numbers_state *st, int i, const struct numbers_message *m)
+{
+    struct numbers_client *c = &st->clients[i];
+    const struct machine_event ev = {.kind = MACHINE_EV_FIRED, .node = machine_node(c, m)};
+
+    c->waits_for = NUMBERS_NO_NODE;
+    step(st, i, &ev, &(struct numbering_moment){.count = 0});
 }
 
 static void deliver(struct numbers_state *st, int i)
 {
     struct numbers_client *c = &st->clients[i];
     const struct numbers_message m = c->answers[0];
-    struct numbering_event ev = {.kind = event_kind(m.kind),
-                                 .answer = (enum numbering_answer)m.answer,
-                                 .tag = m.current ? c->machine.tag : c->machine.tag - 1};
 
     flat_remove(c->answers, &c->answered, sizeof m, 0);
-    if (!c->admitted || c->believes || (m.kind == EVENT_NODE && c->waits_for != m.node))
+    if (!c->admitted || c->believes)
         return;
-    if (m.kind == ASK_LIST)
-        hear_list(st, i, &m, &ev);
-    else if (m.kind == EVENT_NODE || m.kind == ASK_WRITE)
-        step(st, i, &ev);
-    else
-        hear_read(st, i, &m, &ev);
+    if (m.kind != EVENT_NODE)
+        hear(st, i, &m);
+    else if (c->waits_for == m.node)
+        hear_fired(st, i, &m);
 }
 
 /* What was under way is asked again, in its order. Watches that have fired, fire again. */
@@ -379,6 +404,15 @@ static void lose(struct numbers_client *c)
 
 /* ---- moves ---- */
 
+static void make_plain(struct numbers_client *c)
+{
+    for (int k = 0; k < c->asked; k++)
+        c->asks[k].number = exchange_plain_request(&c->exchange, c->asks[k].number);
+    for (int k = 0; k < c->answered; k++)
+        c->answers[k].number = exchange_plain_request(&c->exchange, c->answers[k].number);
+    exchange_plain(&c->exchange);
+}
+
 void numbers_init(void *state)
 {
     struct numbers_state *st = state;
@@ -388,6 +422,7 @@ void numbers_init(void *state)
     st->faults = (uint8_t)numbers_config.faults;
     for (int i = 0; i < numbers_config.clients; i++) {
         leave(&st->clients[i], false);
+        make_plain(&st->clients[i]);
         st->clients[i].up = true;
     }
 }
@@ -489,12 +524,12 @@ static void take_client(struct numbers_state *st, enum numbers_move move, int i)
     } else if (move == NUMBERS_ADMIT) {
         c->admitted = true;
         c->limit = st->limit;
-        step(st, i, &(struct numbering_event){.kind = NUMBERING_EV_BEGIN});
+        step_kind(st, i, MACHINE_EV_BEGIN);
     } else if (move == NUMBERS_LOSE) {
         lose(c);
     } else {
         if (is_numbering(c))
-            step(st, i, &(struct numbering_event){.kind = NUMBERING_EV_END});
+            step_kind(st, i, MACHINE_EV_STOP);
         c->lapsed = move == NUMBERS_LAPSE;
         leave(c, !c->lapsed);
         c->up = c->up && !c->lapsed;
@@ -523,6 +558,8 @@ void numbers_take(void *state, struct breadth_step by)
         delete_node(st, by.at);
     else
         take_client(st, (enum numbers_move)by.kind, by.at);
+    for (int i = 0; i < numbers_config.clients; i++)
+        make_plain(&st->clients[i]);
     numbers_drop_nodes(st);
 }
 
@@ -553,7 +590,7 @@ const char *const numbers_broken_texts[NUMBERS_BROKEN_COUNT] = {
     [NUMBERS_GAP] = "it takes a number though a lower one is free",
     [NUMBERS_ASLEEP] = "it waits for numbers that are known, and will never hear of them",
     [NUMBERS_LEFT] = "a node is left that nobody wants",
-    [NUMBERS_ACTION] = "an action that nobody understands",
+    [NUMBERS_FAILED] = "it is told a refusal that there was not",
 };
 
 const char *numbers_move_text(enum numbers_move move)

@@ -1,11 +1,12 @@
 /* Contenders with numbered permits, from their admission to the end of what they held, as a flat
  * value for exhaustive search. Who is admitted, permits.c explores: here whoever finds room may be.
- * A driver is as much of lib/lock/numbered*.c as matters. A session's nodes go when it is over,
+ * A session's nodes go when it is over,
  * which is behind its holder's deadline; and until then, unless he gave back, he believes. */
 #ifndef EXPLORE_NUMBERS_WORLD_H
 #define EXPLORE_NUMBERS_WORLD_H
 
 #include "breadth.h"
+#include "recipes/exchange.h"
 #include "recipes/numbering.h"
 
 enum {
@@ -23,7 +24,7 @@ enum numbers_broken {
     NUMBERS_GAP,    /* a lower one was free */
     NUMBERS_ASLEEP, /* somebody waits for numbers that all know */
     NUMBERS_LEFT,   /* a node that nobody wants */
-    NUMBERS_ACTION, /* that nobody understands */
+    NUMBERS_FAILED, /* told a refusal that there was not */
     NUMBERS_BROKEN_COUNT
 };
 
@@ -50,15 +51,17 @@ enum numbers_move {
 enum numbers_ask { ASK_LIST, ASK_READ, ASK_OWN, ASK_WATCH, ASK_WRITE, ASK_DELETE, EVENT_NODE };
 
 struct numbers_message {
-    uint8_t kind, node, version, answer;
-    uint8_t names;   /* of nodes */
-    uint8_t numbers; /* of permits, a bit for each */
+    uint8_t kind, node, version, answer; /* enum store_rc */
+    uint8_t names;                       /* of nodes */
+    uint8_t numbers;                     /* of permits, a bit for each */
     uint8_t ceiling; /* these are, and those of all before: 0: it does not tell */
-    bool current;    /* of the machine's newest request */
+    uint8_t unused;
+    struct exchange_request number;
 };
 
 struct numbers_client {
     struct numbering machine;
+    struct exchange exchange;
     struct numbers_message asks[NUMBERS_QUEUE], answers[NUMBERS_QUEUE];
     uint8_t asked, answered;
     uint8_t node;               /* NUMBERS_NO_NODE: it has none */
@@ -66,7 +69,6 @@ struct numbers_client {
     uint8_t known;              /* and those of them that it knows, or that are gone */
     uint8_t used;               /* the numbers that they have */
     uint8_t numbers, ceiling;   /* its own, as in its node's data */
-    uint8_t version;            /* of its node */
     uint8_t limit;              /* when it was admitted */
     uint8_t waits_for, watches; /* watches: at the server, a bit for each node */
     bool up, admitted, believes;

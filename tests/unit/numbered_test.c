@@ -209,6 +209,7 @@ static void the_one_before_it_does_not_tell(void)
             ANSWER(STORE_GET, path, .rc = STORE_NONODE);
         else
             permit_story_read(&st, "s5", OTHERS_DATA(" 2"), 1);
+        CHECK(!is_read("s5"));
         permit_story_read(&st, "s4", OTHERS_DATA(" 1 of 2"), 1);
         write_numbers(gone ? OWN_DATA(" 0 of 2") : OWN_DATA(" 0 of 3"), 0);
         g_free(path);

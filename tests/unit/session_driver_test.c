@@ -21,7 +21,7 @@
         .kind = MACHINE_ACT_##name, ##__VA_ARGS__                                                  \
     }
 
-enum { REACTIONS = 8, PLAY_FIRE = 1000 };
+enum { REACTIONS = 8, PLAY_FIRE = 1000, PLAY_PATHLESS = 7 };
 
 static struct played {
     struct driver driver;
@@ -59,7 +59,7 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
 static char *play_path(struct driver *d, unsigned node)
 {
     (void)d;
-    return g_strdup_printf("/p/%u", node);
+    return node == PLAY_PATHLESS ? NULL : g_strdup_printf("/p/%u", node);
 }
 
 static char *play_data(struct driver *d, unsigned node, int *ret_length)
@@ -156,6 +156,18 @@ static void another_question(void)
     ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
     ANSWER(STORE_GET, "/p/3", .rc = STORE_NONODE);
     end(s, "begin; answer 0 of verb 7, node 2; timer; answer 1 of verb 2, node 3");
+}
+
+/* But for those without a path. */
+static void several(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = PLAY_PATHLESS - 1, .more = 2));
+    zkl_session *s = begin();
+
+    CHECK_INT(played.refs, 2);
+    ANSWER(STORE_GET, "/p/8", .rc = STORE_OK);
+    ANSWER(STORE_GET, "/p/6", .rc = STORE_OK);
+    end(s, "begin; answer 0 of verb 2, node 8; answer 0 of verb 2, node 6");
 }
 
 /* One slot's answers do not become stale by what is asked in another. */
@@ -566,6 +578,7 @@ static void numbers_of_questions(void)
 
 static const struct test_case cases[] = {
     {"another_question", another_question},
+    {"several", several},
     {"two_slots", two_slots},
     {"forgotten", forgotten},
     {"children_are_counted", children_are_counted},
