@@ -72,11 +72,11 @@ static void size_limited(void)
     g_free(data);
 }
 
-static GString *sent; /* the data of each change but the fence */
+static GString *sent; /* the data of each change */
 
 static bool note_data(const struct store_request *request, struct store_reply *reply)
 {
-    for (int i = 1; i < request->count; i++) {
+    for (int i = 0; i < request->count; i++) {
         const struct store_change *c = &request->changes[i];
         g_string_append_printf(sent, "%d %.*s; ", c->length, MAX(c->length, 0),
                                c->data ? c->data : "");
@@ -102,7 +102,7 @@ static void data_of_each_kind(void)
                                     on_ended, &e),
               0);
     fake_answer_at_once(NULL);
-    CHECK_STR(sent->str, "3 one; 5 other; -1 ; -1 ; -1 ; ");
+    CHECK_STR(sent->str, "12 " NAME "\nzkl tx 1; 3 one; 5 other; -1 ; -1 ; -1 ; ");
     ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
     check_ended(&e, 0);
     g_string_free(sent, TRUE);

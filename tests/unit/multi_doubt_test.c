@@ -56,9 +56,15 @@ static void applied_late(void)
 /* Known not to be ours: by its data, or since ours would have left no node. */
 static void foreign_data(void)
 {
-    static const char *const data[] = {
-        "ops",          NAME, NAME "\nzkl tx 2", NAME "\nzkl tx 01", NAME "\nzkl tx 1\n",
-        "us\nzkl tx 1", ""};
+    static const char *const data[] = {"ops",
+                                       NAME,
+                                       NAME "\nzkl tx 2",
+                                       NAME "\nzkl tx 01",
+                                       NAME "\nzkl tx 1\n",
+                                       "us\nzkl tx 1",
+                                       "how\nzkl tx 1",
+                                       "wh\nzkl tx 1",
+                                       ""};
     struct ending e;
 
     for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {

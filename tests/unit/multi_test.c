@@ -21,6 +21,7 @@ static void applied(void)
         check_ended(&e, 0);
     }
     CHECK_INT(zkl_grant_state(story.grant), ZKL_HELD);
+    CHECK(!fake_is_asked(STORE_DELETE, story.node));
     story_end(&story);
 }
 
@@ -87,11 +88,16 @@ static void asked_to_give_way(void)
     check_ended(&e, 0);
     story_apply(&story, &e, 0, ZKL_FOREVER);
     check_asked(&story, 2, "; create /x 0");
-    ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
-    CHECK(read_data(&story, 3, "ops")); /* it is asked no longer */
     ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
     check_ended(&e, 0);
-    CHECK_STR(sent, NAME "\nzkl tx 1__REVOKE__\nzkl tx 1__REVOKE__\nzkl tx 2" NAME "\nzkl tx 2");
+    story_apply(&story, &e, 0, ZKL_FOREVER);
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_BADVERSION, .failed = 0);
+    CHECK(read_data(&story, 4, "ops")); /* it is asked no longer */
+    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
+    check_ended(&e, 0);
+    CHECK_STR(sent,
+              NAME "\nzkl tx 1__REVOKE__\nzkl tx 1__REVOKE__\nzkl tx 2__REVOKE__\nzkl tx 3" NAME
+                   "\nzkl tx 3");
     fake_answer_at_once(NULL);
     story_end(&story);
 }
@@ -265,6 +271,23 @@ static void session_over(void)
     wait_for(&rest.calls, COUNT);
     CHECK_INT(rest.error.code, ZKL_ELOST);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, 0), ZKL_ELOST);
+    CHECK_INT(zkl_grant_multi_async(story.grant, &story_change, 1, 0, 0, on_ended, &rest),
+              ZKL_ELOST);
+    story_end(&story);
+}
+
+/* The node that it gives back is gone: it is not read in the next session. */
+static void session_over_before_its_turn(void)
+{
+    struct story story;
+    struct ending e[2];
+
+    story_begin(&story);
+    story_apply(&story, &e[0], 0, ZKL_FOREVER);
+    story_apply(&story, &e[1], ZKL_MULTI_RELEASE, ZKL_FOREVER);
+    end_session(story.node);
+    check_ended(&e[0], ZKL_EUNKNOWN);
+    check_ended(&e[1], ZKL_ELOST);
     story_end(&story);
 }
 
@@ -304,6 +327,7 @@ static const struct test_case cases[] = {
     {"given_back", given_back},
     {"given_back_refused", given_back_refused},
     {"session_over", session_over},
+    {"session_over_before_its_turn", session_over_before_its_turn},
     {"bad_input", bad_input},
     {NULL, NULL},
 };

@@ -12,7 +12,7 @@ static const char *word_of(const struct transaction *t, const struct machine_act
 
     if (a->kind == MACHINE_ACT_TELL)
         return verdicts[a->verdict];
-    CHECK(a->kind == MACHINE_ACT_REQUEST);
+    CHECK(a->kind == MACHINE_ACT_REQUEST && a->node == 0);
     if (a->verb == STORE_GET)
         return "read";
     CHECK(a->verb == STORE_MULTI && a->once && a->connection == 1);

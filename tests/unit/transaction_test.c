@@ -50,7 +50,7 @@ static void without_doubt(void)
           {BEGIN(), "read"},
           {UNREAD(NOTEMPTY), "refused 6:0 end"}}},
         {"no node", {{BEGIN(), "send 1@0"}, {NO_NODE, "lost gone"}}},
-        {"no node to be read", {{UNHEARD, "read"}, {NO_NODE, "lost gone"}}},
+        {"no node to be read", {{UNHEARD, "read"}, {UNREAD(NONODE), "lost gone"}}},
         {"a session that ended before, or meanwhile",
          {{BEGIN(.over = true), "lost gone"},
           {UNHEARD, "read"},
