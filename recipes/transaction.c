@@ -146,9 +146,7 @@ static void transaction_begin(struct transaction *t, const struct machine_event 
     t->told = now->told;
     t->failures = 0;
     t->number = t->seal = 0;
-    if (now->over)
-        transaction_lose(t, out);
-    else if (t->told || now->lost)
+    if (t->told || now->lost)
         transaction_end(t, out, TX_TOLD_LOST, false);
     else if (!t->stale && ev->connection != 0)
         transaction_send(t, ev, out, TX_SENT);

@@ -42,7 +42,6 @@ enum transaction_verdict {
 
 /* As it is with an event. */
 struct transaction_moment {
-    bool over;       /* the node's session */
     bool lost;       /* the grant: nothing is sent for it any more */
     uint32_t number; /* in the data that were read; 0: they are not ours */
     /* of the one that begins: */

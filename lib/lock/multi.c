@@ -207,18 +207,16 @@ static void multi_step(struct driver *d, const struct machine_event *ev,
                        struct machine_actions *out)
 {
     struct multi_line *line = multi_line_driven(d);
-    const zkl_session *s = d->session;
     struct multi *m = multi_first(line);
 
     m->begun |= ev->kind == MACHINE_EV_BEGIN;
     multi_lose_missing(m, ev);
     const bool read = ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET && ev->rc == STORE_OK;
-    const struct transaction_moment now = {
-        .over = s->refused || zkl_grant_session_id(line->grant) != s->id,
-        .lost = !m->release && zkl_grant_state(m->grant) == ZKL_LOST,
-        .number = read ? multi_number_in(line, ev) : 0,
-        .release = m->release,
-        .told = m->call.told};
+    const struct transaction_moment now = {.lost =
+                                               !m->release && zkl_grant_state(m->grant) == ZKL_LOST,
+                                           .number = read ? multi_number_in(line, ev) : 0,
+                                           .release = m->release,
+                                           .told = m->call.told};
     transaction_step(&line->machine, ev, &now, out);
 }
 
@@ -403,7 +401,7 @@ static void multi_stop(struct call *c, const zkl_error *why)
                 (struct machine_event){.kind = over ? MACHINE_EV_OVER : MACHINE_EV_STOP});
 }
 
-/* The first one ends by that, and those behind it when their turn comes. */
+/* It has begun by then, as the one before it has ended by that. */
 static void multi_replaced(struct call *c)
 {
     driver_hear(&multi_called(c)->line->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});

@@ -203,8 +203,7 @@ static void perform(struct line_state *st, const struct machine_action *a)
 /* What is told: of a read, it shows what that number left. */
 static void step(struct line_state *st, const struct machine_event *ev, uint32_t number)
 {
-    const struct transaction_moment now = {.over = st->over,
-                                           .lost = st->lost && !releases(st->begun - 1),
+    const struct transaction_moment now = {.lost = st->lost && !releases(st->begun - 1),
                                            .number = number,
                                            .release = releases(st->begun - 1),
                                            .told = present(st)->told};
@@ -285,12 +284,15 @@ static void serve(struct line_state *st)
 
 /* ---- what can happen ---- */
 
+/* What has waited when the session ended hears of that, too. */
 static void begin(struct line_state *st)
 {
     const struct machine_event ev = {.kind = MACHINE_EV_BEGIN, .connection = st->up && st->ready};
 
     st->begun++;
     step(st, &ev, 0);
+    if (st->over)
+        end_session(st);
 }
 
 /* As the driver has it: before its turn it is told at once. */
@@ -352,6 +354,7 @@ static void strike(struct line_state *st, enum line_move kind)
         write_node(st, LINE_FOREIGN);
     st->gone = st->gone || kind == LINE_DELETE || kind == LINE_EXPIRE;
     st->over = st->over || kind == LINE_EXPIRE;
+    st->ready = st->ready && kind != LINE_EXPIRE; /* none is, in the next session */
     st->lost = st->lost || kind == LINE_LAPSE;
 }
 

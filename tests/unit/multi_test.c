@@ -288,6 +288,7 @@ static void session_over_before_its_turn(void)
     end_session(story.node);
     check_ended(&e[0], ZKL_EUNKNOWN);
     check_ended(&e[1], ZKL_ELOST);
+    CHECK(!fake_is_asked(STORE_GET, story.node));
     story_end(&story);
 }
 
