@@ -30,6 +30,7 @@ struct closing {
     pthread_cond_t changed;
     bool quiet;  /* ZKL_SESSION_CLOSED: no callback comes any more */
     bool closed; /* the server knows, or has been given up */
+    int users;   /* the thread, and who waits for it */
 };
 
 static GArray *inherited;
@@ -196,12 +197,16 @@ static void tell(struct closing *c, bool *what)
     pthread_mutex_unlock(&c->lock);
 }
 
-static void destroy(void *data)
+static void closing_unref(struct closing *c)
 {
-    struct closing *c = data;
-
+    pthread_mutex_lock(&c->lock);
+    const bool last = --c->users == 0;
+    pthread_mutex_unlock(&c->lock);
+    if (!last)
+        return;
     pthread_mutex_destroy(&c->lock);
     pthread_cond_destroy(&c->changed);
+    g_free(c);
 }
 
 static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
@@ -221,7 +226,7 @@ static void *close_session(void *data)
     zkl_session_close(c->session);
     tell(c, &c->quiet);
     tell(c, &c->closed);
-    g_atomic_rc_box_release_full(c, destroy);
+    closing_unref(c);
     return NULL;
 }
 
@@ -247,14 +252,15 @@ void closing_close(zkl_session *session, int64_t patience_ms)
 
     if (!session)
         return;
-    c = g_atomic_rc_box_new0(struct closing);
+    c = g_new0(struct closing, 1);
+    c->users = 2;
     c->session = session;
     pthread_mutex_init(&c->lock, NULL);
     worker_condition_init(&c->changed);
     zkl_session_on_change(session, on_session, c);
-    if (worker_start(NULL, close_session, g_atomic_rc_box_acquire(c)) != 0)
+    if (worker_start(NULL, close_session, c) != 0)
         close_session(c);
     else if (!confirmed(c, patience_ms))
         leave_behind();
-    g_atomic_rc_box_release_full(c, destroy);
+    closing_unref(c);
 }
