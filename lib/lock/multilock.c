@@ -28,8 +28,10 @@ static void multilock_unref(zkl_multilock *l)
 {
     if (!g_atomic_int_dec_and_test(&l->refs))
         return;
+    session_lock(l->session); /* contenders share the strings */
     for (uint32_t i = 0; i < l->count; i++)
         g_ref_string_release(l->paths[i].directory);
+    session_unlock(l->session);
     session_unref(l->session);
     g_free(l->name);
     g_free(l);
@@ -130,8 +132,8 @@ static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, v
     session_lock(l->session);
     zkl_op *op =
         op_start_multi(l->session, &spec, l->paths, l->count, timeout_ms, fn, data, &l->waiters);
-    session_unlock(l->session);
     g_ref_string_release(spec.payload);
+    session_unlock(l->session);
     return op;
 }
 

@@ -23,12 +23,12 @@ static void semaphore_unref(zkl_semaphore *m)
 {
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;
-    session_lock(m->session);
+    session_lock(m->session); /* contenders share these */
     g_rc_box_release(m->limit);
-    session_unlock(m->session);
-    session_unref(m->session);
     g_ref_string_release(m->path);
     g_ref_string_release(m->payload);
+    session_unlock(m->session);
+    session_unref(m->session);
     g_free(m);
 }
 
