@@ -23,14 +23,11 @@
 #define REMAIN_MS 10000
 #define CONNECTIONS 4
 
-/* It belongs to who waits, and to the thread that closes. */
 struct closing {
+    struct worker_shared shared; /* by the thread that closes */
     zkl_session *session;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
     bool quiet;  /* ZKL_SESSION_CLOSED: no callback comes any more */
     bool closed; /* the server knows, or has been given up */
-    int users;   /* the thread, and who waits for it */
 };
 
 static GArray *inherited;
@@ -191,22 +188,16 @@ static void leave_behind(void)
 
 static void tell(struct closing *c, bool *what)
 {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->shared.lock);
     *what = true;
-    pthread_cond_broadcast(&c->changed);
-    pthread_mutex_unlock(&c->lock);
+    pthread_cond_broadcast(&c->shared.changed);
+    pthread_mutex_unlock(&c->shared.lock);
 }
 
 static void closing_unref(struct closing *c)
 {
-    pthread_mutex_lock(&c->lock);
-    const bool last = --c->users == 0;
-    pthread_mutex_unlock(&c->lock);
-    if (!last)
-        return;
-    pthread_mutex_destroy(&c->lock);
-    pthread_cond_destroy(&c->changed);
-    g_free(c);
+    if (worker_shared_leave(&c->shared))
+        g_free(c);
 }
 
 static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
@@ -236,13 +227,13 @@ static bool confirmed(struct closing *c, int64_t patience_ms)
     bool more = true;
     bool closed;
 
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->shared.lock);
     while (!c->quiet)
-        pthread_cond_wait(&c->changed, &c->lock);
+        pthread_cond_wait(&c->shared.changed, &c->shared.lock);
     while (!c->closed && more)
-        more = worker_await(&c->changed, &c->lock, &until);
+        more = worker_await(&c->shared.changed, &c->shared.lock, &until);
     closed = c->closed;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->shared.lock);
     return closed;
 }
 
@@ -253,10 +244,8 @@ void closing_close(zkl_session *session, int64_t patience_ms)
     if (!session)
         return;
     c = g_new0(struct closing, 1);
-    c->users = 2;
     c->session = session;
-    pthread_mutex_init(&c->lock, NULL);
-    worker_condition_init(&c->changed);
+    worker_shared_init(&c->shared);
     zkl_session_on_change(session, on_session, c);
     if (worker_start(NULL, close_session, c) != 0)
         close_session(c);

@@ -17,7 +17,7 @@ struct lock_options {
     zkl_parents parents;
     char *metrics_file; /* NULL: none */
 
-    /* Whose words are ours. grace_ms may be GRACE_DEFAULT: not given. */
+    /* Its strings are freed with these options. grace_ms may be GRACE_DEFAULT: not given. */
     struct hold_options hold;
 };
 

@@ -15,25 +15,18 @@ enum { EVERY_MS = 5000, LAST_MS = 500 };
 /* Left to the thread where that hangs. */
 struct metrics {
     char *file, *temporary, *path;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    zkl_session *session; /* NULL: about to be closed */
+    struct worker_shared shared; /* by the thread that writes */
+    zkl_session *session;        /* NULL: about to be closed */
     const struct metrics_gauge *gauges;
     char *last;   /* what is to be written then */
     bool told;    /* of a failure */
     bool written; /* the last, or it failed */
-    int users;    /* the thread, and who waits for it */
 };
 
 static void metrics_unref(struct metrics *m)
 {
-    pthread_mutex_lock(&m->lock);
-    const bool last = --m->users == 0;
-    pthread_mutex_unlock(&m->lock);
-    if (!last)
+    if (!worker_shared_leave(&m->shared))
         return;
-    pthread_mutex_destroy(&m->lock);
-    pthread_cond_destroy(&m->changed);
     g_free(m->file);
     g_free(m->temporary);
     g_free(m->path);
@@ -129,23 +122,23 @@ static void *keep_writing(void *data)
 {
     struct metrics *m = data;
 
-    pthread_mutex_lock(&m->lock);
+    pthread_mutex_lock(&m->shared.lock);
     while (m->session) {
         const struct timespec until = worker_after_ms(EVERY_MS);
         char *text = render(m);
-        pthread_mutex_unlock(&m->lock);
+        pthread_mutex_unlock(&m->shared.lock);
         write_text(m, text);
         g_free(text);
-        pthread_mutex_lock(&m->lock);
-        while (m->session && worker_await(&m->changed, &m->lock, &until))
+        pthread_mutex_lock(&m->shared.lock);
+        while (m->session && worker_await(&m->shared.changed, &m->shared.lock, &until))
             continue;
     }
-    pthread_mutex_unlock(&m->lock);
+    pthread_mutex_unlock(&m->shared.lock);
     write_text(m, m->last);
-    pthread_mutex_lock(&m->lock);
+    pthread_mutex_lock(&m->shared.lock);
     m->written = true;
-    pthread_cond_broadcast(&m->changed);
-    pthread_mutex_unlock(&m->lock);
+    pthread_cond_broadcast(&m->shared.changed);
+    pthread_mutex_unlock(&m->shared.lock);
     metrics_unref(m);
     return NULL;
 }
@@ -161,13 +154,11 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
     m->path = g_strdup(path);
     m->session = session;
     m->gauges = gauges;
-    m->users = 2;
-    pthread_mutex_init(&m->lock, NULL);
-    worker_condition_init(&m->changed);
+    worker_shared_init(&m->shared);
     if (worker_start(NULL, keep_writing, m) == 0)
         return m;
     say("--metrics-file: the system refuses a thread");
-    m->users = 1;
+    m->shared.users = 1;
     metrics_unref(m);
     return NULL;
 }
@@ -178,12 +169,12 @@ void metrics_end(struct metrics *m)
 
     if (!m)
         return;
-    pthread_mutex_lock(&m->lock);
+    pthread_mutex_lock(&m->shared.lock);
     m->last = render(m);
     m->session = NULL;
-    pthread_cond_broadcast(&m->changed);
-    while (!m->written && worker_await(&m->changed, &m->lock, &until))
+    pthread_cond_broadcast(&m->shared.changed);
+    while (!m->written && worker_await(&m->shared.changed, &m->shared.lock, &until))
         continue;
-    pthread_mutex_unlock(&m->lock);
+    pthread_mutex_unlock(&m->shared.lock);
     metrics_unref(m);
 }

@@ -29,6 +29,25 @@ void worker_condition_init(pthread_cond_t *condition)
     pthread_condattr_destroy(&attr);
 }
 
+void worker_shared_init(struct worker_shared *s)
+{
+    s->users = 2;
+    pthread_mutex_init(&s->lock, NULL);
+    worker_condition_init(&s->changed);
+}
+
+bool worker_shared_leave(struct worker_shared *s)
+{
+    pthread_mutex_lock(&s->lock);
+    const bool last = --s->users == 0;
+    pthread_mutex_unlock(&s->lock);
+    if (!last)
+        return false;
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->changed);
+    return true;
+}
+
 struct timespec worker_after_ms(int64_t ms)
 {
     struct timespec t;

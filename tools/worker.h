@@ -14,6 +14,20 @@ int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
 /* A condition for worker_await(). */
 void worker_condition_init(pthread_cond_t *condition);
 
+/* What a thread and the one who waits for it have together. The last of the two frees the larger
+ * struct that it is in. */
+struct worker_shared {
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* for worker_await() */
+    int users;
+};
+
+/* Both are its users. */
+void worker_shared_init(struct worker_shared *s);
+
+/* Without the lock held: one user less. True: there is none, and the lock is destroyed. */
+bool worker_shared_leave(struct worker_shared *s);
+
 /* The time ms from now. */
 struct timespec worker_after_ms(int64_t ms);
 

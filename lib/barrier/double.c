@@ -141,7 +141,7 @@ static size_t double_own_place(const zkl_double_barrier *b)
 
 static zkl_double_barrier *double_driven(struct driver *d)
 {
-    return (zkl_double_barrier *)(void *)((char *)d - offsetof(zkl_double_barrier, driver));
+    return DRIVER_OWNER(d, zkl_double_barrier);
 }
 
 /* The session lists the members that are not outside, and keeps them. */

@@ -199,8 +199,7 @@ static void candidacy_end_with(struct election_candidacy *c, enum candidacy_caus
 
 static struct election_candidacy *candidacy_of(struct driver *d)
 {
-    return (struct election_candidacy *)(void *)((char *)d -
-                                                 offsetof(struct election_candidacy, driver));
+    return DRIVER_OWNER(d, struct election_candidacy);
 }
 
 static void candidacy_do(struct driver *d, const struct machine_action *a)

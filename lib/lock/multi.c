@@ -152,7 +152,7 @@ static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t c
 
 static struct multi_line *multi_line_driven(struct driver *d)
 {
-    return (struct multi_line *)(void *)((char *)d - offsetof(struct multi_line, driver));
+    return DRIVER_OWNER(d, struct multi_line);
 }
 
 /* NULL: there is none. */
@@ -171,8 +171,8 @@ static void multi_line_begin(struct multi_line *line)
                                                       .connection = confirmed ? s->connection : 0});
 }
 
-/* Of our sets, the one that has left these data. Another client that asks the holder to give way
- * has put that in place of the payload. */
+/* The number of the set of ours that has left these data; 0: none has. Another client that asks the
+ * holder to give way has put its word in place of the payload. */
 static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
 {
     const char *payload = grant_payload(line->grant), *data = ev->data ? ev->data : "";
@@ -185,8 +185,8 @@ static uint32_t multi_number_in(struct multi_line *line, const struct machine_ev
     return ours || line->asked ? number : 0;
 }
 
-/* Of a whole's nodes but the first, the one that the server did not find: the grant is lost. NULL:
- * it found them. */
+/* The node that the server did not find, if it is not the first of a whole's: the grant is lost.
+ * NULL: the server found them. */
 static zkl_grant *multi_missing_part(const struct multi *m, enum store_rc rc, int failed)
 {
     const bool of_part = failed > 0 && (uint32_t)failed < whole_count(m->grant);

@@ -138,7 +138,7 @@ static void numbered_fail_as_refused(struct numbered *n, enum store_rc rc)
 
 static struct numbered *numbered_driven(struct driver *d)
 {
-    return (struct numbered *)(void *)((char *)d - offsetof(struct numbered, driver));
+    return DRIVER_OWNER(d, struct numbered);
 }
 
 static void numbered_hear(struct numbered *n, enum machine_event_kind kind)

@@ -72,7 +72,7 @@ static void retire(zkl_member *m)
 
 static zkl_member *member_driven(struct driver *d)
 {
-    return (zkl_member *)(void *)((char *)d - offsetof(zkl_member, driver));
+    return DRIVER_OWNER(d, zkl_member);
 }
 
 static bool has_newest_data(const zkl_member *m, const struct machine_event *ev)

@@ -88,7 +88,7 @@ void zkl_watch_free(zkl_watch *w)
 
 struct children_watch *children_watch_of(struct driver *d)
 {
-    return (struct children_watch *)(void *)((char *)d - offsetof(struct children_watch, driver));
+    return DRIVER_OWNER(d, struct children_watch);
 }
 
 struct children_moment children_watch_moment(const struct children_watch *cw)

@@ -60,7 +60,7 @@ static void queue_watch_step(struct driver *d, const struct machine_event *ev,
     children_report(&w->machine, ev, &moment, out);
 }
 
-/* Of a failure the user is told as of a change: reading the queue then says why. */
+/* The user hears of a failure as of a change: reading the queue then says why. */
 static void queue_watch_tell(struct driver *d, const struct machine_action *a)
 {
     struct queue_watch *w = queue_watch_of(d);

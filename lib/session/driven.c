@@ -2,7 +2,7 @@
 
 struct driven *driven_of(struct driver *d)
 {
-    return (struct driven *)(void *)((char *)d - offsetof(struct driven, driver));
+    return DRIVER_OWNER(d, struct driven);
 }
 
 static void driven_hear(struct call *c, enum machine_event_kind kind)

@@ -39,6 +39,9 @@ struct driver {
     bool stepping;
 };
 
+/* The struct of that type whose member driver d is. */
+#define DRIVER_OWNER(d, type) ((type *)(void *)((char *)(d)-offsetof(type, driver)))
+
 /* Fills in what is all zero. */
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
                  enum store_mode parents);

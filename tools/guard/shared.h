@@ -57,7 +57,7 @@ struct shared {
     atomic_bool claimed;     /* it is complete */
     atomic_bool finished;    /* the tool has closed its session, and does not end otherwise */
     atomic_int key;          /* the signal of a key that ended the command; 0: none did */
-    /* Of a term of zkl elect, for its supervisor: */
+    /* The supervisor of zkl elect reads these of each term: */
     atomic_bool connected;
     atomic_bool in_line;   /* it was once */
     atomic_int ahead;      /* how many are before it in line; -1: not known */
