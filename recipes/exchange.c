@@ -13,7 +13,8 @@ struct exchange_request exchange_ask(struct exchange *x, const struct machine_ac
 {
     if (!a->also)
         exchange_forget(x, a->slot);
-    return (struct exchange_request){.question = x->question[a->slot], .slot = a->slot};
+    return (struct exchange_request){
+        .question = x->question[a->slot], .slot = a->slot, .bare = a->bare};
 }
 
 bool exchange_is_stale(const struct exchange *x, struct exchange_request r)
@@ -31,7 +32,8 @@ enum exchange_answer exchange_answered(struct exchange *x, struct exchange_reque
         x->lost |= !ev->unsent;
         return EXCHANGE_UNHEARD;
     }
-    return ev->verb == STORE_CREATE && ev->rc == STORE_NONODE ? EXCHANGE_PARENTS : EXCHANGE_HEARD;
+    return ev->verb == STORE_CREATE && ev->rc == STORE_NONODE && !r.bare ? EXCHANGE_PARENTS
+                                                                         : EXCHANGE_HEARD;
 }
 
 void exchange_tell(const struct exchange *x, struct machine_event *ev, bool unsent)

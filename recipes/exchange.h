@@ -6,7 +6,7 @@
 
 #include "machine.h"
 
-enum { EXCHANGE_SLOTS = 2 };
+enum { EXCHANGE_SLOTS = 3 };
 
 struct exchange {
     uint32_t question[EXCHANGE_SLOTS]; /* the number of the present one */
@@ -15,7 +15,8 @@ struct exchange {
 
 /* A request as it is under way; without padding. */
 struct exchange_request {
-    uint32_t question, slot;
+    uint32_t question;
+    uint16_t slot, bare; /* as in the action */
 };
 
 /* The machine asks. */

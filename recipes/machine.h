@@ -69,8 +69,9 @@ struct machine_event {
     int failed;                   /* ANSWER to a MULTI: which of its changes was refused */
     uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
     const void *data;             /* GET */
-    size_t length;
-    size_t count; /* LIST: so many children */
+    size_t length;                /* GET, LIST: of the node's data */
+    size_t count;                 /* LIST, GET: so many children the node has */
+    bool watched;                 /* the request has left its watch */
 };
 
 /* ---- actions ---- */
@@ -79,12 +80,17 @@ enum machine_action_kind {
     MACHINE_ACT_REQUEST, /* .verb, .node, and what is behind them */
     MACHINE_ACT_NAME,    /* .node is another one from here on, of a new name */
     MACHINE_ACT_FORGET,  /* .slot: whatever was asked in it is stale */
+    MACHINE_ACT_RECALL,  /* .node: what is asked of it and was not sent yet ends as STORE_BAD */
     MACHINE_ACT_UNWATCH, /* .node */
-    MACHINE_ACT_DELETE,  /* .node, again and again until that is certain; nobody hears of it */
+    MACHINE_ACT_DELETE,  /* .node and .more, again and again until that is certain; nobody hears of
+                            it. Its watch is dropped, since it ends by itself */
+    MACHINE_ACT_NOTE,    /* .node's data, if they are of .version: once, at present or not at all;
+                            nobody hears of it */
     MACHINE_ACT_LATE,    /* .node is gone, and may be made late: it is looked for, and deleted */
     MACHINE_ACT_ARM,     /* the timer: .at */
     MACHINE_ACT_DISARM,
-    MACHINE_ACT_END, /* nothing that is under way is heard, no watch stands, no timer runs */
+    MACHINE_ACT_END, /* nothing that is under way is heard, no watch stands, no timer runs;
+                        .deleting: what is watched still ends by itself */
     MACHINE_ACT_TELL /* the user: .verdict, .rc */
 };
 
@@ -106,10 +112,12 @@ struct machine_action {
     uint8_t slot;         /* the question that it belongs to */
     bool also;            /* the same question as the request before, whose answer is not stale */
     bool watch;           /* GET, LIST, STAT */
+    bool optional;        /* .watch: where too much is watched, it is asked without one */
+    bool bare;            /* CREATE: where the parent is missing, the answer says so */
     bool once;            /* sent once: the answer may be STORE_UNKNOWN */
     bool deleting;        /* UNWATCH: the node is, which ends the watch by itself */
     uint32_t connection;  /* asked on that one or not at all: STORE_UNKNOWN; 0: on any */
-    int32_t version;      /* SET */
+    int32_t version;      /* SET, NOTE */
     int64_t at;           /* ARM: CLOCK_BOOTTIME, ns */
     int verdict;          /* TELL: the recipe's own */
     int why;              /* TELL: the same, of what it is about */
