@@ -1,14 +1,63 @@
 /* One step: the phase that the attempt is in takes the event, unless all phases take it in the same
- * way; what the state begins with that it moved to comes behind that. The diagram is in attempt.h,
- * the table of moves in attempt_common.c. */
+ * way; what the state begins with that it moved to comes behind that. Calls go up in this file, and
+ * no phase calls another. */
 #include "attempt.h"
 
 #include <assert.h>
 
-#include "attempt_steps.h"
 #include "rule.h"
 
-static bool is_in(const struct attempt *c, uint32_t states)
+/* A directory that vanishes this often in one attempt is somebody's bug. */
+enum { ROUNDS_MAX = 100 };
+
+#define MS_NS INT64_C(1000000)
+
+/* A set of states is the sum of these. */
+#define BIT(state) (1U << (state))
+
+static const struct {
+    const char *name;
+    uint32_t next;
+} attempt_table[ST_COUNT] = {
+    [ST_IDLE] = {"idle", BIT(ST_CREATING) | BIT(ST_DONE)},
+    [ST_REENTERING] = {"re-entering", BIT(ST_CREATING) | BIT(ST_DONE)},
+    [ST_CREATING] = {"creating", BIT(ST_REENTERING) | BIT(ST_PARENTS) | BIT(ST_SETTLING) |
+                                     BIT(ST_LISTING) | BIT(ST_RESETTING) | BIT(ST_LEAVING) |
+                                     BIT(ST_DONE)},
+    [ST_PARENTS] = {"parents", BIT(ST_REENTERING) | BIT(ST_CREATING) | BIT(ST_DONE)},
+    [ST_SETTLING] = {"settling", BIT(ST_REENTERING) | BIT(ST_CREATING) | BIT(ST_ADOPTING) |
+                                     BIT(ST_RESETTING) | BIT(ST_LEAVING) | BIT(ST_DONE)},
+    [ST_ADOPTING] = {"adopting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_DONE)},
+    [ST_LISTING] = {"listing", BIT(ST_REENTERING) | BIT(ST_WAITING) | BIT(ST_CLAIMING) |
+                                   BIT(ST_HOLDING) | BIT(ST_FIRST) | BIT(ST_DONE)},
+    [ST_FIRST] = {"first in line", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_DONE)},
+    [ST_WAITING] = {"waiting", BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_SUCCEEDING) |
+                                   BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) |
+                                   BIT(ST_DONE)},
+    [ST_SUCCEEDING] = {"succeeding",
+                       BIT(ST_REENTERING) | BIT(ST_LISTING) | BIT(ST_PROVING) | BIT(ST_DONE)},
+    [ST_PROVING] = {"proving",
+                    BIT(ST_REENTERING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
+    [ST_CLAIMING] = {"claiming",
+                     BIT(ST_REENTERING) | BIT(ST_PROVING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
+    [ST_RESETTING] = {"resetting", BIT(ST_REENTERING) | BIT(ST_DONE)},
+    [ST_HOLDING] = {"holding", BIT(ST_LAPSED) | BIT(ST_DONE)},
+    [ST_LAPSED] = {"lapsed", BIT(ST_DONE)},
+    [ST_LEAVING] = {"leaving", BIT(ST_DONE)},
+    [ST_DONE] = {"done", 0},
+};
+
+const char *attempt_state_name(enum attempt_state state)
+{
+    return state < ST_COUNT ? attempt_table[state].name : "?";
+}
+
+bool attempt_may_move(enum attempt_state from, enum attempt_state to)
+{
+    return (attempt_table[from].next & BIT(to)) != 0;
+}
+
+static bool attempt_is_in(const struct attempt *c, uint32_t states)
 {
     return (BIT(c->state) & states) != 0;
 }
@@ -20,21 +69,22 @@ bool attempt_invariant(const struct attempt *c)
                             BIT(ST_HOLDING) | BIT(ST_LAPSED);
     const uint32_t answered = BIT(ST_HOLDING) | BIT(ST_LAPSED) | BIT(ST_LEAVING) | BIT(ST_DONE);
 
-    if (c->has_node != is_in(c, owning))
+    if (c->has_node != attempt_is_in(c, owning))
         return false;
     if (c->watching != (c->state == ST_WAITING))
         return false;
-    if (c->told != is_in(c, answered))
+    if (c->told != attempt_is_in(c, answered))
         return false;
     if (c->state == ST_WAITING && (c->ahead == 0 || !c->waited))
         return false;
     if (c->state == ST_WAITING && c->try_only && c->ahead > 1)
         return false;
-    if (c->first && !is_in(c, BIT(ST_LISTING) | BIT(ST_FIRST) | BIT(ST_REENTERING) | BIT(ST_DONE)))
+    if (c->first &&
+        !attempt_is_in(c, BIT(ST_LISTING) | BIT(ST_FIRST) | BIT(ST_REENTERING) | BIT(ST_DONE)))
         return false;
     if (c->limit_watched && !c->first)
         return false;
-    if (c->awaits && !is_in(c, BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_DONE)))
+    if (c->awaits && !attempt_is_in(c, BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_DONE)))
         return false;
     if (c->state == ST_FIRST &&
         (c->rule != RULE_LEASE || c->limit_watched == c->counts || c->try_only))
@@ -44,50 +94,1275 @@ bool attempt_invariant(const struct attempt *c)
     return c->state != ST_HOLDING || (c->token != 0 && !rule_exhausted(c->number));
 }
 
-static bool is_stale(const struct attempt *c, const struct event *ev)
+void attempt_init(struct attempt *c, enum rule rule, bool try_only)
 {
-    const enum event_kind kind = ev->kind;
-    const bool answer = kind == EV_CREATED || kind == EV_PARENTS_MADE || kind == EV_PASSED ||
-                        kind == EV_LISTED || kind == EV_HINT_READ || kind == EV_READ ||
-                        kind == EV_WATCHED || kind == EV_RESET || kind == EV_LIMIT_READ;
-
-    if (kind == EV_LIMIT_READ && c->counts) /* nobody asked for it */
-        return true;
-    if ((kind == EV_LISTED || kind == EV_LIMIT_READ) && c->looking && ev->tag == ATTEMPT_LOOK_TAG)
-        return false;
-    return answer && ev->tag != c->tag;
+    *c = (struct attempt){.state = ST_IDLE, .rule = rule, .try_only = try_only};
 }
 
-/* The same in each phase, until the caller has its answer. */
-static void on_session_over(struct attempt *c, struct actions *out, bool end)
+void attempt_count_leases(struct attempt *c, int32_t limit)
+{
+    c->counts = true;
+    c->has_limit = true;
+    c->permits = 1;
+    c->limit = limit;
+}
+
+/* ---- what is heard ---- */
+
+static bool attempt_hears(const struct machine_event *ev, enum store_kind verb,
+                          enum attempt_node node)
+{
+    return ev->kind == MACHINE_EV_ANSWER && ev->verb == verb && ev->node == node;
+}
+
+static bool attempt_hears_fire(const struct machine_event *ev, enum attempt_node node)
+{
+    return ev->kind == MACHINE_EV_FIRED && ev->node == node;
+}
+
+static bool attempt_hears_end(const struct machine_event *ev)
+{
+    return ev->kind == MACHINE_EV_SESSION || ev->kind == MACHINE_EV_OVER;
+}
+
+static bool attempt_hears_own_fire(const struct machine_event *ev)
+{
+    return attempt_hears_fire(ev, ATTEMPT_OWN) || ev->kind == ATTEMPT_EV_VANISHED;
+}
+
+static bool attempt_hears_of_limit(const struct machine_event *ev)
+{
+    return attempt_hears_fire(ev, ATTEMPT_LIMIT) || ev->kind == ATTEMPT_EV_DOUBT;
+}
+
+/* The own node's watch has fired, or a look for it would find as much: it is gone. */
+static bool attempt_has_own_gone(const struct machine_event *ev)
+{
+    return ev->kind == ATTEMPT_EV_VANISHED || ev->gone;
+}
+
+/* A read of the own node: it is not there, or is another session's. */
+static bool attempt_is_own_gone(const struct machine_event *ev)
+{
+    return ev->rc == STORE_NONODE || (ev->rc == STORE_OK && !ev->own);
+}
+
+/* A semaphore's of ours, whose limit is in the directory's data. */
+static bool attempt_reads_limit(const struct attempt *c)
+{
+    return c->rule == RULE_LEASE && !c->counts;
+}
+
+/* ---- what every phase does in the same way ---- */
+
+static void attempt_move(struct attempt *c, enum attempt_state to)
+{
+    assert(attempt_may_move(c->state, to));
+    c->state = to;
+}
+
+static struct machine_action *attempt_say(struct machine_actions *out, enum attempt_verdict verdict,
+                                          int why)
+{
+    struct machine_action *a = machine_act(out, MACHINE_ACT_TELL);
+
+    a->verdict = verdict;
+    a->why = why;
+    return a;
+}
+
+/* Behind another request of the same question. */
+static struct machine_action *attempt_ask_too(struct machine_actions *out, enum store_kind verb,
+                                              enum attempt_node node)
+{
+    struct machine_action *a = machine_ask(out, verb, node);
+
+    a->also = true;
+    return a;
+}
+
+static void attempt_arm(struct machine_actions *out, const struct attempt_moment *m, int64_t ms)
+{
+    machine_act(out, MACHINE_ACT_ARM)->at = m->now + ms * MS_NS;
+}
+
+static void attempt_delete_own(struct attempt *c, struct machine_actions *out)
+{
+    if (c->has_node)
+        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+    c->has_node = false;
+}
+
+/* Nodes of this attempt in this list. */
+static void attempt_delete_listed(const struct machine_event *ev, struct machine_actions *out,
+                                  enum attempt_node first)
+{
+    if (ev->rc != STORE_OK || ev->count == 0)
+        return;
+    struct machine_action *a = machine_act(out, MACHINE_ACT_DELETE);
+    a->node = first;
+    a->more = (uint32_t)ev->count - 1;
+}
+
+static void attempt_unwatch(struct attempt *c, struct machine_actions *out)
+{
+    if (c->watching)
+        machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_PREDECESSOR;
+    c->watching = false;
+}
+
+static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out)
+{
+    if (c->limit_watched)
+        machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_LIMIT;
+    c->limit_watched = false;
+}
+
+static void attempt_end(struct attempt *c, struct machine_actions *out)
+{
+    machine_act(out, MACHINE_ACT_END)->deleting = true;
+    attempt_move(c, ST_DONE);
+}
+
+/* Ends the attempt with whatever is left of it at the server. */
+static void attempt_finish(struct attempt *c, struct machine_actions *out)
+{
+    attempt_unwatch(c, out);
+    attempt_unwatch_limit(c, out);
+    attempt_delete_own(c, out);
+    attempt_end(c, out);
+}
+
+/* The own node went, as LOSS_DELETED alone, or else with the session. */
+static void attempt_end_without_node(struct attempt *c, struct machine_actions *out, enum loss loss)
+{
+    if (c->state == ST_HOLDING)
+        attempt_say(out, ATTEMPT_REVOKE, (int)loss);
+    c->has_node = false;
+    attempt_end(c, out);
+}
+
+/* The caller gets its answer, and with fail that is all. */
+static struct machine_action *attempt_tell(struct attempt *c, struct machine_actions *out,
+                                           enum attempt_error error)
+{
+    c->told = true;
+    return attempt_say(out, ATTEMPT_FAIL, (int)error);
+}
+
+static void attempt_fail_at(struct attempt *c, struct machine_actions *out,
+                            enum attempt_error error, uint32_t node)
+{
+    attempt_tell(c, out, error)->node = node;
+    attempt_finish(c, out);
+}
+
+static void attempt_fail(struct attempt *c, struct machine_actions *out, enum attempt_error error)
+{
+    attempt_fail_at(c, out, error, 0);
+}
+
+/* What the caller is told of such an answer. */
+static enum attempt_error attempt_error_of(enum store_rc rc)
+{
+    return rc == STORE_NOAUTH       ? ATTEMPT_REFUSED
+           : rc == STORE_NOCHILDREN ? ATTEMPT_NOCHILDREN
+           : rc == STORE_LIMIT      ? ATTEMPT_WATCHES
+                                    : ATTEMPT_PROTOCOL;
+}
+
+static void attempt_fail_answer(struct attempt *c, struct machine_actions *out, enum store_rc rc)
+{
+    attempt_fail(c, out, attempt_error_of(rc));
+}
+
+/* Counts a beginning anew. After too many it fails, and returns false. */
+static bool attempt_next_round(struct attempt *c, struct machine_actions *out)
+{
+    if (++c->rounds <= ROUNDS_MAX)
+        return true;
+    attempt_fail(c, out, ATTEMPT_PROTOCOL);
+    return false;
+}
+
+/* The own node is not there: back to the tail. Deleting what is gone costs one request and makes an
+ * orphan impossible, whatever became of the node. */
+static void attempt_reenter(struct attempt *c, struct machine_actions *out)
+{
+    if (!attempt_next_round(c, out))
+        return;
+    attempt_unwatch(c, out);
+    attempt_unwatch_limit(c, out);
+    if (c->has_node)
+        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+    attempt_move(c, ST_REENTERING);
+}
+
+/* A read of the own node has left a watch on it. */
+static void attempt_own_watched(struct attempt *c, const struct attempt_moment *m)
+{
+    c->own_watched = true;
+    c->own_connection = m->connection;
+}
+
+/* Of a holder: a watch on the children tells of the own node's end, but not of what is written
+ * there.
+ */
+static bool attempt_needs_own_watch(const struct attempt *c)
+{
+    return c->others != OTHERS_NONE || c->heeds;
+}
+
+static void attempt_read_own(struct machine_actions *out)
+{
+    machine_ask(out, STORE_GET, ATTEMPT_OWN)->watch = true;
+}
+
+static void attempt_prove(struct attempt *c, struct machine_actions *out)
+{
+    machine_ask(out, STORE_GET, ATTEMPT_OWN);
+    attempt_move(c, ST_PROVING);
+}
+
+/* Of a semaphore somebody waits if together they ask for more than there is. */
+static bool attempt_others_wait(const struct attempt *c, const struct machine_event *ev,
+                                const struct place *place)
+{
+    if (c->rule == RULE_LEASE && c->counts)
+        return ev->count > (size_t)c->limit;
+    if (c->rule != RULE_LEASE)
+        return place->behind || place->ahead > 0;
+    return place->permits_ahead + c->permits + place->permits_behind > (uint64_t)c->limit;
+}
+
+/* What a list tells of others. */
+static enum attempt_others attempt_others_in(const struct attempt *c,
+                                             const struct machine_event *ev,
+                                             const struct place *place)
+{
+    const bool known = !attempt_reads_limit(c) || c->limit_zxid == ev->mzxid;
+
+    return !known                              ? OTHERS_UNKNOWN
+           : attempt_others_wait(c, ev, place) ? OTHERS_WAIT
+           : ev->watched                       ? OTHERS_NONE
+                                               : OTHERS_UNKNOWN;
+}
+
+/* ---- the limit of a semaphore, in its directory's data ---- */
+
+static void attempt_learn_limit(struct attempt *c, const struct machine_event *ev,
+                                const struct attempt_moment *m)
+{
+    c->limit = m->limit;
+    c->limit_zxid = ev->mzxid;
+    c->limit_watched = c->first;
+}
+
+static void attempt_ask_limit(const struct attempt *c, struct machine_actions *out, uint8_t slot)
+{
+    struct machine_action *a = attempt_ask_too(out, STORE_GET, ATTEMPT_LIMIT);
+
+    a->slot = slot;
+    a->watch = slot == ATTEMPT_SLOT_LINE && c->first;
+}
+
+/* Whether it is about the limit, and not at its end: where there are no data, the limit to begin
+ * with is written, and read again. */
+static bool attempt_writes_limit(const struct attempt *c, const struct machine_event *ev,
+                                 struct machine_actions *out)
+{
+    if (attempt_hears(ev, STORE_SET, ATTEMPT_LIMIT) &&
+        (ev->rc == STORE_OK || ev->rc == STORE_BADVERSION)) {
+        attempt_ask_limit(c, out, ev->slot);
+        return true;
+    }
+    if (!attempt_hears(ev, STORE_GET, ATTEMPT_LIMIT) || ev->rc != STORE_OK || ev->length > 0 ||
+        !c->has_limit)
+        return false;
+    struct machine_action *a = attempt_ask_too(out, STORE_SET, ATTEMPT_LIMIT);
+    a->slot = ev->slot;
+    a->version = ev->version;
+    return true;
+}
+
+/* Where there is no directory, the list says so as well. */
+static void attempt_limit_read(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (ev->rc == STORE_NONODE)
+        return;
+    if (ev->rc != STORE_OK)
+        attempt_fail_answer(c, out, ev->rc);
+    else if (m->limit < 1)
+        attempt_fail(c, out, ATTEMPT_NOLIMIT);
+    else
+        attempt_learn_limit(c, ev, m);
+}
+
+/* ---- a semaphore, from the first list to admission: are so many permits free, and who else is to
+ * hear of it? docs/design/permits.md has the argument ---- */
+
+static void attempt_list(struct attempt *c, struct machine_actions *out, bool also)
+{
+    struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+
+    a->also = also;
+    a->watch = a->optional = c->first;
+}
+
+/* The limit is read first: where both are of one instant, neither is older than the request. */
+static void attempt_list_permits(struct attempt *c, struct machine_actions *out, bool limit)
+{
+    if (limit)
+        machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->watch = c->first;
+    attempt_list(c, out, limit);
+}
+
+static void attempt_list_as_first(struct attempt *c, struct machine_actions *out)
+{
+    c->first = true;
+    attempt_list_permits(c, out, !c->counts && !c->limit_watched);
+}
+
+/* Of a list: the limit was not of its time, so that both are asked for. */
+static bool attempt_misses_limit(struct attempt *c, const struct machine_event *ev,
+                                 struct machine_actions *out)
+{
+    if (!attempt_reads_limit(c) || c->limit_zxid == ev->mzxid)
+        return false;
+    if (attempt_next_round(c, out))
+        attempt_list_permits(c, out, true);
+    return true;
+}
+
+/* Of those behind, one that saw us as not admitted waits for our node to change. While it holds,
+ * only who asks for it hears of others. */
+static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
+                                const struct place *place)
+{
+    attempt_unwatch_limit(c, out);
+    c->first = false;
+    if (c->others == OTHERS_NONE)
+        c->others = OTHERS_UNKNOWN;
+    if (place->behind && !c->counts)
+        machine_ask(out, STORE_SET, ATTEMPT_OWN)->slot = ATTEMPT_SLOT_TOUCH;
+    attempt_move(c, ST_CLAIMING);
+}
+
+static void attempt_follow(struct attempt *c, struct machine_actions *out, uint32_t predecessor)
+{
+    attempt_say(out, ATTEMPT_FOLLOW, (int)predecessor);
+    c->shared_session = false;
+    c->others = OTHERS_UNKNOWN;
+    c->waited = true;
+    c->watching = true;
+    attempt_move(c, ST_WAITING);
+}
+
+/* The predecessor may have been admitted before one came whose number is used up. */
+static void attempt_wait_in_line(struct attempt *c, const struct machine_event *ev,
+                                 struct machine_actions *out, const struct place *place)
+{
+    if (!c->first && !c->counts && !place->exhausted && place->permits_ahead > (uint64_t)c->limit) {
+        attempt_follow(c, out, place->predecessor);
+        machine_ask(out, STORE_GET, ATTEMPT_PREDECESSOR)->watch = true;
+    } else if (!c->first || (!c->counts && !c->limit_watched)) {
+        attempt_list_as_first(c, out);
+    } else if (!ev->watched) {
+        attempt_fail(c, out, ATTEMPT_WATCHES);
+    } else {
+        c->waited = true;
+        attempt_move(c, ST_FIRST);
+    }
+}
+
+/* With the own ones. Where all children count, so does one that came later. */
+static uint64_t attempt_permits_taken(const struct attempt *c, const struct machine_event *ev,
+                                      const struct place *place)
+{
+    return c->counts ? ev->count : place->permits_ahead + c->permits;
+}
+
+/* The place that a list shows: is it among those who are admitted? */
+static void attempt_take_place(struct attempt *c, const struct machine_event *ev,
+                               struct machine_actions *out, const struct place *place)
+{
+    if ((uint64_t)c->permits > (uint64_t)c->limit)
+        attempt_fail(c, out, ATTEMPT_PERMITS);
+    else if (attempt_permits_taken(c, ev, place) <= (uint64_t)c->limit)
+        attempt_be_admitted(c, out, place);
+    else if (c->try_only)
+        attempt_fail(c, out, ATTEMPT_BUSY);
+    else
+        attempt_wait_in_line(c, ev, out, place);
+}
+
+/* Whoever is admitted touches its node; of one that is older than the limit, it is not known
+ * whether it was admitted by an earlier one, and it may never do so. */
+static bool attempt_may_be_admitted(const struct attempt *c, const struct machine_event *ev)
+{
+    return ev->kind == MACHINE_EV_FIRED || ev->version > 0 || ev->czxid < c->limit_zxid;
+}
+
+/* The predecessor has changed or gone, or a read of it that leaves a watch was answered. */
+static bool attempt_hears_predecessor(const struct machine_event *ev, bool *ret_gone)
+{
+    const bool fired = attempt_hears_fire(ev, ATTEMPT_PREDECESSOR);
+
+    *ret_gone = fired ? ev->gone : ev->rc == STORE_NONODE;
+    return fired || attempt_hears(ev, STORE_GET, ATTEMPT_PREDECESSOR);
+}
+
+static void attempt_step_in_line(struct attempt *c, const struct machine_event *ev,
+                                 struct machine_actions *out)
+{
+    bool gone;
+
+    if (!attempt_hears_predecessor(ev, &gone))
+        return;
+    if (gone) {
+        c->watching = false;
+        attempt_list_permits(c, out, false);
+        attempt_move(c, ST_LISTING);
+    } else if (ev->kind == MACHINE_EV_ANSWER && ev->rc != STORE_OK) {
+        attempt_fail_answer(c, out, ev->rc);
+    } else if (attempt_may_be_admitted(c, ev)) {
+        attempt_unwatch(c, out);
+        attempt_list_as_first(c, out);
+        attempt_move(c, ST_LISTING);
+    }
+}
+
+static void attempt_step_first(struct attempt *c, const struct machine_event *ev,
+                               struct machine_actions *out)
+{
+    if (!attempt_hears_fire(ev, ATTEMPT_CHILDREN) && !attempt_hears_of_limit(ev))
+        return;
+    attempt_list_as_first(c, out);
+    attempt_move(c, ST_LISTING);
+}
+
+/* ---- from a node of our own to the head of the queue: who is ahead, and when is the predecessor
+ * gone? Ends in CLAIMING where a list has proved the node, or the silence of its watch, or in
+ * PROVING with the proof under way ---- */
+
+/* What was seen of the directory. Data that were read, and are of that version still, are known
+ * without reading them again. */
+static void attempt_learn_directory(struct attempt *c, const struct machine_event *ev,
+                                    const struct attempt_moment *m)
+{
+    if (m->hint != HINT_UNREAD)
+        c->hintable = m->hint != HINT_FOREIGN;
+    else if (ev->version != c->version)
+        c->hintable = false;
+    c->version = ev->version;
+    c->count = (uint32_t)ev->count;
+}
+
+/* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
+ * it, so both could hold. Who came after us is its own affair: one of ours is told the same. */
+static bool attempt_is_mixed(const struct attempt *c, const struct machine_event *ev,
+                             const struct attempt_moment *m, const struct place *place,
+                             uint32_t *ret_id)
+{
+    if (c->strict && rule_foreign(m->children, ev->count, ret_id))
+        return true;
+    *ret_id = place->incompatible_id;
+    return place->incompatible;
+}
+
+/* Events come in the order of changes, but only those of one connection: on the next one what was
+ * missed comes in any order. docs/design/hand-over.md has the argument. */
+static bool attempt_is_own_silent(const struct attempt *c, const struct attempt_moment *m)
+{
+    return c->own_watched && c->own_connection == m->connection;
+}
+
+/* Behind the head the own node is watched first, so that its silence can prove it. */
+static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
+                             struct machine_actions *out, uint32_t predecessor)
+{
+    const bool next =
+        c->ahead == 1 && !attempt_is_own_silent(c, m) && !rule_is_shared(rule_kind(c->rule));
+
+    if (next) {
+        c->own_watched = false;
+        attempt_read_own(out);
+    }
+    attempt_follow(c, out, predecessor);
+    struct machine_action *a = machine_ask(out, STORE_GET, ATTEMPT_PREDECESSOR);
+    a->also = next;
+    a->watch = true;
+}
+
+/* The own node, which others see, is what asks it to. */
+static bool attempt_may_yield(const struct attempt *c, const struct place *place)
+{
+    return place->ahead == 1 && place->retains && !c->waited;
+}
+
+static void attempt_queue(struct attempt *c, const struct machine_event *ev,
+                          const struct attempt_moment *m, struct machine_actions *out,
+                          const struct place *place)
+{
+    uint32_t incompatible;
+
+    if (attempt_is_mixed(c, ev, m, place, &incompatible)) {
+        attempt_fail_at(c, out, ATTEMPT_LAYOUT, incompatible);
+    } else if (c->rule == RULE_LEASE) {
+        attempt_take_place(c, ev, out, place);
+    } else if (place->ahead == 0) {
+        attempt_move(c, ST_CLAIMING);
+    } else if (c->try_only && !attempt_may_yield(c, place)) {
+        attempt_fail(c, out, ATTEMPT_BUSY);
+    } else {
+        if (c->try_only)
+            attempt_arm(out, m, ATTEMPT_YIELD_MS);
+        attempt_wait_for(c, m, out, place->predecessor);
+    }
+}
+
+static void attempt_on_listed(struct attempt *c, const struct machine_event *ev,
+                              const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (ev->rc == STORE_NONODE) {
+        attempt_reenter(c, out);
+        return;
+    }
+    if (ev->rc != STORE_OK) {
+        attempt_fail_answer(c, out, ev->rc);
+        return;
+    }
+    struct place place = rule_place(m->children, ev->count, c->rule, c->number);
+    if (!place.present) {
+        attempt_reenter(c, out);
+        return;
+    }
+    if (attempt_misses_limit(c, ev, out))
+        return;
+    c->rounds = 0;
+    if (place.spare)
+        attempt_delete_listed(ev, out, ATTEMPT_SPARE);
+    c->ahead = place.ahead;
+    c->others = attempt_others_in(c, ev, &place);
+    if (c->rule != RULE_LEASE)
+        attempt_learn_directory(c, ev, m);
+    attempt_queue(c, ev, m, out, &place);
+}
+
+static void attempt_list_again(struct attempt *c, struct machine_actions *out)
+{
+    machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+    attempt_move(c, ST_LISTING);
+}
+
+static bool attempt_is_in_long_queue(const struct attempt *c)
+{
+    return c->long_queue > 0 && c->ahead >= c->long_queue;
+}
+
+/* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
+ * was, if nobody else was ahead; or if a hint says so, which is worth asking for in a long queue.
+ * The hint is read first: the own node, found behind it, has stood in the directory that had it.
+ * Where numbers run out all this proves nothing: another may have come with a lower one. */
+static void attempt_on_predecessor_gone(struct attempt *c, const struct attempt_moment *m,
+                                        struct machine_actions *out)
+{
+    c->watching = false;
+    if (rule_is_shared(rule_kind(c->rule)) || c->number >= RULE_NUMBER_WARN) {
+        attempt_list_again(c, out);
+    } else if (c->ahead == 1 && attempt_is_own_silent(c, m) && !c->shared_session) {
+        attempt_move(c, ST_CLAIMING);
+    } else if (c->ahead == 1) {
+        attempt_prove(c, out);
+    } else if (attempt_is_in_long_queue(c)) {
+        machine_ask(out, STORE_GET, ATTEMPT_HINT);
+        attempt_ask_too(out, STORE_GET, ATTEMPT_OWN);
+        attempt_move(c, ST_SUCCEEDING);
+    } else {
+        attempt_list_again(c, out);
+    }
+}
+
+/* A try has not come to wait: whatever keeps it from that, another is first. */
+static void attempt_give_up(struct attempt *c, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->rc));
+}
+
+/* The read behind the head, which leaves the own watch. A node that is gone cannot come back, so
+ * there is nothing to wait for at this place. */
+static void attempt_on_own_read(struct attempt *c, const struct machine_event *ev,
+                                const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_is_own_gone(ev))
+        attempt_reenter(c, out);
+    else if (ev->rc == STORE_OK)
+        attempt_own_watched(c, m);
+}
+
+static void attempt_step_waiting(struct attempt *c, const struct machine_event *ev,
+                                 const struct attempt_moment *m, struct machine_actions *out)
+{
+    bool gone;
+
+    if (attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+        attempt_on_own_read(c, ev, m, out);
+    if (ev->kind == MACHINE_EV_TIMER && c->try_only)
+        attempt_give_up(c, ev, out);
+    if (!attempt_hears_predecessor(ev, &gone))
+        return;
+    if (gone)
+        attempt_on_predecessor_gone(c, m, out);
+    else if (ev->kind == MACHINE_EV_FIRED)
+        machine_ask(out, STORE_GET, ATTEMPT_PREDECESSOR)->watch = true;
+    else if (ev->rc != STORE_OK)
+        attempt_give_up(c, ev, out);
+    else
+        c->shared_session = ev->own;
+}
+
+/* The proof is under way already, unless it came first: then it proves nothing. */
+static void attempt_step_succeeding(struct attempt *c, const struct machine_event *ev,
+                                    const struct attempt_moment *m, struct machine_actions *out)
+{
+    const bool hint = attempt_hears(ev, STORE_GET, ATTEMPT_HINT);
+
+    if (hint && ev->rc == STORE_OK) {
+        attempt_learn_directory(c, ev, m);
+        if (m->hint == HINT_NAMED)
+            attempt_move(c, ST_PROVING);
+        else
+            attempt_list_again(c, out);
+    } else if (hint || attempt_hears(ev, STORE_GET, ATTEMPT_OWN)) {
+        attempt_list_again(c, out);
+    }
+}
+
+static void attempt_step_listing(struct attempt *c, const struct machine_event *ev,
+                                 const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN))
+        attempt_on_listed(c, ev, m, out);
+    else if (ev->kind == MACHINE_EV_ANSWER && ev->node == ATTEMPT_LIMIT &&
+             !attempt_writes_limit(c, ev, out))
+        attempt_limit_read(c, ev, m, out);
+}
+
+static void attempt_step_wait(struct attempt *c, const struct machine_event *ev,
+                              const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (c->state == ST_WAITING && c->rule == RULE_LEASE)
+        attempt_step_in_line(c, ev, out);
+    else if (c->state == ST_WAITING)
+        attempt_step_waiting(c, ev, m, out);
+    else if (c->state == ST_FIRST)
+        attempt_step_first(c, ev, out);
+    else if (c->state == ST_SUCCEEDING)
+        attempt_step_succeeding(c, ev, m, out);
+    else if (c->state == ST_LISTING)
+        attempt_step_listing(c, ev, m, out);
+}
+
+/* ---- from nothing to a node of our own: create it, make its directory, settle a create whose
+ * outcome is unknown. Ends in LISTING, with the list under way ---- */
+
+static void attempt_forget_place(struct attempt *c)
+{
+    c->has_node = false;
+    c->own_watched = false;
+    c->asked = false;
+    c->others = OTHERS_UNKNOWN;
+    c->ahead = 0;
+    c->hintable = false;
+    c->first = false;
+    c->awaits = false;
+    c->creating = false;
+}
+
+/* Asks to enter again: thousands may have to at once. A session that ends may have let one in that
+ * could not send its create before the next one began. */
+static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
+{
+    if (c->creating)
+        machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
+    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_LINE;
+    if (attempt_reads_limit(c))
+        machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
+    attempt_forget_place(c);
+    attempt_say(out, ATTEMPT_ADMIT, 0);
+}
+
+/* The list rides behind the create: one round trip for both, FIFO within a session. Whether the
+ * create was done is ours to find out. */
+static void attempt_enter(struct attempt *c, struct machine_actions *out)
+{
+    attempt_forget_place(c);
+    struct machine_action *a = machine_ask(out, STORE_CREATE, ATTEMPT_NEW);
+    a->mode = STORE_EPHEMERAL_SEQUENTIAL;
+    a->once = a->bare = true;
+    if (attempt_reads_limit(c) && c->limit_zxid == 0)
+        attempt_ask_too(out, STORE_GET, ATTEMPT_LIMIT);
+    a = attempt_ask_too(out, STORE_LIST, ATTEMPT_CHILDREN);
+    a->watch = a->optional = c->watch_children;
+    c->creating = true;
+    attempt_move(c, ST_CREATING);
+}
+
+static void attempt_exhaust(struct attempt *c, struct machine_actions *out)
+{
+    attempt_delete_own(c, out);
+    machine_ask(out, STORE_GET, ATTEMPT_DIRECTORY);
+    attempt_move(c, ST_RESETTING);
+}
+
+/* All of them at once: an answer comes behind those of the parents. A semaphore's directory is not
+ * to go when it is empty. */
+static void attempt_make_directory(struct attempt *c, const struct attempt_moment *m,
+                                   struct machine_actions *out)
+{
+    const enum store_mode mode = m->container ? STORE_CONTAINER : STORE_PERSISTENT;
+    struct machine_action *a;
+
+    c->parent_rc = STORE_OK;
+    if (m->parents > 0) {
+        a = machine_ask(out, STORE_CREATE, ATTEMPT_PARENT);
+        a->more = m->parents - 1;
+        a->mode = mode;
+        a->bare = true;
+    }
+    a = machine_ask(out, STORE_CREATE, ATTEMPT_DIRECTORY);
+    a->also = m->parents > 0;
+    a->mode = attempt_reads_limit(c) ? STORE_PERSISTENT : mode;
+    a->bare = true;
+    attempt_move(c, ST_PARENTS);
+}
+
+/* The directory's answer counts; but if it could not be made for want of a parent, the reason is
+ * what stopped the first of them. Reaped while they were being made: once more. */
+static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    const bool good = ev->rc == STORE_OK || ev->rc == STORE_EXISTS;
+
+    if (!good && c->parent_rc == STORE_OK) {
+        c->parent_rc = (uint16_t)ev->rc;
+        c->parent = (uint16_t)ev->node;
+    }
+    if (ev->node != ATTEMPT_DIRECTORY)
+        return;
+    if (good)
+        attempt_enter(c, out);
+    else if (c->parent_rc == STORE_NONODE)
+        attempt_reenter(c, out);
+    else
+        attempt_fail_at(c, out, attempt_error_of(c->parent_rc), c->parent);
+}
+
+/* The server does not tell a container from a persistent node: what we would make as a container,
+ * and is as empty as one we made, may go. So may a semaphore's, which is made again with this
+ * limit. */
+static bool attempt_may_go(const struct attempt *c, const struct machine_event *ev,
+                           const struct attempt_moment *m)
+{
+    if (ev->rc != STORE_OK || ev->count > 0)
+        return false;
+    return attempt_reads_limit(c) ? c->has_limit && m->limit > 0 : m->container && m->unused;
+}
+
+/* Where the directory went, numbers begin at 0 again. */
+static void attempt_step_resetting(struct attempt *c, const struct machine_event *ev,
+                                   const struct attempt_moment *m, struct machine_actions *out)
+{
+    const bool read = attempt_hears(ev, STORE_GET, ATTEMPT_DIRECTORY);
+
+    if (!read && !attempt_hears(ev, STORE_DELETE, ATTEMPT_DIRECTORY))
+        return;
+    if (read && attempt_may_go(c, ev, m))
+        machine_ask(out, STORE_DELETE, ATTEMPT_DIRECTORY);
+    else if (ev->rc == STORE_NONODE || (!read && ev->rc == STORE_OK))
+        attempt_reenter(c, out);
+    else
+        attempt_fail(c, out, ATTEMPT_OVERFLOW);
+}
+
+static void attempt_on_no_directory(struct attempt *c, const struct attempt_moment *m,
+                                    struct machine_actions *out)
+{
+    if (c->rule == RULE_LEASE && !c->has_limit)
+        attempt_fail(c, out, ATTEMPT_NOLIMIT);
+    else if (attempt_next_round(c, out))
+        attempt_make_directory(c, m, out);
+}
+
+/* The list that rode behind the create may have left a watch, and nobody will hear of it. */
+static void attempt_settle(struct attempt *c, struct machine_actions *out)
+{
+    if (c->watch_children)
+        machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
+    machine_ask_quorum(out, ATTEMPT_QUORUM);
+    attempt_move(c, ST_SETTLING);
+}
+
+static void attempt_on_created(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
+{
+    c->creating = false;
+    switch (ev->rc) {
+    case STORE_OK:
+        c->has_node = true;
+        c->number = m->number;
+        c->token = ev->czxid;
+        if (rule_exhausted(c->number))
+            attempt_exhaust(c, out);
+        else if (!ev->own)
+            attempt_reenter(c, out);
+        else
+            attempt_move(c, ST_LISTING);
+        break;
+    case STORE_UNKNOWN:
+        attempt_settle(c, out);
+        break;
+    case STORE_NONODE:
+        attempt_on_no_directory(c, m, out);
+        break;
+    case STORE_EXISTS: /* an idle server at the limit hands out the last number again and again */
+        attempt_exhaust(c, out);
+        break;
+    default:
+        attempt_fail_answer(c, out, ev->rc);
+    }
+}
+
+/* The list behind the create was refused here, before it: nothing will ride again. */
+static void attempt_step_creating(struct attempt *c, const struct machine_event *ev,
+                                  const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_hears(ev, STORE_CREATE, ATTEMPT_NEW)) {
+        attempt_on_created(c, ev, m, out);
+    } else if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->rc == STORE_BAD) {
+        attempt_tell(c, out, ATTEMPT_PROTOCOL);
+        attempt_move(c, ST_LEAVING);
+    }
+}
+
+/* The caller is told, and need not wait until it is known what stands. */
+static void attempt_fail_unsettled(struct attempt *c, struct machine_actions *out, enum store_rc rc)
+{
+    attempt_tell(c, out, attempt_error_of(rc));
+    attempt_move(c, ST_LEAVING);
+}
+
+/* The list behind the barrier tells whether our create was done. */
+static void attempt_on_settled(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
+{
+    struct place place = {.found = false};
+
+    if (ev->rc == STORE_OK)
+        place = rule_place(m->children, ev->count, c->rule, INT32_MAX);
+    else if (ev->rc != STORE_NONODE) {
+        attempt_fail_unsettled(c, out, ev->rc);
+        return;
+    }
+    if (!place.found) {
+        attempt_enter(c, out);
+        return;
+    }
+    c->has_node = true;
+    c->number = place.own;
+    attempt_say(out, ATTEMPT_ADOPT, (int)place.own_id);
+    if (place.spare)
+        attempt_delete_listed(ev, out, ATTEMPT_SPARE);
+    if (rule_exhausted(c->number)) {
+        attempt_exhaust(c, out);
+        return;
+    }
+    attempt_read_own(out);
+    attempt_move(c, ST_ADOPTING);
+}
+
+static void attempt_step_settling(struct attempt *c, const struct machine_event *ev,
+                                  const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN))
+        attempt_on_settled(c, ev, m, out);
+    else if (!attempt_hears(ev, STORE_SET, ATTEMPT_QUORUM))
+        return;
+    else if (machine_is_answered(ev->rc))
+        machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+    else
+        attempt_fail_unsettled(c, out, ev->rc);
+}
+
+static void attempt_on_adopted(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_is_own_gone(ev)) {
+        attempt_reenter(c, out);
+        return;
+    }
+    if (ev->rc != STORE_OK) {
+        attempt_fail_answer(c, out, ev->rc);
+        return;
+    }
+    c->token = ev->czxid;
+    attempt_own_watched(c, m);
+    attempt_list_again(c, out);
+}
+
+static void attempt_step_enter(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_is_in(c, BIT(ST_IDLE) | BIT(ST_REENTERING)) && ev->kind == MACHINE_EV_BEGIN)
+        attempt_enter(c, out);
+    else if (c->state == ST_CREATING)
+        attempt_step_creating(c, ev, m, out);
+    else if (c->state == ST_PARENTS && ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_CREATE)
+        attempt_on_made(c, ev, out);
+    else if (c->state == ST_SETTLING)
+        attempt_step_settling(c, ev, m, out);
+    else if (c->state == ST_ADOPTING && attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+        attempt_on_adopted(c, ev, m, out);
+    else if (c->state == ST_RESETTING)
+        attempt_step_resetting(c, ev, m, out);
+}
+
+/* ---- from the head of the queue to the end: prove the node, hold, lose or give back, and leave
+ * nothing behind ---- */
+
+/* Only of a kind that would wait for its own kind, and holds alone, does a grant prove that nobody
+ * stands before. A version below 0 has come round, and may be the one that means any. */
+static bool attempt_is_to_hint(const struct attempt *c)
+{
+    return c->rule != RULE_LEASE && rule_waits(c->rule, rule_kind(c->rule)) &&
+           !rule_is_shared(rule_kind(c->rule)) && c->long_queue > 0 && c->count >= c->long_queue &&
+           c->hintable && c->version >= 0;
+}
+
+/* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
+ * it. */
+static void attempt_grant(struct attempt *c, const struct attempt_moment *m,
+                          struct machine_actions *out)
+{
+    if (attempt_is_to_hint(c)) {
+        struct machine_action *a = machine_act(out, MACHINE_ACT_NOTE);
+        a->node = ATTEMPT_HINT;
+        a->version = c->version;
+    }
+    attempt_say(out, ATTEMPT_GRANT, 0);
+    c->told = true;
+    c->awaits = false;
+    if (!c->own_watched && attempt_needs_own_watch(c))
+        attempt_arm(out, m, ATTEMPT_OWN_WATCH_MS);
+    if (c->asked)
+        attempt_say(out, ATTEMPT_ASKED, 0);
+    attempt_move(c, ST_HOLDING);
+}
+
+/* For a session timeout of one connection: others wait behind it. */
+static void attempt_await_deadline(struct attempt *c, const struct attempt_moment *m,
+                                   struct machine_actions *out)
+{
+    if (c->awaits && c->own_connection == m->connection)
+        return;
+    c->awaits = true;
+    c->own_connection = m->connection;
+    attempt_arm(out, m, m->timeout_ms);
+}
+
+/* Nobody is ahead and the node is proved: a grant still needs a deadline. */
+static void attempt_begin_claiming(struct attempt *c, const struct attempt_moment *m,
+                                   struct machine_actions *out)
+{
+    if (m->in_time)
+        attempt_grant(c, m, out);
+    else
+        attempt_await_deadline(c, m, out);
+}
+
+static void attempt_make_way(struct attempt *c, struct machine_actions *out)
+{
+    if (c->try_only)
+        attempt_fail(c, out, ATTEMPT_UNPROVED);
+    else
+        attempt_reenter(c, out);
+}
+
+static void attempt_on_proof(struct attempt *c, const struct machine_event *ev,
+                             struct machine_actions *out)
+{
+    if (attempt_is_own_gone(ev))
+        attempt_reenter(c, out);
+    else if (ev->rc != STORE_OK)
+        attempt_fail_answer(c, out, ev->rc);
+    else
+        attempt_move(c, ST_CLAIMING);
+}
+
+/* It may have taken long until a deadline came, and who was not told what became of the own node
+ * meanwhile asks once more. */
+static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
+                                  const struct attempt_moment *m, struct machine_actions *out)
+{
+    const bool due = ev->kind == ATTEMPT_EV_EXTENDED && m->in_time;
+
+    if (due && c->own_watched)
+        attempt_grant(c, m, out);
+    else if (due || attempt_hears_own_fire(ev))
+        attempt_prove(c, out);
+    else
+        attempt_await_deadline(c, m, out);
+}
+
+/* ---- others ---- */
+
+static void attempt_tell_others(struct attempt *c, struct machine_actions *out,
+                                enum attempt_others others)
+{
+    c->others = others;
+    attempt_say(out, ATTEMPT_OTHERS, (int)others);
+}
+
+static void attempt_look(struct attempt *c, struct machine_actions *out)
+{
+    if (c->looking)
+        return;
+    if (c->others == OTHERS_NONE) {
+        attempt_tell_others(c, out, OTHERS_NONE);
+        return;
+    }
+    c->looking = true;
+    if (attempt_reads_limit(c))
+        machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->slot = ATTEMPT_SLOT_LOOK;
+    struct machine_action *a = machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+    a->slot = ATTEMPT_SLOT_LOOK;
+    a->also = attempt_reads_limit(c);
+    a->watch = a->optional = true;
+}
+
+/* The watch on the children would have told of the own node's end, too. Not all who come wait for a
+ * reader or for a permit: there a list tells. */
+static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
+                                      struct machine_actions *out)
+{
+    if (!c->own_watched)
+        attempt_arm(out, m, ATTEMPT_OWN_WATCH_MS);
+    if (rule_kind(c->rule) != CHILD_READ && c->rule != RULE_LEASE) {
+        attempt_tell_others(c, out, OTHERS_WAIT);
+        return;
+    }
+    c->others = OTHERS_UNKNOWN;
+    attempt_look(c, out);
+}
+
+/* A list without the own node proves nothing; the own watch will. */
+static void attempt_on_looked(struct attempt *c, const struct machine_event *ev,
+                              const struct attempt_moment *m, struct machine_actions *out)
+{
+    struct place place = {.present = false};
+
+    c->looking = false;
+    if (ev->rc == STORE_OK)
+        place = rule_place(m->children, ev->count, c->rule, c->number);
+    attempt_tell_others(c, out, place.present ? attempt_others_in(c, ev, &place) : OTHERS_UNKNOWN);
+}
+
+static void attempt_on_held_read(struct attempt *c, const struct machine_event *ev,
+                                 const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_is_own_gone(ev))
+        attempt_end_without_node(c, out, LOSS_DELETED);
+    else if (ev->rc == STORE_OK)
+        attempt_own_watched(c, m);
+    else
+        attempt_arm(out, m, ATTEMPT_RETRY_MS);
+    if (c->state == ST_HOLDING && m->asked && !c->asked) {
+        c->asked = true;
+        attempt_say(out, ATTEMPT_ASKED, 0);
+    }
+}
+
+/* What was written before shows in the read; the watch that it leaves tells of the rest. */
+static void attempt_heed(struct attempt *c, struct machine_actions *out)
+{
+    if (!c->own_watched)
+        attempt_read_own(out);
+    c->heeds = true;
+}
+
+/* A node that may still stand goes when the callbacks have returned, so that what they stop is
+ * stopped before another is granted; but a callback that hangs holds it up one timeout at most. */
+static void attempt_lapse(struct attempt *c, const struct attempt_moment *m,
+                          struct machine_actions *out)
+{
+    attempt_say(out, ATTEMPT_REVOKE, LOSS_DEADLINE);
+    attempt_arm(out, m, m->timeout_ms);
+    attempt_move(c, ST_LAPSED);
+}
+
+static void attempt_on_held_answer(struct attempt *c, const struct machine_event *ev,
+                                   const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN))
+        attempt_on_looked(c, ev, m, out);
+    else if (attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+        attempt_on_held_read(c, ev, m, out);
+    else if (ev->node == ATTEMPT_LIMIT && !attempt_writes_limit(c, ev, out) && ev->rc == STORE_OK &&
+             m->limit > 0)
+        attempt_learn_limit(c, ev, m);
+}
+
+static void attempt_step_holding(struct attempt *c, const struct machine_event *ev,
+                                 const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (ev->kind == MACHINE_EV_ANSWER) {
+        attempt_on_held_answer(c, ev, m, out);
+    } else if (ev->kind == ATTEMPT_EV_RELEASE) {
+        attempt_finish(c, out);
+    } else if (ev->kind == ATTEMPT_EV_LAPSED) {
+        attempt_lapse(c, m, out);
+    } else if (ev->kind == MACHINE_EV_TIMER) {
+        if (!c->own_watched && attempt_needs_own_watch(c)) /* or it is of a try that waited */
+            attempt_read_own(out);
+    } else if (ev->kind == ATTEMPT_EV_LOOK) {
+        attempt_look(c, out);
+    } else if (ev->kind == ATTEMPT_EV_HEED) {
+        attempt_heed(c, out);
+    } else if (attempt_hears_fire(ev, ATTEMPT_CHILDREN)) {
+        attempt_on_children_fired(c, m, out);
+    } else if (attempt_hears_own_fire(ev)) {
+        if (attempt_has_own_gone(ev))
+            attempt_end_without_node(c, out, LOSS_DELETED);
+        else
+            attempt_read_own(out);
+    }
+}
+
+/* To look was refused. */
+static void attempt_put_off_settling(struct attempt *c, const struct attempt_moment *m,
+                                     struct machine_actions *out)
+{
+    const uint32_t doublings = 6; /* to what is more than the last */
+    const int32_t pause_ms = ATTEMPT_SETTLE_FIRST_MS << c->rounds;
+
+    if (c->rounds < doublings)
+        c->rounds++;
+    attempt_say(out, ATTEMPT_ORPHAN, 0);
+    attempt_arm(out, m, pause_ms < ATTEMPT_SETTLE_LAST_MS ? pause_ms : ATTEMPT_SETTLE_LAST_MS);
+}
+
+/* Nobody waits for us any more, but a node of ours may still be made, or stand. */
+static void attempt_step_leaving(struct attempt *c, const struct machine_event *ev,
+                                 const struct attempt_moment *m, struct machine_actions *out)
+{
+    const bool created = attempt_hears(ev, STORE_CREATE, ATTEMPT_NEW),
+               passed = attempt_hears(ev, STORE_SET, ATTEMPT_QUORUM),
+               listed = attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN) && !c->creating;
+
+    if (created)
+        c->creating = false;
+    if ((created && ev->rc == STORE_UNKNOWN) || (ev->kind == MACHINE_EV_TIMER && c->rounds > 0)) {
+        machine_ask_quorum(out, ATTEMPT_QUORUM);
+    } else if (created) {
+        c->has_node = ev->rc == STORE_OK;
+        attempt_finish(c, out);
+    } else if (passed && machine_is_answered(ev->rc)) {
+        machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
+    } else if (listed && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
+        attempt_delete_listed(ev, out, ATTEMPT_OURS);
+        attempt_finish(c, out);
+    } else if (passed || listed) {
+        attempt_put_off_settling(c, m, out);
+    }
+}
+
+/* Our create is not settled: what is left of it is looked for, and removed. The caller has its
+ * answer. The event may say already that to look was refused. */
+static void attempt_begin_leaving(struct attempt *c, const struct machine_event *ev,
+                                  const struct attempt_moment *m, struct machine_actions *out)
+{
+    c->rounds = 0;
+    if (c->creating)
+        machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
+    attempt_step_leaving(c, ev, m, out);
+}
+
+/* The end of the session comes here only when the caller has its answer. */
+static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
+                              const struct attempt_moment *m, struct machine_actions *out)
+{
+    if (attempt_hears_end(ev))
+        attempt_end_without_node(c, out, m->loss);
+    else if (c->state != ST_HOLDING && attempt_hears_fire(ev, ATTEMPT_CHILDREN))
+        c->others = OTHERS_WAIT;
+    else if (c->awaits && ev->kind == MACHINE_EV_TIMER && c->own_connection == m->connection)
+        attempt_make_way(c, out);
+    else if (c->state == ST_PROVING && attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
+        attempt_on_proof(c, ev, out);
+    else if (c->state == ST_CLAIMING)
+        attempt_step_claiming(c, ev, m, out);
+    else if (c->state == ST_HOLDING)
+        attempt_step_holding(c, ev, m, out);
+    else if (c->state == ST_LAPSED &&
+             (ev->kind == ATTEMPT_EV_RELEASE || ev->kind == MACHINE_EV_TIMER))
+        attempt_finish(c, out);
+    else if (c->state == ST_LEAVING)
+        attempt_step_leaving(c, ev, m, out);
+}
+
+/* ---- what all phases take in the same way ---- */
+
+/* Until the caller has its answer. */
+static void attempt_on_session_over(struct attempt *c, struct machine_actions *out, bool over)
 {
     c->rounds = 0;
     c->watching = false;
     c->limit_watched = false;
     c->has_node = false;
-    if (end)
+    if (over)
         attempt_fail(c, out, ATTEMPT_PROTOCOL);
     else if (c->state != ST_REENTERING) /* which has asked already */
         attempt_move(c, ST_REENTERING);
 }
 
 /* A read on the next connection may be older than what was heard, and find the node again. */
-static bool is_own_gone_for_good(const struct attempt *c, const struct event *ev)
+static bool attempt_is_own_gone_for_good(const struct attempt *c, const struct machine_event *ev)
 {
-    return ev->kind == EV_OWN_FIRED && ev->gone && c->own_watched && c->has_node && !c->told;
+    return attempt_hears_own_fire(ev) && attempt_has_own_gone(ev) && c->own_watched &&
+           c->has_node && !c->told;
 }
 
 /* Again until the caller has its answer. Where our create is out its outcome is awaited. */
-static void on_abort(struct attempt *c, const struct event *ev, struct actions *out)
+static void attempt_on_stop(struct attempt *c, struct machine_actions *out)
 {
-    attempt_tell(c, out, ev->error);
-    if (is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
+    attempt_tell(c, out, ATTEMPT_ABORTED);
+    if (attempt_is_in(c, BIT(ST_CREATING) | BIT(ST_SETTLING)))
         attempt_move(c, ST_LEAVING);
     else
         attempt_finish(c, out);
 }
 
-static void step_phase(struct attempt *c, const struct event *ev, struct actions *out)
+/* Sets the own node's data to what they are, until it is done or the node is gone. Somebody else
+ * may have written there, or the set was done and its answer lost. */
+static void attempt_on_touched(const struct machine_event *ev, struct machine_actions *out)
+{
+    struct machine_action *a;
+
+    if (ev->verb == STORE_GET && ev->rc == STORE_OK) {
+        a = machine_ask(out, STORE_SET, ATTEMPT_OWN);
+        a->version = ev->version;
+        a->slot = ATTEMPT_SLOT_TOUCH;
+    } else if (ev->verb == STORE_SET && ev->rc == STORE_BADVERSION) {
+        machine_ask(out, STORE_GET, ATTEMPT_OWN)->slot = ATTEMPT_SLOT_TOUCH;
+    } else if (ev->verb == STORE_SET && (ev->rc == STORE_NOAUTH || ev->rc == STORE_BAD)) {
+        attempt_say(out, ATTEMPT_UNTOUCHED, 0);
+    }
+}
+
+static void attempt_step_phase(struct attempt *c, const struct machine_event *ev,
+                               const struct attempt_moment *m, struct machine_actions *out)
 {
     const uint32_t enter = BIT(ST_IDLE) | BIT(ST_REENTERING) | BIT(ST_CREATING) | BIT(ST_PARENTS) |
                            BIT(ST_SETTLING) | BIT(ST_ADOPTING) | BIT(ST_RESETTING);
@@ -95,55 +1370,79 @@ static void step_phase(struct attempt *c, const struct event *ev, struct actions
     const uint32_t hold =
         BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_LAPSED) | BIT(ST_LEAVING);
 
-    if (is_in(c, enter))
-        attempt_step_enter(c, ev, out);
-    else if (is_in(c, wait))
-        attempt_step_wait(c, ev, out);
-    else if (is_in(c, hold))
-        attempt_step_hold(c, ev, out);
+    if (attempt_is_in(c, enter))
+        attempt_step_enter(c, ev, m, out);
+    else if (attempt_is_in(c, wait))
+        attempt_step_wait(c, ev, m, out);
+    else if (attempt_is_in(c, hold))
+        attempt_step_hold(c, ev, m, out);
+}
+
+static void attempt_take(struct attempt *c, const struct machine_event *ev,
+                         const struct attempt_moment *m, struct machine_actions *out)
+{
+    const bool own_gone = attempt_is_own_gone_for_good(c, ev);
+
+    if (attempt_hears_own_fire(ev))
+        c->own_watched = false;
+    if (attempt_hears_of_limit(ev))
+        c->limit_watched = false;
+    if (attempt_hears(ev, STORE_GET, ATTEMPT_OWN) && c->state != ST_HOLDING) /* a holder is told */
+        c->asked |= m->asked;
+    if (attempt_hears_end(ev) && c->state != ST_IDLE && !c->told)
+        attempt_on_session_over(c, out, ev->kind == MACHINE_EV_OVER);
+    else if (ev->kind == MACHINE_EV_STOP && !c->told)
+        attempt_on_stop(c, out);
+    else if (own_gone)
+        attempt_reenter(c, out);
+    else
+        attempt_step_phase(c, ev, m, out);
 }
 
 /* What a state begins with, whichever phase moved to it. That of all others went with the move. */
-static void begin(struct attempt *c, const struct event *ev, struct actions *out)
+static void attempt_begin(struct attempt *c, const struct machine_event *ev,
+                          const struct attempt_moment *m, struct machine_actions *out)
 {
     if (c->state == ST_REENTERING)
         attempt_begin_reentering(c, out);
     else if (c->state == ST_CLAIMING)
-        attempt_begin_claiming(c, ev, out);
+        attempt_begin_claiming(c, m, out);
     else if (c->state == ST_LEAVING)
-        attempt_begin_leaving(c, ev, out);
+        attempt_begin_leaving(c, ev, m, out);
 }
 
-void attempt_init(struct attempt *c, enum rule rule, bool try_only)
+static bool attempt_shows_own(const struct machine_event *ev, const struct attempt_moment *m)
 {
-    *c = (struct attempt){.state = ST_IDLE, .rule = rule, .try_only = try_only};
+    for (size_t i = 0; i < ev->count; i++)
+        if (m->children[i].own)
+            return true;
+    return false;
 }
 
-void attempt_step(struct attempt *c, const struct event *ev, struct actions *out)
+/* A watch that is younger than the own node's end does not end with it; and one that tells nobody
+ * anything is not worth having. */
+static bool attempt_wants_watch(const struct attempt *c, const struct machine_event *heard)
 {
-    enum attempt_state from = c->state;
-    bool over = ev->kind == EV_REPLACED || ev->kind == EV_END;
-    bool own_gone = is_own_gone_for_good(c, ev);
+    return heard->watched && (c->others == OTHERS_NONE || c->first);
+}
+
+void attempt_step(struct attempt *c, const struct machine_event *ev, const struct attempt_moment *m,
+                  struct machine_actions *out)
+{
+    const enum attempt_state from = c->state;
+    const bool left = attempt_hears(ev, STORE_LIST, ATTEMPT_CHILDREN) && ev->watched;
+    struct machine_event heard = *ev;
 
     out->count = 0;
-    if (ev->kind == EV_OWN_FIRED)
-        c->own_watched = false;
-    if (ev->kind == EV_LIMIT_FIRED)
-        c->limit_watched = false;
-    if (is_stale(c, ev))
-        return;
-    if (ev->kind == EV_READ && c->state != ST_HOLDING) /* a holder is told */
-        c->asked |= ev->asked;
-    if (over && from != ST_IDLE && !c->told)
-        on_session_over(c, out, ev->kind == EV_END);
-    else if (ev->kind == EV_ABORT && !c->told)
-        on_abort(c, ev, out);
-    else if (own_gone)
-        attempt_reenter(c, out);
+    heard.watched = left && attempt_shows_own(ev, m);
+    if (ev->kind == MACHINE_EV_ANSWER && ev->slot == ATTEMPT_SLOT_TOUCH)
+        attempt_on_touched(ev, out);
     else
-        step_phase(c, ev, out);
+        attempt_take(c, &heard, m, out);
     if (c->state != from)
-        begin(c, ev, out);
+        attempt_begin(c, &heard, m, out);
+    if (left && c->state != ST_DONE && !attempt_wants_watch(c, &heard))
+        machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
     assert(c->state == from || attempt_may_move(from, c->state));
     assert(attempt_invariant(c));
 }

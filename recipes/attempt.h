@@ -15,13 +15,14 @@
  *   Curator's semaphore, too many children: the same
  *
  * Requests but the create are answered definitely by the layer below, which retries them through
- * disconnections; it answers none of an earlier session (EV_REPLACED comes instead). */
+ * disconnections. */
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
 
 #include "child.h"
 #include "head_hint.h"
 #include "loss.h"
+#include "machine.h"
 
 enum attempt_state {
     ST_IDLE,
@@ -44,104 +45,67 @@ enum attempt_state {
     ST_COUNT
 };
 
-/* How a request ended. The order is nobody's business; UNKNOWN is only given for creates. */
-enum answer {
-    ANSWER_OK,
-    ANSWER_UNKNOWN, /* may or may not have been done */
-    ANSWER_NONODE,
-    ANSWER_EXISTS,
-    ANSWER_REFUSED,    /* no permission */
-    ANSWER_NOCHILDREN, /* an ephemeral node has no children */
-    ANSWER_NOTEMPTY,
-    ANSWER_LIMIT, /* too much watched */
-    ANSWER_BAD    /* anything else */
+/* What it asks about. */
+enum attempt_node {
+    ATTEMPT_NEW,             /* the own node, before it has a number */
+    ATTEMPT_QUORUM,          /* the same: no node is called so */
+    ATTEMPT_OWN,             /* the own node */
+    ATTEMPT_PREDECESSOR,     /* the child that it waits for */
+    ATTEMPT_CHILDREN,        /* the directory, listed */
+    ATTEMPT_DIRECTORY,       /* the same: itself */
+    ATTEMPT_HINT,            /* the same: the hint in its data */
+    ATTEMPT_LIMIT,           /* the same: the limit in its data */
+    ATTEMPT_PARENT,          /* from here on: what is above the directory, from the top */
+    ATTEMPT_SPARE = 1 << 24, /* from here on: the children of the list, but only those of this
+                                attempt that are not the own node */
+    ATTEMPT_OURS = 1 << 28   /* the same, with the own node */
 };
 
-enum event_kind {
-    EV_ENTER, /* admitted: at first, and after each ACT_ADMIT */
-    EV_CREATED,
-    EV_PARENTS_MADE,
-    EV_PASSED, /* answer to ACT_BARRIER: a definite one of any kind is OK */
-    EV_LISTED,
-    EV_HINT_READ,      /* of the directory itself */
-    EV_READ,           /* of the own node */
-    EV_WATCHED,        /* answer to ACT_WATCH */
-    EV_PRED_FIRED,     /* the present predecessor changed or went; never an earlier one */
-    EV_OWN_FIRED,      /* the own node changed or went */
-    EV_LIMIT_READ,     /* answer to ACT_READ_LIMIT */
-    EV_LIMIT_FIRED,    /* the directory's data have changed since the read that left the watch */
-    EV_CHILDREN_FIRED, /* a child came or went since the list that left the watch */
-    EV_RESET,          /* answer to ACT_RESET */
-    EV_TIMER,          /* ACT_ARM came due */
-    EV_EXTENDED,       /* the session's deadline was extended */
-    EV_LAPSED,         /* the grant's deadline passed */
-    EV_ABORT,          /* the caller gives up: timeout, cancel, close */
-    EV_LOOK,           /* the holder asks whether others wait: answered by ACT_OTHERS */
-    EV_HEED,           /* the holder will hear at once that it is asked to give way */
-    EV_RELEASE,        /* the holder is done; or, when lapsed, its callbacks are */
-    EV_REPLACED,       /* the session ended and a new one is being opened */
-    EV_END             /* the session ended and no other will follow */
+/* What lies beside the line that leads to a grant. */
+enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
+
+/* Events of its own. MACHINE_EV_BEGIN: it is admitted, at first and after each ATTEMPT_ADMIT;
+ * MACHINE_EV_STOP: the caller gives up, from timeout, cancel, close. */
+enum {
+    ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline was extended */
+    ATTEMPT_EV_LAPSED,                    /* the grant's deadline has passed */
+    ATTEMPT_EV_LOOK,     /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
+    ATTEMPT_EV_HEED,     /* the holder will hear at once that it is asked to give way */
+    ATTEMPT_EV_RELEASE,  /* the holder is done; or, when lapsed, its callbacks are */
+    ATTEMPT_EV_VANISHED, /* the own node is known to be gone */
+    ATTEMPT_EV_DOUBT     /* the limit may have changed, and its watch not have told */
 };
 
-struct event {
-    enum event_kind kind;
-    enum answer answer;
-    uint32_t tag;        /* that of the request answered */
+/* As it is with an event. */
+struct attempt_moment {
+    int64_t now;         /* CLOCK_BOOTTIME, ns */
     bool in_time;        /* the present session's deadline lasts */
-    bool gone;           /* EV_*_FIRED: the node was deleted */
-    int error;           /* EV_ABORT: what the caller is told */
-    enum loss loss;      /* EV_REPLACED, EV_END: why the session ended */
-    uint32_t connection; /* the one it came on; another number after each loss of it */
-    /* EV_CREATED, EV_READ; czxid EV_WATCHED, too */
-    int32_t number;
-    uint64_t czxid;
-    int64_t ephemeral_owner; /* ephemeralOwner; EV_WATCHED, too */
-    int64_t session;         /* the present session's id */
-    int32_t timeout_ms;      /* and its timeout */
-    bool asked;              /* EV_READ: the data ask to give way (revoke.h) */
-    /* EV_LISTED */
-    const struct child *children;
-    bool watched; /* the list has left a watch */
-    /* EV_LISTED, EV_HINT_READ: of the directory */
-    size_t count;        /* children */
-    enum head_hint hint; /* of a list NONE or UNREAD */
-    int32_t version;     /* EV_WATCHED: of the predecessor */
-    uint64_t data_zxid;  /* EV_LIMIT_READ, too: when its data were written */
-    /* EV_LIMIT_READ */
-    int32_t limit; /* 0: the data are no limit */
+    bool asked;          /* the own node's data was read, and asks to give way (revoke.h) */
+    bool unused;         /* the directory was read: its data are none, or of one that was first */
+    bool container;      /* the directory is made as one, as are its parents */
+    int32_t timeout_ms;  /* of the present session */
+    uint32_t connection; /* the present one; another number after each loss of it */
+    uint32_t parents;    /* so many are above the directory */
+    enum loss loss;      /* MACHINE_EV_SESSION, OVER: why the session ended */
+    enum head_hint hint; /* the directory was listed: NONE or UNREAD; or the hint was read */
+    int32_t number;      /* the own node was made: its own */
+    int32_t limit;       /* the limit or the directory was read; 0: the data are none */
+    const struct child *children; /* the directory was listed: so many as the event counts */
 };
 
-enum action_kind {
-    ACT_ADMIT,  /* EV_ENTER, when it is its turn; the last action of a step */
-    ACT_CREATE, /* own id, ephemeral sequential */
-    ACT_PARENTS,
-    ACT_BARRIER,    /* through the quorum, changing nothing: a list behind it shows each create that
-                       was asked for before and will ever be done */
-    ACT_LIST,       /* with .watch, leaving a watch on the children if that may be */
-    ACT_ADOPT,      /* the child id of this snapshot is the own node from now on */
-    ACT_READ_LIMIT, /* the directory's data; with .watch, leaving a watch on them */
-    ACT_UNWATCH_LIMIT, /* they are of no interest any more */
-    ACT_TOUCH,         /* sets the own node to the data that it has; not awaited */
-    ACT_READ_HINT,     /* the directory's data: do they name the predecessor? */
-    ACT_PROVE,         /* reads the own node */
-    ACT_READ,          /* the own node, leaving a watch on it */
-    ACT_WATCH,         /* the child id of this snapshot is the predecessor from now on */
-    ACT_REWATCH,       /* the same predecessor again */
-    ACT_UNWATCH,       /* the predecessor is of no interest any more */
-    ACT_DELETE,        /* the own node; guaranteed by the layer below */
-    ACT_DELETE_SPARE,  /* nodes of this attempt in this snapshot, but the one with .number */
-    ACT_DELETE_ALL,    /* nodes of this attempt in this snapshot */
-    ACT_ORPHAN,   /* a node of ours may stand that cannot be seen: the session must go, unless it
-                     is found before */
-    ACT_RESET,    /* delete the directory if it is an empty container */
-    ACT_SET_HINT, /* the own node's name into the directory's data, if their version is .number;
-                 not awaited */
-    ACT_ARM,      /* EV_TIMER after .number ms */
-    ACT_OTHERS,   /* the holder hears .others; the last action of a step */
-    ACT_ASKED,    /* the holder hears, once, that it is asked to give way; the last one, too */
-    ACT_GRANT,
-    ACT_REVOKE,
-    ACT_FAIL /* .error is the caller's answer */
+/* What is told; .why says more. */
+enum attempt_verdict {
+    ATTEMPT_ADMIT,  /* MACHINE_EV_BEGIN, when it is its turn */
+    ATTEMPT_FOLLOW, /* .why: the child of this list that is the predecessor from now on */
+    ATTEMPT_ADOPT,  /* .why: the child of this list that is the own node from now on */
+    ATTEMPT_GRANT,
+    ATTEMPT_FAIL,      /* .why: enum attempt_error, the caller's answer */
+    ATTEMPT_REVOKE,    /* .why: enum loss */
+    ATTEMPT_OTHERS,    /* .why: enum attempt_others, for the holder */
+    ATTEMPT_ASKED,     /* the holder hears, once, that it is asked to give way */
+    ATTEMPT_UNTOUCHED, /* the own node's data could not be set: who waits for that waits longer */
+    ATTEMPT_ORPHAN     /* a node of ours may stand that cannot be seen: the session must go, unless
+                          it is found before */
 };
 
 /* A holder has no watch on its own node at first. Short holds never need it, and its end would wake
@@ -152,9 +116,6 @@ enum action_kind {
  * is believed of the name but that: whoever uses the lock, or says so without retaining, costs the
  * try that time. Once in an attempt. */
 #define ATTEMPT_YIELD_MS 50
-
-/* The tag of the list behind EV_LOOK, which is beside the others: one is under way at a time. */
-#define ATTEMPT_LOOK_TAG (UINT32_C(1) << 31)
 
 /* Until it is tried again, when it could not be set. */
 #define ATTEMPT_RETRY_MS 1000
@@ -171,37 +132,20 @@ enum attempt_others {
     OTHERS_WAIT     /* somebody waits; of more that come nothing is heard */
 };
 
-struct action {
-    enum action_kind kind;
-    bool watch;
-    enum attempt_others others;
-    uint32_t tag; /* of a request: given back with its answer */
-    uint32_t id;
-    int32_t number;
-    int error;
-    enum loss loss; /* ACT_REVOKE */
-};
-
-enum { ATTEMPT_ACTIONS = 8 };
-
-struct actions {
-    uint32_t count;
-    struct action list[ATTEMPT_ACTIONS];
-};
-
-/* What the caller is told; the driver maps them to public codes. */
+/* What the caller is told; a contender maps them to public codes. .node of what a parent refused:
+ * which. */
 enum attempt_error {
     ATTEMPT_BUSY = 1, /* a try, and others are first */
     ATTEMPT_REFUSED,
     ATTEMPT_NOCHILDREN,
     ATTEMPT_OVERFLOW,
-    ATTEMPT_LIMIT,
+    ATTEMPT_WATCHES, /* too much is watched */
     ATTEMPT_PROTOCOL,
     ATTEMPT_PERMITS,  /* more are asked for than the limit allows */
     ATTEMPT_NOLIMIT,  /* the directory has none, and none was given */
-    ATTEMPT_LAYOUT,   /* .id: a child that the own kind does not go with */
+    ATTEMPT_LAYOUT,   /* .node: a child of this list that the own kind does not go with */
     ATTEMPT_UNPROVED, /* a try: it is first, but no deadline lasts */
-    ATTEMPT_ABORTED   /* first of the driver's own, given through EV_ABORT */
+    ATTEMPT_ABORTED   /* by MACHINE_EV_STOP */
 };
 
 struct attempt {
@@ -218,11 +162,12 @@ struct attempt {
     /* of others; thousands may wait, and each has these: */
     bool watch_children : 1;        /* the first list is to leave a watch on the children */
     bool waited : 1;                /* it has had a predecessor */
-    bool looking : 1;               /* EV_LOOK is not answered yet */
+    bool creating : 1;              /* the create is not answered yet */
+    bool looking : 1;               /* ATTEMPT_EV_LOOK is not answered yet */
     enum attempt_others others : 2; /* OTHERS_NONE: the children are watched */
     bool heeds : 1;                 /* the own node is watched for what is written there, too */
     bool asked : 1;                 /* to give way, as a read of the own node has shown */
-    bool awaits : 1;                /* nothing but a deadline; ACT_ARM is how long, at most */
+    bool awaits : 1;                /* nothing but a deadline; the timer is how long, at most */
     /* of a semaphore: */
     bool counts : 1;         /* Curator's: every child is a permit, and .limit is set for good */
     bool has_limit : 1;      /* to make the directory with */
@@ -231,11 +176,12 @@ struct attempt {
     uint32_t own_connection; /* on which the own node got its watch, or .awaits began */
     uint64_t token;
     int32_t number;
-    uint32_t ahead;  /* in the last snapshot; 0 before the first one */
-    uint32_t tag;    /* newest request that matters: answers to older ones are stale */
-    uint32_t rounds; /* how often the directory had to be made; LEAVING: settling was refused */
-    union {          /* by .kind */
-        struct {     /* of head hints, too */
+    uint32_t ahead;     /* in the last snapshot; 0 before the first one */
+    uint16_t parent_rc; /* PARENTS: what stopped the first that could not be made */
+    uint16_t parent;    /* and which one that was */
+    uint32_t rounds;    /* how often the directory had to be made; LEAVING: settling was refused */
+    union {             /* by .kind */
+        struct {        /* of head hints, too */
             uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
             int32_t version;     /* of the directory's data, as last seen */
             uint32_t count;      /* of children, as last seen */
@@ -253,8 +199,9 @@ void attempt_init(struct attempt *c, enum rule rule, bool try_only);
 /* Of one just set up, of a lease in Curator's layout: so many children may there be. */
 void attempt_count_leases(struct attempt *c, int32_t limit);
 
-/* Takes one event, appends what is to be done to *out (emptied first). */
-void attempt_step(struct attempt *c, const struct event *ev, struct actions *out);
+/* Takes one event and empties *out, which gets what is to be done. */
+void attempt_step(struct attempt *c, const struct machine_event *ev, const struct attempt_moment *m,
+                  struct machine_actions *out);
 
 /* Whether c is consistent: asserted after each step, and checked by the explorer. */
 bool attempt_invariant(const struct attempt *c);

@@ -10,6 +10,30 @@
 
 enum { ABREAST = 32 };
 
+struct admission *admission_use(struct locks *all, char *path)
+{
+    struct admission *a = g_hash_table_lookup(all->admissions, path);
+
+    if (!a) {
+        a = g_new0(struct admission, 1);
+        a->path = g_ref_string_acquire(path);
+        a->all = all;
+        g_hash_table_insert(all->admissions, a->path, a);
+    }
+    a->users++;
+    return a;
+}
+
+void admission_unuse(struct admission *a)
+{
+    if (--a->users > 0)
+        return;
+    g_hash_table_remove(a->all->admissions, a->path);
+    g_ref_string_release(a->path);
+    g_clear_pointer(&a->outside, g_sequence_free);
+    g_free(a);
+}
+
 /* ---- outside ---- */
 
 /* Numbers may come round. */
@@ -56,7 +80,7 @@ static void begin(struct contender *c)
     c->link.data = c;
     g_queue_push_tail_link(contenders, &c->link);
     if (contenders->length == 1)
-        incarnation_warm(c->session);
+        incarnation_warm(contender_session(c));
 }
 
 static void enter(struct contender *c)
@@ -68,7 +92,7 @@ static void enter(struct contender *c)
         begin(c);
     if (contender_limit(c))
         contender_use_limit(c);
-    contender_step(c, &(struct event){.kind = EV_ENTER});
+    contender_step(c, MACHINE_EV_BEGIN);
 }
 
 /* One that cannot even send its create is through at once, and would admit in turn. */

@@ -53,9 +53,9 @@ static void on_extended(struct contender *c)
 static void extend(struct contender *c, void *proved)
 {
     if (!c->grant)
-        contender_step_kind(c, EV_EXTENDED);
-    else if (!grant_set_deadline(c->grant, c->session->proofs.deadline, *(bool *)proved))
-        contender_step_kind(c, EV_LAPSED);
+        contender_step(c, ATTEMPT_EV_EXTENDED);
+    else if (!grant_set_deadline(c->grant, contender_session(c)->proofs.deadline, *(bool *)proved))
+        contender_step(c, ATTEMPT_EV_LAPSED);
     else if (*(bool *)proved)
         on_extended(c);
 }
@@ -79,7 +79,7 @@ static void look_as_before(struct contender *c, void *unused)
 {
     (void)unused;
     if (c->machine.state == ST_FIRST)
-        contender_step_kind(c, EV_LIMIT_FIRED);
+        contender_step(c, ATTEMPT_EV_DOUBT);
 }
 
 static void on_up(struct participant *p)
@@ -90,7 +90,7 @@ static void on_up(struct participant *p)
 static void lapse(struct contender *c, void *unused)
 {
     (void)unused;
-    contender_step_kind(c, EV_LAPSED);
+    contender_step(c, ATTEMPT_EV_LAPSED);
 }
 
 static void on_lapsed(struct participant *p)
@@ -113,11 +113,7 @@ static void on_suspect(struct participant *p)
 static void renew(struct contender *c, void *unused)
 {
     (void)unused;
-    contender_new_id(c);
-    c->unsure = 0;
-    contender_step(c, &(struct event){.kind = EV_REPLACED, .loss = c->session->ended});
-    /* Of one that was let in when another ended with the requests of the old session. */
-    contender_recall(c);
+    contender_renew(c);
 }
 
 static void on_replaced(struct participant *p)
@@ -132,7 +128,7 @@ static void end(struct contender *c, void *error)
     const zkl_error *e = error;
 
     contender_abort(c, e->code, e->text);
-    contender_step(c, &(struct event){.kind = EV_END, .loss = c->session->ended});
+    contender_step(c, MACHINE_EV_OVER);
 }
 
 static void end_all(struct locks *all, int code, const char *text)
@@ -160,7 +156,6 @@ static void free_locks(struct participant *p)
     struct locks *all = all_of(p);
 
     g_hash_table_unref(all->admissions);
-    g_hash_table_unref(all->hint_refused);
     g_free(all);
 }
 
@@ -180,9 +175,7 @@ struct locks *locks_of(zkl_session *s)
 {
     struct locks *all = (struct locks *)participant_of(s, &participant, sizeof(struct locks));
 
-    if (!all->admissions) {
+    if (!all->admissions)
         all->admissions = g_hash_table_new(g_str_hash, g_str_equal);
-        all->hint_refused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    }
     return all;
 }

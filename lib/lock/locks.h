@@ -16,7 +16,6 @@ struct locks {
     GQueue idle;            /* of struct retained: those that hold for nobody, the longest first */
     GHashTable *admissions; /* path -> struct admission: of admission.c */
     bool admissions_closed; /* while all hear that the session ended */
-    GHashTable *hint_refused; /* directory -> int64_t: until when no hint is tried there again */
 };
 
 /* Those of the session, which from then on tells them what happens to it. */

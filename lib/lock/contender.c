@@ -1,0 +1,921 @@
+/* One attempt of a user's: its machine over the session's driver, its node's name, and what becomes
+ * of its verdicts. */
+#include "contender_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "grant.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/probes.h"
+#include "lib/session/denial.h"
+#include "lib/session/flush.h"
+#include "lib/session/incarnation.h"
+#include "lib/session/late_create.h"
+#include "local_queue.h"
+#include "locks.h"
+#include "recipes/limit.h"
+#include "recipes/name.h"
+#include "recipes/observe.h"
+#include "recipes/revoke.h"
+#include "recipes/rule.h"
+
+uint32_t contender_long_queue = LONG_QUEUE;
+
+/* ---- memory ---- */
+
+/* Thousands of a mutex may wait, and have none of this. */
+struct lease {
+    struct contender contender;
+    struct permit_limit *limit; /* an rc_box */
+};
+
+/* Of a semaphore where there is a limit, which gets one more reference. */
+static struct contender *contender_new(struct permit_limit *limit)
+{
+    if (!limit)
+        return g_new0(struct contender, 1);
+    struct lease *lease = g_new0(struct lease, 1);
+    lease->limit = g_rc_box_acquire(limit);
+    return &lease->contender;
+}
+
+struct permit_limit *contender_limit(const struct contender *c)
+{
+    const bool has = c->machine.rule == RULE_LEASE && !c->machine.counts;
+
+    return has ? ((const struct lease *)c)->limit : NULL;
+}
+
+static void contender_free_head(struct contender_head *h)
+{
+    if (h)
+        g_free(h->touched);
+    g_free(h);
+}
+
+void contender_unref(struct contender *c)
+{
+    if (--c->refs > 0)
+        return;
+    if (c->unsure > 0)
+        late_create_look(contender_session(c), admission_path(c->admission), c->id, NULL);
+    driver_clear(&c->driver);
+    admission_unuse(c->admission);
+    g_ref_string_release(c->payload);
+    if (c->predecessor)
+        g_rc_box_release(c->predecessor);
+    g_free(c->old_id);
+    g_free(c->odd_name);
+    g_free(c->why);
+    contender_free_head(c->head);
+    if (contender_limit(c))
+        g_rc_box_release(contender_limit(c));
+    g_free(c);
+}
+
+static struct contender_head *contender_head(struct contender *c)
+{
+    if (!c->head) {
+        c->head = g_new0(struct contender_head, 1);
+        c->head->deadline_link.data = c;
+    }
+    return c->head;
+}
+
+/* ---- what the own node is called: of thousands that wait none keeps a path, since its id and the
+ * number that the server gave say it all ---- */
+
+/* An incarnation has an id of its own: the nodes of the one before are to be removed wherever they
+ * are seen. */
+static void contender_new_id(struct contender *c)
+{
+    char *id = layout_new_id(rule_kind(c->machine.rule), c->retains);
+
+    g_free(c->old_id);
+    c->old_id = c->id[0] ? g_strdup(c->id) : NULL;
+    g_strlcpy(c->id, id, sizeof c->id);
+    g_free(id);
+}
+
+static char *contender_child_path(const struct contender *c, const char *name)
+{
+    return g_strconcat(admission_path(c->admission), "/", name, NULL);
+}
+
+/* Without the number. */
+static char *contender_new_name(const struct contender *c)
+{
+    return layout_name(rule_kind(c->machine.rule), c->id, c->rank);
+}
+
+static char *contender_new_node(const struct contender *c)
+{
+    char *name = contender_new_name(c), *path = contender_child_path(c, name);
+
+    g_free(name);
+    return path;
+}
+
+/* While it is of the present id. */
+static char *contender_name(const struct contender *c)
+{
+    char *prefix, *name;
+
+    if (c->odd_name)
+        return g_strdup(c->odd_name);
+    prefix = contender_new_name(c);
+    name = g_strdup_printf("%s%010d", prefix, c->number);
+    g_free(prefix);
+    return name;
+}
+
+static char *contender_node(const struct contender *c)
+{
+    char *name = contender_name(c), *path = contender_child_path(c, name);
+
+    g_free(name);
+    return path;
+}
+
+/* The own node is called that. Who knows our id can give it to a node with an odd name. */
+static void contender_set_node(struct contender *c, const char *name)
+{
+    struct child child;
+    char *expected;
+
+    name_parse(name, strlen(name), &child);
+    g_clear_pointer(&c->odd_name, g_free);
+    c->number = child.number;
+    expected = contender_name(c);
+    if (strcmp(name, expected) != 0)
+        c->odd_name = g_strdup(name);
+    g_free(expected);
+}
+
+char *contender_own_node(const struct contender *c)
+{
+    return c->machine.has_node ? contender_node(c) : NULL;
+}
+
+static const char *contender_base(const char *path)
+{
+    return strrchr(path, '/') + 1;
+}
+
+/* ---- what a list shows ---- */
+
+/* Once for a directory and a matter. */
+static bool contender_has_news(const struct contender *c, const char *matter)
+{
+    GHashTable *logged = contender_session(c)->logged;
+
+    session_forget_many(logged);
+    return g_hash_table_add(logged, g_strconcat(matter, admission_path(c->admission), NULL));
+}
+
+/* It does not wait for us, nor do we for it: more often a mistake than meant. */
+static void contender_log_unrelated(const struct contender *c, const struct child *child,
+                                    const char *name)
+{
+    struct log *log = contender_session(c)->log;
+    const char *directory = admission_path(c->admission),
+               *path = session_path(contender_session(c), directory);
+
+    if (child->kind == CHILD_FOREIGN && contender_has_news(c, "foreign ")) {
+        log_line(log, ZKL_LOG_INFO, "foreign-node", path,
+                 "%s: ignoring \"%.100s\", which is not a contender", directory, name);
+    } else if (child->kind != CHILD_FOREIGN && contender_has_news(c, "unrelated ")) {
+        char *text = layout_incompatible(name);
+        log_line(log, ZKL_LOG_WARN, "incompatible-node", path,
+                 "%s: %s: its recipe does not wait for the contenders here", directory, text);
+        g_free(text);
+    }
+}
+
+static bool contender_has_made(const struct contender *c, const char *name)
+{
+    const size_t length = strlen(name);
+
+    return name_has_id(name, length, c->id, strlen(c->id)) ||
+           (c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id)));
+}
+
+static void contender_parse_child(const struct contender *c, const char *name, uint32_t id,
+                                  struct child *child)
+{
+    const size_t length = strlen(name);
+
+    name_parse(name, length, child);
+    child->id = id;
+    child->own = name_has_id(name, length, c->id, strlen(c->id));
+    child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
+    if (rule_ignores(c->machine.rule, child->kind) &&
+        !rule_waits(child->rule, rule_kind(c->machine.rule)))
+        contender_log_unrelated(c, child, name);
+}
+
+/* To be freed. */
+static struct child *contender_parse(const struct contender *c, const struct machine_event *ev)
+{
+    struct child *children = g_new0(struct child, ev->count);
+
+    for (uint32_t i = 0; i < ev->count; i++)
+        contender_parse_child(c, ev->names[i], i, &children[i]);
+    return children;
+}
+
+/* A child of the list that is to be deleted, if it is. */
+static char *contender_listed_path(const struct contender *c, const char *name, bool spare)
+{
+    char *own = spare ? contender_name(c) : NULL;
+    const bool deleted = contender_has_made(c, name) && g_strcmp0(name, own) != 0;
+
+    g_free(own);
+    return deleted ? contender_child_path(c, name) : NULL;
+}
+
+/* ---- the limit of a semaphore: what its session knows ---- */
+
+void contender_use_limit(struct contender *c)
+{
+    const struct permit_limit *limit = contender_limit(c);
+
+    c->machine.permits = (uint32_t)abs(c->rank);
+    c->machine.has_limit = limit->initial > 0;
+    c->machine.limit = limit->value;
+    c->machine.limit_zxid = limit->session == contender_session(c)->id ? limit->zxid : 0;
+}
+
+/* The limit that an answered read of the directory shows, which is known from here on; 0: none. */
+static int32_t contender_take_limit(const struct contender *c, const struct machine_event *ev)
+{
+    struct permit_limit *limit = contender_limit(c);
+    const int32_t value = limit_read(ev->data, ev->length);
+
+    if (value > 0) {
+        limit->value = value;
+        limit->zxid = ev->mzxid;
+        limit->session = contender_session(c)->id;
+    }
+    return value;
+}
+
+/* ---- the driver's table: what the machine sees ---- */
+
+static struct contender *contender_driven(struct driver *d)
+{
+    return DRIVER_OWNER(d, struct contender);
+}
+
+static uint32_t contender_count_parents(const struct contender *c)
+{
+    uint32_t count = 0;
+
+    for (const char *at = admission_path(c->admission); (at = strchr(at + 1, '/'));)
+        count++;
+    return count;
+}
+
+/* The data of a directory that is empty: nothing but what a leader has proclaimed, or the head hint
+ * of one that was the head, if that. */
+static bool contender_is_unused(const struct machine_event *ev)
+{
+    uint64_t token;
+    size_t at;
+
+    return head_hint_read(ev->data, ev->length, "") != HINT_FOREIGN ||
+           observe_data(ev->data, ev->length, &token, &at);
+}
+
+/* Somebody else may have written there: it is what the next touch writes. */
+static void contender_keep_touched(struct contender *c, const struct machine_event *ev)
+{
+    struct contender_head *h = contender_head(c);
+
+    g_free(h->touched);
+    h->touched = g_strndup(ev->data ? ev->data : "", ev->length);
+    h->touched_length = (int)ev->length;
+}
+
+static void contender_see_data(struct contender *c, const struct machine_event *ev,
+                               struct attempt_moment *m)
+{
+    switch (ev->node) {
+    case ATTEMPT_OWN:
+        m->asked = revoke_asks(ev->data, (int)ev->length, ev->version);
+        if (ev->slot == ATTEMPT_SLOT_TOUCH)
+            contender_keep_touched(c, ev);
+        break;
+    case ATTEMPT_HINT:
+        m->hint = head_hint_read(ev->data, ev->length, contender_base(c->predecessor));
+        break;
+    case ATTEMPT_DIRECTORY:
+        m->unused = contender_is_unused(ev);
+        m->limit = contender_limit(c) ? contender_take_limit(c, ev) : 0;
+        break;
+    case ATTEMPT_LIMIT:
+        m->limit = contender_take_limit(c, ev);
+        break;
+    default:
+        break;
+    }
+}
+
+static void contender_see(struct contender *c, const struct machine_event *ev,
+                          struct attempt_moment *m)
+{
+    if (ev->verb == STORE_CREATE) {
+        m->number = c->number;
+        m->parents = contender_count_parents(c);
+    } else if (ev->verb == STORE_GET && ev->rc == STORE_OK) {
+        contender_see_data(c, ev, m);
+    } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
+        m->hint = ev->length > 0 ? HINT_UNREAD : HINT_NONE;
+        m->children = contender_parse(c, ev);
+    }
+}
+
+static void contender_step_driven(struct driver *d, const struct machine_event *ev,
+                                  struct machine_actions *out)
+{
+    struct contender *c = contender_driven(d);
+    const struct instant now = clock_now();
+    struct attempt_moment m = {.now = now.boot,
+                               .in_time = proofs_deadline(&d->session->proofs, now) ==
+                                          DEADLINE_LASTING,
+                               .container = c->parents == ZKL_PARENTS_CONTAINER,
+                               .timeout_ms = d->session->timeout_ms,
+                               .connection = d->session->connection,
+                               .loss = d->session->ended};
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        contender_see(c, ev, &m);
+    c->listed = ev->names;
+    attempt_step(&c->machine, ev, &m, out);
+    g_free((void *)(uintptr_t)m.children);
+}
+
+static void contender_keep(struct driver *d, const struct machine_event *ev,
+                           const struct store_reply *reply)
+{
+    struct contender *c = contender_driven(d);
+
+    if (ev->node != ATTEMPT_NEW)
+        return;
+    c->unsure += ev->rc == STORE_UNKNOWN;
+    if (ev->rc == STORE_OK)
+        contender_set_node(c, contender_base(reply->path));
+}
+
+/* ---- what it asks about ---- */
+
+/* That of the directory that is so many below its top; it takes what of the path it can. */
+static char *contender_parent(const struct contender *c, uint32_t depth)
+{
+    const char *directory = admission_path(c->admission), *at = directory;
+
+    for (uint32_t i = 0; at && i <= depth; i++)
+        at = strchr(at + 1, '/');
+    return at ? g_strndup(directory, (gsize)(at - directory)) : g_strdup(directory);
+}
+
+static char *contender_path(struct driver *d, unsigned node)
+{
+    const struct contender *c = contender_driven(d);
+
+    if (node >= ATTEMPT_OURS)
+        return contender_listed_path(c, c->listed[node - ATTEMPT_OURS], false);
+    if (node >= ATTEMPT_SPARE)
+        return contender_listed_path(c, c->listed[node - ATTEMPT_SPARE], true);
+    if (node >= ATTEMPT_PARENT)
+        return contender_parent(c, node - ATTEMPT_PARENT);
+    switch ((enum attempt_node)node) {
+    case ATTEMPT_NEW:
+    case ATTEMPT_QUORUM:
+        return contender_new_node(c);
+    case ATTEMPT_OWN:
+        return contender_node(c);
+    case ATTEMPT_PREDECESSOR:
+        return g_strdup(c->predecessor);
+    default:
+        return g_strdup(admission_path(c->admission));
+    }
+}
+
+static char *contender_hint(const struct contender *c)
+{
+    char *name = contender_name(c), *hint = g_strconcat(HINT_WORDS, name, NULL);
+
+    g_free(name);
+    return hint;
+}
+
+/* That of the directory when it is made. */
+static char *contender_limit_text(const struct contender *c)
+{
+    const struct permit_limit *limit = contender_limit(c);
+
+    return limit ? g_strdup_printf("%d", limit->zxid ? limit->value : limit->initial) : NULL;
+}
+
+static char *contender_text(const struct contender *c, unsigned node)
+{
+    switch ((enum attempt_node)node) {
+    case ATTEMPT_NEW:
+    case ATTEMPT_OWN:
+        return g_strdup(c->payload);
+    case ATTEMPT_DIRECTORY:
+        return contender_limit_text(c);
+    case ATTEMPT_HINT:
+        return contender_hint(c);
+    case ATTEMPT_LIMIT:
+        return g_strdup_printf("%d", contender_limit(c)->initial);
+    default:
+        return NULL;
+    }
+}
+
+static char *contender_data(struct driver *d, unsigned node, int *ret_length)
+{
+    struct contender *c = contender_driven(d);
+
+    if (node == ATTEMPT_OWN && c->head && c->head->touched) {
+        *ret_length = c->head->touched_length;
+        return g_steal_pointer(&c->head->touched);
+    }
+    char *text = contender_text(c, node);
+    if (text)
+        *ret_length = (int)strlen(text);
+    return text;
+}
+
+/* ---- verdicts ---- */
+
+void contender_tell(struct contender *c, enum contender_news news)
+{
+    contender_news_fn fn = c->head ? c->head->news : NULL;
+
+    if (fn && news == CONTENDER_ENDED)
+        c->head->news = NULL;
+    if (fn)
+        fn(c->context, news);
+}
+
+/* The child is the own node or the predecessor from now on. */
+static void contender_adopt(struct contender *c, const char *name)
+{
+    c->unsure -= c->unsure > 0;
+    contender_set_node(c, name);
+}
+
+static void contender_follow(struct contender *c, const char *name)
+{
+    char *path = contender_child_path(c, name);
+    const size_t size = strlen(path) + 1;
+
+    if (c->predecessor)
+        g_rc_box_release(c->predecessor);
+    c->predecessor = memcpy(g_rc_box_alloc(size), path, size);
+    g_free(path);
+}
+
+/* A lock's waiters wait for its holder anyway; a spare lease is a permit less for all. */
+static void contender_look_for_spare(struct contender *c)
+{
+    char *name;
+
+    if (c->unsure == 0 || c->machine.rule != RULE_LEASE)
+        return;
+    name = contender_name(c);
+    late_create_look(contender_session(c), admission_path(c->admission), c->id, name);
+    g_free(name);
+}
+
+static void contender_be_granted(struct contender *c)
+{
+    zkl_session *s = contender_session(c);
+    char *node = contender_node(c);
+
+    if (c->machine.number >= RULE_NUMBER_WARN)
+        log_line(s->log, ZKL_LOG_WARN, "numbers-end", session_path(s, node),
+                 "%s: the sequence numbers of its directory end at 2147483647", node);
+    c->grant = grant_new(s, c, node, c->payload, c->machine.token);
+    g_free(node);
+    contender_look_for_spare(c);
+    if (c->machine.others == OTHERS_WAIT || local_queue_waits(c))
+        grant_call(c->grant, GRANT_WANTED);
+    c->decided(c->context, c->grant, NULL);
+}
+
+/* Which child it is matters more than how a long path ends. */
+static void contender_fail_layout(struct contender *c, const char *incompatible)
+{
+    const char *path = session_path(contender_session(c), admission_path(c->admission));
+    char *text = layout_incompatible(incompatible);
+    zkl_error e;
+    int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
+
+    error_fill(&e, ZKL_ELAYOUT, path, "%.*s: %s", MAX(left, 0), path, text);
+    g_free(text);
+    c->decided(c->context, NULL, &e);
+}
+
+/* NULL: as the code says. */
+static const char *contender_describe(int error)
+{
+    return error == ATTEMPT_NOCHILDREN ? "it is below an ephemeral node"
+           : error == ATTEMPT_NOLIMIT  ? "it has no limit of a semaphore"
+           : error == ATTEMPT_PERMITS  ? "more permits than the limit"
+           : error == ATTEMPT_UNPROVED ? "the servers do not prove the session in time"
+                                       : NULL;
+}
+
+static void contender_fail_at(struct contender *c, int error, const char *whole)
+{
+    zkl_session *s = contender_session(c);
+    const char *path = session_path(s, whole);
+    zkl_error e;
+    static const int codes[] = {
+        [ATTEMPT_BUSY] = ZKL_EBUSY,       [ATTEMPT_REFUSED] = ZKL_EACCES,
+        [ATTEMPT_NOCHILDREN] = ZKL_EPATH, [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
+        [ATTEMPT_WATCHES] = ZKL_ELIMIT,   [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
+        [ATTEMPT_PERMITS] = ZKL_ELIMIT,   [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
+        [ATTEMPT_UNPROVED] = ZKL_EUNREACHABLE,
+    };
+
+    if (contender_describe(error))
+        error_fill(&e, codes[error], path, "%s: %s", path, contender_describe(error));
+    else
+        denial_fill(s, &e, codes[error], path);
+    c->decided(c->context, NULL, &e);
+}
+
+static void contender_fail(struct contender *c, const struct machine_action *a)
+{
+    contender_forget(c);
+    if (a->why == ATTEMPT_ABORTED) {
+        c->decided(c->context, NULL, c->why);
+        return;
+    }
+    if (a->why == ATTEMPT_LAYOUT) {
+        contender_fail_layout(c, c->listed[a->node]);
+        return;
+    }
+    char *blamed = contender_path(&c->driver, a->node >= ATTEMPT_PARENT ? a->node
+                                                                        : ATTEMPT_DIRECTORY);
+    contender_fail_at(c, a->why, blamed);
+    g_free(blamed);
+}
+
+static void contender_detach_grant(struct contender *c)
+{
+    if (!c->grant)
+        return;
+    grant_detach(c->grant);
+    grant_unref(c->grant);
+    c->grant = NULL;
+}
+
+static void contender_on_told(void *data)
+{
+    struct contender *c = data;
+    zkl_session *s = contender_session(c);
+
+    session_lock(s);
+    contender_release(c);
+    contender_unref(c);
+    session_unlock(s);
+}
+
+/* Where nobody has to be told of it, it is over at once. */
+static void contender_lose(struct contender *c, enum loss loss)
+{
+    zkl_session *s = contender_session(c);
+    const zkl_loss before = grant_told_loss(c->grant); /* by its deadline */
+
+    /* RELEASED by a transaction, with its node; or the program has closed the session. */
+    if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED && loss != LOSS_CLOSED)
+        log_line(s->log, ZKL_LOG_WARN, "lost", zkl_grant_node(c->grant), "%s: lost: %s",
+                 grant_full_node(c->grant), zkl_strloss(before ? before : (zkl_loss)loss));
+    c->refs++;
+    if (!grant_lose(c->grant, loss, contender_on_told, c)) {
+        c->refs--;
+        contender_release(c);
+    }
+    contender_detach_grant(c);
+    contender_tell(c, CONTENDER_ENDED);
+}
+
+/* Looked for again, and gone with the session as soon as nothing is held. */
+static void contender_note_orphan(struct contender *c)
+{
+    zkl_session *s = contender_session(c);
+    const char *directory = admission_path(c->admission);
+
+    if (!c->orphan) {
+        s->orphans++;
+        log_line(s->log, ZKL_LOG_ERROR, "list-refused", session_path(s, directory),
+                 "%s: cannot list it, and a node of ours may be there", directory);
+    }
+    c->orphan = true;
+    incarnation_purge(s);
+}
+
+static void contender_note_untouched(const struct contender *c)
+{
+    zkl_session *s = contender_session(c);
+    char *node = contender_node(c);
+
+    log_line(s->log, ZKL_LOG_WARN, "set-refused", session_path(s, node),
+             "%s: cannot be set, so that the next in line waits until it is gone", node);
+    g_free(node);
+}
+
+static enum contender_news contender_news_of(enum attempt_others others)
+{
+    return others == OTHERS_NONE   ? CONTENDER_ALONE
+           : others == OTHERS_WAIT ? CONTENDER_OTHERS
+                                   : CONTENDER_UNKNOWN;
+}
+
+static void contender_tell_others(struct contender *c, enum attempt_others others)
+{
+    c->look_again = others == OTHERS_UNKNOWN;
+    if (others == OTHERS_WAIT && c->grant)
+        grant_call(c->grant, GRANT_WANTED);
+    contender_tell(c, contender_news_of(others));
+}
+
+static void contender_tell_asked(struct contender *c)
+{
+    if (c->grant)
+        grant_call(c->grant, GRANT_ASKED);
+    contender_tell(c, CONTENDER_ASKED);
+}
+
+static void contender_be_told(struct driver *d, const struct machine_action *a)
+{
+    struct contender *c = contender_driven(d);
+
+    switch ((enum attempt_verdict)a->verdict) {
+    case ATTEMPT_ADMIT:
+        admission_enter(c);
+        break;
+    case ATTEMPT_FOLLOW:
+        contender_follow(c, c->listed[a->why]);
+        break;
+    case ATTEMPT_ADOPT:
+        contender_adopt(c, c->listed[a->why]);
+        break;
+    case ATTEMPT_GRANT:
+        contender_be_granted(c);
+        break;
+    case ATTEMPT_FAIL:
+        contender_fail(c, a);
+        break;
+    case ATTEMPT_REVOKE:
+        contender_lose(c, (enum loss)a->why);
+        break;
+    case ATTEMPT_OTHERS:
+        contender_tell_others(c, (enum attempt_others)a->why);
+        break;
+    case ATTEMPT_ASKED:
+        contender_tell_asked(c);
+        break;
+    case ATTEMPT_UNTOUCHED:
+        contender_note_untouched(c);
+        break;
+    case ATTEMPT_ORPHAN:
+        contender_note_orphan(c);
+        break;
+    }
+}
+
+/* ---- behind each step ---- */
+
+/* The attempt is over: nothing may call back into it but answers under way, which hold it. */
+static void contender_retire(struct contender *c)
+{
+    zkl_session *s = contender_session(c);
+
+    c->retired = true;
+    contender_detach_grant(c);
+    contender_tell(c, CONTENDER_ENDED);
+    s->orphans -= c->orphan;
+    if (c->leaves)
+        flush_left(s);
+    admission_leave(c);
+    contender_unref(c);
+    incarnation_retired(s);
+}
+
+/* A deadline matters to holders and to those that have all but one: of thousands that wait, none is
+ * stepped for each proof. */
+static void contender_note_deadline(struct contender *c)
+{
+    bool by_deadline = c->grant || c->machine.state == ST_CLAIMING;
+
+    if (!by_deadline && !c->head)
+        return;
+    struct contender_head *h = contender_head(c);
+    GQueue *all = &admission_locks(c->admission)->by_deadline;
+    if (by_deadline && !h->by_deadline)
+        g_queue_push_tail_link(all, &h->deadline_link);
+    else if (!by_deadline && h->by_deadline)
+        g_queue_unlink(all, &h->deadline_link);
+    h->by_deadline = by_deadline;
+}
+
+static void contender_note_waiting(struct contender *c)
+{
+    const bool waits = c->machine.state == ST_WAITING, news = waits && !c->waits;
+
+    c->waits = waits;
+    if (!news)
+        return;
+    PROBE(4, queued, admission_path(c->admission), contender_session(c)->id, (const char *)c->id,
+          c->number);
+    contender_tell(c, CONTENDER_WAITS);
+}
+
+/* One path is enough for both. */
+static void contender_share_predecessor(struct contender *c)
+{
+    char *path = driver_watch_path(&c->driver, ATTEMPT_PREDECESSOR);
+
+    if (!path || path == c->predecessor || strcmp(path, c->predecessor) != 0)
+        return;
+    g_rc_box_release(c->predecessor);
+    c->predecessor = g_rc_box_acquire(path);
+}
+
+static void contender_on_stepped(struct driver *d)
+{
+    struct contender *c = contender_driven(d);
+
+    c->listed = NULL;
+    if (c->machine.state == ST_LEAVING && !c->leaves) {
+        c->leaves = true;
+        flush_leaves(d->session);
+    }
+    if (c->machine.state == ST_DONE && !c->retired)
+        contender_retire(c);
+    contender_share_predecessor(c);
+    contender_note_waiting(c);
+    contender_note_deadline(c);
+    admission_passed(c);
+}
+
+static void contender_ref_driven(struct driver *d)
+{
+    contender_driven(d)->refs++;
+}
+
+static void contender_unref_driven(struct driver *d)
+{
+    contender_unref(contender_driven(d));
+}
+
+static const struct driver_ops contender_driver = {.step = contender_step_driven,
+                                                   .path = contender_path,
+                                                   .keep = contender_keep,
+                                                   .data = contender_data,
+                                                   .tell = contender_be_told,
+                                                   .after = contender_on_stepped,
+                                                   .ref = contender_ref_driven,
+                                                   .unref = contender_unref_driven};
+
+/* ---- what is asked of it ---- */
+
+void contender_step(struct contender *c, unsigned kind)
+{
+    driver_hear(&c->driver, (struct machine_event){.kind = kind});
+}
+
+struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
+                                  contender_decided decided, void *context)
+{
+    struct contender *c = contender_new(spec->limit);
+
+    driver_init(&c->driver, &contender_driver, s, STORE_PERSISTENT);
+    c->refs = 1;
+    c->admission = admission_use(locks_of(s), spec->directory);
+    c->payload = g_ref_string_acquire(spec->payload);
+    c->parents = spec->parents;
+    c->retains = spec->retains;
+    c->rank = spec->rank;
+    c->decided = decided;
+    c->context = context;
+    if (spec->news)
+        contender_head(c)->news = spec->news;
+    attempt_init(&c->machine, spec->rule, spec->try_only);
+    contender_new_id(c);
+    c->machine.strict = spec->limit != NULL;
+    c->machine.watch_children = spec->watch_children;
+    c->machine.heeds = spec->heeds;
+    if (spec->leases > 0)
+        attempt_count_leases(&c->machine, spec->leases);
+    else if (!spec->limit)
+        c->machine.long_queue = spec->hints ? contender_long_queue : 0;
+    PROBE(3, enter, spec->directory, s->id, (const char *)c->id);
+    admission_arrive(c, !spec->local);
+    if (spec->local)
+        local_queue_arrive(spec->local, c);
+    return c;
+}
+
+void contender_renew(struct contender *c)
+{
+    contender_new_id(c);
+    c->unsure = 0;
+    contender_step(c, MACHINE_EV_SESSION);
+}
+
+int contender_ahead(const struct contender *c)
+{
+    enum attempt_state state = c->machine.state;
+
+    if (state == ST_PROVING || state == ST_CLAIMING || state == ST_HOLDING)
+        return 0;
+    return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
+}
+
+/* It may be told of it behind the present step. */
+void contender_abort(struct contender *c, int code, const char *text)
+{
+    const char *path = session_path(contender_session(c), admission_path(c->admission));
+
+    if (c->machine.told)
+        return;
+    g_free(c->why);
+    c->why = g_new(zkl_error, 1);
+    error_fill(c->why, code, path, "%s: %s", path, text);
+    contender_step(c, MACHINE_EV_STOP);
+}
+
+static void contender_tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    (void)context;
+    (void)grant;
+    (void)error;
+}
+
+void contender_abandon(struct contender *c)
+{
+    c->decided = contender_tell_nobody;
+    contender_forget(c);
+    contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
+}
+
+void contender_look(struct contender *c)
+{
+    contender_step(c, ATTEMPT_EV_LOOK);
+}
+
+void contender_hear(struct contender *c, contender_news_fn news)
+{
+    contender_head(c)->news = news;
+}
+
+void contender_heed(struct contender *c)
+{
+    contender_step(c, ATTEMPT_EV_HEED);
+}
+
+void contender_release(struct contender *c)
+{
+    contender_step(c, ATTEMPT_EV_RELEASE);
+}
+
+void contender_lapse(struct contender *c)
+{
+    contender_step(c, ATTEMPT_EV_LAPSED);
+}
+
+void contender_vanished(struct contender *c)
+{
+    contender_step(c, ATTEMPT_EV_VANISHED);
+}
+
+void contender_set_idle(struct contender *c, bool idle)
+{
+    c->idle = idle;
+}
+
+void contender_forget(struct contender *c)
+{
+    if (c->head)
+        c->head->news = NULL;
+}
+
+bool contender_has_waited(const struct contender *c)
+{
+    return c->machine.waited;
+}
+
+enum contender_news contender_others(const struct contender *c)
+{
+    return contender_news_of(c->machine.others);
+}
