@@ -31,6 +31,7 @@ static void free_session(zkl_session *s)
         callbacks_free(s->callbacks);
     g_hash_table_unref(s->watches);
     g_hash_table_unref(s->logged);
+    g_hash_table_unref(s->unnoted);
     g_array_unref(s->listeners);
     pthread_mutex_destroy(&s->monitor);
     pthread_cond_destroy(&s->changed);

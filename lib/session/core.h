@@ -114,6 +114,7 @@ struct zkl_session {
         char *node;          /* whose permission was missing; NULL: none is known */
     } denial;                /* what the server refused last, of denial.c */
     GHashTable *logged;      /* what is said once */
+    GHashTable *unnoted;     /* path -> int64_t: until when no note is tried there again */
     GPtrArray *participants; /* of struct participant */
     struct users users;      /* others than those */
 

@@ -7,6 +7,9 @@
 #include "request.h"
 #include "watch.h"
 
+/* How long a path that refused a note is left in peace. */
+#define NOTE_REFUSED_NS (60000 * CLOCK_MS)
+
 /* A request under way, until its answer has been told or dropped. */
 struct asked {
     struct driver *driver;
@@ -263,13 +266,13 @@ static bool driver_is_unsent(const struct driver *d)
     return true;
 }
 
-/* Answered at once; but in a step nothing is told of it, nor freed. */
-static void driver_recall(struct driver *d)
+/* Answered at once; but in a step nothing is told of it, nor freed. node NULL: of all of them. */
+static void driver_recall(struct driver *d, const uint32_t *node)
 {
     for (const GList *i = d->asked.head; i; i = i->next) {
-        struct request *r = ((const struct asked *)i->data)->request;
-        if (r)
-            request_recall(r);
+        const struct asked *asked = i->data;
+        if (asked->request && (!node || asked->action.node == *node))
+            request_recall(asked->request);
     }
 }
 
@@ -279,26 +282,67 @@ static void driver_drop(struct driver_watch *w, bool deleting)
     watch_drop(&w->subscription, deleting);
 }
 
-static void driver_end(struct driver *d)
+static void driver_end(struct driver *d, bool deleting)
 {
     exchange_end(&d->exchange);
     timers_cancel(&d->timer);
     for (GSList *i = d->watches; i; i = i->next)
-        driver_drop(i->data, false);
-    driver_recall(d);
+        driver_drop(i->data, deleting);
+    driver_recall(d, NULL);
 }
 
-static void driver_unwatch(struct driver *d, const struct machine_action *a)
+static void driver_unwatch(struct driver *d, uint32_t node, bool deleting)
 {
-    struct driver_watch *w = driver_find_watch(d, a->node);
+    struct driver_watch *w = driver_find_watch(d, node);
 
     if (w)
-        driver_drop(w, a->deleting);
+        driver_drop(w, deleting);
 }
 
-static void driver_delete(struct driver *d, uint32_t node)
+static void driver_delete(struct driver *d, const struct machine_action *a)
 {
-    request_delete(d->session, d->ops->path(d, node));
+    for (uint32_t i = 0; i <= a->more; i++) {
+        char *path = d->ops->path(d, a->node + i);
+        if (!path)
+            continue;
+        driver_unwatch(d, a->node + i, true);
+        request_delete(d->session, path);
+    }
+}
+
+/* Another's data may have come first: no matter. */
+static void driver_on_noted(struct request *r, const struct store_reply *reply)
+{
+    zkl_session *s = r->context;
+
+    if (reply->rc == STORE_NOAUTH || reply->rc == STORE_BAD) {
+        const int64_t until = clock_now().boot + NOTE_REFUSED_NS;
+        session_forget_many(s->unnoted);
+        g_hash_table_replace(s->unnoted, g_strdup(r->what.path), g_memdup2(&until, sizeof until));
+    }
+}
+
+static bool driver_may_note(const struct driver *d, const char *path)
+{
+    const int64_t *until = g_hash_table_lookup(d->session->unnoted, path);
+
+    return !until || *until <= clock_now().boot;
+}
+
+/* The answer may come when the driver is gone. */
+static void driver_note(struct driver *d, const struct machine_action *a)
+{
+    char *path = d->ops->path(d, a->node);
+
+    if (!driver_may_note(d, path)) {
+        g_free(path);
+        return;
+    }
+    struct request *r = request_new(STORE_SET, path, driver_on_noted, d->session);
+    r->once = true;
+    r->what.version = a->version;
+    r->what.data = driver_data(d, STORE_SET, a->node, &r->what.length);
+    request_try(d->session, r);
 }
 
 static void driver_look_for_late(struct driver *d, uint32_t node)
@@ -328,11 +372,17 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
     case MACHINE_ACT_FORGET:
         exchange_forget(&d->exchange, a->slot);
         break;
+    case MACHINE_ACT_RECALL:
+        driver_recall(d, &a->node);
+        break;
     case MACHINE_ACT_UNWATCH:
-        driver_unwatch(d, a);
+        driver_unwatch(d, a->node, a->deleting);
         break;
     case MACHINE_ACT_DELETE:
-        driver_delete(d, a->node);
+        driver_delete(d, a);
+        break;
+    case MACHINE_ACT_NOTE:
+        driver_note(d, a);
         break;
     case MACHINE_ACT_LATE:
         driver_look_for_late(d, a->node);
@@ -344,7 +394,7 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
         timers_cancel(&d->timer);
         break;
     case MACHINE_ACT_END:
-        driver_end(d);
+        driver_end(d, a->deleting);
         break;
     case MACHINE_ACT_TELL:
         d->ops->tell(d, a);

@@ -40,6 +40,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
     s->watches = watch_table_new();
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->unnoted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     s->participants = g_ptr_array_new();
     s->stats = (zkl_stats)ZKL_STATS_INIT;
     s->stats.deadline_left_least_ms = -1;

@@ -1,6 +1,6 @@
 /* The driver under a machine that does what the test says, over a store that answers what the test
  * says. */
-#include "fake_store.h"
+#include "by_hand.h"
 #include "lib/session/driver.h"
 #include "lib/session/watch.h"
 #include "suites.h"
@@ -122,27 +122,37 @@ static void hear(enum machine_event_kind kind)
 }
 
 /* The reactions are set. */
+static void begin_in(zkl_session *s)
+{
+    played.heard = g_string_new(NULL);
+    driver_init(&played.driver, &ops, s, STORE_PERSISTENT);
+    hear(MACHINE_EV_BEGIN);
+}
+
 static zkl_session *begin(void)
 {
     zkl_session *s = fake_session();
 
-    played.heard = g_string_new(NULL);
-    driver_init(&played.driver, &ops, s, STORE_PERSISTENT);
-    hear(MACHINE_EV_BEGIN);
+    begin_in(s);
     return s;
 }
 
-static void end(zkl_session *s, const char *heard)
+static void end_in(zkl_session *s, void (*close)(zkl_session *s), const char *heard)
 {
     played.steps = REACTIONS - 1;
     played.reactions[played.steps] = REACTION(DO(END));
     CHECK_STR(played.heard->str, heard);
     hear(MACHINE_EV_STOP);
-    zkl_session_close(s);
+    close(s);
     CHECK_INT(played.refs, 0);
     driver_clear(&played.driver);
     g_string_free(played.heard, TRUE);
     played = (struct played){.refs = 0};
+}
+
+static void end(zkl_session *s, const char *heard)
+{
+    end_in(s, zkl_session_close, heard);
 }
 
 static void another_question(void)
@@ -340,6 +350,22 @@ static void stopped_after_it_was_asked(void)
     end(s, "begin; stop, sent; told 3");
 }
 
+/* Of one node; it is heard of. */
+static void recalled(void)
+{
+    played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
+    played.reactions[2] = REACTION(DO(RECALL, .node = 1), DO(TELL, .verdict = 3));
+    zkl_session *s = begin();
+
+    fake_event(STORE_EV_DOWN);
+    hear(MACHINE_EV_TIMER);
+    hear(MACHINE_EV_TIMER);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_GET, "/p/1"));
+    ANSWER(STORE_GET, "/p/2", .rc = STORE_OK);
+    end(s, "begin; timer; timer; told 3; answer 7 of verb 2, node 1; answer 0 of verb 2, node 2");
+}
+
 static void sent_once(void)
 {
     played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true),
@@ -454,6 +480,137 @@ static void watched_again(void)
     CHECK_INT(g_slist_length(played.driver.watches), 1);
     end(s, "begin; answer 0 of verb 2, node 1; timer; answer 0 of verb 2, node 1; fired node 1");
 }
+
+/* But for those without a path; the watches on them end with them. */
+static void deletes_several(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = PLAY_PATHLESS - 1, .more = 2, .watch = true));
+    played.reactions[3] = REACTION(DO(DELETE, .node = PLAY_PATHLESS - 1, .more = 2));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_GET, "/p/6", .rc = STORE_OK);
+    ANSWER(STORE_GET, "/p/8", .rc = STORE_OK);
+    hear(MACHINE_EV_TIMER);
+    CHECK(!fake_is_asked(STORE_UNWATCH, "/p"));
+    CHECK_INT(fake_count(STORE_DELETE, "/p"), 2);
+    fake_watch("/p/6", true);
+    fake_watch("/p/8", true);
+    ANSWER(STORE_DELETE, "/p/6", .rc = STORE_OK);
+    ANSWER(STORE_DELETE, "/p/8", .rc = STORE_OK);
+    end(s, "begin; answer 0 of verb 2, node 6; answer 0 of verb 2, node 8; timer");
+}
+
+/* The server need not remove a watch on a node that is being deleted. */
+static void ends_with_its_node(void)
+{
+    for (int deleting = 0; deleting < 2; deleting++) {
+        played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
+        played.reactions[2] = REACTION(DO(END, .deleting = deleting));
+        zkl_session *s = begin();
+        ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+        hear(MACHINE_EV_TIMER);
+        CHECK_INT(fake_is_asked(STORE_UNWATCH, "/p/1"), !deleting);
+        fake_watch("/p/1", true);
+        end(s, "begin; answer 0 of verb 2, node 1; timer");
+    }
+}
+
+/* ---- notes ---- */
+
+static void fill_window(zkl_session *s, bool full)
+{
+    enum { MUCH = 1 << 20 };
+
+    session_lock(s);
+    if (full)
+        s->under_way += MUCH;
+    else
+        s->under_way -= MUCH;
+    session_unlock(s);
+}
+
+/* Sent before what waits for room; nothing is kept for its answer. */
+static void note(void)
+{
+    played.reactions[1] =
+        REACTION(ASK(GET, .node = 1), DO(NOTE, .node = 3, .version = 4), DO(FORGET, .slot = 0));
+    zkl_session *s = begin();
+
+    fill_window(s, true);
+    hear(MACHINE_EV_TIMER);
+    CHECK(!fake_is_asked(STORE_GET, "/p/1"));
+    CHECK_INT(played.refs, 1);
+    const struct store_request asked = fake_request(STORE_SET, "/p/3");
+    CHECK(asked.path && asked.length == 1 && asked.data[0] == '3' && asked.version == 4);
+    fill_window(s, false);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, "/p/3", .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_SET, "/p/3"));
+    end(s, "begin; timer");
+}
+
+static void note_without_a_connection(void)
+{
+    played.reactions[1] = REACTION(DO(NOTE, .node = 3));
+    zkl_session *s = begin();
+
+    fake_event(STORE_EV_DOWN);
+    hear(MACHINE_EV_TIMER);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_SET, "/p/3"));
+    end(s, "begin; timer");
+}
+
+/* The path is left in peace for a minute; that others came first is no refusal. */
+static void note_refused(void)
+{
+    static const struct {
+        enum store_rc rc;
+        bool again;
+    } rows[] = {{STORE_OK, true},      {STORE_BADVERSION, true}, {STORE_NONODE, true},
+                {STORE_UNKNOWN, true}, {STORE_NOAUTH, false},    {STORE_BAD, false}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_session *s = hand_session();
+        for (int n = 0; n < 4; n++)
+            played.reactions[n] = REACTION(DO(NOTE, .node = 3), DO(NOTE, .node = 4));
+        begin_in(s);
+        ANSWER(STORE_SET, "/p/3", .rc = rows[i].rc);
+        hear(MACHINE_EV_TIMER);
+        CHECK_INT(fake_count(STORE_SET, "/p/3"), rows[i].again);
+        CHECK_INT(fake_count(STORE_SET, "/p/4"), 2);
+        hand_jump(59999, 59999);
+        hear(MACHINE_EV_TIMER);
+        CHECK_INT(fake_count(STORE_SET, "/p/3"), rows[i].again * 2);
+        hand_jump(1, 1);
+        hear(MACHINE_EV_TIMER);
+        CHECK_INT(fake_count(STORE_SET, "/p/3"), rows[i].again * 2 + 1);
+        end_in(s, hand_close, "begin; timer; timer; timer");
+    }
+}
+
+/* Of very many refusals all are forgotten. */
+static void notes_refused(void)
+{
+    const int64_t until = INT64_MAX;
+
+    played.reactions[0] = REACTION(DO(NOTE, .node = 3));
+    zkl_session *s = begin();
+
+    session_lock(s);
+    for (int i = 0; i < 1000; i++)
+        g_hash_table_replace(s->unnoted, g_strdup_printf("/q/%d", i),
+                             g_memdup2(&until, sizeof until));
+    session_unlock(s);
+    ANSWER(STORE_SET, "/p/3", .rc = STORE_NOAUTH);
+    session_lock(s);
+    CHECK_INT(g_hash_table_size(s->unnoted), 1);
+    session_unlock(s);
+    end(s, "begin");
+}
+
+/* ---- what is refused for want of room ---- */
 
 /* What was not asked is gone when the end recalls what is under way. */
 static void too_many_watches_at_the_end(void)
@@ -592,6 +749,7 @@ static const struct test_case cases[] = {
     {"session_ends_before_it_is_asked", session_ends_before_it_is_asked},
     {"stopped_before_it_is_asked", stopped_before_it_is_asked},
     {"stopped_after_it_was_asked", stopped_after_it_was_asked},
+    {"recalled", recalled},
     {"sent_once", sent_once},
     {"on_another_connection", on_another_connection},
     {"not_taken", not_taken},
@@ -599,6 +757,12 @@ static const struct test_case cases[] = {
     {"watches", watches},
     {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},
+    {"deletes_several", deletes_several},
+    {"ends_with_its_node", ends_with_its_node},
+    {"note", note},
+    {"note_without_a_connection", note_without_a_connection},
+    {"note_refused", note_refused},
+    {"notes_refused", notes_refused},
     {"too_many_watches", too_many_watches},
     {"too_many_watches_at_the_end", too_many_watches_at_the_end},
     {"one_by_one", one_by_one},
