@@ -70,6 +70,7 @@ static void driver_on_fired(void *context, bool gone)
                 (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
 }
 
+/* What has fired before is not told: the answer tells. */
 static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
 {
     struct driver_watch *w = driver_find_watch(d, node);
@@ -81,6 +82,7 @@ static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
         w->subscription = (struct subscription){.fired = driver_on_fired, .context = w};
         d->watches = g_slist_prepend(d->watches, w);
     }
+    w->fired = false;
     return watch_add(d->session, r, &w->subscription);
 }
 
@@ -156,10 +158,11 @@ static struct request *driver_request(struct asked *asked, char *path)
 static void driver_send(struct asked *asked, char *path)
 {
     struct driver *d = asked->driver;
+    const struct machine_action *a = &asked->action;
     struct request *r = driver_request(asked, path);
 
     asked->request = r;
-    if (!asked->action.watch || driver_add_watch(d, r, asked->action.node)) {
+    if (!a->watch || driver_add_watch(d, r, a->node) || a->optional) {
         request_send(d->session, r);
         return;
     }
@@ -206,6 +209,17 @@ static void driver_free_asked(struct asked *asked)
 
 /* ---- answers ---- */
 
+/* Whether the request has left its watch. */
+static bool driver_leaves_watch(const struct asked *asked, const struct request *r,
+                                const struct store_reply *reply)
+{
+    if (!r->what.watch)
+        return false;
+    struct driver_watch *w = driver_find_watch(asked->driver, asked->action.node);
+    watch_answered(asked->driver->session, r, reply, &w->subscription);
+    return w->subscription.watch != NULL;
+}
+
 static void driver_on_answer(struct request *r, const struct store_reply *reply)
 {
     struct asked *asked = r->context;
@@ -222,12 +236,10 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.failed = reply->failed;
     ev.connection = r->connection;
     ev.data = reply->data;
-    ev.length = (size_t)MAX(reply->length, 0);
-    ev.count = (size_t)reply->count;
+    ev.length = (size_t)MAX(ev.verb == STORE_LIST ? reply->data_length : reply->length, 0);
+    ev.count = (size_t)(ev.verb == STORE_GET ? reply->children : reply->count);
     asked->request = NULL;
-    if (asked->action.watch)
-        watch_answered(d->session, r, reply,
-                       &driver_find_watch(d, asked->action.node)->subscription);
+    ev.watched = driver_leaves_watch(asked, r, reply);
     if (d->ops->keep && !exchange_is_stale(&d->exchange, asked->number))
         d->ops->keep(d, &ev, reply);
     driver_take(d, ev, asked);
@@ -437,9 +449,18 @@ static bool driver_has_fired(struct driver *d, uint32_t node)
     return fired;
 }
 
+/* It was not dropped in the step that its answer waited for. */
+static bool driver_still_watches(struct driver *d, uint32_t node)
+{
+    const struct driver_watch *w = driver_find_watch(d, node);
+
+    return w->subscription.watch || w->fired;
+}
+
 static void driver_tell(struct driver *d, struct machine_event *ev, struct asked *asked)
 {
     if (asked) {
+        ev->watched = ev->watched && driver_still_watches(d, ev->node);
         driver_tell_answer(d, ev, asked);
         return;
     }

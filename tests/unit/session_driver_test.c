@@ -27,6 +27,7 @@ static struct played {
     struct driver driver;
     int refs, steps;
     GString *heard;
+    bool watched, kept_watched;                  /* by the newest answer */
     char answer[6];                              /* good until something else happens */
     struct machine_actions reactions[REACTIONS]; /* to the first event, the second… */
 } played;
@@ -44,8 +45,12 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
         g_string_append_printf(p->heard, ", change %d", ev->failed);
     if (ev->rc == STORE_UNKNOWN && ev->unsent)
         g_string_append(p->heard, ", unsent");
-    if (ev->length > 0)
+    if (ev->kind == MACHINE_EV_ANSWER)
+        p->watched = ev->watched;
+    if (ev->data)
         g_string_append_printf(p->heard, ", %.*s", (int)ev->length, (const char *)ev->data);
+    else if (ev->length > 0)
+        g_string_append_printf(p->heard, ", %zu bytes", ev->length);
     if (ev->count > 0)
         g_string_append_printf(p->heard, ", %zu children", ev->count);
     if (ev->kind == MACHINE_EV_FIRED)
@@ -105,7 +110,15 @@ static void play_name(struct driver *d, unsigned node)
     CHECK_INT(node, 1);
 }
 
+static void play_keep(struct driver *d, const struct machine_event *ev,
+                      const struct store_reply *reply)
+{
+    (void)reply;
+    ((struct played *)d)->kept_watched = ev->watched;
+}
+
 static const struct driver_ops ops = {.step = play_step,
+                                      .keep = play_keep,
                                       .path = play_path,
                                       .name = play_name,
                                       .data = play_data,
@@ -206,11 +219,33 @@ static void forgotten(void)
 static void children_are_counted(void)
 {
     char *names[] = {"a", "b"};
-    played.reactions[0] = REACTION(ASK(LIST, .node = 1));
+    played.reactions[0] = REACTION(ASK(LIST, .node = 1), ASK(GET, .node = 1, .also = true));
     zkl_session *s = begin();
 
-    ANSWER(STORE_LIST, "/p/1", .rc = STORE_OK, .names = names, .count = 2);
-    end(s, "begin; answer 0 of verb 3, node 1, 2 children");
+    ANSWER(STORE_LIST, "/p/1", .rc = STORE_OK, .names = names, .count = 2, .children = 3);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK, .children = 4);
+    end(s, "begin; answer 0 of verb 3, node 1, 2 children; answer 0 of verb 2, node 1, 4 children");
+}
+
+static int listed_length;
+
+static bool answer_list(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_OK, .data_length = listed_length};
+    return request->kind == STORE_LIST;
+}
+
+/* Of the node that is listed, without the data; none has less than none. */
+static void data_are_measured(void)
+{
+    for (listed_length = -1; listed_length < 10; listed_length += 10) {
+        played.reactions[0] = REACTION(ASK(LIST, .node = 1));
+        fake_answer_at_once(answer_list);
+        zkl_session *s = begin();
+        fake_answer_at_once(NULL);
+        end(s, listed_length > 0 ? "begin; answer 0 of verb 3, node 1, 9 bytes"
+                                 : "begin; answer 0 of verb 3, node 1");
+    }
 }
 
 static bool answer_get(const struct store_request *request, struct store_reply *reply)
@@ -451,6 +486,72 @@ static void watches(void)
            "answer 0 of verb 2, node 3; fired node 2; timer");
 }
 
+/* Whether a request has left its watch is told with the answer. */
+static void watch_is_told(void)
+{
+    static const struct {
+        bool asks, drops, told;
+        enum store_rc rc;
+    } rows[] = {{true, false, true, STORE_OK},
+                {true, false, false, STORE_NONODE},
+                {true, true, false, STORE_OK},
+                {false, false, false, STORE_OK}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
+        played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = rows[i].asks));
+        played.reactions[2] = REACTION(DO(UNWATCH, .node = rows[i].drops ? 1 : 2));
+        zkl_session *s = begin();
+        ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+        CHECK(played.watched);
+        hear(MACHINE_EV_TIMER);
+        ANSWER(STORE_GET, "/p/1", .rc = rows[i].rc);
+        CHECK_INT(played.watched, rows[i].told);
+        CHECK_INT(played.kept_watched, rows[i].told);
+        end(s, rows[i].rc == STORE_OK
+                   ? "begin; answer 0 of verb 2, node 1; timer; answer 0 of verb 2, node 1"
+                   : "begin; answer 0 of verb 2, node 1; timer; answer 1 of verb 2, node 1");
+    }
+}
+
+/* The step in which the answer came has dropped the watch; one that has fired since is told. */
+static void watch_is_told_late(void)
+{
+    for (int drops = 0; drops < 2; drops++) {
+        played.reactions[0] =
+            REACTION(ASK(GET, .node = 1, .watch = true), DO(UNWATCH, .node = drops ? 1 : 2));
+        played.reactions[1] = REACTION(DO(TELL, .verdict = 5));
+        fake_answer_at_once(answer_get);
+        zkl_session *s = begin();
+        fake_answer_at_once(NULL);
+        CHECK_INT(played.watched, !drops);
+        end(s, "begin; answer 0 of verb 2, node 1, seven; told 5");
+    }
+    played.reactions[0] =
+        REACTION(ASK(GET, .node = 1, .watch = true), DO(TELL, .verdict = PLAY_FIRE));
+    fake_answer_at_once(answer_get);
+    zkl_session *s = begin();
+    fake_answer_at_once(NULL);
+    CHECK(played.watched);
+    end(s, "begin; answer 0 of verb 2, node 1, seven; fired node 1");
+}
+
+/* A watch that has fired in the step that asks again is not told: the answer tells. */
+static void fires_before_it_is_asked_again(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
+    played.reactions[2] =
+        REACTION(DO(TELL, .verdict = PLAY_FIRE), ASK(GET, .node = 1, .watch = true));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    hear(MACHINE_EV_TIMER);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    fake_watch("/p/1", true);
+    end(s, "begin; answer 0 of verb 2, node 1; timer; answer 0 of verb 2, node 1; "
+           "fired node 1, gone");
+}
+
 /* A watch that fires in a step is told behind it, unless the step drops it. */
 static void fires_in_a_step(void)
 {
@@ -645,6 +746,31 @@ static void too_many_watches(void)
     end(s, "begin; timer; told 5; answer 11 of verb 2, node 1");
 }
 
+/* It is asked without one, whatever others watch since. */
+static void too_many_optional_watches(void)
+{
+    played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true, .optional = true));
+    played.reactions[2] =
+        REACTION(ASK(GET, .node = 1, .watch = true, .optional = true, .also = true));
+    zkl_session *s = begin();
+
+    session_lock(s);
+    s->watched_bytes = 1 << 30;
+    session_unlock(s);
+    hear(MACHINE_EV_TIMER);
+    CHECK(!fake_is_watching(STORE_GET, "/p/1"));
+    session_lock(s);
+    s->watched_bytes = 0;
+    session_unlock(s);
+    hear(MACHINE_EV_TIMER);
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    CHECK(!played.watched);
+    CHECK(fake_is_watching(STORE_GET, "/p/1"));
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    CHECK(played.watched);
+    end(s, "begin; timer; timer; answer 0 of verb 2, node 1; answer 0 of verb 2, node 1");
+}
+
 static bool has_heard(const char *what)
 {
     bool heard;
@@ -739,6 +865,7 @@ static const struct test_case cases[] = {
     {"two_slots", two_slots},
     {"forgotten", forgotten},
     {"children_are_counted", children_are_counted},
+    {"data_are_measured", data_are_measured},
     {"answered_at_once", answered_at_once},
     {"stale_at_once", stale_at_once},
     {"parents", parents},
@@ -755,6 +882,9 @@ static const struct test_case cases[] = {
     {"not_taken", not_taken},
     {"changes", changes},
     {"watches", watches},
+    {"watch_is_told", watch_is_told},
+    {"watch_is_told_late", watch_is_told_late},
+    {"fires_before_it_is_asked_again", fires_before_it_is_asked_again},
     {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},
     {"deletes_several", deletes_several},
@@ -765,6 +895,7 @@ static const struct test_case cases[] = {
     {"notes_refused", notes_refused},
     {"too_many_watches", too_many_watches},
     {"too_many_watches_at_the_end", too_many_watches_at_the_end},
+    {"too_many_optional_watches", too_many_optional_watches},
     {"one_by_one", one_by_one},
     {"looks_for_late", looks_for_late},
     {"numbers_of_questions", numbers_of_questions},
