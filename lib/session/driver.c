@@ -423,6 +423,8 @@ static void driver_step(struct driver *d, const struct machine_event *ev)
     d->ops->step(d, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         driver_perform(d, &actions.list[i]);
+    if (d->ops->after)
+        d->ops->after(d);
 }
 
 static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
@@ -500,4 +502,11 @@ static void driver_take(struct driver *d, struct machine_event ev, struct asked 
 void driver_hear(struct driver *d, struct machine_event ev)
 {
     driver_take(d, ev, NULL);
+}
+
+char *driver_watch_path(struct driver *d, unsigned node)
+{
+    const struct driver_watch *w = driver_find_watch(d, node);
+
+    return w && w->subscription.watch ? watch_path(&w->subscription) : NULL;
 }

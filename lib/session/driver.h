@@ -23,6 +23,8 @@ struct driver_ops {
     /* What a MULTI with .rest changes besides, good until its answer is told. NULL: none has. */
     const struct store_change *(*rest)(struct driver *d, int *ret_count);
     void (*tell)(struct driver *d, const struct machine_action *a);
+    /* A step and its actions are through; what this causes is heard behind it. NULL: nothing. */
+    void (*after)(struct driver *d);
     void (*ref)(struct driver *d); /* of what it belongs to: each request has one */
     void (*unref)(struct driver *d);
 };
@@ -51,5 +53,8 @@ void driver_clear(struct driver *d);
 
 /* An event that is no answer, watch or timer; .unsent is filled in. */
 void driver_hear(struct driver *d, struct machine_event ev);
+
+/* watch_path() of the watch on node, while it stands; or NULL. */
+char *driver_watch_path(struct driver *d, unsigned node);
 
 #endif

@@ -27,6 +27,7 @@ static struct played {
     struct driver driver;
     int refs, steps;
     GString *heard;
+    int talks;                                   /* behind so many steps */
     bool watched, kept_watched;                  /* by the newest answer */
     char answer[6];                              /* good until something else happens */
     struct machine_actions reactions[REACTIONS]; /* to the first event, the second… */
@@ -94,6 +95,18 @@ static void play_tell(struct driver *d, const struct machine_action *a)
     g_string_append_printf(((struct played *)d)->heard, "; told %d", a->verdict);
 }
 
+/* What it causes is told behind it. */
+static void play_after(struct driver *d)
+{
+    struct played *p = (struct played *)d;
+
+    if (p->talks == 0)
+        return;
+    p->talks--;
+    driver_hear(d, (struct machine_event){.kind = MACHINE_EV_STOP});
+    g_string_append(p->heard, "; after");
+}
+
 static void play_ref(struct driver *d)
 {
     ((struct played *)d)->refs++;
@@ -124,6 +137,7 @@ static const struct driver_ops ops = {.step = play_step,
                                       .data = play_data,
                                       .rest = play_rest,
                                       .tell = play_tell,
+                                      .after = play_after,
                                       .ref = play_ref,
                                       .unref = play_unref};
 
@@ -601,6 +615,34 @@ static void deletes_several(void)
     end(s, "begin; answer 0 of verb 2, node 6; answer 0 of verb 2, node 8; timer");
 }
 
+/* Behind the actions of each step. */
+static void after(void)
+{
+    played.talks = 2;
+    played.reactions[0] = REACTION(ASK(GET, .node = 1), DO(TELL, .verdict = 5));
+    played.reactions[1] = REACTION(DO(TELL, .verdict = 6));
+    fake_answer_at_once(answer_get);
+    zkl_session *s = begin();
+
+    fake_answer_at_once(NULL);
+    end(s, "begin; told 5; after; answer 0 of verb 2, node 1, seven; told 6; after; "
+           "stop, unsent; stop, unsent");
+}
+
+static void path_of_a_watch(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
+    zkl_session *s = begin();
+
+    CHECK_STR(driver_watch_path(&played.driver, 1), "/p/1");
+    CHECK(!driver_watch_path(&played.driver, 2));
+    ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
+    CHECK_STR(driver_watch_path(&played.driver, 1), "/p/1");
+    fake_watch("/p/1", false);
+    CHECK(!driver_watch_path(&played.driver, 1));
+    end(s, "begin; answer 0 of verb 2, node 1; fired node 1");
+}
+
 /* The server need not remove a watch on a node that is being deleted. */
 static void ends_with_its_node(void)
 {
@@ -887,6 +929,8 @@ static const struct test_case cases[] = {
     {"fires_before_it_is_asked_again", fires_before_it_is_asked_again},
     {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},
+    {"after", after},
+    {"path_of_a_watch", path_of_a_watch},
     {"deletes_several", deletes_several},
     {"ends_with_its_node", ends_with_its_node},
     {"note", note},
