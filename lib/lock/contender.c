@@ -343,8 +343,8 @@ static void contender_step_driven(struct driver *d, const struct machine_event *
     struct contender *c = contender_driven(d);
     const struct instant now = clock_now();
     struct attempt_moment m = {.now = now.boot,
-                               .in_time = proofs_deadline(&d->session->proofs, now) ==
-                                          DEADLINE_LASTING,
+                               .in_time =
+                                   proofs_deadline(&d->session->proofs, now) == DEADLINE_LASTING,
                                .container = c->parents == ZKL_PARENTS_CONTAINER,
                                .timeout_ms = d->session->timeout_ms,
                                .connection = d->session->connection,
@@ -538,10 +538,14 @@ static void contender_fail_at(struct contender *c, int error, const char *whole)
     const char *path = session_path(s, whole);
     zkl_error e;
     static const int codes[] = {
-        [ATTEMPT_BUSY] = ZKL_EBUSY,       [ATTEMPT_REFUSED] = ZKL_EACCES,
-        [ATTEMPT_NOCHILDREN] = ZKL_EPATH, [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
-        [ATTEMPT_WATCHES] = ZKL_ELIMIT,   [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
-        [ATTEMPT_PERMITS] = ZKL_ELIMIT,   [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
+        [ATTEMPT_BUSY] = ZKL_EBUSY,
+        [ATTEMPT_REFUSED] = ZKL_EACCES,
+        [ATTEMPT_NOCHILDREN] = ZKL_EPATH,
+        [ATTEMPT_OVERFLOW] = ZKL_EOVERFLOW,
+        [ATTEMPT_WATCHES] = ZKL_ELIMIT,
+        [ATTEMPT_PROTOCOL] = ZKL_EPROTO,
+        [ATTEMPT_PERMITS] = ZKL_ELIMIT,
+        [ATTEMPT_NOLIMIT] = ZKL_ENOENT,
         [ATTEMPT_UNPROVED] = ZKL_EUNREACHABLE,
     };
 
@@ -563,8 +567,8 @@ static void contender_fail(struct contender *c, const struct machine_action *a)
         contender_fail_layout(c, c->listed[a->node]);
         return;
     }
-    char *blamed = contender_path(&c->driver, a->node >= ATTEMPT_PARENT ? a->node
-                                                                        : ATTEMPT_DIRECTORY);
+    char *blamed =
+        contender_path(&c->driver, a->node >= ATTEMPT_PARENT ? a->node : ATTEMPT_DIRECTORY);
     contender_fail_at(c, a->why, blamed);
     g_free(blamed);
 }

@@ -35,9 +35,9 @@ struct contender {
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */
     int rank;
-    int32_t number;  /* of the own node */
-    unsigned unsure; /* so many creates may be done yet, or were and are not known */
-    uint32_t arrival;  /* in what order they came, and enter again */
+    int32_t number;   /* of the own node */
+    unsigned unsure;  /* so many creates may be done yet, or were and are not known */
+    uint32_t arrival; /* in what order they came, and enter again */
     zkl_parents parents;
     enum progress progress;
     char id[CONTENDER_ID_SIZE];
@@ -53,7 +53,7 @@ struct contender {
 /* What holders have, and who is heard beside that: thousands may wait, and do without. */
 struct contender_head {
     contender_news_fn news; /* NULL: nobody hears them */
-    char *touched;          /* what the own node's data are, of .touched_length; NULL: the payload */
+    char *touched; /* what the own node's data are, of .touched_length; NULL: the payload */
     int touched_length;
     GList deadline_link; /* of the session */
     bool by_deadline;    /* in the session's list of that name */

@@ -25,6 +25,7 @@ struct coming {
     struct machine_event event;
     struct asked *asked; /* to which it is the answer; NULL: it is none */
     char *data;
+    GPtrArray *names; /* NULL: none */
 };
 
 struct driver_watch {
@@ -237,6 +238,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(ev.verb == STORE_LIST ? reply->data_length : reply->length, 0);
+    ev.names = (const char *const *)reply->names;
     ev.count = (size_t)(ev.verb == STORE_GET ? reply->children : reply->count);
     asked->request = NULL;
     ev.watched = driver_leaves_watch(asked, r, reply);
@@ -472,12 +474,24 @@ static void driver_tell(struct driver *d, struct machine_event *ev, struct asked
     driver_step(d, ev);
 }
 
+static GPtrArray *driver_copy_names(const struct machine_event *ev)
+{
+    GPtrArray *names = g_ptr_array_new_full((guint)ev->count, g_free);
+
+    for (size_t i = 0; i < ev->count; i++)
+        g_ptr_array_add(names, g_strdup(ev->names[i]));
+    return names;
+}
+
 static void driver_put_off(struct driver *d, const struct machine_event *ev, struct asked *asked)
 {
     struct coming *c = g_new(struct coming, 1);
 
-    *c = (struct coming){*ev, asked, g_memdup2(ev->data, ev->length)};
+    *c = (struct coming){*ev, asked, g_memdup2(ev->data, ev->length),
+                         ev->names ? driver_copy_names(ev) : NULL};
     c->event.data = c->data;
+    if (c->names)
+        c->event.names = (const char *const *)c->names->pdata;
     g_queue_push_tail(&d->coming, c);
 }
 
@@ -493,6 +507,7 @@ static void driver_take(struct driver *d, struct machine_event ev, struct asked 
     for (struct coming *c; (c = g_queue_pop_head(&d->coming));) {
         driver_tell(d, &c->event, c->asked);
         g_free(c->data);
+        g_clear_pointer(&c->names, g_ptr_array_unref);
         g_free(c);
     }
     d->stepping = false;

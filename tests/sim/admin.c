@@ -26,7 +26,7 @@ static char *claiming_node(const struct client *p)
     for (const GList *l = locks_of(p->session)->by_deadline.head; l; l = l->next) {
         const struct contender *c = l->data;
         if (c->machine.state == ST_CLAIMING)
-            return contender_node(c);
+            return contender_own_node(c);
     }
     return NULL;
 }
