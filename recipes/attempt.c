@@ -1147,6 +1147,8 @@ static void attempt_look(struct attempt *c, struct machine_actions *out)
 static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
                                       struct machine_actions *out)
 {
+    if (c->others == OTHERS_WAIT) /* of more that come nothing is heard */
+        return;
     if (!c->own_watched)
         attempt_arm(out, m, ATTEMPT_OWN_WATCH_MS);
     if (rule_kind(c->rule) != CHILD_READ && c->rule != RULE_LEASE) {
@@ -1419,11 +1421,23 @@ static bool attempt_shows_own(const struct machine_event *ev, const struct attem
     return false;
 }
 
-/* A watch that is younger than the own node's end does not end with it; and one that tells nobody
- * anything is not worth having. */
+/* One that tells nobody anything is not worth having. But a holder that has asked, and hears that
+ * others wait, is about to give back, which ends it without a request. */
 static bool attempt_wants_watch(const struct attempt *c, const struct machine_event *heard)
 {
-    return heard->watched && (c->others == OTHERS_NONE || c->first);
+    const bool ends = heard->slot == ATTEMPT_SLOT_LOOK && c->others == OTHERS_WAIT;
+
+    return c->others == OTHERS_NONE || c->first || ends || c->state == ST_DONE;
+}
+
+/* A list has left a watch. One that is younger than the own node's end does not end with it. */
+static bool attempt_keep_watch(const struct machine_event *ev, const struct attempt_moment *m,
+                               struct machine_actions *out)
+{
+    if (attempt_shows_own(ev, m))
+        return true;
+    machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
+    return false;
 }
 
 void attempt_step(struct attempt *c, const struct machine_event *ev, const struct attempt_moment *m,
@@ -1434,14 +1448,14 @@ void attempt_step(struct attempt *c, const struct machine_event *ev, const struc
     struct machine_event heard = *ev;
 
     out->count = 0;
-    heard.watched = left && attempt_shows_own(ev, m);
+    heard.watched = left && attempt_keep_watch(ev, m, out);
     if (ev->kind == MACHINE_EV_ANSWER && ev->slot == ATTEMPT_SLOT_TOUCH)
         attempt_on_touched(ev, out);
     else
         attempt_take(c, &heard, m, out);
     if (c->state != from)
         attempt_begin(c, &heard, m, out);
-    if (left && c->state != ST_DONE && !attempt_wants_watch(c, &heard))
+    if (heard.watched && !attempt_wants_watch(c, &heard))
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_CHILDREN;
     assert(c->state == from || attempt_may_move(from, c->state));
     assert(attempt_invariant(c));
