@@ -211,9 +211,10 @@ static void attempt_unwatch(struct attempt *c, struct machine_actions *out)
     c->watching = false;
 }
 
+/* The first in line watches it, or has asked for that. */
 static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out)
 {
-    if (c->limit_watched)
+    if (c->first && attempt_reads_limit(c))
         machine_act(out, MACHINE_ACT_UNWATCH)->node = ATTEMPT_LIMIT;
     c->limit_watched = false;
 }
