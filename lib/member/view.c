@@ -24,16 +24,16 @@ static void view_hear(struct view *v, unsigned kind, enum store_rc rc)
 }
 
 /* One that is gone fires the watch on the children, too. */
-static void on_entry_fired(void *context, bool gone)
+static void view_on_fired(struct subscription *i, bool gone)
 {
-    struct view_entry *e = context;
+    struct view_entry *e = SUBSCRIBER(i, struct view_entry, watch);
 
     e->dirty = true;
     if (!gone)
         view_hear(e->view, VIEW_EV_CHANGED, STORE_OK);
 }
 
-static struct view_entry *entry_of(struct view *v, const char *name)
+static struct view_entry *view_entry_of(struct view *v, const char *name)
 {
     struct view_entry *e = g_hash_table_lookup(v->entries, name);
 
@@ -43,7 +43,7 @@ static struct view_entry *entry_of(struct view *v, const char *name)
     e->view = v;
     e->name = g_strdup(name);
     e->dirty = true;
-    e->watch = (struct subscription){.fired = on_entry_fired, .context = e, .optional = true};
+    e->watch = (struct subscription){.fired = view_on_fired};
     g_hash_table_insert(v->entries, e->name, e);
     return e;
 }
@@ -78,14 +78,14 @@ static void on_read(struct request *r, const struct store_reply *reply)
 }
 
 /* Where there is no room for a watch, it is read with each list. */
-static void ask(struct view *v, struct view_entry *e)
+static void view_ask(struct view *v, struct view_entry *e)
 {
     struct request *r =
         request_new(STORE_GET, g_strconcat(v->watch.directory, "/", e->name, NULL), on_read, v);
 
     e->dirty = false;
     if (v->watches)
-        watch_add(v->watch.session, r, &e->watch);
+        watch_add_optional(v->watch.session, r, &e->watch);
     e->asked = r;
     v->asked++;
     v->watch.refs++;
@@ -103,7 +103,7 @@ static void read_entries(struct view *v)
 
     for (GList *l = all; l; l = l->next)
         if (is_to_be_read(v, l->data))
-            ask(v, l->data);
+            view_ask(v, l->data);
     g_list_free(all);
 }
 
@@ -251,7 +251,7 @@ static void view_on_listed(struct view *v, uint64_t pzxid, struct machine_action
     }
     forget_list(v);
     for (guint i = 0; i < v->names->len; i++)
-        entry_of(v, v->names->pdata[i])->listed = true;
+        view_entry_of(v, v->names->pdata[i])->listed = true;
     v->news = true;
     read_entries(v);
     view_conclude(v, out);

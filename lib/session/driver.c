@@ -62,9 +62,9 @@ static struct driver_watch *driver_find_watch(struct driver *d, uint32_t node)
     return NULL;
 }
 
-static void driver_on_fired(void *context, bool gone)
+static void driver_on_fired(struct subscription *i, bool gone)
 {
-    struct driver_watch *w = context;
+    struct driver_watch *w = SUBSCRIBER(i, struct driver_watch, subscription);
 
     w->fired = true;
     driver_hear(w->driver,
@@ -80,7 +80,7 @@ static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
         w = g_new0(struct driver_watch, 1);
         w->driver = d;
         w->node = node;
-        w->subscription = (struct subscription){.fired = driver_on_fired, .context = w};
+        w->subscription = (struct subscription){.fired = driver_on_fired};
         d->watches = g_slist_prepend(d->watches, w);
     }
     w->fired = false;

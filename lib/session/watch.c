@@ -10,12 +10,12 @@ enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
 struct watch {
     zkl_session *session;
-    char *path;            /* an rc_box */
-    GSList *subscriptions; /* of struct subscription, mostly one */
-    struct timer *retry;   /* NULL: none was needed yet */
-    unsigned asked;        /* requests on their way that set it */
-    bool armed;            /* the server has it, as far as we know */
-    bool of_list;          /* on the children */
+    char *path;                         /* an rc_box */
+    struct subscription *subscriptions; /* in the order in which they fire; mostly one */
+    struct timer *retry;                /* NULL: none was needed yet */
+    unsigned asked;                     /* requests on their way that set it */
+    bool armed;                         /* the server has it, as far as we know */
+    bool of_list;                       /* on the children */
 };
 
 static size_t cost(const struct watch *w)
@@ -23,19 +23,35 @@ static size_t cost(const struct watch *w)
     return strlen(w->path) + BYTES_EACH;
 }
 
-static void unlink_subscription(struct subscription *i)
+/* As the last one. */
+static void watch_link(struct watch *w, struct subscription *i)
 {
-    i->watch->subscriptions = g_slist_remove_link(i->watch->subscriptions, &i->link);
+    struct subscription **at = &w->subscriptions;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = i;
+    i->watch = w;
+    i->next = NULL;
+}
+
+static void watch_unlink(struct subscription *i)
+{
+    struct subscription **at = &i->watch->subscriptions;
+
+    while (*at != i)
+        at = &(*at)->next;
+    *at = i->next;
     i->watch = NULL;
     i->asked = NULL;
 }
 
-static void free_watch(void *data)
+static void watch_free(void *data)
 {
     struct watch *w = data;
 
     while (w->subscriptions)
-        unlink_subscription(w->subscriptions->data);
+        watch_unlink(w->subscriptions);
     if (w->retry)
         timers_cancel(w->retry);
     g_free(w->retry);
@@ -59,7 +75,7 @@ static gboolean equal(gconstpointer a, gconstpointer b)
 
 GHashTable *watch_table_new(void)
 {
-    return g_hash_table_new_full(hash, equal, NULL, free_watch);
+    return g_hash_table_new_full(hash, equal, NULL, watch_free);
 }
 
 static struct watch *find(zkl_session *s, const char *path, bool of_list)
@@ -121,12 +137,11 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     timers_arm(w->session->timers, w->retry, clock_now().boot + RETRY_NS, on_retry, w);
 }
 
-bool watch_add(zkl_session *s, struct request *r, struct subscription *i)
+static bool watch_add_within(zkl_session *s, struct request *r, struct subscription *i, size_t most)
 {
     struct watch *w = find_for(s, &r->what);
 
     if (!w) {
-        const size_t most = i->optional ? BYTES_OPTIONAL : BYTES_MAX;
         if (s->watched_bytes + strlen(r->what.path) + BYTES_EACH > most)
             return false;
         w = g_new0(struct watch, 1);
@@ -141,12 +156,20 @@ bool watch_add(zkl_session *s, struct request *r, struct subscription *i)
     r->what.watch = true;
     if (i->watch != w) {
         watch_drop(i, false);
-        i->watch = w;
-        i->link = (GSList){.data = i};
-        w->subscriptions = g_slist_concat(w->subscriptions, &i->link);
+        watch_link(w, i);
     }
     i->asked = r;
     return true;
+}
+
+bool watch_add(zkl_session *s, struct request *r, struct subscription *i)
+{
+    return watch_add_within(s, r, i, BYTES_MAX);
+}
+
+bool watch_add_optional(zkl_session *s, struct request *r, struct subscription *i)
+{
+    return watch_add_within(s, r, i, BYTES_OPTIONAL);
 }
 
 char *watch_path(const struct subscription *i)
@@ -168,7 +191,7 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
     if (reply->rc == STORE_OK || (reply->rc == STORE_NONODE && r->what.kind == STORE_STAT))
         w->armed = true;
     else if (newest)
-        unlink_subscription(i);
+        watch_unlink(i);
     settle(w);
 }
 
@@ -178,31 +201,40 @@ void watch_drop(struct subscription *i, bool deleting)
 
     if (!w)
         return;
-    unlink_subscription(i);
+    watch_unlink(i);
     if (!deleting || !w->armed)
         settle(w);
 }
 
+static unsigned watch_count(const struct watch *w)
+{
+    unsigned n = 0;
+
+    for (const struct subscription *i = w->subscriptions; i; i = i->next)
+        n++;
+    return n;
+}
+
 /* Firing may add and drop subscriptions, and even end the session: each round looks anew. */
-static void fire(zkl_session *s, const char *path, bool of_list, bool gone)
+static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone)
 {
     struct watch *w = find(s, path, of_list);
 
     if (!w)
         return;
     w->armed = false;
-    for (guint n = g_slist_length(w->subscriptions); n > 0; n--) {
+    for (unsigned n = watch_count(w); n > 0; n--) {
         w = find(s, path, of_list);
         if (!w || !w->subscriptions)
             break;
-        struct subscription *i = w->subscriptions->data;
-        w->subscriptions = g_slist_remove_link(w->subscriptions, &i->link);
+        struct subscription *i = w->subscriptions;
         if (i->asked) {
-            w->subscriptions = g_slist_concat(w->subscriptions, &i->link);
+            w->subscriptions = i->next;
+            watch_link(w, i);
             continue;
         }
-        i->watch = NULL;
-        i->fired(i->context, gone);
+        watch_unlink(i);
+        i->fired(i, gone);
     }
     w = find(s, path, of_list);
     if (w)
@@ -214,9 +246,9 @@ void watch_fired(zkl_session *s, const char *path, enum store_fired fired)
     bool gone = fired == STORE_FIRED_GONE;
 
     if (fired != STORE_FIRED_CHILDREN)
-        fire(s, path, false, gone);
+        watch_fire(s, path, false, gone);
     if (fired == STORE_FIRED_CHILDREN || gone)
-        fire(s, path, true, gone);
+        watch_fire(s, path, true, gone);
 }
 
 void watch_clear(zkl_session *s)

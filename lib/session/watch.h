@@ -10,22 +10,26 @@ struct watch;
 
 GHashTable *watch_table_new(void);
 
-/* Lives in what it belongs to; all zero is no subscription. One shot: fired runs with the
- * subscription dropped. While a request for it is under way it does not fire: what happened before
- * the answer, the answer tells.
+/* Lives in what it belongs to, see SUBSCRIBER(): thousands may, so it has no more than it needs.
+ * All zero is no subscription. One shot: fired runs with the subscription dropped. While a request
+ * for it is under way it does not fire: what happened before the answer, the answer tells.
  */
 struct subscription {
     struct watch *watch;
     const struct request *asked; /* the newest, until it is answered */
-    void (*fired)(void *context, bool gone);
-    void *context;
-    bool optional; /* not needed: watched while others have room enough */
-    GSList link;
+    void (*fired)(struct subscription *i, bool gone);
+    struct subscription *next; /* of the same watch */
 };
+
+/* The struct of that type whose member i is. */
+#define SUBSCRIBER(i, type, member) ((type *)(void *)((char *)(i)-offsetof(type, member)))
 
 /* Makes r, a STORE_GET, LIST or STAT, leave a watch that fires i. Sends nothing. False: too much is
  * watched. */
 bool watch_add(zkl_session *s, struct request *r, struct subscription *i);
+
+/* The same for a watch that is not needed: it is left while others have room enough. */
+bool watch_add_optional(zkl_session *s, struct request *r, struct subscription *i);
 
 /* The path of a subscription, while there is one: an rc_box, of which another reference may be
  * kept. */

@@ -38,9 +38,9 @@ static void want(struct subscriber *subscriber, const char *path)
     request_send(s, r);
 }
 
-static void on_fired(void *context, bool gone)
+static void on_fired(struct subscription *i, bool gone)
 {
-    struct subscriber *subscriber = context;
+    struct subscriber *subscriber = SUBSCRIBER(i, struct subscriber, subscription);
 
     CHECK(!subscriber->subscription.watch);
     subscriber->fired++;
@@ -56,8 +56,8 @@ static void on_fired(void *context, bool gone)
 static void start(void)
 {
     s = hand_session();
-    a = (struct subscriber){.subscription = {.fired = on_fired, .context = &a}};
-    b = (struct subscriber){.subscription = {.fired = on_fired, .context = &b}};
+    a = (struct subscriber){.subscription = {.fired = on_fired}};
+    b = (struct subscriber){.subscription = {.fired = on_fired}};
 }
 
 static void answer(enum store_rc rc)
@@ -104,6 +104,27 @@ static void fires_for_all(void)
     CHECK_INT(b.fired, 1);
     CHECK_INT(a.gone + b.gone, 0);
     stop();
+}
+
+/* In the order in which they came. */
+static void fires_in_order(void)
+{
+    static const struct {
+        struct subscriber *first, *second;
+    } rows[] = {{&a, &b}, {&b, &a}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        start();
+        want(rows[i].first, PATH);
+        want(rows[i].second, PATH);
+        answer(STORE_OK);
+        answer(STORE_OK);
+        rows[i].first->drops = rows[i].second;
+        fake_fire(PATH, STORE_FIRED_CHANGED);
+        CHECK_INT(rows[i].first->fired, 1);
+        CHECK_INT(rows[i].second->fired, 0);
+        stop();
+    }
 }
 
 static void removed_with_the_last_subscription(void)
@@ -350,28 +371,51 @@ static void asked_twice(void)
     stop();
 }
 
+enum { EACH = 1024, MOST = 512 };
+
+/* Whether the nth long path may be watched, too. */
+static bool watch_long(int n, bool optional, struct subscription *i)
+{
+    char path[EACH - 8 + 1];
+
+    memset(path, 'p', sizeof path - 1);
+    path[0] = '/';
+    path[1] = (char)('a' + n % 26);
+    path[2] = (char)('a' + n / 26);
+    path[sizeof path - 1] = '\0';
+    struct request *r = request_new(STORE_GET, g_strdup(path), on_answer, NULL);
+    const bool added = optional ? watch_add_optional(s, r, i) : watch_add(s, r, i);
+    CHECK_INT(r->what.watch, added);
+    request_free(r);
+    return added;
+}
+
 /* 512 KiB in all: what a server takes in one packet, at a reconnect, with room to spare. */
 static void limited(void)
 {
-    enum { EACH = 1024, MOST = 512 };
     struct subscription many[MOST + 1] = {0};
-    char path[EACH - 8 + 1];
 
     start();
-    memset(path, 'p', sizeof path - 1);
-    path[0] = '/';
-    path[sizeof path - 1] = '\0';
-    for (int i = 0; i <= MOST; i++) {
-        path[1] = (char)('a' + i % 26);
-        path[2] = (char)('a' + i / 26);
-        struct request *r = request_new(STORE_GET, g_strdup(path), on_answer, NULL);
-        CHECK_INT(watch_add(s, r, &many[i]), i < MOST);
-        request_free(r);
-    }
+    for (int i = 0; i <= MOST; i++)
+        CHECK_INT(watch_long(i, false, &many[i]), i < MOST);
     CHECK_INT(s->watched_bytes, EACH * MOST);
     CHECK(many[0].watch && !many[MOST].watch);
     watch_clear(s);
     CHECK(!many[0].watch && !many[MOST - 1].watch);
+    stop();
+}
+
+/* What is not needed leaves half of it. */
+static void limited_if_optional(void)
+{
+    struct subscription many[MOST / 2 + 1] = {0};
+
+    start();
+    for (int i = 0; i <= MOST / 2; i++)
+        CHECK_INT(watch_long(i, true, &many[i]), i < MOST / 2);
+    CHECK(!watch_long(MOST / 2, true, &many[MOST / 2]));
+    CHECK(watch_long(MOST / 2, false, &many[MOST / 2]));
+    watch_clear(s);
     stop();
 }
 
@@ -407,6 +451,35 @@ static void waits_for_its_answer(void)
     stop();
 }
 
+/* Only what is asked for anew does: others fire. */
+static void one_waits_for_its_answer(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+    want(&b, PATH);
+    answer(STORE_OK);
+    want(&a, PATH);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
+    CHECK_INT(a.fired, 0);
+    CHECK_INT(b.fired, 1);
+    answer(STORE_OK);
+    fake_fire(PATH, STORE_FIRED_CHANGED);
+    CHECK_INT(a.fired, 1);
+    stop();
+}
+
+/* What was dropped has nothing to do with the answer any more. */
+static void dropped_before_a_failure(void)
+{
+    start();
+    want(&a, PATH);
+    watch_drop(&a.subscription, false);
+    answer(STORE_NONODE);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    stop();
+}
+
 /* Asked for twice: only the newest request's failure ends the subscription. */
 static void an_older_failure_is_none(void)
 {
@@ -423,9 +496,12 @@ static void an_older_failure_is_none(void)
 
 static const struct test_case cases[] = {
     {"waits_for_its_answer", waits_for_its_answer},
+    {"one_waits_for_its_answer", one_waits_for_its_answer},
+    {"dropped_before_a_failure", dropped_before_a_failure},
     {"an_older_failure_is_none", an_older_failure_is_none},
     {"fires_once", fires_once},
     {"fires_for_all", fires_for_all},
+    {"fires_in_order", fires_in_order},
     {"removed_with_the_last_subscription", removed_with_the_last_subscription},
     {"dropped_before_the_answer", dropped_before_the_answer},
     {"deleting_removes_it", deleting_removes_it},
@@ -441,6 +517,7 @@ static const struct test_case cases[] = {
     {"asked_again_when_the_session_ends", asked_again_when_the_session_ends},
     {"asked_twice", asked_twice},
     {"limited", limited},
+    {"limited_if_optional", limited_if_optional},
     {"over_with_the_session", over_with_the_session},
     {NULL, NULL},
 };
