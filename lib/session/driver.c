@@ -11,9 +11,9 @@
 #define NOTE_REFUSED_NS (60000 * CLOCK_MS)
 
 /* A request under way, until its answer has been told or dropped. */
-struct asked {
+struct driver_asked {
     struct driver *driver;
-    GList link;
+    struct driver_asked *next, *before; /* before the oldest is the newest */
     struct machine_action action;
     struct exchange_request number;
     struct request *request;      /* NULL: its parents are being made */
@@ -23,16 +23,17 @@ struct asked {
 /* What has happened during a step. */
 struct coming {
     struct machine_event event;
-    struct asked *asked; /* to which it is the answer; NULL: it is none */
+    struct driver_asked *asked; /* to which it is the answer; NULL: it is none */
     char *data;
     GPtrArray *names; /* NULL: none */
 };
 
 struct driver_watch {
     struct driver *driver;
+    struct driver_watch *next;
+    struct subscription subscription;
     uint32_t node;
     bool fired; /* and was not told, nor dropped since */
-    struct subscription subscription;
 };
 
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
@@ -40,26 +41,31 @@ void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
 {
     d->ops = ops;
     d->session = s;
-    d->parents = parents;
+    d->parents = (uint8_t)parents;
 }
 
 void driver_clear(struct driver *d)
 {
-    g_slist_free_full(d->watches, g_free);
+    for (struct driver_watch *w; (w = d->watches);) {
+        d->watches = w->next;
+        g_free(w);
+    }
+    g_clear_pointer(&d->timer, g_free);
 }
 
 /* ---- requests ---- */
 
-static void driver_take(struct driver *d, struct machine_event ev, struct asked *asked);
+static void driver_take(struct driver *d, struct machine_event ev, struct driver_asked *asked);
 
 static void driver_on_answer(struct request *r, const struct store_reply *reply);
 
 static struct driver_watch *driver_find_watch(struct driver *d, uint32_t node)
 {
-    for (GSList *i = d->watches; i; i = i->next)
-        if (((struct driver_watch *)i->data)->node == node)
-            return i->data;
-    return NULL;
+    struct driver_watch *w = d->watches;
+
+    while (w && w->node != node)
+        w = w->next;
+    return w;
 }
 
 static void driver_on_fired(struct subscription *i, bool gone)
@@ -81,14 +87,15 @@ static bool driver_add_watch(struct driver *d, struct request *r, uint32_t node)
         w->driver = d;
         w->node = node;
         w->subscription = (struct subscription){.fired = driver_on_fired};
-        d->watches = g_slist_prepend(d->watches, w);
+        w->next = d->watches;
+        d->watches = w;
     }
     w->fired = false;
     return watch_add(d->session, r, &w->subscription);
 }
 
 /* An answer without more: nothing of it was done. */
-static struct machine_event driver_answer(const struct asked *asked, enum store_rc rc)
+static struct machine_event driver_answer(const struct driver_asked *asked, enum store_rc rc)
 {
     return (struct machine_event){.kind = MACHINE_EV_ANSWER,
                                   .rc = rc,
@@ -106,7 +113,7 @@ static const char *driver_data(struct driver *d, enum store_kind verb, uint32_t 
     return writes && d->ops->data ? d->ops->data(d, node, ret_length) : NULL;
 }
 
-static void driver_add_changes(struct asked *asked, struct request *r)
+static void driver_add_changes(struct driver_asked *asked, struct request *r)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
@@ -129,7 +136,7 @@ static void driver_add_changes(struct asked *asked, struct request *r)
     r->what.count = a->count + count;
 }
 
-static void driver_free_changes(struct asked *asked)
+static void driver_free_changes(struct driver_asked *asked)
 {
     for (int i = 0; i < asked->action.count; i++) {
         g_free((char *)(uintptr_t)asked->changes[i].path);
@@ -138,7 +145,7 @@ static void driver_free_changes(struct asked *asked)
     g_free(asked->changes);
 }
 
-static struct request *driver_request(struct asked *asked, char *path)
+static struct request *driver_request(struct driver_asked *asked, char *path)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
@@ -156,7 +163,7 @@ static struct request *driver_request(struct asked *asked, char *path)
 }
 
 /* Takes path. */
-static void driver_send(struct asked *asked, char *path)
+static void driver_send(struct driver_asked *asked, char *path)
 {
     struct driver *d = asked->driver;
     const struct machine_action *a = &asked->action;
@@ -172,18 +179,45 @@ static void driver_send(struct asked *asked, char *path)
     driver_take(d, driver_answer(asked, STORE_LIMIT), asked);
 }
 
-static struct asked *driver_new_asked(struct driver *d, const struct machine_action *a,
-                                      struct exchange_request number, uint32_t node)
+/* As the newest. */
+static void driver_link(struct driver_asked *asked)
 {
-    struct asked *asked = g_new0(struct asked, 1);
+    struct driver_asked **oldest = &asked->driver->asked;
+
+    if (*oldest) {
+        asked->before = (*oldest)->before;
+        asked->before->next = asked;
+    } else {
+        *oldest = asked;
+    }
+    (*oldest)->before = asked;
+}
+
+static void driver_unlink(struct driver_asked *asked)
+{
+    struct driver_asked **oldest = &asked->driver->asked;
+
+    if (asked->next)
+        asked->next->before = asked->before;
+    else
+        (*oldest)->before = asked->before;
+    if (asked == *oldest)
+        *oldest = asked->next;
+    else
+        asked->before->next = asked->next;
+}
+
+static struct driver_asked *driver_new_asked(struct driver *d, const struct machine_action *a,
+                                             struct exchange_request number, uint32_t node)
+{
+    struct driver_asked *asked = g_new0(struct driver_asked, 1);
 
     asked->driver = d;
-    asked->link.data = asked;
     asked->action = *a;
     asked->action.node = node;
     asked->number = number;
     d->ops->ref(d);
-    g_queue_push_tail_link(&d->asked, &asked->link);
+    driver_link(asked);
     return asked;
 }
 
@@ -198,11 +232,11 @@ static void driver_ask(struct driver *d, const struct machine_action *a)
     }
 }
 
-static void driver_free_asked(struct asked *asked)
+static void driver_free_asked(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
 
-    g_queue_unlink(&d->asked, &asked->link);
+    driver_unlink(asked);
     driver_free_changes(asked);
     g_free(asked);
     d->ops->unref(d);
@@ -211,7 +245,7 @@ static void driver_free_asked(struct asked *asked)
 /* ---- answers ---- */
 
 /* Whether the request has left its watch. */
-static bool driver_leaves_watch(const struct asked *asked, const struct request *r,
+static bool driver_leaves_watch(const struct driver_asked *asked, const struct request *r,
                                 const struct store_reply *reply)
 {
     if (!r->what.watch)
@@ -223,7 +257,7 @@ static bool driver_leaves_watch(const struct asked *asked, const struct request 
 
 static void driver_on_answer(struct request *r, const struct store_reply *reply)
 {
-    struct asked *asked = r->context;
+    struct driver_asked *asked = r->context;
     struct driver *d = asked->driver;
     struct machine_event ev = driver_answer(asked, reply->rc);
 
@@ -249,7 +283,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
 
 static void driver_on_parents(void *context, enum store_rc rc)
 {
-    struct asked *asked = context;
+    struct driver_asked *asked = context;
     struct driver *d = asked->driver;
 
     if (rc == STORE_OK && !exchange_is_stale(&d->exchange, asked->number))
@@ -258,7 +292,7 @@ static void driver_on_parents(void *context, enum store_rc rc)
         driver_take(d, driver_answer(asked, rc), asked);
 }
 
-static void driver_make_parents(struct asked *asked)
+static void driver_make_parents(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
     char *path = d->ops->path(d, asked->action.node);
@@ -271,8 +305,7 @@ static void driver_make_parents(struct asked *asked)
 
 static bool driver_is_unsent(const struct driver *d)
 {
-    for (const GList *i = d->asked.head; i; i = i->next) {
-        const struct asked *asked = i->data;
+    for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {
         if (!exchange_is_stale(&d->exchange, asked->number) && asked->request &&
             asked->request->sent.boot != 0)
             return false;
@@ -280,11 +313,28 @@ static bool driver_is_unsent(const struct driver *d)
     return true;
 }
 
+static void driver_on_timer(void *data)
+{
+    driver_hear(data, (struct machine_event){.kind = MACHINE_EV_TIMER});
+}
+
+static void driver_arm(struct driver *d, int64_t at)
+{
+    if (!d->timer)
+        d->timer = g_new0(struct timer, 1);
+    timers_arm(d->session->timers, d->timer, at, driver_on_timer, d);
+}
+
+static void driver_disarm(struct driver *d)
+{
+    if (d->timer)
+        timers_cancel(d->timer);
+}
+
 /* Answered at once; but in a step nothing is told of it, nor freed. node NULL: of all of them. */
 static void driver_recall(struct driver *d, const uint32_t *node)
 {
-    for (const GList *i = d->asked.head; i; i = i->next) {
-        const struct asked *asked = i->data;
+    for (const struct driver_asked *asked = d->asked; asked; asked = asked->next) {
         if (asked->request && (!node || asked->action.node == *node))
             request_recall(asked->request);
     }
@@ -299,9 +349,9 @@ static void driver_drop(struct driver_watch *w, bool deleting)
 static void driver_end(struct driver *d, bool deleting)
 {
     exchange_end(&d->exchange);
-    timers_cancel(&d->timer);
-    for (GSList *i = d->watches; i; i = i->next)
-        driver_drop(i->data, deleting);
+    driver_disarm(d);
+    for (struct driver_watch *w = d->watches; w; w = w->next)
+        driver_drop(w, deleting);
     driver_recall(d, NULL);
 }
 
@@ -369,11 +419,6 @@ static void driver_look_for_late(struct driver *d, uint32_t node)
     g_free(path);
 }
 
-static void driver_on_timer(void *data)
-{
-    driver_hear(data, (struct machine_event){.kind = MACHINE_EV_TIMER});
-}
-
 static void driver_perform(struct driver *d, const struct machine_action *a)
 {
     switch (a->kind) {
@@ -402,10 +447,10 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
         driver_look_for_late(d, a->node);
         break;
     case MACHINE_ACT_ARM:
-        timers_arm(d->session->timers, &d->timer, a->at, driver_on_timer, d);
+        driver_arm(d, a->at);
         break;
     case MACHINE_ACT_DISARM:
-        timers_cancel(&d->timer);
+        driver_disarm(d);
         break;
     case MACHINE_ACT_END:
         driver_end(d, a->deleting);
@@ -430,7 +475,7 @@ static void driver_step(struct driver *d, const struct machine_event *ev)
 }
 
 static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
-                               struct asked *asked)
+                               struct driver_asked *asked)
 {
     const enum exchange_answer answer = exchange_answered(&d->exchange, asked->number, ev);
 
@@ -461,7 +506,7 @@ static bool driver_still_watches(struct driver *d, uint32_t node)
     return w->subscription.watch || w->fired;
 }
 
-static void driver_tell(struct driver *d, struct machine_event *ev, struct asked *asked)
+static void driver_tell(struct driver *d, struct machine_event *ev, struct driver_asked *asked)
 {
     if (asked) {
         ev->watched = ev->watched && driver_still_watches(d, ev->node);
@@ -483,7 +528,8 @@ static GPtrArray *driver_copy_names(const struct machine_event *ev)
     return names;
 }
 
-static void driver_put_off(struct driver *d, const struct machine_event *ev, struct asked *asked)
+static void driver_put_off(struct driver *d, const struct machine_event *ev,
+                           struct driver_asked *asked)
 {
     struct coming *c = g_new(struct coming, 1);
 
@@ -492,25 +538,27 @@ static void driver_put_off(struct driver *d, const struct machine_event *ev, str
     c->event.data = c->data;
     if (c->names)
         c->event.names = (const char *const *)c->names->pdata;
-    g_queue_push_tail(&d->coming, c);
+    g_queue_push_tail(d->coming, c);
 }
 
-static void driver_take(struct driver *d, struct machine_event ev, struct asked *asked)
+static void driver_take(struct driver *d, struct machine_event ev, struct driver_asked *asked)
 {
-    if (d->stepping) {
+    GQueue coming = G_QUEUE_INIT;
+
+    if (d->coming) {
         driver_put_off(d, &ev, asked);
         return;
     }
     d->ops->ref(d);
-    d->stepping = true;
+    d->coming = &coming;
     driver_tell(d, &ev, asked);
-    for (struct coming *c; (c = g_queue_pop_head(&d->coming));) {
+    for (struct coming *c; (c = g_queue_pop_head(&coming));) {
         driver_tell(d, &c->event, c->asked);
         g_free(c->data);
         g_clear_pointer(&c->names, g_ptr_array_unref);
         g_free(c);
     }
-    d->stepping = false;
+    d->coming = NULL;
     d->ops->unref(d);
 }
 

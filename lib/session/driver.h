@@ -8,6 +8,8 @@
 #include "recipes/exchange.h"
 
 struct driver;
+struct driver_asked;
+struct driver_watch;
 
 struct driver_ops {
     void (*step)(struct driver *d, const struct machine_event *ev, struct machine_actions *out);
@@ -29,16 +31,16 @@ struct driver_ops {
     void (*unref)(struct driver *d);
 };
 
+/* Thousands wait, each with one: so it has no more than what waits needs. */
 struct driver {
     const struct driver_ops *ops;
     zkl_session *session;
-    enum store_mode parents; /* how they are made */
     struct exchange exchange;
-    GQueue asked;  /* of struct asked: under way */
-    GQueue coming; /* of struct coming: what has happened meanwhile */
-    GSList *watches;
-    struct timer timer;
-    bool stepping;
+    struct driver_asked *asked; /* under way, the oldest; NULL: nothing is */
+    struct driver_watch *watches;
+    struct timer *timer; /* NULL: none was armed yet */
+    GQueue *coming;      /* in a step: what has happened meanwhile; NULL: it is in none */
+    uint8_t parents;     /* enum store_mode: how they are made */
 };
 
 /* The struct of that type whose member driver d is. */
@@ -48,7 +50,7 @@ struct driver {
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
                  enum store_mode parents);
 
-/* When it has ended and nothing is under way. */
+/* When it has ended and nothing is under way: frees what it has. */
 void driver_clear(struct driver *d);
 
 /* An event that is no answer, watch or timer; .unsent is filled in. */

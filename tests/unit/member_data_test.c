@@ -161,7 +161,7 @@ static void asks_what_became_of_it(void)
         mstory_leave(ZKL_FOREVER, &o);
         ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
         CHECK_INT(fake_request(STORE_SET, STORY_NODE).version, INT_MAX);
-        CHECK(!mstory.m->driver.timer.at);
+        CHECK(!mstory.m->driver.timer);
         CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
         ANSWER(STORE_SET, STORY_NODE, .rc = passed[i]);
         CHECK(fake_is_asked(STORE_GET, STORY_NODE));

@@ -360,7 +360,7 @@ static void closed_in_a_pause(void)
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
     zkl_session_close(s.session);
     s.session = NULL;
-    CHECK(watch_of(o)->stopped && !watch_of(o)->driver.timer.at);
+    CHECK(watch_of(o)->stopped && !watch_of(o)->driver.timer->at);
     end(&s, o);
 }
 
