@@ -1270,6 +1270,7 @@ static void attempt_step_leaving(struct attempt *c, const struct machine_event *
         machine_ask_quorum(out, ATTEMPT_QUORUM);
     } else if (created) {
         c->has_node = ev->rc == STORE_OK;
+        c->number = m->number;
         attempt_finish(c, out);
     } else if (passed && machine_is_answered(ev->rc)) {
         machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);

@@ -71,7 +71,7 @@ struct machine_event {
     const void *data;             /* GET */
     size_t length;                /* GET, LIST: of the node's data */
     size_t count;                 /* LIST, GET: so many children the node has */
-    const char *const *names;     /* LIST: theirs, for who runs the machine */
+    const char *const *names;     /* LIST: theirs; CREATE: the path that was made; for the table */
     bool watched;                 /* the request has left its watch */
 };
 

@@ -50,8 +50,11 @@ struct permit_limit *contender_limit(const struct contender *c)
 
 static void contender_free_head(struct contender_head *h)
 {
-    if (h)
-        g_free(h->touched);
+    if (!h)
+        return;
+    g_free(h->odd_name);
+    g_free(h->why);
+    g_free(h->touched);
     g_free(h);
 }
 
@@ -67,8 +70,6 @@ void contender_unref(struct contender *c)
     if (c->predecessor)
         g_rc_box_release(c->predecessor);
     g_free(c->old_id);
-    g_free(c->odd_name);
-    g_free(c->why);
     contender_free_head(c->head);
     if (contender_limit(c))
         g_rc_box_release(contender_limit(c));
@@ -118,17 +119,20 @@ static char *contender_new_node(const struct contender *c)
     return path;
 }
 
+static char *contender_numbered(const struct contender *c, int32_t number)
+{
+    char *prefix = contender_new_name(c), *name = g_strdup_printf("%s%010d", prefix, number);
+
+    g_free(prefix);
+    return name;
+}
+
 /* While it is of the present id. */
 static char *contender_name(const struct contender *c)
 {
-    char *prefix, *name;
-
-    if (c->odd_name)
-        return g_strdup(c->odd_name);
-    prefix = contender_new_name(c);
-    name = g_strdup_printf("%s%010d", prefix, c->number);
-    g_free(prefix);
-    return name;
+    if (c->head && c->head->odd_name)
+        return g_strdup(c->head->odd_name);
+    return contender_numbered(c, c->machine.number);
 }
 
 static char *contender_node(const struct contender *c)
@@ -139,18 +143,23 @@ static char *contender_node(const struct contender *c)
     return path;
 }
 
+static int32_t contender_number_in(const char *name)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return child.number;
+}
+
 /* The own node is called that. Who knows our id can give it to a node with an odd name. */
 static void contender_set_node(struct contender *c, const char *name)
 {
-    struct child child;
-    char *expected;
+    char *expected = contender_numbered(c, contender_number_in(name));
 
-    name_parse(name, strlen(name), &child);
-    g_clear_pointer(&c->odd_name, g_free);
-    c->number = child.number;
-    expected = contender_name(c);
+    if (c->head)
+        g_clear_pointer(&c->head->odd_name, g_free);
     if (strcmp(name, expected) != 0)
-        c->odd_name = g_strdup(name);
+        contender_head(c)->odd_name = g_strdup(name);
     g_free(expected);
 }
 
@@ -323,12 +332,22 @@ static void contender_see_data(struct contender *c, const struct machine_event *
     }
 }
 
+static void contender_see_created(struct contender *c, const struct machine_event *ev,
+                                  struct attempt_moment *m)
+{
+    c->unsure += ev->rc == STORE_UNKNOWN;
+    m->parents = contender_count_parents(c);
+    if (ev->rc != STORE_OK)
+        return;
+    contender_set_node(c, contender_base(ev->names[0]));
+    m->number = contender_number_in(contender_base(ev->names[0]));
+}
+
 static void contender_see(struct contender *c, const struct machine_event *ev,
                           struct attempt_moment *m)
 {
-    if (ev->verb == STORE_CREATE) {
-        m->number = c->number;
-        m->parents = contender_count_parents(c);
+    if (ev->verb == STORE_CREATE && ev->node == ATTEMPT_NEW) {
+        contender_see_created(c, ev, m);
     } else if (ev->verb == STORE_GET && ev->rc == STORE_OK) {
         contender_see_data(c, ev, m);
     } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
@@ -345,28 +364,15 @@ static void contender_step_driven(struct driver *d, const struct machine_event *
     struct attempt_moment m = {.now = now.boot,
                                .in_time =
                                    proofs_deadline(&d->session->proofs, now) == DEADLINE_LASTING,
-                               .container = c->parents == ZKL_PARENTS_CONTAINER,
+                               .container = c->container,
                                .timeout_ms = d->session->timeout_ms,
                                .connection = d->session->connection,
                                .loss = d->session->ended};
 
     if (ev->kind == MACHINE_EV_ANSWER)
         contender_see(c, ev, &m);
-    c->listed = ev->names;
     attempt_step(&c->machine, ev, &m, out);
     g_free((void *)(uintptr_t)m.children);
-}
-
-static void contender_keep(struct driver *d, const struct machine_event *ev,
-                           const struct store_reply *reply)
-{
-    struct contender *c = contender_driven(d);
-
-    if (ev->node != ATTEMPT_NEW)
-        return;
-    c->unsure += ev->rc == STORE_UNKNOWN;
-    if (ev->rc == STORE_OK)
-        contender_set_node(c, contender_base(reply->path));
 }
 
 /* ---- what it asks about ---- */
@@ -386,9 +392,9 @@ static char *contender_path(struct driver *d, unsigned node)
     const struct contender *c = contender_driven(d);
 
     if (node >= ATTEMPT_OURS)
-        return contender_listed_path(c, c->listed[node - ATTEMPT_OURS], false);
+        return contender_listed_path(c, driver_name(d, node - ATTEMPT_OURS), false);
     if (node >= ATTEMPT_SPARE)
-        return contender_listed_path(c, c->listed[node - ATTEMPT_SPARE], true);
+        return contender_listed_path(c, driver_name(d, node - ATTEMPT_SPARE), true);
     if (node >= ATTEMPT_PARENT)
         return contender_parent(c, node - ATTEMPT_PARENT);
     switch ((enum attempt_node)node) {
@@ -560,11 +566,11 @@ static void contender_fail(struct contender *c, const struct machine_action *a)
 {
     contender_forget(c);
     if (a->why == ATTEMPT_ABORTED) {
-        c->decided(c->context, NULL, c->why);
+        c->decided(c->context, NULL, c->head->why);
         return;
     }
     if (a->why == ATTEMPT_LAYOUT) {
-        contender_fail_layout(c, c->listed[a->node]);
+        contender_fail_layout(c, driver_name(&c->driver, a->node));
         return;
     }
     char *blamed =
@@ -668,10 +674,10 @@ static void contender_be_told(struct driver *d, const struct machine_action *a)
         admission_enter(c);
         break;
     case ATTEMPT_FOLLOW:
-        contender_follow(c, c->listed[a->why]);
+        contender_follow(c, driver_name(d, (unsigned)a->why));
         break;
     case ATTEMPT_ADOPT:
-        contender_adopt(c, c->listed[a->why]);
+        contender_adopt(c, driver_name(d, (unsigned)a->why));
         break;
     case ATTEMPT_GRANT:
         contender_be_granted(c);
@@ -740,7 +746,7 @@ static void contender_note_waiting(struct contender *c)
     if (!news)
         return;
     PROBE(4, queued, admission_path(c->admission), contender_session(c)->id, (const char *)c->id,
-          c->number);
+          c->machine.number);
     contender_tell(c, CONTENDER_WAITS);
 }
 
@@ -759,7 +765,6 @@ static void contender_on_stepped(struct driver *d)
 {
     struct contender *c = contender_driven(d);
 
-    c->listed = NULL;
     if (c->machine.state == ST_LEAVING && !c->leaves) {
         c->leaves = true;
         flush_leaves(d->session);
@@ -784,7 +789,6 @@ static void contender_unref_driven(struct driver *d)
 
 static const struct driver_ops contender_driver = {.step = contender_step_driven,
                                                    .path = contender_path,
-                                                   .keep = contender_keep,
                                                    .data = contender_data,
                                                    .tell = contender_be_told,
                                                    .after = contender_on_stepped,
@@ -807,7 +811,7 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     c->refs = 1;
     c->admission = admission_use(locks_of(s), spec->directory);
     c->payload = g_ref_string_acquire(spec->payload);
-    c->parents = spec->parents;
+    c->container = spec->parents == ZKL_PARENTS_CONTAINER;
     c->retains = spec->retains;
     c->rank = spec->rank;
     c->decided = decided;
@@ -853,9 +857,9 @@ void contender_abort(struct contender *c, int code, const char *text)
 
     if (c->machine.told)
         return;
-    g_free(c->why);
-    c->why = g_new(zkl_error, 1);
-    error_fill(c->why, code, path, "%s: %s", path, text);
+    g_free(contender_head(c)->why);
+    c->head->why = g_new(zkl_error, 1);
+    error_fill(c->head->why, code, path, "%s: %s", path, text);
     contender_step(c, MACHINE_EV_STOP);
 }
 

@@ -21,13 +21,10 @@ struct contender {
     struct admission *admission; /* with the directory's path */
     struct local_queue *local;   /* of its handle; NULL: none, or it has left */
     char *payload;               /* GRefString */
-    char *odd_name;              /* of the own node, when it is not what we would call it */
     char *predecessor;           /* full path; an rc_box, and the watch's own where there is one */
     char *old_id;                /* of the session before; NULL: none */
     struct contender_head *head; /* NULL until it is needed; what is there for good then */
-    const char *const *listed;   /* the names that are being stepped */
     zkl_grant *grant;            /* one reference, while holding */
-    zkl_error *why;              /* it was aborted for; NULL: it was not */
     contender_decided decided;
     void *context;
     GList link;           /* of the session's list, or before that of the local queue's; its data
@@ -35,24 +32,25 @@ struct contender {
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */
     int rank;
-    int32_t number;   /* of the own node */
     unsigned unsure;  /* so many creates may be done yet, or were and are not known */
     uint32_t arrival; /* in what order they came, and enter again */
-    zkl_parents parents;
-    enum progress progress;
     char id[CONTENDER_ID_SIZE];
-    bool retains; /* its handle does */
-    bool waits;   /* WAITING, as was told */
-    bool retired;
-    bool orphan;     /* counted in the session's */
-    bool leaves;     /* the same */
-    bool idle;       /* holds for nobody */
-    bool look_again; /* what was found out of others was nothing */
+    bool container : 1;    /* what is above it is made as one */
+    unsigned progress : 2; /* enum progress */
+    bool retains : 1;      /* its handle does */
+    bool waits : 1;        /* WAITING, as was told */
+    bool retired : 1;
+    bool orphan : 1;     /* counted in the session's */
+    bool leaves : 1;     /* the same */
+    bool idle : 1;       /* holds for nobody */
+    bool look_again : 1; /* what was found out of others was nothing */
 };
 
-/* What holders have, and who is heard beside that: thousands may wait, and do without. */
+/* What only some have: thousands may wait, and do without. */
 struct contender_head {
     contender_news_fn news; /* NULL: nobody hears them */
+    char *odd_name;         /* of the own node, when it is not what we would call it; or NULL */
+    zkl_error *why;         /* it was aborted for; NULL: it was not */
     char *touched; /* what the own node's data are, of .touched_length; NULL: the payload */
     int touched_length;
     GList deadline_link; /* of the session */

@@ -28,6 +28,11 @@ struct coming {
     GPtrArray *names; /* NULL: none */
 };
 
+struct driver_stepping {
+    GQueue coming;                     /* of struct coming: what has happened meanwhile */
+    const struct machine_event *event; /* what the machine hears */
+};
+
 struct driver_watch {
     struct driver *driver;
     struct driver_watch *next;
@@ -255,6 +260,19 @@ static bool driver_leaves_watch(const struct driver_asked *asked, const struct r
     return w->subscription.watch != NULL;
 }
 
+static void driver_take_names(struct machine_event *ev, const struct store_reply *reply)
+{
+    if (ev->verb == STORE_CREATE && ev->rc == STORE_OK) {
+        ev->names = (const char *const *)&reply->path;
+        ev->count = 1;
+    } else if (ev->verb == STORE_LIST) {
+        ev->names = (const char *const *)reply->names;
+        ev->count = (size_t)reply->count;
+    } else if (ev->verb == STORE_GET) {
+        ev->count = (size_t)reply->children;
+    }
+}
+
 static void driver_on_answer(struct request *r, const struct store_reply *reply)
 {
     struct driver_asked *asked = r->context;
@@ -272,8 +290,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.connection = r->connection;
     ev.data = reply->data;
     ev.length = (size_t)MAX(ev.verb == STORE_LIST ? reply->data_length : reply->length, 0);
-    ev.names = (const char *const *)reply->names;
-    ev.count = (size_t)(ev.verb == STORE_GET ? reply->children : reply->count);
+    driver_take_names(&ev, reply);
     asked->request = NULL;
     ev.watched = driver_leaves_watch(asked, r, reply);
     if (d->ops->keep && !exchange_is_stale(&d->exchange, asked->number))
@@ -467,6 +484,7 @@ static void driver_step(struct driver *d, const struct machine_event *ev)
 {
     struct machine_actions actions = {.count = 0};
 
+    d->stepping->event = ev;
     d->ops->step(d, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         driver_perform(d, &actions.list[i]);
@@ -538,27 +556,27 @@ static void driver_put_off(struct driver *d, const struct machine_event *ev,
     c->event.data = c->data;
     if (c->names)
         c->event.names = (const char *const *)c->names->pdata;
-    g_queue_push_tail(d->coming, c);
+    g_queue_push_tail(&d->stepping->coming, c);
 }
 
 static void driver_take(struct driver *d, struct machine_event ev, struct driver_asked *asked)
 {
-    GQueue coming = G_QUEUE_INIT;
+    struct driver_stepping stepping = {.coming = G_QUEUE_INIT};
 
-    if (d->coming) {
+    if (d->stepping) {
         driver_put_off(d, &ev, asked);
         return;
     }
     d->ops->ref(d);
-    d->coming = &coming;
+    d->stepping = &stepping;
     driver_tell(d, &ev, asked);
-    for (struct coming *c; (c = g_queue_pop_head(&coming));) {
+    for (struct coming *c; (c = g_queue_pop_head(&stepping.coming));) {
         driver_tell(d, &c->event, c->asked);
         g_free(c->data);
         g_clear_pointer(&c->names, g_ptr_array_unref);
         g_free(c);
     }
-    d->coming = NULL;
+    d->stepping = NULL;
     d->ops->unref(d);
 }
 
@@ -572,4 +590,9 @@ char *driver_watch_path(struct driver *d, unsigned node)
     const struct driver_watch *w = driver_find_watch(d, node);
 
     return w && w->subscription.watch ? watch_path(&w->subscription) : NULL;
+}
+
+const char *driver_name(const struct driver *d, size_t i)
+{
+    return d->stepping->event->names[i];
 }

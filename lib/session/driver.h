@@ -9,6 +9,7 @@
 
 struct driver;
 struct driver_asked;
+struct driver_stepping;
 struct driver_watch;
 
 struct driver_ops {
@@ -38,9 +39,9 @@ struct driver {
     struct exchange exchange;
     struct driver_asked *asked; /* under way, the oldest; NULL: nothing is */
     struct driver_watch *watches;
-    struct timer *timer; /* NULL: none was armed yet */
-    GQueue *coming;      /* in a step: what has happened meanwhile; NULL: it is in none */
-    uint8_t parents;     /* enum store_mode: how they are made */
+    struct timer *timer;              /* NULL: none was armed yet */
+    struct driver_stepping *stepping; /* NULL: it is in no step */
+    uint8_t parents;                  /* enum store_mode: how they are made */
 };
 
 /* The struct of that type whose member driver d is. */
@@ -55,6 +56,9 @@ void driver_clear(struct driver *d);
 
 /* An event that is no answer, watch or timer; .unsent is filled in. */
 void driver_hear(struct driver *d, struct machine_event ev);
+
+/* That of the .names which the event of the present step has. */
+const char *driver_name(const struct driver *d, size_t i);
 
 /* watch_path() of the watch on node, while it stands; or NULL. */
 char *driver_watch_path(struct driver *d, unsigned node);
