@@ -130,10 +130,6 @@ static void more_than_one_ahead(void)
     SAY("read 7");
     SAY("watched");
     STEP("pred gone", ST_HOLDING, "grant");
-
-    queue_up_behind_two();
-    STEP("read 7", ST_WAITING, ""); /* whatever it has heard */
-    STEP("pred gone", ST_LISTING, "list");
 }
 
 static void adopt(void)

@@ -6,11 +6,21 @@
 static void lapse(void)
 {
     play_reach(ST_HOLDING);
-    STEP("nodeadline lapsed", ST_LAPSED, "revoke deadline");
+    STEP("nodeadline lapsed", ST_LAPSED, "revoke deadline, arm");
     STEP("extended", ST_LAPSED, ""); /* the session may well survive: the grant does not */
     STEP("lapsed", ST_LAPSED, "");
-    STEP("timer", ST_LAPSED, "");
     STEP("release", ST_DONE, "delete");
+    CHECK_INT(play.revokes, 1);
+}
+
+/* A callback that hangs holds others up for one timeout at most. */
+static void hold_lapsed_for_a_timeout(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
+    CHECK_INT(play_armed_ms(1), PLAY_TIMEOUT_MS);
+    STEP("timer", ST_DONE, "delete");
+    STEP("release", ST_DONE, "");
     CHECK_INT(play.revokes, 1);
 }
 
@@ -19,7 +29,7 @@ static void lapse_then_own_node_gone(void)
     play_reach(ST_HOLDING);
     SAY("timer");
     SAY("read 7");
-    STEP("lapsed", ST_LAPSED, "revoke deadline");
+    STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
     SAY("own gone");
     SAY("release");
     CHECK_INT(play.c.state, ST_DONE);
@@ -30,7 +40,7 @@ static void lapse_before_the_own_watch_is_answered(void)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
-    STEP("lapsed", ST_LAPSED, "revoke deadline");
+    STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
     STEP("read 7", ST_LAPSED, "");
     STEP("release", ST_DONE, "delete");
 }
@@ -137,6 +147,7 @@ static void tokens_are_those_of_the_node(void)
 
 static const struct test_case cases[] = {
     {"lapse", lapse},
+    {"lapsed_for_a_timeout", hold_lapsed_for_a_timeout},
     {"lapse_then_own_node_gone", lapse_then_own_node_gone},
     {"lapse_before_the_own_watch_is_answered", lapse_before_the_own_watch_is_answered},
     {"own_node_deleted_by_another", own_node_deleted_by_another},

@@ -7,35 +7,96 @@
  *
  * Children: 7 another's, 7+ another's that retains, 7* ours, 7~ of our id of an earlier session,
  * 7? foreign, 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
- * when no other is named, and carries the tag of the newest request of its kind; before an event,
- * "watched ours" is a predecessor of the present session. "stale" makes that tag an older one,
- * "nodeadline" says that no deadline is ahead, and "again" that the event is the first on another
- * connection. Of the directory tell "unread", "foreign", "other" and "named" what its data are,
- * "v3" its version, and the number behind "hint" how many children it has. "left": the list has
- * left a watch. "asked": the own node's data ask to give way.
+ * when no other is named, and is to the newest request of its kind; the driver's exchange says
+ * whether the machine hears it. Before an event, "watched ours" is a predecessor of the present
+ * session. "stale" makes it the answer to an older question, "nodeadline" says that no deadline is
+ * ahead, and "again" that the event is the first on another connection. Of the directory tell
+ * "unread", "foreign", "other" and "named" what its data are, "v3" its version, and the number
+ * behind "hint" how many children it has. "left": the list has left a watch. "asked": the own
+ * node's data ask to give way.
+ *
+ * The directory's request reads "parents", and so does its answer; where .parents are above it,
+ * theirs is "above 2" before it, and "above 1 refused" is the answer to the second. A directory
+ * that may go is read first: "directory" says that it was made as a container, is empty and unused;
+ * "persistent", "used", "unlimited" and a number of children, that it is not.
  *
  * Of a semaphore the children are leases, 5x3 one of three permits. "limited 2 z9" is the answer to
- * a read of the limit, written at zxid 9; a list without such a word is of the limit that is known.
- * "watched 5" is a predecessor that was made at zxid 1005, and "v1" its version. */
+ * a read of the limit, written at zxid 9, "limited empty v4" to one where there are no data; a list
+ * without such a word is of the limit that is known. "watched 5" is a predecessor that was made at
+ * zxid 1005, and "v1" its version. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 
 #include "attempt.h"
+#include "recipes/exchange.h"
 
-enum {
-    PLAY_CHILDREN = 8,
-    PLAY_SESSION = 0x5e55,
-    PLAY_ERROR = ATTEMPT_ABORTED + 3,
-    PLAY_TIMEOUT_MS = 4000
+/* What may happen: a row of the table in attempt_words_test.c. */
+enum play_row {
+    /* answers: */
+    PLAY_CREATED,
+    PLAY_ABOVE,
+    PLAY_PARENTS,
+    PLAY_PASSED,
+    PLAY_LISTED,
+    PLAY_LOOKED, /* a list behind a look */
+    PLAY_HINT,
+    PLAY_READ,
+    PLAY_WATCHED,
+    PLAY_LIMITED,
+    PLAY_LIMITED_LOOK,
+    PLAY_WRITTEN, /* the limit */
+    PLAY_WRITTEN_LOOK,
+    PLAY_DIRECTORY, /* read, to be deleted */
+    PLAY_RESET,
+    PLAY_TOUCHED,
+    PLAY_REREAD, /* the own node, to be touched again */
+    PLAY_ENTER,
+    PLAY_PRED,
+    PLAY_OWN,
+    PLAY_LIMIT_CHANGED,
+    PLAY_CHILDREN_FIRED,
+    PLAY_TIMER,
+    PLAY_EXTENDED,
+    PLAY_LAPSED,
+    PLAY_LOOK,
+    PLAY_HEED,
+    PLAY_RELEASE,
+    PLAY_VANISHED,
+    PLAY_DOUBT,
+    PLAY_ABORT,
+    PLAY_REPLACED,
+    PLAY_END,
+    PLAY_ROWS,
+    PLAY_ANSWERS = PLAY_ENTER /* so many of them are */
+};
+
+enum { PLAY_CHILDREN = 8, PLAY_TIMEOUT_MS = 4000 };
+
+/* What has happened, and what is so with it. */
+struct play_event {
+    enum play_row row;
+    struct exchange_request to; /* of an answer */
+    struct machine_event ev;
+    struct attempt_moment m;
+};
+
+/* The newest request of a row. */
+struct play_request {
+    struct exchange_request number;
+    unsigned under_way; /* so many answers are to come; a create of parents has several */
+    bool watch;         /* it is to leave a watch */
 };
 
 struct play {
     struct attempt c;
-    struct actions out;
-    uint32_t tags[EV_END + 1]; /* of the newest request that an event of this kind answers */
+    struct machine_actions out;
+    struct exchange exchange;
+    struct play_request asked[PLAY_ANSWERS];
     struct child children[PLAY_CHILDREN];
     size_t count;
+    int64_t now;
     uint32_t connection;
+    uint32_t parents; /* so many are above the directory */
     unsigned grants, fails, revokes;
 };
 
@@ -47,12 +108,24 @@ void play_start_permits(uint32_t permits, bool try_only); /* of a semaphore, who
 void play_start_lease(bool try_only);               /* of Curator's semaphore, whose limit is 2 */
 void play_start_in_long_queue(uint32_t long_queue); /* so many are a long queue */
 
+/* An event of that row with nothing but what always belongs to it: an answer is to the newest
+ * request. */
+struct play_event play_event_of(enum play_row row);
+
 /* Makes an event of the words; false when they are not understood. */
-bool play_event(struct event *ev, const char *words);
+bool play_event(struct play_event *h, const char *words);
+
+/* Whether an answer of that row is to come; and that the machine will hear. */
+bool play_is_under_way(enum play_row row);
+bool play_awaits(enum play_row row);
+
+/* The rows that are awaited, in words; valid until the next call. */
+const char *play_awaited(void);
 
 /* Gives the event, and checks what holds at every step: the invariant, the diagram, that the
- * caller is told once. */
-void play_give(const struct event *ev, const char *file, int line);
+ * caller is told once, what each request says. False: it was an answer that the machine does not
+ * hear. */
+bool play_give(const struct play_event *h, const char *file, int line);
 
 /* The same with words, for what leads up to the step that matters. */
 #define SAY(words) play_say((words), __FILE__, __LINE__)
@@ -63,10 +136,22 @@ void play_say(const char *words, const char *file, int line);
 void play_step(const char *words, enum attempt_state state, const char *actions, const char *file,
                int line);
 
-/* The actions of the last step in words; valid until the next call. */
+/* The actions of the last step in words, without FORGET and END; valid until the next call. A
+ * predecessor that is followed and watched is one of them. */
 const char *play_actions(void);
+
+/* In how many ms the action of the last step is to bring a timer. */
+int64_t play_armed_ms(uint32_t action);
 
 /* Starts anew and goes to the state by the shortest way; number 7 is ours, 5 is before it. */
 void play_reach(enum attempt_state state);
+
+/* ---- attempt_words_test.c, for attempt_play_test.c ---- */
+
+/* That of the request's answer, or PLAY_ROWS: there is none. */
+enum play_row play_row_of(const struct machine_action *request);
+
+/* Why the request of that row is not what it always is, or NULL. */
+const char *play_wrong_request(enum play_row row, const struct machine_action *request);
 
 #endif

@@ -5,295 +5,407 @@
 
 static struct {
     struct attempt before;
-    struct event ev;
-    uint32_t ahead; /* how many it waits for, as the last list said and what was heard since */
+    struct play_event h; /* that is heard */
+    uint32_t ahead;      /* how many it waits for, as the last list said and what was heard since */
     bool silent; /* the watch on the own node was confirmed, on this connection, and did not fire */
     uint32_t silent_on;
     bool related; /* the predecessor is of the same session */
 } step;
 
-enum event_kind promises_likely(uint32_t choice)
+/* Of what is awaited, one; or what else may come. */
+static enum play_row promises_likely_answer(enum play_row often, enum play_row seldom)
 {
-    static const enum event_kind holding[] = {EV_TIMER,   EV_READ, EV_OWN_FIRED, EV_LAPSED,
-                                              EV_RELEASE, EV_LOOK, EV_LISTED,    EV_CHILDREN_FIRED};
-    static const enum event_kind likely[ST_COUNT] = {
-        [ST_IDLE] = EV_ENTER,           [ST_CREATING] = EV_CREATED,
-        [ST_PARENTS] = EV_PARENTS_MADE, [ST_SETTLING] = EV_LISTED,
-        [ST_ADOPTING] = EV_READ,        [ST_LISTING] = EV_LISTED,
-        [ST_WAITING] = EV_WATCHED,      [ST_PROVING] = EV_READ,
-        [ST_CLAIMING] = EV_EXTENDED,    [ST_RESETTING] = EV_RESET,
-        [ST_HOLDING] = EV_READ,         [ST_LAPSED] = EV_RELEASE,
-        [ST_LEAVING] = EV_CREATED,      [ST_DONE] = EV_READ,
-        [ST_SUCCEEDING] = EV_HINT_READ, [ST_REENTERING] = EV_ENTER,
-        [ST_FIRST] = EV_CHILDREN_FIRED,
-    };
-    if (play.c.state == ST_FIRST && choice % 3 == 0)
-        return EV_LIMIT_FIRED;
-    if (play.c.state == ST_LISTING && play.tags[EV_LIMIT_READ] == play.c.tag && choice % 2)
-        return EV_LIMIT_READ;
-    if (play.c.state == ST_SETTLING && play.tags[EV_PASSED] == play.c.tag)
-        return EV_PASSED;
-    if (play.c.state == ST_WAITING && choice % 5 == 0)
-        return EV_READ;
-    if (play.c.state == ST_WAITING && choice % 2)
-        return EV_PRED_FIRED;
-    if (play.c.state == ST_SUCCEEDING && choice % 4 == 0)
-        return EV_READ;
-    if (play.c.state == ST_HOLDING)
-        return holding[choice % (sizeof(holding) / sizeof(*holding))];
-    return likely[play.c.state];
+    return play_awaits(often) ? often : seldom;
 }
 
-static bool did(enum action_kind kind)
+static enum play_row promises_likely_of_holder(uint32_t choice)
+{
+    static const enum play_row holding[] = {PLAY_TIMER,  PLAY_READ,          PLAY_OWN,
+                                            PLAY_LAPSED, PLAY_RELEASE,       PLAY_LOOK,
+                                            PLAY_LOOKED, PLAY_CHILDREN_FIRED};
+    const enum play_row row = holding[choice % (sizeof(holding) / sizeof(*holding))];
+
+    if (play_awaits(PLAY_WRITTEN_LOOK) && choice % 3 == 0)
+        return PLAY_WRITTEN_LOOK;
+    if (play_awaits(PLAY_LIMITED_LOOK) && choice % 2)
+        return PLAY_LIMITED_LOOK;
+    return row;
+}
+
+static enum play_row promises_likely_to_enter(uint32_t choice)
+{
+    switch (play.c.state) {
+    case ST_PARENTS:
+        return play_awaits(PLAY_ABOVE) && choice % 4 ? PLAY_ABOVE : PLAY_PARENTS;
+    case ST_SETTLING:
+        return promises_likely_answer(PLAY_PASSED, PLAY_LISTED);
+    case ST_RESETTING:
+        return promises_likely_answer(PLAY_DIRECTORY, PLAY_RESET);
+    case ST_LEAVING:
+        return play_awaits(PLAY_CREATED)  ? PLAY_CREATED
+               : play_awaits(PLAY_PASSED) ? PLAY_PASSED
+               : play_awaits(PLAY_LISTED) ? PLAY_LISTED
+                                          : PLAY_TIMER;
+    case ST_LISTING:
+        if (play_awaits(PLAY_WRITTEN))
+            return PLAY_WRITTEN;
+        return play_awaits(PLAY_LIMITED) && choice % 2 ? PLAY_LIMITED : PLAY_LISTED;
+    default:
+        return PLAY_ENTER;
+    }
+}
+
+enum play_row promises_likely(uint32_t choice)
+{
+    switch (play.c.state) {
+    case ST_CREATING:
+        return PLAY_CREATED;
+    case ST_ADOPTING:
+        return PLAY_READ;
+    case ST_WAITING:
+        return choice % 5 == 0 ? PLAY_READ : choice % 2 ? PLAY_PRED : PLAY_WATCHED;
+    case ST_FIRST:
+        return choice % 3 == 0 ? PLAY_LIMIT_CHANGED : PLAY_CHILDREN_FIRED;
+    case ST_SUCCEEDING:
+        return choice % 4 == 0 ? PLAY_READ : PLAY_HINT;
+    case ST_PROVING:
+        return PLAY_READ;
+    case ST_CLAIMING:
+        return PLAY_EXTENDED;
+    case ST_HOLDING:
+        return promises_likely_of_holder(choice);
+    case ST_LAPSED:
+        return choice % 4 == 0 ? PLAY_TIMER : PLAY_RELEASE;
+    case ST_DONE:
+        return PLAY_READ;
+    default:
+        return promises_likely_to_enter(choice);
+    }
+}
+
+/* Only what is sent once may be unknown, and the end of the session is an event of its own. */
+bool promises_may_answer(enum play_row row, enum store_rc rc)
+{
+    return rc != STORE_GONE && (rc != STORE_UNKNOWN || row == PLAY_CREATED);
+}
+
+static bool promises_did(enum machine_action_kind kind, uint32_t node)
 {
     for (uint32_t i = 0; i < play.out.count; i++)
-        if (play.out.list[i].kind == kind)
+        if (play.out.list[i].kind == kind && play.out.list[i].node == node)
             return true;
     return false;
 }
 
+static bool promises_did_arm(void)
+{
+    for (uint32_t i = 0; i < play.out.count; i++)
+        if (play.out.list[i].kind == MACHINE_ACT_ARM)
+            return true;
+    return false;
+}
+
+static bool promises_said(enum attempt_verdict verdict)
+{
+    for (uint32_t i = 0; i < play.out.count; i++)
+        if (play.out.list[i].kind == MACHINE_ACT_TELL && play.out.list[i].verdict == (int)verdict)
+            return true;
+    return false;
+}
+
+static bool promises_heard_ok(enum play_row row)
+{
+    return step.h.row == row && step.h.ev.rc == STORE_OK;
+}
+
 /* The session's end takes node and watches; a fired notice or a read tells that the node is gone.
  */
-static bool session_ended(void)
+static bool promises_session_ended(void)
 {
-    return step.ev.kind == EV_REPLACED || step.ev.kind == EV_END;
+    return step.h.row == PLAY_REPLACED || step.h.row == PLAY_END;
 }
 
-static bool own_seen_gone(void)
+static bool promises_own_fired(void)
 {
-    return (step.ev.kind == EV_OWN_FIRED && step.ev.gone) ||
-           (step.ev.kind == EV_READ &&
-            (step.ev.answer == ANSWER_NONODE || step.ev.ephemeral_owner != step.ev.session));
+    return step.h.row == PLAY_OWN || step.h.row == PLAY_VANISHED;
 }
 
-static bool predecessor_seen_gone(void)
+static bool promises_own_seen_gone(void)
 {
-    return (step.ev.kind == EV_PRED_FIRED && step.ev.gone) ||
-           (step.ev.kind == EV_WATCHED && step.ev.answer == ANSWER_NONODE);
+    return step.h.row == PLAY_VANISHED || (step.h.row == PLAY_OWN && step.h.ev.gone) ||
+           (step.h.row == PLAY_READ && (step.h.ev.rc == STORE_NONODE || !step.h.ev.own));
 }
 
-static void note_own_watch(void)
+static bool promises_predecessor_seen_gone(void)
 {
-    bool asked = step.before.state == ST_WAITING || step.before.state == ST_ADOPTING;
+    return (step.h.row == PLAY_PRED && step.h.ev.gone) ||
+           (step.h.row == PLAY_WATCHED && step.h.ev.rc == STORE_NONODE);
+}
+
+static void promises_note_own_watch(void)
+{
+    const bool asked = step.before.state == ST_WAITING || step.before.state == ST_ADOPTING;
 
     if (step.before.state == ST_LISTING)
         step.related = false;
-    if (step.before.state == ST_WAITING && step.ev.kind == EV_WATCHED &&
-        step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK)
-        step.related = step.ev.ephemeral_owner == step.ev.session;
-    if (step.before.state == ST_CREATING || step.ev.kind == EV_OWN_FIRED)
+    if (step.before.state == ST_WAITING && promises_heard_ok(PLAY_WATCHED))
+        step.related = step.h.ev.own;
+    if (step.before.state == ST_CREATING || promises_own_fired())
         step.silent = false;
-    if (step.ev.kind != EV_READ || step.ev.tag != step.before.tag || !asked)
-        return;
-    if (step.ev.answer == ANSWER_OK && !own_seen_gone()) {
+    if (step.h.row == PLAY_READ && asked && step.h.ev.rc == STORE_OK && !promises_own_seen_gone()) {
         step.silent = true;
-        step.silent_on = step.ev.connection;
+        step.silent_on = step.h.m.connection;
     }
 }
 
 /* The end of the only one ahead, when the own node would have been heard of. */
-static bool proved_by_silence(void)
+static bool promises_proved_by_silence(void)
 {
-    return step.before.state == ST_WAITING && predecessor_seen_gone() && step.silent &&
-           step.silent_on == step.ev.connection && !step.related;
+    return step.before.state == ST_WAITING && promises_predecessor_seen_gone() && step.silent &&
+           step.silent_on == step.h.m.connection && !step.related;
 }
 
-static bool is_shared(enum child_kind kind)
+static bool promises_is_shared(enum child_kind kind)
 {
     return kind == CHILD_READ || kind == CHILD_WRITE;
 }
 
 /* Of the children that the walk makes. */
-static bool is_passed_over(const struct child *o)
+static bool promises_is_passed_over(const struct child *o)
 {
     return o->kind == CHILD_FOREIGN ||
            (rule_kind(step.before.rule) == CHILD_READ && o->kind == CHILD_READ);
 }
 
-static bool may_be_together(const struct child *o)
+static bool promises_may_be_together(const struct child *o)
 {
     if (step.before.rule == RULE_LEASE)
         return o->kind == CHILD_LEASE;
-    return o->kind == CHILD_LOCK || (is_shared(rule_kind(step.before.rule)) && is_shared(o->kind));
+    return o->kind == CHILD_LOCK ||
+           (promises_is_shared(rule_kind(step.before.rule)) && promises_is_shared(o->kind));
 }
 
 /* The last number does where the own one is of the lower half. */
-static bool stands_before(const struct child *o)
+static bool promises_stands_before(const struct child *o)
 {
     return o->number <= step.before.number ||
            (o->number == INT32_MAX && step.before.number < INT32_MAX / 2);
 }
 
 /* Who is first, found by looking at each child alone; UINT32_MAX when the own node is not there. */
-static uint32_t count_ahead(void)
+static uint32_t promises_count_ahead(void)
 {
     uint32_t ahead = 0;
     bool present = false;
-    for (size_t i = 0; i < step.ev.count; i++) {
-        const struct child *o = &step.ev.children[i];
+    for (size_t i = 0; i < step.h.ev.count; i++) {
+        const struct child *o = &step.h.m.children[i];
         if (o->kind != CHILD_FOREIGN && o->own)
             present |= o->number == step.before.number;
-        else if (!is_passed_over(o))
-            ahead += stands_before(o);
+        else if (!promises_is_passed_over(o))
+            ahead += promises_stands_before(o);
     }
     return present ? ahead : UINT32_MAX;
 }
 
 /* The one ahead, of one, says that it retains. */
-static bool only_one_retains(void)
+static bool promises_only_one_retains(void)
 {
-    for (size_t i = 0; i < step.ev.count; i++) {
-        const struct child *o = &step.ev.children[i];
-        if (o->kind != CHILD_FOREIGN && !o->own && o->retains && stands_before(o))
-            return count_ahead() == 1;
+    for (size_t i = 0; i < step.h.ev.count; i++) {
+        const struct child *o = &step.h.m.children[i];
+        if (o->kind != CHILD_FOREIGN && !o->own && o->retains && promises_stands_before(o))
+            return promises_count_ahead() == 1;
     }
     return false;
 }
 
 /* One that tries waits for that one alone, with a limit, and once. */
-static bool waits_in_a_try(void)
+static bool promises_waits_in_a_try(void)
 {
     if (play.c.state != ST_WAITING || !play.c.try_only)
         return false;
     if (step.before.state == ST_WAITING)
-        return step.ev.kind == EV_TIMER;
-    return step.before.waited || !only_one_retains() || !did(ACT_ARM);
+        return step.h.row == PLAY_TIMER;
+    return step.before.waited || !promises_only_one_retains() || !promises_did_arm();
 }
 
 /* Whether there is a child that is a reason to refuse. */
-static bool any_incompatible(void)
+static bool promises_any_incompatible(void)
 {
-    for (size_t i = 0; i < step.ev.count; i++) {
-        const struct child *o = &step.ev.children[i];
+    for (size_t i = 0; i < step.h.ev.count; i++) {
+        const struct child *o = &step.h.m.children[i];
         if ((step.before.strict && o->kind == CHILD_FOREIGN) ||
-            (o->kind != CHILD_FOREIGN && !may_be_together(o) && !o->own && stands_before(o)))
+            (o->kind != CHILD_FOREIGN && !promises_may_be_together(o) && !o->own &&
+             promises_stands_before(o)))
             return true;
     }
     return false;
 }
 
 /* A list that counts with the own node in it: refused or not, as its children say. */
-static bool refused_wrongly(void)
+static bool promises_refused_wrongly(void)
 {
-    bool counts =
-        step.before.state == ST_LISTING && step.ev.kind == EV_LISTED &&
-        step.ev.tag == step.before.tag && step.ev.answer == ANSWER_OK &&
-        count_ahead() != UINT32_MAX &&
-        (play.c.rule != RULE_LEASE || play.c.counts || step.ev.data_zxid == step.before.limit_zxid);
+    const bool counts =
+        step.before.state == ST_LISTING && promises_heard_ok(PLAY_LISTED) &&
+        promises_count_ahead() != UINT32_MAX &&
+        (play.c.rule != RULE_LEASE || play.c.counts || step.h.ev.mzxid == step.before.limit_zxid);
     bool refused = false;
 
-    for (uint32_t i = 0; i < play.out.count; i++)
-        refused |= play.out.list[i].kind == ACT_FAIL && play.out.list[i].error == ATTEMPT_LAYOUT;
-    return refused != (counts && any_incompatible());
+    for (uint32_t i = 0; i < play.out.count; i++) {
+        const struct machine_action *a = &play.out.list[i];
+        refused |=
+            a->kind == MACHINE_ACT_TELL && a->verdict == ATTEMPT_FAIL && a->why == ATTEMPT_LAYOUT;
+    }
+    return refused != (counts && promises_any_incompatible());
 }
 
 /* Of a semaphore: whether this list, of the limit's instant, has room for all up to the own. */
-static bool is_room(void)
+static bool promises_is_room(void)
 {
     uint64_t permits = step.before.permits;
 
     if (step.before.counts)
-        return step.ev.count <= (size_t)step.before.limit;
-    for (size_t i = 0; i < step.ev.count; i++) {
-        const struct child *o = &step.ev.children[i];
-        if (o->kind == CHILD_LEASE && !o->own && stands_before(o))
+        return step.h.ev.count <= (size_t)step.before.limit;
+    for (size_t i = 0; i < step.h.ev.count; i++) {
+        const struct child *o = &step.h.m.children[i];
+        if (o->kind == CHILD_LEASE && !o->own && promises_stands_before(o))
             permits += o->permits;
     }
-    return permits <= (uint64_t)step.before.limit && step.ev.data_zxid == step.before.limit_zxid;
+    return permits <= (uint64_t)step.before.limit && step.h.ev.mzxid == step.before.limit_zxid;
 }
 
-static bool out_of_turn(void)
+static bool promises_out_of_turn(void)
 {
-    enum attempt_state from = step.before.state, to = play.c.state;
-    bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
+    const enum attempt_state from = step.before.state, to = play.c.state;
+    const bool served = to == ST_PROVING || to == ST_CLAIMING || to == ST_HOLDING;
+
     if (play.c.rule == RULE_LEASE)
-        return from == ST_LISTING && served && !is_room();
-    if (from == ST_LISTING && step.ev.kind == EV_LISTED && step.ev.tag == step.before.tag)
-        step.ahead = count_ahead();
-    if (from == ST_WAITING && predecessor_seen_gone() && step.ahead > 0 &&
-        !is_shared(rule_kind(step.before.rule)))
+        return from == ST_LISTING && served && !promises_is_room();
+    if (from == ST_LISTING && step.h.row == PLAY_LISTED)
+        step.ahead = promises_count_ahead();
+    if (from == ST_WAITING && promises_predecessor_seen_gone() && step.ahead > 0 &&
+        !promises_is_shared(rule_kind(step.before.rule)))
         step.ahead--;
-    if (from == ST_SUCCEEDING && step.ev.kind == EV_HINT_READ && step.ev.tag == step.before.tag &&
-        step.ev.answer == ANSWER_OK && step.ev.hint == HINT_NAMED)
+    if (from == ST_SUCCEEDING && promises_heard_ok(PLAY_HINT) && step.h.m.hint == HINT_NAMED)
         step.ahead = 0;
     return from != to && served && step.ahead > 0;
 }
 
-/* Whoever believes that nobody waits will hear who comes. */
-static bool alone_without_reason(void)
+/* A list that is heard and has left a watch on the children. */
+static bool promises_left_watch(void)
 {
-    const bool listed = step.ev.kind == EV_LISTED && step.ev.answer == ANSWER_OK && step.ev.watched;
+    return (promises_heard_ok(PLAY_LISTED) || promises_heard_ok(PLAY_LOOKED)) && step.h.ev.watched;
+}
 
-    if (play.c.others != OTHERS_NONE)
+/* Whoever believes that nobody waits will hear who comes. */
+static bool promises_alone_without_reason(void)
+{
+    if (play.c.others != OTHERS_NONE || play.c.state == ST_DONE || play.c.state == ST_LAPSED)
         return false;
-    return step.ev.kind == EV_CHILDREN_FIRED || (step.before.others != OTHERS_NONE && !listed);
+    if (promises_left_watch() && promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN))
+        return true;
+    return step.h.row == PLAY_CHILDREN_FIRED ||
+           (step.before.others != OTHERS_NONE && !promises_left_watch());
 }
 
 /* What a list tells a reader is no news to it only if it looks. */
-static bool told_of_children(void)
+static bool promises_told_of_children(void)
 {
-    return did(ACT_OTHERS) ||
+    return promises_said(ATTEMPT_OTHERS) ||
            ((rule_kind(play.c.rule) == CHILD_READ || play.c.rule == RULE_LEASE) && play.c.looking);
 }
 
-static const char *broken_promise(void)
+/* The end takes all watches. */
+static const char *promises_left_behind(void)
 {
     const struct attempt *b = &step.before, *c = &play.c;
-    bool created = step.ev.kind == EV_CREATED && step.ev.answer == ANSWER_OK &&
-                   (b->state == ST_CREATING || b->state == ST_LEAVING) && step.ev.tag == b->tag;
-    if ((b->has_node || created) && !c->has_node && !did(ACT_DELETE) && !session_ended() &&
-        !own_seen_gone())
+    const bool created = promises_heard_ok(PLAY_CREATED);
+
+    if (promises_session_ended())
+        return NULL;
+    if ((b->has_node || created) && !c->has_node &&
+        !promises_did(MACHINE_ACT_DELETE, ATTEMPT_OWN) && !promises_own_seen_gone())
         return "a node is left behind";
-    if (b->watching && !c->watching && !did(ACT_UNWATCH) && !session_ended() &&
-        !predecessor_seen_gone())
+    if (b->watching && !c->watching && !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_PREDECESSOR) &&
+        !promises_predecessor_seen_gone())
         return "a watch is left behind";
-    if (b->limit_watched && !c->limit_watched && !did(ACT_UNWATCH_LIMIT) && !session_ended() &&
-        step.ev.kind != EV_LIMIT_FIRED)
+    if (b->limit_watched && !c->limit_watched &&
+        !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_LIMIT) && step.h.row != PLAY_LIMIT_CHANGED &&
+        step.h.row != PLAY_DOUBT)
         return "a watch on the limit is left behind";
-    if (did(ACT_GRANT) && !step.ev.in_time)
-        return "granted without a deadline";
-    if (did(ACT_GRANT) && step.ev.kind != EV_LISTED && step.ev.kind != EV_READ &&
-        step.ev.kind != EV_EXTENDED && !proved_by_silence())
-        return "granted without a proof";
-    if (did(ACT_GRANT) && step.ev.kind != EV_EXTENDED && step.ev.answer != ANSWER_OK &&
-        !proved_by_silence())
-        return "granted on a failure";
-    if (did(ACT_SET_HINT) &&
-        (!did(ACT_GRANT) || (step.ev.kind == EV_LISTED && step.ev.hint == HINT_FOREIGN)))
+    if (promises_left_watch() && c->others != OTHERS_NONE && !c->first && c->state != ST_DONE &&
+        !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN))
+        return "a watch on the children is left behind";
+    if (b->creating && step.h.row != PLAY_CREATED && c->state != b->state && c->state != ST_DONE &&
+        !promises_did(MACHINE_ACT_RECALL, ATTEMPT_NEW))
+        return "a create may still be sent";
+    return NULL;
+}
+
+static const char *promises_granted_wrongly(void)
+{
+    const enum play_row row = step.h.row;
+    const bool granted = promises_said(ATTEMPT_GRANT);
+
+    if (promises_did(MACHINE_ACT_NOTE, ATTEMPT_HINT) &&
+        (!granted || (row == PLAY_LISTED && step.h.m.hint == HINT_FOREIGN)))
         return "hinted without being the head, or in place of others' data";
-    if (alone_without_reason() && play.c.state != ST_DONE && play.c.state != ST_LAPSED)
+    if (!granted)
+        return NULL;
+    if (!step.h.m.in_time)
+        return "granted without a deadline";
+    if (promises_proved_by_silence() || row == PLAY_EXTENDED)
+        return NULL;
+    if (row != PLAY_LISTED && row != PLAY_READ)
+        return "granted without a proof";
+    return step.h.ev.rc != STORE_OK ? "granted on a failure" : NULL;
+}
+
+static const char *promises_broken(void)
+{
+    const struct attempt *b = &step.before, *c = &play.c;
+    const bool deletes = promises_did(MACHINE_ACT_DELETE, ATTEMPT_OWN);
+
+    if (promises_alone_without_reason())
         return "thought to be alone";
-    if (step.ev.kind == EV_CHILDREN_FIRED && b->state == ST_HOLDING && !told_of_children())
+    if (step.h.row == PLAY_CHILDREN_FIRED && b->state == ST_HOLDING && !promises_told_of_children())
         return "not told of others";
     if (b->state == ST_HOLDING && c->token != b->token)
         return "the token changed";
-    if (out_of_turn())
+    if (promises_out_of_turn())
         return "served out of turn";
-    if (waits_in_a_try())
+    if (promises_waits_in_a_try())
         return "one that tries waits";
-    if (refused_wrongly())
+    if (promises_refused_wrongly())
         return "refused for its neighbours without reason, or not with one";
-    if (did(ACT_REVOKE) && did(ACT_DELETE))
+    if (promises_said(ATTEMPT_REVOKE) && deletes)
         return "the node goes before the callbacks";
-    if (b->state == ST_LAPSED && did(ACT_DELETE) && step.ev.kind != EV_RELEASE)
+    if (b->state == ST_LAPSED && deletes && step.h.row != PLAY_RELEASE && step.h.row != PLAY_TIMER)
         return "the node goes while the callbacks run";
     return NULL;
 }
 
-const char *promises_give(const struct event *ev)
+const char *promises_give(const struct play_event *h)
 {
+    const char *left, *granted, *broken;
+
     step.before = play.c;
-    step.ev = *ev;
-    play_give(ev, __FILE__, __LINE__);
-    note_own_watch();
-    return broken_promise();
+    step.h = *h;
+    if (!play_give(h, __FILE__, __LINE__))
+        return NULL;
+    promises_note_own_watch();
+    left = promises_left_behind();
+    granted = promises_granted_wrongly();
+    broken = promises_broken();
+    return left ? left : granted ? granted : broken;
 }
 
 const char *promises_end(void)
 {
-    static const enum event_kind ends[] = {EV_ENTER, EV_ABORT, EV_RELEASE, EV_REPLACED};
+    static const enum play_row ends[] = {PLAY_ENTER, PLAY_ABORT, PLAY_RELEASE, PLAY_REPLACED};
+
     for (size_t i = 0; i < 4; i++) {
-        const char *broken = promises_give(&(struct event){.kind = ends[i], .error = PLAY_ERROR});
+        const struct play_event h = play_event_of(ends[i]);
+        const char *broken = promises_give(&h);
         if (broken)
             return broken;
     }

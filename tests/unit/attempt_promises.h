@@ -6,10 +6,13 @@
 #include "attempt_play.h"
 
 /* What is likely to come next, so that a walk gets far; choice is any number. */
-enum event_kind promises_likely(uint32_t choice);
+enum play_row promises_likely(uint32_t choice);
+
+/* An answer that a server may give to a request of that row. */
+bool promises_may_answer(enum play_row row, enum store_rc rc);
 
 /* Gives the event to play's contender; NULL, or the promise that it broke. */
-const char *promises_give(const struct event *ev);
+const char *promises_give(const struct play_event *h);
 
 /* From everywhere, giving up and what must follow leads to the end, with one answer. NULL, or what
  * was broken on the way. */

@@ -117,7 +117,7 @@ static void no_deadline_ahead(void)
     SAY("enter");
     SAY("nodeadline created 7");
     STEP("nodeadline listed 7*", ST_CLAIMING, "arm");
-    CHECK_INT(play.out.list[0].number, PLAY_TIMEOUT_MS);
+    CHECK_INT(play_armed_ms(0), PLAY_TIMEOUT_MS);
     STEP("nodeadline extended", ST_CLAIMING, "");
     STEP("extended", ST_PROVING, "prove"); /* it may have been deleted meanwhile */
     STEP("read 7", ST_HOLDING, "grant, arm");

@@ -59,7 +59,7 @@ static void the_list_behind_an_unknown_create_is_not_used(void)
 {
     play_start(false);
     SAY("enter");
-    struct event list;
+    struct play_event list;
     CHECK(play_event(&list, "listed 7*"));
     STEP("created unknown", ST_SETTLING, "barrier");
     play_give(&list, __FILE__, __LINE__); /* sent before the barrier: it may lack our node */
@@ -188,12 +188,14 @@ static void numbers_used_up(void)
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
         play_start(false);
         SAY("enter");
-        STEP(answers[i], ST_RESETTING, "delete, reset");
+        STEP(answers[i], ST_RESETTING, "delete, read-directory");
         STEP("listed 5", ST_RESETTING, "");
+        STEP("directory", ST_RESETTING, "reset");
         STEP("reset notempty", ST_DONE, "fail overflow"); /* others still use it */
         play_start(false);
         SAY("enter");
-        STEP(answers[i], ST_RESETTING, "delete, reset");
+        STEP(answers[i], ST_RESETTING, "delete, read-directory");
+        STEP("directory", ST_RESETTING, "reset");
         STEP("reset", ST_REENTERING, "admit");
         STEP("enter", ST_CREATING, "create, list");
         STEP("created nonode", ST_PARENTS, "parents");
@@ -215,12 +217,14 @@ static void name_is_taken_at_the_limit(void)
 {
     play_start(false);
     SAY("enter");
-    STEP("created exists", ST_RESETTING, "reset");
+    STEP("created exists", ST_RESETTING, "read-directory");
+    SAY("directory");
     STEP("reset nonode", ST_REENTERING, "admit");
     STEP("enter", ST_CREATING, "create, list");
     play_start(false);
     SAY("enter");
     SAY("created exists");
+    SAY("directory");
     STEP("reset refused", ST_DONE, "fail overflow");
 }
 
@@ -230,9 +234,10 @@ static void numbers_used_up_again_and_again(void)
     SAY("enter");
     int rounds = 0;
     for (; play.c.state != ST_DONE && rounds < 1000; rounds++)
-        SAY(play.c.state == ST_CREATING    ? "created 2147483647"
-            : play.c.state == ST_RESETTING ? "reset"
-                                           : "enter");
+        SAY(play.c.state == ST_CREATING   ? "created 2147483647"
+            : play_awaits(PLAY_DIRECTORY) ? "directory"
+            : play_awaits(PLAY_RESET)     ? "reset"
+                                          : "enter");
     CHECK(rounds < 1000);
     CHECK_INT(play.fails, 1);
 }
@@ -243,7 +248,7 @@ static void adopted_node_has_a_used_up_number(void)
     SAY("enter");
     SAY("created unknown");
     SAY("passed");
-    STEP("listed 2147483647*", ST_RESETTING, "adopt 2147483647, delete, reset");
+    STEP("listed 2147483647*", ST_RESETTING, "adopt 2147483647, delete, read-directory");
 }
 
 static void waits_for_others_at_the_limit(void)

@@ -39,7 +39,7 @@ static void one_retains(void)
     try_and_list("listed 5+ 7*");
     CHECK_STR(play_actions(), "arm, read, watch 5");
     CHECK_INT(play.c.state, ST_WAITING);
-    CHECK_INT(play.out.list[0].number, ATTEMPT_YIELD_MS);
+    CHECK_INT(play_armed_ms(0), ATTEMPT_YIELD_MS);
 }
 
 static void it_yields(void)

@@ -12,11 +12,11 @@ enum { WALK_ATTEMPTS = 10000, WALK_STEPS = 60 };
 
 static struct walk {
     uint64_t seed, random;
-    struct event ev;
+    struct play_event h;
     struct child children[PLAY_CHILDREN];
 } walk;
 
-static uint32_t below(uint32_t n)
+static uint32_t walk_below(uint32_t n)
 {
     return seeded_below(&walk.random, n);
 }
@@ -31,86 +31,107 @@ static void on_abort_signal(int sig) /* an assertion of the code says nothing of
     signal(sig, SIG_DFL);
 }
 
-static enum rule random_rule(void)
+static enum rule walk_rule(void)
 {
     static const enum rule shared[] = {RULE_READ, RULE_WRITE};
 
     /* It takes three lists to be first in line. */
-    if (below(play.c.rule == RULE_LEASE ? 32 : 8) == 0)
-        return below(2) ? RULE_NONE : RULE_LATCH;
+    if (walk_below(play.c.rule == RULE_LEASE ? 32 : 8) == 0)
+        return walk_below(2) ? RULE_NONE : RULE_LATCH;
     if (play.c.rule == RULE_LEASE)
         return RULE_LEASE;
-    return rule_kind(play.c.rule) == CHILD_LOCK || below(8) == 0 ? RULE_LOCK : shared[below(2)];
+    return rule_kind(play.c.rule) == CHILD_LOCK || walk_below(8) == 0 ? RULE_LOCK
+                                                                      : shared[walk_below(2)];
 }
 
-static void random_children(void)
+static void walk_children(void)
 {
-    walk.ev.children = walk.children;
-    walk.ev.count = below(PLAY_CHILDREN);
-    for (uint32_t i = 0; i < walk.ev.count; i++)
+    uint32_t count = walk_below(PLAY_CHILDREN);
+
+    walk.h.m.children = walk.children;
+    walk.h.ev.count = count;
+    for (uint32_t i = 0; i < count; i++)
         walk.children[i] = (struct child){
             .id = i,
-            .rule = random_rule(),
-            .number = below(20) ? (int32_t)below(12) : INT32_MAX,
-            .own = below(8) == 0,
-            .old = below(16) == 0,
-            .retains = below(2),
-            .permits = 1 + below(3),
+            .rule = walk_rule(),
+            .number = walk_below(20) ? (int32_t)walk_below(12) : INT32_MAX,
+            .own = walk_below(8) == 0,
+            .old = walk_below(16) == 0,
+            .retains = walk_below(2),
+            .permits = 1 + walk_below(3),
         };
-    for (uint32_t i = 0; i < walk.ev.count; i++)
+    for (uint32_t i = 0; i < count; i++)
         walk.children[i].kind = rule_kind(walk.children[i].rule);
-    if (walk.ev.count > 0 && below(10)) /* mostly the own node is there, and often first */
-        walk.children[below((uint32_t)walk.ev.count)] = (struct child){
+    if (count > 0 && walk_below(10)) /* mostly the own node is there, and often first */
+        walk.children[walk_below(count)] = (struct child){
             .id = 7, .kind = rule_kind(play.c.rule), .number = play.c.number, .own = true};
 }
 
-static void random_event(void)
+static enum store_rc walk_answer(bool nonsense)
 {
-    bool nonsense = below(4) == 0;
-    walk.ev = (struct event){
-        .kind = nonsense ? (enum event_kind)below(EV_END + 1) : promises_likely(below(10)),
-        .answer = below(nonsense ? 2 : 8) ? ANSWER_OK : (enum answer)below(ANSWER_BAD + 1),
-        .in_time = below(8) != 0,
-        .gone = below(2),
-        .error = PLAY_ERROR,
-        .number = below(30) ? (int32_t)below(12) : INT32_MAX - (int32_t)below(2),
-        .czxid = 1 + below(1000),
-        .ephemeral_owner = PLAY_SESSION,
-        .session = PLAY_SESSION + (below(12) == 0),
-        .connection = below(10) == 0,
-    };
-    if (walk.ev.kind == EV_WATCHED)
-        walk.ev.ephemeral_owner -= below(2);
-    walk.ev.hint = (enum head_hint)below(HINT_NAMED + 1);
-    walk.ev.version = (int32_t)below(3);
-    walk.ev.tag = play.c.tag;
-    if (nonsense && below(2)) /* stale, or never asked for */
-        walk.ev.tag -= 1 + below(3);
-    if (walk.ev.kind == EV_LISTED && play.c.looking && below(4))
-        walk.ev.tag = ATTEMPT_LOOK_TAG;
-    if (walk.ev.kind == EV_LIMIT_READ && play.c.looking && below(4))
-        walk.ev.tag = ATTEMPT_LOOK_TAG;
-    walk.ev.watched = below(play.c.first ? 8 : 2) > 0;
-    walk.ev.limit = below(30) ? (int32_t)(4 + below(5)) : 0;
-    walk.ev.data_zxid = below(8) ? play.c.limit_zxid : below(500);
-    if (walk.ev.kind == EV_LISTED)
-        random_children();
-    else if (walk.ev.kind == EV_HINT_READ)
-        walk.ev.count = below(PLAY_CHILDREN);
+    const enum store_rc rc = (enum store_rc)walk_below(STORE_LIMIT + 1);
+
+    return walk_below(nonsense ? 2 : 8) || !promises_may_answer(walk.h.row, rc) ? walk.h.ev.rc : rc;
 }
 
-static void fail_walk(const char *broken)
+/* What only some answers have. */
+static void walk_details(void)
+{
+    const enum play_row row = walk.h.row;
+
+    walk.h.ev.watched =
+        row < PLAY_ANSWERS && play.asked[row].watch && walk_below(play.c.first ? 8 : 2) > 0;
+    walk.h.ev.mzxid = walk_below(8) ? walk.h.ev.mzxid : walk_below(500);
+    if (row == PLAY_LISTED || row == PLAY_LOOKED)
+        walk_children();
+    else if (row == PLAY_HINT)
+        walk.h.ev.count = walk_below(PLAY_CHILDREN);
+    else if (row == PLAY_DIRECTORY)
+        walk.h.ev.count = walk_below(4) == 0;
+    else if (row == PLAY_ABOVE)
+        walk.h.ev.node += walk_below(2);
+    else if (row == PLAY_LIMITED || row == PLAY_LIMITED_LOOK)
+        walk.h.ev.length = walk_below(8) > 0;
+    walk.h.m.limit = walk_below(30) ? (int32_t)(4 + walk_below(5)) : 0;
+}
+
+static void walk_event(void)
+{
+    const bool nonsense = walk_below(4) == 0;
+
+    walk.h = play_event_of(nonsense ? (enum play_row)walk_below(PLAY_ROWS)
+                                    : promises_likely(walk_below(10)));
+    walk.h.ev.rc = walk_answer(nonsense);
+    walk.h.ev.gone = walk_below(2);
+    walk.h.ev.czxid = 1 + walk_below(1000);
+    walk.h.ev.own = walk_below(12) != 0;
+    walk.h.ev.version = (int32_t)walk_below(3);
+    walk.h.m.now += INT64_C(1000000);
+    walk.h.m.in_time = walk_below(8) != 0;
+    walk.h.m.number = walk_below(30) ? (int32_t)walk_below(12) : INT32_MAX - (int32_t)walk_below(2);
+    walk.h.m.connection = walk_below(10) == 0;
+    walk.h.m.hint = (enum head_hint)walk_below(HINT_NAMED + 1);
+    walk.h.m.container = walk_below(4) > 0;
+    walk.h.m.unused = walk_below(4) > 0;
+    if (walk.h.row == PLAY_WATCHED)
+        walk.h.ev.own = walk_below(2);
+    if (nonsense && walk_below(2))
+        walk.h.to.question -= 1 + walk_below(3);
+    walk_details();
+}
+
+static void walk_fail(const char *broken)
 {
     runner_fail(__FILE__, __LINE__, "seed %llu: %s: event %d, now %s: %s",
-                (unsigned long long)walk.seed, broken, (int)walk.ev.kind,
+                (unsigned long long)walk.seed, broken, (int)walk.h.row,
                 attempt_state_name(play.c.state), play_actions());
 }
 
 static bool walk_one_step(void)
 {
-    const char *broken = promises_give(&walk.ev);
+    const char *broken = promises_give(&walk.h);
     if (broken)
-        fail_walk(broken);
+        walk_fail(broken);
     return !broken;
 }
 
@@ -118,13 +139,13 @@ static void walk_to_the_end(void)
 {
     const char *broken = promises_end();
     if (broken)
-        fail_walk(broken);
+        walk_fail(broken);
 }
 
 /* Whose semaphore: ours, or Curator's, where all children count. */
 enum walkers { LOCKS, PERMITS, LEASES };
 
-static void start(enum walkers who)
+static void walk_start(enum walkers who)
 {
     static const enum rule rules[] = {RULE_LOCK, RULE_READ, RULE_LOCK, RULE_WRITE};
 
@@ -135,6 +156,9 @@ static void start(enum walkers who)
     else
         play_start_as(rules[walk.seed % 4], walk.seed % 5 == 0);
     play.c.strict = who != LEASES && walk.seed % 7 == 0;
+    play.parents = (uint32_t)(walk.seed % 3);
+    if (who == PERMITS && walk.seed % 2)
+        play.c.limit_zxid = 0;
     if (who != LOCKS)
         return;
     play.c.long_queue = (uint32_t)(walk.seed % 4);
@@ -151,9 +175,9 @@ static void walk_as(enum walkers who)
     void (*old)(int) = signal(SIGABRT, on_abort_signal);
     for (walk.seed = 1; walk.seed <= WALK_ATTEMPTS; walk.seed++) {
         walk.random = walk.seed;
-        start(who);
+        walk_start(who);
         for (int i = 0; i < WALK_STEPS; i++, steps++) {
-            random_event();
+            walk_event();
             if (!walk_one_step())
                 break;
             reached[play.c.state]++;

@@ -70,7 +70,7 @@ static void limit_changed_between(void)
     STEP("limited 2 z11", ST_LISTING, "");
     STEP("listed 4 5 7* z11", ST_LISTING, "limit-watch, list-watch");
     STEP("limited 3 z12", ST_LISTING, "");
-    STEP("left listed 4 5 7* z12", ST_HOLDING, "unwatch-limit, grant, arm");
+    STEP("left listed 4 5 7* z12", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
 static void limit_that_always_changes(void)
@@ -151,7 +151,7 @@ static void all_or_nothing(void)
     SAY("limited 2 z9");
     STEP("left listed 5 7*", ST_FIRST, "");
     STEP("children", ST_LISTING, "list-watch");
-    STEP("left listed 7*", ST_HOLDING, "unwatch-limit, grant, arm");
+    STEP("left listed 7*", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
 /* One permit is free, but somebody before us waits for two. */
@@ -177,7 +177,7 @@ static void number_that_is_used_up_comes_later(void)
         SAY("limited 2 z9");
         STEP(negative ? "left listed 5 6 -3 7*" : "left listed 5 6 2147483647 7*", ST_FIRST, "");
         STEP("children", ST_LISTING, "list-watch");
-        STEP("left listed 6 7*", ST_HOLDING, "unwatch-limit, grant, arm");
+        STEP("left listed 6 7*", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
     }
 }
 
@@ -222,12 +222,12 @@ static void first_in_line_hears_of_a_release(void)
 {
     start_first_in_line();
     STEP("children", ST_LISTING, "list-watch");
-    STEP("left listed 5 7*", ST_HOLDING, "unwatch-limit, grant, arm");
+    STEP("left listed 5 7*", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
     start_first_in_line();
     STEP("children", ST_LISTING, "list-watch");
     STEP("left listed 4 5 7* 8", ST_FIRST, ""); /* one who came */
     STEP("children", ST_LISTING, "list-watch");
-    STEP("left listed 5 7* 8", ST_HOLDING, "unwatch-limit, touch, grant, arm");
+    STEP("left listed 5 7* 8", ST_HOLDING, "unwatch-limit, touch, grant, arm, unwatch-children");
 }
 
 static void first_in_line_hears_of_the_limit(void)
@@ -235,7 +235,7 @@ static void first_in_line_hears_of_the_limit(void)
     start_first_in_line();
     STEP("limit-changed", ST_LISTING, "limit-watch, list-watch");
     STEP("limited 3 z20", ST_LISTING, "");
-    STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm");
+    STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
 /* It stays first in line: where more are held than the limit allows, too. */
@@ -248,7 +248,7 @@ static void limit_is_lowered(void)
     STEP("children", ST_LISTING, "list-watch");
     STEP("left listed 5 7* z20", ST_FIRST, "");
     STEP("children", ST_LISTING, "list-watch");
-    STEP("left listed 7* z20", ST_HOLDING, "unwatch-limit, grant, arm");
+    STEP("left listed 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
 static void limit_changes_while_it_lists(void)
@@ -262,7 +262,7 @@ static void limit_changes_while_it_lists(void)
     STEP("children", ST_LISTING, "list-watch");
     STEP("left listed 4 5 7* z21", ST_LISTING, "limit-watch, list-watch"); /* of behind it */
     STEP("limited 3 z21", ST_LISTING, "");
-    STEP("left listed 4 5 7* z21", ST_HOLDING, "unwatch-limit, grant, arm");
+    STEP("left listed 4 5 7* z21", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
 static void too_much_is_watched(void)
@@ -277,7 +277,7 @@ static void own_node_goes(void)
 {
     start_first_in_line();
     SAY("children");
-    STEP("left listed 4 5", ST_REENTERING, "unwatch-limit, delete, admit");
+    STEP("left listed 4 5", ST_REENTERING, "unwatch-limit, delete, admit, unwatch-children");
     STEP("enter", ST_CREATING, "create, list"); /* the limit is known */
     SAY("created 9");
     STEP("listed 5 9*", ST_HOLDING, "grant, arm");
@@ -338,13 +338,13 @@ static void holder_hears_of_others(void)
     STEP("left listed 7* 8", ST_HOLDING, "others none"); /* who came need not wait */
     STEP("children", ST_HOLDING, "arm, limit, list-watch");
     SAY("limited 2 z9");
-    STEP("left listed 7* 8 9", ST_HOLDING, "others wait");
+    STEP("left listed 7* 8 9", ST_HOLDING, "others wait, unwatch-children");
 
     start(1);
     SAY("listed 7*");
     SAY("look");
     STEP("limited 1 z10", ST_HOLDING, ""); /* which takes nothing from whoever holds */
-    STEP("left listed 6 7* z11", ST_HOLDING, "others unknown");
+    STEP("left listed 6 7* z11", ST_HOLDING, "others unknown, unwatch-children");
     SAY("look");
     STEP("limited 0 z12", ST_HOLDING, "");
     CHECK_INT(play.c.limit, 1);
@@ -384,7 +384,7 @@ static void lease_waits_for_room(void)
     STEP("children", ST_LISTING, "list-watch");
     STEP("left listed 4 5 6? 7*", ST_FIRST, "");
     STEP("children", ST_LISTING, "list-watch");
-    STEP("left listed 5 7*", ST_HOLDING, "grant, arm");
+    STEP("left listed 5 7*", ST_HOLDING, "grant, arm, unwatch-children");
     start_lease();
     SAY("listed 4 5 7*");
     STEP("listed 4 5 7*", ST_DONE, "fail limit, delete"); /* too much is watched */
@@ -404,7 +404,7 @@ static void lease_goes(void)
     SAY("listed 4 5 7*");
     SAY("left listed 4 5 7*");
     SAY("children");
-    STEP("left listed 4 5", ST_REENTERING, "delete, admit");
+    STEP("left listed 4 5", ST_REENTERING, "delete, admit, unwatch-children");
     STEP("enter", ST_CREATING, "create, list");
     STEP("created nonode", ST_PARENTS, "parents");
 }
@@ -416,7 +416,7 @@ static void holder_of_a_lease_hears_of_others(void)
     STEP("look", ST_HOLDING, "list-watch");
     STEP("left listed 5 7*", ST_HOLDING, "others none");
     STEP("children", ST_HOLDING, "arm, list-watch");
-    STEP("left listed 5 7* 8", ST_HOLDING, "others wait");
+    STEP("left listed 5 7* 8", ST_HOLDING, "others wait, unwatch-children");
 }
 
 static const struct test_case cases[] = {
