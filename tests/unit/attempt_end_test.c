@@ -137,7 +137,7 @@ static void end_in_every_state(void)
         {ST_ADOPTING, ST_DONE, "fail protocol"},
         {ST_LISTING, ST_DONE, "fail protocol"},
         {ST_WAITING, ST_DONE, "fail protocol"},
-        {ST_FIRST, ST_DONE, "fail protocol"},
+        {ST_FIRST, ST_DONE, "fail protocol, unwatch-limit"},
         {ST_SUCCEEDING, ST_DONE, "fail protocol"},
         {ST_PROVING, ST_DONE, "fail protocol"},
         {ST_CLAIMING, ST_DONE, "fail protocol"},

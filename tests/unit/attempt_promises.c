@@ -296,6 +296,24 @@ static bool promises_left_watch(void)
     return (promises_heard_ok(PLAY_LISTED) || promises_heard_ok(PLAY_LOOKED)) && step.h.ev.watched;
 }
 
+static bool promises_shows_own(void)
+{
+    for (size_t i = 0; i < step.h.ev.count; i++)
+        if (step.h.m.children[i].own)
+            return true;
+    return false;
+}
+
+/* That watch is of use, or ends with the own node, which was there before it. */
+static bool promises_keeps_watch(void)
+{
+    const struct attempt *c = &play.c;
+    const bool gives_back = step.h.row == PLAY_LOOKED && c->others == OTHERS_WAIT;
+
+    return promises_shows_own() &&
+           (c->others == OTHERS_NONE || c->first || c->state == ST_DONE || gives_back);
+}
+
 /* Whoever believes that nobody waits will hear who comes. */
 static bool promises_alone_without_reason(void)
 {
@@ -310,7 +328,7 @@ static bool promises_alone_without_reason(void)
 /* What a list tells a reader is no news to it only if it looks. */
 static bool promises_told_of_children(void)
 {
-    return promises_said(ATTEMPT_OTHERS) ||
+    return promises_said(ATTEMPT_OTHERS) || step.before.others == OTHERS_WAIT ||
            ((rule_kind(play.c.rule) == CHILD_READ || play.c.rule == RULE_LEASE) && play.c.looking);
 }
 
@@ -332,7 +350,7 @@ static const char *promises_left_behind(void)
         !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_LIMIT) && step.h.row != PLAY_LIMIT_CHANGED &&
         step.h.row != PLAY_DOUBT)
         return "a watch on the limit is left behind";
-    if (promises_left_watch() && c->others != OTHERS_NONE && !c->first && c->state != ST_DONE &&
+    if (promises_left_watch() && !promises_keeps_watch() &&
         !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN))
         return "a watch on the children is left behind";
     if (b->creating && step.h.row != PLAY_CREATED && c->state != b->state && c->state != ST_DONE &&
