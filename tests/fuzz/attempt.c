@@ -1,7 +1,7 @@
 /* One contender and any events, under the promises of the random walks. The input: whether it only
- * tries, is strict and what is a long queue, then events: a byte that says which kind, one for the
- * answer, and what the kind needs. Plausible ones carry what the contender waits for; nonsense ones
- * anything. */
+ * tries, is strict, what is a long queue, how many parents there are and whether it watches the
+ * children, then events: a byte that says which kind, one for the answer, and what the kind needs.
+ * Plausible ones are answers to what is awaited; nonsense ones anything. */
 #include "targets.h"
 
 #include "input.h"
@@ -11,18 +11,18 @@
 
 static struct child children[PLAY_CHILDREN];
 
-static int32_t take_number(struct input *in)
+static int32_t attempt_fuzz_take_number(struct input *in)
 {
     int8_t small = (int8_t)input_byte(in);
 
     return small == INT8_MAX ? INT32_MAX : small;
 }
 
-static void take_children(struct input *in, struct event *ev)
+static void attempt_fuzz_take_children(struct input *in, struct play_event *h)
 {
-    ev->children = children;
-    ev->count = input_byte(in) % (PLAY_CHILDREN + 1);
-    for (uint32_t i = 0; i < ev->count; i++) {
+    h->m.children = children;
+    h->ev.count = input_byte(in) % (PLAY_CHILDREN + 1);
+    for (uint32_t i = 0; i < h->ev.count; i++) {
         unsigned flags = input_byte(in);
         const enum rule rule = flags & 1 ? RULE_NONE : flags & 16 ? RULE_LATCH : RULE_LOCK;
         children[i] = (struct child){
@@ -32,65 +32,84 @@ static void take_children(struct input *in, struct event *ev)
             .own = (flags & 2) != 0,
             .old = (flags & 4) != 0,
             .retains = (flags & 32) != 0,
-            .number = flags & 8 ? play.c.number : take_number(in),
+            .number = flags & 8 ? play.c.number : attempt_fuzz_take_number(in),
         };
     }
 }
 
-static void take_event(struct input *in, struct event *ev)
+/* What only some answers have. */
+static void attempt_fuzz_take_details(struct input *in, struct play_event *h)
 {
-    unsigned what = input_byte(in), answer = input_byte(in);
-    bool nonsense = what & 0x80;
-
-    *ev = (struct event){
-        .kind = nonsense ? (enum event_kind)(what % (EV_END + 1)) : promises_likely(what),
-        .answer = (enum answer)(answer % 16 <= ANSWER_BAD ? answer % 16 : ANSWER_OK),
-        .tag = play.c.tag - (nonsense && what & 0x40),
-        .in_time = !(answer & 0x10),
-        .gone = (answer & 0x20) != 0,
-        .watched = (answer & 0x80) != 0,
-        .error = PLAY_ERROR,
-        .ephemeral_owner = PLAY_SESSION,
-        .session = PLAY_SESSION + ((answer & 0x40) != 0),
-        .connection = (answer & 0x80) != 0,
-    };
-    if (ev->kind == EV_CREATED || ev->kind == EV_READ) {
-        ev->number = take_number(in);
-        ev->czxid = 1 + (uint64_t)input_byte(in);
-    } else if (ev->kind == EV_LISTED) {
-        take_children(in, ev);
-    } else if (ev->kind == EV_HINT_READ) {
-        ev->count = input_byte(in);
+    switch (h->row) {
+    case PLAY_CREATED:
+    case PLAY_READ:
+        h->m.number = attempt_fuzz_take_number(in);
+        h->ev.czxid = 1 + (uint64_t)input_byte(in);
+        break;
+    case PLAY_LISTED:
+    case PLAY_LOOKED:
+        attempt_fuzz_take_children(in, h);
+        break;
+    case PLAY_HINT:
+    case PLAY_DIRECTORY:
+        h->ev.count = input_byte(in);
+        break;
+    case PLAY_ABOVE:
+        h->ev.node += input_byte(in) % 2;
+        break;
+    default:
+        break;
     }
-    if (ev->kind == EV_WATCHED)
-        ev->ephemeral_owner -= !(what & 0x20);
-    if (ev->kind == EV_LISTED || ev->kind == EV_HINT_READ) {
-        ev->hint = (enum head_hint)(input_byte(in) % (HINT_NAMED + 1));
-        ev->version = input_byte(in) % 3;
+    if (h->row == PLAY_LISTED || h->row == PLAY_LOOKED || h->row == PLAY_HINT) {
+        h->m.hint = (enum head_hint)(input_byte(in) % (HINT_NAMED + 1));
+        h->ev.version = input_byte(in) % 3;
     }
 }
 
-static void give(const struct event *ev)
+static void attempt_fuzz_take_event(struct input *in, struct play_event *h)
 {
-    const char *broken = promises_give(ev);
+    const unsigned what = input_byte(in), answer = input_byte(in);
+    const bool nonsense = what & 0x80;
+    const enum store_rc rc = (enum store_rc)(answer % 16);
+
+    *h = play_event_of(nonsense ? (enum play_row)(what % PLAY_ROWS) : promises_likely(what));
+    if (rc <= STORE_LIMIT && promises_may_answer(h->row, rc))
+        h->ev.rc = rc;
+    if (nonsense && what & 0x40)
+        h->to.question--;
+    h->m.in_time = !(answer & 0x10);
+    h->ev.gone = (answer & 0x20) != 0;
+    h->ev.own = h->row == PLAY_WATCHED ? (what & 0x20) != 0 : !(answer & 0x40);
+    h->ev.watched = h->row < PLAY_ANSWERS && play.asked[h->row].watch && answer & 0x80;
+    h->m.connection = (answer & 0x80) != 0;
+    h->m.container = !(answer & 0x40);
+    h->m.unused = !(answer & 0x20);
+    attempt_fuzz_take_details(in, h);
+}
+
+static void attempt_fuzz_give(const struct play_event *h)
+{
+    const char *broken = promises_give(h);
 
     if (broken)
-        runner_fail(__FILE__, __LINE__, "%s: event %d, now %s: %s", broken, (int)ev->kind,
+        runner_fail(__FILE__, __LINE__, "%s: event %d, now %s: %s", broken, (int)h->row,
                     attempt_state_name(play.c.state), play_actions());
 }
 
 void fuzz_attempt(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
-    struct event ev;
+    struct play_event h;
 
     unsigned how = input_byte(&in);
     play_start(how & 1);
     play.c.strict = how & 2;
     play.c.long_queue = how >> 2 & 3;
+    play.parents = how >> 4 & 3;
+    play.c.watch_children = how & 0x40;
     while (in.size > 0) {
-        take_event(&in, &ev);
-        give(&ev);
+        attempt_fuzz_take_event(&in, &h);
+        attempt_fuzz_give(&h);
     }
     CHECK_STR(promises_end(), NULL);
 }

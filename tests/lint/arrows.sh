@@ -1,7 +1,6 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
-# barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not. So with the files of
-# an attempt in recipes/: attempt_common <- attempt_enter, attempt_wait, attempt_hold <- attempt, and no phase calls another.
+# barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -20,10 +19,6 @@ declare -A above=(
     [counter]="queue barrier election member"
     [election]="barrier counter member"
     [member]="lock barrier counter election"
-    [attempt_common.c]="attempt_enter.c attempt_wait.c attempt_hold.c attempt.c"
-    [attempt_enter.c]="attempt_wait.c attempt_hold.c attempt.c"
-    [attempt_wait.c]="attempt_enter.c attempt_hold.c attempt.c"
-    [attempt_hold.c]="attempt_enter.c attempt_wait.c attempt.c"
 )
 
 defined() { # OBJECT...
@@ -40,14 +35,11 @@ climbs() { # FOLDER OBJECT...
     done
 }
 
-objects() { # FOLDER of lib, or FILE of recipes
-    case $1 in
-    *.c) echo "$top_builddir/recipes/.libs/librecipes_la-${1%.c}.o" ;;
-    *) echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o ;;
-    esac
+objects() { # FOLDER of lib
+    echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o
 }
 
-for folder in "${!above[@]}" attempt.c; do
+for folder in "${!above[@]}"; do
     # Words by design.
     # shellcheck disable=SC2046
     defined $(objects "$folder") >"$scratch/$folder.names"
@@ -73,9 +65,5 @@ barrier grant_ref
 counter queue_read
 election member_quit
 member grant_ref
-attempt_common.c attempt_step_enter
-attempt_enter.c attempt_step_wait
-attempt_wait.c attempt_begin_claiming
-attempt_hold.c attempt_step
 PLANTED
 finish
