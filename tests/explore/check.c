@@ -1,7 +1,7 @@
 #include "check.h"
 
 #include "recipes/rule.h"
-#include "server.h"
+#include "watches.h"
 
 const char *check_text(enum broken broken)
 {
@@ -106,36 +106,52 @@ static bool is_incompatible(int i, const struct node *n)
                : other != CHILD_LOCK && other != CHILD_APACHE;
 }
 
-void check_refusal(struct state *st, int i, uint32_t child, uint16_t names)
+void check_refusal(struct state *st, int i, uint8_t child)
 {
     const struct node *n = &st->nodes[child], *own = &st->nodes[st->clients[i].node];
-    if (!(names & MODEL_BIT(child)) || n->client == i || n->czxid > own->czxid ||
-        !is_incompatible(i, n))
+
+    if (child == MODEL_NONE || n->client == i || n->czxid > own->czxid || !is_incompatible(i, n))
         st->broken = BROKEN_REFUSAL;
 }
 
-static bool asks_for(const struct client *c, enum ask_kind kind, int n)
+static bool is_create(const struct ask *ask)
+{
+    return model_asks(ask, STORE_CREATE, ATTEMPT_NEW);
+}
+
+static bool is_delete(const struct ask *ask)
+{
+    return model_asks(ask, STORE_DELETE, ATTEMPT_OWN);
+}
+
+/* It leaves the own node's watch. */
+static bool is_watching_read(const struct ask *ask)
+{
+    return model_asks(ask, STORE_GET, ATTEMPT_OWN) && ask->watch;
+}
+
+static bool asks_for(const struct client *c, bool (*is)(const struct ask *ask), uint8_t n)
 {
     for (int k = 0; k < c->asks_count; k++)
-        if (c->asks[k].kind == kind && (n == MODEL_NONE || c->asks[k].node == n))
+        if (is(&c->asks[k]) && c->asks[k].node == n)
             return true;
     return false;
 }
 
 /* Its delete is on the way, or the refusal that makes it be sent again. */
-static bool will_be_deleted(const struct client *c, int n)
+static bool will_be_deleted(const struct client *c, uint8_t n)
 {
     for (int k = 0; k < c->replies_count; k++)
-        if (c->replies[k].kind == ASK_DELETE && c->replies[k].node == n)
+        if (is_delete(&c->replies[k].to) && c->replies[k].to.node == n)
             return true;
-    return asks_for(c, ASK_DELETE, n);
+    return asks_for(c, is_delete, n);
 }
 
 static bool hears_of(const struct client *c, uint8_t n)
 {
     for (int k = 0; k < c->replies_count; k++)
-        if (c->replies[k].node == n &&
-            (c->replies[k].kind == REPLY_FIRED || c->replies[k].kind == ASK_READ))
+        if (c->replies[k].to.node == n &&
+            (c->replies[k].fired || is_watching_read(&c->replies[k].to)))
             return true;
     return false;
 }
@@ -151,7 +167,7 @@ static enum broken check_holder(const struct state *st, const struct client *c)
         return BROKEN_NO_NODE;
     if (st->nodes[c->node].heard)
         return BROKEN_DEAF;
-    if (c->expired || c->timer || asks_for(c, ASK_READ, c->node) || hears_of(c, c->node) ||
+    if (c->expired || c->timer || asks_for(c, is_watching_read, c->node) || hears_of(c, c->node) ||
         (c->watched & MODEL_BIT(c->node)) || (!c->connected && (c->kept & MODEL_BIT(c->node))))
         return BROKEN_NOT;
     return BROKEN_UNTOLD;
@@ -162,7 +178,7 @@ static enum broken check_holder(const struct state *st, const struct client *c)
 static enum broken check_heeding(const struct client *c)
 {
     const uint16_t bit = MODEL_BIT(c->node);
-    const bool pending = c->timer || c->expired || asks_for(c, ASK_READ, c->node) ||
+    const bool pending = c->timer || c->expired || asks_for(c, is_watching_read, c->node) ||
                          hears_of(c, c->node) || (c->missed & bit);
 
     if (pending || (!(c->sees_asked & bit) && ((c->connected ? c->watched : c->kept) & bit)))
@@ -177,10 +193,10 @@ static enum broken check_done(const struct state *st, int i)
 
     if (!c->established || c->expired || c->purge)
         return BROKEN_NOT;
-    if (asks_for(c, ASK_CREATE, MODEL_NONE))
+    if (asks_for(c, is_create, MODEL_NONE))
         return BROKEN_ORPHAN;
-    for (int n = 0; n < MODEL_NODES; n++)
-        if (stands(st, (uint8_t)n) && st->nodes[n].client == i &&
+    for (uint8_t n = 0; n < MODEL_NODES; n++)
+        if (stands(st, n) && st->nodes[n].client == i &&
             st->nodes[n].session == c->session && !will_be_deleted(c, n))
             return BROKEN_ORPHAN;
     return BROKEN_NOT;
@@ -190,9 +206,8 @@ static enum broken check_done(const struct state *st, int i)
 static enum broken check_watches(const struct client *c)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
-        if ((c->armed & MODEL_BIT(n)) && !c->asked[n] && c->own_subscription.node != n &&
-            c->predecessor_subscription.node != n && (c->watched & MODEL_BIT(n)) &&
-            !will_be_deleted(c, n))
+        if ((c->armed & c->watched & MODEL_BIT(n)) && c->own_watch != n &&
+            c->predecessor_watch != n && !watches_asked(c, n) && !will_be_deleted(c, n))
             return BROKEN_WATCH;
     return BROKEN_NOT;
 }

@@ -40,8 +40,8 @@ void check_grant(struct state *st, int i);
 /* i's user is told just now that it is asked to give way. */
 void check_asked(struct state *st, int i);
 
-/* At the moment it is refused for its neighbours: the child of that snapshot is reason enough. */
-void check_refusal(struct state *st, int i, uint32_t child, uint16_t names);
+/* At the moment it is refused for its neighbours: the node that was listed is reason enough. */
+void check_refusal(struct state *st, int i, uint8_t child);
 
 enum broken check_state(const struct state *st);
 

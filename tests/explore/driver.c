@@ -1,21 +1,14 @@
 #include "driver.h"
 
 #include "check.h"
+#include "link.h"
 #include "watches.h"
 
-static void step_kind(struct state *st, int i, enum event_kind kind)
-{
-    driver_step(st, i, &(struct event){.kind = kind});
-}
-
-/* ---- lib/lock/contender_requests.c ---- */
-
-static void ask_watching(struct client *c, enum ask_kind kind, uint8_t node,
-                         struct model_subscription *subscription, uint32_t tag)
-{
-    watches_add(c, node, subscription, tag);
-    model_push_ask(c, kind, node, tag);
-}
+/* What was recalled in a step. */
+struct coming {
+    struct ask asks[MODEL_QUEUE];
+    int count;
+};
 
 bool driver_is_own(const struct state *st, int i, int n)
 {
@@ -28,214 +21,232 @@ bool driver_is_old(const struct state *st, int i, int n)
     return st->nodes[n].client == i && st->nodes[n].id + 1 == st->clients[i].id;
 }
 
-static void delete_own(struct state *st, int i, uint16_t names, uint8_t keep)
+/* contender_path(); MODEL_NONE: the directory, or a node that is not meant */
+static uint8_t driver_node(const struct state *st, int i, uint32_t about, const uint8_t *listed)
 {
-    for (uint8_t n = 0; n < MODEL_NODES; n++)
-        if ((names & MODEL_BIT(n)) && n != keep &&
-            (driver_is_own(st, i, n) || driver_is_old(st, i, n)))
-            model_push_ask(&st->clients[i], ASK_DELETE, n, 0);
+    const struct client *c = &st->clients[i];
+    uint8_t n;
+
+    if (about < ATTEMPT_SPARE)
+        return about == ATTEMPT_OWN           ? c->node
+               : about == ATTEMPT_PREDECESSOR ? c->predecessor
+                                              : MODEL_NONE;
+    n = listed[about - (about < ATTEMPT_OURS ? ATTEMPT_SPARE : ATTEMPT_OURS)];
+    if (about < ATTEMPT_OURS && n == c->node)
+        return MODEL_NONE;
+    return driver_is_own(st, i, n) || driver_is_old(st, i, n) ? n : MODEL_NONE;
 }
 
-/* contender_ask() */
-static void ask(struct state *st, int i, const struct action *a, uint16_t names)
+/* ---- actions ---- */
+
+static void driver_ask(struct state *st, int i, const struct machine_action *a)
 {
     struct client *c = &st->clients[i];
+    const struct ask ask = {.number = exchange_ask(&c->exchange, a),
+                            .verb = (uint8_t)a->verb,
+                            .about = (uint8_t)a->node,
+                            .node = driver_node(st, i, a->node, NULL),
+                            .watch = a->watch,
+                            .once = a->once,
+                            .heard = true};
 
-    switch (a->kind) {
-    case ACT_ADMIT: /* admission_enter(): others may be first, so MOVE_ENTER comes at any time */
-        break;
-    case ACT_CREATE:
-        model_push_ask(c, ASK_CREATE, MODEL_NONE, a->tag);
-        break;
-    case ACT_PARENTS:
-        model_push_ask(c, ASK_PARENTS, MODEL_NONE, a->tag);
-        break;
-    case ACT_BARRIER:
-        model_push_ask(c, ASK_BARRIER, MODEL_NONE, a->tag);
-        break;
-    case ACT_LIST:
-        model_push_ask(c, ASK_LIST, MODEL_NONE, a->tag);
-        break;
-    case ACT_ADOPT:
-        c->node = (uint8_t)a->id;
-        break;
-    case ACT_PROVE:
-        model_push_ask(c, ASK_PROVE, c->node, a->tag);
-        break;
-    case ACT_READ:
-        ask_watching(c, ASK_READ, c->node, &c->own_subscription, a->tag);
-        break;
-    case ACT_WATCH:
-        c->predecessor = (uint8_t)a->id;
-        /* fall through */
-    case ACT_REWATCH:
-        ask_watching(c, ASK_WATCH, c->predecessor, &c->predecessor_subscription, a->tag);
-        break;
-    case ACT_UNWATCH:
-        watches_drop(c, &c->predecessor_subscription);
-        break;
-    case ACT_DELETE:
-        if (c->stopping)
-            st->broken = BROKEN_EARLY;
-        model_push_ask(c, ASK_DELETE, c->node, 0);
-        break;
-    case ACT_DELETE_SPARE:
-        delete_own(st, i, names, c->node);
-        break;
-    case ACT_DELETE_ALL:
-        delete_own(st, i, names, MODEL_NONE);
-        break;
-    case ACT_ORPHAN:
-        c->orphan = true;
-        break;
-    case ACT_READ_HINT:
-        model_push_ask(c, ASK_HINT_READ, MODEL_NONE, a->tag);
-        break;
-    case ACT_SET_HINT: /* request_try() */
-        if (c->connected)
-            model_push_ask(c, ASK_HINT, c->node, (uint32_t)a->number);
-        break;
-    case ACT_RESET:
-        model_push_ask(c, ASK_DIRECTORY_READ, MODEL_NONE, a->tag);
-        break;
-    default:
+    if (a->more > 0 || a->node >= ATTEMPT_PARENT || (a->watch && !watches_wanted(c, a->node))) {
         st->broken = BROKEN_ACTION;
+        return;
+    }
+    if (a->watch)
+        watches_add(c, &ask);
+    model_push_ask(c, ask);
+}
+
+/* request_recall(), of what is asked about that, or of all */
+static void driver_recall(struct client *c, unsigned about, bool all, struct coming *coming)
+{
+    for (int k = 0; k < c->asks_count && !c->connected;) {
+        if (!c->asks[k].heard || (!all && c->asks[k].about != about)) {
+            k++;
+            continue;
+        }
+        const struct ask ask = model_take_ask(c, k);
+        coming->asks[coming->count++] = ask;
+        if (ask.watch)
+            watches_answered(c, &ask, STORE_BAD);
     }
 }
 
-/* request_recall(), of the newest one */
-static void recall_ask(struct state *st, int i, enum ask_kind kind, enum event_kind event)
+static void driver_delete(struct state *st, int i, const struct machine_action *a,
+                          const uint8_t *listed)
 {
     struct client *c = &st->clients[i];
-    int k = c->asks_count - 1;
 
-    while (k >= 0 && c->asks[k].kind != kind)
-        k--;
-    if (k < 0 || c->connected)
-        return;
-    struct ask a = model_take_ask(c, k);
-    driver_step(st, i, &(struct event){.kind = event, .answer = ANSWER_BAD, .tag = a.tag});
+    if (c->stopping)
+        st->broken = BROKEN_EARLY;
+    for (uint32_t k = a->node; k <= a->node + a->more; k++) {
+        const uint8_t n = driver_node(st, i, k, listed);
+        if (watches_wanted(c, k))
+            watches_drop(c, k, true);
+        if (n != MODEL_NONE)
+            model_push_ask(c, (struct ask){.verb = STORE_DELETE, .about = ATTEMPT_OWN, .node = n});
+    }
 }
 
-/* contender_recall() */
-static void recall(struct state *st, int i)
+/* request_try() */
+static void driver_note(struct client *c, const struct machine_action *a)
 {
-    recall_ask(st, i, ASK_CREATE, EV_CREATED);
-    if (st->clients[i].machine.state == ST_DONE)
-        recall_ask(st, i, ASK_LIST, EV_LISTED);
+    if (c->connected)
+        model_push_ask(c, (struct ask){.verb = STORE_SET,
+                                       .about = (uint8_t)a->node,
+                                       .node = c->node,
+                                       .version = (uint8_t)a->version,
+                                       .once = true});
 }
 
-/* ---- lib/lock/contender_step.c ---- */
-
-/* retire() */
-static void retire(struct client *c)
+static void driver_end(struct client *c, bool deleting, struct coming *coming)
 {
-    c->retired = true;
+    exchange_end(&c->exchange);
     c->timer = c->orphan = false;
-    watches_clear(c);
+    watches_drop(c, ATTEMPT_OWN, deleting);
+    watches_drop(c, ATTEMPT_PREDECESSOR, deleting);
+    driver_recall(c, 0, true, coming);
 }
 
-static void decide(struct state *st, struct client *c)
+static void driver_decide(struct state *st, struct client *c)
 {
     if (c->decided)
         st->broken = BROKEN_TWICE;
     c->decided = true;
 }
 
-/* perform() */
-static void perform(struct state *st, int i, const struct action *a, uint16_t names)
+/* contender_be_told(). ADMIT: others may be first, so MOVE_ENTER comes at any time. REVOKE: what
+ * the timer does next is driver_release(), at any time. */
+static void driver_tell(struct state *st, int i, const struct machine_action *a,
+                        const struct heard *heard)
+{
+    struct client *c = &st->clients[i];
+
+    switch ((enum attempt_verdict)a->verdict) {
+    case ATTEMPT_ADMIT:
+        break;
+    case ATTEMPT_FOLLOW:
+        c->predecessor = heard->listed[a->why];
+        break;
+    case ATTEMPT_ADOPT:
+        c->node = heard->listed[a->why];
+        break;
+    case ATTEMPT_GRANT:
+        driver_decide(st, c);
+        c->grant = true;
+        check_grant(st, i);
+        break;
+    case ATTEMPT_FAIL:
+        driver_decide(st, c);
+        if (a->why == ATTEMPT_LAYOUT)
+            check_refusal(st, i, a->node < heard->ev.count ? heard->listed[a->node] : MODEL_NONE);
+        break;
+    case ATTEMPT_REVOKE:
+        c->grant = false;
+        c->stopping = true;
+        break;
+    case ATTEMPT_ASKED:
+        check_asked(st, i);
+        c->told_asked = true;
+        break;
+    case ATTEMPT_ORPHAN:
+        c->orphan = true;
+        break;
+    default:
+        st->broken = BROKEN_ACTION;
+    }
+}
+
+static void driver_perform(struct state *st, int i, const struct machine_action *a,
+                           const struct heard *heard, struct coming *coming)
 {
     struct client *c = &st->clients[i];
 
     switch (a->kind) {
-    case ACT_GRANT:
-        decide(st, c);
-        c->grant = true;
-        check_grant(st, i);
+    case MACHINE_ACT_REQUEST:
+        driver_ask(st, i, a);
         break;
-    case ACT_ASKED:
-        check_asked(st, i);
-        c->told_asked = true;
+    case MACHINE_ACT_FORGET:
+        exchange_forget(&c->exchange, a->slot);
         break;
-    case ACT_REVOKE: /* lose(): what the timer does next is driver_release(), at any time */
-        c->grant = false;
-        c->timer = false;
-        c->stopping = true;
+    case MACHINE_ACT_RECALL:
+        driver_recall(c, a->node, false, coming);
         break;
-    case ACT_FAIL:
-        decide(st, c);
-        if (a->error == ATTEMPT_LAYOUT)
-            check_refusal(st, i, a->id, names);
+    case MACHINE_ACT_UNWATCH:
+        watches_drop(c, a->node, a->deleting);
         break;
-    case ACT_ARM:
-        c->timer = true;
+    case MACHINE_ACT_DELETE:
+        driver_delete(st, i, a, heard->listed);
+        break;
+    case MACHINE_ACT_NOTE:
+        driver_note(c, a);
+        break;
+    case MACHINE_ACT_ARM:
+        c->timer = !c->stopping;
+        break;
+    case MACHINE_ACT_END:
+        driver_end(c, a->deleting, coming);
+        break;
+    case MACHINE_ACT_TELL:
+        driver_tell(st, i, a, heard);
         break;
     default:
-        ask(st, i, a, names);
+        st->broken = BROKEN_ACTION;
     }
 }
 
-/* contender_step(); names: those of the snapshot given, if one is */
-void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t names)
+void driver_step(struct state *st, int i, struct heard *heard)
 {
     struct client *c = &st->clients[i];
-    struct actions actions;
+    struct machine_actions actions;
+    struct coming coming;
 
-    ev->session = c->established ? c->session : 0;
-    ev->in_time = c->in_time && c->connected;
-    ev->connection = c->connection;
-    attempt_step(&c->machine, ev, &actions);
+    coming.count = 0;
+    heard->moment.in_time = c->in_time && c->connected;
+    heard->moment.connection = c->connection;
+    heard->moment.container = true;
+    attempt_step(&c->machine, &heard->ev, &heard->moment, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
-        perform(st, i, &actions.list[k], names);
-    if (!c->machine.watching && c->predecessor_subscription.node != MODEL_NONE)
-        st->broken = BROKEN_WATCH; /* the driver would see to it, but was not asked to */
-    if (c->machine.state == ST_DONE && !c->retired)
-        retire(c);
+        driver_perform(st, i, &actions.list[k], heard, &coming);
+    if (!c->machine.watching && c->predecessor_watch != MODEL_NONE)
+        st->broken = BROKEN_WATCH;
+    for (int k = 0; k < coming.count; k++)
+        link_answer(st, i, &(struct reply){.to = coming.asks[k], .rc = STORE_BAD});
 }
 
-void driver_step(struct state *st, int i, struct event *ev)
+/* ---- events ---- */
+
+void driver_hear(struct state *st, int i, unsigned kind)
 {
-    driver_step_seeing(st, i, ev, 0);
+    driver_step(st, i, &(struct heard){.ev.kind = kind});
 }
 
-void driver_enter(struct state *st, int i)
-{
-    step_kind(st, i, EV_ENTER);
-}
-
-/* contender_abort() */
-void driver_abort(struct state *st, int i)
-{
-    driver_step(st, i, &(struct event){.kind = EV_ABORT, .error = ATTEMPT_ABORTED});
-    recall(st, i);
-}
-
-/* grant_give_back(); or on_told() */
+/* grant_give_back(); or contender_on_told() */
 void driver_release(struct state *st, int i)
 {
     st->clients[i].grant = st->clients[i].stopping = false;
-    step_kind(st, i, EV_RELEASE);
+    driver_hear(st, i, ATTEMPT_EV_RELEASE);
 }
 
-/* on_timer() */
 void driver_timer(struct state *st, int i)
 {
     st->clients[i].timer = false;
-    step_kind(st, i, EV_TIMER);
+    driver_hear(st, i, MACHINE_EV_TIMER);
 }
 
-/* extend(), for on_proved() */
 void driver_extend(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
 
     c->lapse_due = false;
-    if (c->retired)
+    if (c->machine.state == ST_DONE)
         return;
     if (c->machine.state != ST_HOLDING)
-        step_kind(st, i, EV_EXTENDED);
+        driver_hear(st, i, ATTEMPT_EV_EXTENDED);
     else if (!c->grant)
-        step_kind(st, i, EV_LAPSED);
+        driver_hear(st, i, ATTEMPT_EV_LAPSED);
 }
 
 void driver_proof(struct state *st, int i)
@@ -254,9 +265,8 @@ void driver_deadline(struct state *st, int i)
     c->grant = false;
 }
 
-/* contender_lapse_all() */
 void driver_tell_lapse(struct state *st, int i)
 {
     st->clients[i].lapse_due = false;
-    step_kind(st, i, EV_LAPSED);
+    driver_hear(st, i, ATTEMPT_EV_LAPSED);
 }

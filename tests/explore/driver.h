@@ -1,26 +1,31 @@
-/* What lib/lock/contender*.c do between recipe, server and user. Each function names the one that
- * it mirrors. */
+/* The machine of a client with its exchange: what its actions lead to at its server and its user,
+ * where the library has lib/session/driver.c and lib/lock/contender.c. */
 #ifndef EXPLORE_DRIVER_H
 #define EXPLORE_DRIVER_H
 
 #include "model.h"
 
-/* contender_step(); names: those of the snapshot given. */
-void driver_step(struct state *st, int i, struct event *ev);
-void driver_step_seeing(struct state *st, int i, struct event *ev, uint16_t names);
+/* What the machine hears, and what it sees with it. */
+struct heard {
+    struct machine_event ev;
+    struct attempt_moment moment;
+    const uint8_t *listed; /* the nodes that were listed */
+};
+
+/* A step, and what happens in it, behind it. */
+void driver_step(struct state *st, int i, struct heard *heard);
+void driver_hear(struct state *st, int i, unsigned kind);
 
 /* Whether the node carries the present id of the attempt, or the one before. */
 bool driver_is_own(const struct state *st, int i, int n);
 bool driver_is_old(const struct state *st, int i, int n);
 
-void driver_enter(struct state *st, int i);
-void driver_abort(struct state *st, int i);
 void driver_release(struct state *st, int i); /* by the user, or by the callbacks of a loss */
 void driver_timer(struct state *st, int i);
 
 void driver_deadline(struct state *st, int i);   /* it passes */
 void driver_tell_lapse(struct state *st, int i); /* its timer runs */
 void driver_proof(struct state *st, int i);      /* there is a new deadline */
-void driver_extend(struct state *st, int i);     /* extend(), for on_proved() */
+void driver_extend(struct state *st, int i);     /* extend() of locks.c */
 
 #endif

@@ -31,6 +31,12 @@ static void put_hint(struct encoder *e, struct hint hint)
     put(e, hint.version);
 }
 
+/* What is asked, and of what. */
+static uint8_t word_of(const struct ask *ask)
+{
+    return (uint8_t)(ask->verb << 4 | ask->about << 1 | ask->watch);
+}
+
 static void put_nodes(struct encoder *e, uint16_t nodes)
 {
     int ranks = 0;
@@ -69,8 +75,8 @@ static uint64_t client_key(const struct encoder *e, int i)
     key = key << 8 | (c->node == MODEL_NONE ? MODEL_NONE : e->rank[c->node]);
     key = key << 4 | c->asks_count;
     key = key << 4 | c->replies_count;
-    key = key << 4 | (c->asks_count ? c->asks[0].kind : 15U);
-    key = key << 4 | (c->replies_count ? c->replies[0].kind : 15U);
+    key = key << 8 | (c->asks_count ? word_of(&c->asks[0]) : 0xffU);
+    key = key << 8 | (c->replies_count ? word_of(&c->replies[0].to) | c->replies[0].fired * 0x80U : 0xffU);
     key = key << 4 | (uint64_t)(c->connected | c->in_time << 1 | c->expired << 2 | c->grant << 3);
     key = key << 4 | c->faults;
     return key;
@@ -158,27 +164,26 @@ static void put_log(struct encoder *e)
     }
 }
 
-/* Tags only ever tell whether an answer is to the newest request, of the recipe and for a watch. */
-static int newest(const struct client *c, uint32_t tag)
+/* Of its question, whether it is the present one. */
+static void put_ask(struct encoder *e, const struct client *c, const struct ask *ask)
 {
-    return (tag == c->machine.tag) << 7 | (tag != 0 && (tag == c->own_subscription.asked ||
-                                                        tag == c->predecessor_subscription.asked))
-                                              << 6;
+    const bool present =
+        ask->heard && exchange_plain_request(&c->exchange, ask->number).question;
+
+    put(e, word_of(ask) | present << 7);
+    put_node(e, ask->node);
+    put(e, ask->version);
 }
 
 static void put_queues(struct encoder *e, const struct client *c)
 {
     put(e, c->asks_count << 4 | c->replies_count);
-    for (int k = 0; k < c->asks_count; k++) {
-        put(e, c->asks[k].kind | newest(c, c->asks[k].tag));
-        put_node(e, c->asks[k].node);
-        put(e, c->asks[k].kind == ASK_HINT ? (int)c->asks[k].tag : 0);
-    }
+    for (int k = 0; k < c->asks_count; k++)
+        put_ask(e, c, &c->asks[k]);
     for (int k = 0; k < c->replies_count; k++) {
         const struct reply *reply = &c->replies[k];
-        put(e, reply->kind | newest(c, reply->tag));
-        put(e, reply->answer | reply->gone << 7 | reply->asked << 6);
-        put_node(e, reply->node);
+        put_ask(e, c, &reply->to);
+        put(e, reply->rc | reply->fired << 5 | reply->asked << 6 | reply->gone << 7);
         put_nodes(e, reply->names);
         put_hint(e, reply->hint);
     }
@@ -195,7 +200,8 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, m->try_only | m->has_node << 1 | m->watching << 2 | m->told << 3 | m->own_watched << 4 |
                (m->own_watched && m->own_connection == c->connection) << 5 |
                m->shared_session << 6 | (m->try_only && m->waited) << 7);
-    put(e, m->asked | m->awaits << 1 | (m->awaits && m->own_connection == c->connection) << 2);
+    put(e, m->asked | m->awaits << 1 | (m->awaits && m->own_connection == c->connection) << 2 |
+               m->creating << 3);
     put(e, m->state == ST_WAITING || m->state == ST_SUCCEEDING ? (int)m->ahead : 0);
     put(e, m->hintable && !m->told ? 1 + m->version : 0);
     put(e, m->hintable && !m->told ? (int)m->count : 0);
@@ -216,15 +222,13 @@ static void put_client(struct encoder *e, int i)
     put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);
-    put_node(e, c->own_subscription.node);
-    put_node(e, c->predecessor_subscription.node);
-    put(e, c->retired | c->timer << 1 | c->established << 2 | c->connected << 3 | c->in_time << 4 |
-               c->lapse_due << 5 | c->expired << 6 | c->cut << 7);
+    put_node(e, c->own_watch);
+    put_node(e, c->predecessor_watch);
+    put(e, c->timer | c->established << 1 | c->connected << 2 | c->in_time << 3 |
+               c->lapse_due << 4 | c->expired << 5 | c->cut << 6);
     put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4 |
                c->orphan << 5 | c->told_asked << 6);
     put(e, c->followed);
-    for (int k = 0; k < e->nodes; k++)
-        put(e, c->asked[e->order[k]]);
     put_nodes(e, c->armed);
     put_nodes(e, c->kept);
     put_nodes(e, c->view);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "recipes/rule.h"
-#include "watches.h"
 
 struct model_config model_config;
 
@@ -44,7 +43,7 @@ void model_init(struct state *st, const struct model_shares *shares)
         c->machine.long_queue = model_config.long_queue;
         c->sees_hint = st->hint;
         c->node = c->predecessor = MODEL_NONE;
-        watches_clear(c);
+        c->own_watch = c->predecessor_watch = MODEL_NONE;
         c->id = c->session = 1;
         c->established = c->connected = c->in_time = true;
         c->sees_directory = st->directory;
@@ -67,7 +66,7 @@ bool model_is_at_rest(const struct state *st, int i)
 {
     const struct client *c = &st->clients[i];
 
-    if (c->machine.state != ST_DONE || !c->retired || !c->decided || c->grant || c->stopping)
+    if (c->machine.state != ST_DONE || !c->decided || c->grant || c->stopping)
         return false;
     if (c->asks_count || c->replies_count || c->watched || c->expired || c->purge || c->lapse_due)
         return false;
@@ -85,10 +84,15 @@ static void require(bool ok, const char *what)
     exit(99);
 }
 
-void model_push_ask(struct client *c, enum ask_kind kind, uint8_t node, uint32_t tag)
+bool model_asks(const struct ask *ask, enum store_kind verb, enum attempt_node about)
+{
+    return ask->verb == verb && ask->about == about;
+}
+
+void model_push_ask(struct client *c, struct ask ask)
 {
     require(c->asks_count < MODEL_QUEUE, "requests");
-    c->asks[c->asks_count++] = (struct ask){.kind = (uint8_t)kind, .node = node, .tag = tag};
+    c->asks[c->asks_count++] = ask;
 }
 
 void model_push_reply(struct client *c, struct reply reply)
@@ -128,15 +132,12 @@ static uint16_t nodes_of(struct client *c)
         c->node = MODEL_NONE;
     if (!c->machine.watching && c->machine.state != ST_SUCCEEDING)
         c->predecessor = MODEL_NONE;
-    nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_subscription.node) |
-             bit_of(c->predecessor_subscription.node) | bit_of(c->sees_hint.node);
+    nodes |= bit_of(c->node) | bit_of(c->predecessor) | bit_of(c->own_watch) |
+             bit_of(c->predecessor_watch) | bit_of(c->sees_hint.node);
     for (int k = 0; k < c->asks_count; k++)
         nodes |= bit_of(c->asks[k].node);
     for (int k = 0; k < c->replies_count; k++)
-        nodes |= bit_of(c->replies[k].node) | bit_of(c->replies[k].hint.node) | c->replies[k].names;
-    for (int n = 0; n < MODEL_NODES; n++)
-        if (c->asked[n])
-            nodes |= MODEL_BIT(n);
+        nodes |= bit_of(c->replies[k].to.node) | bit_of(c->replies[k].hint.node) | c->replies[k].names;
     return nodes;
 }
 

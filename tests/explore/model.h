@@ -10,6 +10,7 @@
 #define EXPLORE_MODEL_H
 
 #include "recipes/attempt.h"
+#include "recipes/exchange.h"
 
 enum {
     MODEL_CONTENDERS = 4,
@@ -22,61 +23,41 @@ enum {
 
 #define MODEL_BIT(n) ((uint16_t)(1U << (n)))
 
-/* What a client asks of its server. READ is of the own node, WATCH of the predecessor. */
-enum ask_kind {
-    ASK_CREATE,
-    ASK_PARENTS,
-    ASK_BARRIER,
-    ASK_LIST,
-    ASK_PROVE, /* of the own node, like the next */
-    ASK_READ,
-    ASK_WATCH,
-    ASK_UNWATCH,
-    ASK_DELETE,
-    ASK_HINT_READ,
-    ASK_HINT, /* its tag is the version */
-    ASK_DIRECTORY_READ,
-    ASK_DIRECTORY_DELETE,
-    REPLY_FIRED /* no answer but a watch's event */
-};
-
 /* The directory's data: the node that they name. */
 struct hint {
     uint8_t node, version;
 };
 
+/* A request of a client's: of its driver, or of the session for it, and then nobody hears the
+ * answer. */
 struct ask {
-    uint32_t tag;
-    uint8_t kind, node;
+    struct exchange_request number; /* .heard: of its question */
+    uint8_t verb, about;            /* enum store_kind, enum attempt_node */
+    uint8_t node;
+    uint8_t version; /* of the hint to replace */
+    bool watch, once, heard;
 };
 
 struct reply {
-    uint32_t tag;
-    uint16_t names; /* LIST, DIRECTORY_READ: the nodes seen */
-    uint8_t kind, node, answer;
-    bool gone;
-    bool asked;       /* PROVE, READ: the node's data ask to give way */
-    struct hint hint; /* LIST, HINT_READ */
-};
-
-/* Of watch.c: the node whose watch it is in, and the tag of the newest request for it, 0 when that
- * is answered. */
-struct model_subscription {
-    uint8_t node;
-    uint32_t asked;
+    struct ask to;  /* .node: the one that was made, too */
+    bool fired;     /* no answer but the event of a watch on .to.node */
+    uint8_t rc;     /* enum store_rc */
+    bool gone;      /* .fired */
+    bool asked;     /* the own node was read: its data ask to give way */
+    uint16_t names; /* LIST, GET of the directory: the nodes seen */
+    struct hint hint;
 };
 
 /* One contender: recipe, driver, client library and connection, user. */
 struct client {
     struct attempt machine;
     /* the driver */
+    struct exchange exchange;
     uint8_t node, predecessor;
-    struct model_subscription own_subscription, predecessor_subscription;
-    uint8_t id; /* carried by its nodes; one for each incarnation */
-    bool retired;
+    uint8_t own_watch, predecessor_watch; /* nodes whose watch is wanted */
+    uint8_t id;                           /* carried by its nodes; one for each incarnation */
     bool timer;
-    uint8_t asked[MODEL_NODES]; /* struct watch of watch.c, and what the server has been asked */
-    uint16_t armed;
+    uint16_t armed; /* of struct watch of watch.c: the server has it, as far as is known */
     /* the client library */
     uint16_t kept;      /* watches it sets again after a reconnect */
     uint8_t session;    /* counted from 1 */
@@ -182,10 +163,12 @@ enum child_kind model_node_kind(const struct node *n);
 /* Nothing can happen to i any more, and nobody will look at it. */
 bool model_is_at_rest(const struct state *st, int i);
 
+bool model_asks(const struct ask *ask, enum store_kind verb, enum attempt_node about);
+
 /* Forgets nodes that nothing refers to any more. */
 void model_collect(struct state *st);
 
-void model_push_ask(struct client *c, enum ask_kind kind, uint8_t node, uint32_t tag);
+void model_push_ask(struct client *c, struct ask ask);
 void model_push_reply(struct client *c, struct reply reply);
 struct ask model_take_ask(struct client *c, int at);
 struct reply model_take_reply(struct client *c);

@@ -36,14 +36,6 @@ static bool is_watched(const struct state *st, int n)
     return false;
 }
 
-static bool server_is_changed_by(const struct client *c)
-{
-    uint8_t kind = c->asks[0].kind;
-
-    return c->asks_count > 0 && (kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE ||
-                                 kind == ASK_HINT || kind == ASK_DIRECTORY_DELETE);
-}
-
 static bool can(const struct state *st, enum move_kind kind, int i)
 {
     const struct client *c = &st->clients[i];
@@ -81,9 +73,9 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_LOSE:
         return c->connected && is_busy(c);
     case MOVE_LOSE_DONE:
-        return server_can_handle(st, i) && server_is_changed_by(c);
+        return server_can_handle(st, i) && server_is_changed_by(&c->asks[0]);
     case MOVE_REFUSE:
-        return server_can_handle(st, i) && c->asks[0].kind != ASK_UNWATCH;
+        return server_can_handle(st, i) && c->asks[0].verb != STORE_UNWATCH;
     case MOVE_DEADLINE:
         return c->in_time && s != ST_IDLE && s != ST_DONE;
     case MOVE_UNPROVED:
@@ -93,7 +85,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_ABORT:
         return s != ST_IDLE && !c->decided;
     case MOVE_CLOSE:
-        return s != ST_IDLE && !c->retired;
+        return s != ST_IDLE && s != ST_DONE;
     case MOVE_FORCE_CLOSE:
         return c->established && !c->expired && has_nodes(st, i);
     default:
@@ -147,7 +139,7 @@ static void do_to_client(struct state *st, struct move move)
 
     switch (move.kind) {
     case MOVE_ENTER:
-        driver_enter(st, i);
+        driver_hear(st, i, MACHINE_EV_BEGIN);
         break;
     case MOVE_TAKE:
         link_take(st, i);
@@ -185,7 +177,7 @@ static void do_to_client(struct state *st, struct move move)
         driver_deadline(st, i);
         break;
     case MOVE_ABORT:
-        driver_abort(st, i);
+        driver_hear(st, i, MACHINE_EV_STOP);
         break;
     case MOVE_CLOSE:
         link_close(st, i);
@@ -242,33 +234,27 @@ void move_do(struct state *st, struct move move)
 
 /* ---- words ---- */
 
-static const char *const asks[] = {
-    [ASK_CREATE] = "create",
-    [ASK_PARENTS] = "make-directory",
-    [ASK_BARRIER] = "barrier",
-    [ASK_LIST] = "list",
-    [ASK_PROVE] = "prove-own",
-    [ASK_READ] = "watch-own",
-    [ASK_WATCH] = "watch-predecessor",
-    [ASK_UNWATCH] = "unwatch",
-    [ASK_DELETE] = "delete",
-    [ASK_HINT_READ] = "read-hint",
-    [ASK_HINT] = "hint",
-    [ASK_DIRECTORY_READ] = "read-directory",
-    [ASK_DIRECTORY_DELETE] = "delete-directory",
-    [REPLY_FIRED] = "watch event",
-};
+/* "get predecessor, watching" */
+static const char *name_ask(const struct ask *ask, char *text, size_t size)
+{
+    static const char *const verbs[] = {[STORE_CREATE] = "create", [STORE_DELETE] = "delete",
+                                        [STORE_GET] = "get",       [STORE_LIST] = "list",
+                                        [STORE_SET] = "set",       [STORE_UNWATCH] = "unwatch"};
+    static const char *const nodes[] = {
+        [ATTEMPT_NEW] = "its node",           [ATTEMPT_QUORUM] = "nothing",
+        [ATTEMPT_OWN] = "its node",           [ATTEMPT_PREDECESSOR] = "predecessor",
+        [ATTEMPT_CHILDREN] = "the directory", [ATTEMPT_DIRECTORY] = "the directory",
+        [ATTEMPT_HINT] = "the hint"};
+
+    snprintf(text, size, "%s%s%s%s", verbs[ask->verb],
+             ask->verb == STORE_UNWATCH ? "" : " ",
+             ask->verb == STORE_UNWATCH ? "" : nodes[ask->about], ask->watch ? ", watching" : "");
+    return text;
+}
 
 static const char *const answers[] = {
-    [ANSWER_OK] = "ok",
-    [ANSWER_UNKNOWN] = "unknown",
-    [ANSWER_NONODE] = "no node",
-    [ANSWER_EXISTS] = "exists",
-    [ANSWER_REFUSED] = "refused",
-    [ANSWER_NOCHILDREN] = "no children",
-    [ANSWER_NOTEMPTY] = "not empty",
-    [ANSWER_LIMIT] = "limit",
-    [ANSWER_BAD] = "bad",
+    [STORE_OK] = "ok",         [STORE_NONODE] = "no node",     [STORE_EXISTS] = "exists",
+    [STORE_NOAUTH] = "refused", [STORE_NOTEMPTY] = "not empty", [STORE_BAD] = "bad",
 };
 
 static const char *const words[MOVE_COUNT] = {
@@ -300,22 +286,31 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_REAP] = "FAULT: the empty directory is reaped",
 };
 
+static void describe_reply(const struct client *c, char *text, size_t size)
+{
+    const struct reply *reply = &c->replies[0];
+    char what[40];
+
+    if (reply->fired)
+        snprintf(text, size, " watch event: %s", reply->gone ? "gone" : "changed");
+    else
+        snprintf(text, size, " %s: %s%s", name_ask(&reply->to, what, sizeof(what)),
+                 answers[reply->rc],
+                 reply->to.heard && exchange_is_stale(&c->exchange, reply->to.number) ? " (stale)"
+                                                                                      : "");
+}
+
 void move_describe(const struct state *st, struct move move, char *text, size_t size)
 {
     const struct client *c = &st->clients[move.client];
     int length = snprintf(text, size, "%c: %s", 'A' + move.client, words[move.kind]);
     size_t left = size - (size_t)length;
+    char what[40];
 
     if (move.kind == MOVE_HANDLE || move.kind == MOVE_LOSE_DONE || move.kind == MOVE_REFUSE)
-        snprintf(text + length, left, " %s", asks[c->asks[0].kind]);
+        snprintf(text + length, left, " %s", name_ask(&c->asks[0], what, sizeof(what)));
     else if (move.kind == MOVE_TAKE)
-        snprintf(text + length, left, " %s: %s%s", asks[c->replies[0].kind],
-                 c->replies[0].kind != REPLY_FIRED ? answers[c->replies[0].answer]
-                 : c->replies[0].gone              ? "gone"
-                                                   : "changed",
-                 c->replies[0].tag != c->machine.tag && c->replies[0].kind != REPLY_FIRED
-                     ? " (stale)"
-                     : "");
+        describe_reply(c, text + length, left);
     else if (move.kind == MOVE_CONNECT && move.node)
         snprintf(text + length, left, ", and told backwards what it has missed");
     else if (move.kind == MOVE_FORCE_DELETE || move.kind == MOVE_TOUCH)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "watches.h"
+
 /* Nothing becomes of its session but what it asks for. */
 static bool is_safe(const struct client *c)
 {
@@ -15,22 +17,14 @@ static bool is_certain(const struct state *st, const struct client *c)
     const struct ask *ask = &c->asks[0];
     const uint8_t n = ask->node;
 
-    if (c->asks_count == 0 || n == MODEL_NONE)
+    if (c->asks_count == 0 || n == MODEL_NONE || ask->verb == STORE_SET)
         return false;
-    const bool stands = st->standing & MODEL_BIT(n);
-    switch (ask->kind) {
-    case ASK_PROVE:
-    case ASK_READ:
-        return !stands ||
-               (st->nodes[n].session == c->session && &st->clients[st->nodes[n].client] == c);
-    case ASK_WATCH:
-    case ASK_DELETE:
-        return !stands;
-    case ASK_UNWATCH:
+    if (ask->verb == STORE_UNWATCH)
         return !(c->watched & MODEL_BIT(n));
-    default:
-        return false;
-    }
+    if (!(st->standing & MODEL_BIT(n)))
+        return true;
+    return model_asks(ask, STORE_GET, ATTEMPT_OWN) && st->nodes[n].session == c->session &&
+           &st->clients[st->nodes[n].client] == c;
 }
 
 /* What it hears is for nobody any more: the end of a watch, or its event. */
@@ -38,10 +32,12 @@ static bool is_of_no_interest(const struct client *c)
 {
     const struct reply *reply = &c->replies[0];
 
-    if (reply->kind == ASK_UNWATCH)
-        return c->asked[reply->node] == 1 && !(c->armed & MODEL_BIT(reply->node));
-    return reply->kind == REPLY_FIRED && c->own_subscription.node != reply->node &&
-           c->predecessor_subscription.node != reply->node;
+    const uint8_t n = reply->to.node;
+
+    if (reply->fired)
+        return c->own_watch != n && c->predecessor_watch != n;
+    return reply->to.verb == STORE_UNWATCH && watches_asked(c, n) == 1 &&
+           !(c->armed & MODEL_BIT(n));
 }
 
 static bool may_stand_for_all(const struct state *st, struct move move)

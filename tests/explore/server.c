@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_change(uint8_t kind)
+bool server_is_changed_by(const struct ask *ask)
 {
-    return kind == ASK_CREATE || kind == ASK_PARENTS || kind == ASK_DELETE || kind == ASK_HINT ||
-           kind == ASK_DIRECTORY_DELETE;
+    return ask->verb == STORE_CREATE || ask->verb == STORE_DELETE ||
+           model_asks(ask, STORE_SET, ATTEMPT_HINT);
+}
+
+static bool is_quorum(const struct ask *ask)
+{
+    return model_asks(ask, STORE_SET, ATTEMPT_QUORUM);
 }
 
 /* ---- the leader ---- */
@@ -79,12 +84,12 @@ static bool name_stands(const struct state *st, int i, int32_t number)
 static void do_create(struct state *st, int i, struct reply *reply)
 {
     if (!st->directory) {
-        reply->answer = ANSWER_NONODE;
+        reply->rc = STORE_NONODE;
     } else if (name_stands(st, i, st->next)) {
-        reply->answer = ANSWER_EXISTS;
+        reply->rc = STORE_EXISTS;
     } else {
-        reply->node = (uint8_t)new_node(st, i);
-        append(st, CHANGE_CREATE, MODEL_BIT(reply->node));
+        reply->to.node = (uint8_t)new_node(st, i);
+        append(st, CHANGE_CREATE, MODEL_BIT(reply->to.node));
         if (st->next < INT32_MAX)
             st->next++;
     }
@@ -96,19 +101,20 @@ static void do_delete(struct state *st, uint8_t n)
         append(st, CHANGE_DELETE, MODEL_BIT(n));
 }
 
-static void do_parents(struct state *st)
+static enum store_rc do_make_directory(struct state *st)
 {
     if (st->directory)
-        return;
+        return STORE_EXISTS;
     st->directory = true;
     st->hint = (struct hint){.node = MODEL_NONE};
     st->next = 0;
     append(st, CHANGE_MAKE_DIRECTORY, 0);
+    return STORE_OK;
 }
 
 static void do_hint(struct state *st, const struct ask *ask)
 {
-    if (!st->directory || ask->tag != st->hint.version)
+    if (!st->directory || ask->version != st->hint.version)
         return;
     if (st->hint.node == MODEL_FOREIGN)
         st->broken = BROKEN_OVERWRITTEN;
@@ -124,27 +130,30 @@ void server_reap(struct state *st)
     append(st, CHANGE_REMOVE_DIRECTORY, 0);
 }
 
-static struct reply do_change(struct state *st, int i, const struct ask *ask)
+static enum store_rc do_remove_directory(struct state *st)
 {
-    struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
+    if (!st->directory)
+        return STORE_NONODE;
+    if (st->standing)
+        return STORE_NOTEMPTY;
+    server_reap(st);
+    return STORE_OK;
+}
 
-    reply.hint.node = MODEL_NONE;
-    if (ask->kind == ASK_CREATE) {
-        do_create(st, i, &reply);
-    } else if (ask->kind == ASK_PARENTS) {
-        do_parents(st);
-    } else if (ask->kind == ASK_HINT) {
+static void do_change(struct state *st, int i, struct reply *reply)
+{
+    const struct ask *ask = &reply->to;
+
+    if (model_asks(ask, STORE_CREATE, ATTEMPT_NEW))
+        do_create(st, i, reply);
+    else if (ask->verb == STORE_CREATE)
+        reply->rc = (uint8_t)do_make_directory(st);
+    else if (ask->verb == STORE_SET)
         do_hint(st, ask);
-    } else if (ask->kind == ASK_DELETE) {
+    else if (ask->about == ATTEMPT_OWN)
         do_delete(st, ask->node);
-    } else if (!st->directory) {
-        reply.answer = ANSWER_NONODE;
-    } else if (st->standing) {
-        reply.answer = ANSWER_NOTEMPTY;
-    } else {
-        server_reap(st);
-    }
-    return reply;
+    else
+        reply->rc = (uint8_t)do_remove_directory(st);
 }
 
 static uint16_t session_nodes(const struct state *st, int i, bool old)
@@ -208,9 +217,10 @@ static void fire(struct client *c, uint16_t nodes, bool gone, bool backwards)
     for (uint8_t k = 0; k < MODEL_NODES; k++) {
         uint8_t n = backwards ? (uint8_t)(MODEL_NODES - 1 - k) : k;
         if (nodes & c->watched & MODEL_BIT(n))
-            model_push_reply(
-                c, (struct reply){
-                       .kind = REPLY_FIRED, .node = n, .gone = gone, .hint.node = MODEL_NONE});
+            model_push_reply(c, (struct reply){.to = {.node = n},
+                                               .fired = true,
+                                               .gone = gone,
+                                               .hint.node = MODEL_NONE});
     }
     c->watched &= (uint16_t)~nodes;
 }
@@ -260,25 +270,24 @@ static void follow_all(struct state *st, int i)
         server_follow(st, i);
 }
 
-static struct reply look(struct client *c, const struct ask *ask)
+static void look(struct client *c, struct reply *reply)
 {
-    struct reply reply = {.kind = ask->kind, .tag = ask->tag, .node = ask->node};
+    const struct ask *ask = &reply->to;
 
-    reply.hint.node = MODEL_NONE;
-    if (ask->kind == ASK_LIST || ask->kind == ASK_HINT_READ || ask->kind == ASK_DIRECTORY_READ) {
-        reply.hint = c->sees_hint;
-        reply.names = c->sees_directory ? c->view : 0;
-        reply.answer = c->sees_directory ? ANSWER_OK : ANSWER_NONODE;
-    } else if (ask->kind == ASK_UNWATCH) {
+    if (is_quorum(ask)) {
+        reply->rc = STORE_NONODE;
+    } else if (ask->verb == STORE_UNWATCH) {
         c->watched &= (uint16_t)~MODEL_BIT(ask->node);
-    } else if (ask->kind != ASK_BARRIER && !(c->view & MODEL_BIT(ask->node))) {
-        reply.answer = ANSWER_NONODE;
-    } else if (ask->kind == ASK_READ || ask->kind == ASK_WATCH) {
-        c->watched |= MODEL_BIT(ask->node);
+    } else if (ask->node == MODEL_NONE) {
+        reply->hint = c->sees_hint;
+        reply->names = c->sees_directory ? c->view : 0;
+        reply->rc = c->sees_directory ? STORE_OK : STORE_NONODE;
+    } else if (!(c->view & MODEL_BIT(ask->node))) {
+        reply->rc = STORE_NONODE;
+    } else {
+        reply->asked = ask->about == ATTEMPT_OWN && (c->sees_asked & MODEL_BIT(ask->node));
+        c->watched |= ask->watch ? MODEL_BIT(ask->node) : 0;
     }
-    if ((ask->kind == ASK_READ || ask->kind == ASK_PROVE) && reply.answer == ANSWER_OK)
-        reply.asked = c->sees_asked & MODEL_BIT(ask->node);
-    return reply;
 }
 
 /* An ended session's requests are refused by the leader at once, by its server when that knows. */
@@ -288,7 +297,7 @@ bool server_can_handle(const struct state *st, int i)
 
     if (!c->connected || c->asks_count == 0 || c->cut)
         return false;
-    return !c->expired || (!is_change(c->asks[0].kind) && c->asks[0].kind != ASK_BARRIER);
+    return !c->expired || (!server_is_changed_by(&c->asks[0]) && !is_quorum(&c->asks[0]));
 }
 
 /* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. Nobody
@@ -296,41 +305,35 @@ bool server_can_handle(const struct state *st, int i)
 void server_handle(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
-    struct ask ask = model_take_ask(c, 0);
-    struct reply reply;
+    struct reply reply = {.to = model_take_ask(c, 0), .hint.node = MODEL_NONE};
+    const bool change = server_is_changed_by(&reply.to);
 
-    if (is_change(ask.kind))
-        reply = do_change(st, i, &ask);
-    if (is_change(ask.kind) || ask.kind == ASK_BARRIER)
+    if (change)
+        do_change(st, i, &reply);
+    if (change || is_quorum(&reply.to))
         follow_all(st, i);
-    if (!is_change(ask.kind))
-        reply = look(c, &ask);
-    if (ask.kind != ASK_DELETE && ask.kind != ASK_HINT)
+    if (!change)
+        look(c, &reply);
+    if (reply.to.heard || reply.to.verb == STORE_UNWATCH)
         model_push_reply(c, reply);
 }
 
 void server_refuse(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
-    struct ask ask = model_take_ask(c, 0);
+    const struct ask ask = model_take_ask(c, 0);
 
-    if (ask.kind != ASK_HINT)
-        model_push_reply(
-            c, (struct reply){.kind = ask.kind,
-                              .node = ask.node,
-                              .tag = ask.tag,
-                              .answer = ask.kind == ASK_BARRIER ? ANSWER_BAD : ANSWER_REFUSED,
-                              .hint.node = MODEL_NONE});
+    if (ask.heard || ask.verb == STORE_DELETE)
+        model_push_reply(c, (struct reply){.to = ask,
+                                           .rc = is_quorum(&ask) ? STORE_BAD : STORE_NOAUTH,
+                                           .hint.node = MODEL_NONE});
 }
 
-bool server_do_unheard(struct state *st, int i)
+void server_do_unheard(struct state *st, int i)
 {
-    struct client *c = &st->clients[i];
+    struct reply reply = {.to = st->clients[i].asks[0]};
 
-    if (!server_can_handle(st, i) || !is_change(c->asks[0].kind))
-        return false;
-    do_change(st, i, &c->asks[0]);
-    return true;
+    do_change(st, i, &reply);
 }
 
 void server_begin(struct state *st, int i)

@@ -13,8 +13,9 @@ bool server_can_handle(const struct state *st, int i);
 void server_refuse(struct state *st, int i);
 
 /* The leader does the change at the head of i's queue, which stays there; i's server has not heard
- * of it. False: the request is no change. */
-bool server_do_unheard(struct state *st, int i);
+ * of it. */
+void server_do_unheard(struct state *st, int i);
+bool server_is_changed_by(const struct ask *ask);
 
 /* i's server hears of the next change. */
 void server_follow(struct state *st, int i);

@@ -1,78 +1,87 @@
 #include "watches.h"
 
-static bool is_wanted(const struct client *c, uint8_t node)
+uint8_t *watches_wanted(struct client *c, unsigned about)
 {
-    return c->own_subscription.node == node || c->predecessor_subscription.node == node;
+    return about == ATTEMPT_OWN           ? &c->own_watch
+           : about == ATTEMPT_PREDECESSOR ? &c->predecessor_watch
+                                          : NULL;
 }
 
-/* settle() */
+int watches_asked(const struct client *c, uint8_t node)
+{
+    int count = 0;
+
+    for (int k = 0; k < c->replies_count; k++)
+        count += c->replies[k].to.node == node &&
+                 (c->replies[k].to.watch || c->replies[k].to.verb == STORE_UNWATCH);
+    for (int k = 0; k < c->asks_count; k++)
+        count += c->asks[k].node == node && (c->asks[k].watch || c->asks[k].verb == STORE_UNWATCH);
+    return count;
+}
+
+/* A request for the subscription is under way, behind the one that was answered or has fired. */
+static bool watches_asks_anew(const struct client *c, unsigned about)
+{
+    for (int k = 0; k < c->replies_count; k++)
+        if (c->replies[k].to.watch && c->replies[k].to.about == about)
+            return true;
+    for (int k = 0; k < c->asks_count; k++)
+        if (c->asks[k].watch && c->asks[k].about == about)
+            return true;
+    return false;
+}
+
 void watches_settle(struct client *c, uint8_t node)
 {
-    if (c->asked[node] || is_wanted(c, node) || !(c->armed & MODEL_BIT(node)))
+    if (!(c->armed & MODEL_BIT(node)) || c->own_watch == node || c->predecessor_watch == node ||
+        watches_asked(c, node) > 0)
         return;
     c->armed &= (uint16_t)~MODEL_BIT(node);
-    c->asked[node]++;
-    model_push_ask(c, ASK_UNWATCH, node, 0);
+    model_push_ask(c, (struct ask){.verb = STORE_UNWATCH, .node = node, .once = true});
 }
 
-static void unlink_subscription(struct model_subscription *subscription)
+void watches_add(struct client *c, const struct ask *ask)
 {
-    *subscription = (struct model_subscription){.node = MODEL_NONE};
+    uint8_t *wanted = watches_wanted(c, ask->about);
+
+    if (*wanted != ask->node)
+        watches_drop(c, ask->about, false);
+    *wanted = ask->node;
 }
 
-void watches_add(struct client *c, uint8_t node, struct model_subscription *subscription,
-                 uint32_t tag)
+void watches_drop(struct client *c, unsigned about, bool deleting)
 {
-    c->asked[node]++;
-    *subscription = (struct model_subscription){.node = node, .asked = tag};
+    uint8_t *wanted = watches_wanted(c, about), node = *wanted;
+
+    *wanted = MODEL_NONE;
+    if (node != MODEL_NONE && !deleting)
+        watches_settle(c, node);
 }
 
-void watches_drop(struct client *c, struct model_subscription *subscription)
+void watches_answered(struct client *c, const struct ask *ask, enum store_rc rc)
 {
-    uint8_t node = subscription->node;
-
-    if (node == MODEL_NONE)
-        return;
-    unlink_subscription(subscription);
-    watches_settle(c, node);
-}
-
-void watches_answered(struct client *c, const struct reply *reply,
-                      struct model_subscription *subscription)
-{
-    bool newest = subscription->asked == reply->tag;
-
-    if (newest)
-        subscription->asked = 0;
-    c->asked[reply->node]--;
-    if (reply->answer == ANSWER_OK) {
-        c->armed |= MODEL_BIT(reply->node);
-        c->kept |= MODEL_BIT(reply->node);
-    } else if (newest) {
-        unlink_subscription(subscription);
+    if (rc == STORE_OK) {
+        c->armed |= MODEL_BIT(ask->node);
+        c->kept |= MODEL_BIT(ask->node);
+    } else if (!watches_asks_anew(c, ask->about)) {
+        *watches_wanted(c, ask->about) = MODEL_NONE;
     }
-    watches_settle(c, reply->node);
+    watches_settle(c, ask->node);
 }
 
-bool watches_fires(struct model_subscription *subscription, uint8_t node)
+bool watches_fires(struct client *c, unsigned about, uint8_t node)
 {
-    if (subscription->node != node || subscription->asked) /* the answer will tell */
+    uint8_t *wanted = watches_wanted(c, about);
+
+    if (*wanted != node || watches_asks_anew(c, about)) /* the answer will tell */
         return false;
-    unlink_subscription(subscription);
+    *wanted = MODEL_NONE;
     return true;
 }
 
-void watches_clear(struct client *c)
+void watches_removed(struct client *c, uint8_t node, enum store_rc rc)
 {
-    unlink_subscription(&c->own_subscription);
-    unlink_subscription(&c->predecessor_subscription);
-}
-
-/* on_removed() */
-void watches_removed(struct client *c, uint8_t node, enum answer answer)
-{
-    c->asked[node]--;
-    if (answer == ANSWER_UNKNOWN)
+    if (rc == STORE_UNKNOWN)
         c->armed |= MODEL_BIT(node);
     else
         c->kept &= (uint16_t)~MODEL_BIT(node);
