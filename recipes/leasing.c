@@ -8,7 +8,7 @@ static const struct {
     const char *name;
     uint32_t next;
     bool lock, lease; /* what it has */
-} table[LEASING_STATES] = {
+} leasing_table[LEASING_STATES] = {
     [LEASING_IDLE] = {"idle", BIT(LEASING_LOCKING) | BIT(LEASING_OVER), false, false},
     [LEASING_LOCKING] = {"locking", BIT(LEASING_LEASING) | BIT(LEASING_OVER), true, false},
     [LEASING_LEASING] = {"leasing",
@@ -24,135 +24,145 @@ static const struct {
 
 const char *leasing_state_name(enum leasing_state state)
 {
-    return state < LEASING_STATES ? table[state].name : "?";
+    return state < LEASING_STATES ? leasing_table[state].name : "?";
 }
 
 bool leasing_may_move(enum leasing_state from, enum leasing_state to)
 {
-    return (table[from].next & BIT(to)) != 0;
+    return (leasing_table[from].next & BIT(to)) != 0;
 }
 
 /* A lease that is not admitted stands under the lock alone: two of them could wait for each other.
  */
 bool leasing_invariant(const struct leasing *l)
 {
-    return l->lock == table[l->state].lock && l->lease == table[l->state].lease;
+    return l->lock == leasing_table[l->state].lock && l->lease == leasing_table[l->state].lease;
 }
 
-static void act(struct leasing *l, struct leasing_actions *out, enum leasing_action_kind kind)
-{
-    assert(out->count < LEASING_ACTIONS);
-    out->list[out->count++] = (struct leasing_action){.kind = kind, .tag = l->tag};
-}
-
-static void leave(struct leasing *l, struct leasing_actions *out)
+static void leasing_leave(struct leasing *l, struct machine_actions *out)
 {
     if (l->lease)
-        act(l, out, LEASING_ACT_LEAVE);
+        machine_tell(out, LEASING_LEAVE, STORE_OK);
     l->lease = false;
 }
 
-static void unlock(struct leasing *l, struct leasing_actions *out)
+static void leasing_unlock(struct leasing *l, struct machine_actions *out)
 {
     if (l->lock)
-        act(l, out, LEASING_ACT_UNLOCK);
+        machine_tell(out, LEASING_UNLOCK, STORE_OK);
     l->lock = false;
 }
 
-static void end(struct leasing *l, struct leasing_actions *out, enum leasing_state to,
-                enum leasing_action_kind kind)
+static void leasing_fail(struct leasing *l, struct machine_actions *out, enum leasing_cause cause,
+                         enum store_rc rc)
 {
-    leave(l, out);
-    unlock(l, out);
-    l->state = to;
-    act(l, out, kind);
+    leasing_leave(l, out);
+    leasing_unlock(l, out);
+    machine_act(out, MACHINE_ACT_END);
+    machine_tell(out, LEASING_FAIL, rc);
+    out->list[out->count - 1].why = (int)cause;
+    l->state = LEASING_OVER;
 }
 
-static void lock(struct leasing *l, struct leasing_actions *out)
+static void leasing_restart(struct leasing *l, const struct leasing_moment *m,
+                            struct machine_actions *out)
+{
+    leasing_leave(l, out);
+    leasing_unlock(l, out);
+    machine_act(out, MACHINE_ACT_ARM)->at = m->now;
+    l->state = LEASING_RESTARTING;
+}
+
+static void leasing_lock(struct leasing *l, struct machine_actions *out)
 {
     l->state = LEASING_LOCKING;
     l->lock = true;
-    act(l, out, LEASING_ACT_LOCK);
+    machine_tell(out, LEASING_LOCK, STORE_OK);
 }
 
-static void on_locking(struct leasing *l, const struct leasing_event *ev,
-                       struct leasing_actions *out)
+static void leasing_step_locking(struct leasing *l, const struct machine_event *ev,
+                                 struct machine_actions *out)
 {
     if (ev->kind == LEASING_EV_LOCKED) {
         l->state = LEASING_LEASING;
         l->lease = true;
-        act(l, out, LEASING_ACT_LEASE);
+        machine_tell(out, LEASING_LEASE, STORE_OK);
     } else if (ev->kind == LEASING_EV_LOCK_FAILED) {
         l->lock = false;
-        end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
+        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
     }
 }
 
-static void on_leasing(struct leasing *l, const struct leasing_event *ev,
-                       struct leasing_actions *out)
+static void leasing_step_leasing(struct leasing *l, const struct machine_event *ev,
+                                 const struct leasing_moment *m, struct machine_actions *out)
 {
     if (ev->kind == LEASING_EV_LEASED) {
-        unlock(l, out);
+        leasing_unlock(l, out);
         l->state = LEASING_CHECKING;
-        l->tag++;
-        act(l, out, LEASING_ACT_CHECK);
+        machine_ask(out, STORE_LIST, LEASING_PATH);
     } else if (ev->kind == LEASING_EV_LOCK_LOST) {
         l->lock = false;
-        end(l, out, LEASING_RESTARTING, LEASING_ACT_RESTART);
+        leasing_restart(l, m, out);
     } else if (ev->kind == LEASING_EV_LEASE_FAILED) {
         l->lease = false;
-        end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
+        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
     }
 }
 
-static void on_checked(struct leasing *l, const struct leasing_event *ev,
-                       struct leasing_actions *out)
+/* Where the path is not there, nor is the lease. */
+static void leasing_on_checked(struct leasing *l, const struct machine_event *ev,
+                               const struct leasing_moment *m, struct machine_actions *out)
 {
-    if (ev->answer == LEASING_ALONE) {
-        l->state = LEASING_GRANTED;
-        act(l, out, LEASING_ACT_GRANT);
-    } else if (ev->answer == LEASING_GONE) {
-        end(l, out, LEASING_RESTARTING, LEASING_ACT_RESTART);
+    if (ev->rc == STORE_NONODE) {
+        leasing_restart(l, m, out);
+    } else if (ev->rc != STORE_OK) {
+        leasing_fail(l, out, LEASING_CAUSE_REFUSED, ev->rc);
+    } else if (m->mixed) {
+        leasing_fail(l, out, LEASING_CAUSE_MIXED, STORE_OK);
     } else {
-        end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
+        machine_act(out, MACHINE_ACT_END);
+        machine_tell(out, LEASING_GRANT, STORE_OK);
+        l->state = LEASING_GRANTED;
     }
 }
 
-static void on_checking(struct leasing *l, const struct leasing_event *ev,
-                        struct leasing_actions *out)
+static void leasing_step_checking(struct leasing *l, const struct machine_event *ev,
+                                  const struct leasing_moment *m, struct machine_actions *out)
 {
-    if (ev->kind == LEASING_EV_CHECKED && ev->tag == l->tag) {
-        on_checked(l, ev, out);
+    if (ev->kind == MACHINE_EV_ANSWER) {
+        leasing_on_checked(l, ev, m, out);
     } else if (ev->kind == LEASING_EV_LEASE_LOST) {
         l->lease = false;
-        end(l, out, LEASING_RESTARTING, LEASING_ACT_RESTART);
+        leasing_restart(l, m, out);
     }
 }
 
-static void step(struct leasing *l, const struct leasing_event *ev, struct leasing_actions *out)
+static void leasing_take(struct leasing *l, const struct machine_event *ev,
+                         const struct leasing_moment *m, struct machine_actions *out)
 {
     const enum leasing_state s = l->state;
 
     if (s == LEASING_GRANTED || s == LEASING_OVER)
         return;
-    if (ev->kind == LEASING_EV_ABORT)
-        end(l, out, LEASING_OVER, LEASING_ACT_FAIL);
-    else if (ev->kind == LEASING_EV_BEGIN && (s == LEASING_IDLE || s == LEASING_RESTARTING))
-        lock(l, out);
+    if (ev->kind == MACHINE_EV_STOP)
+        leasing_fail(l, out, LEASING_CAUSE_PART, STORE_OK);
+    else if ((ev->kind == MACHINE_EV_BEGIN && s == LEASING_IDLE) ||
+             (ev->kind == MACHINE_EV_TIMER && s == LEASING_RESTARTING))
+        leasing_lock(l, out);
     else if (s == LEASING_LOCKING)
-        on_locking(l, ev, out);
+        leasing_step_locking(l, ev, out);
     else if (s == LEASING_LEASING)
-        on_leasing(l, ev, out);
+        leasing_step_leasing(l, ev, m, out);
     else if (s == LEASING_CHECKING)
-        on_checking(l, ev, out);
+        leasing_step_checking(l, ev, m, out);
 }
 
-void leasing_step(struct leasing *l, const struct leasing_event *ev, struct leasing_actions *out)
+void leasing_step(struct leasing *l, const struct machine_event *ev, const struct leasing_moment *m,
+                  struct machine_actions *out)
 {
     const enum leasing_state from = l->state;
 
-    out->count = 0;
-    step(l, ev, out);
+    leasing_take(l, ev, m, out);
     assert(l->state == from || leasing_may_move(from, l->state));
     assert(leasing_invariant(l));
 }

@@ -12,77 +12,63 @@
 #ifndef RECIPES_LEASING_H
 #define RECIPES_LEASING_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "machine.h"
 
 enum leasing_state {
     LEASING_IDLE,
     LEASING_LOCKING,
     LEASING_LEASING,    /* with the lock held, a lease is made and waits to be admitted */
     LEASING_CHECKING,   /* it is admitted, and the lock given back: is there another layout? */
-    LEASING_RESTARTING, /* until nothing else is at work */
+    LEASING_RESTARTING, /* the timer begins again, when nothing else is at work */
     LEASING_GRANTED,
     LEASING_OVER,
     LEASING_STATES
 };
 
-enum leasing_event_kind {
-    LEASING_EV_BEGIN, /* or to begin again, as ACT_RESTART asked for */
-    LEASING_EV_LOCKED,
+/* Events of its own. MACHINE_EV_STOP: the caller gives up. */
+enum {
+    LEASING_EV_LOCKED = MACHINE_EV_OWN,
     LEASING_EV_LOCK_FAILED,
     LEASING_EV_LOCK_LOST,
     LEASING_EV_LEASED,
     LEASING_EV_LEASE_FAILED,
-    LEASING_EV_LEASE_LOST,
-    LEASING_EV_CHECKED, /* .tag, .answer */
-    LEASING_EV_ABORT    /* the caller gives up */
+    LEASING_EV_LEASE_LOST
 };
 
-enum leasing_answer {
-    LEASING_ALONE,
-    LEASING_MIXED, /* there are contenders of another layout */
-    LEASING_GONE,  /* the path is not there, nor then the lease */
-    LEASING_REFUSED
+/* The only node: the path that is listed. */
+enum { LEASING_PATH };
+
+/* What is told. */
+enum leasing_verdict {
+    LEASING_LOCK,
+    LEASING_UNLOCK, /* gives the lock back, or does not wait for it any longer */
+    LEASING_LEASE,  /* one for each permit */
+    LEASING_LEAVE,  /* as UNLOCK, of the lease */
+    LEASING_GRANT,
+    LEASING_FAIL /* .why: enum leasing_cause */
 };
 
-struct leasing_event {
-    enum leasing_event_kind kind;
-    enum leasing_answer answer;
-    uint32_t tag; /* that of the action */
+enum leasing_cause {
+    LEASING_CAUSE_PART,   /* the error of lock or lease, or why the caller gave up */
+    LEASING_CAUSE_MIXED,  /* there are contenders of another layout */
+    LEASING_CAUSE_REFUSED /* the list was: .rc */
 };
 
-enum leasing_action_kind {
-    LEASING_ACT_LOCK,
-    LEASING_ACT_UNLOCK, /* gives the lock back, or does not wait for it any longer */
-    LEASING_ACT_LEASE,  /* one for each permit */
-    LEASING_ACT_LEAVE,  /* as UNLOCK, of the lease */
-    LEASING_ACT_CHECK,  /* lists the path: .tag */
-    LEASING_ACT_RESTART,
-    LEASING_ACT_GRANT,
-    LEASING_ACT_FAIL
-};
-
-struct leasing_action {
-    enum leasing_action_kind kind;
-    uint32_t tag;
-};
-
-enum { LEASING_ACTIONS = 3 };
-
-struct leasing_actions {
-    uint32_t count;
-    struct leasing_action list[LEASING_ACTIONS];
+/* As it is with an event. */
+struct leasing_moment {
+    int64_t now; /* CLOCK_BOOTTIME, ns */
+    bool mixed;  /* the path was listed, and contenders of another layout are there */
 };
 
 /* All 0 at first. */
 struct leasing {
     enum leasing_state state;
-    uint32_t tag; /* of the newest check: answers to earlier ones are stale */
-    bool lock;    /* asked for, or held */
-    bool lease;   /* made, or asked for */
+    bool lock;  /* asked for, or held */
+    bool lease; /* made, or asked for */
 };
 
-void leasing_step(struct leasing *l, const struct leasing_event *ev, struct leasing_actions *out);
+void leasing_step(struct leasing *l, const struct machine_event *ev, const struct leasing_moment *m,
+                  struct machine_actions *out);
 
 /* Asserted after each step. */
 bool leasing_invariant(const struct leasing *l);

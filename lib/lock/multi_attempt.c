@@ -157,7 +157,7 @@ static void give(struct multi_attempt *a)
 }
 
 /* One is lost, and the whole with it. What stands of the others goes when the callbacks are
- * through. */
+ * through. The news are those that the caller's contenders would tell. */
 static void lose(struct multi_attempt *a)
 {
     for (uint32_t i = 0; i < a->machine.count; i++) {
@@ -165,6 +165,8 @@ static void lose(struct multi_attempt *a)
         if (c)
             contender_lapse(c);
     }
+    if (a->spec.news)
+        a->spec.news(a->context, CONTENDER_ENDED);
 }
 
 static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
@@ -289,6 +291,11 @@ void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
     error_fill(&why, code, path, "%s: %s", path, text);
     a->why = &why;
     step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
+}
+
+void multi_attempt_forget(struct multi_attempt *a)
+{
+    a->spec.news = NULL;
 }
 
 struct contender *multi_attempt_waiting(const struct multi_attempt *a)

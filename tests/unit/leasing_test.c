@@ -6,36 +6,69 @@
 #include <string.h>
 
 static struct leasing l;
-static struct leasing_actions out;
+static struct machine_actions out;
+
+static const char *word_of(const struct machine_action *a)
+{
+    static const char *const words[] = {
+        [LEASING_LOCK] = "lock",   [LEASING_UNLOCK] = "unlock", [LEASING_LEASE] = "lease",
+        [LEASING_LEAVE] = "leave", [LEASING_GRANT] = "grant",
+    };
+    static const char *const causes[] = {[LEASING_CAUSE_PART] = "fail",
+                                         [LEASING_CAUSE_MIXED] = "fail-mixed",
+                                         [LEASING_CAUSE_REFUSED] = "fail-refused"};
+
+    return a->kind == MACHINE_ACT_REQUEST    ? "check"
+           : a->kind == MACHINE_ACT_ARM      ? "restart"
+           : a->kind == MACHINE_ACT_END      ? "end"
+           : a->verdict == (int)LEASING_FAIL ? causes[a->why]
+                                             : words[a->verdict];
+}
 
 static const char *actions(void)
 {
-    static const char *const words[] = {
-        [LEASING_ACT_LOCK] = "lock",   [LEASING_ACT_UNLOCK] = "unlock",
-        [LEASING_ACT_LEASE] = "lease", [LEASING_ACT_LEAVE] = "leave",
-        [LEASING_ACT_CHECK] = "check", [LEASING_ACT_RESTART] = "restart",
-        [LEASING_ACT_GRANT] = "grant", [LEASING_ACT_FAIL] = "fail",
-    };
     static char text[64];
 
     text[0] = '\0';
     for (uint32_t i = 0; i < out.count; i++) {
         strcat(text, i ? " " : "");
-        strcat(text, words[out.list[i].kind]);
+        strcat(text, word_of(&out.list[i]));
     }
     return text;
 }
 
-static void give(enum leasing_event_kind kind, enum leasing_answer answer, uint32_t tag)
-{
-    const struct leasing_event ev = {.kind = kind, .answer = answer, .tag = tag};
+/* Rows of the events. */
+enum {
+    BEGIN,
+    LOCKED,
+    LOCK_FAILED,
+    LOCK_LOST,
+    LEASED,
+    LEASE_FAILED,
+    LEASE_LOST,
+    CHECKED,
+    TIMER,
+    ABORT,
+    HEARD
+};
 
-    leasing_step(&l, &ev, &out);
+static const unsigned heard[HEARD] = {
+    MACHINE_EV_BEGIN,  LEASING_EV_LOCKED,       LEASING_EV_LOCK_FAILED, LEASING_EV_LOCK_LOST,
+    LEASING_EV_LEASED, LEASING_EV_LEASE_FAILED, LEASING_EV_LEASE_LOST,  MACHINE_EV_ANSWER,
+    MACHINE_EV_TIMER,  MACHINE_EV_STOP};
+
+static void give(int event, enum store_rc rc, bool mixed)
+{
+    const struct machine_event ev = {.kind = heard[event], .verb = STORE_LIST, .rc = rc};
+    const struct leasing_moment m = {.now = 1, .mixed = mixed};
+
+    out.count = 0;
+    leasing_step(&l, &ev, &m, &out);
 }
 
-#define STEP(kind_, state_, actions_)                                                              \
+#define STEP(event, state_, actions_)                                                              \
     do {                                                                                           \
-        give(LEASING_EV_##kind_, LEASING_ALONE, l.tag);                                            \
+        give(event, STORE_OK, false);                                                              \
         CHECK_STR(leasing_state_name(l.state), leasing_state_name(LEASING_##state_));              \
         CHECK_STR(actions(), actions_);                                                            \
     } while (0)
@@ -61,7 +94,7 @@ static void start_checking(void)
 static void alone(void)
 {
     start_checking();
-    STEP(CHECKED, GRANTED, "grant");
+    STEP(CHECKED, GRANTED, "end grant");
     STEP(LEASE_LOST, GRANTED, ""); /* that is the grant's */
     STEP(ABORT, GRANTED, "");
 }
@@ -72,7 +105,8 @@ static void lock_is_lost(void)
     start_leasing();
     STEP(LOCK_LOST, RESTARTING, "leave restart");
     STEP(LEASED, RESTARTING, "");
-    STEP(BEGIN, LOCKING, "lock");
+    STEP(BEGIN, RESTARTING, "");
+    STEP(TIMER, LOCKING, "lock");
     STEP(LOCKED, LEASING, "lease");
     STEP(LEASED, CHECKING, "unlock check");
 }
@@ -81,34 +115,44 @@ static void lease_is_lost(void)
 {
     start_checking();
     STEP(LEASE_LOST, RESTARTING, "restart");
-    STEP(BEGIN, LOCKING, "lock");
+    STEP(CHECKED, RESTARTING, "");
+    STEP(TIMER, LOCKING, "lock");
 }
 
 static void failures(void)
 {
     start();
-    STEP(LOCK_FAILED, OVER, "fail");
+    STEP(LOCK_FAILED, OVER, "end fail");
     start_leasing();
-    STEP(LEASE_FAILED, OVER, "unlock fail");
+    STEP(LEASE_FAILED, OVER, "unlock end fail");
     STEP(LEASED, OVER, "");
 }
 
 static void another_layout(void)
 {
-    static const enum leasing_answer answers[] = {LEASING_MIXED, LEASING_REFUSED};
+    start_checking();
+    give(CHECKED, STORE_OK, true);
+    CHECK_INT(l.state, LEASING_OVER);
+    CHECK_STR(actions(), "leave end fail-mixed");
+}
+
+static void check_is_refused(void)
+{
+    static const enum store_rc answers[] = {STORE_NOAUTH, STORE_BAD};
 
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         start_checking();
-        give(LEASING_EV_CHECKED, answers[i], l.tag);
+        give(CHECKED, answers[i], false);
         CHECK_INT(l.state, LEASING_OVER);
-        CHECK_STR(actions(), "leave fail");
+        CHECK_STR(actions(), "leave end fail-refused");
+        CHECK_INT(out.list[out.count - 1].rc, answers[i]);
     }
 }
 
 static void path_is_gone(void)
 {
     start_checking();
-    give(LEASING_EV_CHECKED, LEASING_GONE, l.tag);
+    give(CHECKED, STORE_NONODE, false);
     CHECK_INT(l.state, LEASING_RESTARTING);
     CHECK_STR(actions(), "leave restart");
 }
@@ -116,58 +160,41 @@ static void path_is_gone(void)
 static void caller_gives_up(void)
 {
     l = (struct leasing){.state = LEASING_IDLE};
-    STEP(ABORT, OVER, "fail");
+    STEP(ABORT, OVER, "end fail");
     start();
-    STEP(ABORT, OVER, "unlock fail");
+    STEP(ABORT, OVER, "unlock end fail");
     STEP(BEGIN, OVER, "");
     start_leasing();
-    STEP(ABORT, OVER, "leave unlock fail"); /* in this order: the next one counts without it */
+    STEP(ABORT, OVER, "leave unlock end fail"); /* in this order: the next one counts without it */
     start_checking();
-    STEP(ABORT, OVER, "leave fail");
+    STEP(ABORT, OVER, "leave end fail");
     start_leasing();
     STEP(LOCK_LOST, RESTARTING, "leave restart");
-    STEP(ABORT, OVER, "fail");
-}
-
-static void stale_checks(void)
-{
-    start_checking();
-    const uint32_t tag = out.list[1].tag;
-    STEP(LEASE_LOST, RESTARTING, "restart");
-    STEP(BEGIN, LOCKING, "lock");
-    STEP(LOCKED, LEASING, "lease");
-    STEP(LEASED, CHECKING, "unlock check");
-    give(LEASING_EV_CHECKED, LEASING_ALONE, tag);
-    CHECK_INT(l.state, LEASING_CHECKING);
-    CHECK_INT(out.count, 0);
+    STEP(ABORT, OVER, "end fail");
 }
 
 /* Where an event leads; NULL: nothing happens. */
-static const char *const leads[LEASING_STATES][LEASING_EV_ABORT + 1] = {
-    [LEASING_IDLE] = {[LEASING_EV_BEGIN] = "locking", [LEASING_EV_ABORT] = "over"},
-    [LEASING_LOCKING] = {[LEASING_EV_LOCKED] = "leasing",
-                         [LEASING_EV_LOCK_FAILED] = "over",
-                         [LEASING_EV_ABORT] = "over"},
-    [LEASING_LEASING] = {[LEASING_EV_LEASED] = "checking",
-                         [LEASING_EV_LOCK_LOST] = "restarting",
-                         [LEASING_EV_LEASE_FAILED] = "over",
-                         [LEASING_EV_ABORT] = "over"},
-    [LEASING_CHECKING] = {[LEASING_EV_CHECKED] = "granted",
-                          [LEASING_EV_LEASE_LOST] = "restarting",
-                          [LEASING_EV_ABORT] = "over"},
-    [LEASING_RESTARTING] = {[LEASING_EV_BEGIN] = "locking", [LEASING_EV_ABORT] = "over"},
+static const char *const leads[LEASING_STATES][HEARD] = {
+    [LEASING_IDLE] = {[BEGIN] = "locking", [ABORT] = "over"},
+    [LEASING_LOCKING] = {[LOCKED] = "leasing", [LOCK_FAILED] = "over", [ABORT] = "over"},
+    [LEASING_LEASING] = {[LEASED] = "checking",
+                         [LOCK_LOST] = "restarting",
+                         [LEASE_FAILED] = "over",
+                         [ABORT] = "over"},
+    [LEASING_CHECKING] = {[CHECKED] = "granted", [LEASE_LOST] = "restarting", [ABORT] = "over"},
+    [LEASING_RESTARTING] = {[TIMER] = "locking", [ABORT] = "over"},
 };
 
 static void any_event_in(enum leasing_state state)
 {
-    for (int kind = 0; kind <= LEASING_EV_ABORT; kind++) {
+    for (int kind = 0; kind < HEARD; kind++) {
         const char *to = leads[state][kind];
 
         l = (struct leasing){.state = state};
         l.lock = state == LEASING_LOCKING || state == LEASING_LEASING;
         l.lease = state == LEASING_LEASING || state == LEASING_CHECKING || state == LEASING_GRANTED;
         CHECK(leasing_invariant(&l));
-        give((enum leasing_event_kind)kind, LEASING_ALONE, l.tag);
+        give(kind, STORE_OK, false);
         CHECK(l.state == state || leasing_may_move(state, l.state));
         CHECK_STR(leasing_state_name(l.state), to ? to : leasing_state_name(state));
         CHECK_INT(out.count > 0, to != NULL);
@@ -202,7 +229,7 @@ static const struct test_case cases[] = {
     {"another_layout", another_layout},
     {"path_is_gone", path_is_gone},
     {"caller_gives_up", caller_gives_up},
-    {"stale_checks", stale_checks},
+    {"check_is_refused", check_is_refused},
     {"any_event_in_any_state", any_event_in_any_state},
     {"invariant_sees", invariant_sees},
     {NULL, NULL},
