@@ -599,8 +599,7 @@ static void contender_on_told(void *data)
     session_unlock(s);
 }
 
-/* Where nobody has to be told of it, it is over behind this step: so its end is heard when its node
- * goes, and what comes then comes behind that. */
+/* Where nobody has to be told of it, it is over behind this step. */
 static void contender_lose(struct contender *c, enum loss loss)
 {
     zkl_session *s = contender_session(c);
@@ -611,14 +610,12 @@ static void contender_lose(struct contender *c, enum loss loss)
         log_line(s->log, ZKL_LOG_WARN, "lost", zkl_grant_node(c->grant), "%s: lost: %s",
                  grant_full_node(c->grant), zkl_strloss(before ? before : (zkl_loss)loss));
     c->refs++;
-    const bool told = grant_lose(c->grant, loss, contender_on_told, c);
-    contender_detach_grant(c);
-    if (told) {
-        contender_tell(c, CONTENDER_ENDED);
-        return;
+    if (!grant_lose(c->grant, loss, contender_on_told, c)) {
+        c->refs--;
+        contender_release(c);
     }
-    contender_release(c);
-    contender_unref(c);
+    contender_detach_grant(c);
+    contender_tell(c, CONTENDER_ENDED);
 }
 
 /* Looked for again, and gone with the session as soon as nothing is held. */

@@ -76,7 +76,8 @@ void contender_look(struct contender *c);
 /* Of a holder: it will hear at once that it is asked to give way, also if it was before. */
 void contender_heed(struct contender *c);
 
-/* Of a holder: the context of decided hears its news from here on. */
+/* Of a holder: the context of decided hears its news from here on. Set while CONTENDER_ENDED is
+ * heard, news hears that once more, when the node has been given up. */
 void contender_hear(struct contender *c, contender_news_fn news);
 
 /* Of one that was granted: whether it had to wait, and what is known of others. */

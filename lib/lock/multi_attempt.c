@@ -67,15 +67,25 @@ static void step_part(struct part *p, enum multi_lock_event_kind kind)
 
 /* ---- what contenders tell ---- */
 
+static void on_gone(void *context, enum contender_news news)
+{
+    struct part *p = context;
+
+    (void)news; /* CONTENDER_ENDED once more */
+    p->holder = NULL;
+    step_part(p, MULTI_LOCK_EV_LOST);
+}
+
 /* While nobody knows of it the node, if it stands, goes at once, before another one comes. */
 static void on_ended(struct part *p)
 {
-    struct contender *c = p->holder;
-
-    p->holder = NULL;
-    if (!p->attempt->whole)
-        contender_release(c);
-    step_part(p, MULTI_LOCK_EV_LOST);
+    if (p->attempt->whole) {
+        p->holder = NULL;
+        step_part(p, MULTI_LOCK_EV_LOST);
+        return;
+    }
+    contender_hear(p->holder, on_gone);
+    contender_release(p->holder);
 }
 
 static void on_news(void *context, enum contender_news news)

@@ -33,9 +33,7 @@ struct numbered {
     struct timer timer; /* to begin again */
     struct local_callers callers; /* of the session's, until then */
     bool restarting;
-    bool answered;         /* by the present contender */
-    bool entering;         /* the contender tells of its admission, and must not end meanwhile */
-    enum store_rc refused; /* what the server did to the last request */
+    bool answered; /* by the present contender */
 };
 
 static uint32_t numbered_permits(const struct numbered *n)
@@ -115,23 +113,6 @@ static void numbered_succeed(struct numbered *n)
     grant_set_slots(n->grant, n->numbers, numbered_permits(n), payload);
     g_free(payload);
     numbered_decide(n, NULL);
-}
-
-static void numbered_on_refused(void *data)
-{
-    const struct numbered *n = data;
-
-    numbered_fail(data, call_error(n->refused));
-}
-
-/* A request may be refused as it is sent. */
-static void numbered_fail_as_refused(struct numbered *n, enum store_rc rc)
-{
-    n->refused = rc;
-    if (n->entering)
-        timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_refused, n);
-    else
-        numbered_on_refused(n);
 }
 
 /* ---- the driver's table ---- */
@@ -305,7 +286,7 @@ static void numbered_tell(struct driver *d, const struct machine_action *a)
             contender_vanished(grant_contender(n->grant));
         break;
     case NUMBERING_FAILED:
-        numbered_fail_as_refused(n, a->rc);
+        numbered_fail(n, call_error(a->rc));
         break;
     }
 }
@@ -330,13 +311,6 @@ static const struct driver_ops numbered_driver = {.step = numbered_step,
 
 /* ---- the contender ---- */
 
-static void numbered_begin(struct numbered *n)
-{
-    n->entering = true;
-    numbered_hear(n, MACHINE_EV_BEGIN);
-    n->entering = false;
-}
-
 static void numbered_on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
 {
     struct numbered *n = context;
@@ -349,7 +323,7 @@ static void numbered_on_admitted(void *context, zkl_grant *grant, const zkl_erro
     if (error)
         numbered_decide(n, error);
     else
-        numbered_begin(n);
+        numbered_hear(n, MACHINE_EV_BEGIN);
 }
 
 static void numbered_contend(struct numbered *n);
