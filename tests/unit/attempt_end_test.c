@@ -80,6 +80,55 @@ static void abort_then_the_create_is_unknown(void)
     CHECK_INT(play.c.state, ST_DONE);
 }
 
+/* Nothing will ride behind the create again, so nobody waits for it; but it may be done. */
+static void end_list_is_refused_before_the_create(void)
+{
+    static const struct {
+        const char *words;
+        enum attempt_state state;
+        const char *actions;
+    } rows[] = {
+        {"created bad", ST_DONE, ""}, /* it was not sent */
+        {"created 7", ST_DONE, "delete"},
+        {"created unknown", ST_LEAVING, "barrier"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        play_reach(ST_CREATING);
+        STEP("listed bad", ST_LEAVING, "fail protocol, recall");
+        CHECK_STR(play_awaited(), "created");
+        STEP(rows[i].words, rows[i].state, rows[i].actions);
+    }
+}
+
+/* That list looks for no node of ours: the create is still to come. */
+static void end_list_is_refused_when_leaving(void)
+{
+    play_reach(ST_LEAVING);
+    STEP("listed bad", ST_LEAVING, "");
+    STEP("created unknown", ST_LEAVING, "barrier");
+    SAY("passed");
+    STEP("listed bad", ST_LEAVING, "orphan, arm");
+}
+
+/* A create that was answered is not to be called back. */
+static void end_recalls_what_may_not_be_sent(void)
+{
+    play_reach(ST_CREATING);
+    STEP("abort", ST_LEAVING, "fail aborted, recall");
+    play_reach(ST_SETTLING);
+    STEP("abort", ST_LEAVING, "fail aborted");
+    play_reach(ST_SETTLING);
+    STEP("passed bad", ST_LEAVING, "fail protocol, orphan, arm");
+    play_reach(ST_CREATING);
+    STEP("replaced", ST_REENTERING, "recall, admit");
+    SAY("enter");
+    SAY("created 7");
+    STEP("replaced", ST_REENTERING, "admit");
+    play_reach(ST_CREATING);
+    STEP("created 7 others", ST_REENTERING, "delete, admit");
+}
+
 static void abort_while_settling(void)
 {
     play_reach(ST_SETTLING);
@@ -280,6 +329,9 @@ static const struct test_case cases[] = {
     {"abort_then_the_create_is_refused", abort_then_the_create_is_refused},
     {"abort_then_the_create_is_used_up", abort_then_the_create_is_used_up},
     {"abort_then_the_create_is_unknown", abort_then_the_create_is_unknown},
+    {"list_is_refused_before_the_create", end_list_is_refused_before_the_create},
+    {"list_is_refused_when_leaving", end_list_is_refused_when_leaving},
+    {"recalls_what_may_not_be_sent", end_recalls_what_may_not_be_sent},
     {"abort_while_settling", abort_while_settling},
     {"abort_while_watch_is_being_set", abort_while_watch_is_being_set},
     {"replaced_in_every_state", replaced_in_every_state},

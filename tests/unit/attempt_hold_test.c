@@ -82,6 +82,21 @@ static void own_node_changed(void)
     STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
+/* As known from elsewhere: no watch need have told. */
+static void hold_ends_when_the_node_has_vanished(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("vanished", ST_DONE, "revoke deleted");
+    play_reach(ST_LAPSED);
+    STEP("vanished", ST_LAPSED, "");
+    play_reach(ST_WAITING);
+    STEP("vanished", ST_WAITING, ""); /* a read that is under way will tell */
+    SAY("read 7");
+    STEP("vanished", ST_REENTERING, "unwatch, delete, admit");
+    play_reach(ST_CLAIMING);
+    STEP("vanished", ST_PROVING, "prove");
+}
+
 /* That it cannot be watched is no reason to end a hold, but one to try again. */
 static void own_watch_refused(void)
 {
@@ -154,6 +169,7 @@ static const struct test_case cases[] = {
     {"own_node_found_missing_when_watched", own_node_found_missing_when_watched},
     {"own_node_found_to_be_of_another_session", own_node_found_to_be_of_another_session},
     {"own_node_changed", own_node_changed},
+    {"ends_when_the_node_has_vanished", hold_ends_when_the_node_has_vanished},
     {"own_watch_refused", own_watch_refused},
     {"abort_after_the_grant", abort_after_the_grant},
     {"session_ends_while_holding", session_ends_while_holding},

@@ -93,6 +93,60 @@ static void heard_before_a_deadline_comes(void)
     CHECK_INT(granted_with(), OTHERS_WAIT);
 }
 
+/* ---- a watch of no use ---- */
+
+/* It is of before the own node, whose end does not end it. */
+static void others_watch_is_older_than_the_own_node(void)
+{
+    enter();
+    STEP("listed 5 left", ST_REENTERING, "unwatch-children, delete, admit");
+    play_start(false);
+    play.c.watch_children = true;
+    play.c.rounds = 100;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed left", ST_DONE, "unwatch-children, fail protocol, delete"); /* the last round */
+}
+
+/* The end of the own node ends it, too. */
+static void others_watch_ends_with_the_attempt(void)
+{
+    play_start(true);
+    play.c.watch_children = true;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 5 7* left", ST_DONE, "fail busy, delete");
+}
+
+/* The list behind a create whose outcome is unknown may have left one, and is not heard. */
+static void others_watch_of_a_list_that_is_not_heard(void)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    SAY("enter");
+    STEP("created unknown", ST_SETTLING, "unwatch-children, barrier");
+    STEP("listed 7* left", ST_SETTLING, "");
+    SAY("passed");
+    STEP("listed 7*", ST_ADOPTING, "adopt 7, read");
+    play_reach(ST_CREATING);
+    STEP("created unknown", ST_SETTLING, "barrier"); /* it left none */
+}
+
+/* While nothing is known of others, the holder that looks is to hear of them. */
+static void others_watch_of_a_look(void)
+{
+    play_reach(ST_HOLDING);
+    SAY("look");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    play_reach(ST_HOLDING);
+    SAY("look");
+    STEP("listed 7* 8 left", ST_HOLDING, "others wait"); /* it is about to give back */
+    STEP("children", ST_HOLDING, "");                    /* and knows */
+    STEP("look", ST_HOLDING, "list-watch");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    STEP("children", ST_HOLDING, "arm, others wait");
+}
+
 /* ---- looking ---- */
 
 static void look(void)
@@ -183,6 +237,10 @@ static const struct test_case cases[] = {
     {"somebody_is_ahead", somebody_is_ahead},
     {"no_watch_was_left", no_watch_was_left},
     {"heard_before_a_deadline_comes", heard_before_a_deadline_comes},
+    {"watch_is_older_than_the_own_node", others_watch_is_older_than_the_own_node},
+    {"watch_ends_with_the_attempt", others_watch_ends_with_the_attempt},
+    {"watch_of_a_list_that_is_not_heard", others_watch_of_a_list_that_is_not_heard},
+    {"watch_of_a_look", others_watch_of_a_look},
     {"finds_nobody", finds_nobody},
     {"finds_somebody", finds_somebody},
     {"finds_nothing", finds_nothing},

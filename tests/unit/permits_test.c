@@ -238,6 +238,34 @@ static void first_in_line_hears_of_the_limit(void)
     STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
+/* Whoever knows that the limit may have changed says so, as its watch would. */
+static void permits_limit_is_in_doubt(void)
+{
+    start_first_in_line();
+    STEP("doubt", ST_LISTING, "limit-watch, list-watch");
+    SAY("limited 3 z20");
+    STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
+    STEP("doubt", ST_HOLDING, "");
+    start_first_in_line();
+    SAY("children");
+    STEP("doubt", ST_LISTING, "");
+    STEP("left listed 4 5 7*", ST_LISTING, "limit-watch, list-watch");
+    start_behind();
+    STEP("doubt", ST_WAITING, "");
+}
+
+/* Its read left a watch, though there was no limit to learn. */
+static void permits_watch_on_no_limit(void)
+{
+    start(1);
+    SAY("listed 4 5 7*");
+    STEP("limited 0 z9", ST_DONE, "fail no-limit, unwatch-limit, delete");
+    start(1);
+    SAY("listed 4 5 7*");
+    STEP("limited nonode", ST_LISTING, "");
+    STEP("listed nonode", ST_REENTERING, "unwatch-limit, delete, admit");
+}
+
 /* It stays first in line: where more are held than the limit allows, too. */
 static void limit_is_lowered(void)
 {
@@ -439,6 +467,8 @@ static const struct test_case cases[] = {
     {"another_layout", another_layout},
     {"first_in_line_hears_of_a_release", first_in_line_hears_of_a_release},
     {"first_in_line_hears_of_the_limit", first_in_line_hears_of_the_limit},
+    {"limit_is_in_doubt", permits_limit_is_in_doubt},
+    {"watch_on_no_limit", permits_watch_on_no_limit},
     {"limit_is_lowered", limit_is_lowered},
     {"limit_changes_while_it_lists", limit_changes_while_it_lists},
     {"too_much_is_watched", too_much_is_watched},
