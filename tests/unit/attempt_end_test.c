@@ -99,6 +99,9 @@ static void end_list_is_refused_before_the_create(void)
         CHECK_STR(play_awaited(), "created");
         STEP(rows[i].words, rows[i].state, rows[i].actions);
     }
+    play_reach(ST_CREATING);
+    STEP("listed nonode", ST_CREATING, ""); /* so says a server, and the create will say it, too */
+    STEP("created nonode", ST_PARENTS, "parents");
 }
 
 /* That list looks for no node of ours: the create is still to come. */
@@ -205,7 +208,8 @@ static void everything_is_fresh_after_an_incarnation(void)
         play_reach((enum attempt_state)s);
         struct play before = play;
         SAY("replaced");
-        CHECK(!play.c.has_node && !play.c.watching && !play.c.own_watched && !play.c.told);
+        CHECK(!play.c.has_node && !play.c.watching && !play.c.own_watched && !play.c.told &&
+              !play.c.creating);
         SAY("enter");
         CHECK_STR(play_awaited(), "created, listed");
         for (int row = 0; row < PLAY_ANSWERS; row++)

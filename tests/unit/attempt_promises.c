@@ -319,8 +319,6 @@ static bool promises_alone_without_reason(void)
 {
     if (play.c.others != OTHERS_NONE || play.c.state == ST_DONE || play.c.state == ST_LAPSED)
         return false;
-    if (promises_left_watch() && promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN))
-        return true;
     return step.h.row == PLAY_CHILDREN_FIRED ||
            (step.before.others != OTHERS_NONE && !promises_left_watch());
 }
@@ -332,15 +330,30 @@ static bool promises_told_of_children(void)
            ((rule_kind(play.c.rule) == CHILD_READ || play.c.rule == RULE_LEASE) && play.c.looking);
 }
 
+static const char *promises_children_watched_wrongly(void)
+{
+    const bool dropped = promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN);
+    const bool needed = promises_shows_own() && (play.c.others == OTHERS_NONE || play.c.first);
+
+    if (!promises_left_watch())
+        return NULL;
+    if (!dropped && !promises_keeps_watch())
+        return "a watch on the children is left behind";
+    return dropped && needed ? "nobody will tell who comes" : NULL;
+}
+
 /* The end takes all watches. */
 static const char *promises_left_behind(void)
 {
     const struct attempt *b = &step.before, *c = &play.c;
-    const bool created = promises_heard_ok(PLAY_CREATED);
+    const bool created = step.h.row == PLAY_CREATED;
 
+    if (b->creating && !created && c->state != b->state && c->state != ST_DONE &&
+        !promises_did(MACHINE_ACT_RECALL, ATTEMPT_NEW))
+        return "a create may still be sent";
     if (promises_session_ended())
         return NULL;
-    if ((b->has_node || created) && !c->has_node &&
+    if ((b->has_node || promises_heard_ok(PLAY_CREATED)) && !c->has_node &&
         !promises_did(MACHINE_ACT_DELETE, ATTEMPT_OWN) && !promises_own_seen_gone())
         return "a node is left behind";
     if (b->watching && !c->watching && !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_PREDECESSOR) &&
@@ -350,12 +363,6 @@ static const char *promises_left_behind(void)
         !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_LIMIT) && step.h.row != PLAY_LIMIT_CHANGED &&
         step.h.row != PLAY_DOUBT)
         return "a watch on the limit is left behind";
-    if (promises_left_watch() && !promises_keeps_watch() &&
-        !promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN))
-        return "a watch on the children is left behind";
-    if (b->creating && step.h.row != PLAY_CREATED && c->state != b->state && c->state != ST_DONE &&
-        !promises_did(MACHINE_ACT_RECALL, ATTEMPT_NEW))
-        return "a create may still be sent";
     return NULL;
 }
 
@@ -404,17 +411,21 @@ static const char *promises_broken(void)
 
 const char *promises_give(const struct play_event *h)
 {
-    const char *left, *granted, *broken;
+    const char *broken[4];
 
     step.before = play.c;
     step.h = *h;
     if (!play_give(h, __FILE__, __LINE__))
         return NULL;
     promises_note_own_watch();
-    left = promises_left_behind();
-    granted = promises_granted_wrongly();
-    broken = promises_broken();
-    return left ? left : granted ? granted : broken;
+    broken[0] = promises_left_behind();
+    broken[1] = promises_children_watched_wrongly();
+    broken[2] = promises_granted_wrongly();
+    broken[3] = promises_broken(); /* which notes whose turn it is: always */
+    for (int i = 0; i < 4; i++)
+        if (broken[i])
+            return broken[i];
+    return NULL;
 }
 
 const char *promises_end(void)

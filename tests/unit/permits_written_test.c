@@ -134,6 +134,29 @@ static void written_in_vain_by_a_holder(void)
     STEP("stale written", ST_HOLDING, "");
 }
 
+/* All of a look is beside the line: to watch the own node meanwhile makes none of it stale. */
+static void written_beside_the_own_watch(void)
+{
+    static const struct {
+        const char *words, *actions, *awaited;
+    } rows[] = {
+        {"look", "limit, list-watch", "listed, read, limited"},
+        {"limited empty v4", "write-limit v4", "listed, read, written"},
+        {"written", "limit", "listed, read, limited"},
+    };
+
+    play_start_permits(1, false);
+    SAY("enter");
+    SAY("created 7");
+    SAY("listed 7*");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        STEP(rows[i].words, ST_HOLDING, rows[i].actions);
+        STEP("timer", ST_HOLDING, "read");
+        CHECK_STR(play_awaited(), rows[i].awaited);
+        STEP("read bad", ST_HOLDING, "arm");
+    }
+}
+
 static void written_by_a_holder_without_a_limit(void)
 {
     play_start_permits(1, false);
@@ -229,6 +252,7 @@ static const struct test_case cases[] = {
     {"by_the_first_in_line", written_by_the_first_in_line},
     {"by_a_holder_that_looks", written_by_a_holder_that_looks},
     {"in_vain_by_a_holder", written_in_vain_by_a_holder},
+    {"beside_the_own_watch", written_beside_the_own_watch},
     {"by_a_holder_without_a_limit", written_by_a_holder_without_a_limit},
     {"touch_is_done", touch_is_done},
     {"touch_meets_other_data", touch_meets_other_data},
