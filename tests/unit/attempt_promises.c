@@ -332,14 +332,14 @@ static bool promises_told_of_children(void)
 
 static const char *promises_children_watched_wrongly(void)
 {
-    const bool dropped = promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN);
-    const bool needed = promises_shows_own() && (play.c.others == OTHERS_NONE || play.c.first);
+    const bool dropped = promises_did(MACHINE_ACT_UNWATCH, ATTEMPT_CHILDREN),
+               told = play.c.others == OTHERS_NONE || play.c.first;
 
     if (!promises_left_watch())
         return NULL;
     if (!dropped && !promises_keeps_watch())
         return "a watch on the children is left behind";
-    return dropped && needed ? "nobody will tell who comes" : NULL;
+    return dropped && told && promises_shows_own() ? "nobody will tell who comes" : NULL;
 }
 
 /* The end takes all watches. */
