@@ -75,7 +75,7 @@ struct candidacy_moment {
     enum candidacy_cause why;
     bool lost;   /* TERM_TOLD: it was */
     bool closed; /* MACHINE_EV_STOP: the session is closed, and the user did not ask */
-    /* the newest list: */
+    /* the list that is heard: */
     const char *const *names;
     size_t count;
     const char *own; /* name */

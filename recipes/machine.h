@@ -66,6 +66,7 @@ struct machine_event {
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
     bool own;                     /* its ephemeral owner is the present session */
+    int64_t owner;                /* its ephemeral owner; for the table */
     int failed;                   /* ANSWER to a MULTI: which of its changes was refused */
     uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
     const void *data;             /* GET */

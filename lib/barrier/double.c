@@ -160,11 +160,49 @@ static void double_note_state(zkl_double_barrier *b, bool was_out)
     }
 }
 
+static gint double_compare(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void double_keep_names(zkl_double_barrier *b, const struct machine_event *ev)
+{
+    g_ptr_array_set_size(b->names, 0);
+    for (size_t i = 0; i < ev->count; i++) {
+        if (strcmp(ev->names[i], "ready") != 0)
+            g_ptr_array_add(b->names, g_strdup(ev->names[i]));
+    }
+    g_ptr_array_sort(b->names, double_compare);
+    g_array_set_size(b->czxids, b->names->len);
+    for (guint i = 0; i < b->czxids->len; i++)
+        g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
+}
+
+static void double_keep(zkl_double_barrier *b, const struct machine_event *ev)
+{
+    const bool there = ev->rc == STORE_OK;
+
+    if (!there && ev->rc != STORE_NONODE)
+        return;
+    if (ev->verb == STORE_LIST) {
+        double_keep_names(b, ev);
+    } else if (ev->node >= BARRIER_MEMBER) {
+        g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
+    } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
+        b->length = (int)ev->length;
+        g_free(b->data);
+        b->data = g_memdup2(ev->data, ev->length);
+    }
+}
+
 static void double_step(struct driver *d, const struct machine_event *ev,
                         struct machine_actions *out)
 {
     zkl_double_barrier *b = double_driven(d);
     const bool was_out = b->machine.state == BARRIER_OUTSIDE;
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        double_keep(b, ev);
     const struct barrier_members members = {(const uint64_t *)(const void *)b->czxids->data,
                                             b->names->len, double_own_place(b)};
 
@@ -221,43 +259,6 @@ static char *double_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-static gint double_compare(gconstpointer a, gconstpointer b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void double_keep_names(zkl_double_barrier *b, const struct store_reply *reply)
-{
-    g_ptr_array_set_size(b->names, 0);
-    for (int i = 0; i < reply->count; i++) {
-        if (strcmp(reply->names[i], "ready") != 0)
-            g_ptr_array_add(b->names, g_strdup(reply->names[i]));
-    }
-    g_ptr_array_sort(b->names, double_compare);
-    g_array_set_size(b->czxids, b->names->len);
-    for (guint i = 0; i < b->czxids->len; i++)
-        g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
-}
-
-static void double_keep(struct driver *d, const struct machine_event *ev,
-                        const struct store_reply *reply)
-{
-    zkl_double_barrier *b = double_driven(d);
-    const bool there = ev->rc == STORE_OK;
-
-    if (!there && ev->rc != STORE_NONODE)
-        return;
-    if (ev->verb == STORE_LIST) {
-        double_keep_names(b, reply);
-    } else if (ev->node >= BARRIER_MEMBER) {
-        g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
-    } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
-        b->length = reply->length;
-        g_free(b->data);
-        b->data = g_memdup2(reply->data, (gsize)MAX(reply->length, 0));
-    }
-}
-
 static void double_tell(struct driver *d, const struct machine_action *a)
 {
     zkl_double_barrier *b = double_driven(d);
@@ -282,7 +283,6 @@ static void double_driver_unref(struct driver *d)
 static const struct driver_ops double_driver = {.step = double_step,
                                                 .path = double_path,
                                                 .name = double_name,
-                                                .keep = double_keep,
                                                 .data = double_data,
                                                 .tell = double_tell,
                                                 .ref = double_driver_ref,

@@ -16,7 +16,6 @@ static void candidacy_unref(struct election_candidacy *c)
     if (--c->refs > 0)
         return;
     driver_clear(&c->driver);
-    g_ptr_array_unref(c->names);
     election_unref(c->election);
     g_free(c);
 }
@@ -263,8 +262,8 @@ static void candidacy_driver_step(struct driver *d, const struct machine_event *
                                                 : CANDIDACY_CAUSE_ATTEMPT,
         .lost = state == ZKL_LOST,
         .closed = c->closed,
-        .names = (const char *const *)c->names->pdata,
-        .count = c->names->len,
+        .names = ev->names,
+        .count = ev->count,
         .own = c->grant ? strrchr(grant_full_node(c->grant), '/') + 1 : ""};
 
     candidacy_step(&c->machine, ev, &moment, out);
@@ -274,18 +273,6 @@ static char *candidacy_path(struct driver *d, unsigned node)
 {
     (void)node;
     return g_strdup(candidacy_of(d)->election->directory);
-}
-
-static void candidacy_keep(struct driver *d, const struct machine_event *ev,
-                           const struct store_reply *reply)
-{
-    struct election_candidacy *c = candidacy_of(d);
-
-    if (ev->rc != STORE_OK)
-        return;
-    g_ptr_array_set_size(c->names, 0);
-    for (int i = 0; i < reply->count; i++)
-        g_ptr_array_add(c->names, g_strdup(reply->names[i]));
 }
 
 static void candidacy_driver_ref(struct driver *d)
@@ -300,7 +287,6 @@ static void candidacy_driver_unref(struct driver *d)
 
 static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step,
                                                    .path = candidacy_path,
-                                                   .keep = candidacy_keep,
                                                    .tell = candidacy_do,
                                                    .ref = candidacy_driver_ref,
                                                    .unref = candidacy_driver_unref};
@@ -332,7 +318,6 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->election = e;
     c->fn = fn;
     c->data = data;
-    c->names = g_ptr_array_new_with_free_func(g_free);
     c->machine = (struct candidacy){
         .rule = e->rule, .requeue = o->requeue, .yield = o->yield, .priority = o->priority};
     driver_init(&c->driver, &candidacy_driver, e->session, STORE_PERSISTENT);

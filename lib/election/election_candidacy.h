@@ -11,7 +11,6 @@ struct election_candidacy {
     int refs; /* its own until it is over, each message, each request, its grant's watcher */
     struct driver driver;
     struct candidacy machine;
-    GPtrArray *names; /* in the newest list */
     zkl_election *election;
     zkl_election_fn fn;
     void *data;

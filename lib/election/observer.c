@@ -116,10 +116,44 @@ static bool observer_same_bytes(GBytes *a, GBytes *b)
     return a && b ? g_bytes_equal(a, b) : a == b;
 }
 
+static void observer_keep_proclaimed(struct observer *o, const struct machine_event *ev)
+{
+    const char *data = ev->data ? ev->data : "";
+    uint64_t token;
+    size_t at;
+
+    g_clear_pointer(&o->proclaimed, g_bytes_unref);
+    if (ev->rc == STORE_OK && observe_data(data, ev->length, &token, &at))
+        o->proclaimed = g_bytes_new(data + at, ev->length - at);
+}
+
+static void observer_keep_id(struct observer *o, const struct machine_event *ev)
+{
+    const int length = queue_payload_length(o->node, ev->data, (int)ev->length, ev->version);
+
+    g_free(o->id);
+    o->id = g_utf8_make_valid(ev->data ? ev->data : "", length);
+}
+
+static void observer_keep(struct observer *o, const struct machine_event *ev)
+{
+    if (ev->node == OBSERVING_DATA && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
+        observer_keep_proclaimed(o, ev);
+    } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
+        g_free(o->first);
+        o->first = g_strdup(queue_first(ev->names, (int)ev->count, o->rule));
+    } else if (ev->node == OBSERVING_FIRST && ev->rc == STORE_OK) {
+        observer_keep_id(o, ev);
+    }
+}
+
 static void observer_step(struct driver *d, const struct machine_event *ev,
                           struct machine_actions *out)
 {
     struct observer *o = observer_of(d);
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        observer_keep(o, ev);
     const struct observing_moment moment = {
         .children = children_watch_moment(&o->watch),
         .patience = session_patience_ms(o->watch.session) * CLOCK_MS,
@@ -149,41 +183,10 @@ static void observer_name(struct driver *d, unsigned node)
     o->node = g_strdup(o->first);
 }
 
-/* ---- what the machine has not ---- */
-
-static void observer_keep_proclaimed(struct observer *o, const struct machine_event *ev)
-{
-    const char *data = ev->data ? ev->data : "";
-    uint64_t token;
-    size_t at;
-
-    g_clear_pointer(&o->proclaimed, g_bytes_unref);
-    if (ev->rc == STORE_OK && observe_data(data, ev->length, &token, &at))
-        o->proclaimed = g_bytes_new(data + at, ev->length - at);
-}
-
-static void observer_keep(struct driver *d, const struct machine_event *ev,
-                          const struct store_reply *reply)
-{
-    struct observer *o = observer_of(d);
-
-    if (ev->node == OBSERVING_DATA && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
-        observer_keep_proclaimed(o, ev);
-    } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
-        g_free(o->first);
-        o->first = g_strdup(queue_first(reply->names, reply->count, o->rule));
-    } else if (ev->node == OBSERVING_FIRST && ev->rc == STORE_OK) {
-        g_free(o->id);
-        o->id =
-            g_utf8_make_valid(reply->data ? reply->data : "", queue_payload_length(o->node, reply));
-    }
-}
-
 static const struct children_watch_kind observer_kind = {
     .driver = {.step = observer_step,
                .path = observer_path,
                .name = observer_name,
-               .keep = observer_keep,
                .tell = observer_tell,
                .ref = children_watch_driver_ref,
                .unref = children_watch_driver_unref},

@@ -147,27 +147,24 @@ static gint numbered_compare_places(gconstpointer a, gconstpointer b)
                         numbered_child_at(*(char *const *)b).number);
 }
 
-static void numbered_keep(struct driver *d, const struct machine_event *ev,
-                          const struct store_reply *reply)
+static void numbered_keep(struct numbered *n, const struct machine_event *ev)
 {
-    struct numbered *n = numbered_driven(d);
     struct child child;
-
-    if (ev->verb != STORE_LIST)
-        return;
     const int32_t number = numbered_child_at(grant_full_node(n->grant)).number;
     g_ptr_array_set_size(n->before, 0);
     g_array_set_size(n->used, 0);
-    for (int i = 0; i < reply->count; i++) {
-        name_parse(reply->names[i], strlen(reply->names[i]), &child);
+    for (size_t i = 0; i < ev->count; i++) {
+        name_parse(ev->names[i], strlen(ev->names[i]), &child);
         if (numbered_is_before(&child, number))
-            g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", reply->names[i], NULL));
+            g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", ev->names[i], NULL));
     }
     g_ptr_array_sort(n->before, numbered_compare_places);
 }
 
-static void numbered_see_list(const struct numbered *n, struct numbering_moment *shown)
+static void numbered_see_list(struct numbered *n, const struct machine_event *ev,
+                              struct numbering_moment *shown)
 {
+    numbered_keep(n, ev);
     shown->count = n->before->len;
     for (guint i = 0; i < n->before->len; i++)
         shown->permits += numbered_child_at(n->before->pdata[i]).permits;
@@ -233,7 +230,7 @@ static void numbered_see(struct numbered *n, const struct machine_event *ev,
     else if (ev->verb == STORE_GET && ev->rc == STORE_OK)
         numbered_see_own(n, ev, shown);
     else if (ev->verb == STORE_LIST)
-        numbered_see_list(n, shown);
+        numbered_see_list(n, ev, shown);
 }
 
 static void numbered_step(struct driver *d, const struct machine_event *ev,
@@ -303,7 +300,6 @@ static void numbered_unref_driven(struct driver *d)
 
 static const struct driver_ops numbered_driver = {.step = numbered_step,
                                                   .path = numbered_path,
-                                                  .keep = numbered_keep,
                                                   .data = numbered_data,
                                                   .tell = numbered_tell,
                                                   .ref = numbered_ref_driven,

@@ -83,6 +83,15 @@ static bool has_newest_data(const zkl_member *m, const struct machine_event *ev)
     return ev->length == size && (size == 0 || memcmp(data, ev->data, size) == 0);
 }
 
+static void member_keep(zkl_member *m, const struct machine_event *ev)
+{
+    if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_GET || ev->rc != STORE_OK || ev->own)
+        return;
+    g_free(m->other_data);
+    m->other_session = ev->owner;
+    m->other_data = clean_text(ev->data, (int)ev->length);
+}
+
 static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                struct machine_actions *out)
 {
@@ -94,6 +103,7 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                          .suspect = m->suspect,
                                          .same = ev->rc == STORE_OK && has_newest_data(m, ev)};
 
+    member_keep(m, ev);
     member_step(&m->machine, ev, &moment, out);
     publish(m);
 }
@@ -136,18 +146,6 @@ static char *member_driver_data(struct driver *d, unsigned node, int *ret_length
 }
 
 /* Keeps which session has the id, if it is not ours. */
-static void member_keep(struct driver *d, const struct machine_event *ev,
-                        const struct store_reply *reply)
-{
-    zkl_member *m = member_driven(d);
-
-    if (ev->verb != STORE_GET || ev->rc != STORE_OK || ev->own)
-        return;
-    g_free(m->other_data);
-    m->other_session = reply->ephemeral_owner;
-    m->other_data = clean_text(reply->data, MAX(reply->length, 0));
-}
-
 /* Its node stands, or may, as long as the session does, which ends if nobody else needs it. Not one
  * for request_delete(): what that deletes late may be another's. */
 static void keep_orphan(zkl_member *m)
@@ -190,7 +188,6 @@ static void member_driver_unref(struct driver *d)
 static const struct driver_ops member_driver = {.step = member_driver_step,
                                                 .path = member_driver_path,
                                                 .name = member_name,
-                                                .keep = member_keep,
                                                 .data = member_driver_data,
                                                 .tell = member_driver_tell,
                                                 .ref = member_driver_ref,

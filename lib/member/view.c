@@ -316,29 +316,27 @@ static struct view *view_of(struct driver *d)
     return (struct view *)children_watch_of(d);
 }
 
+static void view_keep(struct view *v, const struct machine_event *ev)
+{
+    if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_LIST || ev->rc != STORE_OK)
+        return;
+    g_ptr_array_set_size(v->names, 0);
+    for (size_t i = 0; i < ev->count; i++)
+        if (members_counts(ev->names[i], v->layout))
+            g_ptr_array_add(v->names, g_strdup(ev->names[i]));
+}
+
 static void view_step(struct driver *d, const struct machine_event *ev, struct machine_actions *out)
 {
     struct view *v = view_of(d);
 
+    view_keep(v, ev);
     if (ev->kind == VIEW_EV_CHANGED || ev->kind == MACHINE_EV_FIRED)
         view_on_changed(v, out);
     else if (ev->kind == VIEW_EV_READ)
         view_on_read(v, ev->rc, out);
     else
         view_on_children(v, ev, out);
-}
-
-static void view_keep(struct driver *d, const struct machine_event *ev,
-                      const struct store_reply *reply)
-{
-    struct view *v = view_of(d);
-
-    if (ev->verb != STORE_LIST || ev->rc != STORE_OK)
-        return;
-    g_ptr_array_set_size(v->names, 0);
-    for (int i = 0; i < reply->count; i++)
-        if (members_counts(reply->names[i], v->layout))
-            g_ptr_array_add(v->names, g_strdup(reply->names[i]));
 }
 
 static void view_tell(struct driver *d, const struct machine_action *a)
@@ -361,7 +359,7 @@ static void view_free(struct children_watch *cw)
 
 #define CALLS                                                                                      \
     {                                                                                              \
-        .step = view_step, .path = children_watch_path, .keep = view_keep, .tell = view_tell,      \
+        .step = view_step, .path = children_watch_path, .tell = view_tell,                         \
         .ref = children_watch_driver_ref, .unref = children_watch_driver_unref                     \
     }
 

@@ -31,16 +31,16 @@ void queue_unref(zkl_queue *q)
     g_free(q);
 }
 
-int queue_payload_length(const char *name, const struct store_reply *reply)
+int queue_payload_length(const char *name, const char *data, int length, int32_t version)
 {
     uint32_t number;
-    size_t length;
+    size_t payload;
 
-    if (!reply->data || reply->version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
-        return reply->length;
-    length = transaction_payload(reply->data, (size_t)reply->length, &number);
-    numbering_read(reply->data, length, NULL, 0, &length);
-    return (int)length;
+    if (!data || version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
+        return length;
+    payload = transaction_payload(data, (size_t)length, &number);
+    numbering_read(data, payload, NULL, 0, &payload);
+    return (int)payload;
 }
 
 /* ---- who holds ---- */

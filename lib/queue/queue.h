@@ -53,7 +53,7 @@ void queue_unref(zkl_queue *q);
 /* How long the payload is in what a read of that child was answered: without what a fenced
  * transaction of ours leaves behind it, or numbered permits, which none has yet where the version
  * is 0. */
-int queue_payload_length(const char *name, const struct store_reply *reply);
+int queue_payload_length(const char *name, const char *data, int length, int32_t version);
 
 /* Who holds, by kinds and order. Until the end of the reading some have another number than 0 and
  * 1. */
@@ -86,6 +86,6 @@ void queue_end(struct queue_exchange *x);
 void queue_forget(zkl_contender *c);
 
 /* The first among names for whom one of that rule waits; NULL: there is none. */
-const char *queue_first(char *const *names, int count, enum rule rule);
+const char *queue_first(const char *const *names, int count, enum rule rule);
 
 #endif

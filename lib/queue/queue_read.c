@@ -45,7 +45,7 @@ static void ask(struct queue_exchange *x, enum store_kind kind,
 
 static void take(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply)
 {
-    const int length = queue_payload_length(c->node, reply);
+    const int length = queue_payload_length(c->node, reply->data, reply->length, reply->version);
 
     c->owner = q->wish.first ? g_utf8_make_valid(reply->data ? reply->data : "", length)
                              : clean_text(reply->data, length);
@@ -95,7 +95,7 @@ static void on_read(struct request *r, const struct store_reply *reply)
     queue_answered(x, reply->rc);
 }
 
-const char *queue_first(char *const *names, int count, enum rule rule)
+const char *queue_first(const char *const *names, int count, enum rule rule)
 {
     const char *first = NULL;
     int32_t lowest = 0;
@@ -224,7 +224,8 @@ static void take_list(struct queue_exchange *x, const struct store_reply *reply)
         return;
     }
     take_zxids(q, reply);
-    if (q->wish.first && (first = queue_first(reply->names, reply->count, q->wish.first)))
+    if (q->wish.first &&
+        (first = queue_first((const char *const *)reply->names, reply->count, q->wish.first)))
         enter(q, first);
     for (int i = 0; i < reply->count && !q->wish.first; i++)
         enter(q, reply->names[i]);

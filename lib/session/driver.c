@@ -285,6 +285,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.czxid = reply->czxid;
     ev.mzxid = reply->mzxid;
     ev.pzxid = reply->pzxid;
+    ev.owner = reply->ephemeral_owner;
     ev.own = reply->ephemeral_owner == d->session->id;
     ev.failed = reply->failed;
     ev.connection = r->connection;
@@ -293,8 +294,6 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     driver_take_names(&ev, reply);
     asked->request = NULL;
     ev.watched = driver_leaves_watch(asked, r, reply);
-    if (d->ops->keep && !exchange_is_stale(&d->exchange, asked->number))
-        d->ops->keep(d, &ev, reply);
     driver_take(d, ev, asked);
 }
 

@@ -18,9 +18,6 @@ struct driver_ops {
     char *(*path)(struct driver *d, unsigned node);
     /* Gives a node a new name. NULL: none needs one. */
     void (*name)(struct driver *d, unsigned node);
-    /* An answer that is not stale has come, and the machine will hear of it: to keep what the event
-     * has not. NULL: nothing. */
-    void (*keep)(struct driver *d, const struct machine_event *ev, const struct store_reply *reply);
     /* What a CREATE or SET of the node writes, to be freed; NULL: nothing. */
     char *(*data)(struct driver *d, unsigned node, int *ret_length);
     /* What a MULTI with .rest changes besides, good until its answer is told. NULL: none has. */

@@ -28,7 +28,7 @@ static struct played {
     int refs, steps;
     GString *heard;
     int talks;                                   /* behind so many steps */
-    bool watched, kept_watched;                  /* by the newest answer */
+    bool watched;                                /* by the newest answer */
     char answer[6];                              /* good until something else happens */
     struct machine_actions reactions[REACTIONS]; /* to the first event, the second… */
 } played;
@@ -123,15 +123,7 @@ static void play_name(struct driver *d, unsigned node)
     CHECK_INT(node, 1);
 }
 
-static void play_keep(struct driver *d, const struct machine_event *ev,
-                      const struct store_reply *reply)
-{
-    (void)reply;
-    ((struct played *)d)->kept_watched = ev->watched;
-}
-
 static const struct driver_ops ops = {.step = play_step,
-                                      .keep = play_keep,
                                       .path = play_path,
                                       .name = play_name,
                                       .data = play_data,
@@ -557,7 +549,6 @@ static void watch_is_told(void)
         hear(MACHINE_EV_TIMER);
         ANSWER(STORE_GET, "/p/1", .rc = rows[i].rc);
         CHECK_INT(played.watched, rows[i].told);
-        CHECK_INT(played.kept_watched, rows[i].told);
         end(s, rows[i].rc == STORE_OK
                    ? "begin; answer 0 of verb 2, node 1; timer; answer 0 of verb 2, node 1"
                    : "begin; answer 0 of verb 2, node 1; timer; answer 1 of verb 2, node 1");
