@@ -8,12 +8,11 @@
  * Children: 7 another's, 7+ another's that retains, 7* ours, 7~ of our id of an earlier session,
  * 7? foreign, 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
  * when no other is named, and is to the newest request of its kind; the driver's exchange says
- * whether the machine hears it. Before an event, "watched ours" is a predecessor of the present
- * session. "stale" makes it the answer to an older question, "nodeadline" says that no deadline is
- * ahead, and "again" that the event is the first on another connection. Of the directory tell
- * "unread", "foreign", "other" and "named" what its data are, "v3" its version, and the number
- * behind "hint" how many children it has. "left": the list has left a watch. "asked": the own
- * node's data ask to give way.
+ * whether the machine hears it. "stale" makes it the answer to an older question, "nodeadline" says
+ * that no deadline is ahead, and "again" that the event is the first on another connection.
+ * "watched ours" is a predecessor of the present session. "unread", "foreign", "other" and "named"
+ * say what the directory's data are, "v3" its version, and the number behind "hint" how many
+ * children it has. "left": the list has left a watch. "asked": the own node's data ask to give way.
  *
  * The directory's request reads "parents", and so does its answer; where .parents are above it,
  * theirs is "above 2" before it, and "above 1 refused" is the answer to the second. A directory

@@ -12,7 +12,7 @@ static struct {
     bool related; /* the predecessor is of the same session */
 } step;
 
-/* Of what is awaited, one; or what else may come. */
+/* The answer that is likely, if it is awaited; or another. */
 static enum play_row promises_likely_answer(enum play_row often, enum play_row seldom)
 {
     return play_awaits(often) ? often : seldom;
@@ -314,7 +314,7 @@ static bool promises_keeps_watch(void)
            (c->others == OTHERS_NONE || c->first || c->state == ST_DONE || gives_back);
 }
 
-/* Whoever believes that nobody waits will hear who comes. */
+/* One that believes that nobody waits will hear who comes. */
 static bool promises_alone_without_reason(void)
 {
     if (play.c.others != OTHERS_NONE || play.c.state == ST_DONE || play.c.state == ST_LAPSED)

@@ -120,7 +120,7 @@ static const char *words_get(const char *const *words, size_t count, int at)
 
 /* ---- events ---- */
 
-/* Of the two lists and the two limits, that of the look if it is under way. */
+/* Two lists and two limits have one word: that of the look is meant if it is under way. */
 static enum play_row words_find_row(const char *word)
 {
     enum play_row found = PLAY_ROWS;
@@ -234,7 +234,7 @@ static bool words_read_number(struct play_event *h, const char *word)
     return *end == '\0';
 }
 
-/* Of the data there may be nothing but a hint, or nothing. */
+/* The data are a hint, or none. */
 static void words_set_data(struct play_event *h, enum head_hint hint)
 {
     h->m.hint = hint;

@@ -238,7 +238,7 @@ static void first_in_line_hears_of_the_limit(void)
     STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
-/* Whoever knows that the limit may have changed says so, as its watch would. */
+/* The limit may have changed without a word from its watch. */
 static void permits_limit_is_in_doubt(void)
 {
     start_first_in_line();

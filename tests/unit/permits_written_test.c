@@ -197,7 +197,7 @@ static void touch_meets_other_data(void)
     STEP("touched", ST_HOLDING, "");
 }
 
-/* Who waits for it waits longer: until the node is gone. */
+/* The next in line waits longer: until the node is gone. */
 static void touch_is_refused(void)
 {
     static const char *const answers[] = {"touched refused", "touched bad"};
