@@ -1,7 +1,7 @@
 #include "check.h"
 
+#include "link.h"
 #include "recipes/rule.h"
-#include "watches.h"
 
 const char *check_text(enum broken broken)
 {
@@ -114,23 +114,23 @@ void check_refusal(struct state *st, int i, uint8_t child)
         st->broken = BROKEN_REFUSAL;
 }
 
-static bool is_create(const struct ask *ask)
+static bool check_is_create(const struct ask *ask)
 {
     return model_asks(ask, STORE_CREATE, ATTEMPT_NEW);
 }
 
-static bool is_delete(const struct ask *ask)
+static bool check_is_delete(const struct ask *ask)
 {
     return model_asks(ask, STORE_DELETE, ATTEMPT_OWN);
 }
 
 /* It leaves the own node's watch. */
-static bool is_watching_read(const struct ask *ask)
+static bool check_is_watching_read(const struct ask *ask)
 {
     return model_asks(ask, STORE_GET, ATTEMPT_OWN) && ask->watch;
 }
 
-static bool asks_for(const struct client *c, bool (*is)(const struct ask *ask), uint8_t n)
+static bool check_asks_for(const struct client *c, bool (*is)(const struct ask *ask), uint8_t n)
 {
     for (int k = 0; k < c->asks_count; k++)
         if (is(&c->asks[k]) && c->asks[k].node == n)
@@ -139,19 +139,19 @@ static bool asks_for(const struct client *c, bool (*is)(const struct ask *ask), 
 }
 
 /* Its delete is on the way, or the refusal that makes it be sent again. */
-static bool will_be_deleted(const struct client *c, uint8_t n)
+static bool check_will_be_deleted(const struct client *c, uint8_t n)
 {
     for (int k = 0; k < c->replies_count; k++)
-        if (is_delete(&c->replies[k].to) && c->replies[k].to.node == n)
+        if (check_is_delete(&c->replies[k].to) && c->replies[k].to.node == n)
             return true;
-    return asks_for(c, is_delete, n);
+    return check_asks_for(c, check_is_delete, n);
 }
 
-static bool hears_of(const struct client *c, uint8_t n)
+static bool check_hears_of(const struct client *c, uint8_t n)
 {
     for (int k = 0; k < c->replies_count; k++)
         if (c->replies[k].to.node == n &&
-            (c->replies[k].fired || is_watching_read(&c->replies[k].to)))
+            (c->replies[k].fired || check_is_watching_read(&c->replies[k].to)))
             return true;
     return false;
 }
@@ -167,8 +167,9 @@ static enum broken check_holder(const struct state *st, const struct client *c)
         return BROKEN_NO_NODE;
     if (st->nodes[c->node].heard)
         return BROKEN_DEAF;
-    if (c->expired || c->timer || asks_for(c, is_watching_read, c->node) || hears_of(c, c->node) ||
-        (c->watched & MODEL_BIT(c->node)) || (!c->connected && (c->kept & MODEL_BIT(c->node))))
+    if (c->expired || c->timer || check_asks_for(c, check_is_watching_read, c->node) ||
+        check_hears_of(c, c->node) || (c->watched & MODEL_BIT(c->node)) ||
+        (!c->connected && (c->kept & MODEL_BIT(c->node))))
         return BROKEN_NOT;
     return BROKEN_UNTOLD;
 }
@@ -178,8 +179,9 @@ static enum broken check_holder(const struct state *st, const struct client *c)
 static enum broken check_heeding(const struct client *c)
 {
     const uint16_t bit = MODEL_BIT(c->node);
-    const bool pending = c->timer || c->expired || asks_for(c, is_watching_read, c->node) ||
-                         hears_of(c, c->node) || (c->missed & bit);
+    const bool pending = c->timer || c->expired ||
+                         check_asks_for(c, check_is_watching_read, c->node) ||
+                         check_hears_of(c, c->node) || (c->missed & bit);
 
     if (pending || (!(c->sees_asked & bit) && ((c->connected ? c->watched : c->kept) & bit)))
         return BROKEN_NOT;
@@ -193,11 +195,11 @@ static enum broken check_done(const struct state *st, int i)
 
     if (!c->established || c->expired || c->purge)
         return BROKEN_NOT;
-    if (asks_for(c, is_create, MODEL_NONE))
+    if (check_asks_for(c, check_is_create, MODEL_NONE))
         return BROKEN_ORPHAN;
     for (uint8_t n = 0; n < MODEL_NODES; n++)
-        if (stands(st, n) && st->nodes[n].client == i &&
-            st->nodes[n].session == c->session && !will_be_deleted(c, n))
+        if (stands(st, n) && st->nodes[n].client == i && st->nodes[n].session == c->session &&
+            !check_will_be_deleted(c, n))
             return BROKEN_ORPHAN;
     return BROKEN_NOT;
 }
@@ -207,7 +209,7 @@ static enum broken check_watches(const struct client *c)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
         if ((c->armed & c->watched & MODEL_BIT(n)) && c->own_watch != n &&
-            c->predecessor_watch != n && !watches_asked(c, n) && !will_be_deleted(c, n))
+            c->predecessor_watch != n && !link_watch_asked(c, n) && !check_will_be_deleted(c, n))
             return BROKEN_WATCH;
     return BROKEN_NOT;
 }

@@ -32,7 +32,7 @@ static void put_hint(struct encoder *e, struct hint hint)
 }
 
 /* What is asked, and of what. */
-static uint8_t word_of(const struct ask *ask)
+static uint8_t encode_word_of(const struct ask *ask)
 {
     return (uint8_t)(ask->verb << 4 | ask->about << 1 | ask->watch);
 }
@@ -65,7 +65,7 @@ static void rank_nodes(struct encoder *e)
 
 /* What of a client can be told without naming others. Where it does not decide, states that differ
  * in names only may be visited twice: that costs time and nothing else. */
-static uint64_t client_key(const struct encoder *e, int i)
+static uint64_t encode_client_key(const struct encoder *e, int i)
 {
     const struct client *c = &e->st->clients[i];
     uint64_t key = (uint64_t)model_config.rules[i] << 2 | (uint64_t)model_config.try_only[i] << 1 |
@@ -75,8 +75,10 @@ static uint64_t client_key(const struct encoder *e, int i)
     key = key << 8 | (c->node == MODEL_NONE ? MODEL_NONE : e->rank[c->node]);
     key = key << 4 | c->asks_count;
     key = key << 4 | c->replies_count;
-    key = key << 8 | (c->asks_count ? word_of(&c->asks[0]) : 0xffU);
-    key = key << 8 | (c->replies_count ? word_of(&c->replies[0].to) | c->replies[0].fired * 0x80U : 0xffU);
+    key = key << 8 | (c->asks_count ? encode_word_of(&c->asks[0]) : 0xffU);
+    key = key << 8 |
+          (c->replies_count ? encode_word_of(&c->replies[0].to) | c->replies[0].fired * 0x80U
+                            : 0xffU);
     key = key << 4 | (uint64_t)(c->connected | c->in_time << 1 | c->expired << 2 | c->grant << 3);
     key = key << 4 | c->faults;
     return key;
@@ -88,7 +90,7 @@ static void place_clients(struct encoder *e)
 
     for (uint8_t i = 0; i < model_config.contenders; i++) {
         int k = i;
-        uint64_t key = client_key(e, i);
+        uint64_t key = encode_client_key(e, i);
         for (; k > 0 && keys[k - 1] > key; k--) {
             keys[k] = keys[k - 1];
             e->at[k] = e->at[k - 1];
@@ -165,24 +167,23 @@ static void put_log(struct encoder *e)
 }
 
 /* Of its question, whether it is the present one. */
-static void put_ask(struct encoder *e, const struct client *c, const struct ask *ask)
+static void encode_put_ask(struct encoder *e, const struct client *c, const struct ask *ask)
 {
-    const bool present =
-        ask->heard && exchange_plain_request(&c->exchange, ask->number).question;
+    const bool present = ask->heard && exchange_plain_request(&c->exchange, ask->number).question;
 
-    put(e, word_of(ask) | present << 7);
+    put(e, encode_word_of(ask) | present << 7);
     put_node(e, ask->node);
     put(e, ask->version);
 }
 
-static void put_queues(struct encoder *e, const struct client *c)
+static void encode_put_queues(struct encoder *e, const struct client *c)
 {
     put(e, c->asks_count << 4 | c->replies_count);
     for (int k = 0; k < c->asks_count; k++)
-        put_ask(e, c, &c->asks[k]);
+        encode_put_ask(e, c, &c->asks[k]);
     for (int k = 0; k < c->replies_count; k++) {
         const struct reply *reply = &c->replies[k];
-        put_ask(e, c, &reply->to);
+        encode_put_ask(e, c, &reply->to);
         put(e, reply->rc | reply->fired << 5 | reply->asked << 6 | reply->gone << 7);
         put_nodes(e, reply->names);
         put_hint(e, reply->hint);
@@ -191,7 +192,7 @@ static void put_queues(struct encoder *e, const struct client *c)
 
 /* Number and token count while there is a node, ahead while one is waited for. How often the
  * directory was made (rounds) is left out: no bound reaches its limit. */
-static void put_machine(struct encoder *e, const struct client *c)
+static void encode_put_machine(struct encoder *e, const struct client *c)
 {
     const struct attempt *m = &c->machine;
     const struct node *own = c->node == MODEL_NONE ? NULL : &e->st->nodes[c->node];
@@ -209,7 +210,7 @@ static void put_machine(struct encoder *e, const struct client *c)
     put(e, own && own->czxid == m->token);
 }
 
-static void put_client(struct encoder *e, int i)
+static void encode_put_client(struct encoder *e, int i)
 {
     const struct client *c = &e->st->clients[i];
 
@@ -219,7 +220,7 @@ static void put_client(struct encoder *e, int i)
         return;
     }
     put(e, c->faults);
-    put_machine(e, c);
+    encode_put_machine(e, c);
     put_node(e, c->node);
     put_node(e, c->predecessor);
     put_node(e, c->own_watch);
@@ -236,7 +237,7 @@ static void put_client(struct encoder *e, int i)
     put_nodes(e, c->sees_asked);
     put_nodes(e, c->missed);
     put_hint(e, c->sees_hint);
-    put_queues(e, c);
+    encode_put_queues(e, c);
 }
 
 static uint64_t mix(uint64_t h)
@@ -275,6 +276,6 @@ struct fingerprint encode_state(const struct state *st)
     put_table(&e);
     put_log(&e);
     for (int k = 0; k < model_config.contenders; k++)
-        put_client(&e, e.at[k]);
+        encode_put_client(&e, e.at[k]);
     return hash(&e);
 }

@@ -30,6 +30,13 @@ int64_t library_session_id(int client, int session)
     return (client + 1) * 1000 + session;
 }
 
+char *library_new_node(const struct actor *a)
+{
+    struct driver *d = &a->contender->driver;
+
+    return d->ops->path(d, ATTEMPT_NEW);
+}
+
 static void need(bool done, const char *what)
 {
     if (!done)
@@ -182,28 +189,27 @@ static void lose_connection(struct actor *a)
 }
 
 /* A delete that is refused is tried again later; in the model at once. */
-static void take(struct actor *a, const struct state *st, const struct reply *reply)
+static void library_take(struct actor *a, const struct state *st, const struct reply *reply)
 {
     armed = NULL;
-    if (reply->kind == REPLY_FIRED)
-        a->store->sink.watch(a->store->sink.context, paths[reply->node],
+    if (reply->fired)
+        a->store->sink.watch(a->store->sink.context, paths[reply->to.node],
                              reply->gone ? STORE_FIRED_GONE : STORE_FIRED_CHANGED);
     else
         need(library_answer(a, st, reply), "what is answered was not sent");
-    if (reply->kind == ASK_DELETE)
+    if (!reply->fired && model_asks(&reply->to, STORE_DELETE, ATTEMPT_OWN))
         fire(armed);
 }
 
 /* What the model's clients do not hear of is answered when it is done. */
-static void handled(struct actor *a, const struct state *st, const struct ask *ask, bool refused)
+static void library_handled(struct actor *a, const struct state *st, const struct ask *ask,
+                            bool refused)
 {
-    const struct reply reply = {.kind = ask->kind,
-                                .node = ask->node,
-                                .tag = ask->tag,
-                                .answer = refused ? ANSWER_REFUSED : ANSWER_OK,
-                                .hint.node = MODEL_NONE};
+    const struct reply reply = {
+        .to = *ask, .rc = refused ? STORE_NOAUTH : STORE_OK, .hint.node = MODEL_NONE};
+    const bool deletes = ask->verb == STORE_DELETE;
 
-    if (ask->kind == ASK_HINT || (ask->kind == ASK_DELETE && !refused))
+    if (!ask->heard && ask->verb != STORE_UNWATCH && !(deletes && refused))
         need(library_answer(a, st, &reply), "what is done was not sent");
 }
 
@@ -245,10 +251,10 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
         break;
     case MOVE_HANDLE:
     case MOVE_REFUSE:
-        handled(a, before, &c->asks[0], move.kind == MOVE_REFUSE);
+        library_handled(a, before, &c->asks[0], move.kind == MOVE_REFUSE);
         break;
     case MOVE_TAKE:
-        take(a, before, &c->replies[0]);
+        library_take(a, before, &c->replies[0]);
         break;
     case MOVE_CONNECT:
         connect(a, library_session_id(move.client, after->clients[move.client].session));
@@ -267,7 +273,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
         break;
     case MOVE_TIMER:
     case MOVE_UNPROVED:
-        need(a->contender->head && fire(&a->contender->head->timer), "its timer is not armed");
+        need(fire(a->contender->driver.timer), "its timer is not armed");
         break;
     case MOVE_TELL_LAPSE:
         need(fire(&a->session->deadline_timer), "the deadline's timer is not armed");
@@ -298,7 +304,7 @@ static void run_callbacks(struct actor *a, bool hang)
 {
     if (hang && a->contender->machine.state == ST_LAPSED) {
         session_lock(a->session);
-        need(fire(&a->contender->head->timer), "nothing ends callbacks that hang");
+        need(fire(a->contender->driver.timer), "nothing ends callbacks that hang");
         session_unlock(a->session);
     } else {
         zkl_session_dispatch(a->session);
@@ -313,7 +319,7 @@ static void name_nodes(const struct state *before, const struct state *after)
         const struct actor *a = &actors[node->client];
         if (!node->used || node->czxid <= before->czxid)
             continue;
-        char *name = a->session ? contender_new_node(a->contender)
+        char *name = a->session ? library_new_node(a)
                                 : g_strdup_printf(LIBRARY_DIRECTORY "/x-%d-", node->client);
         g_free(paths[n]);
         paths[n] = g_strdup_printf("%s%010d", name, node->number);

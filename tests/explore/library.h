@@ -34,6 +34,9 @@ const struct actor *library_actor(int i);
  * nothing. */
 const char *library_do(const struct state *before, struct move move, const struct state *after);
 
+/* What the contender calls its node before it has a number; to be freed. */
+char *library_new_node(const struct actor *a);
+
 /* The path of the model's node, and the id of a session of a contender. */
 const char *library_path(uint8_t node);
 int64_t library_session_id(int client, int session);

@@ -4,45 +4,36 @@
 #include <limits.h>
 #include <string.h>
 
+#include "lib/session/request.h"
 #include "recipes/revoke.h"
 
-enum place { OF_NODE, OF_NEW_NODE, OF_DIRECTORY };
-
-/* What is a request of the library to each of the model. */
-static const struct shape {
-    const char *verb;
-    enum place place;
-    bool watching, once;
-} shapes[] = {
-    [ASK_CREATE] = {.verb = "create", .place = OF_NEW_NODE, .once = true},
-    [ASK_PARENTS] = {.verb = "create", .place = OF_DIRECTORY},
-    [ASK_BARRIER] = {.verb = "set", .place = OF_NEW_NODE},
-    [ASK_LIST] = {.verb = "list", .place = OF_DIRECTORY},
-    [ASK_PROVE] = {.verb = "get", .place = OF_NODE},
-    [ASK_READ] = {.verb = "get", .place = OF_NODE, .watching = true},
-    [ASK_WATCH] = {.verb = "get", .place = OF_NODE, .watching = true},
-    [ASK_UNWATCH] = {.verb = "unwatch", .place = OF_NODE, .once = true},
-    [ASK_DELETE] = {.verb = "delete", .place = OF_NODE},
-    [ASK_HINT_READ] = {.verb = "get", .place = OF_DIRECTORY},
-    [ASK_HINT] = {.verb = "set", .place = OF_DIRECTORY, .once = true},
-    [ASK_DIRECTORY_READ] = {.verb = "get", .place = OF_DIRECTORY},
-    [ASK_DIRECTORY_DELETE] = {.verb = "delete", .place = OF_DIRECTORY},
-};
-
-static void put(GString *text, const char *verb, const char *path, bool watching, bool once)
+/* What the node is to a client that asks about it, or about nothing but a watch on it. */
+static const char *library_path_of(const struct ask *ask)
 {
-    g_string_append_printf(text, "  %s %s%s%s", verb, path, watching ? ", watching" : "",
+    return ask->node != MODEL_NONE && ask->verb != STORE_SET           ? library_path(ask->node)
+           : ask->about == ATTEMPT_NEW || ask->about == ATTEMPT_QUORUM ? "its new node"
+                                                                       : LIBRARY_DIRECTORY;
+}
+
+static bool library_is_note(const struct ask *ask)
+{
+    return ask->verb == STORE_SET && ask->about == ATTEMPT_HINT;
+}
+
+static void library_put(GString *text, uint8_t verb, const char *path, bool watching, bool once)
+{
+    static const char *const verbs[] = {
+        [STORE_CREATE] = "create",  [STORE_DELETE] = "delete", [STORE_GET] = "get",
+        [STORE_LIST] = "list",      [STORE_SYNC] = "sync",     [STORE_SET] = "set",
+        [STORE_UNWATCH] = "unwatch"};
+
+    g_string_append_printf(text, "  %s %s%s%s", verbs[verb], path, watching ? ", watching" : "",
                            once ? ", once" : "");
 }
 
-static void put_hint(GString *text, int32_t version, const char *data)
+static void library_put_hint(GString *text, int32_t version, const char *data)
 {
     g_string_append_printf(text, ", version %d: %s", version, data);
-}
-
-static void put_tag(GString *text, uint32_t tag)
-{
-    g_string_append_printf(text, ", tag %u\n", tag);
 }
 
 static char *hint_of(uint8_t node)
@@ -50,37 +41,29 @@ static char *hint_of(uint8_t node)
     return g_strconcat(HINT_WORDS, strrchr(library_path(node), '/') + 1, NULL);
 }
 
-static void put_ask(GString *text, const struct ask *ask)
+static void library_put_ask(GString *text, const struct ask *ask)
 {
-    const struct shape *shape = &shapes[ask->kind];
-    const char *path = shape->place == OF_NODE       ? library_path(ask->node)
-                       : shape->place == OF_NEW_NODE ? "its new node"
-                                                     : LIBRARY_DIRECTORY;
-
-    put(text, shape->verb, path, shape->watching, shape->once);
-    if (ask->kind == ASK_HINT) {
+    library_put(text, ask->verb, library_path_of(ask), ask->watch, ask->once);
+    if (library_is_note(ask)) {
         char *data = hint_of(ask->node);
-        put_hint(text, (int32_t)ask->tag, data);
+        library_put_hint(text, ask->version, data);
         g_free(data);
     }
-    put_tag(text, ask->kind == ASK_HINT ? 0 : ask->tag);
+    g_string_append_c(text, '\n');
 }
 
-static void put_request(GString *text, const struct actor *a, const struct request *r)
+static void library_put_request(GString *text, const struct actor *a, const struct request *r)
 {
-    static const char *const verbs[] = {
-        [STORE_CREATE] = "create",  [STORE_DELETE] = "delete", [STORE_GET] = "get",
-        [STORE_LIST] = "list",      [STORE_SYNC] = "sync",     [STORE_SET] = "set",
-        [STORE_UNWATCH] = "unwatch"};
     const struct store_request *what = &r->what;
-    char *new = a->contender ? contender_new_node(a->contender) : NULL;
+    char *new = a->contender ? library_new_node(a) : NULL;
     bool is_new = g_strcmp0(what->path, new) == 0;
 
     g_free(new);
-    put(text, verbs[what->kind], is_new ? "its new node" : what->path, what->watch, r->once);
+    library_put(text, (uint8_t)what->kind, is_new ? "its new node" : what->path, what->watch,
+                r->once);
     if (what->kind == STORE_SET && what->version != INT_MAX)
-        put_hint(text, what->version, what->data);
-    put_tag(text, r->tag);
+        library_put_hint(text, what->version, what->data);
+    g_string_append_c(text, '\n');
 }
 
 /* Proofs: the model takes a deadline as it comes. */
@@ -93,39 +76,44 @@ void library_asks(const struct actor *a, GString *text)
 {
     for (guint k = 0; a->store && k < a->store->under_way->len; k++)
         if (!is_of_system(a->store->under_way->pdata[k]))
-            put_request(text, a, a->store->under_way->pdata[k]);
+            library_put_request(text, a, a->store->under_way->pdata[k]);
     for (const GList *l = a->session->parked.head; l; l = l->next)
-        put_request(text, a, l->data);
+        library_put_request(text, a, l->data);
 }
 
-static struct ask asked_for(const struct reply *reply)
+/* A create is answered with the node that it has made. */
+static struct ask library_asked_for(const struct reply *reply)
 {
-    return (struct ask){.kind = reply->kind, .node = reply->node, .tag = reply->tag};
+    struct ask ask = reply->to;
+
+    if (ask.verb == STORE_CREATE)
+        ask.node = MODEL_NONE;
+    return ask;
 }
 
 void library_expects(const struct client *c, GString *text)
 {
     for (int k = 0; k < c->replies_count; k++) {
-        struct ask ask = asked_for(&c->replies[k]);
-        if (ask.kind != REPLY_FIRED)
-            put_ask(text, &ask);
+        struct ask ask = library_asked_for(&c->replies[k]);
+        if (!c->replies[k].fired)
+            library_put_ask(text, &ask);
     }
     for (int k = 0; k < c->asks_count; k++)
-        put_ask(text, &c->asks[k]);
+        library_put_ask(text, &c->asks[k]);
 }
 
 /* ---- answers ---- */
 
 /* The first such request under way; -1: there is none. */
-static int find(const struct actor *a, const struct ask *ask)
+static int library_find(const struct actor *a, const struct ask *ask)
 {
     GString *wanted = g_string_new(NULL), *text = g_string_new(NULL);
     int found = -1;
 
-    put_ask(wanted, ask);
+    library_put_ask(wanted, ask);
     for (guint k = 0; a->store && k < a->store->under_way->len && found < 0; k++) {
         g_string_truncate(text, 0);
-        put_request(text, a, a->store->under_way->pdata[k]);
+        library_put_request(text, a, a->store->under_way->pdata[k]);
         if (g_string_equal(text, wanted))
             found = (int)k;
     }
@@ -134,7 +122,7 @@ static int find(const struct actor *a, const struct ask *ask)
     return found;
 }
 
-static void answer(struct store *store, int at, const struct store_reply *reply)
+static void library_answer_at(struct store *store, int at, const struct store_reply *reply)
 {
     store->done(g_ptr_array_remove_index(store->under_way, (guint)at), reply);
 }
@@ -142,17 +130,7 @@ static void answer(struct store *store, int at, const struct store_reply *reply)
 void library_answer_all(struct store *store, enum store_rc rc)
 {
     for (guint n = store->under_way->len; n > 0; n--)
-        answer(store, 0, &(struct store_reply){.rc = rc});
-}
-
-/* The last one that the driver takes for it. */
-static enum store_rc code_of(enum answer wanted)
-{
-    int code = STORE_UNKNOWN;
-
-    while (contender_to_answer((enum store_rc)code) != wanted)
-        code--;
-    return (enum store_rc)code;
+        library_answer_at(store, 0, &(struct store_reply){.rc = rc});
 }
 
 static char *data_of(struct hint hint)
@@ -173,10 +151,10 @@ static void fill_node(struct store_reply *to, const struct state *st, uint8_t no
 
 bool library_answer(struct actor *a, const struct state *st, const struct reply *reply)
 {
-    const struct ask ask = asked_for(reply);
-    int at = find(a, &ask);
+    const struct ask ask = library_asked_for(reply);
+    int at = library_find(a, &ask);
     char *names[MODEL_NODES], *data = reply->asked ? g_strdup(REVOKE_WORD) : data_of(reply->hint);
-    struct store_reply to = {.rc = code_of((enum answer)reply->answer),
+    struct store_reply to = {.rc = (enum store_rc)reply->rc,
                              .version = reply->asked ? 1 : reply->hint.version,
                              .data = data,
                              .length = (int)strlen(data),
@@ -187,10 +165,10 @@ bool library_answer(struct actor *a, const struct state *st, const struct reply 
         if (reply->names & MODEL_BIT(n))
             names[to.count++] = strrchr(library_path(n), '/') + 1;
     to.children = to.count;
-    if (to.rc == STORE_OK && reply->node < MODEL_NODES)
-        fill_node(&to, st, reply->node);
+    if (to.rc == STORE_OK && reply->to.node < MODEL_NODES)
+        fill_node(&to, st, reply->to.node);
     if (at >= 0)
-        answer(a->store, at, &to);
+        library_answer_at(a->store, at, &to);
     g_free(data);
     return at >= 0;
 }

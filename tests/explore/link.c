@@ -3,8 +3,100 @@
 #include <string.h>
 
 #include "check.h"
-#include "driver.h"
-#include "watches.h"
+#include "client.h"
+
+/* ---- watches ---- */
+
+uint8_t *link_watch_wanted(struct client *c, unsigned about)
+{
+    return about == ATTEMPT_OWN           ? &c->own_watch
+           : about == ATTEMPT_PREDECESSOR ? &c->predecessor_watch
+                                          : NULL;
+}
+
+int link_watch_asked(const struct client *c, uint8_t node)
+{
+    int count = 0;
+
+    for (int k = 0; k < c->replies_count; k++)
+        count += c->replies[k].to.node == node &&
+                 (c->replies[k].to.watch || c->replies[k].to.verb == STORE_UNWATCH);
+    for (int k = 0; k < c->asks_count; k++)
+        count += c->asks[k].node == node && (c->asks[k].watch || c->asks[k].verb == STORE_UNWATCH);
+    return count;
+}
+
+/* A request for the subscription is under way, behind the one that was answered or has fired. */
+static bool link_asks_anew(const struct client *c, unsigned about)
+{
+    for (int k = 0; k < c->replies_count; k++)
+        if (c->replies[k].to.watch && c->replies[k].to.about == about)
+            return true;
+    for (int k = 0; k < c->asks_count; k++)
+        if (c->asks[k].watch && c->asks[k].about == about)
+            return true;
+    return false;
+}
+
+/* settle(): removes the watch nobody wants. */
+static void link_settle(struct client *c, uint8_t node)
+{
+    if (!(c->armed & MODEL_BIT(node)) || c->own_watch == node || c->predecessor_watch == node ||
+        link_watch_asked(c, node) > 0)
+        return;
+    c->armed &= (uint16_t)~MODEL_BIT(node);
+    model_push_ask(c, (struct ask){.verb = STORE_UNWATCH, .node = node, .once = true});
+}
+
+void link_watch_add(struct client *c, const struct ask *ask)
+{
+    uint8_t *wanted = link_watch_wanted(c, ask->about);
+
+    if (*wanted != ask->node)
+        link_watch_drop(c, ask->about, false);
+    *wanted = ask->node;
+}
+
+void link_watch_drop(struct client *c, unsigned about, bool deleting)
+{
+    uint8_t *wanted = link_watch_wanted(c, about), node = *wanted;
+
+    *wanted = MODEL_NONE;
+    if (node != MODEL_NONE && !deleting)
+        link_settle(c, node);
+}
+
+void link_watch_answered(struct client *c, const struct ask *ask, enum store_rc rc)
+{
+    if (rc == STORE_OK) {
+        c->armed |= MODEL_BIT(ask->node);
+        c->kept |= MODEL_BIT(ask->node);
+    } else if (!link_asks_anew(c, ask->about)) {
+        *link_watch_wanted(c, ask->about) = MODEL_NONE;
+    }
+    link_settle(c, ask->node);
+}
+
+/* In fire(): whether it is told. */
+static bool link_fires(struct client *c, unsigned about, uint8_t node)
+{
+    uint8_t *wanted = link_watch_wanted(c, about);
+
+    if (*wanted != node || link_asks_anew(c, about)) /* the answer will tell */
+        return false;
+    *wanted = MODEL_NONE;
+    return true;
+}
+
+/* on_removed() */
+static void link_unwatched(struct client *c, uint8_t node, enum store_rc rc)
+{
+    if (rc == STORE_UNKNOWN)
+        c->armed |= MODEL_BIT(node);
+    else
+        c->kept &= (uint16_t)~MODEL_BIT(node);
+    link_settle(c, node);
+}
 
 /* watch_fired() */
 static void link_fired(struct state *st, int i, uint8_t node, bool gone)
@@ -15,14 +107,14 @@ static void link_fired(struct state *st, int i, uint8_t node, bool gone)
     c->kept &= (uint16_t)~MODEL_BIT(node);
     c->armed &= (uint16_t)~MODEL_BIT(node);
     for (int k = 0; k < 2; k++) {
-        if (!watches_fires(c, both[k], node))
+        if (!link_fires(c, both[k], node))
             continue;
         if (both[k] == ATTEMPT_OWN)
             st->nodes[node].heard |= gone;
-        driver_step(
-            st, i, &(struct heard){.ev = {MACHINE_EV_FIRED, .node = both[k], .gone = gone}});
+        client_step(st, i,
+                    &(struct heard){.ev = {MACHINE_EV_FIRED, .node = both[k], .gone = gone}});
     }
-    watches_settle(c, node);
+    link_settle(c, node);
 }
 
 /* ---- answers ---- */
@@ -42,9 +134,8 @@ static enum head_hint link_read_hint(const struct state *st, int i, struct hint 
 
     if (hint.node == MODEL_FOREIGN || hint.node == MODEL_NONE)
         return hint.node == MODEL_NONE ? HINT_NONE : HINT_FOREIGN;
-    return predecessor != MODEL_NONE && link_have_one_name(st, hint.node, predecessor)
-               ? HINT_NAMED
-               : HINT_OTHER;
+    return predecessor != MODEL_NONE && link_have_one_name(st, hint.node, predecessor) ? HINT_NAMED
+                                                                                       : HINT_OTHER;
 }
 
 /* contender_parse_child() */
@@ -56,8 +147,8 @@ static struct child link_child(const struct state *st, int i, uint8_t n, uint32_
                           .kind = model_node_kind(node),
                           .rule = model_config.rules[node->client],
                           .number = node->number,
-                          .own = driver_is_own(st, i, n),
-                          .old = driver_is_old(st, i, n),
+                          .own = client_is_own(st, i, n),
+                          .old = client_is_old(st, i, n),
                           .retains = model_config.retains[node->client]};
 }
 
@@ -77,7 +168,7 @@ static void link_step_listed(struct state *st, int i, const struct reply *reply,
     heard->moment.hint = reply->hint.node == MODEL_NONE ? HINT_NONE : HINT_UNREAD;
     heard->moment.children = children;
     heard->listed = listed;
-    driver_step(st, i, heard);
+    client_step(st, i, heard);
 }
 
 /* contender_see() */
@@ -128,7 +219,7 @@ void link_answer(struct state *st, int i, const struct reply *reply)
     if (reply->to.verb == STORE_LIST)
         link_step_listed(st, i, reply, &heard);
     else
-        driver_step(st, i, &heard);
+        client_step(st, i, &heard);
 }
 
 /* refuse() of lib/session/request_delete.c: tried again, and the session goes. */
@@ -147,12 +238,12 @@ void link_take(struct state *st, int i)
         link_fired(st, i, reply.to.node, reply.gone);
     } else if (reply.to.heard) {
         if (reply.to.watch)
-            watches_answered(c, &reply.to, (enum store_rc)reply.rc);
+            link_watch_answered(c, &reply.to, (enum store_rc)reply.rc);
         link_answer(st, i, &reply);
     } else if (reply.to.verb == STORE_DELETE) {
         link_refused(c, reply.to);
     } else {
-        watches_removed(c, reply.to.node, STORE_OK);
+        link_unwatched(c, reply.to.node, STORE_OK);
     }
 }
 
@@ -164,7 +255,7 @@ static void link_lose(struct state *st, int i, const struct ask *ask)
     if (ask->heard)
         link_answer(st, i, &(struct reply){.to = *ask, .rc = STORE_UNKNOWN});
     else if (ask->verb == STORE_UNWATCH)
-        watches_removed(&st->clients[i], ask->node, STORE_UNKNOWN);
+        link_unwatched(&st->clients[i], ask->node, STORE_UNKNOWN);
 }
 
 /* on_down(); the library tells of the connection first and then of what was under way. What is
@@ -206,7 +297,7 @@ void link_up(struct state *st, int i)
         c->established = true;
         c->in_time = true;
     }
-    driver_extend(st, i);
+    client_extend(st, i);
 }
 
 /* incarnation_close(): what is under way is answered with STORE_GONE, of which no machine hears. */
@@ -229,13 +320,13 @@ void link_replace(struct state *st, int i)
     if (c->machine.state == ST_DONE)
         return;
     c->id++;
-    driver_hear(st, i, MACHINE_EV_SESSION);
+    client_step_kind(st, i, MACHINE_EV_SESSION);
 }
 
 /* end_all() of locks.c, and what closing does behind it */
 void link_close(struct state *st, int i)
 {
-    driver_hear(st, i, MACHINE_EV_STOP);
-    driver_hear(st, i, MACHINE_EV_OVER);
+    client_step_kind(st, i, MACHINE_EV_STOP);
+    client_step_kind(st, i, MACHINE_EV_OVER);
     link_end_session(&st->clients[i]);
 }

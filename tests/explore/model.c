@@ -137,7 +137,8 @@ static uint16_t nodes_of(struct client *c)
     for (int k = 0; k < c->asks_count; k++)
         nodes |= bit_of(c->asks[k].node);
     for (int k = 0; k < c->replies_count; k++)
-        nodes |= bit_of(c->replies[k].to.node) | bit_of(c->replies[k].hint.node) | c->replies[k].names;
+        nodes |=
+            bit_of(c->replies[k].to.node) | bit_of(c->replies[k].hint.node) | c->replies[k].names;
     return nodes;
 }
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "driver.h"
+#include "client.h"
 #include "link.h"
 #include "server.h"
 
@@ -139,7 +139,7 @@ static void do_to_client(struct state *st, struct move move)
 
     switch (move.kind) {
     case MOVE_ENTER:
-        driver_hear(st, i, MACHINE_EV_BEGIN);
+        client_step_kind(st, i, MACHINE_EV_BEGIN);
         break;
     case MOVE_TAKE:
         link_take(st, i);
@@ -153,18 +153,18 @@ static void do_to_client(struct state *st, struct move move)
         link_replace(st, i);
         break;
     case MOVE_PROOF:
-        driver_proof(st, i);
+        client_proof(st, i);
         break;
     case MOVE_TIMER:
     case MOVE_UNPROVED:
-        driver_timer(st, i);
+        client_timer(st, i);
         break;
     case MOVE_TELL_LAPSE:
-        driver_tell_lapse(st, i);
+        client_tell_lapse(st, i);
         break;
     case MOVE_RELEASE:
     case MOVE_CALLBACKS:
-        driver_release(st, i);
+        client_release(st, i);
         break;
     case MOVE_LOSE_DONE:
         server_do_unheard(st, i);
@@ -174,10 +174,10 @@ static void do_to_client(struct state *st, struct move move)
         link_down(st, i);
         break;
     case MOVE_DEADLINE:
-        driver_deadline(st, i);
+        client_deadline(st, i);
         break;
     case MOVE_ABORT:
-        driver_hear(st, i, MACHINE_EV_STOP);
+        client_step_kind(st, i, MACHINE_EV_STOP);
         break;
     case MOVE_CLOSE:
         link_close(st, i);
@@ -235,25 +235,24 @@ void move_do(struct state *st, struct move move)
 /* ---- words ---- */
 
 /* "get predecessor, watching" */
-static const char *name_ask(const struct ask *ask, char *text, size_t size)
+static const char *move_name_ask(const struct ask *ask, char *text, size_t size)
 {
-    static const char *const verbs[] = {[STORE_CREATE] = "create", [STORE_DELETE] = "delete",
-                                        [STORE_GET] = "get",       [STORE_LIST] = "list",
-                                        [STORE_SET] = "set",       [STORE_UNWATCH] = "unwatch"};
+    static const char *const verbs[] = {
+        [STORE_CREATE] = "create", [STORE_DELETE] = "delete", [STORE_GET] = "get",
+        [STORE_LIST] = "list",     [STORE_SET] = "set",       [STORE_UNWATCH] = "unwatch"};
     static const char *const nodes[] = {
         [ATTEMPT_NEW] = "its node",           [ATTEMPT_QUORUM] = "nothing",
         [ATTEMPT_OWN] = "its node",           [ATTEMPT_PREDECESSOR] = "predecessor",
         [ATTEMPT_CHILDREN] = "the directory", [ATTEMPT_DIRECTORY] = "the directory",
         [ATTEMPT_HINT] = "the hint"};
 
-    snprintf(text, size, "%s%s%s%s", verbs[ask->verb],
-             ask->verb == STORE_UNWATCH ? "" : " ",
+    snprintf(text, size, "%s%s%s%s", verbs[ask->verb], ask->verb == STORE_UNWATCH ? "" : " ",
              ask->verb == STORE_UNWATCH ? "" : nodes[ask->about], ask->watch ? ", watching" : "");
     return text;
 }
 
 static const char *const answers[] = {
-    [STORE_OK] = "ok",         [STORE_NONODE] = "no node",     [STORE_EXISTS] = "exists",
+    [STORE_OK] = "ok",          [STORE_NONODE] = "no node",     [STORE_EXISTS] = "exists",
     [STORE_NOAUTH] = "refused", [STORE_NOTEMPTY] = "not empty", [STORE_BAD] = "bad",
 };
 
@@ -286,7 +285,7 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_REAP] = "FAULT: the empty directory is reaped",
 };
 
-static void describe_reply(const struct client *c, char *text, size_t size)
+static void move_describe_reply(const struct client *c, char *text, size_t size)
 {
     const struct reply *reply = &c->replies[0];
     char what[40];
@@ -294,7 +293,7 @@ static void describe_reply(const struct client *c, char *text, size_t size)
     if (reply->fired)
         snprintf(text, size, " watch event: %s", reply->gone ? "gone" : "changed");
     else
-        snprintf(text, size, " %s: %s%s", name_ask(&reply->to, what, sizeof(what)),
+        snprintf(text, size, " %s: %s%s", move_name_ask(&reply->to, what, sizeof(what)),
                  answers[reply->rc],
                  reply->to.heard && exchange_is_stale(&c->exchange, reply->to.number) ? " (stale)"
                                                                                       : "");
@@ -308,9 +307,9 @@ void move_describe(const struct state *st, struct move move, char *text, size_t 
     char what[40];
 
     if (move.kind == MOVE_HANDLE || move.kind == MOVE_LOSE_DONE || move.kind == MOVE_REFUSE)
-        snprintf(text + length, left, " %s", name_ask(&c->asks[0], what, sizeof(what)));
+        snprintf(text + length, left, " %s", move_name_ask(&c->asks[0], what, sizeof(what)));
     else if (move.kind == MOVE_TAKE)
-        describe_reply(c, text + length, left);
+        move_describe_reply(c, text + length, left);
     else if (move.kind == MOVE_CONNECT && move.node)
         snprintf(text + length, left, ", and told backwards what it has missed");
     else if (move.kind == MOVE_FORCE_DELETE || move.kind == MOVE_TOUCH)

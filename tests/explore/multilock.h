@@ -138,8 +138,8 @@ void multilock_answered(struct multilock_state *st, uint8_t client, struct multi
 void multilock_enter(struct multilock_state *st, uint8_t client, uint32_t path);
 void multilock_leave(struct multilock_state *st, uint8_t client, uint32_t path);
 
-/* multilock_leases.c: the path was listed; but there is somebody of another layout. */
-void multilock_checked(struct multilock_state *st, uint8_t client, enum leasing_answer answer);
+/* multilock_leases.c: the path was listed. mixed: somebody of another layout is there. */
+void multilock_checked(struct multilock_state *st, uint8_t client, bool mixed);
 
 /* Sends a request. */
 void multilock_ask(struct multilock_state *st, uint8_t client, enum multilock_what what,

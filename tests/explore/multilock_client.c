@@ -101,7 +101,7 @@ void multilock_answered(struct multilock_state *st, uint8_t client, struct multi
     else if (answer.current && answer.what == WIRE_LISTED)
         multilock_user(client)->granted(st, client, answer.path);
     else if (answer.current)
-        multilock_checked(st, client, LEASING_ALONE);
+        multilock_checked(st, client, false);
 }
 
 /* ---- one who takes all at once ---- */
@@ -240,7 +240,6 @@ const struct multilock_user multilock_nested = {.begin = begin_nested,
 void multilock_forget(struct multilock_client *c)
 {
     c->machine.entries = 0;
-    c->leasing.tag = 0;
     for (uint32_t i = 0; i < MULTILOCK_PLACES; i++)
         c->paths[i].entry = 0;
 }

@@ -37,56 +37,64 @@ static bool has_all(const struct multilock_client *c)
     return true;
 }
 
-/* To begin again is MULTILOCK_BEGIN, too. */
-static void perform(struct multilock_state *st, uint8_t client, const struct leasing_action *a)
+static void tell(struct multilock_state *st, uint8_t client, enum leasing_verdict verdict)
 {
-    switch (a->kind) {
-    case LEASING_ACT_LOCK:
+    switch (verdict) {
+    case LEASING_LOCK:
         enter(st, client, LOCK);
         break;
-    case LEASING_ACT_UNLOCK:
+    case LEASING_UNLOCK:
         leave(st, client, LOCK);
         break;
-    case LEASING_ACT_LEASE:
+    case LEASING_LEASE:
         enter_from(st, client, LEASE);
         break;
-    case LEASING_ACT_LEAVE:
+    case LEASING_LEAVE:
         leave_from(st, client, LEASE);
         break;
-    case LEASING_ACT_CHECK:
-        multilock_ask(st, client, WIRE_CHECK, LEASE, true);
-        break;
-    case LEASING_ACT_RESTART:
-        break;
-    case LEASING_ACT_GRANT:
+    case LEASING_GRANT:
         st->c[client].machine.state = MULTI_LOCK_HOLDING;
         break;
-    case LEASING_ACT_FAIL:
+    case LEASING_FAIL:
         st->c[client].machine.state = MULTI_LOCK_DONE;
         break;
     }
 }
 
-static void step(struct multilock_state *st, uint8_t client, enum leasing_event_kind kind,
-                 enum leasing_answer answer)
+/* The timer is MULTILOCK_BEGIN, too. */
+static void perform(struct multilock_state *st, uint8_t client, const struct machine_action *a)
 {
-    struct leasing *l = &st->c[client].leasing;
-    struct leasing_actions actions;
+    if (a->kind == MACHINE_ACT_REQUEST)
+        multilock_ask(st, client, WIRE_CHECK, LEASE, true);
+    else if (a->kind == MACHINE_ACT_TELL)
+        tell(st, client, (enum leasing_verdict)a->verdict);
+}
 
-    leasing_step(l, &(struct leasing_event){.kind = kind, .answer = answer, .tag = l->tag},
-                 &actions);
+static void hear(struct multilock_state *st, uint8_t client, struct machine_event ev,
+                 struct leasing_moment m)
+{
+    struct machine_actions actions = {.count = 0};
+
+    leasing_step(&st->c[client].leasing, &ev, &m, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         perform(st, client, &actions.list[i]);
+}
+
+static void step(struct multilock_state *st, uint8_t client, unsigned kind)
+{
+    hear(st, client, (struct machine_event){.kind = kind}, (struct leasing_moment){.now = 0});
 }
 
 static void on_begin(struct multilock_state *st, uint8_t client)
 {
     struct multilock_client *c = &st->c[client];
 
-    if (c->leasing.state != LEASING_RESTARTING)
+    const bool again = c->leasing.state == LEASING_RESTARTING;
+
+    if (!again)
         c->leasing = (struct leasing){.state = LEASING_IDLE};
     c->machine.state = MULTI_LOCK_ACQUIRING;
-    step(st, client, LEASING_EV_BEGIN, LEASING_ALONE);
+    step(st, client, again ? MACHINE_EV_TIMER : MACHINE_EV_BEGIN);
 }
 
 static void on_release(struct multilock_state *st, uint8_t client)
@@ -104,9 +112,9 @@ static void on_granted(struct multilock_state *st, uint8_t client, uint32_t path
 {
     st->c[client].paths[path].place = MULTI_LOCK_HELD;
     if (path == LOCK)
-        step(st, client, LEASING_EV_LOCKED, LEASING_ALONE);
+        step(st, client, LEASING_EV_LOCKED);
     else if (has_all(&st->c[client]))
-        step(st, client, LEASING_EV_LEASED, LEASING_ALONE);
+        step(st, client, LEASING_EV_LEASED);
 }
 
 /* Of leases that are not admitted yet those behind it are left, and all are made anew. What was
@@ -117,7 +125,7 @@ static void on_lost(struct multilock_state *st, uint8_t client, uint32_t path)
 
     c->paths[path].place = MULTI_LOCK_OUT;
     if (path == LOCK) {
-        step(st, client, LEASING_EV_LOCK_LOST, LEASING_ALONE);
+        step(st, client, LEASING_EV_LOCK_LOST);
         return;
     }
     if (c->leasing.state == LEASING_LEASING) {
@@ -129,7 +137,7 @@ static void on_lost(struct multilock_state *st, uint8_t client, uint32_t path)
     if (c->machine.state == MULTI_LOCK_HOLDING)
         c->machine.state = MULTI_LOCK_DONE;
     else
-        step(st, client, LEASING_EV_LEASE_LOST, LEASING_ALONE);
+        step(st, client, LEASING_EV_LEASE_LOST);
 }
 
 static void on_failed(struct multilock_state *st, uint8_t client, uint32_t path)
@@ -137,18 +145,18 @@ static void on_failed(struct multilock_state *st, uint8_t client, uint32_t path)
     st->c[client].paths[path].place = MULTI_LOCK_OUT;
     if (path > LOCK)
         leave_from(st, client, LEASE);
-    step(st, client, path == LOCK ? LEASING_EV_LOCK_FAILED : LEASING_EV_LEASE_FAILED,
-         LEASING_ALONE);
+    step(st, client, path == LOCK ? LEASING_EV_LOCK_FAILED : LEASING_EV_LEASE_FAILED);
 }
 
 static void on_abort(struct multilock_state *st, uint8_t client)
 {
-    step(st, client, LEASING_EV_ABORT, LEASING_ALONE);
+    step(st, client, MACHINE_EV_STOP);
 }
 
-void multilock_checked(struct multilock_state *st, uint8_t client, enum leasing_answer answer)
+void multilock_checked(struct multilock_state *st, uint8_t client, bool mixed)
 {
-    step(st, client, LEASING_EV_CHECKED, answer);
+    hear(st, client, (struct machine_event){.kind = MACHINE_EV_ANSWER, .verb = STORE_LIST},
+         (struct leasing_moment){.mixed = mixed});
 }
 
 const struct multilock_user multilock_leases = {.begin = on_begin,

@@ -115,7 +115,7 @@ static void expire(struct multilock_state *st, uint8_t client)
 static void fail(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     if (st->c[client].paths[path].place == MULTI_LOCK_HELD) {
-        multilock_checked(st, client, LEASING_MIXED);
+        multilock_checked(st, client, true);
         return;
     }
     multilock_remove_oldest(st, client, multilock_place(client, path));

@@ -122,24 +122,47 @@ static void rank_zxids(struct permits_state *st)
 
 /* ---- what says nothing ---- */
 
-/* Only a list and a read of the limit tell of it; of versions, whether there was a change. */
-static void forget_in_answer(struct permits_message *m)
+/* Of a version it matters whether it is the present one; of another's node, whether there was a
+ * change. */
+static void permits_plain_forget_version(const struct permits_state *st, struct permits_message *m)
 {
-    if (m->kind != ASK_LIMIT)
+    if (m->about == ATTEMPT_OWN && m->heard)
+        m->version = m->version == st->nodes[m->node].version;
+    else if (permits_asks(m, STORE_SET, ATTEMPT_LIMIT))
+        m->version = m->version == st->limit_zxid;
+    else
+        m->version = m->version > 0;
+}
+
+/* Only a list and a read of the limit tell of it. */
+static void permits_plain_forget_limit(struct permits_message *m)
+{
+    const bool read = permits_asks(m, STORE_GET, ATTEMPT_LIMIT);
+
+    if (!read)
         m->limit = 0;
-    if (m->kind != ASK_LIMIT && m->kind != ASK_LIST)
+    if (!read && !permits_asks(m, STORE_LIST, ATTEMPT_CHILDREN))
         m->limit_zxid = 0;
-    m->version = m->version > 0;
 }
 
-/* What is to be written for data that were changed since will not be. */
-static void forget_in_ask(const struct permits_state *st, struct permits_message *m)
+static void permits_plain_forget_in_queues(const struct permits_state *st, struct permits_client *c)
 {
-    m->limit_zxid = m->limit_zxid == st->limit_zxid;
+    for (int k = 0; k < c->asked; k++) {
+        c->asks[k].number = exchange_plain_request(&c->exchange, c->asks[k].number);
+        permits_plain_forget_version(st, &c->asks[k]);
+    }
+    for (int k = 0; k < c->answered; k++) {
+        c->answers[k].number = exchange_plain_request(&c->exchange, c->answers[k].number);
+        permits_plain_forget_version(st, &c->answers[k]);
+        permits_plain_forget_limit(&c->answers[k]);
+    }
+    exchange_plain(&c->exchange);
 }
 
-static void forget(struct permits_state *st)
+static void permits_plain_forget(struct permits_state *st)
 {
+    for (int i = 0; i < permits_config.clients; i++)
+        permits_plain_forget_in_queues(st, &st->clients[i]);
     for (uint8_t n = 0; n < st->made; n++) {
         struct permits_node *node = &st->nodes[n];
         node->id = node->id == st->clients[node->client].id ? 2 : 1;
@@ -150,10 +173,6 @@ static void forget(struct permits_state *st)
         struct permits_client *c = &st->clients[i];
         c->id = 2;
         c->machine.token = c->machine.ahead = 0;
-        for (int k = 0; k < c->asked; k++)
-            forget_in_ask(st, &c->asks[k]);
-        for (int k = 0; k < c->answered; k++)
-            forget_in_answer(&c->answers[k]);
     }
 }
 
@@ -192,7 +211,7 @@ void permits_plain(void *state)
 {
     struct permits_state *st = state;
 
-    forget(st);
+    permits_plain_forget(st);
     drop_nodes(st);
     rank_zxids(st);
     sort_clients(st);

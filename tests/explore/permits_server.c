@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "flat.h"
 #include "permits_world.h"
 
 static void require(bool ok, const char *what)
@@ -37,26 +38,35 @@ static void note_room(struct permits_state *st)
             st->nodes[n].had_room = true;
 }
 
-static void fire_node(struct permits_state *st, uint8_t node, bool gone)
+static void permits_server_fire_node(struct permits_state *st, uint8_t node, bool gone)
 {
     for (int i = 0; i < permits_config.clients; i++) {
         struct permits_client *c = &st->clients[i];
         if (!(c->watches & PERMITS_BIT(node)))
             continue;
         c->watches &= (uint16_t)~PERMITS_BIT(node);
-        permits_push_answer(c, (struct permits_message){.kind = EVENT_NODE,
+        permits_push_answer(c, (struct permits_message){.fired = true,
+                                                        .about = ATTEMPT_PREDECESSOR,
                                                         .node = node,
-                                                        .answer = gone ? ANSWER_NONODE : 0});
+                                                        .rc = gone ? STORE_NONODE : STORE_OK});
     }
 }
 
-static void fire_children(struct permits_state *st)
+static void permits_server_fire_directory(struct permits_client *c, bool *watches,
+                                          enum attempt_node about)
 {
-    for (int i = 0; i < permits_config.clients; i++) {
-        if (st->clients[i].watches_children)
-            permits_push_answer(&st->clients[i], (struct permits_message){.kind = EVENT_CHILDREN});
-        st->clients[i].watches_children = false;
-    }
+    if (*watches)
+        permits_push_answer(c, (struct permits_message){.fired = true,
+                                                        .about = (uint8_t)about,
+                                                        .node = PERMITS_NO_NODE});
+    *watches = false;
+}
+
+static void permits_server_fire_children(struct permits_state *st)
+{
+    for (int i = 0; i < permits_config.clients; i++)
+        permits_server_fire_directory(&st->clients[i], &st->clients[i].watches_children,
+                                      ATTEMPT_CHILDREN);
 }
 
 void permits_server_limit(struct permits_state *st, uint8_t limit)
@@ -66,11 +76,9 @@ void permits_server_limit(struct permits_state *st, uint8_t limit)
     if (limit > st->highest)
         st->highest = limit;
     note_room(st);
-    for (int i = 0; i < permits_config.clients; i++) {
-        if (st->clients[i].watches_limit)
-            permits_push_answer(&st->clients[i], (struct permits_message){.kind = EVENT_LIMIT});
-        st->clients[i].watches_limit = false;
-    }
+    for (int i = 0; i < permits_config.clients; i++)
+        permits_server_fire_directory(&st->clients[i], &st->clients[i].watches_limit,
+                                      ATTEMPT_LIMIT);
 }
 
 void permits_server_delete(struct permits_state *st, uint16_t nodes)
@@ -79,8 +87,8 @@ void permits_server_delete(struct permits_state *st, uint16_t nodes)
         if (!(st->standing & nodes & PERMITS_BIT(n)))
             continue;
         st->standing &= (uint16_t)~PERMITS_BIT(n);
-        fire_node(st, n, true);
-        fire_children(st);
+        permits_server_fire_node(st, n, true);
+        permits_server_fire_children(st);
         note_room(st);
     }
 }
@@ -90,7 +98,7 @@ void permits_server_change(struct permits_state *st, uint8_t node)
     if (!(st->standing & PERMITS_BIT(node)))
         return;
     st->nodes[node].version++;
-    fire_node(st, node, false);
+    permits_server_fire_node(st, node, false);
 }
 
 uint16_t permits_server_nodes(const struct permits_state *st, int i)
@@ -112,49 +120,89 @@ static uint8_t create(struct permits_state *st, int i)
     st->nodes[n] =
         (struct permits_node){.client = (uint8_t)i, .id = st->clients[i].id, .czxid = ++st->zxid};
     st->standing |= PERMITS_BIT(n);
-    fire_children(st);
+    permits_server_fire_children(st);
     note_room(st);
     return n;
 }
 
-static void look_at_node(const struct permits_state *st, struct permits_message *m)
+static bool permits_server_stands(const struct permits_state *st, uint8_t node)
 {
-    if (st->standing & PERMITS_BIT(m->node))
-        m->version = st->nodes[m->node].version;
-    else
-        m->answer = ANSWER_NONODE;
+    return st->standing & PERMITS_BIT(node);
 }
 
-/* The first request; deletes and touches are not answered. */
+static void permits_server_look_at_node(const struct permits_state *st, struct permits_client *c,
+                                        struct permits_message *m)
+{
+    m->rc = permits_server_stands(st, m->node) ? STORE_OK : STORE_NONODE;
+    if (m->rc != STORE_OK)
+        return;
+    m->version = st->nodes[m->node].version;
+    c->watches |= m->watch ? PERMITS_BIT(m->node) : 0;
+}
+
+static void permits_server_touch(struct permits_state *st, struct permits_message *m)
+{
+    m->rc = !permits_server_stands(st, m->node)        ? STORE_NONODE
+            : m->version != st->nodes[m->node].version ? STORE_BADVERSION
+                                                       : STORE_OK;
+    if (m->rc == STORE_OK)
+        permits_server_change(st, m->node);
+}
+
+static void permits_server_write_limit(struct permits_state *st, struct permits_message *m)
+{
+    m->rc = m->version == st->limit_zxid ? STORE_OK : STORE_BADVERSION;
+    if (m->rc == STORE_OK)
+        permits_server_limit(st, permits_config.limit);
+}
+
+static void permits_server_set(struct permits_state *st, struct permits_message *m)
+{
+    if (m->about == ATTEMPT_OWN)
+        permits_server_touch(st, m);
+    else if (m->about == ATTEMPT_LIMIT)
+        permits_server_write_limit(st, m);
+    else
+        m->rc = STORE_NONODE; /* for the quorum */
+}
+
+static void permits_server_do_request(struct permits_state *st, int i, struct permits_message *m)
+{
+    struct permits_client *c = &st->clients[i];
+
+    switch (m->verb) {
+    case STORE_CREATE:
+        m->node = create(st, i);
+        break;
+    case STORE_SET:
+        permits_server_set(st, m);
+        break;
+    case STORE_LIST:
+        m->names = st->standing;
+        c->watches_children |= m->watch;
+        break;
+    case STORE_DELETE:
+        permits_server_delete(st, PERMITS_BIT(m->node));
+        break;
+    default:
+        if (m->about == ATTEMPT_LIMIT)
+            c->watches_limit |= m->watch;
+        else
+            permits_server_look_at_node(st, c, m);
+        break;
+    }
+}
+
+/* The first request; a delete is not answered. */
 void permits_server_do(struct permits_state *st, int i)
 {
     struct permits_client *c = &st->clients[i];
     struct permits_message m = c->asks[0];
 
-    c->asked--;
-    for (int k = 0; k < c->asked; k++)
-        c->asks[k] = c->asks[k + 1];
-    c->asks[c->asked] = (struct permits_message){.kind = 0};
-    if (m.kind == ASK_CREATE)
-        m.node = create(st, i);
-    if (m.kind == ASK_WRITE && m.limit_zxid == st->limit_zxid)
-        permits_server_limit(st, permits_config.limit);
+    flat_remove(c->asks, &c->asked, sizeof m, 0);
+    permits_server_do_request(st, i, &m);
     m.limit = st->limit;
     m.limit_zxid = st->limit_zxid;
-    if (m.kind == ASK_LIST) {
-        m.names = st->standing;
-        c->watches_children |= m.watch;
-    } else if (m.kind == ASK_LIMIT) {
-        c->watches_limit |= m.watch;
-    } else if (m.kind == ASK_READ || m.kind == ASK_WATCH) {
-        look_at_node(st, &m);
-        if (m.kind == ASK_WATCH && m.answer == ANSWER_OK)
-            c->watches |= PERMITS_BIT(m.node);
-    } else if (m.kind == ASK_DELETE) {
-        permits_server_delete(st, PERMITS_BIT(m.node));
-    } else if (m.kind == ASK_TOUCH) {
-        permits_server_change(st, m.node);
-    }
-    if (m.kind != ASK_DELETE && m.kind != ASK_TOUCH)
+    if (m.heard)
         permits_push_answer(c, m);
 }

@@ -9,7 +9,19 @@
 
 struct permits_config permits_config;
 
-static void step(struct permits_state *st, int i, struct event *ev);
+/* An event, and what the machine sees with it. */
+struct permits_heard {
+    struct machine_event ev;
+    struct attempt_moment moment;
+    const uint8_t *listed; /* the nodes that were listed */
+};
+
+static void permits_answer(struct permits_state *st, int i, const struct permits_message *m);
+
+bool permits_asks(const struct permits_message *m, enum store_kind verb, enum attempt_node about)
+{
+    return m->heard && m->verb == verb && m->about == about;
+}
 
 /* ---- the driver ---- */
 
@@ -18,34 +30,53 @@ static bool is_own(const struct permits_state *st, int i, uint8_t n)
     return st->nodes[n].client == i && st->nodes[n].id == st->clients[i].id;
 }
 
-static void ask(struct permits_client *c, enum permits_ask kind, uint8_t node, bool current,
-                bool watch)
+static void permits_push(struct permits_client *c, struct permits_message m)
 {
     if (c->asked == PERMITS_QUEUE) {
         fputs("permits: the world is too small: requests\n", stderr);
         exit(99);
     }
-    c->asks[c->asked++] = (struct permits_message){
-        .kind = (uint8_t)kind, .node = node, .current = current, .watch = watch};
+    c->asks[c->asked++] = m;
 }
 
-/* The attempt may have ended while the limit was written. */
-static void ask_limit(struct permits_client *c, bool current, bool watch)
+static uint8_t permits_wanted_bit(unsigned about)
 {
-    if (c->machine.state == ST_DONE)
-        return;
-    c->limit_sub = watch ? SUB_ASKED : c->limit_sub;
-    ask(c, ASK_LIMIT, PERMITS_NO_NODE, current, watch);
+    return (uint8_t)(about == ATTEMPT_PREDECESSOR || about == ATTEMPT_CHILDREN ||
+                             about == ATTEMPT_LIMIT
+                         ? 1U << about
+                         : 0);
 }
 
-static void delete_own(struct permits_state *st, int i, uint16_t names, uint8_t keep)
+/* A request for that watch is under way. */
+static bool permits_asks_to_watch(const struct permits_client *c, unsigned about)
 {
-    for (uint8_t n = 0; n < st->made; n++)
-        if ((names & PERMITS_BIT(n)) && n != keep && st->nodes[n].client == i)
-            ask(&st->clients[i], ASK_DELETE, n, false, false);
+    for (int k = 0; k < c->asked; k++)
+        if (c->asks[k].watch && c->asks[k].about == about)
+            return true;
+    for (int k = 0; k < c->answered; k++)
+        if (c->answers[k].watch && c->answers[k].about == about)
+            return true;
+    return false;
 }
 
-static void check_grant(struct permits_state *st, int i)
+static void permits_ask(struct permits_client *c, const struct machine_action *a)
+{
+    const uint8_t watch = a->watch ? permits_wanted_bit(a->node) : 0;
+
+    c->wanted |= watch;
+    permits_push(c, (struct permits_message){.number = exchange_ask(&c->exchange, a),
+                                             .verb = (uint8_t)a->verb,
+                                             .about = (uint8_t)a->node,
+                                             .node = a->node == ATTEMPT_OWN ? c->node
+                                                     : a->node == ATTEMPT_PREDECESSOR
+                                                         ? c->predecessor
+                                                         : PERMITS_NO_NODE,
+                                             .watch = watch,
+                                             .heard = true,
+                                             .version = (uint8_t)a->version});
+}
+
+static void permits_check_grant(struct permits_state *st, int i)
 {
     struct permits_client *c = &st->clients[i];
     unsigned held = 0;
@@ -63,7 +94,7 @@ static void check_grant(struct permits_state *st, int i)
 }
 
 /* What is refused asks for more than the limit allowed at some time, or was given up. */
-static void check_failure(struct permits_state *st, int i, int error)
+static void permits_check_failure(struct permits_state *st, int i, int error)
 {
     const bool could = permits_config.permits[i] > 1 && permits_config.changes > 0;
 
@@ -73,228 +104,244 @@ static void check_failure(struct permits_state *st, int i, int error)
         st->broken = PERMITS_REFUSE;
 }
 
-static void perform_store(struct permits_state *st, int i, const struct action *a, uint16_t names)
+/* OWN, or one that was listed, if it is meant. */
+static uint8_t permits_node_of(const struct permits_state *st, int i, uint32_t about,
+                               const uint8_t *listed)
+{
+    const struct permits_client *c = &st->clients[i];
+
+    if (about < ATTEMPT_SPARE)
+        return c->node;
+    const uint8_t n = listed[about - (about < ATTEMPT_OURS ? ATTEMPT_SPARE : ATTEMPT_OURS)];
+    const bool spared = about < ATTEMPT_OURS && n == c->node;
+    return st->nodes[n].client == i && !spared ? n : PERMITS_NO_NODE;
+}
+
+static void permits_delete_nodes(struct permits_state *st, int i, const struct machine_action *a,
+                                 const uint8_t *listed)
+{
+    for (uint32_t k = a->node; k <= a->node + a->more; k++) {
+        const uint8_t n = permits_node_of(st, i, k, listed);
+        if (n != PERMITS_NO_NODE)
+            permits_push(
+                &st->clients[i],
+                (struct permits_message){.verb = STORE_DELETE, .about = ATTEMPT_OWN, .node = n});
+    }
+}
+
+/* What was not sent; a create that is not stale hears of it behind the step. */
+static void permits_recall(struct permits_client *c, unsigned about, bool all,
+                           struct permits_message *ret_create)
+{
+    for (int k = 0; k < c->asked && !c->up;) {
+        const struct permits_message m = c->asks[k];
+        if (!m.heard || (!all && m.about != about)) {
+            k++;
+            continue;
+        }
+        flat_remove(c->asks, &c->asked, sizeof m, k);
+        if (m.verb == STORE_CREATE)
+            *ret_create = m;
+    }
+}
+
+static void permits_tell(struct permits_state *st, int i, const struct machine_action *a,
+                         const uint8_t *listed)
 {
     struct permits_client *c = &st->clients[i];
 
-    switch (a->kind) {
-    case ACT_CREATE:
-        ask(c, ASK_CREATE, PERMITS_NO_NODE, true, false);
+    switch ((enum attempt_verdict)a->verdict) {
+    case ATTEMPT_ADMIT: /* PERMITS_ADMIT, at any time */
         break;
-    case ACT_BARRIER:
-        ask(c, ASK_BARRIER, PERMITS_NO_NODE, true, false);
+    case ATTEMPT_FOLLOW:
+        c->predecessor = listed[a->why];
         break;
-    case ACT_LIST:
-        c->children_sub = a->watch ? SUB_ASKED : c->children_sub;
-        ask(c, ASK_LIST, PERMITS_NO_NODE, true, a->watch);
+    case ATTEMPT_ADOPT:
+        c->node = listed[a->why];
         break;
-    case ACT_READ_LIMIT:
-        ask_limit(c, true, a->watch);
+    case ATTEMPT_GRANT:
+        permits_check_grant(st, i);
         break;
-    case ACT_UNWATCH_LIMIT:
-        c->limit_sub = SUB_NONE;
+    case ATTEMPT_REVOKE:
+        c->holds = false;
         break;
-    case ACT_READ:
-        ask(c, ASK_READ, c->node, true, false);
-        break;
-    case ACT_WATCH:
-        c->predecessor = (uint8_t)a->id;
-        c->predecessor_sub = SUB_ASKED;
-        ask(c, ASK_WATCH, c->predecessor, true, true);
-        break;
-    case ACT_UNWATCH:
-        c->predecessor_sub = SUB_NONE;
-        break;
-    case ACT_TOUCH:
-        ask(c, ASK_TOUCH, c->node, false, false);
-        break;
-    case ACT_DELETE:
-        ask(c, ASK_DELETE, c->node, false, false);
-        break;
-    case ACT_DELETE_SPARE:
-        delete_own(st, i, names, c->node);
-        break;
-    case ACT_DELETE_ALL:
-        delete_own(st, i, names, PERMITS_NO_NODE);
+    case ATTEMPT_FAIL:
+        permits_check_failure(st, i, a->why);
         break;
     default:
         st->broken = PERMITS_ACTION;
     }
 }
 
-static void perform(struct permits_state *st, int i, const struct action *a, uint16_t names)
-{
-    switch (a->kind) {
-    case ACT_ADMIT: /* PERMITS_ADMIT, at any time */
-    case ACT_ARM:   /* of the watch on the own node, which is not what this is about */
-        break;
-    case ACT_ADOPT:
-        st->clients[i].node = (uint8_t)a->id;
-        break;
-    case ACT_GRANT:
-        check_grant(st, i);
-        break;
-    case ACT_REVOKE:
-        st->clients[i].holds = false;
-        break;
-    case ACT_FAIL:
-        check_failure(st, i, a->error);
-        break;
-    default:
-        perform_store(st, i, a, names);
-    }
-}
-
-/* Which request is the newest is all that tags tell. */
-static void forget_tags(struct permits_client *c)
-{
-    const enum attempt_state s = c->machine.state;
-
-    c->machine.tag = 1;
-    if (s != ST_WAITING)
-        c->predecessor = PERMITS_NO_NODE;
-    if (s == ST_DONE || s == ST_CLAIMING || s == ST_HOLDING || s == ST_WAITING)
-        c->children_sub = SUB_NONE;
-    if (s == ST_DONE)
-        c->limit_sub = SUB_NONE;
-}
-
-static void step_seeing(struct permits_state *st, int i, struct event *ev, uint16_t names)
+static void permits_perform(struct permits_state *st, int i, const struct machine_action *a,
+                            const uint8_t *listed, struct permits_message *recalled)
 {
     struct permits_client *c = &st->clients[i];
-    const uint32_t tag = c->machine.tag;
-    struct actions out;
 
-    ev->session = ev->ephemeral_owner = c->id;
-    ev->in_time = true;
-    attempt_step(&c->machine, ev, &out);
-    if (c->machine.tag != tag) {
-        for (int k = 0; k < c->asked; k++)
-            c->asks[k].current = false;
-        for (int k = 0; k < c->answered; k++)
-            c->answers[k].current = false;
+    switch (a->kind) {
+    case MACHINE_ACT_REQUEST:
+        permits_ask(c, a);
+        break;
+    case MACHINE_ACT_FORGET:
+        exchange_forget(&c->exchange, a->slot);
+        break;
+    case MACHINE_ACT_RECALL:
+        permits_recall(c, a->node, false, recalled);
+        break;
+    case MACHINE_ACT_UNWATCH:
+        c->wanted &= (uint8_t)~permits_wanted_bit(a->node);
+        break;
+    case MACHINE_ACT_DELETE:
+        permits_delete_nodes(st, i, a, listed);
+        break;
+    case MACHINE_ACT_ARM: /* of the watch on the own node, which is not what this is about */
+        break;
+    case MACHINE_ACT_END:
+        exchange_end(&c->exchange);
+        c->wanted = 0;
+        permits_recall(c, 0, true, recalled);
+        break;
+    case MACHINE_ACT_TELL:
+        permits_tell(st, i, a, listed);
+        break;
+    default:
+        st->broken = PERMITS_ACTION;
     }
-    for (uint32_t k = 0; k < out.count; k++)
-        perform(st, i, &out.list[k], names);
-    forget_tags(c);
 }
 
-static void step(struct permits_state *st, int i, struct event *ev)
+static void permits_step(struct permits_state *st, int i, struct permits_heard *heard)
 {
-    step_seeing(st, i, ev, 0);
+    struct permits_client *c = &st->clients[i];
+    struct permits_message recalled = {.heard = false};
+    struct machine_actions actions;
+
+    heard->moment.in_time = true;
+    attempt_step(&c->machine, &heard->ev, &heard->moment, &actions);
+    for (uint32_t k = 0; k < actions.count; k++)
+        permits_perform(st, i, &actions.list[k], heard->listed, &recalled);
+    if (c->machine.state != ST_WAITING)
+        c->predecessor = PERMITS_NO_NODE;
+    recalled.rc = STORE_BAD;
+    if (recalled.heard)
+        permits_answer(st, i, &recalled);
 }
 
-static void step_kind(struct permits_state *st, int i, enum event_kind kind)
+static void permits_step_kind(struct permits_state *st, int i, unsigned kind)
 {
-    step(st, i, &(struct event){.kind = kind, .error = ATTEMPT_ABORTED});
+    permits_step(st, i, &(struct permits_heard){.ev.kind = kind});
 }
 
 /* ---- answers ---- */
 
-static void listed(struct permits_state *st, int i, const struct permits_message *m,
-                   struct event *ev)
+static void permits_step_listed(struct permits_state *st, int i, uint16_t names,
+                                struct permits_heard *heard)
 {
-    struct permits_client *c = &st->clients[i];
     struct child children[PERMITS_NODES];
+    uint8_t listed[PERMITS_NODES];
+    uint32_t count = 0;
 
-    if (m->watch && c->children_sub == SUB_ASKED)
-        c->children_sub = SUB_STANDS;
-    ev->watched = m->watch && c->children_sub == SUB_STANDS;
-    ev->children = children;
-    for (uint8_t n = 0; n < st->made; n++)
-        if (m->names & PERMITS_BIT(n))
-            children[ev->count++] =
-                (struct child){.id = n,
-                               .kind = CHILD_LEASE,
-                               .rule = RULE_LEASE,
-                               .number = n,
-                               .permits = permits_config.permits[st->nodes[n].client],
-                               .own = is_own(st, i, n),
-                               .old = st->nodes[n].client == i && !is_own(st, i, n)};
-    step_seeing(st, i, ev, m->names);
+    for (uint8_t n = 0; n < st->made; n++) {
+        if (!(names & PERMITS_BIT(n)))
+            continue;
+        children[count] = (struct child){.id = count,
+                                         .kind = CHILD_LEASE,
+                                         .rule = RULE_LEASE,
+                                         .number = n,
+                                         .permits = permits_config.permits[st->nodes[n].client],
+                                         .own = is_own(st, i, n),
+                                         .old = st->nodes[n].client == i && !is_own(st, i, n)};
+        listed[count++] = n;
+    }
+    heard->ev.count = count;
+    heard->moment.children = children;
+    heard->listed = listed;
+    permits_step(st, i, heard);
 }
 
-static void watch_fired(struct permits_state *st, int i, const struct permits_message *m)
+static void permits_see_node(const struct permits_state *st, int i, uint8_t node,
+                             struct permits_heard *heard)
+{
+    heard->ev.czxid = st->nodes[node].czxid;
+    heard->ev.own = is_own(st, i, node);
+    heard->moment.number = node;
+}
+
+/* The data's version is another one with each change. */
+static void permits_answer(struct permits_state *st, int i, const struct permits_message *m)
 {
     struct permits_client *c = &st->clients[i];
+    const bool of_limit = m->about == ATTEMPT_LIMIT;
+    struct permits_heard heard = {
+        .ev = {.kind = MACHINE_EV_ANSWER,
+               .verb = (enum store_kind)m->verb,
+               .node = m->about,
+               .slot = (uint8_t)m->number.slot,
+               .rc = (enum store_rc)m->rc,
+               .version = of_limit ? m->limit_zxid : m->version,
+               .mzxid = m->limit_zxid,
+               .length = m->limit > 0,
+               .watched = m->watch && (c->wanted & permits_wanted_bit(m->about))},
+        .moment = {.limit = m->limit}};
 
-    if (m->kind == EVENT_CHILDREN && c->children_sub == SUB_STANDS) {
-        c->children_sub = SUB_NONE;
-        step_kind(st, i, EV_CHILDREN_FIRED);
-    } else if (m->kind == EVENT_LIMIT && c->limit_sub == SUB_STANDS) {
-        c->limit_sub = SUB_NONE;
-        step_kind(st, i, EV_LIMIT_FIRED);
-    } else if (m->kind == EVENT_NODE && c->predecessor_sub == SUB_STANDS &&
-               c->predecessor == m->node) {
-        c->predecessor_sub = SUB_NONE;
-        step(st, i, &(struct event){.kind = EV_PRED_FIRED, .gone = m->answer == ANSWER_NONODE});
-    }
-}
-
-static enum event_kind answer_kind(uint8_t ask)
-{
-    static const enum event_kind kinds[] = {
-        [ASK_CREATE] = EV_CREATED,   [ASK_BARRIER] = EV_PASSED, [ASK_LIST] = EV_LISTED,
-        [ASK_LIMIT] = EV_LIMIT_READ, [ASK_READ] = EV_READ,      [ASK_WATCH] = EV_WATCHED};
-
-    return kinds[ask];
-}
-
-static void answered(struct permits_state *st, int i, const struct permits_message *m)
-{
-    struct permits_client *c = &st->clients[i];
-    struct event ev = {.kind = answer_kind(m->kind),
-                       .answer = (enum answer)m->answer,
-                       .tag = m->current ? c->machine.tag : c->machine.tag - 1,
-                       .limit = m->limit,
-                       .data_zxid = m->limit_zxid,
-                       .version = m->version};
-
-    if (m->kind == ASK_LIMIT && m->watch && c->limit_sub == SUB_ASKED)
-        c->limit_sub = SUB_STANDS;
-    if (m->kind == ASK_LIMIT && m->limit == 0) {
-        ask(c, ASK_WRITE, PERMITS_NO_NODE, m->current, m->watch);
-        c->asks[c->asked - 1].limit_zxid = m->limit_zxid;
+    if (exchange_answered(&c->exchange, m->number, &heard.ev) != EXCHANGE_HEARD)
         return;
-    }
-    if (m->kind == ASK_WRITE) {
-        ask_limit(c, m->current, m->watch);
-        return;
-    }
-    if (m->kind == ASK_WATCH && m->current && c->predecessor_sub == SUB_ASKED)
-        c->predecessor_sub = m->answer == ANSWER_OK ? SUB_STANDS : SUB_NONE;
-    if (m->kind == ASK_CREATE && m->answer == ANSWER_OK)
+    if (m->verb == STORE_CREATE && m->rc == STORE_OK)
         c->node = m->node;
-    if (m->node != PERMITS_NO_NODE) {
-        ev.number = m->node;
-        ev.czxid = st->nodes[m->node].czxid;
-    }
-    if (m->kind == ASK_LIST)
-        listed(st, i, m, &ev);
+    if (m->node != PERMITS_NO_NODE)
+        permits_see_node(st, i, m->node, &heard);
+    if (m->verb == STORE_LIST)
+        permits_step_listed(st, i, m->names, &heard);
     else
-        step(st, i, &ev);
+        permits_step(st, i, &heard);
 }
 
-static void deliver(struct permits_state *st, int i)
+/* Unless it is wanted no more, or its answer will tell. */
+static void permits_watch_fired(struct permits_state *st, int i, const struct permits_message *m)
+{
+    struct permits_client *c = &st->clients[i];
+
+    if (!(c->wanted & permits_wanted_bit(m->about)) || permits_asks_to_watch(c, m->about) ||
+        (m->about == ATTEMPT_PREDECESSOR && m->node != c->predecessor))
+        return;
+    c->wanted &= (uint8_t)~permits_wanted_bit(m->about);
+    permits_step(st, i,
+                 &(struct permits_heard){
+                     .ev = {MACHINE_EV_FIRED, .node = m->about, .gone = m->rc == STORE_NONODE}});
+}
+
+static void permits_deliver(struct permits_state *st, int i)
 {
     struct permits_client *c = &st->clients[i];
     const struct permits_message m = c->answers[0];
 
     flat_remove(c->answers, &c->answered, sizeof m, 0);
-    if (m.kind >= EVENT_NODE)
-        watch_fired(st, i, &m);
-    else
-        answered(st, i, &m);
+    if (m.fired) {
+        permits_watch_fired(st, i, &m);
+        return;
+    }
+    if (m.watch && m.rc != STORE_OK && !permits_asks_to_watch(c, m.about))
+        c->wanted &= (uint8_t)~permits_wanted_bit(m.about);
+    permits_answer(st, i, &m);
 }
 
 /* ---- connection and session ---- */
 
+/* As it was asked. */
+static struct permits_message permits_unanswered(struct permits_message m)
+{
+    m.rc = STORE_OK;
+    m.version = m.verb == STORE_SET ? m.version : 0;
+    m.limit = m.limit_zxid = 0;
+    m.names = 0;
+    return m;
+}
+
 /* What was under way is asked again, in its order; but whether a create was done is not known.
  * Watches that have fired, fire again. */
-static void lose(struct permits_state *st, int i)
+static void permits_lose(struct permits_state *st, int i)
 {
     struct permits_client *c = &st->clients[i], before = *c;
-    bool unknown = false;
+    struct permits_message unknown = {.heard = false};
 
     c->up = false;
     memset(c->asks, 0, sizeof c->asks);
@@ -303,26 +350,24 @@ static void lose(struct permits_state *st, int i)
     for (int k = 0; k < before.answered + before.asked; k++) {
         const struct permits_message *m =
             k < before.answered ? &before.answers[k] : &before.asks[k - before.answered];
-        if (m->kind >= EVENT_NODE)
+        if (m->fired)
             c->answers[c->answered++] = *m;
-        else if (m->kind == ASK_CREATE)
-            unknown = unknown || m->current;
+        else if (m->verb == STORE_CREATE)
+            unknown = *m;
         else
-            ask(c, (enum permits_ask)m->kind, m->node, m->current, m->watch);
-        if (m->kind == ASK_WRITE)
-            c->asks[c->asked - 1].limit_zxid = m->limit_zxid;
+            permits_push(c, permits_unanswered(*m));
     }
-    if (unknown)
-        step(st, i,
-             &(struct event){.kind = EV_CREATED, .answer = ANSWER_UNKNOWN, .tag = c->machine.tag});
+    unknown.rc = STORE_UNKNOWN;
+    if (unknown.heard)
+        permits_answer(st, i, &unknown);
 }
 
-static void begin_session(struct permits_client *c)
+static void permits_begin_session(struct permits_client *c)
 {
     memset(c->asks, 0, sizeof c->asks);
     memset(c->answers, 0, sizeof c->answers);
     c->asked = c->answered = 0;
-    c->predecessor_sub = c->children_sub = c->limit_sub = SUB_NONE;
+    c->wanted = 0;
     c->watches = 0;
     c->watches_children = c->watches_limit = c->over = c->holds = false;
     c->up = true;
@@ -433,7 +478,7 @@ static void take_admin(struct permits_state *st, struct breadth_step step)
     }
 }
 
-static void take_client(struct permits_state *st, enum permits_move move, int i)
+static void permits_take_client(struct permits_state *st, enum permits_move move, int i)
 {
     struct permits_client *c = &st->clients[i];
 
@@ -442,33 +487,44 @@ static void take_client(struct permits_state *st, enum permits_move move, int i)
         permits_server_do(st, i);
         break;
     case PERMITS_DELIVER:
-        deliver(st, i);
+        permits_deliver(st, i);
         break;
     case PERMITS_CONNECT:
         c->up = true;
         if (c->machine.state == ST_FIRST)
-            step_kind(st, i, EV_LIMIT_FIRED);
+            permits_step_kind(st, i, ATTEMPT_EV_DOUBT);
         break;
     case PERMITS_NOTICE:
-        begin_session(c);
-        step_kind(st, i, EV_REPLACED);
+        permits_begin_session(c);
+        permits_step_kind(st, i, MACHINE_EV_SESSION);
         break;
     case PERMITS_RELEASE:
         c->holds = false;
-        step_kind(st, i, EV_RELEASE);
+        permits_step_kind(st, i, ATTEMPT_EV_RELEASE);
         break;
     case PERMITS_LOSE:
-        lose(st, i);
+        permits_lose(st, i);
         break;
     case PERMITS_EXPIRE:
         expire(st, i);
         break;
     case PERMITS_ABORT:
-        step_kind(st, i, EV_ABORT);
+        permits_step_kind(st, i, MACHINE_EV_STOP);
         break;
     default:
-        step_kind(st, i, EV_ENTER);
+        permits_step_kind(st, i, MACHINE_EV_BEGIN);
     }
+}
+
+/* One that is not first in line has no use for what the directory tells. */
+static bool permits_wants_too_much(const struct permits_client *c)
+{
+    const enum attempt_state s = c->machine.state;
+    const uint8_t directory =
+        permits_wanted_bit(ATTEMPT_CHILDREN) | permits_wanted_bit(ATTEMPT_LIMIT);
+
+    return (s == ST_DONE && c->wanted) ||
+           ((s == ST_WAITING || s == ST_HOLDING) && (c->wanted & directory));
 }
 
 void permits_take(void *state, struct breadth_step step)
@@ -480,9 +536,9 @@ void permits_take(void *state, struct breadth_step step)
     if (step.kind == PERMITS_SET_LIMIT || step.kind >= PERMITS_DELETE_NODE)
         take_admin(st, step);
     else
-        take_client(st, (enum permits_move)step.kind, step.at);
+        permits_take_client(st, (enum permits_move)step.kind, step.at);
     for (int i = 0; i < permits_config.clients; i++)
-        if (st->clients[i].machine.state == ST_DONE && st->clients[i].limit_sub != SUB_NONE)
+        if (permits_wants_too_much(&st->clients[i]))
             st->broken = PERMITS_WATCH;
 }
 
@@ -516,7 +572,7 @@ const char *const permits_broken_texts[PERMITS_BROKEN_COUNT] = {
     [PERMITS_REFUSE] = "refused without reason",
     [PERMITS_ASLEEP] = "there is room for one that waits, and it will never hear of it",
     [PERMITS_LEFT] = "a node is left that nobody wants",
-    [PERMITS_WATCH] = "a watch is left by one that is over",
+    [PERMITS_WATCH] = "a watch is left that nobody wants",
     [PERMITS_ACTION] = "an action that nobody understands",
 };
 

@@ -1,12 +1,13 @@
 /* Contenders of one semaphore, each with a session of its own, and administrators, as a flat value
- * for exhaustive search. A driver is as much of lib/lock/contender_step.c as matters here; there is
- * one server, and deadlines are always ahead. Holders may hold for ever: whoever could be admitted
- * then and is not, waits in vain. */
+ * for exhaustive search. The watch on the own node is left out; there is one server, and deadlines
+ * are always ahead. Holders may hold for ever: whoever could be admitted then and is not, waits in
+ * vain. */
 #ifndef EXPLORE_PERMITS_WORLD_H
 #define EXPLORE_PERMITS_WORLD_H
 
 #include "breadth.h"
 #include "recipes/attempt.h"
+#include "recipes/exchange.h"
 
 enum {
     PERMITS_CLIENTS = 4,
@@ -22,7 +23,7 @@ enum permits_broken {
     PERMITS_REFUSE, /* refused without reason */
     PERMITS_ASLEEP, /* there is room for one that waits, and nobody will tell it */
     PERMITS_LEFT,   /* a node that nobody wants */
-    PERMITS_WATCH,  /* of one that is over */
+    PERMITS_WATCH,  /* that nobody wants */
     PERMITS_ACTION, /* that nobody understands */
     PERMITS_BROKEN_COUNT
 };
@@ -47,40 +48,27 @@ enum permits_move {
     PERMITS_MOVE_COUNT
 };
 
-enum permits_ask {
-    ASK_CREATE,
-    ASK_BARRIER,
-    ASK_LIST,
-    ASK_LIMIT,
-    ASK_WRITE, /* the limit to begin with, for data that are none since .limit_zxid */
-    ASK_READ,
-    ASK_WATCH,
-    ASK_TOUCH,
-    ASK_DELETE,
-    EVENT_NODE, /* of watches */
-    EVENT_CHILDREN,
-    EVENT_LIMIT
-};
-
+/* A request, or its answer; or the event of a watch. Without padding. */
 struct permits_message {
-    uint8_t kind, node, answer;
-    bool current; /* the newest request of the machine, or its answer */
+    struct exchange_request number; /* .heard: of its question */
+    uint8_t verb, about;            /* enum store_kind, enum attempt_node */
+    uint8_t node, rc;
     bool watch;
-    uint8_t limit, limit_zxid, version;
+    bool heard; /* by the machine; else it is a delete */
+    bool fired; /* no answer but an event: STORE_NONODE: .node is gone */
+    uint8_t version, limit, limit_zxid;
     uint16_t names;
 };
 
-/* Of a watch: asked for and not answered, or standing. */
-enum permits_subscription { SUB_NONE, SUB_ASKED, SUB_STANDS };
-
 struct permits_client {
     struct attempt machine;
+    struct exchange exchange;
     struct permits_message asks[PERMITS_QUEUE], answers[PERMITS_QUEUE];
     uint8_t asked, answered;
     uint8_t node, predecessor;
-    uint8_t id; /* one for each session */
-    uint8_t predecessor_sub, children_sub, limit_sub;
-    bool up, over; /* over: its session, and it does not know */
+    uint8_t id;     /* one for each session */
+    uint8_t wanted; /* watches: a bit for each enum attempt_node, but for the own one's */
+    bool up, over;  /* over: its session, and it does not know */
     bool holds;
     /* at the server */
     bool watches_children, watches_limit;
@@ -128,6 +116,8 @@ const char *permits_move_text(enum permits_move move);
 
 /* Nothing more happens by itself: what is wrong with that? */
 int permits_check_end(const void *state); /* enum permits_broken */
+
+bool permits_asks(const struct permits_message *m, enum store_kind verb, enum attempt_node about);
 
 /* ---- permits_server.c ---- */
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "watches.h"
+#include "link.h"
 
 /* Nothing becomes of its session but what it asks for. */
 static bool is_safe(const struct client *c)
@@ -36,7 +36,7 @@ static bool is_of_no_interest(const struct client *c)
 
     if (reply->fired)
         return c->own_watch != n && c->predecessor_watch != n;
-    return reply->to.verb == STORE_UNWATCH && watches_asked(c, n) == 1 &&
+    return reply->to.verb == STORE_UNWATCH && link_watch_asked(c, n) == 1 &&
            !(c->armed & MODEL_BIT(n));
 }
 

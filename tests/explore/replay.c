@@ -10,6 +10,7 @@
 #include "check.h"
 #include "lib/lock/grant.h"
 #include "library.h"
+#include "link.h"
 #include "unit/seeded.h"
 
 enum { WALKS = 800, WALKS_SLOW = 200, MOVES = 400, FAULTY_MAX = 40 };
@@ -34,10 +35,10 @@ const char *search_about(void)
 /* ---- what is compared ---- */
 
 /* Of all but what never changes. */
-static void put_attempt(GString *text, const struct attempt *m)
+static void replay_put_attempt(GString *text, const struct attempt *m)
 {
-    g_string_append_printf(text, "  %s: tag %u, rounds %u, ahead %u", attempt_state_name(m->state),
-                           m->tag, m->rounds, m->ahead);
+    g_string_append_printf(text, "  %s: rounds %u, ahead %u", attempt_state_name(m->state),
+                           m->rounds, m->ahead);
     if (m->has_node)
         g_string_append_printf(text, ", node %d, token %" G_GUINT64_FORMAT, m->number, m->token);
     if (m->hintable)
@@ -53,38 +54,35 @@ struct facts {
     bool decided, owned, timer, orphan, retired;
     unsigned watches;
     const char *own, *predecessor; /* nodes that are watched, NULL: none */
-    bool own_asked, predecessor_asked;
 };
 
-static void put_facts(GString *text, const struct facts *f)
+static void replay_put_facts(GString *text, const struct facts *f)
 {
     g_string_append_printf(text, "  session:%s%s%s\n", f->up ? " up" : "",
                            f->established ? " established" : "", f->in_time ? " in time" : "");
     g_string_append_printf(text, "  attempt:%s%s%s%s%s\n", f->decided ? " decided" : "",
                            f->owned ? " owned" : "", f->timer ? " timer" : "",
                            f->orphan ? " orphan" : "", f->retired ? " retired" : "");
-    g_string_append_printf(text, "  watches: %u; own %s%s, predecessor %s%s\n", f->watches,
-                           f->own ? f->own : "none", f->own_asked ? " (asked)" : "",
-                           f->predecessor ? f->predecessor : "none",
-                           f->predecessor_asked ? " (asked)" : "");
+    g_string_append_printf(text, "  watches: %u; own %s, predecessor %s\n", f->watches,
+                           f->own ? f->own : "none", f->predecessor ? f->predecessor : "none");
 }
 
-static const char *path_of(const struct model_subscription *subscription)
+static const char *replay_path_of(uint8_t node)
 {
-    return subscription->node == MODEL_NONE ? NULL : library_path(subscription->node);
+    return node == MODEL_NONE ? NULL : library_path(node);
 }
 
-static unsigned count_watches(const struct client *c)
+static unsigned replay_count_watches(const struct client *c)
 {
     unsigned count = 0;
 
-    for (int n = 0; n < MODEL_NODES; n++)
-        count += c->asked[n] || (c->armed & MODEL_BIT(n)) || c->own_subscription.node == n ||
-                 c->predecessor_subscription.node == n;
+    for (uint8_t n = 0; n < MODEL_NODES; n++)
+        count += link_watch_asked(c, n) || (c->armed & MODEL_BIT(n)) || c->own_watch == n ||
+                 c->predecessor_watch == n;
     return count;
 }
 
-static void put_model(GString *text, const struct client *c)
+static void replay_put_model(GString *text, const struct client *c)
 {
     const struct facts facts = {.up = c->connected,
                                 .established = c->established,
@@ -93,46 +91,35 @@ static void put_model(GString *text, const struct client *c)
                                 .owned = c->grant,
                                 .timer = c->timer,
                                 .orphan = c->orphan,
-                                .retired = c->retired,
-                                .watches = count_watches(c),
-                                .own = path_of(&c->own_subscription),
-                                .predecessor = path_of(&c->predecessor_subscription),
-                                .own_asked = c->own_subscription.asked != 0,
-                                .predecessor_asked = c->predecessor_subscription.asked != 0};
+                                .retired = c->machine.state == ST_DONE,
+                                .watches = replay_count_watches(c),
+                                .own = replay_path_of(c->own_watch),
+                                .predecessor = replay_path_of(c->predecessor_watch)};
 
-    put_attempt(text, &c->machine);
-    put_facts(text, &facts);
+    replay_put_attempt(text, &c->machine);
+    replay_put_facts(text, &facts);
     library_expects(c, text);
 }
 
-static const char *watched_by(const struct subscription *subscription)
-{
-    return subscription->watch ? watch_path(subscription) : NULL;
-}
-
-static void put_library(GString *text, const struct actor *a)
+static void replay_put_library(GString *text, const struct actor *a)
 {
     const zkl_session *s = a->session;
-    const struct contender *c = a->contender;
-    const struct head_state *head = c->head;
-    struct facts facts = {.up = s->up,
-                          .established = s->id != 0,
-                          .in_time = proofs_deadline(&s->proofs, a->now) != DEADLINE_NONE,
-                          .decided = a->decisions == 1,
-                          .owned = a->grant && zkl_grant_state(a->grant) <= ZKL_SUSPECT,
-                          .orphan = s->orphans > 0,
-                          .retired = c->retired,
-                          .watches = g_hash_table_size(s->watches),
-                          .predecessor = watched_by(&c->predecessor_subscription),
-                          .predecessor_asked = c->predecessor_subscription.asked != NULL};
+    struct contender *c = a->contender;
+    const struct timer *timer = c->driver.timer;
+    const struct facts facts = {.up = s->up,
+                                .established = s->id != 0,
+                                .in_time = proofs_deadline(&s->proofs, a->now) != DEADLINE_NONE,
+                                .decided = a->decisions == 1,
+                                .owned = a->grant && zkl_grant_state(a->grant) <= ZKL_SUSPECT,
+                                .timer = timer && timer->at && c->machine.state != ST_LAPSED,
+                                .orphan = s->orphans > 0,
+                                .retired = c->retired,
+                                .watches = g_hash_table_size(s->watches),
+                                .own = driver_watch_path(&c->driver, ATTEMPT_OWN),
+                                .predecessor = driver_watch_path(&c->driver, ATTEMPT_PREDECESSOR)};
 
-    if (head) {
-        facts.timer = head->timer.at && c->machine.state != ST_LAPSED;
-        facts.own = watched_by(&head->own_subscription);
-        facts.own_asked = head->own_subscription.asked != NULL;
-    }
-    put_attempt(text, &c->machine);
-    put_facts(text, &facts);
+    replay_put_attempt(text, &c->machine);
+    replay_put_facts(text, &facts);
     library_asks(a, text);
 }
 
@@ -160,8 +147,8 @@ static bool agree(struct walk *w, int i, const char *why)
     g_string_truncate(w->model, 0);
     g_string_truncate(w->library, 0);
     if (a->contender) {
-        put_model(w->model, &w->st.clients[i]);
-        put_library(w->library, a);
+        replay_put_model(w->model, &w->st.clients[i]);
+        replay_put_library(w->library, a);
     }
     if (!*why && g_string_equal(w->model, w->library))
         return true;

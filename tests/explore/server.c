@@ -12,7 +12,7 @@ bool server_is_changed_by(const struct ask *ask)
            model_asks(ask, STORE_SET, ATTEMPT_HINT);
 }
 
-static bool is_quorum(const struct ask *ask)
+static bool server_is_quorum(const struct ask *ask)
 {
     return model_asks(ask, STORE_SET, ATTEMPT_QUORUM);
 }
@@ -81,7 +81,7 @@ static bool name_stands(const struct state *st, int i, int32_t number)
 }
 
 /* A server at the limit hands out the last number again and again. */
-static void do_create(struct state *st, int i, struct reply *reply)
+static void server_do_create(struct state *st, int i, struct reply *reply)
 {
     if (!st->directory) {
         reply->rc = STORE_NONODE;
@@ -101,7 +101,7 @@ static void do_delete(struct state *st, uint8_t n)
         append(st, CHANGE_DELETE, MODEL_BIT(n));
 }
 
-static enum store_rc do_make_directory(struct state *st)
+static enum store_rc server_do_make_directory(struct state *st)
 {
     if (st->directory)
         return STORE_EXISTS;
@@ -112,7 +112,7 @@ static enum store_rc do_make_directory(struct state *st)
     return STORE_OK;
 }
 
-static void do_hint(struct state *st, const struct ask *ask)
+static void server_do_hint(struct state *st, const struct ask *ask)
 {
     if (!st->directory || ask->version != st->hint.version)
         return;
@@ -130,7 +130,7 @@ void server_reap(struct state *st)
     append(st, CHANGE_REMOVE_DIRECTORY, 0);
 }
 
-static enum store_rc do_remove_directory(struct state *st)
+static enum store_rc server_do_remove_directory(struct state *st)
 {
     if (!st->directory)
         return STORE_NONODE;
@@ -140,20 +140,20 @@ static enum store_rc do_remove_directory(struct state *st)
     return STORE_OK;
 }
 
-static void do_change(struct state *st, int i, struct reply *reply)
+static void server_do_change(struct state *st, int i, struct reply *reply)
 {
     const struct ask *ask = &reply->to;
 
     if (model_asks(ask, STORE_CREATE, ATTEMPT_NEW))
-        do_create(st, i, reply);
+        server_do_create(st, i, reply);
     else if (ask->verb == STORE_CREATE)
-        reply->rc = (uint8_t)do_make_directory(st);
+        reply->rc = (uint8_t)server_do_make_directory(st);
     else if (ask->verb == STORE_SET)
-        do_hint(st, ask);
+        server_do_hint(st, ask);
     else if (ask->about == ATTEMPT_OWN)
         do_delete(st, ask->node);
     else
-        reply->rc = (uint8_t)do_remove_directory(st);
+        reply->rc = (uint8_t)server_do_remove_directory(st);
 }
 
 static uint16_t session_nodes(const struct state *st, int i, bool old)
@@ -212,15 +212,14 @@ void server_touch(struct state *st, int n)
 
 /* ---- a client's server ---- */
 
-static void fire(struct client *c, uint16_t nodes, bool gone, bool backwards)
+static void server_fire(struct client *c, uint16_t nodes, bool gone, bool backwards)
 {
     for (uint8_t k = 0; k < MODEL_NODES; k++) {
         uint8_t n = backwards ? (uint8_t)(MODEL_NODES - 1 - k) : k;
         if (nodes & c->watched & MODEL_BIT(n))
-            model_push_reply(c, (struct reply){.to = {.node = n},
-                                               .fired = true,
-                                               .gone = gone,
-                                               .hint.node = MODEL_NONE});
+            model_push_reply(
+                c, (struct reply){
+                       .to = {.node = n}, .fired = true, .gone = gone, .hint.node = MODEL_NONE});
     }
     c->watched &= (uint16_t)~nodes;
 }
@@ -240,7 +239,7 @@ void server_follow(struct state *st, int i)
         c->view &= (uint16_t)~change->nodes;
         c->sees_asked &= (uint16_t)~change->nodes;
         c->missed &= (uint16_t)~change->nodes;
-        fire(c, change->nodes, true, false);
+        server_fire(c, change->nodes, true, false);
         if (change->client == i && change->session == c->session && c->established) {
             c->cut = true;
             c->watched = 0;
@@ -250,7 +249,7 @@ void server_follow(struct state *st, int i)
         c->sees_asked |= change->nodes;
         if (!c->connected)
             c->missed |= change->nodes & c->kept;
-        fire(c, change->nodes, false, false);
+        server_fire(c, change->nodes, false, false);
         break;
     case CHANGE_HINT:
         break;
@@ -270,11 +269,11 @@ static void follow_all(struct state *st, int i)
         server_follow(st, i);
 }
 
-static void look(struct client *c, struct reply *reply)
+static void server_look(struct client *c, struct reply *reply)
 {
     const struct ask *ask = &reply->to;
 
-    if (is_quorum(ask)) {
+    if (server_is_quorum(ask)) {
         reply->rc = STORE_NONODE;
     } else if (ask->verb == STORE_UNWATCH) {
         c->watched &= (uint16_t)~MODEL_BIT(ask->node);
@@ -297,7 +296,7 @@ bool server_can_handle(const struct state *st, int i)
 
     if (!c->connected || c->asks_count == 0 || c->cut)
         return false;
-    return !c->expired || (!server_is_changed_by(&c->asks[0]) && !is_quorum(&c->asks[0]));
+    return !c->expired || (!server_is_changed_by(&c->asks[0]) && !server_is_quorum(&c->asks[0]));
 }
 
 /* The answer to a delete is left out: what it would lead to, if lost, is deleting nothing. Nobody
@@ -309,11 +308,11 @@ void server_handle(struct state *st, int i)
     const bool change = server_is_changed_by(&reply.to);
 
     if (change)
-        do_change(st, i, &reply);
-    if (change || is_quorum(&reply.to))
+        server_do_change(st, i, &reply);
+    if (change || server_is_quorum(&reply.to))
         follow_all(st, i);
     if (!change)
-        look(c, &reply);
+        server_look(c, &reply);
     if (reply.to.heard || reply.to.verb == STORE_UNWATCH)
         model_push_reply(c, reply);
 }
@@ -325,7 +324,7 @@ void server_refuse(struct state *st, int i)
 
     if (ask.heard || ask.verb == STORE_DELETE)
         model_push_reply(c, (struct reply){.to = ask,
-                                           .rc = is_quorum(&ask) ? STORE_BAD : STORE_NOAUTH,
+                                           .rc = server_is_quorum(&ask) ? STORE_BAD : STORE_NOAUTH,
                                            .hint.node = MODEL_NONE});
 }
 
@@ -333,7 +332,7 @@ void server_do_unheard(struct state *st, int i)
 {
     struct reply reply = {.to = st->clients[i].asks[0]};
 
-    do_change(st, i, &reply);
+    server_do_change(st, i, &reply);
 }
 
 void server_begin(struct state *st, int i)
@@ -346,8 +345,8 @@ void server_resume(struct state *st, int i, bool backwards)
     struct client *c = &st->clients[i];
 
     c->watched = c->kept;
-    fire(c, (uint16_t)(c->kept & ~c->view), true, backwards);
-    fire(c, c->missed, false, backwards);
+    server_fire(c, (uint16_t)(c->kept & ~c->view), true, backwards);
+    server_fire(c, c->missed, false, backwards);
     c->missed = 0;
 }
 

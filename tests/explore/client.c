@@ -1,8 +1,7 @@
-#include "driver.h"
+#include "client.h"
 
 #include "check.h"
 #include "link.h"
-#include "watches.h"
 
 /* What was recalled in a step. */
 struct coming {
@@ -10,19 +9,19 @@ struct coming {
     int count;
 };
 
-bool driver_is_own(const struct state *st, int i, int n)
+bool client_is_own(const struct state *st, int i, int n)
 {
     return st->nodes[n].client == i && st->nodes[n].id == st->clients[i].id;
 }
 
 /* An id of this attempt, but for the present one: only the newest of them is remembered. */
-bool driver_is_old(const struct state *st, int i, int n)
+bool client_is_old(const struct state *st, int i, int n)
 {
     return st->nodes[n].client == i && st->nodes[n].id + 1 == st->clients[i].id;
 }
 
 /* contender_path(); MODEL_NONE: the directory, or a node that is not meant */
-static uint8_t driver_node(const struct state *st, int i, uint32_t about, const uint8_t *listed)
+static uint8_t client_node(const struct state *st, int i, uint32_t about, const uint8_t *listed)
 {
     const struct client *c = &st->clients[i];
     uint8_t n;
@@ -34,33 +33,33 @@ static uint8_t driver_node(const struct state *st, int i, uint32_t about, const 
     n = listed[about - (about < ATTEMPT_OURS ? ATTEMPT_SPARE : ATTEMPT_OURS)];
     if (about < ATTEMPT_OURS && n == c->node)
         return MODEL_NONE;
-    return driver_is_own(st, i, n) || driver_is_old(st, i, n) ? n : MODEL_NONE;
+    return client_is_own(st, i, n) || client_is_old(st, i, n) ? n : MODEL_NONE;
 }
 
 /* ---- actions ---- */
 
-static void driver_ask(struct state *st, int i, const struct machine_action *a)
+static void client_ask(struct state *st, int i, const struct machine_action *a)
 {
     struct client *c = &st->clients[i];
     const struct ask ask = {.number = exchange_ask(&c->exchange, a),
                             .verb = (uint8_t)a->verb,
                             .about = (uint8_t)a->node,
-                            .node = driver_node(st, i, a->node, NULL),
+                            .node = client_node(st, i, a->node, NULL),
                             .watch = a->watch,
                             .once = a->once,
                             .heard = true};
 
-    if (a->more > 0 || a->node >= ATTEMPT_PARENT || (a->watch && !watches_wanted(c, a->node))) {
+    if (a->more > 0 || a->node >= ATTEMPT_PARENT || (a->watch && !link_watch_wanted(c, a->node))) {
         st->broken = BROKEN_ACTION;
         return;
     }
     if (a->watch)
-        watches_add(c, &ask);
+        link_watch_add(c, &ask);
     model_push_ask(c, ask);
 }
 
 /* request_recall(), of what is asked about that, or of all */
-static void driver_recall(struct client *c, unsigned about, bool all, struct coming *coming)
+static void client_recall(struct client *c, unsigned about, bool all, struct coming *coming)
 {
     for (int k = 0; k < c->asks_count && !c->connected;) {
         if (!c->asks[k].heard || (!all && c->asks[k].about != about)) {
@@ -70,11 +69,11 @@ static void driver_recall(struct client *c, unsigned about, bool all, struct com
         const struct ask ask = model_take_ask(c, k);
         coming->asks[coming->count++] = ask;
         if (ask.watch)
-            watches_answered(c, &ask, STORE_BAD);
+            link_watch_answered(c, &ask, STORE_BAD);
     }
 }
 
-static void driver_delete(struct state *st, int i, const struct machine_action *a,
+static void client_delete(struct state *st, int i, const struct machine_action *a,
                           const uint8_t *listed)
 {
     struct client *c = &st->clients[i];
@@ -82,16 +81,16 @@ static void driver_delete(struct state *st, int i, const struct machine_action *
     if (c->stopping)
         st->broken = BROKEN_EARLY;
     for (uint32_t k = a->node; k <= a->node + a->more; k++) {
-        const uint8_t n = driver_node(st, i, k, listed);
-        if (watches_wanted(c, k))
-            watches_drop(c, k, true);
+        const uint8_t n = client_node(st, i, k, listed);
+        if (link_watch_wanted(c, k))
+            link_watch_drop(c, k, true);
         if (n != MODEL_NONE)
             model_push_ask(c, (struct ask){.verb = STORE_DELETE, .about = ATTEMPT_OWN, .node = n});
     }
 }
 
 /* request_try() */
-static void driver_note(struct client *c, const struct machine_action *a)
+static void client_note(struct client *c, const struct machine_action *a)
 {
     if (c->connected)
         model_push_ask(c, (struct ask){.verb = STORE_SET,
@@ -101,16 +100,16 @@ static void driver_note(struct client *c, const struct machine_action *a)
                                        .once = true});
 }
 
-static void driver_end(struct client *c, bool deleting, struct coming *coming)
+static void client_end(struct client *c, bool deleting, struct coming *coming)
 {
     exchange_end(&c->exchange);
     c->timer = c->orphan = false;
-    watches_drop(c, ATTEMPT_OWN, deleting);
-    watches_drop(c, ATTEMPT_PREDECESSOR, deleting);
-    driver_recall(c, 0, true, coming);
+    link_watch_drop(c, ATTEMPT_OWN, deleting);
+    link_watch_drop(c, ATTEMPT_PREDECESSOR, deleting);
+    client_recall(c, 0, true, coming);
 }
 
-static void driver_decide(struct state *st, struct client *c)
+static void client_decide(struct state *st, struct client *c)
 {
     if (c->decided)
         st->broken = BROKEN_TWICE;
@@ -118,8 +117,8 @@ static void driver_decide(struct state *st, struct client *c)
 }
 
 /* contender_be_told(). ADMIT: others may be first, so MOVE_ENTER comes at any time. REVOKE: what
- * the timer does next is driver_release(), at any time. */
-static void driver_tell(struct state *st, int i, const struct machine_action *a,
+ * the timer does next is client_release(), at any time. */
+static void client_tell(struct state *st, int i, const struct machine_action *a,
                         const struct heard *heard)
 {
     struct client *c = &st->clients[i];
@@ -134,12 +133,12 @@ static void driver_tell(struct state *st, int i, const struct machine_action *a,
         c->node = heard->listed[a->why];
         break;
     case ATTEMPT_GRANT:
-        driver_decide(st, c);
+        client_decide(st, c);
         c->grant = true;
         check_grant(st, i);
         break;
     case ATTEMPT_FAIL:
-        driver_decide(st, c);
+        client_decide(st, c);
         if (a->why == ATTEMPT_LAYOUT)
             check_refusal(st, i, a->node < heard->ev.count ? heard->listed[a->node] : MODEL_NONE);
         break;
@@ -159,45 +158,45 @@ static void driver_tell(struct state *st, int i, const struct machine_action *a,
     }
 }
 
-static void driver_perform(struct state *st, int i, const struct machine_action *a,
+static void client_perform(struct state *st, int i, const struct machine_action *a,
                            const struct heard *heard, struct coming *coming)
 {
     struct client *c = &st->clients[i];
 
     switch (a->kind) {
     case MACHINE_ACT_REQUEST:
-        driver_ask(st, i, a);
+        client_ask(st, i, a);
         break;
     case MACHINE_ACT_FORGET:
         exchange_forget(&c->exchange, a->slot);
         break;
     case MACHINE_ACT_RECALL:
-        driver_recall(c, a->node, false, coming);
+        client_recall(c, a->node, false, coming);
         break;
     case MACHINE_ACT_UNWATCH:
-        watches_drop(c, a->node, a->deleting);
+        link_watch_drop(c, a->node, a->deleting);
         break;
     case MACHINE_ACT_DELETE:
-        driver_delete(st, i, a, heard->listed);
+        client_delete(st, i, a, heard->listed);
         break;
     case MACHINE_ACT_NOTE:
-        driver_note(c, a);
+        client_note(c, a);
         break;
     case MACHINE_ACT_ARM:
         c->timer = !c->stopping;
         break;
     case MACHINE_ACT_END:
-        driver_end(c, a->deleting, coming);
+        client_end(c, a->deleting, coming);
         break;
     case MACHINE_ACT_TELL:
-        driver_tell(st, i, a, heard);
+        client_tell(st, i, a, heard);
         break;
     default:
         st->broken = BROKEN_ACTION;
     }
 }
 
-void driver_step(struct state *st, int i, struct heard *heard)
+void client_step(struct state *st, int i, struct heard *heard)
 {
     struct client *c = &st->clients[i];
     struct machine_actions actions;
@@ -209,7 +208,7 @@ void driver_step(struct state *st, int i, struct heard *heard)
     heard->moment.container = true;
     attempt_step(&c->machine, &heard->ev, &heard->moment, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
-        driver_perform(st, i, &actions.list[k], heard, &coming);
+        client_perform(st, i, &actions.list[k], heard, &coming);
     if (!c->machine.watching && c->predecessor_watch != MODEL_NONE)
         st->broken = BROKEN_WATCH;
     for (int k = 0; k < coming.count; k++)
@@ -218,25 +217,25 @@ void driver_step(struct state *st, int i, struct heard *heard)
 
 /* ---- events ---- */
 
-void driver_hear(struct state *st, int i, unsigned kind)
+void client_step_kind(struct state *st, int i, unsigned kind)
 {
-    driver_step(st, i, &(struct heard){.ev.kind = kind});
+    client_step(st, i, &(struct heard){.ev.kind = kind});
 }
 
 /* grant_give_back(); or contender_on_told() */
-void driver_release(struct state *st, int i)
+void client_release(struct state *st, int i)
 {
     st->clients[i].grant = st->clients[i].stopping = false;
-    driver_hear(st, i, ATTEMPT_EV_RELEASE);
+    client_step_kind(st, i, ATTEMPT_EV_RELEASE);
 }
 
-void driver_timer(struct state *st, int i)
+void client_timer(struct state *st, int i)
 {
     st->clients[i].timer = false;
-    driver_hear(st, i, MACHINE_EV_TIMER);
+    client_step_kind(st, i, MACHINE_EV_TIMER);
 }
 
-void driver_extend(struct state *st, int i)
+void client_extend(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
 
@@ -244,19 +243,19 @@ void driver_extend(struct state *st, int i)
     if (c->machine.state == ST_DONE)
         return;
     if (c->machine.state != ST_HOLDING)
-        driver_hear(st, i, ATTEMPT_EV_EXTENDED);
+        client_step_kind(st, i, ATTEMPT_EV_EXTENDED);
     else if (!c->grant)
-        driver_hear(st, i, ATTEMPT_EV_LAPSED);
+        client_step_kind(st, i, ATTEMPT_EV_LAPSED);
 }
 
-void driver_proof(struct state *st, int i)
+void client_proof(struct state *st, int i)
 {
     st->clients[i].in_time = true;
-    driver_extend(st, i);
+    client_extend(st, i);
 }
 
 /* Who asks the grant for its state sees it lost from now on. */
-void driver_deadline(struct state *st, int i)
+void client_deadline(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
 
@@ -265,8 +264,8 @@ void driver_deadline(struct state *st, int i)
     c->grant = false;
 }
 
-void driver_tell_lapse(struct state *st, int i)
+void client_tell_lapse(struct state *st, int i)
 {
     st->clients[i].lapse_due = false;
-    driver_hear(st, i, ATTEMPT_EV_LAPSED);
+    client_step_kind(st, i, ATTEMPT_EV_LAPSED);
 }
