@@ -26,19 +26,34 @@ files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_enter.c recipe
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
     lib/counter/counter.c
-    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
+    lib/election/election_candidacy.c lib/election/observer.c
+    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
     lib/member/member.c lib/member/member_calls.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/shards.c lib/member/standing.c lib/member/view.c
+    lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_change.c lib/queue/queue_read.c lib/queue/queue_watch.c
     lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle owner late_create"
 rendezvous="barrier barrier_bad barrier_call double_enter double_leave servers"
 groups="member_call member_data member_join member_node member_state members_call members_observe members_watch shards servers"
+changes="multi multi_bounds multi_doubt"
+terms="election election_status servers"
+queues="queue queue_watch queue_change observer_older members_watch members_call"
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
     "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* children observe retain* barrier counter group shards member multi_lock permits numbering leasing"
+    "lists|recipes/children||tests/unit/unit|$queues"
+    "changes|lib/lock/multi.||tests/unit/unit|$changes"
+    "leaks-of-changes|lib/lock/multi.|-fsanitize=leak|tests/unit/unit|$changes"
+    "terms|lib/election/election||tests/unit/unit|$terms"
+    "leaks-of-terms|lib/election/election|-fsanitize=leak|tests/unit/unit|$terms"
+    "queues|lib/queue/||tests/unit/unit|$queues"
+    "leaks-of-queues|lib/queue/|-fsanitize=leak|tests/unit/unit|$queues"
+    "leaders|recipes/observe||tests/unit/unit|observer_older observer"
+    "looks|lib/election/observer||tests/unit/unit|observer_older observer"
+    "leaks-of-looks|lib/election/observer|-fsanitize=leak|tests/unit/unit|observer_older observer"
     "replay|lib/||tests/explore/replay|--max-states 400"
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
     "locks|lib/lock/||tests/unit/unit|$locks"
