@@ -155,6 +155,7 @@ static void reads_in_vain(void)
     ANSWER(STORE_LIST, GROUP, .rc = STORE_NONODE);
     end(&r, ZKL_ELIMIT);
     observed.s->watched_bytes -= 512 * 1024;
+    zkl_session_dispatch(observed.s);
     CHECK_STR(observed.log, ""); /* whoever reads is told */
     begin(&r, "/g", GROUP);
     ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);

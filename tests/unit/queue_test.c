@@ -440,6 +440,25 @@ static void another_of_that_name(void)
     }
 }
 
+/* Whatever was known. */
+static void refused_when_known(void)
+{
+    struct reading r;
+    zkl_queue *before;
+
+    begin(&r, ZKL_FOREVER);
+    answer_list();
+    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .czxid = 8);
+    ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .czxid = 9);
+    pthread_join(r.thread, NULL);
+    before = r.q;
+    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
+    ANSWER(STORE_LIST, "/b", .rc = STORE_NOAUTH);
+    end(&r);
+    CHECK_INT(r.code, ZKL_EACCES);
+    zkl_queue_free(before);
+}
+
 /* Of whom only the name was known is no known one. */
 static void not_known_by_name_alone(void)
 {
@@ -558,6 +577,7 @@ static const struct test_case cases[] = {
     {"no_more_than", no_more_than},
     {"not_again", not_again},
     {"another_of_that_name", another_of_that_name},
+    {"refused_when_known", refused_when_known},
     {"not_known_by_name_alone", not_known_by_name_alone},
     {"who_holds", who_holds},
     {"behind_a_lowered_limit", behind_a_lowered_limit},

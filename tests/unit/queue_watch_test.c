@@ -4,6 +4,7 @@
 
 #include "lib/queue/children_watch.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define QUEUE "/root/q"
@@ -11,7 +12,9 @@
 struct watching {
     zkl_session *s;
     zkl_watch *watch;
-    int told;
+    int told, warnings;
+    bool freed;
+    pthread_t freer;
 };
 
 static void on_change(void *data)
@@ -23,7 +26,8 @@ static void on_change(void *data)
 
 static void begin(struct watching *w)
 {
-    *w = (struct watching){.s = hand_session()};
+    *w = (struct watching){.told = 0};
+    w->s = hand_session_counting(&w->warnings);
     REQUIRE(zkl_queue_watch(&w->watch, w->s, "/q", on_change, w) == 0);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
@@ -73,6 +77,7 @@ static void once_for_each_change(void)
     CHECK(!fake_is_asked(STORE_SYNC, QUEUE)); /* the event shows that the server is there */
     answer_list(2);
     CHECK_INT(told(&w), 1);
+    CHECK_INT(w.warnings, 0);
     end(&w);
 }
 
@@ -192,7 +197,7 @@ static void after_another_session(void)
     end(&w);
 }
 
-/* Told that it fails, once, so that a read can say why; tried again later. */
+/* Told that it fails, and logged, once, so that a read can say why; tried again later. */
 static void refused(void)
 {
     struct watching w;
@@ -207,8 +212,10 @@ static void refused(void)
     hand_pass(w.s, 999);
     CHECK(!fake_is_asked(STORE_SYNC, QUEUE));
     hand_pass(w.s, 1);
+    CHECK_INT(w.warnings, 1);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_NOAUTH);
     CHECK_INT(told(&w), 0);
+    CHECK_INT(w.warnings, 1);
     hand_pass(w.s, 2000);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
     answer_list(0);
@@ -272,6 +279,40 @@ static void freed_when_told(void)
     hand_close(w.s);
 }
 
+static void *free_watch(void *data)
+{
+    struct watching *w = data;
+
+    hand_is_waiter();
+    zkl_watch_free(w->watch);
+    w->freed = true;
+    return NULL;
+}
+
+/* Who frees it in another thread waits until the call is through. */
+static void let_it_be_freed(void *data)
+{
+    struct watching *w = data;
+
+    REQUIRE(pthread_create(&w->freer, NULL, free_watch, w) == 0);
+    hand_await_waiter(w->s);
+    CHECK(!w->freed);
+    w->told++;
+}
+
+static void freed_while_told(void)
+{
+    struct watching w = {.s = hand_session()};
+
+    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", let_it_be_freed, &w) == 0);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_list(0);
+    CHECK_INT(told(&w), 1);
+    pthread_join(w.freer, NULL);
+    CHECK(w.freed);
+    hand_close(w.s);
+}
+
 /* Also between two tries. */
 static void ends_with_the_session(void)
 {
@@ -330,6 +371,7 @@ static const struct test_case cases[] = {
     {"credentials_refused", credentials_refused},
     {"not_after_free", not_after_free},
     {"freed_when_told", freed_when_told},
+    {"freed_while_told", freed_while_told},
     {"ends_with_the_session", ends_with_the_session},
     {"bad_arguments", bad_arguments},
     {NULL, NULL},

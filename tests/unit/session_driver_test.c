@@ -25,7 +25,7 @@ enum { REACTIONS = 8, PLAY_FIRE = 1000, PLAY_PATHLESS = 7 };
 
 static struct played {
     struct driver driver;
-    int refs, steps;
+    int refs, steps, version;
     GString *heard;
     int talks;                                   /* behind so many steps */
     bool watched;                                /* by the newest answer */
@@ -42,6 +42,7 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
     if (ev->kind == MACHINE_EV_ANSWER)
         g_string_append_printf(p->heard, " %d of verb %d, node %d", (int)ev->rc, (int)ev->verb,
                                (int)ev->node);
+    p->version = ev->version;
     if (ev->failed > 0)
         g_string_append_printf(p->heard, ", change %d", ev->failed);
     if (ev->rc == STORE_UNKNOWN && ev->unsent)
@@ -507,6 +508,26 @@ static void changes(void)
     }
 }
 
+static bool note_length(const struct store_request *request, struct store_reply *reply)
+{
+    if (request->kind == STORE_MULTI)
+        *reply = (struct store_reply){.rc = STORE_OK, .version = request->changes[0].length};
+    return request->kind == STORE_MULTI;
+}
+
+/* What writes nothing has no data, and not data of no length. */
+static void changes_without_data(void)
+{
+    played.reactions[0] =
+        REACTION(ASK(MULTI, .node = 1, .count = 1, .parts = {{.verb = STORE_DELETE, .node = 1}}));
+    fake_answer_at_once(note_length);
+    zkl_session *s = begin();
+
+    fake_answer_at_once(NULL);
+    CHECK_INT(played.version, -1);
+    end(s, "begin; answer 0 of verb 8, node 1");
+}
+
 static void watches(void)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
@@ -953,6 +974,7 @@ static const struct test_case cases[] = {
     {"on_another_connection", on_another_connection},
     {"not_taken", not_taken},
     {"changes", changes},
+    {"changes_without_data", changes_without_data},
     {"watches", watches},
     {"watch_is_told", watch_is_told},
     {"watch_is_told_late", watch_is_told_late},
