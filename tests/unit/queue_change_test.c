@@ -122,25 +122,32 @@ static void waiter_is_asked(void)
     zkl_queue_free(c.q);
 }
 
-/* One of two readers goes meanwhile, the other is told of. */
+/* One of two readers goes meanwhile, the other is told of; in the next session it alone is asked
+ * again. */
 static void readers_are_asked(void)
 {
     char a[] = "_c_a-__READ__0000000001", b[] = "_c_b-__READ__0000000002", *names[] = {a, b};
-    struct call c;
 
-    begin(&c, NULL, 0);
-    wait_asked(STORE_LIST, "/b");
-    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
-    answer_read("/b/_c_a-__READ__0000000001", 8);
-    answer_read("/b/_c_b-__READ__0000000002", 9);
-    wait_asked(STORE_SET, "/b/_c_b");
-    ANSWER(STORE_SET, "/b/_c_a", .rc = STORE_NONODE);
-    ANSWER(STORE_SET, "/b/_c_b", .rc = STORE_OK);
-    pthread_join(c.thread, NULL);
-    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
-    CHECK_STR(zkl_queue_get(c.q, 0)->node, b);
-    zkl_session_close(c.s);
-    zkl_queue_free(c.q);
+    for (int again = 0; again < 2; again++) {
+        struct call c;
+        begin(&c, NULL, 0);
+        wait_asked(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
+        answer_read("/b/_c_a-__READ__0000000001", 8);
+        answer_read("/b/_c_b-__READ__0000000002", 9);
+        wait_asked(STORE_SET, "/b/_c_b");
+        ANSWER(STORE_SET, "/b/_c_a", .rc = STORE_NONODE);
+        if (again) {
+            fake_next_session();
+            CHECK_INT(fake_count(STORE_SET, "/b"), 1);
+        }
+        ANSWER(STORE_SET, "/b/_c_b", .rc = STORE_OK);
+        pthread_join(c.thread, NULL);
+        REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+        CHECK_STR(zkl_queue_get(c.q, 0)->node, b);
+        zkl_session_close(c.s);
+        zkl_queue_free(c.q);
+    }
 }
 
 static void answer_numbers(const char *path, const char *data, int version)

@@ -348,6 +348,9 @@ static void bad_arguments(void)
     CHECK_INT(zkl_queue_read(NULL, s, "/b", NULL, 0), ZKL_EINVAL);
     CHECK_INT(zkl_queue_read(&q, s, "b", NULL, 0), ZKL_EINVAL);
     CHECK_INT(zkl_queue_read(&q, s, NULL, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_count(NULL), 0);
+    CHECK(zkl_queue_get(NULL, 0) == NULL);
+    zkl_queue_free(NULL);
     zkl_session_close(s);
 }
 
