@@ -178,6 +178,12 @@ static void ceiling_is_told(void)
           {GONE(2), "read 0..2"},
           {TELLS(1, 2), ""},
           {READ(0, true), "write@6"}}},
+        {"by the first of several, of one number",
+         {BEHIND(3, "2"),
+          {OWN(false), ""},
+          {GONE(2), "read 0..2"},
+          {TELLS(0, 1), ""},
+          {READ(1, false), "watch 1"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));

@@ -347,18 +347,26 @@ static void answer_to_removing_is_lost(void)
 static void is_not_removed(void)
 {
     static const struct {
-        enum store_rc rc;
+        enum store_rc list, rc;
         int code;
-    } rows[] = {
-        {STORE_NOAUTH, ZKL_EACCES}, {STORE_NOTEMPTY, ZKL_ENOTEMPTY}, {STORE_BAD, ZKL_EPROTO}};
+    } rows[] = {{STORE_OK, STORE_NOAUTH, ZKL_EACCES},
+                {STORE_OK, STORE_NOTEMPTY, ZKL_ENOTEMPTY},
+                {STORE_OK, STORE_BAD, ZKL_EPROTO},
+                {STORE_NOAUTH, STORE_OK, ZKL_EACCES},
+                {STORE_NONODE, STORE_OK, ZKL_ENOENT}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct call c;
         begin(&c, FIRST, 8);
-        answer_list();
-        answer_read(AT(FIRST), 8);
-        wait_asked(STORE_DELETE, AT(FIRST));
-        ANSWER(STORE_DELETE, AT(FIRST), .rc = rows[i].rc);
+        if (rows[i].list == STORE_OK) {
+            answer_list();
+            answer_read(AT(FIRST), 8);
+            wait_asked(STORE_DELETE, AT(FIRST));
+            ANSWER(STORE_DELETE, AT(FIRST), .rc = rows[i].rc);
+        } else {
+            wait_asked(STORE_LIST, "/b");
+            ANSWER(STORE_LIST, "/b", .rc = rows[i].list);
+        }
         end(&c, rows[i].code);
     }
 }

@@ -199,6 +199,43 @@ static void turns_are_counted(void)
     stop();
 }
 
+static void ignore_election(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+                            const zkl_error *err, void *data)
+{
+    (void)e, (void)event, (void)grant, (void)err, (void)data;
+}
+
+/* Each campaign of it: the first is refused, the second wins 300 ms after it began. */
+static void elections_are_counted(void)
+{
+    zkl_election *e;
+
+    start();
+    REQUIRE(zkl_election_new(&e, s, "/e", "me", NULL) == 0);
+    REQUIRE(zkl_election_start(e, ignore_election, NULL) == 0);
+    CHECK_INT(stats().waiting, 1);
+    ANSWER(STORE_CREATE, "/root/e", .rc = STORE_NOAUTH);
+    ANSWER(STORE_LIST, "/root/e", .rc = STORE_NOAUTH);
+    CHECK_INT(stats().waiting, 0);
+    CHECK_INT(stats().failed_denied, 1);
+    hand_pass(s, 1000);
+    CHECK_INT(stats().waiting, 1);
+    hand_pass(s, 300);
+    char *node = fake_created_name("/root/e", 7), *child = strrchr(node, '/') + 1;
+    ANSWER(STORE_CREATE, "/root/e", .rc = STORE_OK, .path = node, .czxid = 5,
+           .ephemeral_owner = FAKE_SESSION_ID);
+    ANSWER(STORE_LIST, "/root/e", .rc = STORE_OK, .names = &child, .count = 1);
+    const zkl_stats now = stats();
+    CHECK_INT(now.waiting, 0);
+    CHECK_INT(now.held, 1);
+    CHECK_INT(now.acquisitions, 1);
+    CHECK_INT(now.failed_denied, 1);
+    check_times(&now.wait, 1, 300);
+    g_free(node);
+    zkl_election_free(e);
+    stop();
+}
+
 static void renewals_are_timed(void)
 {
     start();
@@ -304,6 +341,7 @@ static const struct test_case cases[] = {
     {"failures_are_told_apart", failures_are_told_apart},
     {"a_grant_nobody_gets", a_grant_nobody_gets},
     {"turns_are_counted", turns_are_counted},
+    {"elections_are_counted", elections_are_counted},
     {"renewals_are_timed", renewals_are_timed},
     {"connections_are_counted", connections_are_counted},
     {"bad_labels", bad_labels},
