@@ -154,6 +154,29 @@ static void ended_in_a_pause(void)
     election_end(&s);
 }
 
+static bool refuse_at_once(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NOAUTH};
+    return g_str_has_prefix(request->path, ELECTION);
+}
+
+/* While it is still being asked: nobody is in line then. */
+static void fails_at_once(void)
+{
+    struct election_story s;
+    zkl_election_status status = {.size = sizeof status};
+
+    election_begin(&s, NULL);
+    fake_answer_at_once(refuse_at_once);
+    election_start(&s);
+    fake_answer_at_once(NULL);
+    TOLD(&s, "failed-13");
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_PAUSED);
+    CHECK_INT(status.ahead, -1);
+    election_end(&s);
+}
+
 /* Refused credentials are for good. */
 static void refused(void)
 {
@@ -187,6 +210,7 @@ static const struct test_case cases[] = {
     {"started_after_a_loss", started_after_a_loss},
     {"why_a_term_ended", why_a_term_ended},
     {"ended_in_a_pause", ended_in_a_pause},
+    {"fails_at_once", fails_at_once},
     {"refused", refused},
     {"refused_before_it_started", refused_before_it_started},
     {NULL, NULL},

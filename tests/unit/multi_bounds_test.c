@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#define ACL "world:anyone:cdrwa"
+
 enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
 
 /* Nothing of it is under way when the time is over, so it was not applied: by the refusal of an old
@@ -55,20 +57,46 @@ static void versions_run_out(void)
     story_end(&story);
 }
 
+/* All paths below the chroot, all data, and what a server adds; of a node that is made its ACL,
+ * too. */
 static void size_limited(void)
 {
+    static const struct {
+        zkl_change_kind kind;
+        size_t count, more; /* changes; bytes of each besides its data */
+    } rows[] = {{ZKL_CHANGE_SET, 1, 0},
+                {ZKL_CHANGE_SET, 2, 0},
+                {ZKL_CHANGE_CREATE, 1, 3 * (sizeof ACL - 1)},
+                {ZKL_CHANGE_CREATE, 2, 3 * (sizeof ACL - 1)}};
     char *data = g_malloc0(BYTES_MAX);
-    zkl_change change = {ZKL_CHANGE_SET, -1, "/x", data, BYTES_MAX - BYTES_EACH - 2};
-    struct story story;
-    struct ending e = {.calls = 0};
 
-    story_begin(&story);
-    CHECK_INT(zkl_grant_multi_async(story.grant, &change, 1, 0, ZKL_FOREVER, on_ended, &e), 0);
-    ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
-    check_ended(&e, 0);
-    change.size++;
-    CHECK_INT(zkl_grant_multi(story.grant, &change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
-    story_end(&story);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const size_t size =
+            BYTES_MAX / rows[i].count - strlen("/root/x") - BYTES_EACH - rows[i].more;
+        zkl_change changes[] = {{rows[i].kind, -1, "/x", data, size},
+                                {rows[i].kind, -1, "/x", data, size}};
+        zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+        struct acquisition a;
+        struct ending e = {.calls = 0};
+        o.acl = ACL;
+        zkl_session *s = hand_session_with(&o);
+        fake_event(STORE_EV_BEGIN);
+        fake_event(STORE_EV_UP);
+        hand_hold(&a, s);
+        CHECK_INT(
+            zkl_grant_multi_async(a.grant, changes, rows[i].count, 0, ZKL_FOREVER, on_ended, &e),
+            0);
+        ANSWER(STORE_MULTI, a.node, .rc = STORE_OK);
+        zkl_session_dispatch(s);
+        CHECK_INT(atomic_load(&e.calls), 1);
+        CHECK_INT(e.error.code, 0);
+        changes[rows[i].count - 1].size++;
+        CHECK_INT(
+            zkl_grant_multi_async(a.grant, changes, rows[i].count, 0, ZKL_FOREVER, on_ended, &e),
+            ZKL_ELIMIT);
+        hand_leave(&a);
+        hand_close(s);
+    }
     g_free(data);
 }
 

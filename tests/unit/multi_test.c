@@ -303,8 +303,11 @@ static void bad_input(void)
     story_begin(&story);
     const zkl_change own = {ZKL_CHANGE_DELETE, -1, story.node, NULL, 0};
     const zkl_change *bad[] = {&none, &relative, &no_data, &nowhere, &own};
-    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++) {
+        const zkl_change behind[] = {story_change, *bad[i]};
         CHECK_INT(zkl_grant_multi(story.grant, bad[i], 1, 0, 0), ZKL_EINVAL);
+        CHECK_INT(zkl_grant_multi(story.grant, behind, 2, 0, 0), ZKL_EINVAL);
+    }
     CHECK_INT(zkl_grant_multi(story.grant, NULL, 1, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi(NULL, &story_change, 1, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 2, 0), ZKL_EINVAL);
