@@ -36,9 +36,9 @@ files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_enter.c recipe
 locks="multilock rwlock handle owner late_create"
 rendezvous="barrier barrier_bad barrier_call double_enter double_leave servers"
 groups="member_call member_data member_join member_node member_state members_call members_observe members_watch shards servers"
-changes="multi multi_bounds multi_doubt"
+changes="multi multi_bounds multi_doubt multilock"
 terms="election election_status servers stats"
-queues="queue queue_watch queue_change observer_older members_watch members_call members_observe"
+queues="queue queue_watch queue_change election_status observer_older members_watch members_call members_observe"
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.

@@ -2,7 +2,9 @@
 #include "election_story.h"
 #include "suites.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 static void keep_grant(zkl_grant *grant, const zkl_error *err, void *data)
 {
@@ -204,6 +206,124 @@ static void refused_before_it_started(void)
     election_end(&s);
 }
 
+/* ---- who leads, asked in another thread ---- */
+
+#define A "_c_a-latch-0000000001"
+#define B "_c_b-latch-0000000002"
+
+struct asking {
+    zkl_election *election;
+    char id[16];
+    uint64_t token;
+    int code;
+    pthread_t thread;
+};
+
+static void *ask(void *data)
+{
+    struct asking *a = data;
+
+    a->code = zkl_election_leader(a->election, a->id, sizeof a->id, &a->token);
+    return NULL;
+}
+
+static void wait_asked(enum store_kind kind, const char *path)
+{
+    while (!fake_is_asked(kind, path))
+        g_usleep(1000);
+}
+
+/* Behind a sync, in which the server catches up. */
+static void begin_asking(struct election_story *s, struct asking *a)
+{
+    election_begin(s, NULL);
+    *a = (struct asking){.election = s->election, .code = 1};
+    REQUIRE(pthread_create(&a->thread, NULL, ask, a) == 0);
+    wait_asked(STORE_SYNC, ELECTION);
+    CHECK(!fake_is_asked(STORE_LIST, ELECTION));
+}
+
+static void end_asking(struct election_story *s, struct asking *a, int code, const char *id)
+{
+    pthread_join(a->thread, NULL);
+    CHECK_INT(a->code, code);
+    CHECK_STR(a->id, id);
+    election_end(s);
+}
+
+static void answer_line(bool with_first)
+{
+    static char a[] = A, b[] = B, lock[] = "_c_c-lock-0000000000", junk[] = "junk";
+    char *names[] = {junk, b, lock, a};
+
+    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = names, .count = with_first ? 4 : 3);
+}
+
+/* The first alone is read, and its id is told as it is, but for what is no text. */
+static void leader_is_asked_for(void)
+{
+    struct election_story s;
+    struct asking a;
+
+    begin_asking(&s, &a);
+    answer_line(true);
+    CHECK_INT(fake_count(STORE_GET, ELECTION), 1);
+    ANSWER(STORE_GET, PATH_OF(A), .rc = STORE_OK, .czxid = 8, .data = "a\x1b\xff", .length = 3);
+    end_asking(&s, &a, 0, "a\x1b\xef\xbf\xbd");
+    CHECK_INT(a.token, 8);
+}
+
+static void nobody_leads(void)
+{
+    struct election_story s;
+    struct asking a;
+
+    begin_asking(&s, &a);
+    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK);
+    end_asking(&s, &a, ZKL_ENOENT, "");
+}
+
+static void leader_is_not_told(void)
+{
+    static const enum store_kind refused[] = {STORE_SYNC, STORE_LIST, STORE_GET};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        struct election_story s;
+        struct asking a;
+        begin_asking(&s, &a);
+        if (refused[i] == STORE_LIST)
+            ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+        if (refused[i] == STORE_GET)
+            answer_line(true);
+        ANSWER(refused[i], ELECTION, .rc = STORE_NOAUTH);
+        end_asking(&s, &a, ZKL_EACCES, "");
+    }
+}
+
+/* The first has gone when it is read, or the session has ended: all is asked again. */
+static void leader_is_asked_for_again(void)
+{
+    for (int answered = 0; answered < 4; answered++) {
+        struct election_story s;
+        struct asking a;
+        begin_asking(&s, &a);
+        if (answered == 1)
+            ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+        if (answered >= 2)
+            answer_line(true);
+        if (answered == 3)
+            ANSWER(STORE_GET, PATH_OF(A), .rc = STORE_NONODE);
+        else
+            fake_next_session();
+        answer_line(false);
+        ANSWER(STORE_GET, PATH_OF(B), .rc = STORE_OK, .czxid = 9, .data = "b", .length = 1);
+        end_asking(&s, &a, 0, "b");
+        CHECK_INT(a.token, 9);
+    }
+}
+
 static const struct test_case cases[] = {
     {"resigned_before_leading_was_told", resigned_before_leading_was_told},
     {"an_old_failure_is_forgotten", an_old_failure_is_forgotten},
@@ -213,6 +333,10 @@ static const struct test_case cases[] = {
     {"fails_at_once", fails_at_once},
     {"refused", refused},
     {"refused_before_it_started", refused_before_it_started},
+    {"leader_is_asked_for", leader_is_asked_for},
+    {"nobody_leads", nobody_leads},
+    {"leader_is_not_told", leader_is_not_told},
+    {"leader_is_asked_for_again", leader_is_asked_for_again},
     {NULL, NULL},
 };
 

@@ -318,6 +318,15 @@ static void ends(void)
     observed_node("a", 5, 5, "1");
     observed_told("");
     observed_end();
+    observed_begin_with_two(); /* at once, also while one is read */
+    hand_pass(observed.s, 1000);
+    observed_changes("a");
+    observed_listed(9, "a b");
+    zkl_watch_free(g_steal_pointer(&observed.watch));
+    CHECK(fake_is_asked(STORE_UNWATCH, GROUP "/b"));
+    observed_node("a", 5, 7, "2");
+    observed_told("");
+    observed_end();
 }
 
 static const struct test_case cases[] = {

@@ -548,6 +548,29 @@ static void transactions(void)
 }
 
 /* The user has let go of it before the transaction is decided, and then the session ends. */
+/* With what is done to the nodes besides the first: a check, and at the end a delete. */
+static void transaction_size(void)
+{
+    enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
+    char *data = g_malloc0(BYTES_MAX);
+    zkl_change change = {ZKL_CHANGE_SET, -1, "/x", data, 0};
+    int code = 1;
+
+    multi_story_begin(&st);
+    multi_story_hold(&st);
+    const size_t nodes = strlen(st.node[0]) + strlen(st.node[2]) + 2 * BYTES_EACH;
+    change.size = BYTES_MAX - 2 * nodes - strlen("/root/x") - BYTES_EACH;
+    CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code), 0);
+    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
+    multi_story_dispatch(&st);
+    CHECK_INT(code, 0);
+    change.size++;
+    CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code),
+              ZKL_ELIMIT);
+    multi_story_end(&st);
+    g_free(data);
+}
+
 static void released_by_a_transaction_and_lost(void)
 {
     int code;
@@ -729,6 +752,7 @@ static const struct test_case cases[] = {
     {"wanted", wanted},
     {"wanted_before_it_is_whole", wanted_before_it_is_whole},
     {"transactions", transactions},
+    {"transaction_size", transaction_size},
     {"released_by_a_transaction_and_lost", released_by_a_transaction_and_lost},
     {"transaction_decided_after_the_loss", transaction_decided_after_the_loss},
     {"transaction_without_a_node", transaction_without_a_node},
