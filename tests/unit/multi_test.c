@@ -299,6 +299,7 @@ static void bad_input(void)
                      no_data = {ZKL_CHANGE_SET, -1, "/x", NULL, 1},
                      nowhere = {ZKL_CHANGE_SET, -1, NULL, NULL, 0},
                      huge = {ZKL_CHANGE_SET, -1, "/x", "", SIZE_MAX};
+    zkl_error why;
 
     story_begin(&story);
     const zkl_change own = {ZKL_CHANGE_DELETE, -1, story.node, NULL, 0};
@@ -307,6 +308,10 @@ static void bad_input(void)
         const zkl_change behind[] = {story_change, *bad[i]};
         CHECK_INT(zkl_grant_multi(story.grant, bad[i], 1, 0, 0), ZKL_EINVAL);
         CHECK_INT(zkl_grant_multi(story.grant, behind, 2, 0, 0), ZKL_EINVAL);
+        char *which = g_strdup_printf("change 1, \"%s\": ", bad[i]->path ? bad[i]->path : "");
+        zkl_last_error(&why);
+        CHECK(g_str_has_prefix(why.text, which));
+        g_free(which);
     }
     CHECK_INT(zkl_grant_multi(story.grant, NULL, 1, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi(NULL, &story_change, 1, 0, 0), ZKL_EINVAL);

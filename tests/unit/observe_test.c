@@ -59,13 +59,17 @@ static void tokens_only_rise(void)
            {1, false, OBSERVE_NOBODY});
 }
 
-/* When the servers' data went back: lower tokens count, and who led is gone. */
+/* When the servers' data went back: lower tokens count, and who led is gone; and older lists and
+ * data count, too. */
 static void tokens_begin_anew(void)
 {
-    struct observing o = {.node = OBSERVING_LISTING};
+    struct observing o = {.node = OBSERVING_LISTING, .data_zxid = 9};
 
     CHECK_INT(observe_see(&o.told, 9, false), OBSERVE_LEADER);
+    CHECK(newest_list(&o.newest, 9) && !newest_list(&o.newest, 8));
     observing_rewind(&o);
+    CHECK(newest_list(&o.newest, 8));
+    CHECK_INT(o.data_zxid, 0);
     CHECK_INT(observe_see(&o.told, 0, false), OBSERVE_NOBODY);
     CHECK_INT(observe_see(&o.told, 2, false), OBSERVE_LEADER);
     CHECK_INT(observe_see(&o.told, 1, false), OBSERVE_NOBODY);
