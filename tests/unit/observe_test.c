@@ -139,7 +139,7 @@ static void proclaimed_data(void)
 
 /* ---- what is read, in exchanges ---- */
 
-enum { STEPS_MAX = 14, REQUESTS_MAX = 16 };
+enum { STEPS_MAX = 16, REQUESTS_MAX = 16 };
 
 #define EV(name, ...)                                                                              \
     {                                                                                              \
@@ -424,7 +424,9 @@ static void what_is_older(void)
           {SYNCED(8), "list 9 = listing unknown"},
           {LISTED(9, .ev.pzxid = 8, AT(150)), "unwatch name first 10 data 11 = reading asked"},
           {NODE(10, 3), " = seen asked"},
-          {DATA(11, "", .ev.mzxid = 2), "tell leader = seen known"}}},
+          {DATA(11, "", .ev.mzxid = 2), "tell leader = seen known"},
+          {NODE_FIRED(.ev.gone = true, AT(150)), "disarm list 12 = listing known"},
+          {LISTED(12, .ev.pzxid = 7, AT(150)), "forget arm older = listing known"}}},
         {"a list of nobody",
          {TOLD_FIVE,
           ANEW,
