@@ -1,5 +1,6 @@
 #include "suites.h"
 
+#include <glib.h>
 #include <stddef.h>
 
 int main(int argc, char **argv)
@@ -135,5 +136,7 @@ int main(int argc, char **argv)
         &cleanup_suite,
         NULL,
     };
+    /* A wrong call of GLib's ends the program, where it would only print a line. */
+    g_log_set_always_fatal(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL);
     return runner_main(argc, argv, suites);
 }

@@ -552,22 +552,31 @@ static void transactions(void)
 static void transaction_size(void)
 {
     enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
+    static const char *const paths[] = {"/b", "/c", "/a"};
     char *data = g_malloc0(BYTES_MAX);
     zkl_change change = {ZKL_CHANGE_SET, -1, "/x", data, 0};
-    int code = 1;
 
-    multi_story_begin(&st);
-    multi_story_hold(&st);
-    const size_t nodes = strlen(st.node[0]) + strlen(st.node[2]) + 2 * BYTES_EACH;
-    change.size = BYTES_MAX - 2 * nodes - strlen("/root/x") - BYTES_EACH;
-    CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code), 0);
-    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
-    multi_story_dispatch(&st);
-    CHECK_INT(code, 0);
-    change.size++;
-    CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code),
-              ZKL_ELIMIT);
-    multi_story_end(&st);
+    for (size_t count = 2; count <= G_N_ELEMENTS(paths); count++) {
+        int code = 1;
+        multi_story_begin(&st);
+        zkl_multilock_free(st.lock);
+        REQUIRE(zkl_multilock_new(&st.lock, st.s, paths, count, NULL) == 0);
+        multi_story_lock(&st, ZKL_FOREVER);
+        for (size_t i = 0; i < count; i++)
+            multi_story_first(&st, paths[i][1]);
+        check_told(1, 0);
+        change.size = BYTES_MAX - strlen("/root/x") - BYTES_EACH -
+                      2 * (count - 1) * (strlen(multi_story_node(&st, 'c')) + BYTES_EACH);
+        CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code),
+                  0);
+        ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
+        multi_story_dispatch(&st);
+        CHECK_INT(code, 0);
+        change.size++;
+        CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code),
+                  ZKL_ELIMIT);
+        multi_story_end(&st);
+    }
     g_free(data);
 }
 

@@ -564,6 +564,28 @@ static void behind_a_lowered_limit(void)
     }
 }
 
+/* Nothing more is asked behind a limit that cannot be read; in the next session all is. */
+static void limit_is_not_read(void)
+{
+    char *name = OURS("lease-0000000001");
+
+    for (int again = 0; again < 2; again++) {
+        struct reading r;
+        begin(&r, ZKL_FOREVER);
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = &name, .count = 1);
+        if (again)
+            fake_next_session();
+        else
+            ANSWER(STORE_GET, "/b", .rc = STORE_NOAUTH);
+        CHECK_INT(fake_count(STORE_LIST, "/b"), again);
+        if (again)
+            ANSWER(STORE_LIST, "/b", .rc = STORE_OK);
+        end(&r);
+        CHECK_INT(r.code, again ? 0 : ZKL_EACCES);
+        zkl_queue_free(r.q);
+    }
+}
+
 static const struct test_case cases[] = {
     {"sorted_and_clean", sorted_and_clean},
     {"behind_the_payload", behind_the_payload},
@@ -584,6 +606,7 @@ static const struct test_case cases[] = {
     {"not_known_by_name_alone", not_known_by_name_alone},
     {"who_holds", who_holds},
     {"behind_a_lowered_limit", behind_a_lowered_limit},
+    {"limit_is_not_read", limit_is_not_read},
     {NULL, NULL},
 };
 
