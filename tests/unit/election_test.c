@@ -72,10 +72,11 @@ static void resigned_after_an_untold_loss(void)
     election_end(&s);
 }
 
-/* Started again before the end of the first time was told. */
+/* Started again before the end of the first time was told, which does not end the second. */
 static void started_anew_before_told(void)
 {
     struct election_story s;
+    zkl_election_status status = {.size = sizeof status};
 
     election_begin(&s, NULL);
     election_hold_up(&s, true);
@@ -88,6 +89,9 @@ static void started_anew_before_told(void)
     election_win(&s, 6);
     election_hold_up(&s, false);
     TOLD(&s, "leading resigned stopped leading");
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_LEADING);
+    CHECK_INT(status.token, 6);
     CHECK_INT(zkl_election_resign(s.election), 0);
     TOLD(&s, "leading resigned stopped leading resigned stopped");
     election_end(&s);
