@@ -443,7 +443,7 @@ static void another_of_that_name(void)
     }
 }
 
-/* Whatever was known. */
+/* A refused list ends it, whatever was known. */
 static void refused_when_known(void)
 {
     struct reading r;

@@ -289,7 +289,7 @@ static void *free_watch(void *data)
     return NULL;
 }
 
-/* Who frees it in another thread waits until the call is through. */
+/* A thread that frees it waits until the call is through. */
 static void let_it_be_freed(void *data)
 {
     struct watching *w = data;
