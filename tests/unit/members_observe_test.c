@@ -300,6 +300,22 @@ static void too_much_is_watched(void)
     observed_end();
 }
 
+/* What is being read is not asked for again, whatever is listed meanwhile. */
+static void is_listed_while_it_is_read(void)
+{
+    observed_begin();
+    observed.s->watched_bytes += 256 * 1024;
+    observed_listed(9, "a");
+    fake_reconnect();
+    ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);
+    observed_listed(9, "a");
+    CHECK_INT(fake_count(STORE_GET, GROUP), 1);
+    ANSWER(STORE_GET, GROUP "/a", .rc = STORE_OK, .czxid = 5, .mzxid = 5, .data = "1", .length = 1);
+    observed_told("+a=1 1");
+    observed.s->watched_bytes -= 256 * 1024;
+    observed_end();
+}
+
 /* Nothing is left of it. */
 static void ends(void)
 {
@@ -345,6 +361,7 @@ static const struct test_case cases[] = {
     {"data_go_back", data_go_back},
     {"of_a_party", of_a_party},
     {"too_much_is_watched", too_much_is_watched},
+    {"is_listed_while_it_is_read", is_listed_while_it_is_read},
     {"ends", ends},
     {NULL, NULL},
 };
