@@ -1,5 +1,5 @@
 /* Asking contenders to give way, and removing them, with answers that no server gives on demand. */
-#include "fake_store.h"
+#include "by_hand.h"
 #include "suites.h"
 
 #include <pthread.h>
@@ -384,6 +384,25 @@ static void too_late(void)
     }
 }
 
+/* Of which none is left for the second request: that is not all the time that a call has. */
+static void no_time_is_left(void)
+{
+    char first[] = FIRST, *names[] = {first};
+    struct call c = {.s = hand_session(), .node = FIRST, .timeout_ms = 1000};
+
+    REQUIRE(pthread_create(&c.thread, NULL, run, &c) == 0);
+    wait_asked(STORE_LIST, "/root/b");
+    ANSWER(STORE_LIST, "/root/b", .rc = STORE_OK, .names = names, .count = 1);
+    hand_jump(1000, 1000);
+    ANSWER(STORE_GET, "/root/b", .rc = STORE_OK, .czxid = 8);
+    wait_asked(STORE_SET, "/root/b");
+    hand_pass(c.s, 1);
+    ANSWER(STORE_SET, "/root/b", .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    CHECK_INT(c.code, ZKL_ETIMEDOUT);
+    hand_close(c.s);
+}
+
 static void closed_meanwhile(void)
 {
     struct call c;
@@ -411,6 +430,7 @@ static const struct test_case cases[] = {
     {"answer_to_removing_is_lost", answer_to_removing_is_lost},
     {"is_not_removed", is_not_removed},
     {"too_late", too_late},
+    {"no_time_is_left", no_time_is_left},
     {"closed_meanwhile", closed_meanwhile},
     {NULL, NULL},
 };
