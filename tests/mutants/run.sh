@@ -21,13 +21,13 @@ export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-10}
 # What was freed is overwritten, so that its use shows.
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
-files=(recipes/attempt.c recipes/attempt_common.c recipes/attempt_enter.c recipes/attempt_permits.c recipes/attempt_wait.c recipes/attempt_hold.c
+files=(recipes/attempt.c
     recipes/back_off.c recipes/barrier.c recipes/barrier_call.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/exchange.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/machine.c recipes/member.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/proofs.c recipes/name.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
     lib/counter/counter.c
     lib/election/election_candidacy.c lib/election/observer.c
-    lib/lock/contender_step.c lib/lock/contender_directory.c lib/lock/contender_enter.c lib/lock/contender_limit.c lib/lock/contender_lists.c lib/lock/contender_refs.c lib/lock/contender_requests.c lib/lock/contender_tell.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
+    lib/lock/admission.c lib/lock/contender.c lib/lock/grant.c lib/lock/grant_tell.c lib/lock/handle.c lib/lock/handle_lock.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/semaphore_limit.c lib/lock/turn.c lib/lock/whole.c
     lib/member/member.c lib/member/member_calls.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/shards.c lib/member/standing.c lib/member/view.c
     lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_change.c lib/queue/queue_read.c lib/queue/queue_watch.c
     lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
@@ -82,7 +82,7 @@ programs=(
     "multilocks|recipes/multi_lock||tests/explore/multilocks|"
     "leases|recipes/leasing||tests/explore/multilocks|"
     "explore|recipes/||tests/explore/explore|--contenders 2 --faults 1"
-    "permits|recipes/attempt_permits||tests/explore/permits|"
+    "permits|recipes/attempt||tests/explore/permits|"
     "numbers|recipes/numbering||tests/explore/numbers|"
     "golden|||tests/sim/golden/golden|"
     "sim|||tests/sim/sim|--schedules 300"
