@@ -306,8 +306,7 @@ static void attempt_own_watched(struct attempt *c, const struct attempt_moment *
     c->own_connection = m->connection;
 }
 
-/* Of a holder: a watch on the children tells of the own node's end, but not of what is written
- * there.
+/* A holder's watch on the children tells of the own node's end, but not of what is written there.
  */
 static bool attempt_needs_own_watch(const struct attempt *c)
 {
@@ -325,7 +324,7 @@ static void attempt_prove(struct attempt *c, struct machine_actions *out)
     attempt_move(c, ST_PROVING);
 }
 
-/* Of a semaphore somebody waits if together they ask for more than there is. */
+/* Somebody waits at a semaphore if together they ask for more than there is. */
 static bool attempt_others_wait(const struct attempt *c, const struct machine_event *ev,
                                 const struct place *place)
 {
@@ -364,7 +363,7 @@ static void attempt_ask_limit(const struct attempt *c, struct machine_actions *o
     struct machine_action *a = attempt_ask_too(out, STORE_GET, ATTEMPT_LIMIT);
 
     a->slot = slot;
-    a->watch = slot == ATTEMPT_SLOT_LINE && c->first;
+    a->watch = c->first;
 }
 
 /* Whether it is about the limit, and not at its end: where there are no data, the limit to begin
@@ -425,7 +424,7 @@ static void attempt_list_as_first(struct attempt *c, struct machine_actions *out
     attempt_list_permits(c, out, !c->counts && !c->limit_watched);
 }
 
-/* Of a list: the limit was not of its time, so that both are asked for. */
+/* The limit that is known is not of the list's time: both are asked for. */
 static bool attempt_misses_limit(struct attempt *c, const struct machine_event *ev,
                                  struct machine_actions *out)
 {
@@ -436,8 +435,8 @@ static bool attempt_misses_limit(struct attempt *c, const struct machine_event *
     return true;
 }
 
-/* Of those behind, one that saw us as not admitted waits for our node to change. While it holds,
- * only who asks for it hears of others. */
+/* One behind us that saw us as not admitted waits for our node to change. A holder of permits hears
+ * of others only if it asks. */
 static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
                                 const struct place *place)
 {
@@ -498,8 +497,8 @@ static void attempt_take_place(struct attempt *c, const struct machine_event *ev
         attempt_wait_in_line(c, ev, out, place);
 }
 
-/* Whoever is admitted touches its node; of one that is older than the limit, it is not known
- * whether it was admitted by an earlier one, and it may never do so. */
+/* A contender that is admitted touches its node. One that is older than the limit may have been
+ * admitted by an earlier limit, and then never does. */
 static bool attempt_may_be_admitted(const struct attempt *c, const struct machine_event *ev)
 {
     return ev->kind == MACHINE_EV_FIRED || ev->version > 0 || ev->czxid < c->limit_zxid;
@@ -561,7 +560,8 @@ static void attempt_learn_directory(struct attempt *c, const struct machine_even
 }
 
 /* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
- * it, so both could hold. Who came after us is its own affair: one of ours is told the same. */
+ * it, so both could hold. One that came after us sees to that itself: one of ours is told the
+ * same. */
 static bool attempt_is_mixed(const struct attempt *c, const struct machine_event *ev,
                              const struct attempt_moment *m, const struct place *place,
                              uint32_t *ret_id)
@@ -789,8 +789,7 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
     if (c->creating)
         machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
     machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_LINE;
-    if (attempt_reads_limit(c))
-        machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
+    machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
     attempt_forget_place(c);
     attempt_say(out, ATTEMPT_ADMIT, 0);
 }

@@ -196,7 +196,8 @@ struct attempt {
 
 void attempt_init(struct attempt *c, enum rule rule, bool try_only);
 
-/* Of one just set up, of a lease in Curator's layout: so many children may there be. */
+/* Makes of an attempt that was just set up a lease in Curator's layout: so many children there may
+ * be. */
 void attempt_count_leases(struct attempt *c, int32_t limit);
 
 /* Takes one event and empties *out, which gets what is to be done. */
