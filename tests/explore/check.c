@@ -29,6 +29,7 @@ const char *check_text(enum broken broken)
         [BROKEN_ENDLESS] = "it can go on for ever",
         [BROKEN_ASKED] = "told that it is asked to give way: wrongly, or twice",
         [BROKEN_UNASKED] = "a holder will never hear that it is asked to give way",
+        [BROKEN_UNRECALLED] = "a create waits to be sent that nobody wants any more",
         [BROKEN_OVERWRITTEN] = "a hint in place of others' data",
     };
     return texts[broken];
@@ -223,6 +224,13 @@ static bool waits_in_vain(const struct state *st, int i)
            !(c->timer && model_config.retains[st->nodes[c->predecessor].client]);
 }
 
+/* Its caller has gone, and it was not sent yet. */
+static bool check_keeps_create(const struct client *c)
+{
+    return c->machine.state == ST_LEAVING && !c->connected &&
+           check_asks_for(c, check_is_create, MODEL_NONE);
+}
+
 enum broken check_state(const struct state *st)
 {
     int valid = 0, alone = 0; /* of all layouts together */
@@ -234,6 +242,8 @@ enum broken check_state(const struct state *st)
             return BROKEN_INVARIANT;
         if (waits_in_vain(st, i))
             return BROKEN_WAITS;
+        if (check_keeps_create(c))
+            return BROKEN_UNRECALLED;
         if (c->grant) {
             broken = check_holder(st, c);
             if (!broken && stands(st, c->node) && st->nodes[c->node].asked && !c->told_asked)
