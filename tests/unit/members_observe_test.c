@@ -197,7 +197,7 @@ static void may_not_be_read(void)
     observed_listed(9, "a b");
     ANSWER(STORE_GET, GROUP "/a", .rc = STORE_NOAUTH);
     observed_told("");
-    CHECK(strstr(observed.log, "watching the members: ") != NULL);
+    CHECK(strstr(observed.log, "watching the members: the server refused") != NULL);
     observed_changes("b"); /* is seen then, too */
     CHECK(!fake_is_asked(STORE_LIST, GROUP));
     hand_pass(observed.s, 999);

@@ -589,6 +589,32 @@ static void limit_is_not_read(void)
     }
 }
 
+/* A lease that waits is not read again, unless the limit was changed. */
+static void leases_known(void)
+{
+    char *names[] = {OURS("lease-0000000001"), OURS("lease-0000000002")};
+
+    for (int changed = 0; changed < 2; changed++) {
+        struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
+        zkl_queue *before = NULL;
+        for (int i = 0; i < 2; i++) {
+            read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
+            ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
+            ANSWER(STORE_GET, "/b", .rc = STORE_OK, .data = "1", .length = 1, .czxid = 10,
+                   .mzxid = changed ? 20 : 10);
+            ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
+            CHECK_INT(fake_count(STORE_GET, "/b"), i == 0 || changed ? 2 : 1);
+            while (fake_answer(STORE_GET, "/b", (struct store_reply){.rc = STORE_OK, .czxid = 11}))
+                ;
+            pthread_join(r.thread, NULL);
+            zkl_queue_free(before);
+            before = r.q;
+        }
+        zkl_queue_free(before);
+        zkl_session_close(r.s);
+    }
+}
+
 /* What an earlier session has seen may be another's by now. */
 static void limit_is_read_again(void)
 {
@@ -627,6 +653,7 @@ static const struct test_case cases[] = {
     {"not_known_by_name_alone", not_known_by_name_alone},
     {"who_holds", who_holds},
     {"behind_a_lowered_limit", behind_a_lowered_limit},
+    {"leases_known", leases_known},
     {"limit_is_not_read", limit_is_not_read},
     {"limit_is_read_again", limit_is_read_again},
     {NULL, NULL},
