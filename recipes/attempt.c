@@ -782,6 +782,16 @@ static void attempt_forget_place(struct attempt *c)
     c->creating = false;
 }
 
+/* A watch on the children, if there is one, ends with the own node, which is a change of them. */
+static void attempt_leave_children(const struct attempt *c, struct machine_actions *out)
+{
+    if (!c->watch_children && !c->first && c->others != OTHERS_NONE)
+        return;
+    struct machine_action *a = machine_act(out, MACHINE_ACT_UNWATCH);
+    a->node = ATTEMPT_CHILDREN;
+    a->deleting = true;
+}
+
 /* Asks to enter again: thousands may have to at once. A session that ends may have let one in that
  * could not send its create before the next one began. */
 static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
@@ -790,6 +800,7 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
         machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
     machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_LINE;
     machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
+    attempt_leave_children(c, out);
     attempt_forget_place(c);
     attempt_say(out, ATTEMPT_ADMIT, 0);
 }

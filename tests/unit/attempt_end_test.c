@@ -165,7 +165,7 @@ static void replaced_in_every_state(void)
         {ST_ADOPTING, ST_REENTERING, "admit"},
         {ST_LISTING, ST_REENTERING, "admit"},
         {ST_WAITING, ST_REENTERING, "admit"},
-        {ST_FIRST, ST_REENTERING, "admit"},
+        {ST_FIRST, ST_REENTERING, "leave-children, admit"},
         {ST_SUCCEEDING, ST_REENTERING, "admit"},
         {ST_PROVING, ST_REENTERING, "admit"},
         {ST_CLAIMING, ST_REENTERING, "admit"},

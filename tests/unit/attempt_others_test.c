@@ -95,11 +95,24 @@ static void heard_before_a_deadline_comes(void)
 
 /* ---- a watch of no use ---- */
 
+/* The list that rides behind the create is not heard any more, and may have left one. */
+static void others_watch_of_a_list_that_is_stale(void)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    SAY("enter");
+    STEP("created 7 others", ST_REENTERING, "delete, leave-children, admit");
+    SAY("enter");
+    SAY("created 8");
+    STEP("listed 8* left", ST_HOLDING, "grant");
+    CHECK_INT(play.c.others, OTHERS_NONE);
+}
+
 /* It is of before the own node, whose end does not end it. */
 static void others_watch_is_older_than_the_own_node(void)
 {
     enter();
-    STEP("listed 5 left", ST_REENTERING, "unwatch-children, delete, admit");
+    STEP("listed 5 left", ST_REENTERING, "unwatch-children, delete, leave-children, admit");
     play_start(false);
     play.c.watch_children = true;
     play.c.rounds = 100;
@@ -237,6 +250,7 @@ static const struct test_case cases[] = {
     {"somebody_is_ahead", somebody_is_ahead},
     {"no_watch_was_left", no_watch_was_left},
     {"heard_before_a_deadline_comes", heard_before_a_deadline_comes},
+    {"watch_of_a_list_that_is_stale", others_watch_of_a_list_that_is_stale},
     {"watch_is_older_than_the_own_node", others_watch_is_older_than_the_own_node},
     {"watch_ends_with_the_attempt", others_watch_ends_with_the_attempt},
     {"watch_of_a_list_that_is_not_heard", others_watch_of_a_list_that_is_not_heard},

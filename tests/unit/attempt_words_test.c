@@ -440,6 +440,8 @@ static const char *words_of_node(const struct machine_action *a)
         [ATTEMPT_CHILDREN] = "unwatch-children",
     };
 
+    if (a->kind == MACHINE_ACT_UNWATCH && a->deleting)
+        return a->node == ATTEMPT_CHILDREN ? "leave-children" : "?";
     if (a->kind == MACHINE_ACT_UNWATCH)
         return words_get(WORDS(unwatch), (int)a->node);
     if (a->kind == MACHINE_ACT_RECALL)

@@ -263,7 +263,7 @@ static void permits_watch_on_no_limit(void)
     start(1);
     SAY("listed 4 5 7*");
     STEP("limited nonode", ST_LISTING, "");
-    STEP("listed nonode", ST_REENTERING, "unwatch-limit, delete, admit");
+    STEP("listed nonode", ST_REENTERING, "unwatch-limit, delete, leave-children, admit");
 }
 
 /* It stays first in line: where more are held than the limit allows, too. */
@@ -305,7 +305,8 @@ static void own_node_goes(void)
 {
     start_first_in_line();
     SAY("children");
-    STEP("left listed 4 5", ST_REENTERING, "unwatch-children, unwatch-limit, delete, admit");
+    STEP("left listed 4 5", ST_REENTERING,
+         "unwatch-children, unwatch-limit, delete, leave-children, admit");
     STEP("enter", ST_CREATING, "create, list"); /* the limit is known */
     SAY("created 9");
     STEP("listed 5 9*", ST_HOLDING, "grant, arm");
@@ -432,7 +433,7 @@ static void lease_goes(void)
     SAY("listed 4 5 7*");
     SAY("left listed 4 5 7*");
     SAY("children");
-    STEP("left listed 4 5", ST_REENTERING, "unwatch-children, delete, admit");
+    STEP("left listed 4 5", ST_REENTERING, "unwatch-children, delete, leave-children, admit");
     STEP("enter", ST_CREATING, "create, list");
     STEP("created nonode", ST_PARENTS, "parents");
 }
