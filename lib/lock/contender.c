@@ -1,6 +1,6 @@
 /* One attempt of a user's: its machine over the session's driver, its node's name, and what becomes
  * of its verdicts. */
-#include "contender_state.h"
+#include "contender.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,65 @@
 #include "recipes/rule.h"
 
 uint32_t contender_long_queue = LONG_QUEUE;
+unsigned contender_abreast = 32;
+
+/* ---- admission: at most 32 contenders of one session enter a path at once ----
+ *
+ * They enter in the order in which they came. Those whose nodes went, with their session or with
+ * the directory, do so too, before all that came later. The server handles their requests in order,
+ * and those behind cannot be granted before them. But what thousands have under way at once would
+ * lie in memory between what stays, and before the proofs of the session at the server. */
+
+/* INSIDE once admitted; admitted again after its node is lost. */
+enum contender_progress { OUTSIDE, ENTERING, INSIDE };
+
+struct admission {
+    char *path; /* GRefString */
+    struct locks *all;
+    unsigned users;    /* the contenders, and the step that admits them */
+    unsigned entering; /* have not found their place yet */
+    uint32_t arrivals;
+    bool admitting;
+    GSequence *outside; /* of struct contender, the oldest first; NULL: nobody had to wait yet */
+};
+
+/* That of path, a GRefString, with one more user. */
+static struct admission *admission_use(struct locks *all, char *path)
+{
+    struct admission *a = g_hash_table_lookup(all->admissions, path);
+
+    if (!a) {
+        a = g_new0(struct admission, 1);
+        a->path = g_ref_string_acquire(path);
+        a->all = all;
+        g_hash_table_insert(all->admissions, a->path, a);
+    }
+    a->users++;
+    return a;
+}
+
+static void admission_unuse(struct admission *a)
+{
+    if (--a->users > 0)
+        return;
+    g_hash_table_remove(a->all->admissions, a->path);
+    g_ref_string_release(a->path);
+    g_clear_pointer(&a->outside, g_sequence_free);
+    g_free(a);
+}
 
 /* ---- memory ---- */
+
+/* Only some have it: thousands may wait, and do without. */
+struct contender_head {
+    contender_news_fn news; /* NULL: nobody hears them */
+    char *odd_name;         /* of the own node, when it is not what we would call it; or NULL */
+    zkl_error *why;         /* it was aborted for; NULL: it was not */
+    char *touched; /* what the own node's data are, of .touched_length; NULL: the payload */
+    int touched_length;
+    GList deadline_link; /* of the session */
+    bool by_deadline;    /* in the session's list of that name */
+};
 
 /* Thousands of a mutex may wait, and have none of this. */
 struct lease {
@@ -31,7 +88,7 @@ struct lease {
     struct permit_limit *limit; /* an rc_box */
 };
 
-/* Of a semaphore where there is a limit, which gets one more reference. */
+/* It is of a semaphore where there is a limit, which gets one more reference. */
 static struct contender *contender_new(struct permit_limit *limit)
 {
     if (!limit)
@@ -41,7 +98,8 @@ static struct contender *contender_new(struct permit_limit *limit)
     return &lease->contender;
 }
 
-struct permit_limit *contender_limit(const struct contender *c)
+/* NULL: c is of no semaphore. */
+static struct permit_limit *contender_limit(const struct contender *c)
 {
     const bool has = c->machine.rule == RULE_LEASE && !c->machine.counts;
 
@@ -63,7 +121,7 @@ void contender_unref(struct contender *c)
     if (--c->refs > 0)
         return;
     if (c->unsure > 0)
-        late_create_look(contender_session(c), admission_path(c->admission), c->id, NULL);
+        late_create_look(contender_session(c), c->admission->path, c->id, NULL);
     driver_clear(&c->driver);
     admission_unuse(c->admission);
     g_ref_string_release(c->payload);
@@ -102,7 +160,7 @@ static void contender_new_id(struct contender *c)
 
 static char *contender_child_path(const struct contender *c, const char *name)
 {
-    return g_strconcat(admission_path(c->admission), "/", name, NULL);
+    return g_strconcat(c->admission->path, "/", name, NULL);
 }
 
 /* Without the number. */
@@ -151,7 +209,7 @@ static int32_t contender_number_in(const char *name)
     return child.number;
 }
 
-/* The own node is called that. Who knows our id can give it to a node with an odd name. */
+/* The own node is called that. Anybody who knows our id can give it to a node with an odd name. */
 static void contender_set_node(struct contender *c, const char *name)
 {
     char *expected = contender_numbered(c, contender_number_in(name));
@@ -181,7 +239,7 @@ static bool contender_has_news(const struct contender *c, const char *matter)
     GHashTable *logged = contender_session(c)->logged;
 
     session_forget_many(logged);
-    return g_hash_table_add(logged, g_strconcat(matter, admission_path(c->admission), NULL));
+    return g_hash_table_add(logged, g_strconcat(matter, c->admission->path, NULL));
 }
 
 /* It does not wait for us, nor do we for it: more often a mistake than meant. */
@@ -189,7 +247,7 @@ static void contender_log_unrelated(const struct contender *c, const struct chil
                                     const char *name)
 {
     struct log *log = contender_session(c)->log;
-    const char *directory = admission_path(c->admission),
+    const char *directory = c->admission->path,
                *path = session_path(contender_session(c), directory);
 
     if (child->kind == CHILD_FOREIGN && contender_has_news(c, "foreign ")) {
@@ -247,7 +305,9 @@ static char *contender_listed_path(const struct contender *c, const char *name, 
 
 /* ---- the limit of a semaphore: what its session knows ---- */
 
-void contender_use_limit(struct contender *c)
+/* The machine of one of a semaphore, about to enter, is told what its session knows of the limit.
+ */
+static void contender_use_limit(struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
 
@@ -282,7 +342,7 @@ static uint32_t contender_count_parents(const struct contender *c)
 {
     uint32_t count = 0;
 
-    for (const char *at = admission_path(c->admission); (at = strchr(at + 1, '/'));)
+    for (const char *at = c->admission->path; (at = strchr(at + 1, '/'));)
         count++;
     return count;
 }
@@ -380,7 +440,7 @@ static void contender_step_driven(struct driver *d, const struct machine_event *
 /* That of the directory that is so many below its top; it takes what of the path it can. */
 static char *contender_parent(const struct contender *c, uint32_t depth)
 {
-    const char *directory = admission_path(c->admission), *at = directory;
+    const char *directory = c->admission->path, *at = directory;
 
     for (uint32_t i = 0; at && i <= depth; i++)
         at = strchr(at + 1, '/');
@@ -406,7 +466,7 @@ static char *contender_path(struct driver *d, unsigned node)
     case ATTEMPT_PREDECESSOR:
         return g_strdup(c->predecessor);
     default:
-        return g_strdup(admission_path(c->admission));
+        return g_strdup(c->admission->path);
     }
 }
 
@@ -457,6 +517,142 @@ static char *contender_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
+void contender_step(struct contender *c, unsigned kind)
+{
+    driver_hear(&c->driver, (struct machine_event){.kind = kind});
+}
+
+/* ---- admission: those outside, the oldest first ---- */
+
+/* Numbers may come round. */
+static int admission_compare(gconstpointer a, gconstpointer b, gpointer unused)
+{
+    const struct contender *x = a, *y = b;
+
+    (void)unused;
+    return (int32_t)(x->arrival - y->arrival);
+}
+
+static void admission_put_outside(struct contender *c)
+{
+    struct admission *a = c->admission;
+
+    if (!a->outside)
+        a->outside = g_sequence_new(NULL);
+    c->progress = OUTSIDE;
+    c->place = g_sequence_insert_sorted(a->outside, c, admission_compare, NULL);
+}
+
+static void admission_take_inside(struct contender *c)
+{
+    g_sequence_remove(c->place);
+    c->place = NULL;
+}
+
+/* NULL: there is none. */
+static struct contender *admission_oldest(const struct admission *a)
+{
+    if (!a->outside || g_sequence_is_empty(a->outside))
+        return NULL;
+    return g_sequence_get(g_sequence_get_begin_iter(a->outside));
+}
+
+/* ---- admission: entering ---- */
+
+/* The session is warm or new when it begins: with others there it is, and must not be replaced in
+ * the midst of their step. */
+static void admission_begin(struct contender *c)
+{
+    GQueue *contenders = &c->admission->all->contenders;
+
+    c->link.data = c;
+    g_queue_push_tail_link(contenders, &c->link);
+    if (contenders->length == 1)
+        incarnation_warm(contender_session(c));
+}
+
+static void admission_let_in(struct contender *c)
+{
+    admission_take_inside(c);
+    c->progress = ENTERING;
+    c->admission->entering++;
+    if (!c->link.data)
+        admission_begin(c);
+    if (contender_limit(c))
+        contender_use_limit(c);
+    contender_step(c, MACHINE_EV_BEGIN);
+}
+
+/* One that cannot even send its create is through at once, and would admit in turn. */
+static void admission_admit(struct admission *a)
+{
+    struct contender *c;
+
+    if (a->admitting || a->all->admissions_closed)
+        return;
+    a->admitting = true;
+    a->users++;
+    while (a->entering < contender_abreast && (c = admission_oldest(a)))
+        admission_let_in(c);
+    a->admitting = false;
+    admission_unuse(a);
+}
+
+void admission_enter(struct contender *c)
+{
+    if (c->progress == ENTERING)
+        c->admission->entering--;
+    admission_put_outside(c);
+    admission_admit(c->admission);
+}
+
+/* c has come; at_once: it is to enter now. */
+static void admission_arrive(struct contender *c, bool at_once)
+{
+    c->arrival = c->admission->arrivals++;
+    if (at_once)
+        admission_enter(c);
+}
+
+/* The contender that waits behind c in its handle's queue is next. */
+static void admission_leave_local_queue(struct contender *c)
+{
+    struct contender *next = local_queue_leave(c);
+
+    if (next)
+        admission_enter(next);
+}
+
+/* One that cannot settle its create may be at it for long. */
+static bool admission_is_through(const struct attempt *m)
+{
+    return m->state == ST_WAITING || m->state == ST_CLAIMING || m->state == ST_HOLDING ||
+           m->state == ST_DONE || (m->state == ST_LEAVING && m->rounds > 0);
+}
+
+/* c was stepped: it may have found its place. */
+static void admission_passed(struct contender *c)
+{
+    if (c->progress != ENTERING || !admission_is_through(&c->machine))
+        return;
+    c->progress = INSIDE;
+    c->admission->entering--;
+    if (c->machine.state == ST_LEAVING)
+        admission_leave_local_queue(c);
+    admission_admit(c->admission);
+}
+
+/* c's attempt is over. The contender that it lets in begins before c has ended, so that the session
+ * never looks unused. */
+static void admission_leave(struct contender *c)
+{
+    admission_leave_local_queue(c);
+    if (c->place)
+        admission_take_inside(c);
+    if (c->link.data)
+        g_queue_unlink(&c->admission->all->contenders, &c->link);
+}
+
 /* ---- verdicts ---- */
 
 void contender_tell(struct contender *c, enum contender_news news)
@@ -495,7 +691,7 @@ static void contender_look_for_spare(struct contender *c)
     if (c->unsure == 0 || c->machine.rule != RULE_LEASE)
         return;
     name = contender_name(c);
-    late_create_look(contender_session(c), admission_path(c->admission), c->id, name);
+    late_create_look(contender_session(c), c->admission->path, c->id, name);
     g_free(name);
 }
 
@@ -518,7 +714,7 @@ static void contender_be_granted(struct contender *c)
 /* Which child it is matters more than how a long path ends. */
 static void contender_fail_layout(struct contender *c, const char *incompatible)
 {
-    const char *path = session_path(contender_session(c), admission_path(c->admission));
+    const char *path = session_path(contender_session(c), c->admission->path);
     char *text = layout_incompatible(incompatible);
     zkl_error e;
     int left = (int)(sizeof e.text - sizeof ": ") - (int)strlen(text);
@@ -622,7 +818,7 @@ static void contender_lose(struct contender *c, enum loss loss)
 static void contender_note_orphan(struct contender *c)
 {
     zkl_session *s = contender_session(c);
-    const char *directory = admission_path(c->admission);
+    const char *directory = c->admission->path;
 
     if (!c->orphan) {
         s->orphans++;
@@ -730,7 +926,7 @@ static void contender_note_deadline(struct contender *c)
     if (!by_deadline && !c->head)
         return;
     struct contender_head *h = contender_head(c);
-    GQueue *all = &admission_locks(c->admission)->by_deadline;
+    GQueue *all = &c->admission->all->by_deadline;
     if (by_deadline && !h->by_deadline)
         g_queue_push_tail_link(all, &h->deadline_link);
     else if (!by_deadline && h->by_deadline)
@@ -745,7 +941,7 @@ static void contender_note_waiting(struct contender *c)
     c->waits = waits;
     if (!news)
         return;
-    PROBE(4, queued, admission_path(c->admission), contender_session(c)->id, (const char *)c->id,
+    PROBE(4, queued, c->admission->path, contender_session(c)->id, (const char *)c->id,
           c->machine.number);
     contender_tell(c, CONTENDER_WAITS);
 }
@@ -796,11 +992,6 @@ static const struct driver_ops contender_driver = {.step = contender_step_driven
                                                    .unref = contender_unref_driven};
 
 /* ---- what is asked of it ---- */
-
-void contender_step(struct contender *c, unsigned kind)
-{
-    driver_hear(&c->driver, (struct machine_event){.kind = kind});
-}
 
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
                                   contender_decided decided, void *context)
@@ -853,7 +1044,7 @@ int contender_ahead(const struct contender *c)
 /* It may be told of it behind the present step. */
 void contender_abort(struct contender *c, int code, const char *text)
 {
-    const char *path = session_path(contender_session(c), admission_path(c->admission));
+    const char *path = session_path(contender_session(c), c->admission->path);
 
     if (c->machine.told)
         return;
@@ -926,4 +1117,51 @@ bool contender_has_waited(const struct contender *c)
 enum contender_news contender_others(const struct contender *c)
 {
     return contender_news_of(c->machine.others);
+}
+
+/* ---- admission: all of a session ---- */
+
+static void admission_for_all(struct locks *all, void (*fn)(struct admission *a, const void *data),
+                              const void *data)
+{
+    GList *admissions = g_hash_table_get_values(all->admissions);
+
+    for (GList *l = admissions; l; l = l->next)
+        ((struct admission *)l->data)->users++;
+    for (GList *l = admissions; l; l = l->next) {
+        fn(l->data, data);
+        admission_unuse(l->data);
+    }
+    g_list_free(admissions);
+}
+
+void admissions_close(struct locks *all)
+{
+    all->admissions_closed = true;
+}
+
+static void admission_reopen(struct admission *a, const void *unused)
+{
+    (void)unused;
+    admission_admit(a);
+}
+
+void admissions_open(struct locks *all)
+{
+    all->admissions_closed = false;
+    admission_for_all(all, admission_reopen, NULL);
+}
+
+static void admission_turn_away(struct admission *a, const void *why)
+{
+    const zkl_error *e = why;
+    int n = a->outside ? g_sequence_get_length(a->outside) : 0;
+
+    for (struct contender *c; n > 0 && (c = admission_oldest(a)); n--)
+        contender_abort(c, e->code, e->text);
+}
+
+void admissions_abort(struct locks *all, const zkl_error *why)
+{
+    admission_for_all(all, admission_turn_away, why);
 }

@@ -1,13 +1,16 @@
-/* The driver of one attempt: feeds its recipe and does what the recipe asks. All with the monitor
- * held. */
+/* One attempt of a user's: its machine over the session's driver, its node, and what becomes of its
+ * verdicts. All with the monitor held. */
 #ifndef LIB_CONTENDER_H
 #define LIB_CONTENDER_H
 
 #include "lib/base/layout.h"
-#include "lib/session/core.h"
+#include "lib/session/driver.h"
+#include "recipes/attempt.h"
 
+struct admission;
 struct contender;
 struct local_queue;
+struct locks;
 
 /* Called exactly once: the grant (owned by the callee) or the error. */
 typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
@@ -51,8 +54,10 @@ struct contender_spec {
     struct local_queue *local; /* NULL: none */
 };
 
-/* Of how many children on a queue is long: tests put less here. */
+/* A queue of so many children is long, and so many contenders of one session enter one path at
+ * once: tests put less here. */
 extern uint32_t contender_long_queue;
+extern unsigned contender_abreast;
 
 /* Enters the queue. The pointer is good until decided was called. */
 struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
@@ -70,24 +75,24 @@ void contender_abort(struct contender *c, int code, const char *text);
 /* The same, and nobody is told. */
 void contender_abandon(struct contender *c);
 
-/* Of a holder: is it alone? The news tell, and the grant's callbacks. */
+/* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
 
-/* Of a holder: it will hear at once that it is asked to give way, also if it was before. */
+/* A holder will hear at once that it is asked to give way, even if it was before. */
 void contender_heed(struct contender *c);
 
-/* Of a holder: the context of decided hears its news from here on. Set while CONTENDER_ENDED is
+/* The context of a holder's decided hears its news from here on. Set while CONTENDER_ENDED is
  * heard, news hears that once more, when the node has been given up. */
 void contender_hear(struct contender *c, contender_news_fn news);
 
-/* Of one that was granted: whether it had to wait, and what is known of others. */
+/* Whether one that was granted had to wait, and what is known of others. */
 bool contender_has_waited(const struct contender *c);
 enum contender_news contender_others(const struct contender *c);
 
 /* Nobody uses what it holds: it is not worth keeping a session for. */
 void contender_set_idle(struct contender *c, bool idle);
 
-/* Whoever heard its news does so no longer. */
+/* Its news are heard no longer. */
 void contender_forget(struct contender *c);
 
 /* The holder is done. */
@@ -98,5 +103,65 @@ void contender_lapse(struct contender *c);
 
 /* The holder's node is gone, it is known. */
 void contender_vanished(struct contender *c);
+
+/* ---- the inside, for local_queue.c, locks.c and tests ---- */
+
+enum { CONTENDER_ID_SIZE = 37 };
+
+struct contender {
+    struct driver driver; /* of a session that outlives it */
+    struct attempt machine;
+    struct admission *admission; /* with the directory's path */
+    struct local_queue *local;   /* of its handle; NULL: none, or it has left */
+    char *payload;               /* GRefString */
+    char *predecessor;           /* full path; an rc_box, and the watch's own where there is one */
+    char *old_id;                /* of the session before; NULL: none */
+    struct contender_head *head; /* NULL until it is needed; what is there for good then */
+    zkl_grant *grant;            /* one reference, while holding */
+    contender_decided decided;
+    void *context;
+    GList link;           /* of the session's list, or before that of the local queue's; its data
+                             are NULL while it is in neither */
+    GSequenceIter *place; /* among those outside; NULL: it is not */
+    int refs;             /* being at it, each request under way, each step */
+    int rank;
+    unsigned unsure;  /* the number of creates whose outcome is unknown */
+    uint32_t arrival; /* in what order they came, and enter again */
+    char id[CONTENDER_ID_SIZE];
+    bool container : 1;    /* what is above it is made as one */
+    unsigned progress : 2; /* enum contender_progress */
+    bool retains : 1;      /* its handle does */
+    bool waits : 1;        /* WAITING, as was told */
+    bool retired : 1;
+    bool orphan : 1;     /* counted in the session's */
+    bool leaves : 1;     /* the same */
+    bool idle : 1;       /* holds for nobody */
+    bool look_again : 1; /* what was found out of others was nothing */
+};
+
+static inline zkl_session *contender_session(const struct contender *c)
+{
+    return c->driver.session;
+}
+
+void contender_unref(struct contender *c);
+
+/* The machine hears an event of its own, or of its session. */
+void contender_step(struct contender *c, unsigned kind);
+
+void contender_tell(struct contender *c, enum contender_news news);
+
+/* The own node of the session before is gone, and a new one needs a new id. */
+void contender_renew(struct contender *c);
+
+/* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
+void admission_enter(struct contender *c);
+
+/* Nobody is let in before all who are to enter again have said so; then the oldest of them are. */
+void admissions_close(struct locks *all);
+void admissions_open(struct locks *all);
+
+/* As contender_abort(), for all who are outside. */
+void admissions_abort(struct locks *all, const zkl_error *why);
 
 #endif

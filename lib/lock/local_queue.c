@@ -2,7 +2,7 @@
  * among thousands. Who waits here has no node, no request and no watch. */
 #include "local_queue.h"
 
-#include "contender_state.h"
+#include "contender.h"
 
 void local_queue_unref(struct local_queue *q)
 {

@@ -1,5 +1,5 @@
 /* The callers of a local queue: how they come, and what becomes of them when the session ends. */
-#include "contender_state.h"
+#include "contender.h"
 #include "grant.h"
 #include "local_queue.h"
 

@@ -1,6 +1,6 @@
 #include "locks.h"
 
-#include "contender_state.h"
+#include "contender.h"
 #include "grant.h"
 #include "lib/base/error.h"
 

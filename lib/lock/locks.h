@@ -14,7 +14,7 @@ struct locks {
     GQueue by_deadline; /* those of them that go by the session's deadline */
     struct all_local_callers local_callers;
     GQueue idle;            /* of struct retained: those that hold for nobody, the longest first */
-    GHashTable *admissions; /* path -> struct admission: of admission.c */
+    GHashTable *admissions; /* path -> struct admission: of contender.c */
     bool admissions_closed; /* while all hear that the session ended */
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/lock/grant.h"
+#include "lib/lock/locks.h"
 #include "lib/lock/release.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
@@ -121,15 +122,6 @@ static bool fire(struct timer *timer)
     return true;
 }
 
-void __real_admission_enter(struct contender *c);
-void __wrap_admission_enter(struct contender *c);
-
-/* It is the turn of others of its session, until MOVE_ENTER. */
-void __wrap_admission_enter(struct contender *c)
-{
-    (void)c;
-}
-
 /* ---- moves ---- */
 
 static void on_change(zkl_grant *grant, zkl_state state, void *data)
@@ -161,12 +153,14 @@ static void enter(struct actor *a, int i)
                                   .retains = model_config.retains[i],
                                   .hints = model_config.long_queue > 0};
 
+    contender_abreast = 1;
     if (a->contender) {
-        __real_admission_enter(a->contender);
+        admissions_open(locks_of(a->session));
     } else {
         a->contender = contender_enter(a->session, &spec, on_decided, a);
         a->contender->refs++;
     }
+    contender_abreast = 0; /* it is the turn of others of its session, until MOVE_ENTER */
     g_ref_string_release(spec.directory);
     g_ref_string_release(spec.payload);
 }

@@ -4,7 +4,7 @@
 #ifndef EXPLORE_LIBRARY_H
 #define EXPLORE_LIBRARY_H
 
-#include "lib/lock/contender_state.h"
+#include "lib/lock/contender.h"
 #include "move.h"
 
 #define LIBRARY_DIRECTORY "/l"

@@ -1,7 +1,7 @@
 /* An administrator who deletes the node of a contender just when that waits for a deadline: first
  * and proved, it is granted the lock by the next proof of its session. All that is drawn comes from
  * a stream of its own, so that a schedule without it is what it would be if there were none. */
-#include "lib/lock/contender_state.h"
+#include "lib/lock/contender.h"
 #include "lib/lock/locks.h"
 #include "roles.h"
 #include "unit/seeded.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "client.h"
-#include "lib/lock/contender_state.h"
+#include "lib/lock/contender.h"
 #include "lib/lock/retained_state.h"
 #include "lib/session/core.h"
 #include "nodes.h"
