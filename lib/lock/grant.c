@@ -1,44 +1,49 @@
 #include "grant_struct.h"
+
+#include "contender.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/base/probes.h"
+#include "lib/session/stats.h"
 #include "multi.h"
+#include "whole.h"
 
 /* What a word is made of. */
 enum { STATE_BITS = 2, LOSS_BITS = 3, LOW_BITS = STATE_BITS + LOSS_BITS };
 
-static uint64_t pack(int64_t boot_ns, zkl_state state)
+static uint64_t grant_pack(int64_t boot_ns, zkl_state state)
 {
     return (uint64_t)(boot_ns / 1000) << LOW_BITS | (uint64_t)state;
 }
 
-static zkl_state word_state(uint64_t word)
+static zkl_state grant_word_state(uint64_t word)
 {
     return (zkl_state)(word & 3);
 }
 
-static int64_t word_boot(uint64_t word)
+static int64_t grant_word_boot(uint64_t word)
 {
     return (int64_t)(word >> LOW_BITS) * 1000;
 }
 
-static zkl_loss word_loss(uint64_t word)
+static zkl_loss grant_word_loss(uint64_t word)
 {
     return (zkl_loss)(word >> STATE_BITS & ((1U << LOSS_BITS) - 1));
 }
 
 /* An owned word, ended. */
-static uint64_t to_state(uint64_t word, zkl_state state, enum loss loss)
+static uint64_t grant_end_word(uint64_t word, zkl_state state, enum loss loss)
 {
     return (word & ~UINT64_C(3)) | (uint64_t)loss << STATE_BITS | (uint64_t)state;
 }
 
-static bool is_owned(uint64_t word)
+static bool grant_is_word_owned(uint64_t word)
 {
-    return word_state(word) <= ZKL_SUSPECT;
+    return grant_word_state(word) <= ZKL_SUSPECT;
 }
 
 /* The word is to follow. */
-static void set_limits(zkl_grant *g, struct instant deadline)
+static void grant_set_limits(zkl_grant *g, struct instant deadline)
 {
     atomic_store(&g->raw, deadline.raw);
     atomic_store(&g->sure, instant_sure(clock_now(), deadline));
@@ -51,14 +56,14 @@ struct view {
 };
 
 /* The word now, LOST from the deadline on: the first reader past it makes that final. */
-static uint64_t settle(const zkl_grant *g, struct view *ret)
+static uint64_t grant_settle(const zkl_grant *g, struct view *ret)
 {
     zkl_grant *mutable_g = (zkl_grant *)(uintptr_t)g;
     uint64_t word = atomic_load(&mutable_g->word);
 
-    while (is_owned(word)) {
-        ret->deadline = (struct instant){word_boot(word), atomic_load(&mutable_g->raw)};
-        uint64_t before = word, lost = to_state(word, ZKL_LOST, LOSS_DEADLINE);
+    while (grant_is_word_owned(word)) {
+        ret->deadline = (struct instant){grant_word_boot(word), atomic_load(&mutable_g->raw)};
+        uint64_t before = word, lost = grant_end_word(word, ZKL_LOST, LOSS_DEADLINE);
         ret->left = instant_left(clock_now(), ret->deadline);
         if (ret->left == 0 && atomic_compare_exchange_weak(&mutable_g->word, &word, lost))
             word = lost;
@@ -91,7 +96,7 @@ int64_t zkl_grant_remaining_ms(const zkl_grant *g)
 
     if (!g || fork_is_child(g->generation))
         return 0;
-    settle(g, &view);
+    grant_settle(g, &view);
     return view.left / CLOCK_MS;
 }
 
@@ -102,7 +107,7 @@ int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret)
     if (!g || !ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_deadline: %s is NULL", g ? "ret" : "g");
     const bool child = fork_is_child(g->generation);
-    const zkl_state state = child ? ZKL_LOST : word_state(settle(g, &view));
+    const zkl_state state = child ? ZKL_LOST : grant_word_state(grant_settle(g, &view));
     *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
     const char *node = zkl_grant_node(g);
     return child ? error_set(ZKL_ECHILD, node, "%s: %s", node, zkl_strerror(ZKL_ECHILD))
@@ -114,7 +119,7 @@ static bool grant_is_surely_owned(const zkl_grant *g, uint64_t word)
 {
     int64_t sure = atomic_load(&g->sure);
 
-    return is_owned(word) && clock_boot() < sure && atomic_load(&g->word) == word;
+    return grant_is_word_owned(word) && clock_boot() < sure && atomic_load(&g->word) == word;
 }
 
 zkl_state zkl_grant_state(const zkl_grant *g)
@@ -124,7 +129,7 @@ zkl_state zkl_grant_state(const zkl_grant *g)
     if (!g || fork_is_child(g->generation))
         return ZKL_LOST;
     uint64_t word = atomic_load(&g->word);
-    return word_state(grant_is_surely_owned(g, word) ? word : settle(g, &view));
+    return grant_word_state(grant_is_surely_owned(g, word) ? word : grant_settle(g, &view));
 }
 
 zkl_loss zkl_grant_loss(const zkl_grant *g)
@@ -133,10 +138,44 @@ zkl_loss zkl_grant_loss(const zkl_grant *g)
 
     if (!g)
         return ZKL_LOSS_NONE;
-    return fork_is_child(g->generation) ? ZKL_LOSS_FORKED : word_loss(settle(g, &view));
+    return fork_is_child(g->generation) ? ZKL_LOSS_FORKED : grant_word_loss(grant_settle(g, &view));
 }
 
-/* ---- the runtime's side ---- */
+/* ---- how it was lost ---- */
+
+_Static_assert((int)LOSS_NONE == ZKL_LOSS_NONE && (int)LOSS_DEADLINE == ZKL_LOSS_DEADLINE &&
+                   (int)LOSS_EXPIRED == ZKL_LOSS_EXPIRED && (int)LOSS_DELETED == ZKL_LOSS_DELETED &&
+                   (int)LOSS_CLOSED == ZKL_LOSS_CLOSED && (int)LOSS_REPLACED == ZKL_LOSS_REPLACED &&
+                   (int)LOSS_REFUSED == ZKL_LOSS_REFUSED,
+               "the same numbers");
+
+const char *zkl_strloss(zkl_loss loss)
+{
+    static const char *const texts[] = {
+        [ZKL_LOSS_NONE] = "not lost",
+        [ZKL_LOSS_DEADLINE] = "it could not be renewed before its deadline",
+        [ZKL_LOSS_EXPIRED] = "the ZooKeeper session expired, or another client closed it",
+        [ZKL_LOSS_DELETED] = "somebody else deleted the node",
+        [ZKL_LOSS_CLOSED] = "the session was closed",
+        [ZKL_LOSS_REPLACED] = "the servers no longer accept the ZooKeeper session",
+        [ZKL_LOSS_REFUSED] = "the server refused the credentials",
+        [ZKL_LOSS_FORKED] = "called in a forked child",
+    };
+
+    return (unsigned)loss < G_N_ELEMENTS(texts) ? texts[loss] : "unknown reason";
+}
+
+/* ---- memory ---- */
+
+struct watcher {
+    zkl_grant_fn fn;
+    void *data;
+};
+
+static GArray *grant_watchers_new(void)
+{
+    return g_array_new(FALSE, FALSE, sizeof(struct watcher));
+}
 
 zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, const char *payload,
                      uint64_t token)
@@ -150,8 +189,8 @@ zkl_grant *grant_new(zkl_session *s, struct contender *c, const char *node, cons
     g->full_node = g_strdup(node);
     g->payload = g_strdup(payload);
     g->session = session_ref(s);
-    set_limits(g, s->proofs.deadline);
-    atomic_init(&g->word, pack(s->proofs.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
+    grant_set_limits(g, s->proofs.deadline);
+    atomic_init(&g->word, grant_pack(s->proofs.deadline.boot, s->up ? ZKL_HELD : ZKL_SUSPECT));
     g->contender = c;
     g->watchers = grant_watchers_new();
     return g;
@@ -185,18 +224,137 @@ void grant_unref(zkl_grant *g)
     session_unref(s);
 }
 
-static bool set_deadline(zkl_grant *g, struct instant deadline, bool proved)
+/* ---- what is counted, and told by probes: spans and parts, which no user knows, are not ---- */
+
+void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
+{
+    zkl_stats *stats = &g->session->stats;
+
+    stats->acquisitions++;
+    stats->held++;
+    stats_add_time(&stats->wait, wait_ns);
+    g->since = MAX(now, 1);
+    PROBE(4, granted, grant_full_node(g), g->session_id, g->token, wait_ns);
+}
+
+static void grant_count_end(zkl_grant *g, int64_t now)
+{
+    zkl_stats *stats = &g->session->stats;
+
+    stats->held--;
+    stats_add_time(&stats->hold, now - g->since);
+    g->since = 0;
+}
+
+void grant_ended(zkl_grant *g, int64_t now)
+{
+    if (g->since == 0)
+        return;
+    PROBE(4, released, grant_full_node(g), g->session_id, g->token, now - g->since);
+    grant_count_end(g, now);
+}
+
+static void grant_add_loss(zkl_stats *stats, zkl_loss loss)
+{
+    switch (loss) {
+    case ZKL_LOSS_NONE:
+    case ZKL_LOSS_FORKED: /* neither is a loss of ours */
+        break;
+    case ZKL_LOSS_DEADLINE:
+        stats->lost_deadline++;
+        break;
+    case ZKL_LOSS_EXPIRED:
+        stats->lost_expired++;
+        break;
+    case ZKL_LOSS_DELETED:
+        stats->lost_deleted++;
+        break;
+    case ZKL_LOSS_CLOSED:
+        stats->lost_closed++;
+        break;
+    case ZKL_LOSS_REPLACED:
+        stats->lost_replaced++;
+        break;
+    case ZKL_LOSS_REFUSED:
+        stats->lost_refused++;
+        break;
+    }
+}
+
+static void grant_count_loss(zkl_grant *g)
+{
+    if (g->since == 0)
+        return;
+    const zkl_loss loss = zkl_grant_loss(g);
+    PROBE(4, lost, grant_full_node(g), g->session_id, g->token, (int)loss);
+    grant_add_loss(&g->session->stats, loss);
+    grant_count_end(g, clock_boot());
+}
+
+/* ---- callbacks ---- */
+
+struct message {
+    zkl_grant *grant;
+    struct watcher watcher;
+    zkl_state state;
+};
+
+static void grant_deliver(void *data)
+{
+    struct message *m = data;
+
+    m->watcher.fn(m->grant, m->state, m->watcher.data);
+    grant_unref(m->grant);
+    g_free(m);
+}
+
+static void grant_tell_one(zkl_grant *g, const struct watcher *watcher, zkl_state state)
+{
+    struct message *m = g_new(struct message, 1);
+
+    *m = (struct message){grant_ref(g), *watcher, state};
+    if (!callbacks_push(g->session->callbacks, grant_deliver, m)) {
+        atomic_fetch_sub(&g->refs, 1); /* the caller has one */
+        g_free(m);
+    }
+}
+
+/* A change of state. */
+static void grant_tell(zkl_grant *g, zkl_state state)
+{
+    if (g->since != 0 && state == ZKL_SUSPECT)
+        PROBE(3, suspect, grant_full_node(g), g->session_id, g->token);
+    else if (g->since != 0 && state == ZKL_HELD)
+        PROBE(3, held, grant_full_node(g), g->session_id, g->token);
+    for (guint i = 0; i < g->watchers->len; i++)
+        grant_tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
+    if (state == ZKL_LOST || state == ZKL_RELEASED)
+        g_array_set_size(g->watchers, 0);
+}
+
+bool grant_is_listened_to(const zkl_grant *g)
+{
+    guint count = g->watchers->len;
+
+    for (int call = 0; call < GRANT_CALLS; call++)
+        count += g->callees[call] ? g->callees[call]->len : 0;
+    return count > 0;
+}
+
+/* ---- its deadline and its end ---- */
+
+static bool grant_set_own_deadline(zkl_grant *g, struct instant deadline, bool proved)
 {
     struct view view;
-    uint64_t word = settle(g, &view);
+    uint64_t word = grant_settle(g, &view);
 
     for (;;) {
-        if (!is_owned(word))
-            return word_state(word) == ZKL_RELEASED;
-        zkl_state before = word_state(word);
-        set_limits(g, deadline);
+        if (!grant_is_word_owned(word))
+            return grant_word_state(word) == ZKL_RELEASED;
+        zkl_state before = grant_word_state(word);
+        grant_set_limits(g, deadline);
         if (atomic_compare_exchange_weak(&g->word, &word,
-                                         pack(deadline.boot, proved ? ZKL_HELD : before))) {
+                                         grant_pack(deadline.boot, proved ? ZKL_HELD : before))) {
             if (proved && before == ZKL_SUSPECT)
                 grant_tell(g, ZKL_HELD);
             return true;
@@ -206,20 +364,20 @@ static bool set_deadline(zkl_grant *g, struct instant deadline, bool proved)
 
 bool grant_set_deadline(zkl_grant *g, struct instant deadline, bool proved)
 {
-    return set_deadline(g, deadline, proved) &&
-           (!g->turn || set_deadline(g->turn, deadline, proved));
+    return grant_set_own_deadline(g, deadline, proved) &&
+           (!g->turn || grant_set_own_deadline(g->turn, deadline, proved));
 }
 
 /* From an owned state to another; false if it was not owned any more. */
 bool grant_change(zkl_grant *g, zkl_state to, enum loss loss)
 {
     struct view view;
-    uint64_t word = settle(g, &view);
+    uint64_t word = grant_settle(g, &view);
 
-    while (is_owned(word)) {
-        if (word_state(word) == to)
+    while (grant_is_word_owned(word)) {
+        if (grant_word_state(word) == to)
             return true;
-        if (atomic_compare_exchange_weak(&g->word, &word, to_state(word, to, loss))) {
+        if (atomic_compare_exchange_weak(&g->word, &word, grant_end_word(word, to, loss))) {
             if (to == ZKL_RELEASED && g->since != 0)
                 grant_ended(g, clock_boot());
             if (to != ZKL_LOST)
@@ -341,4 +499,110 @@ int zkl_grant_slots(const zkl_grant *g, int *buf, size_t count)
     for (uint32_t i = 0; i < g->slots_count; i++)
         buf[i] = g->slots[i];
     return (int)g->slots_count;
+}
+
+/* ---- what the user asks to be told of ---- */
+
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    struct watcher watcher = {fn, data};
+    zkl_state state = zkl_grant_state(g);
+    /* Lost by its deadline, but the contender has not said so yet: that will be the one call. */
+    bool final = state == ZKL_RELEASED || (state == ZKL_LOST && !g->contender);
+
+    if (state == ZKL_SUSPECT || final)
+        grant_tell_one(g, &watcher, state);
+    if (!final)
+        g_array_append_val(g->watchers, watcher);
+}
+
+/* An entry point called what, without the monitor held: watch, unless it returns an error. */
+static int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
+                          void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data))
+{
+    int code = 0;
+
+    if (!g || !fn)
+        return error_set(ZKL_EINVAL, NULL, "%s: %s is NULL", what, g ? "fn" : "g");
+    if (fork_is_child(g->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    session_lock(g->session);
+    if (g->session->closed)
+        code = error_set(ZKL_ECLOSED, zkl_grant_node(g), "%s: the session was closed",
+                         zkl_grant_node(g));
+    else
+        watch(g, fn, data);
+    session_unlock(g->session);
+    return code;
+}
+
+int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
+}
+
+/* ---- what a holder is called for ---- */
+
+void grant_call(zkl_grant *g, enum grant_call call)
+{
+    zkl_grant *told = g->turn ? g->turn : g;
+    GArray *callees = told->callees[call];
+
+    g->called[call] = true;
+    if (told->parts)
+        told->called[call] = true;
+    if (zkl_grant_state(told) >= ZKL_LOST)
+        return;
+    for (guint i = 0; callees && i < callees->len; i++)
+        grant_tell_one(told, &g_array_index(callees, struct watcher, i), zkl_grant_state(told));
+    if (callees)
+        g_array_set_size(callees, 0);
+}
+
+/* As grant_watch(), of such a call. True: whether there is reason for one must be found out. */
+static bool grant_watch_call(zkl_grant *g, enum grant_call call, zkl_grant_fn fn, void *data)
+{
+    struct watcher watcher = {fn, data};
+
+    if (zkl_grant_state(g) >= ZKL_LOST)
+        return false;
+    if ((g->span ? g->span : g)->called[call]) {
+        grant_tell_one(g, &watcher, zkl_grant_state(g));
+        return false;
+    }
+    if (!g->callees[call])
+        g->callees[call] = grant_watchers_new();
+    g_array_append_val(g->callees[call], watcher);
+    return true;
+}
+
+/* fn looks for a reason; it does so for each part of a whole. */
+static void grant_find_out(zkl_grant *g, void (*fn)(struct contender *c))
+{
+    for (uint32_t i = 0; i < whole_count(g); i++) {
+        if (grant_contender(whole_part(g, i)))
+            fn(grant_contender(whole_part(g, i)));
+    }
+}
+
+static void grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    if (grant_watch_call(g, GRANT_WANTED, fn, data))
+        grant_find_out(g, contender_look);
+}
+
+int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    return grant_register(g, fn, data, "zkl_grant_on_wanted", grant_watch_wanted);
+}
+
+static void grant_watch_asked(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    if (grant_watch_call(g, GRANT_ASKED, fn, data))
+        grant_find_out(g, contender_heed);
+}
+
+int zkl_grant_on_revoke(zkl_grant *g, zkl_grant_fn fn, void *data)
+{
+    return grant_register(g, fn, data, "zkl_grant_on_revoke", grant_watch_asked);
 }

@@ -47,13 +47,6 @@ enum grant_call {
     GRANT_CALLS
 };
 
-/* As grant_watch(), of such a call. True: whether there is reason for one must be found out. */
-bool grant_watch_call(zkl_grant *g, enum grant_call call, zkl_grant_fn fn, void *data);
-
-/* An entry point called what, without the monitor held: watch, unless it returns an error. */
-int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
-                   void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data));
-
 /* There is reason for it: calls those who asked for it, now and once. */
 void grant_call(zkl_grant *g, enum grant_call call);
 

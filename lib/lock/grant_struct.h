@@ -1,4 +1,4 @@
-/* What a grant is made of. Only grant*.c, turn.c and whole.c include this. */
+/* What a grant is made of. Only grant.c, turn.c and whole.c include this. */
 #ifndef LIB_GRANT_STRUCT_H
 #define LIB_GRANT_STRUCT_H
 
@@ -51,15 +51,10 @@ struct zkl_grant {
 };
 
 /* What they share. */
-GArray *grant_watchers_new(void);
-bool grant_is_listened_to(const zkl_grant *g);  /* somebody is still to be told something */
-void grant_tell(zkl_grant *g, zkl_state state); /* a change of state */
+bool grant_is_listened_to(const zkl_grant *g); /* somebody is still to be told something */
 bool grant_change(zkl_grant *g, zkl_state to, enum loss loss); /* loss: of LOST alone */
 
-/* ---- grant_count.c ---- */
-
-/* It has ended now, CLOCK_BOOTTIME ns; and the same if it was lost. */
+/* It has ended now, CLOCK_BOOTTIME ns. */
 void grant_ended(zkl_grant *g, int64_t now);
-void grant_count_loss(zkl_grant *g);
 
 #endif
