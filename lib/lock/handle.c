@@ -1,7 +1,12 @@
-/* Handles from new to free, and what becomes of them when a thread ends or the process forks. */
+/* Handles from new to free, locking and unlocking: levels, owners, and what becomes of them when a
+ * thread ends or the process forks. */
 #include "handle.h"
 
+#include <limits.h>
+
+#include "canceler.h"
 #include "grant.h"
+#include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
@@ -10,15 +15,17 @@
 #include "op.h"
 
 /* For threads that end while they own. Before every other lock. */
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static GQueue all = G_QUEUE_INIT;
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static GQueue handles = G_QUEUE_INIT;
 
-const char *handle_path(const struct handle *h)
+/* As the user sees it. */
+static const char *handle_path(const struct handle *h)
 {
     return session_path(h->session, h->path);
 }
 
-void handle_unref(struct handle *h)
+/* A reference less; without the monitor held. */
+static void handle_unref(struct handle *h)
 {
     if (!g_atomic_int_dec_and_test(&h->refs))
         return;
@@ -44,25 +51,25 @@ int handle_check(const struct handle *h, const char *what)
 
 /* ---- forks: in the child the parent's handles are nobody's ---- */
 
-static void before_fork(void)
+static void handle_before_fork(void)
 {
-    pthread_mutex_lock(&all_lock);
+    pthread_mutex_lock(&handles_lock);
 }
 
-static void behind_fork(void)
+static void handle_behind_fork(void)
 {
-    pthread_mutex_unlock(&all_lock);
+    pthread_mutex_unlock(&handles_lock);
 }
 
-static void behind_fork_in_child(void)
+static void handle_behind_fork_in_child(void)
 {
-    g_queue_init(&all);
-    pthread_mutex_unlock(&all_lock);
+    g_queue_init(&handles);
+    pthread_mutex_unlock(&handles_lock);
 }
 
-static void watch_forks(void)
+static void handle_watch_forks(void)
 {
-    fork_handle(before_fork, behind_fork, behind_fork_in_child);
+    fork_handle(handle_before_fork, handle_behind_fork, handle_behind_fork_in_child);
 }
 
 /* ---- new ---- */
@@ -112,13 +119,13 @@ void handle_publish(struct handle *h)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, watch_forks);
-    pthread_mutex_lock(&all_lock);
-    g_queue_push_tail_link(&all, &h->link);
-    pthread_mutex_unlock(&all_lock);
+    pthread_once(&once, handle_watch_forks);
+    pthread_mutex_lock(&handles_lock);
+    g_queue_push_tail_link(&handles, &h->link);
+    pthread_mutex_unlock(&handles_lock);
 }
 
-/* ---- who ---- */
+/* ---- names ---- */
 
 char *handle_new_payload(const char *name, uint64_t thread)
 {
@@ -151,7 +158,7 @@ struct contender_spec handle_spec(struct handle *h)
 
 /* ---- giving back ---- */
 
-static bool give_back(struct handle *h, zkl_grant *grant, bool last)
+static bool handle_give_back(struct handle *h, zkl_grant *grant, bool last)
 {
     session_lock(h->session);
     bool owned = h->kind->give_back(h, grant, last);
@@ -160,33 +167,36 @@ static bool give_back(struct handle *h, zkl_grant *grant, bool last)
     return owned;
 }
 
-void handle_forget_hold(struct handle *h, struct hold *hold)
+/* Takes the hold out of the table and frees it. With h->lock held. */
+static void handle_forget_hold(struct handle *h, struct hold *hold)
 {
     h->recent = NULL;
     g_hash_table_remove(h->holds, &hold->key);
 }
 
-static void forget_over(struct handle *h)
+static void handle_forget_over(struct handle *h)
 {
     if (h->over)
         handle_forget_hold(h, h->over);
     h->over = NULL;
 }
 
-bool handle_end_hold(struct handle *h, struct hold *hold, bool last)
+/* Ends the hold, whatever its depth, with h->lock held. The same owner may lock again soon, and
+ * finds it. False: it was lost before. */
+static bool handle_end_hold(struct handle *h, struct hold *hold, bool last)
 {
     zkl_grant *grant = g_steal_pointer(&hold->grant);
 
     hold->depth = 0;
-    forget_over(h);
+    handle_forget_over(h);
     h->over = hold;
-    return give_back(h, grant, last);
+    return handle_give_back(h, grant, last);
 }
 
 void handle_thread_ends(uint64_t owner)
 {
-    pthread_mutex_lock(&all_lock);
-    for (GList *l = all.head; l; l = l->next) {
+    pthread_mutex_lock(&handles_lock);
+    for (GList *l = handles.head; l; l = l->next) {
         struct handle *h = l->data;
         if (h->key)
             continue;
@@ -199,21 +209,229 @@ void handle_thread_ends(uint64_t owner)
         }
         pthread_mutex_unlock(&h->lock);
     }
-    pthread_mutex_unlock(&all_lock);
+    pthread_mutex_unlock(&handles_lock);
 }
 
-static gboolean end_if_held(void *key, void *value, void *handle)
+/* What is asked for, and what ends the wait for it beside the lock itself. */
+struct wish {
+    bool shared;
+    int64_t timeout_ms;
+    zkl_canceler *canceler; /* NULL: nobody */
+};
+
+static uint64_t handle_caller_key(const struct handle *h)
+{
+    return h->key ? h->key(h->key_data) : lock_owner_thread();
+}
+
+static struct hold *handle_find_hold(struct handle *h, uint64_t key)
+{
+    if (!h->recent || h->recent->key != key)
+        h->recent = g_hash_table_lookup(h->holds, &key);
+    return h->recent;
+}
+
+/* ---- locking ---- */
+
+/* The owner is known here: one level deeper, if it may; the grant remains what it is. A reader that
+ * would wait to write would wait for every other one that does the same. */
+static int handle_reenter(const struct handle *h, struct hold *hold, bool shared, zkl_grant **ret)
+{
+    const char *path = handle_path(h);
+
+    if (hold->depth == 0)
+        return error_set(ZKL_EDEADLK, path, "%s: this owner is already acquiring it", path);
+    if (zkl_grant_state(hold->grant) >= ZKL_LOST)
+        return error_set(ZKL_ELOST, path,
+                         "%s: the grant was lost or released, and is still to be unlocked", path);
+    if (!shared && hold->shared)
+        return error_set(ZKL_EDEADLK, path, "%s: this owner holds it as a reader", path);
+    if (hold->depth == INT_MAX)
+        return error_set(ZKL_EOVERFLOW, path, "%s: this owner holds %d levels", path, hold->depth);
+    hold->depth++;
+    if (ret)
+        *ret = hold->grant;
+    return 0;
+}
+
+static zkl_op *handle_start(struct handle *h, const struct hold *hold, bool shared,
+                            int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+{
+    session_lock(h->session);
+    zkl_op *op = h->kind->start(h, hold, shared, timeout_ms, fn, data);
+    session_unlock(h->session);
+    return op;
+}
+
+static void handle_set_hold(struct hold *hold, zkl_grant *grant, bool shared)
+{
+    hold->grant = grant;
+    hold->depth = grant != NULL;
+    hold->shared = shared;
+}
+
+/* The attempt of a hold that the table has already, with h->lock held. */
+static int handle_acquire(struct handle *h, struct hold *hold, const struct wish *wish)
+{
+    zkl_op *op = handle_start(h, hold, wish->shared, wish->timeout_ms, NULL, NULL);
+    zkl_grant *grant = NULL;
+    int code;
+
+    if (!op)
+        return ZKL_ECLOSED;
+    pthread_mutex_unlock(&h->lock);
+    code = canceler_wait(wish->canceler, op, &grant);
+    pthread_mutex_lock(&h->lock);
+    zkl_op_free(op);
+    if (code)
+        return code;
+    handle_set_hold(hold, grant, wish->shared);
+    if (!h->freed)
+        return 0;
+    handle_end_hold(h, hold, false);
+    return error_set(ZKL_ECLOSED, handle_path(h), "%s: the %s was freed", handle_path(h),
+                     h->kind->what);
+}
+
+static struct hold *handle_new_hold(struct handle *h, uint64_t key)
+{
+    struct hold *hold = g_new0(struct hold, 1);
+
+    hold->key = key;
+    g_hash_table_insert(h->holds, &hold->key, hold);
+    return hold;
+}
+
+/* *ret_waited: h->lock was given up meanwhile, and h has a reference more. */
+static int handle_lock_anew(struct handle *h, struct hold *hold, const struct wish *wish,
+                            bool *ret_waited)
+{
+    int code = 0;
+
+    handle_set_hold(hold, h->kind->take ? h->kind->take(h, hold) : NULL, wish->shared);
+    if (!hold->grant) {
+        g_atomic_int_inc(&h->refs);
+        *ret_waited = true;
+        code = handle_acquire(h, hold, wish);
+    }
+    if (code && hold != h->over)
+        handle_forget_hold(h, hold);
+    if (!code && !h->key)
+        lock_owner_count(1, handle_thread_ends);
+    return code;
+}
+
+static int handle_check_wait(const struct handle *h, const struct wish *wish)
+{
+    if (callbacks_inside())
+        return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
+                         handle_path(h));
+    return wish->canceler ? canceler_check(wish->canceler, handle_path(h)) : 0;
+}
+
+/* Locks as an owner that has no hold, or one that is over. */
+static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key,
+                             const struct wish *wish, zkl_grant **ret)
+{
+    bool waited = false;
+    int code = handle_check_wait(h, wish);
+
+    if (!code) {
+        h->over = h->over == hold ? NULL : h->over;
+        hold = hold ? hold : handle_new_hold(h, key);
+        code = handle_lock_anew(h, hold, wish, &waited);
+    }
+    if (!code && ret)
+        *ret = hold->grant;
+    pthread_mutex_unlock(&h->lock);
+    if (waited)
+        handle_unref(h);
+    return code;
+}
+
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_canceler *canceler,
+                zkl_grant **ret)
+{
+    const struct wish wish = {shared, timeout_ms, canceler};
+    const uint64_t key = handle_caller_key(h);
+    int code;
+
+    pthread_mutex_lock(&h->lock);
+    struct hold *hold = handle_find_hold(h, key);
+    if (!hold || hold == h->over)
+        return handle_lock_first(h, hold, key, &wish, ret);
+    code = handle_reenter(h, hold, shared, ret);
+    pthread_mutex_unlock(&h->lock);
+    return code;
+}
+
+/* ---- levels ---- */
+
+int handle_depth(struct handle *h)
+{
+    const uint64_t key = handle_caller_key(h);
+
+    pthread_mutex_lock(&h->lock);
+    const struct hold *hold = handle_find_hold(h, key);
+    const int depth = hold ? hold->depth : 0;
+    pthread_mutex_unlock(&h->lock);
+    return depth;
+}
+
+/* ---- unlocking ---- */
+
+/* With h->lock held. False: it was lost before. */
+static bool handle_undo_level(struct handle *h, struct hold *hold)
+{
+    if (--hold->depth == 0) {
+        if (!h->key)
+            lock_owner_count(-1, handle_thread_ends);
+        return handle_end_hold(h, hold, false);
+    }
+    return zkl_grant_state(hold->grant) != ZKL_LOST;
+}
+
+int handle_unlock(struct handle *h)
+{
+    const uint64_t key = handle_caller_key(h);
+    bool owned;
+
+    pthread_mutex_lock(&h->lock);
+    struct hold *hold = handle_find_hold(h, key);
+    if (!hold || hold->depth == 0) {
+        pthread_mutex_unlock(&h->lock);
+        return error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it",
+                         handle_path(h));
+    }
+    owned = handle_undo_level(h, hold);
+    pthread_mutex_unlock(&h->lock);
+    if (owned)
+        return 0;
+    return error_set(ZKL_ELOST, handle_path(h), "%s: the grant was lost", handle_path(h));
+}
+
+int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,
+                      zkl_acquired_fn fn, void *data, zkl_op **ret)
+{
+    if (!fn)
+        return error_set(ZKL_EINVAL, handle_path(h), "%s: fn is NULL", what);
+    return op_end_async(handle_start(h, NULL, shared, timeout_ms, fn, data), ret);
+}
+
+/* ---- the end ---- */
+
+static gboolean handle_end_if_held(void *key, void *value, void *handle)
 {
     struct hold *hold = value;
 
     (void)key;
     if (hold->depth == 0)
         return FALSE;
-    give_back(handle, hold->grant, false);
+    handle_give_back(handle, hold->grant, false);
     return TRUE;
 }
 
-static void close_kind(struct handle *h)
+static void handle_close_kind(struct handle *h)
 {
     if (!h->kind->close)
         return;
@@ -228,17 +446,17 @@ void handle_free(struct handle *h)
 
     if (!h || fork_is_child(h->session->generation))
         return;
-    pthread_mutex_lock(&all_lock);
-    g_queue_unlink(&all, &h->link);
-    pthread_mutex_unlock(&all_lock);
+    pthread_mutex_lock(&handles_lock);
+    g_queue_unlink(&handles, &h->link);
+    pthread_mutex_unlock(&handles_lock);
     pthread_mutex_lock(&h->lock);
     h->freed = true;
     /* First: what is given back here would be theirs. */
     why = g_strdup_printf("the %s was freed", h->kind->what);
     op_abort_all(h->session, &h->waiters, ZKL_ECLOSED, why);
     g_free(why);
-    g_hash_table_foreach_remove(h->holds, end_if_held, h);
-    close_kind(h);
+    g_hash_table_foreach_remove(h->holds, handle_end_if_held, h);
+    handle_close_kind(h);
     pthread_mutex_unlock(&h->lock);
     handle_unref(h);
 }

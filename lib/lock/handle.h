@@ -18,7 +18,7 @@ struct hold {
     zkl_grant *grant; /* ours, lent to the caller */
 };
 
-/* Of a kind of lock. All but take are called with the monitor held. */
+/* A kind of lock. All but take are called with the monitor held. */
 struct handle_kind {
     const char *what; /* in messages */
     /* op_start() for a contender, or what stands for it; hold NULL: an owner like no other. */
@@ -69,7 +69,7 @@ int handle_check_options_taken(const char *what, const void *ret, const zkl_sess
 int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
                      const char *wrong);
 
-/* Of size bytes, all 0 behind what is common. */
+/* It has size bytes, all 0 behind what is common. */
 void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, const char *path,
                  const struct handle_options *o);
 
@@ -79,35 +79,22 @@ void handle_publish(struct handle *h);
 /* The user is done with h, unless it is NULL. */
 void handle_free(struct handle *h);
 
-/* A reference less; without the monitor held. */
-void handle_unref(struct handle *h);
-
 /* 0, or the error that every entry point returns first, already made the thread's last. */
 int handle_check(const struct handle *h, const char *what);
-
-/* As the user sees it. */
-const char *handle_path(const struct handle *h);
 
 /* The contenders of the calling thread, but for their rule; and what is in their nodes, a
  * GRefString of h's. With the monitor held. */
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);
 
-/* Who contends, a new GRefString: the name; NULL: this process and its thread of that number, 0:
- * any. */
+/* Says in a node what contends, as a new GRefString: the name; NULL: this process and its thread of
+ * that number, 0: any. */
 char *handle_new_payload(const char *name, uint64_t thread);
-
-/* Takes the hold out of the table and frees it. With h->lock held. */
-void handle_forget_hold(struct handle *h, struct hold *hold);
-
-/* Ends the hold, whatever its depth, with h->lock held. The same owner may lock again soon, and
- * finds it. False: it was lost before. */
-bool handle_end_hold(struct handle *h, struct hold *hold, bool last);
 
 /* The owner's thread is ending: nobody else could ever unlock. */
 void handle_thread_ends(uint64_t owner);
 
-/* ---- handle_lock.c: what the public functions do behind handle_check() ---- */
+/* ---- what the public functions do behind handle_check() ---- */
 
 int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_canceler *canceler,
                 zkl_grant **ret);   /* canceler NULL: nobody cancels it */
