@@ -1,8 +1,17 @@
 /* Threads that share a handle may be thousands. If each had a node, everybody would list and watch
- * among thousands. Who waits here has no node, no request and no watch. */
+ * among thousands. One that waits here has no node, no request and no watch. */
 #include "local_queue.h"
 
 #include "contender.h"
+#include "grant.h"
+#include "locks.h"
+
+struct local_queue {
+    unsigned refs;            /* the handle's, and one for each contender that has not left */
+    struct contender *inside; /* whose node may stand; NULL: nobody waits either */
+    GQueue waiting;           /* of struct contender, by .link */
+    struct local_callers callers;
+};
 
 void local_queue_unref(struct local_queue *q)
 {
@@ -12,7 +21,30 @@ void local_queue_unref(struct local_queue *q)
     g_free(q);
 }
 
-struct contender *local_queue_next(struct local_queue *q)
+/* The one inside hears of the end of the session as every contender does. */
+static void local_queue_end_calls(void *queue, const zkl_error *why)
+{
+    struct local_queue *q = queue;
+
+    q->refs++;
+    while (!g_queue_is_empty(&q->waiting))
+        contender_abort(g_queue_peek_head(&q->waiting), why->code, why->text);
+    local_queue_unref(q);
+}
+
+struct local_queue *local_queue_new(zkl_session *s)
+{
+    struct local_queue *q = g_new0(struct local_queue, 1);
+
+    q->refs = 1;
+    local_callers_add(&locks_of(s)->local_callers, &q->callers, local_queue_end_calls, q);
+    return q;
+}
+
+/* The contender to be admitted now: the next one, which is inside from here on; NULL: another is,
+ * or nobody waits. One that fails at once lets in the next, which the admission then admits behind
+ * it and not in the midst of it. */
+static struct contender *local_queue_next(struct local_queue *q)
 {
     struct contender *c = q->inside ? NULL : g_queue_peek_head(&q->waiting);
 
@@ -46,4 +78,25 @@ struct contender *local_queue_leave(struct contender *c)
 bool local_queue_waits(const struct contender *c)
 {
     return c->local && !g_queue_is_empty(&c->local->waiting);
+}
+
+static void local_queue_wait_behind(struct local_queue *q, struct contender *c)
+{
+    c->link.data = c;
+    g_queue_push_tail_link(&q->waiting, &c->link);
+    if (q->inside && q->inside->grant)
+        grant_call(q->inside->grant, GRANT_WANTED);
+}
+
+void local_queue_arrive(struct local_queue *q, struct contender *c)
+{
+    if (q->inside && c->machine.try_only) {
+        contender_abort(c, ZKL_EBUSY, zkl_strerror(ZKL_EBUSY));
+        return;
+    }
+    q->refs++;
+    c->local = q;
+    local_queue_wait_behind(q, c);
+    if ((c = local_queue_next(q)))
+        admission_enter(c);
 }
