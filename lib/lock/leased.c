@@ -7,7 +7,6 @@
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
 #include "lib/session/driver.h"
-#include "local_callers.h"
 #include "locks.h"
 #include "multi_attempt.h"
 #include "recipes/leasing.h"

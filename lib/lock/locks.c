@@ -1,20 +1,53 @@
+/* What the contenders of a session hear of it, and the callers that have none. */
 #include "locks.h"
 
 #include "contender.h"
 #include "grant.h"
 #include "lib/base/error.h"
 
-static struct locks *all_of(struct participant *p)
+/* ---- callers without a contender ---- */
+
+void local_callers_add(struct all_local_callers *all, struct local_callers *callers,
+                       void (*abort)(void *context, const zkl_error *why), void *context)
+{
+    *callers = (struct local_callers){
+        .all = all, .abort = abort, .context = context, .link.data = callers};
+    g_queue_push_tail_link(&all->list, &callers->link);
+}
+
+void local_callers_remove(struct local_callers *callers)
+{
+    struct all_local_callers *all = callers->all;
+
+    if (all->next == &callers->link)
+        all->next = callers->link.next;
+    g_queue_unlink(&all->list, &callers->link);
+}
+
+/* Each that is there is told once. */
+static void local_callers_abort(struct all_local_callers *all, const zkl_error *why)
+{
+    all->next = all->list.head;
+    while (all->next) {
+        struct local_callers *callers = all->next->data;
+        all->next = all->next->next;
+        callers->abort(callers->context, why);
+    }
+}
+
+/* ---- what the session says ---- */
+
+static struct locks *locks_all(struct participant *p)
 {
     return (struct locks *)p;
 }
 
-static bool is_busy(const struct participant *p)
+static bool locks_is_busy(const struct participant *p)
 {
     return ((const struct locks *)p)->contenders.length > 0;
 }
 
-static bool holds(const struct participant *p)
+static bool locks_holds(const struct participant *p)
 {
     for (const GList *l = ((const struct locks *)p)->contenders.head; l; l = l->next) {
         enum attempt_state state = ((const struct contender *)l->data)->machine.state;
@@ -26,7 +59,8 @@ static bool holds(const struct participant *p)
 }
 
 /* Stepping one may retire others: each is held until its turn. */
-static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data), void *data)
+static void locks_for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data),
+                          void *data)
 {
     guint n = 0, count = queue->length;
     struct contender **list = g_new(struct contender *, count);
@@ -43,87 +77,87 @@ static void for_all(const GQueue *queue, void (*fn)(struct contender *c, void *d
     g_free(list);
 }
 
-static void on_extended(struct contender *c)
+static void locks_on_extended(struct contender *c)
 {
     if (c->look_again)
         contender_look(c);
     contender_tell(c, CONTENDER_PROVED);
 }
 
-static void extend(struct contender *c, void *proved)
+static void locks_extend(struct contender *c, void *proved)
 {
     if (!c->grant)
         contender_step(c, ATTEMPT_EV_EXTENDED);
     else if (!grant_set_deadline(c->grant, contender_session(c)->proofs.deadline, *(bool *)proved))
         contender_step(c, ATTEMPT_EV_LAPSED);
     else if (*(bool *)proved)
-        on_extended(c);
+        locks_on_extended(c);
 }
 
-static void on_proved(struct participant *p)
+static void locks_on_proved(struct participant *p)
 {
     bool proved = true;
 
-    for_all(&all_of(p)->by_deadline, extend, &proved);
+    locks_for_all(&locks_all(p)->by_deadline, locks_extend, &proved);
 }
 
-static void on_deadline(struct participant *p)
+static void locks_on_deadline(struct participant *p)
 {
     bool proved = false;
 
-    for_all(&all_of(p)->by_deadline, extend, &proved);
+    locks_for_all(&locks_all(p)->by_deadline, locks_extend, &proved);
 }
 
 /* Where the servers' data has gone back, watches that are set again miss what was changed since. */
-static void look_as_before(struct contender *c, void *unused)
+static void locks_look_as_before(struct contender *c, void *unused)
 {
     (void)unused;
     if (c->machine.state == ST_FIRST)
         contender_step(c, ATTEMPT_EV_DOUBT);
 }
 
-static void on_up(struct participant *p)
+static void locks_on_up(struct participant *p)
 {
-    for_all(&all_of(p)->contenders, look_as_before, NULL);
+    locks_for_all(&locks_all(p)->contenders, locks_look_as_before, NULL);
 }
 
-static void lapse(struct contender *c, void *unused)
+static void locks_lapse(struct contender *c, void *unused)
 {
     (void)unused;
     contender_step(c, ATTEMPT_EV_LAPSED);
 }
 
-static void on_lapsed(struct participant *p)
+static void locks_on_lapsed(struct participant *p)
 {
-    for_all(&all_of(p)->by_deadline, lapse, NULL);
+    locks_for_all(&locks_all(p)->by_deadline, locks_lapse, NULL);
 }
 
-static void suspect(struct contender *c, void *unused)
+static void locks_suspect(struct contender *c, void *unused)
 {
     (void)unused;
     if (c->grant)
         grant_suspect(c->grant);
 }
 
-static void on_suspect(struct participant *p)
+static void locks_on_suspect(struct participant *p)
 {
-    for_all(&all_of(p)->by_deadline, suspect, NULL);
+    locks_for_all(&locks_all(p)->by_deadline, locks_suspect, NULL);
 }
 
-static void renew(struct contender *c, void *unused)
+static void locks_renew(struct contender *c, void *unused)
 {
     (void)unused;
     contender_renew(c);
 }
 
-static void on_replaced(struct participant *p)
+static void locks_on_replaced(struct participant *p)
 {
-    admissions_close(all_of(p));
-    for_all(&all_of(p)->contenders, renew, NULL);
-    admissions_open(all_of(p));
+    admissions_close(locks_all(p));
+    locks_for_all(&locks_all(p)->contenders, locks_renew, NULL);
+    admissions_open(locks_all(p));
 }
 
-static void end(struct contender *c, void *error)
+static void locks_end_one(struct contender *c, void *error)
 {
     const zkl_error *e = error;
 
@@ -131,49 +165,49 @@ static void end(struct contender *c, void *error)
     contender_step(c, MACHINE_EV_OVER);
 }
 
-static void end_all(struct locks *all, int code, const char *text)
+static void locks_end_all(struct locks *all, int code, const char *text)
 {
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
     local_callers_abort(&all->local_callers, &error);
     admissions_abort(all, &error);
-    for_all(&all->contenders, end, &error);
+    locks_for_all(&all->contenders, locks_end_one, &error);
 }
 
-static void on_refused(struct participant *p)
+static void locks_on_refused(struct participant *p)
 {
-    end_all(all_of(p), ZKL_EAUTH, "the server refused the credentials");
+    locks_end_all(locks_all(p), ZKL_EAUTH, "the server refused the credentials");
 }
 
-static void on_closed(struct participant *p)
+static void locks_on_closed(struct participant *p)
 {
-    end_all(all_of(p), ZKL_ECLOSED, "the session was closed");
+    locks_end_all(locks_all(p), ZKL_ECLOSED, "the session was closed");
 }
 
-static void free_locks(struct participant *p)
+static void locks_free(struct participant *p)
 {
-    struct locks *all = all_of(p);
+    struct locks *all = locks_all(p);
 
     g_hash_table_unref(all->admissions);
     g_free(all);
 }
 
-static const struct participant_ops participant = {.is_busy = is_busy,
-                                                   .holds = holds,
-                                                   .on = {[NEWS_UP] = on_up,
-                                                          [NEWS_PROVED] = on_proved,
-                                                          [NEWS_DEADLINE] = on_deadline,
-                                                          [NEWS_SUSPECT] = on_suspect,
-                                                          [NEWS_LAPSED] = on_lapsed,
-                                                          [NEWS_REPLACED] = on_replaced,
-                                                          [NEWS_REFUSED] = on_refused,
-                                                          [NEWS_CLOSED] = on_closed},
-                                                   .free = free_locks};
+static const struct participant_ops locks_participant = {.is_busy = locks_is_busy,
+                                                         .holds = locks_holds,
+                                                         .on = {[NEWS_UP] = locks_on_up,
+                                                                [NEWS_PROVED] = locks_on_proved,
+                                                                [NEWS_DEADLINE] = locks_on_deadline,
+                                                                [NEWS_SUSPECT] = locks_on_suspect,
+                                                                [NEWS_LAPSED] = locks_on_lapsed,
+                                                                [NEWS_REPLACED] = locks_on_replaced,
+                                                                [NEWS_REFUSED] = locks_on_refused,
+                                                                [NEWS_CLOSED] = locks_on_closed},
+                                                         .free = locks_free};
 
 struct locks *locks_of(zkl_session *s)
 {
-    struct locks *all = (struct locks *)participant_of(s, &participant, sizeof(struct locks));
+    struct locks *all = (struct locks *)participant_of(s, &locks_participant, sizeof(struct locks));
 
     if (!all->admissions)
         all->admissions = g_hash_table_new(g_str_hash, g_str_equal);

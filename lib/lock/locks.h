@@ -6,11 +6,23 @@
 #include <glib.h>
 
 #include "lib/session/participant.h"
-#include "local_callers.h"
+
+/* A session's callers that wait here and have no contender: they hear of its end. */
+struct all_local_callers {
+    GQueue list; /* of struct local_callers */
+    GList *next; /* the one told next; NULL: nobody */
+};
+
+struct local_callers {
+    struct all_local_callers *all;
+    void (*abort)(void *context, const zkl_error *why); /* ends their calls; .context may go */
+    void *context;
+    GList link;
+};
 
 struct locks {
     struct participant participant;
-    GQueue contenders;  /* of struct contender: all who have begun and are not done */
+    GQueue contenders;  /* of struct contender: all that have begun and are not done */
     GQueue by_deadline; /* those of them that go by the session's deadline */
     struct all_local_callers local_callers;
     GQueue idle;            /* of struct retained: those that hold for nobody, the longest first */
@@ -20,5 +32,10 @@ struct locks {
 
 /* Those of the session, which from then on tells them what happens to it. */
 struct locks *locks_of(zkl_session *s);
+
+/* Each that is there is told once. They may go at any time, also while another is told. */
+void local_callers_add(struct all_local_callers *all, struct local_callers *callers,
+                       void (*abort)(void *context, const zkl_error *why), void *context);
+void local_callers_remove(struct local_callers *callers);
 
 #endif
