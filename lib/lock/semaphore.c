@@ -1,20 +1,40 @@
+/* Semaphores: permits, and the limit as an administrator reads and sets it (recipes/limit.h
+ * decides).
+ */
+#include <glib.h>
 #include <limits.h>
 #include <string.h>
 
 #include "canceler.h"
+#include "contender.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
+#include "lib/session/driven.h"
 #include "op.h"
+#include "recipes/limit.h"
 #include "recipes/multi_lock.h"
-#include "semaphore_handle.h"
+
+struct zkl_semaphore {
+    gint refs; /* the user's, and one for each call that waits */
+    zkl_session *session;
+    char *path;    /* GRefString, with chroot */
+    char *payload; /* GRefString */
+    zkl_parents parents;
+    bool numbered;
+    bool curator; /* in Curator's layout */
+    /* guarded by the monitor: */
+    struct permit_limit *limit; /* an rc_box */
+    GQueue waiters;             /* of zkl_op: acquiring */
+};
 
 /* So many numbers fit into a node's data, whatever they are. */
 enum { NUMBERED_MAX = 1000 };
 
-const char *semaphore_path(const zkl_semaphore *m)
+/* As the user sees it. */
+static const char *semaphore_path(const zkl_semaphore *m)
 {
     return session_path(m->session, m->path);
 }
@@ -40,7 +60,8 @@ static int semaphore_check(const zkl_semaphore *m)
     return session_check(m->session);
 }
 
-int semaphore_check_blocking(const zkl_semaphore *m)
+/* The same of a blocking one. */
+static int semaphore_check_blocking(const zkl_semaphore *m)
 {
     const int code = semaphore_check(m);
 
@@ -52,7 +73,7 @@ int semaphore_check_blocking(const zkl_semaphore *m)
 
 /* ---- new ---- */
 
-static const char *check_options(const zkl_semaphore_options *o)
+static const char *semaphore_check_options(const zkl_semaphore_options *o)
 {
     const char *wrong = options_check(o->name, o->parents);
 
@@ -95,8 +116,8 @@ int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
     const char *wrong = options_take(&o, sizeof o, options);
-    int code =
-        handle_check_new("zkl_semaphore_new", ret, s, path, wrong ? wrong : check_options(&o));
+    int code = handle_check_new("zkl_semaphore_new", ret, s, path,
+                                wrong ? wrong : semaphore_check_options(&o));
 
     if (code)
         return code;
@@ -114,8 +135,8 @@ void zkl_semaphore_free(zkl_semaphore *m)
 
 /* ---- acquiring ---- */
 
-static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acquired_fn fn,
-                     void *data)
+static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms,
+                               zkl_acquired_fn fn, void *data)
 {
     struct contender_spec spec = {.directory = m->path,
                                   .payload = m->payload,
@@ -132,7 +153,7 @@ static zkl_op *start(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_acqu
     return op;
 }
 
-static int check_permits(const zkl_semaphore *m, int permits)
+static int semaphore_check_permits(const zkl_semaphore *m, int permits)
 {
     const int most = m->curator ? MULTI_LOCK_PATHS : m->numbered ? NUMBERED_MAX : INT_MAX;
 
@@ -155,7 +176,7 @@ int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t time
     int code = semaphore_check_blocking(m);
 
     if (!code)
-        code = check_permits(m, permits);
+        code = semaphore_check_permits(m, permits);
     if (code)
         return code;
     if (!ret)
@@ -163,7 +184,7 @@ int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t time
     if ((code = canceler_check(canceler, semaphore_path(m))))
         return code;
     g_atomic_int_inc(&m->refs);
-    code = canceler_end_call(canceler, start(m, permits, timeout_ms, NULL, NULL), ret);
+    code = canceler_end_call(canceler, semaphore_start(m, permits, timeout_ms, NULL, NULL), ret);
     semaphore_unref(m);
     return code;
 }
@@ -174,10 +195,116 @@ int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_m
     int code = semaphore_check(m);
 
     if (!code)
-        code = check_permits(m, permits);
+        code = semaphore_check_permits(m, permits);
     if (code)
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire_async: fn is NULL");
-    return op_end_async(start(m, permits, timeout_ms, fn, data), ret);
+    return op_end_async(semaphore_start(m, permits, timeout_ms, fn, data), ret);
+}
+
+/* ---- the limit ---- */
+
+struct limit_op {
+    struct driven driven;
+    struct limit_call machine;
+};
+
+static struct limit_op *limit_op_of(struct driver *d)
+{
+    return (struct limit_op *)driven_of(d);
+}
+
+static void limit_op_step(struct driver *d, const struct machine_event *ev,
+                          struct machine_actions *out)
+{
+    limit_step(&limit_op_of(d)->machine, ev, out);
+}
+
+static char *limit_op_data(struct driver *d, unsigned node, int *ret_length)
+{
+    char *text = g_strdup_printf("%d", limit_op_of(d)->machine.wanted);
+
+    (void)node;
+    *ret_length = (int)strlen(text);
+    return text;
+}
+
+/* A connection that is missing is no matter of this path. */
+static void limit_op_stopped(struct call *c)
+{
+    const zkl_error why = c->error;
+
+    if (why.code == ZKL_EUNREACHABLE || why.code == ZKL_EHOST)
+        call_end_as(c, &why);
+    else
+        call_end(c, why.code, why.text);
+}
+
+static void limit_op_tell(struct driver *d, const struct machine_action *a)
+{
+    struct call *c = &driven_of(d)->call;
+
+    if (a->verdict == LIMIT_STOPPED)
+        limit_op_stopped(c);
+    else if (a->verdict == LIMIT_ODD)
+        call_end(c, ZKL_ELAYOUT, "its data are no limit of a semaphore");
+    else
+        call_end(c, a->verdict == LIMIT_DONE ? 0 : call_error(a->rc), NULL);
+}
+
+static const struct driver_ops limit_driver = {.step = limit_op_step,
+                                               .path = driven_path,
+                                               .data = limit_op_data,
+                                               .tell = limit_op_tell,
+                                               .ref = driven_ref,
+                                               .unref = driven_unref};
+
+static int limit_op_check(const zkl_semaphore *m)
+{
+    const int code = semaphore_check_blocking(m);
+
+    if (!code && m->curator)
+        return error_set(ZKL_EINVAL, semaphore_path(m), "%s: Curator's layout keeps no limit",
+                         semaphore_path(m));
+    return code;
+}
+
+static int limit_op_run(zkl_semaphore *m, int32_t wanted, int64_t timeout_ms, int *ret)
+{
+    struct limit_op *x = g_new0(struct limit_op, 1);
+    struct call *call = &x->driven.call;
+
+    x->machine.wanted = wanted;
+    call_init(call, &driven_call_ops, m->session, g_strdup(m->path), NULL, NULL);
+    driver_init(&x->driven.driver, &limit_driver, m->session, STORE_CONTAINER);
+    call_ref(call); /* for what was read; nobody else has it yet */
+    const int code = call_run(call, timeout_ms);
+    if (!code && ret)
+        *ret = x->machine.limit;
+    call_free(call);
+    return code;
+}
+
+int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret)
+{
+    const int code = limit_op_check(m);
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_get_limit: ret is NULL");
+    return limit_op_run(m, 0, timeout_ms, ret);
+}
+
+int zkl_semaphore_set_limit(zkl_semaphore *m, int limit, int64_t timeout_ms)
+{
+    const int code = limit_op_check(m);
+
+    if (code)
+        return code;
+    if (limit < 1)
+        return error_set(ZKL_EINVAL, semaphore_path(m), "%s: the limit must be 1 or more",
+                         semaphore_path(m));
+    return limit_op_run(m, limit, timeout_ms, NULL);
 }
