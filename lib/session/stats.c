@@ -1,3 +1,4 @@
+/* What a session counts, and the numbers in Prometheus' text format. */
 #include "stats.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ void stats_failed(zkl_session *s, int code)
     }
 }
 
-static int64_t left_ms(const zkl_session *s, struct instant now)
+static int64_t stats_left_ms(const zkl_session *s, struct instant now)
 {
     if (s->stats.held == 0 || !s->proofs.has_deadline)
         return -1;
@@ -59,7 +60,7 @@ static int64_t left_ms(const zkl_session *s, struct instant now)
 void stats_renewed(zkl_session *s, struct instant sent)
 {
     const struct instant now = clock_now();
-    const int64_t left = left_ms(s, now), least = s->stats.deadline_left_least_ms;
+    const int64_t left = stats_left_ms(s, now), least = s->stats.deadline_left_least_ms;
 
     stats_add_time(&s->stats.renewal, now.boot - sent.boot);
     if (left >= 0 && (least < 0 || left < least))
@@ -79,10 +80,241 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
     s->stats.connected = s->up;
     s->stats.requests_queued = s->parked.length;
     s->stats.attempts_failed = log_attempts(s->log);
-    s->stats.deadline_left_ms = left_ms(s, clock_now());
+    s->stats.deadline_left_ms = stats_left_ms(s, clock_now());
     memcpy(ret, &s->stats, sizeof *ret);
     session_unlock(s);
     ret->size = sizeof *ret;
     ret->callbacks_queued = callbacks_queued(s->callbacks);
     return 0;
+}
+
+/* ---- as text: pure, without a locale or a session ---- */
+
+enum kind { COUNTER, GAUGE, GAUGE_MS, HISTOGRAM };
+
+/* One sample or histogram; several in a row may be of one metric. */
+struct sample {
+    const char *name;
+    const char *label; /* as it is written; "": none */
+    enum kind kind;
+    size_t offset; /* in zkl_stats */
+    const char *help;
+};
+
+#define SAMPLE(kind, member, name, label, help)                                                    \
+    {                                                                                              \
+        "zkl_" name, label, kind, offsetof(zkl_stats, member), help                                \
+    }
+#define FAILED(member, reason)                                                                     \
+    SAMPLE(COUNTER, failed_##member, "acquisition_failures_total", "reason=\"" reason "\"",        \
+           "Calls that ended without a grant.")
+#define LOST(member)                                                                               \
+    SAMPLE(COUNTER, lost_##member, "grants_lost_total", "kind=\"" #member "\"", "Grants lost.")
+
+static const struct sample stats_samples[] = {
+    SAMPLE(COUNTER, acquisitions, "acquisitions_total", "",
+           "Acquisitions that ended with a grant."),
+    SAMPLE(COUNTER, acquisitions_discarded, "acquisitions_discarded_total", "",
+           "Grants given back at once, since the call had failed."),
+    FAILED(busy, "busy"),
+    FAILED(timeout, "timeout"),
+    FAILED(canceled, "canceled"),
+    FAILED(closed, "closed"),
+    FAILED(unreachable, "unreachable"),
+    FAILED(denied, "denied"),
+    FAILED(other, "other"),
+    SAMPLE(HISTOGRAM, wait, "wait_seconds", "", "Time from the call to the grant."),
+    SAMPLE(HISTOGRAM, hold, "hold_seconds", "", "Time from the grant to its end."),
+    LOST(deadline),
+    LOST(expired),
+    LOST(deleted),
+    LOST(closed),
+    LOST(replaced),
+    LOST(refused),
+    SAMPLE(COUNTER, sessions, "sessions_total", "", "ZooKeeper sessions made."),
+    SAMPLE(COUNTER, connections, "connections_total", "", "Connections made."),
+    SAMPLE(COUNTER, disconnections, "disconnections_total", "", "Connections lost."),
+    SAMPLE(COUNTER, attempts_failed, "connection_attempts_failed_total", "",
+           "Attempts to connect that failed."),
+    SAMPLE(HISTOGRAM, renewal, "renewal_seconds", "", "Time from a renewal to its answer."),
+    SAMPLE(COUNTER, requests, "requests_total", "", "Requests sent."),
+    SAMPLE(COUNTER, answers, "answers_total", "", "Answers received."),
+    SAMPLE(COUNTER, request_bytes, "request_bytes_total", "", "Bytes of paths and data sent."),
+    SAMPLE(COUNTER, answer_bytes, "answer_bytes_total", "", "Bytes of names and data received."),
+    SAMPLE(GAUGE, connected, "connected", "", "1 if there is a connection."),
+    SAMPLE(GAUGE, held, "grants_held", "", "Grants that are held."),
+    SAMPLE(GAUGE, waiting, "acquisitions_waiting", "", "Acquisitions in progress."),
+    SAMPLE(GAUGE, requests_queued, "requests_queued", "",
+           "Requests that wait for a connection or for room."),
+    SAMPLE(GAUGE, callbacks_queued, "callbacks_queued", "", "Callbacks that wait to be called."),
+    SAMPLE(GAUGE_MS, deadline_left_ms, "deadline_left_seconds", "",
+           "Time until grants are lost unless the session is renewed."),
+    SAMPLE(GAUGE_MS, deadline_left_least_ms, "deadline_left_least_seconds", "",
+           "The least time that was left when a renewal came."),
+};
+
+static const char *const stats_bounds[ZKL_HISTOGRAM_BUCKETS] = {
+    "1e-06", "1e-05", "0.0001", "0.0005", "0.001", "0.005", "0.01", "0.05",
+    "0.1",   "0.5",   "1",      "5",      "30",    "300",   "3600", "+Inf"};
+
+/* ---- labels ---- */
+
+static bool stats_is_valid_name(const char *name)
+{
+    size_t length = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                        "0123456789")
+                         : 0;
+
+    return length > 0 && !name[length] && !g_ascii_isdigit(*name) && !g_str_has_prefix(name, "__");
+}
+
+/* Prometheus drops a file where a name comes twice. */
+static bool stats_is_taken(const zkl_label *labels, size_t i)
+{
+    static const char *const ours[] = {"le", "reason", "kind"};
+
+    for (size_t k = 0; k < G_N_ELEMENTS(ours); k++)
+        if (strcmp(labels[i].name, ours[k]) == 0)
+            return true;
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(labels[i].name, labels[k].name) == 0)
+            return true;
+    return false;
+}
+
+static void stats_append_escaped(GString *text, const char *value)
+{
+    char *valid = g_utf8_make_valid(value, -1);
+
+    for (const char *c = valid; *c; c++) {
+        if (*c == '\\' || *c == '"')
+            g_string_append_c(text, '\\');
+        if (*c == '\n')
+            g_string_append(text, "\\n");
+        else
+            g_string_append_c(text, *c);
+    }
+    g_free(valid);
+}
+
+/* a="1",b="2"; false: one of them is not valid. */
+static bool stats_append_labels(GString *text, const zkl_label *labels, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!stats_is_valid_name(labels[i].name) || !labels[i].value || stats_is_taken(labels, i))
+            return false;
+        g_string_append_printf(text, "%s%s=\"", i > 0 ? "," : "", labels[i].name);
+        stats_append_escaped(text, labels[i].value);
+        g_string_append_c(text, '"');
+    }
+    return true;
+}
+
+/* ---- samples ---- */
+
+/* The name and all labels. */
+static void stats_append_name(GString *text, const struct sample *m, const char *suffix,
+                              const char *labels, const char *own)
+{
+    const bool both = *labels && *own;
+
+    g_string_append_printf(text, "%s%s", m->name, suffix);
+    if (*labels || *own)
+        g_string_append_printf(text, "{%s%s%s}", labels, both ? "," : "", own);
+    g_string_append_c(text, ' ');
+}
+
+static void stats_append_count(GString *text, uint64_t count)
+{
+    g_string_append_printf(text, "%" G_GUINT64_FORMAT "\n", count);
+}
+
+static void stats_append_histogram(GString *text, const struct sample *m, const char *labels,
+                                   const zkl_histogram *h)
+{
+    uint64_t so_far = 0;
+    char le[32];
+
+    for (size_t i = 0; i < ZKL_HISTOGRAM_BUCKETS; i++) {
+        so_far += h->buckets[i];
+        g_snprintf(le, sizeof le, "le=\"%s\"", stats_bounds[i]);
+        stats_append_name(text, m, "_bucket", labels, le);
+        stats_append_count(text, so_far);
+    }
+    stats_append_name(text, m, "_sum", labels, "");
+    g_string_append_printf(text, "%" G_GUINT64_FORMAT ".%09" G_GUINT64_FORMAT "\n",
+                           h->sum_ns / 1000000000, h->sum_ns % 1000000000);
+    stats_append_name(text, m, "_count", labels, "");
+    stats_append_count(text, h->count);
+}
+
+static void stats_append_sample(GString *text, const struct sample *m, const char *labels,
+                                const zkl_stats *stats)
+{
+    const char *at = (const char *)stats + m->offset;
+    uint64_t value;
+
+    if (m->kind == HISTOGRAM) {
+        stats_append_histogram(text, m, labels, (const zkl_histogram *)(const void *)at);
+        return;
+    }
+    memcpy(&value, at, sizeof value);
+    stats_append_name(text, m, "", labels, m->label);
+    if (m->kind != GAUGE_MS)
+        stats_append_count(text, value);
+    else
+        g_string_append_printf(text, "%" G_GUINT64_FORMAT ".%03" G_GUINT64_FORMAT "\n",
+                               value / 1000, value % 1000);
+}
+
+/* -1: there is nothing to say of it. */
+static bool stats_is_left_out(const struct sample *m, const zkl_stats *stats)
+{
+    int64_t value;
+
+    memcpy(&value, (const char *)stats + m->offset, sizeof value);
+    return m->kind == GAUGE_MS && value < 0;
+}
+
+static void stats_append_all(GString *text, const char *labels, const zkl_stats *stats)
+{
+    static const char *const types[] = {
+        [COUNTER] = "counter", [GAUGE] = "gauge", [GAUGE_MS] = "gauge", [HISTOGRAM] = "histogram"};
+    const char *described = "";
+
+    for (size_t i = 0; i < G_N_ELEMENTS(stats_samples); i++) {
+        const struct sample *m = &stats_samples[i];
+        if (stats_is_left_out(m, stats))
+            continue;
+        if (strcmp(m->name, described) != 0)
+            g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+                                   types[m->kind]);
+        described = m->name;
+        stats_append_sample(text, m, labels, stats);
+    }
+}
+
+int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count, char *buf,
+                         size_t size)
+{
+    const char *wrong = !stats || stats->size < sizeof *stats
+                            ? "stats is NULL or its size too small"
+                        : (count > 0 && !labels) || (size > 0 && !buf) ? "labels or buf is NULL"
+                                                                       : NULL;
+    GString *shown = g_string_new(NULL), *text = g_string_new(NULL);
+    int length = 0;
+
+    if (!wrong && !stats_append_labels(shown, labels, count))
+        wrong = "a label is not valid, or is there twice";
+    if (wrong) {
+        length = error_set(ZKL_EINVAL, NULL, "zkl_stats_prometheus: %s", wrong);
+    } else {
+        stats_append_all(text, shown->str, stats);
+        length = (int)text->len;
+    }
+    if (!wrong && size > 0)
+        g_strlcpy(buf, text->str, size);
+    g_string_free(shown, TRUE);
+    g_string_free(text, TRUE);
+    return length;
 }
