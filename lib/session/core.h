@@ -29,11 +29,6 @@ struct log;
  * granted. */
 enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
 
-struct session_listener {
-    zkl_session_fn fn;
-    void *data;
-};
-
 struct zkl_session {
     /* set at open */
     gint refs;

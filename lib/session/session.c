@@ -1,24 +1,128 @@
+/* A session as its user has it, from its options to its end; and what everything above asks of it:
+ * that it lives, why it does not work, who is told. */
+#include <errno.h>
 #include <string.h>
 #include <time.h>
+#include <zkl-glib.h>
 
 #include "core.h"
+#include "denial.h"
 #include "flush.h"
 #include "incarnation.h"
+#include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/credentials.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
 #include "lib/base/log.h"
+#include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
 #include "participant.h"
 #include "watch.h"
 
-enum { CLOSE_WAIT_MS = 5000 };
+enum { TIMEOUT_MIN_MS = 200, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000, CLOSE_WAIT_MS = 5000 };
+
+struct session_listener {
+    zkl_session_fn fn;
+    void *data;
+};
 
 const struct store_ops *session_store = &store_zk;
 
-/* ---- open ---- */
+/* ---- options ---- */
+
+static const char *session_check_acl(const zkl_session_options *o)
+{
+    GArray *acl = acl_parse(o->acl);
+    const char *wrong = NULL;
+
+    if (!acl)
+        return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
+    /* The server puts the session's own in its place, and refuses each create when there are none.
+     */
+    for (guint i = 0; i < acl->len && o->credential_count == 0; i++) {
+        if (strcmp(g_array_index(acl, struct acl_entry, i).scheme, "auth") == 0)
+            wrong = "acl has the scheme auth, which needs credentials";
+    }
+    g_array_unref(acl);
+    return wrong;
+}
+
+static const char *session_check_sasl(const zkl_session_options *o)
+{
+    bool sasl = false;
+
+    for (size_t i = 0; i < o->credential_count; i++)
+        sasl |= strcmp(o->credentials[i].scheme, "sasl") == 0;
+    if (!sasl)
+        return NULL;
+    if (o->tls_ca)
+        return "libzookeeper cannot do TLS and SASL together";
+    return store_sasl_unsupported();
+}
+
+static const char *session_check_options(const zkl_session_options *o)
+{
+    const char *wrong = session_check_acl(o);
+
+    if (wrong)
+        return wrong;
+    if (o->session_timeout_ms < TIMEOUT_MIN_MS || o->session_timeout_ms > SESSION_TIMEOUT_MAX_MS)
+        return "session_timeout_ms must be 200 to 1000000000";
+    if (o->tick_ms < 0)
+        return "tick_ms must not be negative";
+    if (o->drift_permille < 0 || o->drift_permille > DRIFT_MAX)
+        return "drift_permille must be 1 to 500, or 0 for the default";
+    if (o->log_level < ZKL_LOG_ERROR || o->log_level > ZKL_LOG_DEBUG)
+        return "log_level is none of zkl_log_level";
+    if (o->warm_ms < 0)
+        return "warm_ms must not be negative";
+    if (o->dispatch != 0 && o->dispatch != 1)
+        return "dispatch must be 0 or 1";
+    if (o->fixed_servers != 0 && o->fixed_servers != 1)
+        return "fixed_servers must be 0 or 1";
+    if (!proofs_can_last(o->session_timeout_ms * CLOCK_MS, o->tick_ms * CLOCK_MS,
+                         o->drift_permille))
+        return "tick_ms or drift_permille is too large for session_timeout_ms: an ensemble could "
+               "not renew a grant in time";
+    wrong = credentials_check(o);
+    return wrong ? wrong : session_check_sasl(o);
+}
+
+struct tls_files session_tls(const zkl_session_options *o)
+{
+    /* They are not written to. */
+    return (struct tls_files){(char *)(uintptr_t)o->tls_ca, (char *)(uintptr_t)o->tls_cert,
+                              (char *)(uintptr_t)o->tls_key};
+}
+
+/* In a struct that was only zeroed nothing may be less safe than by default. */
+const char *session_take_options(zkl_session_options *o, const zkl_session_options *given)
+{
+    const zkl_session_options usual = *o;
+    const char *wrong = options_take(o, sizeof *o, given);
+
+    if (wrong)
+        return wrong;
+    if (o->drift_permille == 0)
+        o->drift_permille = usual.drift_permille;
+    if (o->log_level == 0)
+        o->log_level = usual.log_level;
+    return session_check_options(o);
+}
+
+int session_split_connect(const char *connect, char **ret_hosts, char **ret_chroot)
+{
+    const char *wrong = path_split_connect(connect, ret_hosts, ret_chroot);
+
+    if (!wrong)
+        return 0;
+    return error_set(ZKL_EINVAL, connect, "connect string \"%.100s\": %s", connect ? connect : "",
+                     wrong);
+}
+
+/* ---- memory ---- */
 
 static zkl_session *session_new(const zkl_session_options *o, char *hosts, char *chroot)
 {
@@ -51,7 +155,155 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     return s;
 }
 
-static bool start_threads_uncanceled(zkl_session *s, const zkl_session_options *o)
+zkl_session *session_ref(zkl_session *s)
+{
+    g_atomic_int_inc(&s->refs);
+    return s;
+}
+
+static void session_free(zkl_session *s)
+{
+    participants_free(s);
+    if (s->timers)
+        timers_free(s->timers);
+    if (s->log)
+        log_free(s->log);
+    if (s->callbacks)
+        callbacks_free(s->callbacks);
+    g_hash_table_unref(s->watches);
+    g_hash_table_unref(s->logged);
+    g_hash_table_unref(s->unnoted);
+    g_array_unref(s->listeners);
+    pthread_mutex_destroy(&s->monitor);
+    pthread_cond_destroy(&s->changed);
+    g_free(s->hosts);
+    g_free(s->shown_hosts);
+    g_free(s->chroot);
+    credentials_unref(s->credentials);
+    tls_files_clear(&s->tls);
+    g_free(s->unusable);
+    g_free(s->acl);
+    denial_forget(s);
+    g_free(s);
+}
+
+/* Closing descriptors is a point of cancellation. */
+void session_unref(zkl_session *s)
+{
+    int before;
+
+    if (!g_atomic_int_dec_and_test(&s->refs))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    session_free(s);
+    pthread_setcancelstate(before, NULL);
+}
+
+/* ---- what others ask of it ---- */
+
+const char *session_path(const zkl_session *s, const char *full)
+{
+    size_t length = strlen(s->chroot);
+
+    if (strncmp(full, s->chroot, length) == 0 && full[length] == '/')
+        return full + length;
+    return full;
+}
+
+int64_t session_patience_ms(const zkl_session *s)
+{
+    return MIN(s->timeout_ms, MAX(s->wanted_timeout_ms, PATIENCE_MAX_MS));
+}
+
+int session_check(const zkl_session *s)
+{
+    if (!s)
+        return error_set(ZKL_EINVAL, NULL, "the session is NULL");
+    if (fork_is_child(s->generation))
+        return error_set(ZKL_ECHILD, s->shown_hosts,
+                         "the session of %s belongs to the parent process", s->shown_hosts);
+    return 0;
+}
+
+int session_check_open(zkl_session *s)
+{
+    session_lock(s);
+    const bool closing = s->closing;
+    session_unlock(s);
+    return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
+}
+
+/* Others have the monitor meanwhile, and leave their own state. */
+bool session_wait_change(zkl_session *s, const struct timespec *until)
+{
+    int cancel_state = s->cancel_state, code;
+
+    if (until)
+        code = pthread_cond_timedwait(&s->changed, &s->monitor, until);
+    else
+        code = pthread_cond_wait(&s->changed, &s->monitor);
+    s->cancel_state = cancel_state;
+    return code != ETIMEDOUT;
+}
+
+/* ---- listeners ---- */
+
+struct session_message {
+    struct session_listener listener;
+    zkl_session *session;
+    zkl_session_event event;
+    int64_t id;
+};
+
+static void session_deliver(void *data)
+{
+    struct session_message *m = data;
+
+    m->listener.fn(m->session, m->event, m->id, m->listener.data);
+    g_free(m);
+}
+
+/* The queue ends before the session does, so no reference is needed. */
+static void session_tell_one(zkl_session *s, const struct session_listener *listener,
+                             zkl_session_event event, int64_t id)
+{
+    struct session_message *m = g_new(struct session_message, 1);
+
+    *m = (struct session_message){*listener, s, event, id};
+    if (!callbacks_push(s->callbacks, session_deliver, m))
+        g_free(m);
+}
+
+void session_tell(zkl_session *s, zkl_session_event event, int64_t id)
+{
+    for (guint i = 0; i < s->listeners->len; i++)
+        session_tell_one(s, &g_array_index(s->listeners, struct session_listener, i), event, id);
+}
+
+int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
+{
+    struct session_listener listener = {fn, data};
+    int code = session_check(s);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: fn is NULL");
+    session_lock(s);
+    if (s->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        g_array_append_val(s->listeners, listener);
+        if (s->up)
+            session_tell_one(s, &listener, ZKL_SESSION_CONNECTED, s->id);
+    }
+    session_unlock(s);
+    return code;
+}
+
+/* ---- open ---- */
+
+static bool session_start_threads_uncanceled(zkl_session *s, const zkl_session_options *o)
 {
     s->callbacks = callbacks_new(o->dispatch);
     if (!s->callbacks)
@@ -66,17 +318,17 @@ static bool start_threads_uncanceled(zkl_session *s, const zkl_session_options *
 }
 
 /* What it closes and waits for when it fails are points of cancellation. */
-static bool start_threads(zkl_session *s, const zkl_session_options *o)
+static bool session_start_threads(zkl_session *s, const zkl_session_options *o)
 {
     int before;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    bool started = start_threads_uncanceled(s, o);
+    bool started = session_start_threads_uncanceled(s, o);
     pthread_setcancelstate(before, NULL);
     return started;
 }
 
-static int refuse_open(zkl_error *reterr, int code, const char *path, const char *text)
+static int session_refuse_open(zkl_error *reterr, int code, const char *path, const char *text)
 {
     error_set(code, path, "%s", text);
     if (reterr)
@@ -84,13 +336,13 @@ static int refuse_open(zkl_error *reterr, int code, const char *path, const char
     return code;
 }
 
-static bool check_tls(const zkl_session_options *o, zkl_error *reterr)
+static bool session_check_tls(const zkl_session_options *o, zkl_error *reterr)
 {
     const struct tls_files tls = session_tls(o);
     char *wrong = tls_files_check(&tls);
 
     if (wrong)
-        refuse_open(reterr, ZKL_EINVAL, "options", wrong);
+        session_refuse_open(reterr, ZKL_EINVAL, "options", wrong);
     g_free(wrong);
     return wrong == NULL;
 }
@@ -103,16 +355,16 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     const char *wrong;
 
     if (!ret)
-        return refuse_open(reterr, ZKL_EINVAL, NULL, "zkl_session_open: ret is NULL");
+        return session_refuse_open(reterr, ZKL_EINVAL, NULL, "zkl_session_open: ret is NULL");
     wrong = session_take_options(&o, options);
     if (wrong)
-        return refuse_open(reterr, ZKL_EINVAL, "options", wrong);
+        return session_refuse_open(reterr, ZKL_EINVAL, "options", wrong);
     if (session_split_connect(connect, &hosts, &chroot) != 0) {
         if (reterr)
             zkl_last_error(reterr);
         return ZKL_EINVAL;
     }
-    if (!check_tls(&o, reterr)) {
+    if (!session_check_tls(&o, reterr)) {
         g_free(hosts);
         g_free(chroot);
         return ZKL_EINVAL;
@@ -120,9 +372,9 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     fork_watch();
     flush_watch();
     zkl_session *s = session_new(&o, hosts, chroot);
-    if (!lock_owner_watch() || !start_threads(s, &o)) {
+    if (!lock_owner_watch() || !session_start_threads(s, &o)) {
         session_unref(s);
-        return refuse_open(reterr, ZKL_ENOMEM, NULL, zkl_strerror(ZKL_ENOMEM));
+        return session_refuse_open(reterr, ZKL_ENOMEM, NULL, zkl_strerror(ZKL_ENOMEM));
     }
     session_lock(s);
     s->warm_until = instant_add(clock_now(), s->warm_ns);
@@ -159,9 +411,37 @@ int zkl_session_dispatch(zkl_session *s)
     return 0;
 }
 
+struct session_source {
+    GSource source;
+    zkl_session *session;
+};
+
+static gboolean session_source_dispatch(GSource *source, GSourceFunc fn, gpointer data)
+{
+    (void)fn;
+    (void)data;
+    zkl_session_dispatch(((struct session_source *)source)->session);
+    return G_SOURCE_CONTINUE;
+}
+
+static GSourceFuncs session_source_funcs = {.dispatch = session_source_dispatch};
+
+GSource *zkl_glib_source_new(zkl_session *s)
+{
+    int fd = zkl_session_fd(s);
+
+    if (fd < 0)
+        return NULL;
+    GSource *source = g_source_new(&session_source_funcs, sizeof(struct session_source));
+    ((struct session_source *)source)->session = s;
+    g_source_set_static_name(source, "zkl");
+    g_source_add_unix_fd(source, fd, G_IO_IN);
+    return source;
+}
+
 /* ---- asking ---- */
 
-static int wait_up(zkl_session *s, const struct timespec *until)
+static int session_wait_up(zkl_session *s, const struct timespec *until)
 {
     zkl_error why;
 
@@ -199,7 +479,7 @@ int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
 
 int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
 {
-    return session_await(s, "zkl_session_wait", timeout_ms, wait_up);
+    return session_await(s, "zkl_session_wait", timeout_ms, session_wait_up);
 }
 
 int64_t zkl_session_id(zkl_session *s)
@@ -243,10 +523,52 @@ int zkl_session_timeout_ms(zkl_session *s)
     return timeout_ms;
 }
 
+/* ---- servers: the store's handle takes a list that has changed when it next fails to connect ----
+ */
+
+/* Takes hosts. */
+static int session_change_servers(zkl_session *s, char *hosts)
+{
+    if (s->closing) {
+        g_free(hosts);
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    }
+    char *former = s->hosts, *shown = s->shown_hosts;
+    s->hosts = hosts;
+    s->shown_hosts = path_show_hosts(hosts); /* a child of fork() reads one or the other */
+    if (s->store && s->ops->set_hosts && strcmp(hosts, former) != 0)
+        s->ops->set_hosts(s->store, hosts);
+    g_free(former);
+    g_free(shown);
+    return 0;
+}
+
+int zkl_session_set_servers(zkl_session *s, const char *connect)
+{
+    int code = session_check(s);
+    char *hosts, *chroot;
+
+    if (!code)
+        code = session_split_connect(connect, &hosts, &chroot);
+    if (code)
+        return code;
+    const bool same = strcmp(chroot, s->chroot) == 0;
+    g_free(chroot);
+    if (!same) {
+        g_free(hosts);
+        return error_set(ZKL_EINVAL, connect, "connect string \"%.100s\": it has another chroot",
+                         connect);
+    }
+    session_lock(s);
+    code = session_change_servers(s, hosts);
+    session_unlock(s);
+    return code;
+}
+
 /* ---- close ---- */
 
 /* Losses are told while the nodes still stand; then the server deletes them with the session. */
-static void *finish(void *data)
+static void *session_finish(void *data)
 {
     zkl_session *s = data;
 
@@ -284,8 +606,8 @@ void zkl_session_close(zkl_session *s)
     session_tell(s, ZKL_SESSION_CLOSED, s->id);
     session_unlock(s);
     if (!callbacks_inside()) {
-        finish(s);
-    } else if (thread_start_detached(finish, s) != 0) {
+        session_finish(s);
+    } else if (thread_start_detached(session_finish, s) != 0) {
         /* At least the nodes go; the threads stay, as nobody is left to wait for them. */
         session_lock(s);
         incarnation_close(s);
