@@ -158,9 +158,6 @@ static inline void session_forget_many(GHashTable *table)
  * or of one that speaks nonsense. */
 int64_t session_patience_ms(const zkl_session *s);
 
-/* The files that the options name, which own the names. */
-struct tls_files session_tls(const zkl_session_options *o);
-
 /* With the monitor held, which is given up meanwhile: waits for s->changed; until NULL: for ever.
  * False when the time is over. */
 bool session_wait_change(zkl_session *s, const struct timespec *until);
@@ -172,12 +169,6 @@ int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
 
 /* What the user calls a full path: without the chroot, if it lies in it. */
 const char *session_path(const zkl_session *s, const char *full);
-
-/* The options that are given, over the defaults in *o; returns what is wrong with them, or NULL. */
-const char *session_take_options(zkl_session_options *o, const zkl_session_options *given);
-
-/* Both to be freed; or ZKL_EINVAL. */
-int session_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);
 
 /* What sessions are opened over: tests put another store here before. */
 extern const struct store_ops *session_store;
