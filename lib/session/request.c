@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-#include "creating.h"
 #include "denial.h"
+#include "flush.h"
+#include "incarnation.h"
+#include "lib/base/log.h"
 #include "lib/base/probes.h"
 #include "proof_chain.h"
 
@@ -12,6 +14,8 @@
 /* What may be under way at once, in requests of the usual size: enough to keep a server busy, and
  * handled in a small part of a session timeout. A list weighs as much as so many names of it do. */
 enum { WINDOW = 1024, NAMES_EACH = 32 };
+
+enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
 
 struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
@@ -39,7 +43,7 @@ void request_free(struct request *r)
     g_free(r);
 }
 
-static void on_retry(void *data)
+static void request_on_retry(void *data)
 {
     zkl_session *s = data;
 
@@ -49,7 +53,7 @@ static void on_retry(void *data)
 
 /* In the order in which they were asked for: what was under way when the connection went comes
  * before what was not sent yet. */
-static void park(zkl_session *s, struct request *r)
+static void request_park(zkl_session *s, struct request *r)
 {
     const struct request *last = s->parked.tail ? s->parked.tail->data : NULL;
     GList *next = last && last->number > r->number ? s->parked.head : NULL;
@@ -61,41 +65,41 @@ static void park(zkl_session *s, struct request *r)
 }
 
 /* Not at once: what failed on a standing connection would fail again. */
-static void retry_later(zkl_session *s)
+static void request_retry_later(zkl_session *s)
 {
     if (s->up && !s->retry_timer.at)
-        timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, on_retry, s);
+        timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, request_on_retry, s);
 }
 
 /* The store has not taken it, so nothing of it was sent. */
-static void put_back(zkl_session *s, struct request *r)
+static void request_put_back(zkl_session *s, struct request *r)
 {
     if (!r->repeated)
         r->sent = (struct instant){.boot = 0};
-    park(s, r);
-    retry_later(s);
+    request_park(s, r);
+    request_retry_later(s);
 }
 
 /* ---- what is under way ---- */
 
-static uint32_t *listed_at(zkl_session *s, const struct request *r)
+static uint32_t *request_listed_at(zkl_session *s, const struct request *r)
 {
     return &s->listed[g_str_hash(r->what.path) % G_N_ELEMENTS(s->listed)];
 }
 
-static unsigned weigh(zkl_session *s, const struct request *r)
+static unsigned request_weigh(zkl_session *s, const struct request *r)
 {
-    return r->what.kind == STORE_LIST ? 1 + *listed_at(s, r) / NAMES_EACH : 1;
+    return r->what.kind == STORE_LIST ? 1 + *request_listed_at(s, r) / NAMES_EACH : 1;
 }
 
-static bool has_room(zkl_session *s, const struct request *r)
+static bool request_has_room(zkl_session *s, const struct request *r)
 {
     if (s->creating)
         return false;
-    return s->under_way == 0 || s->under_way + weigh(s, r) <= WINDOW;
+    return s->under_way == 0 || s->under_way + request_weigh(s, r) <= WINDOW;
 }
 
-static void count_sent(zkl_session *s, const struct store_request *what)
+static void request_count_sent(zkl_session *s, const struct store_request *what)
 {
     s->stats.requests++;
     s->stats.request_bytes += strlen(what->path) + (uint64_t)MAX(what->length, 0);
@@ -104,7 +108,7 @@ static void count_sent(zkl_session *s, const struct store_request *what)
             strlen(what->changes[i].path) + (uint64_t)MAX(what->changes[i].length, 0);
 }
 
-static void count_answered(zkl_session *s, const struct store_reply *reply)
+static void request_count_answered(zkl_session *s, const struct store_reply *reply)
 {
     if (reply->rc >= STORE_UNKNOWN)
         return;
@@ -115,16 +119,16 @@ static void count_answered(zkl_session *s, const struct store_reply *reply)
         s->stats.answer_bytes += strlen(reply->names[i]);
 }
 
-static void come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
+static void request_come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
-    count_answered(s, reply);
+    request_count_answered(s, reply);
     s->under_way -= r->weight;
     r->weight = 0;
     if (r->what.kind == STORE_LIST && reply->rc < STORE_UNKNOWN)
-        *listed_at(s, r) = (uint32_t)reply->count;
+        *request_listed_at(s, r) = (uint32_t)reply->count;
 }
 
-static void prove(zkl_session *s, const struct request *r, const struct store_reply *reply)
+static void request_prove(zkl_session *s, const struct request *r, const struct store_reply *reply)
 {
     if (reply->rc >= STORE_BAD || r->connection != s->connection)
         return;
@@ -132,12 +136,12 @@ static void prove(zkl_session *s, const struct request *r, const struct store_re
     proof_chain_proved(s, r->made ? PROOF_ANCHOR : r->proves, r->sent);
 }
 
-static void answer(zkl_session *s, struct request *r, const struct store_reply *reply)
+static void request_answer(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
     if (reply->rc == STORE_UNKNOWN && !r->once) {
         r->repeated = true;
-        park(s, r);
-        retry_later(s);
+        request_park(s, r);
+        request_retry_later(s);
         return;
     }
     r->done(r, reply);
@@ -146,10 +150,118 @@ static void answer(zkl_session *s, struct request *r, const struct store_reply *
         request_flush(s);
 }
 
-static bool submit_weighed(zkl_session *s, struct request *r);
+/* ---- creates on servers that do not know all operations: recipes/create_form.h decides ----
+ *
+ * A plain create is answered without the stat. That of an ephemeral node is read behind it, and
+ * what was asked for behind the create waits until then: it is answered in the order in which it
+ * was asked for, as ever. */
 
-static void note_denial(zkl_session *s, const struct store_request *what,
-                        const struct store_reply *reply)
+static bool request_is_ephemeral(const struct request *r)
+{
+    return r->what.mode == STORE_EPHEMERAL || r->what.mode == STORE_EPHEMERAL_SEQUENTIAL;
+}
+
+/* r, a create, is about to be sent as *what. */
+static void request_form(zkl_session *s, struct request *r, struct store_request *what)
+{
+    if (r->made) {
+        *what = (struct store_request){.kind = STORE_STAT, .path = r->made};
+        return;
+    }
+    r->op = create_forms_op(&s->forms, what->mode == STORE_CONTAINER);
+    what->plain = r->op == CREATE_PLAIN;
+    if (what->mode == STORE_CONTAINER && r->op != CREATE_CONTAINER)
+        what->mode = STORE_PERSISTENT;
+    s->creating = s->creating || (what->plain && request_is_ephemeral(r));
+}
+
+/* The create r could not be sent. */
+static void request_form_unsent(zkl_session *s, struct request *r)
+{
+    if (r->op == CREATE_PLAIN && request_is_ephemeral(r))
+        s->creating = false;
+    g_clear_pointer(&r->made, g_free);
+}
+
+static void request_tell_form(zkl_session *s, bool told)
+{
+    const bool plain = s->forms.form == FORM_PLAIN;
+
+    log_line(s->log, ZKL_LOG_WARN, "old-servers", NULL,
+             "the servers %s %s: %smissing directories become persistent nodes, which nobody "
+             "removes",
+             told ? "do not know" : "seem not to know", plain ? "create2" : "containers",
+             plain ? "new nodes are read once more, and " : "");
+}
+
+/* What ends with its session says nothing of the create, nor what fails on a standing connection:
+ * only a server, or the network, ends a connection in the middle. */
+static void request_learn_form(zkl_session *s, const struct request *r, enum store_rc rc)
+{
+    bool changed = false;
+
+    if (rc == STORE_UNIMPLEMENTED)
+        changed = create_op_unknown(&s->forms, r->op);
+    else if (rc < STORE_UNKNOWN)
+        create_op_answered(&s->forms, r->op);
+    else if (rc == STORE_UNKNOWN && r->connection != s->connection)
+        changed = create_op_lost(&s->forms, r->op, r->connection, s->confirmed == r->connection);
+    if (changed)
+        request_tell_form(s, rc == STORE_UNIMPLEMENTED);
+}
+
+/* What was not done because the server does not know it is sent in another form. Requests behind it
+ * have been sent, and one that is marked once may rely on their order: it finds out itself. */
+static void request_translate(const struct request *r, struct store_reply *reply)
+{
+    if (reply->rc == STORE_UNIMPLEMENTED)
+        reply->rc = r->op == CREATE_PLAIN ? STORE_BAD : STORE_UNKNOWN;
+}
+
+/* What another session has there, or nobody, says nothing of the create: it was done, but the node
+ * may be gone by now. */
+static void request_use_stat(const zkl_session *s, const struct request *r,
+                             struct store_reply *reply)
+{
+    if (reply->rc == STORE_OK && create_is_own(reply->ephemeral_owner, s->id))
+        *reply = (struct store_reply){.path = r->made,
+                                      .czxid = reply->czxid,
+                                      .mzxid = reply->czxid,
+                                      .pzxid = reply->czxid,
+                                      .ephemeral_owner = reply->ephemeral_owner,
+                                      .ctime_ms = reply->ctime_ms,
+                                      .data_length = r->what.length};
+    else if (reply->rc != STORE_GONE)
+        *reply = (struct store_reply){.rc = STORE_UNKNOWN};
+}
+
+/* The create r was answered. Returns false if it is to be sent once more, at once, for the stat.
+ * Otherwise *reply becomes what its user is told; its path is good until r is freed. */
+static bool request_form_answered(zkl_session *s, struct request *r, struct store_reply *reply)
+{
+    if (r->made) {
+        request_use_stat(s, r, reply);
+    } else {
+        request_learn_form(s, r, reply->rc);
+        request_translate(r, reply);
+        if (reply->rc == STORE_OK && r->op == CREATE_PLAIN && request_is_ephemeral(r)) {
+            r->made = g_strdup(reply->path);
+            return false;
+        }
+    }
+    if (r->op == CREATE_PLAIN && request_is_ephemeral(r))
+        s->creating = false;
+    if (reply->rc != STORE_OK)
+        g_clear_pointer(&r->made, g_free);
+    return true;
+}
+
+/* ---- sent and answered ---- */
+
+static bool request_submit_weighed(zkl_session *s, struct request *r);
+
+static void request_note_denial(zkl_session *s, const struct store_request *what,
+                                const struct store_reply *reply)
 {
     const struct store_change *refused = what->count > 0 ? &what->changes[reply->failed] : NULL;
 
@@ -157,7 +269,7 @@ static void note_denial(zkl_session *s, const struct store_request *what,
                 reply);
 }
 
-static void on_reply(void *context, const struct store_reply *reply)
+static void request_on_reply(void *context, const struct store_reply *reply)
 {
     struct request *r = context;
     zkl_session *s = r->session;
@@ -165,21 +277,21 @@ static void on_reply(void *context, const struct store_reply *reply)
 
     PROBE(5, request_answered, r->what.path, s->id, (int)r->what.kind, (const void *)r,
           (int)reply->rc);
-    come_back(s, r, reply);
-    prove(s, r, reply);
-    if (r->what.kind == STORE_CREATE && !creating_answered(s, r, &told)) {
-        if (submit_weighed(s, r))
+    request_come_back(s, r, reply);
+    request_prove(s, r, reply);
+    if (r->what.kind == STORE_CREATE && !request_form_answered(s, r, &told)) {
+        if (request_submit_weighed(s, r))
             return;
         told = (struct store_reply){.rc = STORE_UNKNOWN};
     }
     if (told.rc == STORE_UNIMPLEMENTED)
         told.rc = STORE_BAD;
     if (told.rc == STORE_NOAUTH)
-        note_denial(s, &r->what, &told);
-    answer(s, r, &told);
+        request_note_denial(s, &r->what, &told);
+    request_answer(s, r, &told);
 }
 
-static bool submit(zkl_session *s, struct request *r)
+static bool request_submit(zkl_session *s, struct request *r)
 {
     struct store_request what = r->what;
 
@@ -187,29 +299,29 @@ static bool submit(zkl_session *s, struct request *r)
     r->sent = clock_now();
     r->connection = s->connection;
     if (what.kind == STORE_CREATE)
-        creating_send(s, r, &what);
-    count_sent(s, &what);
+        request_form(s, r, &what);
+    request_count_sent(s, &what);
     PROBE(4, request_sent, what.path, s->id, (int)what.kind, (const void *)r);
-    return s->ops->submit(s->store, &what, on_reply, r);
+    return s->ops->submit(s->store, &what, request_on_reply, r);
 }
 
 /* Its answer may come before this returns. */
-static bool submit_weighed(zkl_session *s, struct request *r)
+static bool request_submit_weighed(zkl_session *s, struct request *r)
 {
-    unsigned weight = weigh(s, r);
+    unsigned weight = request_weigh(s, r);
 
     r->weight = weight;
     s->under_way += weight;
-    if (submit(s, r))
+    if (request_submit(s, r))
         return true;
     s->under_way -= weight;
     r->weight = 0;
     if (r->what.kind == STORE_CREATE)
-        creating_unsent(s, r);
+        request_form_unsent(s, r);
     return false;
 }
 
-static bool is_too_late(const zkl_session *s, const struct request *r)
+static bool request_is_too_late(const zkl_session *s, const struct request *r)
 {
     return r->only && r->connection != s->connection;
 }
@@ -218,26 +330,26 @@ void request_send(zkl_session *s, struct request *r)
 {
     r->session = s;
     r->number = s->asked++;
-    if (s->closing || is_too_late(s, r)) {
+    if (s->closing || request_is_too_late(s, r)) {
         r->done(r, &(struct store_reply){.rc = s->closing ? STORE_GONE : STORE_UNKNOWN});
         request_free(r);
-    } else if (!s->up || !g_queue_is_empty(&s->parked) || !has_room(s, r)) {
-        park(s, r);
-    } else if (!submit_weighed(s, r)) {
-        put_back(s, r);
+    } else if (!s->up || !g_queue_is_empty(&s->parked) || !request_has_room(s, r)) {
+        request_park(s, r);
+    } else if (!request_submit_weighed(s, r)) {
+        request_put_back(s, r);
     }
 }
 
 bool request_try(zkl_session *s, struct request *r)
 {
     r->session = s;
-    if (s->up && submit(s, r))
+    if (s->up && request_submit(s, r))
         return true;
     request_free(r);
     return false;
 }
 
-static void end_parked(struct request *r, enum store_rc rc)
+static void request_end_parked(struct request *r, enum store_rc rc)
 {
     const struct store_reply reply = {.rc = rc};
 
@@ -252,12 +364,12 @@ void request_flush(zkl_session *s)
     if (s->flushing)
         return;
     s->flushing = true;
-    while (s->up && !g_queue_is_empty(&s->parked) && has_room(s, s->parked.head->data)) {
+    while (s->up && !g_queue_is_empty(&s->parked) && request_has_room(s, s->parked.head->data)) {
         struct request *r = g_queue_pop_head_link(&s->parked)->data;
-        if (is_too_late(s, r)) {
-            end_parked(r, STORE_UNKNOWN);
-        } else if (!submit_weighed(s, r)) {
-            put_back(s, r);
+        if (request_is_too_late(s, r)) {
+            request_end_parked(r, STORE_UNKNOWN);
+        } else if (!request_submit_weighed(s, r)) {
+            request_put_back(s, r);
             break;
         }
     }
@@ -269,7 +381,7 @@ void request_recall(struct request *r)
     if (!r->parked)
         return;
     g_queue_unlink(&r->session->parked, &r->link);
-    end_parked(r, STORE_BAD);
+    request_end_parked(r, STORE_BAD);
 }
 
 /* Some ask again at once, for the session to come: only what is there now is dropped. */
@@ -277,5 +389,108 @@ void request_drop_all(zkl_session *s)
 {
     timers_cancel(&s->retry_timer);
     for (guint n = s->parked.length; n > 0 && !g_queue_is_empty(&s->parked); n--)
-        end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
+        request_end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
+}
+
+/* ---- deletes that the server refuses are tried again, and the session ends when nothing else
+ * helps ---- */
+
+struct refusal {
+    zkl_session *session;
+    char *path;
+    int64_t pause; /* ns */
+    struct timer timer;
+    GList link;
+};
+
+static void refusal_free(struct refusal *refusal)
+{
+    timers_cancel(&refusal->timer);
+    g_queue_unlink(&refusal->session->refusals, &refusal->link);
+    pthread_cond_broadcast(&refusal->session->changed);
+    g_free(refusal->path);
+    g_free(refusal);
+}
+
+static void refusal_on_deleted(struct request *r, const struct store_reply *reply);
+
+static void refusal_try_again(void *data)
+{
+    struct refusal *refusal = data;
+
+    request_send(refusal->session,
+                 request_new(STORE_DELETE, g_strdup(refusal->path), refusal_on_deleted, refusal));
+}
+
+static struct refusal *refusal_find(zkl_session *s, const char *path)
+{
+    for (GList *l = s->refusals.head; l; l = l->next) {
+        struct refusal *refusal = l->data;
+        if (strcmp(refusal->path, path) == 0)
+            return refusal;
+    }
+    return NULL;
+}
+
+static void refusal_pause(struct refusal *refusal)
+{
+    timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
+               refusal_try_again, refusal);
+    refusal->pause = MIN(refusal->pause * 2, PAUSE_LAST_MS * CLOCK_MS);
+}
+
+static void request_refuse(zkl_session *s, const char *path)
+{
+    struct refusal *refusal;
+
+    if (refusal_find(s, path))
+        return;
+    refusal = g_new0(struct refusal, 1);
+    char *text = denial_text(s, ZKL_EACCES, session_path(s, path));
+    log_line(s->log, ZKL_LOG_ERROR, "delete-refused", session_path(s, path),
+             "%s: cannot delete it: %s", path, text);
+    g_free(text);
+    refusal->session = s;
+    refusal->path = g_strdup(path);
+    refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;
+    refusal->link.data = refusal;
+    g_queue_push_tail_link(&s->refusals, &refusal->link);
+    refusal_pause(refusal);
+    incarnation_purge(s);
+}
+
+/* The refusal is there still: it has one delete under way, and those of a session are answered
+ * before its refusals are forgotten. */
+static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
+        refusal_free(r->context);
+    else
+        refusal_pause(r->context);
+}
+
+static void request_on_deleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        request_refuse(r->context, r->what.path);
+    flush_answered(r->context);
+}
+
+void request_delete(zkl_session *s, char *path)
+{
+    flush_asked(s);
+    request_send(s, request_new(STORE_DELETE, path, request_on_deleted, s));
+}
+
+const char *request_refused(const zkl_session *s)
+{
+    const struct refusal *first = g_queue_peek_head((GQueue *)(uintptr_t)&s->refusals);
+
+    return first ? first->path : NULL;
+}
+
+void request_forget_refusals(zkl_session *s)
+{
+    while (!g_queue_is_empty(&s->refusals))
+        refusal_free(s->refusals.head->data);
 }

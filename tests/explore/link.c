@@ -222,7 +222,7 @@ void link_answer(struct state *st, int i, const struct reply *reply)
         client_step(st, i, &heard);
 }
 
-/* refuse() of lib/session/request_delete.c: tried again, and the session goes. */
+/* request_refuse() of lib/session/request.c: tried again, and the session goes. */
 static void link_refused(struct client *c, struct ask delete)
 {
     c->purge = true;
@@ -249,7 +249,7 @@ void link_take(struct state *st, int i)
 
 /* ---- connection and session ---- */
 
-/* on_reply() of lib/session/request.c, with STORE_UNKNOWN, of what is sent once. */
+/* request_on_reply() of lib/session/request.c, with STORE_UNKNOWN, of what is sent once. */
 static void link_lose(struct state *st, int i, const struct ask *ask)
 {
     if (ask->heard)

@@ -30,7 +30,7 @@ files=(recipes/attempt.c
     lib/lock/contender.c lib/lock/grant.c lib/lock/handle.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/turn.c lib/lock/whole.c
     lib/member/member.c lib/member/member_calls.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/shards.c lib/member/standing.c lib/member/view.c
     lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_change.c lib/queue/queue_read.c lib/queue/queue_watch.c
-    lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/request_delete.c lib/session/watch.c)
+    lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle owner late_create"

@@ -1,6 +1,6 @@
 /* Creates on servers that do not know all operations: what is sent, in which order, and what who
  * asked is told. */
-#include "lib/session/creating.h"
+#include "lib/session/request.h"
 
 #include "by_hand.h"
 #include "suites.h"
