@@ -1,7 +1,7 @@
 /* The session as the runtime sees it. Everything here is guarded by the monitor, but what is set
  * before the session is published and never changed.
  *
- * Whoever has an event runs it: a caller's thread, the store's completion thread or the timer
+ * The thread that has an event runs it: a caller's, the store's completion thread or the timer
  * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
  * blocks. Order of locks: a mutex handle's, the monitor, the log's, the callback queue's. */
 #ifndef LIB_CORE_H
