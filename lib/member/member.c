@@ -1,8 +1,9 @@
-/* Members: the handle, and what its machine asks and tells. */
+/* A member of a group: recipes/member.h decides. docs/design/members.md has the argument. */
 #include "member.h"
 
 #include <string.h>
 
+#include "lib/base/callbacks.h"
 #include "lib/base/clean.h"
 #include "lib/base/error.h"
 #include "lib/base/layout.h"
@@ -10,16 +11,22 @@
 #include "lib/base/options.h"
 #include "lib/session/denial.h"
 #include "lib/session/incarnation.h"
-#include "member_session.h"
+#include "lib/session/participant.h"
+#include "members.h"
 
-enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
+enum {
+    ID_MAX = 255,
+    DATA_MAX = 64 * 1024,
+    EARLY_PART = 64 /* by which part of a session timeout the deadlines of many may be early */
+};
 
-void member_ref(zkl_member *m)
+/* A reference is the user's, each request's and message's, and one while it is not over. */
+static void member_ref(zkl_member *m)
 {
     m->refs++;
 }
 
-void member_unref(zkl_member *m)
+static void member_unref(zkl_member *m)
 {
     if (--m->refs > 0)
         return;
@@ -33,9 +40,348 @@ void member_unref(zkl_member *m)
     g_free(m);
 }
 
+static void member_happens(zkl_member *m, unsigned kind)
+{
+    driver_hear(&m->driver, (struct machine_event){.kind = kind});
+}
+
+/* ---- what the user is told ---- */
+
+struct member_message {
+    zkl_member *member;
+    zkl_member_event event;
+    zkl_member_news news;
+    zkl_error error; /* .code 0: none */
+    char *data;
+};
+
+static void member_free_message(struct member_message *msg)
+{
+    member_unref(msg->member);
+    g_free(msg->data);
+    g_free(msg);
+}
+
+static void member_deliver(void *data)
+{
+    struct member_message *msg = data;
+    zkl_member *m = msg->member;
+    zkl_session *s = session_ref(m->session);
+
+    msg->news.data = msg->data ? msg->data : "";
+    msg->news.err = msg->error.code ? &msg->error : NULL;
+    m->options.fn(m, msg->event, &msg->news, m->options.fn_data);
+    session_lock(s);
+    member_free_message(msg);
+    session_unlock(s);
+    session_unref(s);
+}
+
+static void member_push(zkl_member *m, zkl_member_event event, zkl_member_news news,
+                        const zkl_error *why)
+{
+    struct member_message *msg;
+
+    if (!m->options.fn)
+        return;
+    msg = g_new0(struct member_message, 1);
+    *msg = (struct member_message){.member = m, .event = event, .news = news};
+    if (event == ZKL_MEMBER_BUSY)
+        msg->data = g_strdup(m->other_data);
+    if (why)
+        msg->error = *why;
+    member_ref(m);
+    if (!callbacks_push(m->session->callbacks, member_deliver, msg))
+        member_free_message(msg);
+}
+
+/* ---- what callers wait for ---- */
+
+enum wish { WISH_JOINED, WISH_WRITTEN, WISH_LEFT };
+
+struct member_call {
+    struct call call;
+    zkl_member *of; /* NULL once it has ended */
+    GList link;
+    enum wish wish;
+    GBytes *data;        /* WRITTEN */
+    uint32_t generation; /* of these */
+};
+
+static void member_end_call(struct member_call *c, const zkl_error *why)
+{
+    zkl_member *m = c->of;
+
+    if (!m)
+        return;
+    c->of = NULL;
+    g_queue_unlink(&m->calls, &c->link);
+    call_end_as(&c->call, why);
+    member_unref(m);
+}
+
+/* Ends the calls of that wish, with data up to that generation; why NULL: their wish is done. */
+static void member_end_those(zkl_member *m, enum wish wish, uint32_t generation,
+                             const zkl_error *why)
+{
+    for (GList *l = m->calls.head, *next; l; l = next) {
+        struct member_call *c = l->data;
+        next = l->next;
+        if (c->wish == wish && (wish != WISH_WRITTEN || c->generation <= generation))
+            member_end_call(c, why);
+    }
+}
+
+static void member_end_calls(zkl_member *m, const zkl_error *why)
+{
+    for (int wish = WISH_JOINED; wish <= WISH_LEFT; wish++)
+        member_end_those(m, (enum wish)wish, UINT32_MAX, why);
+}
+
+static void member_end_hopes(zkl_member *m)
+{
+    const char *path = session_path(m->session, m->node);
+    zkl_error left;
+
+    error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
+    member_end_those(m, WISH_JOINED, 0, &left);
+    member_end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
+}
+
+static void member_tell(zkl_member *m, const struct machine_action *a)
+{
+    static const zkl_member_reason reasons[] = {[MEMBER_TELL_DEADLINE] = ZKL_MEMBER_DEADLINE,
+                                                [MEMBER_TELL_SESSION] = ZKL_MEMBER_SESSION,
+                                                [MEMBER_TELL_DELETED] = ZKL_MEMBER_DELETED};
+    zkl_member_news news = {.token = a->czxid};
+
+    switch (a->verdict) {
+    case MEMBER_TELL_DEADLINE:
+    case MEMBER_TELL_SESSION:
+    case MEMBER_TELL_DELETED:
+        news.reason = reasons[a->verdict];
+        member_push(m, ZKL_MEMBER_GONE, news, NULL);
+        break;
+    case MEMBER_TELL_JOINED:
+        news.again = m->joined;
+        m->joined = true;
+        member_push(m, ZKL_MEMBER_JOINED, news, NULL);
+        member_end_those(m, WISH_JOINED, 0, NULL);
+        break;
+    case MEMBER_TELL_SUSPECT:
+    case MEMBER_TELL_PROVED:
+        member_push(m, a->verdict == MEMBER_TELL_SUSPECT ? ZKL_MEMBER_SUSPECT : ZKL_MEMBER_PROVED,
+                    news, NULL);
+        break;
+    case MEMBER_TELL_BUSY:
+        news.session_id = m->other_session;
+        member_push(m, ZKL_MEMBER_BUSY, news, NULL);
+        break;
+    case MEMBER_TELL_FAILED:
+        member_push(m, ZKL_MEMBER_FAILED, (zkl_member_news){.token = 0}, &m->refusal);
+        member_end_those(m, WISH_JOINED, 0, &m->refusal);
+        member_end_those(m, WISH_WRITTEN, UINT32_MAX, &m->refusal);
+        break;
+    case MEMBER_TELL_WRITTEN:
+        member_end_those(m, WISH_WRITTEN, m->machine.written, NULL);
+        break;
+    case MEMBER_TELL_UNWRITTEN:
+        member_end_those(m, WISH_WRITTEN, m->machine.denied, &m->refusal);
+        break;
+    default: /* it leaves: that it has left tells more */
+        break;
+    }
+}
+
+static void member_tell_left(zkl_member *m)
+{
+    zkl_session *s = m->session;
+    const char *path = session_path(s, m->node);
+    zkl_error why = {.code = 0};
+    zkl_error left;
+
+    if (s->closing)
+        error_fill(&why, ZKL_ECLOSED, path, "the session was closed");
+    else if (s->refused)
+        error_fill(&why, ZKL_EAUTH, path, "%s", zkl_strerror(ZKL_EAUTH));
+    member_end_those(m, WISH_LEFT, 0, &why);
+    error_fill(&left, ZKL_EPERM, path, "%s: the member has left", path);
+    member_end_calls(m, why.code ? &why : &left);
+    member_push(m, ZKL_MEMBER_LEFT, (zkl_member_news){.token = 0}, why.code ? &why : NULL);
+}
+
+/* ---- all members of a session that are not over ---- */
+
+unsigned members_many = MEMBERS_MANY;
+
+struct member_list {
+    struct participant participant;
+    GQueue list;       /* of zkl_member */
+    GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
+    bool suspect;      /* some are, until there is a proof */
+    int64_t shown;     /* all that are in show that deadline, or a later one; CLOCK_BOOTTIME ns */
+};
+
+static bool member_list_is_busy(const struct participant *p)
+{
+    return ((const struct member_list *)p)->list.length > 0;
+}
+
+/* Without a deadline ahead others may see it gone already: nothing keeps the session then. */
+static bool member_list_holds(const struct participant *p)
+{
+    if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
+        return false;
+    for (const GList *l = ((const struct member_list *)p)->list.head; l; l = l->next) {
+        const enum member_state state = ((const zkl_member *)l->data)->machine.state;
+        if (state == MEMBER_IN || state == MEMBER_CREATING)
+            return true;
+    }
+    return false;
+}
+
+/* Stepping one may end others: each is held until its turn. */
+static void member_list_step(struct participant *p, unsigned kind)
+{
+    const GQueue *list = &((struct member_list *)p)->list;
+    guint n = 0, count = list->length;
+    zkl_member **all = g_new(zkl_member *, count);
+
+    ((struct member_list *)p)->shown = p->session->proofs.deadline.boot;
+    for (GList *l = list->head; l; l = l->next) {
+        all[n] = l->data;
+        member_ref(all[n++]);
+    }
+    for (n = 0; n < count; n++) {
+        member_happens(all[n], kind);
+        member_unref(all[n]);
+    }
+    g_free(all);
+}
+
+static void member_list_set_suspect(struct participant *p, bool suspect)
+{
+    for (GList *l = ((struct member_list *)p)->list.head; l; l = l->next)
+        ((zkl_member *)l->data)->suspect = suspect;
+}
+
+static void member_list_on_deadline(struct participant *p)
+{
+    member_list_step(p, MEMBER_EV_STANDING);
+}
+
+/* Where a server stands alone each write that it answers is a proof, and a thousand members that
+ * join would each be stepped a thousand times. So many show a deadline that is a little too early,
+ * until it has moved by more. */
+static bool member_list_is_worth_showing(const struct member_list *all)
+{
+    const zkl_session *s = all->participant.session;
+
+    return all->suspect || all->list.length < members_many ||
+           s->proofs.deadline.boot - all->shown >= s->timeout_ms * CLOCK_MS / EARLY_PART;
+}
+
+static void member_list_on_proved(struct participant *p)
+{
+    struct member_list *all = (struct member_list *)p;
+
+    if (!member_list_is_worth_showing(all))
+        return;
+    all->suspect = false;
+    member_list_set_suspect(p, false);
+    member_list_step(p, MEMBER_EV_STANDING);
+}
+
+static void member_list_on_suspect(struct participant *p)
+{
+    member_list_set_suspect(p, true);
+    member_list_step(p, MEMBER_EV_STANDING);
+    ((struct member_list *)p)->suspect = true;
+}
+
+static void member_list_on_replaced(struct participant *p)
+{
+    member_list_set_suspect(p, false);
+    for (GList *l = ((struct member_list *)p)->list.head; l; l = l->next)
+        ((zkl_member *)l->data)->renames = true;
+    member_list_step(p, MACHINE_EV_SESSION);
+}
+
+static void member_list_on_over(struct participant *p)
+{
+    member_list_step(p, MACHINE_EV_OVER);
+}
+
+static void member_list_free(struct participant *p)
+{
+    g_hash_table_unref(((struct member_list *)p)->nodes);
+    g_free((struct member_list *)p);
+}
+
+static const struct participant_ops member_list_ops = {
+    .is_busy = member_list_is_busy,
+    .holds = member_list_holds,
+    .on = {[NEWS_PROVED] = member_list_on_proved,
+           [NEWS_DEADLINE] = member_list_on_deadline,
+           [NEWS_SUSPECT] = member_list_on_suspect,
+           [NEWS_LAPSED] = member_list_on_deadline,
+           [NEWS_REPLACED] = member_list_on_replaced,
+           [NEWS_REFUSED] = member_list_on_over,
+           [NEWS_CLOSED] = member_list_on_over},
+    .free = member_list_free};
+
+static struct member_list *member_list_of(zkl_session *s)
+{
+    struct member_list *all =
+        (struct member_list *)participant_of(s, &member_list_ops, sizeof(struct member_list));
+
+    if (!all->nodes) {
+        all->nodes = g_hash_table_new(g_str_hash, g_str_equal);
+        all->shown = s->proofs.deadline.boot;
+    }
+    return all;
+}
+
+static zkl_member *member_list_find(zkl_session *s, const char *node)
+{
+    return g_hash_table_lookup(member_list_of(s)->nodes, node);
+}
+
+static void member_list_add(zkl_member *m)
+{
+    struct member_list *all = member_list_of(m->session);
+    zkl_member *last = member_list_find(m->session, m->node);
+
+    g_queue_push_tail_link(&all->list, &m->link);
+    while (last && last->behind)
+        last = last->behind;
+    if (last)
+        last->behind = m;
+    else if (m->options.layout == ZKL_MEMBER_GROUP)
+        g_hash_table_insert(all->nodes, m->node, m);
+}
+
+static void member_list_remove(zkl_member *m)
+{
+    struct member_list *all = member_list_of(m->session);
+    zkl_member *before = member_list_find(m->session, m->node);
+
+    g_queue_unlink(&all->list, &m->link);
+    if (before == m) {
+        g_hash_table_remove(all->nodes, m->node);
+        if (m->behind)
+            g_hash_table_insert(all->nodes, m->behind->node, m->behind);
+        return;
+    }
+    while (before && before->behind != m)
+        before = before->behind;
+    if (before)
+        before->behind = m->behind;
+}
+
 /* ---- steps ---- */
 
-static void publish(zkl_member *m)
+static void member_publish(zkl_member *m)
 {
     const struct member *machine = &m->machine;
     zkl_state state = ZKL_LOST;
@@ -48,24 +394,24 @@ static void publish(zkl_member *m)
     standing_set(&m->standing, state, m->session->proofs.deadline);
 }
 
-static void begin(zkl_member *m)
+static void member_begin(zkl_member *m)
 {
     member_happens(m, MACHINE_EV_BEGIN);
 }
 
-static void retire(zkl_member *m)
+static void member_retire(zkl_member *m)
 {
     zkl_session *s = m->session;
     zkl_member *next;
 
     m->left = true;
-    publish(m);
-    members_remove(m);
+    member_publish(m);
+    member_list_remove(m);
     member_tell_left(m);
     s->orphans -= m->orphan;
-    next = members_find(s, m->node);
+    next = member_list_find(s, m->node);
     if (next && !s->closing)
-        begin(next);
+        member_begin(next);
     incarnation_retired(s);
     member_unref(m); /* the list's */
 }
@@ -75,7 +421,7 @@ static zkl_member *member_driven(struct driver *d)
     return DRIVER_OWNER(d, zkl_member);
 }
 
-static bool has_newest_data(const zkl_member *m, const struct machine_event *ev)
+static bool member_has_newest_data(const zkl_member *m, const struct machine_event *ev)
 {
     gsize size;
     const void *data = g_bytes_get_data(m->data, &size);
@@ -83,6 +429,7 @@ static bool has_newest_data(const zkl_member *m, const struct machine_event *ev)
     return ev->length == size && (size == 0 || memcmp(data, ev->data, size) == 0);
 }
 
+/* Keeps which session has the id, if it is another. */
 static void member_keep(zkl_member *m, const struct machine_event *ev)
 {
     if (ev->kind != MACHINE_EV_ANSWER || ev->verb != STORE_GET || ev->rc != STORE_OK || ev->own)
@@ -97,15 +444,15 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
 {
     zkl_member *m = member_driven(d);
     const struct instant now = clock_now();
-    const struct member_moment moment = {.now = now.boot,
-                                         .valid = proofs_deadline(&m->session->proofs, now) !=
-                                                  DEADLINE_NONE,
-                                         .suspect = m->suspect,
-                                         .same = ev->rc == STORE_OK && has_newest_data(m, ev)};
+    const struct member_moment moment = {
+        .now = now.boot,
+        .valid = proofs_deadline(&m->session->proofs, now) != DEADLINE_NONE,
+        .suspect = m->suspect,
+        .same = ev->rc == STORE_OK && member_has_newest_data(m, ev)};
 
     member_keep(m, ev);
     member_step(&m->machine, ev, &moment, out);
-    publish(m);
+    member_publish(m);
 }
 
 static char *member_driver_path(struct driver *d, unsigned node)
@@ -116,7 +463,7 @@ static char *member_driver_path(struct driver *d, unsigned node)
 
 /* In a party a name that nobody had yet, for each session: while the session lives, a node of the
  * last name may stand that could not be seen. The id otherwise. */
-static void member_name(struct driver *d, unsigned node)
+static void member_driver_name(struct driver *d, unsigned node)
 {
     zkl_member *m = member_driven(d);
     char *id, *name;
@@ -145,10 +492,9 @@ static char *member_driver_data(struct driver *d, unsigned node, int *ret_length
     return g_memdup2(data, size);
 }
 
-/* Keeps which session has the id, if it is not ours. */
 /* Its node stands, or may, as long as the session does, which ends if nobody else needs it. Not one
  * for request_delete(): what that deletes late may be another's. */
-static void keep_orphan(zkl_member *m)
+static void member_keep_orphan(zkl_member *m)
 {
     zkl_session *s = m->session;
 
@@ -157,7 +503,7 @@ static void keep_orphan(zkl_member *m)
                  m->refusal.text);
     s->orphans += !m->orphan;
     m->orphan = true;
-    member_refuse_leaves(m);
+    member_end_those(m, WISH_LEFT, 0, &m->refusal); /* its node cannot be deleted now */
     incarnation_purge(s);
 }
 
@@ -168,9 +514,9 @@ static void member_driver_tell(struct driver *d, const struct machine_action *a)
     if (a->verdict == MEMBER_TELL_REFUSED)
         denial_fill(m->session, &m->refusal, call_error(a->rc), session_path(m->session, m->node));
     else if (a->verdict == MEMBER_TELL_ORPHAN)
-        keep_orphan(m);
+        member_keep_orphan(m);
     else if (a->verdict == MEMBER_TELL_OVER)
-        retire(m);
+        member_retire(m);
     else
         member_tell(m, a);
 }
@@ -185,34 +531,24 @@ static void member_driver_unref(struct driver *d)
     member_unref(member_driven(d));
 }
 
-static const struct driver_ops member_driver = {.step = member_driver_step,
-                                                .path = member_driver_path,
-                                                .name = member_name,
-                                                .data = member_driver_data,
-                                                .tell = member_driver_tell,
-                                                .ref = member_driver_ref,
-                                                .unref = member_driver_unref};
+static const struct driver_ops member_driver_ops = {.step = member_driver_step,
+                                                    .path = member_driver_path,
+                                                    .name = member_driver_name,
+                                                    .data = member_driver_data,
+                                                    .tell = member_driver_tell,
+                                                    .ref = member_driver_ref,
+                                                    .unref = member_driver_unref};
 
-void member_happens(zkl_member *m, unsigned kind)
-{
-    driver_hear(&m->driver, (struct machine_event){.kind = kind});
-}
-
-void member_quit(zkl_member *m)
+static void member_quit(zkl_member *m)
 {
     m->left = true;
     member_end_hopes(m);
     member_happens(m, MEMBER_EV_LEAVE);
 }
 
-uint32_t member_next_generation(const zkl_member *m)
-{
-    return m->machine.wanted + 1;
-}
+/* ---- joining ---- */
 
-/* ---- the handle ---- */
-
-static const char *check_id(const char *id)
+static const char *member_check_id(const char *id)
 {
     if (!id || !*id || strnlen(id, ID_MAX + 1) > ID_MAX)
         return "id must have 1 to 255 bytes";
@@ -226,7 +562,7 @@ static const char *check_id(const char *id)
     return NULL;
 }
 
-const char *member_check_data(const void *data, size_t size, zkl_member_layout layout)
+static const char *member_check_data(const void *data, size_t size, zkl_member_layout layout)
 {
     if (size > DATA_MAX)
         return "data has more than 65536 bytes";
@@ -237,9 +573,10 @@ const char *member_check_data(const void *data, size_t size, zkl_member_layout l
     return NULL;
 }
 
-static const char *check(const zkl_member_options *o, const char *id, const void *data, size_t size)
+static const char *member_check_options(const zkl_member_options *o, const char *id,
+                                        const void *data, size_t size)
 {
-    const char *wrong = check_id(id);
+    const char *wrong = member_check_id(id);
 
     if (wrong)
         return wrong;
@@ -262,34 +599,34 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     m->directory = g_strconcat(s->chroot, path, NULL);
     m->id = g_strdup(id);
     m->link.data = m;
-    driver_init(&m->driver, &member_driver, s,
+    driver_init(&m->driver, &member_driver_ops, s,
                 o->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
-    member_name(&m->driver, MEMBER_NODE);
+    member_driver_name(&m->driver, MEMBER_NODE);
     standing_set(&m->standing, ZKL_LOST, (struct instant){.boot = 0});
     return m;
 }
 
 /* Behind one of the same node that leaves. */
-static int enter(zkl_member *m)
+static int member_enter(zkl_member *m)
 {
     zkl_session *s = m->session;
     const char *path = session_path(s, m->node);
 
     if (s->closing)
         return error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    const zkl_member *before = members_find(s, m->node);
+    const zkl_member *before = member_list_find(s, m->node);
     for (const zkl_member *i = before; i; i = i->behind)
         if (!i->left)
             return error_set(ZKL_EBUSY, path, "%s: a member of this session has this id", path);
     member_ref(m);
-    members_add(m);
+    member_list_add(m);
     if (s->refused) {
         member_happens(m, MACHINE_EV_OVER);
         return 0;
     }
     incarnation_warm(s);
     if (!before)
-        begin(m);
+        member_begin(m);
     return 0;
 }
 
@@ -306,13 +643,13 @@ int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, const ch
         return code;
     wrong = options_take(&o, sizeof o, options);
     if (!wrong)
-        wrong = check(&o, id, data, size);
+        wrong = member_check_options(&o, id, data, size);
     if (wrong)
         return error_set(ZKL_EINVAL, path, "zkl_member_join: %s", wrong);
     zkl_member *m = member_new(s, path, id, &o);
     m->data = o.layout == ZKL_MEMBER_PARTY ? g_bytes_new(id, strlen(id)) : g_bytes_new(data, size);
     session_lock(s);
-    code = enter(m);
+    code = member_enter(m);
     if (code)
         member_unref(m);
     session_unlock(s);
@@ -336,4 +673,223 @@ void zkl_member_free(zkl_member *m)
     member_unref(m);
     session_unlock(s);
     session_unref(s);
+}
+
+/* ---- calls ---- */
+
+/* Why the time has passed, as far as the member knows better. */
+static void member_explain(const zkl_member *m, zkl_error *why)
+{
+    const char *path = session_path(m->session, m->node);
+
+    if (why->code != ZKL_ETIMEDOUT)
+        return;
+    if (m->machine.state == MEMBER_BACKED_OFF && m->refusal.code) {
+        *why = m->refusal;
+    } else if (m->machine.state == MEMBER_WAITING) {
+        error_fill(why, ZKL_EBUSY, path, "%s: session 0x%" G_GINT64_MODIFIER "x has this id%s%s",
+                   path, m->other_session, *m->other_data ? ": " : "", m->other_data);
+    }
+}
+
+static void member_call_stop(struct call *call, const zkl_error *given)
+{
+    struct member_call *c = (struct member_call *)call;
+    zkl_error why = *given;
+
+    if (c->of && c->wish != WISH_LEFT)
+        member_explain(c->of, &why);
+    member_end_call(c, &why);
+}
+
+static bool member_has_already(const zkl_member *m, enum wish wish)
+{
+    return wish == WISH_JOINED ? m->machine.told_in
+                               : wish == WISH_LEFT && m->machine.state == MEMBER_OVER;
+}
+
+static void member_update_data(zkl_member *m, struct member_call *c)
+{
+    g_bytes_unref(m->data);
+    m->data = g_bytes_ref(c->data);
+    c->generation = m->machine.wanted + 1; /* that of the data which the next UPDATE is about */
+    member_happens(m, MEMBER_EV_UPDATE);
+}
+
+static void member_call_begin(struct call *call)
+{
+    struct member_call *c = (struct member_call *)call;
+
+    /* The deadline may have passed, and no thread have run since. */
+    if (c->wish == WISH_JOINED)
+        member_happens(c->of, MEMBER_EV_STANDING);
+    if (member_has_already(c->of, c->wish))
+        member_end_call(c, NULL);
+    else if (c->wish == WISH_WRITTEN)
+        member_update_data(c->of, c);
+    else if (c->wish == WISH_LEFT)
+        member_quit(c->of);
+}
+
+static int member_call_enter(struct call *call)
+{
+    struct member_call *c = (struct member_call *)call;
+    zkl_member *m = c->of;
+    const char *path = session_path(m->session, m->directory);
+
+    c->of = NULL;
+    if (m->session->closing)
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    if (m->left && c->wish != WISH_LEFT)
+        return error_set(ZKL_EPERM, path, "%s: the member has left", path);
+    c->of = m;
+    member_ref(m);
+    g_queue_push_tail_link(&m->calls, &c->link);
+    return 0;
+}
+
+static void member_call_free(struct call *call)
+{
+    struct member_call *c = (struct member_call *)call;
+
+    g_clear_pointer(&c->data, g_bytes_unref);
+    g_free(c);
+}
+
+static const struct call_ops member_call_ops = {.waits = true,
+                                                .enter = member_call_enter,
+                                                .begin = member_call_begin,
+                                                .stop = member_call_stop,
+                                                .free = member_call_free};
+
+/* data: of WISH_WRITTEN. fn NULL: blocks. */
+static int member_call_run(zkl_member *m, const char *doing, enum wish wish, GBytes *data,
+                           int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
+{
+    struct member_call *c;
+    zkl_session *s = m->session;
+    int code;
+
+    if ((code = call_check(s, doing, session_path(s, m->directory), fn == NULL)))
+        return code;
+    c = g_new0(struct member_call, 1);
+    c->of = m;
+    c->wish = wish;
+    c->link.data = c;
+    c->data = data ? g_bytes_ref(data) : NULL;
+    call_init(&c->call, &member_call_ops, s, g_strdup(m->directory), fn, fn_data);
+    return call_run(&c->call, timeout_ms);
+}
+
+static int member_refuse(const char *doing, const char *what)
+{
+    return error_set(ZKL_EINVAL, NULL, "%s: %s is NULL", doing, what);
+}
+
+int zkl_member_wait(zkl_member *m, int64_t timeout_ms)
+{
+    if (!m)
+        return member_refuse("zkl_member_wait", "m");
+    return member_call_run(m, "zkl_member_wait", WISH_JOINED, NULL, timeout_ms, NULL, NULL);
+}
+
+int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
+{
+    if (!m || !fn)
+        return member_refuse("zkl_member_wait_async", m ? "fn" : "m");
+    return member_call_run(m, "zkl_member_wait_async", WISH_JOINED, NULL, timeout_ms, fn, fn_data);
+}
+
+static int member_update(zkl_member *m, const char *doing, const void *data, size_t size,
+                         int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
+{
+    const char *wrong = member_check_data(data, size, m->options.layout);
+    int code;
+
+    if (!wrong && m->options.layout == ZKL_MEMBER_PARTY)
+        wrong = "a member of a party has no data";
+    if (wrong)
+        return error_set(ZKL_EINVAL, NULL, "%s: %s", doing, wrong);
+    GBytes *bytes = g_bytes_new(data, size);
+    code = member_call_run(m, doing, WISH_WRITTEN, bytes, timeout_ms, fn, fn_data);
+    g_bytes_unref(bytes);
+    return code;
+}
+
+int zkl_member_update(zkl_member *m, const void *data, size_t size, int64_t timeout_ms)
+{
+    if (!m)
+        return member_refuse("zkl_member_update", "m");
+    return member_update(m, "zkl_member_update", data, size, timeout_ms, NULL, NULL);
+}
+
+int zkl_member_update_async(zkl_member *m, const void *data, size_t size, int64_t timeout_ms,
+                            zkl_done_fn fn, void *fn_data)
+{
+    if (!m || !fn)
+        return member_refuse("zkl_member_update_async", m ? "fn" : "m");
+    return member_update(m, "zkl_member_update_async", data, size, timeout_ms, fn, fn_data);
+}
+
+int zkl_member_leave(zkl_member *m, int64_t timeout_ms)
+{
+    if (!m)
+        return member_refuse("zkl_member_leave", "m");
+    return member_call_run(m, "zkl_member_leave", WISH_LEFT, NULL, timeout_ms, NULL, NULL);
+}
+
+int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data)
+{
+    if (!m || !fn)
+        return member_refuse("zkl_member_leave_async", m ? "fn" : "m");
+    return member_call_run(m, "zkl_member_leave_async", WISH_LEFT, NULL, timeout_ms, fn, fn_data);
+}
+
+/* ---- what it says of itself, without a lock: a thread that must not wait may ask ---- */
+
+static zkl_state member_state_look(const zkl_member *m, struct instant *ret_deadline,
+                                   int64_t *ret_left)
+{
+    *ret_deadline = (struct instant){.boot = 0};
+    *ret_left = 0;
+    return !m || fork_is_child(m->generation) ? ZKL_LOST
+                                              : standing_get(&m->standing, ret_deadline, ret_left);
+}
+
+zkl_state zkl_member_state(const zkl_member *m)
+{
+    struct instant deadline;
+    int64_t left;
+
+    return member_state_look(m, &deadline, &left);
+}
+
+uint64_t zkl_member_token(const zkl_member *m)
+{
+    return m ? atomic_load(&((zkl_member *)(uintptr_t)m)->token) : 0;
+}
+
+int64_t zkl_member_remaining_ms(const zkl_member *m)
+{
+    struct instant deadline;
+    int64_t left;
+
+    member_state_look(m, &deadline, &left);
+    return left / CLOCK_MS;
+}
+
+int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret)
+{
+    struct instant deadline;
+    int64_t left;
+
+    if (!m || !ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_member_deadline: %s is NULL", m ? "ret" : "m");
+    const zkl_state state = member_state_look(m, &deadline, &left);
+    *ret = (zkl_deadline){deadline.boot, deadline.raw};
+    if (fork_is_child(m->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    if (state == ZKL_RELEASED)
+        return error_set(ZKL_EPERM, NULL, "%s: the member has left", m->id);
+    return state == ZKL_LOST ? error_set(ZKL_ELOST, NULL, "%s: not a member now", m->id) : 0;
 }

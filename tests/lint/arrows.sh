@@ -63,7 +63,7 @@ queue grant_ref
 lock election_leads
 barrier grant_ref
 counter queue_read
-election member_quit
+election members_new
 member grant_ref
 PLANTED
 finish

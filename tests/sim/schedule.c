@@ -2,7 +2,7 @@
 
 #include "foreign_node.h"
 #include "lib/lock/contender.h"
-#include "lib/member/member_session.h"
+#include "lib/member/members.h"
 #include "permits.h"
 #include "recipes/head_hint.h"
 #include "roles.h"

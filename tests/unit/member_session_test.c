@@ -1,6 +1,6 @@
 /* The members of one session: what each answer costs all of them, and who has an id in turn. */
 #include "by_hand.h"
-#include "lib/member/member_session.h"
+#include "lib/member/members.h"
 #include "suites.h"
 
 #define GROUP "/root/g"
