@@ -2,12 +2,63 @@
 
 #include <string.h>
 
+#include "lib/base/clean.h"
 #include "lib/session/participant.h"
 #include "lib/session/request.h"
 
+/* ---- what was read of a member ---- */
+
+static void member_box_clear(void *data)
+{
+    struct member_box *box = data;
+
+    g_free((char *)(uintptr_t)box->info.id);
+    g_free((char *)(uintptr_t)box->info.node);
+    g_free((void *)(uintptr_t)box->info.data);
+}
+
+struct member_box *member_box_ref(struct member_box *box)
+{
+    return g_atomic_rc_box_acquire(box);
+}
+
+void member_box_unref(struct member_box *box)
+{
+    if (box)
+        g_atomic_rc_box_release_full(box, member_box_clear);
+}
+
+struct member_box *member_box_new(const char *name, zkl_member_layout layout,
+                                  const struct store_reply *reply)
+{
+    const gsize length = (gsize)MAX(reply->length, 0);
+    const bool party = layout == ZKL_MEMBER_PARTY;
+    struct member_box *box = g_atomic_rc_box_new0(struct member_box);
+    char *data = g_malloc(length + 1); /* never NULL */
+
+    if (length > 0)
+        memcpy(data, reply->data, length);
+    data[length] = '\0';
+    box->info =
+        (zkl_member_info){.token = reply->czxid,
+                          .id = party ? clean_text(data, (gssize)length) : clean_text(name, -1),
+                          .node = g_strdup(name),
+                          .data = data,
+                          .size = party ? 0 : length,
+                          .session_id = reply->ephemeral_owner,
+                          .ctime_ms = reply->ctime_ms};
+    return box;
+}
+
+/* Whether a child of that name is a member. */
+static bool view_counts(const char *name, zkl_member_layout layout)
+{
+    return layout == ZKL_MEMBER_GROUP || strstr(name, "__party__") != NULL;
+}
+
 /* ---- entries ---- */
 
-static void free_entry(void *data)
+static void view_free_entry(void *data)
 {
     struct view_entry *e = data;
 
@@ -48,7 +99,7 @@ static struct view_entry *view_entry_of(struct view *v, const char *name)
     return e;
 }
 
-static void set_now(struct view_entry *e, struct group_node now, struct member_box *box)
+static void view_set_now(struct view_entry *e, struct group_node now, struct member_box *box)
 {
     member_box_unref(e->now_box);
     e->now = now;
@@ -57,7 +108,7 @@ static void set_now(struct view_entry *e, struct group_node now, struct member_b
 
 /* ---- reading ---- */
 
-static void on_read(struct request *r, const struct store_reply *reply)
+static void view_entry_read(struct request *r, const struct store_reply *reply)
 {
     struct view *v = r->context;
     struct view_entry *e = g_hash_table_lookup(v->entries, strrchr(r->what.path, '/') + 1);
@@ -67,10 +118,10 @@ static void on_read(struct request *r, const struct store_reply *reply)
     if (r->what.watch)
         watch_answered(v->watch.session, r, reply, &e->watch);
     if (reply->rc == STORE_OK)
-        set_now(e, (struct group_node){reply->czxid, reply->mzxid},
-                member_box_new(e->name, v->layout, reply));
+        view_set_now(e, (struct group_node){reply->czxid, reply->mzxid},
+                     member_box_new(e->name, v->layout, reply));
     else if (reply->rc == STORE_NONODE)
-        set_now(e, (struct group_node){.czxid = 0}, NULL);
+        view_set_now(e, (struct group_node){.czxid = 0}, NULL);
     else
         e->dirty = true;
     view_hear(v, VIEW_EV_READ, reply->rc);
@@ -80,8 +131,8 @@ static void on_read(struct request *r, const struct store_reply *reply)
 /* Where there is no room for a watch, it is read with each list. */
 static void view_ask(struct view *v, struct view_entry *e)
 {
-    struct request *r =
-        request_new(STORE_GET, g_strconcat(v->watch.directory, "/", e->name, NULL), on_read, v);
+    struct request *r = request_new(STORE_GET, g_strconcat(v->watch.directory, "/", e->name, NULL),
+                                    view_entry_read, v);
 
     e->dirty = false;
     if (v->watches)
@@ -92,17 +143,17 @@ static void view_ask(struct view *v, struct view_entry *e)
     request_send(v->watch.session, r);
 }
 
-static bool is_to_be_read(const struct view *v, const struct view_entry *e)
+static bool view_is_to_be_read(const struct view *v, const struct view_entry *e)
 {
     return e->listed && !e->asked && (e->dirty || (v->watches && !e->watch.watch));
 }
 
-static void read_entries(struct view *v)
+static void view_read_entries(struct view *v)
 {
     GList *all = g_hash_table_get_values(v->entries);
 
     for (GList *l = all; l; l = l->next)
-        if (is_to_be_read(v, l->data))
+        if (view_is_to_be_read(v, l->data))
             view_ask(v, l->data);
     g_list_free(all);
 }
@@ -169,7 +220,7 @@ static bool view_is_complete(const struct view *v)
     return true;
 }
 
-static gboolean is_done_with(void *name, void *value, void *data)
+static gboolean view_is_done_with(void *name, void *value, void *data)
 {
     const struct view_entry *e = value;
 
@@ -186,7 +237,7 @@ static void view_settle(struct view *v, struct machine_actions *out)
 
     v->news = v->again = false;
     newest_told(&v->newest);
-    g_hash_table_foreach_remove(v->entries, is_done_with, NULL);
+    g_hash_table_foreach_remove(v->entries, view_is_done_with, NULL);
     if (v->machine.state != CHILDREN_READING)
         return; /* it is being listed anew, or will be */
     children_found(&v->machine, &moment, g_hash_table_size(v->entries));
@@ -224,7 +275,7 @@ GPtrArray *view_boxes(const struct view *v)
 
 /* ---- listing ---- */
 
-static void forget_list(struct view *v)
+static void view_forget_list(struct view *v)
 {
     GHashTableIter i;
     void *value;
@@ -235,7 +286,7 @@ static void forget_list(struct view *v)
 }
 
 /* What is read from now on may be older than what was told, and is told. */
-static void rewind_view(struct view *v)
+static void view_rewind(struct view *v)
 {
     newest_rewind(&v->newest);
     view_reread(v);
@@ -246,20 +297,20 @@ static void view_on_listed(struct view *v, uint64_t pzxid, struct machine_action
     if (v->watches && !newest_list(&v->newest, pzxid)) {
         if (view_holds_back(v, out))
             return;
-        rewind_view(v);
+        view_rewind(v);
         newest_list(&v->newest, pzxid);
     }
-    forget_list(v);
+    view_forget_list(v);
     for (guint i = 0; i < v->names->len; i++)
         view_entry_of(v, v->names->pdata[i])->listed = true;
     v->news = true;
-    read_entries(v);
+    view_read_entries(v);
     view_conclude(v, out);
 }
 
 static void view_on_missing(struct view *v, struct machine_actions *out)
 {
-    forget_list(v);
+    view_forget_list(v);
     v->news = true;
     view_conclude(v, out);
 }
@@ -322,7 +373,7 @@ static void view_keep(struct view *v, const struct machine_event *ev)
         return;
     g_ptr_array_set_size(v->names, 0);
     for (size_t i = 0; i < ev->count; i++)
-        if (members_counts(ev->names[i], v->layout))
+        if (view_counts(ev->names[i], v->layout))
             g_ptr_array_add(v->names, g_strdup(ev->names[i]));
 }
 
@@ -369,46 +420,46 @@ static const struct children_watch_kind reads = {.driver = CALLS, .free = view_f
 
 /* ---- all of a session ---- */
 
-struct views {
+struct view_list {
     struct participant participant;
     GQueue list; /* of struct children_watch */
 };
 
-static void on_up(struct participant *p)
+static void view_list_on_up(struct participant *p)
 {
-    children_watch_begin_all(&((struct views *)p)->list);
+    children_watch_begin_all(&((struct view_list *)p)->list);
 }
 
-static void on_rewound(struct participant *p)
+static void view_list_on_rewound(struct participant *p)
 {
-    for (GList *l = ((struct views *)p)->list.head; l; l = l->next)
-        rewind_view(l->data);
+    for (GList *l = ((struct view_list *)p)->list.head; l; l = l->next)
+        view_rewind(l->data);
 }
 
-static void on_closed(struct participant *p)
+static void view_list_on_closed(struct participant *p)
 {
-    children_watch_stop_all(&((struct views *)p)->list);
+    children_watch_stop_all(&((struct view_list *)p)->list);
 }
 
-static const struct participant_ops participant = {.on = {[NEWS_UP] = on_up,
-                                                          [NEWS_REWOUND] = on_rewound,
-                                                          [NEWS_REFUSED] = on_up,
-                                                          [NEWS_CLOSED] = on_closed}};
+static const struct participant_ops participant = {.on = {[NEWS_UP] = view_list_on_up,
+                                                          [NEWS_REWOUND] = view_list_on_rewound,
+                                                          [NEWS_REFUSED] = view_list_on_up,
+                                                          [NEWS_CLOSED] = view_list_on_closed}};
 
-static GQueue *views_of(zkl_session *s)
+static GQueue *view_list_of(zkl_session *s)
 {
-    return &((struct views *)participant_of(s, &participant, sizeof(struct views)))->list;
+    return &((struct view_list *)participant_of(s, &participant, sizeof(struct view_list)))->list;
 }
 
 void view_init(struct view *v, zkl_session *s, const char *path)
 {
     char *directory = g_strconcat(s->chroot, path, NULL);
 
-    children_watch_init(&v->watch, s, directory, v->watches ? &observes : &reads, views_of(s));
+    children_watch_init(&v->watch, s, directory, v->watches ? &observes : &reads, view_list_of(s));
     if (v->watches)
         v->machine =
             (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
     v->names = g_ptr_array_new_with_free_func(g_free);
-    v->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, free_entry);
+    v->entries = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, view_free_entry);
     g_free(directory);
 }

@@ -1,12 +1,11 @@
 /* A view of a group: lists its members and reads each, again whenever they may have changed.
- * Observers keep one; who reads the members once has one meanwhile. It begins a larger struct,
- * which ends with it. All with the monitor held. */
+ * An observer keeps one; a call that reads the members once has one meanwhile. It begins a larger
+ * struct, which ends with it. All with the monitor held. */
 #ifndef LIB_VIEW_H
 #define LIB_VIEW_H
 
 #include "lib/queue/children_watch.h"
 #include "lib/session/watch.h"
-#include "members.h"
 #include "recipes/group.h"
 #include "recipes/newest.h"
 
@@ -15,6 +14,17 @@ enum {
     VIEW_EV_CHANGED = MACHINE_EV_OWN, /* what a member wrote */
     VIEW_EV_READ                      /* a member was, or can be told: .rc */
 };
+
+/* A member as it was read, shared by all that tell of it. */
+struct member_box {
+    zkl_member_info info;
+};
+
+/* The child of that name, as it was read. */
+struct member_box *member_box_new(const char *name, zkl_member_layout layout,
+                                  const struct store_reply *reply);
+struct member_box *member_box_ref(struct member_box *box);
+void member_box_unref(struct member_box *box); /* NULL is ignored */
 
 struct view {
     struct children_watch watch; /* one of the session's; the first member */
