@@ -1,22 +1,562 @@
-/* An election's handle: how it is made and freed, how its term is given up, what it says. */
+/* An election: its handle and its term, a campaign, a started election, its leader. */
+#include "election.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "election_state.h"
+#include "candidacy.h"
+#include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "lib/lock/grant.h"
 #include "lib/lock/locks.h"
 #include "lib/lock/release.h"
+#include "lib/queue/queue.h"
 #include "lib/session/participant.h"
 #include "observer.h"
+#include "recipes/candidacy.h"
 #include "recipes/name.h"
 
-enum { ID_MAX_BYTES = 1024 };
+enum { ID_MAX_BYTES = 1024, PROCLAIM_MAX = 64 * 1024 };
 
-/* ---- new ---- */
+const char *election_path(const zkl_election *e)
+{
+    return session_path(e->session, e->directory);
+}
 
-static const char *check_options(const zkl_election_options *o)
+/* 0, or the error that every entry point returns first; candidate: the handle must be one. */
+static int election_check(const zkl_election *e, bool candidate)
+{
+    int code;
+
+    if (!e)
+        return error_set(ZKL_EINVAL, NULL, "the election is NULL");
+    code = session_check(e->session);
+    if (!code && candidate && !e->id)
+        code = error_set(ZKL_EINVAL, election_path(e), "%s: this handle has no candidate_id",
+                         election_path(e));
+    return code;
+}
+
+void election_unref(zkl_election *e)
+{
+    if (--e->refs > 0)
+        return;
+    session_unref(e->session);
+    g_ref_string_release(e->directory);
+    if (e->id)
+        g_ref_string_release(e->id);
+    g_free(e);
+}
+
+struct contender_spec election_spec(const zkl_election *e)
+{
+    return (struct contender_spec){.directory = e->directory,
+                                   .payload = e->id,
+                                   .parents = e->options.parents,
+                                   .rule = e->rule,
+                                   .rank = e->options.priority};
+}
+
+/* ---- its term: one at a time ---- */
+
+void election_set_grant(zkl_election *e, zkl_grant *grant)
+{
+    if (e->grant)
+        grant_unref(e->grant);
+    e->grant = grant ? grant_ref(grant) : NULL;
+    if (grant)
+        e->terms++;
+}
+
+static bool election_leads(const zkl_election *e)
+{
+    return e->grant && zkl_grant_state(e->grant) < ZKL_LOST;
+}
+
+/* Why the term ended, if there was one. */
+static void election_blame_end(const zkl_election *e, zkl_error *ret)
+{
+    const char *path = election_path(e);
+
+    if (e->grant && zkl_grant_state(e->grant) == ZKL_LOST)
+        error_fill(ret, ZKL_ELOST, path, "%s: %s", path, zkl_strerror(ZKL_ELOST));
+    else if (e->grant)
+        *ret = (zkl_error){.code = 0};
+}
+
+/* A campaign begins: a term that has ended is no matter of the handle's any more. */
+static void election_forget(zkl_election *e)
+{
+    election_blame_end(e, &e->last);
+    election_set_grant(e, NULL);
+}
+
+/* ---- a campaign ---- */
+
+/* From the call until its completion begins; its election has it that long. */
+struct campaign {
+    zkl_election *election;
+    zkl_op *op;
+    zkl_error end; /* .code not 0: why it was ended, whatever was won meanwhile */
+    zkl_acquired_fn fn;
+    void *data;
+};
+
+static void election_abort_campaign(struct campaign *c, int code, const char *text)
+{
+    const char *path = election_path(c->election);
+
+    error_fill(&c->end, code, path, "%s: %s", path, text);
+    op_abort(c->op, code, text);
+}
+
+static int election_begin_campaign(struct campaign *c, int64_t timeout_ms, zkl_acquired_fn done)
+{
+    zkl_election *e = c->election;
+    struct contender_spec spec = election_spec(e);
+
+    if (e->campaign || e->candidacy)
+        return error_set(ZKL_EBUSY, election_path(e), "%s: this handle is already campaigning",
+                         election_path(e));
+    c->op = op_start(e->session, &spec, timeout_ms, done, c, &e->waiters);
+    if (!c->op)
+        return ZKL_ECLOSED;
+    election_forget(e);
+    e->campaign = c;
+    e->refs++;
+    return 0;
+}
+
+/* What was won becomes the election's term, or goes back. *error is filled without a grant. */
+static zkl_grant *election_conclude(struct campaign *c, zkl_grant *grant, zkl_error *error)
+{
+    zkl_election *e = c->election;
+
+    e->campaign = NULL;
+    if (grant && c->end.code) {
+        grant_give_back(grant);
+        grant_unref(grant);
+        grant = NULL;
+        *error = c->end;
+    }
+    if (grant)
+        election_set_grant(e, grant);
+    else
+        e->last = error->code == ZKL_ECANCELED ? (zkl_error){.code = 0} : *error;
+    return grant;
+}
+
+static zkl_grant *election_another_reference(const zkl_election *e)
+{
+    return election_leads(e) ? grant_ref(e->grant) : NULL;
+}
+
+/* Waits, with the monitor held before and after. */
+static int election_wait_won(struct campaign *c, int64_t timeout_ms, zkl_grant **ret)
+{
+    zkl_session *s = c->election->session;
+    zkl_error error = {.code = 0};
+    int code = election_begin_campaign(c, timeout_ms, NULL);
+
+    if (code)
+        return code;
+    session_unlock(s);
+    code = op_wait(c->op, ret);
+    if (code)
+        zkl_last_error(&error);
+    session_lock(s);
+    *ret = election_conclude(c, code ? NULL : *ret, &error);
+    zkl_op_free(c->op);
+    election_unref(c->election);
+    return *ret ? 0 : error_keep(&error);
+}
+
+int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret)
+{
+    struct campaign c = {.election = e};
+    int code = election_check(e, true);
+    zkl_grant *grant;
+
+    if (code)
+        return code;
+    zkl_session *s = session_ref(e->session); /* freeing the handle ends it, and may come first */
+    session_lock(s);
+    grant = election_another_reference(e);
+    if (!grant && callbacks_inside())
+        code = error_set(ZKL_EDEADLK, election_path(e),
+                         "%s: campaigning would wait inside a callback", election_path(e));
+    else if (!grant)
+        code = election_wait_won(&c, timeout_ms, &grant);
+    if (!code && ret)
+        *ret = grant;
+    else if (!code)
+        grant_unref(grant); /* the election has one */
+    session_unlock(s);
+    session_unref(s);
+    return code;
+}
+
+/* ---- a campaign without waiting ---- */
+
+static void election_finish(struct campaign *c, zkl_grant *grant, const zkl_error *error)
+{
+    zkl_session *s = c->election->session; /* open as long as there are callbacks */
+
+    c->fn(grant, error, c->data);
+    session_lock(s);
+    election_unref(c->election);
+    session_unlock(s);
+    g_free(c);
+}
+
+static void election_on_done(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    struct campaign *c = data;
+    zkl_session *s = c->election->session;
+    zkl_error error = {.code = 0};
+
+    if (err)
+        error = *err;
+    session_lock(s);
+    grant = election_conclude(c, grant, &error);
+    session_unlock(s);
+    election_finish(c, grant, grant ? NULL : &error);
+}
+
+/* It leads already: what is told is another reference to the same grant. */
+struct leading {
+    struct campaign *campaign;
+    zkl_grant *grant;
+};
+
+/* As with any campaign, a user that gave the term up before is not told that it leads. */
+static void election_deliver_leading(void *data)
+{
+    struct leading *l = data;
+    const char *path = election_path(l->campaign->election);
+    zkl_error error = {.code = 0};
+
+    if (zkl_grant_state(l->grant) == ZKL_RELEASED) {
+        error_fill(&error, ZKL_ECANCELED, path, "%s: resigned", path);
+        grant_unref(l->grant);
+        l->grant = NULL;
+    }
+    election_finish(l->campaign, l->grant, l->grant ? NULL : &error);
+    g_free(l);
+}
+
+static int election_tell_leading(struct campaign *c, zkl_grant *grant)
+{
+    struct leading *l = g_new(struct leading, 1);
+
+    *l = (struct leading){c, grant};
+    if (callbacks_push(c->election->session->callbacks, election_deliver_leading, l)) {
+        c->election->refs++;
+        return 0;
+    }
+    grant_unref(grant);
+    g_free(l);
+    return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+}
+
+int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                                zkl_op **ret)
+{
+    int code = election_check(e, true);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_campaign_async: fn is NULL");
+    struct campaign *c = g_new0(struct campaign, 1);
+    *c = (struct campaign){.election = e, .fn = fn, .data = data};
+    session_lock(e->session);
+    zkl_grant *grant = election_another_reference(e);
+    code = grant ? election_tell_leading(c, grant)
+                 : election_begin_campaign(c, timeout_ms, election_on_done);
+    zkl_op *op = c->op;
+    session_unlock(e->session);
+    if (code)
+        g_free(c);
+    else if (ret)
+        *ret = op;
+    else
+        zkl_op_free(op);
+    return code;
+}
+
+/* ---- proclaiming ---- */
+
+/* A reference to the term's grant; NULL: the thread's last error says why. */
+static zkl_grant *election_take_term(zkl_election *e, int *ret_code)
+{
+    zkl_grant *grant = NULL;
+
+    session_lock(e->session);
+    if (election_leads(e))
+        grant = grant_ref(e->grant);
+    *ret_code = grant                                               ? 0
+                : e->grant && zkl_grant_state(e->grant) == ZKL_LOST ? ZKL_ELOST
+                                                                    : ZKL_EPERM;
+    session_unlock(e->session);
+    if (!grant)
+        error_set(*ret_code, election_path(e), "%s: this candidate does not lead",
+                  election_path(e));
+    return grant;
+}
+
+static int election_proclaim(zkl_election *e, const void *data, size_t size, int64_t timeout_ms,
+                             zkl_multi_fn fn, void *fn_data)
+{
+    char head[32];
+    int code = election_check(e, true);
+
+    if (code)
+        return code;
+    if (size > 0 && !data)
+        return error_set(ZKL_EINVAL, election_path(e), "data is NULL and size is not 0");
+    if (size > PROCLAIM_MAX)
+        return error_set(ZKL_ELIMIT, election_path(e), "more than %d bytes to proclaim",
+                         PROCLAIM_MAX);
+    zkl_grant *grant = election_take_term(e, &code);
+    if (!grant)
+        return code;
+    GByteArray *bytes = g_byte_array_new();
+    int length = snprintf(head, sizeof head, "%" G_GUINT64_FORMAT "\n", zkl_grant_token(grant));
+    g_byte_array_append(bytes, (const guint8 *)head, (guint)length);
+    if (size > 0)
+        g_byte_array_append(bytes, data, (guint)size);
+    const zkl_change change = {.kind = ZKL_CHANGE_SET,
+                               .version = -1,
+                               .path = election_path(e),
+                               .data = bytes->data,
+                               .size = bytes->len};
+    code = fn ? zkl_grant_multi_async(grant, &change, 1, 0, timeout_ms, fn, fn_data)
+              : zkl_grant_multi(grant, &change, 1, 0, timeout_ms);
+    g_byte_array_unref(bytes);
+    grant_unref(grant);
+    return code;
+}
+
+int zkl_election_proclaim(zkl_election *e, const void *data, size_t size, int64_t timeout_ms)
+{
+    return election_proclaim(e, data, size, timeout_ms, NULL, NULL);
+}
+
+int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size, int64_t timeout_ms,
+                                zkl_multi_fn fn, void *fn_data)
+{
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_election_proclaim_async: fn is NULL");
+    return election_proclaim(e, data, size, timeout_ms, fn, fn_data);
+}
+
+/* ---- a started election ---- */
+
+static int election_begin_candidacy(zkl_election *e, zkl_election_fn fn, void *data)
+{
+    if (e->session->closing)
+        return ZKL_ECLOSED;
+    if (e->candidacy || e->campaign || election_leads(e))
+        return ZKL_EBUSY;
+    election_forget(e);
+    election_candidacy_begin(e, fn, data);
+    return 0;
+}
+
+int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data)
+{
+    int code = election_check(e, true);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_start: fn is NULL");
+    session_lock(e->session);
+    code = election_begin_candidacy(e, fn, data);
+    session_unlock(e->session);
+    if (code)
+        error_set(code, election_path(e), "%s: %s", election_path(e),
+                  code == ZKL_EBUSY ? "already campaigning or leading" : zkl_strerror(code));
+    return code;
+}
+
+/* The session has ended, and there will be no other (over). */
+static void election_tell_session(zkl_election *e, bool over)
+{
+    if (e->candidacy)
+        election_candidacy_session(e->candidacy, over);
+}
+
+/* Ends the candidacy, and its term if it has one. The handle is free for another: the end of this
+ * one's term may have to be told yet. closed: the session is, and the user did not ask for it. 0,
+ * or ZKL_ELOST: the term had been lost. */
+static int election_stop_candidacy(zkl_election *e, bool closed)
+{
+    struct election_candidacy *c = e->candidacy;
+
+    e->candidacy = NULL;
+    return election_candidacy_tell(c, MACHINE_EV_STOP, closed, 0);
+}
+
+/* The end of the term is heard of as any, and a new campaign follows. */
+int zkl_election_yield(zkl_election *e)
+{
+    int code = election_check(e, true);
+
+    if (code)
+        return code;
+    session_lock(e->session);
+    code = e->candidacy
+               ? election_candidacy_tell(e->candidacy, CANDIDACY_EV_YIELD, false, ZKL_EPERM)
+               : ZKL_EPERM;
+    session_unlock(e->session);
+    if (code)
+        error_set(code, election_path(e), "%s: %s", election_path(e),
+                  code == ZKL_EPERM ? "not leading in a started election" : "the term was lost");
+    return code;
+}
+
+/* ---- the leader: asked for once, and observed ---- */
+
+static int election_copy_leader(const zkl_election *e, const zkl_contender *leader, char *buf,
+                                size_t size, uint64_t *ret_token)
+{
+    const char *path = election_path(e);
+
+    if (!leader)
+        return error_set(ZKL_ENOENT, path, "%s: nobody leads", path);
+    if (ret_token)
+        *ret_token = leader->token;
+    if (strlen(leader->owner) >= size)
+        return error_set(ZKL_ERANGE, path, "%s: the leader's id has %zu bytes", path,
+                         strlen(leader->owner));
+    strcpy(buf, leader->owner);
+    return 0;
+}
+
+/* It may be freed while the line is read. */
+static void election_hold(zkl_election *e)
+{
+    session_lock(e->session);
+    e->refs++;
+    session_unlock(e->session);
+}
+
+static void election_let_go(zkl_election *e)
+{
+    zkl_session *s = session_ref(e->session);
+
+    session_lock(s);
+    election_unref(e);
+    session_unlock(s);
+    session_unref(s);
+}
+
+int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token)
+{
+    int code = election_check(e, false);
+    zkl_queue *line;
+
+    if (code)
+        return code;
+    const struct queue_wish wish = {.first = e->rule};
+    if (!buf && size > 0)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_leader: buf is NULL");
+    election_hold(e);
+    code = queue_read(&line, e->session, e->directory, &wish, 0);
+    if (code == 0) {
+        code = election_copy_leader(e, zkl_queue_get(line, 0), buf, size, ret_token);
+        zkl_queue_free(line);
+    }
+    election_let_go(e);
+    return code;
+}
+
+int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret)
+{
+    int code = election_check(e, false);
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, election_path(e), "zkl_election_watch: fn is NULL");
+    session_lock(e->session);
+    if (e->session->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        struct children_watch *o =
+            observer_new(e->session, e->directory, e->rule, fn, data, &e->observers);
+        if (ret)
+            *ret = children_watch_handle(o);
+        children_watch_begin(o);
+    }
+    session_unlock(e->session);
+    return code;
+}
+
+/* ---- all elections of a session that are not freed ---- */
+
+/* All elections of a session that are not freed. */
+struct election_list {
+    struct participant participant;
+    GQueue list;
+};
+
+static void election_list_on_up(struct participant *p)
+{
+    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next)
+        children_watch_begin_all(&((zkl_election *)l->data)->observers);
+}
+
+static void election_list_on_rewound(struct participant *p)
+{
+    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next)
+        observer_rewind_all(&((zkl_election *)l->data)->observers);
+}
+
+static void election_list_on_replaced(struct participant *p)
+{
+    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next)
+        election_tell_session(l->data, false);
+}
+
+static void election_list_on_refused(struct participant *p)
+{
+    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next)
+        election_tell_session(l->data, true);
+}
+
+/* Campaigns hear of it from their contenders. */
+static void election_list_on_closed(struct participant *p)
+{
+    for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next) {
+        zkl_election *e = l->data;
+        if (e->candidacy)
+            election_stop_candidacy(e, true);
+        children_watch_stop_all(&e->observers);
+    }
+}
+
+static const struct participant_ops participant = {
+    .on = {[NEWS_UP] = election_list_on_up,
+           [NEWS_REPLACED] = election_list_on_replaced,
+           [NEWS_REWOUND] = election_list_on_rewound,
+           [NEWS_REFUSED] = election_list_on_refused,
+           [NEWS_CLOSED] = election_list_on_closed}};
+
+static GQueue *election_list_of(zkl_session *s)
+{
+    locks_of(s); /* campaigns hear of an end before their elections do */
+    return &((struct election_list *)participant_of(s, &participant, sizeof(struct election_list)))
+                ->list;
+}
+
+/* ---- beginning and ending ---- */
+
+static const char *election_check_options(const zkl_election_options *o)
 {
     if ((unsigned)o->layout > ZKL_LAYOUT_KAZOO)
         return "layout is none of zkl_layout";
@@ -31,66 +571,13 @@ static const char *check_options(const zkl_election_options *o)
     return NULL;
 }
 
-static const char *check_id(const char *id)
+static const char *election_check_id(const char *id)
 {
     if (id && strnlen(id, ID_MAX_BYTES + 1) > ID_MAX_BYTES)
         return "it is longer than 1024 bytes";
     if (id && !g_utf8_validate(id, -1, NULL))
         return "it is not UTF-8";
     return NULL;
-}
-
-/* All elections of a session that are not freed. */
-struct elections {
-    struct participant participant;
-    GQueue list;
-};
-
-static void on_up(struct participant *p)
-{
-    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
-        children_watch_begin_all(&((zkl_election *)l->data)->observers);
-}
-
-static void on_rewound(struct participant *p)
-{
-    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
-        observer_rewind_all(&((zkl_election *)l->data)->observers);
-}
-
-static void on_replaced(struct participant *p)
-{
-    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
-        candidacy_session(l->data, false);
-}
-
-static void on_refused(struct participant *p)
-{
-    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next)
-        candidacy_session(l->data, true);
-}
-
-/* Campaigns hear of it from their contenders. */
-static void on_closed(struct participant *p)
-{
-    for (GList *l = ((struct elections *)p)->list.head; l; l = l->next) {
-        zkl_election *e = l->data;
-        if (e->candidacy)
-            candidacy_stop(e, true);
-        children_watch_stop_all(&e->observers);
-    }
-}
-
-static const struct participant_ops participant = {.on = {[NEWS_UP] = on_up,
-                                                          [NEWS_REPLACED] = on_replaced,
-                                                          [NEWS_REWOUND] = on_rewound,
-                                                          [NEWS_REFUSED] = on_refused,
-                                                          [NEWS_CLOSED] = on_closed}};
-
-static GQueue *elections_of(zkl_session *s)
-{
-    locks_of(s); /* campaigns hear of an end before their elections do */
-    return &((struct elections *)participant_of(s, &participant, sizeof(struct elections)))->list;
 }
 
 static zkl_election *election_new(zkl_session *s, const char *path, const char *id,
@@ -125,32 +612,30 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((code = path_error(s->chroot, path)))
         return code;
-    if ((wrong = check_id(candidate_id)))
+    if ((wrong = election_check_id(candidate_id)))
         return error_set(ZKL_EINVAL, path, "candidate_id: %s", wrong);
-    if ((wrong = check_options(&o)))
+    if ((wrong = election_check_options(&o)))
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
     session_lock(s);
     if (s->closing) {
         code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
     } else {
         *ret = election_new(s, path, candidate_id, &o);
-        g_queue_push_tail_link(elections_of(s), &(*ret)->link);
+        g_queue_push_tail_link(election_list_of(s), &(*ret)->link);
     }
     session_unlock(s);
     return code;
 }
 
-/* ---- ending ---- */
-
-/* What there is of a term or of a way to one; for zkl_election_resign() and _free(). */
-static int give_up(zkl_election *e, int code, const char *text)
+/* Ends what there is of a term or of a way to one; for zkl_election_resign() and _free(). */
+static int election_give_up(zkl_election *e, int code, const char *text)
 {
     int answer = ZKL_EPERM;
 
     if (e->candidacy)
-        answer = candidacy_stop(e, false);
+        answer = election_stop_candidacy(e, false);
     if (e->campaign) {
-        campaign_abort(e->campaign, code, text);
+        election_abort_campaign(e->campaign, code, text);
         answer = 0;
     }
     if (e->grant) {
@@ -173,7 +658,7 @@ int zkl_election_resign(zkl_election *e)
         return code;
     path = election_path(e);
     session_lock(e->session);
-    code = give_up(e, ZKL_ECANCELED, "resigned");
+    code = election_give_up(e, ZKL_ECANCELED, "resigned");
     session_unlock(e->session);
     if (code)
         error_set(code, path, "%s: %s", path,
@@ -189,8 +674,8 @@ void zkl_election_free(zkl_election *e)
         return;
     s = session_ref(e->session);
     session_lock(s);
-    g_queue_unlink(elections_of(s), &e->link);
-    give_up(e, ZKL_ECLOSED, "the election was freed");
+    g_queue_unlink(election_list_of(s), &e->link);
+    election_give_up(e, ZKL_ECLOSED, "the election was freed");
     children_watch_stop_all(&e->observers);
     election_unref(e);
     session_unlock(s);
@@ -199,7 +684,7 @@ void zkl_election_free(zkl_election *e)
 
 /* ---- asking ---- */
 
-static void describe(const zkl_election *e, zkl_election_status *ret)
+static void election_describe(const zkl_election *e, zkl_election_status *ret)
 {
     ret->ahead = -1;
     ret->terms = e->terms;
@@ -208,10 +693,10 @@ static void describe(const zkl_election *e, zkl_election_status *ret)
         ret->candidacy = ZKL_CANDIDACY_LEADING;
         ret->token = zkl_grant_token(e->grant);
     } else if (e->candidacy) {
-        candidacy_describe(e, ret);
+        election_candidacy_describe(e->candidacy, ret);
     } else if (e->campaign) {
         ret->candidacy = ZKL_CANDIDACY_QUEUED;
-        ret->ahead = campaign_ahead(e->campaign);
+        ret->ahead = op_ahead(e->campaign->op);
     } else {
         election_blame_end(e, &ret->last);
     }
@@ -228,7 +713,7 @@ int zkl_election_get_status(zkl_election *e, zkl_election_status *ret)
         return error_set(ZKL_EINVAL, election_path(e),
                          "zkl_election_get_status: ret is NULL, or ret->size is too small");
     session_lock(e->session);
-    describe(e, &status);
+    election_describe(e, &status);
     session_unlock(e->session);
     status.size = sizeof status;
     memcpy(ret, &status, sizeof status);

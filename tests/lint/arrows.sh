@@ -60,7 +60,7 @@ store request_send
 session contender_release
 lock queue_read
 queue grant_ref
-lock election_leads
+lock election_path
 barrier grant_ref
 counter queue_read
 election members_new

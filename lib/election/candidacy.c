@@ -1,7 +1,7 @@
 /* Campaigning again and again. Ends of terms are heard as any grant's holder hears of them, on the
  * callback thread: so the next campaign begins, and the node of a lost term goes, when the user's
  * callback has returned. */
-#include "election_candidacy.h"
+#include "candidacy.h"
 
 #include <string.h>
 
@@ -9,7 +9,27 @@
 #include "lib/base/error.h"
 #include "lib/lock/grant.h"
 #include "lib/lock/release.h"
+#include "lib/session/driver.h"
 #include "lib/session/stats.h"
+#include "recipes/candidacy.h"
+
+struct election_candidacy {
+    int refs; /* its own until it is over, each message, each request, its grant's watcher */
+    struct driver driver;
+    struct candidacy machine;
+    zkl_election *election;
+    zkl_election_fn fn;
+    void *data;
+    struct contender *contender; /* QUEUED */
+    zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
+    int64_t entered;             /* CLOCK_BOOTTIME ns: the last attempt */
+    bool decided;                /* the attempt is */
+    bool closed;                 /* it stops because the session is closed */
+    zkl_error failure;           /* of the last attempt */
+    zkl_error why;               /* it is over; .code 0: it was asked to */
+    bool over;                   /* to be told behind the end of the term */
+    int answer;                  /* to the user's call under way */
+};
 
 static void candidacy_unref(struct election_candidacy *c)
 {
@@ -22,14 +42,14 @@ static void candidacy_unref(struct election_candidacy *c)
 
 /* ---- telling ---- */
 
-struct message {
+struct candidacy_message {
     struct election_candidacy *candidacy;
     zkl_election_event event;
     zkl_grant *grant;
     zkl_error error;
 };
 
-static void candidacy_free_message(struct message *m)
+static void candidacy_free_message(struct candidacy_message *m)
 {
     if (m->grant)
         grant_unref(m->grant);
@@ -39,7 +59,7 @@ static void candidacy_free_message(struct message *m)
 
 static void candidacy_deliver(void *data)
 {
-    struct message *m = data;
+    struct candidacy_message *m = data;
     struct election_candidacy *c = m->candidacy;
     zkl_session *s = c->election->session; /* open as long as there are callbacks */
 
@@ -52,7 +72,7 @@ static void candidacy_deliver(void *data)
 static void candidacy_push(struct election_candidacy *c, zkl_election_event event, zkl_grant *grant,
                            const zkl_error *error)
 {
-    struct message *m = g_new0(struct message, 1);
+    struct candidacy_message *m = g_new0(struct candidacy_message, 1);
 
     m->candidacy = c;
     m->event = event;
@@ -125,7 +145,7 @@ static void candidacy_on_change(zkl_grant *grant, zkl_state state, void *data)
     candidacy_hear(c, CANDIDACY_EV_TERM_TOLD);
     bool over = c->over;
     session_unlock(s);
-    /* Not by way of the queue: whoever was asked to stop may have been started again. */
+    /* Not by way of the queue: a candidate that was asked to stop may have been started again. */
     if (over)
         c->fn(c->election, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL, c->data);
     session_lock(s);
@@ -324,4 +344,15 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     e->refs++;
     e->candidacy = c;
     candidacy_hear(c, MACHINE_EV_BEGIN);
+}
+
+void election_candidacy_describe(const struct election_candidacy *c, zkl_election_status *ret)
+{
+    const enum candidacy_state state = c->machine.state;
+
+    ret->candidacy = state == CANDIDACY_PAUSED ? ZKL_CANDIDACY_PAUSED : ZKL_CANDIDACY_QUEUED;
+    if (c->contender)
+        ret->ahead = contender_ahead(c->contender);
+    else if (state == CANDIDACY_CHECKING || state == CANDIDACY_PASSING)
+        ret->ahead = 0;
 }
