@@ -86,28 +86,31 @@ static const struct children_watch_kind queue_watch_kind = {
 
 /* ---- all of a session ---- */
 
-struct watches {
+struct queue_watch_list {
     struct participant participant;
     GQueue list; /* of struct children_watch */
 };
 
-static void on_up(struct participant *p)
+static void queue_watch_on_up(struct participant *p)
 {
-    children_watch_begin_all(&((struct watches *)p)->list);
+    children_watch_begin_all(&((struct queue_watch_list *)p)->list);
 }
 
-static void on_closed(struct participant *p)
+static void queue_watch_on_closed(struct participant *p)
 {
-    children_watch_stop_all(&((struct watches *)p)->list);
+    children_watch_stop_all(&((struct queue_watch_list *)p)->list);
 }
 
-/* Who is refused is told as who is up: each queries, and finds that out. */
-static const struct participant_ops participant = {
-    .on = {[NEWS_UP] = on_up, [NEWS_REFUSED] = on_up, [NEWS_CLOSED] = on_closed}};
+/* A watch hears of refused credentials as of a connection: it queries, and finds that out. */
+static const struct participant_ops participant = {.on = {[NEWS_UP] = queue_watch_on_up,
+                                                          [NEWS_REFUSED] = queue_watch_on_up,
+                                                          [NEWS_CLOSED] = queue_watch_on_closed}};
 
-static GQueue *watches_of(zkl_session *s)
+static GQueue *queue_watch_list_of(zkl_session *s)
 {
-    return &((struct watches *)participant_of(s, &participant, sizeof(struct watches)))->list;
+    return &((struct queue_watch_list *)participant_of(s, &participant,
+                                                       sizeof(struct queue_watch_list)))
+                ->list;
 }
 
 /* ---- the handle ---- */
@@ -122,7 +125,7 @@ static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl
     w->data = data;
     /* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
     w->machine = (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
-    children_watch_init(&w->watch, s, directory, &queue_watch_kind, watches_of(s));
+    children_watch_init(&w->watch, s, directory, &queue_watch_kind, queue_watch_list_of(s));
     g_free(directory);
     return w;
 }
