@@ -10,13 +10,13 @@
  * - watch contexts may be used after removal: the context is the store, which outlives the handle;
  * - its sockets stay open in programs that are executed: each is closed on exec once connected.
  */
-#include <errno.h>
 #include <glib.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <zookeeper/zookeeper.h>
 
+#include "lib/base/acl.h"
 #include "lib/base/clock.h"
 #include "lib/base/credentials.h"
 #include "lib/base/log.h"
@@ -33,17 +33,473 @@ enum {
     STUCK_LOOK_MS = 1000, /* until libzookeeper may be waiting for the wrong server */
 };
 
-static void tell(struct store *store, enum store_event event)
+/* ---- answers ---- */
+
+struct op {
+    struct store *store;
+    GList link;
+    store_done done; /* NULL: answered by us already */
+    void *context;
+    char *asked;              /* CREATE: the path */
+    int count;                /* MULTI */
+    zoo_op_result_t *results; /* written by the library until it has answered */
+};
+
+static void store_zk_op_free(struct op *op)
 {
+    g_free(op->asked);
+    g_free(op->results);
+    g_free(op);
+}
+
+static enum store_rc store_zk_map_rc(int rc)
+{
+    switch (rc) {
+    case ZOK:
+        return STORE_OK;
+    case ZNONODE:
+        return STORE_NONODE;
+    case ZNODEEXISTS:
+        return STORE_EXISTS;
+    case ZBADVERSION:
+        return STORE_BADVERSION;
+    case ZNOAUTH:
+    case ZINVALIDACL: /* "auth" without credentials, or a scheme the server does not have */
+        return STORE_NOAUTH;
+    case ZNOCHILDRENFOREPHEMERALS:
+        return STORE_NOCHILDREN;
+    case ZNOTEMPTY:
+        return STORE_NOTEMPTY;
+    case ZUNIMPLEMENTED:
+        return STORE_UNIMPLEMENTED;
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZRUNTIMEINCONSISTENCY:
+    case ZMARSHALLINGERROR:
+    case ZINVALIDSTATE:
+    case ZSESSIONEXPIRED: /* the event decides, and it follows */
+    case ZCLOSING:
+    case ZSESSIONMOVED:
+    case ZSYSTEMERROR: /* a socket's, with requests under way */
+    case ZAUTHFAILED:
+    case -127: /* throttled */
+        return STORE_UNKNOWN;
+    default:
+        return STORE_BAD;
+    }
+}
+
+static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
+{
+    struct op *op = (struct op *)(uintptr_t)data;
+    struct store *store = op->store;
+
+    reply->rc = store_zk_map_rc(rc);
+    reply->bad_acl = rc == ZINVALIDACL;
     pthread_mutex_lock(store->sink.monitor);
-    if (!store->closing)
-        store->sink.event(store->sink.context, event, 0, 0);
+    g_queue_unlink(&store->ops, &op->link);
+    if (op->done)
+        op->done(op->context, reply);
+    if (store->closing)
+        pthread_cond_signal(&store->wake);
+    pthread_mutex_unlock(store->sink.monitor);
+    store_zk_op_free(op);
+}
+
+/* Answers all requests; the library may still call their completions. */
+static void store_zk_fail_all(struct store *store)
+{
+    const struct store_reply gone = {.rc = STORE_GONE};
+
+    for (GList *l = store->ops.head; l; l = l->next) {
+        struct op *op = l->data;
+        store_done done = op->done;
+        op->done = NULL;
+        if (done)
+            done(op->context, &gone);
+    }
+}
+
+/* When the library can call no more. */
+static void store_zk_free_all(struct store *store)
+{
+    for (GList *l = store->ops.head, *next; l; l = next) {
+        next = l->next;
+        store_zk_op_free(l->data);
+    }
+}
+
+static void store_zk_note_zxid(struct store *store, int64_t zxid)
+{
+    if ((uint64_t)zxid > store->seen)
+        store->seen = (uint64_t)zxid;
+}
+
+static void store_zk_use_stat(const void *data, struct store_reply *reply, const struct Stat *stat)
+{
+    const struct op *op = data;
+
+    if (!stat)
+        return;
+    store_zk_note_zxid(op->store, stat->czxid);
+    store_zk_note_zxid(op->store, stat->mzxid);
+    store_zk_note_zxid(op->store, stat->pzxid);
+    reply->czxid = (uint64_t)stat->czxid;
+    reply->mzxid = (uint64_t)stat->mzxid;
+    reply->pzxid = (uint64_t)stat->pzxid;
+    reply->version = stat->version;
+    reply->ephemeral_owner = stat->ephemeralOwner;
+    reply->ctime_ms = stat->ctime;
+    reply->children = stat->numChildren;
+    reply->data_length = stat->dataLength;
+}
+
+/* libzookeeper ignores how far it came in reading an answer: what is cut short, or lies about its
+ * lengths, is handed over as good. Where that shows, the answer is none; what stands behind it in
+ * the answer, the node's stat, was not read either. */
+int store_zk_check_names(int rc, const struct String_vector *names)
+{
+    if (rc != ZOK)
+        return rc;
+    if (!names || names->count < 0 || (names->count > 0 && !names->data))
+        return ZMARSHALLINGERROR;
+    for (int32_t i = 0; i < names->count; i++) {
+        if (!names->data[i])
+            return ZMARSHALLINGERROR;
+    }
+    return ZOK;
+}
+
+int store_zk_check_data(int rc, const char *value, int length)
+{
+    return rc == ZOK && (length < -1 || (length > 0 && !value)) ? ZMARSHALLINGERROR : rc;
+}
+
+/* A number is all that a server adds. */
+int store_zk_check_path(int rc, const char *path, const char *asked)
+{
+    const size_t length = strlen(asked);
+
+    if (rc != ZOK)
+        return rc;
+    return path && strncmp(path, asked, length) == 0 && !strchr(path + length, '/')
+               ? ZOK
+               : ZMARSHALLINGERROR;
+}
+
+static void store_zk_on_created(int rc, const char *path, const struct Stat *stat, const void *data)
+{
+    const struct op *op = data;
+    struct store_reply reply = {.path = path};
+
+    rc = store_zk_check_path(rc, path, op->asked);
+    if (rc == ZOK)
+        store_zk_use_stat(data, &reply, stat);
+    store_zk_finish(data, &reply, rc);
+}
+
+static void store_zk_on_created_plain(int rc, const char *path, const void *data)
+{
+    const struct op *op = data;
+
+    rc = store_zk_check_path(rc, path, op->asked);
+    store_zk_finish(data, &(struct store_reply){.path = path}, rc);
+}
+
+static void store_zk_on_data(int rc, const char *value, int length, const struct Stat *stat,
+                             const void *data)
+{
+    struct store_reply reply = {.data = value, .length = length > 0 ? length : 0};
+
+    rc = store_zk_check_data(rc, value, length);
+    if (rc == ZOK)
+        store_zk_use_stat(data, &reply, stat);
+    store_zk_finish(data, &reply, rc);
+}
+
+static void store_zk_on_names(int rc, const struct String_vector *names, const struct Stat *stat,
+                              const void *data)
+{
+    struct store_reply reply = {.names = NULL};
+
+    rc = store_zk_check_names(rc, names);
+    if (rc == ZOK) {
+        store_zk_use_stat(data, &reply, stat);
+        reply.names = names->data;
+        reply.count = names->count;
+    }
+    store_zk_finish(data, &reply, rc);
+}
+
+static void store_zk_on_void(int rc, const void *data)
+{
+    store_zk_finish(data, &(struct store_reply){.path = NULL}, rc);
+}
+
+static void store_zk_on_stat(int rc, const struct Stat *stat, const void *data)
+{
+    struct store_reply reply = {.path = NULL};
+
+    if (rc == ZOK)
+        store_zk_use_stat(data, &reply, stat);
+    store_zk_finish(data, &reply, rc);
+}
+
+static void store_zk_on_string(int rc, const char *value, const void *data)
+{
+    (void)value;
+    store_zk_on_void(rc, data);
+}
+
+/* The change that made the others fail: those behind it have -2, those before it 0. */
+static void store_zk_on_multi(int rc, const void *data)
+{
+    const struct op *op = data;
+    struct store_reply reply = {.failed = 0};
+
+    while (rc != ZOK && reply.failed < op->count - 1 && op->results[reply.failed].err != rc)
+        reply.failed++;
+    store_zk_finish(data, &reply, rc);
+}
+
+/* ---- what libzookeeper tells of its session, and of nodes that are watched ---- */
+
+static void store_zk_drop_credentials(struct store *store)
+{
+    credentials_unref(store->credentials);
+    store->credentials = NULL;
+}
+
+/* The library keeps its own copy, for the connections to come. */
+static void store_zk_give_credentials(struct store *store)
+{
+    const struct credentials *all = store->credentials;
+
+    for (; all && store->given < all->count; store->given++) {
+        const struct credential *c = &all->each[store->given];
+        if (strcmp(c->scheme, STORE_SASL) == 0)
+            continue;
+        /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event.
+         */
+        int rc = zoo_add_auth(store->zh, c->scheme, c->secret, (int)strlen(c->secret), NULL, NULL);
+        if (rc == ZINVALIDSTATE)
+            return;
+    }
+    store_zk_drop_credentials(store);
+}
+
+static void store_zk_session_event(struct store *store, zhandle_t *zh, int state)
+{
+    void *context = store->sink.context;
+
+    store->away = false;
+    store->up = state == ZOO_CONNECTED_STATE;
+    if (store->up) {
+        store->rounds = 0;
+        store->dropped = 0;
+        store_zk_give_credentials(store);
+        store->sink.event(context, STORE_EV_UP, zoo_client_id(zh)->client_id, zoo_recv_timeout(zh));
+    } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+        store->over = true;
+        store_zk_fail_all(store);
+        store->sink.event(context, STORE_EV_EXPIRED, 0, 0);
+    } else if (state == ZOO_AUTH_FAILED_STATE) {
+        store->over = true;
+        store_zk_fail_all(store);
+        store->sink.event(context, STORE_EV_AUTH, 0, 0);
+    } else {
+        store->away = true;
+        pthread_cond_broadcast(&store->wake);
+        store->sink.event(context, STORE_EV_DOWN, 0, 0);
+    }
+}
+
+static bool store_zk_to_fired(int type, enum store_fired *ret)
+{
+    *ret = type == ZOO_DELETED_EVENT   ? STORE_FIRED_GONE
+           : type == ZOO_CHILD_EVENT   ? STORE_FIRED_CHILDREN
+           : type == ZOO_CREATED_EVENT ? STORE_FIRED_CREATED
+                                       : STORE_FIRED_CHANGED;
+    return *ret != STORE_FIRED_CHANGED || type == ZOO_CHANGED_EVENT;
+}
+
+/* The watcher of the session and of every node: with one pair of function and context the library
+ * calls it once per event, however many watches there are. May run before the handle is known. */
+static void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+    struct store *store = context;
+    enum store_fired fired;
+    struct address server;
+    const bool connected = type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+
+    if (connected)
+        store_zk_keep_socket(zh, &server);
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing && !store->over) {
+        store->zh = zh;
+        if (connected) {
+            store->server = server;
+            store->strays = false;
+        }
+        if (type == ZOO_SESSION_EVENT)
+            store_zk_session_event(store, zh, state);
+        else if (store_zk_to_fired(type, &fired))
+            store->sink.watch(store->sink.context, path, fired);
+    }
     pthread_mutex_unlock(store->sink.monitor);
 }
 
-static void free_store(struct store *store)
+/* ---- requests ---- */
+
+static int store_zk_start_create(struct store *store, const struct store_request *r, struct op *op)
 {
-    requests_free_all(store);
+    int mode = r->mode == STORE_EPHEMERAL_SEQUENTIAL ? ZOO_EPHEMERAL_SEQUENTIAL
+               : r->mode == STORE_EPHEMERAL          ? ZOO_EPHEMERAL
+                                                     : ZOO_PERSISTENT;
+
+#ifdef HAVE_ZOO_CONTAINER
+    if (r->mode == STORE_CONTAINER)
+        mode = ZOO_CONTAINER;
+#endif
+    op->asked = g_strdup(r->path);
+    if (r->plain)
+        return zoo_acreate(store->zh, r->path, r->data, r->length, &store->acl, mode,
+                           store_zk_on_created_plain, op);
+    return zoo_acreate2(store->zh, r->path, r->data, r->length, &store->acl, mode,
+                        store_zk_on_created, op);
+}
+
+static void store_zk_use_change(struct store *store, zoo_op_t *op, const struct store_change *c)
+{
+    switch (c->kind) {
+    case STORE_CREATE:
+        zoo_create_op_init(op, c->path, c->data, c->length, &store->acl, ZOO_PERSISTENT, NULL, 0);
+        break;
+    case STORE_SET:
+        zoo_set_op_init(op, c->path, c->data, c->length, c->version, NULL);
+        break;
+    case STORE_DELETE:
+        zoo_delete_op_init(op, c->path, c->version);
+        break;
+    default:
+        zoo_check_op_init(op, c->path, c->version);
+        break;
+    }
+}
+
+/* On an expired or refused handle zoo_amulti() frees what it never set. From CONNECTED, which is
+ * asked for here, neither is reached but by another connection: this thread would have to stand
+ * still inside the call for as long as that takes. */
+static int store_zk_start_multi(struct store *store, const struct store_request *r, struct op *op)
+{
+    zoo_op_t *ops;
+
+    if (zoo_state(store->zh) != ZOO_CONNECTED_STATE)
+        return ZINVALIDSTATE;
+    ops = g_new0(zoo_op_t, (gsize)r->count);
+    op->count = r->count;
+    op->results = g_new0(zoo_op_result_t, (gsize)r->count);
+    for (int i = 0; i < r->count; i++)
+        store_zk_use_change(store, &ops[i], &r->changes[i]);
+    int rc = zoo_amulti(store->zh, r->count, ops, op->results, store_zk_on_multi, op);
+    g_free(ops);
+    return rc;
+}
+
+/* All of the path go, on the server too; but of a handle that was lent ours alone, as there may be
+ * one of the borrower's. The server then keeps its own until that fires or the connection ends. */
+static int store_zk_start_unwatch(struct store *store, const struct store_request *r, struct op *op)
+{
+    const ZooWatcherType type = r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;
+    /* The header asks for a pointer to the function pointer, the code wants the function. */
+    void_completion_t *done = (void_completion_t *)(uintptr_t)store_zk_on_void;
+
+    if (store->lent)
+        return zoo_aremove_watches(store->zh, r->path, type, store_zk_event, store, 0, done, op);
+    return zoo_aremove_all_watches(store->zh, r->path, type, 0, done, op);
+}
+
+static int store_zk_start(struct store *store, const struct store_request *r, struct op *op)
+{
+    switch (r->kind) {
+    case STORE_CREATE:
+        return store_zk_start_create(store, r, op);
+    case STORE_DELETE:
+        return zoo_adelete(store->zh, r->path, -1, store_zk_on_void, op);
+    case STORE_GET:
+        return r->watch ? zoo_awget(store->zh, r->path, store_zk_event, store, store_zk_on_data, op)
+                        : zoo_aget(store->zh, r->path, 0, store_zk_on_data, op);
+    case STORE_LIST:
+        return r->watch ? zoo_awget_children2(store->zh, r->path, store_zk_event, store,
+                                              store_zk_on_names, op)
+                        : zoo_aget_children2(store->zh, r->path, 0, store_zk_on_names, op);
+    case STORE_SYNC:
+        return zoo_async(store->zh, r->path, store_zk_on_string, op);
+    case STORE_SET:
+        return zoo_aset(store->zh, r->path, r->data, r->length, r->version, store_zk_on_stat, op);
+    case STORE_UNWATCH:
+        return store_zk_start_unwatch(store, r, op);
+    case STORE_MULTI:
+        return store_zk_start_multi(store, r, op);
+    case STORE_STAT:
+        return r->watch
+                   ? zoo_awexists(store->zh, r->path, store_zk_event, store, store_zk_on_stat, op)
+                   : zoo_aexists(store->zh, r->path, 0, store_zk_on_stat, op);
+    }
+    return ZBADARGUMENTS;
+}
+
+static bool store_zk_submit(struct store *store, const struct store_request *request,
+                            store_done done, void *context)
+{
+    struct op *op;
+
+    if (!store->zh || store->over)
+        return false;
+    op = g_new0(struct op, 1);
+    op->store = store;
+    op->link.data = op;
+    op->done = done;
+    op->context = context;
+    /* Linked first: the completion cannot pass the monitor, but it will expect the link. */
+    g_queue_push_tail_link(&store->ops, &op->link);
+    int rc = store_zk_start(store, request, op);
+    if (rc == ZOK)
+        return true;
+    g_queue_unlink(&store->ops, &op->link);
+    store_zk_op_free(op);
+    const struct store_reply reply = {.rc = store_zk_map_rc(rc)};
+    if (reply.rc == STORE_UNKNOWN)
+        return false;
+    done(context, &reply);
+    return true;
+}
+
+/* ---- the connector: making the handle ---- */
+
+/* That of each node to be made, from text as in acl.h. */
+static void store_zk_use_acl(struct store *store, const char *text)
+{
+    GArray *entries = acl_parse(text);
+
+    store->acl_entries = entries;
+    store->acl.count = (int32_t)entries->len;
+    store->acl.data = g_new0(struct ACL, entries->len);
+    for (guint i = 0; i < entries->len; i++) {
+        const struct acl_entry *entry = &g_array_index(entries, struct acl_entry, i);
+        store->acl.data[i] = (struct ACL){entry->perms, {entry->scheme, entry->id}};
+    }
+}
+
+static void store_zk_drop_acl(struct store *store)
+{
+    g_free(store->acl.data);
+    g_array_unref(store->acl_entries);
+}
+
+static void store_zk_free(struct store *store)
+{
+    store_zk_free_all(store);
     store_zk_end_log(store);
     g_free(store->resolved);
     g_free(store->newer);
@@ -60,17 +516,15 @@ static void free_store(struct store *store)
     g_free(store);
 }
 
-bool store_zk_wait(struct store *store, const struct timespec *until)
+static void store_zk_tell(struct store *store, enum store_event event)
 {
-    return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing)
+        store->sink.event(store->sink.context, event, 0, 0);
+    pthread_mutex_unlock(store->sink.monitor);
 }
 
-bool store_zk_is_down(const struct store *store)
-{
-    return !store->up && !store->over && !store->closing;
-}
-
-static void wait_retry(struct store *store)
+static void store_zk_wait_retry(struct store *store)
 {
     struct timespec until = clock_after_ms(RETRY_MS);
 
@@ -80,7 +534,7 @@ static void wait_retry(struct store *store)
 
 /* libzookeeper's thread begins by converting the addresses, as zookeeper_init() has; see names.h.
  */
-static void wait_for_attempt(zhandle_t *zh)
+static void store_zk_wait_for_attempt(zhandle_t *zh)
 {
     const struct timespec moment = {0, 50000};
 
@@ -89,7 +543,7 @@ static void wait_for_attempt(zhandle_t *zh)
 }
 
 /* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
-static enum store_event make_handle(struct store *store, zhandle_t **ret)
+static enum store_event store_zk_make_handle(struct store *store, zhandle_t **ret)
 {
     enum store_event why;
     char *hosts = store_zk_find_hosts(store, &why);
@@ -103,12 +557,12 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
         g_free(hosts);
         return STORE_EV_DOWN;
     }
-    tell(store, STORE_EV_BEGIN);
+    store_zk_tell(store, STORE_EV_BEGIN);
     store->servers = store_zk_count(hosts);
     names_begin();
-    *ret = store_zk_init(store, hosts);
+    *ret = store_zk_init(store, hosts, store_zk_event);
     if (*ret)
-        wait_for_attempt(*ret);
+        store_zk_wait_for_attempt(*ret);
     names_end();
     g_free(hosts);
     if (!*ret && probe_own_trouble() != TROUBLE_UNKNOWN)
@@ -119,28 +573,28 @@ static enum store_event make_handle(struct store *store, zhandle_t **ret)
 }
 
 /* Makes the handle; NULL when close came first. Called and returning with the monitor held. */
-static zhandle_t *keep_trying(struct store *store)
+static zhandle_t *store_zk_keep_trying(struct store *store)
 {
     zhandle_t *zh = NULL;
 
     while (!store->closing) {
         store_zk_take_hosts(store);
         pthread_mutex_unlock(store->sink.monitor);
-        enum store_event why = make_handle(store, &zh);
+        enum store_event why = store_zk_make_handle(store, &zh);
         pthread_mutex_lock(store->sink.monitor);
         if (zh)
             break;
         log_attempt(store->log);
         if (!store->closing && why != STORE_EV_DOWN)
             store->sink.event(store->sink.context, why, 0, 0);
-        wait_retry(store);
+        store_zk_wait_retry(store);
     }
     return zh;
 }
 
 /* zookeeper_close() waits for anything to read, then closes the socket. With answers still unread
  * that resets the connection, and the server may never see the request to close the session. */
-static void drain(struct store *store, zhandle_t *zh)
+static void store_zk_drain(struct store *store, zhandle_t *zh)
 {
     struct timespec until = clock_after_ms(DRAIN_MS);
 
@@ -149,9 +603,11 @@ static void drain(struct store *store, zhandle_t *zh)
         continue;
 }
 
+/* ---- the connector: without a connection, and with one ---- */
+
 /* Which servers are tried next, of the ensemble and of the user? The monitor is held but meanwhile.
  */
-static void follow_all(struct store *store)
+static void store_zk_follow_all(struct store *store)
 {
     store_zk_take_hosts(store);
     store_zk_follow_ensemble(store);
@@ -159,7 +615,7 @@ static void follow_all(struct store *store)
 }
 
 /* Waits for a connection. The monitor is held but meanwhile. */
-static void stay_down(struct store *store, zhandle_t *zh, int ms)
+static void store_zk_stay_down(struct store *store, zhandle_t *zh, int ms)
 {
     if (zh && store->away && store->silent)
         store_zk_follow_names(store);
@@ -170,14 +626,14 @@ static void stay_down(struct store *store, zhandle_t *zh, int ms)
         if (zh && store_zk_is_down(store))
             store_zk_pass_on(store, zh);
         if (zh && store_zk_is_down(store) && store->heard)
-            follow_all(store);
+            store_zk_follow_all(store);
         else if (zh && store_zk_is_down(store))
             store_zk_follow_names(store);
     }
 }
 
 /* While there is no connection: is that the servers' doing? The monitor is held but meanwhile. */
-static void look_around(struct store *store, zhandle_t *zh, int after_ms)
+static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_ms)
 {
     static const enum store_event told[] = {
         [ROLLBACK_NONE] = STORE_EV_UNSERVED,
@@ -186,7 +642,7 @@ static void look_around(struct store *store, zhandle_t *zh, int after_ms)
     };
     enum rollback_evidence evidence = ROLLBACK_NONE;
 
-    stay_down(store, zh, after_ms);
+    store_zk_stay_down(store, zh, after_ms);
     if (!store_zk_is_down(store))
         return;
     const bool away = store->away;
@@ -201,11 +657,11 @@ static void look_around(struct store *store, zhandle_t *zh, int after_ms)
     if (store_zk_is_down(store) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
     if (store_zk_is_down(store))
-        follow_all(store);
+        store_zk_follow_all(store);
 }
 
 /* While there is a connection. The monitor is held but meanwhile. */
-static void follow_news(struct store *store)
+static void store_zk_follow_news(struct store *store)
 {
     if (store_zk_wait(store, &store->heard_at) || !store->up)
         return;
@@ -215,53 +671,55 @@ static void follow_news(struct store *store)
 }
 
 /* The library does not tell when SASL fails. With the monitor held, but while it waits. */
-static void wait_for_news(struct store *store, zhandle_t *zh)
+static void store_zk_wait_for_news(struct store *store, zhandle_t *zh)
 {
     const bool sasl = !store->over && store->sasl;
 
     if (sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
         store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
     else if (store_zk_is_down(store))
-        look_around(store, zh, sasl ? RETRY_MS : store->timeout_ms / PROBES);
+        store_zk_look_around(store, zh, sasl ? RETRY_MS : store->timeout_ms / PROBES);
     else if (store->up && store->heard)
-        follow_news(store);
+        store_zk_follow_news(store);
     else
         pthread_cond_wait(&store->wake, store->sink.monitor);
 }
 
-static void *keep(void *data)
+static void *store_zk_keep(void *data)
 {
     struct store *store = data;
     pthread_mutex_t *monitor = store->sink.monitor;
     struct store_sink sink = store->sink;
 
     pthread_mutex_lock(monitor);
-    zhandle_t *zh = keep_trying(store);
+    zhandle_t *zh = store_zk_keep_trying(store);
     if (zh && !store->closing) {
         store->zh = zh;
         if (!store->over)
             store_zk_give_credentials(store);
     }
     if (store_zk_is_down(store))
-        look_around(store, zh, LOOK_MS);
+        store_zk_look_around(store, zh, LOOK_MS);
     while (!store->closing)
-        wait_for_news(store, zh);
+        store_zk_wait_for_news(store, zh);
     store->zh = NULL;
     while (store->borrowed > 0)
         pthread_cond_wait(&store->wake, monitor);
     if (zh)
-        drain(store, zh);
+        store_zk_drain(store, zh);
     pthread_mutex_unlock(monitor);
     if (zh)
         zookeeper_close(zh);
-    free_store(store);
+    store_zk_free(store);
     sink.closed(sink.context);
     return NULL;
 }
 
+/* ---- what a session has of it ---- */
+
 _Static_assert(sizeof(((clientid_t *)NULL)->passwd) == STORE_PASSWORD, "the library's length");
 
-static bool claim(struct store *store, struct store_claim *ret)
+static bool store_zk_claim(struct store *store, struct store_claim *ret)
 {
     const clientid_t *id = store->zh && !store->over ? zoo_client_id(store->zh) : NULL;
 
@@ -272,14 +730,14 @@ static bool claim(struct store *store, struct store_claim *ret)
     return true;
 }
 
-static void take_claim(struct store *store, const struct store_claim *given)
+static void store_zk_take_claim(struct store *store, const struct store_claim *given)
 {
     store->claimed.client_id = given->id;
     memcpy(store->claimed.passwd, given->password, STORE_PASSWORD);
 }
 
-static int open_store(struct store **ret, const struct store_config *config,
-                      const struct store_sink *sink)
+static int store_zk_open(struct store **ret, const struct store_config *config,
+                         const struct store_sink *sink)
 {
     struct store *store = g_new0(struct store, 1);
 
@@ -289,28 +747,28 @@ static int open_store(struct store **ret, const struct store_config *config,
     store->credentials = config->credentials ? credentials_ref(config->credentials) : NULL;
     store->timeout_ms = config->timeout_ms;
     if (config->claim)
-        take_claim(store, config->claim);
+        store_zk_take_claim(store, config->claim);
     store->sasl = store_zk_sasl_new(store->credentials);
     store->tls = tls_files_copy(config->tls);
     store_zk_use_acl(store, config->acl);
     thread_cond_init(&store->wake);
-    if (thread_start_detached(keep, store) != 0) {
-        free_store(store);
+    if (thread_start_detached(store_zk_keep, store) != 0) {
+        store_zk_free(store);
         return -1;
     }
     *ret = store;
     return 0;
 }
 
-static void close_store(struct store *store)
+static void store_zk_close(struct store *store)
 {
     store->closing = true;
     store->zh = NULL;
-    requests_fail_all(store);
+    store_zk_fail_all(store);
     pthread_cond_broadcast(&store->wake);
 }
 
-static void *borrow(struct store *store)
+static void *store_zk_borrow(struct store *store)
 {
     if (!store->zh || store->over)
         return NULL;
@@ -319,12 +777,18 @@ static void *borrow(struct store *store)
     return store->zh;
 }
 
-static void give_back(struct store *store)
+static void store_zk_give_back(struct store *store)
 {
     if (--store->borrowed == 0 && store->closing)
         pthread_cond_broadcast(&store->wake);
 }
 
-const struct store_ops store_zk = {
-    open_store, requests_submit,    close_store,          borrow,         give_back,
-    claim,      store_zk_set_hosts, store_zk_hear_config, store_zk_strays};
+const struct store_ops store_zk = {.open = store_zk_open,
+                                   .submit = store_zk_submit,
+                                   .close = store_zk_close,
+                                   .borrow = store_zk_borrow,
+                                   .give_back = store_zk_give_back,
+                                   .claim = store_zk_claim,
+                                   .set_hosts = store_zk_set_hosts,
+                                   .hear_config = store_zk_hear_config,
+                                   .strays = store_zk_strays};

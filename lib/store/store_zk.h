@@ -2,7 +2,9 @@
 #ifndef LIB_STORE_ZK_H
 #define LIB_STORE_ZK_H
 
+#include <errno.h>
 #include <glib.h>
+#include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
 #include "names.h"
@@ -48,6 +50,18 @@ struct store {
     GQueue ops; /* of struct op: not answered by the library yet */
 };
 
+/* Waits on the store's condition; false when the time is over. With the monitor held. */
+static inline bool store_zk_wait(struct store *store, const struct timespec *until)
+{
+    return pthread_cond_timedwait(&store->wake, store->sink.monitor, until) != ETIMEDOUT;
+}
+
+/* A connection is tried. */
+static inline bool store_zk_is_down(const struct store *store)
+{
+    return !store->up && !store->over && !store->closing;
+}
+
 /* ---- store_zk_socket.c ---- */
 
 /* Keeps the connection of zh, which has just been made, from programs that this process executes.
@@ -58,16 +72,10 @@ void store_zk_keep_socket(zhandle_t *zh, struct address *ret);
  * for a second: to libzookeeper it is as if the server had. Whether there was one. */
 bool store_zk_drop_stuck(const GArray *servers);
 
-/* ---- store_zk_acl.c ---- */
-
-/* That of each node to be made, from text as in acl.h. */
-void store_zk_use_acl(struct store *store, const char *text);
-void store_zk_drop_acl(struct store *store);
-
 /* ---- store_zk_init.c ---- */
 
 /* As zookeeper_init2(), with the store's TLS or SASL. */
-zhandle_t *store_zk_init(struct store *store, const char *hosts);
+zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_fn watcher);
 
 /* The scheme of credentials that are not given to the library by zoo_add_auth(). */
 #define STORE_SASL "sasl"
@@ -82,48 +90,14 @@ void store_zk_sasl_free(struct store_sasl *sasl);
 log_callback_fn store_zk_log(struct store *store);
 void store_zk_end_log(const struct store *store);
 
-/* ---- store_zk_pause.c ---- */
-
-/* libzookeeper has tried all servers, and will again when this returns. On its thread, without the
- * monitor. */
-void store_zk_tried_all(struct store *store);
-
-/* An attempt has failed, or a connection. On its thread, without its locks and the monitor. */
-void store_zk_failed(struct store *store);
-
-/* ---- store_zk_check.c ---- */
+/* ---- store_zk.c, for tests ---- */
 
 /* rc, or ZMARSHALLINGERROR: what libzookeeper hands over was not in the answer. */
 int store_zk_check_names(int rc, const struct String_vector *names);
 int store_zk_check_data(int rc, const char *value, int length);
 int store_zk_check_path(int rc, const char *path, const char *asked);
 
-/* ---- store_zk_requests.c ---- */
-
-/* For store_ops.submit. */
-bool requests_submit(struct store *store, const struct store_request *request, store_done done,
-                     void *context);
-
-/* Answers all requests; the library may still call their completions. */
-void requests_fail_all(struct store *store);
-
-/* When the library can call no more. */
-void requests_free_all(struct store *store);
-
-/* ---- store_zk_event.c ---- */
-
-/* The watcher of the session and of every node: with one pair of function and context the library
- * calls it once per event, however many watches there are. May run before the handle is known. */
-void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *store);
-
-/* What it does for the session, with the monitor held, like the next two. */
-void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
-
-/* The library keeps its own copy, for the connections to come. */
-void store_zk_give_credentials(struct store *store);
-void store_zk_drop_credentials(struct store *store);
-
-/* ---- store_zk_find.c: without the monitor held, unless it is said ---- */
+/* ---- store_zk_servers.c: without the monitor held, unless it is said ---- */
 
 void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
 
@@ -133,12 +107,6 @@ struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *
 
 /* Tells the reason, too, unless it is no longer one. */
 void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells);
-
-/* Waits on the store's condition; false when the time is over. With the monitor held. */
-bool store_zk_wait(struct store *store, const struct timespec *until);
-
-/* A connection is tried. */
-bool store_zk_is_down(const struct store *store);
 
 unsigned store_zk_count(const char *hosts);
 
@@ -153,11 +121,6 @@ void store_zk_follow_names(struct store *store);
 /* There is no connection. If zh waits for a server that does not answer while one serves, it goes
  * on to the next. The monitor is held but meanwhile. */
 void store_zk_pass_on(struct store *store, zhandle_t *zh);
-
-/* "address:port,…" of the names. To be freed. Blocks. */
-char *store_zk_resolve(const char *hosts);
-
-/* ---- store_zk_follow.c ---- */
 
 /* For store_ops. */
 void store_zk_set_hosts(struct store *store, const char *hosts);

@@ -22,7 +22,7 @@ static const clientid_t *claimed(const struct store *store)
 }
 
 #ifdef HAVE_ZOO_TLS
-static zhandle_t *init_tls(struct store *store, const char *hosts)
+static zhandle_t *init_tls(struct store *store, const char *hosts, watcher_fn watcher)
 {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* it uses strtok() */
     const struct tls_files *files = &store->tls;
@@ -30,8 +30,8 @@ static zhandle_t *init_tls(struct store *store, const char *hosts)
 
     pthread_mutex_lock(&one_at_a_time);
     zoo_set_debug_level((ZooLogLevel)0); /* of all handles */
-    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, store_zk_event, store->timeout_ms,
-                                       claimed(store), store, ZOO_NO_LOG_CLIENTENV);
+    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, watcher, store->timeout_ms, claimed(store),
+                                       store, ZOO_NO_LOG_CLIENTENV);
     if (zh)
         zoo_set_log_callback(zh, store_zk_log(store));
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
@@ -107,7 +107,7 @@ static void load_plugins(void)
 }
 
 /* The name of the server is the one that every ZooKeeper has for DIGEST-MD5. */
-static zhandle_t *init_sasl(struct store *store, const char *hosts)
+static zhandle_t *init_sasl(struct store *store, const char *hosts, watcher_fn watcher)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     zoo_sasl_params_t params = {
@@ -115,7 +115,7 @@ static zhandle_t *init_sasl(struct store *store, const char *hosts)
 
     pthread_once(&once, load_plugins);
     params.callbacks = store->sasl->callbacks;
-    return zookeeper_init_sasl(hosts, store_zk_event, store->timeout_ms, claimed(store), store,
+    return zookeeper_init_sasl(hosts, watcher, store->timeout_ms, claimed(store), store,
                                ZOO_NO_LOG_CLIENTENV, store_zk_log(store), &params);
 }
 #endif
@@ -159,16 +159,16 @@ const char *store_sasl_unsupported(void)
 #endif
 }
 
-zhandle_t *store_zk_init(struct store *store, const char *hosts)
+zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_fn watcher)
 {
 #ifdef HAVE_ZOO_TLS
     if (store->tls.ca)
-        return init_tls(store, hosts);
+        return init_tls(store, hosts, watcher);
 #endif
 #ifdef HAVE_ZOO_SASL
     if (store->sasl)
-        return init_sasl(store, hosts);
+        return init_sasl(store, hosts, watcher);
 #endif
-    return zookeeper_init2(hosts, store_zk_event, store->timeout_ms, claimed(store), store,
+    return zookeeper_init2(hosts, watcher, store->timeout_ms, claimed(store), store,
                            ZOO_NO_LOG_CLIENTENV, store_zk_log(store));
 }

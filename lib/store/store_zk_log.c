@@ -1,20 +1,78 @@
 /* libzookeeper's log function has no context, so each store has a function of its own, as long as
- * there are any. It is also the one place where libzookeeper's thread calls us between attempts to
- * connect. */
+ * there are any.
+ *
+ * libzookeeper has no setting for the pauses between its attempts, and takes no other servers
+ * without harm from another thread, or while it is connected. But each time when it has tried all
+ * of them it says so, by its log function, in the thread that connects; and nothing else is done in
+ * there until it returns. The same holds for each failure. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fork.h"
+#include "lib/base/layout.h"
 #include "lib/base/log.h"
+#include "recipes/back_off.h"
 #include "store_zk.h"
+
+/* ---- what is done between attempts to connect ---- */
+
+/* Behind the pause libzookeeper waits for a sixtieth of its timeout. */
+static int64_t zk_log_pause_ms(struct store *store)
+{
+    const struct store_sink *sink = &store->sink;
+    const int64_t left_ns = sink->left ? sink->left(sink->context) : 0;
+    const int timeout_ms = store->zh ? zoo_recv_timeout(store->zh) : store->timeout_ms;
+    uint32_t chance;
+
+    layout_random(&chance, sizeof chance);
+    return back_off_round(store->rounds, store->servers, left_ns / CLOCK_MS, chance) -
+           timeout_ms / 60;
+}
+
+static void zk_log_tried_all(struct store *store)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    const int64_t ms = zk_log_pause_ms(store);
+    const struct timespec until = clock_after_ms(MAX(ms, 0));
+    store->rounds++;
+    while (ms > 0 && !store->newer && store_zk_is_down(store) && store_zk_wait(store, &until))
+        continue;
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+/* Other servers taken while it is connected, or has found that the session has expired, would hide
+ * that from us: it ends the connection, as after a failure, and forgets its state. */
+static bool zk_log_takes_servers(zhandle_t *zh)
+{
+    const int state = zoo_state(zh);
+
+    return state >= 0 && state != ZOO_CONNECTED_STATE && state != ZOO_READONLY_STATE;
+}
+
+/* Not when it has tried all, since later versions (3.9.4) have the list locked there. */
+static void zk_log_failed(struct store *store)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    zhandle_t *zh = store->zh; /* closing it waits for this thread */
+    char *newer = zh && zk_log_takes_servers(zh) ? g_steal_pointer(&store->newer) : NULL;
+    if (newer)
+        store->servers = store_zk_count(newer);
+    pthread_mutex_unlock(store->sink.monitor);
+    if (newer)
+        zoo_set_servers(zh, newer);
+    g_free(newer);
+}
+
+/* ---- the function of each store ---- */
 
 enum { STORES = 256 };
 
 static struct store *_Atomic stores[STORES];
 
 /* What the library says of each attempt to connect: an outage is told by other means. */
-static enum library_line kind_of(const char *line)
+static enum library_line zk_log_kind(const char *line)
 {
     static const char *const functions[] = {"@handle_socket_error_msg@", "@zookeeper_interest@",
                                             "@check_events@", "@resolve_hosts@"};
@@ -26,7 +84,7 @@ static enum library_line kind_of(const char *line)
     return LIBRARY_LINE;
 }
 
-static zkl_log_level level_of(const char *line)
+static zkl_log_level zk_log_level(const char *line)
 {
     return strstr(line, ":ZOO_ERROR@")  ? ZKL_LOG_ERROR
            : strstr(line, ":ZOO_WARN@") ? ZKL_LOG_WARN
@@ -35,23 +93,23 @@ static zkl_log_level level_of(const char *line)
 }
 
 /* In zookeeper_interest(), where the library's thread has no socket, and holds one lock at most. */
-static bool has_tried_all(const char *line)
+static bool zk_log_has_tried_all(const char *line)
 {
     return strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection");
 }
 
-static void on_line(unsigned slot, const char *line)
+static void zk_log_on_line(unsigned slot, const char *line)
 {
-    const enum library_line kind = kind_of(line);
+    const enum library_line kind = zk_log_kind(line);
     struct store *store = atomic_load(&stores[slot]);
 
     if (!store)
         return; /* a child uses its parent's handle */
-    log_library(store->log, kind == LIBRARY_LINE ? level_of(line) : ZKL_LOG_DEBUG, kind, line);
-    if (has_tried_all(line))
-        store_zk_tried_all(store);
+    log_library(store->log, kind == LIBRARY_LINE ? zk_log_level(line) : ZKL_LOG_DEBUG, kind, line);
+    if (zk_log_has_tried_all(line))
+        zk_log_tried_all(store);
     else if (kind == LIBRARY_FAILED)
-        store_zk_failed(store);
+        zk_log_failed(store);
 }
 
 /* clang-format off */
@@ -64,29 +122,29 @@ static void on_line(unsigned slot, const char *line)
     ROW(X, 0xe) ROW(X, 0xf)
 /* clang-format on */
 #define FUNCTION(n)                                                                                \
-    static void on_line_##n(const char *line)                                                      \
+    static void zk_log_on_line_##n(const char *line)                                               \
     {                                                                                              \
-        on_line(n, line);                                                                          \
+        zk_log_on_line(n, line);                                                                   \
     }
-#define NAME(n) on_line_##n,
+#define NAME(n) zk_log_on_line_##n,
 
 SLOTS(FUNCTION)
 
-static void ignore(const char *line)
+static void zk_log_ignore(const char *line)
 {
     (void)line;
 }
 
 /* The parent's stores are nobody's. */
-static void forget_stores(void)
+static void zk_log_forget_stores(void)
 {
     for (size_t i = 0; i < STORES; i++)
         atomic_store(&stores[i], NULL);
 }
 
-static void forget_in_children(void)
+static void zk_log_forget_in_children(void)
 {
-    fork_handle(NULL, NULL, forget_stores);
+    fork_handle(NULL, NULL, zk_log_forget_stores);
 }
 
 log_callback_fn store_zk_log(struct store *store)
@@ -95,14 +153,14 @@ log_callback_fn store_zk_log(struct store *store)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     G_STATIC_ASSERT(G_N_ELEMENTS(functions) == STORES);
-    pthread_once(&once, forget_in_children);
+    pthread_once(&once, zk_log_forget_in_children);
     for (size_t i = 0; i < STORES; i++) {
         struct store *none = NULL;
         if (atomic_load(&stores[i]) == store ||
             atomic_compare_exchange_strong(&stores[i], &none, store))
             return functions[i];
     }
-    return ignore;
+    return zk_log_ignore;
 }
 
 void store_zk_end_log(const struct store *store)
