@@ -1,23 +1,235 @@
 #include "probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/layout.h"
 #include "lib/base/path.h"
-#include "probe_ask.h"
+#include "names.h"
+
+/* The first handshake of a server's Java takes its time. */
+enum {
+    PATIENCE_MS = 300,
+    TLS_PATIENCE_MS = 2000,
+    OTHERS_MS = 50,
+    ANSWER_MAX = 96,
+    QUESTION_MAX = 64
+};
+
+/* ---- questions, put on connections of our own, all at once, and what is said in a moment ---- */
+
+struct question {
+    size_t length;
+    uint8_t bytes[QUESTION_MAX];
+};
+
+/* One connection, for one question; a host may have several addresses. */
+struct probe {
+    guint host; /* its place in the list */
+    struct address address;
+    const struct question *question;
+    int fd;                 /* -1: the server has closed it, or said enough */
+    short events;           /* to wait for */
+    struct tls_stream *tls; /* NULL: none */
+    bool ready, asked;      /* ready: to be asked */
+    int error;              /* errno of what has failed; 0: nothing has */
+    char answer[ANSWER_MAX + 1];
+    size_t length;
+};
+
+static int probe_open_to(const struct address *a, int *ret_error)
+{
+    int fd = socket(a->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&a->bytes, a->length) != 0 &&
+        errno != EINPROGRESS) {
+        *ret_error = errno;
+        close(fd);
+        return -1;
+    }
+    if (fd < 0)
+        *ret_error = errno;
+    return fd;
+}
+
+static struct probe probe_begin(const char *host, guint number, const struct question *question,
+                                const struct address *address, struct tls *tls)
+{
+    struct probe p = {.host = number, .address = *address, .question = question, .ready = !tls};
+
+    p.fd = probe_open_to(address, &p.error);
+    p.events = tls ? POLLOUT : POLLIN | POLLOUT;
+    if (tls && p.fd >= 0)
+        p.tls = tls_stream_new(tls, p.fd, host);
+    return p;
+}
+
+static void probe_open_host(GArray *probes, guint number, const char *host_port,
+                            const struct question *questions, guint count, struct tls *tls)
+{
+    const char *colon = strrchr(host_port, ':');
+    char *host = g_strndup(host_port, (gsize)(colon - host_port));
+    GArray *addresses = names_find(host_port);
+
+    for (guint a = 0; a < addresses->len; a++) {
+        for (guint i = 0; i < count; i++) {
+            const struct probe p = probe_begin(host, number, &questions[i],
+                                               &g_array_index(addresses, struct address, a), tls);
+            g_array_append_val(probes, p);
+        }
+    }
+    g_array_unref(addresses);
+    g_free(host);
+}
+
+static void probe_end(struct probe *p)
+{
+    close(p->fd);
+    p->fd = -1; /* poll() passes it over */
+}
+
+static void probe_ask(struct probe *p)
+{
+    const struct question *q = p->question;
+    const ssize_t sent = p->tls ? tls_send(p->tls, q->bytes, q->length)
+                                : send(p->fd, q->bytes, q->length, MSG_NOSIGNAL);
+
+    p->asked = sent == (ssize_t)q->length;
+    p->events = POLLIN;
+    if (!p->asked) {
+        p->error = errno;
+        probe_end(p);
+    }
+}
+
+static void probe_hear(struct probe *p)
+{
+    char *to = p->answer + p->length;
+    const size_t room = ANSWER_MAX - p->length;
+    const ssize_t n = p->tls ? tls_receive(p->tls, to, room) : recv(p->fd, to, room, 0);
+
+    if (n < 0 && p->tls && errno == EAGAIN)
+        return; /* a part of a record */
+    if (n > 0)
+        p->length += (size_t)n;
+    if (n < 0)
+        p->error = errno;
+    if (n <= 0 || p->length == ANSWER_MAX)
+        probe_end(p);
+}
+
+static void probe_shake_hands(struct probe *p)
+{
+    switch (tls_shake_hands(p->tls)) {
+    case TLS_READS:
+        p->events = POLLIN;
+        break;
+    case TLS_WRITES:
+        p->events = POLLOUT;
+        break;
+    case TLS_READY:
+        p->ready = true;
+        probe_ask(p);
+        break;
+    case TLS_FAILED:
+        p->error = errno;
+        probe_end(p);
+        break;
+    }
+}
+
+static void probe_step(struct probe *p, short events)
+{
+    if (!p->ready)
+        probe_shake_hands(p);
+    else if (!p->asked && (events & POLLOUT))
+        probe_ask(p);
+    else if (events & (POLLIN | POLLERR | POLLHUP))
+        probe_hear(p);
+}
+
+/* True while there is somebody to wait for. */
+static bool probe_poll_once(GArray *probes, int timeout_ms)
+{
+    struct pollfd *fds = g_new0(struct pollfd, probes->len);
+    bool open = false;
+
+    for (guint i = 0; i < probes->len; i++) {
+        const struct probe *p = &g_array_index(probes, struct probe, i);
+        fds[i] = (struct pollfd){p->fd, p->events, 0};
+        open = open || p->fd >= 0;
+    }
+    int ready = open ? poll(fds, probes->len, timeout_ms) : 0;
+    if (ready < 0 && errno != EINTR)
+        open = false;
+    if (ready > 0) {
+        for (guint i = 0; i < probes->len; i++) {
+            if (fds[i].revents)
+                probe_step(&g_array_index(probes, struct probe, i), fds[i].revents);
+        }
+    }
+    g_free(fds);
+    return open;
+}
+
+static bool probe_is_enough(const GArray *probes, bool (*enough)(const struct probe *))
+{
+    for (guint i = 0; enough && i < probes->len; i++)
+        if (enough(&g_array_index(probes, struct probe, i)))
+            return true;
+    return false;
+}
+
+/* Puts each question to each address of each host; of struct probe, in that order. tls NULL: none.
+ * Blocks for name resolution, and then a moment at most. When enough is true of one the others have
+ * as long again, and a little; NULL: all are waited for. */
+static GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
+                             struct tls *tls, bool (*enough)(const struct probe *))
+{
+    const int64_t patience_ms = tls ? TLS_PATIENCE_MS : PATIENCE_MS;
+    GArray *probes = g_array_new(FALSE, FALSE, sizeof(struct probe));
+
+    for (guint i = 0; hosts[i]; i++)
+        probe_open_host(probes, i, hosts[i], questions, count, tls);
+    struct instant end_at = instant_add(clock_now(), patience_ms * CLOCK_MS);
+    for (int64_t left; (left = instant_left(clock_now(), end_at)) > 0;) {
+        if (!probe_poll_once(probes, (int)(left / CLOCK_MS) + 1))
+            break;
+        if (probe_is_enough(probes, enough)) {
+            const struct instant now = clock_now();
+            const int64_t took = patience_ms * CLOCK_MS - instant_left(now, end_at);
+            end_at = instant_add(now, MIN(took + OTHERS_MS * CLOCK_MS, instant_left(now, end_at)));
+            enough = NULL;
+        }
+    }
+    return probes;
+}
+
+static void probe_free_all(GArray *probes)
+{
+    for (guint i = 0; i < probes->len; i++) {
+        struct probe *p = &g_array_index(probes, struct probe, i);
+        tls_stream_free(p->tls);
+        if (p->fd >= 0)
+            probe_end(p);
+    }
+    g_array_unref(probes);
+}
 
 /* ---- does it speak TLS as it should? ---- */
 
-static struct tls *of(const struct probe_tls *tls)
+static struct tls *probe_tls_of(const struct probe_tls *tls)
 {
     return tls ? tls->tls : NULL;
 }
 
-static void explain(struct probe_tls *tls, const GArray *probes, char *const *hosts)
+static void probe_explain(struct probe_tls *tls, const GArray *probes, char *const *hosts)
 {
     for (guint i = 0; tls && i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
@@ -31,7 +243,7 @@ static void explain(struct probe_tls *tls, const GArray *probes, char *const *ho
 
 /* Where no server does, libzookeeper's handshake may wait for ever. An answer is needed: by TLS 1.3
  * a server looks at our certificate when we think that all is done. */
-static bool does_any_answer(const GArray *probes)
+static bool probe_does_any_answer(const GArray *probes)
 {
     bool any = false;
 
@@ -48,17 +260,17 @@ bool probe_is_zookeeper(const char *answer)
            strstr(answer, "This ZooKeeper instance");
 }
 
-static bool is_answered(const struct probe *p)
+static bool probe_is_answered(const struct probe *p)
 {
     return p->length > 0 && probe_is_zookeeper(p->answer);
 }
 
-static bool is_silent(const struct probe *p)
+static bool probe_is_silent(const struct probe *p)
 {
     return p->fd >= 0 && p->length == 0;
 }
 
-static bool is_foreign(const struct probe *p)
+static bool probe_is_foreign(const struct probe *p)
 {
     return (p->length > 0 && !probe_is_zookeeper(p->answer)) || tls_name_is_wrong(p->tls);
 }
@@ -71,12 +283,12 @@ static const struct question hello = {
     52, {22, 3, 1, 0, 47, 1, 0, 0, 43, 3, 3, [43] = 0, 0, 4, 0xc0, 0x2f, 0, 0x9c, 1, 0}};
 
 /* A record of a handshake, or an alert. */
-static bool is_tls(const struct probe *p)
+static bool probe_is_tls(const struct probe *p)
 {
     return p->length >= 2 && (p->answer[0] == 22 || p->answer[0] == 21) && p->answer[1] == 3;
 }
 
-static enum store_trouble of_errno(int error)
+static enum store_trouble probe_of_errno(int error)
 {
     switch (error) {
     case EMFILE:
@@ -100,49 +312,49 @@ static enum store_trouble of_errno(int error)
 }
 
 /* What it says to "srvr". */
-static enum store_trouble of_probe(const struct probe *p)
+static enum store_trouble probe_trouble_of(const struct probe *p)
 {
-    if (is_tls(p))
+    if (probe_is_tls(p))
         return TROUBLE_TLS;
     if (p->length > 0 && !probe_is_zookeeper(p->answer))
         return TROUBLE_FOREIGN;
     if (p->length > 0)
         return strstr(p->answer, "not currently serving") ? TROUBLE_NOT_SERVING : TROUBLE_NONE;
     if (p->error != 0)
-        return of_errno(p->error);
+        return probe_of_errno(p->error);
     return p->fd >= 0 ? TROUBLE_SILENT : TROUBLE_HANGS_UP;
 }
 
 enum store_trouble probe_own_trouble(void)
 {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const enum store_trouble trouble = fd < 0 ? of_errno(errno) : TROUBLE_UNKNOWN;
+    const enum store_trouble trouble = fd < 0 ? probe_of_errno(errno) : TROUBLE_UNKNOWN;
 
     if (fd >= 0)
         close(fd);
     return trouble;
 }
 
-static enum store_trouble worst(const GArray *probes)
+static enum store_trouble probe_worst(const GArray *probes)
 {
     enum store_trouble trouble = probe_own_trouble();
 
     for (guint i = 0; i < probes->len; i++)
-        trouble = MAX(trouble, of_probe(&g_array_index(probes, struct probe, i)));
+        trouble = MAX(trouble, probe_trouble_of(&g_array_index(probes, struct probe, i)));
     return trouble;
 }
 
 static const struct question srvr = {4, "srvr"};
 
-static void append_good(GString *good, const GArray *probes, struct probe_found *ret)
+static void probe_append_good(GString *good, const GArray *probes, struct probe_found *ret)
 {
     for (guint i = 0; i < probes->len; i++)
-        ret->answered |= is_answered(&g_array_index(probes, struct probe, i));
+        ret->answered |= probe_is_answered(&g_array_index(probes, struct probe, i));
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (is_foreign(p))
+        if (probe_is_foreign(p))
             ret->foreign = true;
-        else if (ret->answered && is_silent(p))
+        else if (ret->answered && probe_is_silent(p))
             ret->silent = true;
         else
             names_append(good, &p->address);
@@ -152,13 +364,13 @@ static void append_good(GString *good, const GArray *probes, struct probe_found 
 char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls), is_answered);
+    GArray *probes = probe_ask_all(list, &srvr, 1, probe_tls_of(tls), probe_is_answered);
     GString *good = g_string_new(NULL);
 
-    *ret = (struct probe_found){.trouble = worst(probes), .named = probes->len > 0};
-    explain(tls, probes, list);
-    if (!tls || does_any_answer(probes))
-        append_good(good, probes, ret);
+    *ret = (struct probe_found){.trouble = probe_worst(probes), .named = probes->len > 0};
+    probe_explain(tls, probes, list);
+    if (!tls || probe_does_any_answer(probes))
+        probe_append_good(good, probes, ret);
     probe_free_all(probes);
     g_strfreev(list);
     bool any = good->len > 0;
@@ -174,7 +386,7 @@ char *probe_answering(const char *hosts)
 
     for (guint i = 0; i < probes->len; i++) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        if (is_answered(p))
+        if (probe_is_answered(p))
             names_append(good, &p->address);
     }
     probe_free_all(probes);
@@ -187,15 +399,15 @@ char *probe_answering(const char *hosts)
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls), NULL);
-    enum store_trouble trouble = worst(probes);
+    GArray *probes = probe_ask_all(list, &srvr, 1, probe_tls_of(tls), NULL);
+    enum store_trouble trouble = probe_worst(probes);
 
-    explain(tls, probes, list);
+    probe_explain(tls, probes, list);
     probe_free_all(probes);
     if (!tls && (trouble == TROUBLE_SILENT || trouble == TROUBLE_HANGS_UP)) {
         probes = probe_ask_all(list, &hello, 1, NULL, NULL);
         for (guint i = 0; i < probes->len; i++)
-            if (is_tls(&g_array_index(probes, struct probe, i)))
+            if (probe_is_tls(&g_array_index(probes, struct probe, i)))
                 trouble = TROUBLE_TLS;
         probe_free_all(probes);
     }
@@ -203,16 +415,16 @@ enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls)
     return trouble;
 }
 
-static bool does_serve(const struct probe *p)
+static bool probe_does_serve(const struct probe *p)
 {
-    return of_probe(p) == TROUBLE_NONE;
+    return probe_trouble_of(p) == TROUBLE_NONE;
 }
 
 bool probe_serves(const char *hosts, struct probe_tls *tls)
 {
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, &srvr, 1, of(tls), does_serve);
-    const bool serves = worst(probes) == TROUBLE_NONE;
+    GArray *probes = probe_ask_all(list, &srvr, 1, probe_tls_of(tls), probe_does_serve);
+    const bool serves = probe_worst(probes) == TROUBLE_NONE;
 
     probe_free_all(probes);
     g_strfreev(list);
@@ -221,7 +433,7 @@ bool probe_serves(const char *hosts, struct probe_tls *tls)
 
 /* ---- does it let us in? ---- */
 
-static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
+static uint8_t *probe_put(uint8_t *at, uint64_t value, int bytes)
 {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
         *at++ = (uint8_t)(value >> shift);
@@ -231,24 +443,24 @@ static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
 /* As a client begins that has seen zxid and returns with a session that is nobody's: the server
  * says that it has expired. An unknown session is the one greeting that changes nothing; each is
  * another, since a server closes an older connection of the same one. */
-static struct question greeting(uint64_t zxid)
+static struct question probe_greeting(uint64_t zxid)
 {
     enum { PASSWORD = 16, LENGTH = 4 + 8 + 4 + 8 + 4 + PASSWORD + 1 };
     uint64_t session;
     struct question q = {.length = 4 + LENGTH};
-    uint8_t *at = put(q.bytes, LENGTH, 4);
+    uint8_t *at = probe_put(q.bytes, LENGTH, 4);
 
     layout_random(&session, sizeof session);
-    at = put(at, 0, 4); /* protocol */
-    at = put(at, zxid, 8);
-    at = put(at, 0, 4);                /* timeout */
-    at = put(at, session >> 8 | 1, 8); /* 56 random bits */
-    put(at, PASSWORD, 4);              /* all zero, and no wish to be read-only */
+    at = probe_put(at, 0, 4); /* protocol */
+    at = probe_put(at, zxid, 8);
+    at = probe_put(at, 0, 4);                /* timeout */
+    at = probe_put(at, session >> 8 | 1, 8); /* 56 random bits */
+    probe_put(at, PASSWORD, 4);              /* all zero, and no wish to be read-only */
     return q;
 }
 
 /* Its length, with or without a last byte, and the protocol. */
-static bool is_welcome(const struct probe *p)
+static bool probe_is_welcome(const struct probe *p)
 {
     static const char with[] = {0, 0, 0, 37, 0, 0, 0, 0}, without[] = {0, 0, 0, 36, 0, 0, 0, 0};
 
@@ -257,7 +469,7 @@ static bool is_welcome(const struct probe *p)
 }
 
 /* The server read the greeting and closed the connection without a word. */
-static bool is_refused(const struct probe *p)
+static bool probe_is_refused(const struct probe *p)
 {
     return p->asked && p->fd < 0 && p->length == 0;
 }
@@ -266,16 +478,18 @@ static bool is_refused(const struct probe *p)
  * some of them without a word, too: so it is to welcome one before and one behind. */
 enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls)
 {
-    const struct question greetings[] = {greeting(0), greeting(seen), greeting(0)};
+    const struct question greetings[] = {probe_greeting(0), probe_greeting(seen),
+                                         probe_greeting(0)};
     char **list = g_strsplit(hosts, ",", -1);
-    GArray *probes = probe_ask_all(list, greetings, G_N_ELEMENTS(greetings), of(tls), NULL);
+    GArray *probes =
+        probe_ask_all(list, greetings, G_N_ELEMENTS(greetings), probe_tls_of(tls), NULL);
     bool taken = false, refused = false;
 
     for (guint i = 0; i < probes->len; i += G_N_ELEMENTS(greetings)) {
         const struct probe *p = &g_array_index(probes, struct probe, i);
-        bool serves = is_welcome(&p[0]) && is_welcome(&p[2]);
-        refused |= serves && is_refused(&p[1]);
-        taken |= serves && !is_refused(&p[1]);
+        bool serves = probe_is_welcome(&p[0]) && probe_is_welcome(&p[2]);
+        refused |= serves && probe_is_refused(&p[1]);
+        taken |= serves && !probe_is_refused(&p[1]);
     }
     probe_free_all(probes);
     g_strfreev(list);
