@@ -11,10 +11,6 @@
  * wrong with it: no size is ignored, since that would ignore credentials and access rights. */
 const char *options_take(void *ret, size_t size, const void *given);
 
-/* Gives the defaults, of known bytes, to a caller whose struct has size bytes. Returns 0 or
- * ZKL_EINVAL. */
-int options_give(void *ret, size_t size, const void *defaults, size_t known);
-
 /* What is wrong with what many of them have; NULL: nothing. name may be NULL. */
 const char *options_check(const char *name, zkl_parents parents);
 
