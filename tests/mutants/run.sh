@@ -26,10 +26,10 @@ files=(recipes/attempt.c
     recipes/observe.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
     lib/counter/counter.c
-    lib/election/election_candidacy.c lib/election/observer.c
+    lib/election/candidacy.c lib/election/observer.c
     lib/lock/contender.c lib/lock/grant.c lib/lock/handle.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/turn.c lib/lock/whole.c
-    lib/member/member.c lib/member/member_calls.c lib/member/member_session.c lib/member/member_state.c lib/member/members.c lib/member/members_call.c lib/member/members_watch.c lib/member/shards.c lib/member/standing.c lib/member/view.c
-    lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_change.c lib/queue/queue_read.c lib/queue/queue_watch.c
+    lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/standing.c lib/member/view.c
+    lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_watch.c
     lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
@@ -47,8 +47,8 @@ programs=(
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/lock/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/lock/multi.|-fsanitize=leak|tests/unit/unit|$changes"
-    "terms|lib/election/election||tests/unit/unit|$terms"
-    "leaks-of-terms|lib/election/election|-fsanitize=leak|tests/unit/unit|$terms"
+    "terms|lib/election/candidacy||tests/unit/unit|$terms"
+    "leaks-of-terms|lib/election/candidacy|-fsanitize=leak|tests/unit/unit|$terms"
     "queues|lib/queue/||tests/unit/unit|$queues"
     "leaks-of-queues|lib/queue/|-fsanitize=leak|tests/unit/unit|$queues"
     "leaders|recipes/observe||tests/unit/unit|observer_older observer"
