@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "late_create.h"
-#include "parents.h"
 #include "request.h"
 #include "watch.h"
 
@@ -16,8 +15,14 @@ struct driver_asked {
     struct driver_asked *next, *before; /* before the oldest is the newest */
     struct machine_action action;
     struct exchange_request number;
-    struct request *request;      /* NULL: its parents are being made */
-    struct store_change *changes; /* MULTI: the first .action.count are its own */
+    struct request *request; /* NULL: its parents are being made */
+    union {
+        struct store_change *changes; /* MULTI: the first .action.count are its own */
+        struct {
+            unsigned parents;         /* CREATE: so many are being made */
+            enum store_rc parents_rc; /* what stopped the first that could not be */
+        };
+    };
 };
 
 /* What has happened during a step. */
@@ -143,6 +148,8 @@ static void driver_add_changes(struct driver_asked *asked, struct request *r)
 
 static void driver_free_changes(struct driver_asked *asked)
 {
+    if (asked->action.verb != STORE_MULTI)
+        return;
     for (int i = 0; i < asked->action.count; i++) {
         g_free((char *)(uintptr_t)asked->changes[i].path);
         g_free((char *)(uintptr_t)asked->changes[i].data);
@@ -297,9 +304,10 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     driver_take(d, ev, asked);
 }
 
-static void driver_on_parents(void *context, enum store_rc rc)
+/* ---- parents ---- */
+
+static void driver_on_parents(struct driver_asked *asked, enum store_rc rc)
 {
-    struct driver_asked *asked = context;
     struct driver *d = asked->driver;
 
     if (rc == STORE_OK && !exchange_is_stale(&d->exchange, asked->number))
@@ -308,12 +316,45 @@ static void driver_on_parents(void *context, enum store_rc rc)
         driver_take(d, driver_answer(asked, rc), asked);
 }
 
+/* The last one's answer counts; but if it could not be made for want of a parent, the reason is
+ * that of the first. */
+static void driver_on_parent(struct request *r, const struct store_reply *reply)
+{
+    struct driver_asked *asked = r->context;
+    const bool good = reply->rc == STORE_OK || reply->rc == STORE_EXISTS;
+
+    if (!good && asked->parents_rc == STORE_OK)
+        asked->parents_rc = reply->rc;
+    if (--asked->parents > 0)
+        return;
+    driver_on_parents(asked, good                      ? STORE_OK
+                             : reply->rc == STORE_GONE ? STORE_GONE
+                                                       : asked->parents_rc);
+}
+
+static const char *driver_next_slash(const char *at)
+{
+    return strchr(at + 1, '/');
+}
+
+/* All at once: each comes behind its own parent. The root is there. */
 static void driver_make_parents(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
     char *path = d->ops->path(d, asked->action.node);
 
-    parents_make(d->session, path, d->parents, driver_on_parents, asked);
+    asked->parents = 0;
+    asked->parents_rc = STORE_OK;
+    for (const char *at = path; (at = driver_next_slash(at));)
+        asked->parents++;
+    if (asked->parents == 0)
+        driver_on_parents(asked, STORE_OK);
+    for (const char *at = path; (at = driver_next_slash(at));) {
+        struct request *r =
+            request_new(STORE_CREATE, g_strndup(path, (gsize)(at - path)), driver_on_parent, asked);
+        r->what.mode = (enum store_mode)d->parents;
+        request_send(d->session, r);
+    }
     g_free(path);
 }
 
