@@ -151,9 +151,82 @@ static void made_anew(void)
     CHECK(overwrites > 0);
 }
 
+/* ---- in directories that must be made ---- */
+
+static int counters_add_below(const char *directory, int64_t limit_ms)
+{
+    struct client *client = show.t.clients[0];
+    char *path = g_strconcat(directory, "/counter", NULL);
+    zkl_counter *counter;
+    int64_t number;
+
+    REQUIRE(zkl_counter_new(&counter, client->session, path, ZKL_COUNTER_64) == 0);
+    struct host *before = host_enter(client->host);
+    const int code = zkl_counter_add(counter, 1, NULL, limit_ms, &number);
+    host_enter(before);
+    zkl_counter_free(counter);
+    g_free(path);
+    return code;
+}
+
+/* No fault, and no other calls. */
+static void begin_alone(void)
+{
+    begin(1, NULL);
+    show.t.fault.at = NEVER;
+    for (int i = 0; i < TROUBLED_CLIENTS; i++)
+        show.adders[i].turn.at = NEVER;
+}
+
+/* A call whose time has passed while its directory was being made asks for no counter in it. */
+static void asks_for_no_more_at_its_end(void)
+{
+    const struct world *world;
+    unsigned count = 0;
+
+    begin_alone();
+    world = show.t.stage->world;
+    for (int ms = 1; ms <= 20; ms++) {
+        char *directory = g_strdup_printf("/d%d", ms),
+             *path = g_strconcat(directory, "/counter", NULL);
+        const int code = counters_add_below(directory, ms);
+        const bool early = !world_exists(world, directory, NULL, NULL);
+
+        CHECK(!early || code == ZKL_ETIMEDOUT);
+        stage_run(show.t.stage, now() + TROUBLED_TIMEOUT_MS * MS, NULL, NULL);
+        count += early && world_exists(world, directory, NULL, NULL);
+        CHECK(!early || !world_exists(world, path, NULL, NULL));
+        g_free(path);
+        g_free(directory);
+    }
+    CHECK(count > 0);
+    CHECK_INT(end(), 0);
+}
+
+static bool is_held(const void *acquisition)
+{
+    return ((const struct acquisition *)acquisition)->grant != NULL;
+}
+
+/* What keeps the directories from being made is told: the uppermost would be below an ephemeral
+ * node. */
+static void tells_why_there_is_no_directory(void)
+{
+    begin_alone();
+    struct acquisition *a = acquisition_enter(show.t.clients[1], 0, ZKL_FOREVER, NULL, NULL);
+    REQUIRE(stage_run(show.t.stage, now() + TROUBLED_TIMEOUT_MS * MS, is_held, a));
+    char *directory = g_strconcat(zkl_grant_node(a->grant), "/upper/lower", NULL);
+    CHECK_INT(counters_add_below(directory, TROUBLED_TIMEOUT_MS), ZKL_EPATH);
+    g_free(directory);
+    acquisition_release(a);
+    CHECK_INT(end(), 0);
+}
+
 static const struct test_case cases[] = {
     {"sums_are_exact", sums_are_exact},
     {"made_anew", made_anew},
+    {"asks_for_no_more_at_its_end", asks_for_no_more_at_its_end},
+    {"tells_why_there_is_no_directory", tells_why_there_is_no_directory},
     {NULL, NULL},
 };
 const struct test_suite sim_counters = {"counters", NULL, NULL, cases};
