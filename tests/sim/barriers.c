@@ -219,6 +219,30 @@ static void waits_on_in_the_next_session(void)
     troubled_end(&show.t);
 }
 
+/* Its time passes before there is a connection: then it is not done later either. */
+static void does_nothing_after_its_end(void)
+{
+    struct member *m = &show.members[0];
+    const struct world *world;
+
+    begin(1, on_wait, NULL);
+    world = show.t.stage->world;
+    show.t.fault.at = NEVER;
+    for (int i = 0; i < TROUBLED_CLIENTS; i++)
+        show.members[i].turn.at = NEVER;
+    REQUIRE(zkl_barrier_new(&m->barrier, m->client->session, PATH, NULL) == 0);
+    world_cut(m->client->host, -1, true, true);
+    stage_run(show.t.stage, now() + TROUBLED_TIMEOUT_MS * MS, NULL, NULL);
+    struct host *before = host_enter(m->client->host);
+    CHECK_INT(zkl_barrier_set(m->barrier, 1), ZKL_EUNREACHABLE);
+    host_enter(before);
+    troubled_heal(&show.t);
+    stage_run(show.t.stage, now() + TROUBLED_TIMEOUT_MS * MS, NULL, NULL);
+    CHECK(!world_exists(world, PATH, NULL, NULL));
+    zkl_barrier_free(m->barrier);
+    troubled_end(&show.t);
+}
+
 /* ---- a double barrier ---- */
 
 static bool owns(const struct member *m, const char *name)
@@ -363,6 +387,7 @@ static void members_enter_and_leave_together(void)
 static const struct test_case cases[] = {
     {"nobody_passes_a_closed_barrier", nobody_passes_a_closed_barrier},
     {"waits_on_in_the_next_session", waits_on_in_the_next_session},
+    {"does_nothing_after_its_end", does_nothing_after_its_end},
     {"members_enter_and_leave_together", members_enter_and_leave_together},
     {NULL, NULL},
 };
