@@ -55,6 +55,8 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
         g_string_append_printf(p->heard, ", %zu bytes", ev->length);
     if (ev->count > 0)
         g_string_append_printf(p->heard, ", %zu children", ev->count);
+    for (size_t i = 0; ev->verb == STORE_LIST && i < ev->count; i++)
+        g_string_append_printf(p->heard, " %s", driver_name(d, i));
     if (ev->kind == MACHINE_EV_FIRED)
         g_string_append_printf(p->heard, " node %d%s", (int)ev->node, ev->gone ? ", gone" : "");
     if (ev->kind == MACHINE_EV_STOP || ev->kind == MACHINE_EV_SESSION)
@@ -236,7 +238,8 @@ static void children_are_counted(void)
 
     ANSWER(STORE_LIST, "/p/1", .rc = STORE_OK, .names = names, .count = 2, .children = 3);
     ANSWER(STORE_GET, "/p/1", .rc = STORE_OK, .children = 4);
-    end(s, "begin; answer 0 of verb 3, node 1, 2 children; answer 0 of verb 2, node 1, 4 children");
+    end(s, "begin; answer 0 of verb 3, node 1, 2 children a b; answer 0 of verb 2, node 1, 4 "
+           "children");
 }
 
 static int listed_length;
@@ -278,6 +281,26 @@ static void answered_at_once(void)
     fake_answer_at_once(NULL);
     end(s, "begin; told 5; answer 0 of verb 2, node 1, seven; told 6; "
            "answer 0 of verb 2, node 2, seven");
+}
+
+static bool answer_names(const struct store_request *request, struct store_reply *reply)
+{
+    static char *names[] = {played.answer};
+
+    strcpy(played.answer, "child");
+    *reply = (struct store_reply){.rc = STORE_OK, .names = names, .count = 1};
+    return request->kind == STORE_LIST;
+}
+
+/* The names are those of this answer, however late it is told. */
+static void listed_at_once(void)
+{
+    played.reactions[0] = REACTION(ASK(LIST, .node = 1), DO(TELL, .verdict = 5));
+    fake_answer_at_once(answer_names);
+    zkl_session *s = begin();
+
+    fake_answer_at_once(NULL);
+    end(s, "begin; told 5; answer 0 of verb 3, node 1, 1 children child");
 }
 
 /* And it may be stale by then. */
@@ -958,6 +981,7 @@ static const struct test_case cases[] = {
     {"children_are_counted", children_are_counted},
     {"data_are_measured", data_are_measured},
     {"answered_at_once", answered_at_once},
+    {"listed_at_once", listed_at_once},
     {"stale_at_once", stale_at_once},
     {"parents", parents},
     {"parents_are_refused", parents_are_refused},
