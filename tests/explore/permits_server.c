@@ -137,7 +137,8 @@ static void permits_server_look_at_node(const struct permits_state *st, struct p
     if (m->rc != STORE_OK)
         return;
     m->version = st->nodes[m->node].version;
-    c->watches |= m->watch ? PERMITS_BIT(m->node) : 0;
+    if (m->watch)
+        c->watches |= PERMITS_BIT(m->node);
 }
 
 static void permits_server_touch(struct permits_state *st, struct permits_message *m)

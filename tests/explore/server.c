@@ -285,7 +285,8 @@ static void server_look(struct client *c, struct reply *reply)
         reply->rc = STORE_NONODE;
     } else {
         reply->asked = ask->about == ATTEMPT_OWN && (c->sees_asked & MODEL_BIT(ask->node));
-        c->watched |= ask->watch ? MODEL_BIT(ask->node) : 0;
+        if (ask->watch)
+            c->watched |= MODEL_BIT(ask->node);
     }
 }
 
