@@ -166,7 +166,7 @@ static struct machine_action *attempt_say(struct machine_actions *out, enum atte
 {
     struct machine_action *a = machine_act(out, MACHINE_ACT_TELL);
 
-    a->verdict = verdict;
+    a->verdict = (int)verdict;
     a->why = why;
     return a;
 }

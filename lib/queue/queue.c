@@ -131,7 +131,7 @@ static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c,
     const char *data = reply->data ? reply->data : "";
     struct child child;
     uint32_t transaction;
-    size_t length = transaction_payload(data, (size_t)reply->length, &transaction);
+    size_t length = transaction_payload(data, (size_t)MAX(reply->length, 0), &transaction);
 
     name_parse(c->node, strlen(c->node), &child);
     if (child.kind != CHILD_LEASE || c->holds || reply->czxid >= q->limit_zxid)

@@ -229,7 +229,7 @@ static bool words_read_number(struct play_event *h, const char *word)
         break;
     default:
         h->m.number = number;
-        h->ev.czxid = (uint64_t)(1000 + number);
+        h->ev.czxid = 1000 + (uint64_t)number;
     }
     return *end == '\0';
 }
