@@ -103,7 +103,7 @@ enum attempt_verdict {
     ATTEMPT_REVOKE,    /* .why: enum loss */
     ATTEMPT_OTHERS,    /* .why: enum attempt_others, for the holder */
     ATTEMPT_ASKED,     /* the holder hears, once, that it is asked to give way */
-    ATTEMPT_UNTOUCHED, /* the own node's data could not be set: who waits for that waits longer */
+    ATTEMPT_UNTOUCHED, /* the own node's data could not be set: the next in line waits longer */
     ATTEMPT_ORPHAN     /* a node of ours may stand that cannot be seen: the session must go, unless
                           it is found before */
 };

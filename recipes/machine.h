@@ -117,7 +117,7 @@ struct machine_action {
     bool optional;        /* .watch: where too much is watched, it is asked without one */
     bool bare;            /* CREATE: where the parent is missing, the answer says so */
     bool once;            /* sent once: the answer may be STORE_UNKNOWN */
-    bool deleting;        /* UNWATCH: the node is, which ends the watch by itself */
+    bool deleting;        /* UNWATCH, END: the node is, which ends the watch by itself */
     uint32_t connection;  /* asked on that one or not at all: STORE_UNKNOWN; 0: on any */
     int32_t version;      /* SET, NOTE */
     int64_t at;           /* ARM: CLOCK_BOOTTIME, ns */

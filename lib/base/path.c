@@ -137,6 +137,25 @@ static const char *split_hosts(const char *hosts, GString *to)
     return wrong;
 }
 
+uint32_t path_count_above(const char *path)
+{
+    uint32_t count = 0;
+
+    while ((path = strchr(path + 1, '/')))
+        count++;
+    return count;
+}
+
+char *path_above(const char *path, uint32_t i)
+{
+    const char *at = path;
+
+    do
+        at = strchr(at + 1, '/');
+    while (at && i-- > 0);
+    return at ? g_strndup(path, (gsize)(at - path)) : g_strdup(path);
+}
+
 bool path_is_within(const char *path, const char *above)
 {
     const size_t length = strcmp(above, "/") == 0 ? 0 : strlen(above);

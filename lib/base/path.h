@@ -3,6 +3,7 @@
 #define LIB_PATH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Longer ones would leave too little of the server's 1 MiB packets, and of our watch budget. */
 enum { PATH_LENGTH_MAX = 8192 };
@@ -23,6 +24,12 @@ const char *path_split_connect(const char *connect, char **ret_hosts, char **ret
 
 /* Such hosts for messages, with brackets where connect has them; to be freed. */
 char *path_show_hosts(const char *hosts);
+
+/* The number of nodes above a full path, without the root. */
+uint32_t path_count_above(const char *path);
+
+/* Such a node, counted from the top; path itself where it has so many or fewer. To be freed. */
+char *path_above(const char *path, uint32_t i);
 
 /* What the server calls path, to be shared by all who stand there: a GRefString. */
 char *path_full(const char *chroot, const char *path);

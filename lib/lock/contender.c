@@ -8,6 +8,7 @@
 #include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/path.h"
 #include "lib/base/probes.h"
 #include "lib/session/denial.h"
 #include "lib/session/flush.h"
@@ -201,24 +202,20 @@ static char *contender_node(const struct contender *c)
     return path;
 }
 
-static int32_t contender_number_in(const char *name)
+/* The own node is called that, and has the number that is returned. Anybody who knows our id can
+ * give it to a node with an odd name. */
+static int32_t contender_set_node(struct contender *c, const char *name)
 {
     struct child child;
 
     name_parse(name, strlen(name), &child);
-    return child.number;
-}
-
-/* The own node is called that. Anybody who knows our id can give it to a node with an odd name. */
-static void contender_set_node(struct contender *c, const char *name)
-{
-    char *expected = contender_numbered(c, contender_number_in(name));
-
+    char *expected = contender_numbered(c, child.number);
     if (c->head)
         g_clear_pointer(&c->head->odd_name, g_free);
     if (strcmp(name, expected) != 0)
         contender_head(c)->odd_name = g_strdup(name);
     g_free(expected);
+    return child.number;
 }
 
 char *contender_own_node(const struct contender *c)
@@ -261,23 +258,24 @@ static void contender_log_unrelated(const struct contender *c, const struct chil
     }
 }
 
-static bool contender_has_made(const struct contender *c, const char *name)
+static bool contender_is_own(const struct contender *c, const char *name)
 {
-    const size_t length = strlen(name);
+    return name_has_id(name, strlen(name), c->id, strlen(c->id));
+}
 
-    return name_has_id(name, length, c->id, strlen(c->id)) ||
-           (c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id)));
+/* It is of the session before. */
+static bool contender_is_old(const struct contender *c, const char *name)
+{
+    return c->old_id && name_has_id(name, strlen(name), c->old_id, strlen(c->old_id));
 }
 
 static void contender_parse_child(const struct contender *c, const char *name, uint32_t id,
                                   struct child *child)
 {
-    const size_t length = strlen(name);
-
-    name_parse(name, length, child);
+    name_parse(name, strlen(name), child);
     child->id = id;
-    child->own = name_has_id(name, length, c->id, strlen(c->id));
-    child->old = c->old_id && name_has_id(name, length, c->old_id, strlen(c->old_id));
+    child->own = contender_is_own(c, name);
+    child->old = contender_is_old(c, name);
     if (rule_ignores(c->machine.rule, child->kind) &&
         !rule_waits(child->rule, rule_kind(c->machine.rule)))
         contender_log_unrelated(c, child, name);
@@ -293,14 +291,16 @@ static struct child *contender_parse(const struct contender *c, const struct mac
     return children;
 }
 
-/* A child of the list that is to be deleted, if it is. */
+/* NULL: the child is not of this attempt; or it is the own node, and only the spare ones are meant.
+ */
 static char *contender_listed_path(const struct contender *c, const char *name, bool spare)
 {
-    char *own = spare ? contender_name(c) : NULL;
-    const bool deleted = contender_has_made(c, name) && g_strcmp0(name, own) != 0;
-
+    if (!contender_is_own(c, name) && !contender_is_old(c, name))
+        return NULL;
+    char *own = contender_name(c);
+    const bool left_out = spare && strcmp(name, own) == 0;
     g_free(own);
-    return deleted ? contender_child_path(c, name) : NULL;
+    return left_out ? NULL : contender_child_path(c, name);
 }
 
 /* ---- the limit of a semaphore: what its session knows ---- */
@@ -336,15 +336,6 @@ static int32_t contender_take_limit(const struct contender *c, const struct mach
 static struct contender *contender_driven(struct driver *d)
 {
     return DRIVER_OWNER(d, struct contender);
-}
-
-static uint32_t contender_count_parents(const struct contender *c)
-{
-    uint32_t count = 0;
-
-    for (const char *at = c->admission->path; (at = strchr(at + 1, '/'));)
-        count++;
-    return count;
 }
 
 /* The data of a directory that is empty: nothing but what a leader has proclaimed, or the head hint
@@ -396,11 +387,10 @@ static void contender_see_created(struct contender *c, const struct machine_even
                                   struct attempt_moment *m)
 {
     c->unsure += ev->rc == STORE_UNKNOWN;
-    m->parents = contender_count_parents(c);
-    if (ev->rc != STORE_OK)
-        return;
-    contender_set_node(c, contender_base(ev->names[0]));
-    m->number = contender_number_in(contender_base(ev->names[0]));
+    if (ev->rc == STORE_OK)
+        m->number = contender_set_node(c, contender_base(ev->names[0]));
+    else if (ev->rc == STORE_NONODE)
+        m->parents = path_count_above(c->admission->path);
 }
 
 static void contender_see(struct contender *c, const struct machine_event *ev,
@@ -437,26 +427,16 @@ static void contender_step_driven(struct driver *d, const struct machine_event *
 
 /* ---- what it asks about ---- */
 
-/* That of the directory that is so many below its top; it takes what of the path it can. */
-static char *contender_parent(const struct contender *c, uint32_t depth)
-{
-    const char *directory = c->admission->path, *at = directory;
-
-    for (uint32_t i = 0; at && i <= depth; i++)
-        at = strchr(at + 1, '/');
-    return at ? g_strndup(directory, (gsize)(at - directory)) : g_strdup(directory);
-}
-
 static char *contender_path(struct driver *d, unsigned node)
 {
     const struct contender *c = contender_driven(d);
 
     if (node >= ATTEMPT_OURS)
-        return contender_listed_path(c, driver_name(d, node - ATTEMPT_OURS), false);
+        return contender_listed_path(c, driver_heard_name(d, node - ATTEMPT_OURS), false);
     if (node >= ATTEMPT_SPARE)
-        return contender_listed_path(c, driver_name(d, node - ATTEMPT_SPARE), true);
+        return contender_listed_path(c, driver_heard_name(d, node - ATTEMPT_SPARE), true);
     if (node >= ATTEMPT_PARENT)
-        return contender_parent(c, node - ATTEMPT_PARENT);
+        return path_above(c->admission->path, node - ATTEMPT_PARENT);
     switch ((enum attempt_node)node) {
     case ATTEMPT_NEW:
     case ATTEMPT_QUORUM:
@@ -665,7 +645,7 @@ void contender_tell(struct contender *c, enum contender_news news)
         fn(c->context, news);
 }
 
-/* The child is the own node or the predecessor from now on. */
+/* That child was made by a create whose answer was lost. */
 static void contender_adopt(struct contender *c, const char *name)
 {
     c->unsure -= c->unsure > 0;
@@ -766,7 +746,7 @@ static void contender_fail(struct contender *c, const struct machine_action *a)
         return;
     }
     if (a->why == ATTEMPT_LAYOUT) {
-        contender_fail_layout(c, driver_name(&c->driver, a->node));
+        contender_fail_layout(c, driver_heard_name(&c->driver, a->node));
         return;
     }
     char *blamed =
@@ -870,10 +850,10 @@ static void contender_be_told(struct driver *d, const struct machine_action *a)
         admission_enter(c);
         break;
     case ATTEMPT_FOLLOW:
-        contender_follow(c, driver_name(d, (unsigned)a->why));
+        contender_follow(c, driver_heard_name(d, (unsigned)a->why));
         break;
     case ATTEMPT_ADOPT:
-        contender_adopt(c, driver_name(d, (unsigned)a->why));
+        contender_adopt(c, driver_heard_name(d, (unsigned)a->why));
         break;
     case ATTEMPT_GRANT:
         contender_be_granted(c);
@@ -1041,13 +1021,11 @@ int contender_ahead(const struct contender *c)
     return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
 }
 
-/* It may be told of it behind the present step. */
+/* In a step of its own, the caller is told behind that. */
 void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
 
-    if (c->machine.told)
-        return;
     g_free(contender_head(c)->why);
     c->head->why = g_new(zkl_error, 1);
     error_fill(c->head->why, code, path, "%s: %s", path, text);

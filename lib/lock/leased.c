@@ -18,7 +18,7 @@ struct part {
     struct leased *leased;
     char *directory;                /* GRefString */
     struct contender *contender;    /* NULL: none, or decided */
-    struct multi_attempt *several;  /* instead; NULL: none, or decided */
+    struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
     struct contender *holder;       /* of what was granted; NULL: none, or its end was heard, or it
                                        is a whole */
     zkl_grant *grant;               /* ours; NULL: none */

@@ -24,7 +24,7 @@ void local_callers_remove(struct local_callers *callers)
     g_queue_unlink(&all->list, &callers->link);
 }
 
-/* Each that is there is told once. */
+/* Tells each of them once. */
 static void local_callers_abort(struct all_local_callers *all, const zkl_error *why)
 {
     all->next = all->list.head;

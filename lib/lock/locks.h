@@ -33,7 +33,7 @@ struct locks {
 /* Those of the session, which from then on tells them what happens to it. */
 struct locks *locks_of(zkl_session *s);
 
-/* Each that is there is told once. They may go at any time, also while another is told. */
+/* Tells each of them once. One may go at any time, even while another is told. */
 void local_callers_add(struct all_local_callers *all, struct local_callers *callers,
                        void (*abort)(void *context, const zkl_error *why), void *context);
 void local_callers_remove(struct local_callers *callers);

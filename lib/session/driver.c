@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "late_create.h"
+#include "lib/base/path.h"
 #include "request.h"
 #include "watch.h"
 
@@ -332,26 +333,19 @@ static void driver_on_parent(struct request *r, const struct store_reply *reply)
                                                        : asked->parents_rc);
 }
 
-static const char *driver_next_slash(const char *at)
-{
-    return strchr(at + 1, '/');
-}
-
 /* All at once: each comes behind its own parent. The root is there. */
 static void driver_make_parents(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
     char *path = d->ops->path(d, asked->action.node);
+    const uint32_t count = path_count_above(path);
 
-    asked->parents = 0;
+    asked->parents = count;
     asked->parents_rc = STORE_OK;
-    for (const char *at = path; (at = driver_next_slash(at));)
-        asked->parents++;
-    if (asked->parents == 0)
+    if (count == 0)
         driver_on_parents(asked, STORE_OK);
-    for (const char *at = path; (at = driver_next_slash(at));) {
-        struct request *r =
-            request_new(STORE_CREATE, g_strndup(path, (gsize)(at - path)), driver_on_parent, asked);
+    for (uint32_t i = 0; i < count; i++) {
+        struct request *r = request_new(STORE_CREATE, path_above(path, i), driver_on_parent, asked);
         r->what.mode = (enum store_mode)d->parents;
         request_send(d->session, r);
     }
@@ -632,7 +626,7 @@ char *driver_watch_path(struct driver *d, unsigned node)
     return w && w->subscription.watch ? watch_path(&w->subscription) : NULL;
 }
 
-const char *driver_name(const struct driver *d, size_t i)
+const char *driver_heard_name(const struct driver *d, size_t i)
 {
     return d->stepping->event->names[i];
 }

@@ -55,7 +55,7 @@ void driver_clear(struct driver *d);
 void driver_hear(struct driver *d, struct machine_event ev);
 
 /* That of the .names which the event of the present step has. */
-const char *driver_name(const struct driver *d, size_t i);
+const char *driver_heard_name(const struct driver *d, size_t i);
 
 /* watch_path() of the watch on node, while it stands; or NULL. */
 char *driver_watch_path(struct driver *d, unsigned node);

@@ -254,7 +254,7 @@ void client_proof(struct state *st, int i)
     client_extend(st, i);
 }
 
-/* Who asks the grant for its state sees it lost from now on. */
+/* From now on a user that asks the grant for its state sees it lost. */
 void client_deadline(struct state *st, int i)
 {
     struct client *c = &st->clients[i];

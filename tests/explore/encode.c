@@ -166,7 +166,7 @@ static void put_log(struct encoder *e)
     }
 }
 
-/* Of its question, whether it is the present one. */
+/* Only whether its question is the present one matters. */
 static void encode_put_ask(struct encoder *e, const struct client *c, const struct ask *ask)
 {
     const bool present = ask->heard && exchange_plain_request(&c->exchange, ask->number).question;

@@ -122,8 +122,8 @@ static void rank_zxids(struct permits_state *st)
 
 /* ---- what says nothing ---- */
 
-/* Of a version it matters whether it is the present one; of another's node, whether there was a
- * change. */
+/* It matters only whether a version is the present one; and another's node, whether it has changed.
+ */
 static void permits_plain_forget_version(const struct permits_state *st, struct permits_message *m)
 {
     if (m->about == ATTEMPT_OWN && m->heard)

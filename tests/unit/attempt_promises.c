@@ -314,7 +314,7 @@ static bool promises_keeps_watch(void)
            (c->others == OTHERS_NONE || c->first || c->state == ST_DONE || gives_back);
 }
 
-/* One that believes that nobody waits will hear who comes. */
+/* A holder that believes that nobody waits hears of a contender that comes. */
 static bool promises_alone_without_reason(void)
 {
     if (play.c.others != OTHERS_NONE || play.c.state == ST_DONE || play.c.state == ST_LAPSED)

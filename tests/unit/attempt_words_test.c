@@ -336,7 +336,7 @@ enum play_row play_row_of(const struct machine_action *request)
     return PLAY_ROWS;
 }
 
-/* Whether a watch that cannot be had is no reason to do without the answer. */
+/* A request that asks even where no watch can be had. */
 static bool words_is_optional(enum play_row row)
 {
     return row == PLAY_LISTED || row == PLAY_LOOKED;

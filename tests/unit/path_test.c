@@ -140,6 +140,19 @@ static void bad_connect_strings(void)
     }
 }
 
+static void above(void)
+{
+    static const char *const of[] = {"/a", "/a/bc", "/a/bc/d", "/a/bc/d"};
+
+    CHECK_INT(path_count_above("/a"), 0);
+    CHECK_INT(path_count_above("/a/bc/d"), 2);
+    for (uint32_t i = 0; i < G_N_ELEMENTS(of); i++) {
+        char *path = path_above("/a/bc/d", i);
+        CHECK_STR(path, of[i]);
+        g_free(path);
+    }
+}
+
 /* As they were given, with their ports. */
 static void shown_hosts(void)
 {
@@ -161,6 +174,7 @@ static const struct test_case cases[] = {
     {"bad_paths", bad_paths},
     {"bad_characters", bad_characters},
     {"within", within},
+    {"above", above},
     {"connect_strings", connect_strings},
     {"bad_connect_strings", bad_connect_strings},
     {"shown_hosts", shown_hosts},

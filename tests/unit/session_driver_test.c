@@ -56,7 +56,7 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
     if (ev->count > 0)
         g_string_append_printf(p->heard, ", %zu children", ev->count);
     for (size_t i = 0; ev->verb == STORE_LIST && i < ev->count; i++)
-        g_string_append_printf(p->heard, " %s", driver_name(d, i));
+        g_string_append_printf(p->heard, " %s", driver_heard_name(d, i));
     if (ev->kind == MACHINE_EV_FIRED)
         g_string_append_printf(p->heard, " node %d%s", (int)ev->node, ev->gone ? ", gone" : "");
     if (ev->kind == MACHINE_EV_STOP || ev->kind == MACHINE_EV_SESSION)
