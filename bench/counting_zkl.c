@@ -11,25 +11,25 @@
 
 enum { BATCH = 64, TURNS = 20000, RETAIN_MS = 60000 };
 
-void __real_grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
-void __real_grant_ended(zkl_grant *g, int64_t now);
-void __wrap_grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
-void __wrap_grant_ended(zkl_grant *g, int64_t now);
+void __real_stats_granted(zkl_session *s, int64_t wait_ns);
+void __real_stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss);
+void __wrap_stats_granted(zkl_session *s, int64_t wait_ns);
+void __wrap_stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss);
 
 static bool counting = true;
 static zkl_session *session;
 static zkl_mutex *mutex;
 
-void __wrap_grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
+void __wrap_stats_granted(zkl_session *s, int64_t wait_ns)
 {
     if (counting)
-        __real_grant_began(g, wait_ns, now);
+        __real_stats_granted(s, wait_ns);
 }
 
-void __wrap_grant_ended(zkl_grant *g, int64_t now)
+void __wrap_stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss)
 {
     if (counting)
-        __real_grant_ended(g, now);
+        __real_stats_ended(s, hold_ns, loss);
 }
 
 static double turn(bool counts)
@@ -45,14 +45,14 @@ static double turn(bool counts)
     return (double)(now_ns() - begun) / BATCH;
 }
 
-/* The grant is counted already; what is counted here has ended before it goes on. */
-static double calls(zkl_grant *g)
+/* A grant is counted already; what is counted here has ended before it goes on. */
+static double calls(void)
 {
     const int64_t begun = now_ns();
 
     for (int64_t i = 0; i < BATCH; i++) {
-        __real_grant_ended(g, begun + i);
-        __real_grant_began(g, 0, begun + i);
+        __real_stats_ended(session, i, ZKL_LOSS_NONE);
+        __real_stats_granted(session, 0);
     }
     return (double)(now_ns() - begun) / BATCH;
 }
@@ -83,7 +83,6 @@ static void play(void)
     static double with[TURNS], without[TURNS], alone[TURNS];
     const struct usage begin = usage_now();
     const uint64_t before = counted();
-    zkl_grant *g;
 
     for (int i = 0; i < TURNS; i++) {
         with[i] = turn(true);
@@ -91,9 +90,9 @@ static void play(void)
     }
     if (counted() - before != (uint64_t)TURNS * BATCH)
         fail("counted %llu of %d locks", (unsigned long long)(counted() - before), TURNS * BATCH);
-    user_require(zkl_mutex_lock(mutex, ZKL_FOREVER, &g));
+    user_require(zkl_mutex_lock(mutex, ZKL_FOREVER, NULL));
     for (int i = 0; i < TURNS; i++)
-        alone[i] = calls(g);
+        alone[i] = calls();
     user_require(zkl_mutex_unlock(mutex));
     answer_begin((long long)2 * TURNS * BATCH, begin);
     answer_median("with_ns", with);

@@ -2,7 +2,7 @@
  * handle. */
 #include "recipes/counter.h"
 #include "lib/base/error.h"
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "lib/session/denial.h"
 #include "lib/session/driven.h"
 

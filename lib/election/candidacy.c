@@ -7,8 +7,7 @@
 
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
-#include "lib/lock/grant.h"
-#include "lib/lock/release.h"
+#include "lib/grant/grant.h"
 #include "lib/session/driver.h"
 #include "lib/session/stats.h"
 #include "recipes/candidacy.h"
@@ -110,16 +109,17 @@ static void candidacy_count(const struct election_candidacy *c, zkl_grant *grant
         stats_failed(s, error->code);
 }
 
-static void candidacy_on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct election_candidacy *c = context;
+    zkl_grant *grant = tenure ? grant_new_on(tenure) : NULL;
 
     c->contender = NULL;
     c->decided = true;
     candidacy_count(c, grant, error);
     if (grant) {
         c->grant = grant;
-        contender_hear(grant_contender(grant), candidacy_on_news);
+        contender_hear(contender_of(tenure), candidacy_on_news);
     } else {
         c->failure = *error;
     }
@@ -234,14 +234,14 @@ static void candidacy_do(struct driver *d, const struct machine_action *a)
         contender_abort(c->contender, ZKL_ECANCELED, "resigned");
         break;
     case CANDIDACY_LEAVE:
-        grant_give_back(c->grant);
+        grant_give_back(c->grant, false);
         candidacy_forget(c);
         break;
     case CANDIDACY_LEAD:
         candidacy_begin_term(c);
         break;
     case CANDIDACY_RESIGN:
-        c->answer = grant_give_back(c->grant) ? 0 : ZKL_ELOST;
+        c->answer = grant_give_back(c->grant, false) ? 0 : ZKL_ELOST;
         break;
     case CANDIDACY_FORGET:
         candidacy_forget(c);

@@ -9,9 +9,8 @@
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "lib/lock/locks.h"
-#include "lib/lock/release.h"
 #include "lib/queue/queue.h"
 #include "lib/session/participant.h"
 #include "observer.h"
@@ -136,7 +135,7 @@ static zkl_grant *election_conclude(struct campaign *c, zkl_grant *grant, zkl_er
 
     e->campaign = NULL;
     if (grant && c->end.code) {
-        grant_give_back(grant);
+        grant_give_back(grant, false);
         grant_unref(grant);
         grant = NULL;
         *error = c->end;
@@ -640,7 +639,7 @@ static int election_give_up(zkl_election *e, int code, const char *text)
     }
     if (e->grant) {
         zkl_state state = zkl_grant_state(e->grant);
-        if (state < ZKL_LOST && grant_give_back(e->grant))
+        if (state < ZKL_LOST && grant_give_back(e->grant, false))
             answer = 0;
         else if (state != ZKL_RELEASED)
             answer = ZKL_ELOST;

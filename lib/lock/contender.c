@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grant.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/path.h"
@@ -675,6 +674,16 @@ static void contender_look_for_spare(struct contender *c)
     g_free(name);
 }
 
+static const struct tenure_ops contender_keeps = {
+    .release = contender_release,
+    .vanished = contender_vanished,
+    .find_out = {[TENURE_WANTED] = contender_look, [TENURE_ASKED] = contender_heed}};
+
+struct contender *contender_of(const struct tenure *t)
+{
+    return t->keeper;
+}
+
 static void contender_be_granted(struct contender *c)
 {
     zkl_session *s = contender_session(c);
@@ -683,12 +692,12 @@ static void contender_be_granted(struct contender *c)
     if (c->machine.number >= RULE_NUMBER_WARN)
         log_line(s->log, ZKL_LOG_WARN, "numbers-end", session_path(s, node),
                  "%s: the sequence numbers of its directory end at 2147483647", node);
-    c->grant = grant_new(s, c, node, c->payload, c->machine.token);
+    c->tenure = tenure_new(s, &contender_keeps, c, node, c->payload, c->machine.token);
     g_free(node);
     contender_look_for_spare(c);
     if (c->machine.others == OTHERS_WAIT || local_queue_waits(c))
-        grant_call(c->grant, GRANT_WANTED);
-    c->decided(c->context, c->grant, NULL);
+        grant_call(c->tenure, TENURE_WANTED);
+    c->decided(c->context, tenure_ref(c->tenure), NULL);
 }
 
 /* Which child it is matters more than how a long path ends. */
@@ -755,13 +764,13 @@ static void contender_fail(struct contender *c, const struct machine_action *a)
     g_free(blamed);
 }
 
-static void contender_detach_grant(struct contender *c)
+static void contender_detach_tenure(struct contender *c)
 {
-    if (!c->grant)
+    if (!c->tenure)
         return;
-    grant_detach(c->grant);
-    grant_unref(c->grant);
-    c->grant = NULL;
+    grant_detach(c->tenure);
+    tenure_unref(c->tenure);
+    c->tenure = NULL;
 }
 
 static void contender_on_told(void *data)
@@ -779,18 +788,19 @@ static void contender_on_told(void *data)
 static void contender_lose(struct contender *c, enum loss loss)
 {
     zkl_session *s = contender_session(c);
-    const zkl_loss before = grant_told_loss(c->grant); /* by its deadline */
+    const zkl_loss before = grant_loss(c->tenure); /* by its deadline */
 
     /* RELEASED by a transaction, with its node; or the program has closed the session. */
-    if (!c->idle && grant_told_state(c->grant) != ZKL_RELEASED && loss != LOSS_CLOSED)
-        log_line(s->log, ZKL_LOG_WARN, "lost", zkl_grant_node(c->grant), "%s: lost: %s",
-                 grant_full_node(c->grant), zkl_strloss(before ? before : (zkl_loss)loss));
+    if (!c->idle && !grant_is_given_back(c->tenure) && loss != LOSS_CLOSED)
+        log_line(s->log, ZKL_LOG_WARN, "lost", session_path(s, c->tenure->full_node),
+                 "%s: lost: %s", c->tenure->full_node,
+                 zkl_strloss(before ? before : (zkl_loss)loss));
     c->refs++;
-    if (!grant_lose(c->grant, loss, contender_on_told, c)) {
+    if (!grant_lose(c->tenure, loss, contender_on_told, c)) {
         c->refs--;
         contender_release(c);
     }
-    contender_detach_grant(c);
+    contender_detach_tenure(c);
     contender_tell(c, CONTENDER_ENDED);
 }
 
@@ -829,15 +839,15 @@ static enum contender_news contender_news_of(enum attempt_others others)
 static void contender_tell_others(struct contender *c, enum attempt_others others)
 {
     c->look_again = others == OTHERS_UNKNOWN;
-    if (others == OTHERS_WAIT && c->grant)
-        grant_call(c->grant, GRANT_WANTED);
+    if (others == OTHERS_WAIT && c->tenure)
+        grant_call(c->tenure, TENURE_WANTED);
     contender_tell(c, contender_news_of(others));
 }
 
 static void contender_tell_asked(struct contender *c)
 {
-    if (c->grant)
-        grant_call(c->grant, GRANT_ASKED);
+    if (c->tenure)
+        grant_call(c->tenure, TENURE_ASKED);
     contender_tell(c, CONTENDER_ASKED);
 }
 
@@ -887,7 +897,7 @@ static void contender_retire(struct contender *c)
     zkl_session *s = contender_session(c);
 
     c->retired = true;
-    contender_detach_grant(c);
+    contender_detach_tenure(c);
     contender_tell(c, CONTENDER_ENDED);
     s->orphans -= c->orphan;
     if (c->leaves)
@@ -901,7 +911,7 @@ static void contender_retire(struct contender *c)
  * stepped for each proof. */
 static void contender_note_deadline(struct contender *c)
 {
-    bool by_deadline = c->grant || c->machine.state == ST_CLAIMING;
+    bool by_deadline = c->tenure || c->machine.state == ST_CLAIMING;
 
     if (!by_deadline && !c->head)
         return;
@@ -1032,10 +1042,10 @@ void contender_abort(struct contender *c, int code, const char *text)
     contender_step(c, MACHINE_EV_STOP);
 }
 
-static void contender_tell_nobody(void *context, zkl_grant *grant, const zkl_error *error)
+static void contender_tell_nobody(void *context, struct tenure *tenure, const zkl_error *error)
 {
     (void)context;
-    (void)grant;
+    (void)tenure;
     (void)error;
 }
 

@@ -4,6 +4,7 @@
 #define LIB_CONTENDER_H
 
 #include "lib/base/layout.h"
+#include "lib/grant/grant.h"
 #include "lib/session/driver.h"
 #include "recipes/attempt.h"
 
@@ -12,8 +13,8 @@ struct contender;
 struct local_queue;
 struct locks;
 
-/* Called exactly once: the grant (owned by the callee) or the error. */
-typedef void (*contender_decided)(void *context, zkl_grant *grant, const zkl_error *error);
+/* Called exactly once: the tenure (with a reference of the callee's) or the error. */
+typedef void (*contender_decided)(void *context, struct tenure *tenure, const zkl_error *error);
 
 /* What is heard beside that; ENDED comes last. */
 enum contender_news {
@@ -92,6 +93,9 @@ enum contender_news contender_others(const struct contender *c);
 /* Nobody uses what it holds: it is not worth keeping a session for. */
 void contender_set_idle(struct contender *c, bool idle);
 
+/* The one that keeps t; NULL: it has let go of it. */
+struct contender *contender_of(const struct tenure *t);
+
 /* Its news are heard no longer. */
 void contender_forget(struct contender *c);
 
@@ -117,7 +121,7 @@ struct contender {
     char *predecessor;           /* full path; an rc_box, and the watch's own where there is one */
     char *old_id;                /* of the session before; NULL: none */
     struct contender_head *head; /* NULL until it is needed; what is there for good then */
-    zkl_grant *grant;            /* one reference, while holding */
+    struct tenure *tenure;       /* one reference, while holding */
     contender_decided decided;
     void *context;
     GList link;           /* of the session's list, or before that of the local queue's; its data

@@ -5,7 +5,6 @@
 #include <limits.h>
 
 #include "canceler.h"
-#include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
@@ -161,7 +160,7 @@ struct contender_spec handle_spec(struct handle *h)
 static bool handle_give_back(struct handle *h, zkl_grant *grant, bool last)
 {
     session_lock(h->session);
-    bool owned = h->kind->give_back(h, grant, last);
+    bool owned = grant_give_back(grant, last);
     session_unlock(h->session);
     grant_unref(grant);
     return owned;

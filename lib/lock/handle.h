@@ -26,8 +26,6 @@ struct handle_kind {
                      zkl_acquired_fn fn, void *data);
     /* What can be had without waiting; NULL: nothing. May be NULL. Without the monitor held. */
     zkl_grant *(*take)(struct handle *h, const struct hold *hold);
-    /* As grant_give_back(). last: the owner will not come again. */
-    bool (*give_back)(struct handle *h, zkl_grant *grant, bool last);
     /* The user has freed it; nobody waits. May be NULL, as what follows: the last reference. */
     void (*close)(struct handle *h);
     void (*end)(struct handle *h);

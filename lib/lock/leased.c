@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "grant.h"
 #include "lib/base/error.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
@@ -11,17 +10,17 @@
 #include "multi_attempt.h"
 #include "recipes/leasing.h"
 #include "recipes/name.h"
-#include "release.h"
 
-/* The lock or the lease; of several leases their whole. */
+/* The lock, or the lease; or several leases. */
 struct part {
     struct leased *leased;
     char *directory;                /* GRefString */
     struct contender *contender;    /* NULL: none, or decided */
     struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
     struct contender *holder;       /* of what was granted; NULL: none, or its end was heard, or it
-                                       is a whole */
-    zkl_grant *grant;               /* ours; NULL: none */
+                                       is several */
+    struct tenure *tenure;          /* ours; NULL: none, or it is several */
+    zkl_grant *grant;               /* of several, ours; NULL: none */
     bool entering;                  /* it may be decided before its pointer is known */
     unsigned granted, failed, lost; /* what leasing.h hears of it */
 };
@@ -29,8 +28,8 @@ struct part {
 struct leased {
     struct driver driver; /* of a session that outlives it */
     struct contender_spec spec;
-    uint32_t permits;          /* so many leases are taken */
-    contender_decided decided; /* NULL: it was called */
+    uint32_t permits;      /* so many leases are taken */
+    grant_decided decided; /* NULL: it was called */
     void *context;
     int refs; /* until it is decided, each check under way, each step */
     struct leasing machine;
@@ -58,11 +57,10 @@ static void leased_hear(struct leased *l, unsigned kind)
 
 /* ---- what contenders tell ---- */
 
-static void leased_drop_grant(struct part *p)
+static void leased_drop(struct part *p)
 {
-    if (p->grant)
-        grant_unref(p->grant);
-    p->grant = NULL;
+    g_clear_pointer(&p->tenure, tenure_unref);
+    g_clear_pointer(&p->grant, grant_unref);
 }
 
 static void leased_on_news(void *context, enum contender_news news)
@@ -73,11 +71,11 @@ static void leased_on_news(void *context, enum contender_news news)
         return;
     p->holder = NULL;
     p->several = NULL;
-    leased_drop_grant(p);
+    leased_drop(p);
     leased_hear(p->leased, p->lost);
 }
 
-static void leased_on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void leased_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct part *p = context;
 
@@ -88,8 +86,8 @@ static void leased_on_decided(void *context, zkl_grant *grant, const zkl_error *
         leased_hear(p->leased, p->failed);
         return;
     }
-    p->grant = grant;
-    p->holder = grant_contender(grant);
+    p->tenure = tenure;
+    p->holder = contender_of(tenure);
     contender_set_idle(p->holder, true);
     leased_hear(p->leased, p->granted);
 }
@@ -171,10 +169,10 @@ static void leased_leave(struct part *p)
     if (several)
         multi_attempt_forget(several);
     if (several && p->grant)
-        grant_give_back(p->grant);
+        grant_give_back(p->grant, false);
     else if (several)
         multi_attempt_abort(several, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
-    leased_drop_grant(p);
+    leased_drop(p);
     if (c)
         contender_abandon(c);
     if (!holder)
@@ -224,7 +222,7 @@ static char *leased_path(struct driver *d, unsigned node)
 
 static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *error)
 {
-    const contender_decided decided = l->decided;
+    const grant_decided decided = l->decided;
 
     l->decided = NULL;
     local_callers_remove(&l->callers);
@@ -234,7 +232,8 @@ static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *e
 
 static void leased_give(struct leased *l)
 {
-    zkl_grant *grant = g_steal_pointer(&l->lease.grant);
+    struct tenure *tenure = g_steal_pointer(&l->lease.tenure);
+    zkl_grant *grant = tenure ? grant_new_on(tenure) : g_steal_pointer(&l->lease.grant);
     struct contender *holder = g_steal_pointer(&l->lease.holder);
 
     if (l->lease.several)
@@ -349,7 +348,7 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
 }
 
 struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
-                            contender_decided decided, void *context)
+                            grant_decided decided, void *context)
 {
     struct leased *l = leased_new(s, spec);
 

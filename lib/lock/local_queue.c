@@ -3,7 +3,6 @@
 #include "local_queue.h"
 
 #include "contender.h"
-#include "grant.h"
 #include "locks.h"
 
 struct local_queue {
@@ -84,8 +83,8 @@ static void local_queue_wait_behind(struct local_queue *q, struct contender *c)
 {
     c->link.data = c;
     g_queue_push_tail_link(&q->waiting, &c->link);
-    if (q->inside && q->inside->grant)
-        grant_call(q->inside->grant, GRANT_WANTED);
+    if (q->inside && q->inside->tenure)
+        grant_call(q->inside->tenure, TENURE_WANTED);
 }
 
 void local_queue_arrive(struct local_queue *q, struct contender *c)

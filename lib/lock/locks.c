@@ -2,7 +2,6 @@
 #include "locks.h"
 
 #include "contender.h"
-#include "grant.h"
 #include "lib/base/error.h"
 
 /* ---- callers without a contender ---- */
@@ -86,9 +85,9 @@ static void locks_on_extended(struct contender *c)
 
 static void locks_extend(struct contender *c, void *proved)
 {
-    if (!c->grant)
+    if (!c->tenure)
         contender_step(c, ATTEMPT_EV_EXTENDED);
-    else if (!grant_set_deadline(c->grant, contender_session(c)->proofs.deadline, *(bool *)proved))
+    else if (!grant_extend(c->tenure, contender_session(c)->proofs.deadline, *(bool *)proved))
         contender_step(c, ATTEMPT_EV_LAPSED);
     else if (*(bool *)proved)
         locks_on_extended(c);
@@ -135,8 +134,8 @@ static void locks_on_lapsed(struct participant *p)
 static void locks_suspect(struct contender *c, void *unused)
 {
     (void)unused;
-    if (c->grant)
-        grant_suspect(c->grant);
+    if (c->tenure)
+        grant_suspect(c->tenure);
 }
 
 static void locks_on_suspect(struct participant *p)

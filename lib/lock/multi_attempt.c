@@ -1,9 +1,7 @@
 #include "multi_attempt.h"
 
-#include "grant.h"
 #include "lib/base/error.h"
 #include "locks.h"
-#include "whole.h"
 
 /* Of one path. */
 struct part {
@@ -11,7 +9,7 @@ struct part {
     struct multi_path path;
     struct contender *contender; /* NULL: none, or decided */
     struct contender *holder;    /* of what was granted; NULL: none, or its end was heard */
-    zkl_grant *grant;            /* ours; NULL: it was not granted */
+    struct tenure *tenure;       /* ours; NULL: it was not granted */
     zkl_error *error;            /* of the contender that failed; NULL: none has */
     bool entering;               /* in contender_enter() */
 };
@@ -24,20 +22,18 @@ struct multi_attempt {
     struct contender_spec spec;
     struct local_callers callers;
     bool listed; /* in the session's list of them */
-    contender_decided decided;
+    grant_decided decided;
     void *context;
-    zkl_grant *whole;     /* the user's, with a reference of ours; NULL: not granted */
+    zkl_grant *grant;     /* the user's, with a reference of ours; NULL: not granted */
     const zkl_error *why; /* inside multi_attempt_abort() */
     GArray *pending;      /* of struct multi_lock_event: while another is being stepped */
     bool stepping;
     struct part part[]; /* in order */
 };
 
-static void drop_grant(struct part *p)
+static void drop_tenure(struct part *p)
 {
-    if (p->grant)
-        grant_unref(p->grant);
-    p->grant = NULL;
+    g_clear_pointer(&p->tenure, tenure_unref);
 }
 
 static void attempt_unref(struct multi_attempt *a)
@@ -45,7 +41,7 @@ static void attempt_unref(struct multi_attempt *a)
     if (--a->refs > 0)
         return;
     for (uint32_t i = 0; i < a->machine.count; i++) {
-        drop_grant(&a->part[i]);
+        drop_tenure(&a->part[i]);
         g_free(a->part[i].error);
         g_ref_string_release(a->part[i].path.directory);
     }
@@ -79,7 +75,7 @@ static void on_gone(void *context, enum contender_news news)
 /* While nobody knows of it the node, if it stands, goes at once, before another one comes. */
 static void on_ended(struct part *p)
 {
-    if (p->attempt->whole) {
+    if (p->attempt->grant) {
         p->holder = NULL;
         step_part(p, MULTI_LOCK_EV_LOST);
         return;
@@ -96,15 +92,15 @@ static void on_news(void *context, enum contender_news news)
         on_ended(context);
 }
 
-static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct part *p = context;
 
     p->contender = NULL;
     p->entering = false;
-    if (grant) {
-        p->grant = grant;
-        p->holder = grant_contender(grant);
+    if (tenure) {
+        p->tenure = tenure;
+        p->holder = contender_of(tenure);
         contender_set_idle(p->holder, true);
         step_part(p, MULTI_LOCK_EV_GRANTED);
     } else {
@@ -120,7 +116,7 @@ static void enter(struct multi_attempt *a, struct part *p)
 {
     struct contender_spec spec = a->spec;
 
-    drop_grant(p);
+    drop_tenure(p);
     spec.directory = p->path.directory;
     spec.news = on_news;
     p->entering = true;
@@ -136,7 +132,7 @@ static struct contender *take_holder(struct part *p)
     struct contender *c = p->holder;
 
     p->holder = NULL;
-    drop_grant(p);
+    drop_tenure(p);
     if (c)
         contender_forget(c);
     return c;
@@ -153,20 +149,38 @@ static void leave(struct part *p)
         contender_release(holder);
 }
 
-static void give(struct multi_attempt *a)
+/* The grant is given back; node_gone: it is known to be lost instead, with the node of the path
+ * that the user gave first. */
+static void on_let_go(void *context, bool node_gone)
 {
-    zkl_grant *parts[MULTI_LOCK_PATHS];
+    struct multi_attempt *a = context;
 
     for (uint32_t i = 0; i < a->machine.count; i++) {
-        parts[a->part[i].path.given] = a->part[i].grant;
+        struct part *p = &a->part[i];
+        if (node_gone && p->path.given == 0 && p->holder) {
+            contender_vanished(p->holder);
+            return;
+        }
+    }
+    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_RELEASE});
+}
+
+static const struct grant_ops multi_attempt_grant = {.let_go = on_let_go};
+
+static void give(struct multi_attempt *a)
+{
+    struct tenure *tenures[MULTI_LOCK_PATHS];
+
+    for (uint32_t i = 0; i < a->machine.count; i++) {
+        tenures[a->part[i].path.given] = a->part[i].tenure;
         if (a->part[i].holder)
             contender_set_idle(a->part[i].holder, false);
     }
-    a->whole = grant_ref(whole_new(parts, a->machine.count, a));
-    a->decided(a->context, a->whole, NULL);
+    a->grant = grant_ref(grant_new(tenures, a->machine.count, &multi_attempt_grant, a));
+    a->decided(a->context, a->grant, NULL);
 }
 
-/* One is lost, and the whole with it. What stands of the others goes when the callbacks are
+/* One is lost, and the grant with it. What stands of the others goes when the callbacks are
  * through. The news are those that the caller's contenders would tell. */
 static void lose(struct multi_attempt *a)
 {
@@ -231,11 +245,11 @@ static void list_callers(struct multi_attempt *a)
 /* From here on nobody knows it. */
 static void end(struct multi_attempt *a)
 {
-    if (a->whole) {
-        whole_detach(a->whole);
-        grant_unref(a->whole);
+    if (a->grant) {
+        grant_forget(a->grant);
+        grant_unref(a->grant);
     }
-    a->whole = NULL;
+    a->grant = NULL;
     attempt_unref(a);
 }
 
@@ -267,7 +281,7 @@ static void step(struct multi_attempt *a, struct multi_lock_event ev)
 
 struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
                                           const struct multi_path *paths, uint32_t count,
-                                          contender_decided decided, void *context)
+                                          grant_decided decided, void *context)
 {
     struct multi_attempt *a = g_malloc0(sizeof(struct multi_attempt) + count * sizeof(struct part));
 
@@ -313,16 +327,4 @@ struct contender *multi_attempt_waiting(const struct multi_attempt *a)
     const uint32_t front = multi_lock_front(&a->machine, a->places);
 
     return front < a->machine.count ? a->part[front].contender : NULL;
-}
-
-void multi_attempt_release(struct multi_attempt *a, bool node_gone)
-{
-    for (uint32_t i = 0; i < a->machine.count; i++) {
-        struct part *p = &a->part[i];
-        if (node_gone && p->path.given == 0 && p->holder) {
-            contender_vanished(p->holder);
-            return;
-        }
-    }
-    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_RELEASE});
 }

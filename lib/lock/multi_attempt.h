@@ -16,11 +16,11 @@ struct multi_path {
 
 /* Enters at all paths, which are in order: count of them. spec is that of each contender but for
  * the directory and the news. decided is called once, perhaps before this returns: with the grant
- * of the whole, owned by the callee, or the error. spec->news hears with the same context that the
- * whole has ended, unless it was given back. The pointer is good until the error or that end. */
+ * of all, owned by the callee, or the error. spec->news hears with the same context that the grant
+ * has ended, unless it was given back. The pointer is good until the error or that end. */
 struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
                                           const struct multi_path *paths, uint32_t count,
-                                          contender_decided decided, void *context);
+                                          grant_decided decided, void *context);
 
 /* The caller gives up, before decided: it gets code and text. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text);
@@ -30,9 +30,5 @@ void multi_attempt_forget(struct multi_attempt *a);
 
 /* The contender at the path that is waited for; NULL: there is none just now. Before decided. */
 struct contender *multi_attempt_waiting(const struct multi_attempt *a);
-
-/* The grant is given back; node_gone: it is known to be lost instead, with the node of the path
- * that the user gave first. */
-void multi_attempt_release(struct multi_attempt *a, bool node_gone);
 
 #endif

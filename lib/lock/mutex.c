@@ -1,13 +1,10 @@
 /* A mutex: what handle.c does, for contenders of the mutex's kinds, and retained grants. */
-#include "grant.h"
 #include "handle.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "local_queue.h"
 #include "op.h"
-#include "release.h"
 #include "retained.h"
-#include "turn.h"
 
 enum { RETAIN_MAX_MS = 86400000 };
 
@@ -65,13 +62,6 @@ static zkl_grant *take(struct handle *h, const struct hold *hold)
     return grant;
 }
 
-/* last: what is retained ends with it. */
-static bool give_back(struct handle *h, zkl_grant *grant, bool last)
-{
-    return last && turn_retained(grant) ? retained_give_back(mutex_of(h)->retained, grant, true)
-                                        : grant_give_back(grant);
-}
-
 static void stop_retaining(struct handle *h)
 {
     if (mutex_of(h)->retained)
@@ -86,12 +76,8 @@ static void end(struct handle *h)
         local_queue_unref(mutex_of(h)->local);
 }
 
-static const struct handle_kind kind = {.what = what,
-                                        .start = start,
-                                        .take = take,
-                                        .give_back = give_back,
-                                        .close = stop_retaining,
-                                        .end = end};
+static const struct handle_kind kind = {
+    .what = what, .start = start, .take = take, .close = stop_retaining, .end = end};
 
 /* ---- new ---- */
 

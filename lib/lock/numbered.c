@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grant.h"
 #include "lib/base/error.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
@@ -14,16 +13,15 @@
 #include "recipes/revoke.h"
 #include "recipes/rule.h"
 #include "recipes/transaction.h"
-#include "release.h"
 
 struct numbered {
     struct driver driver; /* of a session that outlives it */
     struct contender_spec spec;
-    contender_decided decided; /* NULL: it was called */
+    grant_decided decided; /* NULL: it was called */
     void *context;
     int refs;                    /* until it is decided, each request under way, each step */
     struct contender *contender; /* NULL: admitted */
-    zkl_grant *grant;            /* NULL: not admitted */
+    struct tenure *tenure;       /* NULL: not admitted */
     struct numbering machine;
     GPtrArray *before;  /* paths of the nodes whose numbers it must know; NULL: it knows these */
     GArray *used;       /* of int32_t: the numbers that they have */
@@ -65,34 +63,6 @@ static void numbered_end_restart(struct numbered *n)
     timers_cancel(&n->timer);
 }
 
-static void numbered_decide(struct numbered *n, const zkl_error *error)
-{
-    const contender_decided decided = n->decided;
-    zkl_grant *grant = n->grant;
-
-    n->decided = NULL;
-    n->grant = NULL;
-    numbered_end_restart(n);
-    if (grant && grant_contender(grant))
-        contender_forget(grant_contender(grant));
-    if (grant && error) {
-        grant_give_back(grant);
-        grant_unref(grant);
-        grant = NULL;
-    }
-    decided(n->context, grant, error);
-    numbered_unref(n);
-}
-
-static void numbered_fail(struct numbered *n, int code)
-{
-    const char *path = session_path(n->driver.session, n->spec.directory);
-    zkl_error e;
-
-    denial_fill(n->driver.session, &e, code, path);
-    numbered_decide(n, &e);
-}
-
 /* The payload with the numbers that were chosen, as they stand in the own node's data. */
 static char *numbered_text(const struct numbered *n)
 {
@@ -106,13 +76,50 @@ static char *numbered_text(const struct numbered *n)
     return g_string_free(text, FALSE);
 }
 
-static void numbered_succeed(struct numbered *n)
+static zkl_grant *numbered_grant(const struct numbered *n)
 {
+    zkl_grant *grant = grant_new_on(n->tenure);
     char *payload = numbered_text(n);
 
-    grant_set_slots(n->grant, n->numbers, numbered_permits(n), payload);
+    grant_set_slots(grant, n->numbers, numbered_permits(n));
+    tenure_set_payload(n->tenure, payload);
     g_free(payload);
-    numbered_decide(n, NULL);
+    return grant;
+}
+
+static void numbered_give_up_tenure(struct numbered *n)
+{
+    if (!n->tenure)
+        return;
+    tenure_release(n->tenure);
+    tenure_unref(n->tenure);
+}
+
+static void numbered_decide(struct numbered *n, const zkl_error *error)
+{
+    const grant_decided decided = n->decided;
+    zkl_grant *grant = NULL;
+
+    n->decided = NULL;
+    numbered_end_restart(n);
+    if (n->tenure && contender_of(n->tenure))
+        contender_forget(contender_of(n->tenure));
+    if (error)
+        numbered_give_up_tenure(n);
+    else
+        grant = numbered_grant(n);
+    n->tenure = NULL;
+    decided(n->context, grant, error);
+    numbered_unref(n);
+}
+
+static void numbered_fail(struct numbered *n, int code)
+{
+    const char *path = session_path(n->driver.session, n->spec.directory);
+    zkl_error e;
+
+    denial_fill(n->driver.session, &e, code, path);
+    numbered_decide(n, &e);
 }
 
 /* ---- the driver's table ---- */
@@ -150,7 +157,7 @@ static gint numbered_compare_places(gconstpointer a, gconstpointer b)
 static void numbered_keep(struct numbered *n, const struct machine_event *ev)
 {
     struct child child;
-    const int32_t number = numbered_child_at(grant_full_node(n->grant)).number;
+    const int32_t number = numbered_child_at(n->tenure->full_node).number;
     g_ptr_array_set_size(n->before, 0);
     g_array_set_size(n->used, 0);
     for (size_t i = 0; i < ev->count; i++) {
@@ -202,7 +209,7 @@ static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
     int32_t ceiling = 0;
 
     if (revoke_asks(ev->data, (int)ev->length, ev->version))
-        grant_call(n->grant, GRANT_ASKED);
+        grant_call(n->tenure, TENURE_ASKED);
     shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
     if (shown->numbered) {
         g_array_sort(own, numbered_compare);
@@ -248,7 +255,7 @@ static char *numbered_path(struct driver *d, unsigned node)
 {
     const struct numbered *n = numbered_driven(d);
 
-    return g_strdup(node == NUMBERING_OWN         ? grant_full_node(n->grant)
+    return g_strdup(node == NUMBERING_OWN         ? n->tenure->full_node
                     : node == NUMBERING_DIRECTORY ? n->spec.directory
                                                   : n->before->pdata[node - NUMBERING_BEFORE]);
 }
@@ -276,11 +283,10 @@ static void numbered_tell(struct driver *d, const struct machine_action *a)
 
     switch ((enum numbering_verdict)a->verdict) {
     case NUMBERING_DONE:
-        numbered_succeed(n);
+        numbered_decide(n, NULL);
         break;
     case NUMBERING_VANISHED:
-        if (grant_contender(n->grant))
-            contender_vanished(grant_contender(n->grant));
+        tenure_vanished(n->tenure);
         break;
     case NUMBERING_FAILED:
         numbered_fail(n, call_error(a->rc));
@@ -307,12 +313,12 @@ static const struct driver_ops numbered_driver = {.step = numbered_step,
 
 /* ---- the contender ---- */
 
-static void numbered_on_admitted(void *context, zkl_grant *grant, const zkl_error *error)
+static void numbered_on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct numbered *n = context;
 
     n->contender = NULL;
-    n->grant = grant;
+    n->tenure = tenure;
     n->answered = true;
     n->chosen = false;
     n->machine = (struct numbering){.state = NUMBERING_IDLE};
@@ -348,11 +354,11 @@ static void numbered_on_news(void *context, enum contender_news news)
 {
     struct numbered *n = context;
 
-    if (news != CONTENDER_ENDED || !n->grant || !n->decided)
+    if (news != CONTENDER_ENDED || !n->tenure || !n->decided)
         return;
     numbered_hear(n, MACHINE_EV_STOP);
-    grant_unref(n->grant);
-    n->grant = NULL;
+    tenure_unref(n->tenure);
+    n->tenure = NULL;
     if (n->driver.session->closing)
         numbered_fail(n, ZKL_ECLOSED);
     else if (n->driver.session->refused)
@@ -401,7 +407,7 @@ void numbered_abort(struct numbered *n, int code, const char *text)
 }
 
 struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
-                                contender_decided decided, void *context)
+                                grant_decided decided, void *context)
 {
     struct numbered *n = g_new0(struct numbered, 1);
 

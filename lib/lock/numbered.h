@@ -10,7 +10,7 @@ struct numbered;
 
 /* As contender_enter(); the grant has its numbers. */
 struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
-                                contender_decided decided, void *context);
+                                grant_decided decided, void *context);
 
 /* NULL: it has been admitted, or is to begin again. */
 const struct contender *numbered_waiting(const struct numbered *n);

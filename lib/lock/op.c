@@ -3,7 +3,6 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "grant.h"
 #include "leased.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -12,7 +11,6 @@
 #include "lib/session/stats.h"
 #include "multi_attempt.h"
 #include "numbered.h"
-#include "release.h"
 #include "retained.h"
 
 /* What it is by, until it is decided. */
@@ -108,6 +106,11 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     }
 }
 
+static void on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
+{
+    on_decided(context, tenure ? grant_new_on(tenure) : NULL, error);
+}
+
 /* A grant won by then is given back. */
 static void abort_decided(zkl_op *op, int code, const char *text)
 {
@@ -118,7 +121,7 @@ static void abort_decided(zkl_op *op, int code, const char *text)
         return;
     op->session->stats.acquisitions_discarded++;
     stats_failed(op->session, code);
-    grant_give_back(op->grant);
+    grant_give_back(op->grant, false);
     grant_unref(op->grant);
     op->grant = NULL;
 }
@@ -224,7 +227,7 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
     else if (spec->leases > 0)
         go(op, BY_LEASED, leased_enter(s, spec, on_decided, op));
     else
-        go(op, BY_CONTENDER, contender_enter(s, spec, on_decided, op));
+        go(op, BY_CONTENDER, contender_enter(s, spec, on_admitted, op));
     return op;
 }
 

@@ -1,8 +1,6 @@
 /* Steps the machine of a handle that retains, and does what it asks. */
-#include "grant.h"
 #include "lib/base/error.h"
 #include "retained_state.h"
-#include "turn.h"
 
 void retained_unref(struct retained *r)
 {
@@ -48,7 +46,7 @@ static void give_turn(struct retained *r, uint64_t number)
 {
     struct turn_waiter *w = g_queue_peek_head(&r->waiting);
 
-    zkl_grant *turn = turn_begin(r->span, r->spare, r, number);
+    zkl_grant *turn = grant_new_turn(r->span, r->spare, number, &retained_turns, r);
 
     r->spare = NULL;
     r->owner = w->caller.owner;
@@ -62,8 +60,9 @@ static void drop_span(struct retained *r)
 {
     if (r->spare)
         grant_unref(r->spare);
-    grant_unref(r->span);
-    r->spare = r->span = NULL;
+    tenure_unref(r->span);
+    r->spare = NULL;
+    r->span = NULL;
     r->holder = NULL;
     r->over = false;
 }
@@ -99,16 +98,16 @@ static void on_news(void *context, enum contender_news news)
     retained_step(r, ev);
 }
 
-static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct retained *r = context;
     struct retain_event ev = {.kind = RETAIN_EV_FAILED};
 
     r->attempt = NULL;
     r->entering = false;
-    if (grant) {
-        r->span = grant;
-        r->holder = grant_contender(grant);
+    if (tenure) {
+        r->span = tenure;
+        r->holder = contender_of(tenure);
         ev.kind = RETAIN_EV_GRANTED;
         ev.waited = contender_has_waited(r->holder);
         ev.delayed = r->connection != r->session->connection;
@@ -196,8 +195,8 @@ static void perform(struct retained *r, const struct retain_action *a)
 void retained_read_clock(const struct retained *r, struct retain_event *ev)
 {
     if (r->span)
-        ev->sure = turn_span_state(r->span, &ev->now) == ZKL_HELD;
-    else
+        ev->sure = validity_state(&r->span->validity, &ev->now) == ZKL_HELD;
+    if (ev->now == 0)
         ev->now = clock_boot();
 }
 

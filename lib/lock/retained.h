@@ -31,16 +31,13 @@ void retained_unref(struct retained *r);
 /* A caller comes. A turn, which is a grant of the callee's, or an error is told once by decided,
  * perhaps before this returns. The pointer is good until then. */
 struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
-                                  contender_decided decided, void *context);
+                                  grant_decided decided, void *context);
 
 /* A turn for the caller if it can have one now, and nobody else is first; NULL. */
 zkl_grant *retained_take(struct retained *r, uint64_t owner);
 
 /* Before decided: the caller gives up, and gets code and text. */
 void retained_give_up(struct turn_waiter *w, int code, const char *text);
-
-/* The turn is over. last: no other turn may follow in its span. False: it was lost before. */
-bool retained_give_back(struct retained *r, zkl_grant *turn, bool last);
 
 /* An idle span ends now. */
 void retained_yield(struct retained *r);

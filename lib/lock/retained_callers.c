@@ -1,14 +1,13 @@
 /* What callers do with a handle that retains. */
-#include "grant.h"
 #include "lib/base/error.h"
+#include "lib/grant/multi.h"
 #include "retained_state.h"
-#include "turn.h"
 
 guint retained_most = RETAINED_MOST;
 uint32_t retained_local_turns = RETAINED_LOCAL_TURNS;
 
 struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
-                                  contender_decided decided, void *context)
+                                  grant_decided decided, void *context)
 {
     struct turn_waiter *w = g_new0(struct turn_waiter, 1);
 
@@ -76,20 +75,26 @@ static void shed(struct locks *all)
         retained_yield(g_queue_peek_head(idle));
 }
 
-bool retained_give_back(struct retained *r, zkl_grant *turn, bool last)
+/* The turn is over. Where a transaction of it is not decided yet, or never will be, that may be
+ * applied as long as the node stands. */
+static void retained_on_given_back(void *context, zkl_grant *turn, const struct grant_end *end)
 {
-    const struct turn_end end = turn_end(turn);
+    struct retained *r = context;
     struct locks *all = r->all;
+    const bool in_doubt = multi_line_is_in_doubt(r->span->line);
 
-    r->spare = end.spare;
-    r->over = !end.spare;
+    grant_forget(turn);
+    r->over = !end->owned || end->before;
+    if (!r->over)
+        r->spare = grant_take_off(r->span);
     retained_step(r, (struct retain_event){.kind = RETAIN_EV_UNLOCK,
-                                           .now = end.now,
-                                           .sure = end.now > 0,
-                                           .must_end = last || end.in_doubt || !end.spare});
+                                           .now = end->sure ? end->now : 0,
+                                           .sure = end->sure,
+                                           .must_end = end->last || in_doubt || r->over});
     shed(all);
-    return end.owned;
 }
+
+const struct grant_ops retained_turns = {.given_back = retained_on_given_back};
 
 void retained_yield(struct retained *r)
 {

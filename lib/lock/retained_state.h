@@ -8,7 +8,7 @@
 struct turn_waiter {
     struct retained *retained;
     struct turn_caller caller;
-    contender_decided decided;
+    grant_decided decided;
     void *context;
     GList link;
 };
@@ -21,7 +21,7 @@ struct retained {
     struct contender_spec spec;
     struct contender *attempt; /* NULL: none, or decided */
     struct contender *holder;  /* of the span; NULL: none */
-    zkl_grant *span;           /* ours, with the holder */
+    struct tenure *span;       /* ours, with the holder */
     zkl_grant *spare;          /* the last turn, to be used again */
     uint64_t owner;            /* of the last turn, if it may come again */
     bool was_new;              /* it may not */
@@ -48,6 +48,9 @@ void retained_step(struct retained *r, struct retain_event ev);
 void retained_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error *error);
 
 bool retained_is_last_owner(const struct retained *r, const struct turn_caller *caller);
+
+/* What turns tell. */
+extern const struct grant_ops retained_turns;
 
 /* ev->now and .sure. */
 void retained_read_clock(const struct retained *r, struct retain_event *ev);

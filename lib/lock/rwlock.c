@@ -2,7 +2,6 @@
 #include "handle.h"
 #include "lib/base/options.h"
 #include "op.h"
-#include "release.h"
 
 static const char what[] = "read-write lock";
 
@@ -20,14 +19,7 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
     return op_start(h->session, &spec, timeout_ms, fn, data, &h->waiters);
 }
 
-static bool give_back(struct handle *h, zkl_grant *grant, bool last)
-{
-    (void)h;
-    (void)last;
-    return grant_give_back(grant);
-}
-
-static const struct handle_kind kind = {.what = what, .start = start, .give_back = give_back};
+static const struct handle_kind kind = {.what = what, .start = start};
 
 int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
                    const zkl_rwlock_options *options)

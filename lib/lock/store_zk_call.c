@@ -1,21 +1,20 @@
 /* For users of libzookeeper itself. */
 #include <zkl-zookeeper.h>
 
-#include "grant.h"
 #include "lib/base/error.h"
+#include "lib/grant/grant.h"
 #include "lib/session/core.h"
 #include "lib/session/incarnation.h"
 #include "lib/store/store_zk.h"
-#include "whole.h"
 
 int zkl_grant_check_ops(const zkl_grant *g, struct zoo_op *ops, size_t count)
 {
     if (!g || !ops)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_ops: %s is NULL", g ? "ops" : "g");
-    if (count < whole_count(g))
-        return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u nodes", whole_count(g));
-    for (uint32_t i = 0; i < whole_count(g); i++)
-        zoo_check_op_init(&ops[i], grant_full_node(whole_part(g, i)), -1);
+    if (count < grant_count(g))
+        return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u nodes", grant_count(g));
+    for (uint32_t i = 0; i < grant_count(g); i++)
+        zoo_check_op_init(&ops[i], grant_tenure(g, i)->full_node, -1);
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, zkl_grant_node(g), "%s: %s", zkl_grant_node(g),
                          zkl_strerror(ZKL_ECHILD));

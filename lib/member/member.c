@@ -391,7 +391,7 @@ static void member_publish(zkl_member *m)
     else if (machine->told_in)
         state = machine->told_suspect ? ZKL_SUSPECT : ZKL_HELD;
     atomic_store(&m->token, machine->state == MEMBER_IN ? machine->czxid : 0);
-    standing_set(&m->standing, state, m->session->proofs.deadline);
+    validity_begin(&m->validity, state, m->session->proofs.deadline);
 }
 
 static void member_begin(zkl_member *m)
@@ -602,7 +602,7 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     driver_init(&m->driver, &member_driver_ops, s,
                 o->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
     member_driver_name(&m->driver, MEMBER_NODE);
-    standing_set(&m->standing, ZKL_LOST, (struct instant){.boot = 0});
+    validity_begin(&m->validity, ZKL_LOST, (struct instant){.boot = 0});
     return m;
 }
 
@@ -847,21 +847,15 @@ int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, vo
 
 /* ---- what it says of itself, without a lock: a thread that must not wait may ask ---- */
 
-static zkl_state member_state_look(const zkl_member *m, struct instant *ret_deadline,
-                                   int64_t *ret_left)
+static struct validity_view member_look(const zkl_member *m)
 {
-    *ret_deadline = (struct instant){.boot = 0};
-    *ret_left = 0;
-    return !m || fork_is_child(m->generation) ? ZKL_LOST
-                                              : standing_get(&m->standing, ret_deadline, ret_left);
+    return !m || fork_is_child(m->generation) ? (struct validity_view){.state = ZKL_LOST}
+                                              : validity_read(&m->validity);
 }
 
 zkl_state zkl_member_state(const zkl_member *m)
 {
-    struct instant deadline;
-    int64_t left;
-
-    return member_state_look(m, &deadline, &left);
+    return member_look(m).state;
 }
 
 uint64_t zkl_member_token(const zkl_member *m)
@@ -871,25 +865,18 @@ uint64_t zkl_member_token(const zkl_member *m)
 
 int64_t zkl_member_remaining_ms(const zkl_member *m)
 {
-    struct instant deadline;
-    int64_t left;
-
-    member_state_look(m, &deadline, &left);
-    return left / CLOCK_MS;
+    return member_look(m).left / CLOCK_MS;
 }
 
 int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret)
 {
-    struct instant deadline;
-    int64_t left;
-
     if (!m || !ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_member_deadline: %s is NULL", m ? "ret" : "m");
-    const zkl_state state = member_state_look(m, &deadline, &left);
-    *ret = (zkl_deadline){deadline.boot, deadline.raw};
+    const struct validity_view view = member_look(m);
+    *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
     if (fork_is_child(m->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
-    if (state == ZKL_RELEASED)
+    if (view.state == ZKL_RELEASED)
         return error_set(ZKL_EPERM, NULL, "%s: the member has left", m->id);
-    return state == ZKL_LOST ? error_set(ZKL_ELOST, NULL, "%s: not a member now", m->id) : 0;
+    return view.state == ZKL_LOST ? error_set(ZKL_ELOST, NULL, "%s: not a member now", m->id) : 0;
 }

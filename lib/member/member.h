@@ -2,12 +2,12 @@
 #ifndef LIB_MEMBER_H
 #define LIB_MEMBER_H
 
+#include "lib/grant/validity.h"
 #include "lib/session/call.h"
 #include "lib/session/driver.h"
 #include "recipes/member.h"
-#include "standing.h"
 
-/* All guarded by the monitor, but what is set when it is made, and .standing and .token. */
+/* All guarded by the monitor, but what is set when it is made, and .validity and .token. */
 struct zkl_member {
     int refs;
     unsigned generation;
@@ -18,7 +18,7 @@ struct zkl_member {
 
     struct driver driver;
     struct member machine;
-    struct standing standing;
+    struct validity validity; /* begins anew when it joins again */
     _Atomic uint64_t token;
     GList link;         /* in those of the session that are not over */
     zkl_member *behind; /* of them, with the same node: the next; NULL: none */

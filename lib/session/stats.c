@@ -20,6 +20,47 @@ int64_t zkl_histogram_bound_ns(size_t bucket)
     return bucket < G_N_ELEMENTS(stats_bounds_ns) ? stats_bounds_ns[bucket] : INT64_MAX;
 }
 
+void stats_granted(zkl_session *s, int64_t wait_ns)
+{
+    s->stats.acquisitions++;
+    s->stats.held++;
+    stats_add_time(&s->stats.wait, wait_ns);
+}
+
+static void stats_add_loss(zkl_stats *stats, zkl_loss loss)
+{
+    switch (loss) {
+    case ZKL_LOSS_NONE:
+    case ZKL_LOSS_FORKED: /* neither is a loss of ours */
+        break;
+    case ZKL_LOSS_DEADLINE:
+        stats->lost_deadline++;
+        break;
+    case ZKL_LOSS_EXPIRED:
+        stats->lost_expired++;
+        break;
+    case ZKL_LOSS_DELETED:
+        stats->lost_deleted++;
+        break;
+    case ZKL_LOSS_CLOSED:
+        stats->lost_closed++;
+        break;
+    case ZKL_LOSS_REPLACED:
+        stats->lost_replaced++;
+        break;
+    case ZKL_LOSS_REFUSED:
+        stats->lost_refused++;
+        break;
+    }
+}
+
+void stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss)
+{
+    s->stats.held--;
+    stats_add_time(&s->stats.hold, hold_ns);
+    stats_add_loss(&s->stats, loss);
+}
+
 void stats_failed(zkl_session *s, int code)
 {
     zkl_stats *stats = &s->stats;

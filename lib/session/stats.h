@@ -18,6 +18,12 @@ static inline void stats_add_time(zkl_histogram *h, int64_t ns)
     h->buckets[i]++;
 }
 
+/* A grant begins, and has been waited for so long. */
+void stats_granted(zkl_session *s, int64_t wait_ns);
+
+/* It has ended, after so long: by its owner, ZKL_LOSS_NONE, or lost. */
+void stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss);
+
 /* An acquisition has ended with that code. */
 void stats_failed(zkl_session *s, int code);
 

@@ -2,9 +2,8 @@
 
 #include <string.h>
 
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "lib/lock/locks.h"
-#include "lib/lock/release.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
 #include "lib/session/proof_chain.h"
@@ -132,15 +131,15 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
 }
 
 /* There are callbacks for a loss to wait for. */
-static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct actor *a = context;
 
     (void)error;
     a->decisions++;
-    a->grant = grant;
-    if (grant)
-        grant_watch(grant, on_change, NULL);
+    a->grant = tenure ? grant_new_on(tenure) : NULL;
+    if (tenure)
+        grant_watch(a->grant, on_change, NULL);
 }
 
 static void enter(struct actor *a, int i)
@@ -273,7 +272,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
         need(fire(&a->session->deadline_timer), "the deadline's timer is not armed");
         break;
     case MOVE_RELEASE:
-        need(grant_give_back(a->grant), "the grant is not owned");
+        need(grant_give_back(a->grant, false), "the grant is not owned");
         break;
     case MOVE_LOSE:
     case MOVE_LOSE_DONE:

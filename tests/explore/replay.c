@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "library.h"
 #include "link.h"
 #include "unit/seeded.h"

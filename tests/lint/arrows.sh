@@ -1,6 +1,6 @@
 #!/bin/bash
-# Which way the folders of lib/ call: base <- store <- session <- lock, queue <- election; session <-
-# barrier; lock <- counter; queue <- member. A table of functions may point up; a name may not.
+# Which way the folders of lib/ call: base <- store <- session <- grant <- lock, queue <- election; session
+# <- barrier; grant <- counter; queue, grant <- member. A table of functions may point up; a name may not.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -10,13 +10,14 @@ if [ -n "${ZKL_INSTRUMENTED-}" ]; then
 fi
 
 declare -A above=(
-    [base]="store session lock queue barrier counter election member"
-    [store]="session lock queue barrier counter election member"
-    [session]="lock queue barrier counter election member"
+    [base]="store session grant lock queue barrier counter election member"
+    [store]="session grant lock queue barrier counter election member"
+    [session]="grant lock queue barrier counter election member"
+    [grant]="lock queue barrier counter election member"
     [lock]="queue barrier counter election member"
-    [queue]="lock barrier counter election member"
-    [barrier]="lock queue counter election member"
-    [counter]="queue barrier election member"
+    [queue]="grant lock barrier counter election member"
+    [barrier]="grant lock queue counter election member"
+    [counter]="lock queue barrier election member"
     [election]="barrier counter member"
     [member]="lock barrier counter election"
 )
@@ -63,7 +64,8 @@ queue grant_ref
 lock election_path
 barrier grant_ref
 counter queue_read
+grant contender_release
 election members_new
-member grant_ref
+member contender_release
 PLANTED
 finish

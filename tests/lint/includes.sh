@@ -1,6 +1,7 @@
 #!/bin/bash
 # Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
-# base <- store <- session <- lock, queue <- election; session <- barrier; lock <- counter; queue <- member.
+# base <- store <- session <- grant <- lock, queue <- election; session <- barrier; lock <- counter; queue, grant <-
+# member.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -30,7 +31,8 @@ below() { # FROM TO
     case $2 in
     "$1" | base) ;;
     store) [ "$1" != base ] ;;
-    session) [[ $1 =~ ^(lock|queue|barrier|counter|election|member)$ ]] ;;
+    session) [[ $1 =~ ^(grant|lock|queue|barrier|counter|election|member)$ ]] ;;
+    grant) [[ $1 =~ ^(lock|counter|election|member)$ ]] ;;
     lock) [[ $1 =~ ^(counter|election)$ ]] ;;
     queue) [[ $1 =~ ^(election|member)$ ]] ;;
     *) return 1 ;;
@@ -87,9 +89,9 @@ expect_none "layers look the right way" "$(offences "$top_srcdir")"
 while read -r file header; do
     tree=$scratch/tree
     rm -rf "$tree"
-    mkdir -p "$tree"/{recipes,lib/{base,store,session,lock,queue,election},include/zkl,tools/guard,examples,bench,tests/support}
+    mkdir -p "$tree"/{recipes,lib/{base,store,session,grant,lock,queue,election},include/zkl,tools/guard,examples,bench,tests/support}
     touch "$tree"/{recipes/name,include/zkl,tools/tool,tools/hold,tests/support/server}.h "$tree/include/zkl.hpp"
-    touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,lock/grant,queue/queue,election/election}.h
+    touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,grant/grant,lock/handle,queue/queue,election/election}.h
     echo "#include $header" >"$tree/$file"
     expect_some "sees $header in $file" "$(offences "$tree")"
 done <<'PLANTED'
@@ -113,13 +115,14 @@ lib/session/driver.c "lib/store/store_zk.h"
 lib/session/driver.c "tools/tool.h"
 lib/session/driver.c "tests/support/server.h"
 lib/base/driver.c "lib/store/store.h"
-lib/base/driver.c "../lock/grant.h"
+lib/base/driver.c "../grant/grant.h"
+lib/grant/driver.c "lib/lock/handle.h"
 lib/store/driver.c "lib/session/core.h"
-lib/session/driver.c "lib/lock/grant.h"
+lib/session/driver.c "lib/grant/grant.h"
 lib/session/driver.c "lib/queue/queue.h"
 lib/lock/driver.c "lib/queue/queue.h"
 lib/lock/driver.c "lib/election/election.h"
-lib/queue/driver.c "lib/lock/grant.h"
+lib/queue/driver.c "lib/grant/grant.h"
 tools/main.c "recipes/name.h"
 tools/main.c "../lib/store/store.h"
 tools/main.c <zookeeper.h>

@@ -27,8 +27,9 @@ files=(recipes/attempt.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
     lib/counter/counter.c
     lib/election/candidacy.c lib/election/observer.c
-    lib/lock/contender.c lib/lock/grant.c lib/lock/handle.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/release.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c lib/lock/turn.c lib/lock/whole.c
-    lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/standing.c lib/member/view.c
+    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c lib/grant/validity.c
+    lib/lock/contender.c lib/lock/handle.c lib/lock/leased.c lib/lock/locks.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/retained.c lib/lock/retained_callers.c lib/lock/rwlock.c lib/lock/semaphore.c
+    lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/view.c
     lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_watch.c
     lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
 
@@ -45,8 +46,8 @@ queues="queue queue_watch queue_change election_status observer_older members_wa
 programs=(
     "recipes|recipes/||tests/unit/unit|name rule attempt_* proofs* transaction* candidacy* children observe retain* barrier counter group shards member multi_lock permits numbering leasing"
     "lists|recipes/children||tests/unit/unit|$queues"
-    "changes|lib/lock/multi.||tests/unit/unit|$changes"
-    "leaks-of-changes|lib/lock/multi.|-fsanitize=leak|tests/unit/unit|$changes"
+    "changes|lib/grant/multi.||tests/unit/unit|$changes"
+    "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"
     "terms|lib/election/candidacy||tests/unit/unit|$terms"
     "leaks-of-terms|lib/election/candidacy|-fsanitize=leak|tests/unit/unit|$terms"
     "queues|lib/queue/||tests/unit/unit|$queues"
@@ -56,6 +57,7 @@ programs=(
     "leaks-of-looks|lib/election/observer|-fsanitize=leak|tests/unit/unit|observer_older observer"
     "replay|lib/||tests/explore/replay|--max-states 400"
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
+    "grants|lib/grant/||tests/unit/unit|grant grant_quick retained_*"
     "locks|lib/lock/||tests/unit/unit|$locks"
     "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore semaphore_driver numbered limit_call leased $locks"
     "driver|lib/session/driv||tests/unit/unit|session_driver counter_call counter_fence $rendezvous $groups"

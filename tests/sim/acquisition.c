@@ -5,7 +5,7 @@
 
 #include "candidate.h"
 #include "client.h"
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "nodes.h"
 #include "tables.h"
 

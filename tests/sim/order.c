@@ -81,7 +81,7 @@ static struct kept_out find_kept_out(const struct stage *stage, zkl_session *s)
 
     session_lock(s);
     for (const GList *l = locks_of(s)->idle.head; l && found.rival == 0; l = l->next) {
-        found.span = zkl_grant_token(((const struct retained *)l->data)->span);
+        found.span = ((const struct retained *)l->data)->span->token;
         found.rival = rival_of(stage, found.span);
     }
     session_unlock(s);

@@ -168,3 +168,25 @@ void hand_leave(struct acquisition *a)
     zkl_mutex_free(a->mutex);
     g_free(a->node);
 }
+
+static void hand_keeper(struct contender *unused)
+{
+    (void)unused;
+}
+
+struct tenure *hand_tenure(zkl_session *s, const char *full_node, uint64_t token)
+{
+    static char keeper; /* an address that is never looked at */
+    static const struct tenure_ops ops = {
+        .release = hand_keeper,
+        .vanished = hand_keeper,
+        .find_out = {[TENURE_WANTED] = hand_keeper, [TENURE_ASKED] = hand_keeper}};
+
+    return tenure_new(s, &ops, (struct contender *)(void *)&keeper, full_node, "who", token);
+}
+
+void hand_end_tenure(struct tenure *t)
+{
+    grant_detach(t);
+    tenure_unref(t);
+}

@@ -4,6 +4,7 @@
 #define UNIT_BY_HAND_H
 
 #include "fake_store.h"
+#include "lib/grant/grant.h"
 
 /* Made and connected at 0 ms, with a timeout of 10 s and a tick unknown: the deadline is 8950 ms,
  * and no proof follows unless the test answers. */
@@ -49,5 +50,11 @@ void hand_leave(struct acquisition *a);
 /* Answers the create, with number 7, and the list behind it: "7" is the own node, others are
  * another's. */
 void hand_answer_entry(struct acquisition *a, int before);
+
+/* A tenure whose keeper is no contender, and does nothing; "who" is in its node. */
+struct tenure *hand_tenure(zkl_session *s, const char *full_node, uint64_t token);
+
+/* The keeper lets go of it. */
+void hand_end_tenure(struct tenure *t);
 
 #endif

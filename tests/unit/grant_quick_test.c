@@ -1,6 +1,5 @@
 /* The check that makes do with one clock: never another answer than by both. */
-#include "lib/lock/grant.h"
-#include "lib/lock/release.h"
+#include "lib/grant/grant.h"
 
 #include "by_hand.h"
 #include "seeded.h"
@@ -11,8 +10,8 @@
 enum { HALF_MS = HAND_DEADLINE_MS / 2 };
 
 static zkl_session *s;
+static struct tenure *t;
 static zkl_grant *g;
-static char unused; /* an address for a contender that is never looked at */
 static struct instant (*hand_clock)(void);
 static int reads;
 static void (*meanwhile)(void); /* once, while the clock is read */
@@ -33,14 +32,16 @@ static void start(void)
     s = hand_session();
     hand_clock = clock_source;
     clock_source = read_clock;
-    g = grant_new(s, (struct contender *)(void *)&unused, "/root/l/n", "who", 5);
-    grant_unref(g); /* one of two, and the contender is none */
+    t = hand_tenure(s, "/root/l/n", 5);
+    g = grant_new(&t, 1, NULL, NULL);
 }
 
 static void stop(void)
 {
     grant_unref(g);
     g = NULL;
+    hand_end_tenure(t);
+    t = NULL;
     hand_close(s);
     s = NULL;
 }
@@ -65,10 +66,10 @@ static void half_the_time_by_one_clock(void)
     check_quick(ZKL_HELD, 1);
     hand_jump(1, 1);
     check_quick(ZKL_HELD, 2);
-    CHECK(grant_set_deadline(g, deadline_at(1000), true)); /* a proof begins anew */
+    CHECK(grant_extend(t, deadline_at(1000), true)); /* a proof begins anew */
     hand_jump(499, 499);
     check_quick(ZKL_HELD, 1);
-    grant_suspect(g);
+    grant_suspect(t);
     check_quick(ZKL_SUSPECT, 1);
     hand_jump(500, 500);
     check_quick(ZKL_SUSPECT, 2);
@@ -93,7 +94,7 @@ static void twice_as_fast(void)
 static void twice_as_fast_and_taken_back(void)
 {
     start();
-    CHECK(grant_set_deadline(g, deadline_at(3000), false));
+    CHECK(grant_extend(t, deadline_at(3000), false));
     hand_jump(1499, 2998);
     check_quick(ZKL_HELD, 1);
     hand_jump(1, 2);
@@ -115,7 +116,7 @@ static void clocks_apart(void)
     start();
     struct instant apart = deadline_at(4000);
     apart.boot += 20000 * CLOCK_MS;
-    CHECK(grant_set_deadline(g, apart, true));
+    CHECK(grant_extend(t, apart, true));
     hand_jump(1999, 3998);
     check_quick(ZKL_HELD, 1);
     hand_jump(1, 2);
@@ -137,9 +138,9 @@ static void walk(uint64_t seed)
         next.boot += seeded_below(&seed, 5000) * CLOCK_MS;
         next.raw += seeded_below(&seed, 5000) * CLOCK_MS;
         if (seeded_below(&seed, 4) == 0)
-            CHECK(grant_set_deadline(g, next, seeded_below(&seed, 2) == 0));
+            CHECK(grant_extend(t, next, seeded_below(&seed, 2) == 0));
         if (seeded_below(&seed, 8) == 0)
-            grant_suspect(g);
+            grant_suspect(t);
     }
     stop();
 }
@@ -152,13 +153,13 @@ static void walks(void)
 
 static void lose(void)
 {
-    grant_lose(g, LOSS_DEADLINE, NULL, NULL);
+    grant_lose(t, LOSS_DEADLINE, NULL, NULL);
 }
 
 static void release(void)
 {
-    grant_detach(g);
-    grant_give_back(g);
+    grant_detach(t);
+    grant_give_back(g, false);
 }
 
 /* Whoever was held up between the word and the clock must not answer by the old word. */
@@ -175,6 +176,15 @@ static void lost_meanwhile(void)
     start();
     meanwhile = release;
     CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
+    stop();
+    start();
+    meanwhile = release;
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    stop();
+    start();
+    meanwhile = lose;
+    CHECK(!grant_give_back(g, false));
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     stop();
 }
 

@@ -1,6 +1,5 @@
 /* What a holder sees: state and deadline, and what it is told. */
-#include "lib/lock/grant.h"
-#include "lib/lock/release.h"
+#include "lib/grant/grant.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -11,8 +10,8 @@
 #include <zookeeper/zookeeper.h>
 
 static zkl_session *s;
+static struct tenure *t;
 static zkl_grant *g;
-static char unused; /* an address for a contender that is never looked at */
 
 struct told {
     int calls;
@@ -23,8 +22,8 @@ struct told {
 static void start(void)
 {
     s = hand_session();
-    g = grant_new(s, (struct contender *)(void *)&unused, "/root/l/n", "who", 5);
-    grant_unref(g); /* one of two, and the contender is none */
+    t = hand_tenure(s, "/root/l/n", 5);
+    g = grant_new(&t, 1, NULL, NULL);
 }
 
 /* Forgets both, so that a leak is seen as one. */
@@ -32,6 +31,8 @@ static void stop(void)
 {
     grant_unref(g);
     g = NULL;
+    hand_end_tenure(t);
+    t = NULL;
     hand_close(s);
     s = NULL;
 }
@@ -71,7 +72,7 @@ static void what_it_is(void)
     CHECK_INT(zkl_grant_session_id(g), FAKE_SESSION_ID);
     CHECK_STR(zkl_grant_node(g), "/l/n");
     CHECK_STR(grant_full_node(g), "/root/l/n");
-    CHECK_STR(grant_payload(g), "who");
+    CHECK_STR(t->payload, "who");
     CHECK(grant_session(g) == s);
     CHECK(!grant_is_child(g));
     stop();
@@ -108,12 +109,12 @@ static void lost_is_final(void)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
-    CHECK(!grant_set_deadline(g, deadline_at(1000), true));
+    CHECK(!grant_extend(t, deadline_at(1000), true));
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
-    grant_suspect(g);
+    grant_suspect(t);
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     CHECK(!grant_disown(g));
-    CHECK(!grant_give_back(g));
+    CHECK(!grant_give_back(g, false));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     stop();
 }
@@ -133,14 +134,14 @@ static void lost_was_seen(void)
 static void a_proof_moves_the_deadline(void)
 {
     start();
-    CHECK(grant_set_deadline(g, deadline_at(20000), true));
+    CHECK(grant_extend(t, deadline_at(20000), true));
     CHECK_INT(zkl_grant_remaining_ms(g), 20000);
-    CHECK(grant_set_deadline(g, deadline_at(3000), false)); /* a smaller timeout takes it back */
+    CHECK(grant_extend(t, deadline_at(3000), false)); /* a smaller timeout takes it back */
     CHECK_INT(zkl_grant_remaining_ms(g), 3000);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     struct instant apart = deadline_at(3000);
     apart.raw -= 1000 * CLOCK_MS;
-    CHECK(grant_set_deadline(g, apart, true));
+    CHECK(grant_extend(t, apart, true));
     CHECK_INT(zkl_grant_remaining_ms(g), 2000);
     stop();
 }
@@ -164,11 +165,11 @@ static void the_deadline_itself(void)
     for (int proof = 1; proof <= 2; proof++) {
         set = deadline_at(1000 * proof);
         set.raw -= proof * 123456;
-        CHECK(grant_set_deadline(g, set, true));
+        CHECK(grant_extend(t, set, true));
         CHECK_INT(read_deadline(&read), 0);
         CHECK(read.boot <= set.boot && read.boot > set.boot - 1000 && read.raw == set.raw);
     }
-    grant_suspect(g);
+    grant_suspect(t);
     CHECK_INT(read_deadline(&read), 0);
     CHECK(read.raw == set.raw);
     hand_jump(0, 2000);
@@ -193,19 +194,19 @@ static void suspect_until_proved(void)
     start();
     CHECK_INT(zkl_grant_on_change(g, on_change, &told), 0);
     check_told(&told, 0, ZKL_HELD);
-    grant_suspect(g);
+    grant_suspect(t);
     check_told(&told, 1, ZKL_SUSPECT);
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
     CHECK_INT(zkl_grant_remaining_ms(g), HAND_DEADLINE_MS);
-    grant_suspect(g);
+    grant_suspect(t);
     check_told(&told, 1, ZKL_SUSPECT);
-    CHECK(grant_set_deadline(g, deadline_at(9000), false));
+    CHECK(grant_extend(t, deadline_at(9000), false));
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
     check_told(&told, 1, ZKL_SUSPECT);
-    CHECK(grant_set_deadline(g, deadline_at(9000), true));
+    CHECK(grant_extend(t, deadline_at(9000), true));
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     check_told(&told, 2, ZKL_HELD);
-    CHECK(grant_set_deadline(g, deadline_at(9500), true));
+    CHECK(grant_extend(t, deadline_at(9500), true));
     check_told(&told, 2, ZKL_HELD);
     stop();
 }
@@ -214,10 +215,11 @@ static void suspect_from_the_beginning(void)
 {
     start();
     fake_event(STORE_EV_DOWN);
-    zkl_grant *other = grant_new(s, NULL, "/root/l/m", "who", 6);
-    CHECK_INT(zkl_grant_state(other), ZKL_SUSPECT);
-    grant_unref(other);
-    grant_unref(other);
+    struct tenure *other = hand_tenure(s, "/root/l/m", 6);
+    zkl_grant *grant = grant_new(&other, 1, NULL, NULL);
+    CHECK_INT(zkl_grant_state(grant), ZKL_SUSPECT);
+    grant_unref(grant);
+    hand_end_tenure(other);
     stop();
 }
 
@@ -226,14 +228,14 @@ static void told_at_once_what_is_not_held(void)
     struct told suspect = {0}, released = {0};
 
     start();
-    grant_suspect(g);
+    grant_suspect(t);
     zkl_grant_on_change(g, on_change, &suspect);
     check_told(&suspect, 1, ZKL_SUSPECT);
     CHECK(grant_disown(g));
     check_told(&suspect, 2, ZKL_RELEASED);
     zkl_grant_on_change(g, on_change, &released);
     check_told(&released, 1, ZKL_RELEASED);
-    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &released)); /* nobody is left to be told */
+    CHECK(!grant_lose(t, LOSS_DEADLINE, on_then, &released)); /* nobody is left to be told */
     check_told(&released, 1, ZKL_RELEASED);
     check_told(&suspect, 2, ZKL_RELEASED);
     stop();
@@ -251,14 +253,14 @@ static void told_once_of_a_loss(void)
     zkl_grant_on_change(g, on_change, &late);
     check_told(&early, 0, ZKL_HELD);
     check_told(&late, 0, ZKL_HELD);
-    CHECK(grant_lose(g, LOSS_DEADLINE, on_then, &late));
+    CHECK(grant_lose(t, LOSS_DEADLINE, on_then, &late));
     check_told(&early, 1, ZKL_LOST);
     check_told(&late, 1, ZKL_LOST);
     CHECK_INT(late.thens, 1);
-    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &late));
+    CHECK(!grant_lose(t, LOSS_DEADLINE, on_then, &late));
     check_told(&late, 1, ZKL_LOST);
     CHECK_INT(late.thens, 1);
-    grant_detach(g);
+    grant_detach(t);
     zkl_grant_on_change(g, on_change, &after);
     check_told(&after, 1, ZKL_LOST);
     stop();
@@ -270,15 +272,15 @@ static void lost_before_the_deadline(void)
 
     start();
     zkl_grant_on_change(g, on_change, &told);
-    CHECK(grant_lose(g, LOSS_DEADLINE, on_then, &told));
+    CHECK(grant_lose(t, LOSS_DEADLINE, on_then, &told));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
     check_told(&told, 1, ZKL_LOST);
     stop();
 
     start();
-    grant_suspect(g);
-    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &told));
+    grant_suspect(t);
+    CHECK(!grant_lose(t, LOSS_DEADLINE, on_then, &told));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     stop();
 }
@@ -288,17 +290,166 @@ static void given_back(void)
     struct told told = {0};
 
     start();
-    grant_detach(g);
+    grant_detach(t);
     zkl_grant_on_change(g, on_change, &told);
-    CHECK(grant_give_back(g));
+    CHECK(grant_give_back(g, false));
     CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
-    CHECK(grant_give_back(g));
+    CHECK(grant_give_back(g, false));
     CHECK(!grant_disown(g));
-    CHECK(grant_set_deadline(g, deadline_at(1000), true)); /* no loss */
+    CHECK(grant_extend(t, deadline_at(1000), true)); /* no loss */
     CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
-    grant_suspect(g);
+    grant_suspect(t);
     check_told(&told, 1, ZKL_RELEASED);
+    stop();
+}
+
+/* ---- on several tenures, and several on one ---- */
+
+struct both {
+    struct tenure *tenures[2];
+    struct told told;
+};
+
+static void start_both(struct both *b)
+{
+    start();
+    grant_unref(g);
+    hand_end_tenure(t);
+    *b = (struct both){.tenures = {hand_tenure(s, "/root/a/n", 5), hand_tenure(s, "/root/b/n", 6)}};
+    g = grant_new(b->tenures, 2, NULL, NULL);
+    t = tenure_ref(b->tenures[0]);
+    zkl_grant_on_change(g, on_change, &b->told);
+}
+
+static void stop_both(struct both *b)
+{
+    hand_end_tenure(b->tenures[0]);
+    hand_end_tenure(b->tenures[1]);
+    stop();
+}
+
+static void two_in_doubt(void)
+{
+    struct both b;
+
+    start_both(&b);
+    CHECK_STR(zkl_grant_node_at(g, 1), "/b/n");
+    grant_suspect(b.tenures[1]);
+    check_told(&b.told, 1, ZKL_SUSPECT);
+    CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
+    grant_suspect(b.tenures[0]);
+    check_told(&b.told, 1, ZKL_SUSPECT);
+    CHECK(grant_extend(b.tenures[0], deadline_at(9000), true));
+    check_told(&b.told, 1, ZKL_SUSPECT);
+    CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
+    CHECK(grant_extend(b.tenures[1], deadline_at(7000), true));
+    check_told(&b.told, 2, ZKL_HELD);
+    CHECK_INT(zkl_grant_remaining_ms(g), 7000);
+    CHECK(grant_extend(b.tenures[0], deadline_at(6000), true));
+    CHECK_INT(zkl_grant_remaining_ms(g), 6000);
+    stop_both(&b);
+}
+
+/* All nodes go behind the callbacks. */
+static void two_lost_with_the_first(void)
+{
+    struct both b;
+
+    start_both(&b);
+    CHECK(grant_lose(b.tenures[1], LOSS_DELETED, on_then, &b.told));
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DELETED);
+    CHECK_INT(zkl_grant_remaining_ms(g), 0);
+    CHECK(grant_lose(b.tenures[0], LOSS_DEADLINE, on_then, &b.told));
+    CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DELETED);
+    check_told(&b.told, 1, ZKL_LOST);
+    CHECK_INT(b.told.thens, 2);
+    CHECK(!grant_give_back(g, false));
+    stop_both(&b);
+}
+
+/* By its deadline, which nobody has told yet. */
+static void two_lost_with_the_nearer(void)
+{
+    struct both b;
+
+    start_both(&b);
+    CHECK(grant_extend(b.tenures[1], deadline_at(1000), true));
+    hand_jump(1000, 1000);
+    CHECK(!grant_disown(g));
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DEADLINE);
+    stop_both(&b);
+}
+
+static void two_given_back(void)
+{
+    struct both b;
+
+    start_both(&b);
+    CHECK(grant_give_back(g, false));
+    CHECK(grant_is_given_back(b.tenures[0]) && grant_is_given_back(b.tenures[1]));
+    check_told(&b.told, 1, ZKL_RELEASED);
+    CHECK(!grant_lose(b.tenures[0], LOSS_DELETED, on_then, &b.told));
+    CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
+    CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_NONE);
+    check_told(&b.told, 1, ZKL_RELEASED);
+    stop_both(&b);
+}
+
+static void on_given_back(void *context, zkl_grant *grant, const struct grant_end *end)
+{
+    zkl_grant **spare = context;
+
+    CHECK(grant == g && end->owned && end->sure && !end->before);
+    grant_forget(grant);
+    *spare = grant_take_off(t);
+}
+
+static const struct grant_ops turns = {.given_back = on_given_back};
+
+/* Its tenure goes on: that is the next turn's. */
+static void a_turn_that_is_over_stays_so(void)
+{
+    zkl_grant *spare = NULL, *first;
+
+    start();
+    grant_unref(grant_take_off(t));
+    grant_unref(g);
+    first = g = grant_new_turn(t, NULL, 1, &turns, &spare);
+    CHECK(grant_give_back(first, true));
+    REQUIRE(spare == first);
+    g = grant_new_turn(t, spare, 2, &turns, &spare);
+    CHECK(g != first); /* we have it yet */
+    CHECK_INT(zkl_grant_state(first), ZKL_RELEASED);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_grant_turn(g), 2);
+    CHECK(grant_give_back(first, false)); /* as before, and it ends nobody else's */
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    grant_unref(first);
+    stop();
+}
+
+static void a_turn_is_used_again(void)
+{
+    struct told told = {0};
+    zkl_grant *spare = NULL;
+
+    start();
+    grant_unref(grant_take_off(t));
+    grant_unref(g);
+    g = grant_new_turn(t, NULL, 1, &turns, &spare);
+    CHECK(grant_give_back(g, false));
+    grant_unref(g);
+    CHECK(grant_new_turn(t, spare, 2, &turns, &spare) == g);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_grant_turn(g), 2);
+    zkl_grant_on_change(g, on_change, &told);
+    grant_suspect(t);
+    check_told(&told, 1, ZKL_SUSPECT);
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     stop();
 }
 
@@ -308,15 +459,17 @@ static void every_reference_is_given_up(void)
 
     start();
     int before = g_atomic_int_get(&s->refs);
-    zkl_grant *other = grant_new(s, NULL, "/root/l/m", "who", 6);
+    struct tenure *tenure = hand_tenure(s, "/root/l/m", 6);
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 1);
+    zkl_grant *other = grant_new(&tenure, 1, NULL, NULL);
     zkl_grant_on_change(other, on_change, &told);
-    CHECK_INT(g_atomic_int_get(&s->refs), before + 1);
-    grant_unref(other);
-    CHECK_INT(g_atomic_int_get(&s->refs), before + 1);
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 2);
+    hand_end_tenure(tenure);
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 2);
     zkl_grant_release(grant_ref(other));
     CHECK_INT(zkl_grant_state(other), ZKL_RELEASED);
     grant_unref(other);
-    CHECK_INT(g_atomic_int_get(&s->refs), before + 1); /* until it was told */
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 2); /* until it was told */
     zkl_grant *first = g;
     g = other;
     zkl_session_dispatch(s);
@@ -350,11 +503,13 @@ static void after_the_session_was_closed(void)
     hand_close(s);
     CHECK_INT(zkl_grant_on_change(g, on_change, &told), ZKL_ECLOSED);
     CHECK_INT(zkl_grant_on_change(g, on_change, &told), ZKL_ECLOSED);
-    grant_suspect(g); /* nobody can be told any more */
+    grant_suspect(t); /* nobody can be told any more */
     CHECK_INT(told.calls, 0);
-    CHECK(!grant_lose(g, LOSS_DEADLINE, on_then, &told));
+    CHECK(!grant_lose(t, LOSS_DEADLINE, on_then, &told));
     grant_unref(g);
     g = NULL;
+    hand_end_tenure(t);
+    t = NULL;
     s = NULL;
 }
 
@@ -411,6 +566,12 @@ static const struct test_case cases[] = {
     {"told_once_of_a_loss", told_once_of_a_loss},
     {"lost_before_the_deadline", lost_before_the_deadline},
     {"given_back", given_back},
+    {"two_in_doubt", two_in_doubt},
+    {"two_lost_with_the_first", two_lost_with_the_first},
+    {"two_lost_with_the_nearer", two_lost_with_the_nearer},
+    {"two_given_back", two_given_back},
+    {"a_turn_that_is_over_stays_so", a_turn_that_is_over_stays_so},
+    {"a_turn_is_used_again", a_turn_is_used_again},
     {"every_reference_is_given_up", every_reference_is_given_up},
     {"bad_arguments", bad_arguments},
     {"after_the_session_was_closed", after_the_session_was_closed},

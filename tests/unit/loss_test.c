@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "by_hand.h"
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "multilock_story.h"
 #include "suites.h"
 
@@ -128,7 +128,7 @@ static void by_servers_that_have_gone_back(void)
     start();
     session_lock(s); /* it is not the deadline */
     s->proofs.deadline = instant_add(clock_now(), 3600000 * CLOCK_MS);
-    CHECK(grant_set_deadline(a.grant, s->proofs.deadline, true));
+    CHECK(grant_extend(grant_tenure(a.grant, 0), s->proofs.deadline, true));
     session_unlock(s);
     fake_event(STORE_EV_DOWN);
     for (int i = 0; i < 200 && told == 0; i++) {

@@ -1,7 +1,7 @@
 /* Transactions at their limits: of time, of size, of versions; and one that is waited for. */
 #include "by_hand.h"
-#include "lib/lock/grant.h"
-#include "lib/lock/multi.h"
+#include "lib/grant/grant.h"
+#include "lib/grant/multi.h"
 #include "multi_story.h"
 #include "suites.h"
 
@@ -44,14 +44,14 @@ static void versions_run_out(void)
     struct ending e[2];
 
     story_begin(&story);
-    multi_line_of(story.grant)->machine.version = INT32_MAX - 1;
+    multi_line_of(grant_tenure(story.grant, 0))->machine.version = INT32_MAX - 1;
     for (int i = 0; i < 2; i++)
         story_apply(&story, &e[i], 0, ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
         ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
         check_ended(&e[i], 0);
     }
-    CHECK_INT(multi_line_of(story.grant)->machine.version, INT32_MAX);
+    CHECK_INT(multi_line_of(grant_tenure(story.grant, 0))->machine.version, INT32_MAX);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);

@@ -1,5 +1,5 @@
 /* Transactions whose answer was lost: applied once, or not, or told that nobody knows. */
-#include "lib/lock/grant.h"
+#include "lib/grant/grant.h"
 #include "multi_story.h"
 #include "suites.h"
 
@@ -333,7 +333,7 @@ static void lost_in_doubt(void)
     story_apply(&story, &e, 0, ZKL_FOREVER);
     lose_answer(&story);
     session_lock(story.session); /* the grant's end, at once */
-    grant_set_deadline(story.grant, (struct instant){0}, false);
+    grant_extend(grant_tenure(story.grant, 0), (struct instant){0}, false);
     session_unlock(story.session);
     CHECK_INT(zkl_grant_state(story.grant), ZKL_LOST);
     answer_read(&story, 0, 0);

@@ -6,25 +6,24 @@
 #ifndef LIB_MULTI_H
 #define LIB_MULTI_H
 
+#include "grant.h"
 #include "lib/session/driver.h"
 #include "recipes/transaction.h"
 
-/* The transactions of one grant, one under way at a time; of turns, that of their span. */
+/* The transactions of the grants on one tenure, one under way at a time. Of a grant on several
+ * tenures it is the first one's. */
 struct multi_line {
     struct driver driver;
-    zkl_grant *grant;
-    GQueue waiting; /* of struct multi; the first is under way */
-    bool asked;     /* to give way, by the node's data as last read */
+    struct tenure *tenure; /* whose this is */
+    GQueue waiting;        /* of struct multi; the first is under way */
+    bool asked;            /* to give way, by the node's data as last read */
     struct transaction machine;
 };
 
-struct multi_line *multi_line_of(zkl_grant *g);
+struct multi_line *multi_line_of(struct tenure *t);
 
 /* One is not decided yet, or never will be: it may be applied as long as the node stands. line
  * NULL: there was none. */
 bool multi_line_is_in_doubt(const struct multi_line *line);
-
-/* Its grant is; line may be NULL. */
-void multi_line_free(struct multi_line *line);
 
 #endif

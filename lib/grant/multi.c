@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "contender.h"
-#include "grant.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/path.h"
@@ -11,14 +9,12 @@
 #include "lib/session/denial.h"
 #include "recipes/numbering.h"
 #include "recipes/revoke.h"
-#include "release.h"
-#include "whole.h"
 
 struct multi {
     struct call call;
     zkl_grant *grant;
     struct multi_line *line;
-    struct store_change *changes; /* behind the fence; of a whole, the other nodes come first */
+    struct store_change *changes; /* behind the fence; the grant's other nodes come first */
     int count;
     GStringChunk *texts; /* what changes point to */
     bool release;
@@ -36,8 +32,8 @@ enum {
 
 static bool multi_is_own_node(const zkl_grant *g, const char *path)
 {
-    for (uint32_t i = 0; i < whole_count(g); i++) {
-        if (strcmp(path, zkl_grant_node(whole_part(g, i))) == 0)
+    for (uint32_t i = 0; i < grant_count(g); i++) {
+        if (strcmp(path, zkl_grant_node_at(g, i)) == 0)
             return true;
     }
     return false;
@@ -58,13 +54,13 @@ static const char *multi_check_change(const zkl_change *c, const zkl_grant *g)
     return NULL;
 }
 
-/* What is there of a whole's nodes besides the first. */
+/* What the nodes besides the first take. */
 static size_t multi_bytes_of_fence(const zkl_grant *g)
 {
     size_t bytes = 0;
 
-    for (uint32_t i = 1; i < whole_count(g); i++)
-        bytes += 2 * (strlen(grant_full_node(whole_part(g, i))) + BYTES_EACH);
+    for (uint32_t i = 1; i < grant_count(g); i++)
+        bytes += 2 * (strlen(grant_tenure(g, i)->full_node) + BYTES_EACH);
     return bytes;
 }
 
@@ -135,16 +131,16 @@ static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t c
     struct multi *m = g_new0(struct multi, 1);
 
     m->grant = grant_ref(g);
-    m->changes = g_new0(struct store_change, count + 2 * (size_t)whole_count(g));
+    m->changes = g_new0(struct store_change, count + 2 * (size_t)grant_count(g));
     m->texts = g_string_chunk_new(1024);
     m->release = release;
     m->link.data = m;
-    for (uint32_t i = 1; i < whole_count(g); i++)
-        multi_add(m, STORE_GET, "", grant_full_node(whole_part(g, i)));
+    for (uint32_t i = 1; i < grant_count(g); i++)
+        multi_add(m, STORE_GET, "", grant_tenure(g, i)->full_node);
     for (size_t i = 0; i < count; i++)
         multi_add_users(m, &changes[i]);
-    for (uint32_t i = 0; release && i < whole_count(g); i++)
-        multi_add(m, STORE_DELETE, "", grant_full_node(whole_part(g, i)));
+    for (uint32_t i = 0; release && i < grant_count(g); i++)
+        multi_add(m, STORE_DELETE, "", grant_tenure(g, i)->full_node);
     return m;
 }
 
@@ -175,7 +171,7 @@ static void multi_line_begin(struct multi_line *line)
  * holder to give way has put its word in place of the payload. */
 static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
 {
-    const char *payload = grant_payload(line->grant), *data = ev->data ? ev->data : "";
+    const char *payload = line->tenure->payload, *data = ev->data ? ev->data : "";
     const size_t length = ev->length;
     uint32_t number;
 
@@ -185,22 +181,22 @@ static uint32_t multi_number_in(struct multi_line *line, const struct machine_ev
     return ours || line->asked ? number : 0;
 }
 
-/* The node that the server did not find, if it is not the first of a whole's: the grant is lost.
+/* The node that the server did not find, if it is not the grant's first: the grant is lost.
  * NULL: the server found them. */
-static zkl_grant *multi_missing_part(const struct multi *m, enum store_rc rc, int failed)
+static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc, int failed)
 {
-    const bool of_part = failed > 0 && (uint32_t)failed < whole_count(m->grant);
+    const bool of_part = failed > 0 && (uint32_t)failed < grant_count(m->grant);
 
-    return rc == STORE_NONODE && of_part ? whole_part(m->grant, (uint32_t)failed) : NULL;
+    return rc == STORE_NONODE && of_part ? grant_tenure(m->grant, (uint32_t)failed) : NULL;
 }
 
 /* It is lost at once, also where an earlier sending is still in doubt. */
 static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
 {
-    const zkl_grant *missing = multi_missing_part(m, ev->rc, ev->failed);
+    struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);
 
-    if (missing && grant_contender(missing))
-        contender_vanished(grant_contender(missing));
+    if (missing)
+        tenure_vanished(missing);
 }
 
 static void multi_step(struct driver *d, const struct machine_event *ev,
@@ -223,7 +219,7 @@ static void multi_step(struct driver *d, const struct machine_event *ev,
 static char *multi_path(struct driver *d, unsigned node)
 {
     (void)node;
-    return g_strdup(grant_full_node(multi_line_driven(d)->grant));
+    return g_strdup(multi_line_driven(d)->tenure->full_node);
 }
 
 /* Payload, numbers, line. What asks the holder to give way stays in place of the payload: until it
@@ -231,7 +227,7 @@ static char *multi_path(struct driver *d, unsigned node)
 static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 {
     const struct multi_line *line = multi_line_driven(d);
-    const char *payload = grant_payload(line->grant);
+    const char *payload = line->tenure->payload;
     const uint32_t number = transaction_written(&line->machine);
     size_t length;
     char *text;
@@ -305,12 +301,12 @@ static void multi_tell(struct driver *d, const struct machine_action *a)
 
 static void multi_ref(struct driver *d)
 {
-    grant_ref(multi_line_driven(d)->grant);
+    tenure_ref(multi_line_driven(d)->tenure);
 }
 
 static void multi_unref(struct driver *d)
 {
-    grant_unref(multi_line_driven(d)->grant);
+    tenure_unref(multi_line_driven(d)->tenure);
 }
 
 static const struct driver_ops multi_driver = {.step = multi_step,
@@ -323,29 +319,26 @@ static const struct driver_ops multi_driver = {.step = multi_step,
 
 /* ---- the line ---- */
 
-struct multi_line *multi_line_of(zkl_grant *g)
+static void multi_line_free(struct multi_line *line)
 {
-    zkl_grant *owner = grant_of_node(g);
-    struct multi_line **line = grant_line(owner);
+    driver_clear(&line->driver);
+    g_free(line);
+}
 
-    if (!*line) {
-        *line = g_new0(struct multi_line, 1);
-        (*line)->grant = owner;
-        driver_init(&(*line)->driver, &multi_driver, grant_session(owner), STORE_PERSISTENT);
+struct multi_line *multi_line_of(struct tenure *t)
+{
+    if (!t->line) {
+        t->line = g_new0(struct multi_line, 1);
+        t->free_line = multi_line_free;
+        t->line->tenure = t;
+        driver_init(&t->line->driver, &multi_driver, t->session, STORE_PERSISTENT);
     }
-    return *line;
+    return t->line;
 }
 
 bool multi_line_is_in_doubt(const struct multi_line *line)
 {
     return line && (line->machine.loose || multi_first(line));
-}
-
-void multi_line_free(struct multi_line *line)
-{
-    if (line)
-        driver_clear(&line->driver);
-    g_free(line);
 }
 
 /* ---- the call ---- */
@@ -362,7 +355,7 @@ static int multi_enter(struct call *c)
     const zkl_state state = zkl_grant_state(m->grant);
     int code = 0;
 
-    m->line = multi_line_of(m->grant);
+    m->line = multi_line_of(grant_tenure(m->grant, 0));
     if (c->session->closing)
         code = ZKL_ECLOSED;
     else if (m->line->machine.version == INT32_MAX)

@@ -1,0 +1,105 @@
+/* Grant: what a user has. It stands on one tenure or more: a turn of a retained lock on one that
+ * others stood on before, several paths on one each. docs/design/grants.md has the argument. */
+#ifndef LIB_GRANT_H
+#define LIB_GRANT_H
+
+#include "tenure.h"
+
+/* Called exactly once for what was waited for: the grant (owned by the callee) or the error. */
+typedef void (*grant_decided)(void *context, zkl_grant *grant, const zkl_error *error);
+
+/* How a grant was given back. */
+struct grant_end {
+    bool last;   /* the owner will not come again */
+    bool before; /* a transaction has done so already */
+    bool owned;  /* false: it was lost before */
+    bool sure;   /* it was HELD at .now, CLOCK_BOOTTIME ns, which was read in this very call */
+    int64_t now;
+};
+
+/* What else happens when a grant ends, where it is not just one node that has to go. Any of them
+ * NULL: the tenure is released. */
+struct grant_ops {
+    /* The user has given it back. */
+    void (*given_back)(void *context, zkl_grant *g, const struct grant_end *end);
+    /* The nodes have to go; node_gone: the first is known to be gone instead. */
+    void (*let_go)(void *context, bool node_gone);
+};
+
+/* All with the monitor held, unless it says otherwise. */
+
+/* It has one reference, the caller's, and one to each tenure; each tenure that is kept has another
+ * one to it. ops NULL: the tenure is released in the end. */
+zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct grant_ops *ops,
+                     void *context);
+
+/* The same on one tenure, whose reference it takes. */
+zkl_grant *grant_new_on(struct tenure *t);
+
+/* The next turn on t, with that number. spare, NULL or a turn of t's that is over, is used again if
+ * nobody else has it; its reference is taken. */
+zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
+                          const struct grant_ops *ops, void *context);
+
+zkl_grant *grant_ref(zkl_grant *g);
+
+void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
+
+/* Nobody hears of its end any more: of .ops. */
+void grant_forget(zkl_grant *g);
+
+/* As zkl_grant_on_change(), for whom the calls are sure to come: before the session is closed. */
+void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
+
+/* The user gets it now, CLOCK_BOOTTIME ns, and has waited for it so long: it is counted. */
+void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
+
+/* Before anybody else has it: its permits have these numbers. */
+void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count);
+
+/* ---- the end by its user: it is told first, then the node is deleted ---- */
+
+/* False: it was lost before. The caller's reference stays. last: the owner will not come again. */
+bool grant_give_back(zkl_grant *g, bool last);
+
+/* The two halves of that, for a transaction that gives back. From here on it is RELEASED, though
+ * its node stands; false: it was not owned. */
+bool grant_disown(zkl_grant *g);
+/* The nodes are deleted, unless they are gone. */
+void grant_let_go(zkl_grant *g, bool node_gone);
+
+/* ---- what happens to a tenure; the grant on it, if there is one, tells ---- */
+
+/* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost meanwhile. */
+bool grant_extend(struct tenure *t, struct instant deadline, bool proved);
+void grant_suspect(struct tenure *t);
+
+/* Lost for that reason: tells those who asked to be told. then(data) runs behind them on the
+ * callback thread, without the monitor; false: nobody is told, and then will not be called. */
+bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
+
+/* There is reason for it: calls those who asked for it, now and once. */
+void grant_call(struct tenure *t, enum tenure_call call);
+
+/* The grant on t, given back, stands on it no longer; with t's reference. */
+zkl_grant *grant_take_off(struct tenure *t);
+
+/* The keeper is done with the tenure. */
+void grant_detach(struct tenure *t);
+
+/* Whether the grant on t was; and why that or, where there is none, t was lost. */
+bool grant_is_given_back(const struct tenure *t);
+zkl_loss grant_loss(const struct tenure *t);
+
+/* ---- what others read of it; what never changes without the monitor ---- */
+
+/* 0 for an owned one; otherwise ZKL_ELOST or ZKL_EPERM, and the thread's last error says so. */
+int grant_check_state(const zkl_grant *g, zkl_state state);
+
+zkl_session *grant_session(const zkl_grant *g);
+uint32_t grant_count(const zkl_grant *g);
+struct tenure *grant_tenure(const zkl_grant *g, uint32_t i);
+const char *grant_full_node(const zkl_grant *g); /* of the first tenure */
+bool grant_is_child(const zkl_grant *g);         /* in a forked child */
+
+#endif

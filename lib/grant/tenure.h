@@ -1,0 +1,62 @@
+/* Tenure: what the server knows of a right. One node of ours at the head of a queue, its token, and
+ * until when nobody else can have it. Grants, which users have, stand on tenures: at most one at a
+ * time on each. With the monitor held, but for what never changes and for .validity. */
+#ifndef LIB_TENURE_H
+#define LIB_TENURE_H
+
+#include "lib/session/core.h"
+#include "validity.h"
+
+/* What a holder is called for, once. */
+enum tenure_call {
+    TENURE_WANTED, /* another contender waits */
+    TENURE_ASKED,  /* to give way */
+    TENURE_CALLS
+};
+
+struct contender;
+struct multi_line;
+
+/* What its keeper, the contender, does. */
+struct tenure_ops {
+    void (*release)(struct contender *keeper);                /* delete the node */
+    void (*vanished)(struct contender *keeper);               /* the node is gone, it is known */
+    void (*find_out[TENURE_CALLS])(struct contender *keeper); /* is there reason for such a call? */
+};
+
+struct tenure {
+    atomic_int refs;
+    struct validity validity;
+    /* never changed: */
+    uint64_t token;
+    int64_t session_id;
+    zkl_session *session;
+    char *full_node;
+    /* guarded by the monitor: */
+    char *payload; /* what is in the node */
+    const struct tenure_ops *ops;
+    struct contender *keeper; /* NULL: it has let go of it */
+    zkl_grant *grant; /* that stands on it, with a reference while there is a keeper; NULL: none */
+    bool called[TENURE_CALLS];
+    struct multi_line *line; /* of its transactions, freed by .free_line; NULL: there was none */
+    void (*free_line)(struct multi_line *line);
+};
+
+/* Of s's present deadline, with one reference: the keeper's. full_node is its path with chroot. */
+struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct contender *keeper,
+                          const char *full_node, const char *payload, uint64_t token);
+
+struct tenure *tenure_ref(struct tenure *t);
+
+void tenure_unref(
+    struct tenure *t); /* without the monitor held, unless another reference remains */
+
+/* What is in the node from here on. */
+void tenure_set_payload(struct tenure *t, const char *payload);
+
+/* They do nothing when there is no keeper. */
+void tenure_release(struct tenure *t);
+void tenure_vanished(struct tenure *t);
+void tenure_find_out(struct tenure *t, enum tenure_call call);
+
+#endif
