@@ -102,9 +102,19 @@ static zkl_state grant_look(const zkl_grant *g, int64_t *ret_now)
     return worst < ZKL_LOST ? worst : grant_settle(g).state;
 }
 
+static uint64_t grant_token(const zkl_grant *g)
+{
+    return g->tenures[0]->token;
+}
+
+static int64_t grant_session_id(const zkl_grant *g)
+{
+    return g->tenures[0]->session_id;
+}
+
 uint64_t zkl_grant_token(const zkl_grant *g)
 {
-    return g ? g->tenures[0]->token : 0;
+    return g ? grant_token(g) : 0;
 }
 
 uint64_t zkl_grant_turn(const zkl_grant *g)
@@ -136,7 +146,7 @@ const char *zkl_grant_node_at(const zkl_grant *g, size_t i)
 
 int64_t zkl_grant_session_id(const zkl_grant *g)
 {
-    return g ? g->tenures[0]->session_id : 0;
+    return g ? grant_session_id(g) : 0;
 }
 
 size_t zkl_grant_count(const zkl_grant *g)
@@ -345,7 +355,7 @@ void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
 {
     stats_granted(g->session, wait_ns);
     g->since = MAX(now, 1);
-    PROBE(4, granted, grant_full_node(g), zkl_grant_session_id(g), zkl_grant_token(g), wait_ns);
+    PROBE(4, granted, grant_full_node(g), grant_session_id(g), grant_token(g), wait_ns);
 }
 
 /* It was given back now, CLOCK_BOOTTIME ns. */
@@ -353,8 +363,7 @@ static void grant_count_release(zkl_grant *g, int64_t now)
 {
     if (g->since == 0)
         return;
-    PROBE(4, released, grant_full_node(g), zkl_grant_session_id(g), zkl_grant_token(g),
-          now - g->since);
+    PROBE(4, released, grant_full_node(g), grant_session_id(g), grant_token(g), now - g->since);
     stats_ended(g->session, now - g->since, ZKL_LOSS_NONE);
     g->since = 0;
 }
@@ -364,7 +373,7 @@ static void grant_count_loss(zkl_grant *g)
     if (g->since == 0)
         return;
     const zkl_loss loss = zkl_grant_loss(g);
-    PROBE(4, lost, grant_full_node(g), zkl_grant_session_id(g), zkl_grant_token(g), (int)loss);
+    PROBE(4, lost, grant_full_node(g), grant_session_id(g), grant_token(g), (int)loss);
     stats_ended(g->session, clock_boot() - g->since, loss);
     g->since = 0;
 }
@@ -402,12 +411,12 @@ static void grant_tell(zkl_grant *g, zkl_state state)
 {
     g->told = state;
     if (g->since != 0 && state == ZKL_SUSPECT)
-        PROBE(3, suspect, grant_full_node(g), zkl_grant_session_id(g), zkl_grant_token(g));
+        PROBE(3, suspect, grant_full_node(g), grant_session_id(g), grant_token(g));
     else if (g->since != 0 && state == ZKL_HELD)
-        PROBE(3, held, grant_full_node(g), zkl_grant_session_id(g), zkl_grant_token(g));
+        PROBE(3, held, grant_full_node(g), grant_session_id(g), grant_token(g));
     for (guint i = 0; i < g->watchers->len; i++)
         grant_tell_one(g, &g_array_index(g->watchers, struct watcher, i), state);
-    if (state == ZKL_LOST || state == ZKL_RELEASED)
+    if (state >= ZKL_LOST && g->watchers->len > 0)
         g_array_set_size(g->watchers, 0);
 }
 

@@ -9,7 +9,7 @@
 struct retained;
 struct turn_waiter;
 
-/* How many idle spans a session has, and how many local waiters go before a rival: tests put less
+/* How many idle tenures a session has, and how many local waiters go before a rival: tests put less
  * here. */
 enum { RETAINED_MOST = 1000, RETAINED_LOCAL_TURNS = 16 };
 extern guint retained_most;
@@ -39,10 +39,13 @@ zkl_grant *retained_take(struct retained *r, uint64_t owner);
 /* Before decided: the caller gives up, and gets code and text. */
 void retained_give_up(struct turn_waiter *w, int code, const char *text);
 
-/* An idle span ends now. */
+/* An idle tenure ends now. */
 void retained_yield(struct retained *r);
 
 /* Nobody waits, nor will anybody come any more. */
 void retained_close(struct retained *r);
+
+/* What it keeps, for tests; NULL: nothing. */
+struct tenure *retained_tenure(const struct retained *r);
 
 #endif

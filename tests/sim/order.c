@@ -4,7 +4,8 @@
 
 #include "client.h"
 #include "lib/lock/contender.h"
-#include "lib/lock/retained_state.h"
+#include "lib/lock/locks.h"
+#include "lib/lock/retained.h"
 #include "lib/session/core.h"
 #include "nodes.h"
 
@@ -81,7 +82,7 @@ static struct kept_out find_kept_out(const struct stage *stage, zkl_session *s)
 
     session_lock(s);
     for (const GList *l = locks_of(s)->idle.head; l && found.rival == 0; l = l->next) {
-        found.span = ((const struct retained *)l->data)->span->token;
+        found.span = retained_tenure(l->data)->token;
         found.rival = rival_of(stage, found.span);
     }
     session_unlock(s);
