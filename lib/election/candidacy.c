@@ -22,7 +22,6 @@ struct election_candidacy {
     struct contender *contender; /* QUEUED */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
     int64_t entered;             /* CLOCK_BOOTTIME ns: the last attempt */
-    bool decided;                /* the attempt is */
     bool closed;                 /* it stops because the session is closed */
     zkl_error failure;           /* of the last attempt */
     zkl_error why;               /* it is over; .code 0: it was asked to */
@@ -115,7 +114,6 @@ static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl
     zkl_grant *grant = tenure ? grant_new_on(tenure) : NULL;
 
     c->contender = NULL;
-    c->decided = true;
     candidacy_count(c, grant, error);
     if (grant) {
         c->grant = grant;
@@ -160,14 +158,10 @@ static void candidacy_on_change(zkl_grant *grant, zkl_state state, void *data)
 static void candidacy_contend(struct election_candidacy *c)
 {
     const struct contender_spec spec = election_spec(c->election);
-    struct contender *entered;
 
     c->entered = clock_boot();
     c->election->session->stats.waiting++;
-    c->decided = false;
-    entered = contender_enter(c->election->session, &spec, candidacy_on_decided, c);
-    if (!c->decided)
-        c->contender = entered;
+    contender_enter(&c->contender, c->election->session, &spec, candidacy_on_decided, c);
 }
 
 static void candidacy_forget(struct election_candidacy *c)

@@ -983,11 +983,12 @@ static const struct driver_ops contender_driver = {.step = contender_step_driven
 
 /* ---- what is asked of it ---- */
 
-struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
-                                  contender_decided decided, void *context)
+void contender_enter(struct contender **ret, zkl_session *s, const struct contender_spec *spec,
+                     contender_decided decided, void *context)
 {
     struct contender *c = contender_new(spec->limit);
 
+    *ret = c;
     driver_init(&c->driver, &contender_driver, s, STORE_PERSISTENT);
     c->refs = 1;
     c->admission = admission_use(locks_of(s), spec->directory);
@@ -1012,7 +1013,6 @@ struct contender *contender_enter(zkl_session *s, const struct contender_spec *s
     admission_arrive(c, !spec->local);
     if (spec->local)
         local_queue_arrive(spec->local, c);
-    return c;
 }
 
 void contender_renew(struct contender *c)

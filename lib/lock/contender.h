@@ -60,9 +60,9 @@ struct contender_spec {
 extern uint32_t contender_long_queue;
 extern unsigned contender_abreast;
 
-/* Enters the queue. The pointer is good until decided was called. */
-struct contender *contender_enter(zkl_session *s, const struct contender_spec *spec,
-                                  contender_decided decided, void *context);
+/* Enters the queue. *ret is set before anything is told, and good until decided is called. */
+void contender_enter(struct contender **ret, zkl_session *s, const struct contender_spec *spec,
+                     contender_decided decided, void *context);
 
 /* How many were first when it last looked; -1: it has not yet. Before decided. */
 int contender_ahead(const struct contender *c);

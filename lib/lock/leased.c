@@ -21,7 +21,6 @@ struct part {
                                        is several */
     struct tenure *tenure;          /* ours; NULL: none, or it is several */
     zkl_grant *grant;               /* of several, ours; NULL: none */
-    bool entering;                  /* it may be decided before its pointer is known */
     unsigned granted, failed, lost; /* what leasing.h hears of it */
 };
 
@@ -80,7 +79,6 @@ static void leased_on_decided(void *context, struct tenure *tenure, const zkl_er
     struct part *p = context;
 
     p->contender = NULL;
-    p->entering = false;
     if (error) {
         p->leased->why = *error;
         leased_hear(p->leased, p->failed);
@@ -97,27 +95,17 @@ static void leased_on_several(void *context, zkl_grant *grant, const zkl_error *
 {
     struct part *p = context;
 
-    if (!p->several && !p->entering)
+    if (!p->several)
         return;
     if (error) {
         p->leased->why = *error;
         p->several = NULL;
     }
-    p->entering = false;
     p->grant = grant;
     leased_hear(p->leased, grant ? p->granted : p->failed);
 }
 
 /* ---- what the machine asks ---- */
-
-static void leased_enter_part(struct part *p, const struct contender_spec *spec)
-{
-    p->entering = true;
-    struct contender *c = contender_enter(p->leased->driver.session, spec, leased_on_decided, p);
-    if (p->entering)
-        p->contender = c;
-    p->entering = false;
-}
 
 /* The parent of both is heard of where it matters: in the check. */
 static void leased_enter_lock(struct leased *l)
@@ -130,7 +118,7 @@ static void leased_enter_lock(struct leased *l)
                                   .hints = true,
                                   .news = leased_on_news};
 
-    leased_enter_part(&l->lock, &spec);
+    contender_enter(&l->lock.contender, l->driver.session, &spec, leased_on_decided, &l->lock);
 }
 
 static void leased_enter_lease(struct leased *l)
@@ -139,7 +127,7 @@ static void leased_enter_lease(struct leased *l)
 
     spec.directory = l->lease.directory;
     spec.news = leased_on_news;
-    leased_enter_part(&l->lease, &spec);
+    contender_enter(&l->lease.contender, l->driver.session, &spec, leased_on_decided, &l->lease);
 }
 
 /* A contender each: none of them is behind another, so that all stand while one waits. */
@@ -152,12 +140,8 @@ static void leased_enter_leases(struct leased *l)
     spec.news = leased_on_news;
     for (uint32_t i = 0; i < l->permits; i++)
         paths[i] = (struct multi_path){.directory = p->directory, .given = i};
-    p->entering = true;
-    struct multi_attempt *several =
-        multi_attempt_begin(l->driver.session, &spec, paths, l->permits, leased_on_several, p);
-    if (p->entering || p->grant)
-        p->several = several;
-    p->entering = false;
+    multi_attempt_begin(&p->several, l->driver.session, &spec, paths, l->permits, leased_on_several,
+                        p);
 }
 
 /* Nothing of it is heard any more. */
@@ -347,11 +331,12 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
     return l;
 }
 
-struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
-                            grant_decided decided, void *context)
+void leased_enter(struct leased **ret, zkl_session *s, const struct contender_spec *spec,
+                  grant_decided decided, void *context)
 {
     struct leased *l = leased_new(s, spec);
 
+    *ret = l;
     l->decided = decided;
     l->context = context;
     local_callers_add(&locks_of(s)->local_callers, &l->callers, leased_on_session_end, l);
@@ -359,5 +344,4 @@ struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
         leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
     else
         leased_hear(l, MACHINE_EV_BEGIN);
-    return l;
 }

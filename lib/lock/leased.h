@@ -11,8 +11,8 @@ struct leased;
 /* As contender_enter(); spec->directory is the semaphore's path, spec->leases its limit, and
  * spec->rank how many permits: at most MULTI_LOCK_PATHS. The grant is the lease's, or that of
  * all leases. */
-struct leased *leased_enter(zkl_session *s, const struct contender_spec *spec,
-                            grant_decided decided, void *context);
+void leased_enter(struct leased **ret, zkl_session *s, const struct contender_spec *spec,
+                  grant_decided decided, void *context);
 
 /* As contender_abort(). */
 void leased_abort(struct leased *l, int code, const char *text);

@@ -11,7 +11,6 @@ struct part {
     struct contender *holder;    /* of what was granted; NULL: none, or its end was heard */
     struct tenure *tenure;       /* ours; NULL: it was not granted */
     zkl_error *error;            /* of the contender that failed; NULL: none has */
-    bool entering;               /* in contender_enter() */
 };
 
 struct multi_attempt {
@@ -97,7 +96,6 @@ static void on_decided(void *context, struct tenure *tenure, const zkl_error *er
     struct part *p = context;
 
     p->contender = NULL;
-    p->entering = false;
     if (tenure) {
         p->tenure = tenure;
         p->holder = contender_of(tenure);
@@ -119,11 +117,7 @@ static void enter(struct multi_attempt *a, struct part *p)
     drop_tenure(p);
     spec.directory = p->path.directory;
     spec.news = on_news;
-    p->entering = true;
-    struct contender *c = contender_enter(a->session, &spec, on_decided, p);
-    if (p->entering)
-        p->contender = c;
-    p->entering = false;
+    contender_enter(&p->contender, a->session, &spec, on_decided, p);
 }
 
 /* Nothing of it is heard any more. NULL: its end was. */
@@ -279,12 +273,13 @@ static void step(struct multi_attempt *a, struct multi_lock_event ev)
 
 /* ---- what the caller does ---- */
 
-struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
-                                          const struct multi_path *paths, uint32_t count,
-                                          grant_decided decided, void *context)
+void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
+                         const struct contender_spec *spec, const struct multi_path *paths,
+                         uint32_t count, grant_decided decided, void *context)
 {
     struct multi_attempt *a = g_malloc0(sizeof(struct multi_attempt) + count * sizeof(struct part));
 
+    *ret = a;
     a->refs = 1;
     a->machine.count = count;
     /* Leases are taken under a lock, which alone refuses other tries. */
@@ -302,7 +297,6 @@ struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender
         g_ref_string_acquire(paths[i].directory);
     }
     step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
-    return a;
 }
 
 /* It is about the path that it waits for. */

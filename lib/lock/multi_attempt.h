@@ -17,10 +17,11 @@ struct multi_path {
 /* Enters at all paths, which are in order: count of them. spec is that of each contender but for
  * the directory and the news. decided is called once, perhaps before this returns: with the grant
  * of all, owned by the callee, or the error. spec->news hears with the same context that the grant
- * has ended, unless it was given back. The pointer is good until the error or that end. */
-struct multi_attempt *multi_attempt_begin(zkl_session *s, const struct contender_spec *spec,
-                                          const struct multi_path *paths, uint32_t count,
-                                          grant_decided decided, void *context);
+ * has ended, unless it was given back. *ret is set before that, and good until the error or that
+ * end. */
+void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
+                         const struct contender_spec *spec, const struct multi_path *paths,
+                         uint32_t count, grant_decided decided, void *context);
 
 /* The caller gives up, before decided: it gets code and text. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text);

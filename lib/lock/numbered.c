@@ -31,7 +31,6 @@ struct numbered {
     struct timer timer; /* to begin again */
     struct local_callers callers; /* of the session's, until then */
     bool restarting;
-    bool answered; /* by the present contender */
 };
 
 static uint32_t numbered_permits(const struct numbered *n)
@@ -319,7 +318,6 @@ static void numbered_on_admitted(void *context, struct tenure *tenure, const zkl
 
     n->contender = NULL;
     n->tenure = tenure;
-    n->answered = true;
     n->chosen = false;
     n->machine = (struct numbering){.state = NUMBERING_IDLE};
     if (error)
@@ -369,12 +367,7 @@ static void numbered_on_news(void *context, enum contender_news news)
 
 static void numbered_contend(struct numbered *n)
 {
-    n->refs++;
-    n->answered = false;
-    struct contender *c = contender_enter(n->driver.session, &n->spec, numbered_on_admitted, n);
-    if (!n->answered)
-        n->contender = c;
-    numbered_unref(n);
+    contender_enter(&n->contender, n->driver.session, &n->spec, numbered_on_admitted, n);
 }
 
 const struct contender *numbered_waiting(const struct numbered *n)
@@ -406,11 +399,12 @@ void numbered_abort(struct numbered *n, int code, const char *text)
     numbered_decide(n, &why);
 }
 
-struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
-                                grant_decided decided, void *context)
+void numbered_enter(struct numbered **ret, zkl_session *s, const struct contender_spec *spec,
+                    grant_decided decided, void *context)
 {
     struct numbered *n = g_new0(struct numbered, 1);
 
+    *ret = n;
     driver_init(&n->driver, &numbered_driver, s, STORE_PERSISTENT);
     n->refs = 1;
     n->spec = *spec;
@@ -424,5 +418,4 @@ struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spe
     n->used = g_array_new(FALSE, TRUE, sizeof(int32_t));
     n->numbers = g_new0(int32_t, numbered_permits(n));
     numbered_contend(n);
-    return n;
 }

@@ -9,8 +9,8 @@
 struct numbered;
 
 /* As contender_enter(); the grant has its numbers. */
-struct numbered *numbered_enter(zkl_session *s, const struct contender_spec *spec,
-                                grant_decided decided, void *context);
+void numbered_enter(struct numbered **ret, zkl_session *s, const struct contender_spec *spec,
+                    grant_decided decided, void *context);
 
 /* NULL: it has been admitted, or is to begin again. */
 const struct contender *numbered_waiting(const struct numbered *n);

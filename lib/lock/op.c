@@ -27,8 +27,14 @@ struct zkl_op {
     zkl_acquired_fn fn;
     void *data;
     /* guarded by the monitor: */
-    sem_t *wake;         /* of who blocks in op_wait() */
-    void *way;           /* of that kind; NULL: it is decided, or has none yet */
+    sem_t *wake; /* of who blocks in op_wait() */
+    union {
+        struct contender *contender;
+        struct turn_waiter *turn;
+        struct numbered *numbered;
+        struct leased *leased;
+        struct multi_attempt *multi;
+    } way;               /* of that kind, until it is decided */
     struct limit *limit; /* NULL: none */
     GQueue *waiters;     /* of whoever may end it; until decided */
     GList link;
@@ -92,7 +98,6 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     if (op->waiters)
         g_queue_unlink(op->waiters, &op->link);
     op->waiters = NULL;
-    op->way = NULL;
     op->decided = true;
     op->grant = grant;
     if (error)
@@ -134,15 +139,15 @@ void op_abort(zkl_op *op, int code, const char *text)
     if (op->decided)
         abort_decided(op, code, text);
     else if (op->by == BY_TURN)
-        retained_give_up(op->way, code, text);
+        retained_give_up(op->way.turn, code, text);
     else if (op->by == BY_NUMBERED)
-        numbered_abort(op->way, code, text);
+        numbered_abort(op->way.numbered, code, text);
     else if (op->by == BY_LEASED)
-        leased_abort(op->way, code, text);
+        leased_abort(op->way.leased, code, text);
     else if (op->by == BY_MULTI)
-        multi_attempt_abort(op->way, code, text);
+        multi_attempt_abort(op->way.multi, code, text);
     else
-        contender_abort(op->way, code, text);
+        contender_abort(op->way.contender, code, text);
 }
 
 static void on_timeout(void *data)
@@ -180,7 +185,7 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
 
 int op_ahead(const zkl_op *op)
 {
-    return op->way ? contender_ahead(op->way) : -1;
+    return op->decided ? -1 : contender_ahead(op->way.contender);
 }
 
 /* NULL: the session is closed. It may have failed already. */
@@ -205,15 +210,6 @@ static zkl_op *begin(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, voi
     return op;
 }
 
-/* It may have been decided before this is known. */
-static void go(zkl_op *op, enum op_by by, void *way)
-{
-    if (op->decided)
-        return;
-    op->by = by;
-    op->way = way;
-}
-
 zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data, GQueue *waiters)
 {
@@ -222,12 +218,13 @@ zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms
     spec->try_only = timeout_ms == 0;
     if (!op || op->decided)
         return op;
-    if (spec->numbered)
-        go(op, BY_NUMBERED, numbered_enter(s, spec, on_decided, op));
-    else if (spec->leases > 0)
-        go(op, BY_LEASED, leased_enter(s, spec, on_decided, op));
+    op->by = spec->numbered ? BY_NUMBERED : spec->leases > 0 ? BY_LEASED : BY_CONTENDER;
+    if (op->by == BY_NUMBERED)
+        numbered_enter(&op->way.numbered, s, spec, on_decided, op);
+    else if (op->by == BY_LEASED)
+        leased_enter(&op->way.leased, s, spec, on_decided, op);
     else
-        go(op, BY_CONTENDER, contender_enter(s, spec, on_admitted, op));
+        contender_enter(&op->way.contender, s, spec, on_admitted, op);
     return op;
 }
 
@@ -237,8 +234,10 @@ zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *ca
     zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
 
     caller->tries = timeout_ms == 0;
-    if (op && !op->decided)
-        go(op, BY_TURN, retained_wait(r, caller, on_decided, op));
+    if (!op || op->decided)
+        return op;
+    op->by = BY_TURN;
+    retained_wait(&op->way.turn, r, caller, on_decided, op);
     return op;
 }
 
@@ -249,8 +248,10 @@ zkl_op *op_start_multi(zkl_session *s, struct contender_spec *spec, const struct
     zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
 
     spec->try_only = timeout_ms == 0;
-    if (op && !op->decided)
-        go(op, BY_MULTI, multi_attempt_begin(s, spec, paths, count, on_decided, op));
+    if (!op || op->decided)
+        return op;
+    op->by = BY_MULTI;
+    multi_attempt_begin(&op->way.multi, s, spec, paths, count, on_decided, op);
     return op;
 }
 
@@ -316,11 +317,11 @@ static const struct contender *waiting_contender(const zkl_op *op)
         return NULL;
     switch (op->by) {
     case BY_CONTENDER:
-        return op->way;
+        return op->way.contender;
     case BY_NUMBERED:
-        return numbered_waiting(op->way);
+        return numbered_waiting(op->way.numbered);
     case BY_MULTI:
-        return multi_attempt_waiting(op->way);
+        return multi_attempt_waiting(op->way.multi);
     case BY_TURN:
     case BY_LEASED:
         break;

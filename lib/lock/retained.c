@@ -40,8 +40,7 @@ struct retained {
     bool stepping;
     bool over; /* the tenure ends without our doing */
     bool listed_idle;
-    bool busy;     /* has the second reference */
-    bool entering; /* in contender_enter() */
+    bool busy; /* has the second reference */
 };
 
 struct tenure *retained_tenure(const struct retained *r)
@@ -166,7 +165,6 @@ static void retained_on_decided(void *context, struct tenure *tenure, const zkl_
     struct retain_event ev = {.kind = RETAIN_EV_FAILED};
 
     r->attempt = NULL;
-    r->entering = false;
     if (tenure) {
         r->tenure = tenure;
         r->holder = contender_of(tenure);
@@ -182,7 +180,6 @@ static void retained_on_decided(void *context, struct tenure *tenure, const zkl_
     retained_step(r, &ev);
 }
 
-/* Told before it returns, it is over. */
 static void retained_enter(struct retained *r, const struct retain_action *a)
 {
     struct contender_spec spec = r->spec;
@@ -192,12 +189,8 @@ static void retained_enter(struct retained *r, const struct retain_action *a)
     spec.watch_children = a->watch;
     spec.heeds = true;
     spec.news = retained_on_news;
-    r->entering = true;
     r->connection = r->session->up ? r->session->connection : 0;
-    struct contender *c = contender_enter(r->session, &spec, retained_on_decided, r);
-    if (r->entering)
-        r->attempt = c;
-    r->entering = false;
+    contender_enter(&r->attempt, r->session, &spec, retained_on_decided, r);
 }
 
 /* One that was lost ends by itself, when the callbacks are through; and one that a transaction is
@@ -320,11 +313,12 @@ static void retained_step(struct retained *r, struct retain_event *ev)
 
 /* ---- what callers do ---- */
 
-struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
-                                  grant_decided decided, void *context)
+void retained_wait(struct turn_waiter **ret, struct retained *r, const struct turn_caller *caller,
+                   grant_decided decided, void *context)
 {
     struct turn_waiter *w = g_new0(struct turn_waiter, 1);
 
+    *ret = w;
     w->retained = r;
     w->caller = *caller;
     g_ref_string_acquire(w->caller.payload);
@@ -333,7 +327,6 @@ struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *
     w->link.data = w;
     g_queue_push_tail_link(&r->waiting, &w->link);
     retained_step(r, &(struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
-    return w;
 }
 
 zkl_grant *retained_take(struct retained *r, uint64_t owner)

@@ -29,9 +29,9 @@ struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
 void retained_unref(struct retained *r);
 
 /* A caller comes. A turn, which is a grant of the callee's, or an error is told once by decided,
- * perhaps before this returns. The pointer is good until then. */
-struct turn_waiter *retained_wait(struct retained *r, const struct turn_caller *caller,
-                                  grant_decided decided, void *context);
+ * perhaps before this returns. *ret is set before that, and good until then. */
+void retained_wait(struct turn_waiter **ret, struct retained *r, const struct turn_caller *caller,
+                   grant_decided decided, void *context);
 
 /* A turn for the caller if it can have one now, and nobody else is first; NULL. */
 zkl_grant *retained_take(struct retained *r, uint64_t owner);

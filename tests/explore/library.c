@@ -156,7 +156,7 @@ static void enter(struct actor *a, int i)
     if (a->contender) {
         admissions_open(locks_of(a->session));
     } else {
-        a->contender = contender_enter(a->session, &spec, on_decided, a);
+        contender_enter(&a->contender, a->session, &spec, on_decided, a);
         a->contender->refs++;
     }
     contender_abreast = 0; /* it is the turn of others of its session, until MOVE_ENTER */
