@@ -42,6 +42,7 @@ void election_unref(zkl_election *e)
 {
     if (--e->refs > 0)
         return;
+    op_queue_clear(&e->waiters);
     session_unref(e->session);
     g_ref_string_release(e->directory);
     if (e->id)
@@ -119,7 +120,7 @@ static int election_begin_campaign(struct campaign *c, int64_t timeout_ms, zkl_a
     if (e->campaign || e->candidacy)
         return error_set(ZKL_EBUSY, election_path(e), "%s: this handle is already campaigning",
                          election_path(e));
-    c->op = op_start(e->session, &spec, timeout_ms, done, c, &e->waiters);
+    c->op = op_start(&e->waiters, &spec, timeout_ms, done, c);
     if (!c->op)
         return ZKL_ECLOSED;
     election_forget(e);
@@ -593,6 +594,7 @@ static zkl_election *election_new(zkl_session *s, const char *path, const char *
               : o->layout == ZKL_LAYOUT_KAZOO ? RULE_OWN_KAZOO
                                               : RULE_SELECTOR;
     e->link.data = e;
+    op_queue_init(&e->waiters, s);
     return e;
 }
 

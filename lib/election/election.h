@@ -23,7 +23,7 @@ struct zkl_election {
     zkl_grant *grant; /* a reference: of the present term, or of one whose end nobody saw yet */
     uint64_t terms;
     zkl_error last;
-    GQueue waiters;   /* of zkl_op */
+    struct op_queue waiters;
     GQueue observers; /* of struct observer */
     GList link;       /* of its session's */
 };

@@ -11,7 +11,6 @@
 #include "lib/base/log.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
-#include "op.h"
 
 /* For threads that end while they own. Before every other lock. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -29,6 +28,7 @@ static void handle_unref(struct handle *h)
     if (!g_atomic_int_dec_and_test(&h->refs))
         return;
     session_lock(h->session); /* contenders share the strings */
+    op_queue_clear(&h->waiters);
     if (h->kind->end)
         h->kind->end(h);
     g_ref_string_release(h->path);
@@ -111,6 +111,9 @@ void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, co
     h->holds = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     pthread_mutex_init(&h->lock, NULL);
     h->link.data = h;
+    session_lock(s);
+    op_queue_init(&h->waiters, s);
+    session_unlock(s);
     return h;
 }
 
@@ -452,7 +455,9 @@ void handle_free(struct handle *h)
     h->freed = true;
     /* First: what is given back here would be theirs. */
     why = g_strdup_printf("the %s was freed", h->kind->what);
-    op_abort_all(h->session, &h->waiters, ZKL_ECLOSED, why);
+    session_lock(h->session);
+    op_queue_abort(&h->waiters, ZKL_ECLOSED, why);
+    session_unlock(h->session);
     g_free(why);
     g_hash_table_foreach_remove(h->holds, handle_end_if_held, h);
     handle_close_kind(h);

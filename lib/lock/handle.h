@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "contender.h"
+#include "op.h"
 
 struct handle;
 
@@ -46,7 +47,7 @@ struct handle {
     struct hold *recent; /* of holds: found last; NULL: none */
     struct hold *over;   /* the hold that ended last, left in the table; NULL: none */
     /* guarded by the monitor: */
-    GQueue waiters;       /* of zkl_op: acquiring */
+    struct op_queue waiters;
     char *payload;        /* GRefString: of the thread that asked last; NULL before */
     uint64_t payload_for; /* that thread */
     GList link;           /* in the list of all handles */

@@ -6,7 +6,6 @@
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
 #include "lib/session/driver.h"
-#include "locks.h"
 #include "multi_attempt.h"
 #include "recipes/leasing.h"
 #include "recipes/name.h"
@@ -33,8 +32,7 @@ struct leased {
     int refs; /* until it is decided, each check under way, each step */
     struct leasing machine;
     struct part lock, lease;
-    zkl_error why;                /* of what failed last */
-    struct local_callers callers; /* of the session's, until it is decided */
+    zkl_error why; /* of what failed last */
 };
 
 static void leased_unref(struct leased *l)
@@ -209,7 +207,6 @@ static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *e
     const grant_decided decided = l->decided;
 
     l->decided = NULL;
-    local_callers_remove(&l->callers);
     decided(l->context, grant, error);
     leased_unref(l);
 }
@@ -293,12 +290,6 @@ void leased_abort(struct leased *l, int code, const char *text)
     leased_hear(l, MACHINE_EV_STOP);
 }
 
-/* Before its contenders are told, which would enter again. */
-static void leased_on_session_end(void *context, const zkl_error *why)
-{
-    leased_abort(context, why->code, why->text);
-}
-
 static char *leased_child(const char *path, const char *name)
 {
     char *child = g_strconcat(path, name, NULL), *shared = g_ref_string_new(child);
@@ -339,7 +330,6 @@ void leased_enter(struct leased **ret, zkl_session *s, const struct contender_sp
     *ret = l;
     l->decided = decided;
     l->context = context;
-    local_callers_add(&locks_of(s)->local_callers, &l->callers, leased_on_session_end, l);
     if (spec->rank > spec->leases)
         leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
     else

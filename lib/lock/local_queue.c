@@ -3,40 +3,25 @@
 #include "local_queue.h"
 
 #include "contender.h"
-#include "locks.h"
 
 struct local_queue {
     unsigned refs;            /* the handle's, and one for each contender that has not left */
     struct contender *inside; /* whose node may stand; NULL: nobody waits either */
     GQueue waiting;           /* of struct contender, by .link */
-    struct local_callers callers;
 };
 
 void local_queue_unref(struct local_queue *q)
 {
     if (--q->refs > 0)
         return;
-    local_callers_remove(&q->callers);
     g_free(q);
 }
 
-/* The one inside hears of the end of the session as every contender does. */
-static void local_queue_end_calls(void *queue, const zkl_error *why)
-{
-    struct local_queue *q = queue;
-
-    q->refs++;
-    while (!g_queue_is_empty(&q->waiting))
-        contender_abort(g_queue_peek_head(&q->waiting), why->code, why->text);
-    local_queue_unref(q);
-}
-
-struct local_queue *local_queue_new(zkl_session *s)
+struct local_queue *local_queue_new(void)
 {
     struct local_queue *q = g_new0(struct local_queue, 1);
 
     q->refs = 1;
-    local_callers_add(&locks_of(s)->local_callers, &q->callers, local_queue_end_calls, q);
     return q;
 }
 

@@ -10,7 +10,7 @@
 struct contender;
 struct local_queue;
 
-struct local_queue *local_queue_new(zkl_session *s);
+struct local_queue *local_queue_new(void);
 void local_queue_unref(struct local_queue *q);
 
 /* c has come: it is admitted when nobody is before it. If somebody is and c tries, it has failed

@@ -1,22 +1,22 @@
-/* What the contenders of a session hear of it, and the callers that have none. */
+/* What the contenders of a session hear of it, and those who wait for them. */
 #include "locks.h"
 
 #include "contender.h"
 #include "lib/base/error.h"
 
-/* ---- callers without a contender ---- */
+/* ---- callers ---- */
 
-void local_callers_add(struct all_local_callers *all, struct local_callers *callers,
-                       void (*abort)(void *context, const zkl_error *why), void *context)
+void callers_add(struct all_callers *all, struct callers *callers,
+                 void (*abort)(void *context, const zkl_error *why), void *context)
 {
-    *callers = (struct local_callers){
-        .all = all, .abort = abort, .context = context, .link.data = callers};
+    *callers =
+        (struct callers){.all = all, .abort = abort, .context = context, .link.data = callers};
     g_queue_push_tail_link(&all->list, &callers->link);
 }
 
-void local_callers_remove(struct local_callers *callers)
+void callers_remove(struct callers *callers)
 {
-    struct all_local_callers *all = callers->all;
+    struct all_callers *all = callers->all;
 
     if (all->next == &callers->link)
         all->next = callers->link.next;
@@ -24,11 +24,11 @@ void local_callers_remove(struct local_callers *callers)
 }
 
 /* Tells each of them once. */
-static void local_callers_abort(struct all_local_callers *all, const zkl_error *why)
+static void callers_abort(struct all_callers *all, const zkl_error *why)
 {
     all->next = all->list.head;
     while (all->next) {
-        struct local_callers *callers = all->next->data;
+        struct callers *callers = all->next->data;
         all->next = all->next->next;
         callers->abort(callers->context, why);
     }
@@ -169,7 +169,7 @@ static void locks_end_all(struct locks *all, int code, const char *text)
     zkl_error error;
 
     error_fill(&error, code, NULL, "%s", text);
-    local_callers_abort(&all->local_callers, &error);
+    callers_abort(&all->callers, &error);
     admissions_abort(all, &error);
     locks_for_all(&all->contenders, locks_end_one, &error);
 }

@@ -1,7 +1,6 @@
 #include "multi_attempt.h"
 
 #include "lib/base/error.h"
-#include "locks.h"
 
 /* Of one path. */
 struct part {
@@ -19,8 +18,6 @@ struct multi_attempt {
     struct multi_lock_path places[MULTI_LOCK_PATHS];
     zkl_session *session;
     struct contender_spec spec;
-    struct local_callers callers;
-    bool listed; /* in the session's list of them */
     grant_decided decided;
     void *context;
     zkl_grant *grant;     /* the user's, with a reference of ours; NULL: not granted */
@@ -219,23 +216,6 @@ static void step_once(struct multi_attempt *a, const struct multi_lock_event *ev
         perform(a, ev, &actions.list[i]);
 }
 
-static void abort_callers(void *attempt, const zkl_error *why)
-{
-    multi_attempt_abort(attempt, why->code, why->text);
-}
-
-/* Whoever waits is told if the session ends: before its contenders are, which would enter again. */
-static void list_callers(struct multi_attempt *a)
-{
-    const bool waits = a->machine.state == MULTI_LOCK_ACQUIRING;
-
-    if (waits && !a->listed)
-        local_callers_add(&locks_of(a->session)->local_callers, &a->callers, abort_callers, a);
-    else if (!waits && a->listed)
-        local_callers_remove(&a->callers);
-    a->listed = waits;
-}
-
 /* From here on nobody knows it. */
 static void end(struct multi_attempt *a)
 {
@@ -265,7 +245,6 @@ static void step(struct multi_attempt *a, struct multi_lock_event ev)
     }
     g_array_set_size(a->pending, 0);
     a->stepping = false;
-    list_callers(a);
     if (a->machine.state == MULTI_LOCK_DONE && !was_done)
         end(a);
     attempt_unref(a);

@@ -19,7 +19,7 @@ struct zkl_multilock {
     char *name; /* NULL: made for each call */
     zkl_parents parents;
     zkl_peer peer;
-    GQueue waiters; /* of zkl_op: acquiring; guarded by the monitor */
+    struct op_queue waiters;
     uint32_t count;
     struct multi_path paths[]; /* in order */
 };
@@ -29,6 +29,7 @@ static void multilock_unref(zkl_multilock *l)
     if (!g_atomic_int_dec_and_test(&l->refs))
         return;
     session_lock(l->session); /* contenders share the strings */
+    op_queue_clear(&l->waiters);
     for (uint32_t i = 0; i < l->count; i++)
         g_ref_string_release(l->paths[i].directory);
     session_unlock(l->session);
@@ -85,6 +86,9 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
     for (uint32_t i = 0; i < count; i++)
         l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
     g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], compare, NULL);
+    session_lock(s);
+    op_queue_init(&l->waiters, s);
+    session_unlock(s);
     return l;
 }
 
@@ -116,7 +120,9 @@ void zkl_multilock_free(zkl_multilock *l)
 {
     if (!l || fork_is_child(l->session->generation))
         return;
-    op_abort_all(l->session, &l->waiters, ZKL_ECLOSED, "the lock was freed");
+    session_lock(l->session);
+    op_queue_abort(&l->waiters, ZKL_ECLOSED, "the lock was freed");
+    session_unlock(l->session);
     multilock_unref(l);
 }
 
@@ -130,8 +136,7 @@ static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, v
                                   .hints = true};
 
     session_lock(l->session);
-    zkl_op *op =
-        op_start_multi(l->session, &spec, l->paths, l->count, timeout_ms, fn, data, &l->waiters);
+    zkl_op *op = op_start_multi(&l->waiters, &spec, l->paths, l->count, timeout_ms, fn, data);
     g_ref_string_release(spec.payload);
     session_unlock(l->session);
     return op;

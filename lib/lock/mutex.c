@@ -43,10 +43,10 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
     if (m->retained) {
         struct turn_caller caller = {
             .payload = handle_payload(h), .owner = hold ? hold->key : 0, .is_new = !hold};
-        return op_start_turn(h->session, m->retained, &caller, timeout_ms, fn, data, &h->waiters);
+        return op_start_turn(&h->waiters, m->retained, &caller, timeout_ms, fn, data);
     }
     struct contender_spec spec = spec_of(m);
-    return op_start(h->session, &spec, timeout_ms, fn, data, &h->waiters);
+    return op_start(&h->waiters, &spec, timeout_ms, fn, data);
 }
 
 /* What the handle has kept. */
@@ -108,13 +108,6 @@ static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o)
     session_unlock(m->handle.session);
 }
 
-static void start_local_queue(zkl_mutex *m)
-{
-    session_lock(m->handle.session);
-    m->local = local_queue_new(m->handle.session);
-    session_unlock(m->handle.session);
-}
-
 int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                   const zkl_mutex_options *options)
 {
@@ -131,7 +124,7 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     if (o.retain_ms)
         start_retaining(m, &o);
     else
-        start_local_queue(m);
+        m->local = local_queue_new();
     handle_publish(&m->handle);
     *ret = m;
     return 0;

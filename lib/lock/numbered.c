@@ -7,7 +7,6 @@
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
 #include "lib/session/driver.h"
-#include "locks.h"
 #include "recipes/name.h"
 #include "recipes/numbering.h"
 #include "recipes/revoke.h"
@@ -29,8 +28,6 @@ struct numbered {
     int32_t ceiling;    /* these are, and those of all before it; 0: not known */
     bool chosen;        /* for the present node: others may know them */
     struct timer timer; /* to begin again */
-    struct local_callers callers; /* of the session's, until then */
-    bool restarting;
 };
 
 static uint32_t numbered_permits(const struct numbered *n)
@@ -53,14 +50,6 @@ static void numbered_unref(struct numbered *n)
 }
 
 /* ---- what becomes of it ---- */
-
-static void numbered_end_restart(struct numbered *n)
-{
-    if (n->restarting)
-        local_callers_remove(&n->callers);
-    n->restarting = false;
-    timers_cancel(&n->timer);
-}
 
 /* The payload with the numbers that were chosen, as they stand in the own node's data. */
 static char *numbered_text(const struct numbered *n)
@@ -100,7 +89,7 @@ static void numbered_decide(struct numbered *n, const zkl_error *error)
     zkl_grant *grant = NULL;
 
     n->decided = NULL;
-    numbered_end_restart(n);
+    timers_cancel(&n->timer);
     if (n->tenure && contender_of(n->tenure))
         contender_forget(contender_of(n->tenure));
     if (error)
@@ -330,20 +319,11 @@ static void numbered_contend(struct numbered *n);
 
 static void numbered_on_restart(void *data)
 {
-    numbered_end_restart(data);
     numbered_contend(data);
-}
-
-static void numbered_on_session_end(void *context, const zkl_error *why)
-{
-    numbered_decide(context, why);
 }
 
 static void numbered_restart(struct numbered *n)
 {
-    n->restarting = true;
-    local_callers_add(&locks_of(n->driver.session)->local_callers, &n->callers,
-                      numbered_on_session_end, n);
     timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
 }
 

@@ -34,9 +34,9 @@ struct zkl_op {
         struct numbered *numbered;
         struct leased *leased;
         struct multi_attempt *multi;
-    } way;               /* of that kind, until it is decided */
-    struct limit *limit; /* NULL: none */
-    GQueue *waiters;     /* of whoever may end it; until decided */
+    } way;                  /* of that kind, until it is decided */
+    struct limit *limit;    /* NULL: none */
+    struct op_queue *queue; /* until decided */
     GList link;
     union {
         int64_t began_ns; /* CLOCK_BOOTTIME; until decided */
@@ -95,9 +95,8 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     count(op, grant, error);
     if (op->limit)
         timers_cancel(&op->limit->timer);
-    if (op->waiters)
-        g_queue_unlink(op->waiters, &op->link);
-    op->waiters = NULL;
+    g_queue_unlink(&op->queue->ops, &op->link);
+    op->queue = NULL;
     op->decided = true;
     op->grant = grant;
     if (error)
@@ -189,9 +188,9 @@ int op_ahead(const zkl_op *op)
 }
 
 /* NULL: the session is closed. It may have failed already. */
-static zkl_op *begin(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
-                     GQueue *waiters)
+static zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
+    zkl_session *s = q->session;
     zkl_error why;
 
     if (s->closing) {
@@ -199,8 +198,8 @@ static zkl_op *begin(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, voi
         return NULL;
     }
     zkl_op *op = op_new(s, timeout_ms, fn, data);
-    op->waiters = waiters;
-    g_queue_push_tail_link(waiters, &op->link);
+    op->queue = q;
+    g_queue_push_tail_link(&q->ops, &op->link);
     if (s->refused) {
         session_why_down(s, &why);
         on_decided(op, NULL, &why);
@@ -210,28 +209,28 @@ static zkl_op *begin(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, voi
     return op;
 }
 
-zkl_op *op_start(zkl_session *s, struct contender_spec *spec, int64_t timeout_ms,
-                 zkl_acquired_fn fn, void *data, GQueue *waiters)
+zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
+                 zkl_acquired_fn fn, void *data)
 {
-    zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
+    zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
     spec->try_only = timeout_ms == 0;
     if (!op || op->decided)
         return op;
     op->by = spec->numbered ? BY_NUMBERED : spec->leases > 0 ? BY_LEASED : BY_CONTENDER;
     if (op->by == BY_NUMBERED)
-        numbered_enter(&op->way.numbered, s, spec, on_decided, op);
+        numbered_enter(&op->way.numbered, q->session, spec, on_decided, op);
     else if (op->by == BY_LEASED)
-        leased_enter(&op->way.leased, s, spec, on_decided, op);
+        leased_enter(&op->way.leased, q->session, spec, on_decided, op);
     else
-        contender_enter(&op->way.contender, s, spec, on_admitted, op);
+        contender_enter(&op->way.contender, q->session, spec, on_admitted, op);
     return op;
 }
 
-zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *caller,
-                      int64_t timeout_ms, zkl_acquired_fn fn, void *data, GQueue *waiters)
+zkl_op *op_start_turn(struct op_queue *q, struct retained *r, struct turn_caller *caller,
+                      int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
-    zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
+    zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
     caller->tries = timeout_ms == 0;
     if (!op || op->decided)
@@ -241,17 +240,17 @@ zkl_op *op_start_turn(zkl_session *s, struct retained *r, struct turn_caller *ca
     return op;
 }
 
-zkl_op *op_start_multi(zkl_session *s, struct contender_spec *spec, const struct multi_path *paths,
-                       uint32_t count, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
-                       GQueue *waiters)
+zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
+                       const struct multi_path *paths, uint32_t count, int64_t timeout_ms,
+                       zkl_acquired_fn fn, void *data)
 {
-    zkl_op *op = begin(s, timeout_ms, fn, data, waiters);
+    zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
     spec->try_only = timeout_ms == 0;
     if (!op || op->decided)
         return op;
     op->by = BY_MULTI;
-    multi_attempt_begin(&op->way.multi, s, spec, paths, count, on_decided, op);
+    multi_attempt_begin(&op->way.multi, q->session, spec, paths, count, on_decided, op);
     return op;
 }
 
@@ -293,14 +292,32 @@ int op_end_async(zkl_op *op, zkl_op **ret)
     return 0;
 }
 
+/* ---- all of a handle ---- */
+
 /* The last one first, so that none enters in the place of the one before it. */
-void op_abort_all(zkl_session *s, GQueue *waiters, int code, const char *text)
+void op_queue_abort(struct op_queue *q, int code, const char *text)
 {
-    session_lock(s);
-    while (!g_queue_is_empty(waiters))
-        op_abort(g_queue_peek_tail(waiters), code, text);
-    session_unlock(s);
+    while (!g_queue_is_empty(&q->ops))
+        op_abort(g_queue_peek_tail(&q->ops), code, text);
 }
+
+static void op_queue_on_session_end(void *queue, const zkl_error *why)
+{
+    op_queue_abort(queue, why->code, why->text);
+}
+
+void op_queue_init(struct op_queue *q, zkl_session *s)
+{
+    q->session = s;
+    callers_add(&locks_of(s)->callers, &q->callers, op_queue_on_session_end, q);
+}
+
+void op_queue_clear(struct op_queue *q)
+{
+    callers_remove(&q->callers);
+}
+
+/* ---- what its caller does ---- */
 
 void zkl_op_cancel(zkl_op *op)
 {

@@ -34,7 +34,6 @@ struct retained {
     const struct turn_caller *taking; /* in retained_take(): its caller, who waits in no queue */
     zkl_grant *taken;                 /* what it gets */
     struct timer timer;
-    struct local_callers callers;
     GList idle_link; /* in the session's list */
     GArray *pending; /* of struct retain_event: while another is being stepped */
     bool stepping;
@@ -53,7 +52,6 @@ void retained_unref(struct retained *r)
     if (--r->refs > 0)
         return;
     timers_cancel(&r->timer);
-    local_callers_remove(&r->callers);
     g_array_unref(r->pending);
     g_ref_string_release(r->spec.directory);
     g_free(r);
@@ -404,16 +402,6 @@ void retained_close(struct retained *r)
     retained_step(r, &(struct retain_event){.kind = RETAIN_EV_CLOSE});
 }
 
-static void retained_end_calls(void *retained, const zkl_error *why)
-{
-    struct retained *r = retained;
-
-    r->refs++;
-    while (!g_queue_is_empty(&r->waiting))
-        retained_give_up(g_queue_peek_head(&r->waiting), why->code, why->text);
-    retained_unref(r);
-}
-
 struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
                               const struct retain *config)
 {
@@ -430,6 +418,5 @@ struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
     r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
     r->idle_link.data = r;
     r->all = locks_of(s);
-    local_callers_add(&r->all->local_callers, &r->callers, retained_end_calls, r);
     return r;
 }

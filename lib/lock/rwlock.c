@@ -16,7 +16,7 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
 
     (void)hold;
     spec.rule = shared ? RULE_READ : RULE_WRITE;
-    return op_start(h->session, &spec, timeout_ms, fn, data, &h->waiters);
+    return op_start(&h->waiters, &spec, timeout_ms, fn, data);
 }
 
 static const struct handle_kind kind = {.what = what, .start = start};

@@ -27,7 +27,7 @@ struct zkl_semaphore {
     bool curator; /* in Curator's layout */
     /* guarded by the monitor: */
     struct permit_limit *limit; /* an rc_box */
-    GQueue waiters;             /* of zkl_op: acquiring */
+    struct op_queue waiters;
 };
 
 /* So many numbers fit into a node's data, whatever they are. */
@@ -44,6 +44,7 @@ static void semaphore_unref(zkl_semaphore *m)
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;
     session_lock(m->session); /* contenders share these */
+    op_queue_clear(&m->waiters);
     g_rc_box_release(m->limit);
     g_ref_string_release(m->path);
     g_ref_string_release(m->payload);
@@ -108,6 +109,9 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->curator = o->layout == ZKL_SEMAPHORE_CURATOR;
     m->limit = g_rc_box_new0(struct permit_limit);
     m->limit->initial = o->limit;
+    session_lock(s);
+    op_queue_init(&m->waiters, s);
+    session_unlock(s);
     return m;
 }
 
@@ -129,7 +133,9 @@ void zkl_semaphore_free(zkl_semaphore *m)
 {
     if (!m || fork_is_child(m->session->generation))
         return;
-    op_abort_all(m->session, &m->waiters, ZKL_ECLOSED, "the semaphore was freed");
+    session_lock(m->session);
+    op_queue_abort(&m->waiters, ZKL_ECLOSED, "the semaphore was freed");
+    session_unlock(m->session);
     semaphore_unref(m);
 }
 
@@ -148,7 +154,7 @@ static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms
                                   .leases = m->curator ? m->limit->initial : 0};
 
     session_lock(m->session);
-    zkl_op *op = op_start(m->session, &spec, timeout_ms, fn, data, &m->waiters);
+    zkl_op *op = op_start(&m->waiters, &spec, timeout_ms, fn, data);
     session_unlock(m->session);
     return op;
 }

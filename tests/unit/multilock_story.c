@@ -59,7 +59,7 @@ void multi_story_end(struct multi_story *story)
     for (int i = 0; i < STORY_PATHS; i++)
         g_free(story->node[i]);
     if (story->s) {
-        CHECK_INT(locks_of(story->s)->local_callers.list.length, 0);
+        CHECK_INT(locks_of(story->s)->callers.list.length, 0);
         hand_close(story->s);
     }
 }

@@ -196,16 +196,18 @@ static void closed_while_it_waits(void)
 static void closed_meanwhile(void)
 {
     struct contender_spec spec = {.directory = "/root/l", .payload = ""};
-    GQueue waiters = G_QUEUE_INIT;
+    struct op_queue waiters = {.ops = G_QUEUE_INIT};
     zkl_error error;
 
     s = hand_session();
     s->closing = true;
     session_lock(s);
-    CHECK(op_start(s, &spec, 0, NULL, NULL, &waiters) == NULL);
+    op_queue_init(&waiters, s);
+    CHECK(op_start(&waiters, &spec, 0, NULL, NULL) == NULL);
+    op_queue_clear(&waiters);
     session_unlock(s);
     CHECK_INT(zkl_last_error(&error), ZKL_ECLOSED);
-    CHECK(g_queue_is_empty(&waiters));
+    CHECK(g_queue_is_empty(&waiters.ops));
     s->closing = false;
     hand_close(s);
 }

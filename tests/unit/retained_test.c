@@ -479,7 +479,7 @@ static void freed_with_a_turn(void)
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     unlock(&a);
     check_deleted(node);
-    CHECK_INT(locks_of(s)->local_callers.list.length, 0);
+    CHECK_INT(locks_of(s)->callers.list.length, 0);
     stop();
 }
 
@@ -491,7 +491,7 @@ static void freed_while_idle(void)
     zkl_mutex_free(m);
     m = NULL;
     check_deleted(node);
-    CHECK_INT(locks_of(s)->local_callers.list.length, 0);
+    CHECK_INT(locks_of(s)->callers.list.length, 0);
     CHECK_INT(locks_of(s)->idle.length, 0);
     stop();
 }

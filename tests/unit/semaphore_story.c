@@ -46,7 +46,7 @@ void permit_story_end(struct permit_story *story)
     zkl_op_free(story->op);
     zkl_semaphore_free(story->semaphore);
     if (story->s) {
-        CHECK_INT(locks_of(story->s)->local_callers.list.length, 0);
+        CHECK_INT(locks_of(story->s)->callers.list.length, 0);
         hand_close(story->s);
     }
     g_free(story->node);
