@@ -9,8 +9,8 @@
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
+#include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
-#include "lib/lock/locks.h"
 #include "lib/queue/queue.h"
 #include "lib/session/participant.h"
 #include "observer.h"
@@ -549,7 +549,7 @@ static const struct participant_ops participant = {
 
 static GQueue *election_list_of(zkl_session *s)
 {
-    locks_of(s); /* campaigns hear of an end before their elections do */
+    contenders_of(s); /* campaigns hear of an end before their elections do */
     return &((struct election_list *)participant_of(s, &participant, sizeof(struct election_list)))
                 ->list;
 }

@@ -3,7 +3,7 @@
 #ifndef LIB_ELECTION_H
 #define LIB_ELECTION_H
 
-#include "lib/lock/contender.h"
+#include "lib/contender/contender.h"
 #include "lib/lock/op.h"
 #include "lib/session/core.h"
 

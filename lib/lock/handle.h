@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <pthread.h>
 
-#include "contender.h"
+#include "lib/contender/contender.h"
 #include "op.h"
 
 struct handle;

@@ -4,7 +4,7 @@
 #ifndef LIB_LEASED_H
 #define LIB_LEASED_H
 
-#include "contender.h"
+#include "lib/contender/contender.h"
 
 struct leased;
 

@@ -4,7 +4,7 @@
 #ifndef LIB_MULTI_ATTEMPT_H
 #define LIB_MULTI_ATTEMPT_H
 
-#include "contender.h"
+#include "lib/contender/contender.h"
 #include "recipes/multi_lock.h"
 
 struct multi_attempt;

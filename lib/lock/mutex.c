@@ -2,7 +2,7 @@
 #include "handle.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
-#include "local_queue.h"
+#include "lib/contender/local_queue.h"
 #include "op.h"
 #include "retained.h"
 

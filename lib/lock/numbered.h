@@ -4,7 +4,7 @@
 #ifndef LIB_NUMBERED_H
 #define LIB_NUMBERED_H
 
-#include "contender.h"
+#include "lib/contender/contender.h"
 
 struct numbered;
 

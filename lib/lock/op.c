@@ -309,7 +309,7 @@ static void op_queue_on_session_end(void *queue, const zkl_error *why)
 void op_queue_init(struct op_queue *q, zkl_session *s)
 {
     q->session = s;
-    callers_add(&locks_of(s)->callers, &q->callers, op_queue_on_session_end, q);
+    callers_add(&contenders_of(s)->callers, &q->callers, op_queue_on_session_end, q);
 }
 
 void op_queue_clear(struct op_queue *q)

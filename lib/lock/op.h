@@ -2,8 +2,7 @@
 #ifndef LIB_OP_H
 #define LIB_OP_H
 
-#include "contender.h"
-#include "locks.h"
+#include "lib/contender/contender.h"
 
 /* The acquisitions of one handle that are not decided, in order. With the monitor held. */
 struct op_queue {

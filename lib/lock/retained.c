@@ -3,7 +3,6 @@
 
 #include "lib/base/error.h"
 #include "lib/grant/multi.h"
-#include "locks.h"
 
 guint retained_most = RETAINED_MOST;
 uint32_t retained_local_turns = RETAINED_LOCAL_TURNS;
@@ -20,7 +19,7 @@ struct retained {
     unsigned refs; /* the handle's, and one while it has a node, an attempt or who waits */
     struct retain machine;
     zkl_session *session;
-    struct locks *all; /* of the session */
+    struct contenders *all; /* of the session */
     struct contender_spec spec;
     struct contender *attempt;        /* NULL: none, or decided */
     struct contender *holder;         /* keeps the tenure; NULL: none */
@@ -363,7 +362,7 @@ void retained_give_up(struct turn_waiter *w, int code, const char *text)
 }
 
 /* The tenures that were idle longest go first, of all of the session. */
-static void retained_shed(struct locks *all)
+static void retained_shed(struct contenders *all)
 {
     GQueue *idle = &all->idle;
 
@@ -376,7 +375,7 @@ static void retained_shed(struct locks *all)
 static void retained_on_given_back(void *context, zkl_grant *turn, const struct grant_end *end)
 {
     struct retained *r = context;
-    struct locks *all = r->all;
+    struct contenders *all = r->all;
     const bool in_doubt = multi_line_is_in_doubt(r->tenure->line);
 
     grant_forget(turn);
@@ -417,6 +416,6 @@ struct retained *retained_new(zkl_session *s, const struct contender_spec *spec,
     r->spec.retains = true;
     r->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
     r->idle_link.data = r;
-    r->all = locks_of(s);
+    r->all = contenders_of(s);
     return r;
 }

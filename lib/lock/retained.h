@@ -3,7 +3,7 @@
 #ifndef LIB_RETAINED_H
 #define LIB_RETAINED_H
 
-#include "contender.h"
+#include "lib/contender/contender.h"
 #include "recipes/retain.h"
 
 struct retained;

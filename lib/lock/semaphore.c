@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "canceler.h"
-#include "contender.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
+#include "lib/contender/contender.h"
 #include "lib/session/driven.h"
 #include "op.h"
 #include "recipes/limit.h"

@@ -1,5 +1,5 @@
 /* The machine of a client with its exchange: what its actions lead to at its server and its user,
- * where the library has lib/session/driver.c and lib/lock/contender.c. */
+ * where the library has lib/session/driver.c and lib/contender/contender.c. */
 #ifndef EXPLORE_CLIENT_H
 #define EXPLORE_CLIENT_H
 

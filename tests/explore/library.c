@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
-#include "lib/lock/locks.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
 #include "lib/session/proof_chain.h"
@@ -154,7 +154,7 @@ static void enter(struct actor *a, int i)
 
     contender_abreast = 1;
     if (a->contender) {
-        admissions_open(locks_of(a->session));
+        admissions_open(contenders_of(a->session));
     } else {
         contender_enter(&a->contender, a->session, &spec, on_decided, a);
         a->contender->refs++;

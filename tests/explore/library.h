@@ -4,7 +4,7 @@
 #ifndef EXPLORE_LIBRARY_H
 #define EXPLORE_LIBRARY_H
 
-#include "lib/lock/contender.h"
+#include "lib/contender/contender.h"
 #include "move.h"
 
 #define LIBRARY_DIRECTORY "/l"

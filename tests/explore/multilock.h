@@ -1,5 +1,5 @@
 /* Locks at several paths, those who take the same paths one by one, and the queues at a server, as
- * a flat value for exhaustive search. An attempt is as much of lib/lock/contender.c as matters
+ * a flat value for exhaustive search. An attempt is as much of lib/contender/contender.c as matters
  * here: it creates, hears whether others are ahead, waits, and its node goes when it is left. Who
  * takes permits in Curator's layout is of this kind, too: a lock at one path, a lease at another,
  * where all nodes are counted. */

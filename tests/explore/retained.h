@@ -1,6 +1,6 @@
 /* Handles of one mutex that retain their lock, each with a session of its own and some callers, and
  * a contender of another library, as a flat value for exhaustive search. An attempt is as much of
- * lib/lock/contender.c as matters here: it creates, lists, waits for whoever is ahead. */
+ * lib/contender/contender.c as matters here: it creates, lists, waits for whoever is ahead. */
 #ifndef EXPLORE_RETAINED_H
 #define EXPLORE_RETAINED_H
 

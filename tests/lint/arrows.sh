@@ -1,5 +1,5 @@
 #!/bin/bash
-# Which way the folders of lib/ call: base <- store <- session <- grant <- lock, queue <- election; session
+# Which way the folders of lib/ call: base <- store <- session <- grant <- contender <- lock, queue <- election; session
 # <- barrier; grant <- counter; queue, grant <- member. A table of functions may point up; a name may not.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -10,16 +10,17 @@ if [ -n "${ZKL_INSTRUMENTED-}" ]; then
 fi
 
 declare -A above=(
-    [base]="store session grant lock queue barrier counter election member"
-    [store]="session grant lock queue barrier counter election member"
-    [session]="grant lock queue barrier counter election member"
-    [grant]="lock queue barrier counter election member"
+    [base]="store session grant contender lock queue barrier counter election member"
+    [store]="session grant contender lock queue barrier counter election member"
+    [session]="grant contender lock queue barrier counter election member"
+    [grant]="contender lock queue barrier counter election member"
+    [contender]="lock queue barrier counter election member"
     [lock]="queue barrier counter election member"
-    [queue]="grant lock barrier counter election member"
-    [barrier]="grant lock queue counter election member"
-    [counter]="lock queue barrier election member"
+    [queue]="grant contender lock barrier counter election member"
+    [barrier]="grant contender lock queue counter election member"
+    [counter]="contender lock queue barrier election member"
     [election]="barrier counter member"
-    [member]="lock barrier counter election"
+    [member]="contender lock barrier counter election"
 )
 
 defined() { # OBJECT...
@@ -59,6 +60,7 @@ done <<'PLANTED'
 base session_ref
 store request_send
 session contender_release
+contender handle_new
 lock queue_read
 queue grant_ref
 lock election_path

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
-# base <- store <- session <- grant <- lock, queue <- election; session <- barrier; lock <- counter; queue, grant <-
+# base <- store <- session <- grant <- contender <- lock, queue <- election; session <- barrier; lock <- counter; queue, grant <-
 # member.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -31,9 +31,10 @@ below() { # FROM TO
     case $2 in
     "$1" | base) ;;
     store) [ "$1" != base ] ;;
-    session) [[ $1 =~ ^(grant|lock|queue|barrier|counter|election|member)$ ]] ;;
-    grant) [[ $1 =~ ^(lock|counter|election|member)$ ]] ;;
-    lock) [[ $1 =~ ^(counter|election)$ ]] ;;
+    session) [[ $1 =~ ^(grant|contender|lock|queue|barrier|counter|election|member)$ ]] ;;
+    grant) [[ $1 =~ ^(contender|lock|counter|election|member)$ ]] ;;
+    contender) [[ $1 =~ ^(lock|election)$ ]] ;;
+    lock) [ "$1" = election ] ;;
     queue) [[ $1 =~ ^(election|member)$ ]] ;;
     *) return 1 ;;
     esac

@@ -1,8 +1,7 @@
 /* An administrator who deletes the node of a contender just when that waits for a deadline: first
  * and proved, it is granted the lock by the next proof of its session. All that is drawn comes from
  * a stream of its own, so that a schedule without it is what it would be if there were none. */
-#include "lib/lock/contender.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 #include "roles.h"
 #include "unit/seeded.h"
 
@@ -23,7 +22,7 @@ static char *claiming_node(const struct client *p)
 {
     if (p->dead || !p->session)
         return NULL;
-    for (const GList *l = locks_of(p->session)->by_deadline.head; l; l = l->next) {
+    for (const GList *l = contenders_of(p->session)->by_deadline.head; l; l = l->next) {
         const struct contender *c = l->data;
         if (c->machine.state == ST_CLAIMING)
             return contender_own_node(c);

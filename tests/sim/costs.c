@@ -6,8 +6,8 @@
 #include <zkl.h>
 
 #include "lib/base/timers.h"
+#include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
-#include "lib/lock/contender.h"
 #include "recipes/attempt.h"
 #include "recipes/head_hint.h"
 #include "runner.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client.h"
-#include "lib/lock/contender.h"
+#include "lib/contender/contender.h"
 #include "recipes/head_hint.h"
 #include "unit/seeded.h"
 

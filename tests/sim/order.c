@@ -3,8 +3,7 @@
 #include <inttypes.h>
 
 #include "client.h"
-#include "lib/lock/contender.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 #include "lib/lock/retained.h"
 #include "lib/session/core.h"
 #include "nodes.h"
@@ -81,7 +80,7 @@ static struct kept_out find_kept_out(const struct stage *stage, zkl_session *s)
     struct kept_out found = {.rival = 0};
 
     session_lock(s);
-    for (const GList *l = locks_of(s)->idle.head; l && found.rival == 0; l = l->next) {
+    for (const GList *l = contenders_of(s)->idle.head; l && found.rival == 0; l = l->next) {
         found.span = retained_tenure(l->data)->token;
         found.rival = rival_of(stage, found.span);
     }
@@ -134,7 +133,7 @@ static struct unproved find_unproved(zkl_session *s)
     struct unproved found = {.token = 0};
 
     session_lock(s);
-    for (const GList *l = locks_of(s)->contenders.head; s->up && l && found.token == 0;
+    for (const GList *l = contenders_of(s)->list.head; s->up && l && found.token == 0;
          l = l->next) {
         const struct attempt *m = &((const struct contender *)l->data)->machine;
         if (m->state == ST_CLAIMING || (m->state == ST_PROVING && m->awaits))

@@ -1,7 +1,7 @@
 #include "schedule.h"
 
 #include "foreign_node.h"
-#include "lib/lock/contender.h"
+#include "lib/contender/contender.h"
 #include "lib/member/members.h"
 #include "permits.h"
 #include "recipes/head_hint.h"

@@ -2,7 +2,7 @@
 
 #include <limits.h>
 
-#include "lib/lock/contender.h"
+#include "lib/contender/contender.h"
 #include "recipes/head_hint.h"
 #include "store_fault.h"
 #include "store_rules.h"

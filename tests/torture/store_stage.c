@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/base/layout.h"
+#include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
-#include "lib/lock/contender.h"
 #include "lib/session/core.h"
 #include "store_fault.h"
 #include "store_rules.h"

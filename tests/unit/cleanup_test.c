@@ -1,6 +1,6 @@
 /* Scope guards, by each way out of a scope; and what each kind of them ends. */
 #include "by_hand.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 #include "suites.h"
 
 #include <string.h>
@@ -121,7 +121,7 @@ static void locks(void)
     for (int i = 0; i < 4; i++) {
         CHECK_INT(lock_in_a_scope(m, i & 1, i & 2), i & 2 ? 1 : 2);
         CHECK_INT(zkl_mutex_depth(m), 0);
-        CHECK_INT(locks_of(s)->contenders.length, 0);
+        CHECK_INT(contenders_of(s)->list.length, 0);
     }
     fake_answer_at_once(NULL);
     zkl_session_close(s);
@@ -156,7 +156,7 @@ static void rwlocks(void)
     for (int i = 0; i < 2; i++) {
         CHECK_INT(levels_in_a_scope(l, i), 2);
         CHECK_INT(zkl_rwlock_depth(l), 0);
-        CHECK_INT(locks_of(s)->contenders.length, 0);
+        CHECK_INT(contenders_of(s)->list.length, 0);
     }
     CHECK_INT(zkl_rwlock_depth(NULL), ZKL_EINVAL);
     fake_answer_at_once(NULL);
@@ -184,14 +184,14 @@ static void grants(void)
         ZKL_AUTO(zkl_grant) grant = granted;
         CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     }
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     {
         g_autoptr(zkl_op) op = NULL;
         acquire(m, &op);
         g_autoptr(zkl_grant) grant = granted;
         CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     }
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     fake_answer_at_once(NULL);
     hand_close(s);
 }

@@ -1,5 +1,5 @@
 /* Head hints in a directory's data: what the driver asks of the store, and makes of its answers. */
-#include "lib/lock/contender.h"
+#include "lib/contender/contender.h"
 #include "recipes/head_hint.h"
 
 #include "by_hand.h"

@@ -1,6 +1,5 @@
 /* What the driver asks of the store for one attempt, and what it does with a grant. */
-#include "lib/lock/contender.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -253,7 +252,7 @@ static void leaves_no_watch_behind(void)
     ANSWER(STORE_UNWATCH, "/root/l/_c_other", .rc = STORE_OK);
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(s->watched_bytes, 0);
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     stop();
 }
 
@@ -298,7 +297,7 @@ static void asks_nothing_any_more(void)
     fake_busy(false);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     zkl_op_cancel(a.op);
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     hand_pass(s, 100);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_CREATE, "/root/l"));
@@ -420,7 +419,7 @@ static void deletes_what_was_made(void)
     char *names[] = {own_name()};
     list(1, names);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     hand_pass(s, 0);
     CHECK_INT(s->id, FAKE_SESSION_ID);
     stop();
@@ -499,7 +498,7 @@ static void finds_an_orphan(void)
     list(1, names);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK_INT(s->orphans, 0);
-    CHECK_INT(locks_of(s)->contenders.length, 1);
+    CHECK_INT(contenders_of(s)->list.length, 1);
     hand_leave(&holder);
     hand_pass_proved(s, 1000);
     CHECK_INT(s->id, FAKE_SESSION_ID);
@@ -515,7 +514,7 @@ static void replaces_the_session_when_nothing_is_held_any_more(void)
     hand_pass(s, 0);
     CHECK_INT(s->id, 0);
     CHECK_INT(s->orphans, 0);
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     stop();
 }
 

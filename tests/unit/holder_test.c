@@ -1,6 +1,5 @@
 /* The driver of one who holds: the own watch, the loss, the node's end. */
-#include "lib/lock/contender.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -68,7 +67,7 @@ static void watches_itself_after_a_while(void)
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     zkl_session_dispatch(s);
     CHECK(strstr(lines, ": lost") != NULL);
     stop();
@@ -83,7 +82,7 @@ static void released(void)
     a.grant = NULL;
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_UNWATCH, a.node)); /* goes with the node */
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(s->watched_bytes, 0);
     zkl_session_dispatch(s);
@@ -110,7 +109,7 @@ static void released_by_a_transaction(void)
     ANSWER(STORE_MULTI, a.node, .rc = STORE_OK);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_UNWATCH, a.node));
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     zkl_session_dispatch(s);
     CHECK_INT(changes, 1);
     CHECK_STR(lines, "");
@@ -124,7 +123,7 @@ static void lost_at_the_deadline(void)
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
     hand_pass(s, 1);
     CHECK(fake_is_asked(STORE_DELETE, a.node)); /* nobody has to be told first */
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     stop();
 }
 
@@ -197,7 +196,7 @@ static void proved_too_late(void)
     CHECK(proofs_deadline(&s->proofs, clock_now()));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     stop();
 }
 
@@ -248,7 +247,7 @@ static void lost_with_the_session(void)
     fake_event(STORE_EV_EXPIRED);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     check_told(1, ZKL_LOST);
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     stop();
 }
 
@@ -264,7 +263,7 @@ static void each_of_many_is_lost(void)
     CHECK_INT(other.calls, 1);
     CHECK_INT(other.error.code, ZKL_EAUTH);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     hand_leave(&other);
     stop();
 }

@@ -1,5 +1,5 @@
 /* One session after another: what comes, what goes, and who is told. */
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 #include "lib/session/incarnation.h"
 
 #include "by_hand.h"
@@ -239,7 +239,7 @@ static void no_zookeeper_any_more(void)
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     check_events("connected 7; suspended 7; replaced 7; ");
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     hand_leave(&a);
     stop();
 }

@@ -1,6 +1,6 @@
 /* What the driver does about children of other layouts, and in the styles of its peers. */
 #include "lib/base/layout.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -82,7 +82,7 @@ static void refused(void)
     CHECK_STR(a.error.path, "/l");
     CHECK_STR(a.error.text, "/l: \"_c_" UUID "-__WRIT__0000000003\" is of a read-write lock");
     CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
-    CHECK_INT(locks_of(s)->contenders.length, 0);
+    CHECK_INT(contenders_of(s)->list.length, 0);
     CHECK(g_str_has_suffix(lines, "its recipe does not wait for the contenders here"));
     leave();
 }

@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 #include "recipes/attempt.h"
 
 enum { NUMBER = 7 };
@@ -62,7 +62,7 @@ static void end(void)
     zkl_grant_release(story.grant);
     zkl_op_free(story.op);
     zkl_semaphore_free(story.m);
-    CHECK_INT(locks_of(story.s)->callers.list.length, 0);
+    CHECK_INT(contenders_of(story.s)->callers.list.length, 0);
     hand_close(story.s);
 }
 

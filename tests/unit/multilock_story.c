@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 
 static const char *const directories[STORY_PATHS] = {"/root/a", "/root/b", "/root/c"};
 static const char *const other = "_c_other-lock-0000000003";
@@ -59,7 +59,7 @@ void multi_story_end(struct multi_story *story)
     for (int i = 0; i < STORY_PATHS; i++)
         g_free(story->node[i]);
     if (story->s) {
-        CHECK_INT(locks_of(story->s)->callers.list.length, 0);
+        CHECK_INT(contenders_of(story->s)->callers.list.length, 0);
         hand_close(story->s);
     }
 }

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "lib/base/lock_owner.h"
+#include "lib/contender/contender.h"
 #include "lib/lock/handle.h"
-#include "lib/lock/locks.h"
 
 static uint64_t same_key(void *data)
 {
@@ -298,7 +298,7 @@ static void thread_ends(void)
     REQUIRE(pthread_create(&thread, NULL, use, m) == 0);
     pthread_join(thread, NULL);
     CHECK_INT(zkl_mutex_depth(m[OF_A_KEY]), 1);
-    CHECK_INT(locks_of(s)->contenders.length, 1);
+    CHECK_INT(contenders_of(s)->list.length, 1);
     CHECK_INT(zkl_mutex_unlock(m[OF_A_KEY]), 0);
     for (int i = 0; i < HANDLES; i++)
         zkl_mutex_free(m[i]);

@@ -1,6 +1,5 @@
 /* The driver of a mutex that retains: what is asked of the store, who is told what. */
-#include "lib/lock/contender.h"
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 #include "lib/lock/retained.h"
 
 #include "by_hand.h"
@@ -479,7 +478,7 @@ static void freed_with_a_turn(void)
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     unlock(&a);
     check_deleted(node);
-    CHECK_INT(locks_of(s)->callers.list.length, 0);
+    CHECK_INT(contenders_of(s)->callers.list.length, 0);
     stop();
 }
 
@@ -491,8 +490,8 @@ static void freed_while_idle(void)
     zkl_mutex_free(m);
     m = NULL;
     check_deleted(node);
-    CHECK_INT(locks_of(s)->callers.list.length, 0);
-    CHECK_INT(locks_of(s)->idle.length, 0);
+    CHECK_INT(contenders_of(s)->callers.list.length, 0);
+    CHECK_INT(contenders_of(s)->idle.length, 0);
     stop();
 }
 
@@ -563,7 +562,7 @@ static void least_lately_used_goes(void)
     below = "/root/l/";
     check_deleted(node);
     CHECK(!fake_is_asked(STORE_DELETE, "/root/m/"));
-    CHECK_INT(locks_of(s)->idle.length, 1);
+    CHECK_INT(contenders_of(s)->idle.length, 1);
     zkl_mutex_free(first);
     stop();
 }

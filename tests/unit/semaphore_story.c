@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/lock/locks.h"
+#include "lib/contender/contender.h"
 
 enum { OWN_NUMBER = 7, NAMES_MAX = 8, OWN_ZXID = 5, LIMIT_ZXID = 9 };
 
@@ -46,7 +46,7 @@ void permit_story_end(struct permit_story *story)
     zkl_op_free(story->op);
     zkl_semaphore_free(story->semaphore);
     if (story->s) {
-        CHECK_INT(locks_of(story->s)->callers.list.length, 0);
+        CHECK_INT(contenders_of(story->s)->callers.list.length, 0);
         hand_close(story->s);
     }
     g_free(story->node);

@@ -6,12 +6,12 @@
 #include "lib/base/layout.h"
 #include "lib/grant/grant.h"
 #include "lib/session/driver.h"
+#include "lib/session/participant.h"
 #include "recipes/attempt.h"
 
 struct admission;
 struct contender;
 struct local_queue;
-struct locks;
 
 /* Called exactly once: the tenure (with a reference of the callee's) or the error. */
 typedef void (*contender_decided)(void *context, struct tenure *tenure, const zkl_error *error);
@@ -79,9 +79,6 @@ void contender_abandon(struct contender *c);
 /* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
 
-/* A holder will hear at once that it is asked to give way, even if it was before. */
-void contender_heed(struct contender *c);
-
 /* The context of a holder's decided hears its news from here on. Set while CONTENDER_ENDED is
  * heard, news hears that once more, when the node has been given up. */
 void contender_hear(struct contender *c, contender_news_fn news);
@@ -108,7 +105,41 @@ void contender_lapse(struct contender *c);
 /* The holder's node is gone, it is known. */
 void contender_vanished(struct contender *c);
 
-/* ---- the inside, for local_queue.c, locks.c and tests ---- */
+/* ---- all of a session ---- */
+
+/* Those who wait for acquisitions through one handle each: they hear of the session's end before
+ * its contenders do, which would enter again. */
+struct all_callers {
+    GQueue list; /* of struct callers */
+    GList *next; /* the one told next; NULL: nobody */
+};
+
+struct callers {
+    struct all_callers *all;
+    void (*abort)(void *context, const zkl_error *why); /* ends their calls; .context may go */
+    void *context;
+    GList link;
+};
+
+struct contenders {
+    struct participant participant;
+    GQueue list;        /* of struct contender: all that have begun and are not done */
+    GQueue by_deadline; /* those of them that go by the session's deadline */
+    struct all_callers callers;
+    GQueue idle;            /* of the handles that keep a tenure for nobody, the longest first */
+    GHashTable *admissions; /* path -> struct admission */
+    bool admissions_closed; /* while all hear that the session ended */
+};
+
+/* Those of the session, which from then on tells them what happens to it. */
+struct contenders *contenders_of(zkl_session *s);
+
+/* Tells each of them once. One may go at any time, even while another is told. */
+void callers_add(struct all_callers *all, struct callers *callers,
+                 void (*abort)(void *context, const zkl_error *why), void *context);
+void callers_remove(struct callers *callers);
+
+/* ---- the inside, for local_queue.c and tests ---- */
 
 enum { CONTENDER_ID_SIZE = 37 };
 
@@ -150,22 +181,10 @@ static inline zkl_session *contender_session(const struct contender *c)
 
 void contender_unref(struct contender *c);
 
-/* The machine hears an event of its own, or of its session. */
-void contender_step(struct contender *c, unsigned kind);
-
-void contender_tell(struct contender *c, enum contender_news news);
-
-/* The own node of the session before is gone, and a new one needs a new id. */
-void contender_renew(struct contender *c);
-
 /* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
 void admission_enter(struct contender *c);
 
-/* Nobody is let in before all who are to enter again have said so; then the oldest of them are. */
-void admissions_close(struct locks *all);
-void admissions_open(struct locks *all);
-
-/* As contender_abort(), for all who are outside. */
-void admissions_abort(struct locks *all, const zkl_error *why);
+/* Once nobody is let in before all who are to enter again have said so, the oldest of them are. */
+void admissions_open(struct contenders *all);
 
 #endif

@@ -14,7 +14,6 @@
 #include "lib/session/incarnation.h"
 #include "lib/session/late_create.h"
 #include "local_queue.h"
-#include "locks.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
@@ -36,7 +35,7 @@ enum contender_progress { OUTSIDE, ENTERING, INSIDE };
 
 struct admission {
     char *path; /* GRefString */
-    struct locks *all;
+    struct contenders *all;
     unsigned users;    /* the contenders, and the step that admits them */
     unsigned entering; /* have not found their place yet */
     uint32_t arrivals;
@@ -45,7 +44,7 @@ struct admission {
 };
 
 /* That of path, a GRefString, with one more user. */
-static struct admission *admission_use(struct locks *all, char *path)
+static struct admission *admission_use(struct contenders *all, char *path)
 {
     struct admission *a = g_hash_table_lookup(all->admissions, path);
 
@@ -496,7 +495,8 @@ static char *contender_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-void contender_step(struct contender *c, unsigned kind)
+/* The machine hears an event of its own, or of its session. */
+static void contender_step(struct contender *c, unsigned kind)
 {
     driver_hear(&c->driver, (struct machine_event){.kind = kind});
 }
@@ -542,7 +542,7 @@ static struct contender *admission_oldest(const struct admission *a)
  * the midst of their step. */
 static void admission_begin(struct contender *c)
 {
-    GQueue *contenders = &c->admission->all->contenders;
+    GQueue *contenders = &c->admission->all->list;
 
     c->link.data = c;
     g_queue_push_tail_link(contenders, &c->link);
@@ -629,12 +629,12 @@ static void admission_leave(struct contender *c)
     if (c->place)
         admission_take_inside(c);
     if (c->link.data)
-        g_queue_unlink(&c->admission->all->contenders, &c->link);
+        g_queue_unlink(&c->admission->all->list, &c->link);
 }
 
 /* ---- verdicts ---- */
 
-void contender_tell(struct contender *c, enum contender_news news)
+static void contender_tell(struct contender *c, enum contender_news news)
 {
     contender_news_fn fn = c->head ? c->head->news : NULL;
 
@@ -672,6 +672,12 @@ static void contender_look_for_spare(struct contender *c)
     name = contender_name(c);
     late_create_look(contender_session(c), c->admission->path, c->id, name);
     g_free(name);
+}
+
+/* A holder will hear at once that it is asked to give way, even if it was before. */
+static void contender_heed(struct contender *c)
+{
+    contender_step(c, ATTEMPT_EV_HEED);
 }
 
 static const struct tenure_ops contender_keeps = {
@@ -991,7 +997,7 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     *ret = c;
     driver_init(&c->driver, &contender_driver, s, STORE_PERSISTENT);
     c->refs = 1;
-    c->admission = admission_use(locks_of(s), spec->directory);
+    c->admission = admission_use(contenders_of(s), spec->directory);
     c->payload = g_ref_string_acquire(spec->payload);
     c->container = spec->parents == ZKL_PARENTS_CONTAINER;
     c->retains = spec->retains;
@@ -1015,7 +1021,8 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
         local_queue_arrive(spec->local, c);
 }
 
-void contender_renew(struct contender *c)
+/* The own node of the session before is gone, and a new one needs a new id. */
+static void contender_renew(struct contender *c)
 {
     contender_new_id(c);
     c->unsure = 0;
@@ -1066,11 +1073,6 @@ void contender_hear(struct contender *c, contender_news_fn news)
     contender_head(c)->news = news;
 }
 
-void contender_heed(struct contender *c)
-{
-    contender_step(c, ATTEMPT_EV_HEED);
-}
-
 void contender_release(struct contender *c)
 {
     contender_step(c, ATTEMPT_EV_RELEASE);
@@ -1109,8 +1111,8 @@ enum contender_news contender_others(const struct contender *c)
 
 /* ---- admission: all of a session ---- */
 
-static void admission_for_all(struct locks *all, void (*fn)(struct admission *a, const void *data),
-                              const void *data)
+static void admission_for_all(struct contenders *all,
+                              void (*fn)(struct admission *a, const void *data), const void *data)
 {
     GList *admissions = g_hash_table_get_values(all->admissions);
 
@@ -1123,7 +1125,8 @@ static void admission_for_all(struct locks *all, void (*fn)(struct admission *a,
     g_list_free(admissions);
 }
 
-void admissions_close(struct locks *all)
+/* Nobody is let in before all who are to enter again have said so. */
+static void admissions_close(struct contenders *all)
 {
     all->admissions_closed = true;
 }
@@ -1134,7 +1137,7 @@ static void admission_reopen(struct admission *a, const void *unused)
     admission_admit(a);
 }
 
-void admissions_open(struct locks *all)
+void admissions_open(struct contenders *all)
 {
     all->admissions_closed = false;
     admission_for_all(all, admission_reopen, NULL);
@@ -1149,7 +1152,219 @@ static void admission_turn_away(struct admission *a, const void *why)
         contender_abort(c, e->code, e->text);
 }
 
-void admissions_abort(struct locks *all, const zkl_error *why)
+/* As contender_abort(), for all who are outside. */
+static void admissions_abort(struct contenders *all, const zkl_error *why)
 {
     admission_for_all(all, admission_turn_away, why);
+}
+
+/* ---- callers ---- */
+
+void callers_add(struct all_callers *all, struct callers *callers,
+                 void (*abort)(void *context, const zkl_error *why), void *context)
+{
+    *callers =
+        (struct callers){.all = all, .abort = abort, .context = context, .link.data = callers};
+    g_queue_push_tail_link(&all->list, &callers->link);
+}
+
+void callers_remove(struct callers *callers)
+{
+    struct all_callers *all = callers->all;
+
+    if (all->next == &callers->link)
+        all->next = callers->link.next;
+    g_queue_unlink(&all->list, &callers->link);
+}
+
+/* Tells each of them once. */
+static void callers_abort(struct all_callers *all, const zkl_error *why)
+{
+    all->next = all->list.head;
+    while (all->next) {
+        struct callers *callers = all->next->data;
+        all->next = all->next->next;
+        callers->abort(callers->context, why);
+    }
+}
+
+/* ---- what the session says ---- */
+
+static struct contenders *contenders_all(struct participant *p)
+{
+    return (struct contenders *)p;
+}
+
+static bool contenders_is_busy(const struct participant *p)
+{
+    return ((const struct contenders *)p)->list.length > 0;
+}
+
+static bool contenders_holds(const struct participant *p)
+{
+    for (const GList *l = ((const struct contenders *)p)->list.head; l; l = l->next) {
+        enum attempt_state state = ((const struct contender *)l->data)->machine.state;
+        if ((state == ST_HOLDING || state == ST_LAPSED) &&
+            !((const struct contender *)l->data)->idle)
+            return true;
+    }
+    return false;
+}
+
+/* Stepping one may retire others: each is held until its turn. */
+static void contenders_for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data),
+                               void *data)
+{
+    guint n = 0, count = queue->length;
+    struct contender **list = g_new(struct contender *, count);
+
+    for (GList *l = queue->head; l; l = l->next) {
+        list[n] = l->data;
+        list[n++]->refs++;
+    }
+    for (n = 0; n < count; n++) {
+        if (!list[n]->retired)
+            fn(list[n], data);
+        contender_unref(list[n]);
+    }
+    g_free(list);
+}
+
+static void contenders_on_extended(struct contender *c)
+{
+    if (c->look_again)
+        contender_look(c);
+    contender_tell(c, CONTENDER_PROVED);
+}
+
+static void contenders_extend(struct contender *c, void *proved)
+{
+    if (!c->tenure)
+        contender_step(c, ATTEMPT_EV_EXTENDED);
+    else if (!grant_extend(c->tenure, contender_session(c)->proofs.deadline, *(bool *)proved))
+        contender_step(c, ATTEMPT_EV_LAPSED);
+    else if (*(bool *)proved)
+        contenders_on_extended(c);
+}
+
+static void contenders_on_proved(struct participant *p)
+{
+    bool proved = true;
+
+    contenders_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
+}
+
+static void contenders_on_deadline(struct participant *p)
+{
+    bool proved = false;
+
+    contenders_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
+}
+
+/* Where the servers' data has gone back, watches that are set again miss what was changed since. */
+static void contenders_look_as_before(struct contender *c, void *unused)
+{
+    (void)unused;
+    if (c->machine.state == ST_FIRST)
+        contender_step(c, ATTEMPT_EV_DOUBT);
+}
+
+static void contenders_on_up(struct participant *p)
+{
+    contenders_for_all(&contenders_all(p)->list, contenders_look_as_before, NULL);
+}
+
+static void contenders_lapse(struct contender *c, void *unused)
+{
+    (void)unused;
+    contender_step(c, ATTEMPT_EV_LAPSED);
+}
+
+static void contenders_on_lapsed(struct participant *p)
+{
+    contenders_for_all(&contenders_all(p)->by_deadline, contenders_lapse, NULL);
+}
+
+static void contenders_suspect(struct contender *c, void *unused)
+{
+    (void)unused;
+    if (c->tenure)
+        grant_suspect(c->tenure);
+}
+
+static void contenders_on_suspect(struct participant *p)
+{
+    contenders_for_all(&contenders_all(p)->by_deadline, contenders_suspect, NULL);
+}
+
+static void contenders_renew(struct contender *c, void *unused)
+{
+    (void)unused;
+    contender_renew(c);
+}
+
+static void contenders_on_replaced(struct participant *p)
+{
+    admissions_close(contenders_all(p));
+    contenders_for_all(&contenders_all(p)->list, contenders_renew, NULL);
+    admissions_open(contenders_all(p));
+}
+
+static void contenders_end_one(struct contender *c, void *error)
+{
+    const zkl_error *e = error;
+
+    contender_abort(c, e->code, e->text);
+    contender_step(c, MACHINE_EV_OVER);
+}
+
+static void contenders_end_all(struct contenders *all, int code, const char *text)
+{
+    zkl_error error;
+
+    error_fill(&error, code, NULL, "%s", text);
+    callers_abort(&all->callers, &error);
+    admissions_abort(all, &error);
+    contenders_for_all(&all->list, contenders_end_one, &error);
+}
+
+static void contenders_on_refused(struct participant *p)
+{
+    contenders_end_all(contenders_all(p), ZKL_EAUTH, "the server refused the credentials");
+}
+
+static void contenders_on_closed(struct participant *p)
+{
+    contenders_end_all(contenders_all(p), ZKL_ECLOSED, "the session was closed");
+}
+
+static void contenders_free(struct participant *p)
+{
+    struct contenders *all = contenders_all(p);
+
+    g_hash_table_unref(all->admissions);
+    g_free(all);
+}
+
+static const struct participant_ops contenders_participant = {
+    .is_busy = contenders_is_busy,
+    .holds = contenders_holds,
+    .on = {[NEWS_UP] = contenders_on_up,
+           [NEWS_PROVED] = contenders_on_proved,
+           [NEWS_DEADLINE] = contenders_on_deadline,
+           [NEWS_SUSPECT] = contenders_on_suspect,
+           [NEWS_LAPSED] = contenders_on_lapsed,
+           [NEWS_REPLACED] = contenders_on_replaced,
+           [NEWS_REFUSED] = contenders_on_refused,
+           [NEWS_CLOSED] = contenders_on_closed},
+    .free = contenders_free};
+
+struct contenders *contenders_of(zkl_session *s)
+{
+    struct contenders *all =
+        (struct contenders *)participant_of(s, &contenders_participant, sizeof(struct contenders));
+
+    if (!all->admissions)
+        all->admissions = g_hash_table_new(g_str_hash, g_str_equal);
+    return all;
 }
