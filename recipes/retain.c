@@ -4,7 +4,7 @@
 
 #define BIT(state) (1U << (state))
 
-/* A span that kept a rival out must have saved so many times what it cost: so rivals lose at most
+/* A tenure that kept a rival out must have saved so many times what it cost: so rivals lose at most
  * about a tenth to it. Where look after look finds one that factor doubles, so often at most. */
 enum { WORTH = 9, DOUBLED = 3 };
 
@@ -31,9 +31,9 @@ bool retain_may_move(enum retain_state from, enum retain_state to)
 
 bool retain_invariant(const struct retain *r)
 {
-    const bool span = r->state == RETAIN_TURN || r->state == RETAIN_IDLE;
+    const bool tenure = r->state == RETAIN_TURN || r->state == RETAIN_IDLE;
 
-    if (!span && (r->wanted || r->watched || r->looking || r->turn > 0))
+    if (!tenure && (r->wanted || r->watched || r->looking || r->turn > 0))
         return false;
     if (r->trying && (r->waiting == 0 || r->state == RETAIN_TURN))
         return false;
@@ -69,7 +69,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* ---- spans ---- */
+/* ---- tenures ---- */
 
 static bool may_retain(const struct retain *r, int64_t now)
 {
@@ -87,7 +87,7 @@ static void enter(struct retain *r, const struct retain_event *ev, struct retain
 }
 
 /* The node is ours no longer, or will not be when the actions have been done. */
-static void forget_span(struct retain *r)
+static void forget_tenure(struct retain *r)
 {
     r->state = RETAIN_NONE;
     r->wanted = r->watched = r->looking = r->armed = r->found = false;
@@ -97,8 +97,8 @@ static void forget_span(struct retain *r)
 }
 
 /* What it has saved are the requests of each turn but the first. What it has cost, the rival has
- * waited. What an earlier span has cost is not made good by it, however many turns it had. If the
- * rival was there before the span looked, the turns meanwhile are no gain: a tight loop has
+ * waited. What an earlier tenure has cost is not made good by it, however many turns it had. If the
+ * rival was there before the tenure looked, the turns meanwhile are no gain: a tight loop has
  * thousands of them in any wait. */
 static void account(struct retain *r, int64_t now)
 {
@@ -121,12 +121,12 @@ static void account(struct retain *r, int64_t now)
 /* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
  * can be; and so finds somebody ahead, whose end a watch on the children would only echo. One that
  * tries would be refused for the own node, and has no place in line. */
-static void end_span(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+static void end_tenure(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool tries = r->trying;
 
     account(r, ev->now);
-    forget_span(r);
+    forget_tenure(r);
     if (tries)
         act(out, RETAIN_ACT_END);
     else
@@ -177,14 +177,14 @@ static void look(struct retain *r, const struct retain_event *ev, struct retain_
     act(out, RETAIN_ACT_LOOK);
 }
 
-/* The span has no turn: another one, its end, or idle. */
+/* The tenure has no turn: another one, its end, or idle. */
 static void go_on(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool goes = r->waiting > 0 && (!r->fence64 || ev->same) && may_pass(r, ev->now);
     const bool stays = r->waiting == 0 && !r->wanted && may_retain(r, ev->now);
 
     if (!goes && !stays) {
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
         return;
     }
     look(r, ev, out);
@@ -192,7 +192,7 @@ static void go_on(struct retain *r, const struct retain_event *ev, struct retain
         r->turn++;
         begin_turn(r, out);
     } else if (r->wanted || !(r->watched || r->looking)) { /* in doubt: that may last */
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
     } else {
         r->state = RETAIN_IDLE;
         if (!r->armed)
@@ -246,7 +246,7 @@ static void on_unlock(struct retain *r, const struct retain_event *ev, struct re
     if (r->wanted && r->kept_from == 0)
         r->kept_from = ev->now;
     if (ev->must_end)
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
     else
         go_on(r, ev, out);
 }
@@ -293,7 +293,7 @@ static void on_rival(struct retain *r, const struct retain_event *ev, struct ret
     r->kept_more = kept_more;
     hear(r, ev->now);
     if (r->state == RETAIN_IDLE)
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
 }
 
 static void on_looked(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
@@ -316,7 +316,7 @@ static void on_timer(struct retain *r, const struct retain_event *ev, struct ret
 {
     r->armed = false;
     if (r->state == RETAIN_IDLE && r->waiting == 0 && ev->now - r->used >= r->retain_ns)
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
     else if (r->state == RETAIN_IDLE && r->waiting == 0)
         arm(r, out, r->used + r->retain_ns);
     else if (r->state == RETAIN_IDLE)
@@ -327,10 +327,10 @@ static void on_close(struct retain *r, const struct retain_event *ev, struct ret
 {
     r->closed = true;
     if (r->state == RETAIN_IDLE)
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
 }
 
-static void step_span(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+static void step_tenure(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool idle = r->state == RETAIN_IDLE;
 
@@ -339,7 +339,7 @@ static void step_span(struct retain *r, const struct retain_event *ev, struct re
     } else if (ev->kind == RETAIN_EV_RIVAL) {
         on_rival(r, ev, out, idle ? ev->now : 0, idle ? r->alone_ns : 0);
     } else if (ev->kind == RETAIN_EV_ENDED) {
-        forget_span(r);
+        forget_tenure(r);
         if (r->waiting > 0)
             enter(r, ev, out);
     } else if (ev->kind == RETAIN_EV_UNLOCK && !idle) {
@@ -347,7 +347,7 @@ static void step_span(struct retain *r, const struct retain_event *ev, struct re
     } else if (ev->kind == RETAIN_EV_PROVED && idle) {
         go_on(r, ev, out);
     } else if (ev->kind == RETAIN_EV_YIELD && idle) {
-        end_span(r, ev, out);
+        end_tenure(r, ev, out);
     }
 }
 
@@ -375,7 +375,7 @@ void retain_step(struct retain *r, const struct retain_event *ev, struct retain_
     else if (from == RETAIN_ENTERING && ev->kind == RETAIN_EV_FAILED)
         on_failed(r, ev, out);
     else if (from == RETAIN_TURN || from == RETAIN_IDLE)
-        step_span(r, ev, out);
+        step_tenure(r, ev, out);
     assert(r->state == from || retain_may_move(from, r->state));
     assert(retain_invariant(r));
 }

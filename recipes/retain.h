@@ -1,13 +1,14 @@
-/* A lock that stays with who used it last: one value is one mutex handle that retains. A *span* is
- * the life of one node of the handle at the head of the queue; a *turn* is one local grant in it.
+/* A lock that stays with the handle that used it last: one value is one mutex handle that retains.
+ * A *tenure* lasts from the grant of one node of the handle to its delete; a *turn* is one local
+ * grant on it.
  *
  *            a caller             granted             unlock, nobody local waits
  *   NONE ───────────────> ENTERING ───────> TURN ─────────────────────────────> IDLE
  *    ^                        ^              ^ │ ^  unlock, a local waiter may pass │
  *    │                        │              └─┘ └──────────── a caller ────────────┤
- *    └── the span ends, nobody local waits; otherwise ENTERING, with another node ──┘
+ *    └── the tenure ends, nobody local waits; otherwise ENTERING, with another node ──┘
  *
- * A span ends when a rival waits (at once if it is idle, behind the gate if it is used), when it
+ * A tenure ends when a rival waits (at once if it is idle, behind the gate if it is used), when it
  * was idle for retain_ns, when the node or its session is gone, or when it must: see
  * RETAIN_EV_UNLOCK. While the session is in doubt no turn begins. docs/design/retained.md has the
  * argument. */
@@ -32,12 +33,12 @@ enum retain_event_kind {
     RETAIN_EV_GRANTED, /* .waited, .delayed, .others: somebody is behind, .watched: who comes will
                           be heard */
     RETAIN_EV_FAILED,  /* the attempt: .busy if it tried and others are first */
-    RETAIN_EV_LOOKED,  /* what ACT_LOOK of this span has found: .others, .watched */
-    RETAIN_EV_RIVAL,   /* another contender has come, or the span is asked to give way */
+    RETAIN_EV_LOOKED,  /* what ACT_LOOK of this tenure has found: .others, .watched */
+    RETAIN_EV_RIVAL,   /* another contender has come, or the tenure is asked to give way */
     RETAIN_EV_PROVED,  /* the doubt is over */
     RETAIN_EV_ENDED,   /* the node is not ours any more, or its deadline has passed */
     RETAIN_EV_TIMER,   /* ACT_ARM came due */
-    RETAIN_EV_YIELD,   /* an idle span is to end */
+    RETAIN_EV_YIELD,   /* an idle tenure is to end */
     RETAIN_EV_CLOSE    /* nobody waits, nor will anybody come any more */
 };
 
@@ -63,7 +64,7 @@ enum retain_action_kind {
     RETAIN_ACT_ENTER, /* begin an attempt: .tries, .watch: its first list leaves a watch */
     RETAIN_ACT_ABANDON, /* the attempt under way: nobody waits for it */
     RETAIN_ACT_LOOK,    /* list, leaving a watch on the children: RETAIN_EV_LOOKED */
-    RETAIN_ACT_END,     /* the span: delete the node, if it is still ours */
+    RETAIN_ACT_END,     /* the tenure: delete the node, if it is still ours */
     RETAIN_ACT_FAIL,    /* who waits first gets the attempt's error, and does not wait any more */
     RETAIN_ACT_ARM      /* RETAIN_EV_TIMER at .at */
 };
@@ -89,23 +90,23 @@ struct retain_actions {
 
 struct retain {
     /* set at the beginning */
-    int64_t retain_ns;    /* how long an idle span lasts, above 0 */
+    int64_t retain_ns;    /* how long an idle tenure lasts, above 0 */
     uint32_t local_turns; /* how many local waiters go before a rival */
-    bool fence64;         /* a span serves one owner */
+    bool fence64;         /* a tenure serves one owner */
 
     enum retain_state state;
     bool trying;  /* who waits first does not wait for others */
     bool left;    /* ENTERING: the attempt was begun for one who has left */
-    bool wanted;  /* a rival waits: for the rest of the span */
+    bool wanted;  /* a rival waits: for the rest of the tenure */
     bool watched; /* whoever comes will be heard */
     bool looking; /* ACT_LOOK is not answered */
     bool found;   /* ACT_LOOK has found a rival that nothing had told of */
-    bool armed;   /* ACT_ARM is not answered; a span that ends takes it back */
+    bool armed;   /* ACT_ARM is not answered; a tenure that ends takes it back */
     bool closed;
     bool alone;       /* the last list showed nobody else */
     uint32_t waiting; /* callers that wait here, in order */
     uint32_t gate;    /* so many of them still go before the rival */
-    uint64_t turn;    /* of this span, from 0 */
+    uint64_t turn;    /* of this tenure, from 0 */
     int64_t first;    /* when its first turn began */
     int64_t used;     /* when its last turn ended */
     int64_t heard;    /* when the rival was heard of */
@@ -116,7 +117,8 @@ struct retain {
     int64_t kept_from; /* since when a rival has waited that would have the lock; 0: none */
     int64_t kept_more; /* and what is to be added to that */
     int64_t off_until; /* nothing is retained before */
-    uint32_t found_before; /* spans whose ACT_LOOK found a rival, since one had nobody behind it */
+    uint32_t
+        found_before; /* tenures whose ACT_LOOK found a rival, since one had nobody behind it */
 };
 
 /* All but the configuration. */

@@ -77,7 +77,7 @@ enum retained_caller {
     CALLER_TRIES,
     CALLER_HAS,
     CALLER_LOST, /* its turn, by the deadline: the machine has not heard so */
-    CALLER_STALE /* the span of its turn is over */
+    CALLER_STALE /* the tenure of its turn is over */
 };
 enum retained_phase { PHASE_NONE, PHASE_ATTEMPT, PHASE_SPAN };
 enum retained_message {
@@ -107,14 +107,14 @@ struct retained_handle {
     uint8_t waiting;
     uint8_t requests, answers;
     struct retained_wire request[RETAINED_REQUESTS], answer[RETAINED_ANSWERS];
-    uint8_t generation; /* of the attempt or span */
+    uint8_t generation; /* of the attempt or tenure */
     uint8_t phase;      /* enum retained_phase */
     uint8_t owner;      /* of the last turn, from 1 on */
     uint8_t gate;       /* so many turns may begin yet, once it has .heard */
     bool tries;         /* the attempt */
     bool closed;
     bool up, doubt, lapsed;
-    bool dead;    /* the deadline of the span has passed, or its node is gone: to be told */
+    bool dead;    /* the deadline of the tenure has passed, or its node is gone: to be told */
     bool deleted; /* its node, by an administrator */
     bool looking, watch /* at the server */, alone /* in the last list */;
     bool heard, late;
@@ -143,7 +143,7 @@ struct retained_config {
     uint32_t local_turns;
     bool tries, fence64;
     bool blind;   /* who has waited does not know who is behind */
-    bool forever; /* an idle span has no end of its own */
+    bool forever; /* an idle tenure has no end of its own */
     bool guard;   /* what it costs is looked at */
     bool ends;    /* users give up, close, yield, and end turns that cannot go on */
 };
@@ -180,7 +180,7 @@ void retained_end_told(struct retained_state *st, uint8_t h);
 void retained_fail(struct retained_state *st, uint8_t h, bool busy);
 void retained_lose_turn(struct retained_handle *h);
 bool retained_has_turn(const struct retained_handle *h);
-void retained_forget_span(struct retained_handle *h);
+void retained_forget_tenure(struct retained_handle *h);
 bool retained_is_sure(const struct retained_handle *h);
 
 /* Whether the answer that comes next gives it the lock. */

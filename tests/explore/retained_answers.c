@@ -30,7 +30,7 @@ static void grant(struct retained_state *st, uint8_t h, const struct retained_wi
 
 void retained_fail(struct retained_state *st, uint8_t h, bool busy)
 {
-    retained_forget_span(&st->h[h]);
+    retained_forget_tenure(&st->h[h]);
     st->h[h].alone = false;
     retained_send(&st->h[h], REQUEST_DELETE, false);
     retained_step(st, h, (struct retain_event){.kind = RETAIN_EV_FAILED, .busy = busy});
@@ -73,7 +73,7 @@ void retained_end_told(struct retained_state *st, uint8_t h)
     struct retained_handle *handle = &st->h[h];
 
     retained_lose_turn(handle);
-    retained_forget_span(handle);
+    retained_forget_tenure(handle);
     retained_send(handle, REQUEST_DELETE, false);
     retained_step(st, h, (struct retain_event){.kind = RETAIN_EV_ENDED});
 }

@@ -30,7 +30,7 @@ static bool is_idle(const struct retained_handle *h)
     return h->phase == PHASE_SPAN && !retained_has_turn(h) && !h->dead;
 }
 
-/* Whoever is behind an idle span is told of, or will be. */
+/* Whoever is behind an idle tenure is told of, or will be. */
 static bool is_deaf(const struct retained_state *st, uint8_t h)
 {
     const struct retained_handle *handle = &st->h[h];

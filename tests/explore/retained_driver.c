@@ -111,7 +111,7 @@ static bool is_used(const struct retained_state *st, uint8_t h, uint8_t generati
     return false;
 }
 
-void retained_forget_span(struct retained_handle *h)
+void retained_forget_tenure(struct retained_handle *h)
 {
     for (uint8_t i = 0; i < RETAINED_CALLERS; i++) {
         if (h->caller[i] == CALLER_LOST)
@@ -165,7 +165,7 @@ static void perform(struct retained_state *st, uint8_t h, const struct retain_ac
     case RETAIN_ACT_ABANDON:
         retained_require(st, handle->phase == PHASE_ATTEMPT && handle->waiting == 0,
                          RETAINED_ORDER);
-        retained_forget_span(handle);
+        retained_forget_tenure(handle);
         retained_send(handle, REQUEST_DELETE, false);
         break;
     case RETAIN_ACT_LOOK:
@@ -201,7 +201,7 @@ static void perform_all(struct retained_state *st, uint8_t h, const struct retai
     if (ends) {
         retained_require(st, handle->phase == PHASE_SPAN && !retained_has_turn(handle),
                          RETAINED_ORDER);
-        retained_forget_span(handle);
+        retained_forget_tenure(handle);
         handle->alone = handle->alone && (tries || handle->waiting == 0);
     }
     for (uint32_t i = 0; i < actions->count; i++) {

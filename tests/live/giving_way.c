@@ -125,7 +125,7 @@ static void without_a_connection(void)
     fault_end();
 }
 
-/* An idle span goes at once; a turn is told, and the span ends with it. */
+/* An idle tenure goes at once; a turn is told, and the tenure ends with it. */
 static void retained_spans(void)
 {
     struct told told = {.count = 0};

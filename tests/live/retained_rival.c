@@ -13,7 +13,7 @@ static void check_gone(const struct turn_seen *seen)
     EVENTUALLY(raw_exists(fault.direct, seen->node, NULL) == ZNONODE);
 }
 
-/* Another session's lock() ends an idle span, and how long it took is worth knowing. */
+/* Another session's lock() ends an idle tenure, and how long it took is worth knowing. */
 static void idle_yields(void)
 {
     struct turn_seen seen, theirs;
@@ -61,7 +61,7 @@ static void foreign_contender(void)
     fault_end();
 }
 
-/* Who only tries fails while the other has not heard of it, and has ended the span by that. */
+/* Who only tries fails while the other has not heard of it, and has ended the tenure by that. */
 static void try_again(void)
 {
     struct turn_seen seen;
@@ -110,7 +110,7 @@ static void yields_when_asked(void)
     CHECK_INT(zkl_mutex_yield(m), 0);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    take_turn(m, &seen, 1); /* a turn was not ended, nor its span */
+    take_turn(m, &seen, 1); /* a turn was not ended, nor its tenure */
     CHECK_INT(zkl_mutex_yield(m), 0);
     check_gone(&seen);
     struct turn_seen before = seen;

@@ -44,11 +44,11 @@ extern bool client_counting, client_leasing;
 /* Or nobody locks anything: all join groups (group.h). */
 extern bool client_grouping;
 
-/* Of an idle span, another's contender behind it; and whether its process must know. */
+/* Of an idle tenure, another's contender behind it; and whether its process must know. */
 struct kept_out {
-    uint64_t span, rival; /* tokens; rival 0: there is none */
-    unsigned proof;       /* the first write that was sent since; 0: none */
-    uint64_t known_in;    /* the step in which that was answered; 0: it was not */
+    uint64_t tenure, rival; /* tokens; rival 0: there is none */
+    unsigned proof;         /* the first write that was sent since; 0: none */
+    uint64_t known_in;      /* the step in which that was answered; 0: it was not */
 };
 
 /* A contender that nothing but a deadline keeps from its grant. */

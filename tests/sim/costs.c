@@ -755,7 +755,7 @@ static void begin_retaining(void)
 }
 
 /* The first unlock looks once, since the handle had not listed before. */
-static void first_span(void)
+static void first_tenure(void)
 {
     retain = 10000;
     begin(SHORT);
@@ -770,8 +770,8 @@ static void first_span(void)
     end();
 }
 
-/* A span that lasts has the watch on its own node, to hear that it is asked to give way. */
-static void turns_of_a_span(void)
+/* A tenure that lasts has the watch on its own node, to hear that it is asked to give way. */
+static void turns_of_a_tenure(void)
 {
     begin_retaining();
     let_go();
@@ -797,7 +797,7 @@ static void turns_of_a_span(void)
 }
 
 /* By one that comes, and finds it gone when it would watch it. */
-static void idle_span_is_recalled(void)
+static void idle_tenure_is_recalled(void)
 {
     begin_retaining();
     costs = (struct costs){0};
@@ -875,7 +875,7 @@ static void try_of_what_is_held(void)
     end();
 }
 
-/* As idle_span_is_recalled by one that waits. */
+/* As idle_tenure_is_recalled by one that waits. */
 static void try_of_what_is_idle(void)
 {
     begin_retaining();
@@ -1020,9 +1020,9 @@ static const struct test_case cases[] = {
     {"numbers_of_permits", numbers_of_permits},
     {"meetings", meetings},
     {"numbers_in_a_crowd", numbers_in_a_crowd},
-    {"first_span", first_span},
-    {"turns_of_a_span", turns_of_a_span},
-    {"idle_span_is_recalled", idle_span_is_recalled},
+    {"first_tenure", first_tenure},
+    {"turns_of_a_tenure", turns_of_a_tenure},
+    {"idle_tenure_is_recalled", idle_tenure_is_recalled},
     {"handed_to_and_fro", handed_to_and_fro},
     {"try_of_what_is_free", try_of_what_is_free},
     {"try_of_what_is_held", try_of_what_is_held},

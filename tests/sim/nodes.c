@@ -162,8 +162,8 @@ static unsigned count_left_behind(const struct stage *stage, const struct client
     return count;
 }
 
-/* A span is followed by the next one's node before its own goes; and what cannot be listed is left
- * behind by whom it belonged to. A lock at both paths is no mutex. */
+/* A tenure is followed by the next one's node before its own goes; and what cannot be listed is
+ * left behind by whom it belonged to. A lock at both paths is no mutex. */
 static void check_crowd(struct stage *stage, const struct contender_node *own)
 {
     const struct client *p = own->line < PATHS ? client_of(stage, own->session) : NULL;

@@ -54,7 +54,7 @@ static void check_process(struct stage *stage, const struct client *p)
                 first->path);
 }
 
-/* ---- idle spans ---- */
+/* ---- idle tenures ---- */
 
 /* The token of another session's contender that waits behind the one with that token; 0: there is
  * none. */
@@ -74,15 +74,15 @@ static uint64_t rival_of(const struct stage *stage, uint64_t token)
     return 0;
 }
 
-/* The first of its idle spans that another waits for, or none. */
+/* The first of its idle tenures that another waits for, or none. */
 static struct kept_out find_kept_out(const struct stage *stage, zkl_session *s)
 {
     struct kept_out found = {.rival = 0};
 
     session_lock(s);
     for (const GList *l = contenders_of(s)->idle.head; l && found.rival == 0; l = l->next) {
-        found.span = retained_tenure(l->data)->token;
-        found.rival = rival_of(stage, found.span);
+        found.tenure = retained_tenure(l->data)->token;
+        found.rival = rival_of(stage, found.tenure);
     }
     session_unlock(s);
     return found;
@@ -93,15 +93,15 @@ static void check_idle(struct stage *stage, struct client *p)
     const struct kept_out now = find_kept_out(stage, p->session);
     const struct kept_out *before = &p->kept_out;
 
-    if (now.rival == 0 || now.span != before->span || now.rival != before->rival)
+    if (now.rival == 0 || now.tenure != before->tenure || now.rival != before->rival)
         p->kept_out = now;
     else if (before->known_in != 0 && before->known_in < stage->tally.steps)
-        stage_wrong(stage, "the span %" PRIu64 " of %s is idle, though %" PRIu64 " waits", now.span,
-                    host_name(p->host), now.rival);
+        stage_wrong(stage, "the tenure %" PRIu64 " of %s is idle, though %" PRIu64 " waits",
+                    now.tenure, host_name(p->host), now.rival);
 }
 
 /* Proofs pass by what is parked, behind a create that an old server is asked about again: such a
- * write may be sent before the look of the span is. */
+ * write may be sent before the look of the tenure is. */
 static void hear_write(const struct stage *stage, const struct note *note, struct client *p)
 {
     struct kept_out *k = &p->kept_out;

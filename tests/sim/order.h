@@ -4,7 +4,7 @@
  *    makes way for those behind it;
  *  - of a lock at both paths whose process has nothing under way: while its node at the first is
  * not at the head, it has none at the second;
- *  - no span of a mutex that retains is idle while another waits, once the session has proved
+ *  - no tenure of a mutex that retains is idle while another waits, once the session has proved
  * itself since: what is answered behind a write that was sent behind the create shows it. */
 #ifndef SIM_ORDER_H
 #define SIM_ORDER_H

@@ -40,7 +40,7 @@ const struct known_seed seeds[] = {
 const size_t seeds_count = sizeof seeds / sizeof *seeds;
 
 const struct known_seed retain_seeds[] = {
-    {1, "nobody behind is seen, so that a span is idle while others wait"},
+    {1, "nobody behind is seen, so that a tenure is idle while others wait"},
     {7, "the same, where it had begun before they came"},
     {41002087, "nothing: nodes of attempts that had ended, with their deletes under way"},
     {41018036, "nothing: the same, with their creates undecided"},

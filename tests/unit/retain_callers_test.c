@@ -57,7 +57,7 @@ static void tries(void)
           {EV(8, PROVED), "turn 1"},
           {EV(9, ENDED), ""},
           {EV(10, LOCK), "enter-watch"}}},
-        {"the doubt ends the span: it still does not wait for others",
+        {"the doubt ends the tenure: it still does not wait for others",
          {0},
          {IDLE,
           {EV(5, LOCK, DOUBT, TRIES), ""},

@@ -156,7 +156,7 @@ static void pays(void)
           {EV(4, UNLOCK), "arm 104"},
           {EV(10, YIELD), "end"},
           {EV(10, LOCK), "enter-watch"}}},
-        {"what is off for longer stays so, whatever the next span has cost",
+        {"what is off for longer stays so, whatever the next tenure has cost",
          {0},
          {{EV(1, LOCK), "enter"},
           {EV(1, GRANTED), "turn 0"},
@@ -238,7 +238,7 @@ static void pays(void)
           {EV(16, LOCK), "enter"},
           {EV(17, GRANTED, WAITED), "turn 0"},
           {EV(17, UNLOCK), "look arm 117"}}},
-        {"each span for itself",
+        {"each tenure for itself",
          {0},
          {ALONE,
           {EV(4, UNLOCK), "arm 104"},
@@ -254,7 +254,7 @@ static void pays(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-/* A span of one who waited looks at the time at, ms, and hears a ms later what there is. */
+/* A tenure of one who waited looks at the time at, ms, and hears a ms later what there is. */
 static void look(struct retain *r, int64_t at, bool others)
 {
     const struct retain_told told[] = {EV(at, LOCK), EV(at, GRANTED, WAITED), EV(at, UNLOCK),

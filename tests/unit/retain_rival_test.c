@@ -7,7 +7,7 @@
 static void hearing(void)
 {
     static const struct retain_row rows[] = {
-        {"an idle span ends at once; who comes then is behind",
+        {"an idle tenure ends at once; who comes then is behind",
          {0},
          {IDLE, {EV(5, RIVAL), "end"}, {EV(6, LOCK), "enter"}}},
         {"a used one when it is not used any more",
@@ -71,7 +71,7 @@ static void looking(void)
           {EV(7, GRANTED, WATCHED), "turn 0"},
           {EV(8, UNLOCK), "arm 108"},
           {EV(9, RIVAL), "end"}}},
-        {"there is somebody: an idle span ends",
+        {"there is somebody: an idle tenure ends",
          {0},
          {{EV(1, LOCK), "enter"},
           {EV(2, GRANTED), "turn 0"},
@@ -97,7 +97,7 @@ static void looking(void)
           {EV(5, UNLOCK), "turn 2"},
           {EV(6, UNLOCK), "enter end"},
           {EV(7, LOOKED, WATCHED), ""}}},
-        {"nothing is heard of what was asked in another span",
+        {"nothing is heard of what was asked in another tenure",
          {0},
          {{EV(1, LOCK), "enter"},
           {EV(2, GRANTED), "turn 0"},

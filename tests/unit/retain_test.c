@@ -1,4 +1,4 @@
-/* The machine of a lock that is retained: turns, attempts, ends of spans, its diagram. */
+/* The machine of a lock that is retained: turns, attempts, ends of tenures, its diagram. */
 #include "recipes/retain.h"
 #include "retain_play.h"
 #include "suites.h"
@@ -8,7 +8,7 @@
 static void turns(void)
 {
     static const struct retain_row rows[] = {
-        {"one at a time, in order, numbered anew in each span",
+        {"one at a time, in order, numbered anew in each tenure",
          {0},
          {{EV(1, LOCK), "enter"},
           {EV(1, LOCK), ""},
@@ -161,7 +161,7 @@ static void ends(void)
           {EV(103, TIMER), ""},
           {EV(104, UNLOCK), "arm 204"},
           {EV(204, TIMER), "end"}}},
-        {"each span has its own",
+        {"each tenure has its own",
          {0},
          {IDLE,
           {EV(5, YIELD), "end"},
@@ -176,7 +176,7 @@ static void ends(void)
           {EV(103, TIMER, DOUBT), "arm 203"},
           {EV(104, GAVE_UP), ""},
           {EV(203, TIMER, DOUBT), "end"}}},
-        {"a span that cannot serve another turn: who waits has another, entered first",
+        {"a tenure that cannot serve another turn: who waits has another, entered first",
          {0},
          {HELD(LOCK),
           {EV(5, UNLOCK, .ev.must_end = true), "end"},

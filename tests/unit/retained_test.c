@@ -184,7 +184,7 @@ static void of_a_thread(void)
     stop();
 }
 
-static void rival_of_an_idle_span(void)
+static void rival_of_an_idle_tenure(void)
 {
     start();
     open_mutex();
@@ -398,7 +398,7 @@ static void on_applied(const zkl_error *error, void *data)
     told++;
 }
 
-/* What is not decided yet is not the next turn's: the span ends. */
+/* What is not decided yet is not the next turn's: the tenure ends. */
 static void transaction_under_way(void)
 {
     start();
@@ -643,7 +643,7 @@ static void answer_own(const char *node, bool asked)
     zkl_session_dispatch(s);
 }
 
-static void idle_span_is_asked(void)
+static void idle_tenure_is_asked(void)
 {
     start();
     open_mutex();
@@ -738,7 +738,7 @@ static void asked_too_late(void)
 static const struct test_case cases[] = {
     {"turns", turns},
     {"of_a_thread", of_a_thread},
-    {"rival_of_an_idle_span", rival_of_an_idle_span},
+    {"rival_of_an_idle_tenure", rival_of_an_idle_tenure},
     {"rivals_of_other_recipes", rivals_of_other_recipes},
     {"rival_of_a_turn", rival_of_a_turn},
     {"others_when_it_enters", others_when_it_enters},
@@ -760,7 +760,7 @@ static const struct test_case cases[] = {
     {"a_token_for_each_owner", a_token_for_each_owner},
     {"wanted", wanted},
     {"wanted_without_retaining", wanted_without_retaining},
-    {"idle_span_is_asked", idle_span_is_asked},
+    {"idle_tenure_is_asked", idle_tenure_is_asked},
     {"turn_is_asked", turn_is_asked},
     {"asked_without_retaining", asked_without_retaining},
     {"asked_too_late", asked_too_late},
