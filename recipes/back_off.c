@@ -7,7 +7,7 @@ int64_t back_off_next(int64_t last_ms)
     return last_ms * 2 < BACK_OFF_LAST_MS ? last_ms * 2 : BACK_OFF_LAST_MS;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t back_off_least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
@@ -16,10 +16,11 @@ static int64_t least(int64_t a, int64_t b)
 int64_t back_off_round(unsigned rounds, unsigned servers, int64_t left_ms, uint32_t chance)
 {
     const int64_t floor = (int64_t)ROUND_FIRST_MS * servers;
-    const int64_t cap = left_ms > 0                   ? least(ROUND_LAST_MS, left_ms / ROUND_SHARE)
+    const int64_t cap = left_ms > 0 ? back_off_least(ROUND_LAST_MS, left_ms / ROUND_SHARE)
                         : rounds < ROUND_FIRST_ROUNDS ? ROUND_LAST_MS
                                                       : ROUND_IDLE_MS;
-    const int64_t wanted = least((int64_t)ROUND_FIRST_MS << least(rounds, 10), cap);
+    const int64_t wanted =
+        back_off_least((int64_t)ROUND_FIRST_MS << back_off_least(rounds, 10), cap);
     const int64_t pause = wanted / 2 + chance % (wanted / 2 + 1);
 
     return pause > floor ? pause : floor;

@@ -97,8 +97,8 @@ static void go(struct multi_lock_path *path, enum multi_lock_place to)
     path->place = to;
 }
 
-static struct multi_lock_action *act(struct multi_lock_actions *out,
-                                     enum multi_lock_action_kind kind)
+static struct multi_lock_action *multi_lock_act(struct multi_lock_actions *out,
+                                                enum multi_lock_action_kind kind)
 {
     assert(out->count < 2 * MULTI_LOCK_PATHS + 1);
     struct multi_lock_action *a = &out->list[out->count++];
@@ -106,10 +106,10 @@ static struct multi_lock_action *act(struct multi_lock_actions *out,
     return a;
 }
 
-static void enter(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
-                  struct multi_lock_actions *out)
+static void multi_lock_enter(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
+                             struct multi_lock_actions *out)
 {
-    struct multi_lock_action *a = act(out, MULTI_LOCK_ACT_ENTER);
+    struct multi_lock_action *a = multi_lock_act(out, MULTI_LOCK_ACT_ENTER);
 
     go(&paths[at], MULTI_LOCK_ENTERING);
     paths[at].entry = ++m->entries;
@@ -126,13 +126,13 @@ static void leave_from(const struct multi_lock *m, struct multi_lock_path *paths
         if (paths[i].place == MULTI_LOCK_OUT)
             continue;
         go(&paths[i], MULTI_LOCK_OUT);
-        act(out, MULTI_LOCK_ACT_LEAVE)->path = i;
+        multi_lock_act(out, MULTI_LOCK_ACT_LEAVE)->path = i;
     }
 }
 
 /* What follows from where the paths are now. */
-static void go_on(struct multi_lock *m, struct multi_lock_path *paths,
-                  struct multi_lock_actions *out)
+static void multi_lock_go_on(struct multi_lock *m, struct multi_lock_path *paths,
+                             struct multi_lock_actions *out)
 {
     const uint32_t waiting = first_in(m, paths, BIT(MULTI_LOCK_WAITING));
 
@@ -142,42 +142,42 @@ static void go_on(struct multi_lock *m, struct multi_lock_path *paths,
     }
     for (uint32_t i = 0; i < m->count && i <= last_of(m, paths); i++) {
         if (paths[i].place == MULTI_LOCK_OUT)
-            enter(m, paths, i, out);
+            multi_lock_enter(m, paths, i, out);
     }
     if (multi_lock_front(m, paths) < m->count)
         return;
-    act(out, MULTI_LOCK_ACT_GRANT);
+    multi_lock_act(out, MULTI_LOCK_ACT_GRANT);
     move(m, MULTI_LOCK_HOLDING);
 }
 
 /* ---- events ---- */
 
 /* The node at the path may be gone, or not yet: either way it is not ours to leave. */
-static void lose(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
-                 struct multi_lock_actions *out)
+static void multi_lock_lose(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
+                            struct multi_lock_actions *out)
 {
     go(&paths[at], MULTI_LOCK_OUT);
     if (m->state == MULTI_LOCK_ACQUIRING) {
         leave_from(m, paths, at + 1, out);
-        go_on(m, paths, out);
+        multi_lock_go_on(m, paths, out);
         return;
     }
     for (uint32_t i = 0; i < m->count; i++)
         paths[i].place = MULTI_LOCK_OUT;
-    act(out, MULTI_LOCK_ACT_LOSE);
+    multi_lock_act(out, MULTI_LOCK_ACT_LOSE);
     move(m, MULTI_LOCK_DONE);
 }
 
-static void fail(struct multi_lock *m, struct multi_lock_path *paths,
-                 struct multi_lock_actions *out)
+static void multi_lock_fail(struct multi_lock *m, struct multi_lock_path *paths,
+                            struct multi_lock_actions *out)
 {
     leave_from(m, paths, 0, out);
-    act(out, MULTI_LOCK_ACT_FAIL);
+    multi_lock_act(out, MULTI_LOCK_ACT_FAIL);
     move(m, MULTI_LOCK_DONE);
 }
 
-static void release(struct multi_lock *m, struct multi_lock_path *paths,
-                    struct multi_lock_actions *out)
+static void multi_lock_release(struct multi_lock *m, struct multi_lock_path *paths,
+                               struct multi_lock_actions *out)
 {
     leave_from(m, paths, 0, out);
     move(m, MULTI_LOCK_DONE);
@@ -191,13 +191,13 @@ static void step_attempt(struct multi_lock *m, struct multi_lock_path *paths,
 
     if (ev->kind == MULTI_LOCK_EV_FAILED) {
         go(path, MULTI_LOCK_OUT);
-        fail(m, paths, out);
+        multi_lock_fail(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_GRANTED) {
         go(path, MULTI_LOCK_HELD);
-        go_on(m, paths, out);
+        multi_lock_go_on(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_WAITS && path->place == MULTI_LOCK_ENTERING) {
         go(path, MULTI_LOCK_WAITING);
-        go_on(m, paths, out);
+        multi_lock_go_on(m, paths, out);
     }
 }
 
@@ -211,7 +211,7 @@ static void step_path(struct multi_lock *m, struct multi_lock_path *paths,
     if (place == MULTI_LOCK_ENTERING || place == MULTI_LOCK_WAITING)
         step_attempt(m, paths, ev, out);
     else if (place == MULTI_LOCK_HELD && ev->kind == MULTI_LOCK_EV_LOST)
-        lose(m, paths, ev->path, out);
+        multi_lock_lose(m, paths, ev->path, out);
 }
 
 static void step_caller(struct multi_lock *m, struct multi_lock_path *paths,
@@ -219,11 +219,11 @@ static void step_caller(struct multi_lock *m, struct multi_lock_path *paths,
 {
     if (ev->kind == MULTI_LOCK_EV_BEGIN && m->state == MULTI_LOCK_IDLE) {
         move(m, MULTI_LOCK_ACQUIRING);
-        go_on(m, paths, out);
+        multi_lock_go_on(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_ABORT && m->state < MULTI_LOCK_HOLDING) {
-        fail(m, paths, out);
+        multi_lock_fail(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_RELEASE && m->state == MULTI_LOCK_HOLDING) {
-        release(m, paths, out);
+        multi_lock_release(m, paths, out);
     }
 }
 

@@ -93,7 +93,7 @@ static enum child_kind kind_at_end(const char *name, size_t length, size_t *ret_
 }
 
 /* The value of text, an optional '-' and digits; false if it does not fit 32 bits. */
-static bool read_number(const char *text, size_t length, int32_t *ret)
+static bool name_read_number(const char *text, size_t length, int32_t *ret)
 {
     bool negative = text[0] == '-';
     int64_t value = 0;
@@ -112,8 +112,8 @@ static bool read_number(const char *text, size_t length, int32_t *ret)
 }
 
 /* Takes a contender's name apart; before is the length of what is in front of the word. */
-static enum child_kind parse(const char *name, size_t length, int32_t *ret_number,
-                             size_t *ret_before)
+static enum child_kind name_read_kind(const char *name, size_t length, int32_t *ret_number,
+                                      size_t *ret_before)
 {
     enum child_kind kind;
 
@@ -123,7 +123,7 @@ static enum child_kind parse(const char *name, size_t length, int32_t *ret_numbe
             continue;
         if (n == NUMBER_MAX && name[length - n] != '-')
             continue;
-        if (read_number(name + length - n, n, ret_number))
+        if (name_read_number(name + length - n, n, ret_number))
             return kind;
     }
     return CHILD_FOREIGN;
@@ -165,12 +165,12 @@ int name_priority(const char *name, size_t length)
     int32_t number;
     size_t before;
 
-    if (parse(name, length, &number, &before) == CHILD_FOREIGN || before < PRIORITY_LENGTH)
+    if (name_read_kind(name, length, &number, &before) == CHILD_FOREIGN || before < PRIORITY_LENGTH)
         return 0;
     at = name + before - PRIORITY_LENGTH;
     if (memcmp(at, "-p", 2) != 0 || at[PRIORITY_LENGTH - 1] != '-')
         return 0;
-    if (!is_digit(at[2]) || !read_number(at + 2, PRIORITY_LENGTH - 3, &number))
+    if (!is_digit(at[2]) || !name_read_number(at + 2, PRIORITY_LENGTH - 3, &number))
         return 0;
     return number;
 }
@@ -243,7 +243,7 @@ void name_parse(const char *name, size_t length, struct child *out)
     int32_t number = 0;
     size_t before;
 
-    out->kind = parse(name, length, &number, &before);
+    out->kind = name_read_kind(name, length, &number, &before);
     out->rule = rule_of(out->kind, maker_of(name, length, out->kind));
     out->number = out->kind == CHILD_FOREIGN ? 0 : number;
     out->permits = 0;
@@ -258,5 +258,5 @@ enum name_maker name_maker(const char *name, size_t length)
     int32_t number;
     size_t before;
 
-    return maker_of(name, length, parse(name, length, &number, &before));
+    return maker_of(name, length, name_read_kind(name, length, &number, &before));
 }

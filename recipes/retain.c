@@ -50,7 +50,7 @@ bool retain_invariant(const struct retain *r)
     return r->state != RETAIN_IDLE || (!r->wanted && (r->watched || r->looking) && r->armed);
 }
 
-static struct retain_action *act(struct retain_actions *out, enum retain_action_kind kind)
+static struct retain_action *retain_act(struct retain_actions *out, enum retain_action_kind kind)
 {
     assert(out->count < RETAIN_ACTIONS);
     struct retain_action *a = &out->list[out->count++];
@@ -58,13 +58,13 @@ static struct retain_action *act(struct retain_actions *out, enum retain_action_
     return a;
 }
 
-static void arm(struct retain *r, struct retain_actions *out, int64_t at)
+static void retain_arm(struct retain *r, struct retain_actions *out, int64_t at)
 {
     r->armed = true;
-    act(out, RETAIN_ACT_ARM)->at = at;
+    retain_act(out, RETAIN_ACT_ARM)->at = at;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
+static uint32_t retain_least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
@@ -76,9 +76,10 @@ static bool may_retain(const struct retain *r, int64_t now)
     return !r->closed && now >= r->off_until;
 }
 
-static void enter(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+static void retain_enter(struct retain *r, const struct retain_event *ev,
+                         struct retain_actions *out)
 {
-    struct retain_action *a = act(out, RETAIN_ACT_ENTER);
+    struct retain_action *a = retain_act(out, RETAIN_ACT_ENTER);
 
     r->state = RETAIN_ENTERING;
     r->entered = ev->now;
@@ -115,7 +116,7 @@ static void account(struct retain *r, int64_t now)
         cost -= (int64_t)r->turn * r->alone_ns;
     if (now + cost > r->off_until)
         r->off_until = now + cost;
-    r->found_before = least(r->found_before + r->found, DOUBLED);
+    r->found_before = retain_least(r->found_before + r->found, DOUBLED);
 }
 
 /* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
@@ -128,21 +129,21 @@ static void end_tenure(struct retain *r, const struct retain_event *ev, struct r
     account(r, ev->now);
     forget_tenure(r);
     if (tries)
-        act(out, RETAIN_ACT_END);
+        retain_act(out, RETAIN_ACT_END);
     else
         r->alone = r->alone && r->waiting == 0;
     if (r->waiting > 0)
-        enter(r, ev, out);
+        retain_enter(r, ev, out);
     if (!tries)
-        act(out, RETAIN_ACT_END);
+        retain_act(out, RETAIN_ACT_END);
 }
 
 /* A rival waits: of those who wait here so many still go first. */
-static void hear(struct retain *r, int64_t now)
+static void retain_hear(struct retain *r, int64_t now)
 {
     r->wanted = true;
     r->heard = now;
-    r->gate = least(r->waiting, r->local_turns);
+    r->gate = retain_least(r->waiting, r->local_turns);
 }
 
 /* ---- turns ---- */
@@ -154,7 +155,7 @@ static void begin_turn(struct retain *r, struct retain_actions *out)
     if (r->gate > 0)
         r->gate--;
     r->state = RETAIN_TURN;
-    act(out, RETAIN_ACT_TURN)->turn = r->turn;
+    retain_act(out, RETAIN_ACT_TURN)->turn = r->turn;
 }
 
 /* Whether who waits first goes before the rival. Where nothing tells of one, and to ask does not
@@ -168,17 +169,18 @@ static bool may_pass(const struct retain *r, int64_t now)
 }
 
 /* Without it a rival that is there already would never be heard of. */
-static void look(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+static void retain_look(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     if (r->watched || r->looking || r->wanted || !may_retain(r, ev->now))
         return;
     r->looking = true;
     r->looked = ev->now;
-    act(out, RETAIN_ACT_LOOK);
+    retain_act(out, RETAIN_ACT_LOOK);
 }
 
 /* The tenure has no turn: another one, its end, or idle. */
-static void go_on(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
+static void retain_go_on(struct retain *r, const struct retain_event *ev,
+                         struct retain_actions *out)
 {
     const bool goes = r->waiting > 0 && (!r->fence64 || ev->same) && may_pass(r, ev->now);
     const bool stays = r->waiting == 0 && !r->wanted && may_retain(r, ev->now);
@@ -187,7 +189,7 @@ static void go_on(struct retain *r, const struct retain_event *ev, struct retain
         end_tenure(r, ev, out);
         return;
     }
-    look(r, ev, out);
+    retain_look(r, ev, out);
     if (goes && ev->sure) {
         r->turn++;
         begin_turn(r, out);
@@ -196,7 +198,7 @@ static void go_on(struct retain *r, const struct retain_event *ev, struct retain
     } else {
         r->state = RETAIN_IDLE;
         if (!r->armed)
-            arm(r, out, ev->now + r->retain_ns);
+            retain_arm(r, out, ev->now + r->retain_ns);
     }
 }
 
@@ -210,14 +212,14 @@ static void on_lock(struct retain *r, const struct retain_event *ev, struct reta
     r->waiting++;
     if (ev->tries && others_first) {
         r->waiting--;
-        act(out, RETAIN_ACT_BUSY)->last = true;
+        retain_act(out, RETAIN_ACT_BUSY)->last = true;
         return;
     }
     r->trying = r->trying || ev->tries;
     if (r->state == RETAIN_NONE) {
-        enter(r, ev, out);
+        retain_enter(r, ev, out);
     } else if (r->state == RETAIN_IDLE) {
-        go_on(r, ev, out);
+        retain_go_on(r, ev, out);
     }
 }
 
@@ -230,11 +232,11 @@ static void forget_attempt(struct retain *r)
 static void on_gave_up(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     r->waiting--;
-    r->gate = least(r->gate, r->waiting);
+    r->gate = retain_least(r->gate, r->waiting);
     r->trying = r->trying && !ev->first;
     if (r->waiting == 0 && r->state == RETAIN_ENTERING) {
         forget_attempt(r);
-        act(out, RETAIN_ACT_ABANDON);
+        retain_act(out, RETAIN_ACT_ABANDON);
     } else if (r->state == RETAIN_ENTERING && ev->first) {
         r->left = true;
     }
@@ -248,7 +250,7 @@ static void on_unlock(struct retain *r, const struct retain_event *ev, struct re
     if (ev->must_end)
         end_tenure(r, ev, out);
     else
-        go_on(r, ev, out);
+        retain_go_on(r, ev, out);
 }
 
 static void on_granted(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
@@ -263,7 +265,7 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
         r->found_before = 0;
     begin_turn(r, out);
     if (ev->others)
-        hear(r, ev->now);
+        retain_hear(r, ev->now);
 }
 
 /* What the attempt has seen may be older than the calls of those who came behind the first. */
@@ -276,10 +278,10 @@ static void on_failed(struct retain *r, const struct retain_event *ev, struct re
     if (for_first) {
         r->waiting--;
         r->trying = false;
-        act(out, ev->busy ? RETAIN_ACT_BUSY : RETAIN_ACT_FAIL);
+        retain_act(out, ev->busy ? RETAIN_ACT_BUSY : RETAIN_ACT_FAIL);
     }
     if (r->waiting > 0)
-        enter(r, ev, out);
+        retain_enter(r, ev, out);
 }
 
 /* A rival waits since then, and more. */
@@ -291,7 +293,7 @@ static void on_rival(struct retain *r, const struct retain_event *ev, struct ret
         return;
     r->kept_from = kept_from;
     r->kept_more = kept_more;
-    hear(r, ev->now);
+    retain_hear(r, ev->now);
     if (r->state == RETAIN_IDLE)
         end_tenure(r, ev, out);
 }
@@ -318,9 +320,9 @@ static void on_timer(struct retain *r, const struct retain_event *ev, struct ret
     if (r->state == RETAIN_IDLE && r->waiting == 0 && ev->now - r->used >= r->retain_ns)
         end_tenure(r, ev, out);
     else if (r->state == RETAIN_IDLE && r->waiting == 0)
-        arm(r, out, r->used + r->retain_ns);
+        retain_arm(r, out, r->used + r->retain_ns);
     else if (r->state == RETAIN_IDLE)
-        arm(r, out, ev->now + r->retain_ns);
+        retain_arm(r, out, ev->now + r->retain_ns);
 }
 
 static void on_close(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
@@ -341,11 +343,11 @@ static void step_tenure(struct retain *r, const struct retain_event *ev, struct 
     } else if (ev->kind == RETAIN_EV_ENDED) {
         forget_tenure(r);
         if (r->waiting > 0)
-            enter(r, ev, out);
+            retain_enter(r, ev, out);
     } else if (ev->kind == RETAIN_EV_UNLOCK && !idle) {
         on_unlock(r, ev, out);
     } else if (ev->kind == RETAIN_EV_PROVED && idle) {
-        go_on(r, ev, out);
+        retain_go_on(r, ev, out);
     } else if (ev->kind == RETAIN_EV_YIELD && idle) {
         end_tenure(r, ev, out);
     }

@@ -8,7 +8,7 @@
 
 /* ---- scores ---- */
 
-static uint64_t add(uint64_t hash, unsigned char byte)
+static uint64_t shards_add(uint64_t hash, unsigned char byte)
 {
     return (hash ^ byte) * UINT64_C(0x100000001b3);
 }
@@ -25,14 +25,14 @@ static uint64_t hash_id(const char *id)
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     for (; *id; id++)
-        hash = add(hash, (unsigned char)*id);
+        hash = shards_add(hash, (unsigned char)*id);
     return hash;
 }
 
 static uint64_t hash_shard(uint64_t hash, uint64_t shard)
 {
     for (int i = 0; i < 8; i++)
-        hash = add(hash, (unsigned char)(shard >> 8 * i & 0xff));
+        hash = shards_add(hash, (unsigned char)(shard >> 8 * i & 0xff));
     return mix(hash);
 }
 

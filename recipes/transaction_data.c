@@ -5,7 +5,7 @@
 enum { DIGITS_MAX = 10 };
 
 /* Of digits alone, as they are written and in no other way; 0: it is no number. */
-static uint32_t read_number(const char *digits, size_t count)
+static uint32_t transaction_read_number(const char *digits, size_t count)
 {
     uint64_t number = 0;
 
@@ -25,6 +25,6 @@ size_t transaction_payload(const char *data, size_t length, uint32_t *ret_number
         at--;
     *ret_number = 0;
     if (at >= words && memcmp(data + at - words, TRANSACTION_WORDS, words) == 0)
-        *ret_number = read_number(data + at, length - at);
+        *ret_number = transaction_read_number(data + at, length - at);
     return *ret_number ? at - words : length;
 }

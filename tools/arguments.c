@@ -3,7 +3,8 @@
 #include <string.h>
 
 /* By its name, or by its letter where length is 0. */
-static const GOptionEntry *find(const GOptionEntry *const *tables, const char *name, size_t length)
+static const GOptionEntry *arguments_find(const GOptionEntry *const *tables, const char *name,
+                                          size_t length)
 {
     for (; *tables; tables++)
         for (const GOptionEntry *entry = *tables; entry->long_name; entry++)
@@ -77,7 +78,7 @@ static int take_long(const GOptionEntry *const *tables, const char *word, char *
 {
     const size_t length = strcspn(word, "=");
     const char *equals = word[length] ? word + length : NULL;
-    const GOptionEntry *entry = length > 2 ? find(tables, word + 2, length - 2) : NULL;
+    const GOptionEntry *entry = length > 2 ? arguments_find(tables, word + 2, length - 2) : NULL;
     char *option = g_strndup(word, length);
     int status;
 
@@ -97,7 +98,7 @@ static int take_long(const GOptionEntry *const *tables, const char *word, char *
 static int take_letters(const GOptionEntry *const *tables, const char *word, char ***next)
 {
     for (const char *letter = word + 1; *letter; letter++) {
-        const GOptionEntry *entry = find(tables, letter, 0);
+        const GOptionEntry *entry = arguments_find(tables, letter, 0);
         const char option[] = {'-', *letter, '\0'};
 
         if (!entry)

@@ -64,7 +64,7 @@ static int remove_node(const struct breaking *b, zkl_session *session, const zkl
     return contenders_failed(b->path);
 }
 
-static int run(const struct breaking *b, zkl_session *session)
+static int break_run(const struct breaking *b, zkl_session *session)
 {
     zkl_queue *q;
     size_t at = 0;
@@ -105,7 +105,7 @@ int verb_break(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = run(&b, session);
+        status = break_run(&b, session);
     zkl_session_close(session);
     return status;
 }

@@ -51,8 +51,8 @@ static void won(zkl_grant *grant, const zkl_error *error, void *data)
     attempt_end(grant, error, c->attempt);
 }
 
-static void on_event(zkl_election *election, zkl_election_event event, zkl_grant *lent,
-                     const zkl_error *error, void *data)
+static void candidate_on_event(zkl_election *election, zkl_election_event event, zkl_grant *lent,
+                               const zkl_error *error, void *data)
 {
     struct candidate *c = data;
     zkl_grant *grant = NULL;
@@ -89,7 +89,7 @@ static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attemp
     tell_supervisor(c);
     if (c->options->once)
         return zkl_election_campaign_async(c->election, timeout_ms, won, c, &c->op);
-    return zkl_election_start(c->election, on_event, c);
+    return zkl_election_start(c->election, candidate_on_event, c);
 }
 
 static void candidate_look(void *self)

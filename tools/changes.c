@@ -46,7 +46,7 @@ static void contender_line(GString *out, int64_t time_ms, const char *event, con
     g_free(owner);
 }
 
-static GHashTable *by_name(const zkl_queue *q)
+static GHashTable *changes_by_name(const zkl_queue *q)
 {
     GHashTable *table = g_hash_table_new(g_str_hash, g_str_equal);
 
@@ -59,7 +59,7 @@ static GHashTable *by_name(const zkl_queue *q)
 }
 
 /* The same one: a name may be used again, a token only by nodes that were made at once. */
-static const zkl_contender *same(GHashTable *table, const zkl_contender *c)
+static const zkl_contender *changes_same(GHashTable *table, const zkl_contender *c)
 {
     const zkl_contender *found = g_hash_table_lookup(table, c->node);
 
@@ -81,18 +81,18 @@ static void compare(GString *out, int64_t time_ms, const zkl_contender *old,
 
 void changes_between(GString *out, int64_t time_ms, const zkl_queue *old, const zkl_queue *new)
 {
-    GHashTable *before = by_name(old), *after = by_name(new);
+    GHashTable *before = changes_by_name(old), *after = changes_by_name(new);
 
     for (size_t i = 0; i < zkl_queue_count(old); i++) {
         const zkl_contender *c = zkl_queue_get(old, i);
 
-        if (!same(after, c))
+        if (!changes_same(after, c))
             contender_line(out, time_ms, "left", c);
     }
     for (size_t i = 0; i < zkl_queue_count(new); i++) {
         const zkl_contender *c = zkl_queue_get(new, i);
 
-        compare(out, time_ms, same(before, c), c);
+        compare(out, time_ms, changes_same(before, c), c);
     }
     g_hash_table_unref(before);
     g_hash_table_unref(after);

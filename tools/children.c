@@ -42,7 +42,7 @@ static void on_children(int code, const struct String_vector *names, const void 
     g_async_queue_unref(answers);
 }
 
-static void ask(struct _zhandle *zh, void *data)
+static void children_ask(struct _zhandle *zh, void *data)
 {
     struct question *q = data;
 
@@ -68,12 +68,12 @@ static int refused(int code, const char *path)
     }
 }
 
-static int by_name(const void *a, const void *b)
+static int children_by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void print(GPtrArray *names, bool json)
+static void children_print(GPtrArray *names, bool json)
 {
     GString *out = g_string_new(json ? "[" : NULL);
 
@@ -98,7 +98,7 @@ static GPtrArray *get(zkl_session *session, struct question *q, int64_t timeout_
     struct answer *a;
     GPtrArray *names = NULL;
 
-    *ret_code = zkl_session_call(session, ask, q) != 0 ? ZCONNECTIONLOSS : q->code;
+    *ret_code = zkl_session_call(session, children_ask, q) != 0 ? ZCONNECTIONLOSS : q->code;
     if (*ret_code != ZOK)
         return NULL;
     a = g_async_queue_timeout_pop(q->answers, (guint64)timeout_ms * 1000);
@@ -139,7 +139,7 @@ int children_read(const struct settings *settings, zkl_session *session, const c
     g_free(full);
     if (!*ret)
         return refused(code, path);
-    g_ptr_array_sort(*ret, by_name);
+    g_ptr_array_sort(*ret, children_by_name);
     return STATUS_OK;
 }
 
@@ -151,7 +151,7 @@ int children_show(const struct settings *settings, zkl_session *session, const c
 
     if (status != STATUS_OK)
         return status;
-    print(names, json);
+    children_print(names, json);
     g_ptr_array_unref(names);
     return STATUS_OK;
 }

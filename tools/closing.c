@@ -186,7 +186,7 @@ static void leave_behind(void)
         close(outside);
 }
 
-static void tell(struct closing *c, bool *what)
+static void closing_tell(struct closing *c, bool *what)
 {
     pthread_mutex_lock(&c->shared.lock);
     *what = true;
@@ -200,14 +200,15 @@ static void closing_unref(struct closing *c)
         g_free(c);
 }
 
-static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
+static void closing_on_session(zkl_session *session, zkl_session_event event, int64_t id,
+                               void *data)
 {
     struct closing *c = data;
 
     (void)session;
     (void)id;
     if (event == ZKL_SESSION_CLOSED)
-        tell(c, &c->quiet);
+        closing_tell(c, &c->quiet);
 }
 
 static void *close_session(void *data)
@@ -215,8 +216,8 @@ static void *close_session(void *data)
     struct closing *c = data;
 
     zkl_session_close(c->session);
-    tell(c, &c->quiet);
-    tell(c, &c->closed);
+    closing_tell(c, &c->quiet);
+    closing_tell(c, &c->closed);
     closing_unref(c);
     return NULL;
 }
@@ -246,7 +247,7 @@ void closing_close(zkl_session *session, int64_t patience_ms)
     c = g_new0(struct closing, 1);
     c->session = session;
     worker_shared_init(&c->shared);
-    zkl_session_on_change(session, on_session, c);
+    zkl_session_on_change(session, closing_on_session, c);
     if (worker_start(NULL, close_session, c) != 0)
         close_session(c);
     else if (!confirmed(c, patience_ms))

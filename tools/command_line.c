@@ -8,7 +8,7 @@
 #define ON_LOST_MS 30000
 #define KILL_AFTER_DEFAULT_MS 10000
 
-static int parse(struct command_line *l)
+static int command_line_parse(struct command_line *l)
 {
     struct raw_options *raw = &l->raw;
     const GOptionEntry limits[] = {
@@ -58,7 +58,7 @@ int command_line_begin(struct command_line *l, int argc, char **argv)
                                                  .status_fd = STATUS_FD_NONE}};
     l->argc = argc;
     l->argv = l->words = argv;
-    return parse(l);
+    return command_line_parse(l);
 }
 
 int command_line_operand(struct command_line *l, const char *what, char **ret)
@@ -70,7 +70,7 @@ int command_line_operand(struct command_line *l, const char *what, char **ret)
     /* Once more, from it on, as if that were the program's name. */
     l->argc--;
     l->argv++;
-    return parse(l);
+    return command_line_parse(l);
 }
 
 static char **shell_command(const char *string)

@@ -17,7 +17,7 @@ const char *connect_string(const struct settings *settings)
 }
 
 /* The library's own lines are for -v; a failure is told once, by its result. */
-static void log_line(const zkl_log_record *record, void *data)
+static void connect_log_line(const zkl_log_record *record, void *data)
 {
     (void)data;
     say("%s", record->text);
@@ -84,7 +84,8 @@ int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_l
 
 int session_open(const struct settings *settings, zkl_session **ret)
 {
-    return session_open_heard(settings, ret, settings->verbose ? log_line : log_nothing, NULL);
+    return session_open_heard(settings, ret, settings->verbose ? connect_log_line : log_nothing,
+                              NULL);
 }
 
 int connect_timeout_ms(const struct settings *settings, int64_t *ret)
@@ -96,7 +97,8 @@ int connect_timeout_ms(const struct settings *settings, int64_t *ret)
 }
 
 /* On a thread of the library: the waiting thread looks again. */
-static void on_session(zkl_session *session, zkl_session_event event, int64_t id, void *events)
+static void connect_on_session(zkl_session *session, zkl_session_event event, int64_t id,
+                               void *events)
 {
     (void)session;
     (void)event;
@@ -139,7 +141,7 @@ int session_connect(const struct settings *settings, zkl_session **session, int6
         most = limit_ms;
     if (settings->verbose)
         say("connecting to %s", connect_string(settings));
-    zkl_session_on_change(*session, on_session, events);
+    zkl_session_on_change(*session, connect_on_session, events);
     signo = wait_for_session(*session, most, events, &result);
     if (signo != 0) {
         closing_close(*session, 0);

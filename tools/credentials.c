@@ -65,7 +65,7 @@ void credentials_forget(void)
 
 /* ---- one after the other ---- */
 
-static void clear(void *data)
+static void credentials_clear(void *data)
 {
     const zkl_credential *c = data;
 
@@ -73,7 +73,7 @@ static void clear(void *data)
     wipe((char *)(uintptr_t)c->auth);
 }
 
-static int add(GArray *list, const char *source, const char *text)
+static int credentials_add(GArray *list, const char *source, const char *text)
 {
     const char *colon = strchr(text, ':');
 
@@ -94,7 +94,7 @@ static int add_lines(GArray *list, const char *source, char *text)
         char *line = strsep(&text, "\n");
 
         if (*g_strchomp(line))
-            status = add(list, source, line);
+            status = credentials_add(list, source, line);
     }
     if (status == GO_ON && list->len == 0)
         status = fail(STATUS_USAGE, "%s: no credentials", source);
@@ -144,7 +144,7 @@ static int add_given(GArray *list)
     int status = GO_ON;
 
     for (guint i = 0; i < given->len && status == GO_ON; i++)
-        status = add(list, "--auth", given->pdata[i]);
+        status = credentials_add(list, "--auth", given->pdata[i]);
     return status;
 }
 
@@ -182,7 +182,7 @@ int credentials_read(const struct settings *settings, GArray **ret)
     int status;
 
     g_assert(!forgotten); /* a second session would have none */
-    g_array_set_clear_func(list, clear);
+    g_array_set_clear_func(list, credentials_clear);
     status = add_all(settings, list);
     if (status != GO_ON)
         g_array_unref(list);

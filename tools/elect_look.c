@@ -14,7 +14,7 @@ struct elect_look {
     bool told;
 };
 
-static char *as_json(uint64_t token, const char *id)
+static char *elect_look_as_json(uint64_t token, const char *id)
 {
     GString *out = g_string_new("{\"token\": ");
 
@@ -81,7 +81,7 @@ static int show_leader(struct onlooker *o)
     if (code != 0 && code != ZKL_ENOENT)
         return contenders_failed(o->path);
     if (l->options->json) {
-        char *json = as_json(token, id);
+        char *json = elect_look_as_json(token, id);
 
         fputs(json, stdout);
         g_free(json);
@@ -109,7 +109,7 @@ static void on_leader(const zkl_leader *leader, void *data)
     l->told = true;
     l->token = leader->token;
     listener_tell(&l->listener,
-                  l->options->json ? as_json(leader->token, leader->id)
+                  l->options->json ? elect_look_as_json(leader->token, leader->id)
                                    : as_text(leader->token, leader->id),
                   false);
 }

@@ -11,7 +11,7 @@ struct raw {
     char *layout;
 };
 
-static int check_layout(struct elect_options *o, const char *text)
+static int elect_options_check_layout(struct elect_options *o, const char *text)
 {
     if (!text || strcmp(text, "latch") == 0)
         o->election.layout = ZKL_LAYOUT_LATCH;
@@ -27,14 +27,14 @@ static int check_layout(struct elect_options *o, const char *text)
     return GO_ON;
 }
 
-static int check_mode(struct elect_options *o, const struct raw *raw)
+static int elect_options_check_mode(struct elect_options *o, const struct raw *raw)
 {
     if (raw->listen && raw->leader)
         return fail(STATUS_USAGE, "--listen and --leader exclude each other");
     o->mode = raw->listen ? ELECT_LISTEN : raw->leader ? ELECT_LEADER : ELECT_RUN;
     if (o->json && o->mode == ELECT_RUN)
         return fail(STATUS_USAGE, "--json needs --listen or --leader");
-    return check_layout(o, raw->layout);
+    return elect_options_check_layout(o, raw->layout);
 }
 
 /* A candidate that steps down queues again, and one that queues again has no time limit. */
@@ -92,7 +92,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
         status = check_id(o->id);
     /* Any of these may have stood behind ID. */
     if (status == GO_ON)
-        status = check_mode(o, raw);
+        status = elect_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != ELECT_RUN)
         return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command", o->id);
     if (status == GO_ON)
@@ -105,12 +105,13 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
     return status == GO_ON ? command_line_command(l) : status;
 }
 
-static int take_operands(struct elect_options *o, struct command_line *l, const struct raw *raw)
+static int elect_options_take_operands(struct elect_options *o, struct command_line *l,
+                                       const struct raw *raw)
 {
     int status = command_line_operand(l, "PATH", &o->run.path);
 
     if (status == GO_ON)
-        status = check_mode(o, raw);
+        status = elect_options_check_mode(o, raw);
     if (status != GO_ON)
         return status;
     return o->mode == ELECT_RUN ? take_candidate(o, l, raw) : check_rest(o, l, raw);
@@ -149,7 +150,7 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     *o = (struct elect_options){.election = standard};
     status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
-        status = take_operands(o, &line, &raw);
+        status = elect_options_take_operands(o, &line, &raw);
     command_line_end(&line);
     g_free(raw.layout);
     return status;

@@ -30,7 +30,7 @@ static bool running(const struct hold *h)
     return shared_cause(h->shared) == CAUSE_NONE;
 }
 
-static void pass_on(struct hold *h, int signo)
+static void hold_pass_on(struct hold *h, int signo)
 {
     if (shared_leader(h->shared) == 0) {
         sigaddset(&h->early, signo);
@@ -48,7 +48,7 @@ static void stop_with_child(struct hold *h, int signo)
     bool continued;
 
     if (!running(h)) {
-        pass_on(h, SIGCONT); /* it is to end, not to stop */
+        hold_pass_on(h, SIGCONT); /* it is to end, not to stop */
         return;
     }
     terminal_take_back(&h->terminal);
@@ -67,7 +67,7 @@ static void stop_with_child(struct hold *h, int signo)
         return;
     }
     terminal_lend(&h->terminal, shared_leader(h->shared));
-    pass_on(h, SIGCONT);
+    hold_pass_on(h, SIGCONT);
 }
 
 static void on_stop(struct hold *h, int signo)
@@ -77,7 +77,7 @@ static void on_stop(struct hold *h, int signo)
     /* It reads /dev/tty, or the shell has put us in front since. */
     if (wants_terminal && terminal_find(&h->terminal) && terminal_is_ours(&h->terminal)) {
         terminal_lend(&h->terminal, shared_leader(h->shared));
-        pass_on(h, SIGCONT);
+        hold_pass_on(h, SIGCONT);
         return;
     }
     /* Without a terminal it was somebody's wish that the command pauses: the lock stays renewed. */
@@ -106,11 +106,11 @@ static void on_signal(struct hold *h, int signo)
         break;
     }
     h->passed_on = signo;
-    pass_on(h, signo);
+    hold_pass_on(h, signo);
 }
 
 /* On a thread of the library. */
-static void on_revoke(zkl_state state, void *data)
+static void hold_on_revoke(zkl_state state, void *data)
 {
     struct hold *h = data;
 
@@ -125,7 +125,7 @@ static void give_way(struct hold *h)
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
     h->passed_on = SIGTERM;
-    pass_on(h, SIGTERM);
+    hold_pass_on(h, SIGTERM);
 }
 
 /* The command is there: what could not be done before is done now. */
@@ -141,7 +141,7 @@ static void catch_up(struct hold *h)
     for (int signo = 1; signo < NSIG && !sigisemptyset(&h->early); signo++)
         if (sigismember(&h->early, signo) == 1) {
             sigdelset(&h->early, signo);
-            pass_on(h, signo);
+            hold_pass_on(h, signo);
         }
 }
 
@@ -157,13 +157,13 @@ static int key_that_ended(const struct hold *h, bool lent)
                : 0;
 }
 
-static bool over(const struct hold *h)
+static bool hold_over(const struct hold *h)
 {
     return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
 }
 
 /* Until the command has ended well, or nothing of a lost one is left. */
-static void watch(struct hold *h)
+static void hold_watch(struct hold *h)
 {
     for (;;) {
         int signo;
@@ -177,7 +177,7 @@ static void watch(struct hold *h)
             give_way(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
-        if (over(h))
+        if (hold_over(h))
             return;
         events_arm(h->events, loss_due_ms(&h->loss));
         events_wait(h->events);
@@ -195,7 +195,7 @@ static int run_command(struct hold *h)
     if (!guard_run(h->guard, h->loss.right, h->lending, h->events))
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
                     g_strerror(errno));
-    watch(h);
+    hold_watch(h);
     catch_up(h);
     lent = h->terminal.lent != 0;
     terminal_take_back(&h->terminal);
@@ -217,7 +217,7 @@ int hold_run(struct hold **ret, struct guard *guard, struct right *right, struct
     sigemptyset(&h->early);
     loss_init(&h->loss, guard, right, events);
     if (h->options->term_on_revoke)
-        right->ops->on_revoke(right, on_revoke, h);
+        right->ops->on_revoke(right, hold_on_revoke, h);
     status = loss_wait_safe(&h->loss);
     if (status == GO_ON)
         status = run_command(h);

@@ -81,7 +81,7 @@ int64_t identity_age_ms(const zkl_contender *c)
     return age > 0 ? age : 0;
 }
 
-static void append_time(GString *out, int64_t ms)
+static void identity_append_time(GString *out, int64_t ms)
 {
     const int64_t s = ms / 1000;
 
@@ -124,7 +124,7 @@ char *identity_sentence(const zkl_contender *c)
     if (i.pid > 0)
         g_string_append_printf(text, "pid %" PRId64 ", ", i.pid);
     g_string_append(text, "for ");
-    append_time(text, identity_age_ms(c));
+    identity_append_time(text, identity_age_ms(c));
     g_string_append_c(text, ')');
     return g_string_free(text, FALSE);
 }

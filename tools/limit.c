@@ -12,7 +12,7 @@ static int failed(const char *path)
 }
 
 /* limit 0: shows it. */
-static int run(zkl_session *session, const char *path, int limit, int64_t timeout_ms)
+static int limit_run(zkl_session *session, const char *path, int limit, int64_t timeout_ms)
 {
     zkl_semaphore *semaphore;
     int code = zkl_semaphore_new(&semaphore, session, path, NULL);
@@ -61,7 +61,7 @@ int verb_limit(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = run(session, path, limit, timeout_ms);
+        status = limit_run(session, path, limit, timeout_ms);
     zkl_session_close(session);
     return status;
 }

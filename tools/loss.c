@@ -103,7 +103,7 @@ static bool is_finished(struct loss *l)
 
 /* On a thread of the library. What it waits for is done by the guard, and told by the main thread.
  */
-static void on_change(zkl_state state, void *data)
+static void loss_on_change(zkl_state state, void *data)
 {
     struct loss *l = data;
 
@@ -128,7 +128,7 @@ void loss_init(struct loss *l, struct guard *guard, struct right *right, struct 
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->over, NULL);
     loss_publish(l);
-    right->ops->on_change(right, on_change, l);
+    right->ops->on_change(right, loss_on_change, l);
 }
 
 int64_t loss_remaining_ms(const struct loss *l)

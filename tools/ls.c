@@ -53,7 +53,7 @@ static bool show_members(zkl_session *session, const char *path, int64_t timeout
     return group;
 }
 
-static int show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
+static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     zkl_queue *q;
     int status = contenders_read(&q, session, path, timeout_ms);
@@ -94,7 +94,7 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         status = children ? children_show(settings, session, path, timeout_ms, json)
                  : tree   ? ls_tree_show(settings, session, path, timeout_ms, json)
-                          : show(session, path, timeout_ms, json);
+                          : ls_show(session, path, timeout_ms, json);
     zkl_session_close(session);
     return status;
 }

@@ -20,16 +20,16 @@ struct membership {
     void *data;
 };
 
-static struct membership *of(struct right *r)
+static struct membership *member_of(struct right *r)
 {
     return (struct membership *)r;
 }
 
 /* ---- the right ---- */
 
-static void deadline(struct right *r, zkl_deadline *ret)
+static void member_deadline(struct right *r, zkl_deadline *ret)
 {
-    struct membership *m = of(r);
+    struct membership *m = member_of(r);
 
     /* A later one of another node, or of this one after a pause, is none of this right's. */
     if (!atomic_load(&m->over) && zkl_member_deadline(m->member, ret) == 0 &&
@@ -39,28 +39,28 @@ static void deadline(struct right *r, zkl_deadline *ret)
     *ret = (zkl_deadline){0, 0};
 }
 
-static int64_t remaining_ms(struct right *r)
+static int64_t member_remaining_ms(struct right *r)
 {
-    struct membership *m = of(r);
+    struct membership *m = member_of(r);
     const int64_t left = zkl_member_remaining_ms(m->member);
 
     return atomic_load(&m->over) || zkl_member_token(m->member) != r->token ? 0 : left;
 }
 
-static zkl_state state(struct right *r)
+static zkl_state member_state(struct right *r)
 {
-    return remaining_ms(r) > 0 ? zkl_member_state(of(r)->member) : ZKL_LOST;
+    return member_remaining_ms(r) > 0 ? zkl_member_state(member_of(r)->member) : ZKL_LOST;
 }
 
 /* It may be heard later than the end itself. */
-static zkl_loss loss(struct right *r)
+static zkl_loss member_loss(struct right *r)
 {
-    return (zkl_loss)atomic_load(&of(r)->loss);
+    return (zkl_loss)atomic_load(&member_of(r)->loss);
 }
 
-static void on_change(struct right *r, right_fn fn, void *data)
+static void member_on_change(struct right *r, right_fn fn, void *data)
 {
-    struct membership *m = of(r);
+    struct membership *m = member_of(r);
 
     pthread_mutex_lock(&m->lock);
     m->fn = fn;
@@ -68,24 +68,24 @@ static void on_change(struct right *r, right_fn fn, void *data)
     pthread_mutex_unlock(&m->lock);
 }
 
-static void release(struct right *r)
+static void member_release(struct right *r)
 {
-    atomic_store(&of(r)->over, true);
-    leave_group(of(r)->member);
+    atomic_store(&member_of(r)->over, true);
+    leave_group(member_of(r)->member);
 }
 
-static char *text(struct right *r)
+static char *member_text(struct right *r)
 {
-    return g_strdup_printf("%s\t%" G_GUINT64_FORMAT, of(r)->path, (guint64)r->token);
+    return g_strdup_printf("%s\t%" G_GUINT64_FORMAT, member_of(r)->path, (guint64)r->token);
 }
 
-static const struct right_ops right_ops = {.state = state,
-                                           .loss = loss,
-                                           .remaining_ms = remaining_ms,
-                                           .deadline = deadline,
-                                           .on_change = on_change,
-                                           .release = release,
-                                           .text = text};
+static const struct right_ops right_ops = {.state = member_state,
+                                           .loss = member_loss,
+                                           .remaining_ms = member_remaining_ms,
+                                           .deadline = member_deadline,
+                                           .on_change = member_on_change,
+                                           .release = member_release,
+                                           .text = member_text};
 
 /* ---- events, on a thread of the library ---- */
 
@@ -134,8 +134,8 @@ static void say_busy(struct membership *m, const zkl_member_news *news)
         attempt_end_as(m->attempt, NULL, &error);
 }
 
-static void on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
-                     void *data)
+static void member_on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
+                            void *data)
 {
     struct membership *m = data;
 
@@ -186,7 +186,7 @@ static int member_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
     m->attempt = attempt;
     options.layout = o->layout;
     options.parents = o->run.parents;
-    options.fn = on_event;
+    options.fn = member_on_event;
     options.fn_data = m;
     int code = zkl_member_join(&m->member, m->session, o->run.path, o->id, o->data,
                                o->data ? strlen(o->data) : 0, &options);

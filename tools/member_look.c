@@ -28,7 +28,7 @@ static void append_line(GString *out, const char *event, const zkl_member_info *
 
 /* ---- --list ---- */
 
-static GString *as_json(const zkl_members *ms)
+static GString *member_look_as_json(const zkl_members *ms)
 {
     GString *out = g_string_new(NULL);
 
@@ -48,7 +48,7 @@ static int list_members(struct onlooker *o)
         0)
         return contenders_failed(o->path);
     const size_t count = zkl_members_count(ms);
-    GString *text = l->options->json ? as_json(ms) : members_table(ms);
+    GString *text = l->options->json ? member_look_as_json(ms) : members_table(ms);
     fputs(text->str, stdout);
     g_string_free(text, TRUE);
     zkl_members_free(ms);

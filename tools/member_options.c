@@ -10,7 +10,7 @@ struct raw {
     char *layout;
 };
 
-static int check_layout(struct member_options *o, const char *text)
+static int member_options_check_layout(struct member_options *o, const char *text)
 {
     if (!text || strcmp(text, "group") == 0)
         o->layout = ZKL_MEMBER_GROUP;
@@ -24,7 +24,7 @@ static int check_layout(struct member_options *o, const char *text)
     return GO_ON;
 }
 
-static int check_mode(struct member_options *o, const struct raw *raw)
+static int member_options_check_mode(struct member_options *o, const struct raw *raw)
 {
     if (raw->list && raw->listen)
         return fail(STATUS_USAGE, "--list and --listen exclude each other");
@@ -33,7 +33,7 @@ static int check_mode(struct member_options *o, const struct raw *raw)
         return fail(STATUS_USAGE, "--json needs --list or --listen");
     if (o->data && o->mode != MEMBER_RUN)
         return fail(STATUS_USAGE, "--data: --list and --listen are no members");
-    return check_layout(o, raw->layout);
+    return member_options_check_layout(o, raw->layout);
 }
 
 static int take_member(struct member_options *o, struct command_line *l, const struct raw *raw)
@@ -42,7 +42,7 @@ static int take_member(struct member_options *o, struct command_line *l, const s
 
     /* Any of these may have stood behind ID. */
     if (status == GO_ON)
-        status = check_mode(o, raw);
+        status = member_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != MEMBER_RUN)
         return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command", o->id);
     if (status == GO_ON && o->data && o->layout == ZKL_MEMBER_PARTY)
@@ -52,12 +52,13 @@ static int take_member(struct member_options *o, struct command_line *l, const s
     return status == GO_ON ? command_line_command(l) : status;
 }
 
-static int take_operands(struct member_options *o, struct command_line *l, const struct raw *raw)
+static int member_options_take_operands(struct member_options *o, struct command_line *l,
+                                        const struct raw *raw)
 {
     int status = command_line_operand(l, "PATH", &o->run.path);
 
     if (status == GO_ON)
-        status = check_mode(o, raw);
+        status = member_options_check_mode(o, raw);
     if (status != GO_ON)
         return status;
     if (o->mode == MEMBER_RUN)
@@ -95,7 +96,7 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
     *o = (struct member_options){.mode = MEMBER_RUN};
     status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
-        status = take_operands(o, &line, &raw);
+        status = member_options_take_operands(o, &line, &raw);
     command_line_end(&line);
     g_free(raw.layout);
     return status;

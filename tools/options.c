@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 /* tables: those of one verb and the global one, in the order of the help. */
-static int show_help(const GOptionEntry *const *tables, const char *synopsis, const char *summary)
+static int options_show_help(const GOptionEntry *const *tables, const char *synopsis,
+                             const char *summary)
 {
     GOptionContext *context = g_option_context_new(synopsis);
     GOptionGroup *main_group = g_option_group_new("zkl", "", "", NULL, NULL);
@@ -65,7 +66,7 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     if (status == GO_ON && settings->session_timeout_ms > INT_MAX)
         status = fail(STATUS_USAGE, "--session-timeout: more than 1000000000 ms: %" G_GINT64_FORMAT,
                       settings->session_timeout_ms);
-    return status == GO_ON && settings->help && summary ? show_help(all, synopsis, summary)
+    return status == GO_ON && settings->help && summary ? options_show_help(all, synopsis, summary)
                                                         : status;
 }
 

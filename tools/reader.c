@@ -4,7 +4,7 @@
 /* From the end of one reading to the next. */
 #define PAUSE_MS 200
 
-static void clear(void *data)
+static void reader_clear(void *data)
 {
     struct reading *r = data;
 
@@ -14,7 +14,7 @@ static void clear(void *data)
 void reading_unref(struct reading *r)
 {
     if (r)
-        g_atomic_rc_box_release_full(r, clear);
+        g_atomic_rc_box_release_full(r, reader_clear);
 }
 
 static struct reading *read_once(struct reader *r, size_t most)
@@ -44,7 +44,7 @@ static void rest(struct reader *r)
         continue;
 }
 
-static void *run(void *data)
+static void *reader_run(void *data)
 {
     struct reader *r = data;
     struct reading *reading;
@@ -72,7 +72,7 @@ int reader_start(struct reader *r)
 {
     pthread_mutex_init(&r->lock, NULL);
     worker_condition_init(&r->changed);
-    const int err = worker_start(&r->thread, run, r);
+    const int err = worker_start(&r->thread, reader_run, r);
     return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "cannot start a thread: %s", g_strerror(err));
 }
 

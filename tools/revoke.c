@@ -2,7 +2,7 @@
 #include "connect.h"
 #include "contenders.h"
 
-static int ask(zkl_session *session, const char *path, const char *node, int64_t timeout_ms)
+static int revoke_ask(zkl_session *session, const char *path, const char *node, int64_t timeout_ms)
 {
     zkl_queue *asked;
 
@@ -29,7 +29,7 @@ int verb_revoke(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = ask(session, path, node, timeout_ms);
+        status = revoke_ask(session, path, node, timeout_ms);
     zkl_session_close(session);
     return status;
 }

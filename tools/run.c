@@ -13,7 +13,7 @@
 #define PATIENCE_HOLDER_MS 1000
 
 /* What can be refused is refused before any server is asked. */
-static int prepare(struct run *t)
+static int run_prepare(struct run *t)
 {
     int status = hold_check_grace(t->options->hold.grace_ms, (int)t->settings->session_timeout_ms);
 
@@ -183,7 +183,7 @@ static bool ends_with_session(const struct run *t)
 
 static int run_steps(struct run *t)
 {
-    int (*const steps[])(struct run *) = {prepare, connect_first, acquire, hold};
+    int (*const steps[])(struct run *) = {run_prepare, connect_first, acquire, hold};
     int status = GO_ON;
 
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)

@@ -18,7 +18,7 @@ static int take_count(struct shards_options *o, struct command_line *l)
     return status;
 }
 
-static int take_operands(struct shards_options *o, struct command_line *l)
+static int shards_options_take_operands(struct shards_options *o, struct command_line *l)
 {
     int status = command_line_operand(l, "PATH", &o->run.path);
 
@@ -55,7 +55,7 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     *o = (struct shards_options){.drain_ms = DRAIN_DEFAULT_MS, .weight = 1};
     status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
-        status = take_operands(o, &line);
+        status = shards_options_take_operands(o, &line);
     if (status == GO_ON)
         status = command_line_time("--drain", drain, &o->drain_ms);
     if (status == GO_ON && (o->weight < 1 || o->weight > ZKL_SHARDS_WEIGHT_MAX))

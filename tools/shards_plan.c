@@ -9,7 +9,8 @@ static void look(struct shard_plan *s, const struct shard_facts *f)
     s->since = f->now;
 }
 
-static enum shard_act end(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
+static enum shard_act shards_plan_end(struct shard_plan *s, const struct shard_facts *f,
+                                      int64_t *ret_due)
 {
     s->state = SHARD_ENDING;
     s->kill_at = f->now + f->drain_ms;
@@ -55,7 +56,7 @@ static enum shard_act look_behind(struct shard_plan *s, const struct shard_facts
     const bool answered = s->asked_at != 0 && f->looked_at >= s->asked_at;
 
     if (answered && f->waits)
-        return end(s, f, ret_due);
+        return shards_plan_end(s, f, ret_due);
     if (s->asked_at != 0 && !answered)
         return SHARD_REST;
     if (answered && f->now < f->looked_at + SHARD_LOOK_MS) {
@@ -71,7 +72,7 @@ static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *
     const int64_t from = free_from(s, f);
 
     if (f->stop || f->revoked)
-        return end(s, f, ret_due);
+        return shards_plan_end(s, f, ret_due);
     if (f->now < from || s->asked_at < from)
         s->asked_at = 0;
     if (!f->wanted)
@@ -90,7 +91,7 @@ static enum shard_act when_seeking(struct shard_plan *s, const struct shard_fact
         s->held_at = f->now;
         return when_held(s, f, ret_due);
     }
-    return f->stop || (f->confirmed && !s->mine) ? end(s, f, ret_due) : SHARD_REST;
+    return f->stop || (f->confirmed && !s->mine) ? shards_plan_end(s, f, ret_due) : SHARD_REST;
 }
 
 static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts *f,

@@ -92,7 +92,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
     exit(status);
 }
 
-static bool start(struct supervisor *s)
+static bool supervisor_start(struct supervisor *s)
 {
     const pid_t self = getpid();
 
@@ -128,7 +128,7 @@ static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 }
 
 /* The child obeys us alone: see events_open_below(). */
-static void pass_on(struct supervisor *s, int signo)
+static void supervisor_pass_on(struct supervisor *s, int signo)
 {
     const struct message message = {.kind = MESSAGE_SIGNAL, .value = signo};
     const bool ends = signo == SIGINT || signo == SIGTERM;
@@ -149,7 +149,7 @@ static void pass_on(struct supervisor *s, int signo)
 }
 
 /* Also what others have left to us. */
-static void reap(struct supervisor *s)
+static void supervisor_reap(struct supervisor *s)
 {
     pid_t pid;
     int result;
@@ -189,10 +189,11 @@ static void wait_for_child(struct supervisor *s)
 
         tell_stage(s);
         events_wait(s->events);
-        reap(s); /* first, for who is dead passes nothing on */
+        supervisor_reap(s); /* first, for who is dead passes nothing on */
         while ((signo = events_signal(s->events)) != 0)
-            pass_on(s, signo);
-        reap(s); /* and again, for a SIGCHLD that was just read may be of a later death */
+            supervisor_pass_on(s, signo);
+        supervisor_reap(
+            s); /* and again, for a SIGCHLD that was just read may be of a later death */
         if (open && !channel_nudged(s->channel)) {
             open = false;
             events_remove(s->events, s->channel);
@@ -203,7 +204,7 @@ static void wait_for_child(struct supervisor *s)
     close(s->channel);
 }
 
-static void on_refused(const struct process *p, void *data)
+static void supervisor_on_refused(const struct process *p, void *data)
 {
     const struct supervisor *s = data;
 
@@ -255,7 +256,7 @@ static int pause_after_failure(struct supervisor *s, int status)
     s->said = s->settings->verbose ? GO_ON : status;
     notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
     signo = events_pause(s->events, s->pause_ms);
-    reap(s);
+    supervisor_reap(s);
     return signo != 0 ? STATUS_SIGNAL + signo : GO_ON;
 }
 
@@ -294,9 +295,9 @@ static bool run_child(struct supervisor *s)
     sweep_init(&s->sweep, getpid(), 0, o->leave_daemons);
     o->cgroup = cgroup_new(o->leave_daemons);
     s->sweep.cgroup = o->cgroup;
-    s->sweep.on_refused = on_refused;
+    s->sweep.on_refused = supervisor_on_refused;
     s->sweep.data = s;
-    started = start(s);
+    started = supervisor_start(s);
     if (started)
         wait_for_child(s);
     if (started && was_killed(s) && !s->cleared)

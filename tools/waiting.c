@@ -159,7 +159,7 @@ static char *fit(const char *path, const char *text, int columns)
     return g_string_free(line, FALSE);
 }
 
-static void show(struct waiting *w, const char *text)
+static void waiting_show(struct waiting *w, const char *text)
 {
     struct winsize size = {0};
 
@@ -202,7 +202,7 @@ static void tell_status(const struct waiting *w, const struct sight *s)
 }
 
 /* Once for each place behind each holder. */
-static void tell(struct waiting *w, const struct sight *s, const char *text)
+static void waiting_tell(struct waiting *w, const struct sight *s, const char *text)
 {
     char *about = g_strdup_printf("%zu %" PRIu64, s->place, s->first ? s->first->token : 0);
 
@@ -243,8 +243,8 @@ void waiting_look(struct waiting *w)
     const struct sight s = see(w);
     char *text = describe(w, &s);
     if (terminal)
-        show(w, text);
-    tell(w, &s, text);
+        waiting_show(w, text);
+    waiting_tell(w, &s, text);
     g_free(text);
 }
 

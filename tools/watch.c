@@ -83,7 +83,7 @@ static void resize(struct watch *w)
 
 /* ---- what happens ---- */
 
-static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+static void watch_on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
 {
     struct watch *w = data;
     const bool up = event == ZKL_SESSION_CONNECTED;
@@ -161,7 +161,7 @@ static int draw(struct watch *w)
     return there ? GO_ON : STATUS_SIGNAL + SIGHUP;
 }
 
-static int print(struct watch *w)
+static int watch_print(struct watch *w)
 {
     GString *text;
     int status;
@@ -187,7 +187,7 @@ static int watch_see(struct onlooker *o, struct reading *newest)
         w->view.reading = newest;
     }
     see_connection(w);
-    return w->screen.on ? draw(w) : print(w);
+    return w->screen.on ? draw(w) : watch_print(w);
 }
 
 static int watch_heed(struct onlooker *o)
@@ -204,7 +204,7 @@ static int watch_open(struct onlooker *o)
 {
     struct watch *w = (struct watch *)o;
 
-    return zkl_session_on_change(o->session, on_session, w) == 0 &&
+    return zkl_session_on_change(o->session, watch_on_session, w) == 0 &&
                    zkl_queue_watch(&w->told, o->session, w->path, reader_want_again, &o->reader) ==
                        0
                ? GO_ON
@@ -260,7 +260,7 @@ static int watch_on(struct watch *w)
     return status;
 }
 
-static int watch(struct watch *w)
+static int watch_watch(struct watch *w)
 {
     zkl_session *session = NULL;
     int status;
@@ -293,5 +293,5 @@ int verb_watch(struct settings *settings, int argc, char **argv)
     const char *summary = "Shows who holds the lock PATH and who waits, as it changes.";
     int status = options_parse_path(settings, entries, summary, argc, argv, &w.path, NULL, NULL);
 
-    return status == GO_ON ? watch(&w) : status;
+    return status == GO_ON ? watch_watch(&w) : status;
 }

@@ -58,7 +58,7 @@ static const GOptionEntry own_options[] = {
     {"version", 0, 0, G_OPTION_ARG_NONE, &version, "Show the version", NULL}, G_OPTION_ENTRY_NULL};
 static const GOptionEntry *const own_tables[] = {own_options, NULL};
 
-static int show_help(struct settings *settings, int argc, char **argv)
+static int zkl_show_help(struct settings *settings, int argc, char **argv)
 {
     char help[] = "--help";
     char *own[] = {argv[0], help, NULL};
@@ -83,7 +83,7 @@ static int show_help(struct settings *settings, int argc, char **argv)
     return status;
 }
 
-static int run(struct settings *settings, int argc, char **argv)
+static int zkl_run(struct settings *settings, int argc, char **argv)
 {
     const struct verb *verb;
     const int status = options_parse(settings, own_tables, NULL, NULL, &argc, &argv);
@@ -91,7 +91,7 @@ static int run(struct settings *settings, int argc, char **argv)
     if (status != GO_ON)
         return status;
     if (settings->help)
-        return show_help(settings, MIN(argc, 2), argv);
+        return zkl_show_help(settings, MIN(argc, 2), argv);
     if (version) {
         printf("zkl %s\n", ZKL_VERSION);
         return STATUS_OK;
@@ -99,7 +99,7 @@ static int run(struct settings *settings, int argc, char **argv)
     if (argc < 2)
         return fail(STATUS_USAGE, "no command given; \"zkl help\" lists them");
     if (strcmp(argv[1], "help") == 0)
-        return show_help(settings, argc - 1, argv + 1);
+        return zkl_show_help(settings, argc - 1, argv + 1);
     verb = find_verb(argv[1]);
     if (!verb)
         return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     credentials_hide();
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
-    status = end_output(run(&settings, argc, argv));
+    status = end_output(zkl_run(&settings, argc, argv));
     g_free(settings.connect);
     g_free(settings.auth_file);
     g_free(settings.acl);

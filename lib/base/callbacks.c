@@ -62,7 +62,7 @@ static void call_next(struct callbacks *cb)
     pthread_cond_broadcast(&cb->idle);
 }
 
-static void *run(void *data)
+static void *callbacks_run(void *data)
 {
     struct callbacks *cb = data;
 
@@ -89,7 +89,7 @@ struct callbacks *callbacks_new(bool by_user)
     pthread_cond_init(&cb->idle, NULL);
     g_queue_init(&cb->queue);
     cb->fd = by_user ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-    if (by_user ? cb->fd >= 0 : thread_start(&cb->thread, run, cb) == 0)
+    if (by_user ? cb->fd >= 0 : thread_start(&cb->thread, callbacks_run, cb) == 0)
         return cb;
     callbacks_free(cb);
     return NULL;

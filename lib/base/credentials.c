@@ -32,7 +32,7 @@ struct credentials *credentials_ref(struct credentials *c)
     return g_atomic_rc_box_acquire(c);
 }
 
-static void wipe(void *data)
+static void credentials_wipe(void *data)
 {
     const struct credentials *c = data;
 
@@ -46,5 +46,5 @@ static void wipe(void *data)
 void credentials_unref(struct credentials *c)
 {
     if (c)
-        g_atomic_rc_box_release_full(c, wipe);
+        g_atomic_rc_box_release_full(c, credentials_wipe);
 }

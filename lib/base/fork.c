@@ -31,7 +31,7 @@ void fork_handle(void (*before_fork)(void), void (*behind)(void), void (*behind_
         g_error("zkl: cannot register the handlers of fork");
 }
 
-static void install(void)
+static void fork_install(void)
 {
     fork_handle(before, in_parent, in_child);
 }
@@ -40,5 +40,5 @@ void fork_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, install);
+    pthread_once(&once, fork_install);
 }

@@ -29,7 +29,7 @@ static void at_exit(void *data)
         me->on_exit(me->number);
 }
 
-static void arm(struct self *me)
+static void lock_owner_arm(struct self *me)
 {
     me->armed = true;
     if (pthread_setspecific((pthread_key_t)atomic_load(&key), me) != 0)
@@ -75,6 +75,6 @@ void lock_owner_count(int change, void (*on_exit)(uint64_t owner))
     me->generation = fork_generation;
     me->on_exit = on_exit;
     if (!me->armed)
-        arm(me);
+        lock_owner_arm(me);
     me->holds += change;
 }

@@ -104,7 +104,7 @@ static void free_line(struct line *line)
     g_free(line);
 }
 
-static void deliver(void *data)
+static void log_deliver(void *data)
 {
     struct line *line = data;
 
@@ -112,7 +112,7 @@ static void deliver(void *data)
     free_line(line);
 }
 
-static void write_line(struct log *log, const zkl_log_record *record)
+static void log_write_line(struct log *log, const zkl_log_record *record)
 {
     if (!log->fn) {
         log_stderr(record->text);
@@ -124,7 +124,7 @@ static void write_line(struct log *log, const zkl_log_record *record)
     line->record.session_id = atomic_load(&log->session_id);
     line->record.path = g_strdup(record->path);
     line->record.text = g_strdup(record->text);
-    if (!callbacks_push(log->callbacks, deliver, line))
+    if (!callbacks_push(log->callbacks, log_deliver, line))
         free_line(line);
 }
 
@@ -138,7 +138,7 @@ static void write_suppressed(struct log *log, struct quota *q)
         return;
     text = g_strdup_printf("%" G_GUINT64_FORMAT " more line%s of the event %s left out",
                            q->suppressed, q->suppressed == 1 ? "" : "s", q->event);
-    write_line(
+    log_write_line(
         log, &(zkl_log_record){
                  .level = q->level, .event = q->event, .text = text, .suppressed = q->suppressed});
     g_free(text);
@@ -197,7 +197,7 @@ static void write_limited(struct log *log, const zkl_log_record *record)
         last.text = text =
             g_strdup_printf("%s (more such lines are only counted, for %d s)", record->text,
                             (int)((q->until - now) / (1000 * CLOCK_MS)));
-    write_line(log, &last);
+    log_write_line(log, &last);
     g_free(text);
 }
 

@@ -46,7 +46,7 @@ static struct line *line_new(const char *raw)
 }
 
 /* One write(2) for a line, unless less is taken. SIGPIPE is blocked, as in all threads of ours. */
-static bool write_all(const char *text, size_t size)
+static bool log_stderr_write_all(const char *text, size_t size)
 {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
 
@@ -70,7 +70,7 @@ static bool write_dropped(unsigned long count)
     int size = snprintf(text, sizeof text, "zkl: %lu line%s dropped: stderr did not accept them\n",
                         count, count == 1 ? " was" : "s were");
 
-    return write_all(text, (size_t)size);
+    return log_stderr_write_all(text, (size_t)size);
 }
 
 /* How many lines are lost then, with those lost before; line NULL: only these are to be told. */
@@ -80,7 +80,7 @@ static unsigned long write_next(const struct line *line, unsigned long lost)
 
     if (lost > 0 && !write_dropped(lost))
         return lost + itself;
-    return !line || write_all(line->text, line->size) ? 0 : itself;
+    return !line || log_stderr_write_all(line->text, line->size) ? 0 : itself;
 }
 
 /* Until there is nothing left to write, nor to tell that was not tried. */
@@ -110,7 +110,7 @@ static void *write_lines(void *unused)
 }
 
 /* With the lock held; false: the system refuses a thread. */
-static bool start(void)
+static bool log_stderr_start(void)
 {
     if (!prepared)
         thread_cond_init(&ended);
@@ -125,7 +125,7 @@ void log_stderr(const char *text)
     struct line *line = line_new(text);
 
     pthread_mutex_lock(&lock);
-    if (waiting_bytes + line->size <= WAITING_BYTES_MAX && start()) {
+    if (waiting_bytes + line->size <= WAITING_BYTES_MAX && log_stderr_start()) {
         line->dropped = dropped;
         dropped = 0;
         waiting_bytes += line->size;

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
-static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
+static int thread_start_as(pthread_t *ret, void *(*run)(void *), void *data, int state)
 {
     pthread_attr_t attr;
     sigset_t all, before;
@@ -22,14 +22,14 @@ static int start(pthread_t *ret, void *(*run)(void *), void *data, int state)
 
 int thread_start(pthread_t *ret, void *(*run)(void *), void *data)
 {
-    return start(ret, run, data, PTHREAD_CREATE_JOINABLE);
+    return thread_start_as(ret, run, data, PTHREAD_CREATE_JOINABLE);
 }
 
 int thread_start_detached(void *(*run)(void *), void *data)
 {
     pthread_t thread;
 
-    return start(&thread, run, data, PTHREAD_CREATE_DETACHED);
+    return thread_start_as(&thread, run, data, PTHREAD_CREATE_DETACHED);
 }
 
 static void *pass(void *gate)

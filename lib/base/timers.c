@@ -19,7 +19,7 @@ struct timers {
     pthread_t thread;
 };
 
-static int compare(gconstpointer a, gconstpointer b, gpointer unused)
+static int timers_compare(gconstpointer a, gconstpointer b, gpointer unused)
 {
     int64_t x = ((const struct timer *)a)->due, y = ((const struct timer *)b)->due;
 
@@ -68,7 +68,7 @@ void timers_run(struct timers *timers)
     set_fd(timers, timers_next(timers));
 }
 
-static void *run(void *data)
+static void *timers_serve(void *data)
 {
     struct timers *timers = data;
     uint64_t expirations;
@@ -96,7 +96,8 @@ struct timers *timers_new(pthread_mutex_t *monitor)
     timers->set = INT64_MAX;
     timers->queue = g_sequence_new(NULL);
     timers->fd = timers_by_hand ? -1 : timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    if (timers_by_hand || (timers->fd >= 0 && thread_start(&timers->thread, run, timers) == 0))
+    if (timers_by_hand ||
+        (timers->fd >= 0 && thread_start(&timers->thread, timers_serve, timers) == 0))
         return timers;
     if (timers->fd >= 0)
         close(timers->fd);
@@ -135,7 +136,7 @@ void timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*
     timer->due = due;
     timer->fn = fn;
     timer->data = data;
-    timer->at = g_sequence_insert_sorted(timers->queue, timer, compare, NULL);
+    timer->at = g_sequence_insert_sorted(timers->queue, timer, timers_compare, NULL);
     if (due < timers->set)
         set_fd(timers, due);
 }

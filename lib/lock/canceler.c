@@ -73,7 +73,7 @@ int canceler_check(zkl_canceler *c, const char *path)
 }
 
 /* Whoever cancels from here on finds the operation; who has done so before is found here. */
-static void enter(zkl_canceler *c, zkl_op *op, GList *link)
+static void canceler_enter(zkl_canceler *c, zkl_op *op, GList *link)
 {
     pthread_mutex_lock(&c->lock);
     g_queue_push_tail_link(&c->ops, link);
@@ -83,7 +83,7 @@ static void enter(zkl_canceler *c, zkl_op *op, GList *link)
         zkl_op_cancel(op);
 }
 
-static void leave(zkl_canceler *c, GList *link)
+static void canceler_leave(zkl_canceler *c, GList *link)
 {
     pthread_mutex_lock(&c->lock);
     g_queue_unlink(&c->ops, link);
@@ -97,9 +97,9 @@ int canceler_wait(zkl_canceler *c, zkl_op *op, zkl_grant **ret)
 
     if (!c)
         return op_wait(op, ret);
-    enter(c, op, &link);
+    canceler_enter(c, op, &link);
     code = op_wait(op, ret);
-    leave(c, &link);
+    canceler_leave(c, &link);
     return code;
 }
 

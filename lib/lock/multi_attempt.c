@@ -46,7 +46,7 @@ static void attempt_unref(struct multi_attempt *a)
     g_free(a);
 }
 
-static void step(struct multi_attempt *a, struct multi_lock_event ev);
+static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev);
 
 /* The machine tells by the entry whether the path was left meanwhile. */
 static void step_part(struct part *p, enum multi_lock_event_kind kind)
@@ -54,7 +54,8 @@ static void step_part(struct part *p, enum multi_lock_event_kind kind)
     struct multi_attempt *a = p->attempt;
     const uint32_t at = (uint32_t)(p - a->part);
 
-    step(a, (struct multi_lock_event){.kind = kind, .path = at, .entry = a->places[at].entry});
+    multi_attempt_step(
+        a, (struct multi_lock_event){.kind = kind, .path = at, .entry = a->places[at].entry});
 }
 
 /* ---- what contenders tell ---- */
@@ -88,7 +89,7 @@ static void on_news(void *context, enum contender_news news)
         on_ended(context);
 }
 
-static void on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+static void multi_attempt_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct part *p = context;
 
@@ -107,14 +108,14 @@ static void on_decided(void *context, struct tenure *tenure, const zkl_error *er
 
 /* ---- what the machine asks ---- */
 
-static void enter(struct multi_attempt *a, struct part *p)
+static void multi_attempt_enter(struct multi_attempt *a, struct part *p)
 {
     struct contender_spec spec = a->spec;
 
     drop_tenure(p);
     spec.directory = p->path.directory;
     spec.news = on_news;
-    contender_enter(&p->contender, a->session, &spec, on_decided, p);
+    contender_enter(&p->contender, a->session, &spec, multi_attempt_on_decided, p);
 }
 
 /* Nothing of it is heard any more. NULL: its end was. */
@@ -129,7 +130,7 @@ static struct contender *take_holder(struct part *p)
     return c;
 }
 
-static void leave(struct part *p)
+static void multi_attempt_leave(struct part *p)
 {
     struct contender *c = p->contender, *holder = take_holder(p);
 
@@ -153,7 +154,7 @@ static void on_let_go(void *context, bool node_gone)
             return;
         }
     }
-    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_RELEASE});
+    multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_RELEASE});
 }
 
 static const struct grant_ops multi_attempt_grant = {.let_go = on_let_go};
@@ -173,7 +174,7 @@ static void give(struct multi_attempt *a)
 
 /* One is lost, and the grant with it. What stands of the others goes when the callbacks are
  * through. The news are those that the caller's contenders would tell. */
-static void lose(struct multi_attempt *a)
+static void multi_attempt_lose(struct multi_attempt *a)
 {
     for (uint32_t i = 0; i < a->machine.count; i++) {
         struct contender *c = take_holder(&a->part[i]);
@@ -189,16 +190,16 @@ static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
 {
     switch (act->kind) {
     case MULTI_LOCK_ACT_ENTER:
-        enter(a, &a->part[act->path]);
+        multi_attempt_enter(a, &a->part[act->path]);
         break;
     case MULTI_LOCK_ACT_LEAVE:
-        leave(&a->part[act->path]);
+        multi_attempt_leave(&a->part[act->path]);
         break;
     case MULTI_LOCK_ACT_GRANT:
         give(a);
         break;
     case MULTI_LOCK_ACT_LOSE:
-        lose(a);
+        multi_attempt_lose(a);
         break;
     case MULTI_LOCK_ACT_FAIL:
         a->decided(a->context, NULL,
@@ -217,7 +218,7 @@ static void step_once(struct multi_attempt *a, const struct multi_lock_event *ev
 }
 
 /* From here on nobody knows it. */
-static void end(struct multi_attempt *a)
+static void multi_attempt_end(struct multi_attempt *a)
 {
     if (a->grant) {
         grant_forget(a->grant);
@@ -228,7 +229,7 @@ static void end(struct multi_attempt *a)
 }
 
 /* Events that come out of a step wait for its end. */
-static void step(struct multi_attempt *a, struct multi_lock_event ev)
+static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev)
 {
     const bool was_done = a->machine.state == MULTI_LOCK_DONE;
 
@@ -246,7 +247,7 @@ static void step(struct multi_attempt *a, struct multi_lock_event ev)
     g_array_set_size(a->pending, 0);
     a->stepping = false;
     if (a->machine.state == MULTI_LOCK_DONE && !was_done)
-        end(a);
+        multi_attempt_end(a);
     attempt_unref(a);
 }
 
@@ -275,7 +276,7 @@ void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
         a->part[i].path = paths[i];
         g_ref_string_acquire(paths[i].directory);
     }
-    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
+    multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
 }
 
 /* It is about the path that it waits for. */
@@ -287,7 +288,7 @@ void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
 
     error_fill(&why, code, path, "%s: %s", path, text);
     a->why = &why;
-    step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
+    multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_ABORT});
 }
 
 void multi_attempt_forget(struct multi_attempt *a)

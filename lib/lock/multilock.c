@@ -48,7 +48,7 @@ static int check(const zkl_multilock *l)
 /* ---- new ---- */
 
 /* The order that all keep: of what the server calls them, byte by byte. */
-static int compare(const void *a, const void *b, void *unused)
+static int multilock_compare(const void *a, const void *b, void *unused)
 {
     (void)unused;
     return strcmp(((const struct multi_path *)a)->directory,
@@ -85,14 +85,14 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
     l->count = (uint32_t)count;
     for (uint32_t i = 0; i < count; i++)
         l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
-    g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], compare, NULL);
+    g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], multilock_compare, NULL);
     session_lock(s);
     op_queue_init(&l->waiters, s);
     session_unlock(s);
     return l;
 }
 
-static const char *check_options(const zkl_multilock_options *o)
+static const char *multilock_check_options(const zkl_multilock_options *o)
 {
     return (unsigned)o->peer > ZKL_PEER_KAZOO ? "peer is none of zkl_peer"
                                               : options_check(o->name, o->parents);
@@ -103,8 +103,8 @@ int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *pa
 {
     zkl_multilock_options o = ZKL_MULTILOCK_OPTIONS_INIT;
     const char *wrong = options_take(&o, sizeof o, options);
-    int code =
-        handle_check_options_taken("zkl_multilock_new", ret, s, wrong ? wrong : check_options(&o));
+    int code = handle_check_options_taken("zkl_multilock_new", ret, s,
+                                          wrong ? wrong : multilock_check_options(&o));
 
     if (!code)
         code = check_paths(s, paths, count);
@@ -128,7 +128,7 @@ void zkl_multilock_free(zkl_multilock *l)
 
 /* ---- locking ---- */
 
-static zkl_op *start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     struct contender_spec spec = {.payload = handle_new_payload(l->name, lock_owner_thread()),
                                   .parents = l->parents,
@@ -161,7 +161,7 @@ int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms, zkl_canc
     if ((code = canceler_check(canceler, NULL)))
         return code;
     g_atomic_int_inc(&l->refs);
-    code = canceler_end_call(canceler, start(l, timeout_ms, NULL, NULL), ret);
+    code = canceler_end_call(canceler, multilock_start(l, timeout_ms, NULL, NULL), ret);
     multilock_unref(l);
     return code;
 }
@@ -175,5 +175,5 @@ int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock_async: fn is NULL");
-    return op_end_async(start(l, timeout_ms, fn, data), ret);
+    return op_end_async(multilock_start(l, timeout_ms, fn, data), ret);
 }

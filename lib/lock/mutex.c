@@ -34,8 +34,8 @@ static struct contender_spec spec_of(zkl_mutex *m)
 }
 
 /* Of asynchronous calls each is an owner of its own. */
-static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int64_t timeout_ms,
-                     zkl_acquired_fn fn, void *data)
+static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool shared,
+                           int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     zkl_mutex *m = mutex_of(h);
 
@@ -50,7 +50,7 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
 }
 
 /* What the handle has kept. */
-static zkl_grant *take(struct handle *h, const struct hold *hold)
+static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
 {
     zkl_mutex *m = mutex_of(h);
 
@@ -68,7 +68,7 @@ static void stop_retaining(struct handle *h)
         retained_close(mutex_of(h)->retained);
 }
 
-static void end(struct handle *h)
+static void mutex_end(struct handle *h)
 {
     if (mutex_of(h)->retained)
         retained_unref(mutex_of(h)->retained);
@@ -76,12 +76,15 @@ static void end(struct handle *h)
         local_queue_unref(mutex_of(h)->local);
 }
 
-static const struct handle_kind kind = {
-    .what = what, .start = start, .take = take, .close = stop_retaining, .end = end};
+static const struct handle_kind kind = {.what = what,
+                                        .start = mutex_start,
+                                        .take = mutex_take,
+                                        .close = stop_retaining,
+                                        .end = mutex_end};
 
 /* ---- new ---- */
 
-static const char *check_options(const zkl_mutex_options *o)
+static const char *mutex_check_options(const zkl_mutex_options *o)
 {
     const char *wrong = options_check(o->name, o->parents);
 
@@ -113,7 +116,8 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     const char *wrong = options_take(&o, sizeof o, options);
-    int code = handle_check_new("zkl_mutex_new", ret, s, path, wrong ? wrong : check_options(&o));
+    int code =
+        handle_check_new("zkl_mutex_new", ret, s, path, wrong ? wrong : mutex_check_options(&o));
 
     if (code)
         return code;
@@ -132,19 +136,19 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
 
 /* ---- the rest of the interface ---- */
 
-static struct handle *handle_of(zkl_mutex *m)
+static struct handle *mutex_handle_of(zkl_mutex *m)
 {
     return m ? &m->handle : NULL;
 }
 
 void zkl_mutex_free(zkl_mutex *m)
 {
-    handle_free(handle_of(m));
+    handle_free(mutex_handle_of(m));
 }
 
 int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
 {
-    int code = handle_check(handle_of(m), what);
+    int code = handle_check(mutex_handle_of(m), what);
 
     return code ? code : handle_lock(&m->handle, false, timeout_ms, NULL, ret);
 }
@@ -152,21 +156,21 @@ int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
 int zkl_mutex_lock_cancelable(zkl_mutex *m, int64_t timeout_ms, zkl_canceler *canceler,
                               zkl_grant **ret)
 {
-    int code = handle_check(handle_of(m), what);
+    int code = handle_check(mutex_handle_of(m), what);
 
     return code ? code : handle_lock(&m->handle, false, timeout_ms, canceler, ret);
 }
 
 int zkl_mutex_depth(zkl_mutex *m)
 {
-    int code = handle_check(handle_of(m), what);
+    int code = handle_check(mutex_handle_of(m), what);
 
     return code ? code : handle_depth(&m->handle);
 }
 
 int zkl_mutex_unlock(zkl_mutex *m)
 {
-    int code = handle_check(handle_of(m), what);
+    int code = handle_check(mutex_handle_of(m), what);
 
     return code ? code : handle_unlock(&m->handle);
 }
@@ -174,7 +178,7 @@ int zkl_mutex_unlock(zkl_mutex *m)
 int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                          zkl_op **ret)
 {
-    int code = handle_check(handle_of(m), what);
+    int code = handle_check(mutex_handle_of(m), what);
 
     return code ? code
                 : handle_lock_async(&m->handle, "zkl_mutex_lock_async", false, timeout_ms, fn, data,
@@ -183,7 +187,7 @@ int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, v
 
 int zkl_mutex_yield(zkl_mutex *m)
 {
-    int code = handle_check(handle_of(m), what);
+    int code = handle_check(mutex_handle_of(m), what);
 
     if (code)
         return code;

@@ -66,7 +66,7 @@ static void op_unref(zkl_op *op)
     g_free(op);
 }
 
-static void deliver(void *data)
+static void op_deliver(void *data)
 {
     zkl_op *op = data;
 
@@ -77,7 +77,7 @@ static void deliver(void *data)
     op_unref(op);
 }
 
-static void count(const zkl_op *op, zkl_grant *grant, const zkl_error *error)
+static void op_count(const zkl_op *op, zkl_grant *grant, const zkl_error *error)
 {
     const int64_t now = clock_boot();
 
@@ -88,11 +88,11 @@ static void count(const zkl_op *op, zkl_grant *grant, const zkl_error *error)
         stats_failed(op->session, error->code);
 }
 
-static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+static void op_on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 {
     zkl_op *op = context;
 
-    count(op, grant, error);
+    op_count(op, grant, error);
     if (op->limit)
         timers_cancel(&op->limit->timer);
     g_queue_unlink(&op->queue->ops, &op->link);
@@ -102,7 +102,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
     if (error)
         op->error = g_memdup2(error, sizeof *error);
     if (op->fn) {
-        callbacks_push(op->session->callbacks, deliver, op);
+        callbacks_push(op->session->callbacks, op_deliver, op);
     } else {
         if (op->wake)
             sem_post(op->wake);
@@ -112,7 +112,7 @@ static void on_decided(void *context, zkl_grant *grant, const zkl_error *error)
 
 static void on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
 {
-    on_decided(context, tenure ? grant_new_on(tenure) : NULL, error);
+    op_on_decided(context, tenure ? grant_new_on(tenure) : NULL, error);
 }
 
 /* A grant won by then is given back. */
@@ -149,7 +149,7 @@ void op_abort(zkl_op *op, int code, const char *text)
         contender_abort(op->way.contender, code, text);
 }
 
-static void on_timeout(void *data)
+static void op_on_timeout(void *data)
 {
     zkl_op *op = data;
     zkl_error why;
@@ -202,9 +202,9 @@ static zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn 
     g_queue_push_tail_link(&q->ops, &op->link);
     if (s->refused) {
         session_why_down(s, &why);
-        on_decided(op, NULL, &why);
+        op_on_decided(op, NULL, &why);
     } else if (op->limit) {
-        call_arm(s, &op->limit->timer, timeout_ms, on_timeout, op);
+        call_arm(s, &op->limit->timer, timeout_ms, op_on_timeout, op);
     }
     return op;
 }
@@ -219,9 +219,9 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
         return op;
     op->by = spec->numbered ? BY_NUMBERED : spec->leases > 0 ? BY_LEASED : BY_CONTENDER;
     if (op->by == BY_NUMBERED)
-        numbered_enter(&op->way.numbered, q->session, spec, on_decided, op);
+        numbered_enter(&op->way.numbered, q->session, spec, op_on_decided, op);
     else if (op->by == BY_LEASED)
-        leased_enter(&op->way.leased, q->session, spec, on_decided, op);
+        leased_enter(&op->way.leased, q->session, spec, op_on_decided, op);
     else
         contender_enter(&op->way.contender, q->session, spec, on_admitted, op);
     return op;
@@ -236,7 +236,7 @@ zkl_op *op_start_turn(struct op_queue *q, struct retained *r, struct turn_caller
     if (!op || op->decided)
         return op;
     op->by = BY_TURN;
-    retained_wait(&op->way.turn, r, caller, on_decided, op);
+    retained_wait(&op->way.turn, r, caller, op_on_decided, op);
     return op;
 }
 
@@ -250,13 +250,13 @@ zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
     if (!op || op->decided)
         return op;
     op->by = BY_MULTI;
-    multi_attempt_begin(&op->way.multi, q->session, spec, paths, count, on_decided, op);
+    multi_attempt_begin(&op->way.multi, q->session, spec, paths, count, op_on_decided, op);
     return op;
 }
 
 /* Who decides it posts with the monitor held, and so is through with the semaphore when the waiter
  * has the monitor again. */
-static void await(zkl_op *op)
+static void op_await(zkl_op *op)
 {
     sem_t wake;
 
@@ -272,7 +272,7 @@ int op_wait(zkl_op *op, zkl_grant **ret)
 {
     session_lock(op->session);
     if (!op->decided)
-        await(op);
+        op_await(op);
     op->begun = true;
     session_unlock(op->session);
     if (op->error)

@@ -9,8 +9,8 @@ struct zkl_rwlock {
     struct handle handle; /* the first */
 };
 
-static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int64_t timeout_ms,
-                     zkl_acquired_fn fn, void *data)
+static zkl_op *rwlock_start(struct handle *h, const struct hold *hold, bool shared,
+                            int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     struct contender_spec spec = handle_spec(h);
 
@@ -19,7 +19,7 @@ static zkl_op *start(struct handle *h, const struct hold *hold, bool shared, int
     return op_start(&h->waiters, &spec, timeout_ms, fn, data);
 }
 
-static const struct handle_kind kind = {.what = what, .start = start};
+static const struct handle_kind kind = {.what = what, .start = rwlock_start};
 
 int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
                    const zkl_rwlock_options *options)
@@ -39,20 +39,20 @@ int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
     return 0;
 }
 
-static struct handle *handle_of(zkl_rwlock *l)
+static struct handle *rwlock_handle_of(zkl_rwlock *l)
 {
     return l ? &l->handle : NULL;
 }
 
 void zkl_rwlock_free(zkl_rwlock *l)
 {
-    handle_free(handle_of(l));
+    handle_free(rwlock_handle_of(l));
 }
 
 static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, zkl_canceler *canceler,
                 zkl_grant **ret)
 {
-    int code = handle_check(handle_of(l), what);
+    int code = handle_check(rwlock_handle_of(l), what);
 
     return code ? code : handle_lock(&l->handle, shared, timeout_ms, canceler, ret);
 }
@@ -81,14 +81,14 @@ int zkl_rwlock_lock_shared_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_can
 
 int zkl_rwlock_depth(zkl_rwlock *l)
 {
-    int code = handle_check(handle_of(l), what);
+    int code = handle_check(rwlock_handle_of(l), what);
 
     return code ? code : handle_depth(&l->handle);
 }
 
 int zkl_rwlock_unlock(zkl_rwlock *l)
 {
-    int code = handle_check(handle_of(l), what);
+    int code = handle_check(rwlock_handle_of(l), what);
 
     return code ? code : handle_unlock(&l->handle);
 }
@@ -96,7 +96,7 @@ int zkl_rwlock_unlock(zkl_rwlock *l)
 int zkl_rwlock_lock_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                           zkl_op **ret)
 {
-    int code = handle_check(handle_of(l), what);
+    int code = handle_check(rwlock_handle_of(l), what);
 
     return code ? code
                 : handle_lock_async(&l->handle, "zkl_rwlock_lock_async", false, timeout_ms, fn,
@@ -106,7 +106,7 @@ int zkl_rwlock_lock_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn,
 int zkl_rwlock_lock_shared_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                                  zkl_op **ret)
 {
-    int code = handle_check(handle_of(l), what);
+    int code = handle_check(rwlock_handle_of(l), what);
 
     return code ? code
                 : handle_lock_async(&l->handle, "zkl_rwlock_lock_shared_async", true, timeout_ms,

@@ -847,7 +847,7 @@ int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, vo
 
 /* ---- what it says of itself, without a lock: a thread that must not wait may ask ---- */
 
-static struct validity_view member_look(const zkl_member *m)
+static struct validity_view member_read(const zkl_member *m)
 {
     return !m || fork_is_child(m->generation) ? (struct validity_view){.state = ZKL_LOST}
                                               : validity_read(&m->validity);
@@ -855,7 +855,7 @@ static struct validity_view member_look(const zkl_member *m)
 
 zkl_state zkl_member_state(const zkl_member *m)
 {
-    return member_look(m).state;
+    return member_read(m).state;
 }
 
 uint64_t zkl_member_token(const zkl_member *m)
@@ -865,14 +865,14 @@ uint64_t zkl_member_token(const zkl_member *m)
 
 int64_t zkl_member_remaining_ms(const zkl_member *m)
 {
-    return member_look(m).left / CLOCK_MS;
+    return member_read(m).left / CLOCK_MS;
 }
 
 int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret)
 {
     if (!m || !ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_member_deadline: %s is NULL", m ? "ret" : "m");
-    const struct validity_view view = member_look(m);
+    const struct validity_view view = member_read(m);
     *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
     if (fork_is_child(m->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));

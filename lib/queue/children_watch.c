@@ -142,7 +142,7 @@ static void free_message(struct children_watch_message *m)
     m->free(m);
 }
 
-static void deliver(void *data)
+static void children_watch_deliver(void *data)
 {
     struct children_watch_message *m = data;
     struct children_watch *cw = m->watch;
@@ -165,6 +165,6 @@ void children_watch_tell(struct children_watch *cw, struct children_watch_messag
 {
     m->watch = cw;
     cw->refs++;
-    if (!callbacks_push(cw->session->callbacks, deliver, m))
+    if (!callbacks_push(cw->session->callbacks, children_watch_deliver, m))
         free_message(m);
 }

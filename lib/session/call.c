@@ -70,7 +70,7 @@ static void on_replaced(struct participant *p)
             c->ops->replaced(c);
 }
 
-static void on_refused(struct participant *p)
+static void call_on_refused(struct participant *p)
 {
     stop_all(p, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
 }
@@ -80,8 +80,9 @@ static void on_closed(struct participant *p)
     stop_all(p, ZKL_ECLOSED, "the session was closed");
 }
 
-static const struct participant_ops participant = {
-    .on = {[NEWS_REPLACED] = on_replaced, [NEWS_REFUSED] = on_refused, [NEWS_CLOSED] = on_closed}};
+static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = on_replaced,
+                                                          [NEWS_REFUSED] = call_on_refused,
+                                                          [NEWS_CLOSED] = on_closed}};
 
 static GQueue *calls_of(zkl_session *s)
 {
@@ -133,7 +134,7 @@ void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn
     timers_arm(s->timers, timer, now + ms * CLOCK_MS, fn, data);
 }
 
-static void on_timeout(void *data)
+static void call_on_timeout(void *data)
 {
     struct call *c = data;
     zkl_error why;
@@ -157,12 +158,12 @@ static void begin(struct call *c, int64_t timeout_ms)
     else if (s->refused)
         stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
     else
-        call_arm(s, &c->timer, timeout_ms, on_timeout, c);
+        call_arm(s, &c->timer, timeout_ms, call_on_timeout, c);
     if (!c->ended)
         c->ops->begin(c);
 }
 
-static void deliver(void *data)
+static void call_deliver(void *data)
 {
     struct call *c = data;
 
@@ -180,7 +181,7 @@ void call_tell_as(struct call *c, const zkl_error *why)
     timers_cancel(&c->timer);
     if (!c->fn)
         sem_post(&c->done);
-    else if (!callbacks_push(c->session->callbacks, deliver, c))
+    else if (!callbacks_push(c->session->callbacks, call_deliver, c))
         call_unref(c); /* nobody is told any more */
 }
 
@@ -222,7 +223,7 @@ void call_end(struct call *c, int code, const char *text)
     call_end_as(c, &why);
 }
 
-static int await(struct call *c)
+static int call_await(struct call *c)
 {
     zkl_session *s = session_ref(c->session);
 
@@ -245,7 +246,7 @@ void call_free(struct call *c)
     session_unref(s);
 }
 
-static int start(struct call *c, int64_t timeout_ms)
+static int call_start(struct call *c, int64_t timeout_ms)
 {
     zkl_session *s = c->session;
 
@@ -262,12 +263,12 @@ static int start(struct call *c, int64_t timeout_ms)
 int call_run(struct call *c, int64_t timeout_ms)
 {
     const bool blocks = !c->fn;
-    int code = start(c, timeout_ms);
+    int code = call_start(c, timeout_ms);
 
     if (!code && !blocks)
         return 0;
     if (!code)
-        code = await(c);
+        code = call_await(c);
     call_free(c);
     return code;
 }

@@ -12,7 +12,7 @@
 /* Counts for all sessions of this process without TLS: OpenSSL may have ended before us. */
 static atomic_int unconfirmed;
 
-static void count(const zkl_session *s, int change)
+static void flush_count(const zkl_session *s, int change)
 {
     if (!s->tls.ca)
         atomic_fetch_add(&unconfirmed, change);
@@ -21,26 +21,26 @@ static void count(const zkl_session *s, int change)
 void flush_asked(zkl_session *s)
 {
     s->deletes.asked++;
-    count(s, 1);
+    flush_count(s, 1);
 }
 
 void flush_answered(zkl_session *s)
 {
     s->deletes.answered++;
-    count(s, -1);
+    flush_count(s, -1);
     pthread_cond_broadcast(&s->changed);
 }
 
 void flush_leaves(zkl_session *s)
 {
     s->deletes.leaving++;
-    count(s, 1);
+    flush_count(s, 1);
 }
 
 void flush_left(zkl_session *s)
 {
     s->deletes.leaving--;
-    count(s, -1);
+    flush_count(s, -1);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -69,7 +69,7 @@ static void forget_parent(void)
     atomic_store(&unconfirmed, 0);
 }
 
-static void install(void)
+static void flush_install(void)
 {
     fork_handle(NULL, NULL, forget_parent);
     atexit(flush_at_exit);
@@ -79,7 +79,7 @@ void flush_watch(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, install);
+    pthread_once(&once, flush_install);
 }
 
 /* ---- a call ---- */

@@ -310,7 +310,7 @@ static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
     replace_rolled_back(s, LOSS_REPLACED);
 }
 
-static void on_refused(zkl_session *s)
+static void incarnation_on_refused(zkl_session *s)
 {
     s->up = false;
     s->refused = true;
@@ -337,7 +337,7 @@ static void on_store_event(void *context, enum store_event event, int64_t id, in
         on_expired(s);
         break;
     case STORE_EV_AUTH:
-        on_refused(s);
+        incarnation_on_refused(s);
         break;
     case STORE_EV_BEGIN:
         s->begun = clock_now();

@@ -33,19 +33,20 @@ struct late_create {
     int looks;
 };
 
-static void end(struct late_create *l)
+static void late_create_end(struct late_create *l)
 {
     g_free(l->directory);
     g_ptr_array_unref(l->ids);
     g_free(l);
 }
 
-static void look(void *data);
+static void late_create_look_now(void *data);
 
-static void arm(struct late_create *l, int pause_s)
+static void late_create_arm(struct late_create *l, int pause_s)
 {
     l->pause_s = pause_s;
-    timers_arm(l->session->timers, &l->timer, clock_boot() + pause_s * 1000 * CLOCK_MS, look, l);
+    timers_arm(l->session->timers, &l->timer, clock_boot() + pause_s * 1000 * CLOCK_MS,
+               late_create_look_now, l);
 }
 
 static bool is_found(const struct late_create *l, const char *name)
@@ -67,21 +68,21 @@ static void on_listed(struct request *r, const struct store_reply *reply)
     struct late_create *l = r->context;
 
     if (l->over) {
-        end(l);
+        late_create_end(l);
         return;
     }
     for (int i = 0; reply->rc == STORE_OK && i < reply->count; i++)
         if (is_found(l, reply->names[i]))
             request_delete(l->session, g_strconcat(l->directory, "/", reply->names[i], NULL));
     if (++l->looks < LOOKS) {
-        arm(l, TIMES * l->pause_s);
+        late_create_arm(l, TIMES * l->pause_s);
         return;
     }
     g_hash_table_remove(l->all->table, l->directory);
-    end(l);
+    late_create_end(l);
 }
 
-static void look(void *data)
+static void late_create_look_now(void *data)
 {
     struct late_create *l = data;
 
@@ -100,7 +101,7 @@ static gboolean forget(gpointer directory, gpointer late_create, gpointer unused
     timers_cancel(&l->timer);
     l->over = true;
     if (!asks)
-        end(l);
+        late_create_end(l);
     return TRUE;
 }
 
@@ -152,7 +153,7 @@ static struct late_create *look_in(zkl_session *s, const char *directory)
     l->directory = g_strdup(directory);
     l->ids = g_ptr_array_new_with_free_func(free_sought);
     g_hash_table_insert(all->table, l->directory, l);
-    arm(l, FIRST_S);
+    late_create_arm(l, FIRST_S);
     return l;
 }
 
@@ -172,7 +173,7 @@ void late_create_look(zkl_session *s, const char *directory, const char *id, con
     g_ptr_array_add(l->ids, sought);
     l->looks = 0;
     if (l->timer.at && l->pause_s > FIRST_S)
-        arm(l, FIRST_S);
+        late_create_arm(l, FIRST_S);
     else
         l->pause_s = FIRST_S;
 }

@@ -100,7 +100,7 @@ static char *describe_attempts(const zkl_session *s)
                        : g_strdup_printf(", %u attempt%s", failed, failed == 1 ? "" : "s");
 }
 
-static void on_time(void *data)
+static void outage_on_time(void *data)
 {
     zkl_session *s = data;
     zkl_error error;
@@ -112,7 +112,7 @@ static void on_time(void *data)
     g_free(attempts);
     s->outage.told = true;
     timers_arm(s->timers, &s->outage.timer, clock_now().boot + s->outage.pause_ms * CLOCK_MS,
-               on_time, s);
+               outage_on_time, s);
     s->outage.pause_ms = MIN(2 * s->outage.pause_ms, LAST_MS);
 }
 
@@ -124,7 +124,8 @@ void outage_begin(zkl_session *s)
     s->outage.since = clock_now().boot;
     s->outage.pause_ms = AGAIN_MS;
     s->outage.attempts_before = log_attempts(s->log);
-    timers_arm(s->timers, &s->outage.timer, s->outage.since + FIRST_MS * CLOCK_MS, on_time, s);
+    timers_arm(s->timers, &s->outage.timer, s->outage.since + FIRST_MS * CLOCK_MS, outage_on_time,
+               s);
 }
 
 void outage_stop(zkl_session *s)

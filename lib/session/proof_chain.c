@@ -93,7 +93,7 @@ static bool send_chain(zkl_session *s, enum proof_wish wish)
     return false;
 }
 
-static void on_time(void *data)
+static void proof_chain_on_time(void *data)
 {
     proof_chain_run(data);
 }
@@ -115,7 +115,8 @@ void proof_chain_run(zkl_session *s)
     if (proofs_overdue(&s->proofs, now))
         participants_tell(s, NEWS_SUSPECT);
     timers_arm(s->timers, &s->proof_timer,
-               clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), on_time, s);
+               clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), proof_chain_on_time,
+               s);
 }
 
 static void ask_config(zkl_session *s, bool watch);

@@ -78,7 +78,7 @@ GHashTable *watch_table_new(void)
     return g_hash_table_new_full(hash, equal, NULL, watch_free);
 }
 
-static struct watch *find(zkl_session *s, const char *path, bool of_list)
+static struct watch *watch_find(zkl_session *s, const char *path, bool of_list)
 {
     const struct watch key = {.path = (char *)(uintptr_t)path, .of_list = of_list};
 
@@ -88,7 +88,7 @@ static struct watch *find(zkl_session *s, const char *path, bool of_list)
 /* That of a request which sets or removes it. */
 static struct watch *find_for(zkl_session *s, const struct store_request *what)
 {
-    return find(s, what->path, what->kind == STORE_LIST || what->of_list);
+    return watch_find(s, what->path, what->kind == STORE_LIST || what->of_list);
 }
 
 static void on_removed(struct request *r, const struct store_reply *reply);
@@ -218,13 +218,13 @@ static unsigned watch_count(const struct watch *w)
 /* Firing may add and drop subscriptions, and even end the session: each round looks anew. */
 static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone)
 {
-    struct watch *w = find(s, path, of_list);
+    struct watch *w = watch_find(s, path, of_list);
 
     if (!w)
         return;
     w->armed = false;
     for (unsigned n = watch_count(w); n > 0; n--) {
-        w = find(s, path, of_list);
+        w = watch_find(s, path, of_list);
         if (!w || !w->subscriptions)
             break;
         struct subscription *i = w->subscriptions;
@@ -236,7 +236,7 @@ static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone
         watch_unlink(i);
         i->fired(i, gone);
     }
-    w = find(s, path, of_list);
+    w = watch_find(s, path, of_list);
     if (w)
         settle(w);
 }

@@ -57,7 +57,7 @@ static void behind_fork_in_child(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void install(void)
+static void names_install(void)
 {
     thread_cond_init(&over);
     fork_handle(before_fork, behind_fork, behind_fork_in_child);
@@ -67,7 +67,7 @@ static void lock_names(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, install);
+    pthread_once(&once, names_install);
     pthread_mutex_lock(&lock);
 }
 
@@ -122,7 +122,7 @@ static void free_name(void *data)
 }
 
 /* With the lock held. When there are very many names, all are forgotten. */
-static struct name *name_of(const char *host_port)
+static struct name *names_name_of(const char *host_port)
 {
     if (!names)
         names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_name);
@@ -137,13 +137,13 @@ static struct name *name_of(const char *host_port)
     return name;
 }
 
-static bool is_due(const struct name *name)
+static bool names_is_due(const struct name *name)
 {
     return clock_now().boot >= name->next_at;
 }
 
 /* Takes found. */
-static void take(struct name *name, GArray *found)
+static void names_take(struct name *name, GArray *found)
 {
     const bool failed = found->len == 0;
 
@@ -160,26 +160,26 @@ static void take(struct name *name, GArray *found)
 /* What is known goes before an answer that others wait for. */
 static bool must_wait(const struct name *name)
 {
-    return name->asking && is_due(name) && name->addresses->len == 0;
+    return name->asking && names_is_due(name) && name->addresses->len == 0;
 }
 
-static GArray *find(const char *host_port, const char *host, const char *port)
+static GArray *names_resolve(const char *host_port, const char *host, const char *port)
 {
     lock_names();
-    while (must_wait(name_of(host_port)))
+    while (must_wait(names_name_of(host_port)))
         pthread_cond_wait(&over, &lock);
-    if (!name_of(host_port)->asking && is_due(name_of(host_port))) {
-        name_of(host_port)->asking = true;
+    if (!names_name_of(host_port)->asking && names_is_due(names_name_of(host_port))) {
+        names_name_of(host_port)->asking = true;
         under_way++;
         pthread_mutex_unlock(&lock);
         GArray *found = resolve(host, port, 0);
         pthread_mutex_lock(&lock);
-        name_of(host_port)->asking = false;
-        take(name_of(host_port), found);
+        names_name_of(host_port)->asking = false;
+        names_take(names_name_of(host_port), found);
         under_way--;
         pthread_cond_broadcast(&over);
     }
-    const GArray *last = name_of(host_port)->addresses;
+    const GArray *last = names_name_of(host_port)->addresses;
     GArray *known = g_array_new(FALSE, FALSE, sizeof(struct address));
     if (last->len > 0)
         g_array_append_vals(known, last->data, last->len);
@@ -192,7 +192,7 @@ GArray *names_find(const char *host_port)
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
     GArray *found = is_numeric(host) ? resolve(host, colon + 1, AI_NUMERICHOST)
-                                     : find(host_port, host, colon + 1);
+                                     : names_resolve(host_port, host, colon + 1);
 
     g_free(host);
     return found;

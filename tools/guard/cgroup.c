@@ -25,7 +25,7 @@ struct cgroup {
 /* How many numbers may be taken by what dead processes of our id have left. */
 #define NAMES_MOST 16
 
-static int open_dir(int at, const char *name)
+static int cgroup_open_dir(int at, const char *name)
 {
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
@@ -44,7 +44,7 @@ static bool file_begins(int dir, const char *file, const char *what)
 
 /* ---- our own cgroup ---- */
 
-static char *own_path(void)
+static char *cgroup_own_path(void)
 {
     char *mountinfo = NULL;
     char *membership = NULL;
@@ -86,8 +86,8 @@ static bool has_limits(int dir)
 /* With controllers for children a child would have shares of its own. */
 static int open_own(void)
 {
-    char *path = own_path();
-    const int dir = path ? open_dir(AT_FDCWD, path) : -1;
+    char *path = cgroup_own_path();
+    const int dir = path ? cgroup_open_dir(AT_FDCWD, path) : -1;
     struct statfs fs;
 
     g_free(path);
@@ -128,7 +128,8 @@ static void remove_tree(int at, const char *name)
 {
     int dir;
 
-    if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno != EBUSY || (dir = open_dir(at, name)) < 0)
+    if (unlinkat(at, name, AT_REMOVEDIR) == 0 || errno != EBUSY ||
+        (dir = cgroup_open_dir(at, name)) < 0)
         return;
     if (!is_empty(dir)) {
         close(dir);
@@ -140,7 +141,7 @@ static void remove_tree(int at, const char *name)
 
 void cgroup_remove(const struct cgroup *c)
 {
-    const int parent = c ? open_dir(c->dir, "..") : -1;
+    const int parent = c ? cgroup_open_dir(c->dir, "..") : -1;
 
     if (parent < 0)
         return;
@@ -164,7 +165,7 @@ void cgroup_free(struct cgroup *c)
  * who wait in another PID namespace, and then have none.) */
 static void remove_old(int parent)
 {
-    const int copy = open_dir(parent, ".");
+    const int copy = cgroup_open_dir(parent, ".");
     DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
     const struct dirent *entry;
     pid_t maker;
@@ -194,9 +195,9 @@ static bool make(struct cgroup *c, int parent)
 /* A zkl in it may go on in the same way, so it is marked. (Among threads' cgroups it takes nobody
  * in.)
  */
-static bool prepare(struct cgroup *c, int parent)
+static bool cgroup_prepare(struct cgroup *c, int parent)
 {
-    c->dir = open_dir(parent, c->name);
+    c->dir = cgroup_open_dir(parent, c->name);
     c->kill = openat(c->dir, "cgroup.kill", O_WRONLY | O_CLOEXEC);
     if (c->kill < 0)
         return false;
@@ -210,7 +211,7 @@ static struct cgroup *new_in(int parent)
 
     *c = (struct cgroup){.dir = -1, .kill = -1};
     remove_old(parent);
-    if (make(c, parent) && prepare(c, parent))
+    if (make(c, parent) && cgroup_prepare(c, parent))
         return c;
     cgroup_free(c);
     return NULL;
@@ -247,9 +248,9 @@ void cgroup_kill(const struct cgroup *c)
 
 int cgroup_open_outside(void)
 {
-    char *own = own_path();
+    char *own = cgroup_own_path();
     char *outside = own ? cgroup_path_outside(own) : NULL;
-    const int dir = outside ? open_dir(AT_FDCWD, outside) : -1;
+    const int dir = outside ? cgroup_open_dir(AT_FDCWD, outside) : -1;
     const int fd = dir >= 0 ? openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC) : -1;
 
     if (dir >= 0)

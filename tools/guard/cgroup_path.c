@@ -45,7 +45,7 @@ static bool is_cgroup2(char *const *fields)
     return fields[i] && fields[i + 1] && strcmp(fields[i + 1], "cgroup2") == 0;
 }
 
-static char *own_path(const char *membership)
+static char *cgroup_path_own_path(const char *membership)
 {
     char **lines = g_strsplit(membership, "\n", -1);
     char *own = NULL;
@@ -60,7 +60,7 @@ static char *own_path(const char *membership)
 /* The last mount is on top of those before. */
 char *cgroup_path(const char *mountinfo, const char *membership)
 {
-    char *own = own_path(membership);
+    char *own = cgroup_path_own_path(membership);
     char **lines = g_strsplit(mountinfo, "\n", -1);
     char *path = NULL;
 

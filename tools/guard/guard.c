@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool start(struct guard *g, struct events *events)
+static bool guard_spawn(struct guard *g, struct events *events)
 {
     if (!g->termination.shared)
         g->termination.shared = shared_new(1);
@@ -34,7 +34,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct sha
         .termination = {.shared = shared, .options = options, .tool = getpid(), .parent = getpid()},
         .channel = -1};
     termination_tree_init(&g->termination, getpid(), 0);
-    if (!processes_reserve() || !start(g, events)) {
+    if (!processes_reserve() || !guard_spawn(g, events)) {
         say("cannot start the guard: %s", g_strerror(errno));
         return false;
     }

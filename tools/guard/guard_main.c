@@ -105,7 +105,8 @@ static void act_on_suspect(struct guarding *g)
         pause_tree(g);
 }
 
-static void start(struct guarding *g, const struct message *message, const char *grant_text)
+static void guard_main_start(struct guarding *g, const struct message *message,
+                             const char *grant_text)
 {
     struct spawn s = {.argv = g->options.argv,
                       .events = &g->events,
@@ -168,7 +169,7 @@ static void on_message(struct guarding *g, const struct message *message, const 
     g->token = message->token;
     switch (message->kind) {
     case MESSAGE_START:
-        start(g, message, text);
+        guard_main_start(g, message, text);
         break;
     case MESSAGE_STATE:
         on_state(g, (zkl_state)message->value);
@@ -273,7 +274,7 @@ static void step(struct guarding *g)
         termination_kill(&g->termination, CAUSE_DEADLINE);
 }
 
-static bool over(struct guarding *g)
+static bool guard_main_over(struct guarding *g)
 {
     if (g->leader == 0)
         return g->tool_dead;
@@ -394,7 +395,7 @@ void guard_main(const struct termination *termination, int channel, struct event
     become_guard(&g, events);
     termination_tree_init(&g.termination, getpid(), 0);
     hear(&g);
-    while (!over(&g)) {
+    while (!guard_main_over(&g)) {
         let_die(&g);
         arm(&g);
         events_wait(&g.events);

@@ -70,7 +70,7 @@ void on_lost_signal(struct on_lost *o, int signo)
 }
 
 /* Its time is over. */
-static void end(struct on_lost *o)
+static void on_lost_end(struct on_lost *o)
 {
     if (!o->asked)
         say("--on-lost: %s: still running after %g s; ending it", o->termination->options->path,
@@ -99,7 +99,7 @@ bool on_lost_over(struct on_lost *o, struct events *events)
         return true;
     if (waitpid(o->pid, &result, WNOHANG) == 0) {
         if (now_ms() >= o->limit_at)
-            end(o);
+            on_lost_end(o);
         events_arm(events, o->limit_at - now_ms());
         return false;
     }

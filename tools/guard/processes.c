@@ -58,7 +58,7 @@ static int open_file(int dir, const char *path)
     return fd;
 }
 
-static DIR *open_dir(const char *path)
+static DIR *processes_open_dir(const char *path)
 {
     const int fd = open_file(AT_FDCWD, path);
 
@@ -120,7 +120,7 @@ static bool is_called(const struct process *p, const char *name)
 }
 
 /* "PID (NAME) " and more fields, NAME being anything. */
-static bool parse(const char *stat, struct process *p)
+static bool processes_parse(const char *stat, struct process *p)
 {
     const char *name = strchr(stat, '(');
     const char *rest = strrchr(stat, ')');
@@ -155,7 +155,7 @@ static bool read_stat(int dir, const char *path, struct process *ret)
     if (length <= 0)
         return false;
     text[length] = '\0';
-    return parse(text, ret);
+    return processes_parse(text, ret);
 }
 
 bool process_read(pid_t pid, struct process *ret, void *unused)
@@ -185,7 +185,7 @@ static bool has_own_proc(void)
 
 GArray *processes_read(void)
 {
-    DIR *dir = has_own_proc() ? open_dir("/proc") : NULL;
+    DIR *dir = has_own_proc() ? processes_open_dir("/proc") : NULL;
     const struct dirent *entry;
     GArray *list;
     int error = 0;
@@ -211,7 +211,7 @@ GArray *processes_read(void)
 }
 
 /* Numbers, each with a space behind it. */
-static bool append_children(int dir, const char *path, GArray *list)
+static bool processes_append_children(int dir, const char *path, GArray *list)
 {
     const int fd = open_file(dir, path);
     char text[512];
@@ -235,7 +235,7 @@ static bool append_children(int dir, const char *path, GArray *list)
 /* By each of its threads. Returns what has failed: ENOENT until one is told. */
 static int append_children_of_threads(const char *tasks, GArray *list)
 {
-    DIR *dir = open_dir(tasks);
+    DIR *dir = processes_open_dir(tasks);
     const struct dirent *entry;
     int error = dir ? ENOENT : errno;
 
@@ -245,7 +245,7 @@ static int append_children_of_threads(const char *tasks, GArray *list)
         snprintf(path, sizeof path, "%.10s/children", entry->d_name);
         if (entry->d_name[0] == '.')
             continue;
-        else if (append_children(dirfd(dir), path, list))
+        else if (processes_append_children(dirfd(dir), path, list))
             error = error == ENOENT ? 0 : error;
         else if (processes_are_short())
             error = errno;
@@ -273,7 +273,7 @@ GArray *processes_children(pid_t parent)
     snprintf(file, sizeof file, "%s/%d/children", tasks, (int)parent);
     if (!has_own_proc())
         error = ENOENT;
-    else if (!has_one_thread(tasks) || !append_children(AT_FDCWD, file, list))
+    else if (!has_one_thread(tasks) || !processes_append_children(AT_FDCWD, file, list))
         error = append_children_of_threads(tasks, list);
     if (error != 0)
         g_clear_pointer(&list, g_array_unref);

@@ -2,29 +2,29 @@
 
 #include "environment.h"
 
-static struct right_grant *of(struct right *r)
+static struct right_grant *right_of(struct right *r)
 {
     return (struct right_grant *)r;
 }
 
-static zkl_state state(struct right *r)
+static zkl_state right_state(struct right *r)
 {
-    return zkl_grant_state(of(r)->grant);
+    return zkl_grant_state(right_of(r)->grant);
 }
 
-static zkl_loss loss(struct right *r)
+static zkl_loss right_loss(struct right *r)
 {
-    return zkl_grant_loss(of(r)->grant);
+    return zkl_grant_loss(right_of(r)->grant);
 }
 
-static int64_t remaining_ms(struct right *r)
+static int64_t right_remaining_ms(struct right *r)
 {
-    return zkl_grant_remaining_ms(of(r)->grant);
+    return zkl_grant_remaining_ms(right_of(r)->grant);
 }
 
-static void deadline(struct right *r, zkl_deadline *ret)
+static void right_deadline(struct right *r, zkl_deadline *ret)
 {
-    zkl_grant_deadline(of(r)->grant, ret); /* 0 when it is not ours any more */
+    zkl_grant_deadline(right_of(r)->grant, ret); /* 0 when it is not ours any more */
 }
 
 static void call_changed(zkl_grant *grant, zkl_state now, void *data)
@@ -35,11 +35,11 @@ static void call_changed(zkl_grant *grant, zkl_state now, void *data)
     r->changed(now, r->changed_data);
 }
 
-static void on_change(struct right *r, right_fn fn, void *data)
+static void right_on_change(struct right *r, right_fn fn, void *data)
 {
-    of(r)->changed = fn;
-    of(r)->changed_data = data;
-    zkl_grant_on_change(of(r)->grant, call_changed, r);
+    right_of(r)->changed = fn;
+    right_of(r)->changed_data = data;
+    zkl_grant_on_change(right_of(r)->grant, call_changed, r);
 }
 
 static void call_revoked(zkl_grant *grant, zkl_state now, void *data)
@@ -50,31 +50,31 @@ static void call_revoked(zkl_grant *grant, zkl_state now, void *data)
     r->revoked(now, r->revoked_data);
 }
 
-static void on_revoke(struct right *r, right_fn fn, void *data)
+static void right_on_revoke(struct right *r, right_fn fn, void *data)
 {
-    of(r)->revoked = fn;
-    of(r)->revoked_data = data;
-    zkl_grant_on_revoke(of(r)->grant, call_revoked, r);
+    right_of(r)->revoked = fn;
+    right_of(r)->revoked_data = data;
+    zkl_grant_on_revoke(right_of(r)->grant, call_revoked, r);
 }
 
-static void release(struct right *r)
+static void right_release(struct right *r)
 {
-    zkl_grant_release(of(r)->grant);
+    zkl_grant_release(right_of(r)->grant);
 }
 
-static char *text(struct right *r)
+static char *right_text(struct right *r)
 {
-    return grant_text(of(r)->grant);
+    return grant_text(right_of(r)->grant);
 }
 
-static const struct right_ops ops = {.state = state,
-                                     .loss = loss,
-                                     .remaining_ms = remaining_ms,
-                                     .deadline = deadline,
-                                     .on_change = on_change,
-                                     .on_revoke = on_revoke,
-                                     .release = release,
-                                     .text = text};
+static const struct right_ops ops = {.state = right_state,
+                                     .loss = right_loss,
+                                     .remaining_ms = right_remaining_ms,
+                                     .deadline = right_deadline,
+                                     .on_change = right_on_change,
+                                     .on_revoke = right_on_revoke,
+                                     .release = right_release,
+                                     .text = right_text};
 
 void right_of_grant(struct right_grant *ret, zkl_grant *grant)
 {

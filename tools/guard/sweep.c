@@ -29,7 +29,7 @@ static gint64 identity(const struct process *p)
 }
 
 /* Whether it was not there before. */
-static bool add(GHashTable *set, const struct process *p)
+static bool sweep_add(GHashTable *set, const struct process *p)
 {
     const gint64 key = identity(p);
 
@@ -117,7 +117,7 @@ static bool is_kept(const struct sweep *s, pid_t pid)
     return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
 }
 
-static void reap(const struct sweep *s)
+static void sweep_reap(const struct sweep *s)
 {
     GArray *pids = processes_children(getpid());
 
@@ -131,7 +131,7 @@ static void reap(const struct sweep *s)
 
 static void refuse(struct sweep *s, const struct process *p)
 {
-    if (add(s->refused, p) && s->on_refused)
+    if (sweep_add(s->refused, p) && s->on_refused)
         s->on_refused(p, s->data);
 }
 
@@ -184,8 +184,8 @@ static bool is_due(const struct sweep *s, const struct process *p, int signo)
 static bool is_first(const struct sweep *s, const struct process *p, int signo)
 {
     if (signo == SIGKILL)
-        return add(s->killed, p);
-    return signo != SIGSTOP || add(s->stopped, p);
+        return sweep_add(s->killed, p);
+    return signo != SIGSTOP || sweep_add(s->stopped, p);
 }
 
 /* The table begins with the oldest. A parent that minds its children's stops does not see them: it
@@ -232,7 +232,7 @@ static bool kill_child(struct sweep *s, pid_t pid, sweep_choose_fn *choose, void
         return false;
     process_read(pid, &p, NULL);
     return !tree_exempts(&s->tree, &p) && choose(&m, data) && kill(pid, SIGKILL) == 0 &&
-           add(s->killed, &p);
+           sweep_add(s->killed, &p);
 }
 
 /* A process that forks and ends faster than we look at everybody is handed to us again and again;
@@ -260,7 +260,7 @@ static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, v
     size_t sent = 0;
 
     for (int i = 0; i < PASSES_MOST; i++) {
-        reap(s);
+        sweep_reap(s);
         r = sweep_signal(s, signo, choose, data);
         sent += r.sent;
         s->all_killed = signo == SIGKILL && r.spared == 0 && !r.blind;
@@ -334,7 +334,7 @@ static bool is_member(const struct sweep *s, pid_t pid)
 }
 
 /* false if the kernel does not tell. */
-static bool append_children(GArray *all, pid_t parent)
+static bool sweep_append_children(GArray *all, pid_t parent)
 {
     GArray *pids = processes_children(parent);
 
@@ -350,13 +350,14 @@ static GArray *children_of_tree(const struct sweep *s)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(pid_t));
 
-    if (!append_children(all, s->tree.root) ||
-        (s->tree.helper != 0 && !append_children(all, s->tree.helper) && processes_are_short()))
+    if (!sweep_append_children(all, s->tree.root) ||
+        (s->tree.helper != 0 && !sweep_append_children(all, s->tree.helper) &&
+         processes_are_short()))
         g_clear_pointer(&all, g_array_unref); /* a helper that is gone has none */
     return all;
 }
 
-static bool same(const GArray *a, const GArray *b)
+static bool sweep_same(const GArray *a, const GArray *b)
 {
     return a->len == b->len &&
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof(pid_t)) == 0);
@@ -388,13 +389,13 @@ static enum sweep_left left_by_children(struct sweep *s)
     for (int i = 0; i < LOOKS_MOST && result == SWEEP_LIVES; i++) {
         GArray *now;
 
-        reap(s);
+        sweep_reap(s);
         now = children_of_tree(s);
         if (!now)
             result = cannot_tell();
         else if (any_alive(s, now))
             i = LOOKS_MOST;
-        else if (last && same(last, now))
+        else if (last && sweep_same(last, now))
             result = SWEEP_GONE;
         g_clear_pointer(&last, g_array_unref);
         last = now;

@@ -17,7 +17,7 @@
 /* The time from one look at everybody to the next, as a part of the time since the first KILL. */
 #define BACK_OFF 16
 
-static void on_refused(const struct process *p, void *data)
+static void termination_tree_on_refused(const struct process *p, void *data)
 {
     const struct termination *e = data;
     GString *name = g_string_new(NULL);
@@ -33,7 +33,7 @@ static void on_refused(const struct process *p, void *data)
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper)
 {
     sweep_init(&e->sweep, root, helper, e->options->leave_daemons);
-    e->sweep.on_refused = on_refused;
+    e->sweep.on_refused = termination_tree_on_refused;
     e->sweep.cgroup = e->options->cgroup;
 }
 

@@ -19,7 +19,7 @@ void tree_sort(struct process *list, size_t count)
         qsort(list, count, sizeof *list, by_pid);
 }
 
-static const struct process *find(struct process_table table, pid_t pid)
+static const struct process *tree_find(struct process_table table, pid_t pid)
 {
     const struct process key = {.pid = pid};
 
@@ -28,7 +28,7 @@ static const struct process *find(struct process_table table, pid_t pid)
 
 bool tree_is_prior(const struct tree *t, const struct process *p)
 {
-    const struct process *found = find(t->prior, p->pid);
+    const struct process *found = tree_find(t->prior, p->pid);
 
     return found && found->start == p->start;
 }
@@ -68,7 +68,7 @@ static void place(const struct search *s, const struct process *start)
     int nesting = 0;
     enum tree_place found = TREE_OUTSIDE;
 
-    for (; p; p = find(s->table, p->parent)) {
+    for (; p; p = tree_find(s->table, p->parent)) {
         struct member *m = mark_of(s, p);
 
         if (m->place == TREE_ON_THE_WAY) /* a circle: pids used again */
@@ -83,7 +83,8 @@ static void place(const struct search *s, const struct process *start)
         guards += p->guard ? 1 : 0;
     }
     nesting += guards;
-    for (p = start; p && mark_of(s, p)->place == TREE_ON_THE_WAY; p = find(s->table, p->parent)) {
+    for (p = start; p && mark_of(s, p)->place == TREE_ON_THE_WAY;
+         p = tree_find(s->table, p->parent)) {
         struct member *m = mark_of(s, p);
 
         nesting -= p->guard ? 1 : 0;
@@ -97,8 +98,8 @@ static void mark_tools(const struct search *s)
 {
     for (size_t i = 0; i < s->table.count; i++) {
         const struct process *guard = &s->table.list[i];
-        const struct process *tool = guard->guard ? find(s->table, guard->parent) : NULL;
-        const struct process *above = tool ? find(s->table, tool->parent) : NULL;
+        const struct process *tool = guard->guard ? tree_find(s->table, guard->parent) : NULL;
+        const struct process *above = tool ? tree_find(s->table, tool->parent) : NULL;
 
         if (tool)
             mark_of(s, tool)->tool = true;
@@ -140,7 +141,7 @@ bool tree_still(const struct tree *tree, struct process_table table, const struc
             return false;
         if (is_anchor(tree, now.parent) || (tree->group != 0 && now.group == tree->group))
             return true;
-        p = find(table, now.parent);
+        p = tree_find(table, now.parent);
     }
     return false;
 }
