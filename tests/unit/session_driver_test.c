@@ -21,7 +21,7 @@
         .kind = MACHINE_ACT_##name, ##__VA_ARGS__                                                  \
     }
 
-enum { REACTIONS = 8, PLAY_FIRE = 1000, PLAY_PATHLESS = 7 };
+enum { REACTIONS = 8, PLAY_FIRE = 1000, PLAY_PATHLESS = 7, PLAY_DEEP = 9 };
 
 static struct played {
     struct driver driver;
@@ -68,7 +68,9 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
 static char *play_path(struct driver *d, unsigned node)
 {
     (void)d;
-    return node == PLAY_PATHLESS ? NULL : g_strdup_printf("/p/%u", node);
+    if (node == PLAY_PATHLESS)
+        return NULL;
+    return g_strdup_printf(node == PLAY_DEEP ? "/p/q/%u" : "/p/%u", node);
 }
 
 static char *play_data(struct driver *d, unsigned node, int *ret_length)
@@ -337,6 +339,39 @@ static void parents_are_refused(void)
     ANSWER(STORE_CREATE, "/p", .rc = STORE_NOAUTH);
     CHECK(!fake_is_asked(STORE_CREATE, "/p/1"));
     end(s, "begin; answer 4 of verb 0, node 1");
+}
+
+/* The last one's answer counts, and only with it is the create asked again or told; but if it could
+ * not be made for want of a parent, the reason is that of the first. */
+static void several_parents(void)
+{
+    static const struct {
+        enum store_rc first, last;
+        const char *heard; /* NULL: the create is asked again */
+    } rows[] = {
+        {STORE_OK, STORE_OK, NULL},
+        {STORE_EXISTS, STORE_EXISTS, NULL},
+        {STORE_NOAUTH, STORE_EXISTS, NULL}, /* somebody else made it */
+        {STORE_OK, STORE_NOAUTH, "begin; answer 4 of verb 0, node 9"},
+        {STORE_NOAUTH, STORE_NONODE, "begin; answer 4 of verb 0, node 9"},
+        {STORE_OK, STORE_GONE, "begin"},
+        {STORE_NOAUTH, STORE_GONE, "begin"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        played.reactions[0] = REACTION(ASK(CREATE, .node = PLAY_DEEP));
+        zkl_session *s = begin();
+        ANSWER(STORE_CREATE, "/p/q/9", .rc = STORE_NONODE);
+        CHECK_INT(fake_count(STORE_CREATE, "/p"), 2);
+        ANSWER(STORE_CREATE, "/p", .rc = rows[i].first);
+        CHECK(!fake_is_asked(STORE_CREATE, "/p/q/9"));
+        CHECK_STR(played.heard->str, "begin");
+        ANSWER(STORE_CREATE, "/p/q", .rc = rows[i].last);
+        CHECK_INT(fake_is_asked(STORE_CREATE, "/p/q/9"), !rows[i].heard);
+        if (!rows[i].heard)
+            ANSWER(STORE_CREATE, "/p/q/9", .rc = STORE_EXISTS);
+        end(s, rows[i].heard ? rows[i].heard : "begin; answer 2 of verb 0, node 9");
+    }
 }
 
 static void parents_of_the_past(void)
@@ -619,6 +654,27 @@ static void watch_is_told_late(void)
     fake_answer_at_once(NULL);
     CHECK(played.watched);
     end(s, "begin; answer 0 of verb 2, node 1, seven; fired node 1");
+}
+
+static bool answer_nonode(const struct store_request *request, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NONODE};
+    return request->kind == STORE_GET;
+}
+
+/* The watch that stands by then is another request's. */
+static void watch_is_told_of_its_own_request(void)
+{
+    played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
+                                   ASK(STAT, .node = 1, .watch = true, .also = true));
+    fake_answer_at_once(answer_nonode);
+    zkl_session *s = begin();
+
+    fake_answer_at_once(NULL);
+    CHECK(!played.watched);
+    ANSWER(STORE_STAT, "/p/1", .rc = STORE_NONODE);
+    CHECK(played.watched);
+    end(s, "begin; answer 1 of verb 2, node 1; answer 1 of verb 7, node 1");
 }
 
 /* A watch that has fired in the step that asks again is not told: the answer tells. */
@@ -985,6 +1041,7 @@ static const struct test_case cases[] = {
     {"stale_at_once", stale_at_once},
     {"parents", parents},
     {"parents_are_refused", parents_are_refused},
+    {"several_parents", several_parents},
     {"parents_of_the_past", parents_of_the_past},
     {"session_ends", session_ends},
     {"session_ends_slowly", session_ends_slowly},
@@ -1002,6 +1059,7 @@ static const struct test_case cases[] = {
     {"watches", watches},
     {"watch_is_told", watch_is_told},
     {"watch_is_told_late", watch_is_told_late},
+    {"watch_is_told_of_its_own_request", watch_is_told_of_its_own_request},
     {"fires_before_it_is_asked_again", fires_before_it_is_asked_again},
     {"fires_in_a_step", fires_in_a_step},
     {"watched_again", watched_again},
