@@ -438,6 +438,30 @@ static void touched_until_it_succeeds(void)
     permit_story_end(&st);
 }
 
+/* What somebody has written to a node that is gone is not written to the next one. */
+static void touched_with_nothing_of_a_node_before(void)
+{
+    char *node, *name;
+
+    begin(1);
+    node = fake_created_name(STORY_PATH "/", 3);
+    name = strrchr(node, '/') + 1;
+    ANSWER(STORE_CREATE, STORY_PATH "/", .rc = STORE_UNKNOWN);
+    permit_story_limited(&st, "2");
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .mzxid = st.zxid);
+    ANSWER(STORE_SET, STORY_PATH "/", .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .names = &name, .count = 1, .mzxid = st.zxid);
+    ANSWER(STORE_GET, node, .rc = STORE_OK, .data = "__REVOKE__", .length = 10, .version = 1,
+           .ephemeral_owner = st.s->id, .czxid = 4);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .mzxid = st.zxid);
+    CHECK(fake_is_asked(STORE_DELETE, node));
+    enter("* n8");
+    permit_story_told(&st, 1, 0);
+    permit_story_sets(&st, st.node, "me", 0);
+    g_free(node);
+    permit_story_end(&st);
+}
+
 static void touch_is_refused(void)
 {
     static const struct {
@@ -628,6 +652,7 @@ static const struct test_case cases[] = {
     {"late_create_beside_a_holder", late_create_beside_a_holder},
     {"touched", touched},
     {"touched_until_it_succeeds", touched_until_it_succeeds},
+    {"touched_with_nothing_of_a_node_before", touched_with_nothing_of_a_node_before},
     {"touch_is_refused", touch_is_refused},
     {"touch_finds_nothing", touch_finds_nothing},
     {"released_while_touched", released_while_touched},
