@@ -186,6 +186,22 @@ static void nothing_is_late_in_another_session(void)
     }
 }
 
+/* A contender that enters again in the next session has left nothing there. */
+static void nothing_is_late_of_the_session_before(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    fake_next_session();
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_NOAUTH);
+    list(0, NULL);
+    hand_leave(&a);
+    hand_pass(s, 1000 * 1000);
+    CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
+    hand_close(s);
+}
+
 /* Likewise where nothing will work any more, and a list is answered all the same. */
 static void nothing_is_late_behind_the_end(void)
 {
@@ -215,6 +231,7 @@ static const struct test_case cases[] = {
     {"begins_anew_while_it_lists", begins_anew_while_it_lists},
     {"forgets_the_oldest", forgets_the_oldest},
     {"nothing_is_late_in_another_session", nothing_is_late_in_another_session},
+    {"nothing_is_late_of_the_session_before", nothing_is_late_of_the_session_before},
     {"nothing_is_late_behind_the_end", nothing_is_late_behind_the_end},
     {NULL, NULL},
 };
