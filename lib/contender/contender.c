@@ -13,7 +13,6 @@
 #include "lib/session/flush.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/late_create.h"
-#include "local_queue.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
@@ -577,7 +576,8 @@ static void admission_admit(struct admission *a)
     admission_unuse(a);
 }
 
-void admission_enter(struct contender *c)
+/* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
+static void admission_enter(struct contender *c)
 {
     if (c->progress == ENTERING)
         c->admission->entering--;
@@ -585,21 +585,16 @@ void admission_enter(struct contender *c)
     admission_admit(c->admission);
 }
 
-/* c has come; at_once: it is to enter now. */
-static void admission_arrive(struct contender *c, bool at_once)
+/* The next of c's handle may enter. One that fails at once lets in the next, which the admission
+ * then admits behind it and not in the midst of it. */
+static void admission_leave_queue(struct contender *c)
 {
-    c->arrival = c->admission->arrivals++;
-    if (at_once)
-        admission_enter(c);
-}
+    struct contender_queue *q = g_steal_pointer(&c->queue);
 
-/* The contender that waits behind c in its handle's queue is next. */
-static void admission_leave_local_queue(struct contender *c)
-{
-    struct contender *next = local_queue_leave(c);
-
-    if (next)
-        admission_enter(next);
+    if (!q)
+        return;
+    q->inside = NULL;
+    q->left(q);
 }
 
 /* One that cannot settle its create may be at it for long. */
@@ -617,7 +612,7 @@ static void admission_passed(struct contender *c)
     c->progress = INSIDE;
     c->admission->entering--;
     if (c->machine.state == ST_LEAVING)
-        admission_leave_local_queue(c);
+        admission_leave_queue(c);
     admission_admit(c->admission);
 }
 
@@ -625,7 +620,7 @@ static void admission_passed(struct contender *c)
  * never looks unused. */
 static void admission_leave(struct contender *c)
 {
-    admission_leave_local_queue(c);
+    admission_leave_queue(c);
     if (c->place)
         admission_take_inside(c);
     if (c->link.data)
@@ -701,7 +696,7 @@ static void contender_be_granted(struct contender *c)
     c->tenure = tenure_new(s, &contender_keeps, c, node, c->payload, c->machine.token);
     g_free(node);
     contender_look_for_spare(c);
-    if (c->machine.others == OTHERS_WAIT || local_queue_waits(c))
+    if (c->machine.others == OTHERS_WAIT || (c->queue && c->queue->others))
         grant_call(c->tenure, TENURE_WANTED);
     c->decided(c->context, tenure_ref(c->tenure), NULL);
 }
@@ -1016,9 +1011,11 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     else if (!spec->limit)
         c->machine.long_queue = spec->hints ? contender_long_queue : 0;
     PROBE(3, enter, spec->directory, s->id, (const char *)c->id);
-    admission_arrive(c, !spec->local);
-    if (spec->local)
-        local_queue_arrive(spec->local, c);
+    c->queue = spec->queue;
+    if (c->queue)
+        c->queue->inside = c;
+    c->arrival = c->admission->arrivals++;
+    admission_enter(c);
 }
 
 /* The own node of the session before is gone, and a new one needs a new id. */
@@ -1061,6 +1058,13 @@ void contender_abandon(struct contender *c)
     c->decided = contender_tell_nobody;
     contender_forget(c);
     contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
+}
+
+void contender_queue_wait(struct contender_queue *q)
+{
+    q->others = true;
+    if (q->inside && q->inside->tenure)
+        grant_call(q->inside->tenure, TENURE_WANTED);
 }
 
 void contender_look(struct contender *c)

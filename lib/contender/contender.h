@@ -11,7 +11,6 @@
 
 struct admission;
 struct contender;
-struct local_queue;
 
 /* Called exactly once: the tenure (with a reference of the callee's) or the error. */
 typedef void (*contender_decided)(void *context, struct tenure *tenure, const zkl_error *error);
@@ -36,6 +35,15 @@ struct permit_limit {
     int64_t session; /* that read it: where the servers' data has gone back, zxids come again */
 };
 
+/* The callers of one handle, of whom one at a time has a contender. It is the first member of what
+ * lets them in. */
+struct contender_queue {
+    struct contender *inside; /* NULL: none, or its node is gone or going */
+    bool others;              /* wait behind it */
+    /* The next one may enter; perhaps in contender_enter(). */
+    void (*left)(struct contender_queue *q);
+};
+
 struct contender_spec {
     char *directory; /* GRefString, with chroot */
     char *payload;   /* GRefString */
@@ -48,11 +56,11 @@ struct contender_spec {
     int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none */
     bool try_only;
     bool hints; /* in a long queue it leaves a head hint in the directory's data, and goes by it */
-    bool retains;              /* its handle does: its node's name says so */
-    bool watch_children;       /* alone when it enters, it hears of a contender that comes */
-    bool heeds;                /* it hears that it is asked to give way even if it hears of that */
-    contender_news_fn news;    /* NULL: not told */
-    struct local_queue *local; /* NULL: none */
+    bool retains;           /* its handle does: its node's name says so */
+    bool watch_children;    /* alone when it enters, it hears of a contender that comes */
+    bool heeds;             /* it hears that it is asked to give way even if it hears of that */
+    contender_news_fn news; /* NULL: not told */
+    struct contender_queue *queue; /* NULL: none */
 };
 
 /* A queue of so many children is long, and so many contenders of one session enter one path at
@@ -75,6 +83,9 @@ void contender_abort(struct contender *c, int code, const char *text);
 
 /* The same, and nobody is told. */
 void contender_abandon(struct contender *c);
+
+/* Others wait behind the one inside: the grant's callbacks tell. */
+void contender_queue_wait(struct contender_queue *q);
 
 /* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
@@ -139,24 +150,23 @@ void callers_add(struct all_callers *all, struct callers *callers,
                  void (*abort)(void *context, const zkl_error *why), void *context);
 void callers_remove(struct callers *callers);
 
-/* ---- the inside, for local_queue.c and tests ---- */
+/* ---- the inside, for tests ---- */
 
 enum { CONTENDER_ID_SIZE = 37 };
 
 struct contender {
     struct driver driver; /* of a session that outlives it */
     struct attempt machine;
-    struct admission *admission; /* with the directory's path */
-    struct local_queue *local;   /* of its handle; NULL: none, or it has left */
-    char *payload;               /* GRefString */
+    struct admission *admission;   /* with the directory's path */
+    struct contender_queue *queue; /* of its handle; NULL: none, or it has left */
+    char *payload;                 /* GRefString */
     char *predecessor;           /* full path; an rc_box, and the watch's own where there is one */
     char *old_id;                /* of the session before; NULL: none */
     struct contender_head *head; /* NULL until it is needed; what is there for good then */
     struct tenure *tenure;       /* one reference, while holding */
     contender_decided decided;
     void *context;
-    GList link;           /* of the session's list, or before that of the local queue's; its data
-                             are NULL while it is in neither */
+    GList link;           /* of the session's list; its data are NULL while it is not in that */
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int refs;             /* being at it, each request under way, each step */
     int rank;
@@ -180,9 +190,6 @@ static inline zkl_session *contender_session(const struct contender *c)
 }
 
 void contender_unref(struct contender *c);
-
-/* c is to enter, for the first time or again: now, or when there is room and it is the oldest. */
-void admission_enter(struct contender *c);
 
 /* Once nobody is let in before all who are to enter again have said so, the oldest of them are. */
 void admissions_open(struct contenders *all);

@@ -1,10 +1,9 @@
-/* A mutex: what handle.c does, for contenders of the mutex's kinds, and retained grants. */
+/* A mutex: what handle.c does, for the turns of its callers. */
 #include "handle.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
-#include "lib/contender/local_queue.h"
 #include "op.h"
-#include "retained.h"
+#include "turns.h"
 
 enum { RETAIN_MAX_MS = 86400000 };
 
@@ -12,10 +11,8 @@ static const char what[] = "mutex";
 
 struct zkl_mutex {
     struct handle handle; /* the first */
-    zkl_peer peer;
-    /* guarded by the monitor: */
-    struct retained *retained; /* NULL: nothing is retained */
-    struct local_queue *local; /* NULL: something is */
+    struct turns *turns;  /* guarded by the monitor */
+    bool retains;
 };
 
 static zkl_mutex *mutex_of(struct handle *h)
@@ -23,30 +20,15 @@ static zkl_mutex *mutex_of(struct handle *h)
     return (zkl_mutex *)h;
 }
 
-static struct contender_spec spec_of(zkl_mutex *m)
-{
-    struct contender_spec spec = handle_spec(&m->handle);
-
-    spec.rule = m->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK;
-    spec.hints = true;
-    spec.local = m->local;
-    return spec;
-}
-
 /* Of asynchronous calls each is an owner of its own. */
 static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool shared,
                            int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
-    zkl_mutex *m = mutex_of(h);
+    struct turn_caller caller = {
+        .payload = handle_payload(h), .owner = hold ? hold->key : 0, .is_new = !hold};
 
     (void)shared;
-    if (m->retained) {
-        struct turn_caller caller = {
-            .payload = handle_payload(h), .owner = hold ? hold->key : 0, .is_new = !hold};
-        return op_start_turn(&h->waiters, m->retained, &caller, timeout_ms, fn, data);
-    }
-    struct contender_spec spec = spec_of(m);
-    return op_start(&h->waiters, &spec, timeout_ms, fn, data);
+    return op_start_turn(&h->waiters, mutex_of(h)->turns, &caller, timeout_ms, fn, data);
 }
 
 /* What the handle has kept. */
@@ -54,33 +36,26 @@ static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
 {
     zkl_mutex *m = mutex_of(h);
 
-    if (!m->retained)
+    if (!m->retains)
         return NULL;
     session_lock_briefly(h->session);
-    zkl_grant *grant = retained_take(m->retained, hold->key);
+    zkl_grant *grant = turns_take(m->turns, hold->key);
     session_unlock_briefly(h->session);
     return grant;
 }
 
-static void stop_retaining(struct handle *h)
+static void mutex_close(struct handle *h)
 {
-    if (mutex_of(h)->retained)
-        retained_close(mutex_of(h)->retained);
+    turns_close(mutex_of(h)->turns);
 }
 
 static void mutex_end(struct handle *h)
 {
-    if (mutex_of(h)->retained)
-        retained_unref(mutex_of(h)->retained);
-    if (mutex_of(h)->local)
-        local_queue_unref(mutex_of(h)->local);
+    turns_unref(mutex_of(h)->turns);
 }
 
-static const struct handle_kind kind = {.what = what,
-                                        .start = mutex_start,
-                                        .take = mutex_take,
-                                        .close = stop_retaining,
-                                        .end = mutex_end};
+static const struct handle_kind kind = {
+    .what = what, .start = mutex_start, .take = mutex_take, .close = mutex_close, .end = mutex_end};
 
 /* ---- new ---- */
 
@@ -99,15 +74,17 @@ static const char *mutex_check_options(const zkl_mutex_options *o)
     return NULL;
 }
 
-static void start_retaining(zkl_mutex *m, const zkl_mutex_options *o)
+static void mutex_start_turns(zkl_mutex *m, const zkl_mutex_options *o)
 {
-    const struct retain config = {.retain_ns = o->retain_ms * CLOCK_MS,
-                                  .local_turns = retained_local_turns,
-                                  .fence64 = o->fence64};
+    const struct retain config = {
+        .retain_ns = o->retain_ms * CLOCK_MS, .local_turns = turns_local, .fence64 = o->fence64};
 
     session_lock(m->handle.session);
-    const struct contender_spec spec = spec_of(m);
-    m->retained = retained_new(m->handle.session, &spec, &config);
+    struct contender_spec spec = handle_spec(&m->handle);
+    spec.rule = o->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK;
+    spec.hints = true;
+    m->turns = turns_new(m->handle.session, &spec, &config);
+    m->retains = o->retain_ms > 0;
     session_unlock(m->handle.session);
 }
 
@@ -124,11 +101,7 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
     const struct handle_options common = {
         .name = o.name, .parents = o.parents, .key = o.key, .key_data = o.key_data};
     zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &common);
-    m->peer = o.peer;
-    if (o.retain_ms)
-        start_retaining(m, &o);
-    else
-        m->local = local_queue_new();
+    mutex_start_turns(m, &o);
     handle_publish(&m->handle);
     *ret = m;
     return 0;
@@ -192,8 +165,7 @@ int zkl_mutex_yield(zkl_mutex *m)
     if (code)
         return code;
     session_lock(m->handle.session);
-    if (m->retained)
-        retained_yield(m->retained);
+    turns_yield(m->turns);
     session_unlock(m->handle.session);
     return 0;
 }

@@ -11,7 +11,7 @@
 #include "lib/session/stats.h"
 #include "multi_attempt.h"
 #include "numbered.h"
-#include "retained.h"
+#include "turns.h"
 
 /* What it is by, until it is decided. */
 enum op_by { BY_CONTENDER, BY_TURN, BY_NUMBERED, BY_LEASED, BY_MULTI };
@@ -110,7 +110,7 @@ static void op_on_decided(void *context, zkl_grant *grant, const zkl_error *erro
     }
 }
 
-static void on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
+static void op_on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
 {
     op_on_decided(context, tenure ? grant_new_on(tenure) : NULL, error);
 }
@@ -138,7 +138,7 @@ void op_abort(zkl_op *op, int code, const char *text)
     if (op->decided)
         abort_decided(op, code, text);
     else if (op->by == BY_TURN)
-        retained_give_up(op->way.turn, code, text);
+        turns_give_up(op->way.turn, code, text);
     else if (op->by == BY_NUMBERED)
         numbered_abort(op->way.numbered, code, text);
     else if (op->by == BY_LEASED)
@@ -223,11 +223,20 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
     else if (op->by == BY_LEASED)
         leased_enter(&op->way.leased, q->session, spec, op_on_decided, op);
     else
-        contender_enter(&op->way.contender, q->session, spec, on_admitted, op);
+        contender_enter(&op->way.contender, q->session, spec, op_on_admitted, op);
     return op;
 }
 
-zkl_op *op_start_turn(struct op_queue *q, struct retained *r, struct turn_caller *caller,
+/* It is first where nothing is retained. */
+static void op_contend(void *context, const struct contender_spec *spec)
+{
+    zkl_op *op = context;
+
+    op->by = BY_CONTENDER;
+    contender_enter(&op->way.contender, op->session, spec, op_on_admitted, op);
+}
+
+zkl_op *op_start_turn(struct op_queue *q, struct turns *t, struct turn_caller *caller,
                       int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     zkl_op *op = op_begin(q, timeout_ms, fn, data);
@@ -236,7 +245,7 @@ zkl_op *op_start_turn(struct op_queue *q, struct retained *r, struct turn_caller
     if (!op || op->decided)
         return op;
     op->by = BY_TURN;
-    retained_wait(&op->way.turn, r, caller, op_on_decided, op);
+    turns_wait(&op->way.turn, t, caller, op_contend, op_on_decided, op);
     return op;
 }
 

@@ -24,11 +24,11 @@ void op_queue_abort(struct op_queue *q, int code, const char *text);
 zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data);
 
-struct retained;
+struct turns;
 struct turn_caller;
 
-/* The same, for a turn of a handle that retains. caller->tries is set from timeout_ms. */
-zkl_op *op_start_turn(struct op_queue *q, struct retained *r, struct turn_caller *caller,
+/* The same, for a caller of a mutex. caller->tries is set from timeout_ms. */
+zkl_op *op_start_turn(struct op_queue *q, struct turns *t, struct turn_caller *caller,
                       int64_t timeout_ms, zkl_acquired_fn fn, void *data);
 
 struct multi_path;

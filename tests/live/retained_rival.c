@@ -1,7 +1,7 @@
 /* A mutex that retains, and others who want the lock: an idle node goes when it is theirs to have,
  * or when nobody has used it for long. */
 #include "fault.h"
-#include "lib/lock/retained.h"
+#include "lib/lock/turns.h"
 #include "mutex_actors.h"
 #include "retained.h"
 #include "suites.h"
@@ -130,7 +130,7 @@ static void at_most_so_many(void)
     zkl_mutex *m[MUTEXES];
 
     fault_begin();
-    retained_most = MUTEXES - 1;
+    turns_most = MUTEXES - 1;
     o.retain_ms = DAY_MS;
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     for (int i = 0; i < MUTEXES; i++) {
@@ -150,7 +150,7 @@ static void at_most_so_many(void)
     take_turn(m[2], &seen[2], 1);
     for (int i = 0; i < MUTEXES; i++)
         CHECK_INT(zkl_mutex_yield(m[i]), 0);
-    retained_most = RETAINED_MOST;
+    turns_most = TURNS_MOST;
     fault_end();
 }
 
@@ -164,9 +164,9 @@ static void rival_first(void)
     zkl_grant *g;
 
     fault_begin();
-    retained_local_turns = 0;
+    turns_local = 0;
     zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
-    retained_local_turns = RETAINED_LOCAL_TURNS;
+    turns_local = TURNS_LOCAL;
     zkl_mutex *n = fault_mutex(fault_direct(FAULT_LONG_MS));
     retain_first(m, &seen);
     REQUIRE(zkl_mutex_lock(m, 0, &g) == 0);

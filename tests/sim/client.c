@@ -4,7 +4,7 @@
 
 #include "candidate.h"
 #include "group.h"
-#include "lib/lock/retained.h"
+#include "lib/lock/turns.h"
 #include "lib/session/core.h"
 #include "limit_log.h"
 #include "onlooker.h"
@@ -102,7 +102,7 @@ static void choose_to_retain(const struct client *p, int path, zkl_mutex_options
     if (!client_retaining || seeded_below(&state, 3) != 0)
         return;
     options->retain_ms = 1 + seeded_below(&state, 20000);
-    retained_local_turns = seeded_below(&state, 4);
+    turns_local = seeded_below(&state, 4);
     options->fence64 = seeded_below(&state, 4) == 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "client.h"
 #include "lib/contender/contender.h"
-#include "lib/lock/retained.h"
+#include "lib/lock/turns.h"
 #include "lib/session/core.h"
 #include "nodes.h"
 
@@ -81,7 +81,7 @@ static struct kept_out find_kept_out(const struct stage *stage, zkl_session *s)
 
     session_lock(s);
     for (const GList *l = contenders_of(s)->idle.head; l && found.rival == 0; l = l->next) {
-        found.tenure = retained_tenure(l->data)->token;
+        found.tenure = turns_tenure(l->data)->token;
         found.rival = rival_of(stage, found.tenure);
     }
     session_unlock(s);

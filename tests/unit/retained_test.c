@@ -1,6 +1,6 @@
 /* The driver of a mutex that retains: what is asked of the store, who is told what. */
 #include "lib/contender/contender.h"
-#include "lib/lock/retained.h"
+#include "lib/lock/turns.h"
 
 #include "by_hand.h"
 #include "suites.h"
@@ -38,7 +38,7 @@ static void start(void)
     options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
     options.retain_ms = 1000;
     session_options.log = on_log;
-    retained_most = 1;
+    turns_most = 1;
     s = hand_session_with(&session_options);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
@@ -55,8 +55,8 @@ static void stop(void)
     zkl_op_free(b.op);
     zkl_mutex_free(m);
     hand_close(s);
-    retained_most = RETAINED_MOST;
-    retained_local_turns = RETAINED_LOCAL_TURNS;
+    turns_most = TURNS_MOST;
+    turns_local = TURNS_LOCAL;
 }
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
@@ -227,7 +227,7 @@ static void rivals_of_other_recipes(void)
 static void rival_of_a_turn(void)
 {
     start();
-    retained_local_turns = 1;
+    turns_local = 1;
     open_mutex();
     char *node = make_idle();
     lock(&a, ZKL_FOREVER);
