@@ -119,6 +119,46 @@ static void lost_is_final(void)
     stop();
 }
 
+static const struct {
+    enum loss loss; /* LOSS_NONE: its deadline has passed, and nobody has looked */
+    zkl_loss why;
+} ends[] = {{LOSS_NONE, ZKL_LOSS_DEADLINE}, {LOSS_EXPIRED, ZKL_LOSS_EXPIRED}};
+
+/* As the first of those who come finds it. */
+static void the_word_of_a_lost_one(void)
+{
+    for (size_t i = 0; i < 3 * G_N_ELEMENTS(ends); i++) {
+        start();
+        const enum loss loss = ends[i / 3].loss;
+        if (loss == LOSS_NONE)
+            hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+        else
+            CHECK(validity_lose(&t->validity, loss));
+        CHECK(!(i % 3 == 0   ? validity_extend(&t->validity, deadline_at(1000), true)
+                : i % 3 == 1 ? validity_suspect(&t->validity)
+                             : validity_lose(&t->validity, LOSS_DELETED)));
+        CHECK_INT(validity_last(&t->validity), ZKL_LOST);
+        const struct validity_view view = validity_read(&t->validity);
+        CHECK_INT(view.state, ZKL_LOST);
+        CHECK_INT(view.loss, ends[i / 3].why);
+        CHECK(view.left == 0 && view.deadline.boot == 0 && view.deadline.raw == 0);
+        stop();
+    }
+}
+
+/* The view of who finds it out is as empty as that of who comes later. */
+static void the_view_of_a_lost_one(void)
+{
+    start();
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    for (int i = 0; i < 2; i++) {
+        const struct validity_view view = validity_read(&t->validity);
+        CHECK_INT(view.loss, ZKL_LOSS_DEADLINE);
+        CHECK(view.left == 0 && view.deadline.boot == 0 && view.deadline.raw == 0);
+    }
+    stop();
+}
+
 /* Also for one who asks as soon as the clock is put back, as no clock should be. */
 static void lost_was_seen(void)
 {
@@ -329,6 +369,15 @@ static void stop_both(struct both *b)
     stop();
 }
 
+static void check_nearer(int64_t ms)
+{
+    struct instant read;
+
+    CHECK_INT(zkl_grant_remaining_ms(g), ms);
+    CHECK_INT(read_deadline(&read), 0);
+    CHECK_INT(read.raw, deadline_at(ms).raw);
+}
+
 static void two_in_doubt(void)
 {
     struct both b;
@@ -345,9 +394,42 @@ static void two_in_doubt(void)
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
     CHECK(grant_extend(b.tenures[1], deadline_at(7000), true));
     check_told(&b.told, 2, ZKL_HELD);
-    CHECK_INT(zkl_grant_remaining_ms(g), 7000);
+    check_nearer(7000);
     CHECK(grant_extend(b.tenures[0], deadline_at(6000), true));
-    CHECK_INT(zkl_grant_remaining_ms(g), 6000);
+    check_nearer(6000);
+    stop_both(&b);
+}
+
+/* What the first was lost for is why the grant was, though nobody has asked in between; and what is
+ * known of the other one makes no difference. */
+static void two_lost_unread(void)
+{
+    struct both b;
+
+    start_both(&b);
+    CHECK(grant_lose(b.tenures[1], LOSS_DELETED, on_then, &b.told));
+    CHECK(grant_lose(b.tenures[0], LOSS_EXPIRED, on_then, &b.told));
+    CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DELETED);
+    CHECK_INT(grant_loss(b.tenures[0]), ZKL_LOSS_DELETED);
+    CHECK_INT(grant_loss(b.tenures[1]), ZKL_LOSS_DELETED);
+    check_told(&b.told, 1, ZKL_LOST);
+    CHECK_INT(b.told.thens, 2);
+    stop_both(&b);
+}
+
+/* No doubt is told of what is lost by a deadline: that is told with the loss. */
+static void two_in_doubt_too_late(void)
+{
+    struct both b;
+
+    start_both(&b);
+    CHECK(grant_extend(b.tenures[1], deadline_at(1000), true));
+    hand_jump(1000, 1000);
+    grant_suspect(b.tenures[0]);
+    check_told(&b.told, 0, ZKL_HELD);
+    CHECK(grant_lose(b.tenures[1], LOSS_DEADLINE, on_then, &b.told));
+    check_told(&b.told, 1, ZKL_LOST);
+    CHECK_INT(b.told.thens, 1);
     stop_both(&b);
 }
 
@@ -398,6 +480,68 @@ static void two_given_back(void)
     stop_both(&b);
 }
 
+/* ---- what is let go of ---- */
+
+static int let_go; /* calls of the keeper, or of who has the nodes */
+
+static void keeper_lets_go(struct contender *keeper)
+{
+    (void)keeper;
+    let_go++;
+}
+
+static const struct tenure_ops keeps = {.release = keeper_lets_go, .vanished = keeper_lets_go};
+
+static void nodes_let_go(void *context, bool node_gone)
+{
+    (void)context;
+    (void)node_gone;
+    let_go++;
+}
+
+static const struct grant_ops with_nodes = {.let_go = nodes_let_go};
+
+static void let_go_of_once(void)
+{
+    start();
+    let_go = 0;
+    t->ops = &keeps;
+    CHECK(grant_give_back(g, false));
+    CHECK(grant_give_back(g, false));
+    CHECK_INT(let_go, 1);
+    stop();
+}
+
+/* The contender does, when the callbacks are through. */
+static void not_let_go_of_when_lost(void)
+{
+    start();
+    let_go = 0;
+    t->ops = &keeps;
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK(!grant_give_back(g, false));
+    CHECK_INT(let_go, 0);
+    stop();
+}
+
+/* A transaction has given it back, and one of the nodes has gone before the others may. */
+static void two_let_go_of_without_one(void)
+{
+    struct both b;
+
+    start_both(&b);
+    let_go = 0;
+    zkl_grant *both = grant_new(b.tenures, 2, &with_nodes, NULL);
+    CHECK(grant_disown(both));
+    grant_detach(b.tenures[1]);
+    grant_let_go(both, false);
+    CHECK_INT(let_go, 1);
+    grant_unref(both);
+    grant_unref(g); /* which the tenures had before */
+    grant_unref(g);
+    stop_both(&b);
+}
+
 static void on_given_back(void *context, zkl_grant *grant, const struct grant_end *end)
 {
     zkl_grant **spare = context;
@@ -426,6 +570,11 @@ static void a_turn_that_is_over_stays_so(void)
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     CHECK_INT(zkl_grant_turn(g), 2);
     CHECK(grant_give_back(first, false)); /* as before, and it ends nobody else's */
+    let_go = 0;
+    t->ops = &keeps;
+    grant_let_go(first, false);
+    grant_let_go(first, true);
+    CHECK_INT(let_go, 0);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     grant_unref(first);
     stop();
@@ -450,6 +599,65 @@ static void a_turn_is_used_again(void)
     check_told(&told, 1, ZKL_SUSPECT);
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+    stop();
+}
+
+/* Who asked to be called for the last one hears nothing of the next. */
+static void a_turn_that_calls_is_not_used_again(void)
+{
+    struct told called = {0};
+    zkl_grant *spare = NULL;
+
+    start();
+    grant_unref(grant_take_off(t));
+    grant_unref(g);
+    zkl_grant *first = g = grant_new_turn(t, NULL, 1, &turns, &spare);
+    CHECK_INT(zkl_grant_on_wanted(first, on_change, &called), 0);
+    CHECK(grant_give_back(first, false));
+    grant_unref(first);
+    g = grant_new_turn(t, spare, 2, &turns, &spare);
+    grant_call(t, TENURE_WANTED);
+    check_told(&called, 0, ZKL_HELD);
+    stop();
+}
+
+static void called_only_while_owned(void)
+{
+    struct told called = {0};
+
+    start();
+    CHECK_INT(zkl_grant_on_wanted(g, on_change, &called), 0);
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    grant_call(t, TENURE_WANTED);
+    check_told(&called, 0, ZKL_HELD);
+    stop();
+}
+
+/* Of a new one, and of one that is used again. */
+static void a_turn_begun_in_doubt(void)
+{
+    zkl_grant *spare = NULL;
+
+    start();
+    grant_unref(grant_take_off(t));
+    grant_unref(g);
+    for (uint64_t turn = 1; turn <= 2; turn++) {
+        struct told told = {0};
+        grant_suspect(t);
+        g = grant_new_turn(t, spare, turn, &turns, &spare);
+        zkl_grant_on_change(g, on_change, &told);
+        check_told(&told, 1, ZKL_SUSPECT);
+        grant_suspect(t);
+        check_told(&told, 1, ZKL_SUSPECT);
+        CHECK(grant_extend(t, deadline_at(9000), true));
+        check_told(&told, 2, ZKL_HELD);
+        CHECK(zkl_grant_state(g) == ZKL_HELD && grant_disown(g));
+        check_told(&told, 3, ZKL_RELEASED);
+        spare = grant_take_off(t);
+        if (turn == 1)
+            grant_unref(g);
+    }
+    grant_unref(spare);
     stop();
 }
 
@@ -557,6 +765,8 @@ static const struct test_case cases[] = {
     {"held_until_the_deadline", held_until_the_deadline},
     {"ended_by_either_clock", ended_by_either_clock},
     {"lost_is_final", lost_is_final},
+    {"the_word_of_a_lost_one", the_word_of_a_lost_one},
+    {"the_view_of_a_lost_one", the_view_of_a_lost_one},
     {"lost_was_seen", lost_was_seen},
     {"a_proof_moves_the_deadline", a_proof_moves_the_deadline},
     {"the_deadline_itself", the_deadline_itself},
@@ -567,11 +777,19 @@ static const struct test_case cases[] = {
     {"lost_before_the_deadline", lost_before_the_deadline},
     {"given_back", given_back},
     {"two_in_doubt", two_in_doubt},
+    {"two_lost_unread", two_lost_unread},
+    {"two_in_doubt_too_late", two_in_doubt_too_late},
     {"two_lost_with_the_first", two_lost_with_the_first},
     {"two_lost_with_the_nearer", two_lost_with_the_nearer},
     {"two_given_back", two_given_back},
+    {"let_go_of_once", let_go_of_once},
+    {"not_let_go_of_when_lost", not_let_go_of_when_lost},
+    {"two_let_go_of_without_one", two_let_go_of_without_one},
     {"a_turn_that_is_over_stays_so", a_turn_that_is_over_stays_so},
     {"a_turn_is_used_again", a_turn_is_used_again},
+    {"a_turn_that_calls_is_not_used_again", a_turn_that_calls_is_not_used_again},
+    {"called_only_while_owned", called_only_while_owned},
+    {"a_turn_begun_in_doubt", a_turn_begun_in_doubt},
     {"every_reference_is_given_up", every_reference_is_given_up},
     {"bad_arguments", bad_arguments},
     {"after_the_session_was_closed", after_the_session_was_closed},
