@@ -602,7 +602,7 @@ static void a_turn_is_used_again(void)
     stop();
 }
 
-/* Who asked to be called for the last one hears nothing of the next. */
+/* One that asked to be called for the last turn hears nothing of the next. */
 static void a_turn_that_calls_is_not_used_again(void)
 {
     struct told called = {0};
@@ -633,7 +633,7 @@ static void called_only_while_owned(void)
     stop();
 }
 
-/* Of a new one, and of one that is used again. */
+/* A new one is told of the proof, and so is one that is used again. */
 static void a_turn_begun_in_doubt(void)
 {
     zkl_grant *spare = NULL;
