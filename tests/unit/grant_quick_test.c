@@ -1,4 +1,5 @@
-/* The check that makes do with one clock: never another answer than by both. */
+/* What any thread asks without a lock. The check that makes do with one clock never gives another
+ * answer than by both, and nothing that crosses a question is answered by what was before. */
 #include "lib/grant/grant.h"
 
 #include "by_hand.h"
@@ -15,15 +16,19 @@ static zkl_grant *g;
 static struct instant (*hand_clock)(void);
 static int reads;
 static void (*meanwhile)(void); /* once, while the clock is read */
+static int later;               /* so many readings come first */
 
 static struct instant read_clock(void)
 {
     void (*fn)(void) = meanwhile;
 
     reads++;
-    meanwhile = NULL;
-    if (fn)
+    if (fn && later > 0) {
+        later--;
+    } else if (fn) {
+        meanwhile = NULL;
         fn();
+    }
     return hand_clock();
 }
 
@@ -188,6 +193,120 @@ static void lost_meanwhile(void)
     stop();
 }
 
+/* ---- what crosses a question, or a change ---- */
+
+/* Its thread is stopped there: the grant has not heard of it. */
+static void lose_the_word(void)
+{
+    CHECK(validity_lose(&t->validity, LOSS_EXPIRED));
+}
+
+static void pass_and_ask(void)
+{
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
+}
+
+static void prove_and_pass(void)
+{
+    CHECK(grant_extend(t, deadline_at(20000), true));
+    hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
+}
+
+static void take_back_and_pass(void)
+{
+    CHECK(grant_extend(t, deadline_at(3000), false));
+    hand_jump(3500, 3500);
+}
+
+static void release_and_lose(void)
+{
+    CHECK(grant_disown(g));
+    lose_the_word();
+}
+
+static bool is_owned(void)
+{
+    return zkl_grant_state(g) < ZKL_LOST;
+}
+
+static bool is_left(void)
+{
+    return zkl_grant_remaining_ms(g) > 0;
+}
+
+static bool has_a_reason(void)
+{
+    return zkl_grant_loss(g) != ZKL_LOSS_NONE;
+}
+
+static bool prove(void)
+{
+    return grant_extend(t, deadline_at(20000), true);
+}
+
+static const struct crossing {
+    const char *name;
+    bool (*call)(void);
+    int later; /* readings of the clock */
+    void (*meanwhile)(void);
+    bool answer;
+    zkl_state state; /* behind it */
+    zkl_loss loss;
+} crossings[] = {
+    {"owned, lost", is_owned, 0, lose_the_word, false, ZKL_LOST, ZKL_LOSS_EXPIRED},
+    {"left, lost", is_left, 0, lose_the_word, false, ZKL_LOST, ZKL_LOSS_EXPIRED},
+    {"owned, proved", is_owned, 0, prove_and_pass, true, ZKL_HELD, ZKL_LOSS_NONE},
+    {"left, proved", is_left, 0, prove_and_pass, true, ZKL_HELD, ZKL_LOSS_NONE},
+    {"owned, taken back", is_owned, 0, take_back_and_pass, false, ZKL_LOST, ZKL_LOSS_DEADLINE},
+    {"left, taken back", is_left, 0, take_back_and_pass, false, ZKL_LOST, ZKL_LOSS_DEADLINE},
+    {"owned, released", is_owned, 0, release_and_lose, false, ZKL_RELEASED, ZKL_LOSS_NONE},
+    {"left, released", is_left, 0, release_and_lose, false, ZKL_RELEASED, ZKL_LOSS_NONE},
+    {"reason, lost", has_a_reason, 0, lose_the_word, true, ZKL_LOST, ZKL_LOSS_EXPIRED},
+    {"reason, released", has_a_reason, 0, release_and_lose, false, ZKL_RELEASED, ZKL_LOSS_NONE},
+    {"proof, lost", prove, 0, lose_the_word, false, ZKL_LOST, ZKL_LOSS_EXPIRED},
+    {"proof behind its look, lost", prove, 1, lose_the_word, false, ZKL_LOST, ZKL_LOSS_EXPIRED},
+    {"proof behind its look, passed", prove, 1, pass_and_ask, false, ZKL_LOST, ZKL_LOSS_DEADLINE},
+};
+
+static void crossed(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(crossings); i++) {
+        const struct crossing *c = &crossings[i];
+
+        start();
+        later = c->later;
+        meanwhile = c->meanwhile;
+        bool right = CHECK_INT(c->call(), c->answer);
+        right = CHECK(!meanwhile) && right;
+        right = CHECK_INT(zkl_grant_state(g), c->state) && right;
+        if (!CHECK_INT(zkl_grant_loss(g), c->loss) || !right)
+            runner_fail(__FILE__, __LINE__, "%s", c->name);
+        stop();
+    }
+}
+
+static struct validity anew;
+
+static void look_at_the_old_word(void)
+{
+    int64_t now;
+
+    CHECK_INT(validity_state(&anew, &now), ZKL_LOST);
+}
+
+/* Its limits are there before the word says that it is held. */
+static void limits_before_the_word(void)
+{
+    start();
+    validity_begin(&anew, ZKL_LOST, (struct instant){.boot = 0});
+    meanwhile = look_at_the_old_word;
+    validity_begin(&anew, ZKL_HELD, deadline_at(9000));
+    CHECK(!meanwhile);
+    CHECK_INT(validity_last(&anew), ZKL_HELD);
+    stop();
+}
+
 /* ---- levels ---- */
 
 static zkl_mutex *mutex;
@@ -270,6 +389,8 @@ static const struct test_case cases[] = {
     {"clocks_apart", clocks_apart},
     {"walks", walks},
     {"lost_meanwhile", lost_meanwhile},
+    {"crossed", crossed},
+    {"limits_before_the_word", limits_before_the_word},
     {"levels", levels},
     {NULL, NULL},
 };
