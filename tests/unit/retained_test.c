@@ -5,6 +5,7 @@
 #include "by_hand.h"
 #include "suites.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct call {
@@ -34,6 +35,7 @@ static void start(void)
 
     lines[0] = '\0';
     told = 0;
+    last = ZKL_HELD;
     a = b = (struct call){.op = NULL};
     options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
     options.retain_ms = 1000;
@@ -360,10 +362,30 @@ static void lost_when_unlocked(void)
     CHECK(!fake_is_asked(STORE_DELETE, node));
     lock(&b, ZKL_FOREVER);
     CHECK(!b.grant);
+    CHECK(fake_is_asked(STORE_CREATE, below));
     hand_pass(s, 0);
     zkl_session_dispatch(s);
+    CHECK_INT(told, 1);
     CHECK_INT(last, ZKL_LOST);
-    CHECK(fake_is_asked(STORE_DELETE, node));
+    check_deleted(node);
+    stop();
+}
+
+/* Somebody may refer to it yet, as a transaction does. */
+static void given_back_twice(void)
+{
+    start();
+    open_mutex();
+    char *node = make_idle();
+    lock(&a, ZKL_FOREVER);
+    zkl_grant *first = grant_ref(a.grant);
+    unlock(&a);
+    lock(&b, ZKL_FOREVER);
+    REQUIRE(b.grant != NULL && b.grant != first);
+    zkl_grant_release(first);
+    CHECK_INT(zkl_grant_state(b.grant), ZKL_HELD);
+    unlock(&b);
+    CHECK(!fake_is_asked(STORE_DELETE, node));
     g_free(node);
     stop();
 }
@@ -379,6 +401,7 @@ static void no_turn_in_doubt(void)
     CHECK(!a.grant);
     lock(&b, 0);
     CHECK_INT(b.code, ZKL_EBUSY);
+    lock(&b, ZKL_FOREVER);
     fake_event(STORE_EV_UP);
     hand_stand_alone(s);
     hand_pass_proved(s, 5000);
@@ -386,8 +409,44 @@ static void no_turn_in_doubt(void)
     REQUIRE(a.grant != NULL);
     CHECK_INT(zkl_grant_turn(a.grant), 1);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    fake_event(STORE_EV_DOWN);
     unlock(&a);
+    CHECK(!b.grant);
     g_free(node);
+    stop();
+}
+
+static void *use(void *ret_turn)
+{
+    zkl_grant *grant;
+
+    hand_is_waiter();
+    if (CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &grant), 0))
+        *(uint64_t *)ret_turn = zkl_grant_turn(grant);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    return NULL;
+}
+
+/* A thread, which would have it at once, waits for the proof, and its turn is the only one. */
+static void no_turn_at_once_in_doubt(void)
+{
+    pthread_t thread;
+    uint64_t turn = 0;
+
+    start();
+    hand_stand_alone(s);
+    open_mutex();
+    char *node = make_idle();
+    fake_event(STORE_EV_DOWN);
+    REQUIRE(pthread_create(&thread, NULL, use, &turn) == 0);
+    hand_await_waiter(s);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(s);
+    hand_pass_proved(s, 5000);
+    pthread_join(thread, NULL);
+    CHECK_INT(turn, 1);
+    CHECK_INT(zkl_mutex_yield(m), 0);
+    check_deleted(node);
     stop();
 }
 
@@ -747,7 +806,9 @@ static const struct test_case cases[] = {
     {"lost_while_idle", lost_while_idle},
     {"lost_in_a_turn", lost_in_a_turn},
     {"lost_when_unlocked", lost_when_unlocked},
+    {"given_back_twice", given_back_twice},
     {"no_turn_in_doubt", no_turn_in_doubt},
+    {"no_turn_at_once_in_doubt", no_turn_at_once_in_doubt},
     {"transaction_under_way", transaction_under_way},
     {"transaction_of_an_earlier_turn", transaction_of_an_earlier_turn},
     {"given_back_by_a_transaction", given_back_by_a_transaction},
