@@ -59,6 +59,7 @@ programs=(
     "replay|lib/||tests/explore/replay|--max-states 400"
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
     "grants|lib/grant/||tests/unit/unit|grant grant_quick retained_*"
+    "grants-in-steps|lib/grant/||tests/explore/words|"
     "locks|lib/lock/||tests/unit/unit|$locks"
     "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore semaphore_driver numbered limit_call leased $locks"
     "driver|lib/session/driv||tests/unit/unit|session_driver counter_call counter_fence $rendezvous $groups"
