@@ -1,4 +1,4 @@
-/* Who owns a blocking lock: by default the calling thread, under a number never used again. */
+/* A blocking lock has an owner: by default the calling thread, under a number never used again. */
 #ifndef LIB_LOCK_OWNER_H
 #define LIB_LOCK_OWNER_H
 

@@ -1,5 +1,6 @@
-/* Where lines go: to the session's callback, in order with its other callbacks, or to stderr. Of
- * one event only so many a minute; the others are counted, and their number is a line later. */
+/* Lines go to the session's callback, in order with its other callbacks, or to stderr. Only so many
+ * lines of one event go out in a minute; the others are counted, and a later line gives their
+ * number. */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
 

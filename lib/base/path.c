@@ -80,7 +80,8 @@ static bool is_port(const char *text)
     return g_ascii_string_to_unsigned(text, 10, 1, 65535, &port, NULL);
 }
 
-/* Whose end could be a group or a port; with a port or without. */
+/* Whether part is an IPv6 address without brackets, with a port or without: its end could be a
+ * group or a port. */
 static bool is_bare_ipv6(const char *part)
 {
     char *host = g_strndup(part, (gsize)(strrchr(part, ':') - part));

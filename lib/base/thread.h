@@ -14,7 +14,7 @@ int thread_start_detached(void *(*run)(void *), void *data);
 /* Whether two threads can be started, both at once. */
 bool thread_can_start_two(void);
 
-/* Of the calling thread: for another it would take a file of /proc. */
+/* Names the calling thread; another one's name would take a file of /proc. */
 void thread_name(const char *name);
 
 /* For timed waits by CLOCK_MONOTONIC: clock_after_ms(). */

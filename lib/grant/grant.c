@@ -446,8 +446,7 @@ void grant_suspect(struct tenure *t)
         grant_tell_owned(t->grant);
 }
 
-/* Of a grant on several tenures one after the other may be lost: all nodes go behind its callbacks.
- */
+/* A grant may lose its tenures one after the other: all their nodes go behind its callbacks. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data)
 {
     zkl_grant *g = t->grant;

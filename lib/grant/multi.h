@@ -10,8 +10,8 @@
 #include "lib/session/driver.h"
 #include "recipes/transaction.h"
 
-/* The transactions of the grants on one tenure, one under way at a time. Of a grant on several
- * tenures it is the first one's. */
+/* The transactions of the grants on one tenure, one under way at a time. A grant on several tenures
+ * uses the line of the first one. */
 struct multi_line {
     struct driver driver;
     struct tenure *tenure; /* whose this is */

@@ -42,7 +42,8 @@ struct tenure {
     void (*free_line)(struct multi_line *line);
 };
 
-/* Of s's present deadline, with one reference: the keeper's. full_node is its path with chroot. */
+/* Makes a tenure with s's present deadline, and with one reference: the keeper's. full_node is the
+ * node's path with chroot. */
 struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct contender *keeper,
                           const char *full_node, const char *payload, uint64_t token);
 

@@ -1,6 +1,7 @@
-/* A canceler's lock is held for its own few words alone: never with another one, so that who waits
- * and who cancels may hold whatever they like. Who cancels takes a reference to each operation
- * under it, and cancels them behind it; what has ended by then takes no notice. */
+/* A canceler's lock is held for its own few words alone, never with another lock: so a thread that
+ * waits or cancels may hold whatever it likes. A thread that cancels takes a reference to each
+ * operation under the lock, and cancels the operations after it; one that has ended by then takes
+ * no notice. */
 #include "canceler.h"
 
 #include <pthread.h>
@@ -72,7 +73,8 @@ int canceler_check(zkl_canceler *c, const char *path)
                : 0;
 }
 
-/* Whoever cancels from here on finds the operation; who has done so before is found here. */
+/* A thread that cancels from here on finds the operation; one that has canceled before is noticed
+ * here. */
 static void canceler_enter(zkl_canceler *c, zkl_op *op, GList *link)
 {
     pthread_mutex_lock(&c->lock);

@@ -2,7 +2,7 @@
 
 #include "lib/base/error.h"
 
-/* Of one path. */
+/* What belongs to one path. */
 struct part {
     struct multi_attempt *attempt;
     struct multi_path path;

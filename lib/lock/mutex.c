@@ -20,7 +20,7 @@ static zkl_mutex *mutex_of(struct handle *h)
     return (zkl_mutex *)h;
 }
 
-/* Of asynchronous calls each is an owner of its own. */
+/* Each asynchronous call is an owner of its own. */
 static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool shared,
                            int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {

@@ -263,8 +263,8 @@ zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
     return op;
 }
 
-/* Who decides it posts with the monitor held, and so is through with the semaphore when the waiter
- * has the monitor again. */
+/* The thread that decides the operation posts with the monitor held. So it is through with the
+ * semaphore when the waiter has the monitor again. */
 static void op_await(zkl_op *op)
 {
     sem_t wake;

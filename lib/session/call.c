@@ -228,7 +228,7 @@ static int call_await(struct call *c)
     zkl_session *s = session_ref(c->session);
 
     thread_wait(&c->done);
-    /* Whoever posted still has the monitor. */
+    /* The thread that posted may still have the monitor. */
     session_lock(s);
     int code = c->error.code ? error_keep(&c->error) : 0;
     session_unlock(s);

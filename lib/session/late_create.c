@@ -6,12 +6,12 @@
 #include "recipes/name.h"
 #include "request.h"
 
-/* After 1, 3, 9, 27 and 81 s: a follower keeps what it could not send for syncLimit ticks at most,
- * mostly 10 s. Of more ids in one directory the oldest are forgotten: each name of a list is
- * compared with all. */
+/* A directory is listed after pauses of 1, 3, 9, 27 and 81 s: a follower keeps what it could not
+ * send for syncLimit ticks at most, mostly 10 s. If a directory has more than IDS, the oldest are
+ * forgotten: each name of a list is compared with all. */
 enum { FIRST_S = 1, TIMES = 3, LOOKS = 5, IDS = 64 };
 
-/* Of a session: directory -> struct late_create. */
+/* What a session looks for: directory -> struct late_create. */
 struct late_creates {
     struct participant participant;
     GHashTable *table;

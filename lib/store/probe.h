@@ -49,7 +49,7 @@ enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);
 /* Whether one serves, as the same tells. */
 bool probe_serves(const char *hosts, struct probe_tls *tls);
 
-/* Of these only what this process itself lacks, or UNKNOWN. */
+/* Finds only what this process itself is short of; else UNKNOWN. */
 enum store_trouble probe_own_trouble(void);
 
 /* The judgement alone: "Zookeeper version: …" or what a compatible server calls itself, or that the

@@ -79,8 +79,8 @@ enum store_event {
     STORE_EV_REFUSED   /* one does, and none takes who has: its data has gone back */
 };
 
-/* Why no server serves us, as far as connections of our own tell. Of several servers that counts
- * which comes last here. */
+/* Why no server serves us, as far as connections of our own tell. If several servers tell, the
+ * trouble that comes last here counts. */
 enum store_trouble {
     TROUBLE_UNKNOWN,
     TROUBLE_NO_ROUTE,
@@ -153,7 +153,8 @@ struct store_ops {
      * back. */
     void *(*borrow)(struct store *store);
     void (*give_back)(struct store *store);
-    /* Of the present session; false if there is none. NULL: nobody else can take one up. */
+    /* Gives what the present session can be taken up with; false if there is none. NULL: nobody
+     * else can take one up. */
     bool (*claim)(struct store *store, struct store_claim *ret);
     /* The user's list is another one. The connection stays; the next may be to either. NULL: the
      * next store takes it. */
