@@ -316,7 +316,7 @@ static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct b
         barrier_read_member(b, m, out, m->count);
 }
 
-/* Who is beyond the bound made ready for the others. */
+/* A member beyond the bound has made ready for the others only, and looks again. */
 static void barrier_be_open(struct barrier *b, struct machine_actions *out)
 {
     if (b->czxid <= b->bound)
@@ -404,7 +404,7 @@ static void barrier_on_stop(struct barrier *b, struct machine_actions *out)
         barrier_fail(b, out);
 }
 
-/* The own node has gone with its session. Who was leaving waits for the others still. */
+/* The own node has gone with its session. A member that was leaving still waits for the others. */
 static void barrier_on_replaced(struct barrier *b, const struct machine_event *ev,
                                 struct machine_actions *out)
 {

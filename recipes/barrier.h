@@ -13,11 +13,12 @@
  *
  * and from wherever the own node stands by QUITTING to OUTSIDE when it is stopped.
  *
- * Who may enter: the n members with the lowest czxids of those who are not of the round before.
- * Whoever sees n of them makes ready, with the czxid of the last of the n as its bound, or where no
- * others are there the zxid of the list, unless anything about ready has changed since it was read.
- * A member is let in by a ready that is younger than its node and whose bound is not lower; another
- * library's ready has no bound, and lets in whoever was there.
+ * The n members with the lowest czxids may enter; members of the round before do not count. A
+ * member that sees n of them makes ready, unless anything about ready has changed since it was
+ * read. The bound of ready is the czxid of the last of the n, or the zxid of the list if no others
+ * are there. A ready lets a member in if it is younger than the member's node and its bound is not
+ * lower than the node's czxid. Another library's ready has no bound, and lets in all members that
+ * were there.
  *
  * A ready that does not let the own node in is of an earlier round. While one of the members that
  * it let in is still there, the others wait. With none of them it was left behind, and the next

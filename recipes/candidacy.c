@@ -132,7 +132,7 @@ static void candidacy_enter(struct candidacy *c, const struct candidacy_moment *
     }
 }
 
-/* Of an attempt that was aborted there is nothing to tell. */
+/* An attempt that was aborted has nothing to tell. */
 static void candidacy_on_failed(struct candidacy *c, const struct candidacy_moment *m,
                                 struct machine_actions *out)
 {

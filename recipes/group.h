@@ -24,7 +24,7 @@ struct group_news {
                     that only left has 0, and comes first */
 };
 
-/* Of a name that was told as told and read as now: what is news of it, and *told as it is then.
+/* Returns the news of a name that was told as *told and is read as now, and copies now to *told.
  * other: it is the same node with the same zxids, but not the same data. Where the servers' data
  * have gone back, zxids come again. */
 struct group_news group_see(struct group_node *told, struct group_node now, bool other);

@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of so many children on, a queue is long: below, a list takes less time than one more write. */
+/* A queue of so many children or more is long: below that, a list takes less time than one more
+ * write. */
 enum { LONG_QUEUE = 512 };
 
 /* The node's name follows. */

@@ -480,7 +480,7 @@ static void member_pursue_data(struct member *m, struct machine_actions *out)
 
 /* ---- LEAVING, PASSING, SETTLING: the own node is deleted, once ---- */
 
-/* Whose the node is, before it is deleted once more. */
+/* Asks whose the node is, before it is deleted once more. */
 static void member_settle(struct member *m, struct machine_actions *out)
 {
     member_move(m, MEMBER_SETTLING);

@@ -10,14 +10,14 @@
  *            └─ WAITING ──changed
  *
  * A refusal leads to BACKED_OFF, whose timer begins at CREATING; another session begins there too.
- * Who is refused while it leaves goes on at SETTLING when the timer has come; and who is not to
- * read its own node, and watch it, tries that again.
+ * A member that is refused while it leaves goes on at SETTLING when the timer has come. One that
+ * may not read its own node, and watch it, tries that again.
  *
- * Whose node it is, its ephemeral owner tells. That of another session is waited for, whoever it
- * is: that of a former session of our own, too. Nothing in ZooKeeper deletes a node only if it is
- * of a certain session, and by then the next one may have it. The own node is deleted once; when
- * that is not answered, something that the quorum refuses is asked first (PASSING), and then whose
- * the node is.
+ * The node's ephemeral owner tells whose it is. A member waits for the end of another session's
+ * node, even if that is a former session of our own. Nothing in ZooKeeper deletes a node only if it
+ * is of a certain session, and when a delete arrives, the next session may have the node. The own
+ * node is deleted once. If that delete is not answered, the member first asks for something that
+ * the quorum refuses (PASSING), and then asks whose the node is.
  *
  * Data has a generation: the newest is wanted, and written when the node has it. A set asks for the
  * version that the node is known to have, so one that comes late writes nothing back; it is sent

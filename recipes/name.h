@@ -27,11 +27,12 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
  * ones of version 4. Tells people who made a node; nothing is decided by it. */
 #define NAME_UUID_VERSION '8'
 
-/* The three digits behind it where the handle retains, and nowhere else. Whoever else makes UUIDs
- * of version 8 hits them by accident; then a try waits in vain, see ATTEMPT_YIELD_MS. */
+/* These three digits follow the version digit where the handle retains, and nowhere else. Another
+ * maker of UUIDs of version 8 may hit them by accident; then a try waits in vain, see
+ * ATTEMPT_YIELD_MS. */
 #define NAME_UUID_RETAINS "e7a"
 
-/* Whose names look like that. */
+/* Tells the maker whose names look like that. */
 enum name_maker name_maker(const char *name, size_t length);
 
 #endif

@@ -1,5 +1,5 @@
-/* What an observer of an election reads, and what it is told: tokens rise, and nothing twice. Who
- * is first comes from a children watch (recipes/children.h); then
+/* What an observer of an election reads, and what it is told: tokens rise, and nothing twice. A
+ * children watch (recipes/children.h) tells which node is first; then
  *
  *   the first in line:  LISTING ──listed──> READING ──read──> SEEN      │ both SEEN and KNOWN: told
  *   what it proclaims:  UNKNOWN ─────────────ASKED ───read──> KNOWN     │

@@ -119,9 +119,10 @@ static void account(struct retain *r, int64_t now)
     r->found_before = retain_least(r->found_before + r->found, DOUBLED);
 }
 
-/* Whoever waits here enters before the node is deleted, so that the place in line is as early as it
- * can be; and so finds somebody ahead, whose end a watch on the children would only echo. One that
- * tries would be refused for the own node, and has no place in line. */
+/* A caller that waits here enters before the node is deleted, so that its place in line is as early
+ * as it can be. It finds that node ahead then; a watch on the children would only echo the end of
+ * that node. A caller that tries enters after the delete: the own node would make it fail, and it
+ * has no place in line. */
 static void end_tenure(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool tries = r->trying;

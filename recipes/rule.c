@@ -29,8 +29,9 @@ enum {
     OTHERS = ANYBODY & ~BY(ZKL)
 };
 
-/* Who is seen as what, and whom it waits for. Libraries whose names are alike, or one with other
- * options, share a row: it has whom any of them may wait for. tests/interop/sees.sh shows it. */
+/* A row says what others see of a contender, and which kinds it waits for. Libraries whose names
+ * are alike, or one library with other options, share a row: it has each kind that any of them may
+ * wait for. tests/interop/sees.sh shows it. */
 static const struct {
     enum child_kind kind;
     unsigned makers; /* by whose names it is told; 0: by none */
@@ -139,7 +140,7 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
         }
         if (child->old)
             place.spare = true;
-        /* Of Curator's, a writer and a reader of one owner may have the same number. One that is
+        /* A writer and a reader of one owner may have the same number in Curator. A number that is
          * equal to ours can only be a forgery: wait for it, to be safe. */
         const int64_t key = key_beside(child->number, number);
         if (key > number)

@@ -252,7 +252,7 @@ static void transaction_on_set(struct transaction *t, const struct machine_event
 
 enum user { NOBODY, OWN, OTHER, FOREIGN };
 
-/* Who used up the version asked for. OTHER: one of our sets that is not this transaction. */
+/* Finds who used up the version asked for. OTHER: one of our sets that is not this transaction. */
 static enum user transaction_find_user(const struct transaction *t, const struct machine_event *ev,
                                        uint32_t number)
 {

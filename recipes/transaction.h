@@ -1,7 +1,7 @@
 /* The fenced transactions of one grant, one under way at a time. Each begins with a set of the
- * grant's node that asks for the version which that node has: so of all sets that ask for one
- * version one is applied, and a set whose answer was lost may still come until its version is used
- * up. Whose set used it up is told by the data alone: each transaction writes a number of its own
+ * grant's node that asks for the version which that node has. So at most one of all sets that ask
+ * for one version is applied, and a set whose answer was lost may still come until its version is
+ * used up. Only the data tell whose set used it up: each transaction writes a number of its own
  * there, and so does each set that only shuts out what may still come (a seal).
  *
  *  begin    version known      read, not applied yet
@@ -52,7 +52,7 @@ struct transaction_moment {
 /* So many answers may be lost or outdated. */
 enum { TRANSACTION_FAILURES = 3 };
 
-/* Of one grant. All 0: its node was just made. */
+/* The transactions of one grant. All 0: its node was just made. */
 struct transaction {
     enum transaction_state state;
     bool stale;       /* .version is to be read before the next sending */

@@ -4,7 +4,7 @@
 
 enum { DIGITS_MAX = 10 };
 
-/* Of digits alone, as they are written and in no other way; 0: it is no number. */
+/* Reads a number of digits alone, as they are written and in no other way; 0: it is no number. */
 static uint32_t transaction_read_number(const char *digits, size_t count)
 {
     uint64_t number = 0;
