@@ -23,10 +23,10 @@
  * session_options::thrown, on the same thread. If there is no hook, or the hook throws, the process
  * ends by std::terminate(). No exception passes through C.
  *
- * A callback may come late. Of all destructors only that of the session waits for callbacks: those
- * that are running or queued have returned, or were given to the executor, when it returns (unless
- * it runs inside a callback). So declare what callbacks refer to before the session, or let them
- * own it. Tasks of the executor that have not run yet are the executor's own.
+ * A callback may come late. Only the session's destructor waits for callbacks: when it returns,
+ * those that were running or queued have returned, or were given to the executor (unless it runs
+ * inside a callback). So declare what callbacks refer to before the session, or let them own it.
+ * Tasks of the executor that have not run yet are the executor's own.
  *
  * Destructors never wait for a server, but for the session's: up to 5 s. Their order does not
  * matter: locks, grants and elections may go before their session or after it. But a mutex or

@@ -28,7 +28,7 @@ using exception_hook = std::function<void(std::exception_ptr)>;
 namespace detail
 {
 
-/* Of a session, shared by its callbacks, which may outlive it. */
+/* The callbacks of a session share this, and may outlive the session. */
 struct environment {
     executor run;
     exception_hook thrown;

@@ -166,7 +166,7 @@ class ZKL_API error : public std::system_error
 namespace detail
 {
 
-/* Of what a C function has returned in this thread. */
+/* Throws the failure that a C function has returned in this thread. */
 [[noreturn]] inline void fail(int code)
 {
     zkl_error e;

@@ -25,9 +25,9 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
- * session's connect string. Of a lock at several paths it is the node at the path that is waited
- * for. A waiter gets another node if its session is replaced. size is the size of buf. Sends no
- * request.
+ * session's connect string. A lock at several paths may have several nodes; this is the one at the
+ * path that is waited for. A waiter gets another node if its session is replaced. size is the size
+ * of buf. Sends no request.
  *
  * Returns 0; or
  *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,

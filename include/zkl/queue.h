@@ -40,10 +40,10 @@ typedef struct zkl_contender {
     uint64_t token;     /* the czxid of the node */
     int64_t session_id; /* the session that owns the node; 0: a persistent node */
     int64_t ctime_ms;   /* when the node was created: ms since 1970 by the server's wall clock */
-    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one. Of
-                  contenders of a semaphore that came before its limit was changed last, those with
-                  numbered permits hold if their nodes have numbers. The others count as holding,
-                  since an earlier limit may have admitted them */
+    int holds; /* judged by the names: 1: the contender holds; 0: it waits for another one. Some
+                  contenders of a semaphore may have come before its limit was changed last. Those
+                  with numbered permits hold if their nodes have numbers. The others count as
+                  holding, since an earlier limit may have admitted them */
     zkl_kind kind;
     zkl_client client;
     int retains; /* 1: the name says that the contender's mutex handle retains (retain_ms). If the
@@ -55,8 +55,8 @@ typedef struct zkl_contender {
  * members. Since 0.1. */
 typedef struct zkl_queue_options {
     size_t size;      /* sizeof(zkl_queue_options); see zkl/session.h */
-    size_t max_nodes; /* how many nodes to read, beginning with the first; 0: all. Of the other
-                         nodes only the name is known: owner is "", and token, session_id and
+    size_t max_nodes; /* how many nodes to read, beginning with the first; 0: all. The other nodes
+                         are known by name only: owner is "", and token, session_id and
                          ctime_ms are 0 */
     const zkl_queue *previous; /* an earlier snapshot of the path, or NULL. A waiting contender that
                                   was read for that snapshot is not read again. It is recognized by

@@ -45,7 +45,7 @@ typedef struct zkl_log_record {
  *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
  *     allow, so that grants end early;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
- * Of a lock, a queue or a member:
+ * The events of a lock, a queue or a member:
  *   lost: a grant was lost, but not by zkl_session_close();
  *   thread-ended: a thread ended that held a lock, which was released;
  *   delete-refused, list-refused: a permission is missing, and a node of the library may stay
@@ -56,7 +56,7 @@ typedef struct zkl_log_record {
  *   incompatible-node: the directory has a child of another recipe;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.
- * Of libzookeeper:
+ * The events of libzookeeper:
  *   libzookeeper: one of its own lines;
  *   libzookeeper-connect: the same, about an attempt to connect (ZKL_LOG_DEBUG).
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
@@ -94,8 +94,8 @@ typedef enum zkl_session_event {
 
 /* Why a session has no connection, as far as the library has found out. It asks the servers on
  * connections of its own: when the session is opened, after 0.3 s, and then four times in a session
- * timeout. Of several servers the most telling answer counts. Later versions may append reasons.
- * Since 0.1. */
+ * timeout. If several servers answer, the most telling answer counts. Later versions may append
+ * reasons. Since 0.1. */
 typedef enum zkl_outage {
     ZKL_OUTAGE_NONE = 0,         /* there is a connection */
     ZKL_OUTAGE_UNKNOWN = 1,      /* the reason is not known, or not known yet */
