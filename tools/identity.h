@@ -1,4 +1,4 @@
-/* Who a contender is, by its node's payload: what people read, and decides nothing. */
+/* A contender's identity, by its node's payload: people read it, and it decides nothing. */
 #ifndef ZKL_TOOLS_IDENTITY_H
 #define ZKL_TOOLS_IDENTITY_H
 

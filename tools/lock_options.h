@@ -4,7 +4,7 @@
 
 #include "hold.h"
 
-/* Of both: */
+/* The options of both commands: */
 struct lock_options {
     char *path;
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */

@@ -17,7 +17,7 @@ struct onlooker {
     struct reader reader;
 };
 
-/* Of the main thread, but for read. Each returns GO_ON, or a status to end with. */
+/* The main thread calls all of these but read. Each returns GO_ON, or a status to end with. */
 struct onlooker_ops {
     int (*open)(struct onlooker *o);  /* before there is a connection; may be NULL */
     int (*begin)(struct onlooker *o); /* there is one */

@@ -1,4 +1,5 @@
-/* One shard of zkl shards: its lock, and the command that runs under it. Of the main thread. */
+/* One shard of zkl shards: its lock, and the command that runs under it. Only the main thread uses
+ * it. */
 #ifndef ZKL_TOOLS_SHARD_H
 #define ZKL_TOOLS_SHARD_H
 

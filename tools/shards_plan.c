@@ -48,8 +48,8 @@ static int64_t free_from(const struct shard_plan *s, const struct shard_facts *f
     return s->mine ? f->member_until : view_since(s, f);
 }
 
-/* Who has asked may be gone again, and nobody would have the shard: so it looks first, and again
- * while it finds nobody. */
+/* A contender that has asked may be gone again, and nobody would have the shard. So the host looks
+ * first, and looks again while it finds nobody. */
 static enum shard_act look_behind(struct shard_plan *s, const struct shard_facts *f,
                                   int64_t *ret_due)
 {

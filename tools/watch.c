@@ -227,7 +227,7 @@ static void watch_end(struct onlooker *o)
     give_screen((struct watch *)o);
 }
 
-/* Who waits is not read again, where all is shown. */
+/* A contender that waits is not read again where all of them are shown. */
 static int read_watched(zkl_queue **ret, struct reader *r, size_t most)
 {
     const struct onlooker *o = r->data;

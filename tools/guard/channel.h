@@ -19,7 +19,7 @@ struct message {
     int kind;
     int value;
     uint64_t token;
-    /* Of MESSAGE_START: */
+    /* Only MESSAGE_START has these: */
     bool front; /* give the command the terminal that is our standard input */
     int session_timeout_ms;
     int64_t grace_ms;

@@ -87,7 +87,7 @@ static GArray *complete(GArray *list, int error)
 
 /* ---- one of them ---- */
 
-/* Of a file that is gone the name has this behind it. */
+/* The name of a file that is gone has this behind it. */
 #define DELETED " (deleted)"
 
 static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret)

@@ -10,10 +10,10 @@
  * not to be killed together. */
 #define GUARD_NAME "lock-guard"
 
-/* Of one that runs --on-lost: a lock around ours does not wait for it. */
+/* The name of a guard that runs --on-lost: a lock around ours does not wait for it. */
 #define ON_LOST_NAME "lock-on-lost"
 
-/* Of a process that closes a session: it works for no lock, and ends soon by itself. */
+/* The name of a process that closes a session: it works for no lock, and ends soon by itself. */
 #define CLOSING_NAME "zkl-closing"
 
 /* Keeps descriptors for what is below, so that a process that has no others can still look. Before
@@ -30,10 +30,10 @@ int process_open(pid_t pid);
  * another namespace's, which would tell of others' processes; or where something was short. */
 GArray *processes_read(void);
 
-/* Of all those, what is below root and helper of a tree, but not below prior ones: by the lists of
- * children, and again until nobody is new, as an orphan comes to a process that was asked before.
- * NULL where the kernel does not tell, or where one of them is hidden: then only a look at all
- * finds what is below it. */
+/* Reads the processes that are below root and helper of a tree, but not below prior ones. It asks
+ * for the lists of children, again and again until nobody is new, as an orphan comes to a process
+ * that was asked before. NULL where the kernel does not tell, or where one of them is hidden: then
+ * only a look at all finds what is below it. */
 GArray *processes_below(const struct tree *tree);
 
 /* One; a tree_read_fn. */

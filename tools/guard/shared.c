@@ -1,5 +1,6 @@
-/* The deadline as numbers on clocks that every process reads alike. Of a pair that is just being
- * changed one may still be old: the nearer one counts, so that a mixed reading is early. */
+/* The deadline as a pair of numbers, on clocks that every process reads alike. While a pair is
+ * being changed, one of the two may still be old: the nearer one counts, so that a mixed reading is
+ * early. */
 #include "shared.h"
 
 #include <glib.h>

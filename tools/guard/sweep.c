@@ -1,4 +1,5 @@
-/* Whoever is signalled is held by a pidfd before the last look at whether it is meant. */
+/* A sweep holds each process that it signals by a pidfd, before its last look at whether that one
+ * is meant. */
 #include "sweep.h"
 #include "../events.h"
 #include "priority.h"

@@ -1,4 +1,4 @@
-/* Who of a command's tree gets which signal, and whether any of it lives. */
+/* Which processes of a command's tree get which signal, and whether any of the tree lives. */
 #ifndef ZKL_TOOLS_TERMINATION_TREE_H
 #define ZKL_TOOLS_TERMINATION_TREE_H
 
@@ -22,7 +22,7 @@ void termination_tree_continue(struct termination *e);
  * before. */
 void termination_tree_kill(struct termination *e, bool nested);
 
-/* Who cannot be signalled is told. */
+/* Tells of each process that cannot be signalled. */
 void termination_tree_probe(struct termination *e);
 
 bool termination_tree_gone(struct termination *e);
