@@ -11,8 +11,8 @@
 
 enum { FENCED_KEY_MAX = 200, FENCE_TEXT_SIZE = 42 };
 
-/* zkl_grant_token() and zkl_grant_turn() of a grant. Of two, the one with the higher token is
- * higher; of equal tokens, the one with the higher turn. */
+/* zkl_grant_token() and zkl_grant_turn() of a grant. The fence with the higher token is the higher
+ * one; if the tokens are equal, the one with the higher turn. */
 struct fence {
     uint64_t token, turn;
 };
