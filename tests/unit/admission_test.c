@@ -132,7 +132,7 @@ static void given_up_outside(void)
     stop();
 }
 
-/* Who gives up while its create is under way is inside until that is answered. */
+/* A waiter that gives up while its create is under way is inside until that is answered. */
 static void given_up_while_entering(void)
 {
     start_waiters();
@@ -148,7 +148,7 @@ static void given_up_while_entering(void)
     stop();
 }
 
-/* Whose create is the first that is not answered. */
+/* The waiter whose create is the first that is not answered. */
 static int creator(void)
 {
     const char *name = fake_request(STORE_CREATE, "/root/l/").data;
@@ -239,7 +239,8 @@ static void directory_deleted(void)
     stop();
 }
 
-/* Who waits outside to enter again can give up there, and is told so when the session is closed. */
+/* A waiter that is outside to enter again can give up there, and is told if the session is closed
+ * then. */
 static void given_up_when_outside_again(void)
 {
     start_waiters();
@@ -259,7 +260,7 @@ static void given_up_when_outside_again(void)
     CHECK_INT(code, ZKL_ECLOSED);
 }
 
-/* Who cannot settle its create may be at it for long: others enter in its place. */
+/* A waiter that cannot settle its create may be at it for long: others enter in its place. */
 static void unsettled(void)
 {
     start_waiters();

@@ -141,7 +141,7 @@ static void an_adopted_node(void)
     STEP("listed 7*", ST_HOLDING, "grant, asked");
 }
 
-/* Of a contender that has another node by now nobody has asked anything. */
+/* Nobody has asked anything of a contender that has another node by now. */
 static void of_an_earlier_node(void)
 {
     static const char *const ends[] = {"replaced", "listed 8"};

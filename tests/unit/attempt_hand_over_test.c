@@ -210,7 +210,7 @@ static void both_in_one_transaction(void)
     STEP("own gone", ST_REENTERING, "unwatch, delete, admit");
 }
 
-/* Who closes a session by force removes all its nodes at once. */
+/* An operator who closes a session by force removes all its nodes at once. */
 static void of_the_same_session(void)
 {
     watch_own();

@@ -19,10 +19,10 @@
  * that may go is read first: "directory" says that it was made as a container, is empty and unused;
  * "persistent", "used", "unlimited" and a number of children, that it is not.
  *
- * Of a semaphore the children are leases, 5x3 one of three permits. "limited 2 z9" is the answer to
- * a read of the limit, written at zxid 9, "limited empty v4" to one where there are no data; a list
- * without such a word is of the limit that is known. "watched 5" is a predecessor that was made at
- * zxid 1005, and "v1" its version. */
+ * The children of a semaphore are leases: 5x3 is one of three permits. "limited 2 z9" is the answer
+ * to a read of the limit, written at zxid 9; "limited empty v4" is the answer where there are no
+ * data. A list without such a word is of the limit that is known. "watched 5" is a predecessor that
+ * was made at zxid 1005, and "v1" its version. */
 #ifndef UNIT_ATTEMPT_PLAY_H
 #define UNIT_ATTEMPT_PLAY_H
 

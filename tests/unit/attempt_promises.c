@@ -170,7 +170,7 @@ static bool promises_is_shared(enum child_kind kind)
     return kind == CHILD_READ || kind == CHILD_WRITE;
 }
 
-/* Of the children that the walk makes. */
+/* Whether the contender does not wait for that child, of the kinds that the walk makes. */
 static bool promises_is_passed_over(const struct child *o)
 {
     return o->kind == CHILD_FOREIGN ||
@@ -192,7 +192,8 @@ static bool promises_stands_before(const struct child *o)
            (o->number == INT32_MAX && step.before.number < INT32_MAX / 2);
 }
 
-/* Who is first, found by looking at each child alone; UINT32_MAX when the own node is not there. */
+/* Counts those before the own node, by looking at each child alone; UINT32_MAX when the own node is
+ * not there. */
 static uint32_t promises_count_ahead(void)
 {
     uint32_t ahead = 0;
@@ -258,7 +259,7 @@ static bool promises_refused_wrongly(void)
     return refused != (counts && promises_any_incompatible());
 }
 
-/* Of a semaphore: whether this list, of the limit's instant, has room for all up to the own. */
+/* Whether a semaphore has room for all up to the own node, by this list of the limit's instant. */
 static bool promises_is_room(void)
 {
     uint64_t permits = step.before.permits;

@@ -1,5 +1,5 @@
-/* Who only tries: others that are first are waited for by no means, but for one that retains and
- * may yield, and that not for long. */
+/* A contender that only tries does not wait for others that are first. It waits for one that
+ * retains and may yield, but not for long. */
 #include "attempt_play.h"
 #include "suites.h"
 
@@ -121,7 +121,7 @@ static void given_up(void)
     STEP("end", ST_DONE, "fail protocol");
 }
 
-/* Who waits for others waits for it as for them. */
+/* A contender that does not only try waits for one that retains as for any other. */
 static void no_try(void)
 {
     play_start(false);

@@ -142,7 +142,7 @@ static void walk_to_the_end(void)
         walk_fail(broken);
 }
 
-/* Whose semaphore: ours, or Curator's, where all children count. */
+/* PERMITS are those of our semaphore; LEASES are Curator's, where all children count. */
 enum walkers { LOCKS, PERMITS, LEASES };
 
 static void walk_start(enum walkers who)

@@ -1,4 +1,4 @@
-/* Who may call what of barriers, single and double. */
+/* Calls of barriers, single and double, that are not allowed. */
 #include "by_hand.h"
 #include "suites.h"
 

@@ -135,7 +135,7 @@ static void before_it_waits(void)
     stop();
 }
 
-/* Of what belongs to no owner: permits, and several paths. */
+/* Permits and locks at several paths belong to no owner. */
 static zkl_semaphore *permits;
 static zkl_multilock *all;
 
@@ -252,7 +252,7 @@ static void all_who_wait_with_it(void)
     zkl_canceler_free(c);
 }
 
-/* Who holds goes deeper, since that is no wait; and keeps what it has. */
+/* A thread that holds goes deeper, since that is no wait, and keeps what it has. */
 static void of_who_holds(void)
 {
     struct caller a;

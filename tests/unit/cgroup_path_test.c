@@ -95,7 +95,7 @@ static void expect_outside(const char *path, const char *wanted)
     free(outside);
 }
 
-/* Of all that are around us, but not of what a command has made. */
+/* The path is outside of every zkl around us, but not outside of what a command has made. */
 static void outside(void)
 {
     expect_outside("/c/a", "none");

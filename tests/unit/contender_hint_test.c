@@ -127,7 +127,7 @@ static void goes_by_no_others(void)
     }
 }
 
-/* Whose data they are was not read. */
+/* Nobody has read whose data they are. */
 static void overwrites_nothing_unread(void)
 {
     for (int length = 0; length < 2; length++) {
@@ -197,7 +197,7 @@ static void on_won(zkl_grant *grant, const zkl_error *error, void *data)
     *(zkl_grant **)data = grant;
 }
 
-/* Whoever heads an election proclaims there. */
+/* The head of an election proclaims there. */
 static void candidates_leave_none(void)
 {
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;

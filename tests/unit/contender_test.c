@@ -407,7 +407,7 @@ static void adopts_an_odd_name(void)
     g_free(odd);
 }
 
-/* Whoever waited has left, so all of it goes; the session has no reason to. */
+/* The caller that waited has left, so all that was made goes; the session has no reason to end. */
 static void deletes_what_was_made(void)
 {
     start();

@@ -61,7 +61,7 @@ static void makes_its_node(void)
     meeting_end();
 }
 
-/* Of another's ready the time of its last change counts, of ours the bound. */
+/* Another library's ready counts by the time of its last change, ours by its bound. */
 static void is_let_in_by_ready(void)
 {
     static const struct {

@@ -247,8 +247,8 @@ static void one_call_at_a_time(void)
     meeting_end();
 }
 
-/* Whoever waits or is inside needs the session: it is kept proved, and one that is not any more is
- * replaced before a node is made in it. */
+/* A member that waits or is inside needs the session, which is kept proved. A session that is not
+ * proved any more is replaced before a node is made in it. */
 static void session_is_in_use(void)
 {
     meeting_begin(2);

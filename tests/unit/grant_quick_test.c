@@ -167,7 +167,7 @@ static void release(void)
     grant_give_back(g, false);
 }
 
-/* Whoever was held up between the word and the clock must not answer by the old word. */
+/* A call that was held up between the word and the clock must not answer by the old word. */
 static void lost_meanwhile(void)
 {
     start();

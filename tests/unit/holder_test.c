@@ -159,7 +159,7 @@ static void node_stays_until_the_loss_is_told(void)
     stop();
 }
 
-/* Who asks only now is told at once, though the node still stands. */
+/* A caller that asks only now is told at once, though the node still stands. */
 static void loss_is_told_to_who_asks_late(void)
 {
     start();

@@ -119,7 +119,7 @@ static void refused_for_a_strange_name(void)
     leave();
 }
 
-/* Whoever comes behind, and would not wait, is worth a warning; one that waits is not. */
+/* A contender that comes behind, and would not wait, is worth a warning; one that waits is not. */
 static void warned(void)
 {
     static const struct {

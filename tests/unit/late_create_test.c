@@ -150,7 +150,7 @@ static void begins_anew_while_it_lists(void)
     hand_close(s);
 }
 
-/* Of too many the oldest is forgotten, which goes with the session. */
+/* The oldest id of too many is forgotten; its node goes with the session. */
 static void forgets_the_oldest(void)
 {
     char *nodes[IDS + 1], *names[IDS + 1];

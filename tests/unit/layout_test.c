@@ -50,7 +50,7 @@ static void none_retains_by_chance(void)
     layout_random = before;
 }
 
-/* Of a child, through a pipe. */
+/* Gets an id that a child has made, through a pipe. */
 static char *id_of_child(void)
 {
     char id[64] = "";

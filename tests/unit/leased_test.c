@@ -356,7 +356,7 @@ static void cannot_enter(void)
     end();
 }
 
-/* Whoever tries does not wait, neither for the lock nor for a lease. */
+/* A caller that tries does not wait, neither for the lock nor for a lease. */
 static void try_only(void)
 {
     begin(0);
@@ -400,7 +400,7 @@ static void locked_at_once(void)
 
 /* ---- several permits ---- */
 
-/* Of two leases, with so many other children each. */
+/* Answers what two leases ask, with so many other children each. */
 static void lease_two(int others)
 {
     g_free(enter(locks, 0));
@@ -525,7 +525,8 @@ static void several_lost_before_they_are_given(void)
     }
 }
 
-/* Who waits for the leases is told with who wants the permits, whichever comes first. */
+/* The end of the session tells the attempt for the leases and the one for the permits, in either
+ * order. */
 static void session_ends_with_several(void)
 {
     begin_several(2, 2, ZKL_FOREVER);

@@ -158,7 +158,7 @@ static void handles_do_not_know_each_other(void)
     hand_leave(&other);
 }
 
-/* Whoever has come first here is first, whatever it is at. */
+/* The caller that has come first here is first, whatever it is at. */
 static void tries_do_not_wait(void)
 {
     start();
@@ -259,7 +259,7 @@ static void the_first_gives_up(void)
     stop();
 }
 
-/* Who cannot settle its create may be at it for long: it is passed by. */
+/* A caller that cannot settle its create may be at it for long: it is passed by. */
 static void the_first_is_unsettled(void)
 {
     start();
@@ -344,7 +344,7 @@ static void credentials_refused(void)
     stop();
 }
 
-/* Who had got in enters the next one, the others keep their places. */
+/* A caller that had got in enters the next session, and the others keep their places. */
 static void session_replaced(void)
 {
     for (int held = 0; held < 2; held++) {
@@ -373,7 +373,7 @@ static void count_wanted(zkl_grant *g, zkl_state state, void *wanted)
     ++*(int *)wanted;
 }
 
-/* Who waits here has no node that would be heard of. */
+/* A caller that waits here has no node that would be heard of. */
 static void wanted_here(void)
 {
     int wanted = 0, wanted_later = 0;
@@ -403,7 +403,7 @@ static void wanted_here(void)
     stop();
 }
 
-/* Whoever comes now waits for the end of a grant that is lost, and not for its holder. */
+/* A caller that comes now waits for the end of a grant that is lost, and not for its holder. */
 static void wanted_too_late(void)
 {
     int wanted = 0;

@@ -73,7 +73,7 @@ static void by_the_deadline(void)
     stop();
 }
 
-/* Whoever looks first makes it final, and no driver has run. */
+/* The first call that looks makes the loss final, before any driver has run. */
 static void by_the_deadline_before_all_else(void)
 {
     start();
@@ -169,7 +169,7 @@ static void not_by_a_release(void)
     stop();
 }
 
-/* Of several nodes the one that went: the others end with it. */
+/* The reason is that of the one node that went; the other nodes end with it. */
 static void of_one_path_of_several(void)
 {
     struct multi_story story;

@@ -63,7 +63,8 @@ static void refused_in_turn(void)
     mstory_end();
 }
 
-/* Whoever waits to be in, or to be written, is told that neither can be now. */
+/* A caller that waits for the member to be in, or for its data to be written, is told that neither
+ * can be now. */
 static void create_is_refused(void)
 {
     struct member_outcome in, written;
@@ -119,7 +120,8 @@ static void is_backed_off(void)
     mstory_end();
 }
 
-/* Who has the id is said, also to those who call later; without a connection that is the reason. */
+/* The error says who has the id, to later callers too. If there is no connection, it says that
+ * instead. */
 static void another_has_the_id(void)
 {
     for (int named = 0; named < 2; named++) {

@@ -91,7 +91,7 @@ static void looks_first_on_another_connection(void)
     mstory_end();
 }
 
-/* Whoever may not read its node does without, or would never be done. */
+/* A member that may not read its node does without, or it would never be done. */
 static void cannot_look_first(void)
 {
     struct member_outcome o;

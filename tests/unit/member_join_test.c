@@ -1,4 +1,4 @@
-/* Who may join, and who may call what. */
+/* Joins and other calls that are allowed, and those that are not. */
 #include "member_story.h"
 #include "suites.h"
 
@@ -107,7 +107,7 @@ static void one_behind_the_other(void)
     mstory_end();
 }
 
-/* Who calls is told what is NULL. */
+/* The caller is told what is NULL. */
 static void check_null(int code, const char *what)
 {
     zkl_error why;

@@ -31,8 +31,9 @@ static zkl_member *prove(zkl_session *s, const char *id, uint64_t czxid)
     return m;
 }
 
-/* Each write that a server answers which stands alone is a proof. Of few members each shows its
- * deadline at once; of many it may be early by a part of the session timeout. */
+/* Each write that a server answers which stands alone is a proof. If there are few members, each
+ * shows its deadline at once. If there are many, that may be early by part of the session timeout.
+ */
 static void play_proofs(bool many)
 {
     zkl_session *s = hand_session();
@@ -54,7 +55,7 @@ static void play_proofs(bool many)
     hand_pass(s, STEP_MS);
     members[3] = prove(s, "d", 8);
     CHECK_INT(zkl_member_remaining_ms(members[0]), many ? most - STEP_MS : most);
-    /* Whoever is in doubt hears at once that it is in doubt no more. */
+    /* A member that is in doubt hears at once that it is in doubt no more. */
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_member_state(members[0]), ZKL_SUSPECT);
     hand_pass(s, STEP_MS);
@@ -78,7 +79,7 @@ static void deadlines_of_many_may_be_early(void)
     play_proofs(true);
 }
 
-/* Who joins afterwards has nothing to do with it. */
+/* A member that joins afterwards has nothing to do with the doubt. */
 static void doubt_is_over_for_all(void)
 {
     zkl_session *s = hand_session();

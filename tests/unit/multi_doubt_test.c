@@ -410,7 +410,7 @@ static void twice_lost(void)
     story_end(&story);
 }
 
-/* Who took the node away cannot be told any more. */
+/* Nobody can tell any more who took the node away. */
 static void given_back_unknown(void)
 {
     struct story story;

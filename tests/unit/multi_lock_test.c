@@ -318,7 +318,7 @@ static void many_paths(void)
     CHECK_INT(actions.count, MULTI_LOCK_PATHS + 1);
 }
 
-/* Of what was used before; and nothing behind the last path. */
+/* The call makes new what was used before, and touches nothing behind the last path. */
 static void init(void)
 {
     struct multi_lock m = {.state = MULTI_LOCK_DONE, .count = 2, .one_by_one = true, .entries = 7};

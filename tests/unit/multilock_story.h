@@ -33,7 +33,7 @@ void multi_story_dispatch(struct multi_story *story);
 void multi_story_first(struct multi_story *story, char path);
 void multi_story_behind(struct multi_story *story, char path);
 
-/* Whoever was ahead there has gone. */
+/* The contender that was ahead there has gone. */
 void multi_story_head_gone(struct multi_story *story, char path);
 
 /* What is asked and not answered, as letters of paths: "abc". */
@@ -42,7 +42,7 @@ bool multi_story_asked(enum store_kind kind, const char *paths);
 /* All are granted, and the grant is watched. */
 void multi_story_hold(struct multi_story *story);
 
-/* Of a node by the letter of its path. */
+/* The node at the path of the letter. */
 const char *multi_story_node(const struct multi_story *story, char path);
 
 #endif

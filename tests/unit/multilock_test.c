@@ -615,7 +615,7 @@ static void transaction_decided_after_the_loss(void)
     }
 }
 
-/* Of which node it is makes no difference: the grant is lost, and the other nodes go. */
+/* It makes no difference which node is missing: the grant is lost, and the other nodes go. */
 static void transaction_without_a_node(void)
 {
     static const char *const others[] = {"ac", "bc", "ab"};

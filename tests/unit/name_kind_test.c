@@ -1,4 +1,5 @@
-/* Whose a name is: what each library's contenders are taken for, and what only looks like them. */
+/* Names tell whose they are: what each library's contenders are taken for, and what only looks like
+ * them. */
 #include "name.h"
 
 #include "suites.h"

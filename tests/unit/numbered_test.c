@@ -99,7 +99,7 @@ static void alone(void)
     permit_story_end(&st);
 }
 
-/* Of those before it that are numbered, the last one first; and of no other. */
+/* A contender reads those before it that are numbered, the last one first, and no other. */
 static void lowest_that_are_free(void)
 {
     enter(1, "s5 s3 n4 * s8");
@@ -748,7 +748,7 @@ static void not_admitted(void)
 
 /* ---- sessions ---- */
 
-/* Of the session before nothing counts. */
+/* Nothing of the session before counts. */
 static void session_replaced(void)
 {
     char *path;

@@ -13,7 +13,7 @@
 
 enum { STEP_MS = 50 };
 
-/* Who is first, and what is proclaimed. */
+/* What a server has: the candidate that is first, and what is proclaimed. */
 struct server {
     uint64_t pzxid;
     const char *name; /* NULL: there are no candidates */
@@ -154,7 +154,7 @@ static void what_is_older_counts_in_the_end(void)
     }
 }
 
-/* Who leads no more does not come back, unless it has in older data. */
+/* A leader that leads no more does not come back, unless it has in older data. */
 static void one_that_was_gone_counts_in_the_end(void)
 {
     static const struct server gone = {12, NULL, 0, "9\nnew", 11};

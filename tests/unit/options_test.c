@@ -130,7 +130,7 @@ static const struct filler {
     int (*fill)(void *ret, size_t size);
 } fillers[] = {INIT_FUNCTIONS(ROW)};
 
-/* Of a caller whose struct has that size; all that is not to be written is 0xaa before. */
+/* Calls f for a caller whose struct has that size; all that is not to be written is 0xaa before. */
 static void fill(const struct filler *f, size_t size, int code)
 {
     unsigned char bytes[BYTES], wanted[BYTES];

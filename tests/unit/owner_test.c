@@ -82,7 +82,7 @@ static zkl_mutex *mutex_of_owners(zkl_session *s)
     return m;
 }
 
-/* Who has unlocked is forgotten, and may lock again; and so may the one who did last. */
+/* An owner that has unlocked is forgotten, and may lock again; so may the one that did last. */
 static void owners_by_turns(void)
 {
     static const uint64_t turns[] = {1, 2, 1, 1, 3, 2, 2, 1};

@@ -87,7 +87,7 @@ static void welcome_that_lies(void)
     }
 }
 
-/* Of an answer without end no more is read than is of interest. */
+/* An answer without end is read only as far as it is of interest. */
 static void welcome_without_end(void)
 {
     check_serves(welcome, sizeof welcome, ENDLESS);
@@ -114,7 +114,8 @@ static char *hosts_of(const char *says, size_t length, unsigned times, enum stor
     return good;
 }
 
-/* Who says nothing stays; of who says something all must be there that a ZooKeeper is known by. */
+/* A server that says nothing stays. One that says something must say all that a ZooKeeper is known
+ * by. */
 static void words_cut_at_each_byte(void)
 {
     static const char words[] = "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f";

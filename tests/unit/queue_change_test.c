@@ -384,7 +384,7 @@ static void too_late(void)
     }
 }
 
-/* Of which none is left for the second request: that is not all the time that a call has. */
+/* No time is left for the second request: it must not get all the time that a call has. */
 static void no_time_is_left(void)
 {
     char first[] = FIRST, *names[] = {first};

@@ -147,7 +147,7 @@ static zkl_queue *queue_of(const char *const *names, int count)
     return r.q;
 }
 
-/* Who of a line holds, h, and who waits, w. */
+/* Checks a line: h is for one that holds, w for one that waits. */
 static void expect_holders(const char *const *names, const char *due)
 {
     int count = (int)strlen(due);
@@ -162,7 +162,7 @@ static void expect_holders(const char *const *names, const char *due)
     zkl_queue_free(q);
 }
 
-/* Whoever comes first or later: who holds says nothing of it. */
+/* The name alone tells which retain, first or later in line; whether one holds does not. */
 static void those_that_retain(void)
 {
     static const char *const names[] = {OURS("lock-0000000001"),
@@ -357,7 +357,7 @@ static void bad_arguments(void)
     zkl_session_close(s);
 }
 
-/* Of those beyond the most only the name is known. */
+/* Only the names of those beyond the most are known. */
 static void no_more_than(void)
 {
     struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
@@ -379,7 +379,8 @@ static void no_more_than(void)
     zkl_queue_free(r.q);
 }
 
-/* Who waits and was read before is not read again; who holds is; who was not, now is. */
+/* A contender that waits and was read before is not read again. One that holds is, and so is one
+ * that was not read before. */
 static void not_again(void)
 {
     struct reading r;
@@ -465,7 +466,7 @@ static void refused_when_known(void)
     zkl_queue_free(before);
 }
 
-/* Of whom only the name was known is no known one. */
+/* A contender of which only the name was known counts as unknown. */
 static void not_known_by_name_alone(void)
 {
     struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};

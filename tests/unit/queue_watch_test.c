@@ -1,4 +1,4 @@
-/* Who is told that a queue may have changed: once for each change, at the right time. */
+/* A watch tells that a queue may have changed: once for each change, at the right time. */
 #include "by_hand.h"
 #include "suites.h"
 

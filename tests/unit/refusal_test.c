@@ -167,7 +167,7 @@ static void session_kept_for_who_holds_meanwhile(void)
     stop();
 }
 
-/* Who waits enters anew. */
+/* A caller that waits enters anew. */
 static void session_replaced_while_somebody_waits(void)
 {
     start();

@@ -217,7 +217,7 @@ static void recalled_too_late(void)
     hand_close(s);
 }
 
-/* Whoever asks again at once means the session to come. */
+/* A caller that asks again at once means the session to come. */
 static void over_with_the_session(void)
 {
     struct heard once = {0}, again = {.again = true};

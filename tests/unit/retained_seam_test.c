@@ -74,7 +74,7 @@ static void end(zkl_session *s)
     zkl_session_close(s);
 }
 
-/* Whoever had waited longest would have the lock of a handle that is no more. */
+/* The caller that had waited longest would have the lock of a handle that is no more. */
 static void freed_while_one_waits(void)
 {
     zkl_session *s = fake_session();

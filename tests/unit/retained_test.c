@@ -203,7 +203,7 @@ static void rival_of_an_idle_tenure(void)
     stop();
 }
 
-/* Whoever waits for it is one, whatever recipe it is of. */
+/* A contender that waits for the lock is a rival, whatever recipe it is of. */
 static void rivals_of_other_recipes(void)
 {
     static char curator[] = "_c_other-lock-0000000099", java[] = "x-5-0000000099",
@@ -224,8 +224,8 @@ static void rivals_of_other_recipes(void)
     }
 }
 
-/* Who came before it was heard of goes first, and whoever comes later enters the queue before the
- * node goes. */
+/* A caller that came before the rival was heard of goes first. One that comes later enters the
+ * queue before the node goes. */
 static void rival_of_a_turn(void)
 {
     start();

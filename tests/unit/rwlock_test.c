@@ -208,7 +208,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *user)
     atomic_store(&failed, error ? error->code : 0);
 }
 
-/* Who waits is told. */
+/* A caller that waits is told. */
 static void freed(void)
 {
     begin(NULL);

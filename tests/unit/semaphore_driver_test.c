@@ -251,7 +251,7 @@ static void first_hears_of_the_limit(void)
     permit_story_limited(&st, "3");
     permit_story_listed(&st, "n3 n4 *");
     permit_story_told(&st, 1, 0);
-    /* Whoever holds does not go by it. */
+    /* A contender that holds does not go by it. */
     fake_watch(STORY_PATH, false);
     CHECK(!fake_is_asked(STORE_GET, STORY_PATH));
     permit_story_end(&st);
@@ -274,7 +274,7 @@ static void first_watches_what_it_writes(void)
     permit_story_end(&st);
 }
 
-/* Who is over leaves no watch behind, either. */
+/* A contender that is over leaves no watch behind, either. */
 static void over_while_the_limit_is_written(void)
 {
     first_in_line("n3 n4 *");
@@ -294,7 +294,7 @@ static bool refuse_reads(const struct store_request *request, struct store_reply
     return request->kind == STORE_GET;
 }
 
-/* Who is refused at once leaves no watch behind. */
+/* A contender that is refused at once leaves no watch behind. */
 static void first_is_refused_at_once(void)
 {
     begin(1);

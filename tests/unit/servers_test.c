@@ -6,7 +6,7 @@
 
 static const char config[] = "server.1=a:1:2:participant;b:3\nversion=0";
 
-/* The store has the list at once. Whoever waits keeps its place, whoever holds its grant. */
+/* The store has the list at once. A waiter keeps its place, and a holder its grant. */
 static void when_the_connection_is_lost(void)
 {
     zkl_session *s = hand_session();

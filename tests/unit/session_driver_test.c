@@ -252,7 +252,7 @@ static bool answer_list(const struct store_request *request, struct store_reply 
     return request->kind == STORE_LIST;
 }
 
-/* Of the node that is listed, without the data; none has less than none. */
+/* A list tells the length of the listed node's data, without the data; none has less than none. */
 static void data_are_measured(void)
 {
     for (listed_length = -1; listed_length < 10; listed_length += 10) {
@@ -455,7 +455,7 @@ static void stopped_after_it_was_asked(void)
     end(s, "begin; stop, sent; told 3");
 }
 
-/* Of one node; it is heard of. */
+/* The requests of one node are recalled, and the machine hears of it. */
 static void recalled(void)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
@@ -861,7 +861,7 @@ static void note_refused(void)
     }
 }
 
-/* Of very many refusals all are forgotten. */
+/* All refusals are forgotten when they are very many. */
 static void notes_refused(void)
 {
     const int64_t until = INT64_MAX;

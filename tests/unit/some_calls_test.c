@@ -209,7 +209,7 @@ static void be_silent_about_others(void)
     fake_answer_at_once(unlisted);
 }
 
-/* Who waits for a connection asks for nothing. */
+/* A call that waits for a connection asks for nothing. */
 static void disconnect(void)
 {
     fake_event(STORE_EV_DOWN);

@@ -281,7 +281,7 @@ static void moves_to_another_path(void)
     stop();
 }
 
-/* Who subscribes while it fires waits for the next event. */
+/* A subscriber that comes while the watch fires waits for the next event. */
 static void wanted_again_while_firing(void)
 {
     start();
