@@ -266,7 +266,8 @@ void actors_calm(struct roles *roles)
     }
 }
 
-/* Of that path: of two layouts one may lead. */
+/* Finds the candidate that leads at that line's path. Two layouts may share a path, and only one
+ * candidate of both may lead. */
 static const struct candidate *leader_of(const struct roles *roles, int line)
 {
     const GPtrArray *candidates = roles->stage->candidates;

@@ -139,7 +139,7 @@ static void on_wait(void *data)
         stage_wrong(show.t.stage, "nobody can wait");
 }
 
-/* Of the first of them. */
+/* The first member opens and closes the barrier. */
 static void on_closer(void *unused)
 {
     const struct member *m = &show.members[0];
@@ -314,8 +314,8 @@ static void on_entered(const zkl_error *err, void *data)
         turn_in(m, 300);
 }
 
-/* Whoever was inside before that one began to leave, and is still: they entered together. Where
- * more than are wanted come, others may have entered since its session ended. */
+/* No member may still be inside that was inside before m began to leave: the two entered together.
+ * Where more than are wanted come, others may have entered since m's session ended. */
 static void expect_others_out(const struct member *m)
 {
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {

@@ -94,7 +94,8 @@ void client_free(void *process)
 
 bool client_retaining, client_sharing, client_counting, client_leasing, client_grouping;
 
-/* Of the random numbers of a schedule none is used up, so that it stays what it is without. */
+/* Uses up none of the schedule's random numbers, so that the schedule stays what it is without
+ * this. */
 static void choose_to_retain(const struct client *p, int path, zkl_mutex_options *options)
 {
     uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;

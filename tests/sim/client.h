@@ -44,7 +44,8 @@ extern bool client_counting, client_leasing;
 /* Or nobody locks anything: all join groups (group.h). */
 extern bool client_grouping;
 
-/* Of an idle tenure, another's contender behind it; and whether its process must know. */
+/* An idle tenure, a contender of another session behind it, and whether the process of the tenure
+ * must know of that contender. */
 struct kept_out {
     uint64_t tenure, rival; /* tokens; rival 0: there is none */
     unsigned proof;         /* the first write that was sent since; 0: none */

@@ -33,14 +33,14 @@ struct waiter {
     int code; /* 0: none yet, or granted */
 };
 
-/* Of everything at and below the lock's path. */
+/* Counts everything that happens at and below the lock's path. */
 struct costs {
     unsigned create, list, read, set, delete, others; /* requests */
     unsigned changes;                                 /* at the leader */
     unsigned events;                                  /* of watches, to clients */
 };
 
-/* Of the lock's nodes and lists: under way, and the most at a time. */
+/* Creates of the lock's nodes, and lists: how many are under way, and the most at a time. */
 struct load {
     int creates, most_creates, lists, most_lists;
 };
@@ -189,7 +189,7 @@ static void free_own(struct waiter *w)
     w->own = NULL;
 }
 
-/* Who waits is told that the mutex is gone. */
+/* A caller that waits is told that the mutex is gone. */
 static void end(void)
 {
     for (int i = 0; i < ACTORS; i++) {
@@ -807,8 +807,8 @@ static void idle_tenure_is_recalled(void)
     end();
 }
 
-/* Who was granted by waiting knows nobody, and looks; but it makes others wait for that no more
- * than a tenth of the time. */
+/* A contender that was granted after a wait knows of nobody behind it, and looks. But it makes
+ * others wait for that no more than a tenth of the time. */
 static void handed_to_and_fro(void)
 {
     enum { TIMES = 50, LATENCY_US = 400 };
@@ -940,7 +940,7 @@ static void come_at_once(void)
     CHECK_INT(load.most_lists, ABREAST);
 }
 
-/* Who held is not there any more. */
+/* The holder has lost its grant, and does not enter again. */
 static void they_enter_again_in_another_session(void)
 {
     begin(SHORT);

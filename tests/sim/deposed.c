@@ -179,7 +179,7 @@ static void tells_nothing_of_a_create(void)
     end();
 }
 
-/* Who goes on makes another node, and keeps one of both. */
+/* A contender that goes on makes another node, and keeps one of the two. */
 static void tells_nothing_to_who_goes_on(void)
 {
     begin();

@@ -23,8 +23,9 @@ static int64_t soon(struct roles *roles)
            (int64_t)(seeded_next(&roles->limiting) % (uint64_t)(roles->timeout_ms * MS));
 }
 
-/* Who waits, too; what is written there says nothing. Transactions fail if it happens too often. A
- * request to give way that was not read before need not be heard any more. */
+/* Writes over the node of a contender, even of one that waits. What it writes says nothing.
+ * Transactions fail if it happens too often. A request to give way that was not read before need
+ * not be heard any more. */
 static void write_over_somebody(struct roles *roles)
 {
     char *node = g_strdup(oracle_some_node(roles->stage));

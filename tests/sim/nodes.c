@@ -118,7 +118,8 @@ bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease)
     return false;
 }
 
-/* Who waits for a lock passes by what has a number that is used up, and goes by itself. */
+/* A contender that waits for a lock passes by a node whose number is used up. Such a node goes by
+ * itself. */
 static bool may_be_first(const struct contender_node *n)
 {
     return n->line < LINE_LOCKS || nodes_is_usable(n);
@@ -149,8 +150,8 @@ static const struct client *client_of(const struct stage *stage, int64_t session
     return NULL;
 }
 
-/* Of a handle that retains: each call that ended without a grant may have an attempt whose create
- * is on its way, or its delete; the next attempt does not wait for that. */
+/* Counts what a handle that retains may have left behind: each call that ended without a grant may
+ * have an attempt whose create or delete is on its way. The next attempt does not wait for that. */
 static unsigned count_left_behind(const struct stage *stage, const struct client *p, int line)
 {
     unsigned count = 0;

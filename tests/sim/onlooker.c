@@ -97,7 +97,7 @@ static bool find(struct onlooker *o, uint64_t token)
     return false;
 }
 
-/* Of several with the last number that there is, each may pass for the first. */
+/* Several may have the last number that there is. Each of them may pass for the first. */
 static bool is_used_up(const struct onlooker *o, uint64_t token)
 {
     const struct contender_node *n =

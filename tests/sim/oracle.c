@@ -115,19 +115,19 @@ static void check_place(struct stage *stage, const struct acquisition *a,
     stage->oracle.last_number[place] = a->number;
 }
 
-/* Taken away before a write was sent that was answered when it was granted. What is answered in one
- * step comes in any order. Only of a mutex is it known when that was: the winner of an election
- * looks at its rivals first. A later turn goes by the proof of the first, as a hold does: in the
- * first 20 ms the own node may not be watched, nor the children. Of a lock at both paths one is
- * held before the other comes; numbers come after the admission, and so does the look at the path
- * of leases. */
+/* Whether the node was taken away before a write was sent that had been answered when the grant
+ * came. What is answered in one step comes in any order. It is known only of a mutex when the grant
+ * came: the winner of an election looks at its rivals first. A later turn goes by the proof of the
+ * first, as a hold does: in the first 20 ms the own node and the children may still be without a
+ * watch. A lock at both paths holds one before the other comes. Numbers come after the admission,
+ * and so does the look at the path of leases. */
 static bool is_known_gone(const struct acquisition *a, const struct contender_node *n)
 {
     return a->path < PATHS && a->turn == 0 && !a->with && !a->numbered && !client_leasing &&
            n->known_in != 0 && n->known_in < a->process->heard_in;
 }
 
-/* Of several nodes one that is gone, whoever did it; NULL: all stand. */
+/* A node of the acquisition that is gone, whoever did it; NULL: all stand. */
 static const struct contender_node *
 gone_node(const struct stage *stage, const struct acquisition *a, const struct contender_node *n)
 {

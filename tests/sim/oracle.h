@@ -78,7 +78,7 @@ void oracle_at_rest(struct stage *stage);
 /* When all sessions are closed. */
 void oracle_at_end(struct stage *stage);
 
-/* Who is first in that line, at the leader. */
+/* The first in that line, at the leader. */
 const struct head *oracle_head(const struct stage *stage, int line);
 
 /* The session of one that had gone and was restored; 0: there is none. */

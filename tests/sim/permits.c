@@ -125,7 +125,7 @@ static void check_slots(struct stage *stage, struct acquisition *a, const struct
             wrong(stage, a, "has numbers that are not in order, or not below the limit");
 }
 
-/* Of several leases the others. */
+/* Checks the other leases, if there are several. */
 static void check_more(struct stage *stage, const struct acquisition *a)
 {
     for (int i = 0; i < PERMITS_MAX && a->more[i]; i++) {
@@ -161,8 +161,8 @@ static bool share_a_number(const struct acquisition *a, const struct acquisition
     return false;
 }
 
-/* Of those who believe on that path a is the last in line; of leases, which are in none, all count.
- */
+/* sum: the permits of a, and of those that believe on its path and are before it in line. Leases
+ * are in no line: there, all that believe on the path count. */
 static void check_sum(struct stage *stage, const struct acquisition *a, int32_t room, int64_t sum)
 {
     if (sum <= room)
@@ -242,7 +242,7 @@ static bool has_unused_leases(const struct stage *stage, int path)
     return wanted > 0 && had + wanted <= limit_log_now(o, path);
 }
 
-/* Of a node, or that of a semaphore; NULL: nobody does. */
+/* The path of a node that waits in vain, or of a semaphore where somebody does; NULL: none. */
 static const char *where_one_waits_in_vain(const struct stage *stage)
 {
     const struct oracle *o = &stage->oracle;

@@ -1,7 +1,7 @@
-/* Somebody who asks holders to give way, and holders that want to hear of it, in any order. Whoever
- * does, and holds a node that was asked, hears it exactly once: as soon as its session has been
- * proved without a break for a while, and no read of the node refused. Drawn from a stream of its
- * own, as admin.c's is. */
+/* Somebody who asks holders to give way, and holders that want to hear of it, in any order. A
+ * holder that wants to hear, and whose node was asked, hears it exactly once: as soon as its
+ * session has been proved without a break for a while, and no read of the node was refused. All
+ * this is drawn from a stream of its own, as admin.c's is. */
 #include <string.h>
 
 #include "nodes.h"
@@ -55,7 +55,7 @@ static int64_t asked_at(const struct heeder *h, const char *node)
     return at ? *at : 0;
 }
 
-/* Of a lock at both paths, either node counts. */
+/* A lock at both paths has two nodes, and either counts. */
 static int64_t own_asked_at(const struct heeder *h)
 {
     const int64_t at = asked_at(h, h->node);
@@ -79,7 +79,7 @@ static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
         stage_wrong(stage, "%s hears that it is asked to give way, and is not", h->node);
 }
 
-/* Of locks: observers of an election would find the request where an id should be. */
+/* Only locks count: observers of an election would find the request where an id should be. */
 static bool holds(const struct acquisition *a)
 {
     return a->grant && a->path < PATHS && !a->abandoned && client_runs(a->process);

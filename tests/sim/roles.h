@@ -24,8 +24,8 @@ enum actor_kind {
     ACTOR_OBSERVER
 };
 
-/* Who takes part in elections; all that it does is drawn from a stream of its own, so that a
- * schedule without elections is what it would be if there were none. */
+/* An actor takes part in elections. All that it does is drawn from a stream of its own, so that a
+ * schedule without elections is what it would be if there were no actors. */
 struct actor {
     struct member *member;
     enum actor_kind kind;
@@ -35,7 +35,7 @@ struct actor {
     struct alarm act;
 };
 
-/* Who joins groups, once after another, or observes them. */
+/* A seat joins groups, one after the other, or observes them. */
 struct seat {
     struct member *member;
     bool views;

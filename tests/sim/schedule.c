@@ -112,7 +112,7 @@ static bool is_served(const void *data)
     return permits_are_used(((const struct roles *)data)->stage);
 }
 
-/* Whoever finds room is served, though others hold on. */
+/* A contender that finds room is served, though others hold on. */
 static void linger(struct roles *roles)
 {
     struct stage *stage = roles->stage;

@@ -28,8 +28,8 @@ static struct world *world(void)
     return show.stage->world;
 }
 
-/* Of the followers: the first is its own, the second the only other one that it knows, and slow to
- * be reached; the last two are those on whom it depends what is committed. */
+/* The first follower is the client's server. The second is the only other one that the client
+ * knows, and slow to be reached. The last two decide what is committed. */
 static void cut_quorum(bool cut)
 {
     world_cut_server(world(), show.followers[2], cut);

@@ -137,7 +137,7 @@ static bool has_parked(const struct stage *stage, const struct host *host)
     return false;
 }
 
-/* Whose contender waits for n is not excused. */
+/* A session whose contender waits for n is not excused. */
 static bool is_left_over(const struct stage *stage, const struct note *note,
                          const struct contender_node *n)
 {
@@ -147,8 +147,8 @@ static bool is_left_over(const struct stage *stage, const struct note *note,
            n->next != note->session;
 }
 
-/* Who looks on is told of the first one's end as well. A writer's end lets in all readers behind;
- * and for the numbers of one several may wait. */
+/* An onlooker is told of the first one's end, too. A writer's end lets in all readers behind it.
+ * Several may wait for the numbers of one. */
 static void hear_fired(struct stage *stage, const struct note *note)
 {
     const struct oracle *o = &stage->oracle;
