@@ -1,5 +1,5 @@
-/* Who leads, and who follows. The votes themselves are not simulated: what a majority that can talk
- * would agree upon happens after a moment. */
+/* The servers choose one that leads, and the others follow it. The votes themselves are not
+ * simulated: what a majority that can talk would agree upon happens after a moment. */
 #include "inside.h"
 
 enum { ELECTION_MIN_MS = 200, ELECTION_SPREAD_MS = 200 };
@@ -20,7 +20,7 @@ static bool is_blocked(const struct link *link)
     return from->cut || to->cut || to->deaf || to->paused;
 }
 
-/* Of a former connection nothing is heard. */
+/* A server hears nothing of a former connection. */
 static void deliver(struct link *link, struct message *m)
 {
     const struct server *from = link->context;
@@ -199,8 +199,9 @@ static bool is_candidate(const struct server *s)
     return s->role == SERVER_LOOKING && can_talk(s);
 }
 
-/* Who followed the later leader, even if that one changed nothing: what others had logged before
- * was never acknowledged by a majority, and has been read not to be there. */
+/* A server that followed the later leader is better, even if that leader changed nothing. What
+ * others had logged before was never acknowledged by a majority, and clients have read that it is
+ * not there. */
 static bool is_better(const struct server *s, const struct server *other)
 {
     if (s->epoch != other->epoch)
@@ -208,7 +209,7 @@ static bool is_better(const struct server *s, const struct server *other)
     return last_logged(s) >= last_logged(other);
 }
 
-/* Whoever has logged most; NULL: they are too few. */
+/* The server that has logged most; NULL: those that can vote are too few. */
 static struct server *choose(struct world *w)
 {
     struct server *best = NULL;

@@ -52,7 +52,7 @@ static void test_lag(void)
     end_world();
 }
 
-/* Who has seen more than a server knows is not served by it. */
+/* A client that has seen more than a server knows is not served by that server. */
 static void play_behind(uint64_t seed)
 {
     begin_trio(seed);
@@ -168,7 +168,7 @@ static void test_cut_leader(void)
     end_world();
 }
 
-/* Whoever leads from now on does not know how old the sessions are. */
+/* The server that leads from now on does not know how old the sessions are. */
 static void test_fresh_timeout(void)
 {
     begin_trio(1);

@@ -253,7 +253,8 @@ static void create_many(struct puppet *p, const char *name)
     }
 }
 
-/* Who has seen more is kept out, whoever else is there; sessions and nodes are as of then. */
+/* After a restore, sessions and nodes are as of the backup. A client that has seen more is kept
+ * out, whoever else is there. */
 static void test_restore(void)
 {
     for (int kept = 0; kept <= 1; kept++) {

@@ -142,7 +142,7 @@ static void on_message(struct server *s, struct conn *conn, const struct message
         conn_server_closes(conn);
         return;
     }
-    /* Of a session that is over, nothing is answered. */
+    /* A server answers nothing to a session that is over. */
     if (!conn->established || conn->ghost || !touch(s, conn->session))
         return;
     if (m->kind == MSG_REQUEST)

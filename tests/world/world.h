@@ -179,8 +179,8 @@ void world_reap(struct world *w);                    /* empty containers that ha
 bool world_set_counter(struct world *w, const char *path, int32_t next);
 /* From now on, as if the servers were others. */
 void world_lack(struct world *w, enum world_lacks lacks);
-/* Requests of this kind on path and below are refused; SYNC: none is any more. Of a STORE_MULTI
- * each change counts as what it is (GET: a check), and all of it as STORE_MULTI. */
+/* Servers refuse requests of this kind on path and below; SYNC: none any more. Each change in a
+ * STORE_MULTI counts as what it is (GET: a check), and the whole as STORE_MULTI. */
 void world_refuse(struct world *w, enum store_kind kind, const char *path);
 
 /* ---- looking, at the leader's (newest) state ---- */
