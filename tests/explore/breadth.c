@@ -9,7 +9,7 @@
 
 enum { SLOTS_FIRST = 1 << 12 };
 
-/* Of what a state looks like. */
+/* A fingerprint of what a state looks like. */
 struct print {
     guint64 a, b;
 };

@@ -1,7 +1,7 @@
-/* Everything that can happen in a small world, breadth first, so that what is broken has the
- * shortest way there. A state is a flat value without padding that is not 0. Of those that were
- * seen only a hash of 128 bits is kept: among 100 million, two have the same one with a probability
- * of about 1e-23, and one of them would be missed. */
+/* Tries everything that can happen in a small world, breadth first, so that the way to what is
+ * broken is the shortest one. A state is a flat value without padding that is not 0. Only a hash of
+ * 128 bits is kept of each state that was seen: among 100 million states, two have the same hash
+ * with a probability of about 1e-23, and one of them would be missed. */
 #ifndef EXPLORE_BREADTH_H
 #define EXPLORE_BREADTH_H
 

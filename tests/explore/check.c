@@ -189,7 +189,7 @@ static enum broken check_heeding(const struct client *c)
     return BROKEN_UNASKED;
 }
 
-/* Of a finished attempt: every node has a delete under way, or its session ends. */
+/* Every node of a finished attempt has a delete under way, or its session ends. */
 static enum broken check_done(const struct state *st, int i)
 {
     const struct client *c = &st->clients[i];

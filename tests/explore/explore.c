@@ -196,8 +196,8 @@ static bool is_chosen(const struct run *r)
     return r->when != SOAK || options.full;
 }
 
-/* A search that does not get there says nothing. Who is first in line is a semaphore's contender,
- * whom permits.c explores. */
+/* A search that does not get there says nothing. ST_FIRST is left out: only a semaphore's contender
+ * is first in line, and permits.c explores those. */
 static void check_reached(void)
 {
     bool ok = true;

@@ -6,7 +6,7 @@
 
 enum { BLOCK = 1 << 14 };
 
-/* Of each state the file has how many there are, and where they lead. */
+/* The file has, for each state, how many fair moves there are, and where they lead. */
 struct fair {
     FILE *file;
     GArray *leads;  /* of guint32: of the state that is being told of, with room for their number */

@@ -116,7 +116,7 @@ void handle_step(struct handle_state *st, uint8_t at, struct machine_event ev,
                  struct candidacy_moment moment);
 void handle_push(struct handle_state *st, uint8_t at, enum handle_message what);
 
-/* Of whoever is in line. */
+/* The line has changed: watches of it fire. */
 void handle_changed(struct handle_state *st);
 
 extern const char *const handle_broken_texts[HANDLE_BROKEN_COUNT];

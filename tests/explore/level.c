@@ -10,8 +10,8 @@ enum { WORD = sizeof(uint64_t), WORDS_MAX = sizeof(struct state) / WORD };
 G_STATIC_ASSERT(offsetof(struct state, clients) % WORD == 0);
 G_STATIC_ASSERT(sizeof(struct client) % WORD == 0);
 
-/* Of each word a bit for each byte that is not 0, and those bytes; of words of 0 in a row a byte
- * without a bit, and their number. */
+/* The file has, for each word, a byte with a bit for each byte that is not 0, and those bytes. For
+ * words of 0 in a row it has a byte without a bit, and their number. */
 struct level {
     FILE *file;
     uint32_t count; /* of states that can be got */

@@ -88,7 +88,7 @@ static struct instant read_clock(void)
     return acting->now;
 }
 
-/* Whose id it is can be read, and each is another. */
+/* Draws an id that shows whose it is, and that no other has. */
 static void draw(void *bytes, size_t size)
 {
     static uint16_t count;
@@ -224,7 +224,7 @@ static void purge(struct actor *a)
         incarnation_replace(a->session, LOSS_REPLACED);
 }
 
-/* Of zkl_session_close() what does not wait. */
+/* Does the part of zkl_session_close() that does not wait. */
 static void close_session(struct actor *a)
 {
     a->session->closing = true;

@@ -1,8 +1,8 @@
 /* Locks at several paths, those who take the same paths one by one, and the queues at a server, as
  * a flat value for exhaustive search. An attempt is as much of lib/contender/contender.c as matters
- * here: it creates, hears whether others are ahead, waits, and its node goes when it is left. Who
- * takes permits in Curator's layout is of this kind, too: a lock at one path, a lease at another,
- * where all nodes are counted. */
+ * here: it creates, hears whether others are ahead, waits, and its node goes when it is left. A
+ * client that takes permits in Curator's layout is of this kind, too: it has a lock at one path,
+ * and a lease at another, where all nodes are counted. */
 #ifndef EXPLORE_MULTILOCK_H
 #define EXPLORE_MULTILOCK_H
 
@@ -58,7 +58,7 @@ struct multilock_wire {
     bool ahead;         /* CREATED: others are */
 };
 
-/* Who does not lock all at once has no use for the machine but to say how far it is. */
+/* A client that does not lock all at once uses the machine only to say how far it is. */
 struct multilock_client {
     struct multi_lock machine;
     struct multi_lock_path paths[MULTILOCK_PLACES];
@@ -128,7 +128,7 @@ void multilock_remove_all(struct multilock_state *st, uint8_t client);
 uint8_t multilock_place(uint8_t client, uint32_t path);
 bool multilock_is_counted(uint8_t place);
 
-/* Of the client. */
+/* The client's kind of user, and whether it takes leases. */
 const struct multilock_user *multilock_user(uint8_t client);
 bool multilock_takes_leases(uint8_t client);
 

@@ -86,7 +86,8 @@ static void check_order(struct multilock_state *st, uint8_t client)
     }
 }
 
-/* Of what is granted: with permits the lock is given back. */
+/* Whether the client has a node for what it was granted at the path. A client with permits has
+ * given the lock back. */
 static bool has_node(const struct multilock_state *st, uint8_t client, uint32_t path)
 {
     const uint8_t place = multilock_place(client, path);

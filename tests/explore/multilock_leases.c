@@ -117,8 +117,9 @@ static void on_granted(struct multilock_state *st, uint8_t client, uint32_t path
         step(st, client, LEASING_EV_LEASED);
 }
 
-/* Of leases that are not admitted yet those behind it are left, and all are made anew. What was
- * granted to the user is the grant's business, and all of it is lost. */
+/* If leases are not admitted yet, the client leaves those behind the lost one, and makes all of
+ * them anew, the lost one too. What was granted to the user is the grant's business, and all of it
+ * is lost. */
 static void on_lost(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     struct multilock_client *c = &st->c[client];

@@ -38,7 +38,7 @@ static void print(const void *state, const struct breadth_step *by)
     putchar('\n');
 }
 
-/* Whose admission ends, enters again; none is over. */
+/* A contender whose admission ends enters again; none is over. */
 static void note_reached(const void *state)
 {
     const struct numbers_state *st = state;

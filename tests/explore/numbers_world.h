@@ -1,7 +1,7 @@
 /* Contenders with numbered permits, from their admission to the end of what they held, as a flat
- * value for exhaustive search. Who is admitted, permits.c explores: here whoever finds room may be.
- * A session's nodes go when it is over,
- * which is behind its holder's deadline; and until then, unless he gave back, he believes. */
+ * value for exhaustive search. permits.c explores which of them are admitted: here, any that finds
+ * room may be. A session's nodes go when the session is over, which is behind its holder's
+ * deadline. Until the deadline the holder believes, unless it gave back. */
 #ifndef EXPLORE_NUMBERS_WORLD_H
 #define EXPLORE_NUMBERS_WORLD_H
 

@@ -197,7 +197,7 @@ static int compare(const struct permits_state *st, uint8_t a, uint8_t b)
     return order ? order : permits_server_nodes(st, a) - permits_server_nodes(st, b);
 }
 
-/* Of those that ask for as many permits. */
+/* Sorts those that ask for the same number of permits. */
 static void sort_clients(struct permits_state *st)
 {
     for (int rounds = 1; rounds < permits_config.clients; rounds++)

@@ -34,7 +34,7 @@ const char *search_about(void)
 
 /* ---- what is compared ---- */
 
-/* Of all but what never changes. */
+/* Puts down all of the attempt but what never changes. */
 static void replay_put_attempt(GString *text, const struct attempt *m)
 {
     g_string_append_printf(text, "  %s: rounds %u, ahead %u", attempt_state_name(m->state),
@@ -170,7 +170,7 @@ static struct move choose(struct walk *w, const struct move *moves, int count)
 
 static struct walk *walking;
 
-/* Of the library or of the recipe: with what led there. */
+/* Tells what led to a crash of the library or of the recipe. */
 static void on_crash(int sig)
 {
     signal(sig, SIG_DFL);

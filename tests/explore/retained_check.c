@@ -30,7 +30,7 @@ static bool is_idle(const struct retained_handle *h)
     return h->phase == PHASE_SPAN && !retained_has_turn(h) && !h->dead;
 }
 
-/* Whoever is behind an idle tenure is told of, or will be. */
+/* A handle with an idle tenure is told of a contender behind it, or will be; a deaf one is not. */
 static bool is_deaf(const struct retained_state *st, uint8_t h)
 {
     const struct retained_handle *handle = &st->h[h];

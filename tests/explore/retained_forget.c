@@ -161,7 +161,7 @@ static void name_attempts(struct retained_state *st, uint8_t h)
         handle->answer[i].generation = name_anew(&names, handle->answer[i].generation);
 }
 
-/* Of turns counts which is the first, and that the next is more. */
+/* It matters only which turn is the first, and that the next one is more. */
 static void forget_turns(struct retained_state *st, uint8_t h)
 {
     struct retain *m = &st->h[h].machine;

@@ -545,7 +545,7 @@ static void renumber(struct round_member *m)
     exchange_plain(&m->exchange);
 }
 
-/* Of the version too: the present one is 1, each earlier one 0. */
+/* Forgets the past of versions, too: the present one is 1, each earlier one 0. */
 static void age(struct round_state *st)
 {
     for (int i = 0; i < ROUND_MEMBERS; i++) {

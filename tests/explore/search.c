@@ -222,7 +222,7 @@ static bool find_cycle(struct search *s)
     return true;
 }
 
-/* Of large searches only: those of ten million states miss one with a chance of 1e-15. */
+/* Only large searches tell it: those of ten million states miss one with a chance of 1e-15. */
 static void tell_chance(const struct search *s)
 {
     const double count = visited_count(s->visited);

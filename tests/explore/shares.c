@@ -181,7 +181,7 @@ static void doubt(struct share_host *h)
     h->confirmed = false;
 }
 
-/* Who goes on has what it owned. */
+/* A host that goes on has what the stopped one owned. */
 static void stop(struct share_state *st, int i)
 {
     doubt(&st->h[i]);
