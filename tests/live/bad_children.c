@@ -45,7 +45,8 @@ static void foreign(void)
     live_end(t);
 }
 
-/* Whoever stands before us by number is waited for, whichever library made it, however long. */
+/* We wait for a node that stands before us by number, whichever library made it, and however long
+ * it stands. */
 static void check_waits_for(struct live *t, const char *name)
 {
     zkl_mutex *m = live_mutex(t->session, t->lock);

@@ -186,8 +186,9 @@ static zkl_session *open_logging(struct live *t, const char *connect, struct lin
     return live_open_only(t, connect, &o);
 }
 
-/* libzookeeper tries a hundred times before the first line, or on a slow machine behind it. Who
- * wants to read of that reads of some of them, and another session of the process reads nothing. */
+/* libzookeeper tries a hundred times before the first line, or on a slow machine behind it. A
+ * session that wants to read of the tries reads of some of them, and another session of the process
+ * reads of none. */
 static void absence_is_told_once(void)
 {
     struct live *t = live_begin();

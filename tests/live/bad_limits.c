@@ -167,8 +167,8 @@ static void check_elimit(struct live *t, struct completion *c)
     }
 }
 
-/* 64 names of 8 KiB are watched, more would make the packet that renews all watches too large. Who
- * waits already goes on waiting. */
+/* 64 names of 8 KiB are watched; more would make the packet that renews all watches too large. A
+ * contender that waits already goes on waiting. */
 static void watches(void)
 {
     struct live *t = live_begin();

@@ -27,7 +27,7 @@ void chaos_expect_nothing_left(void);
 
 /* ---- the register: who holds what ---- */
 
-/* Of a place, whose capacity is never exceeded by what is held in it: a lock has 1. */
+/* What is held in a place never exceeds the place's capacity. A lock has 1. */
 struct place {
     unsigned capacity;
     bool rises;           /* one holder at a time, each with a higher token or turn */

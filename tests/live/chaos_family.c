@@ -392,7 +392,8 @@ static void look_at_queue(const struct peer *p)
         zkl_queue_free(q);
 }
 
-/* Who adds is told a number that nobody else is; its node is never deleted. */
+/* A caller that adds is told a number that nobody else is told. The counter's node is never
+ * deleted. */
 static void count_up(struct peer *p)
 {
     static const int others[] = {ZKL_EUNKNOWN, 0};

@@ -2,7 +2,8 @@
 #include "double_barrier.h"
 #include "suites.h"
 
-/* Of more members than asked for the first enter, and the others when they have left. */
+/* If more members come than are asked for, the first ones enter, and the others when those have
+ * left. */
 static void too_many(void)
 {
     struct live *t = live_begin();

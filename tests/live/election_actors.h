@@ -1,5 +1,5 @@
-/* Who takes part in elections: a record, as one line of words, of what an election or an observer
- * tells. */
+/* Actors of tests with elections: a record, as one line of words, of what an election or an
+ * observer tells. */
 #ifndef LIVE_ELECTION_ACTORS_H
 #define LIVE_ELECTION_ACTORS_H
 

@@ -1,4 +1,4 @@
-/* Who leads, asked once, and what leaders proclaim. */
+/* Callers ask once who leads, and read what leaders proclaim. */
 #include "election_actors.h"
 #include "live.h"
 #include "mutex_actors.h"

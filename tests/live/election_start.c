@@ -230,7 +230,7 @@ static void hold_at(zkl_election *e, zkl_election_event event, void *data)
         gate_pass(&hold->gate);
 }
 
-/* Who is still stopping the work of one term does not get the next. */
+/* A leader that is still stopping the work of one term does not get the next. */
 static void next_campaign_waits_for_the_callback(void)
 {
     struct live *t = live_begin();

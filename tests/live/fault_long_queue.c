@@ -12,8 +12,9 @@ enum { CUT = 6 }; /* waiters with others' nodes before and behind them */
 
 static struct acquisition acquisitions[MANY];
 
-/* Of this build; "": none. Half of it all does for one: what the server is asked and has done says
- * nothing to it, and the threads and the memory are the same. */
+/* The sanitizer of this build; "": none. Half of the test is enough for a build with one: what the
+ * server is asked and has done says nothing to a sanitizer, and the threads and the memory are the
+ * same. */
 static const char *sanitizer(void)
 {
     const char *instrumented = getenv("ZKL_INSTRUMENTED");

@@ -223,7 +223,8 @@ static void delete_own(void)
         leaving(i & 1, i & 2);
 }
 
-/* Whoever gives up takes its watch along, on the server too, whatever happens to the request. */
+/* A contender that gives up takes its watch along, on the server too, whatever happens to the
+ * request. */
 static void unwatch(void)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /* A holder is asked to give way, on a real server: before the grant and behind it, before it wants
  * to hear and behind that, while its connection is away, while its transactions write the same
- * node. Whoever wants to hear does so exactly once. */
+ * node. A holder that wants to hear does so exactly once. */
 #include "election_actors.h"
 #include "fault.h"
 #include "fourletter.h"
@@ -151,7 +151,7 @@ static void retained_spans(void)
     fault_end();
 }
 
-/* Of a started election, and of one term. */
+/* The leader of a started election is asked, and the leader of a single term. */
 static void leaders(void)
 {
     struct told told = {.count = 0};

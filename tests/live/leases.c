@@ -223,7 +223,7 @@ static void session_ends_while_it_waits(void)
     live_end(t);
 }
 
-/* Who comes second is refused, whichever layout it has. */
+/* The contender that comes second is refused, whichever layout it has. */
 static void two_layouts(void)
 {
     struct live *t = live_begin();

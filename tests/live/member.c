@@ -171,7 +171,7 @@ static void one_after_the_other(void)
     fault_end();
 }
 
-/* Of each request the answer is lost once: the member finds out what it did. */
+/* The answer to each kind of request is lost: the member finds out what the request did. */
 static void answers_are_lost(void)
 {
     struct group_story story;

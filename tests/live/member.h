@@ -15,11 +15,11 @@ char *group_story_text(struct group_story *s); /* so far; for g_free() */
 bool group_story_is(struct group_story *s, const char *text);
 bool group_story_ends(struct group_story *s, const char *text);
 
-/* Of a member: "joined gone:session again left …"; data is the story. */
+/* Records what a member is told: "joined gone:session again left …"; data is the story. */
 void group_on_member(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
                      void *data);
 
-/* Of an observer: "+a=data ~a=data -a 1 …", where the number is that of all. */
+/* Records what an observer is told: "+a=data ~a=data -a 1 …", where the number is that of all. */
 void group_on_members(zkl_members_event event, const zkl_member_info *member,
                       const zkl_members *all, void *data);
 

@@ -28,7 +28,7 @@ static void end(void)
     live_end(t);
 }
 
-/* Of the paths with these letters, in that order. */
+/* Makes a lock of the paths with these letters, in that order. */
 static zkl_multilock *lock_of(zkl_session *s, const char *letters)
 {
     const char *chosen[PATHS];
@@ -313,7 +313,8 @@ static int try_all(zkl_multilock *const *locks, struct completion *all)
     return grants;
 }
 
-/* Of tries at one moment one wins, whatever their paths beside those that all of them try. */
+/* One of several tries at one moment wins, whatever paths they have beside those that all of them
+ * try. */
 static void tries(void)
 {
     static const char *const letters[TRIES] = {"abcd", "cba", "dbc", "acb", "bc"};

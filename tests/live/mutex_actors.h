@@ -1,4 +1,4 @@
-/* Who takes part in tests with several owners: a thread that locks, an asynchronous acquisition's
+/* Actors of tests with several owners: a thread that locks, an asynchronous acquisition's
  * completion, and a record of what a grant told. */
 #ifndef LIVE_MUTEX_ACTORS_H
 #define LIVE_MUTEX_ACTORS_H

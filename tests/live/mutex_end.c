@@ -30,7 +30,7 @@ static void count_wanted(zkl_grant *g, zkl_state state, void *wanted)
     atomic_fetch_add((atomic_int *)wanted, 1);
 }
 
-/* Who holds l's grant hears that another caller of the handle waits. */
+/* The holder of l's grant hears that another caller of the handle waits. */
 static struct locker *wait_behind(struct locker *l, zkl_mutex *m)
 {
     static atomic_int wanted;

@@ -1,4 +1,4 @@
-/* Who may unlock, and how often. */
+/* Only the owner of a mutex may unlock it, and only as often as it has locked it. */
 #include "lib/lock/handle.h"
 #include "live.h"
 #include "mutex_actors.h"

@@ -146,7 +146,7 @@ static int64_t last_token; /* only the holder touches them */
 static int turns;
 static size_t most_contenders;
 
-/* Who holds is alone in the directory, however many wait for it here. */
+/* The holder is alone in the directory, however many wait for it here. */
 static void take_turn(struct caller *c)
 {
     zkl_grant *g;

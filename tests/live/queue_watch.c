@@ -149,7 +149,7 @@ static void ends(void)
     live_end(t);
 }
 
-/* Whoever is told of a refusal can read why, and is told of its end. */
+/* A watcher that is told of a refusal can read why, and is told when the refusal ends. */
 static void no_permission(void)
 {
     struct live *t = live_begin();

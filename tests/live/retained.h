@@ -22,10 +22,10 @@ zkl_grant *lock_turn(zkl_mutex *m, struct turn_seen *ret);
  * was asked through fault.proxy unanswered. A first node has no watch for others before that. */
 void retain_first(zkl_mutex *m, struct turn_seen *ret);
 
-/* Of the same node, that turn. */
+/* Checks that the grant is that turn of the same node. */
 void check_turn(zkl_grant *g, const struct turn_seen *first, uint64_t turn);
 
-/* Of a later node, its first turn. */
+/* Checks that the grant is the first turn of a later node. */
 void check_new_node(zkl_grant *g, const struct turn_seen *before);
 
 /* Locks and unlocks: that turn. */

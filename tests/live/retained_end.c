@@ -47,7 +47,8 @@ static zkl_session *counting_session(atomic_int *lost)
     return s;
 }
 
-/* Whoever had a turn before is over with it; the next one has a node of the next session. */
+/* A caller that had a turn before is over with it, and hears of no loss. The next turn has a node
+ * of the next session. */
 static void expired_while_idle(void)
 {
     struct told first = {.count = 0};
@@ -174,7 +175,7 @@ static void connection_lost_while_idle(void)
     fault_end();
 }
 
-/* Who gives up leaves the others' order as it was. */
+/* A caller that gives up leaves the others' order as it was. */
 static void gives_up(void)
 {
     struct acquisition a[4];

@@ -61,7 +61,8 @@ static void foreign_contender(void)
     fault_end();
 }
 
-/* Who only tries fails while the other has not heard of it, and has ended the tenure by that. */
+/* A contender that only tries fails while the other has not heard of it. But its try ends the
+ * tenure. */
 static void try_again(void)
 {
     struct turn_seen seen;
@@ -121,7 +122,7 @@ static void yields_when_asked(void)
     fault_end();
 }
 
-/* Of a session's idle locks the one that was used least lately goes. */
+/* A session with too many idle locks gives up the one that was used least lately. */
 static void at_most_so_many(void)
 {
     enum { MUTEXES = 3 };

@@ -1,4 +1,5 @@
-/* Who only tries, and what another has or retains: an idle lock is had, all else is refused. */
+/* A contender only tries for what another has or retains: it gets an idle lock, and is refused all
+ * else. */
 #include "fault.h"
 #include "mutex_actors.h"
 #include "recipes/attempt.h"
@@ -7,8 +8,8 @@
 
 enum { YIELD_MS = ATTEMPT_YIELD_MS };
 
-/* Of a handle that has an idle lock: a new one each time, so that it retains whatever others have
- * cost. False: it was slow to hear of the try. */
+/* Whether m gets the idle lock of another handle at once. That handle is a new one each time, so
+ * that it retains, whatever others have cost. False: it was slow to hear of the try. */
 static bool is_had_at_once(zkl_session *theirs, zkl_mutex *m)
 {
     zkl_mutex *idle = retaining(theirs, DAY_MS);

@@ -11,8 +11,8 @@ static void check_lost_once(struct acquisition *a)
     CHECK_INT(zkl_grant_remaining_ms(a->grant), 0);
 }
 
-/* Contenders of three sessions, the middle one is closed again and again. Who held is told, who
- * waited waits on, and all of them are served in the end. */
+/* Contenders of two sessions, one of which is closed again and again. A contender that held is
+ * told, one that waited waits on, and all of them are served in the end. */
 static void s19_expired_by_force(void)
 {
     struct acquisition a[WAITERS];
@@ -57,7 +57,7 @@ static void delete_tree(void)
     CHECK(rc == ZOK || rc == ZNONODE);
 }
 
-/* Of those that have been granted and not ended, the one that was first. */
+/* The first of those that have been granted and not ended. */
 static struct acquisition *first_granted(struct acquisition *a)
 {
     struct acquisition *first = NULL;

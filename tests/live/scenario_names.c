@@ -184,7 +184,7 @@ void dead_host_stop(struct dead_host *d)
     port_release(&d->port);
 }
 
-/* Of three hosts one refuses and one is dead. */
+/* One of three hosts refuses, and one is dead. */
 static void s24_dead_hosts(void)
 {
     struct acquisition a, next;

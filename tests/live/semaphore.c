@@ -264,7 +264,7 @@ static void take_wanted(zkl_grant *grant, zkl_state state, void *data)
     gate_pass(data);
 }
 
-/* Who comes and is admitted is no reason to give way. */
+/* A contender that comes and is admitted is no reason to give way. */
 static void wanted(void)
 {
     struct live *t = live_begin();

@@ -116,7 +116,7 @@ static void count_grants(struct play *p)
     }
 }
 
-/* Of each kind so many, and what else there is to see. */
+/* Each kind was granted often enough, and what else there is to see was seen. */
 static bool has_enough(const struct play *p)
 {
     const unsigned claims = roles_claims(p->c->roles);

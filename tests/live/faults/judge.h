@@ -22,7 +22,7 @@
 
 enum { VERDICTS = 10 }; /* V1 to V9; 0: the history makes no sense, or a call failed */
 
-/* Of what a session's count is, beside each zkl_loss: in a history the token of EV_COUNTED. */
+/* What a session counts, beside each zkl_loss. In a history, this is the token of EV_COUNTED. */
 enum { COUNTED_GRANTS = 0, COUNTED_WAITS = 8, COUNTED_HOLDS, COUNTED };
 
 typedef struct judge_input {

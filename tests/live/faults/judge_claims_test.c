@@ -409,7 +409,7 @@ static void rejects_a_careless_register_at_one_of_them(void)
     trial_expect(4);
 }
 
-/* Who lost the second path may not go on at the first. */
+/* A holder that lost the second path may not go on at the first. */
 static void accepts_a_third_party_at_one_of_them(void)
 {
     several();

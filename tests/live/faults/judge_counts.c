@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* Of one process. */
+/* What one process's session counted, and what the process recorded. */
 struct tally {
     int64_t counted[COUNTED], recorded[COUNTED];
     unsigned said; /* bit n: its session counted n */

@@ -1,4 +1,4 @@
-/* Who may believe to own what while others do. */
+/* Judges what several owners may believe to be theirs at one time. */
 #include "court.h"
 
 #include <inttypes.h>
@@ -65,7 +65,8 @@ static void measure_unused(struct court *c, int64_t unused)
     c->j->slow_unused += unused > c->in->idle_ns;
 }
 
-/* The next grant after an owner: how long it took. Who needs more than that one is no measure. */
+/* Measures how long the next grant after an owner took. A claim that needs more than this owner's
+ * end is no measure. */
 static void measure(struct court *c, const hold *a, const hold *b)
 {
     if (b->claim.kind != CLAIM_LOCK)

@@ -21,7 +21,7 @@ extern const struct test_suite judge_claims_suite;
 void trial_begin(const event *given, guint count); /* forgets the one before */
 void trial_insert(event e);                        /* in any order */
 
-/* Of the event of this kind, process and token. */
+/* Both find the event of this kind, process and token. */
 event *trial_pick(event_kind kind, int pid, uint64_t token);
 void trial_drop(event_kind kind, int pid, uint64_t token);
 

@@ -1,4 +1,4 @@
-/* Who takes part in a campaign, by what is to be shown. */
+/* The roles in a campaign, by what is to be shown. */
 #ifndef FAULTS_ROLES_H
 #define FAULTS_ROLES_H
 

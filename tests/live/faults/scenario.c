@@ -162,7 +162,7 @@ static bool renewed(int worker)
     return proxy_wait_answers(way, PROXY_OP_SET_DATA, sent + 1, TIMEOUT_MS / 2);
 }
 
-/* Who wants the lock may have no node yet. */
+/* An actor that wants the lock may have no node yet. */
 static bool are_queued(guint count)
 {
     char **nodes = raw_children(waker, "/faults/0");

@@ -84,7 +84,8 @@ static int count_nodes(struct scene *s, struct raw *r)
     return count;
 }
 
-/* Whose they are tells a server that kept a node from a contender that forgot one. */
+/* Names the owners of the nodes. They tell a server that kept a node from a contender that forgot
+ * one. */
 static void name_nodes(struct scene *s, struct raw *r)
 {
     struct Stat stat = {.ephemeralOwner = 0};

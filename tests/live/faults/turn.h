@@ -28,7 +28,7 @@ struct turn {
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
     zkl_election *election;
-    /* Of TURN_STARTED: */
+    /* Only TURN_STARTED has these: */
     pthread_mutex_t monitor;
     pthread_cond_t changed;
     zkl_grant *lent;
