@@ -12,7 +12,7 @@ int tree_delete(const char *path, int version);
 int tree_set(const char *path, const char *data, int length, int version, struct Stat *ret);
 /* watcher: the session that sets a watch; 0: none. */
 int tree_get(const char *path, int64_t watcher, GBytes **ret_data, struct Stat *ret);
-/* Of names, with a free function. */
+/* ret_names: an array of names that has a free function. */
 int tree_list(const char *path, GPtrArray *ret_names, struct Stat *ret);
 int tree_check(const char *path, int version);
 
@@ -22,7 +22,7 @@ int tree_count(const char *prefix);
 int tree_watches(void);
 void tree_forget(void);
 
-/* Of client.c: a watch of the session fires. */
+/* client.c: a watch of the session fires. */
 void client_fire(int64_t session, int type, const char *path);
 
 #endif

@@ -215,7 +215,8 @@ static bool is_as_refused(void)
            (run.way == WAY_UNKNOWN_UNDONE && store_fault_kind() == STORE_DELETE);
 }
 
-/* A mere loss is not told. Who is refused, or loses its node, makes room for others. */
+/* Nobody is told of a mere loss. A contender that is refused, or loses its node, makes room for
+ * others. */
 static bool is_allowed(int usual, int code)
 {
     return code == usual || (!way_is_loss(run.way) && (code == 0 || code == refusal_code(run.way)));

@@ -14,7 +14,7 @@ enum { NTH_MAX = 500, FAILURES_MAX = 3, RUNS_MIN = 4000 };
 static unsigned runs, failed_requests[KINDS][WAYS];
 static unsigned told[-ZKL_ELAYOUT + 1]; /* codes, while something failed */
 
-/* Whoever comes next is served, once nothing fails any more. */
+/* A contender that comes next is served, once nothing fails any more. */
 static void play_newcomer(void)
 {
     struct acquisition *t = stage_lock(stage_join("newcomer"), LOCK_PATH, 30000);
