@@ -1,6 +1,6 @@
 /* The command's arguments, and what it writes. The input: words, one a line, up to a NUL; how the
- * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. Of zkl lock and
- * zkl elect the options are parsed, but nothing is locked, and nobody elected. */
+ * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. The options of
+ * zkl lock and zkl elect are parsed, but nothing is locked, and nobody elected. */
 #include "fake_library.h"
 #include "targets.h"
 

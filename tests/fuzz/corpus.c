@@ -48,7 +48,7 @@ static void append_line(GString *text, const struct corpus_input *in)
     g_string_append(text, "\"\n");
 }
 
-/* Of what is between two quotes. */
+/* Reads the bytes that are written between two quotes. */
 static GBytes *parse_bytes(const char *from, const char *end)
 {
     GByteArray *bytes = g_byte_array_new();

@@ -57,7 +57,7 @@ static gint64 number_of(int form, const char *name, size_t length)
     return number;
 }
 
-/* Of a name of the form DECIMAL. */
+/* Whether the session in a name of the form DECIMAL fits into 64 bits. */
 static bool has_session_of_64_bits(const char *name, size_t length)
 {
     char *text = g_strndup(name, length);
