@@ -97,8 +97,8 @@ void proxy_hang_up_on(struct proxy *p, int op);
 /* Resets all connections; on others the servers refuse credentials, as when their users change. */
 void proxy_refuse_credentials(struct proxy *p);
 
-/* Whoever connects says where it can be found itself: this "host:port" in the first bytes that it
- * sends becomes the other, which must be as long. Raw proxies only. */
+/* A server that connects to another says where it can be found itself. from, a "host:port" in the
+ * first bytes that it sends, becomes to, which must be as long. Raw proxies only. */
 void proxy_rewrite(struct proxy *p, const char *from, const char *to);
 
 /* Each message to a client goes whole, with its length, through fn, which may change it; after

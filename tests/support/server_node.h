@@ -14,7 +14,7 @@ struct node {
     const char *const *within; /* see struct zk_server_options */
     struct held_port client, quorum, election;
     char *dir;
-    /* Of a linked server: this node's ways to the others' ports. */
+    /* This node's ways to the others' ports, in a linked server. */
     struct proxy *data[NODES_MAX], *vote[NODES_MAX];
 };
 
