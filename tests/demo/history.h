@@ -31,7 +31,7 @@ typedef enum event_kind {
     EV_DEAD,    /* demo: the process is gone: value = its wait status */
     EV_CUT,     /* demo: its connection was silently frozen */
     EV_THAW,    /* demo: its connection was let go on */
-    /* Of tests/live/faults alone: */
+    /* Only tests/live/faults has these: */
     EV_OWNER,   /* value = the session of the grant: token */
     EV_SEEN,    /* looked, and the grant still had value ms: token */
     EV_REFUSED, /* the register refused a write: token */
@@ -48,7 +48,7 @@ typedef enum event_kind {
     EV_KINDS
 } event_kind;
 
-/* Of a mask of kinds. */
+/* A kind's bit in a mask of kinds. */
 #define EV_BIT(kind) (UINT64_C(1) << (kind))
 
 typedef struct event {

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Of fixed width: one write() replaces the whole, so that a reader never sees half a number. */
+/* The format has a fixed width: one write() replaces the whole, so that a reader never sees half a
+ * number. */
 #define FORMAT "%020" PRId64 " %020" PRIu64 "\n"
 #define LENGTH 42
 

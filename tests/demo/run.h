@@ -63,7 +63,7 @@ bool run_await_end(run *r); /* every worker has ended */
 /* stages.c: the play. What fails in it shows in the history, so nothing is answered. */
 void run_play(run *r);
 
-/* Who plays what. */
+/* Each returns the worker that plays this part. */
 int run_holder(const run *r);   /* others try to unlock its lock */
 int run_victim(const run *r);   /* is killed */
 int run_castaway(const run *r); /* is cut off */
