@@ -1,4 +1,4 @@
-/* Whose turn is it? Nodes that come, go and stay while others look. */
+/* Nodes that come, go and stay while others look whose turn it is. */
 #include "hazard.h"
 
 #include "fourletter.h"
