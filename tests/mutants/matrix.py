@@ -36,8 +36,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SOURCES = ["lib", "recipes", "tools/guard"]
 SURVIVED, UNREACHED, GONE = "survived", "not reached", "gone"
 
-# Every program that needs no server, with arguments that keep it short where it plays as much as it is told. Of unit
-# each suite is run by itself, so that a crash hides no other suite.
+# Every program that needs no server, with arguments that keep it short where it plays as much as it is told. Each
+# suite of unit is run by itself, so that a crash hides no other suite.
 PROGRAMS = [
     ("unit", "tests/unit/unit", []),
     ("world", "tests/world/world", []),
