@@ -1,6 +1,6 @@
-/* retain CONNECT PATH: a process that retains a lock for a day. Of each line that it reads it acts
- * upon the first word, and answers by one: "lock" takes the lock, "unlock" gives it back to the
- * handle. Ends with its input. */
+/* retain CONNECT PATH: a process that retains a lock for a day. It reads a word a line, and answers
+ * each by a line: "lock" takes the lock, "unlock" gives it back to the handle. It ends with its
+ * input. */
 #include <stdio.h>
 #include <string.h>
 #include <zkl.h>
