@@ -13,7 +13,7 @@ enum { LIMIT_S = 60, POLL_US = 5000 };
 
 static void tell_end(struct slot *s)
 {
-    /* Who cannot be told has ended, which is noticed below. */
+    /* A process that cannot be told has ended, which is noticed below. */
     if (write(s->control, "stop\n", 5) != 5)
         perror(s->log);
     close(s->control);

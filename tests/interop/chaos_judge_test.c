@@ -166,7 +166,7 @@ static void rejects_what_nobody_wrote(void)
     expect(4, 1, 0, 0, 1);
 }
 
-/* Who lives records: what it meant and did not record is not there. */
+/* A living process records its writes: one that it meant and did not record is not there. */
 static void rejects_an_unrecorded_write_of_the_living(void)
 {
     fresh();
@@ -228,7 +228,7 @@ static void accepts_turns(void)
     expect(4, 1, 0, 0, 0);
 }
 
-/* Of one token the turns count. */
+/* Turns count among writes with one token. */
 static void rejects_a_stale_turn(void)
 {
     fresh();

@@ -169,8 +169,8 @@ static void take_back(struct play *p, int i)
     f->stage = NONE;
 }
 
-/* Who was stopped while it held sleeps until another has been at the same number after it: so that
- * it comes late. */
+/* A process that was stopped while it held sleeps until another has been at the same number after
+ * it, so that it comes late. */
 static bool is_over(const struct play *p, int i)
 {
     const struct slot *s = &p->roles.slot[i];

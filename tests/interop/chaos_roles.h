@@ -1,5 +1,5 @@
-/* Who contends: processes of several libraries, each of which can be killed, stopped and started
- * anew, and those of zkl cut off as well. */
+/* The contenders: processes of several libraries. Each can be killed, stopped and started anew, and
+ * those of zkl can be cut off, too. */
 #ifndef INTEROP_CHAOS_ROLES_H
 #define INTEROP_CHAOS_ROLES_H
 

@@ -39,9 +39,9 @@ static void pause_holding(const struct worker *w)
         g_usleep(LOOK_US);
 }
 
-/* Reads the number, and writes one more: nothing but the lock protects it in between. Whoever is
- * stopped between the last look and the write may come too late, whatever the lock does; so nobody
- * is stopped after GO: see roles_stop(). */
+/* Reads the number, and writes one more: nothing but the lock protects it in between. A worker that
+ * is stopped between the last look and the write may come too late, whatever the lock does. So
+ * nobody is stopped after GO: see roles_stop(). */
 static void use(const struct worker *w, zkl_grant *g)
 {
     uint64_t token = zkl_grant_token(g), last;

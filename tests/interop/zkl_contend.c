@@ -114,7 +114,7 @@ static int use(struct attempt *c, struct pair by)
     return err;
 }
 
-/* Who has numbers says which, and has them for a while. */
+/* A holder of numbers says which it has, and has them for a while. */
 static int use_numbers(struct attempt *c, struct pair by)
 {
     const uint64_t had = peer_lock_numbers(c->lock);
