@@ -1,5 +1,5 @@
 #!/bin/bash
-# Who is told of leaders, and how: zkl elect --listen, --leader; the service manager.
+# zkl elect --listen and --leader tell of leaders, and a candidate tells the service manager.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"

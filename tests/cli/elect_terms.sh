@@ -228,7 +228,7 @@ if [ -x "$ADMIN" ]; then
     kill -9 "$hang"
     hang_ends KILL 137
 
-    # Whoever goes on with it for a guard that is dead.
+    # zkl goes on with it for a guard that is dead.
     hang --on-lost-timeout 1000
     kill -9 "$guard"
     kill -TERM "$hang"

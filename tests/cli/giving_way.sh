@@ -92,7 +92,7 @@ status_of "$b"
 status_of "$a"
 expect_no_node "both have ended" $L/elect
 
-# Who may not write cannot ask, nor remove.
+# A user that may not write can neither ask nor remove.
 mine=(--auth digest:me:secret --acl world:anyone:r,auth::cdrwa)
 hold $L/mine "${mine[@]}"
 refused "no permission to ask" 77 "^zkl: $L/mine" revoke $L/mine

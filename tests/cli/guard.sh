@@ -54,7 +54,7 @@ expect_dead_before_next() { # WHAT
 
 expect_no_guard() { # WHAT
     if wait_until "$1: the guard is gone" gone "$guard"; then pass "$1: the guard is gone"; fi
-    # Whoever inherited the zombies has reaped them.
+    # The process that inherited the zombies has reaped them.
     wait_until "$1: nobody is left as a zombie" test ! -e "/proc/$guard" -a ! -e "/proc/$command"
 }
 

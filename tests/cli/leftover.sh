@@ -392,7 +392,7 @@ cgroup_of_command() {
     wait_until "left alone: it has ended" gone "$member"
     places "the next one" /zkl-PID-0 "$ZKL" lock $L cat /proc/self/cgroup
 
-    # Whoever survives removes it.
+    # The tool or the guard removes the cgroup, whichever survives.
     (in_group "$ZKL" lock $L bash -c 'kill -9 $PPID; sleep 1000') 2>/dev/null
     expect "guard killed: status, and what is left" "70 " "$? $(cgroups)"
     in_group "$ZKL" lock $L --session-timeout 4000 bash -c 'echo >"$scratch/runs"; sleep 1000' 2>/dev/null &
@@ -438,7 +438,7 @@ kill_both() {
 }
 ask_to_end() { kill -TERM "$holder"; }
 
-# Who closes a session for a lock within is no part of the outer one's cgroup.
+# The process that closes a session for a lock within is no part of the outer one's cgroup.
 closing_outside() {
     local pid
     for pid in /proc/[0-9]*; do

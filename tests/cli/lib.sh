@@ -315,7 +315,7 @@ runs() { # NAME
     [ -s "$scratch/$1.has" ]
 }
 
-# Who is in line at $L: state, kind and name, a line each.
+# The contenders in line at $L: state, kind and name, a line each.
 states() {
     "$ZKL" ls --json "$L" | sed -nE 's/.*"state": "([a-z]+)".*"kind": "([a-z]+)".*"owner": "([a-z0-9]+)".*/\1 \2 \3/p'
 }
@@ -354,7 +354,7 @@ child_of() { # PID
     done
 }
 
-# Who ends or closes the session of a zkl in whose environment SESSION_OF is NAME.
+# The processes that end or close the session of a zkl in whose environment SESSION_OF is NAME.
 closing_for() { # NAME
     local process content
     for process in /proc/[0-9]*; do

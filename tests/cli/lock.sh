@@ -86,7 +86,7 @@ expect "of one path they are the same" "${out##* = }" "${out%% = *}"
 refused "the same path twice" 64 "$L" lock $L --and $L true
 refused "of a read-write lock" 64 "--and" lock -s $L --and $L-b true
 refused "an invalid path" 64 "x" lock $L --and x true
-# Of five tries at one moment one runs its command, which lasts until the others are refused.
+# One of five tries at one moment runs its command, which lasts until the others are refused.
 try_of_five() { # ROUND I
     local ends=$scratch/tries.$1 status=0
     # shellcheck disable=SC2016

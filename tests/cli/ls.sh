@@ -109,7 +109,7 @@ if [ -x "$ADMIN" ]; then
     run "$ZKL" lock -n $L true
     expect "foreign children hold nothing" 0 "$status"
 
-    # Who made it, and what it is, by its name; where it is, by what it says.
+    # A node's name tells which client made it, and what it is; its data tell where the client is.
     foreign_node() { # DIRECTORY NODE PAYLOAD
         "$ADMIN" create "$L/$1" x 2>/dev/null
         "$ADMIN" create "$L/$1/$2" "$3"
@@ -163,7 +163,7 @@ waiting#2 write" "$(table '$1, $4' shared)"
         expect "a long payload whole" 5000 "$(jq -r '.[7].owner | length' "$scratch/out")"
     fi
 
-    # Who holds may be idle; who waits says nothing new by that.
+    # A holder that retains may be idle. That a waiter retains says nothing new.
     ours=${uuid/-4b51-/-8e7a-}
     foreign_node kept _c_$ours-lock-0000000001 first
     foreign_node kept _c_$ours-lock-0000000002 second

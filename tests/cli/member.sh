@@ -68,7 +68,7 @@ wait_until "the loop: both" ran_last "a b"
 # shellcheck disable=SC2046
 remember $(pgrep -g "$loop")
 
-# Who has the id.
+# A process that wants an id is told which session has it.
 run "$ZKL" member $G b -n -- true
 expect_match "-n: another has the id, and who" "^1:zkl: $G: session 0x[0-9a-f]+ has the id b: 10.0.0.2:80[?]"$'\n' "$status:$err"
 run "$ZKL" member $G b -w 0.3 -- true
@@ -87,7 +87,7 @@ again=$(cut -d' ' -f2 "$scratch/b.node")
 if ((again > token)); then pass "higher"; else fail "higher" "$again, $token"; fi
 wait_until "joined again" heard text "joined $again b again"
 
-# Who loses its node loses its command.
+# A member that loses its node loses its command.
 if [ -x "$ADMIN" ]; then
     "$ADMIN" delete $G/a
     status_of "$a"
@@ -111,7 +111,7 @@ expect "TERM ends --listen" 143 "$?"
 status_of "$json"
 expect "nothing is told twice" "$(sort "$scratch/text" | uniq | wc -l)" "$(wc -l <"$scratch/text")"
 
-# Who does not read: what changes meanwhile is gathered. Each line is 16 kB; a pipe has room for 64,
+# What changes while a listener does not read is gathered. Each line is 16 kB; a pipe has room for 64,
 # and so has the queue before it.
 if [ -x "$ADMIN" ]; then
     long=$(head -c 16000 /dev/zero | tr '\0' x)
