@@ -3,7 +3,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.recipes.leader.Participant;
 
-/** Who campaigns at a path, term by term: start, await, resign, leader, line. */
+/** A candidate campaigns at a path, term by term: start, await, resign, leader, line. */
 abstract class Candidate implements Peer.Subject {
     static final int LIMIT_S = 60;
 

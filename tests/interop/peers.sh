@@ -98,7 +98,8 @@ build_peer() {
     [ "$status" -eq 0 ] || finish
 }
 
-# Of the program about to run: its end of no other's line, or that would not end when we close ours.
+# The program about to run closes its ends of the others' lines. With them open, the others would
+# not end when we close ours.
 hang_up() {
     local fd
     for fd in "${to_peer[@]}" "${from_peer[@]}"; do exec {fd}>&-; done

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Who waits for whom: each kind of lock is tried while another is held on the same path. These are
-# facts about the other libraries, in the versions that are here, which zkl's formats and the table in
-# recipes/rule.c rest upon. A holder of zkl must see whoever waits for it.
+# Each kind of lock is tried while another is held on the same path, which shows who waits for whom.
+# These are facts about the other libraries, in the versions that are here, which zkl's formats and
+# the table in recipes/rule.c rest upon. A holder of zkl must see whoever waits for it.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
