@@ -9,7 +9,7 @@ faults() { # ROOT
     log=$(python3 -B "$top_srcdir/build-aux/dev.d/docs.py" "$1" "$scratch/html" 2>&1) || echo "$log"
 }
 
-# Of the pages in a copy that a planted fault has spoiled, the faults that name it.
+# Spoils a copy of the pages by a command. Prints those of its faults that name the planted one.
 faults_with() { # FAULT COMMAND…
     rm -rf "$scratch/copy"
     mkdir "$scratch/copy"
