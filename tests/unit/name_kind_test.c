@@ -99,6 +99,7 @@ static void permits(void)
         {"-m3-lease-0000000009", 1, false},
         {"xn3-lease-0000000009", 1, false},
         {"-n3x-lease-0000000009", 1, false},
+        {"-n3xlease-0000000009", 1, false},
         {"-lease-0000000009", 1, false},
         {"lease-0000000009", 1, false},
         {"_c_" UUID "-n3-lock-0000000009", 0, false},
