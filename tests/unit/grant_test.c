@@ -687,17 +687,40 @@ static void every_reference_is_given_up(void)
     stop();
 }
 
+/* The error says which argument is missing. */
+static void refused_without(const char *argument, int code)
+{
+    char *end = g_strdup_printf(": %s is NULL", argument);
+    zkl_error why;
+
+    CHECK_INT(code, ZKL_EINVAL);
+    CHECK_INT(zkl_last_error(&why), ZKL_EINVAL);
+    if (!CHECK(g_str_has_suffix(why.text, end)))
+        runner_fail(__FILE__, __LINE__, "for %s: %s", argument, why.text);
+    g_free(end);
+}
+
 static void bad_arguments(void)
 {
     struct told told = {0};
+    zkl_deadline deadline;
+    uint64_t token;
+    char fence[ZKL_FENCE_SIZE];
+    int slot;
 
     start();
-    CHECK_INT(zkl_grant_on_change(NULL, on_change, &told), ZKL_EINVAL);
-    CHECK_INT(zkl_grant_on_change(g, NULL, &told), ZKL_EINVAL);
+    refused_without("g", zkl_grant_on_change(NULL, on_change, &told));
+    refused_without("fn", zkl_grant_on_change(g, NULL, &told));
+    refused_without("g", zkl_grant_deadline(NULL, &deadline));
+    refused_without("ret", zkl_grant_deadline(g, NULL));
+    refused_without("g", zkl_grant_tokens(NULL, &token, 1));
+    refused_without("tokens", zkl_grant_tokens(g, NULL, 1));
+    refused_without("g", zkl_grant_slots(NULL, &slot, 1));
+    refused_without("buf", zkl_grant_slots(g, NULL, 1));
+    refused_without("g", zkl_grant_fence(NULL, fence, sizeof fence));
+    refused_without("buf", zkl_grant_fence(g, NULL, sizeof fence));
     CHECK_INT(zkl_grant_remaining_ms(NULL), 0);
     CHECK_INT(zkl_grant_state(NULL), ZKL_LOST);
-    CHECK_INT(zkl_grant_deadline(NULL, &(zkl_deadline){0, 0}), ZKL_EINVAL);
-    CHECK_INT(zkl_grant_deadline(g, NULL), ZKL_EINVAL);
     zkl_grant_release(NULL);
     stop();
 }
