@@ -141,6 +141,21 @@ static void losses_are_told_apart(void)
     }
 }
 
+/* One who keeps the session can still ask. */
+static void a_close_is_counted(void)
+{
+    start();
+    hand_hold(&a, s);
+    session_ref(s);
+    hand_close(s);
+    const zkl_stats now = stats();
+    CHECK_INT(now.lost_closed, 1);
+    CHECK_INT(now.held, 0);
+    CHECK_INT(now.hold.count, 1);
+    hand_leave(&a);
+    session_unref(s);
+}
+
 static void failures_are_told_apart(void)
 {
     start();
@@ -338,6 +353,7 @@ static const struct test_case cases[] = {
     {"bad_sizes", bad_sizes},
     {"a_lock_is_counted", a_lock_is_counted},
     {"losses_are_told_apart", losses_are_told_apart},
+    {"a_close_is_counted", a_close_is_counted},
     {"failures_are_told_apart", failures_are_told_apart},
     {"a_grant_nobody_gets", a_grant_nobody_gets},
     {"turns_are_counted", turns_are_counted},
