@@ -66,6 +66,27 @@ static void answered(void)
     hand_close(s);
 }
 
+/* Of paths and data, those of each change among them. */
+static void bytes_are_counted(void)
+{
+    static const struct store_change changes[] = {
+        {.kind = STORE_SET, .path = "/a/bc", .data = "1234567", .length = 7, .version = -1},
+        {.kind = STORE_CREATE, .path = "/a/d", .length = -1},
+        {.kind = STORE_DELETE, .path = "/a/efg", .version = -1}};
+    struct heard heard = {0};
+
+    s = hand_session();
+    struct request *r = request_new(STORE_MULTI, g_strdup("/a"), on_done, &heard);
+    r->what.changes = changes;
+    r->what.count = G_N_ELEMENTS(changes);
+    const uint64_t before = s->stats.request_bytes;
+    request_send(s, r);
+    CHECK_INT(s->stats.request_bytes - before, 2 + 5 + 7 + 4 + 6);
+    ANSWER(STORE_MULTI, "/a", .rc = STORE_OK);
+    check_heard(&heard, 1, STORE_OK);
+    hand_close(s);
+}
+
 static void sent_in_order_when_there_is_a_connection(void)
 {
     struct heard a = {0}, b = {0}, c = {0};
@@ -494,6 +515,7 @@ static void proves_on_its_connection_only(void)
 static const struct test_case cases[] = {
     {"what_each_proves", what_each_proves},
     {"answered", answered},
+    {"bytes_are_counted", bytes_are_counted},
     {"sent_in_order_when_there_is_a_connection", sent_in_order_when_there_is_a_connection},
     {"repeated_until_it_is_answered", repeated_until_it_is_answered},
     {"retried_together", retried_together},
