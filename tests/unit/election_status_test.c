@@ -108,6 +108,27 @@ static void started_after_a_loss(void)
     election_end(&s);
 }
 
+/* Until the one campaign is given up. */
+static void of_one_campaign(void)
+{
+    struct election_story s;
+    zkl_election_status status = {.size = sizeof status};
+    _Atomic(int) code;
+
+    election_begin(&s, NULL);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_NONE);
+    campaign_once(&s, &code);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
+    CHECK_INT(status.ahead, -1);
+    CHECK_INT(zkl_election_resign(s.election), 0);
+    election_flush(&s);
+    CHECK_INT(zkl_election_get_status(s.election, &status), 0);
+    CHECK_INT(status.candidacy, ZKL_CANDIDACY_NONE);
+    election_end(&s);
+}
+
 /* A term's end is the last one's, however the handle got to know of it. */
 static void why_a_term_ended(void)
 {
@@ -328,6 +349,7 @@ static const struct test_case cases[] = {
     {"resigned_before_leading_was_told", resigned_before_leading_was_told},
     {"an_old_failure_is_forgotten", an_old_failure_is_forgotten},
     {"started_after_a_loss", started_after_a_loss},
+    {"of_one_campaign", of_one_campaign},
     {"why_a_term_ended", why_a_term_ended},
     {"ended_in_a_pause", ended_in_a_pause},
     {"fails_at_once", fails_at_once},
