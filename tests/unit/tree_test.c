@@ -2,11 +2,13 @@
 #include "suites.h"
 #include "tools/guard/processes.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -317,6 +319,59 @@ static void a_part_of_proc_has_the_members_of_all(void)
     CHECK(!processes_below(&tree)); /* there is none any more */
 }
 
+static int next_descriptor(void)
+{
+    const int fd = dup(STDERR_FILENO);
+
+    close(fd);
+    return fd;
+}
+
+/* Those that are kept go, one for each look that finds no other. */
+static void spend_kept(void)
+{
+    struct rlimit before, none;
+    struct process p;
+
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){0, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    for (int i = 0; i < 2; i++)
+        if (process_read(getpid(), &p, NULL))
+            _exit(1);
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+/* The number 0 is as good as others where a command was started without stdin. */
+static void look_without_stdin(void)
+{
+    struct process p;
+
+    spend_kept();
+    const bool kept = processes_reserve();
+    close(STDIN_FILENO);
+    errno = EMFILE; /* of something before */
+    if (!kept || !process_read(getpid(), &p, NULL) || next_descriptor() != STDIN_FILENO)
+        _exit(2);
+    spend_kept();
+    const bool kept_0 = processes_reserve();
+    const int next = next_descriptor();
+    if (!kept_0 || next == STDIN_FILENO || !processes_reserve() || next_descriptor() != next)
+        _exit(3);
+    _exit(0);
+}
+
+static void no_descriptor_is_wasted(void)
+{
+    int status;
+    const pid_t pid = fork();
+
+    if (pid == 0)
+        look_without_stdin();
+    REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
+    CHECK_INT(status, 0);
+}
+
 static const struct test_case cases[] = {
     {"by_parenthood", by_parenthood},
     {"by_group", by_group},
@@ -334,6 +389,7 @@ static const struct test_case cases[] = {
     {"the_parent_is_another", the_parent_is_another},
     {"never_a_stranger", never_a_stranger},
     {"a_part_of_proc_has_the_members_of_all", a_part_of_proc_has_the_members_of_all},
+    {"no_descriptor_is_wasted", no_descriptor_is_wasted},
     {NULL, NULL},
 };
 
