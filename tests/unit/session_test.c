@@ -2,6 +2,7 @@
 #include "fake_store.h"
 #include "suites.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <zkl-glib.h>
@@ -227,6 +228,43 @@ static void ended_without_threads(void)
     session_store = &store_zk;
 }
 
+struct ending {
+    zkl_mutex *mutex;
+    bool went_on;
+};
+
+/* To be cancelled at the next point where that may be. */
+static void *free_canceled(void *data)
+{
+    struct ending *e = data;
+
+    pthread_cancel(pthread_self());
+    zkl_mutex_free(e->mutex);
+    e->went_on = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* The session's end is no such point, though a descriptor is closed: half of it would be left. */
+static void the_last_reference_is_given_up_whole(void)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    struct ending e = {.went_on = false};
+    pthread_t thread;
+    void *result;
+
+    o.dispatch = 1;
+    zkl_session *s = fake_open_session("fake:1", &o);
+    REQUIRE(zkl_mutex_new(&e.mutex, s, "/b", NULL) == 0);
+    zkl_session_close(s);
+    while (g_atomic_int_get(&s->refs) > 1)
+        g_usleep(1000);
+    REQUIRE(pthread_create(&thread, NULL, free_canceled, &e) == 0);
+    pthread_join(thread, &result);
+    CHECK(e.went_on);
+    CHECK(result == PTHREAD_CANCELED);
+}
+
 static const struct test_case cases[] = {
     {"ended_without_threads", ended_without_threads},
     {"bad_options", bad_options},
@@ -235,6 +273,7 @@ static const struct test_case cases[] = {
     {"credentials_refused", credentials_refused},
     {"expired", expired},
     {"log_lines", log_lines},
+    {"the_last_reference_is_given_up_whole", the_last_reference_is_given_up_whole},
     {NULL, NULL},
 };
 
