@@ -1,8 +1,17 @@
-/* What libzookeeper hands over as good although it was not in the answer. */
+/* What the real store does by itself: it looks at what libzookeeper hands over as good although it
+ * was not in the answer, at lists of servers and at its sockets. */
 #include "lib/store/store_zk.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "runner.h"
 #include "suites.h"
+
+/* ---- answers ---- */
 
 static int check_names(int32_t count, char **data)
 {
@@ -49,10 +58,223 @@ static void path(void)
     CHECK_INT(store_zk_check_path(ZNODEEXISTS, NULL, "/a"), ZNODEEXISTS);
 }
 
+/* ---- lists of servers ---- */
+
+static void servers_are_counted(void)
+{
+    CHECK_INT(store_zk_count("127.0.0.1:2181"), 1);
+    CHECK_INT(store_zk_count("127.0.0.1:2181,::1:2181"), 2);
+    CHECK_INT(store_zk_count("127.0.0.1:2181,::1:2181,127.0.0.2:2181"), 3);
+}
+
+/* A store that nobody has opened, and its connector. */
+struct unopened {
+    struct store store;
+    pthread_mutex_t monitor;
+    bool waits;
+};
+
+static void *wait_for_news(void *data)
+{
+    struct unopened *u = data;
+
+    pthread_mutex_lock(&u->monitor);
+    u->waits = true;
+    while (!u->store.heard)
+        pthread_cond_wait(&u->store.wake, &u->monitor);
+    pthread_mutex_unlock(&u->monitor);
+    return NULL;
+}
+
+static void lock_when_it_waits(struct unopened *u)
+{
+    pthread_mutex_lock(&u->monitor);
+    while (!u->waits) {
+        pthread_mutex_unlock(&u->monitor);
+        g_usleep(1000);
+        pthread_mutex_lock(&u->monitor);
+    }
+}
+
+/* It wakes the connector, which takes it over, once. */
+static void a_list_is_heard(void)
+{
+    struct unopened u = {.monitor = PTHREAD_MUTEX_INITIALIZER,
+                         .store.wake = PTHREAD_COND_INITIALIZER};
+    pthread_t connector;
+
+    CHECK(!store_zk_take_hosts(&u.store));
+    REQUIRE(pthread_create(&connector, NULL, wait_for_news, &u) == 0);
+    lock_when_it_waits(&u);
+    store_zk_set_hosts(&u.store, "a:1");
+    pthread_mutex_unlock(&u.monitor);
+    pthread_join(connector, NULL);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(store_zk_take_hosts(&u.store), i == 0);
+        CHECK_STR(u.store.hosts, "a:1");
+    }
+    g_free(u.store.hosts);
+}
+
+/* ---- lines of libzookeeper's ---- */
+
+#define TRIED_ALL "1:ZOO_WARN@zookeeper_interest@1: Delaying connection"
+
+/* Each store has a function of its own, as long as it lives. */
+static void lines_find_their_store(void)
+{
+    pthread_mutex_t monitor = PTHREAD_MUTEX_INITIALIZER;
+    struct store a = {.sink.monitor = &monitor, .up = true},
+                 b = {.sink.monitor = &monitor, .up = true};
+    const log_callback_fn of_a = store_zk_log(&a), of_b = store_zk_log(&b);
+
+    CHECK(store_zk_log(&a) == of_a);
+    CHECK(store_zk_log(&b) == of_b);
+    of_a(TRIED_ALL);
+    of_a(TRIED_ALL);
+    of_b(TRIED_ALL);
+    CHECK_INT(a.rounds, 2);
+    CHECK_INT(b.rounds, 1);
+    store_zk_end_log(&a);
+    of_a(TRIED_ALL);
+    of_b(TRIED_ALL);
+    CHECK_INT(a.rounds, 2);
+    CHECK_INT(b.rounds, 2);
+    store_zk_end_log(&b);
+}
+
+/* ---- without a server ---- */
+
+/* Static, as its last word comes from a thread that goes on. */
+static struct {
+    pthread_mutex_t monitor;
+    int unknown_hosts, others, closed;
+} told = {.monitor = PTHREAD_MUTEX_INITIALIZER};
+
+static void on_told(void *unused, enum store_event event, int64_t id, int timeout_ms)
+{
+    (void)unused, (void)id, (void)timeout_ms;
+    if (event == STORE_EV_HOST)
+        told.unknown_hosts++;
+    else
+        told.others++;
+}
+
+static void on_told_closed(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&told.monitor);
+    told.closed++;
+    pthread_mutex_unlock(&told.monitor);
+}
+
+/* With the monitor held before and after. */
+static void await_told(const int *times)
+{
+    while (*times == 0) {
+        pthread_mutex_unlock(&told.monitor);
+        g_usleep(1000);
+        pthread_mutex_lock(&told.monitor);
+    }
+}
+
+/* The session is told why there is no connection. */
+static void unknown_host(void)
+{
+    const struct store_config config = {.hosts = "no.such.host.invalid:1", .timeout_ms = 10000};
+    const struct store_sink sink = {
+        .event = on_told, .closed = on_told_closed, .monitor = &told.monitor};
+    struct store *store;
+
+    pthread_mutex_lock(&told.monitor);
+    told.unknown_hosts = told.others = told.closed = 0;
+    REQUIRE(store_zk.open(&store, &config, &sink) == 0);
+    await_told(&told.unknown_hosts);
+    store_zk.close(store);
+    await_told(&told.closed);
+    CHECK_INT(told.others, 0);
+    pthread_mutex_unlock(&told.monitor);
+}
+
+/* ---- connections that are stuck ---- */
+
+/* A connection of ours to somebody who takes everything and says nothing. */
+struct mute {
+    int listener, fd;
+    struct address address;
+};
+
+static void mute_begin(struct mute *ret)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof to;
+
+    *ret = (struct mute){.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+                         .fd = socket(AF_INET, SOCK_STREAM, 0)};
+    REQUIRE(bind(ret->listener, (struct sockaddr *)&to, size) == 0);
+    REQUIRE(listen(ret->listener, 1) == 0);
+    REQUIRE(getsockname(ret->listener, (struct sockaddr *)&to, &size) == 0);
+    REQUIRE(connect(ret->fd, (struct sockaddr *)&to, size) == 0);
+    REQUIRE(send(ret->fd, "x", 1, 0) == 1);
+    memcpy(&ret->address.bytes, &to, size);
+    ret->address.length = size;
+}
+
+static void mute_end(const struct mute *m)
+{
+    close(m->fd);
+    close(m->listener);
+}
+
+/* What it would read is the end. */
+static bool mute_is_dropped(const struct mute *m)
+{
+    char byte;
+
+    return recv(m->fd, &byte, 1, MSG_DONTWAIT) == 0;
+}
+
+/* An older kernel does not tell of all that decides. */
+static bool kernel_tells(const struct mute *m)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+
+    return getsockopt(m->fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && length == sizeof info;
+}
+
+/* What is stuck goes, and nothing else, as a connection of the program's own to another port, which
+ * is stuck for longer. */
+static void stuck(void)
+{
+    struct mute other, wanted;
+    GArray *servers = g_array_new(FALSE, FALSE, sizeof(struct address));
+
+    mute_begin(&other);
+    mute_begin(&wanted);
+    g_array_append_val(servers, wanted.address);
+    if (kernel_tells(&wanted)) {
+        while (!store_zk_drop_stuck(servers))
+            g_usleep(10000);
+        CHECK(mute_is_dropped(&wanted));
+        CHECK(!mute_is_dropped(&other));
+    } else {
+        runner_skip("the kernel's tcp_info is shorter");
+    }
+    g_array_unref(servers);
+    mute_end(&wanted);
+    mute_end(&other);
+}
+
 static const struct test_case cases[] = {
     {"names", names},
     {"data", data},
     {"path", path},
+    {"servers_are_counted", servers_are_counted},
+    {"a_list_is_heard", a_list_is_heard},
+    {"lines_find_their_store", lines_find_their_store},
+    {"unknown_host", unknown_host},
+    {"stuck", stuck},
     {NULL, NULL},
 };
 
