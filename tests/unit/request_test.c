@@ -66,7 +66,7 @@ static void answered(void)
     hand_close(s);
 }
 
-/* Of paths and data, those of each change among them. */
+/* The bytes of paths and data, with those of each change. */
 static void bytes_are_counted(void)
 {
     static const struct store_change changes[] = {
