@@ -696,7 +696,7 @@ static void contender_be_granted(struct contender *c)
     c->tenure = tenure_new(s, &contender_keeps, c, node, c->payload, c->machine.token);
     g_free(node);
     contender_look_for_spare(c);
-    if (c->machine.others == OTHERS_WAIT || (c->queue && c->queue->others))
+    if (c->machine.others == OTHERS_WAIT || (c->queue && !g_queue_is_empty(&c->queue->waiting)))
         grant_call(c->tenure, TENURE_WANTED);
     c->decided(c->context, tenure_ref(c->tenure), NULL);
 }
@@ -840,8 +840,8 @@ static enum contender_news contender_news_of(enum attempt_others others)
 static void contender_tell_others(struct contender *c, enum attempt_others others)
 {
     c->look_again = others == OTHERS_UNKNOWN;
-    if (others == OTHERS_WAIT && c->tenure)
-        grant_call(c->tenure, TENURE_WANTED);
+    if (others == OTHERS_WAIT)
+        contender_want(c);
     contender_tell(c, contender_news_of(others));
 }
 
@@ -1060,11 +1060,10 @@ void contender_abandon(struct contender *c)
     contender_abort(c, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
 }
 
-void contender_queue_wait(struct contender_queue *q)
+void contender_want(struct contender *c)
 {
-    q->others = true;
-    if (q->inside && q->inside->tenure)
-        grant_call(q->inside->tenure, TENURE_WANTED);
+    if (c->tenure)
+        grant_call(c->tenure, TENURE_WANTED);
 }
 
 void contender_look(struct contender *c)

@@ -39,7 +39,7 @@ struct permit_limit {
  * lets them in. */
 struct contender_queue {
     struct contender *inside; /* NULL: none, or its node is gone or going */
-    bool others;              /* wait behind it */
+    GQueue waiting;           /* behind it */
     /* The next one may enter; perhaps in contender_enter(). */
     void (*left)(struct contender_queue *q);
 };
@@ -84,8 +84,8 @@ void contender_abort(struct contender *c, int code, const char *text);
 /* The same, and nobody is told. */
 void contender_abandon(struct contender *c);
 
-/* Others wait behind the one inside: the grant's callbacks tell. */
-void contender_queue_wait(struct contender_queue *q);
+/* Another one waits for a holder: the grant's callbacks tell. Nothing if it does not hold. */
+void contender_want(struct contender *c);
 
 /* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);

@@ -8,8 +8,8 @@
 #include "lib/session/stats.h"
 
 /* A grant is valid while all of its tenures are. Its end is final: a release and a loss are decided
- * by one exchange of .end, and who reads a loss of a tenure makes it the grant's before it is told
- * to anybody. */
+ * by one exchange of .end, and a reader that finds a tenure lost makes that the grant's end before
+ * it answers. */
 struct zkl_grant {
     atomic_int refs;
     unsigned generation;
@@ -264,8 +264,8 @@ zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct
         g->tenures[i] = tenure_ref(tenures[i]);
         if (tenures[i]->keeper) /* which lets go of it at its end */
             tenures[i]->grant = grant_ref(g);
+        g->told = MAX(g->told, validity_last(&tenures[i]->validity));
     }
-    g->told = zkl_grant_state(g);
     return g;
 }
 
@@ -338,13 +338,13 @@ zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
         atomic_store_explicit(&turn->end, 0, memory_order_relaxed); /* nobody else has it yet */
         turn->ops = ops;
         turn->context = context;
+        turn->told = validity_last(&t->validity);
         t->grant = grant_ref(turn);
     } else {
         if (spare)
             grant_unref(spare);
         turn = grant_new(&t, 1, ops, context);
     }
-    turn->told = validity_last(&t->validity);
     turn->number = number;
     return turn;
 }

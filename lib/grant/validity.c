@@ -35,10 +35,10 @@ static bool validity_is_word_valid(uint64_t word)
     return validity_word_state(word) <= ZKL_SUSPECT;
 }
 
-/* A valid word, lost. */
-static uint64_t validity_lost_word(uint64_t word, enum loss loss)
+/* A valid word with another state. */
+static uint64_t validity_change_word(uint64_t word, zkl_state state, enum loss loss)
 {
-    return (word >> LOW_BITS << LOW_BITS) | (uint64_t)loss << STATE_BITS | ZKL_LOST;
+    return (word >> LOW_BITS << LOW_BITS) | (uint64_t)loss << STATE_BITS | (uint64_t)state;
 }
 
 /* The word is to follow. */
@@ -55,7 +55,7 @@ static uint64_t validity_settle(struct validity *v, struct validity_view *ret)
 
     while (validity_is_word_valid(word)) {
         ret->deadline = (struct instant){validity_word_boot(word), atomic_load(&v->raw)};
-        uint64_t before = word, lost = validity_lost_word(word, LOSS_DEADLINE);
+        uint64_t before = word, lost = validity_change_word(word, ZKL_LOST, LOSS_DEADLINE);
         ret->left = instant_left(clock_now(), ret->deadline);
         if (ret->left == 0 && atomic_compare_exchange_weak(&v->word, &word, lost))
             word = lost;
@@ -89,29 +89,27 @@ bool validity_extend(struct validity *v, struct instant deadline, bool proved)
     return false;
 }
 
-bool validity_suspect(struct validity *v)
+static bool validity_change(struct validity *v, zkl_state state, enum loss loss)
 {
     struct validity_view view;
     uint64_t word = validity_settle(v, &view);
 
     while (validity_is_word_valid(word)) {
-        const uint64_t suspect = validity_pack(validity_word_boot(word), ZKL_SUSPECT);
-        if (atomic_compare_exchange_weak(&v->word, &word, suspect))
+        const uint64_t changed = validity_change_word(word, state, loss);
+        if (atomic_compare_exchange_weak(&v->word, &word, changed))
             return true;
     }
     return false;
 }
 
+bool validity_suspect(struct validity *v)
+{
+    return validity_change(v, ZKL_SUSPECT, LOSS_NONE);
+}
+
 bool validity_lose(struct validity *v, enum loss loss)
 {
-    struct validity_view view;
-    uint64_t word = validity_settle(v, &view);
-
-    while (validity_is_word_valid(word)) {
-        if (atomic_compare_exchange_weak(&v->word, &word, validity_lost_word(word, loss)))
-            return true;
-    }
-    return false;
+    return validity_change(v, ZKL_LOST, loss);
 }
 
 struct validity_view validity_read(const struct validity *v)

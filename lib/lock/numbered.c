@@ -337,12 +337,7 @@ static void numbered_on_news(void *context, enum contender_news news)
     numbered_hear(n, MACHINE_EV_STOP);
     tenure_unref(n->tenure);
     n->tenure = NULL;
-    if (n->driver.session->closing)
-        numbered_fail(n, ZKL_ECLOSED);
-    else if (n->driver.session->refused)
-        numbered_fail(n, ZKL_EAUTH);
-    else
-        numbered_restart(n);
+    numbered_restart(n);
 }
 
 static void numbered_contend(struct numbered *n)

@@ -15,13 +15,9 @@ struct turn_waiter {
     GList link;
 };
 
-struct turns {
-    struct contender_queue queue; /* where nothing is retained */
-    unsigned refs; /* the handle's, and one while it has a contender or a caller that waits */
+/* What a handle that retains has besides. */
+struct kept {
     struct retain machine;
-    zkl_session *session;
-    struct contenders *all; /* of the session */
-    struct contender_spec spec;
     struct contender *attempt;        /* NULL: none, or decided */
     struct contender *holder;         /* keeps the tenure; NULL: none */
     struct tenure *tenure;            /* ours, with the holder */
@@ -30,8 +26,7 @@ struct turns {
     bool was_new;                     /* it may not */
     zkl_error error;                  /* the attempt's */
     uint32_t connection;              /* that the attempt began on; 0: none */
-    GQueue waiting;                   /* of struct turn_waiter */
-    const struct turn_caller *taking; /* in turns_take(): its caller, who waits in no queue */
+    const struct turn_caller *taking; /* the caller of turns_take(), which waits in no queue */
     zkl_grant *taken;                 /* what it gets */
     struct timer timer;
     GList idle_link; /* in the session's list */
@@ -39,20 +34,32 @@ struct turns {
     bool stepping;
     bool over; /* the tenure ends without our doing */
     bool listed_idle;
-    bool busy; /* has the second reference */
+    bool busy; /* has a reference to the turns */
+};
+
+struct turns {
+    struct contender_queue queue; /* of struct turn_waiter; .inside where nothing is retained */
+    unsigned refs; /* the handle's, and one while it has a contender or a caller that waits */
+    zkl_session *session;
+    struct contenders *all; /* of the session */
+    struct contender_spec spec;
+    struct kept *kept; /* NULL: nothing is retained */
 };
 
 struct tenure *turns_tenure(const struct turns *t)
 {
-    return t->tenure;
+    return t->kept->tenure;
 }
 
 void turns_unref(struct turns *t)
 {
     if (--t->refs > 0)
         return;
-    timers_cancel(&t->timer);
-    g_array_unref(t->pending);
+    if (t->kept) {
+        timers_cancel(&t->kept->timer);
+        g_array_unref(t->kept->pending);
+    }
+    g_free(t->kept);
     g_ref_string_release(t->spec.directory);
     g_free(t);
 }
@@ -74,15 +81,10 @@ static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error
 {
     struct turns *t = w->turns;
 
-    g_queue_unlink(&t->waiting, &w->link);
+    g_queue_unlink(&t->queue.waiting, &w->link);
     w->turns = NULL;
     w->decided(w->context, turn, error);
     turns_free_waiter(w);
-}
-
-static bool turns_retain(const struct turns *t)
-{
-    return t->machine.retain_ns > 0;
 }
 
 static void turns_refuse(struct turns *t, GList *link)
@@ -96,44 +98,45 @@ static void turns_refuse(struct turns *t, GList *link)
 
 static bool turns_is_last_owner(const struct turns *t, const struct turn_caller *caller)
 {
-    return !caller->is_new && !t->was_new && caller->owner == t->owner;
+    return !caller->is_new && !t->kept->was_new && caller->owner == t->kept->owner;
 }
 
 /* The caller that is first; NULL: nobody waits. */
 static const struct turn_caller *turns_first(const struct turns *t)
 {
-    const GList *head = t->waiting.head;
+    const GList *head = t->queue.waiting.head;
 
-    if (t->taking)
-        return t->taking;
+    if (t->kept->taking)
+        return t->kept->taking;
     return head ? &((const struct turn_waiter *)head->data)->caller : NULL;
 }
 
 static void turns_give_turn(struct turns *t, uint64_t number)
 {
+    struct kept *k = t->kept;
     const struct turn_caller *caller = turns_first(t);
-    zkl_grant *turn = grant_new_turn(t->tenure, t->spare, number, &turns_grant_ops, t);
+    zkl_grant *turn = grant_new_turn(k->tenure, k->spare, number, &turns_grant_ops, t);
 
-    t->spare = NULL;
-    t->owner = caller->owner;
-    t->was_new = caller->is_new;
-    if (t->taking)
-        t->taken = turn;
+    k->spare = NULL;
+    k->owner = caller->owner;
+    k->was_new = caller->is_new;
+    if (k->taking)
+        k->taken = turn;
     else
-        turns_decide(g_queue_peek_head(&t->waiting), turn, NULL);
+        turns_decide(g_queue_peek_head(&t->queue.waiting), turn, NULL);
 }
 
 /* ---- contenders ---- */
 
 static void turns_drop_tenure(struct turns *t)
 {
-    if (t->spare)
-        grant_unref(t->spare);
-    tenure_unref(t->tenure);
-    t->spare = NULL;
-    t->tenure = NULL;
-    t->holder = NULL;
-    t->over = false;
+    struct kept *k = t->kept;
+    if (k->spare)
+        grant_unref(k->spare);
+    tenure_unref(k->tenure);
+    k->spare = NULL;
+    k->tenure = NULL;
+    k->holder = NULL;
 }
 
 static void turns_on_news(void *context, enum contender_news news)
@@ -150,10 +153,10 @@ static void turns_on_news(void *context, enum contender_news news)
         ev.kind = RETAIN_EV_ENDED;
         break;
     case CONTENDER_OTHERS:
-        ev.kind = t->machine.looking ? RETAIN_EV_LOOKED : RETAIN_EV_RIVAL;
+        ev.kind = t->kept->machine.looking ? RETAIN_EV_LOOKED : RETAIN_EV_RIVAL;
         ev.others = true;
         break;
-    case CONTENDER_ASKED: /* whoever asks counts as one who waits */
+    case CONTENDER_ASKED: /* a client that asks counts as a rival */
         ev.kind = RETAIN_EV_RIVAL;
         break;
     case CONTENDER_ALONE:
@@ -172,17 +175,17 @@ static void turns_on_decided(void *context, struct tenure *tenure, const zkl_err
     struct turns *t = context;
     struct retain_event ev = {.kind = RETAIN_EV_FAILED};
 
-    t->attempt = NULL;
+    t->kept->attempt = NULL;
     if (tenure) {
-        t->tenure = tenure;
-        t->holder = contender_of(tenure);
+        t->kept->tenure = tenure;
+        t->kept->holder = contender_of(tenure);
         ev.kind = RETAIN_EV_GRANTED;
-        ev.waited = contender_has_waited(t->holder);
-        ev.delayed = t->connection != t->session->connection;
-        ev.others = contender_others(t->holder) == CONTENDER_OTHERS;
-        ev.watched = contender_others(t->holder) == CONTENDER_ALONE;
+        ev.waited = contender_has_waited(t->kept->holder);
+        ev.delayed = t->kept->connection != t->session->connection;
+        ev.others = contender_others(t->kept->holder) == CONTENDER_OTHERS;
+        ev.watched = contender_others(t->kept->holder) == CONTENDER_ALONE;
     } else {
-        t->error = *error;
+        t->kept->error = *error;
         ev.busy = error->code == ZKL_EBUSY;
     }
     turns_step(t, &ev);
@@ -197,16 +200,16 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     spec.watch_children = a->watch;
     spec.heeds = true;
     spec.news = turns_on_news;
-    t->connection = t->session->up ? t->session->connection : 0;
-    contender_enter(&t->attempt, t->session, &spec, turns_on_decided, t);
+    t->kept->connection = t->session->up ? t->session->connection : 0;
+    contender_enter(&t->kept->attempt, t->session, &spec, turns_on_decided, t);
 }
 
 /* One that was lost ends by itself, when the callbacks are through; and one that a transaction is
  * giving back, with that. */
 static void turns_end_tenure(struct turns *t)
 {
-    struct contender *c = t->holder;
-    const bool over = t->over;
+    struct contender *c = t->kept->holder;
+    const bool over = t->kept->over;
 
     contender_forget(c);
     contender_set_idle(c, false);
@@ -229,48 +232,49 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
         turns_give_turn(t, a->turn);
         break;
     case RETAIN_ACT_BUSY:
-        turns_refuse(t, a->last ? t->waiting.tail : t->waiting.head);
+        turns_refuse(t, a->last ? t->queue.waiting.tail : t->queue.waiting.head);
         break;
     case RETAIN_ACT_ENTER:
         turns_enter(t, a);
         break;
     case RETAIN_ACT_ABANDON:
-        if (t->attempt)
-            contender_abandon(t->attempt);
-        t->attempt = NULL;
+        if (t->kept->attempt)
+            contender_abandon(t->kept->attempt);
+        t->kept->attempt = NULL;
         break;
     case RETAIN_ACT_LOOK:
-        contender_look(t->holder);
+        contender_look(t->kept->holder);
         break;
     case RETAIN_ACT_END:
         turns_end_tenure(t);
         break;
     case RETAIN_ACT_FAIL:
-        turns_decide(g_queue_peek_head(&t->waiting), NULL, &t->error);
+        turns_decide(g_queue_peek_head(&t->queue.waiting), NULL, &t->kept->error);
         break;
     case RETAIN_ACT_ARM:
-        timers_arm(t->session->timers, &t->timer, a->at, turns_on_timer, t);
+        timers_arm(t->session->timers, &t->kept->timer, a->at, turns_on_timer, t);
         break;
     }
 }
 
 static void turns_read_clock(const struct turns *t, struct retain_event *ev)
 {
-    if (t->tenure)
-        ev->sure = validity_state(&t->tenure->validity, &ev->now) == ZKL_HELD;
+    if (t->kept->tenure)
+        ev->sure = validity_state(&t->kept->tenure->validity, &ev->now) == ZKL_HELD;
     if (ev->now == 0)
         ev->now = clock_boot();
 }
 
 static void turns_step_once(struct turns *t, struct retain_event *ev)
 {
+    struct kept *k = t->kept;
     const struct turn_caller *first = turns_first(t);
     struct retain_actions actions;
 
     if (ev->now == 0)
         turns_read_clock(t, ev);
     ev->same = first && turns_is_last_owner(t, first);
-    retain_step(&t->machine, ev, &actions);
+    retain_step(&k->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         turns_perform(t, &actions.list[i]);
 }
@@ -278,42 +282,44 @@ static void turns_step_once(struct turns *t, struct retain_event *ev)
 /* What the machine has come to, where others see it. */
 static void turns_show(struct turns *t)
 {
+    struct kept *k = t->kept;
     GQueue *idle = &t->all->idle;
-    const bool is_idle = t->machine.state == RETAIN_IDLE, was_idle = t->listed_idle;
+    const bool is_idle = k->machine.state == RETAIN_IDLE, was_idle = k->listed_idle;
 
     if (is_idle != was_idle) {
         if (is_idle)
-            g_queue_push_tail_link(idle, &t->idle_link);
+            g_queue_push_tail_link(idle, &k->idle_link);
         else
-            g_queue_unlink(idle, &t->idle_link);
-        t->listed_idle = is_idle;
+            g_queue_unlink(idle, &k->idle_link);
+        k->listed_idle = is_idle;
     }
-    if (t->holder)
-        contender_set_idle(t->holder, is_idle);
-    if (!t->machine.armed)
-        timers_cancel(&t->timer);
+    if (k->holder)
+        contender_set_idle(k->holder, is_idle);
+    if (!k->machine.armed)
+        timers_cancel(&k->timer);
 }
 
 /* Events that come out of a step wait for its end. */
 static void turns_step(struct turns *t, struct retain_event *ev)
 {
-    if (t->stepping) {
-        g_array_append_vals(t->pending, ev, 1);
+    struct kept *k = t->kept;
+    if (k->stepping) {
+        g_array_append_vals(k->pending, ev, 1);
         return;
     }
     t->refs++;
-    t->stepping = true;
+    k->stepping = true;
     turns_step_once(t, ev);
-    for (guint i = 0; i < t->pending->len; i++) {
-        struct retain_event next = g_array_index(t->pending, struct retain_event, i);
+    for (guint i = 0; i < k->pending->len; i++) {
+        struct retain_event next = g_array_index(k->pending, struct retain_event, i);
         turns_step_once(t, &next);
     }
-    if (t->pending->len > 0)
-        g_array_set_size(t->pending, 0);
-    t->stepping = false;
+    if (k->pending->len > 0)
+        g_array_set_size(k->pending, 0);
+    k->stepping = false;
     turns_show(t);
-    const bool busy = t->machine.state != RETAIN_NONE, was_busy = t->busy;
-    t->busy = busy;
+    const bool busy = k->machine.state != RETAIN_NONE, was_busy = k->busy;
+    k->busy = busy;
     t->refs += busy;
     t->refs -= was_busy;
     turns_unref(t);
@@ -324,7 +330,7 @@ static void turns_step(struct turns *t, struct retain_event *ev)
 /* The next one has a contender from here on, and does not wait in this queue. */
 static void turns_let_in(struct turns *t)
 {
-    struct turn_waiter *w = t->queue.inside ? NULL : g_queue_peek_head(&t->waiting);
+    struct turn_waiter *w = t->queue.inside ? NULL : g_queue_peek_head(&t->queue.waiting);
 
     if (!w)
         return;
@@ -332,8 +338,7 @@ static void turns_let_in(struct turns *t)
     spec.payload = w->caller.payload;
     spec.try_only = w->caller.tries;
     spec.queue = &t->queue;
-    g_queue_unlink(&t->waiting, &w->link);
-    t->queue.others = !g_queue_is_empty(&t->waiting);
+    g_queue_unlink(&t->queue.waiting, &w->link);
     t->refs++; /* until it has left */
     w->enter(w->context, &spec);
     turns_free_waiter(w);
@@ -352,9 +357,9 @@ static void turns_on_arrival(struct turns *t, bool tries)
     if (!t->queue.inside)
         turns_let_in(t);
     else if (tries)
-        turns_refuse(t, t->waiting.tail);
+        turns_refuse(t, t->queue.waiting.tail);
     else
-        contender_queue_wait(&t->queue);
+        contender_want(t->queue.inside);
 }
 
 /* ---- what callers do ---- */
@@ -372,8 +377,8 @@ void turns_wait(struct turn_waiter **ret, struct turns *t, const struct turn_cal
     w->decided = decided;
     w->context = context;
     w->link.data = w;
-    g_queue_push_tail_link(&t->waiting, &w->link);
-    if (turns_retain(t))
+    g_queue_push_tail_link(&t->queue.waiting, &w->link);
+    if (t->kept)
         turns_step(t, &(struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
     else
         turns_on_arrival(t, caller->tries);
@@ -381,9 +386,10 @@ void turns_wait(struct turn_waiter **ret, struct turns *t, const struct turn_cal
 
 zkl_grant *turns_take(struct turns *t, uint64_t owner)
 {
+    struct kept *k = t->kept;
     struct retain_event ev = {.kind = RETAIN_EV_LOCK};
     const struct turn_caller caller = {.owner = owner};
-    const struct retain *m = &t->machine;
+    const struct retain *m = &k->machine;
 
     if (m->state != RETAIN_IDLE || m->waiting > 0 ||
         (m->fence64 && !turns_is_last_owner(t, &caller)))
@@ -391,10 +397,10 @@ zkl_grant *turns_take(struct turns *t, uint64_t owner)
     turns_read_clock(t, &ev);
     if (!ev.sure)
         return NULL;
-    t->taking = &caller;
+    k->taking = &caller;
     turns_step(t, &ev);
-    t->taking = NULL;
-    zkl_grant *turn = g_steal_pointer(&t->taken);
+    k->taking = NULL;
+    zkl_grant *turn = g_steal_pointer(&k->taken);
     if (turn)
         grant_began(turn, 0, ev.now);
     return turn;
@@ -410,10 +416,8 @@ void turns_give_up(struct turn_waiter *w, int code, const char *text)
     error_fill(&why, code, path, "%s: %s", path, text);
     t->refs++;
     turns_decide(w, NULL, &why);
-    if (turns_retain(t))
+    if (t->kept)
         turns_step(t, &ev);
-    else
-        t->queue.others = !g_queue_is_empty(&t->waiting);
     turns_unref(t);
 }
 
@@ -432,16 +436,16 @@ static void turns_on_given_back(void *context, zkl_grant *turn, const struct gra
 {
     struct turns *t = context;
     struct contenders *all = t->all;
-    const bool in_doubt = multi_line_is_in_doubt(t->tenure->line);
+    const bool in_doubt = multi_line_is_in_doubt(t->kept->tenure->line);
 
     grant_forget(turn);
-    t->over = !end->owned || end->before;
-    if (!t->over)
-        t->spare = grant_take_off(t->tenure);
+    t->kept->over = !end->owned || end->before;
+    if (!t->kept->over)
+        t->kept->spare = grant_take_off(t->kept->tenure);
     turns_step(t, &(struct retain_event){.kind = RETAIN_EV_UNLOCK,
                                          .now = end->sure ? end->now : 0,
                                          .sure = end->sure,
-                                         .must_end = end->last || in_doubt || t->over});
+                                         .must_end = end->last || in_doubt || t->kept->over});
     turns_shed(all);
 }
 
@@ -449,14 +453,25 @@ static const struct grant_ops turns_grant_ops = {.given_back = turns_on_given_ba
 
 void turns_yield(struct turns *t)
 {
-    if (turns_retain(t))
+    if (t->kept)
         turns_step(t, &(struct retain_event){.kind = RETAIN_EV_YIELD});
 }
 
 void turns_close(struct turns *t)
 {
-    if (turns_retain(t))
+    if (t->kept)
         turns_step(t, &(struct retain_event){.kind = RETAIN_EV_CLOSE});
+}
+
+static struct kept *turns_new_kept(struct turns *t, const struct retain *config)
+{
+    struct kept *k = g_new0(struct kept, 1);
+
+    k->machine = *config;
+    retain_init(&k->machine);
+    k->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
+    k->idle_link.data = t;
+    return k;
 }
 
 struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
@@ -465,16 +480,14 @@ struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
     struct turns *t = g_new0(struct turns, 1);
 
     t->refs = 1;
-    t->machine = *config;
-    retain_init(&t->machine);
     t->session = s;
     t->spec = *spec;
     t->spec.directory = g_ref_string_acquire(spec->directory);
     t->spec.payload = NULL; /* of each contender its own */
-    t->spec.retains = turns_retain(t);
+    t->spec.retains = config->retain_ns > 0;
     t->queue.left = turns_on_left;
-    t->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
-    t->idle_link.data = t;
     t->all = contenders_of(s);
+    if (t->spec.retains)
+        t->kept = turns_new_kept(t, config);
     return t;
 }

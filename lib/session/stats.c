@@ -11,13 +11,25 @@
 #define MS (1000 * US)
 #define S (1000 * MS)
 
-const int64_t stats_bounds_ns[ZKL_HISTOGRAM_BUCKETS - 1] = {
+static const int64_t stats_bounds_ns[ZKL_HISTOGRAM_BUCKETS - 1] = {
     US,       10 * US,  100 * US, 500 * US, MS,     5 * MS,  10 * MS, 50 * MS,
     100 * MS, 500 * MS, S,        5 * S,    30 * S, 300 * S, 3600 * S};
 
 int64_t zkl_histogram_bound_ns(size_t bucket)
 {
     return bucket < G_N_ELEMENTS(stats_bounds_ns) ? stats_bounds_ns[bucket] : INT64_MAX;
+}
+
+/* Most times are short, or rare. */
+static void stats_add_time(zkl_histogram *h, int64_t ns)
+{
+    unsigned i = 0;
+
+    while (i < ZKL_HISTOGRAM_BUCKETS - 1 && ns > stats_bounds_ns[i])
+        i++;
+    h->count++;
+    h->sum_ns += (uint64_t)ns;
+    h->buckets[i]++;
 }
 
 void stats_granted(zkl_session *s, int64_t wait_ns)

@@ -4,20 +4,6 @@
 
 #include "core.h"
 
-extern const int64_t stats_bounds_ns[ZKL_HISTOGRAM_BUCKETS - 1];
-
-/* Most times are short, or rare. */
-static inline void stats_add_time(zkl_histogram *h, int64_t ns)
-{
-    unsigned i = 0;
-
-    while (i < ZKL_HISTOGRAM_BUCKETS - 1 && ns > stats_bounds_ns[i])
-        i++;
-    h->count++;
-    h->sum_ns += (uint64_t)ns;
-    h->buckets[i]++;
-}
-
 /* A grant begins, and has been waited for so long. */
 void stats_granted(zkl_session *s, int64_t wait_ns);
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Each kind of lock is tried while another is held on the same path, which shows who waits for whom.
+# Each kind of lock is tried while another is held on the same path, which shows which kind waits for which.
 # These are facts about the other libraries, in the versions that are here, which zkl's formats and
 # the table in recipes/rule.c rest upon. A holder of zkl must see whoever waits for it.
 # shellcheck disable=SC2154

@@ -146,7 +146,7 @@ static void the_word_of_a_lost_one(void)
     }
 }
 
-/* The view of who finds it out is as empty as that of who comes later. */
+/* The view that finds it out is as empty as one that is made later. */
 static void the_view_of_a_lost_one(void)
 {
     start();

@@ -400,7 +400,7 @@ static void locked_at_once(void)
 
 /* ---- several permits ---- */
 
-/* Answers what two leases ask, with so many other children each. */
+/* Answers the requests of two leases. Each list shows that many other children. */
 static void lease_two(int others)
 {
     g_free(enter(locks, 0));

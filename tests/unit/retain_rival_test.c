@@ -7,7 +7,7 @@
 static void hearing(void)
 {
     static const struct retain_row rows[] = {
-        {"an idle tenure ends at once; who comes then is behind",
+        {"an idle tenure ends at once; a caller that comes then is behind",
          {0},
          {IDLE, {EV(5, RIVAL), "end"}, {EV(6, LOCK), "enter"}}},
         {"a used one when it is not used any more",

@@ -176,7 +176,8 @@ static void ends(void)
           {EV(103, TIMER, DOUBT), "arm 203"},
           {EV(104, GAVE_UP), ""},
           {EV(203, TIMER, DOUBT), "end"}}},
-        {"a tenure that cannot serve another turn: who waits has another, entered first",
+        {"a tenure that cannot serve another turn: the caller that waits has another, entered "
+         "first",
          {0},
          {HELD(LOCK),
           {EV(5, UNLOCK, .ev.must_end = true), "end"},

@@ -12,9 +12,9 @@
 #define CURATOR "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
 
-/* The names tell in full who waits for whom: a row for each that waits, a column for each that came
- * first, in the order lock, kazoo's, Apache's, zk-ruby's, zk-ruby's shared, reader, kazoo's reader,
- * writer, latch, lease. */
+/* The names tell in full which one waits for which: a row for each that waits, a column for each
+ * that came first, in the order lock, kazoo's, Apache's, zk-ruby's, zk-ruby's shared, reader,
+ * kazoo's reader, writer, latch, lease. */
 static const struct {
     const char *name, *due;
 } waiters[] = {
