@@ -73,7 +73,10 @@ static void errors(void)
     CHECK_INT(zkl_session_call(s, count_call, &calls), 0);
     CHECK_INT(calls, 1);
     zkl_session *nowhere = fault_session("nowhere.invalid:1", FAULT_LONG_MS);
-    CHECK_INT(zkl_session_call(nowhere, count_call, &calls), ZKL_EUNREACHABLE);
+    /* The resolver may have answered already. */
+    int code = zkl_session_call(nowhere, count_call, &calls);
+    CHECK(code == ZKL_EUNREACHABLE || code == ZKL_EHOST);
+    CHECK_INT(calls, 1);
     fault_end();
 }
 
