@@ -28,7 +28,6 @@
 #define ZKL_H
 
 #include <zkl/barrier.h>
-#include <zkl/canceler.h>
 #include <zkl/cleanup.h>
 #include <zkl/counter.h>
 #include <zkl/election.h>

@@ -2,7 +2,7 @@
 import re
 from pathlib import Path
 
-PAGES = "barrier canceler cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session stats watch".split()
+PAGES = "barrier cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session stats watch".split()
 OTHER = {"glib": "zkl-glib.h", "version": "zkl/version.h", "zookeeper": "zkl-zookeeper.h"}
 
 
@@ -74,8 +74,8 @@ class Errors:
 
     A function has the codes of its own lists and of the sentences that begin with "Returns"; those of the
     function that it returns "as"; and, if its comment has no such sentence, those of the comment before it
-    that stands alone. One that ends in _cancelable has those of the function without it; so has one that
-    ends in _async, but for ZKL_EDEADLK and what its comment excepts."""
+    that stands alone. One that ends in _async
+    has those of the function without it, but for ZKL_EDEADLK and what its comment excepts."""
 
     def __init__(self, root="."):
         self.comments, self.groups, self.others = {}, {}, {}
@@ -110,7 +110,7 @@ class Errors:
 
     def resolved(self, name):
         flat, codes, others = " ".join(self.comments[name].split()), set(), []
-        base = re.sub(r"_cancelable$|_async$", "", name)
+        base = re.sub(r"_async$", "", name)
         if name.endswith("_async"):
             err = re.search(r"\berr has .*", flat)
             others = re.findall(r"codes that (zkl_\w+)\(\)", flat) or [base]

@@ -32,9 +32,9 @@ ALL_THREADS = (
 )
 ALSO = {
     "session": ["zkl_glib 3", "zkl_zookeeper 3"],
-    "mutex": ["zkl_grant 3", "zkl_op 3", "zkl_canceler 3", "zkl_rwlock 3"],
+    "mutex": ["zkl_grant 3", "zkl_op 3", "zkl_rwlock 3"],
     "rwlock": ["zkl_grant 3", "zkl_mutex 3"],
-    "semaphore": ["zkl_grant 3", "zkl_canceler 3"],
+    "semaphore": ["zkl_grant 3"],
     "multilock": ["zkl_grant 3", "zkl_mutex 3"],
     "grant": ["zkl_multi 3", "zkl_mutex 3"],
     "election": ["zkl_grant 3", "zkl_watch 3"],

@@ -32,7 +32,6 @@ typedef struct zkl_rwlock zkl_rwlock; /* a reentrant, fair, fenced read-write lo
 typedef struct zkl_semaphore zkl_semaphore; /* a fair semaphore on one path */
 typedef struct zkl_grant zkl_grant;         /* the right to a lock that its holder has */
 typedef struct zkl_op zkl_op;               /* an acquisition in progress */
-typedef struct zkl_canceler zkl_canceler;   /* ends blocking calls */
 typedef struct zkl_queue zkl_queue;         /* a snapshot of the contenders of one path */
 typedef struct zkl_watch zkl_watch;         /* reports changes of a queue or of a leader */
 typedef struct zkl_election zkl_election;   /* a candidate at one path */

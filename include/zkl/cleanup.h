@@ -19,7 +19,6 @@
 
 #include <zkl/api.h>
 #include <zkl/barrier.h>
-#include <zkl/canceler.h>
 #include <zkl/counter.h>
 #include <zkl/election.h>
 #include <zkl/grant.h>
@@ -147,11 +146,6 @@ static inline void zkl_watch_cleanup(zkl_watch **p)
 static inline void zkl_election_cleanup(zkl_election **p)
 {
     zkl_election_free(*p);
-}
-
-static inline void zkl_canceler_cleanup(zkl_canceler **p)
-{
-    zkl_canceler_free(*p);
 }
 
 static inline void zkl_semaphore_cleanup(zkl_semaphore **p)

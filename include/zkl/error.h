@@ -15,8 +15,7 @@ enum {
                            is already campaigning; the member is already in its barrier; another
                            session has the member's id; or other clients wrote the counter
                            first, 1,000 times */
-    ZKL_ECANCELED = -5, /* zkl_op_cancel(), zkl_canceler_cancel() or zkl_election_resign() ended the
-                           acquisition */
+    ZKL_ECANCELED = -5, /* zkl_op_cancel() or zkl_election_resign() ended the acquisition */
     ZKL_EPERM = -6,     /* the caller does not hold this lock, does not lead, is not inside, or
                            has left */
     ZKL_ELOST = -7,     /* the grant was lost */

@@ -88,22 +88,13 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * After a failure no node is left behind at any path. Since 0.1. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret);
 
-/* Acquires all paths or none like zkl_multilock_lock(). Another thread can end the call with
- * zkl_canceler_cancel(). canceler may be NULL; otherwise it must be valid until the function
- * returns.
- *
- * Returns as zkl_multilock_lock(); or
- *   ZKL_ECANCELED: canceler was canceled.
- * Since 0.1. */
-ZKL_API int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms,
-                                          zkl_canceler *canceler, zkl_grant **ret);
-
 /* Acquires all paths or none without blocking. If the function returns 0, fn(grant, err, data) is
  * called exactly once; if it returns an error, fn is never called. The callee owns the grant.
- * Unless ret is NULL, the operation is stored in *ret; free it with zkl_op_free().
+ * Unless ret is NULL, the operation is stored in *ret; free it with zkl_op_free(). If fn is NULL,
+ * zkl_op_wait() gives the result.
  *
  * Returns 0; or
- *   ZKL_EINVAL: l or fn is NULL;
+ *   ZKL_EINVAL: l is NULL, or both fn and ret are;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_multilock_lock(), except ZKL_EDEADLK, ZKL_EINVAL and ZKL_ECHILD;
  * or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */

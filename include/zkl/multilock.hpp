@@ -71,13 +71,6 @@ class multilock
         return detail::acquire(where_, [&](auto *g) { return get(ZKL_FOREVER, g); });
     }
 
-    grant acquire(const canceler &c)
-    {
-        return detail::acquire(where_, [&](auto *g) {
-            return zkl_multilock_lock_cancelable(handle_.get(), ZKL_FOREVER, c.native_handle(), g);
-        });
-    }
-
     grant acquire(std::error_code &ec) noexcept
     {
         return detail::acquire(where_, ec, [&](auto *g) { return get(ZKL_FOREVER, g); });
@@ -113,7 +106,8 @@ class multilock
     }
 
     template <class Rep, class Period>
-    operation acquire_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn)
+    operation acquire_async(const std::chrono::duration<Rep, Period> &limit,
+                            acquired_function fn = {})
     {
         return detail::acquire_async(where_, std::move(fn), [&](auto *done, void *data, auto *op) {
             return zkl_multilock_lock_async(handle_.get(), detail::milliseconds(limit), done, data,

@@ -3,7 +3,6 @@
 #define ZKL_MUTEX_H
 
 #include <zkl/api.h>
-#include <zkl/canceler.h>
 #include <zkl/op.h>
 
 ZKL_BEGIN
@@ -121,17 +120,6 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * freed. Since 0.1. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret);
 
-/* Acquires the lock like zkl_mutex_lock(). Another thread can end the call with
- * zkl_canceler_cancel(). canceler may be NULL; otherwise it must be valid until the function
- * returns. An owner that already holds the lock need not wait: it goes one level deeper also after
- * a cancellation.
- *
- * Returns as zkl_mutex_lock(); or
- *   ZKL_ECANCELED: canceler was canceled.
- * Since 0.1. */
-ZKL_API int zkl_mutex_lock_cancelable(zkl_mutex *m, int64_t timeout_ms, zkl_canceler *canceler,
-                                      zkl_grant **ret);
-
 /* Returns how many levels the caller still has to unlock. 0 means that the caller does not hold the
  * lock. After a loss the levels count until they are undone; zkl_grant_state() tells whether the
  * lock is still held. Grants of asynchronous acquisitions do not count. Never waits for the server.
@@ -168,10 +156,10 @@ ZKL_API int zkl_mutex_yield(zkl_mutex *m);
 /* Acquires the lock without blocking. If the function returns 0, fn(grant, err, data) is called
  * exactly once; if it returns an error, fn is never called. The lock belongs to no thread and is
  * not reentrant. The callee owns the grant. Unless ret is NULL, the operation is stored in *ret;
- * free it with zkl_op_free().
+ * free it with zkl_op_free(). If fn is NULL, zkl_op_wait() gives the result.
  *
  * Returns 0; or
- *   ZKL_EINVAL: m or fn is NULL;
+ *   ZKL_EINVAL: m is NULL, or both fn and ret are;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_mutex_lock(), except ZKL_ELOST, ZKL_EDEADLK, ZKL_EINVAL and
  * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */

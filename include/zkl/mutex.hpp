@@ -93,54 +93,42 @@ class mutex
      * lost. */
     void lock()
     {
-        detail::check(acquire(ZKL_FOREVER, nullptr));
+        detail::check(acquire(ZKL_FOREVER));
     }
 
     void lock(std::error_code &ec) noexcept
     {
-        detail::check(acquire(ZKL_FOREVER, nullptr), ec);
-    }
-
-    /* Throws errc::canceled if c is canceled meanwhile. */
-    void lock(const canceler &c)
-    {
-        detail::check(acquire(ZKL_FOREVER, c.native_handle()));
+        detail::check(acquire(ZKL_FOREVER), ec);
     }
 
     /* Return false if another contender holds the lock, or has held it all the time. Throw for
      * every other reason, for example errc::unreachable. Those with ec set it for every reason. */
     bool try_lock()
     {
-        return detail::locked(acquire(0, nullptr));
+        return detail::locked(acquire(0));
     }
 
     bool try_lock(std::error_code &ec) noexcept
     {
-        return detail::check(acquire(0, nullptr), ec) == 0;
+        return detail::check(acquire(0), ec) == 0;
     }
 
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &limit)
     {
-        return detail::locked(acquire(detail::milliseconds(limit), nullptr));
-    }
-
-    template <class Rep, class Period>
-    bool try_lock_for(const std::chrono::duration<Rep, Period> &limit, const canceler &c)
-    {
-        return detail::locked(acquire(detail::milliseconds(limit), c.native_handle()));
+        return detail::locked(acquire(detail::milliseconds(limit)));
     }
 
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &limit, std::error_code &ec) noexcept
     {
-        return detail::check(acquire(detail::milliseconds(limit), nullptr), ec) == 0;
+        return detail::check(acquire(detail::milliseconds(limit)), ec) == 0;
     }
 
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &limit)
     {
-        return detail::locked(acquire(detail::milliseconds(limit), nullptr));
+        return detail::locked(acquire(detail::milliseconds(limit)));
     }
 
     /* Throws errc::not_owner if this thread does not hold the lock: in the destructor of a
@@ -182,9 +170,10 @@ class mutex
     }
 
     /* Acquires the lock without blocking, within limit, for no thread: the grant may be moved to
-     * any thread, is not reentrant, and is released by its destructor. */
+     * any thread, is not reentrant, and is released by its destructor. Without fn,
+     * operation::wait() waits for the grant. */
     template <class Rep, class Period>
-    operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn)
+    operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn = {})
     {
         return detail::acquire_async(where_, std::move(fn), [&](auto *done, void *data, auto *op) {
             return zkl_mutex_lock_async(handle_.get(), detail::milliseconds(limit), done, data, op);
@@ -210,9 +199,9 @@ class mutex
         return code;
     }
 
-    int acquire(std::int64_t timeout_ms, zkl_canceler *c) noexcept
+    int acquire(std::int64_t timeout_ms) noexcept
     {
-        return zkl_mutex_lock_cancelable(handle_.get(), timeout_ms, c, nullptr);
+        return zkl_mutex_lock(handle_.get(), timeout_ms, nullptr);
     }
 
     detail::shared_environment where_;

@@ -18,10 +18,32 @@ typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *da
  * may call any function of the library. Since 0.1. */
 typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 
+/* Waits until an acquisition is decided that was begun without a function (fn NULL), and stores its
+ * grant in *ret. The caller owns the grant. The time limit is that of the function that began it.
+ * Another thread ends the wait with zkl_op_cancel(); it must do so before op is freed.
+ *
+ *     zkl_op *op;
+ *     zkl_grant *grant;
+ *     if (zkl_mutex_lock_async(m, ZKL_FOREVER, NULL, NULL, &op) == 0) {
+ *         if (zkl_op_wait(op, &grant) == 0) ...
+ *
+ * Gives the result once.
+ *
+ * Returns 0; or
+ *   ZKL_ECANCELED: zkl_op_cancel() was called before;
+ *   ZKL_EINVAL: op or ret is NULL; a function gets the result; the result was given before; or
+ *     another thread waits;
+ *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;
+ *   ZKL_ECHILD;
+ *   the codes of zkl_mutex_lock(), or of the function that blocks like the one that began it.
+ * Since 0.1. */
+ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret);
+
 /* Cancels an acquisition. If the completion has not begun, the cancellation always succeeds: the
  * completion is called with ZKL_ECANCELED, and a grant that was already acquired is released. If
- * the completion has begun, the function does nothing. Never blocks. NULL is ignored. In a forked
- * child it does nothing. Since 0.1. */
+ * the completion has begun, the function does nothing. Without a function, zkl_op_wait() takes the
+ * place of the completion: it fails with ZKL_ECANCELED unless it has given the result. Never
+ * blocks. NULL is ignored. In a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
@@ -39,8 +61,9 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
  * Since 0.1. */
 ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);
 
-/* Frees the caller's handle, before or after the completion. The acquisition itself continues. NULL
- * is ignored. In a forked child it does nothing. Since 0.1. */
+/* Frees the caller's handle, before or after the completion. The acquisition itself continues; but
+ * without a function it is canceled, unless zkl_op_wait() has given the result. NULL is ignored. In
+ * a forked child it does nothing. Since 0.1. */
 ZKL_API void zkl_op_free(zkl_op *op);
 
 ZKL_END

@@ -1,4 +1,4 @@
-/* C++: acquisitions in progress, and cancelers. zkl.hpp has the conventions. */
+/* C++: acquisitions in progress. zkl.hpp has the conventions. */
 #ifndef ZKL_OP_HPP
 #define ZKL_OP_HPP
 
@@ -7,10 +7,13 @@
 #include <system_error>
 #include <utility>
 #include <zkl/callback.hpp>
-#include <zkl/canceler.h>
 #include <zkl/error.hpp>
 #include <zkl/grant.hpp>
 #include <zkl/op.h>
+
+#if __cplusplus >= 202002L && __has_include(<stop_token>)
+#include <stop_token>
+#endif
 
 namespace zkl
 {
@@ -25,55 +28,65 @@ struct op_freer {
     }
 };
 
-struct canceler_freer {
-    void operator()(zkl_canceler *c) const noexcept
-    {
-        zkl_canceler_free(c);
-    }
-};
+/* A grant from acquire_it(ret). By value, since the handle may be destroyed meanwhile. */
+template <class Acquire> grant acquire(shared_environment where, Acquire acquire_it)
+{
+    zkl_grant *handle = nullptr;
+
+    check(acquire_it(&handle));
+    return grant(handle, std::move(where));
+}
+
+template <class Acquire>
+grant acquire(shared_environment where, std::error_code &ec, Acquire acquire_it) noexcept
+{
+    zkl_grant *handle = nullptr;
+
+    check(acquire_it(&handle), ec);
+    return grant(handle, std::move(where));
+}
 
 } // namespace detail
 
-/* One thread ends the waits of others: see zkl/canceler.h. No call that uses it may be in progress
- * when it is destroyed. Since 0.1. */
-class canceler
-{
-  public:
-    canceler()
-    {
-        zkl_canceler *made = nullptr;
-
-        detail::check(zkl_canceler_new(&made));
-        handle_.reset(made);
-    }
-
-    void cancel() noexcept
-    {
-        zkl_canceler_cancel(handle_.get());
-    }
-
-    zkl_canceler *native_handle() const noexcept
-    {
-        return handle_.get();
-    }
-
-  private:
-    std::unique_ptr<zkl_canceler, detail::canceler_freer> handle_;
-};
-
 /* Called on the executor exactly once. On success ec is 0 and the callee has the grant: if it does
- * not keep it, the grant is released. Since 0.1. */
+ * not keep it, the grant is released. An empty function: operation::wait() gives the result.
+ * Since 0.1. */
 using acquired_function = std::function<void(std::error_code ec, grant g)>;
 
-/* An asynchronous acquisition. The destructor does not end it. Since 0.1. */
+/* An asynchronous acquisition. The destructor does not end it, unless it was begun without a
+ * function and wait() has not given its result. Since 0.1. */
 class operation
 {
   public:
     operation() noexcept = default;
 
-    explicit operation(zkl_op *op) noexcept : handle_(op)
+    explicit operation(zkl_op *op, detail::shared_environment where = {}) noexcept
+        : where_(std::move(where)), handle_(op)
     {
     }
+
+    /* Waits for an acquisition that was begun without a function: see zkl_op_wait(). Throws
+     * errc::canceled after cancel(), which another thread may call. */
+    grant wait()
+    {
+        return detail::acquire(where_, [this](auto *g) { return zkl_op_wait(handle_.get(), g); });
+    }
+
+    grant wait(std::error_code &ec) noexcept
+    {
+        return detail::acquire(where_, ec,
+                               [this](auto *g) { return zkl_op_wait(handle_.get(), g); });
+    }
+
+#ifdef __cpp_lib_jthread
+    /* The same; a stop that is requested cancels it. */
+    grant wait(std::stop_token stop)
+    {
+        const std::stop_callback end(std::move(stop), [this]() noexcept { cancel(); });
+
+        return wait();
+    }
+#endif
 
     /* If the completion has not begun, it gets errc::canceled: see zkl_op_cancel(). A completion
      * that was given to the executor has begun. */
@@ -89,6 +102,7 @@ class operation
     }
 
   private:
+    detail::shared_environment where_;
     std::unique_ptr<zkl_op, detail::op_freer> handle_;
 };
 
@@ -115,6 +129,11 @@ inline void on_acquired(zkl_grant *handle, const zkl_error *err, void *data) noe
 template <class Start>
 operation acquire_async(const shared_environment &where, acquired_function fn, Start start)
 {
+    if (!fn) {
+        zkl_op *waited = nullptr;
+        check(start(zkl_acquired_fn(nullptr), static_cast<void *>(nullptr), &waited));
+        return operation(waited, where);
+    }
     auto done = std::make_unique<completion>(
         completion{where, std::make_shared<const acquired_function>(std::move(fn))});
     zkl_op *op = nullptr;
@@ -122,24 +141,6 @@ operation acquire_async(const shared_environment &where, acquired_function fn, S
     check(start(on_acquired, done.get(), &op));
     done.release();
     return operation(op);
-}
-
-/* A grant from acquire_it(ret). By value, since the handle may be destroyed meanwhile. */
-template <class Acquire> grant acquire(shared_environment where, Acquire acquire_it)
-{
-    zkl_grant *handle = nullptr;
-
-    check(acquire_it(&handle));
-    return grant(handle, std::move(where));
-}
-
-template <class Acquire>
-grant acquire(shared_environment where, std::error_code &ec, Acquire acquire_it) noexcept
-{
-    zkl_grant *handle = nullptr;
-
-    check(acquire_it(&handle), ec);
-    return grant(handle, std::move(where));
 }
 
 /* None if somebody else holds. */

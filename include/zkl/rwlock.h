@@ -3,7 +3,6 @@
 #define ZKL_RWLOCK_H
 
 #include <zkl/api.h>
-#include <zkl/canceler.h>
 #include <zkl/mutex.h>
 #include <zkl/op.h>
 
@@ -80,17 +79,6 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant 
  * Since 0.1. */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret);
 
-/* Acquire the lock like zkl_rwlock_lock_shared() and zkl_rwlock_lock(). Another thread can end the
- * call through canceler, as zkl_mutex_lock_cancelable() says.
- *
- * Return as those functions; or
- *   ZKL_ECANCELED: canceler was canceled.
- * Since 0.1. */
-ZKL_API int zkl_rwlock_lock_shared_cancelable(zkl_rwlock *l, int64_t timeout_ms,
-                                              zkl_canceler *canceler, zkl_grant **ret);
-ZKL_API int zkl_rwlock_lock_cancelable(zkl_rwlock *l, int64_t timeout_ms, zkl_canceler *canceler,
-                                       zkl_grant **ret);
-
 /* Returns how many levels, of reading and of writing, the caller still has to unlock, as
  * zkl_mutex_depth() does.
  *
@@ -118,10 +106,11 @@ ZKL_API int zkl_rwlock_unlock(zkl_rwlock *l);
 /* Acquire the lock like zkl_rwlock_lock_shared() and zkl_rwlock_lock(), without blocking. If the
  * function returns 0, fn(grant, err, data) is called exactly once; if it returns an error, fn is
  * never called. The lock belongs to no thread: it is not reentrant. The callee owns the grant.
- * Unless ret is NULL, the operation is stored in *ret; free it with zkl_op_free().
+ * Unless ret is NULL, the operation is stored in *ret; free it with zkl_op_free(). If fn is NULL,
+ * zkl_op_wait() gives the result.
  *
  * Return 0; or
- *   ZKL_EINVAL: l or fn is NULL;
+ *   ZKL_EINVAL: l is NULL, or both fn and ret are;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes that zkl_mutex_lock_async() names. Since 0.1. */
 ZKL_API int zkl_rwlock_lock_shared_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn,

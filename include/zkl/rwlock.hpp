@@ -78,11 +78,6 @@ class rwlock
         detail::check(write(ZKL_FOREVER), ec);
     }
 
-    void lock(const canceler &c)
-    {
-        detail::check(write(ZKL_FOREVER, c.native_handle()));
-    }
-
     bool try_lock()
     {
         return detail::locked(write(0));
@@ -132,11 +127,6 @@ class rwlock
     void lock_shared(std::error_code &ec) noexcept
     {
         detail::check(read(ZKL_FOREVER), ec);
-    }
-
-    void lock_shared(const canceler &c)
-    {
-        detail::check(read(ZKL_FOREVER, c.native_handle()));
     }
 
     bool try_lock_shared()
@@ -198,14 +188,14 @@ class rwlock
 
     /* Without blocking, for no thread: as mutex::lock_async(). */
     template <class Rep, class Period>
-    operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn)
+    operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn = {})
     {
         return begin(zkl_rwlock_lock_async, detail::milliseconds(limit), std::move(fn));
     }
 
     template <class Rep, class Period>
     operation lock_shared_async(const std::chrono::duration<Rep, Period> &limit,
-                                acquired_function fn)
+                                acquired_function fn = {})
     {
         return begin(zkl_rwlock_lock_shared_async, detail::milliseconds(limit), std::move(fn));
     }
@@ -229,14 +219,14 @@ class rwlock
         return code;
     }
 
-    int write(std::int64_t timeout_ms, zkl_canceler *c = nullptr) noexcept
+    int write(std::int64_t timeout_ms) noexcept
     {
-        return zkl_rwlock_lock_cancelable(handle_.get(), timeout_ms, c, nullptr);
+        return zkl_rwlock_lock(handle_.get(), timeout_ms, nullptr);
     }
 
-    int read(std::int64_t timeout_ms, zkl_canceler *c = nullptr) noexcept
+    int read(std::int64_t timeout_ms) noexcept
     {
-        return zkl_rwlock_lock_shared_cancelable(handle_.get(), timeout_ms, c, nullptr);
+        return zkl_rwlock_lock_shared(handle_.get(), timeout_ms, nullptr);
     }
 
     template <class Start> operation begin(Start start, std::int64_t ms, acquired_function fn)

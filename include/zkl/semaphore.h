@@ -102,23 +102,13 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret);
 
-/* Acquires the given number of permits like zkl_semaphore_acquire(). Another thread can end the
- * call with zkl_canceler_cancel(). canceler may be NULL; otherwise it must be valid until the
- * function returns.
- *
- * Returns as zkl_semaphore_acquire(); or
- *   ZKL_ECANCELED: canceler was canceled.
- * Since 0.1. */
-ZKL_API int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t timeout_ms,
-                                             zkl_canceler *canceler, zkl_grant **ret);
-
 /* Acquires the given number of permits like zkl_semaphore_acquire(), without blocking. If the
  * function returns 0, fn(grant, err, data) is called exactly once; if it returns an error, fn is
  * never called. The callee owns the grant. Unless ret is NULL, the operation is stored in *ret;
- * free it with zkl_op_free().
+ * free it with zkl_op_free(). If fn is NULL, zkl_op_wait() gives the result.
  *
  * Returns 0; or
- *   ZKL_EINVAL: m or fn is NULL, or permits is out of range;
+ *   ZKL_EINVAL: m is NULL, or both fn and ret are, or permits is out of range;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_semaphore_acquire(), except ZKL_EDEADLK, ZKL_EINVAL and
  * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */

@@ -73,14 +73,6 @@ class semaphore
         return detail::acquire(where_, [&](auto *g) { return get(permits, ZKL_FOREVER, g); });
     }
 
-    grant acquire(int permits, const canceler &c)
-    {
-        return detail::acquire(where_, [&](auto *g) {
-            return zkl_semaphore_acquire_cancelable(handle_.get(), permits, ZKL_FOREVER,
-                                                    c.native_handle(), g);
-        });
-    }
-
     grant acquire(int permits, std::error_code &ec) noexcept
     {
         return detail::acquire(where_, ec, [&](auto *g) { return get(permits, ZKL_FOREVER, g); });
@@ -117,7 +109,7 @@ class semaphore
 
     template <class Rep, class Period>
     operation acquire_async(int permits, const std::chrono::duration<Rep, Period> &limit,
-                            acquired_function fn)
+                            acquired_function fn = {})
     {
         return detail::acquire_async(where_, std::move(fn), [&](auto *done, void *data, auto *op) {
             return zkl_semaphore_acquire_async(handle_.get(), permits, detail::milliseconds(limit),

@@ -153,22 +153,20 @@ static zkl_grant *election_another_reference(const zkl_election *e)
     return election_leads(e) ? grant_ref(e->grant) : NULL;
 }
 
-/* Waits, with the monitor held before and after. */
+/* Waits, with the monitor held before and after. The operation lives until the campaign, which may
+ * be ended by others, is over. */
 static int election_wait_won(struct campaign *c, int64_t timeout_ms, zkl_grant **ret)
 {
-    zkl_session *s = c->election->session;
     zkl_error error = {.code = 0};
     int code = election_begin_campaign(c, timeout_ms, NULL);
 
     if (code)
         return code;
-    session_unlock(s);
     code = op_wait(c->op, ret);
     if (code)
         zkl_last_error(&error);
-    session_lock(s);
     *ret = election_conclude(c, code ? NULL : *ret, &error);
-    zkl_op_free(c->op);
+    op_unref(c->op);
     election_unref(c->election);
     return *ret ? 0 : error_keep(&error);
 }

@@ -4,7 +4,6 @@
 
 #include <limits.h>
 
-#include "canceler.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
@@ -214,13 +213,6 @@ void handle_thread_ends(uint64_t owner)
     pthread_mutex_unlock(&handles_lock);
 }
 
-/* What is asked for, and what ends the wait for it beside the lock itself. */
-struct wish {
-    bool shared;
-    int64_t timeout_ms;
-    zkl_canceler *canceler; /* NULL: nobody */
-};
-
 static uint64_t handle_caller_key(const struct handle *h)
 {
     return h->key ? h->key(h->key_data) : lock_owner_thread();
@@ -273,21 +265,20 @@ static void handle_set_hold(struct hold *hold, zkl_grant *grant, bool shared)
 }
 
 /* The attempt of a hold that the table has already, with h->lock held. */
-static int handle_acquire(struct handle *h, struct hold *hold, const struct wish *wish)
+static int handle_acquire(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms)
 {
-    zkl_op *op = handle_start(h, hold, wish->shared, wish->timeout_ms, NULL, NULL);
+    zkl_op *op = handle_start(h, hold, shared, timeout_ms, NULL, NULL);
     zkl_grant *grant = NULL;
     int code;
 
     if (!op)
         return ZKL_ECLOSED;
     pthread_mutex_unlock(&h->lock);
-    code = canceler_wait(wish->canceler, op, &grant);
+    code = op_end_call(op, &grant);
     pthread_mutex_lock(&h->lock);
-    zkl_op_free(op);
     if (code)
         return code;
-    handle_set_hold(hold, grant, wish->shared);
+    handle_set_hold(hold, grant, shared);
     if (!h->freed)
         return 0;
     handle_end_hold(h, hold, false);
@@ -305,16 +296,16 @@ static struct hold *handle_new_hold(struct handle *h, uint64_t key)
 }
 
 /* *ret_waited: h->lock was given up meanwhile, and h has a reference more. */
-static int handle_lock_anew(struct handle *h, struct hold *hold, const struct wish *wish,
+static int handle_lock_anew(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms,
                             bool *ret_waited)
 {
     int code = 0;
 
-    handle_set_hold(hold, h->kind->take ? h->kind->take(h, hold) : NULL, wish->shared);
+    handle_set_hold(hold, h->kind->take ? h->kind->take(h, hold) : NULL, shared);
     if (!hold->grant) {
         g_atomic_int_inc(&h->refs);
         *ret_waited = true;
-        code = handle_acquire(h, hold, wish);
+        code = handle_acquire(h, hold, shared, timeout_ms);
     }
     if (code && hold != h->over)
         handle_forget_hold(h, hold);
@@ -323,25 +314,25 @@ static int handle_lock_anew(struct handle *h, struct hold *hold, const struct wi
     return code;
 }
 
-static int handle_check_wait(const struct handle *h, const struct wish *wish)
+static int handle_check_wait(const struct handle *h)
 {
-    if (callbacks_inside())
-        return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
-                         handle_path(h));
-    return wish->canceler ? canceler_check(wish->canceler, handle_path(h)) : 0;
+    if (!callbacks_inside())
+        return 0;
+    return error_set(ZKL_EDEADLK, handle_path(h), "%s: locking would wait inside a callback",
+                     handle_path(h));
 }
 
 /* Locks as an owner that has no hold, or one that is over. */
-static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key,
-                             const struct wish *wish, zkl_grant **ret)
+static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
+                             int64_t timeout_ms, zkl_grant **ret)
 {
     bool waited = false;
-    int code = handle_check_wait(h, wish);
+    int code = handle_check_wait(h);
 
     if (!code) {
         h->over = h->over == hold ? NULL : h->over;
         hold = hold ? hold : handle_new_hold(h, key);
-        code = handle_lock_anew(h, hold, wish, &waited);
+        code = handle_lock_anew(h, hold, shared, timeout_ms, &waited);
     }
     if (!code && ret)
         *ret = hold->grant;
@@ -351,17 +342,15 @@ static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key,
     return code;
 }
 
-int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_canceler *canceler,
-                zkl_grant **ret)
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret)
 {
-    const struct wish wish = {shared, timeout_ms, canceler};
     const uint64_t key = handle_caller_key(h);
     int code;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = handle_find_hold(h, key);
     if (!hold || hold == h->over)
-        return handle_lock_first(h, hold, key, &wish, ret);
+        return handle_lock_first(h, hold, key, shared, timeout_ms, ret);
     code = handle_reenter(h, hold, shared, ret);
     pthread_mutex_unlock(&h->lock);
     return code;
@@ -415,8 +404,8 @@ int handle_unlock(struct handle *h)
 int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,
                       zkl_acquired_fn fn, void *data, zkl_op **ret)
 {
-    if (!fn)
-        return error_set(ZKL_EINVAL, handle_path(h), "%s: fn is NULL", what);
+    if (!fn && !ret)
+        return error_set(ZKL_EINVAL, handle_path(h), "%s: fn and ret are NULL", what);
     return op_end_async(handle_start(h, NULL, shared, timeout_ms, fn, data), ret);
 }
 

@@ -1,7 +1,6 @@
 /* The handle of a lock at several paths: what is checked and put in order, and its acquisitions. */
 #include <string.h>
 
-#include "canceler.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -144,12 +143,6 @@ static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquire
 
 int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret)
 {
-    return zkl_multilock_lock_cancelable(l, timeout_ms, NULL, ret);
-}
-
-int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms, zkl_canceler *canceler,
-                                  zkl_grant **ret)
-{
     int code = check(l);
 
     if (code)
@@ -158,10 +151,8 @@ int zkl_multilock_lock_cancelable(zkl_multilock *l, int64_t timeout_ms, zkl_canc
         return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock: ret is NULL");
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_multilock_lock: called in a callback");
-    if ((code = canceler_check(canceler, NULL)))
-        return code;
     g_atomic_int_inc(&l->refs);
-    code = canceler_end_call(canceler, multilock_start(l, timeout_ms, NULL, NULL), ret);
+    code = op_end_call(multilock_start(l, timeout_ms, NULL, NULL), ret);
     multilock_unref(l);
     return code;
 }
@@ -173,7 +164,7 @@ int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_
 
     if (code)
         return code;
-    if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock_async: fn is NULL");
+    if (!fn && !ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_multilock_lock_async: fn and ret are NULL");
     return op_end_async(multilock_start(l, timeout_ms, fn, data), ret);
 }

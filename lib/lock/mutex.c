@@ -123,15 +123,7 @@ int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
 {
     int code = handle_check(mutex_handle_of(m), what);
 
-    return code ? code : handle_lock(&m->handle, false, timeout_ms, NULL, ret);
-}
-
-int zkl_mutex_lock_cancelable(zkl_mutex *m, int64_t timeout_ms, zkl_canceler *canceler,
-                              zkl_grant **ret)
-{
-    int code = handle_check(mutex_handle_of(m), what);
-
-    return code ? code : handle_lock(&m->handle, false, timeout_ms, canceler, ret);
+    return code ? code : handle_lock(&m->handle, false, timeout_ms, ret);
 }
 
 int zkl_mutex_depth(zkl_mutex *m)

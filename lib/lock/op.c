@@ -20,7 +20,7 @@ struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
     /* guarded by the monitor: */
     bool decided;
-    bool begun; /* the completion: too late to cancel */
+    bool begun; /* the completion, or the wait for it is over: too late to cancel */
     enum op_by by : 3;
     /* never changed: */
     zkl_session *session;
@@ -50,13 +50,7 @@ struct limit {
     int64_t timeout_ms;
 };
 
-zkl_op *op_ref(zkl_op *op)
-{
-    atomic_fetch_add(&op->refs, 1);
-    return op;
-}
-
-static void op_unref(zkl_op *op)
+void op_unref(zkl_op *op)
 {
     if (atomic_fetch_sub(&op->refs, 1) != 1)
         return;
@@ -279,15 +273,24 @@ static void op_await(zkl_op *op)
 
 int op_wait(zkl_op *op, zkl_grant **ret)
 {
-    session_lock(op->session);
     if (!op->decided)
         op_await(op);
     op->begun = true;
-    session_unlock(op->session);
     if (op->error)
         return error_keep(op->error);
     *ret = op->grant;
     return 0;
+}
+
+int op_end_call(zkl_op *op, zkl_grant **ret)
+{
+    if (!op)
+        return ZKL_ECLOSED;
+    session_lock(op->session);
+    const int code = op_wait(op, ret);
+    session_unlock(op->session);
+    op_unref(op);
+    return code;
 }
 
 int op_end_async(zkl_op *op, zkl_op **ret)
@@ -326,7 +329,7 @@ void op_queue_clear(struct op_queue *q)
     callers_remove(&q->callers);
 }
 
-/* ---- what its caller does ---- */
+/* ---- what the user does ---- */
 
 void zkl_op_cancel(zkl_op *op)
 {
@@ -335,6 +338,33 @@ void zkl_op_cancel(zkl_op *op)
     session_lock(op->session);
     op_abort(op, ZKL_ECANCELED, "canceled");
     session_unlock(op->session);
+}
+
+static int op_check_wait(const zkl_op *op)
+{
+    if (op->fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: a function gets the result");
+    if (op->begun)
+        return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: the result was given before");
+    if (op->wake)
+        return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: another thread waits");
+    if (!op->decided && callbacks_inside())
+        return error_set(ZKL_EDEADLK, NULL, "zkl_op_wait: this would wait inside a callback");
+    return 0;
+}
+
+int zkl_op_wait(zkl_op *op, zkl_grant **ret)
+{
+    if (!op || !ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: %s is NULL", op ? "ret" : "op");
+    if (fork_is_child(op->session->generation))
+        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    session_lock(op->session);
+    int code = op_check_wait(op);
+    if (!code)
+        code = op_wait(op, ret);
+    session_unlock(op->session);
+    return code;
 }
 
 static const struct contender *waiting_contender(const zkl_op *op)
@@ -384,6 +414,9 @@ int zkl_op_node(zkl_op *op, char *buf, size_t size)
 
 void zkl_op_free(zkl_op *op)
 {
-    if (op && !fork_is_child(op->session->generation))
-        op_unref(op);
+    if (!op || fork_is_child(op->session->generation))
+        return;
+    if (!op->fn)
+        zkl_op_cancel(op);
+    op_unref(op);
 }

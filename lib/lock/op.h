@@ -41,18 +41,20 @@ zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);
 
-/* One reference more; zkl_op_free() gives it up. */
-zkl_op *op_ref(zkl_op *op);
-
 /* As contender_ahead(), of what contends by itself at one path. */
 int op_ahead(const zkl_op *op);
 
-/* Without the monitor held. Blocks until it is decided; 0 and a grant of the caller's own, or the
- * thread's last error. */
+/* With the monitor held, which is given up meanwhile. Blocks until it is decided; 0 and a grant of
+ * the caller's own, or the thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
-/* What a call of the interface that does not block ends with: its own reference goes to ret, if
- * that is not NULL. op NULL: it could not begin, as the thread's last error says. */
+/* The caller's reference. */
+void op_unref(zkl_op *op);
+
+/* What a call of the interface ends with, without the monitor held: one that blocks gives up its
+ * own reference, and one that does not leaves it in ret, if that is not NULL. op NULL: it could not
+ * begin, as the thread's last error says. */
+int op_end_call(zkl_op *op, zkl_grant **ret);
 int op_end_async(zkl_op *op, zkl_op **ret);
 
 #endif

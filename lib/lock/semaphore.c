@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "canceler.h"
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
@@ -173,12 +172,6 @@ static int semaphore_check_permits(const zkl_semaphore *m, int permits)
 
 int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms, zkl_grant **ret)
 {
-    return zkl_semaphore_acquire_cancelable(m, permits, timeout_ms, NULL, ret);
-}
-
-int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t timeout_ms,
-                                     zkl_canceler *canceler, zkl_grant **ret)
-{
     int code = semaphore_check_blocking(m);
 
     if (!code)
@@ -187,10 +180,8 @@ int zkl_semaphore_acquire_cancelable(zkl_semaphore *m, int permits, int64_t time
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire: ret is NULL");
-    if ((code = canceler_check(canceler, semaphore_path(m))))
-        return code;
     g_atomic_int_inc(&m->refs);
-    code = canceler_end_call(canceler, semaphore_start(m, permits, timeout_ms, NULL, NULL), ret);
+    code = op_end_call(semaphore_start(m, permits, timeout_ms, NULL, NULL), ret);
     semaphore_unref(m);
     return code;
 }
@@ -204,8 +195,8 @@ int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_m
         code = semaphore_check_permits(m, permits);
     if (code)
         return code;
-    if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire_async: fn is NULL");
+    if (!fn && !ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_semaphore_acquire_async: fn and ret are NULL");
     return op_end_async(semaphore_start(m, permits, timeout_ms, fn, data), ret);
 }
 

@@ -8,7 +8,6 @@ begin
 
 declare -A prints=(
     [barrier]=$'closed: others wait here\nopen'
-    [canceler]="the other thread ended the wait"
     [cleanup]="locked to the end of this scope"
     [counter]=42
     [election]="web1 leads"
@@ -19,7 +18,7 @@ declare -A prints=(
     [multi]="written under the lock"
     [multilock]="both, with a token for each"
     [mutex]=$'locked\nat work'
-    [op]=acquired
+    [op]="the other thread ended the wait"
     [queue]="one holds it"
     [rwlock]=$'writing, alone\nreading, with other readers'
     [semaphore]="slot 0 of 4"

@@ -170,19 +170,44 @@ void multilock()
     m.unlock();
 }
 
-void canceler()
+/* Another thread ends the wait, or the destructor what nobody waits for. */
+void waits()
 {
     const zkl::session s(servers()), other(servers());
     const std::string at = path();
     zkl::mutex mine(s, at), theirs(other, at);
-    zkl::canceler c;
-    std::lock_guard lock(mine);
+    zkl::rwlock shared(other, path());
+    zkl::semaphore_options one;
+    one.limit = 1;
+    zkl::semaphore permits(other, path(), one);
+    zkl::multilock both(other, {path(), path()});
+    std::error_code ec;
 
-    std::thread waits(
-        [&] { CHECK(thrown([&] { theirs.lock(c); }) == std::errc::operation_canceled); });
-    c.cancel();
-    waits.join();
-    CHECK(thrown([&] { theirs.try_lock_for(limit, c); }) == zkl::errc::canceled);
+    {
+        std::lock_guard lock(mine);
+        zkl::operation op = theirs.lock_async(limit);
+        std::thread waiter(
+            [&] { CHECK(thrown([&] { op.wait(); }) == std::errc::operation_canceled); });
+        op.cancel();
+        waiter.join();
+        CHECK(!op.wait(ec) && ec == zkl::errc::invalid_argument);
+        CHECK(!theirs.lock_async(20ms).wait(ec) && ec == zkl::errc::timed_out);
+        theirs.lock_async(limit);
+    }
+    CHECK(theirs.lock_async(limit).wait().token() > 0);
+    CHECK(shared.lock_shared_async(limit).wait());
+    CHECK(shared.lock_async(limit).wait());
+    CHECK(permits.acquire_async(1, limit).wait() && both.acquire_async(limit).wait());
+#ifdef __cpp_lib_jthread
+    std::lock_guard lock(mine);
+    std::stop_source stop;
+    std::thread waiter([&] {
+        CHECK(thrown([&] { theirs.lock_async(limit).wait(stop.get_token()); }) ==
+              std::errc::operation_canceled);
+    });
+    stop.request_stop();
+    waiter.join();
+#endif
 }
 
 } // namespace
@@ -192,7 +217,7 @@ const std::vector<test::test_case> &test::lock_cases()
     static const std::vector<test_case> cases = {
         {"unique_lock", unique_lock}, {"owner", owner},       {"owner_by_key", owner_by_key},
         {"shared_lock", shared_lock}, {"retained", retained}, {"semaphore", semaphore},
-        {"multilock", multilock},     {"canceler", canceler},
+        {"multilock", multilock},     {"waits", waits},
     };
     return cases;
 }

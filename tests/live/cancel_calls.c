@@ -30,9 +30,7 @@ struct scene {
     zkl_queue *queue;
     zkl_watch *watch;
     zkl_watch *observer;
-    zkl_canceler *canceler;
     struct {
-        zkl_canceler *canceler;
         zkl_session *session;
         zkl_mutex *mutex;
         zkl_rwlock *rwlock;
@@ -210,14 +208,23 @@ static void use_counter(struct scene *c)
     g_free(path);
 }
 
-static void acquire(struct scene *c, zkl_canceler *by)
+static void acquire(struct scene *c)
 {
     zkl_grant *grant = NULL;
 
-    CHECK_INT(by ? zkl_semaphore_acquire_cancelable(c->semaphore, 1, ZKL_FOREVER, by, &grant)
-                 : zkl_semaphore_acquire(c->semaphore, 1, ZKL_FOREVER, &grant),
-              0);
+    CHECK_INT(zkl_semaphore_acquire(c->semaphore, 1, ZKL_FOREVER, &grant), 0);
     zkl_grant_release(grant);
+}
+
+static void wait_for_op(struct scene *c)
+{
+    zkl_grant *grant = NULL;
+    zkl_op *op;
+
+    CHECK_INT(zkl_semaphore_acquire_async(c->semaphore, 1, ZKL_FOREVER, NULL, NULL, &op), 0);
+    CHECK_INT(zkl_op_wait(op, &grant), 0);
+    zkl_grant_release(grant);
+    zkl_op_free(op);
 }
 
 static int make_multilock(struct scene *c, zkl_multilock **ret)
@@ -231,13 +238,11 @@ static int make_multilock(struct scene *c, zkl_multilock **ret)
     return code;
 }
 
-static void lock_all(zkl_multilock *l, zkl_canceler *by)
+static void lock_all(zkl_multilock *l)
 {
     zkl_grant *grant = NULL;
 
-    CHECK_INT(by ? zkl_multilock_lock_cancelable(l, ZKL_FOREVER, by, &grant)
-                 : zkl_multilock_lock(l, ZKL_FOREVER, &grant),
-              0);
+    CHECK_INT(zkl_multilock_lock(l, ZKL_FOREVER, &grant), 0);
     zkl_grant_release(grant);
 }
 
@@ -315,9 +320,6 @@ static void init_options(void)
 
 /* In the order of the map. */
 #define CALLS(X)                                                                                   \
-    X(zkl_canceler_cancel, zkl_canceler_cancel(c->canceler))                                       \
-    X(zkl_canceler_free, FREED(canceler, zkl_canceler_free))                                       \
-    X(zkl_canceler_new, zkl_canceler_new(&c->made.canceler))                                       \
     X(zkl_barrier_free, use_barrier(c))                                                            \
     X(zkl_barrier_new, use_barrier(c))                                                             \
     X(zkl_barrier_options_init, init_options())                                                    \
@@ -399,18 +401,15 @@ static void init_options(void)
     X(zkl_members_read, use_members(c))                                                            \
     X(zkl_members_watch, use_members(c))                                                           \
     X(zkl_multilock_free, FREED(multilock, zkl_multilock_free))                                    \
-    X(zkl_multilock_lock, lock_all(c->multilock, NULL))                                            \
+    X(zkl_multilock_lock, lock_all(c->multilock))                                                  \
     X(zkl_multilock_lock_async,                                                                    \
       zkl_multilock_lock_async(c->multilock, ZKL_FOREVER, on_acquired, c, NULL))                   \
-    X(zkl_multilock_lock_cancelable, lock_all(c->multilock, c->canceler))                          \
     X(zkl_multilock_new, make_multilock(c, &c->made.multilock))                                    \
     X(zkl_multilock_options_init, init_options())                                                  \
     X(zkl_mutex_depth, zkl_mutex_depth(c->mutex))                                                  \
     X(zkl_mutex_free, FREED(mutex, zkl_mutex_free))                                                \
     X(zkl_mutex_lock, zkl_mutex_lock(c->mutex, ZKL_FOREVER, NULL))                                 \
     X(zkl_mutex_lock_async, zkl_mutex_lock_async(c->mutex, ZKL_FOREVER, on_acquired, c, NULL))     \
-    X(zkl_mutex_lock_cancelable,                                                                   \
-      zkl_mutex_lock_cancelable(c->mutex, ZKL_FOREVER, c->canceler, NULL))                         \
     X(zkl_mutex_new, zkl_mutex_new(&c->made.mutex, c->session, c->t->lock, NULL))                  \
     X(zkl_mutex_options_init, init_options())                                                      \
     X(zkl_mutex_unlock, take_turns(c->mutex))                                                      \
@@ -418,6 +417,7 @@ static void init_options(void)
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
     X(zkl_op_free, FREED(op, zkl_op_free))                                                         \
     X(zkl_op_node, zkl_op_node(c->op, c->buf, sizeof c->buf))                                      \
+    X(zkl_op_wait, wait_for_op(c))                                                                 \
     X(zkl_queue_break, zkl_queue_break(c->session, c->t->path, "none", 1, ZKL_FOREVER))            \
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
     X(zkl_queue_free, FREED(queue, zkl_queue_free))                                                \
@@ -431,20 +431,15 @@ static void init_options(void)
     X(zkl_rwlock_free, FREED(rwlock, zkl_rwlock_free))                                             \
     X(zkl_rwlock_lock, zkl_rwlock_lock(c->rwlock, ZKL_FOREVER, NULL))                              \
     X(zkl_rwlock_lock_async, zkl_rwlock_lock_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))  \
-    X(zkl_rwlock_lock_cancelable,                                                                  \
-      zkl_rwlock_lock_cancelable(c->rwlock, ZKL_FOREVER, c->canceler, NULL))                       \
     X(zkl_rwlock_lock_shared, zkl_rwlock_lock_shared(c->rwlock, ZKL_FOREVER, NULL))                \
     X(zkl_rwlock_lock_shared_async,                                                                \
       zkl_rwlock_lock_shared_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))                  \
-    X(zkl_rwlock_lock_shared_cancelable,                                                           \
-      zkl_rwlock_lock_shared_cancelable(c->rwlock, ZKL_FOREVER, c->canceler, NULL))                \
     X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
     X(zkl_rwlock_options_init, init_options())                                                     \
     X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
-    X(zkl_semaphore_acquire, acquire(c, NULL))                                                     \
+    X(zkl_semaphore_acquire, acquire(c))                                                           \
     X(zkl_semaphore_acquire_async,                                                                 \
       zkl_semaphore_acquire_async(c->semaphore, 1, ZKL_FOREVER, on_acquired, c, NULL))             \
-    X(zkl_semaphore_acquire_cancelable, acquire(c, c->canceler))                                   \
     X(zkl_semaphore_free, FREED(semaphore, zkl_semaphore_free))                                    \
     X(zkl_semaphore_get_limit, zkl_semaphore_get_limit(c->semaphore, ZKL_FOREVER, &c->limit))      \
     X(zkl_semaphore_new, zkl_semaphore_new(&c->made.semaphore, c->session, c->t->lock, NULL))      \
@@ -554,8 +549,6 @@ static void prepare(struct scene *c)
         CHECK_INT(zkl_queue_watch(&c->watch, c->session, c->t->path, on_queue, c), 0);
     if (!c->observer)
         CHECK_INT(zkl_election_watch(c->election, on_leader, c, &c->observer), 0);
-    if (!c->canceler)
-        CHECK_INT(zkl_canceler_new(&c->canceler), 0);
     zkl_election_resign(c->election);
     g_free(rw);
     g_free(sem);
@@ -575,7 +568,6 @@ static void clear_made(struct scene *c)
     zkl_semaphore_free(c->made.semaphore);
     zkl_multilock_free(c->made.multilock);
     zkl_session_close(c->made.session);
-    zkl_canceler_free(c->made.canceler);
     memset(&c->made, 0, sizeof c->made);
 }
 
@@ -592,8 +584,6 @@ static void clear(struct scene *c)
     zkl_mutex_free(c->mutex);
     zkl_multilock_free(c->multilock);
     zkl_mutex_free(c->granting);
-    zkl_canceler_free(c->canceler);
-    c->canceler = NULL;
     zkl_rwlock_free(c->rwlock);
     zkl_semaphore_free(c->semaphore);
     c->session = NULL;
@@ -719,11 +709,10 @@ static const struct waiting {
     bool dispatch, leads;
 } waiting[] = {
     {"zkl_mutex_lock", BY_SERVER, false, false},
-    {"zkl_mutex_lock_cancelable", BY_SERVER, false, false},
     {"zkl_rwlock_lock", BY_SERVER, false, false},
     {"zkl_multilock_lock", BY_SERVER, false, false},
-    {"zkl_multilock_lock_cancelable", BY_SERVER, false, false},
-    {"zkl_semaphore_acquire_cancelable", BY_SERVER, false, false},
+    {"zkl_op_wait", BY_SERVER, false, false},
+    {"zkl_semaphore_acquire", BY_SERVER, false, false},
     {"zkl_election_campaign", BY_SERVER, false, false},
     {"zkl_election_leader", BY_SERVER, false, false},
     {"zkl_election_proclaim", BY_SERVER, false, true},

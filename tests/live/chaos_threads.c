@@ -131,16 +131,8 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
 static int lock_somehow(struct handle *h, zkl_grant **ret)
 {
     const int64_t limit_ms = chaos(3) == 0 ? 0 : chaos(2) ? chaos(60) : 300;
-    zkl_canceler *canceler;
 
-    if (chaos(6) != 0)
-        return zkl_mutex_lock(h->mutex, limit_ms, ret);
-    REQUIRE(zkl_canceler_new(&canceler) == 0);
-    if (chaos(3) == 0)
-        zkl_canceler_cancel(canceler);
-    const int code = zkl_mutex_lock_cancelable(h->mutex, limit_ms, canceler, ret);
-    zkl_canceler_free(canceler);
-    return code;
+    return zkl_mutex_lock(h->mutex, limit_ms, ret);
 }
 
 /* Once or twice. */
@@ -201,6 +193,30 @@ static void call_handle(struct handle *h)
     zkl_op_free(op);
 }
 
+static void wait_for_handle(struct handle *h)
+{
+    static const int others[] = {ZKL_EBUSY, ZKL_ECANCELED, 0};
+    struct hold hold = {.units = 1, .spoilt = place_spoilt(h->place)};
+    zkl_op *op;
+
+    if (zkl_mutex_lock_async(h->mutex, chaos(2) ? chaos(100) : 2000, NULL, NULL, &op) != 0)
+        return;
+    if (chaos(3) == 0)
+        zkl_op_cancel(op);
+    if (chaos(4) != 0) {
+        const int code = zkl_op_wait(op, &hold.grant);
+        chaos_expect(code, "a wait", others);
+        tally_add(code ? &tally.failed : &tally.granted);
+        if (code == 0) {
+            place_take(h->place, &hold);
+            listen_to(hold.grant, chaos(8));
+            place_leave(h->place, &hold);
+            zkl_grant_release(hold.grant);
+        }
+    }
+    zkl_op_free(op);
+}
+
 static void *live_once(void *seed)
 {
     bool goes_on = true;
@@ -217,8 +233,10 @@ static void *live_once(void *seed)
         tally_add(&tally.asked);
         if (what < 6)
             goes_on = visit_handle(h);
-        else if (what < 8)
+        else if (what == 6)
             call_handle(h);
+        else if (what == 7)
+            wait_for_handle(h);
         else if (what == 8)
             zkl_mutex_yield(h->mutex);
         else

@@ -209,7 +209,6 @@ static void on_queue(void *data)
         GUARD(zkl_session) session = fake_session();                                               \
         GUARD(zkl_election) election = NULL;                                                       \
         GUARD(zkl_multilock) all = NULL;                                                           \
-        GUARD(zkl_canceler) canceler = NULL;                                                       \
         GUARD(zkl_watch) watch = NULL;                                                             \
         GUARD(zkl_queue) queue = NULL;                                                             \
         GUARD(zkl_mutex) mutex = NULL;                                                             \
@@ -221,7 +220,6 @@ static void on_queue(void *data)
         GUARD(zkl_members) none = NULL;                                                            \
         CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);                      \
         CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);          \
-        CHECK_INT(zkl_canceler_new(&canceler), 0);                                                 \
         CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);                      \
         CHECK_INT(zkl_mutex_new(&mutex, session, "/l", NULL), 0);                                  \
         CHECK_INT(zkl_semaphore_new(&semaphore, session, "/l", NULL), 0);                          \

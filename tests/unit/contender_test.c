@@ -73,7 +73,7 @@ static void enters(void)
     options.name = "who";
     a = (struct acquisition){.calls = 0};
     REQUIRE(zkl_mutex_new(&a.mutex, s, "/l", &options) == 0);
-    REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, NULL, NULL, &a.op) != 0);
+    REQUIRE(zkl_mutex_lock_async(a.mutex, ZKL_FOREVER, NULL, NULL, NULL) != 0);
     zkl_mutex_free(a.mutex);
     hand_enter(&a, s, ZKL_FOREVER);
     struct store_request r = fake_request(STORE_CREATE, "/root/l/_c_");

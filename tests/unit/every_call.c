@@ -71,7 +71,6 @@ void estate_begin_bare(struct estate *e, int session_timeout_ms)
     REQUIRE(zkl_multilock_new(&e->multilock, e->s, paths, 2, NULL) == 0);
     REQUIRE(zkl_rwlock_new(&e->rwlock, e->s, "/x/r", NULL) == 0);
     REQUIRE(zkl_semaphore_new(&e->semaphore, e->s, "/x/s", &o) == 0);
-    REQUIRE(zkl_canceler_new(&e->canceler) == 0);
     fake_answer_at_once(NULL);
 }
 
@@ -110,7 +109,6 @@ void estate_end(struct estate *e)
     zkl_semaphore_free(e->semaphore);
     zkl_member_free(e->joined);
     zkl_member_free(e->joining);
-    zkl_canceler_free(e->canceler);
     zkl_session_close(e->s);
 }
 
@@ -136,6 +134,13 @@ static int told(struct estate *e, int code)
     while (code == 0 && !e->told)
         g_usleep(200);
     return code ? code : e->code;
+}
+
+static int waited(struct estate *e, int code, zkl_grant **ret)
+{
+    if (code == 0 && e->cancels)
+        zkl_op_cancel(e->op);
+    return code ? code : zkl_op_wait(e->op, ret);
 }
 
 zkl_member *estate_joining(struct estate *e)
@@ -229,12 +234,19 @@ static zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
     {                                                                                              \
         return told(e, function arguments);                                                        \
     }
+#define WAIT(function, flags, arguments)                                                           \
+    static int call_##function(struct estate *e, int64_t ms)                                       \
+    {                                                                                              \
+        return waited(e, zkl_mutex_lock_async arguments, &out.grant);                              \
+    }
 #include "every_call.inc"
 #undef CALL
 #undef BEGIN
+#undef WAIT
 
 #define CALL(function, flags, arguments) {#function, call_##function, flags},
 #define BEGIN(function, flags, arguments) {#function, call_##function, flags},
+#define WAIT(function, flags, arguments) {#function, call_##function, flags},
 const struct every_call every_call[] = {
 #include "every_call.inc"
     {NULL, NULL, 0},

@@ -50,7 +50,6 @@ struct estate {
     zkl_semaphore *semaphore;
     zkl_member *joined, *joining;
     zkl_grant *grant, *own, *fence; /* of held, borrowed; of leader; for counters, none at first */
-    zkl_canceler *canceler;
     zkl_op *op;       /* of the call */
     bool cancels;     /* it as soon as it has begun */
     atomic_int asked; /* below /x, since the estate was begun; or a completion is awaited */

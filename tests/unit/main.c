@@ -131,7 +131,7 @@ int main(int argc, char **argv)
         &admission_suite,
         &local_queue_suite,
         &tree_suite,
-        &canceler_suite,
+        &op_wait_suite,
         &cgroup_path_suite,
         &cleanup_suite,
         NULL,

@@ -162,20 +162,23 @@ static void lost_with_levels(void)
     end();
 }
 
-static void sides_cancelable(void)
+static void sides_of_waits(void)
 {
-    zkl_canceler *canceler;
+    zkl_grant *grant;
+    zkl_op *op;
 
     begin(NULL);
-    REQUIRE(zkl_canceler_new(&canceler) == 0);
-    CHECK_INT(zkl_rwlock_lock_cancelable(l, ZKL_FOREVER, canceler, NULL), 0);
+    CHECK_INT(zkl_rwlock_lock_async(l, ZKL_FOREVER, NULL, NULL, &op), 0);
+    CHECK_INT(zkl_op_wait(op, &grant), 0);
     CHECK(strstr(made, "-__WRIT__"));
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
-    CHECK_INT(zkl_rwlock_lock_shared_cancelable(l, ZKL_FOREVER, canceler, NULL), 0);
+    zkl_grant_release(grant);
+    zkl_op_free(op);
+    CHECK_INT(zkl_rwlock_lock_shared_async(l, ZKL_FOREVER, NULL, NULL, &op), 0);
+    CHECK_INT(zkl_op_wait(op, &grant), 0);
     CHECK(strstr(made, "-__READ__"));
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
+    zkl_grant_release(grant);
+    zkl_op_free(op);
     end();
-    zkl_canceler_free(canceler);
 }
 
 static void *lock_and_end(void *code)
@@ -261,7 +264,7 @@ static const struct test_case cases[] = {
     {"sides", sides},
     {"reads_within_a_write", reads_within_a_write},
     {"lost_with_levels", lost_with_levels},
-    {"sides_cancelable", sides_cancelable},
+    {"sides_of_waits", sides_of_waits},
     {"owner_ends", owner_ends},
     {"freed", freed},
     {"sides_async", sides_async},

@@ -65,7 +65,6 @@ static void contending(void)
 static void cancel(void)
 {
     estate.cancels = true;
-    zkl_canceler_cancel(estate.canceler);
 }
 
 static void canceled(void)

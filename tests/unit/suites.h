@@ -129,7 +129,7 @@ extern const struct test_suite denial_suite;
 extern const struct test_suite admission_suite;
 extern const struct test_suite local_queue_suite;
 extern const struct test_suite tree_suite;
-extern const struct test_suite canceler_suite;
+extern const struct test_suite op_wait_suite;
 extern const struct test_suite cgroup_path_suite;
 extern const struct test_suite cleanup_suite;
 
