@@ -298,7 +298,7 @@ static void candidacy_on_term_told(struct candidacy *c, const struct candidacy_m
         candidacy_end(c, out, c->cause);
     else if (m->closing)
         candidacy_end(c, out, CANDIDACY_CAUSE_CLOSED);
-    else if (!c->requeue)
+    else if (c->once)
         candidacy_end(c, out, cause);
     else
         candidacy_enter(c, m, out);

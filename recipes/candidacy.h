@@ -88,8 +88,8 @@ struct candidacy_moment {
 struct candidacy {
     /* set at the beginning: */
     enum rule rule;
-    bool requeue; /* it campaigns again after each term */
-    bool yield;   /* to a candidate of higher priority */
+    bool once;  /* it stops after one term */
+    bool yield; /* to a candidate of higher priority */
     int priority;
     /* since then: */
     enum candidacy_state state;

@@ -58,7 +58,7 @@ def check(code, function=None, arguments=None):
 class SessionOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("session_timeout_ms", c_int), ("acl", c_char_p),
                 ("log", c_void_p), ("log_data", c_void_p), ("log_level", c_int),
-                ("tick_ms", c_int), ("drift_permille", c_int), ("warm_ms", c_int64),
+                ("tick_ms", c_int), ("drift_permille", c_int),
                 ("dispatch", c_int), ("credentials", c_void_p), ("credential_count", c_size_t),
                 ("tls_ca", c_char_p), ("tls_cert", c_char_p), ("tls_key", c_char_p),
                 ("fixed_servers", c_int)]
@@ -76,7 +76,7 @@ class SemaphoreOptions(ctypes.Structure):
 
 
 class ElectionOptions(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("layout", c_int), ("parents", c_int), ("requeue", c_int),
+    _fields_ = [("size", c_size_t), ("layout", c_int), ("parents", c_int), ("once", c_int),
                 ("priority", c_int), ("yield", c_int)]
 
 
@@ -94,7 +94,6 @@ def declare(result, *functions):
 
 
 declare(check,
-         *((kind + "_options_init", c_void_p, c_size_t) for kind in ("session", "mutex", "semaphore", "election")),
          ("session_open", HANDLES, c_char_p, c_void_p, c_void_p), ("session_wait", c_void_p, c_int64),
          ("mutex_new", HANDLES, c_void_p, c_char_p, c_void_p), ("mutex_unlock", c_void_p),
          ("mutex_lock", c_void_p, c_int64, HANDLES), ("mutex_depth", c_void_p),
@@ -115,8 +114,7 @@ declare(c_char_p, ("grant_node", c_void_p), ("strerror", c_int))
 
 def options_of(kind, struct, **members):
     """A reference to options with the library's defaults, but for members, which must be in struct."""
-    options = struct()
-    getattr(lib, f"zkl_{kind}_options_init")(byref(options), ctypes.sizeof(options))
+    options = struct(size=ctypes.sizeof(struct))
     for name, value in members.items():
         if name not in (field[0] for field in struct._fields_[1:]):
             raise TypeError(f"zkl_{kind}_options has no {name}")

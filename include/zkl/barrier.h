@@ -24,9 +24,6 @@ typedef struct zkl_barrier_options {
         sizeof(zkl_barrier_options), NULL, ZKL_PARENTS_CONTAINER                                   \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_barrier_options_init(zkl_barrier_options *ret, size_t size);
-
 /* Every function below that has a timeout_ms blocks for timeout_ms at most; 0 means one session
  * timeout. Each of them survives a lost connection without an error. Each returns 0; or
  *   ZKL_EACCES, ZKL_EPROTO: the server refused a request;

@@ -21,14 +21,14 @@ typedef enum zkl_layout {
                                 persistent parents */
 } zkl_layout;
 
-/* Fill with ZKL_ELECTION_OPTIONS_INIT, then change members. requeue and yield apply to
+/* Fill with ZKL_ELECTION_OPTIONS_INIT, then change members. once and yield apply to
  * zkl_election_start() only. Since 0.1. */
 typedef struct zkl_election_options {
     size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
     zkl_parents parents; /* default: containers */
-    int requeue;         /* 1 (default): campaigns again after each end of a term; 0: stops after
-                            one term */
+    int once;            /* 1: stops after one term; 0 (default): campaigns again after each end of
+                            a term */
     int priority;        /* 0 (default) to 999; a priority above 0 is part of the node's name */
     int yield;           /* 1: a leader is asked to step down when a candidate of higher priority
                             waits. A winner that finds such a candidate waiting lets it lead first.
@@ -37,11 +37,8 @@ typedef struct zkl_election_options {
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 1, 0, 0             \
+        sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 0, 0, 0             \
     }
-
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_election_options_init(zkl_election_options *ret, size_t size);
 
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
  * candidate_id is the payload of the candidate's node: UTF-8, at most 1024 bytes, possibly empty.
@@ -150,7 +147,7 @@ typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, zkl_g
                                 const zkl_error *err, void *data);
 
 /* Campaigns, leads, campaigns again, and reports each event to fn. It continues until
- * zkl_election_resign(), zkl_election_free(), zkl_session_close() or, with requeue 0, the end of
+ * zkl_election_resign(), zkl_election_free(), zkl_session_close() or, with once, the end of
  * the first term. It also continues after every failure except ZKL_EAUTH and ZKL_ECLOSED. The next
  * campaign then begins after a pause: 1 s after the first failure, and twice as long after each
  * further one, up to 30 s. The end of the ZooKeeper session ends a term, but not the campaigning.
@@ -164,7 +161,7 @@ typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, zkl_g
  * Since 0.1. */
 ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
 
-/* Ends the term of a started election. The candidate queues again, as the last one; with requeue 0
+/* Ends the term of a started election. The candidate queues again, as the last one; with once
  * the election stops. Never waits for the server.
  *
  * A leader may call it whether it was asked or not, and so limits its own terms: here to a minute,

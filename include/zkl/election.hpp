@@ -23,7 +23,7 @@ namespace zkl
 struct election_options {
     zkl_layout layout = ZKL_LAYOUT_LATCH;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
-    bool requeue = true;
+    bool once = false;
     int priority = 0;
     bool yield = false;
 };
@@ -110,7 +110,7 @@ inline zkl_election_options to_c(const election_options &o) noexcept
 
     c.layout = o.layout;
     c.parents = o.parents;
-    c.requeue = o.requeue ? 1 : 0;
+    c.once = o.once ? 1 : 0;
     c.priority = o.priority;
     c.yield = o.yield ? 1 : 0;
     return c;

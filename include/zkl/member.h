@@ -76,9 +76,6 @@ typedef struct zkl_member_options {
         sizeof(zkl_member_options), ZKL_MEMBER_GROUP, ZKL_PARENTS_CONTAINER, NULL, NULL            \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_member_options_init(zkl_member_options *ret, size_t size);
-
 /* Joins the group at path as the member id, and stores the handle in *ret. From here on the member
  * joins, and joins again after each end of the session and after its node was deleted, until
  * zkl_member_leave(), zkl_member_free() or zkl_session_close(). Never waits: zkl_member_wait()
@@ -209,9 +206,6 @@ typedef struct zkl_members_options {
     {                                                                                              \
         sizeof(zkl_members_options), ZKL_MEMBER_GROUP                                              \
     }
-
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_members_options_init(zkl_members_options *ret, size_t size);
 
 /* Reads the members of the group at path, in the order of their ids (of strcmp()), and stores them
  * in *ret. The server first catches up with its leader. A path that does not exist has none. path

@@ -25,9 +25,6 @@ typedef struct zkl_multilock_options {
         sizeof(zkl_multilock_options), NULL, ZKL_PARENTS_CONTAINER, ZKL_PEER_CURATOR               \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_multilock_options_init(zkl_multilock_options *ret, size_t size);
-
 /* Creates a handle for the locks at all of paths and stores it in *ret. count is the number of
  * paths, 1 to ZKL_MULTILOCK_PATHS. Each path is as for zkl_mutex_new(), and no path occurs twice.
  * The order of paths decides only the order of tokens and nodes in the grant. options may be NULL.

@@ -55,9 +55,6 @@ typedef struct zkl_mutex_options {
         sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0, 0 \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_mutex_options_init(zkl_mutex_options *ret, size_t size);
-
 /* Creates a handle for the lock at path and stores it in *ret. path is absolute, without trailing
  * slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free the
  * handle with zkl_mutex_free().

@@ -69,9 +69,6 @@ typedef struct zkl_queue_options {
         sizeof(zkl_queue_options), 0, NULL                                                         \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_queue_options_init(zkl_queue_options *ret, size_t size);
-
 /* Reads the contenders below path, in queue order, and stores the snapshot in *ret. options may be
  * NULL. Blocks for timeout_ms at most; 0 means one session timeout. A contender that leaves while
  * the queue is being read is left out. Free the snapshot with zkl_queue_free().

@@ -22,9 +22,6 @@ typedef struct zkl_rwlock_options {
         sizeof(zkl_rwlock_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL                        \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_rwlock_options_init(zkl_rwlock_options *ret, size_t size);
-
 /* Creates a handle for the read-write lock at path and stores it in *ret. path is absolute, without
  * trailing slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free
  * the handle with zkl_rwlock_free(). Two handles on one path are independent.

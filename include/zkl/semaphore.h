@@ -37,9 +37,6 @@ typedef struct zkl_semaphore_options {
         sizeof(zkl_semaphore_options), NULL, ZKL_PARENTS_CONTAINER, 0, 0, ZKL_SEMAPHORE_ZKL        \
     }
 
-/* As zkl_session_options_init() does. Since 0.1. */
-ZKL_API int zkl_semaphore_options_init(zkl_semaphore_options *ret, size_t size);
-
 /* Creates a handle for the semaphore at path and stores it in *ret. path is absolute, without
  * trailing slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free
  * the handle with zkl_semaphore_free(). Any number of threads may use one handle.

@@ -75,7 +75,8 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *   it expired, or another process ended it (zkl_session_end());
  *   the servers' data has gone back, and they no longer accept it;
  *   what answered after a lost connection is not ZooKeeper;
- *   a lock is asked for after so long a pause (warm_ms) that a new one can be proved sooner;
+ *   a lock is asked for after more than 60 s in which nobody used the session, and a new one can
+ *     be proved sooner;
  *   a permission is missing, and a node of the library goes with the ZooKeeper session only.
  *
  * For the last two reasons the library ends a ZooKeeper session only while nobody uses it. It is
@@ -131,17 +132,18 @@ typedef struct zkl_credential {
 
 /* Fill with ZKL_SESSION_OPTIONS_INIT, then change members.
  *
- * In this and every other struct of options, size says with which version of the struct the caller
- * was compiled. A size that is too small is ZKL_EINVAL. A size that is larger than the library's is
- * ZKL_EINVAL if a member that the library does not know is not 0.
+ * In this and every other struct of options, 0 and NULL are the defaults: a struct of which only
+ * size is set is complete. size says with which version of the struct the caller was compiled. A
+ * size that is too small is ZKL_EINVAL. A size that is larger than the library's is ZKL_EINVAL if a
+ * member that the library does not know is not 0.
  *
  * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
  * other thread waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped,
  * and their number is written later. Since 0.1. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
-    int session_timeout_ms; /* default 10000; 200 to 10^9. The server may change it, within its
-                               own limits */
+    int session_timeout_ms; /* default 10000, also for 0; 200 to 10^9. The server may change it,
+                               within its own limits */
     const char *acl; /* the ACL of the nodes that the library creates, comma separated, as the
                         ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, also for NULL),
                         "auth::cdrwa" (needs credentials)… Existing nodes keep their ACL */
@@ -156,8 +158,6 @@ typedef struct zkl_session_options {
                            the session timeout */
     int drift_permille; /* by how much the rates of clocks may differ, in 1/1000: 1 to 500; default
                            100, also for 0 */
-    int64_t warm_ms;    /* for how long after the last grant or waiter the library still proves the
-                           session: 0 or more, default 60000 */
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The
@@ -181,17 +181,9 @@ typedef struct zkl_session_options {
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(zkl_session_options), 10000, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 100, 60000, 0,      \
-            NULL, 0, NULL, NULL, NULL, 0                                                           \
+        sizeof(zkl_session_options), 0, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 0, 0, NULL, 0, NULL,    \
+            NULL, NULL, 0                                                                          \
     }
-
-/* Fills *ret as ZKL_SESSION_OPTIONS_INIT does, for languages that cannot use the macro. size is the
- * size of the caller's struct: no more is written, and it becomes ret->size. What the library does
- * not know of a larger struct becomes 0. Every other struct of options has such a function. It may
- * be called in a forked child. Returns 0; or
- *   ZKL_EINVAL: ret is NULL, or size is smaller than the struct of version 0.1 or larger than 4096.
- * Since 0.1. */
-ZKL_API int zkl_session_options_init(zkl_session_options *ret, size_t size);
 
 /* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot". The default port
  * is 2181; an IPv6 address is in brackets. The function checks only the syntax of connect and never

@@ -20,15 +20,14 @@ namespace zkl
 
 /* As zkl_session_options, with two members more. Since 0.1. */
 struct session_options {
-    std::chrono::milliseconds session_timeout{10000};
-    std::string acl; /* "": the default */
+    std::chrono::milliseconds session_timeout{0}; /* 0: 10 s */
+    std::string acl;                              /* "": the default */
     std::function<void(const zkl_log_record &record)>
         log; /* empty: stderr. It is called on a library thread, never on the executor. The record
                 is valid during the call. */
     zkl_log_level log_level = ZKL_LOG_WARN;
     std::chrono::milliseconds tick{0};
-    int drift_permille = 100;
-    std::chrono::milliseconds warm{60000};
+    int drift_permille = 0; /* 0: 100 */
     bool dispatch = false;
     std::vector<std::pair<std::string, std::string>> credentials; /* schemes and credentials */
     std::string tls_ca, tls_cert, tls_key;                        /* files in PEM; "": no TLS */
@@ -98,7 +97,6 @@ inline zkl_session_options to_c(const session_options &o,
     c.log_level = o.log_level;
     c.tick_ms = saturated(o.tick);
     c.drift_permille = o.drift_permille;
-    c.warm_ms = o.warm.count();
     c.dispatch = o.dispatch ? 1 : 0;
     c.credentials = credentials.empty() ? nullptr : credentials.data();
     c.credential_count = credentials.size();

@@ -333,7 +333,7 @@ void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     c->fn = fn;
     c->data = data;
     c->machine = (struct candidacy){
-        .rule = e->rule, .requeue = o->requeue, .yield = o->yield, .priority = o->priority};
+        .rule = e->rule, .once = o->once, .yield = o->yield, .priority = o->priority};
     driver_init(&c->driver, &candidacy_driver, e->session, STORE_PERSISTENT);
     e->refs++;
     e->candidacy = c;

@@ -562,8 +562,8 @@ static const char *election_check_options(const zkl_election_options *o)
         return "kazoo's layout has no priorities";
     if (o->parents != ZKL_PARENTS_CONTAINER && o->parents != ZKL_PARENTS_PERSISTENT)
         return "parents is none of zkl_parents";
-    if ((o->requeue | o->yield) & ~1)
-        return "requeue and yield must be 0 or 1";
+    if ((o->once | o->yield) & ~1)
+        return "once and yield must be 0 or 1";
     if (o->priority < 0 || o->priority > NAME_PRIORITY_MAX)
         return "priority must be 0 to 999";
     return NULL;

@@ -39,7 +39,7 @@ struct zkl_session {
     struct credentials *credentials;
     struct tls_files tls;
     int wanted_timeout_ms;
-    int64_t warm_ns;
+    int64_t warm_ns; /* for how long it is proved without a user */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;
@@ -187,5 +187,8 @@ int session_check_open(zkl_session *s);
 
 /* Why nothing works without a connection, as an error about s. */
 int session_why_down(const zkl_session *s, zkl_error *ret);
+
+/* For tests, which cannot wait for a minute: it is warm for that long, from now on. */
+void session_set_warm_ms(zkl_session *s, int64_t ms);
 
 #endif

@@ -21,7 +21,15 @@
 #include "participant.h"
 #include "watch.h"
 
-enum { TIMEOUT_MIN_MS = 200, DRIFT_MAX = 500, PATIENCE_MAX_MS = 60000, CLOSE_WAIT_MS = 5000 };
+enum {
+    TIMEOUT_DEFAULT_MS = 10000,
+    TIMEOUT_MIN_MS = 200,
+    DRIFT_DEFAULT = 100,
+    DRIFT_MAX = 500,
+    WARM_MS = 60000,
+    PATIENCE_MAX_MS = 60000,
+    CLOSE_WAIT_MS = 5000
+};
 
 struct session_listener {
     zkl_session_fn fn;
@@ -76,8 +84,6 @@ static const char *session_check_options(const zkl_session_options *o)
         return "drift_permille must be 1 to 500, or 0 for the default";
     if (o->log_level < ZKL_LOG_ERROR || o->log_level > ZKL_LOG_DEBUG)
         return "log_level is none of zkl_log_level";
-    if (o->warm_ms < 0)
-        return "warm_ms must not be negative";
     if (o->dispatch != 0 && o->dispatch != 1)
         return "dispatch must be 0 or 1";
     if (o->fixed_servers != 0 && o->fixed_servers != 1)
@@ -98,19 +104,20 @@ static struct tls_files session_tls(const zkl_session_options *o)
                               (char *)(uintptr_t)o->tls_key};
 }
 
-/* The options that are given, over the defaults in *o; returns what is wrong with them, or NULL. In
- * a struct that was only zeroed nothing may be less safe than by default. */
+/* The options that are given, with the defaults in place of zeros; returns what is wrong with them,
+ * or NULL. */
 static const char *session_take_options(zkl_session_options *o, const zkl_session_options *given)
 {
-    const zkl_session_options usual = *o;
     const char *wrong = options_take(o, sizeof *o, given);
 
     if (wrong)
         return wrong;
+    if (o->session_timeout_ms == 0)
+        o->session_timeout_ms = TIMEOUT_DEFAULT_MS;
     if (o->drift_permille == 0)
-        o->drift_permille = usual.drift_permille;
+        o->drift_permille = DRIFT_DEFAULT;
     if (o->log_level == 0)
-        o->log_level = usual.log_level;
+        o->log_level = ZKL_LOG_WARN;
     return session_check_options(o);
 }
 
@@ -144,7 +151,7 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     s->acl = g_strdup(o->acl);
     s->wanted_timeout_ms = o->session_timeout_ms;
     s->timeout_ms = o->session_timeout_ms;
-    s->warm_ns = MIN(o->warm_ms, INT64_MAX / CLOCK_MS / 4) * CLOCK_MS;
+    s->warm_ns = WARM_MS * CLOCK_MS;
     s->watches = watch_table_new();
     s->logged = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->unnoted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -385,6 +392,14 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
     session_unlock(s);
     *ret = s;
     return 0;
+}
+
+void session_set_warm_ms(zkl_session *s, int64_t ms)
+{
+    session_lock(s);
+    s->warm_ns = ms * CLOCK_MS;
+    s->warm_until = instant_add(clock_now(), s->warm_ns);
+    session_unlock(s);
 }
 
 /* ---- callbacks ---- */

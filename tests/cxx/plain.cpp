@@ -101,7 +101,7 @@ void codes()
 auto members(const zkl_session_options &o)
 {
     return std::make_tuple(o.size, o.session_timeout_ms, o.acl, o.log, o.log_data, o.log_level,
-                           o.tick_ms, o.drift_permille, o.warm_ms, o.dispatch, o.credentials,
+                           o.tick_ms, o.drift_permille, o.dispatch, o.credentials,
                            o.credential_count, o.tls_ca, o.tls_cert, o.tls_key, o.fixed_servers);
 }
 
@@ -128,7 +128,7 @@ auto members(const zkl_multilock_options &o)
 
 auto members(const zkl_election_options &o)
 {
-    return std::make_tuple(o.size, o.layout, o.parents, o.requeue, o.priority, o.yield);
+    return std::make_tuple(o.size, o.layout, o.parents, o.once, o.priority, o.yield);
 }
 
 void defaults()

@@ -6,7 +6,7 @@
 #include "handle.h"
 
 #define ALWAYS .rule = RULE_LATCH, .priority = 3
-#define AGAIN ALWAYS, .requeue = true
+#define AGAIN ALWAYS
 #define YIELD .yield = true
 
 static const struct {

@@ -61,17 +61,6 @@ else
     fail "a program with names of the library's inside" "$said"
 fi
 
-# The functions that fill structs of options, as the macros of headers ask for them.
-fillers() { # HEADER...
-    sed -nE 's/^#define (ZKL_[A-Z]+_OPTIONS_INIT)\b.*/\1/p' "$@" | tr '[:upper:]' '[:lower:]' | sort
-}
-mapped_fillers=$(grep '_options_init$' <<<"$map")
-expect_none "macros of options (<) and functions that do the same (>) agree" \
-    "$(difference "$(fillers "${headers[@]}")" "$mapped_fillers")"
-printf '#define ZKL_PLANTED_OPTIONS_INIT \\\n    {0}\n' >"$scratch/planted.h"
-expect_some "sees a macro of options without a function" \
-    "$(difference "$(fillers "${headers[@]}" "$scratch/planted.h")" "$mapped_fillers")"
-
 # Each is called by a thread that is cancelled.
 cancelled=$(sed -nE 's/^ +X\((zkl_[a-z_]+),.*/\1/p' "$top_srcdir/tests/live/cancel_calls.c" | sort)
 expect_none "map (<) and the table of cancelled calls (>) agree" "$(difference "$map" "$cancelled")"

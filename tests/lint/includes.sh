@@ -7,7 +7,7 @@
 
 pure_headers=' stdint.h stdbool.h stddef.h string.h limits.h assert.h '
 c99_headers=" ${pure_headers} inttypes.h stdarg.h stdio.h stdlib.h errno.h time.h "
-cxx_headers=' atomic chrono cstddef cstdint cstdio exception functional memory mutex optional string string_view '
+cxx_headers=' atomic chrono cstddef cstdint cstdio exception functional memory mutex optional stop_token string string_view '
 cxx_headers+='system_error type_traits unordered_map utility vector '
 
 in_list() { # LIST WORD

@@ -289,40 +289,12 @@ static void use_members(struct scene *c)
     zkl_watch_free(w);
 }
 
-static void init_options(void)
-{
-    union {
-        zkl_barrier_options barrier;
-        zkl_election_options election;
-        zkl_member_options member;
-        zkl_members_options members;
-        zkl_multilock_options multilock;
-        zkl_mutex_options mutex;
-        zkl_queue_options queue;
-        zkl_rwlock_options rwlock;
-        zkl_semaphore_options semaphore;
-        zkl_session_options session;
-    } o;
-
-    CHECK_INT(zkl_barrier_options_init(&o.barrier, sizeof o.barrier), 0);
-    CHECK_INT(zkl_election_options_init(&o.election, sizeof o.election), 0);
-    CHECK_INT(zkl_member_options_init(&o.member, sizeof o.member), 0);
-    CHECK_INT(zkl_members_options_init(&o.members, sizeof o.members), 0);
-    CHECK_INT(zkl_multilock_options_init(&o.multilock, sizeof o.multilock), 0);
-    CHECK_INT(zkl_mutex_options_init(&o.mutex, sizeof o.mutex), 0);
-    CHECK_INT(zkl_queue_options_init(&o.queue, sizeof o.queue), 0);
-    CHECK_INT(zkl_rwlock_options_init(&o.rwlock, sizeof o.rwlock), 0);
-    CHECK_INT(zkl_semaphore_options_init(&o.semaphore, sizeof o.semaphore), 0);
-    CHECK_INT(zkl_session_options_init(&o.session, sizeof o.session), 0);
-}
-
 #define FREED(field, function) (function(c->field), c->field = NULL)
 
 /* In the order of the map. */
 #define CALLS(X)                                                                                   \
     X(zkl_barrier_free, use_barrier(c))                                                            \
     X(zkl_barrier_new, use_barrier(c))                                                             \
-    X(zkl_barrier_options_init, init_options())                                                    \
     X(zkl_barrier_remove, use_barrier(c))                                                          \
     X(zkl_barrier_set, use_barrier(c))                                                             \
     X(zkl_barrier_wait, use_barrier(c))                                                            \
@@ -347,7 +319,6 @@ static void init_options(void)
     X(zkl_election_leader, zkl_election_leader(c->election, c->buf, sizeof c->buf, &c->token))     \
     X(zkl_election_new, zkl_election_new(&c->made.election, c->session, c->t->lock, "c", NULL))    \
     X(zkl_election_watch, zkl_election_watch(c->election, on_leader, c, &c->made.observer))        \
-    X(zkl_election_options_init, init_options())                                                   \
     X(zkl_election_proclaim, zkl_election_proclaim(c->election, "x", 1, ZKL_FOREVER))              \
     X(zkl_election_proclaim_async,                                                                 \
       zkl_election_proclaim_async(c->election, "x", 1, ZKL_FOREVER, on_multi, c))                  \
@@ -384,7 +355,6 @@ static void init_options(void)
     X(zkl_member_join, use_member(c))                                                              \
     X(zkl_member_leave, use_member(c))                                                             \
     X(zkl_member_leave_async, use_member(c))                                                       \
-    X(zkl_member_options_init, init_options())                                                     \
     X(zkl_member_remaining_ms, use_member(c))                                                      \
     X(zkl_member_state, use_member(c))                                                             \
     X(zkl_member_token, use_member(c))                                                             \
@@ -397,7 +367,6 @@ static void init_options(void)
     X(zkl_shards_plan, use_members(c))                                                             \
     X(zkl_shards_share_of, use_members(c))                                                         \
     X(zkl_members_get, use_members(c))                                                             \
-    X(zkl_members_options_init, init_options())                                                    \
     X(zkl_members_read, use_members(c))                                                            \
     X(zkl_members_watch, use_members(c))                                                           \
     X(zkl_multilock_free, FREED(multilock, zkl_multilock_free))                                    \
@@ -405,13 +374,11 @@ static void init_options(void)
     X(zkl_multilock_lock_async,                                                                    \
       zkl_multilock_lock_async(c->multilock, ZKL_FOREVER, on_acquired, c, NULL))                   \
     X(zkl_multilock_new, make_multilock(c, &c->made.multilock))                                    \
-    X(zkl_multilock_options_init, init_options())                                                  \
     X(zkl_mutex_depth, zkl_mutex_depth(c->mutex))                                                  \
     X(zkl_mutex_free, FREED(mutex, zkl_mutex_free))                                                \
     X(zkl_mutex_lock, zkl_mutex_lock(c->mutex, ZKL_FOREVER, NULL))                                 \
     X(zkl_mutex_lock_async, zkl_mutex_lock_async(c->mutex, ZKL_FOREVER, on_acquired, c, NULL))     \
     X(zkl_mutex_new, zkl_mutex_new(&c->made.mutex, c->session, c->t->lock, NULL))                  \
-    X(zkl_mutex_options_init, init_options())                                                      \
     X(zkl_mutex_unlock, take_turns(c->mutex))                                                      \
     X(zkl_mutex_yield, zkl_mutex_yield(c->mutex))                                                  \
     X(zkl_op_cancel, zkl_op_cancel(c->op))                                                         \
@@ -422,7 +389,6 @@ static void init_options(void)
     X(zkl_queue_count, zkl_queue_count(c->queue))                                                  \
     X(zkl_queue_free, FREED(queue, zkl_queue_free))                                                \
     X(zkl_queue_get, zkl_queue_get(c->queue, 0))                                                   \
-    X(zkl_queue_options_init, init_options())                                                      \
     X(zkl_queue_read, zkl_queue_read(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))   \
     X(zkl_queue_revoke,                                                                            \
       zkl_queue_revoke(&c->made.queue, c->session, c->t->path, NULL, ZKL_FOREVER))                 \
@@ -435,7 +401,6 @@ static void init_options(void)
     X(zkl_rwlock_lock_shared_async,                                                                \
       zkl_rwlock_lock_shared_async(c->rwlock, ZKL_FOREVER, on_acquired, c, NULL))                  \
     X(zkl_rwlock_new, zkl_rwlock_new(&c->made.rwlock, c->session, c->t->lock, NULL))               \
-    X(zkl_rwlock_options_init, init_options())                                                     \
     X(zkl_rwlock_unlock, write_and_read(c->rwlock))                                                \
     X(zkl_semaphore_acquire, acquire(c))                                                           \
     X(zkl_semaphore_acquire_async,                                                                 \
@@ -443,7 +408,6 @@ static void init_options(void)
     X(zkl_semaphore_free, FREED(semaphore, zkl_semaphore_free))                                    \
     X(zkl_semaphore_get_limit, zkl_semaphore_get_limit(c->semaphore, ZKL_FOREVER, &c->limit))      \
     X(zkl_semaphore_new, zkl_semaphore_new(&c->made.semaphore, c->session, c->t->lock, NULL))      \
-    X(zkl_semaphore_options_init, init_options())                                                  \
     X(zkl_semaphore_set_limit, zkl_semaphore_set_limit(c->semaphore, 8, ZKL_FOREVER))              \
     X(zkl_session_call, zkl_session_call(c->session, with_handle, c))                              \
     X(zkl_session_close, FREED(session, zkl_session_close))                                        \
@@ -456,7 +420,6 @@ static void init_options(void)
     X(zkl_session_keep, zkl_session_keep(c->session, 1))                                           \
     X(zkl_session_on_change, zkl_session_on_change(c->session, on_session, c))                     \
     X(zkl_session_open, open_other(c))                                                             \
-    X(zkl_session_options_init, init_options())                                                    \
     X(zkl_session_set_servers, zkl_session_set_servers(c->session, proxy_connect(c->proxy)))       \
     X(zkl_session_outage, zkl_session_outage(c->session))                                          \
     X(zkl_session_stats, zkl_session_stats(c->session, &c->stats))                                 \

@@ -2,6 +2,7 @@
  * unlocked too rarely, and freed. One of the sessions calls back by zkl_session_dispatch(); both
  * are closed at times with everything under way. */
 #include "chaos.h"
+#include "lib/session/core.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -284,9 +285,9 @@ static void make_session(int at)
 
     o.session_timeout_ms = CHAOS_TIMEOUT_MS;
     o.log_level = ZKL_LOG_ERROR;
-    o.warm_ms = chaos(2) ? 50 : 60000;
     o.dispatch = at == 1;
     REQUIRE(zkl_session_open(&s, zk_server_connect(server), &o, NULL) == 0);
+    session_set_warm_ms(s, chaos(2) ? 50 : 60000);
     pthread_mutex_lock(&lock);
     sessions[at].session = s;
     sessions[at].dying = false;

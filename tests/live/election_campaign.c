@@ -245,7 +245,7 @@ static void options_refused(struct live *t)
         {.size = sizeof(bad[0]), .layout = (zkl_layout)3},
         {.size = sizeof(bad[0]), .layout = ZKL_LAYOUT_KAZOO, .priority = 1},
         {.size = sizeof(bad[0]), .parents = (zkl_parents)7},
-        {.size = sizeof(bad[0]), .requeue = 2},
+        {.size = sizeof(bad[0]), .once = 2},
         {.size = sizeof(bad[0]), .yield = -1},
         {.size = sizeof(bad[0]), .priority = 1000},
         {.size = sizeof(bad[0]), .priority = -1},

@@ -90,7 +90,7 @@ static void one_term_only(void)
     struct live *t = live_begin();
     struct tale lost = TALE_INIT, yielded = TALE_INIT;
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
-    o.requeue = 0;
+    o.once = 1;
     zkl_election *e = election_with(t->session, t->lock, "a", &o);
     REQUIRE(zkl_election_start(e, tale_event, &lost) == 0);
     TALE_WAIT(&lost, "leading");

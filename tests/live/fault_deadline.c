@@ -54,8 +54,8 @@ static void cold_is_quiet(void)
     REQUIRE(proxy != NULL);
     o.session_timeout_ms = TIMEOUT_MS;
     zkl_session *warm = fault_session_options(proxy_connect(fault.proxy), &o);
-    o.warm_ms = 50;
     zkl_session *cold = fault_session_options(proxy_connect(proxy), &o);
+    session_set_warm_ms(cold, 50);
     CHECK_INT(zkl_session_wait(cold, FAULT_LIMIT_MS), 0);
     lock_once(warm);
     lock_once(cold);
@@ -81,8 +81,8 @@ static void held_after_cold(void)
     fault_begin();
     o.session_timeout_ms = TIMEOUT_MS;
     for (int i = 0; i < 2; i++) {
-        o.warm_ms = i;
         s[i] = fault_session_options(zk_server_connect(fault.server), &o);
+        session_set_warm_ms(s[i], i);
         lock_once(s[i]);
     }
     g_usleep(TIMEOUT_MS * 1000); /* cold for longer than any deadline made before */

@@ -1,4 +1,5 @@
 /* The deadline on an ensemble of three, where it takes a chain of proofs; and its leader's end. */
+#include "lib/session/core.h"
 #include "suites.h"
 #include "trio.h"
 
@@ -236,8 +237,8 @@ static bool used(void (*by)(struct user *u))
 
     fault_begin();
     o.session_timeout_ms = TIMEOUT_MS;
-    o.warm_ms = 50;
     u.session = fault_session_options(zk_server_connect(fault.server), &o);
+    session_set_warm_ms(u.session, 50);
     CHECK_INT(zkl_session_wait(u.session, FAULT_LIMIT_MS), 0);
     by(&u);
     trio_end();

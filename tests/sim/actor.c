@@ -57,7 +57,7 @@ static zkl_election_options draw_options(struct roles *roles)
 {
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
 
-    o.requeue = chance(roles, 85);
+    o.once = !chance(roles, 85);
     o.yield = chance(roles, 60);
     o.priority = chance(roles, 60) ? (int)below(roles, 4) : 0;
     if (foreign_nodes_kazoo(roles))

@@ -38,7 +38,7 @@ static void check_leading(const struct candidate *c, const zkl_election_status *
 
 static void check_status(const struct candidate *c, const zkl_election_status *status)
 {
-    bool goes_on = c->running && !c->stopping && !c->ended && c->options.requeue;
+    bool goes_on = c->running && !c->stopping && !c->ended && !c->options.once;
 
     if (status->candidacy == ZKL_CANDIDACY_LEADING)
         check_leading(c, status);
@@ -107,7 +107,7 @@ static void on_state(struct candidate *c, zkl_grant *grant, zkl_state state)
         return;
     c->lost = state == ZKL_LOST;
     c->term = NULL;
-    c->ended = !c->options.requeue;
+    c->ended = c->options.once;
 }
 
 static void on_asked(struct candidate *c)

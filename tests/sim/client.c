@@ -77,6 +77,7 @@ struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
     p->host = world_host(stage->world, name, rate_ppm);
     p->hosts = "zk:2181";
     p->options = *options;
+    p->warm_ms = 60000;
     p->options.log = on_log;
     p->options.log_data = p;
     p->options.log_level = ZKL_LOG_INFO;
@@ -200,6 +201,7 @@ void client_open(struct client *p)
     tell(p, "opens a session");
     if (zkl_session_open(&p->session, p->hosts, &p->options, NULL) != 0)
         g_error("no session could be opened");
+    session_set_warm_ms(p->session, p->warm_ms);
     for (int i = 0; i < PATHS; i++) {
         p->may_have[i] = 0;
         p->retains[i] = false;

@@ -65,6 +65,7 @@ struct client {
     const char *hosts;    /* that it connects to: as of world_store */
     zkl_session *session; /* NULL: closed */
     zkl_session_options options;
+    int64_t warm_ms;                  /* as of the library, unless set before it opens */
     zkl_mutex *mutex[PATHS][HANDLES]; /* or */
     zkl_rwlock *rwlock[PATHS];
     bool retains[PATHS];      /* one of those has */

@@ -109,8 +109,8 @@ static void open_show(bool all)
     show.first = show.deposed == 0;
     show.second = show.first + 1 + (show.deposed == show.first + 1);
     options.session_timeout_ms = TIMEOUT_MS;
-    options.warm_ms = 0; /* else each reconnect would show it something of whoever leads */
     show.client = client_new(show.stage, "A", 0, &options);
+    show.client->warm_ms = 0; /* else each reconnect would show it something of the leader */
     char *hosts = all ? g_strdup_printf("server%d:1,server%d:1,server%d:1", show.first, show.second,
                                         show.deposed)
                       : g_strdup_printf("server%d:1", show.first);

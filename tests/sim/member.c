@@ -175,6 +175,7 @@ static void be_born(struct member *m)
 
     m->lives++;
     m->process = client_new(m->roles->stage, name, m->rate_ppm, &m->options);
+    m->process->warm_ms = m->warm_ms;
     m->process->locks_both = m->letter < 'A' + (int)m->roles->both;
     m->process->styles = m->roles->styles ? &m->roles->beside : NULL;
     m->process->timers_late = stage_chance(m->roles->stage, 70) ? 0 : 2 * MS;

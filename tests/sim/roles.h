@@ -50,6 +50,7 @@ struct member {
     unsigned lives; /* processes so far */
     int rate_ppm;
     zkl_session_options options;
+    int64_t warm_ms;
     struct client *process;
     struct slot slots[SLOTS_MAX];
     struct alarm life; /* kill, close, open, … */

@@ -69,7 +69,7 @@ static void draw_options(struct roles *roles, struct member *m)
     if (stage_chance(stage, 20))
         m->options.session_timeout_ms += roles->tick_ms;
     m->options.tick_ms = stage_chance(stage, 50) ? roles->tick_ms : 0;
-    m->options.warm_ms = warmths[stage_below(stage, G_N_ELEMENTS(warmths))];
+    m->warm_ms = warmths[stage_below(stage, G_N_ELEMENTS(warmths))];
     m->rate_ppm = draw_rate(stage);
 }
 

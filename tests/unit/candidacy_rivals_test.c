@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-#define YIELD .rule = RULE_LATCH, .requeue = true, .yield = true, .priority = 3
-#define ZERO .rule = RULE_LATCH, .requeue = true, .yield = true
+#define YIELD .rule = RULE_LATCH, .yield = true, .priority = 3
+#define ZERO .rule = RULE_LATCH, .yield = true
 
 static void winners(void)
 {
@@ -66,7 +66,7 @@ static void winners(void)
           {ALONE(2), "lead list 3"},
           {UNWATCHED(3), "list-once 4 arm 1000"}}},
         {"without that option there is no look",
-         {.rule = RULE_LATCH, .requeue = true, .priority = 3},
+         {.rule = RULE_LATCH, .priority = 3},
          {{EV(TIMER), "enter"}, {EV(WON), "lead"}}},
     };
 
@@ -122,7 +122,7 @@ static void leaders(void)
           {EV(TIMER, .unowned = true), "list 3"},
           {UNWATCHED(3, .unowned = true), "list-once 4"}}},
         {"asked by its node, which needs no rival and no option, and once",
-         {.rule = RULE_LATCH, .requeue = true},
+         {.rule = RULE_LATCH},
          {{EV(TIMER), "enter"},
           {EV(WON), "lead"},
           {EV(REVOKED), "end ask"},

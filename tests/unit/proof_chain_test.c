@@ -205,10 +205,8 @@ static void proofs_end_when_nobody_needs_them(void)
 /* An ensemble would need a chain, a new session is proved by its creation. */
 static void cold_session_is_replaced(void)
 {
-    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
-
-    options.warm_ms = 1000;
-    s = hand_session_with(&options);
+    s = hand_session_with(NULL);
+    session_set_warm_ms(s, 1000);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     answer_config("server.1=a");

@@ -132,11 +132,10 @@ static void fixed_servers(void)
  * they may be gone. */
 static void cold(bool strays)
 {
-    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    zkl_session *s = hand_session_with(NULL);
     struct acquisition a;
 
-    o.warm_ms = 0;
-    zkl_session *s = hand_session_with(&o);
+    session_set_warm_ms(s, 0);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);

@@ -24,7 +24,7 @@ static void bad_options(void)
         zkl_session_options o;
         const char *named;
     } bad[] = {
-#define OPTIONS(...) {.size = sizeof(zkl_session_options), .session_timeout_ms = 10000, __VA_ARGS__}
+#define OPTIONS(...) {.size = sizeof(zkl_session_options), __VA_ARGS__}
         {OPTIONS(.acl = "x"), "acl"},
         {OPTIONS(.acl = "auth::cdrwa"), "credentials"},
         {OPTIONS(.acl = "world:anyone:r,auth:a:w"), "credentials"},
@@ -34,7 +34,6 @@ static void bad_options(void)
         {OPTIONS(.tick_ms = 6000, .drift_permille = 300), "tick_ms"},
         {OPTIONS(.drift_permille = -1), "drift_permille"},
         {OPTIONS(.drift_permille = 501), "drift_permille"},
-        {OPTIONS(.warm_ms = -1), "warm_ms"},
         {OPTIONS(.dispatch = 2), "dispatch"},
         {OPTIONS(.credential_count = 1), "credential_count"},
         {OPTIONS(.credentials = &no_auth, .credential_count = 1), "credentials"},

@@ -103,10 +103,10 @@ static void begin(int64_t warm_ms)
     session_store = &world_store;
     options.dispatch = 1;
     options.session_timeout_ms = TIMEOUT_MS;
-    options.warm_ms = warm_ms;
     host = world_host(world, "a", 0);
     struct host *before = host_enter(host);
     REQUIRE(zkl_session_open(&session, "any:1", &options, NULL) == 0);
+    session_set_warm_ms(session, warm_ms);
     freed = false;
     session_lock(session);
     user = (struct user *)participant_of(session, &ops, sizeof *user);
