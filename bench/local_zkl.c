@@ -9,7 +9,7 @@
 enum { TURNS = 1000000 };
 
 static zkl_mutex *mutex;
-static zkl_grant *grant;
+static const zkl_grant *grant;
 static pthread_mutex_t plain;
 
 static void enter_again(void)

@@ -38,7 +38,7 @@ static void lock_and_unlock(zkl_mutex *m)
 
 static void take(struct thread *t)
 {
-    zkl_grant *g;
+    const zkl_grant *g;
 
     user_require(zkl_mutex_lock(mutex, ZKL_FOREVER, &g));
     t->ops++;

@@ -4,11 +4,11 @@
 
 struct daemon {
     GMainLoop *loop;
-    zkl_grant *term; /* while we lead */
+    const zkl_grant *term; /* while we lead */
 };
 
 /* By the loop, so that nothing here needs a lock. */
-static void on_election(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                         const zkl_error *err, void *data)
 {
     struct daemon *d = data;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <zkl.h>
 
-static zkl_grant *term; /* while we lead */
+static const zkl_grant *term; /* while we lead */
 static volatile sig_atomic_t stop;
 
 static void on_signal(int signo)
@@ -15,7 +15,7 @@ static void on_signal(int signo)
 }
 
 /* Inside zkl_session_dispatch(), so that nothing here needs a lock. */
-static void on_election(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                         const zkl_error *err, void *data)
 {
     (void)e;

@@ -5,7 +5,7 @@ int main(int argc, char **argv)
 {
     zkl_session *s;
     zkl_mutex *m = NULL;
-    zkl_grant *g;
+    const zkl_grant *g;
     if (argc != 2 || zkl_session_open(&s, argv[1], NULL, NULL) != 0)
         return 1;
     if (zkl_mutex_new(&m, s, "/jobs/nightly", NULL) == 0 && zkl_mutex_lock(m, 10000, &g) == 0)

@@ -14,7 +14,7 @@ static zkl_mutex *mutex;
 static atomic_int stop;
 
 /* On a thread of the library: another contender waits. */
-static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
+static void on_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     atomic_int *wanted = data;
 
@@ -25,7 +25,7 @@ static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
 
 /* Some items of work. The fence goes with each thing that is written, and whoever keeps it refuses
  * lower ones. */
-static void take_turn(zkl_grant *grant, atomic_int *wanted)
+static void take_turn(const zkl_grant *grant, atomic_int *wanted)
 {
     char fence[ZKL_FENCE_SIZE];
 
@@ -44,7 +44,7 @@ static void take_turn(zkl_grant *grant, atomic_int *wanted)
 static void *run(void *unused)
 {
     atomic_int *wanted = malloc(sizeof *wanted); /* a call may come late */
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     (void)unused;
     while (wanted && !atomic_load(&stop)) {

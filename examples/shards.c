@@ -87,7 +87,7 @@ static bool is_mine(const struct shard *s)
 
 /* ---- the work ---- */
 
-static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
+static void on_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     (void)state;
@@ -96,7 +96,7 @@ static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
 
 /* Some items. The fence goes with each thing that is written, and whoever keeps it refuses lower
  * ones: no lock can stop a process that sleeps past its deadline. */
-static void take_turn(struct shard *s, zkl_grant *grant)
+static void take_turn(struct shard *s, const zkl_grant *grant)
 {
     char fence[ZKL_FENCE_SIZE];
 
@@ -149,7 +149,7 @@ static void *serve(void *data)
 {
     struct shard *s = data;
     bool kept = false;
-    zkl_grant *grant;
+    const zkl_grant *grant;
     int64_t wait_ms;
 
     while (await(s, kept, &wait_ms)) {

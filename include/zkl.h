@@ -22,8 +22,8 @@
  * - A function that is called in a forked child returns ZKL_ECHILD and changes nothing.
  * - A function that creates a handle from a session has its output first. A function of a handle
  *   has its outputs last.
- * - Structs of options begin with their size. Fill them with their ZKL_…_OPTIONS_INIT; or set all to
- *   0 but the size. */
+ * - Structs of options begin with their size. Fill them with their ZKL_…_OPTIONS_INIT; or set all
+ * to 0 but the size. */
 #ifndef ZKL_H
 #define ZKL_H
 

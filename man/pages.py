@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headers import comment_text, declarations, function_name, headers, list_of
 
-DATE = "November 23, 2026"
+DATE = "November 27, 2026"
 # What the whole family has in common, beside what each function says.
 THREADS = {
     "cleanup": "A locker belongs to the thread that made it.",

@@ -51,8 +51,8 @@ static void won(zkl_grant *grant, const zkl_error *error, void *data)
     attempt_end(grant, error, c->attempt);
 }
 
-static void candidate_on_event(zkl_election *election, zkl_election_event event, zkl_grant *lent,
-                               const zkl_error *error, void *data)
+static void candidate_on_event(zkl_election *election, zkl_election_event event,
+                               const zkl_grant *lent, const zkl_error *error, void *data)
 {
     struct candidate *c = data;
     zkl_grant *grant = NULL;

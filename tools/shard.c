@@ -45,7 +45,7 @@ void shard_close(struct shard *s)
 
 /* ---- on threads of the library ---- */
 
-static void on_shard_wanted(zkl_grant *grant, zkl_state state, void *data)
+static void on_shard_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
 
@@ -55,7 +55,7 @@ static void on_shard_wanted(zkl_grant *grant, zkl_state state, void *data)
     events_wake(s->host->events);
 }
 
-static void on_shard_revoke(zkl_grant *grant, zkl_state state, void *data)
+static void on_shard_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
 
@@ -66,7 +66,7 @@ static void on_shard_revoke(zkl_grant *grant, zkl_state state, void *data)
 }
 
 /* It is called behind that of struct loss. */
-static void on_last_call(zkl_grant *grant, zkl_state state, void *data)
+static void on_last_call(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     if (state == ZKL_LOST || state == ZKL_RELEASED)

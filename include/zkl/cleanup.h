@@ -46,7 +46,7 @@ typedef struct zkl_mutex_locker zkl_mutex_locker;
 /* Locks m like zkl_mutex_lock(). Returns NULL if that fails; zkl_last_error() gives the reason.
  * Since 0.1. */
 static inline zkl_mutex_locker *zkl_mutex_locker_new(zkl_mutex *m, int64_t timeout_ms,
-                                                     zkl_grant **ret)
+                                                     const zkl_grant **ret)
 {
     return zkl_mutex_lock(m, timeout_ms, ret) == 0 ? (zkl_mutex_locker *)m : NULL;
 }
@@ -63,7 +63,7 @@ typedef struct zkl_rwlock_writer zkl_rwlock_writer;
 typedef struct zkl_rwlock_reader zkl_rwlock_reader;
 
 static inline zkl_rwlock_writer *zkl_rwlock_writer_new(zkl_rwlock *l, int64_t timeout_ms,
-                                                       zkl_grant **ret)
+                                                       const zkl_grant **ret)
 {
     return zkl_rwlock_lock(l, timeout_ms, ret) == 0 ? (zkl_rwlock_writer *)l : NULL;
 }
@@ -75,7 +75,7 @@ static inline void zkl_rwlock_writer_free(zkl_rwlock_writer *writer)
 }
 
 static inline zkl_rwlock_reader *zkl_rwlock_reader_new(zkl_rwlock *l, int64_t timeout_ms,
-                                                       zkl_grant **ret)
+                                                       const zkl_grant **ret)
 {
     return zkl_rwlock_lock_shared(l, timeout_ms, ret) == 0 ? (zkl_rwlock_reader *)l : NULL;
 }

@@ -69,12 +69,13 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
 ZKL_API int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret);
 
 /* Writes value, whatever the number was before. Since 0.1. */
-ZKL_API int zkl_counter_set(zkl_counter *c, int64_t value, zkl_grant *fence, int64_t timeout_ms);
+ZKL_API int zkl_counter_set(zkl_counter *c, int64_t value, const zkl_grant *fence,
+                            int64_t timeout_ms);
 
 /* Adds delta, which may be negative, and stores the new number in *ret; ret may be NULL.
  * Since 0.1. */
-ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int64_t timeout_ms,
-                            int64_t *ret);
+ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, const zkl_grant *fence,
+                            int64_t timeout_ms, int64_t *ret);
 
 /* Writes value if the number is expected. A missing node has the number 0.
  *
@@ -82,7 +83,7 @@ ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int
  *   ZKL_EVERSION: the number is not equal to expected.
  * Since 0.1. */
 ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
-                                        zkl_grant *fence, int64_t timeout_ms);
+                                        const zkl_grant *fence, int64_t timeout_ms);
 
 ZKL_END
 

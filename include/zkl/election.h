@@ -141,9 +141,9 @@ typedef enum zkl_election_event {
 } zkl_election_event;
 
 /* Called on a library thread, in the order of events. grant is lent from LEADING to DEPOSED or
- * RESIGNED and must not be released; it is NULL for the other events. err is not NULL for FAILED,
+ * RESIGNED; it is NULL for the other events. err is not NULL for FAILED,
  * and may be NULL for STOPPED. It is valid during the call. Since 0.1. */
-typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                                 const zkl_error *err, void *data);
 
 /* Campaigns, leads, campaigns again, and reports each event to fn. It continues until

@@ -85,8 +85,8 @@ inline std::shared_ptr<const grant> take_term(const candidacy &c)
     return std::make_shared<const grant>(own, c.where);
 }
 
-inline void on_election(zkl_election *, zkl_election_event kind, zkl_grant *, const zkl_error *err,
-                        void *data) noexcept
+inline void on_election(zkl_election *, zkl_election_event kind, const zkl_grant *,
+                        const zkl_error *err, void *data) noexcept
 {
     auto *c = static_cast<candidacy *>(data);
     election_event event{kind, nullptr, {}};

@@ -1,4 +1,5 @@
-/* A grant: the right to a lock that its holder has. A grant knows its own deadline. */
+/* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned grant
+ * is a zkl_grant *, a lent one a const zkl_grant *. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -32,7 +33,7 @@ typedef enum zkl_loss {
 } zkl_loss;
 
 /* Called at a change of state, on a library thread. Since 0.1. */
-typedef void (*zkl_grant_fn)(zkl_grant *grant, zkl_state state, void *data);
+typedef void (*zkl_grant_fn)(const zkl_grant *grant, zkl_state state, void *data);
 
 /* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a path
  * to the next; see also zkl_grant_turn() and zkl_grant_tokens(). It never changes and can always be
@@ -143,7 +144,7 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
  *   ZKL_ECLOSED: the session was closed, and fn could not be called;
  *   ZKL_ECHILD.
  * Since 0.1. */
-ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
+ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
  * a contender already waits, fn is called now. Every child that appears in or disappears from the
@@ -153,7 +154,7 @@ ZKL_API int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data);
  * directory, which leaves a watch there, unless a watch is there already or a contender already
  * waits. Registrations add up, and end with the grant. Returns as zkl_grant_on_change().
  * Since 0.1. */
-ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
+ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way. If
  * that has happened already, also before the grant, fn is called now. zkl_queue_revoke(), zkl
@@ -163,11 +164,10 @@ ZKL_API int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data);
  * come late. A request that comes after the grant has ended is not reported. The registration costs
  * one read of the node, which leaves a watch there, unless a watch is there already. Registrations
  * add up, and end with the grant. Returns as zkl_grant_on_change(). Since 0.1. */
-ZKL_API int zkl_grant_on_revoke(zkl_grant *g, zkl_grant_fn fn, void *data);
+ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* Releases a grant that the caller owns: one that an asynchronous acquisition, a campaign,
- * zkl_semaphore_acquire() or zkl_multilock_lock() gave. Must not be called for a grant that is
- * lent: one that zkl_mutex_lock(), zkl_rwlock_lock() or zkl_rwlock_lock_shared() gave. May be
+/* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
+ * as const zkl_grant *, and its lock is unlocked instead. Each grant is released once. May be
  * called from any thread. Unless a mutex retains the node, the library deletes it in the
  * background, and tries until the deletion is confirmed or the session has ended. Never waits for
  * the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g that

@@ -34,7 +34,7 @@ using change_callback = callback<grant_state>;
 using call_registry = registry<callback<>>;
 
 /* The call with a final state is the last one. */
-inline void on_grant_change(zkl_grant *, zkl_state state, void *data) noexcept
+inline void on_grant_change(const zkl_grant *, zkl_state state, void *data) noexcept
 {
     auto *call = static_cast<change_callback *>(data);
 
@@ -44,13 +44,13 @@ inline void on_grant_change(zkl_grant *, zkl_state state, void *data) noexcept
 }
 
 /* A call that comes once or never, and may come late: its entry goes with it or with the grant. */
-inline void on_grant_call(zkl_grant *, zkl_state, void *data) noexcept
+inline void on_grant_call(const zkl_grant *, zkl_state, void *data) noexcept
 {
     if (const auto call = call_registry::instance().remove(data))
         (*call)();
 }
 
-inline void on_grant_end(zkl_grant *, zkl_state state, void *data) noexcept
+inline void on_grant_end(const zkl_grant *, zkl_state state, void *data) noexcept
 {
     if (state == ZKL_LOST || state == ZKL_RELEASED)
         call_registry::instance().remove(data);
@@ -66,7 +66,7 @@ class grant_view
   public:
     grant_view() noexcept = default;
 
-    grant_view(zkl_grant *handle, detail::shared_environment where) noexcept
+    grant_view(const zkl_grant *handle, detail::shared_environment where) noexcept
         : handle_(handle), where_(std::move(where))
     {
     }
@@ -192,7 +192,7 @@ class grant_view
     }
 
     /* For the C functions that have no C++ form, such as zkl_grant_multi(). NULL: no grant. */
-    zkl_grant *native_handle() const noexcept
+    const zkl_grant *native_handle() const noexcept
     {
         return handle_;
     }
@@ -204,11 +204,12 @@ class grant_view
     }
 
   protected:
-    zkl_grant *handle_ = nullptr;
+    const zkl_grant *handle_ = nullptr;
 
   private:
     /* The end first: whatever comes behind it finds no entry. */
-    void register_call(int (*c)(zkl_grant *, zkl_grant_fn, void *), std::function<void()> fn) const
+    void register_call(int (*c)(const zkl_grant *, zkl_grant_fn, void *),
+                       std::function<void()> fn) const
     {
         auto &all = detail::call_registry::instance();
         void *const key = all.add({where_, std::move(fn)});
@@ -257,12 +258,13 @@ class grant : public grant_view
 
     ~grant()
     {
-        zkl_grant_release(handle_);
+        release();
     }
 
+    /* What the constructor got is owned. */
     void release() noexcept
     {
-        zkl_grant_release(std::exchange(handle_, nullptr));
+        zkl_grant_release(const_cast<zkl_grant *>(std::exchange(handle_, nullptr)));
     }
 };
 

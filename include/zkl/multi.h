@@ -70,8 +70,8 @@ typedef struct zkl_change {
  * Transactions of one grant are applied in the order of the calls. When one has returned 0, every
  * earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. Each
  * transaction wakes the next contender for one read. Since 0.1. */
-ZKL_API int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
-                            int64_t timeout_ms);
+ZKL_API int zkl_grant_multi(const zkl_grant *g, const zkl_change *changes, size_t count,
+                            unsigned flags, int64_t timeout_ms);
 
 /* The completion of a transaction, called on a library thread. err is NULL if the transaction was
  * applied; otherwise err is valid during the call. Since 0.1. */
@@ -87,7 +87,7 @@ typedef void (*zkl_multi_fn)(const zkl_error *err, void *data);
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the other codes of zkl_grant_multi(); or ZKL_ELOST or ZKL_ECLOSED if that happened
  * later. Since 0.1. */
-ZKL_API int zkl_grant_multi_async(zkl_grant *g, const zkl_change *changes, size_t count,
+ZKL_API int zkl_grant_multi_async(const zkl_grant *g, const zkl_change *changes, size_t count,
                                   unsigned flags, int64_t timeout_ms, zkl_multi_fn fn, void *data);
 
 ZKL_END

@@ -148,7 +148,7 @@ class mutex
      * does not hold the lock, and errc::lost if the grant was lost. */
     grant_view grant() const
     {
-        zkl_grant *g = nullptr;
+        const zkl_grant *g = nullptr;
 
         if (depth() == 0)
             throw error({ZKL_EPERM, "", ""});

@@ -171,7 +171,7 @@ class rwlock
     /* The grant of this thread, which reads or writes: as mutex::grant(). */
     grant_view grant() const
     {
-        zkl_grant *g = nullptr;
+        const zkl_grant *g = nullptr;
 
         if (depth() == 0)
             throw error({ZKL_EPERM, "", ""});

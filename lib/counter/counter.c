@@ -128,7 +128,7 @@ static int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeo
 struct counter_fenced {
     const zkl_counter *c;
     struct counter *wish;
-    zkl_grant *grant;
+    const zkl_grant *grant;
     int64_t end; /* CLOCK_BOOTTIME ns; INT64_MAX: none */
 };
 
@@ -192,7 +192,7 @@ static int counter_make_fenced(const struct counter_fenced *f)
     return counter_run(f->c, &zero, counter_left_ms(f));
 }
 
-static int counter_run_fenced(const zkl_counter *c, struct counter *wish, zkl_grant *fence,
+static int counter_run_fenced(const zkl_counter *c, struct counter *wish, const zkl_grant *fence,
                               int64_t timeout_ms)
 {
     const struct counter_fenced f = {c, wish, fence, counter_fence_end(c->session, timeout_ms)};
@@ -242,7 +242,7 @@ void zkl_counter_free(zkl_counter *c)
 
 /* fence NULL: without one. */
 static int counter_call_run(zkl_counter *c, const char *doing, struct counter *wish,
-                            zkl_grant *fence, int64_t timeout_ms)
+                            const zkl_grant *fence, int64_t timeout_ms)
 {
     int code;
 
@@ -275,14 +275,14 @@ int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret)
     return code;
 }
 
-int zkl_counter_set(zkl_counter *c, int64_t value, zkl_grant *fence, int64_t timeout_ms)
+int zkl_counter_set(zkl_counter *c, int64_t value, const zkl_grant *fence, int64_t timeout_ms)
 {
     struct counter wish = {.goal = COUNTER_SET, .operand = value};
 
     return counter_call_run(c, "zkl_counter_set", &wish, fence, timeout_ms);
 }
 
-int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int64_t timeout_ms,
+int zkl_counter_add(zkl_counter *c, int64_t delta, const zkl_grant *fence, int64_t timeout_ms,
                     int64_t *ret)
 {
     struct counter wish = {.goal = COUNTER_ADD, .operand = delta};
@@ -293,8 +293,8 @@ int zkl_counter_add(zkl_counter *c, int64_t delta, zkl_grant *fence, int64_t tim
     return code;
 }
 
-int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value, zkl_grant *fence,
-                                int64_t timeout_ms)
+int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
+                                const zkl_grant *fence, int64_t timeout_ms)
 {
     struct counter wish = {.goal = COUNTER_SWAP, .expected = expected, .operand = value};
 

@@ -125,7 +125,7 @@ static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl
 }
 
 /* The grant's watcher: on the callback thread, without the monitor. */
-static void candidacy_on_change(zkl_grant *grant, zkl_state state, void *data)
+static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     static const zkl_election_event events[] = {
         [ZKL_HELD] = ZKL_ELECTION_HELD,

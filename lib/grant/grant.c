@@ -277,6 +277,11 @@ zkl_grant *grant_new_on(struct tenure *t)
     return g;
 }
 
+zkl_grant *grant_of(const zkl_grant *lent)
+{
+    return (zkl_grant *)(uintptr_t)lent;
+}
+
 zkl_grant *grant_ref(zkl_grant *g)
 {
     atomic_fetch_add(&g->refs, 1);
@@ -614,7 +619,7 @@ void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data)
 }
 
 /* An entry point called what, without the monitor held: watch, unless it returns an error. */
-static int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
+static int grant_register(const zkl_grant *g, zkl_grant_fn fn, void *data, const char *what,
                           void (*watch)(zkl_grant *g, zkl_grant_fn fn, void *data))
 {
     int code = 0;
@@ -628,12 +633,12 @@ static int grant_register(zkl_grant *g, zkl_grant_fn fn, void *data, const char 
         code = error_set(ZKL_ECLOSED, zkl_grant_node(g), "%s: the session was closed",
                          zkl_grant_node(g));
     else
-        watch(g, fn, data);
+        watch(grant_of(g), fn, data);
     session_unlock(g->session);
     return code;
 }
 
-int zkl_grant_on_change(zkl_grant *g, zkl_grant_fn fn, void *data)
+int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data)
 {
     return grant_register(g, fn, data, "zkl_grant_on_change", grant_watch);
 }
@@ -685,7 +690,7 @@ static void grant_watch_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
     grant_watch_call(g, TENURE_WANTED, fn, data);
 }
 
-int zkl_grant_on_wanted(zkl_grant *g, zkl_grant_fn fn, void *data)
+int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data)
 {
     return grant_register(g, fn, data, "zkl_grant_on_wanted", grant_watch_wanted);
 }
@@ -695,7 +700,7 @@ static void grant_watch_asked(zkl_grant *g, zkl_grant_fn fn, void *data)
     grant_watch_call(g, TENURE_ASKED, fn, data);
 }
 
-int zkl_grant_on_revoke(zkl_grant *g, zkl_grant_fn fn, void *data)
+int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data)
 {
     return grant_register(g, fn, data, "zkl_grant_on_revoke", grant_watch_asked);
 }

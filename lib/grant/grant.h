@@ -43,6 +43,10 @@ zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
 
 zkl_grant *grant_ref(zkl_grant *g);
 
+/* Ours, of what is lent to a user: that it is const keeps a borrower from releasing it, not us from
+ * noting what the borrower asks for. */
+zkl_grant *grant_of(const zkl_grant *lent);
+
 void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
 
 /* Nobody hears of its end any more: of .ops. */

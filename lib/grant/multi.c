@@ -126,11 +126,12 @@ static void multi_add_users(struct multi *m, const zkl_change *c)
         multi_set_data(m, c->data, c->size);
 }
 
-static struct multi *multi_new(zkl_grant *g, const zkl_change *changes, size_t count, bool release)
+static struct multi *multi_new(const zkl_grant *g, const zkl_change *changes, size_t count,
+                               bool release)
 {
     struct multi *m = g_new0(struct multi, 1);
 
-    m->grant = grant_ref(g);
+    m->grant = grant_ref(grant_of(g));
     m->changes = g_new0(struct store_change, count + 2 * (size_t)grant_count(g));
     m->texts = g_string_chunk_new(1024);
     m->release = release;
@@ -416,7 +417,7 @@ static const struct call_ops multi_call = {.enter = multi_enter,
                                            .replaced = multi_replaced,
                                            .free = multi_free};
 
-static int multi_run(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
+static int multi_run(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                      int64_t timeout_ms, zkl_multi_fn fn, void *data)
 {
     const int code = multi_check(g, changes, count, flags);
@@ -428,15 +429,15 @@ static int multi_run(zkl_grant *g, const zkl_change *changes, size_t count, unsi
     return call_run(&m->call, timeout_ms);
 }
 
-int zkl_grant_multi_async(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
-                          int64_t timeout_ms, zkl_multi_fn fn, void *data)
+int zkl_grant_multi_async(const zkl_grant *g, const zkl_change *changes, size_t count,
+                          unsigned flags, int64_t timeout_ms, zkl_multi_fn fn, void *data)
 {
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_grant_multi_async: fn is NULL");
     return multi_run(g, changes, count, flags, timeout_ms, fn, data);
 }
 
-int zkl_grant_multi(zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
+int zkl_grant_multi(const zkl_grant *g, const zkl_change *changes, size_t count, unsigned flags,
                     int64_t timeout_ms)
 {
     if (callbacks_inside())

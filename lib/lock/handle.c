@@ -229,7 +229,8 @@ static struct hold *handle_find_hold(struct handle *h, uint64_t key)
 
 /* The owner is known here: one level deeper, if it may; the grant remains what it is. A reader that
  * would wait to write would wait for every other one that does the same. */
-static int handle_reenter(const struct handle *h, struct hold *hold, bool shared, zkl_grant **ret)
+static int handle_reenter(const struct handle *h, struct hold *hold, bool shared,
+                          const zkl_grant **ret)
 {
     const char *path = handle_path(h);
 
@@ -324,7 +325,7 @@ static int handle_check_wait(const struct handle *h)
 
 /* Locks as an owner that has no hold, or one that is over. */
 static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
-                             int64_t timeout_ms, zkl_grant **ret)
+                             int64_t timeout_ms, const zkl_grant **ret)
 {
     bool waited = false;
     int code = handle_check_wait(h);
@@ -342,7 +343,7 @@ static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, 
     return code;
 }
 
-int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret)
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, const zkl_grant **ret)
 {
     const uint64_t key = handle_caller_key(h);
     int code;

@@ -95,7 +95,7 @@ void handle_thread_ends(uint64_t owner);
 
 /* ---- what the public functions do behind handle_check() ---- */
 
-int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, zkl_grant **ret);
+int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, const zkl_grant **ret);
 int handle_depth(struct handle *h); /* of the caller */
 int handle_unlock(struct handle *h);
 int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,

@@ -119,7 +119,7 @@ void zkl_mutex_free(zkl_mutex *m)
     handle_free(mutex_handle_of(m));
 }
 
-int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, zkl_grant **ret)
+int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **ret)
 {
     int code = handle_check(mutex_handle_of(m), what);
 

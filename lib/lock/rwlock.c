@@ -49,19 +49,19 @@ void zkl_rwlock_free(zkl_rwlock *l)
     handle_free(rwlock_handle_of(l));
 }
 
-static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, zkl_grant **ret)
+static int lock(zkl_rwlock *l, bool shared, int64_t timeout_ms, const zkl_grant **ret)
 {
     int code = handle_check(rwlock_handle_of(l), what);
 
     return code ? code : handle_lock(&l->handle, shared, timeout_ms, ret);
 }
 
-int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
+int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, const zkl_grant **ret)
 {
     return lock(l, false, timeout_ms, ret);
 }
 
-int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, zkl_grant **ret)
+int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, const zkl_grant **ret)
 {
     return lock(l, true, timeout_ms, ret);
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <zkl.h>
 
-static void on_change(zkl_grant *g, zkl_state state, void *data)
+static void on_change(const zkl_grant *g, zkl_state state, void *data)
 {
     (void)g, (void)data;
     if (state == ZKL_LOST)
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     char fence[ZKL_FENCE_SIZE];
     zkl_session *s;
     zkl_mutex *m;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     if (zkl_session_open(&s, argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, NULL) != 0)
         return 1;

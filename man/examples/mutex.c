@@ -5,7 +5,7 @@ int main(int argc, char **argv)
 {
     zkl_session *s;
     zkl_mutex *m;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     if (zkl_session_open(&s, argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, NULL) != 0)
         return 1;

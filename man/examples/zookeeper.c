@@ -8,7 +8,7 @@ static void put(zhandle_t *zh, void *data)
     zoo_op_result_t results[2];
     char made[100];
 
-    if (zkl_grant_check_op(data, &ops[0]) != 0) /* fails if the lock is lost */
+    if (zkl_grant_check_op(*(const zkl_grant **)data, &ops[0]) != 0) /* fails if the lock is lost */
         return;
     zoo_create_op_init(&ops[1], "/report", "done", 4, &ZOO_OPEN_ACL_UNSAFE, 0, made, sizeof made);
     if (zoo_state(zh) == ZOO_CONNECTED_STATE && zoo_multi(zh, 2, ops, results) == ZOK)
@@ -19,12 +19,12 @@ int main(int argc, char **argv)
 {
     zkl_session *s;
     zkl_mutex *m;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     if (zkl_session_open(&s, argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, NULL) != 0)
         return 1;
     if (zkl_mutex_new(&m, s, "/jobs/nightly", NULL) == 0 && zkl_mutex_lock(m, 10000, &g) == 0) {
-        zkl_session_call(s, put, g);
+        zkl_session_call(s, put, &g);
         zkl_mutex_unlock(m);
         zkl_mutex_free(m);
     }

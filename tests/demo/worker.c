@@ -30,7 +30,7 @@ static void rest(int ms)
 }
 
 /* May come when the working thread is elsewhere already: the token says which grant is meant. */
-static void changed(zkl_grant *grant, zkl_state state, void *data)
+static void changed(const zkl_grant *grant, zkl_state state, void *data)
 {
     static const int kinds[] = {
         [ZKL_HELD] = EV_HELD, [ZKL_SUSPECT] = EV_SUSPECT, [ZKL_LOST] = EV_TOLD};

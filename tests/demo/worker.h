@@ -23,7 +23,7 @@ typedef struct worker {
     GRand *rand;
     zkl_session *session;
     zkl_mutex *mutex;
-    zkl_grant *grant;
+    const zkl_grant *grant;
     uint64_t token;
     /* set by the control thread */
     pthread_mutex_t guard;

@@ -123,7 +123,7 @@ static bool fire(struct timer *timer)
 
 /* ---- moves ---- */
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     (void)state;

@@ -24,7 +24,7 @@ static void freed_by_name_usual(void)
 static void freed_by_name_zkl(void)
 {
     struct acquisition b, c;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_proxied(SESSION_MS));
@@ -96,7 +96,7 @@ static void freed_first_child_usual(void)
 static void freed_first_child_zkl(void)
 {
     struct acquisition b, c;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS), *direct = fault_direct(FAULT_LONG_MS);
@@ -173,7 +173,7 @@ static void shared_identity_usual(void)
 static void shared_identity_zkl(void)
 {
     struct acquisition second, third;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
@@ -225,7 +225,7 @@ static void reentered_zkl(void)
 {
     enum { LEVELS = 3 };
     struct acquisition b;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));

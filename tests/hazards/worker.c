@@ -21,7 +21,7 @@ struct self {
     char node[RAW_PATH_SIZE];
     zkl_session *session;
     zkl_mutex *mutex;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 };
 
 static void say(const char *word, int64_t number)

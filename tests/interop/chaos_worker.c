@@ -42,7 +42,7 @@ static void pause_holding(const struct worker *w)
 /* Reads the number, and writes one more: nothing but the lock protects it in between. A worker that
  * is stopped between the last look and the write may come too late, whatever the lock does. So
  * nobody is stopped after GO: see roles_stop(). */
-static void use(const struct worker *w, zkl_grant *g)
+static void use(const struct worker *w, const zkl_grant *g)
 {
     uint64_t token = zkl_grant_token(g), last;
     int64_t number;
@@ -71,7 +71,7 @@ static bool told(void)
 static int work(const struct worker *w, zkl_mutex *m)
 {
     while (!told()) {
-        zkl_grant *g;
+        const zkl_grant *g;
         int err = zkl_mutex_lock(m, ZKL_FOREVER, &g);
 
         if (err == 0) {

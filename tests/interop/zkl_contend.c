@@ -126,7 +126,7 @@ static int use_numbers(struct attempt *c, struct pair by)
 
 static bool turn(struct attempt *c)
 {
-    zkl_grant *g;
+    const zkl_grant *g;
     int err = peer_lock_take(c->lock, ZKL_FOREVER, &g);
 
     if (err) {

@@ -149,27 +149,29 @@ int peer_lock_new(struct peer_lock **ret, zkl_session *s, const char *path, cons
     return 0;
 }
 
-static int take_all(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
+static int take_all(struct peer_lock *l, int64_t timeout_ms)
 {
     const int64_t limit_ms = l->kind->limit_ms;
-    int err = zkl_multilock_lock(l->all, limit_ms > 0 ? limit_ms : timeout_ms, ret);
 
-    l->grant = err ? NULL : *ret;
-    return err;
+    return zkl_multilock_lock(l->all, limit_ms > 0 ? limit_ms : timeout_ms, &l->grant);
 }
 
 /* One, or as many as the kind says; with numbers, one or two. */
-static int take_permits(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
+static int take_permits(struct peer_lock *l, int64_t timeout_ms)
 {
     const int more = l->kind->side == NUMBERED ? (int)(random() % 2) : 0;
     const int permits = l->kind->several > 0 ? l->kind->several : 1 + more;
-    int err = zkl_semaphore_acquire(l->semaphore, permits, timeout_ms, ret);
 
-    l->grant = err ? NULL : *ret;
+    return zkl_semaphore_acquire(l->semaphore, permits, timeout_ms, &l->grant);
+}
+
+static int take_owned(struct peer_lock *l, int err, const zkl_grant **ret)
+{
+    *ret = err ? NULL : l->grant;
     return err;
 }
 
-int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
+int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, const zkl_grant **ret)
 {
     switch (l->kind->side) {
     case READ:
@@ -177,10 +179,10 @@ int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret)
     case WRITE:
         return zkl_rwlock_lock(l->rwlock, timeout_ms, ret);
     case MULTI:
-        return take_all(l, timeout_ms, ret);
+        return take_owned(l, take_all(l, timeout_ms), ret);
     case NUMBERED:
     case PERMIT:
-        return take_permits(l, timeout_ms, ret);
+        return take_owned(l, take_permits(l, timeout_ms), ret);
     default:
         return zkl_mutex_lock(l->mutex, timeout_ms, ret);
     }

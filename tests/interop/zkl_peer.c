@@ -14,7 +14,7 @@ enum { WORDS_MAX = 8, LIMIT_MS = 30000 };
 
 static zkl_session *session;
 static struct peer_lock *lock; /* the one held */
-static zkl_grant *held;
+static const zkl_grant *held;
 static struct attempt *contend;
 static atomic_int asked, wanted; /* to give way, by others; since it listens */
 
@@ -90,7 +90,7 @@ static void state(void)
     answer("ok %s", names[zkl_grant_state(held)]);
 }
 
-static void count_one(zkl_grant *grant, zkl_state now, void *counter)
+static void count_one(const zkl_grant *grant, zkl_state now, void *counter)
 {
     (void)grant, (void)now;
     atomic_fetch_add((atomic_int *)counter, 1);

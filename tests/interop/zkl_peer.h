@@ -22,7 +22,7 @@ struct peer_lock;
 
 /* Returns as zkl_mutex_new(); ZKL_EINVAL: also if the kind is unknown. */
 int peer_lock_new(struct peer_lock **ret, zkl_session *s, const char *path, const char *kind);
-int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, zkl_grant **ret);
+int peer_lock_take(struct peer_lock *l, int64_t timeout_ms, const zkl_grant **ret);
 uint64_t peer_lock_numbers(const struct peer_lock *l); /* bit n: it has number n */
 int peer_lock_release(struct peer_lock *l);
 void peer_lock_free(struct peer_lock *l); /* releases; NULL is ignored */

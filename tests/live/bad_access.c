@@ -75,7 +75,7 @@ static void no_delete(void)
     struct live *t = live_begin();
     char *other = g_strdup_printf("%s/other", t->path);
     zkl_mutex *m = live_mutex(t->session, t->lock), *held = live_mutex(t->session, other);
-    zkl_grant *g;
+    const zkl_grant *g;
     make_directory(t, t->path, ZOO_PERM_ALL);
     make_directory(t, t->lock, ZOO_PERM_CREATE | ZOO_PERM_READ);
     int64_t id = zkl_session_id(t->session);
@@ -245,7 +245,7 @@ static void of_every_node(void)
     struct live *t = live_begin();
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
     char *connect = g_strconcat(t->connect, t->lock, NULL);
-    zkl_grant *g;
+    const zkl_grant *g;
 
     o.acl = "world:anyone:cdrw";
     live_make_directory(t);

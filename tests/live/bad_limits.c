@@ -61,7 +61,7 @@ static int children(const char *path)
 
 static void check_number(zkl_mutex *m, const char *number)
 {
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     if (!g_str_has_suffix(zkl_grant_node(g), number))
         runner_fail(__FILE__, __LINE__, "%s is not number %s", zkl_grant_node(g), number);
@@ -115,7 +115,7 @@ static void not_a_container(void)
 static void container(void)
 {
     struct live *t = live_begin();
-    zkl_grant *g;
+    const zkl_grant *g;
     prepare(t);
     zkl_session *s = live_open(t, zk_server_connect(server), NULL);
     zkl_mutex *m = live_mutex(s, "/container"), *n = live_mutex(s, "/container");

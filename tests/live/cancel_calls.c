@@ -75,7 +75,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *scene)
     pass_gate(c);
 }
 
-static void on_grant(zkl_grant *grant, zkl_state state, void *scene)
+static void on_grant(const zkl_grant *grant, zkl_state state, void *scene)
 {
     (void)grant, (void)state;
     pass_gate(scene);
@@ -93,7 +93,7 @@ static void on_multi(const zkl_error *error, void *scene)
     pass_gate(scene);
 }
 
-static void on_election(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                         const zkl_error *error, void *scene)
 {
     (void)e, (void)event, (void)grant, (void)error;

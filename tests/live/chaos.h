@@ -38,7 +38,7 @@ struct place {
 };
 
 struct hold {
-    zkl_grant *grant;
+    const zkl_grant *grant;
     unsigned units, spoilt; /* the latter as it was when it was asked for */
     GList link;
 };

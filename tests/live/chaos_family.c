@@ -71,14 +71,14 @@ static const int *others_of(enum wish wish)
     return wish == PERMITS ? permits : wish >= PASS ? meetings : locks;
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant, (void)data;
     if (state == ZKL_LOST)
         tally_add(&tally.lost);
 }
 
-static void on_word(zkl_grant *grant, zkl_state state, void *data)
+static void on_word(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant, (void)state, (void)data;
 }

@@ -58,7 +58,7 @@ static void wait_unused(const int *users)
 
 /* ---- callbacks ---- */
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)data;
     if (state == ZKL_LOST)
@@ -67,7 +67,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
         zkl_grant_on_change(grant, on_change, NULL);
 }
 
-static void on_word(zkl_grant *grant, zkl_state state, void *data)
+static void on_word(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)state, (void)data;
     (void)zkl_grant_remaining_ms(grant);
@@ -81,7 +81,7 @@ static void on_written(const zkl_error *err, void *unused)
     chaos_expect(err ? err->code : 0, "a transaction", written);
 }
 
-static void listen_to(zkl_grant *grant, unsigned to)
+static void listen_to(const zkl_grant *grant, unsigned to)
 {
     if (to & 1)
         zkl_grant_on_change(grant, on_change, NULL);
@@ -129,7 +129,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
 
 /* ---- a thread ---- */
 
-static int lock_somehow(struct handle *h, zkl_grant **ret)
+static int lock_somehow(struct handle *h, const zkl_grant **ret)
 {
     const int64_t limit_ms = chaos(3) == 0 ? 0 : chaos(2) ? chaos(60) : 300;
 
@@ -137,7 +137,7 @@ static int lock_somehow(struct handle *h, zkl_grant **ret)
 }
 
 /* Once or twice. */
-static void use(struct handle *h, zkl_grant *grant)
+static void use(struct handle *h, const zkl_grant *grant)
 {
     const zkl_change change = {.kind = ZKL_CHANGE_CHECK, .path = "/t", .version = -1};
 
@@ -198,6 +198,7 @@ static void wait_for_handle(struct handle *h)
 {
     static const int others[] = {ZKL_EBUSY, ZKL_ECANCELED, 0};
     struct hold hold = {.units = 1, .spoilt = place_spoilt(h->place)};
+    zkl_grant *grant;
     zkl_op *op;
 
     if (zkl_mutex_lock_async(h->mutex, chaos(2) ? chaos(100) : 2000, NULL, NULL, &op) != 0)
@@ -205,14 +206,15 @@ static void wait_for_handle(struct handle *h)
     if (chaos(3) == 0)
         zkl_op_cancel(op);
     if (chaos(4) != 0) {
-        const int code = zkl_op_wait(op, &hold.grant);
+        const int code = zkl_op_wait(op, &grant);
         chaos_expect(code, "a wait", others);
         tally_add(code ? &tally.failed : &tally.granted);
         if (code == 0) {
+            hold.grant = grant;
             place_take(h->place, &hold);
-            listen_to(hold.grant, chaos(8));
+            listen_to(grant, chaos(8));
             place_leave(h->place, &hold);
-            zkl_grant_release(hold.grant);
+            zkl_grant_release(grant);
         }
     }
     zkl_op_free(op);

@@ -23,7 +23,7 @@ struct tally {
 static int add_one(zkl_mutex *m, int fd)
 {
     struct tally tally;
-    zkl_grant *g;
+    const zkl_grant *g;
     if (zkl_mutex_lock(m, ZKL_FOREVER, &g) != 0)
         return 2;
     if (pread(fd, &tally, sizeof(tally), 0) != (ssize_t)sizeof(tally))

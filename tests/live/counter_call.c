@@ -53,7 +53,7 @@ struct adder {
 static void *add(void *data)
 {
     struct adder *a = data;
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     for (int i = 0; i < ROUNDS; i++) {
         if (a->mutex)
@@ -135,7 +135,7 @@ static void fence_is_lost(void)
     zkl_mutex *m = live_mutex(t->session, t->lock);
     char *path = g_strconcat(t->path, "/counter", NULL);
     zkl_counter *c;
-    zkl_grant *g;
+    const zkl_grant *g;
     int64_t value;
 
     REQUIRE(zkl_counter_new(&c, t->session, path, ZKL_COUNTER_32) == 0);

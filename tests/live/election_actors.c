@@ -17,7 +17,7 @@ static void append(struct tale *t, const char *word)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void note_grant(struct tale *t, zkl_grant *grant)
+static void note_grant(struct tale *t, const zkl_grant *grant)
 {
     pthread_mutex_lock(&t->lock);
     CHECK(zkl_grant_token(grant) > t->token);
@@ -27,8 +27,8 @@ static void note_grant(struct tale *t, zkl_grant *grant)
     pthread_mutex_unlock(&t->lock);
 }
 
-void tale_event(zkl_election *e, zkl_election_event event, zkl_grant *grant, const zkl_error *err,
-                void *tale)
+void tale_event(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
+                const zkl_error *err, void *tale)
 {
     static const char *const words[] = {
         [ZKL_ELECTION_LEADING] = "leading", [ZKL_ELECTION_SUSPECT] = "suspect",

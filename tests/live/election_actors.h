@@ -16,7 +16,7 @@ struct tale {
     char text[4096];
     _Atomic uint64_t token; /* of the newest grant or leader */
     char node[512];         /* the same */
-    zkl_grant *grant;
+    const zkl_grant *grant;
     /* called inside the callback, before it is recorded */
     void (*then)(zkl_election *e, zkl_election_event event, void *data);
     void *data;
@@ -28,8 +28,8 @@ struct tale {
     }
 
 /* For zkl_election_start() and zkl_election_watch(). */
-void tale_event(zkl_election *e, zkl_election_event event, zkl_grant *grant, const zkl_error *err,
-                void *tale);
+void tale_event(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
+                const zkl_error *err, void *tale);
 void tale_leader(const zkl_leader *leader, void *tale);
 
 /* Waits until it reads so; fails when it reads otherwise and can not become that any more, or a

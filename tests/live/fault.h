@@ -75,7 +75,7 @@ struct told {
     zkl_state state[TOLD_MAX];
     int64_t at[TOLD_MAX];
 };
-void told_fn(zkl_grant *grant, zkl_state state, void *told); /* for zkl_grant_on_change() */
+void told_fn(const zkl_grant *grant, zkl_state state, void *told); /* for zkl_grant_on_change() */
 int told_times(struct told *t, zkl_state state);
 int64_t told_at(struct told *t, zkl_state state); /* the first time; INT64_MAX: never */
 

@@ -106,7 +106,7 @@ static void handles_after_close(void)
 {
     struct acquisition a;
     zkl_mutex *mine, *spare;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
@@ -161,7 +161,7 @@ static void callback_hangs(void)
 {
     struct acquisition other;
     struct plug plug;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_proxied(2 * FAULT_SHORT_MS);

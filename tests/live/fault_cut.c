@@ -82,7 +82,7 @@ struct rivals {
 static void *contend(void *data)
 {
     struct rivals *c = data;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     while (!atomic_load(&c->stop)) {
         if (!CHECK_INT(zkl_mutex_lock(c->mutex, FAULT_LIMIT_MS, &grant), 0))

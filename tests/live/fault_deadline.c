@@ -35,7 +35,7 @@ static void held_for_long(void)
 static void lock_once(zkl_session *s)
 {
     zkl_mutex *m = fault_mutex(s);
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant), 0);
     CHECK_INT(zkl_grant_state(grant), ZKL_HELD);

@@ -16,7 +16,7 @@ static void check_lost_before(struct acquisition *lost, struct acquisition *gran
 static void freeze_while_holding(void)
 {
     struct acquisition a, b;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_SHORT_MS);
@@ -44,7 +44,7 @@ static void freeze_while_holding(void)
 /* Every level owes its unlock, and none is given anew before. */
 static void freeze_while_locked_twice(void)
 {
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_proxied(FAULT_SHORT_MS));

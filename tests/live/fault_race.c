@@ -34,7 +34,7 @@ static bool lock_once(struct racer *r, int which)
 {
     static const int64_t timeouts[] = {0, 3, 20, ZKL_FOREVER};
     zkl_mutex *m = r->race->mutex[which];
-    zkl_grant *grant;
+    const zkl_grant *grant;
     int code = zkl_mutex_lock(m, timeouts[g_rand_int_range(r->rand, 0, 4)], &grant);
 
     CHECK(is_expected(code));

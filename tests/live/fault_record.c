@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-void told_fn(zkl_grant *grant, zkl_state state, void *told)
+void told_fn(const zkl_grant *grant, zkl_state state, void *told)
 {
     struct told *t = told;
     int i = atomic_load(&t->count);

@@ -45,16 +45,16 @@ static void check_data(const char *wanted, int version)
     CHECK_INT(data_version(), version);
 }
 
-static int set_data(zkl_grant *grant, const char *text, unsigned flags)
+static int set_data(const zkl_grant *grant, const char *text, unsigned flags)
 {
     const zkl_change set = {ZKL_CHANGE_SET, -1, data_path, text, strlen(text)};
 
     return zkl_grant_multi(grant, &set, 1, flags, FAULT_LIMIT_MS);
 }
 
-static zkl_grant *hold(zkl_mutex *m)
+static const zkl_grant *hold(zkl_mutex *m)
 {
-    zkl_grant *grant = NULL;
+    const zkl_grant *grant = NULL;
 
     REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
     return grant;
@@ -84,7 +84,7 @@ static void all_or_none(void)
                      missing = {ZKL_CHANGE_CHECK, -1, "/fence-missing", NULL, 0},
                      last = {ZKL_CHANGE_DELETE, 0, child, NULL, 0};
 
-    zkl_grant *grant = hold(m);
+    const zkl_grant *grant = hold(m);
     CHECK_INT(zkl_grant_multi(grant, good, 3, 0, FAULT_LIMIT_MS), 0);
     check_data("a", 1);
     CHECK_INT(zkl_grant_multi(grant, exists, 2, 0, FAULT_LIMIT_MS), ZKL_EEXIST);
@@ -188,7 +188,7 @@ static void lost_messages(void)
 {
     begin();
     zkl_mutex *m = fault_mutex(fault_proxied(30000));
-    zkl_grant *grant = hold(m);
+    const zkl_grant *grant = hold(m);
     for (int i = 0; i < 6; i++) {
         proxy_reset_stats(fault.proxy);
         if (i % 2)
@@ -209,7 +209,7 @@ static void given_back(void)
 
     begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
-    zkl_grant *grant = hold(m);
+    const zkl_grant *grant = hold(m);
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     CHECK_INT(set_data(grant, "done", ZKL_MULTI_RELEASE), 0);
@@ -270,7 +270,7 @@ static void *count(void *data)
 
     for (int i = 0; i < c->rounds; i++) {
         char text[16];
-        zkl_grant *grant = hold(c->mutex);
+        const zkl_grant *grant = hold(c->mutex);
         raw_sync(c->reader, data_path);
         char *before = raw_get(c->reader, data_path, NULL);
         g_snprintf(text, sizeof text, "%d", atoi(before ? before : "0") + 1);
@@ -318,7 +318,7 @@ static void large(void)
 
     begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
-    zkl_grant *grant = hold(m);
+    const zkl_grant *grant = hold(m);
     CHECK_INT(set_data(grant, text, 0), 0);
     CHECK_INT(set_data(grant, more, 0), ZKL_ELIMIT);
     CHECK_INT(data_version(), 1);
@@ -346,7 +346,7 @@ static void many_small(void)
     options.acl = "world:anyone:cdrwa,digest:operator:aaaaaaaaaaaaaaaaaaaaaaaaaaa=:r,ip:10.0.0.1:r";
     zkl_session *s = fault_session_options(connect, &options);
     zkl_mutex *m = fault_mutex(s);
-    zkl_grant *grant = hold(m);
+    const zkl_grant *grant = hold(m);
     for (size_t i = 0; i < MOST; i++)
         changes[i] = (zkl_change){ZKL_CHANGE_CREATE, 0, "/a/b", NULL, 0};
     for (size_t count = MOST; code == ZKL_ELIMIT; count -= count / 20)
@@ -368,7 +368,7 @@ static void below_chroot(void)
     const zkl_change create = {ZKL_CHANGE_CREATE, 0, "/made", "x", 1};
     zkl_session *s = fault_session(connect, FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s);
-    zkl_grant *grant = hold(m);
+    const zkl_grant *grant = hold(m);
     CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, FAULT_LIMIT_MS), 0);
     CHECK_INT(raw_exists(fault.direct, "/fence-data/made", NULL), ZOK);
     CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, FAULT_LIMIT_MS), ZKL_EEXIST);

@@ -54,7 +54,7 @@ static void check_once(struct told *told, zkl_mutex *m)
 static void behind_the_registration(void)
 {
     struct told told = {.count = 0};
-    zkl_grant *g;
+    const zkl_grant *g;
 
     begin();
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
@@ -68,7 +68,7 @@ static void behind_the_registration(void)
 static void before_the_registration(void)
 {
     struct told told = {.count = 0};
-    zkl_grant *g;
+    const zkl_grant *g;
 
     begin();
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
@@ -110,7 +110,7 @@ static void before_the_grant(void)
 static void without_a_connection(void)
 {
     struct told told = {.count = 0};
-    zkl_grant *g;
+    const zkl_grant *g;
 
     begin();
     zkl_mutex *m = named(fault_proxied(FAULT_LONG_MS), 0);
@@ -129,7 +129,7 @@ static void without_a_connection(void)
 static void retained_spans(void)
 {
     struct told told = {.count = 0};
-    zkl_grant *g;
+    const zkl_grant *g;
 
     begin();
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), DAY_MS);
@@ -191,7 +191,7 @@ static void among_transactions(void)
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
     for (int round = 0; round < ROUNDS; round++) {
         struct told told = {.count = 0};
-        zkl_grant *g;
+        const zkl_grant *g;
         REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
         if (round % 2)
             CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);

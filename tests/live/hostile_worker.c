@@ -37,7 +37,7 @@ static bool has_node(const char *direct, const zkl_grant *g, int64_t session)
     return rc == ZOK && stat.ephemeralOwner == session;
 }
 
-static int use(zkl_session *s, zkl_grant *g, const char *path)
+static int use(zkl_session *s, const zkl_grant *g, const char *path)
 {
     const zkl_change change = {
         .kind = ZKL_CHANGE_SET, .path = path, .version = -1, .data = "", .size = 0};
@@ -54,7 +54,7 @@ static int use(zkl_session *s, zkl_grant *g, const char *path)
 
 static int hold(zkl_session *s, zkl_mutex *m, const char *direct, const char *path)
 {
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     if (zkl_mutex_lock(m, CALL_MS, &g) != 0)
         return fail("lock");

@@ -7,7 +7,7 @@
 static void *run_locker(void *data)
 {
     struct locker *l = data;
-    zkl_grant *grant = NULL;
+    const zkl_grant *grant = NULL;
     int code = zkl_mutex_lock(l->mutex, l->timeout_ms, &grant);
     pthread_mutex_lock(&l->lock);
     l->code = code;
@@ -137,7 +137,7 @@ int completion_calls(struct completion *c)
 
 /* ---- changes ---- */
 
-void changes_take(zkl_grant *grant, zkl_state state, void *changes)
+void changes_take(const zkl_grant *grant, zkl_state state, void *changes)
 {
     struct changes *c = changes;
     CHECK(zkl_grant_token(grant) != 0);

@@ -14,7 +14,7 @@ struct live;
 struct locker {
     int64_t token;  /* after locker_result(): of the grant */
     char node[512]; /* the same */
-    zkl_grant *grant;
+    const zkl_grant *grant;
     zkl_error error; /* of a lock() that failed */
     /* private */
     zkl_mutex *mutex, *own; /* own: of this locker alone, or NULL */
@@ -71,7 +71,7 @@ struct changes {
         .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                     \
     }
 
-void changes_take(zkl_grant *grant, zkl_state state, void *changes);
+void changes_take(const zkl_grant *grant, zkl_state state, void *changes);
 void changes_wait(struct changes *c, zkl_state state); /* until it was told */
 int changes_seen(struct changes *c, zkl_state state);
 int changes_calls(struct changes *c);

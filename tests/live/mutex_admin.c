@@ -18,7 +18,7 @@ static void holder_deleted(void)
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
     struct locker *l = locker_apart(t, t->session, t->lock, 2);
@@ -76,7 +76,7 @@ static void told_though_stderr_blocks(void)
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
     zkl_session *s;
-    zkl_grant *g;
+    const zkl_grant *g;
     int reader;
     REQUIRE(zkl_session_open(&s, t->connect, NULL, NULL) == 0);
     zkl_mutex *m = live_mutex(s, t->lock);
@@ -100,7 +100,7 @@ static void nested_after_loss(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g, *again = NULL;
+    const zkl_grant *g, *again = NULL;
     for (int i = 0; i < 3; i++)
         REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     uint64_t token = zkl_grant_token(g);
@@ -178,7 +178,7 @@ static void nodes_written(void)
     struct changes changes = CHANGES_INIT;
     zkl_session *other = live_open(t, t->connect, NULL);
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(other, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
     struct locker *l = locker_queue(t, n, t->lock, 2);

@@ -13,7 +13,7 @@ static void granted(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
     struct Stat stat;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
@@ -37,7 +37,7 @@ static void tokens_rise(void)
     uint64_t last = 0;
     for (int i = 0; i < 20; i++) {
         zkl_mutex *m = live_mutex(sessions[i % 2], t->lock);
-        zkl_grant *g = NULL;
+        const zkl_grant *g = NULL;
         REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
         CHECK(zkl_grant_token(g) > last);
         last = zkl_grant_token(g);
@@ -51,7 +51,7 @@ static void try_free(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
     for (int i = 0; i < 3; i++) {
         CHECK_INT(zkl_mutex_lock(m, 0, &g), 0);
         CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -73,7 +73,7 @@ static void try_busy(void)
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(other, t->lock);
-    zkl_grant *g, *unset = NULL;
+    const zkl_grant *g, *unset = NULL;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_mutex_lock(n, 0, &unset), ZKL_EBUSY);
     CHECK_ERROR(ZKL_EBUSY, t->lock);
@@ -93,7 +93,7 @@ static void timed_out(void)
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(other, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     int64_t start = g_get_monotonic_time();
     CHECK_INT(zkl_mutex_lock(n, 150, NULL), ZKL_ETIMEDOUT);
@@ -132,7 +132,7 @@ static void timed_in_time(void)
 static char *payload_of_a_holder(struct live *t, const zkl_mutex_options *options)
 {
     zkl_mutex *m;
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_new(&m, t->session, t->lock, options) == 0);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     char *text = raw_get(t->admin, zkl_grant_node(g), NULL);

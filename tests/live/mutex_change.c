@@ -17,7 +17,7 @@ static void released_once(void)
     struct live *t = live_begin();
     struct changes a = CHANGES_INIT, b = CHANGES_INIT;
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &a), 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &b), 0);
@@ -62,7 +62,7 @@ static void suspect_and_back(void)
     o.session_timeout_ms = 60000; /* the cut must not last it out */
     zkl_session *s = live_open(t, proxy_connect(p), &o);
     zkl_mutex *m = live_mutex(s, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &early), 0);
     proxy_cut(p);
@@ -93,7 +93,7 @@ static void lost_once(void)
     struct live *t = live_begin();
     struct changes early = CHANGES_INIT, late = CHANGES_INIT;
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &early), 0);
     REQUIRE(raw_delete(t->admin, zkl_grant_node(g)) == ZOK);
@@ -110,7 +110,7 @@ static void lost_once(void)
     live_end(t);
 }
 
-static void wait_at_gate(zkl_grant *grant, zkl_state state, void *gate)
+static void wait_at_gate(const zkl_grant *grant, zkl_state state, void *gate)
 {
     (void)grant, (void)state;
     gate_pass(gate);
@@ -122,7 +122,7 @@ static void callback_hangs(void)
     struct live *t = live_begin();
     struct gate gate = GATE_INIT;
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(g, wait_at_gate, &gate), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -139,7 +139,7 @@ struct last_words {
     zkl_mutex *mutex;
 };
 
-static void use_everything(zkl_grant *grant, zkl_state state, void *data)
+static void use_everything(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct last_words *w = data;
     CHECK_INT(zkl_grant_state(grant), state);
@@ -155,7 +155,7 @@ static void grant_outlives_call(void)
     struct live *t = live_begin();
     struct last_words w = {.changes = CHANGES_INIT};
     struct gate gate = GATE_INIT;
-    zkl_grant *g;
+    const zkl_grant *g;
     w.mutex = live_mutex(t->session, t->lock);
     session_block(t, t->session, &gate);
     REQUIRE(zkl_mutex_lock(w.mutex, ZKL_FOREVER, &g) == 0);
@@ -172,7 +172,7 @@ static void bad_arguments(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_change(NULL, changes_take, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_grant_on_change(g, NULL, NULL), ZKL_EINVAL);

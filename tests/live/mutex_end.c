@@ -24,7 +24,7 @@ static void thread_ends(void)
     live_end(t);
 }
 
-static void count_wanted(zkl_grant *g, zkl_state state, void *wanted)
+static void count_wanted(const zkl_grant *g, zkl_state state, void *wanted)
 {
     (void)g, (void)state;
     atomic_fetch_add((atomic_int *)wanted, 1);
@@ -192,7 +192,7 @@ static void freed_while_held(void)
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
@@ -280,7 +280,7 @@ static void closed_while_held(void)
     zkl_session *s = live_open(t, t->connect, NULL);
     char *other = g_strdup_printf("%s/other", t->path);
     zkl_mutex *m = live_mutex(s, t->lock), *n = live_mutex(s, other);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     REQUIRE(zkl_mutex_lock_async(n, ZKL_FOREVER, completion_take, &c, NULL) == 0);
     REQUIRE(completion_wait(&c) == 0);

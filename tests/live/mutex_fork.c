@@ -10,7 +10,8 @@
 struct estate {
     struct live *t;
     zkl_mutex *mutex;
-    zkl_grant *grant;
+    const zkl_grant *grant;
+    zkl_grant *own;
     zkl_op *op;
     struct completion *queued;
     uint64_t token;
@@ -63,7 +64,7 @@ static int live_as_child(struct estate *e)
         wrong = try_grant(e);
     zkl_op_cancel(e->op);
     zkl_op_free(e->op);
-    zkl_grant_release(e->grant);
+    zkl_grant_release(e->own);
     zkl_mutex_free(e->mutex);
     zkl_session_close(e->t->session);
     return wrong;
@@ -87,7 +88,11 @@ static void child_has_nothing(void)
     struct completion c = COMPLETION_INIT;
     struct changes changes = CHANGES_INIT;
     struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock), .queued = &c};
-    zkl_mutex *other = live_mutex(t->session, t->lock);
+    char *path = g_strdup_printf("%s/own", t->path);
+    zkl_mutex *other = live_mutex(t->session, t->lock), *third = live_mutex(t->session, path);
+    REQUIRE(zkl_mutex_lock_async(third, ZKL_FOREVER, NULL, NULL, &e.op) == 0);
+    REQUIRE(zkl_op_wait(e.op, &e.own) == 0);
+    zkl_op_free(e.op);
     REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
     REQUIRE(zkl_mutex_lock_async(other, ZKL_FOREVER, completion_take, &c, &e.op) == 0);
     CHECK_INT(zkl_grant_on_change(e.grant, changes_take, &changes), 0);
@@ -97,6 +102,8 @@ static void child_has_nothing(void)
     CHECK_INT(run_child(live_as_child, &e), 0);
     session_settle(t, t->session);
     CHECK_INT(zkl_grant_state(e.grant), ZKL_HELD);
+    CHECK_INT(zkl_grant_state(e.own), ZKL_HELD);
+    zkl_grant_release(e.own);
     CHECK_INT(changes_calls(&changes), 0);
     CHECK_INT(completion_calls(&c), 0);
     CHECK_INT(live_contenders(t, t->lock), 2);
@@ -106,7 +113,9 @@ static void child_has_nothing(void)
     zkl_op_free(e.op);
     zkl_mutex_free(e.mutex);
     zkl_mutex_free(other);
+    zkl_mutex_free(third);
     g_free(e.node);
+    g_free(path);
     live_end(t);
 }
 
@@ -121,7 +130,7 @@ static void children_come_and_go(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     int64_t id = zkl_session_id(t->session);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     for (int i = 0; i < 20; i++)
@@ -139,7 +148,7 @@ static int open_own(struct estate *e)
 {
     zkl_session *s;
     zkl_mutex *m, *n;
-    zkl_grant *g;
+    const zkl_grant *g;
     char *path = g_strdup_printf("%s/child", e->t->path);
     if (zkl_session_open(&s, e->t->connect, NULL, NULL) != 0)
         return 21;

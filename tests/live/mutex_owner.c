@@ -12,10 +12,10 @@ static void reentrant(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *first = NULL;
+    const zkl_grant *first = NULL;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &first) == 0);
     for (int i = 1; i < DEPTH; i++) {
-        zkl_grant *g = NULL;
+        const zkl_grant *g = NULL;
         CHECK_INT(zkl_mutex_lock(m, 0, &g), 0);
         CHECK(g == first);
     }
@@ -70,7 +70,7 @@ static void not_the_owner(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g, *again = NULL;
+    const zkl_grant *g, *again = NULL;
     pthread_t thread;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     REQUIRE(pthread_create(&thread, NULL, unlock, m) == 0);

@@ -63,7 +63,7 @@ static void reaped_between(void)
     zkl_mutex *m = live_mutex(t->session, path);
     uint64_t last = 0;
     for (int i = 0; i < 5; i++) {
-        zkl_grant *g;
+        const zkl_grant *g;
         REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
         CHECK(zkl_grant_token(g) > last);
         CHECK(g_str_has_suffix(zkl_grant_node(g), "-lock-0000000000")); /* numbers begin anew */
@@ -110,7 +110,7 @@ static void reaped_all_the_time(void)
     zkl_mutex *m = live_mutex(t->session, r.path);
     REQUIRE(pthread_create(&thread, NULL, reap, &r) == 0);
     for (int i = 0; i < TIMES; i++) {
-        zkl_grant *g;
+        const zkl_grant *g;
         int code = zkl_mutex_lock(m, ZKL_FOREVER, &g);
         CHECK_INT(code, 0);
         if (code != 0)
@@ -133,7 +133,7 @@ static void deleted_with_contenders(void)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
-    zkl_grant *g;
+    const zkl_grant *g;
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     struct locker *l = locker_apart(t, t->session, t->lock, 2);
     char **queue = live_queue(t, t->lock);
@@ -164,7 +164,7 @@ static void chroot_made(void)
     struct live *t = live_begin();
     zkl_session *s = open_below(t, t->lock);
     zkl_mutex *m = live_mutex(s, "/a/b"), *n;
-    zkl_grant *g;
+    const zkl_grant *g;
     char *full = g_strconcat(t->lock, "/a/b", NULL);
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK(g_str_has_prefix(zkl_grant_node(g), "/a/b/_c_"));

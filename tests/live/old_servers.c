@@ -47,7 +47,7 @@ static void check_token(struct scene *c, uint64_t token, const char *node)
 static void lock(struct scene *c)
 {
     zkl_mutex *m = live_mutex(c->session, c->t->lock);
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     for (int i = 0; i < 3; i++) {
         CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &g), 0);
@@ -116,7 +116,7 @@ static void read_and_write(struct scene *c)
 {
     char *path = below(c, "rwlock");
     zkl_rwlock *l = NULL;
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     REQUIRE(zkl_rwlock_new(&l, c->session, path, NULL) == 0);
     CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, &g), 0);

@@ -149,7 +149,7 @@ static size_t most_contenders;
 /* The holder is alone in the directory, however many wait for it here. */
 static void take_turn(struct caller *c)
 {
-    zkl_grant *g;
+    const zkl_grant *g;
     zkl_queue *q;
 
     REQUIRE(zkl_mutex_lock(c->mutex, ZKL_FOREVER, &g) == 0);

@@ -110,7 +110,7 @@ static void below_a_chroot(void)
     char *connect = g_strconcat(t->connect, t->lock, NULL);
     zkl_session *s = live_open(t, connect, NULL);
     zkl_mutex *m = live_mutex(s, "/m");
-    zkl_grant *g;
+    const zkl_grant *g;
     zkl_queue *q;
     CHECK_INT(zkl_queue_read(&q, s, "/m", NULL, ZKL_FOREVER), ZKL_ENOENT);
     CHECK_ERROR(ZKL_ENOENT, "/m");

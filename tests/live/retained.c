@@ -8,9 +8,9 @@ zkl_mutex *retaining(zkl_session *s, int64_t retain_ms)
     return fault_mutex_options(s, fault.path, &o);
 }
 
-zkl_grant *lock_turn(zkl_mutex *m, struct turn_seen *ret)
+const zkl_grant *lock_turn(zkl_mutex *m, struct turn_seen *ret)
 {
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
     CHECK_INT(zkl_grant_turn(g), 0);
@@ -54,7 +54,7 @@ void retain_first(zkl_mutex *m, struct turn_seen *ret)
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 2); /* one was the look */
 }
 
-void check_turn(zkl_grant *g, const struct turn_seen *first, uint64_t turn)
+void check_turn(const zkl_grant *g, const struct turn_seen *first, uint64_t turn)
 {
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     CHECK_INT(zkl_grant_token(g), first->token);
@@ -62,7 +62,7 @@ void check_turn(zkl_grant *g, const struct turn_seen *first, uint64_t turn)
     CHECK_STR(zkl_grant_node(g), first->node);
 }
 
-void check_new_node(zkl_grant *g, const struct turn_seen *before)
+void check_new_node(const zkl_grant *g, const struct turn_seen *before)
 {
     CHECK(zkl_grant_token(g) > before->token);
     CHECK_INT(zkl_grant_turn(g), 0);
@@ -71,7 +71,7 @@ void check_new_node(zkl_grant *g, const struct turn_seen *before)
 
 void take_turn(zkl_mutex *m, const struct turn_seen *first, uint64_t turn)
 {
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
     check_turn(g, first, turn);

@@ -16,17 +16,17 @@ struct turn_seen {
 };
 
 /* Locks; a new node's first turn. */
-zkl_grant *lock_turn(zkl_mutex *m, struct turn_seen *ret);
+const zkl_grant *lock_turn(zkl_mutex *m, struct turn_seen *ret);
 
 /* The same, of a handle's first node, and unlocks: turn 0 is over, the node idle, and nothing that
  * was asked through fault.proxy unanswered. A first node has no watch for others before that. */
 void retain_first(zkl_mutex *m, struct turn_seen *ret);
 
 /* Checks that the grant is that turn of the same node. */
-void check_turn(zkl_grant *g, const struct turn_seen *first, uint64_t turn);
+void check_turn(const zkl_grant *g, const struct turn_seen *first, uint64_t turn);
 
 /* Checks that the grant is the first turn of a later node. */
-void check_new_node(zkl_grant *g, const struct turn_seen *before);
+void check_new_node(const zkl_grant *g, const struct turn_seen *before);
 
 /* Locks and unlocks: that turn. */
 void take_turn(zkl_mutex *m, const struct turn_seen *first, uint64_t turn);

@@ -96,7 +96,7 @@ static void deleted_while_idle(void)
     zkl_mutex *m = idle_after_two(&seen);
     CHECK_INT(raw_delete(fault.direct, seen.node), ZOK);
     EVENTUALLY(({
-        zkl_grant *g = NULL;
+        const zkl_grant *g = NULL;
         bool anew =
             CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g), 0) && zkl_grant_token(g) > seen.token;
         zkl_mutex_unlock(m);
@@ -113,7 +113,7 @@ static void lost_in_a_turn(void)
     struct acquisition waiting;
     atomic_int lost = 0;
     struct turn_seen seen;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_begin();
     zkl_mutex *m = retaining(counting_session(&lost), DAY_MS);
@@ -277,7 +277,7 @@ static void freed_while_idle(void)
 }
 
 /* The number of the first thing that is not as it should be. */
-static int try_in_child(zkl_mutex *m, zkl_grant *g)
+static int try_in_child(zkl_mutex *m, const zkl_grant *g)
 {
     struct told told = {.count = 0};
     char fence[ZKL_FENCE_SIZE];
@@ -299,7 +299,7 @@ static int try_in_child(zkl_mutex *m, zkl_grant *g)
 static void forked(void)
 {
     struct turn_seen seen;
-    zkl_grant *g;
+    const zkl_grant *g;
     int status = -1;
 
     fault_begin();

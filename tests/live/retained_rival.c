@@ -24,13 +24,13 @@ static void idle_yields(void)
     retain_first(m, &seen);
     take_turn(m, &seen, 1);
     int64_t asked = fault_boot_ns();
-    zkl_grant *g = lock_turn(n, &theirs);
+    const zkl_grant *g = lock_turn(n, &theirs);
     printf("    another session waited %.1f ms for an idle lock\n",
            (double)(fault_boot_ns() - asked) / 1e6);
     check_new_node(g, &seen);
     check_gone(&seen);
     CHECK_INT(zkl_mutex_unlock(n), 0);
-    zkl_grant *mine = lock_turn(m, &seen);
+    const zkl_grant *mine = lock_turn(m, &seen);
     CHECK(zkl_grant_token(mine) > theirs.token);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_mutex_yield(m), 0);
@@ -92,7 +92,7 @@ static void time_passes(void)
     int64_t used = fault_boot_ns();
     EVENTUALLY(fault_children() == 0);
     CHECK(fault_boot_ns() - used >= (RETAIN_MS - 1) * INT64_C(1000000));
-    zkl_grant *g = lock_turn(m, &seen);
+    const zkl_grant *g = lock_turn(m, &seen);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     EVENTUALLY(fault_children() == 0);
@@ -107,7 +107,7 @@ static void yields_when_asked(void)
     fault_begin();
     zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
     CHECK_INT(zkl_mutex_yield(m), 0);
-    zkl_grant *g = lock_turn(m, &seen);
+    const zkl_grant *g = lock_turn(m, &seen);
     CHECK_INT(zkl_mutex_yield(m), 0);
     CHECK_INT(zkl_grant_state(g), ZKL_HELD);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -162,7 +162,7 @@ static void rival_first(void)
     struct told wanted = {.count = 0};
     struct acquisition a[HERE], b;
     struct turn_seen seen;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_begin();
     turns_local = 0;

@@ -14,7 +14,7 @@ static bool is_had_at_once(zkl_session *theirs, zkl_mutex *m)
 {
     zkl_mutex *idle = retaining(theirs, DAY_MS);
     struct turn_seen seen;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     lock_turn(idle, &seen);
     CHECK_INT(zkl_mutex_unlock(idle), 0);
@@ -72,7 +72,7 @@ static void used(void)
 
     fault_begin();
     zkl_mutex *m = retaining(fault_direct(FAULT_LONG_MS), DAY_MS), *n = counted(false, &before);
-    zkl_grant *g = lock_turn(m, &seen);
+    const zkl_grant *g = lock_turn(m, &seen);
     int64_t asked = fault_boot_ns();
     CHECK_INT(zkl_mutex_lock(n, 0, NULL), ZKL_EBUSY);
     CHECK(fault_boot_ns() - asked >= YIELD_MS * INT64_C(1000000));

@@ -10,7 +10,7 @@
 
 enum { TURNS = 200 };
 
-static void check_fence(zkl_grant *g, char before[ZKL_FENCE_SIZE])
+static void check_fence(const zkl_grant *g, char before[ZKL_FENCE_SIZE])
 {
     char fence[ZKL_FENCE_SIZE];
 
@@ -32,7 +32,7 @@ static void same_thread(void)
     uint64_t before = contender_requests();
     CHECK(before > 0);
     for (uint64_t i = 1; i <= TURNS; i++) {
-        zkl_grant *g, *again;
+        const zkl_grant *g, *again;
         REQUIRE(zkl_mutex_lock(m, i % 2 ? ZKL_FOREVER : 0, &g) == 0);
         check_turn(g, &seen, i);
         check_fence(g, fence);
@@ -93,7 +93,7 @@ static void threads(void)
 {
     pthread_t thread[4];
     struct turn_seen seen;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_begin();
     zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), DAY_MS);
@@ -118,7 +118,7 @@ static void fence64(void)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     struct turn_seen seen;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_begin();
     o.retain_ms = DAY_MS;
@@ -144,7 +144,7 @@ static void fence64(void)
 }
 
 /* A turn of its own each, and a transaction in each: the versions of the node go on. */
-static int set_data(zkl_grant *grant, const char *path, unsigned flags)
+static int set_data(const zkl_grant *grant, const char *path, unsigned flags)
 {
     const zkl_change set = {ZKL_CHANGE_SET, -1, path, "x", 1};
 
@@ -163,7 +163,7 @@ static void transactions(void)
 {
     static const char data[] = "/retained-data";
     struct turn_seen seen;
-    zkl_grant *g, *before = NULL;
+    const zkl_grant *g, *before = NULL;
 
     fault_begin();
     CHECK_INT(raw_create(fault.direct, data, "0", 1, 0, NULL), ZOK);
@@ -206,7 +206,7 @@ static void transaction_in_doubt(void)
 {
     struct turn_seen seen;
     atomic_int calls = 0;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_begin();
     zkl_mutex *m = retaining(fault_proxied(30000), DAY_MS);

@@ -6,7 +6,7 @@
 #include "suites.h"
 
 /* One registration before the other contender comes, one after. */
-static void tell(zkl_grant *g, zkl_mutex *other)
+static void tell(const zkl_grant *g, zkl_mutex *other)
 {
     struct told early = {.count = 0}, late = {.count = 0};
     struct acquisition b;
@@ -31,7 +31,7 @@ static void tell(zkl_grant *g, zkl_mutex *other)
 
 static void of_a_mutex(int64_t retain_ms, int turns)
 {
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_begin();
     zkl_mutex *m = retaining(fault_proxied(FAULT_LONG_MS), retain_ms);

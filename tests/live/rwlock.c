@@ -68,7 +68,7 @@ static void tries_and_times_out(void)
  * nor a writer comes in before. No request but for the first and the last. */
 static void levels(void)
 {
-    zkl_grant *g, *again;
+    const zkl_grant *g, *again;
 
     fault_begin();
     zkl_session *other = fault_direct(FAULT_LONG_MS);
@@ -184,7 +184,7 @@ static void lost_with_levels(void)
 {
     for (int writes = 0; writes < 2; writes++) {
         struct told told = {.count = 0};
-        zkl_grant *g;
+        const zkl_grant *g;
 
         fault_begin();
         zkl_session *s = fault_proxied(FAULT_SHORT_MS);

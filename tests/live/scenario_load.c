@@ -35,7 +35,7 @@ static void log_nothing(const zkl_log_record *record, void *data)
 static void *lock_once(void *data)
 {
     struct actor *s = data;
-    zkl_grant *grant;
+    const zkl_grant *grant;
     zkl_mutex *m;
 
     s->wrong = zkl_mutex_new(&m, s->session, s->path, NULL) != 0 ||

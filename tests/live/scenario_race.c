@@ -10,6 +10,7 @@ struct actor {
     zkl_mutex *mutex;
     GRand *rand;            /* of the callback thread alone */
     zkl_op *op;             /* the acquisition under way; the callback thread's */
+    zkl_grant *kept;        /* to its end; the same */
     int entered, completed; /* the same */
 };
 
@@ -24,19 +25,20 @@ struct stage {
 static void enter(struct actor *a);
 
 /* LOST or RELEASED, once for each grant: the next acquisition starts here. */
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct actor *a = data;
 
+    (void)grant;
     if (state == ZKL_LOST)
-        zkl_grant_release(grant); /* within its own last call */
+        zkl_grant_release(a->kept); /* within its own last call */
     if (state < ZKL_LOST)
         return;
     atomic_fetch_add(&a->stage->ends, 1);
     enter(a);
 }
 
-static void note(struct actor *a, zkl_grant *grant)
+static void note(struct actor *a, const zkl_grant *grant)
 {
     int64_t begin = fault_boot_ns(), end = begin, now = begin;
 
@@ -52,6 +54,7 @@ static void use(struct actor *a, zkl_grant *grant)
 
     atomic_fetch_add(&a->stage->given, 1);
     note(a, grant);
+    a->kept = keep ? grant : NULL;
     CHECK_INT(zkl_grant_on_change(grant, on_change, a), 0);
     if (g_rand_boolean(a->rand))
         zkl_op_cancel(a->op); /* too late: nothing comes of it */

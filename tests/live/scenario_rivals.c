@@ -22,7 +22,7 @@ struct rivals {
     struct member member[];
 };
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct fate *f = data;
 
@@ -33,7 +33,7 @@ static void on_change(zkl_grant *grant, zkl_state state, void *data)
         atomic_fetch_add(&f->ends, 1);
 }
 
-static void hold(struct member *m, zkl_grant *grant)
+static void hold(struct member *m, const zkl_grant *grant)
 {
     struct fate *f = g_new0(struct fate, 1);
     int64_t begin = fault_boot_ns(), end = begin;
@@ -54,7 +54,7 @@ static void hold(struct member *m, zkl_grant *grant)
 static void *run(void *data)
 {
     struct member *m = data;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     do {
         if (!CHECK_INT(zkl_mutex_lock(m->mutex, ZKL_FOREVER, &grant), 0))

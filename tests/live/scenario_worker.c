@@ -136,7 +136,7 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 /* ---- the process ---- */
 
 struct holder {
-    zkl_grant *grant;
+    const zkl_grant *grant;
     atomic_bool leaving;
 };
 

@@ -257,7 +257,7 @@ static void loss(void)
     semaphore_loss(SEMAPHORE_PLAIN, one_waits);
 }
 
-static void take_wanted(zkl_grant *grant, zkl_state state, void *data)
+static void take_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     (void)state;

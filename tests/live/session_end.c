@@ -16,7 +16,7 @@ static void ends_at_once(void)
     o.session_timeout_ms = SESSION_MS;
     zkl_session *dead = live_open(t, t->connect, &o);
     zkl_mutex *held = live_mutex(dead, t->lock), *wanted = live_mutex(t->session, t->lock);
-    zkl_grant *grant;
+    const zkl_grant *grant;
     zkl_session_claim claim;
     REQUIRE(zkl_mutex_lock(held, 0, &grant) == 0);
     struct locker *next = locker_queue(t, wanted, t->lock, 2);

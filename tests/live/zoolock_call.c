@@ -91,7 +91,7 @@ static void disconnections_are_waited_out(void)
 static void unlock_needs_no_connection(void)
 {
     struct acquisition next;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_proxied(30000); /* expiry must not do the work */

@@ -13,7 +13,7 @@ static bool watched(zkl_session *s, const char *node)
 static void identity_is_the_attempt(void)
 {
     struct acquisition second;
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);

@@ -46,7 +46,7 @@ bool acquisition_has_node(const struct acquisition *a, const char *path)
     return has;
 }
 
-static void take_grant(struct acquisition *a, zkl_grant *grant)
+static void take_grant(struct acquisition *a, const zkl_grant *grant)
 {
     uint64_t tokens[PERMITS_MAX] = {0};
 
@@ -79,6 +79,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     }
     a->code = err ? err->code : 0;
     a->why = g_strdup(err ? err->text : "");
+    a->own = a->led ? NULL : grant;
     if (grant)
         take_grant(a, grant);
     else
@@ -110,7 +111,7 @@ static void on_both_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     on_acquired(grant, err, a);
 }
 
-static void hear(struct watcher *w, zkl_grant *grant, zkl_state state)
+static void hear(struct watcher *w, const zkl_grant *grant, zkl_state state)
 {
     struct acquisition *a = w->acquisition;
 
@@ -123,7 +124,7 @@ static void hear(struct watcher *w, zkl_grant *grant, zkl_state state)
         turn(a, TURN_LOST);
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct watcher *w = data;
 
@@ -240,7 +241,7 @@ struct acquisition *acquisition_campaign(struct candidate *c, int64_t timeout_ms
     return a;
 }
 
-struct acquisition *acquisition_of_term(struct candidate *c, zkl_grant *grant)
+struct acquisition *acquisition_of_term(struct candidate *c, const zkl_grant *grant)
 {
     struct acquisition *a = acquisition_new(c->process, c->line, ZKL_FOREVER);
 
@@ -254,7 +255,7 @@ struct acquisition *acquisition_of_term(struct candidate *c, zkl_grant *grant)
     return a;
 }
 
-void acquisition_hear(struct acquisition *a, zkl_grant *grant, zkl_state state)
+void acquisition_hear(struct acquisition *a, const zkl_grant *grant, zkl_state state)
 {
     hear(&a->watchers[0], grant, state);
     if (state < ZKL_LOST)
@@ -306,17 +307,14 @@ static void give_up(struct acquisition *a)
 
 void acquisition_release(struct acquisition *a)
 {
-    zkl_grant *grant = a->grant;
-
-    if (!grant)
+    if (!a->grant)
         return;
     struct host *before = host_enter(a->process->host);
     tell(a, "releases", "");
     give_up(a);
     if (a->with)
         give_up(a->with);
-    if (!a->lent)
-        zkl_grant_release(grant);
+    zkl_grant_release(g_steal_pointer(&a->own));
     host_enter(before);
 }
 
@@ -337,9 +335,8 @@ void acquisition_abandon(struct client *p)
             continue;
         a->abandoned = true;
         oracle_released(p->stage, a);
-        zkl_grant *grant = g_steal_pointer(&a->grant);
-        if (!a->lent && !a->led)
-            zkl_grant_release(grant);
+        a->grant = NULL;
+        zkl_grant_release(g_steal_pointer(&a->own));
         turn(a, TURN_ENDED);
     }
 }

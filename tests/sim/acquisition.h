@@ -33,7 +33,8 @@ struct acquisition {
     int64_t timeout_ms;
     int64_t entered_at;
     zkl_op *op;
-    zkl_grant *grant; /* while it is in our hands */
+    const zkl_grant *grant; /* while it is in our hands */
+    zkl_grant *own; /* the same; NULL: lent, or another acquisition's as well, which has it */
     uint64_t token, turn;
     char *node;
     struct watcher watchers[WATCHERS];
@@ -80,8 +81,8 @@ struct acquisition *acquisition_campaign(struct candidate *c, int64_t timeout_ms
                                          void *data);
 
 /* A term of a started election begins. What is heard of it is heard by its first watcher. */
-struct acquisition *acquisition_of_term(struct candidate *c, zkl_grant *grant);
-void acquisition_hear(struct acquisition *a, zkl_grant *grant, zkl_state state);
+struct acquisition *acquisition_of_term(struct candidate *c, const zkl_grant *grant);
+void acquisition_hear(struct acquisition *a, const zkl_grant *grant, zkl_state state);
 
 void acquisition_watch(struct acquisition *a); /* its grant, once more */
 void acquisition_cancel(struct acquisition *a);

@@ -80,7 +80,7 @@ bool candidate_leads(const struct candidate *c)
     return leads;
 }
 
-static void on_leading(struct candidate *c, zkl_grant *grant)
+static void on_leading(struct candidate *c, const zkl_grant *grant)
 {
     if (c->term)
         wrong(c, "is told LEADING in the middle of a term");
@@ -94,7 +94,7 @@ static void on_leading(struct candidate *c, zkl_grant *grant)
     c->term = acquisition_of_term(c, grant);
 }
 
-static void on_state(struct candidate *c, zkl_grant *grant, zkl_state state)
+static void on_state(struct candidate *c, const zkl_grant *grant, zkl_state state)
 {
     if (!c->term) {
         wrong(c, "is told of a term that it does not have");
@@ -162,7 +162,7 @@ static void on_stopped(struct candidate *c, const zkl_error *err)
     c->running = false;
 }
 
-static void hear(struct candidate *c, zkl_election_event event, zkl_grant *grant,
+static void hear(struct candidate *c, zkl_election_event event, const zkl_grant *grant,
                  const zkl_error *err)
 {
     switch (event) {
@@ -193,7 +193,7 @@ static void hear(struct candidate *c, zkl_election_event event, zkl_grant *grant
     }
 }
 
-static void on_event(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_event(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                      const zkl_error *err, void *data)
 {
     struct candidate *c = data;

@@ -64,7 +64,7 @@ static int64_t own_asked_at(const struct heeder *h)
     return at == 0 && with ? asked_at(h, with->node) : at;
 }
 
-static void on_revoke(zkl_grant *grant, zkl_state state, void *data)
+static void on_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct heeder *h = data;
     struct stage *stage = h->roles->stage;

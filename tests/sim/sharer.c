@@ -96,7 +96,7 @@ void sharer_stop(struct sharer *h)
 
 /* ---- a shard ---- */
 
-static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
+static void on_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard_slot *slot = data;
 
@@ -106,7 +106,7 @@ static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
     wake(slot->sharer);
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard_slot *slot = data;
 

@@ -107,7 +107,7 @@ void outcome_take(zkl_grant *grant, const zkl_error *error, void *data)
     atomic_fetch_add(&o->calls, 1);
 }
 
-void states_take(zkl_grant *grant, zkl_state state, void *data)
+void states_take(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct states *s = data;
 

@@ -57,6 +57,6 @@ void outcome_take(zkl_grant *grant, const zkl_error *error, void *data); /* zkl_
 struct states {
     atomic_int told[ZKL_RELEASED + 1];
 };
-void states_take(zkl_grant *grant, zkl_state state, void *data); /* zkl_grant_fn */
+void states_take(const zkl_grant *grant, zkl_state state, void *data); /* zkl_grant_fn */
 
 #endif

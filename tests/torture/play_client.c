@@ -115,7 +115,7 @@ static int try_read(zkl_session *s)
 static int work(zkl_session *s, zkl_mutex *m)
 {
     static const zkl_change change = {.kind = ZKL_CHANGE_CHECK, .version = -1, .path = "/a"};
-    zkl_grant *g;
+    const zkl_grant *g;
     int code = check(zkl_mutex_lock(m, ZKL_FOREVER, &g), of_lock);
 
     if (code)
@@ -186,7 +186,7 @@ static void release_fenced(void)
     };
     zkl_session *s = play_open(greeter_start(), NULL);
     zkl_mutex *m;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
     while (check(zkl_mutex_lock(m, ZKL_FOREVER, &g), of_lock) != 0)

@@ -158,7 +158,7 @@ static void *lock_and_end(void *mutex)
 {
     pthread_t other;
     void *node;
-    zkl_grant *g;
+    const zkl_grant *g;
 
     fault_spare(true);
     EXPECT(pthread_create(&other, NULL, answer_one, NULL) == 0);

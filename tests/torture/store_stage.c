@@ -86,7 +86,7 @@ struct actor *stage_join(const char *name)
 
 /* ---- acquisitions ---- */
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct acquisition *t = data;
 

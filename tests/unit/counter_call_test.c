@@ -11,7 +11,7 @@ struct call {
     zkl_session *s;
     zkl_counter *counter;
     int64_t delta, timeout_ms, value;
-    zkl_grant *fence;
+    const zkl_grant *fence;
     int code;
     zkl_error why;
     pthread_t thread;

@@ -20,7 +20,7 @@ static void tell(struct election_story *s, const char *word)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void on_event(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_event(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                      const zkl_error *err, void *story)
 {
     static const char *const words[] = {

@@ -150,7 +150,7 @@ zkl_member *estate_joining(struct estate *e)
     return e->joining;
 }
 
-static void on_state(zkl_grant *grant, zkl_state state, void *data)
+static void on_state(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant, (void)state, (void)data;
 }
@@ -160,7 +160,7 @@ static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void
     (void)s, (void)event, (void)id, (void)data;
 }
 
-static void on_election(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                         const zkl_error *err, void *data)
 {
     (void)e, (void)event, (void)grant, (void)err, (void)data;

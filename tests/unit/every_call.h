@@ -49,9 +49,10 @@ struct estate {
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
     zkl_member *joined, *joining;
-    zkl_grant *grant, *own, *fence; /* of held, borrowed; of leader; for counters, none at first */
-    zkl_op *op;       /* of the call */
-    bool cancels;     /* it as soon as it has begun */
+    zkl_grant *own;                 /* of leader */
+    const zkl_grant *grant, *fence; /* of held; for counters, none at first */
+    zkl_op *op;                     /* of the call */
+    bool cancels;                   /* it as soon as it has begun */
     atomic_int asked; /* below /x, since the estate was begun; or a completion is awaited */
     atomic_int told, code;
 };

@@ -37,7 +37,7 @@ static void stop(void)
     s = NULL;
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct told *told = data;
 

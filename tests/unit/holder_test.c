@@ -18,7 +18,7 @@ static void on_log(const zkl_log_record *record, void *data)
     g_strlcat(lines, record->text, sizeof lines);
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     (void)data;

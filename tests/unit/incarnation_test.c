@@ -472,7 +472,7 @@ static void ignore(struct request *r, const struct store_reply *reply)
     (void)r, (void)reply;
 }
 
-static void ignore_state(zkl_grant *grant, zkl_state state, void *data)
+static void ignore_state(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant, (void)state, (void)data;
 }

@@ -366,7 +366,7 @@ static void session_replaced(void)
     }
 }
 
-static void count_wanted(zkl_grant *g, zkl_state state, void *wanted)
+static void count_wanted(const zkl_grant *g, zkl_state state, void *wanted)
 {
     (void)g;
     CHECK_INT(state, ZKL_HELD);

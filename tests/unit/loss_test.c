@@ -21,7 +21,7 @@ static void on_log(const zkl_log_record *record, void *data)
     g_strlcat(lines, "; ", sizeof lines);
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)data;
     CHECK((zkl_grant_loss(grant) != ZKL_LOSS_NONE) == (zkl_grant_state(grant) == ZKL_LOST));
@@ -190,7 +190,7 @@ static void of_a_turn(void)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
     zkl_mutex *m;
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     s = hand_session();
     hand_stand_alone(s);

@@ -4,7 +4,7 @@
 
 const zkl_change story_change = {ZKL_CHANGE_CREATE, 0, "/x", "1", 1};
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct story *story = data;
 

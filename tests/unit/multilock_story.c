@@ -119,7 +119,7 @@ bool multi_story_asked(enum store_kind kind, const char *paths)
     return CHECK_STR(found, paths);
 }
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct multi_story *story = data;
 

@@ -439,7 +439,7 @@ static void credentials_refused(void)
 
 /* ---- others, transactions ---- */
 
-static void on_wanted(zkl_grant *grant, zkl_state state, void *data)
+static void on_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     (void)state;

@@ -349,7 +349,7 @@ static void own_node_was_changed(void)
     permit_story_end(&st);
 }
 
-static void count_asked(zkl_grant *grant, zkl_state state, void *calls)
+static void count_asked(const zkl_grant *grant, zkl_state state, void *calls)
 {
     (void)grant, (void)state;
     ++*(int *)calls;

@@ -88,7 +88,7 @@ static void owners_by_turns(void)
     static const uint64_t turns[] = {1, 2, 1, 1, 3, 2, 2, 1};
     zkl_session *s = fake_session();
     zkl_mutex *m = mutex_of_owners(s);
-    zkl_grant *g = NULL;
+    const zkl_grant *g = NULL;
 
     for (size_t i = 0; i < G_N_ELEMENTS(turns); i++) {
         owner = turns[i];

@@ -80,7 +80,7 @@ static void freed_while_one_waits(void)
     zkl_session *s = fake_session();
     zkl_mutex *m = begin(s, (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT);
     struct ending e = {.calls = 0};
-    zkl_grant *g;
+    const zkl_grant *g;
 
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, on_acquired, &e, NULL) == 0);
@@ -107,7 +107,7 @@ static void fence64_of_asynchronous_calls(void)
         zkl_session *s = fake_session();
         zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
         struct ending e = {.calls = 0};
-        zkl_grant *g;
+        const zkl_grant *g;
 
         options.key = key;
         options.fence64 = 1;

@@ -163,7 +163,7 @@ static void turns(void)
 static void of_a_thread(void)
 {
     char fence[ZKL_FENCE_SIZE];
-    zkl_grant *grant, *again;
+    const zkl_grant *grant, *again;
 
     start();
     open_mutex();
@@ -302,7 +302,7 @@ static void a_long_turn(void)
     stop();
 }
 
-static void on_told(zkl_grant *grant, zkl_state state, void *data)
+static void on_told(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
     (void)data;
@@ -418,7 +418,7 @@ static void no_turn_in_doubt(void)
 
 static void *use(void *ret_turn)
 {
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     hand_is_waiter();
     if (CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &grant), 0))

@@ -113,7 +113,7 @@ static void sides(void)
  * between the first and the last. */
 static void reads_within_a_write(void)
 {
-    zkl_grant *first, *g;
+    const zkl_grant *first, *g;
 
     begin(NULL);
     CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, &first), 0);
@@ -143,7 +143,7 @@ static void reads_within_a_write(void)
 /* Each level still owes its unlock. */
 static void lost_with_levels(void)
 {
-    zkl_grant *grant;
+    const zkl_grant *grant;
 
     begin(NULL);
     REQUIRE(zkl_rwlock_lock(l, ZKL_FOREVER, &grant) == 0);

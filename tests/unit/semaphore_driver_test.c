@@ -599,7 +599,7 @@ static void session_closed(void)
 
 static int in_callback[4];
 
-static void on_change(zkl_grant *grant, zkl_state state, void *data)
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     zkl_grant *none = NULL;
     int limit;

@@ -214,7 +214,7 @@ static void turns_are_counted(void)
     stop();
 }
 
-static void ignore_election(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void ignore_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                             const zkl_error *err, void *data)
 {
     (void)e, (void)event, (void)grant, (void)err, (void)data;

@@ -27,7 +27,7 @@ static void right_deadline(struct right *r, zkl_deadline *ret)
     zkl_grant_deadline(right_of(r)->grant, ret); /* 0 when it is not ours any more */
 }
 
-static void call_changed(zkl_grant *grant, zkl_state now, void *data)
+static void call_changed(const zkl_grant *grant, zkl_state now, void *data)
 {
     const struct right_grant *r = data;
 
@@ -42,7 +42,7 @@ static void right_on_change(struct right *r, right_fn fn, void *data)
     zkl_grant_on_change(right_of(r)->grant, call_changed, r);
 }
 
-static void call_revoked(zkl_grant *grant, zkl_state now, void *data)
+static void call_revoked(const zkl_grant *grant, zkl_state now, void *data)
 {
     const struct right_grant *r = data;
 

@@ -1,6 +1,6 @@
 #include "turn.h"
 
-static void on_event(zkl_election *e, zkl_election_event event, zkl_grant *grant,
+static void on_event(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                      const zkl_error *err, void *data)
 {
     struct turn *t = data;
@@ -21,7 +21,7 @@ static void on_event(zkl_election *e, zkl_election_event event, zkl_grant *grant
     pthread_mutex_unlock(&t->monitor);
 }
 
-static int take_lent(struct turn *t, zkl_grant **ret)
+static int take_lent(struct turn *t, const zkl_grant **ret)
 {
     pthread_mutex_lock(&t->monitor);
     while (!t->lent && t->failed == 0)
@@ -80,21 +80,28 @@ int turn_new(struct turn *t, const struct turn_options *o)
     }
 }
 
-int turn_take(struct turn *t, const claim *c, zkl_grant **ret)
+static int take_owned(struct turn *t, int code, const zkl_grant **ret)
+{
+    *ret = code == 0 ? t->own : NULL;
+    return code;
+}
+
+int turn_take(struct turn *t, const claim *c, const zkl_grant **ret)
 {
     switch (t->kind) {
     case TURN_LOCK:
         return zkl_mutex_lock(t->mutex, ZKL_FOREVER, ret);
     case TURN_SEVERAL:
-        return zkl_multilock_lock(t->several, ZKL_FOREVER, ret);
+        return take_owned(t, zkl_multilock_lock(t->several, ZKL_FOREVER, &t->own), ret);
     case TURN_RWLOCK:
         return (c->kind == CLAIM_READ ? zkl_rwlock_lock_shared : zkl_rwlock_lock)(t->rwlock,
                                                                                   ZKL_FOREVER, ret);
     case TURN_PERMITS:
     case TURN_NUMBERED:
-        return zkl_semaphore_acquire(t->semaphore, c->permits, ZKL_FOREVER, ret);
+        return take_owned(t, zkl_semaphore_acquire(t->semaphore, c->permits, ZKL_FOREVER, &t->own),
+                          ret);
     case TURN_CAMPAIGN:
-        return zkl_election_campaign(t->election, ZKL_FOREVER, ret);
+        return take_owned(t, zkl_election_campaign(t->election, ZKL_FOREVER, &t->own), ret);
     default:
         return take_lent(t, ret);
     }
@@ -108,7 +115,7 @@ static int release(zkl_grant *grant)
     return err;
 }
 
-int turn_give(struct turn *t, zkl_grant *grant)
+int turn_give(struct turn *t)
 {
     int err;
 
@@ -120,10 +127,10 @@ int turn_give(struct turn *t, zkl_grant *grant)
     case TURN_SEVERAL:
     case TURN_PERMITS:
     case TURN_NUMBERED:
-        return release(grant);
+        return release(t->own);
     case TURN_CAMPAIGN:
         err = zkl_election_resign(t->election);
-        zkl_grant_release(grant);
+        zkl_grant_release(t->own);
         return err;
     default:
         return give_back(t);

@@ -28,10 +28,11 @@ struct turn {
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
     zkl_election *election;
+    zkl_grant *own; /* of a kind whose grants are owned */
     /* Only TURN_STARTED has these: */
     pthread_mutex_t monitor;
     pthread_cond_t changed;
-    zkl_grant *lent;
+    const zkl_grant *lent;
     bool taken; /* lent, and the worker still uses it */
     int failed; /* the code of a campaign that failed */
 };
@@ -47,9 +48,10 @@ struct turn_options {
 
 /* They answer as the library does. What is made stands still in memory to the session's end. */
 int turn_new(struct turn *t, const struct turn_options *o);
-int turn_take(struct turn *t, const claim *c, zkl_grant **ret); /* waits; lent until given back */
+int turn_take(struct turn *t, const claim *c,
+              const zkl_grant **ret); /* waits; lent until given back */
 
-int turn_give(struct turn *t, zkl_grant *grant);
+int turn_give(struct turn *t);
 void turn_free(struct turn *t);
 
 #endif

@@ -19,7 +19,7 @@ struct worker {
     zkl_session *session;
     struct turn source;
     claim claim;
-    zkl_grant *grant;
+    const zkl_grant *grant;
     uint64_t part[CLAIM_PARTS_MAX]; /* its token at each path */
     uint64_t token, turn;
     int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */

@@ -49,7 +49,7 @@ void worker_listen_ms(struct worker *w, int ms)
         w->ended = true;
 }
 
-static void changed(zkl_grant *grant, zkl_state state, void *data)
+static void changed(const zkl_grant *grant, zkl_state state, void *data)
 {
     static const event_kind kinds[] = {
         [ZKL_HELD] = EV_HELD, [ZKL_SUSPECT] = EV_SUSPECT, [ZKL_LOST] = EV_TOLD};
@@ -233,7 +233,7 @@ void worker_leave(struct worker *w, bool lost)
 
     record_seen(w);
     worker_record(w, lost ? EV_LOST : EV_RELEASE, 0);
-    err = turn_give(&w->source, w->grant);
+    err = turn_give(&w->source);
     w->grant = NULL;
     if (err == ZKL_ELOST)
         worker_record(w, EV_ELOST, 0);
