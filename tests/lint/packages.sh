@@ -64,9 +64,9 @@ installed() {
     (cd "$scratch/root$prefix" && find . -not -type d | sed 's,^\./,usr/,')
 }
 
-# Debian's patterns with its folders as ours: those of an architecture, of units and of zsh.
+# Debian's patterns, with its folder of an architecture as ours.
 debian_patterns() {
-    sed -E 's/ .*//; s,^usr/lib/\*/,usr/lib/,; s,^lib/systemd,usr/lib/systemd,' "$debian"/*.install "$debian/not-installed"
+    sed -E 's/ .*//; s,^usr/lib/\*/,usr/lib/,' "$debian"/*.install "$debian/not-installed"
 }
 
 # The spec's macros, without rpm.
