@@ -1,13 +1,14 @@
 # ./dev deb: Debian's packages, built in one clean root and tested in another. Sourced by ./dev.
 # shellcheck shell=bash disable=SC2154
 
-deb_folder=$root/_build/deb
-roots=$deb_folder/roots
+release=
+deb_folder=
+roots=$root/_build/deb/roots
 sudo=()
 
 # What is committed, and nothing that lies beside it.
 export_head() {
-    rm -rf "$deb_folder/zkl" "$deb_folder"/*.deb
+    rm -rf "$deb_folder"
     mkdir -p "$deb_folder/zkl"
     git archive HEAD | tar -x -C "$deb_folder/zkl"
 }
@@ -39,23 +40,24 @@ in_root() { # NETWORK ROOT COMMAND...
             DEBIAN_FRONTEND=noninteractive "${@:3}"' in_root "$@" </dev/null
 }
 
+# From where this machine has its own packages.
 make_roots() {
-    local release sources=/etc/apt/sources.list.d/debian.sources
-    # shellcheck disable=SC1091
-    release=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
-    [ -n "$release" ] || release=stable
+    local here=/etc/apt/sources.list.d/debian.sources sources=()
     remove_roots
     mkdir -p "$roots"
-    [ -e "$sources" ] || sources=
-    step "a clean root of $release" "${sudo[@]}" mmdebstrap --quiet --variant=minbase --skip=cleanup/apt/lists "$release" "$roots/build" $sources
-    step "a second one" "${sudo[@]}" cp -a --reflink=auto "$roots/build" "$roots/test"
+    if [ -e "$here" ]; then
+        sources=("$deb_folder/sources")
+        sed -E "/^Suites:/s/ [a-z]+/ $release/g" "$here" >"${sources[0]}"
+    fi
+    step "$release: a clean root" "${sudo[@]}" mmdebstrap --quiet --variant=minbase --skip=cleanup/apt/lists "$release" "$roots/build" "${sources[@]}"
+    step "$release: a second one" "${sudo[@]}" cp -a --reflink=auto "$roots/build" "$roots/test"
 }
 
 build_packages_in_root() {
     "${sudo[@]}" mkdir "$roots/build/src"
     "${sudo[@]}" cp -a "$deb_folder/zkl" "$roots/build/src/zkl"
-    step "what the build needs" in_root yes "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh prepare
-    step "build and lintian, without network" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh build
+    step "$release: what the build needs" in_root yes "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh prepare
+    step "$release: build and lintian, without network" in_root no "$roots/build" bash /src/zkl/build-aux/dev.d/deb-build.sh build
     "${sudo[@]}" find "$roots/build/src" -maxdepth 1 -type f -name "*.deb" ! -name "*-dbgsym_*" -exec cp {} "$deb_folder" \;
 }
 
@@ -64,8 +66,8 @@ test_packages_in_root() {
     "${sudo[@]}" mkdir -p "$roots/test/src/zkl"
     "${sudo[@]}" cp -a "$deb_folder"/*.deb "$deb_folder/zkl/debian" "$deb_folder/zkl/README.md" \
         "$deb_folder/zkl/build-aux/dev.d/deb-test.sh" "$roots/test/src/zkl"
-    step "what the tests need" in_root yes "$roots/test" bash /src/zkl/deb-test.sh prepare
-    log=$(log_name "test of packages")
+    step "$release: what the tests need" in_root yes "$roots/test" bash /src/zkl/deb-test.sh prepare
+    log=$(log_name "$release: test of packages")
     in_root no "$roots/test" bash /src/zkl/deb-test.sh run >"$log" 2>&1 || true
     grep -vE '^(\(Reading|Setting|Selecting|Preparing|Unpacking|Removing|Processing|Purging)' "$log" | sed 's/^/  /'
     tail -n 1 "$log" | grep -qE '^[1-9][0-9]* passed, 0 failed, 0 skipped$' || die "deb: the packages failed a test; see ${log#"$root"/}"
@@ -77,18 +79,27 @@ build_packages_here() {
     step "build and lintian" bash "$deb_folder/zkl/build-aux/dev.d/deb-build.sh" build
 }
 
-deb() {
+deb() { # RELEASE...
+    local releases=("$@")
+    (($#)) || releases=(bookworm trixie)
+    [[ "${releases[*]}" =~ ^[a-z\ ]+$ ]] || die "deb takes names of Debian's releases, not \"$*\""
     git rev-parse --git-dir >/dev/null 2>&1 || die "deb builds what is committed, and this is no git clone"
     need_packages "${deb_packages[@]}"
-    mkdir -p "$deb_folder"
-    export_head
-    if can_make_roots; then
-        trap remove_roots EXIT
-        make_roots
-        build_packages_in_root
-        test_packages_in_root
-    else
-        build_packages_here
+    if ! can_make_roots; then
+        (($# == 0)) || die "no clean root of $1 can be made without root and namespaces"
+        releases=(here)
     fi
-    say "built: $(cd "$root" && echo _build/deb/*.deb)"
+    trap remove_roots EXIT
+    for release in "${releases[@]}"; do
+        deb_folder=$root/_build/deb/$release
+        export_head
+        if [ "$release" = here ]; then
+            build_packages_here
+        else
+            make_roots
+            build_packages_in_root
+            test_packages_in_root
+        fi
+        say "built: $(cd "$root" && echo "_build/deb/$release"/*.deb)"
+    done
 }
