@@ -68,7 +68,7 @@ ZKL_ZOO_FUNCTION([zoo_aremove_all_watches],
 ZKL_ZOO_ABILITY([zoo_container], [return ZOO_CONTAINER;],
     [AC_DEFINE([HAVE_ZOO_CONTAINER], [1], [Define to 1 if the client can make container nodes.])])
 
-# Optional: connections by TLS, and credentials by SASL. Debian 12's client has neither.
+# Optional: connections by TLS, and credentials by SASL. Debian's client has neither.
 ZKL_ZOO_OPTIONAL([zookeeper_init_ssl], [HAVE_OPENSSL_H], [openssl/ssl.h], [-lssl -lcrypto],
     [HAVE_ZOO_TLS], [TLS])
 ZKL_ZOO_OPTIONAL([zookeeper_init_sasl], [HAVE_CYRUS_SASL_H], [sasl/sasl.h], [-lsasl2],
