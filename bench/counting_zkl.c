@@ -42,7 +42,7 @@ static double turn(bool counts)
         user_require(zkl_mutex_unlock(mutex));
     }
     counting = true;
-    return (double)(now_ns() - begun) / BATCH;
+    return (double)(now_ns() - begun) / (double)BATCH;
 }
 
 /* A grant is counted already; what is counted here has ended before it goes on. */
@@ -54,7 +54,7 @@ static double calls(void)
         __real_stats_ended(session, i, ZKL_LOSS_NONE);
         __real_stats_granted(session, 0);
     }
-    return (double)(now_ns() - begun) / BATCH;
+    return (double)(now_ns() - begun) / (double)BATCH;
 }
 
 static int compare(const void *a, const void *b)

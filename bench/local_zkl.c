@@ -44,7 +44,7 @@ static void answer_cost(const char *key, void (*fn)(void))
 
     for (int i = 0; i < TURNS; i++)
         fn();
-    answer_number(key, (double)(now_ns() - begun) / TURNS);
+    answer_number(key, (double)(now_ns() - begun) / (double)TURNS);
 }
 
 int main(int argc, char **argv)

@@ -99,8 +99,9 @@ static void note_reached(const void *state)
     const struct multilock_state *st = state;
 
     for (int i = 0; i < MULTILOCK_CLIENTS; i++)
-        reached |= multilock_config.limit > 0 ? 1U << (MULTI_LOCK_STATES + st->c[i].leasing.state)
-                                              : 1U << st->c[i].machine.state;
+        reached |= multilock_config.limit > 0
+                       ? 1U << ((int)MULTI_LOCK_STATES + (int)st->c[i].leasing.state)
+                       : 1U << st->c[i].machine.state;
 }
 
 static const struct breadth_world world = {.size = sizeof(struct multilock_state),
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
                                             .configure = configure,
                                             .faults = &multilock_config.faults,
                                             .reached = &reached,
-                                            .states = MULTI_LOCK_STATES + LEASING_STATES,
+                                            .states = (int)MULTI_LOCK_STATES + (int)LEASING_STATES,
                                             .state_name = state_name};
 
     return breadth_main(&program, argc, argv);

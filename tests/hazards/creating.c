@@ -42,7 +42,7 @@ static void two_steps_zkl(void)
     CHECK(fault_children() == 1);
     tell("the node and its end are one create: killed -9 before it had read that create's answer, "
          "the client kept the next one waiting for %.1f s (session timeout %.1f s).",
-         seconds(next.at - killed), SESSION_MS / 1000.0);
+         seconds(next.at - killed), (double)SESSION_MS / 1e3);
     acquisition_end(&next);
     fault_end();
 }
@@ -133,7 +133,7 @@ static void dies_creating_zkl(void)
     tell(
         "of three processes killed -9 at the same points none left anything: the last of the three "
         "locks was granted to another %.1f s after the last kill (session timeout %.1f s).",
-        seconds(MAX(0, last - killed)), SESSION_MS / 1000.0);
+        seconds(MAX(0, last - killed)), (double)SESSION_MS / 1e3);
     fault_end();
 }
 

@@ -87,7 +87,7 @@ static bool believe_in_reads(void)
         tell("A renews its lease of %.1f s with each answered read: its server, cut off from the "
              "leader, answered %d of them in %.1f s. Then the session that nobody had reported to "
              "the leader ended, B was first in line, and A's lease ran for another %.1f s.",
-             LEASE_MS / 1000.0, answered, CUT_MS / 1000.0, seconds(both));
+             (double)LEASE_MS / 1e3, answered, (double)CUT_MS / 1e3, seconds(both));
     partition_end(&p);
     raw_close(a);
     raw_close(b);

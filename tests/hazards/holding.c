@@ -116,7 +116,7 @@ static void paused_idle_zkl(void)
         "until that session of %.0f s had ended, where it would have waited for nothing without "
         "retention. That is its price. When the process woke, it found what it kept LOST by the "
         "clock, began no turn of it and went in line behind B.",
-        seconds(b.at - asked), SESSION_MS / 1000.0);
+        seconds(b.at - asked), (double)SESSION_MS / 1e3);
     worker_finish(&w);
     fault_end();
 }

@@ -48,7 +48,7 @@ static bool hold_on(int64_t ns)
         tell("work of %.1f s on a session timeout of %.1f s: the session is renewed as long as the "
              "process lives, at every instant at least %.2f s were left, and B waited for the "
              "release.",
-             seconds(ns), SESSION_MS / 1000.0, (double)least / 1e3);
+             seconds(ns), (double)SESSION_MS / 1e3, (double)least / 1e3);
     acquisition_end(&b);
     fault_end();
     return held;

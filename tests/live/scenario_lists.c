@@ -86,7 +86,7 @@ static void outage(zkl_session *s, const char *what, unsigned servers, bool froz
         "%s: %u attempts (%.1f a second), %.1f %% of a processor; held %.0f ms after the end%s\n",
         what, made, made * 1e3 / lasted, used * 100 / lasted, (double)(a.at - back) / 1e6,
         zkl_session_id(s) == id ? "" : ", in a new session");
-    CHECK(made <= 2 * (servers + 1) + ATTEMPTS_A_SECOND * lasted / 1000);
+    CHECK(made <= 2 * (servers + 1) + (double)ATTEMPTS_A_SECOND * lasted / 1000);
     CHECK(outage_ms() > OUTAGE_MS || frozen || zkl_session_id(s) == id);
     acquisition_end(&a);
 }

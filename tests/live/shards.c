@@ -314,7 +314,7 @@ static void change(int *moves, int *wanted)
     }
     *moves = count_moves(scratch.path, SHARDS, &begun) - before;
     printf("%d changes of %d hosts with %d shards: %.2f moves a change, 1/n are %.2f\n",
-           2 * changes, HOSTS, SHARDS, *moves / (2.0 * changes), (double)SHARDS / HOSTS);
+           2 * changes, HOSTS, SHARDS, *moves / (2.0 * changes), (double)SHARDS / (double)HOSTS);
 }
 
 static bool nothing_is_left(void)

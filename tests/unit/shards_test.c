@@ -285,8 +285,8 @@ static void add_plain(struct curve *c, int host_count, int count)
         most = MAX(most, has[i]);
         least = MIN(least, has[i]);
     }
-    c->plain_most += most / share / GROUPS;
-    c->plain_least += least / share / GROUPS;
+    c->plain_most += most / share / (double)GROUPS;
+    c->plain_least += least / share / (double)GROUPS;
 }
 
 static struct curve draw_curve(int host_count, int count)
@@ -311,14 +311,14 @@ static struct curve draw_curve(int host_count, int count)
             moves += shards[k].owner != before[k];
             c.between += shards[k].owner != before[k] && shards[k].owner != (uint32_t)host_count;
         }
-        c.most += most / share / GROUPS;
-        c.least += least / share / GROUPS;
+        c.most += most / share / (double)GROUPS;
+        c.least += least / share / (double)GROUPS;
         c.worst_most = MAX(c.worst_most, most / share);
         c.worst_least = MIN(c.worst_least, least / share);
-        c.moves += moves / unit / GROUPS;
+        c.moves += moves / unit / (double)GROUPS;
         c.worst_moves = MAX(c.worst_moves, moves / unit);
     }
-    c.between /= unit * GROUPS;
+    c.between /= unit * (double)GROUPS;
     return c;
 }
 

@@ -85,7 +85,7 @@ struct instant host_clock(const struct host *h)
 /* The first instant at which so much has elapsed. */
 static int64_t unelapse(const struct host *h, int64_t ns)
 {
-    int64_t at = (int64_t)((long double)ns / (1 + (long double)h->rate_ppm / PPM));
+    int64_t at = (int64_t)((long double)ns / (1 + (long double)h->rate_ppm / (long double)PPM));
 
     while (elapse(h, at) < ns)
         at++;
