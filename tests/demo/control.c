@@ -2,7 +2,6 @@
  * thief that tries to unlock it. */
 #include "worker.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,13 +25,23 @@ static void steal(worker *w)
     pthread_mutex_unlock(&w->guard);
 }
 
+/* Not from stdin's stream: exit() waits until no thread reads from it, since glibc 2.41. */
+static bool read_order(char *line, size_t size)
+{
+    for (size_t i = 0; i < size && read(STDIN_FILENO, &line[i], 1) == 1; i++)
+        if (line[i] == '\n') {
+            line[i] = '\0';
+            return true;
+        }
+    return false;
+}
+
 static void *obey(void *data)
 {
     worker *w = data;
     char line[32];
 
-    while (fgets(line, sizeof line, stdin)) {
-        line[strcspn(line, "\n")] = '\0';
+    while (read_order(line, sizeof line)) {
         if (strcmp(line, "start") == 0)
             set(w, &w->start);
         else if (strcmp(line, "hold") == 0)
