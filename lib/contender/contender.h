@@ -55,7 +55,7 @@ struct contender_spec {
     bool numbered;  /* of a semaphore: for numbered.h */
     int32_t leases; /* the limit of Curator's semaphore: for leased.h; 0: it is none */
     bool try_only;
-    bool hints; /* in a long queue it leaves a head hint in the directory's data, and goes by it */
+    bool hints;             /* it leaves the hints of long queues, and goes by them: head_hint.h */
     bool retains;           /* its handle does: its node's name says so */
     bool watch_children;    /* alone when it enters, it hears of a contender that comes */
     bool heeds;             /* it hears that it is asked to give way even if it hears of that */
