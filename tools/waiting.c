@@ -140,7 +140,7 @@ static char *describe(const struct waiting *w, const struct sight *s)
     return g_string_free(text, FALSE);
 }
 
-/* The path is known to who has typed it: it goes where there is no room. */
+/* A line that is too long drops the path: the user has typed it. */
 static char *fit(const char *path, const char *text, int columns)
 {
     char *whole = g_strdup_printf("zkl: %s: %s", path, text),

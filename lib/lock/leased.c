@@ -128,7 +128,7 @@ static void leased_enter_lease(struct leased *l)
     contender_enter(&l->lease.contender, l->driver.session, &spec, leased_on_decided, &l->lease);
 }
 
-/* A contender each: none of them is behind another, so that all stand while one waits. */
+/* One contender per permit. None queues behind another, so all nodes exist while any waits. */
 static void leased_enter_leases(struct leased *l)
 {
     struct multi_path paths[MULTI_LOCK_PATHS];

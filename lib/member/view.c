@@ -285,7 +285,7 @@ static void view_forget_list(struct view *v)
         ((struct view_entry *)value)->listed = false;
 }
 
-/* What is read from now on may be older than what was told, and is told. */
+/* From now on, data is reported even if it is older than what was reported last. */
 static void view_rewind(struct view *v)
 {
     newest_rewind(&v->newest);
