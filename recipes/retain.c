@@ -4,10 +4,6 @@
 
 #define BIT(state) (1U << (state))
 
-/* A tenure that kept a rival out must have saved so many times what it cost: so rivals lose at most
- * about a tenth to it. Where look after look finds one that factor doubles, so often at most. */
-enum { WORTH = 9, DOUBLED = 3 };
-
 static const struct {
     const char *name;
     uint32_t next;
@@ -39,7 +35,7 @@ bool retain_invariant(const struct retain *r)
         return false;
     if (r->left && r->state != RETAIN_ENTERING)
         return false;
-    if (r->found && !r->wanted)
+    if (!payoff_invariant(&r->payoff, r->wanted))
         return false;
     if (r->gate > r->waiting || r->gate > r->local_turns || (r->gate > 0 && !r->wanted))
         return false;
@@ -73,7 +69,7 @@ static uint32_t retain_least(uint32_t a, uint32_t b)
 
 static bool may_retain(const struct retain *r, int64_t now)
 {
-    return !r->closed && now >= r->off_until;
+    return !r->closed && payoff_allows(&r->payoff, now);
 }
 
 static void retain_enter(struct retain *r, const struct retain_event *ev,
@@ -82,7 +78,7 @@ static void retain_enter(struct retain *r, const struct retain_event *ev,
     struct retain_action *a = retain_act(out, RETAIN_ACT_ENTER);
 
     r->state = RETAIN_ENTERING;
-    r->entered = ev->now;
+    payoff_ask(&r->payoff, ev->now);
     a->tries = r->trying;
     a->watch = r->alone && may_retain(r, ev->now);
 }
@@ -91,32 +87,9 @@ static void retain_enter(struct retain *r, const struct retain_event *ev,
 static void forget_tenure(struct retain *r)
 {
     r->state = RETAIN_NONE;
-    r->wanted = r->watched = r->looking = r->armed = r->found = false;
+    r->wanted = r->watched = r->looking = r->armed = false;
     r->gate = 0;
     r->turn = 0;
-    r->kept_from = r->kept_more = 0;
-}
-
-/* What it has saved are the requests of each turn but the first. What it has cost, the rival has
- * waited. What an earlier tenure has cost is not made good by it, however many turns it had. If the
- * rival was there before the tenure looked, the turns meanwhile are no gain: a tight loop has
- * thousands of them in any wait. */
-static void account(struct retain *r, int64_t now)
-{
-    int64_t cost;
-
-    if (r->kept_from == 0)
-        return;
-    cost = WORTH * (now - r->kept_from + r->kept_more);
-    if (r->found)
-        cost <<= r->found_before;
-    else if (r->alone_ns > 0 && r->turn > (uint64_t)(cost / r->alone_ns))
-        cost = 0;
-    else
-        cost -= (int64_t)r->turn * r->alone_ns;
-    if (now + cost > r->off_until)
-        r->off_until = now + cost;
-    r->found_before = retain_least(r->found_before + r->found, DOUBLED);
 }
 
 /* A caller that waits here enters before the node is deleted, so that its place in line is as early
@@ -127,7 +100,7 @@ static void end_tenure(struct retain *r, const struct retain_event *ev, struct r
 {
     const bool tries = r->trying;
 
-    account(r, ev->now);
+    payoff_settle(&r->payoff, ev->now, r->turn);
     forget_tenure(r);
     if (tries)
         retain_act(out, RETAIN_ACT_END);
@@ -175,7 +148,7 @@ static void retain_look(struct retain *r, const struct retain_event *ev, struct 
     if (r->watched || r->looking || r->wanted || !may_retain(r, ev->now))
         return;
     r->looking = true;
-    r->looked = ev->now;
+    payoff_ask(&r->payoff, ev->now);
     retain_act(out, RETAIN_ACT_LOOK);
 }
 
@@ -246,8 +219,8 @@ static void on_gave_up(struct retain *r, const struct retain_event *ev, struct r
 static void on_unlock(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     r->used = ev->now;
-    if (r->wanted && r->kept_from == 0)
-        r->kept_from = ev->now;
+    if (r->wanted)
+        payoff_kept_out(&r->payoff, ev->now);
     if (ev->must_end)
         end_tenure(r, ev, out);
     else
@@ -260,10 +233,8 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
     r->first = ev->now;
     r->watched = ev->watched;
     r->alone = !ev->others && !ev->waited;
-    if (r->alone && !ev->delayed)
-        r->alone_ns = ev->now - r->entered;
     if (r->alone)
-        r->found_before = 0;
+        payoff_granted(&r->payoff, ev->now, ev->delayed);
     begin_turn(r, out);
     if (ev->others)
         retain_hear(r, ev->now);
@@ -285,18 +256,16 @@ static void on_failed(struct retain *r, const struct retain_event *ev, struct re
         retain_enter(r, ev, out);
 }
 
-/* A rival waits since then, and more. */
-static void on_rival(struct retain *r, const struct retain_event *ev, struct retain_actions *out,
-                     int64_t kept_from, int64_t kept_more)
+static void on_rival(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     r->alone = r->watched = false;
     if (r->wanted)
         return;
-    r->kept_from = kept_from;
-    r->kept_more = kept_more;
     retain_hear(r, ev->now);
-    if (r->state == RETAIN_IDLE)
+    if (r->state == RETAIN_IDLE) {
+        payoff_recalled(&r->payoff, ev->now);
         end_tenure(r, ev, out);
+    }
 }
 
 static void on_looked(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
@@ -306,13 +275,12 @@ static void on_looked(struct retain *r, const struct retain_event *ev, struct re
     r->looking = false;
     r->watched = ev->watched && !ev->others;
     r->alone = r->watched && !r->wanted;
-    r->found = ev->others && !r->wanted;
-    if (r->alone && r->alone_ns == 0) /* it takes at least as long as that */
-        r->alone_ns = ev->now - r->looked;
     if (r->alone)
-        r->found_before = 0;
+        payoff_looked(&r->payoff, ev->now);
+    else if (!r->wanted)
+        payoff_found(&r->payoff, ev->others);
     if (!r->watched)
-        on_rival(r, ev, out, r->looked, 0);
+        on_rival(r, ev, out);
 }
 
 static void on_timer(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
@@ -340,8 +308,9 @@ static void step_tenure(struct retain *r, const struct retain_event *ev, struct 
     if (ev->kind == RETAIN_EV_LOOKED) {
         on_looked(r, ev, out);
     } else if (ev->kind == RETAIN_EV_RIVAL) {
-        on_rival(r, ev, out, idle ? ev->now : 0, idle ? r->alone_ns : 0);
+        on_rival(r, ev, out);
     } else if (ev->kind == RETAIN_EV_ENDED) {
+        payoff_forget(&r->payoff);
         forget_tenure(r);
         if (r->waiting > 0)
             retain_enter(r, ev, out);

@@ -15,6 +15,8 @@
 #ifndef RECIPES_RETAIN_H
 #define RECIPES_RETAIN_H
 
+#include "payoff.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -100,7 +102,6 @@ struct retain {
     bool wanted;  /* a rival waits: for the rest of the tenure */
     bool watched; /* whoever comes will be heard */
     bool looking; /* ACT_LOOK is not answered */
-    bool found;   /* ACT_LOOK has found a rival that nothing had told of */
     bool armed;   /* ACT_ARM is not answered; a tenure that ends takes it back */
     bool closed;
     bool alone;       /* the last list showed nobody else */
@@ -110,15 +111,7 @@ struct retain {
     int64_t first;    /* when its first turn began */
     int64_t used;     /* when its last turn ended */
     int64_t heard;    /* when the rival was heard of */
-    int64_t looked;   /* when ACT_LOOK was asked for */
-    /* whether retention pays: see account() */
-    int64_t entered;   /* when the attempt was begun */
-    int64_t alone_ns;  /* what it takes to get a lock that nobody has, as last seen; 0: not yet */
-    int64_t kept_from; /* since when a rival has waited that would have the lock; 0: none */
-    int64_t kept_more; /* and what is to be added to that */
-    int64_t off_until; /* nothing is retained before */
-    uint32_t
-        found_before; /* tenures whose ACT_LOOK found a rival, since one had nobody behind it */
+    struct payoff payoff;
 };
 
 /* All but the configuration. */

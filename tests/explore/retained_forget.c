@@ -17,18 +17,19 @@ static void keep(int64_t *at, bool matters, int64_t most)
 static void forget_time(struct retained_handle *h)
 {
     struct retain *m = &h->machine;
+    struct payoff *p = &m->payoff;
     const bool used = m->state == RETAIN_TURN || m->state == RETAIN_IDLE;
 
     keep(&m->first, used && retained_config.guard, RETAIN_GATE_NS + 1);
     keep(&m->used, m->state == RETAIN_IDLE, RETAINED_IDLE);
     keep(&m->heard, m->wanted, RETAIN_GATE_NS + 1);
-    keep(&m->looked, retained_config.guard && m->looking, 2 * RETAINED_IDLE);
-    keep(&m->entered, m->state == RETAIN_ENTERING && retained_config.guard, 2 * RETAINED_IDLE);
-    keep(&m->kept_from, m->kept_from != 0, retained_config.guard ? 2 * RETAINED_IDLE : 0);
+    keep(&p->asked, retained_config.guard && (m->looking || m->state == RETAIN_ENTERING),
+         2 * RETAINED_IDLE);
+    keep(&p->kept_from, p->kept_from != 0, retained_config.guard ? 2 * RETAINED_IDLE : 0);
     if (!retained_config.guard)
-        m->alone_ns = m->entered = m->looked = m->found_before = 0;
-    if (m->off_until <= RETAINED_NOW)
-        m->off_until = 0;
+        p->alone_ns = p->finds = 0;
+    if (p->off_until <= RETAINED_NOW)
+        p->off_until = 0;
     if (!h->armed || h->due < -RETAINED_IDLE)
         h->due = h->armed ? -RETAINED_IDLE : 0;
 }

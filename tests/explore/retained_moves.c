@@ -76,10 +76,9 @@ static void advance(struct retained_state *st, int64_t by)
         pass(&h->machine.first, by);
         pass(&h->machine.used, by);
         pass(&h->machine.heard, by);
-        pass(&h->machine.looked, by);
-        pass(&h->machine.entered, by);
-        pass(&h->machine.kept_from, by);
-        pass(&h->machine.off_until, by);
+        pass(&h->machine.payoff.asked, by);
+        pass(&h->machine.payoff.kept_from, by);
+        pass(&h->machine.payoff.off_until, by);
         h->due -= h->armed ? by : 0;
         h->late = h->late || (h->heard && by > RETAIN_GATE_NS);
     }

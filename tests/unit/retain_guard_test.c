@@ -68,26 +68,6 @@ static void pays(void)
           {EV(17, GRANTED), "turn 0"},
           {EV(18, UNLOCK, .more = -1), "end"},
           {EV(18, LOCK), "enter-watch"}}},
-        {"it was worth it: it has cost no more than it saved",
-         {0},
-         {ALONE,
-          {EV(4, LOCK), ""},
-          {EV(5, RIVAL), ""},
-          {EV(10, UNLOCK), "turn 1"},
-          {EV(10, UNLOCK, .more = 222222), "end"},
-          {EV(10, LOCK, .more = 222222), "enter"},
-          {EV(11, GRANTED, WATCHED), "turn 0"},
-          {EV(11, UNLOCK), "arm 111"}}},
-        {"by one ns it was not",
-         {0},
-         {ALONE,
-          {EV(4, LOCK), ""},
-          {EV(5, RIVAL), ""},
-          {EV(10, UNLOCK), "turn 1"},
-          {EV(10, UNLOCK, .more = 222223), "end"},
-          {EV(10, LOCK, .more = 222223), "enter"},
-          {EV(10, GRANTED, .more = 222223), "turn 0"},
-          {EV(10, UNLOCK, .more = 222229), "end"}}},
         {"nobody has waited for more than the turn",
          {0},
          {ALONE,
@@ -131,46 +111,6 @@ static void pays(void)
           {EV(28, LOCK), "enter"},
           {EV(28, GRANTED, WAITED), "turn 0"},
           {EV(28, UNLOCK), "look arm 128"}}},
-        {"nor has it been looked: not known",
-         {0},
-         {{EV(1, LOCK), "enter"},
-          {EV(3, GRANTED, WAITED), "turn 0"},
-          {EV(4, UNLOCK), "look arm 104"},
-          {EV(10, RIVAL), "end"},
-          {EV(10, LOCK), "enter"},
-          {EV(11, GRANTED, WAITED), "turn 0"},
-          {EV(12, UNLOCK), "look arm 112"}}},
-        {"once known, a look says nothing about it",
-         {0},
-         {{EV(1, LOCK), "enter"},
-          {EV(3, GRANTED), "turn 0"},
-          {EV(4, UNLOCK), "look arm 104"},
-          {EV(9, LOOKED, WATCHED), ""},
-          {EV(10, RIVAL), "end"},
-          {EV(28, LOCK), "enter"},
-          {EV(28, GRANTED), "turn 0"},
-          {EV(28, UNLOCK), "look arm 128"}}},
-        {"no rival, no cost",
-         {0},
-         {ALONE,
-          {EV(4, UNLOCK), "arm 104"},
-          {EV(10, YIELD), "end"},
-          {EV(10, LOCK), "enter-watch"}}},
-        {"what is off for longer stays so, whatever the next tenure has cost",
-         {0},
-         {{EV(1, LOCK), "enter"},
-          {EV(1, GRANTED), "turn 0"},
-          {EV(5, UNLOCK), "look arm 105"},
-          {EV(9, LOOKED, OTHERS), "end"}, /* off until 45 */
-          {EV(10, LOCK), "enter"},
-          {EV(10, LOCK), ""},
-          {EV(10, GRANTED, OTHERS), "turn 0"},
-          {EV(11, UNLOCK), "turn 1"},
-          {EV(12, UNLOCK), "end"},
-          {EV(45, LOCK, .more = -1), "enter"},
-          {EV(45, GRANTED, .more = -1), "turn 0"},
-          {EV(45, UNLOCK, .more = -1), "end"},
-          {EV(45, LOCK), "enter-watch"}}},
         {"off, but who comes will be heard of: who waits here goes on",
          {0},
          {ALONE,
@@ -220,35 +160,28 @@ static void pays(void)
           {EV(11, LOCK), ""},
           {EV(11, GRANTED), "turn 0"},
           {EV(12, UNLOCK, DOUBT), "enter end"}}},
-        {"turns while it looks are no gain",
+        {"found behind a turn that a rival waits for already: since that turn ends",
+         {0},
+         {{EV(1, LOCK), "enter"},
+          {EV(1, LOCK), ""},
+          {EV(1, GRANTED), "turn 0"},
+          {EV(5, UNLOCK), "look turn 1"},
+          {EV(6, RIVAL), ""},
+          {EV(7, LOOKED, OTHERS), ""},
+          {EV(8, UNLOCK), "end"},
+          {EV(8, LOCK), "enter"},
+          {EV(8, GRANTED), "turn 0"},
+          {EV(8, UNLOCK), "look arm 108"}}},
+        {"lost: no rival is kept out",
          {0},
          {ALONE,
-          {EV(4, UNLOCK), "arm 104"},
-          {EV(5, YIELD), "end"},
-          {EV(5, LOCK), "enter-watch"},
-          {EV(6, GRANTED, WAITED), "turn 0"},
-          {EV(6, UNLOCK), "look arm 106"},
-          {EV(6, LOCK), "turn 1"},
-          {EV(6, UNLOCK), ""},
-          {EV(6, LOCK), "turn 2"},
-          {EV(6, UNLOCK), ""},
-          {EV(7, LOOKED, OTHERS), "end"},
-          {EV(16, LOCK, .more = -1), "enter"},
-          {EV(16, GAVE_UP), "abandon"},
-          {EV(16, LOCK), "enter"},
-          {EV(17, GRANTED, WAITED), "turn 0"},
-          {EV(17, UNLOCK), "look arm 117"}}},
-        {"each tenure for itself",
-         {0},
-         {ALONE,
-          {EV(4, UNLOCK), "arm 104"},
-          {EV(10, RIVAL), "end"},
-          {EV(28, LOCK), "enter"},
-          {EV(28, GRANTED), "turn 0"},
-          {EV(29, UNLOCK), "look arm 129"},
-          {EV(30, LOOKED, WATCHED), ""},
-          {EV(31, YIELD), "end"},
-          {EV(31, LOCK), "enter-watch"}}},
+          {EV(4, LOCK), ""},
+          {EV(5, RIVAL), ""},
+          {EV(6, UNLOCK), "turn 1"},
+          {EV(9, ENDED), ""},
+          {EV(9, LOCK), "enter"},
+          {EV(9, GRANTED), "turn 0"},
+          {EV(9, UNLOCK), "look arm 109"}}},
     };
 
     retain_play(rows, G_N_ELEMENTS(rows));
@@ -273,14 +206,16 @@ static void doubles(void)
     static const struct retain_told alone[] = {EV(900, LOCK), EV(901, GRANTED),
                                                EV(901, UNLOCK, .ev.must_end = true)};
     struct retain r = {.retain_ns = MS(100), .local_turns = 2};
+    int64_t now = 0;
 
     retain_init(&r);
     for (int again = 0; again < 3; again++) {
-        int64_t now = r.off_until / MS(1) + 1;
+        now++;
         for (size_t i = 0; i < G_N_ELEMENTS(off); i++) {
             look(&r, now, true);
             now += 1 + off[i];
-            CHECK_INT(r.off_until, MS(now));
+            CHECK(!payoff_allows(&r.payoff, MS(now) - 1));
+            CHECK(payoff_allows(&r.payoff, MS(now)));
         }
         if (again == 0) { /* it begins anew with one that finds nobody, */
             look(&r, now, false);
@@ -291,7 +226,143 @@ static void doubles(void)
     }
 }
 
+enum payoff_call {
+    ASK,
+    GRANTED,
+    GRANTED_LATE,
+    LOOKED,
+    FOUND,
+    NOT_FOUND,
+    RECALLED,
+    KEPT_OUT,
+    SETTLE,
+    FORGET
+};
+
+static void payoff_call(struct payoff *p, enum payoff_call which, int64_t now, uint64_t turns)
+{
+    if (which == ASK)
+        payoff_ask(p, now);
+    else if (which == GRANTED || which == GRANTED_LATE)
+        payoff_granted(p, now, which == GRANTED_LATE);
+    else if (which == LOOKED)
+        payoff_looked(p, now);
+    else if (which == FOUND || which == NOT_FOUND)
+        payoff_found(p, which == FOUND);
+    else if (which == RECALLED)
+        payoff_recalled(p, now);
+    else if (which == KEPT_OUT)
+        payoff_kept_out(p, now);
+    else if (which == SETTLE)
+        payoff_settle(p, now, turns);
+    else
+        payoff_forget(p);
+}
+
+/* What each call makes of what was noted before. */
+static void payoff_accounts(void)
+{
+#define LONG (INT64_C(1) << 45)
+#define ASKED .asked = 7
+#define SAVES(ns) .alone_ns = (ns)
+#define KEPT .kept_from = 10
+#define OFF(until) .off_until = (until)
+#define HAS_FOUND(before) SAVES(2), KEPT, .found = true, .finds = (before)
+    static const struct {
+        const char *what;
+        struct payoff before;
+        enum payoff_call which;
+        int64_t now;
+        uint64_t turns;
+        struct payoff after;
+    } rows[] = {
+        {"a request", {.alone_ns = 2}, ASK, 7, 0, {ASKED, .alone_ns = 2}},
+        {"its answer measures, and ends a row of finds",
+         {ASKED, .alone_ns = 5, .finds = 2},
+         GRANTED,
+         9,
+         0,
+         {ASKED, .alone_ns = 2}},
+        {"over two connections it does not measure",
+         {ASKED, .alone_ns = 5, .finds = 2},
+         GRANTED_LATE,
+         9,
+         0,
+         {ASKED, .alone_ns = 5}},
+        {"a look measures", {ASKED, .finds = 2}, LOOKED, 9, 0, {ASKED, .alone_ns = 2}},
+        {"but not where something has",
+         {ASKED, .alone_ns = 5, .finds = 2},
+         LOOKED,
+         9,
+         0,
+         {ASKED, .alone_ns = 5}},
+        {"found since the look", {ASKED}, FOUND, 9, 0, {ASKED, .kept_from = 7, .found = true}},
+        {"perhaps", {ASKED}, NOT_FOUND, 9, 0, {ASKED, .kept_from = 7}},
+        {"an idle tenure is recalled", {SAVES(2)}, RECALLED, 9, 0, {SAVES(2), .kept_from = 7}},
+        {"for one that was found", {SAVES(2), KEPT}, RECALLED, 99, 0, {SAVES(2), KEPT}},
+        {"a turn ends", {SAVES(2)}, KEPT_OUT, 10, 0, {SAVES(2), KEPT}},
+        {"another one", {SAVES(2), KEPT}, KEPT_OUT, 12, 0, {SAVES(2), KEPT}},
+        {"lost",
+         {SAVES(2), KEPT, .found = true, .finds = 2, OFF(30)},
+         FORGET,
+         12,
+         0,
+         {SAVES(2), .finds = 2, OFF(30)}},
+        {"no rival", {SAVES(2), .finds = 1}, SETTLE, 12, 0, {SAVES(2), .finds = 1}},
+        {"nine times its wait", {SAVES(2), KEPT}, SETTLE, 12, 0, {SAVES(2), OFF(30)}},
+        {"less what was saved", {SAVES(2), KEPT}, SETTLE, 12, 3, {SAVES(2), OFF(24)}},
+        {"all of it", {SAVES(2), KEPT}, SETTLE, 12, 9, {SAVES(2), OFF(12)}},
+        {"more than that", {SAVES(2), KEPT}, SETTLE, 12, 10, {SAVES(2), OFF(12)}},
+        {"not quite all", {SAVES(4), KEPT}, SETTLE, 12, 4, {SAVES(4), OFF(14)}},
+        {"a little more", {SAVES(4), KEPT}, SETTLE, 12, 5, {SAVES(4), OFF(12)}},
+        {"by one ns", {SAVES(1), KEPT}, SETTLE, 12, 19, {SAVES(1), OFF(12)}},
+        {"hours of turns: more than can be multiplied by what each has saved",
+         {SAVES(MS(150)), .kept_from = LONG},
+         SETTLE,
+         LONG + MS(1),
+         62 * UINT64_C(1000000000),
+         {SAVES(MS(150)), OFF(LONG + MS(1))}},
+        {"not measured yet", {KEPT}, SETTLE, 12, 5, {OFF(30)}},
+        {"off for longer", {SAVES(2), KEPT, OFF(31)}, SETTLE, 12, 0, {SAVES(2), OFF(31)}},
+        {"or not", {SAVES(2), KEPT, OFF(29)}, SETTLE, 12, 0, {SAVES(2), OFF(30)}},
+        {"found: no turn is a gain",
+         {HAS_FOUND(0)},
+         SETTLE,
+         12,
+         99,
+         {SAVES(2), OFF(30), .finds = 1}},
+        {"again: twice", {HAS_FOUND(1)}, SETTLE, 12, 99, {SAVES(2), OFF(48), .finds = 2}},
+        {"eight times at most", {HAS_FOUND(3)}, SETTLE, 12, 99, {SAVES(2), OFF(156), .finds = 3}},
+        {"heard of", {SAVES(2), KEPT, .finds = 2}, SETTLE, 12, 0, {SAVES(2), OFF(30), .finds = 2}},
+    };
+#undef HAS_FOUND
+#undef OFF
+#undef KEPT
+#undef SAVES
+#undef ASKED
+#undef LONG
+    static const struct payoff off = {.off_until = 5};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct payoff p = rows[i].before;
+        const struct payoff *after = &rows[i].after;
+        bool good = true;
+        payoff_call(&p, rows[i].which, rows[i].now, rows[i].turns);
+        good &= CHECK_INT(p.asked, after->asked);
+        good &= CHECK_INT(p.alone_ns, after->alone_ns);
+        good &= CHECK_INT(p.kept_from, after->kept_from);
+        good &= CHECK_INT(p.off_until, after->off_until);
+        good &= CHECK_INT(p.finds, after->finds);
+        good &= CHECK_INT(p.found, after->found);
+        if (!good)
+            runner_fail(__FILE__, __LINE__, "%s", rows[i].what);
+    }
+    CHECK(!payoff_allows(&off, 4));
+    CHECK(payoff_allows(&off, 5));
+}
+
 static const struct test_case cases[] = {
+    {"accounts", payoff_accounts},
     {"pays", pays},
     {"doubles", doubles},
     {NULL, NULL},

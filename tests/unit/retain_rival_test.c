@@ -198,32 +198,10 @@ static void gate(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-/* A rival waits for a millisecond, behind more turns than can be multiplied by what each has
- * saved.
- */
-static void any_number_of_turns(void)
-{
-    const int64_t ms = 1000000, alone = 150 * ms, end = INT64_C(1) << 45;
-    struct retain r = {.retain_ns = 1000 * ms, .local_turns = 16};
-    struct retain_actions out;
-
-    retain_init(&r);
-    retain_step(&r, &(struct retain_event){.kind = RETAIN_EV_LOCK, .now = ms}, &out);
-    retain_step(
-        &r, &(struct retain_event){.kind = RETAIN_EV_GRANTED, .now = ms + alone, .watched = true},
-        &out);
-    r.turn = 62 * UINT64_C(1000000000); /* some hours of them */
-    retain_step(&r, &(struct retain_event){.kind = RETAIN_EV_RIVAL, .now = end}, &out);
-    r.kept_from = end;
-    retain_step(&r, &(struct retain_event){.kind = RETAIN_EV_UNLOCK, .now = end + ms, .sure = true},
-                &out);
-    CHECK_INT(r.state, RETAIN_NONE);
-    CHECK(r.off_until <= end + ms);
-}
-
 static const struct test_case cases[] = {
-    {"hearing", hearing}, {"looking", looking},
-    {"gate", gate},       {"any_number_of_turns", any_number_of_turns},
+    {"hearing", hearing},
+    {"looking", looking},
+    {"gate", gate},
     {NULL, NULL},
 };
 

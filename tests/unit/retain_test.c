@@ -223,14 +223,14 @@ static void init(void)
                        .fence64 = true,
                        .state = RETAIN_TURN,
                        .wanted = true,
-                       .off_until = 4};
+                       .payoff = {.off_until = 4}};
 
     retain_init(&r);
     CHECK_INT(r.retain_ns, 1);
     CHECK_INT(r.local_turns, 3);
     CHECK_INT(r.fence64, true);
     CHECK_INT(r.state, RETAIN_NONE);
-    CHECK_INT(r.off_until, 0);
+    CHECK(payoff_allows(&r.payoff, 3));
     CHECK_INT(retain_invariant(&r), true);
 }
 
@@ -283,8 +283,9 @@ static void invariant(void)
         {{.state = RETAIN_TURN, .trying = true, .waiting = 1}, false},
         {{.state = RETAIN_TURN, .closed = true}, true},
         {{.state = RETAIN_TURN, .closed = true, .waiting = 1}, false},
-        {{WANTED, .found = true}, true},
-        {{.state = RETAIN_TURN, .found = true}, false},
+        {{WANTED, .payoff = {.kept_from = 1, .found = true}}, true},
+        {{.state = RETAIN_TURN, .payoff = {.kept_from = 1}}, false},
+        {{.state = RETAIN_TURN, .payoff = {.found = true}}, false},
         {{WANTED, .gate = 2, .waiting = 2}, true},
         {{WANTED, .gate = 3, .waiting = 4}, true},
         {{WANTED, .gate = 3, .waiting = 2}, false},

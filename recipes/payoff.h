@@ -1,0 +1,50 @@
+/* Whether it pays that a lock stays with the handle that used it last. A tenure that is kept makes
+ * a rival wait, and each of its turns but the first saves the requests of getting the lock again.
+ * Both are times that were measured, so nothing needs tuning: where a rival has waited for longer
+ * than a ninth of what was saved, the handle retains nothing until nine times that wait has passed,
+ * less what was saved. So rivals wait for retained tenures about a tenth of the time at most, as
+ * with the biased locks of BRAVO. docs/design/retained.md has the argument. */
+#ifndef RECIPES_PAYOFF_H
+#define RECIPES_PAYOFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Times are ns of one clock, above 0. All 0 at first. */
+struct payoff {
+    int64_t asked;     /* when the attempt, or the look, that is under way was begun */
+    int64_t alone_ns;  /* what it takes to get a lock that nobody has, as last seen; 0: not yet */
+    int64_t kept_from; /* since when the tenure has kept a rival out; 0: it has not */
+    int64_t off_until; /* nothing is retained before */
+    uint32_t finds;    /* tenures whose look found a rival, since one had nobody behind it */
+    bool found;        /* the look of this tenure has found the rival: nothing had told of it */
+};
+
+/* Whether the handle may retain. */
+bool payoff_allows(const struct payoff *p, int64_t now);
+
+/* An attempt begins, or a look at who is behind the tenure. */
+void payoff_ask(struct payoff *p, int64_t now);
+
+/* What was asked is answered, and nobody else is there: the attempt is granted (.delayed: there was
+ * not one connection all the while), or the look is done. */
+void payoff_granted(struct payoff *p, int64_t now, bool delayed);
+void payoff_looked(struct payoff *p, int64_t now);
+
+/* A rival waits that nothing had told of: the look has found it, or might have. */
+void payoff_found(struct payoff *p, bool rival);
+
+/* A rival waits: the idle tenure hears of it, or a turn has ended. Only the first of these counts,
+ * and none behind payoff_found(). */
+void payoff_recalled(struct payoff *p, int64_t now);
+void payoff_kept_out(struct payoff *p, int64_t now);
+
+/* The tenure ends behind so many turns, not counting the first; or it is lost, which costs
+ * nothing. */
+void payoff_settle(struct payoff *p, int64_t now, uint64_t turns);
+void payoff_forget(struct payoff *p);
+
+/* Whether p is consistent, where a rival waits or not. */
+bool payoff_invariant(const struct payoff *p, bool wanted);
+
+#endif
