@@ -1,6 +1,6 @@
 /* A lock that stays with the handle that used it last: one value is one mutex handle that retains.
  * A *tenure* lasts from the grant of one node of the handle to its delete; a *turn* is one local
- * grant on it.
+ * grant on it. A *rival* is any contender that is not the handle's.
  *
  *            a caller             granted             unlock, nobody local waits
  *   NONE ───────────────> ENTERING ───────> TURN ─────────────────────────────> IDLE
