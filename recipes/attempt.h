@@ -61,7 +61,8 @@ enum attempt_node {
     ATTEMPT_OURS = 1 << 28   /* the same, with the own node */
 };
 
-/* What lies beside the line that leads to a grant. */
+/* What lies beside the line that leads to a grant. A touch sets the own node to the data that it
+ * has: the next in line hears of it. */
 enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
 
 /* Events of its own. MACHINE_EV_BEGIN: it is admitted, at first and after each ATTEMPT_ADMIT;
