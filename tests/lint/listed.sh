@@ -6,7 +6,7 @@
 
 unlisted() { # ROOT
     (cd "$1" && find recipes lib include tools examples man bench tests -type f \
-        \( -name '*.[ch1-8]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.map' \) -not -path include/zkl/version.h) | sort |
+        \( -name '*.[ch1-8]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.awk' \) -not -path include/zkl/version.h) | sort |
         comm -23 - <(cat "$1"/*/Makefile.inc "$1"/*/*/Makefile.inc 2>/dev/null | tr -s '[:space:]=' '\n' | sort -u)
 }
 

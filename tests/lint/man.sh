@@ -22,7 +22,7 @@ broken() { # FILE…
 # What the page does not name: exported functions, error codes and headers.
 unnamed() { # PAGE
     {
-        sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_srcdir/lib/libzkl.map"
+        sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_builddir/lib/libzkl.map"
         sed -nE 's/^ *(ZKL_E[A-Z]+) = .*/\1/p' "$top_srcdir/include/zkl/error.h"
         (cd "$top_srcdir/include" && printf '%s\n' zkl/*.h ./*.h ./*.hpp | sed 's,^\./,,')
     } | while read -r word; do
@@ -101,7 +101,7 @@ fi
 
 # Exported functions that have no page of their own.
 pageless() { # LINKS
-    sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_srcdir/lib/libzkl.map" | sort | comm -23 - <(cut -d' ' -f1 "$1" | sort)
+    sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_builddir/lib/libzkl.map" | sort | comm -23 - <(cut -d' ' -f1 "$1" | sort)
 }
 
 # The pages that man/pages.py would write otherwise.

@@ -1,13 +1,9 @@
-# From the public headers, a line for each function that returns an error: CALL(NAME, PARAMETERS, ARGUMENTS); or, of
-# one that has a completion, BEGIN(NAME, the completion's DATA, PARAMETERS, ARGUMENTS). For seen.c.
-/^ZKL_API int / {
-    text = $0
-    while (text !~ /;$/ && (getline line) > 0)
-        text = text line
-    gsub(/ +/, " ", text)
-    match(text, /zkl_[a-z0-9_]+\(/)
-    name = substr(text, RSTART, RLENGTH - 1)
-    parameters = substr(text, RSTART + RLENGTH, length(text) - RSTART - RLENGTH - 1)
+# From what lib/functions.awk writes, a line for each function that returns an error: CALL(NAME, PARAMETERS,
+# ARGUMENTS); or, of one that has a completion, BEGIN(NAME, the completion's DATA, PARAMETERS, ARGUMENTS). For seen.c.
+$2 == "ZKL_API" && $3 == "int" {
+    match($0, /zkl_[a-z0-9_]+\(/)
+    name = substr($0, RSTART, RLENGTH - 1)
+    parameters = substr($0, RSTART + RLENGTH, length($0) - RSTART - RLENGTH - 1)
     # Its result is what another function returned.
     if (name == "zkl_last_error")
         next
