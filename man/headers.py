@@ -2,18 +2,17 @@
 import re
 from pathlib import Path
 
-PAGES = "barrier cleanup counter election error grant member multi multilock mutex op queue rwlock semaphore session stats watch".split()
-OTHER = {"glib": "zkl-glib.h", "version": "zkl/version.h", "zookeeper": "zkl-zookeeper.h"}
-
-
 NO_ERRORS = ("zkl_last_error",)  # returns an int that is none of its own; as tests/seen/calls.awk
 
 
 def headers(root="."):
-    """(name of the page, header, its text) of all headers that declare functions."""
-    for name, header in ({name: "zkl/%s.h" % name for name in PAGES} | OTHER).items():
-        file = Path(root, "include", header)
-        yield name, header, (file if file.exists() else file.with_suffix(".h.in")).read_text()
+    """(name of the page, header, its text) of all headers but zkl.h and zkl/api.h, which have zkl(3)."""
+    include = Path(root, "include")
+    for file in sorted([*include.glob("zkl-*.h"), *include.glob("zkl/*.h"), *include.glob("zkl/*.h.in")]):
+        # Of a header that configure makes, the source: a build elsewhere has the header there.
+        if file.name != "api.h" and not file.with_name(file.name + ".in").exists():
+            header = str(file.relative_to(include)).removesuffix(".in")
+            yield re.split("[/-]", header.removesuffix(".h"))[1], header, file.read_text()
 
 
 def comment_text(comment):

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
-"""Writes man/zkl_NAME.3 from include/zkl/NAME.h and man/examples/NAME.c: a page for each header, in
-mdoc(7).
+"""Writes zkl_NAME.3 from include/zkl/NAME.h and man/examples/NAME.c: a page for each header, in mdoc(7).
 
-usage: man/pages.py [--check] (in the top folder). man/links says which function is on which page.
---check writes nothing, and fails if a file differs.
+usage: man/pages.py ROOT FOLDER. The pages of the tree at ROOT go to FOLDER.
 """
 import re
 import sys
@@ -199,21 +197,12 @@ def description(lines):
     return out
 
 
-def main():
-    files, links = {}, []
-    for name, header, text in headers():
-        files["man/zkl_%s.3" % name] = page(name, header, text, Path("man/examples/%s.c" % name).read_text())
-        links += ["%s zkl_%s" % (function_name(d), name) for _, d in declarations(text) if d.startswith("ZKL_API")]
-    files["man/links"] = "\n".join(sorted(links)) + "\n"
-    wrong = 0
-    for file, made in files.items():
-        if "--check" not in sys.argv:
-            Path(file).write_text(made)
-        elif not Path(file).exists() or Path(file).read_text() != made:
-            print("%s is not what man/pages.py writes" % file)
-            wrong = 1
-    return wrong
+def pages(root):
+    """The file's name of each page, and its text."""
+    for name, header, text in headers(root):
+        yield "zkl_%s.3" % name, page(name, header, text, Path(root, "man/examples/%s.c" % name).read_text())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    for file, made in pages(sys.argv[1]):
+        Path(sys.argv[2], file).write_text(made)

@@ -21,7 +21,10 @@ GROUPS = [
     ("Work on zkl", ["CONTRIBUTING.md", "HACKING.md", "tests/**/*.md", "bench/**/*.md"]),
 ]
 PAGES = ["*.md", "docs/**/*.md", "man/*.[1-8]", "tests/**/*.md", "bench/**/*.md"]
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
+
+sys.path.insert(0, str(HERE.parents[1] / "man"))
+import pages  # noqa: E402
 
 
 def run(given, *command):
@@ -41,6 +44,8 @@ def manual(roff):
 class Site:
     def __init__(self, source, output):
         self.source, self.output, self.faults = source, output, []
+        # Those of functions are made of headers, as for man(1).
+        self.made = {"man/" + file: made for file, made in pages.pages(source)}
         self.pages = {page for pattern in PAGES for page in self.find(pattern)}
         # Functions by name, pages by name and section; of two with one name that of the lower section.
         self.manual = {}
@@ -48,11 +53,14 @@ class Site:
             name, section = os.path.splitext(os.path.basename(page))
             if page.startswith("man/"):
                 self.manual[name, section[1:]] = self.manual[name, ""] = page
-        lines = (source / "man/links").read_text().splitlines()
-        self.functions = {name: f"man/{page}.3" for name, page in map(str.split, lines)}
+        self.functions = {name: page for page, roff in self.made.items() for name in re.findall(r"^\.Nm (zkl_\w+)", roff, re.M)}
 
     def find(self, pattern):
-        return sorted(str(path.relative_to(self.source)) for path in self.source.glob(pattern))
+        written = {str(path.relative_to(self.source)) for path in self.source.glob(pattern)}
+        return sorted(written.union(page for page in self.made if Path(page).match(pattern)))
+
+    def read(self, page):
+        return self.made.get(page) or (self.source / page).read_text()
 
     @staticmethod
     def target(page):
@@ -115,16 +123,15 @@ class Site:
 
     def convert(self, page):
         """The page's title, what it says of itself, and its HTML."""
-        path = self.source / page
         if not page.endswith(".md"):
-            body = manual(path.read_text())
+            body = manual(self.read(page))
             name, section = os.path.splitext(os.path.basename(page))
             about = re.search(r'id="NAME".*?<p class="Pp">(.*?)</p>', body, re.S)[1]
             title, about = f"{name}({section[1:]})", re.split(r" (?:-|\N{EM DASH}) ", text(about), maxsplit=1)[1]
             body = f'<h1 class="page">{title}</h1>\n{body}'
         else:
-            body = run(path.read_text(), "cmark-gfm", "-e", "table")
-            title, about = text(re.search(r"<h1>(.*?)</h1>", body, re.S)[1]), self.about(path)
+            body = run(self.read(page), "cmark-gfm", "-e", "table")
+            title, about = text(re.search(r"<h1>(.*?)</h1>", body, re.S)[1]), self.about(self.source / page)
             title = "README" if page == "README.md" else title
             body = re.sub(r"<h([2-6])>(.*?)</h\1>", lambda match: '<h{0} id="{1}">{2}</h{0}>'.format(
                 match[1], re.sub(r"[^\w-]", "", text(match[2]).lower().replace(" ", "-")), match[2]), body)

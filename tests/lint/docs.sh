@@ -13,7 +13,7 @@ faults() { # ROOT
 faults_with() { # FAULT COMMAND…
     rm -rf "$scratch/copy"
     mkdir "$scratch/copy"
-    (cd "$top_srcdir" && cp -r --parents ./*.md LICENSE docs man bench/*.md bench/results tests/*.md tests/*/*.md "$scratch/copy")
+    (cd "$top_srcdir" && cp -r --parents ./*.md LICENSE docs include man bench/*.md bench/results tests/*.md tests/*/*.md "$scratch/copy")
     chmod -R u+w "$scratch/copy"
     (cd "$scratch/copy" && "${@:2}")
     faults "$scratch/copy" | grep -F "$1"
@@ -32,10 +32,8 @@ expect_some "a manual page links to another one" "$(grep -F 'href="zkl.7.html"' 
 expect_some "a function is a link to what describes it" "$(grep -F 'href="zkl_grant.3.html#zkl_grant_token()"' "$scratch/html/man/zkl.3.html")"
 expect_none "no link leads to Markdown" "$(grep -rE 'href="[^":]*\.md[#"]' "$scratch/html")"
 expect_none "programs keep their empty and their indented lines" "$(
-    for page in "$top_srcdir"/man/zkl_*.3; do
-        name=$(basename "$page" .3)
-        program=$top_srcdir/man/examples/${name#zkl_}.c
-        python3 -B - "$program" "$scratch/html/man/$name.3.html" <<'PROGRAM'
+    for program in "$top_srcdir"/man/examples/*.c; do
+        python3 -B - "$program" "$scratch/html/man/zkl_$(basename "$program" .c).3.html" <<'PROGRAM'
 import html, re, sys
 program, page = (open(name).read() for name in sys.argv[1:])
 shown = [html.unescape(re.sub("<[^>]*>", "", part)) + "\n" for part in re.findall("<pre>(.*?)</pre>", page, re.S)]
@@ -45,6 +43,6 @@ PROGRAM
     done)"
 expect_some "sees a dead link" "$(faults_with 'dead link: nowhere.md' sed -i '1a [gone](nowhere.md)' docs/guide/stuck.md)"
 expect_some "sees a heading that is not there" "$(faults_with '#no-such' sed -i '1a [gone](moving.md#no-such)' docs/guide/stuck.md)"
-expect_some "sees a manual page that is not there" "$(faults_with 'zkl_gone(3)' sed -i 's/Xr zkl_mutex 3/Xr zkl_gone 3/' man/zkl_rwlock.3)"
+expect_some "sees a manual page that is not there" "$(faults_with 'zkl_gone(3)' sed -i 's,Xr zkl_stats 3,Xr zkl_gone 3,' man/zkl-probes.7)"
 expect_some "sees a page that the index has not" "$(faults_with 'docs/lost.md: not in the index' eval 'echo "# Lost" >docs/lost.md')"
 finish

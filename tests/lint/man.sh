@@ -5,6 +5,13 @@
 # shellcheck source=tests/interop/page.sh
 . "$(dirname "$0")/../interop/page.sh"
 
+# A tree with all pages, and with headers and programs: those of functions are where make has made them, unless they
+# came with the tarball.
+tree=$scratch/tree
+mkdir "$tree" && cp -r "$top_srcdir"/{man,include} "$tree"
+chmod -R u+w "$tree"
+find "$top_builddir/man" -maxdepth 1 -name 'zkl_*.3' -exec cp {} "$tree/man" \;
+
 # groff itself, as man(1) calls it: a machine may have man's pages without man.
 warnings() { # FILE…
     local page
@@ -67,8 +74,8 @@ undeclared() { # ROOT
 }
 
 if command -v groff >/dev/null; then
-    expect_none "the pages format without a warning" "$(warnings "$top_srcdir"/man/*.[1-8])"
-    expect_none "no word is broken, but for those of zkl(1)" "$(broken "$top_srcdir"/man/*.[2-8])"
+    expect_none "the pages format without a warning" "$(warnings "$tree"/man/*.[1-8])"
+    expect_none "no word is broken, but for those of zkl(1)" "$(broken "$tree"/man/*.[2-8])"
     grep -v '^\.hla ' "$page" >"$scratch/broken.7"
     expect_some "sees a word that is broken" "$(broken "$scratch/broken.7")"
     expect_none "zkl-interop(7) shows its programs as they are" "$(altered "$page")"
@@ -77,50 +84,50 @@ if command -v groff >/dev/null; then
     echo '.NOSUCH' >"$scratch/page.3"
     expect_some "sees a planted warning" "$(warnings "$scratch/page.3")"
 fi
-expect_none "no section is empty" "$(empty "$top_srcdir"/man/*.[1-8])"
+expect_none "no section is empty" "$(empty "$tree"/man/*.[1-8])"
 printf '.Sh DESCRIPTION\n.Ss one()\n.Ss two()\nText.\n' >"$scratch/empty.3"
 expect_some "sees an empty part of a section" "$(empty "$scratch/empty.3")"
 printf '.Sh RETURN VALUE\n.Sh THREADS\nText.\n' >"$scratch/empty.3"
 expect_some "sees an empty section" "$(empty "$scratch/empty.3")"
-expect_none "every page is a short line in a list" "$(wordy "$top_srcdir"/man/*.[1-8])"
+expect_none "every page is a short line in a list" "$(wordy "$tree"/man/*.[1-8])"
 echo '.Nd the version; made by configure' >"$scratch/wordy.3"
 expect_some "sees one that is none" "$(wordy "$scratch/wordy.3")"
-expect_none "each page has all that its header declares" "$(undeclared "$top_srcdir")"
-mkdir "$scratch/members" && cp -r "$top_srcdir"/{man,include} "$scratch/members"
-chmod -R u+w "$scratch/members"
+expect_none "each page has all that its header declares" "$(undeclared "$tree")"
+cp -r "$tree" "$scratch/members"
 sed -i '/lost_refused;/d' "$scratch/members/man/zkl_stats.3"
 expect_some "sees a member that is missing" "$(undeclared "$scratch/members")"
-expect_none "all pages are mdoc(7)" "$(grep -L '^\.Dd ' "$top_srcdir"/man/*.[1-8])"
+expect_none "all pages are mdoc(7)" "$(grep -L '^\.Dd ' "$tree"/man/*.[1-8])"
 echo '.TH PAGE 3' >"$scratch/man.3"
 expect_some "sees a page that is man(7)" "$(grep -L '^\.Dd ' "$scratch/man.3")"
 if command -v mandoc >/dev/null; then
-    expect_none "mandoc has nothing to warn of" "$(mandoc -T lint -W warning "$top_srcdir"/man/*.[1-8] 2>&1)"
+    expect_none "mandoc has nothing to warn of" "$(mandoc -T lint -W warning "$tree"/man/*.[1-8] 2>&1)"
     sed '/^\.Ed/d' "$page" >"$scratch/open.7"
     expect_some "sees a display that does not end" "$(mandoc -T lint -W warning "$scratch/open.7" 2>&1)"
 fi
 
-# Exported functions that have no page of their own.
-pageless() { # LINKS
-    sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_builddir/lib/libzkl.map" | sort | comm -23 - <(cut -d' ' -f1 "$1" | sort)
+# Exported functions that no page describes.
+pageless() { # FILE…
+    sed -nE 's/^ *(zkl_[a-z_]+);$/\1/p' "$top_builddir/lib/libzkl.map" | sort |
+        comm -23 - <(sed -nE 's/^\.Nm (zkl_\w+).*/\1/p' "$@" | sort)
 }
 
-# The pages that man/pages.py would write otherwise.
+# The pages that man/pages.py would write otherwise: make has not seen that a header is newer.
 stale() { # ROOT
-    (cd "$1" && python3 -B man/pages.py --check)
+    mkdir "$1/made"
+    python3 -B "$1/man/pages.py" "$1" "$1/made"
+    diff -rq "$1/made" "$1/man" | grep -v "^Only in $1/man: "
 }
 
-expect_none "every function has a page" "$(pageless "$top_srcdir/man/links")"
-grep -v zkl_mutex_lock "$top_srcdir/man/links" >"$scratch/links"
-expect_some "sees a function without page" "$(pageless "$scratch/links")"
+expect_none "every function has a page" "$(pageless "$tree"/man/zkl_*.3)"
+expect_some "sees a function without page" "$(pageless "$tree"/man/zkl_q*.3)"
 if command -v python3 >/dev/null; then
-    expect_none "the pages are those of the headers" "$(stale "$top_srcdir")"
-    mkdir "$scratch/stale" && cp -r "$top_srcdir"/{man,include} "$scratch/stale"
-    chmod -R u+w "$scratch/stale"
+    cp -r "$tree" "$scratch/stale"
+    expect_none "the pages are those of the headers" "$(stale "$tree")"
     sed -i '/ZKL_EPERM: the caller does not hold/d' "$scratch/stale/include/zkl/mutex.h"
     expect_some "sees a header that has changed" "$(stale "$scratch/stale")"
 fi
-expect_none "zkl(3) names every function, error and header" "$(unnamed "$top_srcdir/man/zkl.3")"
-grep -v ZKL_EBUSY "$top_srcdir/man/zkl.3" >"$scratch/short.3"
+expect_none "zkl(3) names every function, error and header" "$(unnamed "$tree/man/zkl.3")"
+grep -v ZKL_EBUSY "$tree/man/zkl.3" >"$scratch/short.3"
 expect_some "sees one that is missing" "$(unnamed "$scratch/short.3")"
-expect_none "zkl(3) shows examples/lock.c" "$(shown "$top_srcdir/man/zkl.3" | diff - "$top_srcdir/examples/lock.c" 2>&1)"
+expect_none "zkl(3) shows examples/lock.c" "$(shown "$tree/man/zkl.3" | diff - "$top_srcdir/examples/lock.c" 2>&1)"
 finish
