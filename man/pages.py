@@ -61,6 +61,7 @@ def text_of(words):
 
 
 def code_of(text):
+    text = re.sub(r"(?m) +\\$", r" \\", text)
     return "\n".join(safe(line) for line in text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...").split("\n"))
 
 

@@ -86,97 +86,35 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
         zkl_rwlock_unlock((zkl_rwlock *)reader);
 }
 
-/* The functions that ZKL_AUTO() calls. For an operation, only the handle is freed: the data of its
- * completion must outlive the scope. Since 0.1. */
-static inline void zkl_session_cleanup(zkl_session **p)
-{
-    zkl_session_close(*p);
-}
+/* Every handle, and the function that ends it, for X(type, function): what ZKL_AUTO() calls, and
+ * g_autoptr(). For an operation, only the handle is freed: the data of its completion must outlive
+ * the scope. Since 0.1. */
+#define ZKL_HANDLES(X)                                                                             \
+    X(zkl_session, zkl_session_close)                                                              \
+    X(zkl_mutex, zkl_mutex_free)                                                                   \
+    X(zkl_mutex_locker, zkl_mutex_locker_free)                                                     \
+    X(zkl_multilock, zkl_multilock_free)                                                           \
+    X(zkl_rwlock, zkl_rwlock_free)                                                                 \
+    X(zkl_rwlock_writer, zkl_rwlock_writer_free)                                                   \
+    X(zkl_rwlock_reader, zkl_rwlock_reader_free)                                                   \
+    X(zkl_grant, zkl_grant_release)                                                                \
+    X(zkl_op, zkl_op_free)                                                                         \
+    X(zkl_queue, zkl_queue_free)                                                                   \
+    X(zkl_watch, zkl_watch_free)                                                                   \
+    X(zkl_election, zkl_election_free)                                                             \
+    X(zkl_semaphore, zkl_semaphore_free)                                                           \
+    X(zkl_barrier, zkl_barrier_free)                                                               \
+    X(zkl_double_barrier, zkl_double_barrier_free)                                                 \
+    X(zkl_counter, zkl_counter_free)                                                               \
+    X(zkl_member, zkl_member_free)                                                                 \
+    X(zkl_members, zkl_members_free)
 
-static inline void zkl_mutex_cleanup(zkl_mutex **p)
-{
-    zkl_mutex_free(*p);
-}
-
-static inline void zkl_mutex_locker_cleanup(zkl_mutex_locker **p)
-{
-    zkl_mutex_locker_free(*p);
-}
-
-static inline void zkl_multilock_cleanup(zkl_multilock **p)
-{
-    zkl_multilock_free(*p);
-}
-
-static inline void zkl_rwlock_cleanup(zkl_rwlock **p)
-{
-    zkl_rwlock_free(*p);
-}
-
-static inline void zkl_rwlock_writer_cleanup(zkl_rwlock_writer **p)
-{
-    zkl_rwlock_writer_free(*p);
-}
-
-static inline void zkl_rwlock_reader_cleanup(zkl_rwlock_reader **p)
-{
-    zkl_rwlock_reader_free(*p);
-}
-
-static inline void zkl_grant_cleanup(zkl_grant **p)
-{
-    zkl_grant_release(*p);
-}
-
-static inline void zkl_op_cleanup(zkl_op **p)
-{
-    zkl_op_free(*p);
-}
-
-static inline void zkl_queue_cleanup(zkl_queue **p)
-{
-    zkl_queue_free(*p);
-}
-
-static inline void zkl_watch_cleanup(zkl_watch **p)
-{
-    zkl_watch_free(*p);
-}
-
-static inline void zkl_election_cleanup(zkl_election **p)
-{
-    zkl_election_free(*p);
-}
-
-static inline void zkl_semaphore_cleanup(zkl_semaphore **p)
-{
-    zkl_semaphore_free(*p);
-}
-
-static inline void zkl_barrier_cleanup(zkl_barrier **p)
-{
-    zkl_barrier_free(*p);
-}
-
-static inline void zkl_double_barrier_cleanup(zkl_double_barrier **p)
-{
-    zkl_double_barrier_free(*p);
-}
-
-static inline void zkl_counter_cleanup(zkl_counter **p)
-{
-    zkl_counter_free(*p);
-}
-
-static inline void zkl_member_cleanup(zkl_member **p)
-{
-    zkl_member_free(*p);
-}
-
-static inline void zkl_members_cleanup(zkl_members **p)
-{
-    zkl_members_free(*p);
-}
+#define ZKL_DEFINE_CLEANUP(type, function)                                                         \
+    static inline void type##_cleanup(type **p)                                                    \
+    {                                                                                              \
+        function(*p);                                                                              \
+    }
+ZKL_HANDLES(ZKL_DEFINE_CLEANUP)
 
 ZKL_END
 

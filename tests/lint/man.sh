@@ -67,7 +67,7 @@ undeclared() { # ROOT
         header=$1/$(sed -nE '1s/.* from (include\/[^ ]*) .*/\1/p' "$page")
         [ -e "$header" ] || header+=.in
         tr '\n' '\v' <"$header" | sed -E 's,/\*([^*]|\*+[^*/])*\*+/|@\w+@,,g' | tr '\v' '\n' |
-            grep -vE '^#(if|else|end|include)|_(H|API|BEGIN|END)$|^G_DEFINE_AUTOPTR' |
+            grep -vE '^#(if|else|end|include)|_(H|API|BEGIN|END)$|G_DEFINE_AUTOPTR' |
             grep -oE '\w+' | grep -vxE 'define|ZKL_API' | sort -u |
             comm -23 - <(sed 's/\\-/-/g' "$page" | grep -oE '\w+' | sort -u) | sed "s,^,${page##*/}: ,"
     done
