@@ -76,7 +76,7 @@ else
     fail "a program with names of the library's inside" "$said"
 fi
 
-# Each is called by a thread that is cancelled.
-cancelled=$(sed -nE 's/^ +X\((zkl_[a-z_]+),.*/\1/p' "$top_srcdir/tests/live/cancel_calls.c" | sort)
-expect_none "map (<) and the table of cancelled calls (>) agree" "$(difference "$map" "$cancelled")"
+# Each is called in every plight, and by a thread that is cancelled.
+called=$(sed -nE 's/^(CALL|BEGIN|WAIT|OTHER)\((zkl_[a-z_]+),.*/\2/p' "$top_srcdir/tests/support/every_call.inc" | sort)
+expect_none "map (<) and the table of calls (>) agree" "$(difference "$map" "$called")"
 finish

@@ -223,6 +223,9 @@ static zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
 #define READS (OWNED | BLOCKS | ASKS)
 
 /* The functions, and the table of them. */
+#define JOINING estate_joining(e)
+#define SERVERS "fake:2"
+#define OTHER(function, call)
 #define CALL(function, flags, arguments)                                                           \
     static int call_##function(struct estate *e, int64_t ms)                                       \
     {                                                                                              \
