@@ -137,7 +137,7 @@ int session_connect(const struct settings *settings, zkl_session **session, int6
 
     if (status != GO_ON)
         return status;
-    if (limit_ms != ZKL_FOREVER && limit_ms < most)
+    if (limit_ms < most)
         most = limit_ms;
     if (settings->verbose)
         say("connecting to %s", connect_string(settings));

@@ -35,7 +35,7 @@ static int connect_first(struct run *t)
     if (status != GO_ON)
         return status;
     guard_claim(&t->guard, t->session);
-    if (o->timeout_ms > 0) {
+    if (o->timeout_ms > 0 && o->timeout_ms != ZKL_FOREVER) {
         o->timeout_ms -= now_ms() - began;
         if (o->timeout_ms < 1)
             o->timeout_ms = 1; /* 0 would mean to try */

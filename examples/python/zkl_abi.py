@@ -123,4 +123,4 @@ def options_of(kind, struct, **members):
 
 
 def ms(seconds):
-    return -1 if seconds is None else max(0, math.ceil(seconds * 1000))
+    return 2**63 - 1 if seconds is None else max(0, math.ceil(seconds * 1000))

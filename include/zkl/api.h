@@ -20,7 +20,7 @@
 #endif
 
 /* A timeout_ms without limit. Since 0.1. */
-#define ZKL_FOREVER ((int64_t)-1)
+#define ZKL_FOREVER INT64_MAX
 
 ZKL_BEGIN
 

@@ -348,13 +348,12 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  *
  * connect and options are those of the dead process. The function takes the session up on a
  * connection of its own, ends it, and asks the servers whether it has ended. It waits for the
- * servers for timeout_ms at most (0 or more), and a few seconds for a server that does not finish
+ * servers for timeout_ms at most, and a few seconds for a server that does not finish
  * the close of a connection. It calls no callback, also if options have a log. It may be called in
  * a forked child.
  *
  * Returns 0 if the servers know no session of that id and password any more; or
- *   ZKL_EINVAL: claim is NULL, its id is 0, timeout_ms is negative, or connect or options are
- *     invalid;
+ *   ZKL_EINVAL: claim is NULL, its id is 0, or connect or options are invalid;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: no server has confirmed it in time, for that reason. The session
  *     may live for one session timeout more;
  *   ZKL_EDEADLK: called inside a callback;

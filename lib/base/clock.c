@@ -1,5 +1,7 @@
 #include "clock.h"
 
+#define CENTURY_MS INT64_C(3155760000000)
+
 static int64_t read_clock(clockid_t id)
 {
     struct timespec t;
@@ -21,10 +23,20 @@ int64_t clock_boot(void)
     return clock_source == read_both ? read_clock(CLOCK_BOOTTIME) : clock_source().boot;
 }
 
+int64_t clock_end(int64_t timeout_ms)
+{
+    const int64_t now = clock_now().boot;
+
+    if (timeout_ms > (INT64_MAX - now) / CLOCK_MS)
+        return INT64_MAX;
+    return timeout_ms > 0 ? now + timeout_ms * CLOCK_MS : now;
+}
+
 struct timespec clock_after_ms(int64_t ms)
 {
     struct timespec t;
 
+    ms = ms > CENTURY_MS ? CENTURY_MS : ms > 0 ? ms : 0; /* no overflow */
     clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_sec += ms / 1000;
     t.tv_nsec += ms % 1000 * 1000000;

@@ -134,16 +134,12 @@ struct counter_fenced {
 
 static int64_t counter_fence_end(zkl_session *s, int64_t timeout_ms)
 {
-    int64_t now = clock_now().boot;
-
-    if (timeout_ms == 0) {
+    if (timeout_ms <= 0) {
         session_lock(s);
         timeout_ms = session_patience_ms(s);
         session_unlock(s);
     }
-    return timeout_ms < 0 || timeout_ms > (INT64_MAX - now) / CLOCK_MS
-               ? INT64_MAX
-               : now + timeout_ms * CLOCK_MS;
+    return clock_end(timeout_ms);
 }
 
 /* At least 1: 0 would mean something else. */

@@ -150,7 +150,7 @@ static void op_on_timeout(void *data)
 
     if (!op->session->up)
         session_why_down(op->session, &why);
-    else if (op->limit->timeout_ms == 0)
+    else if (op->limit->timeout_ms <= 0)
         error_fill(&why, ZKL_EUNREACHABLE, NULL, "the server did not answer");
     else
         error_fill(&why, ZKL_ETIMEDOUT, NULL, "not acquired within %" G_GINT64_FORMAT " ms",
@@ -164,7 +164,7 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
 
     atomic_init(&op->refs, 2);
     op->session = session_ref(s);
-    if (timeout_ms >= 0) {
+    if (timeout_ms != ZKL_FOREVER) {
         op->limit = g_new0(struct limit, 1);
         op->limit->timeout_ms = timeout_ms;
     }
@@ -208,7 +208,7 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
 {
     zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
-    spec->try_only = timeout_ms == 0;
+    spec->try_only = timeout_ms <= 0;
     if (!op || op->decided)
         return op;
     op->by = spec->numbered ? BY_NUMBERED : spec->leases > 0 ? BY_LEASED : BY_CONTENDER;
@@ -235,7 +235,7 @@ zkl_op *op_start_turn(struct op_queue *q, struct turns *t, struct turn_caller *c
 {
     zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
-    caller->tries = timeout_ms == 0;
+    caller->tries = timeout_ms <= 0;
     if (!op || op->decided)
         return op;
     op->by = BY_TURN;
@@ -249,7 +249,7 @@ zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
 {
     zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
-    spec->try_only = timeout_ms == 0;
+    spec->try_only = timeout_ms <= 0;
     if (!op || op->decided)
         return op;
     op->by = BY_MULTI;

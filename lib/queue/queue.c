@@ -606,7 +606,7 @@ struct queue_patience {
 static struct queue_patience queue_patience_new(zkl_session *s, int64_t timeout_ms)
 {
     session_lock(s);
-    const struct queue_patience p = {timeout_ms == 0 ? session_patience_ms(s) : timeout_ms,
+    const struct queue_patience p = {timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms,
                                      clock_now().boot};
     session_unlock(s);
     return p;
@@ -617,7 +617,7 @@ static int64_t queue_patience_left_ms(const struct queue_patience *p)
 {
     const int64_t passed_ms = (clock_now().boot - p->began) / CLOCK_MS;
 
-    return p->timeout_ms < 0 ? p->timeout_ms : MAX(p->timeout_ms - passed_ms, 1);
+    return p->timeout_ms == ZKL_FOREVER ? ZKL_FOREVER : MAX(p->timeout_ms - passed_ms, 1);
 }
 
 static int queue_check(const zkl_session *s, const char *path, const char *what, const void *needed)

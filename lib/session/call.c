@@ -126,12 +126,10 @@ void call_unref(struct call *c)
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data)
 {
-    int64_t now = clock_now().boot;
-    int64_t ms = timeout_ms == 0 ? session_patience_ms(s) : timeout_ms;
+    const int64_t end = clock_end(timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms);
 
-    if (ms < 0 || ms > (INT64_MAX - now) / CLOCK_MS)
-        return;
-    timers_arm(s->timers, timer, now + ms * CLOCK_MS, fn, data);
+    if (end < INT64_MAX)
+        timers_arm(s->timers, timer, end, fn, data);
 }
 
 static void call_on_timeout(void *data)

@@ -484,12 +484,10 @@ int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
         return code;
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "%s: called in a callback", doing);
-    /* A hundred years are forever, and do not overflow. */
-    timeout_ms = timeout_ms > INT64_C(3155760000000) ? ZKL_FOREVER : timeout_ms;
-    struct timespec until = clock_after_ms(MAX(timeout_ms, 0));
+    struct timespec until = clock_after_ms(timeout_ms);
     session_ref(s); /* closing it ends the wait, and may come first to its end */
     session_lock(s);
-    code = await(s, timeout_ms < 0 ? NULL : &until);
+    code = await(s, timeout_ms == ZKL_FOREVER ? NULL : &until);
     session_unlock(s);
     session_unref(s);
     return code;
@@ -741,11 +739,10 @@ static int claim_end_session(const struct store_config *config, int64_t timeout_
     return code ? error_set(code, config->hosts, "%s", zkl_strerror(code)) : 0;
 }
 
-static const char *claim_check(const zkl_session_claim *claim, int64_t timeout_ms)
+static const char *claim_check(const zkl_session_claim *claim)
 {
     return !claim           ? "zkl_session_end: claim is NULL"
            : claim->id == 0 ? "zkl_session_end: the claim has no id"
-           : timeout_ms < 0 ? "zkl_session_end: timeout_ms is negative"
                             : NULL;
 }
 
@@ -776,7 +773,7 @@ int zkl_session_end(const char *connect, const zkl_session_options *options,
                     const zkl_session_claim *claim, int64_t timeout_ms)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    const char *wrong = claim_check(claim, timeout_ms);
+    const char *wrong = claim_check(claim);
 
     if (!wrong)
         wrong = session_take_options(&o, options);

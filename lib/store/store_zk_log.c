@@ -35,7 +35,7 @@ static void zk_log_tried_all(struct store *store)
 {
     pthread_mutex_lock(store->sink.monitor);
     const int64_t ms = zk_log_pause_ms(store);
-    const struct timespec until = clock_after_ms(MAX(ms, 0));
+    const struct timespec until = clock_after_ms(ms);
     store->rounds++;
     while (ms > 0 && !store->newer && store_zk_is_down(store) && store_zk_wait(store, &until))
         continue;

@@ -39,7 +39,7 @@ static bool is_word_or_its_end(char **words, const char *text)
 static void check_ranges(const struct lock_options *o)
 {
     CHECK(o->path && o->hold.argv && o->hold.argv[0]);
-    CHECK(o->timeout_ms >= 0 || o->timeout_ms == ZKL_FOREVER);
+    CHECK(o->timeout_ms >= 0);
     CHECK(o->hold.grace_ms >= 0 || o->hold.grace_ms == GRACE_DEFAULT);
     CHECK(o->conflict_status >= 0 && o->conflict_status <= 255);
     CHECK(o->hold.status_fd > 0 || o->hold.status_fd == STATUS_FD_NONE);

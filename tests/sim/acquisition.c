@@ -154,7 +154,7 @@ static void tell_entering(const struct acquisition *a, const char *what)
 
     if (!a->process->stage->trace)
         return;
-    char *more = a->timeout_ms < 0
+    char *more = a->timeout_ms == ZKL_FOREVER
                      ? g_strdup_printf("%s, forever", path)
                      : g_strdup_printf("%s, %" G_GINT64_FORMAT " ms", path, a->timeout_ms);
     tell(a, what, more);

@@ -12,10 +12,12 @@ static const char *const wishes[] = {
 static bool is_in_time(const struct joiner_call *c)
 {
     const struct client *p = c->joiner->process;
+    if (c->timeout_ms == ZKL_FOREVER)
+        return true;
     const int64_t ms = c->timeout_ms == 0 ? p->options.session_timeout_ms : c->timeout_ms;
     const int64_t limit = (ms * 4 / 3 + 3 * p->options.session_timeout_ms) * INT64_C(1000000);
 
-    return ms < 0 || p->running_since > c->begun_at || stage_now(p->stage) - c->begun_at <= limit;
+    return p->running_since > c->begun_at || stage_now(p->stage) - c->begun_at <= limit;
 }
 
 /* One whose session is over is as good as gone: its end may have to be committed yet. */
@@ -47,10 +49,10 @@ static bool fits(const struct joiner_call *c, int code)
     case ZKL_EACCES:
         return j->process->stage->oracle.refusing;
     case ZKL_EBUSY:
-        return c->timeout_ms >= 0 && c->wish != JOINER_LEAVES && j->path != GROUP_PARTY;
+        return c->timeout_ms != ZKL_FOREVER && c->wish != JOINER_LEAVES && j->path != GROUP_PARTY;
     case ZKL_ETIMEDOUT:
     case ZKL_EUNREACHABLE:
-        return c->timeout_ms >= 0;
+        return c->timeout_ms != ZKL_FOREVER;
     case ZKL_EPERM:
         return j->leaving && c->wish != JOINER_LEAVES;
     case ZKL_ECLOSED:

@@ -205,9 +205,9 @@ static bool fits(const struct stage *stage, const struct acquisition *a)
     case ZKL_EBUSY:
         return a->timeout_ms == 0;
     case ZKL_ETIMEDOUT:
-        return a->timeout_ms > 0;
+        return a->timeout_ms > 0 && a->timeout_ms != ZKL_FOREVER;
     case ZKL_EUNREACHABLE:
-        return a->timeout_ms >= 0;
+        return a->timeout_ms != ZKL_FOREVER;
     case ZKL_EACCES:
         return o->refusing;
     case ZKL_EOVERFLOW:

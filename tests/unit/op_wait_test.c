@@ -260,6 +260,21 @@ static void time_limit(void)
     stop();
 }
 
+/* No clock can count that far. */
+static void no_time_limit(void)
+{
+    struct waiter a;
+    zkl_op *op;
+
+    start(0);
+    CHECK_INT(zkl_mutex_lock_async(m, INT64_MAX - 1, NULL, NULL, &op), 0);
+    wait_begin(&a, op);
+    wait_asked(STORE_LIST, "/l");
+    zkl_op_cancel(op);
+    wait_canceled(&a);
+    stop();
+}
+
 static void session_closed(void)
 {
     struct waiter a;
@@ -386,6 +401,7 @@ static const struct test_case cases[] = {
     {"before_it_waits", before_it_waits},
     {"freed", freed},
     {"time_limit", time_limit},
+    {"no_time_limit", no_time_limit},
     {"session_closed", session_closed},
     {"misuse", misuse},
     {"at_any_moment", at_any_moment},

@@ -52,6 +52,8 @@ static void contending(void)
     number = "0000000007";
     rival = NULL;
     every_check_all(LOCKS, come_behind, 0, ZKL_EBUSY);
+    every_check_all(LOCKS, come_behind, -7, ZKL_EBUSY);
+    every_check_all(LOCKS, come_behind, INT64_MIN, ZKL_EBUSY);
     every_check_all(LOCKS, have_no_room, LONG_MS, ZKL_ELIMIT);
     rival = OTHER "-latch-0000000001";
     every_check_but(LOCKS, LATCH, come_behind, LONG_MS, ZKL_ELAYOUT);
