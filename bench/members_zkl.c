@@ -143,7 +143,7 @@ static void observe(zkl_watch **ret)
 {
     begin(true);
     heard.there = -1;
-    user_require(zkl_members_watch(ret, observing, path, NULL, on_members, NULL));
+    user_require(zkl_members_watch(ret, observing, path, ZKL_MEMBER_GROUP, on_members, NULL));
     await(&heard.there, members);
     end("first", true, members);
 }

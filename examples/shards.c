@@ -201,7 +201,7 @@ static bool join(zkl_session *s, zkl_member **ret)
     options.fn = on_member;
     if (ok)
         sprintf(group, "%s/members", path);
-    ok = ok && zkl_members_watch(NULL, s, group, NULL, on_members, NULL) == 0 &&
+    ok = ok && zkl_members_watch(NULL, s, group, ZKL_MEMBER_GROUP, on_members, NULL) == 0 &&
          zkl_member_join(ret, s, group, id, share, strlen(share), &options) == 0;
     free(group);
     return ok;

@@ -15,7 +15,7 @@ struct lock {
 
 static int open_all(struct lock *l, zkl_session *session)
 {
-    zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
     const guint count = 1 + g_strv_length(l->options.hold.others);
     const char **paths = g_new(const char *, count);
 
@@ -42,7 +42,7 @@ static int open_mutex(struct lock *l, zkl_session *session)
 
 static int open_rwlock(struct lock *l, zkl_session *session)
 {
-    zkl_rwlock_options options = ZKL_RWLOCK_OPTIONS_INIT;
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     options.name = l->name;
     options.parents = l->options.parents;

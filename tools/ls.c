@@ -44,7 +44,7 @@ static bool show_members(zkl_session *session, const char *path, int64_t timeout
 {
     zkl_members *ms;
 
-    if (zkl_members_read(&ms, session, path, NULL, timeout_ms) != 0)
+    if (zkl_members_read(&ms, session, path, ZKL_MEMBER_GROUP, timeout_ms) != 0)
         return false;
     const bool group = has_ephemeral(ms);
     if (group)

@@ -9,7 +9,7 @@
 struct member_look {
     struct listener listener; /* the first member */
     const struct member_options *options;
-    zkl_members_options layout;
+    zkl_member_layout layout;
 };
 
 /* ---- as text ---- */
@@ -44,8 +44,7 @@ static int list_members(struct onlooker *o)
     const struct member_look *l = (const struct member_look *)o;
     zkl_members *ms;
 
-    if (zkl_members_read(&ms, o->session, o->path, &l->layout, o->settings->connect_timeout_ms) !=
-        0)
+    if (zkl_members_read(&ms, o->session, o->path, l->layout, o->settings->connect_timeout_ms) != 0)
         return contenders_failed(o->path);
     const size_t count = zkl_members_count(ms);
     GString *text = l->options->json ? member_look_as_json(ms) : members_table(ms);
@@ -83,7 +82,7 @@ static int observe_members(struct onlooker *o)
 {
     struct member_look *l = (struct member_look *)o;
 
-    return zkl_members_watch(&l->listener.observer, o->session, o->path, &l->layout, on_members,
+    return zkl_members_watch(&l->listener.observer, o->session, o->path, l->layout, on_members,
                              l) == 0
                ? GO_ON
                : fail_last(o->path);
@@ -94,7 +93,7 @@ static int read_members(zkl_queue **ret, struct reader *r, size_t most)
     const struct member_look *l = r->data;
     const struct onlooker *o = r->data;
     zkl_members *ms = NULL;
-    const int code = zkl_members_read(&ms, o->session, o->path, &l->layout, ZKL_FOREVER);
+    const int code = zkl_members_read(&ms, o->session, o->path, l->layout, ZKL_FOREVER);
 
     (void)most;
     *ret = NULL;
@@ -116,7 +115,7 @@ int member_look(const struct settings *settings, const struct member_options *op
 {
     static const struct onlooker_ops ops = {
         .begin = look_at_group, .see = listener_see, .end = listener_end, .read = read_members};
-    struct member_look l = {.options = options, .layout = {sizeof l.layout, options->layout}};
+    struct member_look l = {.options = options, .layout = options->layout};
 
     return listener_run(&l.listener, settings, options->run.path, events, &ops);
 }

@@ -149,7 +149,7 @@ int shards_member_join(struct shards_member *m)
     options.parents = o->run.parents;
     options.fn = on_member_event;
     options.fn_data = m;
-    if (zkl_members_watch(&m->observer, session, m->group, NULL, on_view, m) == 0 &&
+    if (zkl_members_watch(&m->observer, session, m->group, ZKL_MEMBER_GROUP, on_view, m) == 0 &&
         zkl_member_join(&m->member, session, m->group, o->id, m->data, strlen(m->data), &options) ==
             0)
         return GO_ON;
@@ -195,7 +195,7 @@ void shards_member_read(struct shards_member *m)
 {
     zkl_members *all = NULL;
     zkl_error error = {0};
-    int code = zkl_members_read(&all, m->host->session, m->group, NULL, READ_MS);
+    int code = zkl_members_read(&all, m->host->session, m->group, ZKL_MEMBER_GROUP, READ_MS);
 
     zkl_members_free(all);
     if (code != 0)

@@ -196,20 +196,9 @@ typedef struct zkl_member_info {
     int64_t ctime_ms;   /* when the server created it, in ms since 1970 by the server's clock */
 } zkl_member_info;
 
-/* Fill with ZKL_MEMBERS_OPTIONS_INIT, then change members. Since 0.1. */
-typedef struct zkl_members_options {
-    size_t size; /* sizeof(zkl_members_options); see zkl/session.h */
-    zkl_member_layout layout;
-} zkl_members_options;
-
-#define ZKL_MEMBERS_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(zkl_members_options), ZKL_MEMBER_GROUP                                              \
-    }
-
 /* Reads the members of the group at path, in the order of their ids (of strcmp()), and stores them
  * in *ret. The server first catches up with its leader. A path that does not exist has none. path
- * is as for zkl_mutex_new(); options may be NULL. Blocks for timeout_ms at most; 0 means one
+ * is as for zkl_mutex_new(). Blocks for timeout_ms at most; 0 means one
  * session timeout. Free them with zkl_members_free().
  *
  * Returns 0; or
@@ -220,11 +209,11 @@ typedef struct zkl_members_options {
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_ELIMIT: path does not exist, and the session watches too many paths (512 KiB in all);
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
+ *   ZKL_EINVAL: ret or s is NULL, or path or layout is invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
-                             const zkl_members_options *options, int64_t timeout_ms);
+                             zkl_member_layout layout, int64_t timeout_ms);
 
 /* Returns how many there are; 0 for NULL. Since 0.1. */
 ZKL_API size_t zkl_members_count(const zkl_members *ms);
@@ -271,14 +260,14 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * next list.
  *
  * Unless ret is NULL, the watch is stored in *ret and must be freed with zkl_watch_free(). The
- * calls end with zkl_watch_free() or with the session. options may be NULL.
+ * calls end with zkl_watch_free() or with the session.
  *
  * Returns 0; or
- *   ZKL_EINVAL: s or fn is NULL, or path or options are invalid;
+ *   ZKL_EINVAL: s or fn is NULL, or path or layout is invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
-                              const zkl_members_options *options, zkl_members_fn fn, void *data);
+                              zkl_member_layout layout, zkl_members_fn fn, void *data);
 
 /* ---- shards ---- */
 

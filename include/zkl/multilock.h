@@ -11,23 +11,10 @@ ZKL_BEGIN
 /* The largest number of paths of one lock. Since 0.1. */
 enum { ZKL_MULTILOCK_PATHS = 64 };
 
-/* Fill with ZKL_MULTILOCK_OPTIONS_INIT, then change members. Each member is as in
- * zkl_mutex_options, and applies to all paths. Since 0.1. */
-typedef struct zkl_multilock_options {
-    size_t size; /* sizeof(zkl_multilock_options); see zkl/session.h */
-    const char *name;
-    zkl_parents parents;
-    zkl_peer peer;
-} zkl_multilock_options;
-
-#define ZKL_MULTILOCK_OPTIONS_INIT                                                                 \
-    {                                                                                              \
-        sizeof(zkl_multilock_options), NULL, ZKL_PARENTS_CONTAINER, ZKL_PEER_CURATOR               \
-    }
-
 /* Creates a handle for the locks at all of paths and stores it in *ret. count is the number of
  * paths, 1 to ZKL_MULTILOCK_PATHS. Each path is as for zkl_mutex_new(), and no path occurs twice.
- * The order of paths decides only the order of tokens and nodes in the grant. options may be NULL.
+ * The order of paths decides only the order of tokens and nodes in the grant. options may be NULL;
+ * it applies to all paths, and key, retain_ms and fence64 must be 0.
  * Sends nothing to the server. Free the handle with zkl_multilock_free().
  *
  * The contenders at each path are those of a mutex: the lock at all paths and a mutex at one of
@@ -39,7 +26,7 @@ typedef struct zkl_multilock_options {
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths,
-                              size_t count, const zkl_multilock_options *options);
+                              size_t count, const zkl_mutex_options *options);
 
 /* Frees the handle. Acquisitions in progress fail with ZKL_ECLOSED. Grants stay valid. No call with
  * l may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it does

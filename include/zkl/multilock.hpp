@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* As zkl_multilock_options. Since 0.1. */
+/* Of zkl_mutex_options, those of a lock at several paths. Since 0.1. */
 struct multilock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -34,9 +34,9 @@ struct multilock_freer {
 };
 
 /* The strings are the options'. */
-inline zkl_multilock_options to_c(const multilock_options &o) noexcept
+inline zkl_mutex_options to_c(const multilock_options &o) noexcept
 {
-    zkl_multilock_options c = ZKL_MULTILOCK_OPTIONS_INIT;
+    zkl_mutex_options c = ZKL_MUTEX_OPTIONS_INIT;
 
     c.name = text_or_null(o.name);
     c.parents = o.parents;
@@ -125,7 +125,7 @@ class multilock
              const multilock_options &options)
     {
         zkl_multilock *made = nullptr;
-        const zkl_multilock_options c = detail::to_c(options);
+        const zkl_mutex_options c = detail::to_c(options);
         std::vector<const char *> names;
 
         where_ = s.environment();

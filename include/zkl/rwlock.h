@@ -8,23 +8,10 @@
 
 ZKL_BEGIN
 
-/* Fill with ZKL_RWLOCK_OPTIONS_INIT, then change members. Since 0.1. */
-typedef struct zkl_rwlock_options {
-    size_t size;         /* sizeof(zkl_rwlock_options); see zkl/session.h */
-    const char *name;    /* this member and those that follow: as in zkl_mutex_options */
-    zkl_parents parents; /* default: containers */
-    zkl_key_fn key;      /* NULL: the calling thread is the owner */
-    void *key_data;
-} zkl_rwlock_options;
-
-#define ZKL_RWLOCK_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(zkl_rwlock_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL                        \
-    }
-
 /* Creates a handle for the read-write lock at path and stores it in *ret. path is absolute, without
- * trailing slash, "//", "." and ".." parts. options may be NULL. Sends nothing to the server. Free
- * the handle with zkl_rwlock_free(). Two handles on one path are independent.
+ * trailing slash, "//", "." and ".." parts. options may be NULL; peer,
+ * retain_ms and fence64 must be 0. Sends nothing to the server. Free the handle with
+ * zkl_rwlock_free(). Two handles on one path are independent.
  *
  * The contenders have the names of Curator's InterProcessReadWriteLock: "_c_<uuid>-__READ__" and
  * "_c_<uuid>-__WRIT__". Readers and writers also exclude a mutex on the same path: they wait for a
@@ -35,7 +22,7 @@ typedef struct zkl_rwlock_options {
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
 ZKL_API int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
-                           const zkl_rwlock_options *options);
+                           const zkl_mutex_options *options);
 
 /* Frees the handle. Releases the locks that are held through it. Blocking and asynchronous
  * acquisitions in progress fail with ZKL_ECLOSED. Grants that asynchronous acquisitions gave stay

@@ -14,7 +14,7 @@
 namespace zkl
 {
 
-/* As zkl_rwlock_options. Since 0.1. */
+/* Of zkl_mutex_options, those of a read-write lock. Since 0.1. */
 struct rwlock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -32,9 +32,9 @@ struct rwlock_freer {
 };
 
 /* The strings are the options'. */
-inline zkl_rwlock_options to_c(const rwlock_options &o, const key_function *key) noexcept
+inline zkl_mutex_options to_c(const rwlock_options &o, const key_function *key) noexcept
 {
-    zkl_rwlock_options c = ZKL_RWLOCK_OPTIONS_INIT;
+    zkl_mutex_options c = ZKL_MUTEX_OPTIONS_INIT;
 
     c.name = text_or_null(o.name);
     c.parents = o.parents;
@@ -213,7 +213,7 @@ class rwlock
         where_ = s.environment();
         if (options.key)
             key_ = std::make_unique<const detail::key_function>(options.key);
-        const zkl_rwlock_options c = detail::to_c(options, key_.get());
+        const zkl_mutex_options c = detail::to_c(options, key_.get());
         const int code = zkl_rwlock_new(&made, s.native_handle(), path.c_str(), &c);
         handle_.reset(made);
         return code;

@@ -11,6 +11,8 @@
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 
+enum { RETAIN_MAX_MS = 86400000 };
+
 /* For threads that end while they own. Before every other lock. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static GQueue handles = G_QUEUE_INIT;
@@ -72,6 +74,30 @@ static void handle_watch_forks(void)
 
 /* ---- new ---- */
 
+static const char *handle_check_options(const zkl_mutex_options *o, unsigned has)
+{
+    if (o->key && !(has & HANDLE_HAS_KEYS))
+        return "key is set, but such a lock belongs to no owner";
+    if ((unsigned)o->peer > ZKL_PEER_KAZOO)
+        return "peer is none of zkl_peer";
+    if (o->peer != ZKL_PEER_CURATOR && !(has & HANDLE_HAS_PEERS))
+        return "peer is not for such a lock";
+    if (o->retain_ms < 0 || o->retain_ms > RETAIN_MAX_MS)
+        return "retain_ms must be 0 to 86400000";
+    if (o->fence64 & ~1)
+        return "fence64 must be 0 or 1";
+    if ((o->retain_ms || o->fence64) && !(has & HANDLE_HAS_TURNS))
+        return "retain_ms and fence64 are for a mutex";
+    return options_check(o->name, o->parents);
+}
+
+const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has)
+{
+    const char *wrong = options_take(o, sizeof *o, given);
+
+    return wrong ? wrong : handle_check_options(o, has);
+}
+
 int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
                                const char *wrong)
 {
@@ -95,7 +121,7 @@ int handle_check_new(const char *what, const void *ret, zkl_session *s, const ch
 }
 
 void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, const char *path,
-                 const struct handle_options *o)
+                 const zkl_mutex_options *o)
 {
     struct handle *h = g_malloc0(size);
 

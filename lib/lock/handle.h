@@ -53,12 +53,12 @@ struct handle {
     GList link;           /* in the list of all handles */
 };
 
-struct handle_options {
-    const char *name;
-    zkl_parents parents;
-    zkl_key_fn key;
-    void *key_data;
-};
+/* What a kind of lock has of the options of a mutex. */
+enum { HANDLE_HAS_KEYS = 1, HANDLE_HAS_PEERS = 2, HANDLE_HAS_TURNS = 4 };
+
+/* The options that are given, with the defaults in place of NULL. Returns what is wrong with them
+ * for such a kind of lock, or NULL. */
+const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has);
 
 /* 0, or the error of what, which creates a handle. wrong: what is wrong with its options, or NULL.
  * The first one is for a handle of several paths: those and session_check_open() are still to be
@@ -70,7 +70,7 @@ int handle_check_new(const char *what, const void *ret, zkl_session *s, const ch
 
 /* It has size bytes, all 0 behind what is common. */
 void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, const char *path,
-                 const struct handle_options *o);
+                 const zkl_mutex_options *o);
 
 /* For others to see, when the kind's own part is complete. */
 void handle_publish(struct handle *h);

@@ -5,7 +5,6 @@
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/lock_owner.h"
-#include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "multi_attempt.h"
 #include "op.h"
@@ -72,7 +71,7 @@ static int check_paths(const zkl_session *s, const char *const *paths, size_t co
 }
 
 static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, size_t count,
-                                    const zkl_multilock_options *o)
+                                    const zkl_mutex_options *o)
 {
     zkl_multilock *l = g_malloc0(sizeof(zkl_multilock) + count * sizeof(struct multi_path));
 
@@ -91,19 +90,12 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
     return l;
 }
 
-static const char *multilock_check_options(const zkl_multilock_options *o)
-{
-    return (unsigned)o->peer > ZKL_PEER_KAZOO ? "peer is none of zkl_peer"
-                                              : options_check(o->name, o->parents);
-}
-
 int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths, size_t count,
-                      const zkl_multilock_options *options)
+                      const zkl_mutex_options *options)
 {
-    zkl_multilock_options o = ZKL_MULTILOCK_OPTIONS_INIT;
-    const char *wrong = options_take(&o, sizeof o, options);
-    int code = handle_check_options_taken("zkl_multilock_new", ret, s,
-                                          wrong ? wrong : multilock_check_options(&o));
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    const char *wrong = handle_take_options(&o, options, HANDLE_HAS_PEERS);
+    int code = handle_check_options_taken("zkl_multilock_new", ret, s, wrong);
 
     if (!code)
         code = check_paths(s, paths, count);

@@ -1,11 +1,8 @@
 /* A mutex: what handle.c does, for the turns of its callers. */
 #include "handle.h"
 #include "lib/base/error.h"
-#include "lib/base/options.h"
 #include "op.h"
 #include "turns.h"
-
-enum { RETAIN_MAX_MS = 86400000 };
 
 static const char what[] = "mutex";
 
@@ -59,21 +56,6 @@ static const struct handle_kind kind = {
 
 /* ---- new ---- */
 
-static const char *mutex_check_options(const zkl_mutex_options *o)
-{
-    const char *wrong = options_check(o->name, o->parents);
-
-    if (wrong)
-        return wrong;
-    if ((unsigned)o->peer > ZKL_PEER_KAZOO)
-        return "peer is none of zkl_peer";
-    if (o->retain_ms < 0 || o->retain_ms > RETAIN_MAX_MS)
-        return "retain_ms must be 0 to 86400000";
-    if (o->fence64 & ~1)
-        return "fence64 must be 0 or 1";
-    return NULL;
-}
-
 static void mutex_start_turns(zkl_mutex *m, const zkl_mutex_options *o)
 {
     const struct retain config = {
@@ -92,15 +74,13 @@ int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                   const zkl_mutex_options *options)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-    const char *wrong = options_take(&o, sizeof o, options);
-    int code =
-        handle_check_new("zkl_mutex_new", ret, s, path, wrong ? wrong : mutex_check_options(&o));
+    const char *wrong =
+        handle_take_options(&o, options, HANDLE_HAS_KEYS | HANDLE_HAS_PEERS | HANDLE_HAS_TURNS);
+    int code = handle_check_new("zkl_mutex_new", ret, s, path, wrong);
 
     if (code)
         return code;
-    const struct handle_options common = {
-        .name = o.name, .parents = o.parents, .key = o.key, .key_data = o.key_data};
-    zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &common);
+    zkl_mutex *m = handle_new(&kind, sizeof *m, s, path, &o);
     mutex_start_turns(m, &o);
     handle_publish(&m->handle);
     *ret = m;

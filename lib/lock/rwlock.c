@@ -1,6 +1,5 @@
 /* A read-write lock: what handle.c does, for readers and writers. */
 #include "handle.h"
-#include "lib/base/options.h"
 #include "op.h"
 
 static const char what[] = "read-write lock";
@@ -22,18 +21,15 @@ static zkl_op *rwlock_start(struct handle *h, const struct hold *hold, bool shar
 static const struct handle_kind kind = {.what = what, .start = rwlock_start};
 
 int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
-                   const zkl_rwlock_options *options)
+                   const zkl_mutex_options *options)
 {
-    zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
-    const char *wrong = options_take(&o, sizeof o, options);
-    const struct handle_options common = {
-        .name = o.name, .parents = o.parents, .key = o.key, .key_data = o.key_data};
-    int code = handle_check_new("zkl_rwlock_new", ret, s, path,
-                                wrong ? wrong : options_check(o.name, o.parents));
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    const char *wrong = handle_take_options(&o, options, HANDLE_HAS_KEYS);
+    int code = handle_check_new("zkl_rwlock_new", ret, s, path, wrong);
 
     if (code)
         return code;
-    zkl_rwlock *l = handle_new(&kind, sizeof *l, s, path, &common);
+    zkl_rwlock *l = handle_new(&kind, sizeof *l, s, path, &o);
     handle_publish(&l->handle);
     *ret = l;
     return 0;

@@ -53,19 +53,15 @@ void zkl_members_free(zkl_members *ms)
     g_free(ms);
 }
 
-/* For a call of doing, which may wait: fills in *o. 0, or the thread's last error. */
-static int members_take_options(zkl_members_options *o, const char *doing, zkl_session *s,
-                                const char *path, const zkl_members_options *options, bool blocking)
+/* For a call of doing, which may wait. 0, or the thread's last error. */
+static int members_check(const char *doing, zkl_session *s, const char *path,
+                         zkl_member_layout layout, bool blocking)
 {
-    const char *wrong;
-    int code = call_check(s, doing, path, blocking);
+    const int code = call_check(s, doing, path, blocking);
 
-    if (code)
+    if (code || layout == ZKL_MEMBER_GROUP || layout == ZKL_MEMBER_PARTY)
         return code;
-    wrong = options_take(o, sizeof *o, options);
-    if (!wrong && o->layout != ZKL_MEMBER_GROUP && o->layout != ZKL_MEMBER_PARTY)
-        wrong = "layout is none of zkl_member_layout";
-    return wrong ? error_set(ZKL_EINVAL, path, "%s: %s", doing, wrong) : 0;
+    return error_set(ZKL_EINVAL, path, "%s: layout is none of zkl_member_layout", doing);
 }
 
 /* ---- reading them once ---- */
@@ -159,19 +155,18 @@ static void members_call_begin(struct call *call)
 static const struct call_ops members_call_ops = {
     .begin = members_call_begin, .stop = members_call_stop, .free = members_call_free};
 
-int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
-                     const zkl_members_options *options, int64_t timeout_ms)
+int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path, zkl_member_layout layout,
+                     int64_t timeout_ms)
 {
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
     int code;
 
     if (!ret)
         return error_set(ZKL_EINVAL, path, "zkl_members_read: ret is NULL");
-    code = members_take_options(&o, "zkl_members_read", s, path, options, true);
+    code = members_check("zkl_members_read", s, path, layout, true);
     if (code)
         return code;
     struct members_call *c = g_new0(struct members_call, 1);
-    c->layout = o.layout;
+    c->layout = layout;
     call_init(&c->call, &members_call_ops, s, g_strconcat(s->chroot, path, NULL), NULL, NULL);
     call_ref(&c->call); /* nobody else has it yet */
     code = call_run(&c->call, timeout_ms);
@@ -316,11 +311,10 @@ static bool members_watch_seen(struct view *v)
     return true;
 }
 
-int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
-                      const zkl_members_options *options, zkl_members_fn fn, void *data)
+int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_member_layout layout,
+                      zkl_members_fn fn, void *data)
 {
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
-    int code = members_take_options(&o, "zkl_members_watch", s, path, options, false);
+    int code = members_check("zkl_members_watch", s, path, layout, false);
 
     if (code)
         return code;
@@ -333,7 +327,7 @@ int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
         struct members_observer *observer = g_new0(struct members_observer, 1);
         observer->fn = fn;
         observer->data = data;
-        observer->view.layout = o.layout;
+        observer->view.layout = layout;
         observer->view.watches = true;
         observer->view.seen = members_watch_seen;
         view_init(&observer->view, s, path);

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
         return 1;
     if (zkl_member_join(&m, s, "/group", "web1", "10.0.0.1:80", 11, NULL) == 0) {
         if (zkl_member_wait(m, 10000) == 0 &&
-            zkl_members_read(&all, s, "/group", NULL, 10000) == 0) {
+            zkl_members_read(&all, s, "/group", ZKL_MEMBER_GROUP, 10000) == 0) {
             for (size_t i = 0; i < zkl_members_count(all); i++) {
                 const zkl_member_info *info = zkl_members_get(all, i);
                 printf("%s at %.*s\n", info->id, (int)info->size, (const char *)info->data);

@@ -111,19 +111,9 @@ auto members(const zkl_mutex_options &o)
                            o.fence64);
 }
 
-auto members(const zkl_rwlock_options &o)
-{
-    return std::make_tuple(o.size, o.name, o.parents, o.key, o.key_data);
-}
-
 auto members(const zkl_semaphore_options &o)
 {
     return std::make_tuple(o.size, o.name, o.parents, o.limit, o.numbered, o.layout);
-}
-
-auto members(const zkl_multilock_options &o)
-{
-    return std::make_tuple(o.size, o.name, o.parents, o.peer);
 }
 
 auto members(const zkl_election_options &o)
@@ -135,16 +125,14 @@ void defaults()
 {
     const zkl_session_options session = ZKL_SESSION_OPTIONS_INIT;
     const zkl_mutex_options mutex = ZKL_MUTEX_OPTIONS_INIT;
-    const zkl_rwlock_options rwlock = ZKL_RWLOCK_OPTIONS_INIT;
     const zkl_semaphore_options semaphore = ZKL_SEMAPHORE_OPTIONS_INIT;
-    const zkl_multilock_options multilock = ZKL_MULTILOCK_OPTIONS_INIT;
     const zkl_election_options election = ZKL_ELECTION_OPTIONS_INIT;
 
     CHECK(members(zkl::detail::to_c(zkl::session_options{}, {})) == members(session));
     CHECK(members(zkl::detail::to_c(zkl::mutex_options{}, nullptr)) == members(mutex));
-    CHECK(members(zkl::detail::to_c(zkl::rwlock_options{}, nullptr)) == members(rwlock));
+    CHECK(members(zkl::detail::to_c(zkl::rwlock_options{}, nullptr)) == members(mutex));
     CHECK(members(zkl::detail::to_c(zkl::semaphore_options{})) == members(semaphore));
-    CHECK(members(zkl::detail::to_c(zkl::multilock_options{})) == members(multilock));
+    CHECK(members(zkl::detail::to_c(zkl::multilock_options{})) == members(mutex));
     CHECK(members(zkl::detail::to_c(zkl::election_options{})) == members(election));
 }
 

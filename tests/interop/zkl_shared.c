@@ -97,9 +97,9 @@ static int join(zkl_session *s, char **words)
 static int list(zkl_session *s, char **words)
 {
     const bool party = words[0][0] == 'p';
-    const zkl_members_options o = {sizeof o, party ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP};
+    const zkl_member_layout layout = party ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
     zkl_members *ms;
-    int err = zkl_members_read(&ms, s, words[1], &o, ZKL_FOREVER);
+    int err = zkl_members_read(&ms, s, words[1], layout, ZKL_FOREVER);
 
     if (err)
         return err;

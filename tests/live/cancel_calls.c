@@ -380,7 +380,7 @@ static void prepare_others(struct scene *e)
     if (!e->joining)
         CHECK_INT(zkl_member_join(&e->joining, e->s, "/x/j", "id", NULL, 0, NULL), 0);
     if (!e->members)
-        CHECK_INT(zkl_members_read(&e->members, e->s, "/x/g", NULL, ZKL_FOREVER), 0);
+        CHECK_INT(zkl_members_read(&e->members, e->s, "/x/g", ZKL_MEMBER_GROUP, ZKL_FOREVER), 0);
     if (!e->queue)
         CHECK_INT(zkl_queue_read(&e->queue, e->s, "/x", NULL, ZKL_FOREVER), 0);
     if (!e->watch)

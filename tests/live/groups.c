@@ -89,7 +89,7 @@ static int work(const char *connect, const char *id)
     so.log = log_nothing;
     mo.fn = on_member;
     if (zkl_session_open(&s, connect, &so, NULL) != 0 ||
-        zkl_members_watch(NULL, s, GROUP, NULL, on_members, NULL) != 0 ||
+        zkl_members_watch(NULL, s, GROUP, ZKL_MEMBER_GROUP, on_members, NULL) != 0 ||
         zkl_member_join(&m, s, GROUP, id, "0", 1, &mo) != 0)
         return 1;
     for (int n = 1;; n++) {

@@ -8,7 +8,7 @@ static zkl_watch *watch(zkl_session *s, struct group_story *story)
 {
     zkl_watch *w;
 
-    REQUIRE(zkl_members_watch(&w, s, fault.path, NULL, group_on_members, story) == 0);
+    REQUIRE(zkl_members_watch(&w, s, fault.path, ZKL_MEMBER_GROUP, group_on_members, story) == 0);
     return w;
 }
 
@@ -93,19 +93,18 @@ static void once_after_a_reconnect(void)
 
 static void reads_once(void)
 {
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
     zkl_members *ms;
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
-    REQUIRE(zkl_members_read(&ms, s, fault.path, NULL, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, FAULT_LIMIT_MS) == 0);
     CHECK_INT(zkl_members_count(ms), 0);
     zkl_members_free(ms);
     zkl_member *b = group_join(other, "b", "data of b", NULL);
     zkl_member *a = group_join(other, "a", NULL, NULL);
     CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
     CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
-    REQUIRE(zkl_members_read(&ms, s, fault.path, NULL, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, FAULT_LIMIT_MS) == 0);
     REQUIRE(zkl_members_count(ms) == 2);
     const zkl_member_info *first = zkl_members_get(ms, 0), *second = zkl_members_get(ms, 1);
     CHECK_STR(first->id, "a");
@@ -118,14 +117,12 @@ static void reads_once(void)
     CHECK(second->ctime_ms > 0);
     CHECK(zkl_members_get(ms, 2) == NULL && zkl_members_get(NULL, 0) == NULL);
     zkl_members_free(ms);
-    o.layout = ZKL_MEMBER_PARTY;
-    REQUIRE(zkl_members_read(&ms, s, fault.path, &o, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_PARTY, FAULT_LIMIT_MS) == 0);
     CHECK_INT(zkl_members_count(ms), 0);
     zkl_members_free(ms);
-    o.layout = (zkl_member_layout)5;
-    CHECK_INT(zkl_members_read(&ms, s, fault.path, &o, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_read(&ms, s, "nothing", NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_watch(NULL, s, fault.path, NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, s, fault.path, (zkl_member_layout)5, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, s, "nothing", ZKL_MEMBER_GROUP, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_watch(NULL, s, fault.path, ZKL_MEMBER_GROUP, NULL, NULL), ZKL_EINVAL);
     zkl_member_free(a);
     zkl_member_free(b);
     fault_end();

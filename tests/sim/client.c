@@ -134,7 +134,7 @@ static void free_mutexes(struct client *p, int path)
 
 static void make_rwlock(struct client *p, int path)
 {
-    zkl_rwlock_options options = ZKL_RWLOCK_OPTIONS_INIT;
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     options.name = host_name(p->host);
     if (zkl_rwlock_new(&p->rwlock[path], p->session, client_paths[path], &options) != 0)
@@ -187,7 +187,7 @@ static void free_locks(struct client *p, int path)
 
 static void make_both(struct client *p)
 {
-    zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     options.name = host_name(p->host);
     if (zkl_multilock_new(&p->both, p->session, client_paths, PATHS, &options) != 0)

@@ -313,7 +313,8 @@ void sharer_begin(struct sharer *h)
         code += zkl_mutex_new(&h->slots[k].mutex, h->locker->session, path, NULL);
         g_free(path);
     }
-    code += zkl_members_watch(&h->watch, h->client->session, MEMBERS, NULL, on_members, h);
+    code +=
+        zkl_members_watch(&h->watch, h->client->session, MEMBERS, ZKL_MEMBER_GROUP, on_members, h);
     host_enter(before);
     if (code != 0)
         stage_wrong(stage_of(h), "a host cannot begin");

@@ -73,7 +73,6 @@ void viewer_check(struct viewer *v)
 struct viewer *viewer_new(struct client *p, int path)
 {
     struct viewer *v = g_new0(struct viewer, 1);
-    zkl_members_options options = ZKL_MEMBERS_OPTIONS_INIT;
     struct host *before = host_enter(p->host);
 
     g_ptr_array_add(p->stage->group->viewers, v);
@@ -83,10 +82,10 @@ struct viewer *viewer_new(struct client *p, int path)
     v->well_since = stage_now(p->stage);
     v->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     v->last = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    options.layout = path == GROUP_PARTY ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
+    const zkl_member_layout layout = path == GROUP_PARTY ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "v%u observes %s",
                v->number, group_paths[path]);
-    if (zkl_members_watch(&v->watch, p->session, group_paths[path], &options, viewer_hears, v) != 0)
+    if (zkl_members_watch(&v->watch, p->session, group_paths[path], layout, viewer_hears, v) != 0)
         viewer_wrong(v, "all", "nothing can be observed");
     host_enter(before);
     return v;

@@ -182,7 +182,7 @@ static void apaches(void)
 static void apaches_at_several_paths(void)
 {
     static const char *const paths[] = {"/l"};
-    zkl_multilock_options o = ZKL_MULTILOCK_OPTIONS_INIT;
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
 
     for (o.peer = ZKL_PEER_CURATOR; o.peer <= ZKL_PEER_KAZOO; o.peer++) {
         zkl_multilock *l;

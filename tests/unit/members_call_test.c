@@ -7,33 +7,34 @@
 
 static void bad_observers(void)
 {
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
     zkl_watch *w = NULL;
 
     observed_open();
     observed.told = g_string_new(NULL);
-    CHECK_INT(zkl_members_watch(&w, NULL, "/g", NULL, observed_on_members, observed.told),
+    CHECK_INT(
+        zkl_members_watch(&w, NULL, "/g", ZKL_MEMBER_GROUP, observed_on_members, observed.told),
+        ZKL_EINVAL);
+    CHECK_INT(zkl_members_watch(&w, observed.s, "g", ZKL_MEMBER_GROUP, observed_on_members,
+                                observed.told),
               ZKL_EINVAL);
-    CHECK_INT(zkl_members_watch(&w, observed.s, "g", NULL, observed_on_members, observed.told),
+    CHECK_INT(zkl_members_watch(&w, observed.s, "/g", ZKL_MEMBER_GROUP, NULL, observed.told),
               ZKL_EINVAL);
-    CHECK_INT(zkl_members_watch(&w, observed.s, "/g", NULL, NULL, observed.told), ZKL_EINVAL);
     for (int layout = -1; layout <= 2; layout += 3) {
-        o.layout = (zkl_member_layout)layout;
-        CHECK_INT(zkl_members_watch(&w, observed.s, "/g", &o, observed_on_members, observed.told),
+        CHECK_INT(zkl_members_watch(&w, observed.s, "/g", (zkl_member_layout)layout,
+                                    observed_on_members, observed.told),
                   ZKL_EINVAL);
     }
-    o.size = 0;
-    CHECK_INT(zkl_members_watch(&w, observed.s, "/g", &o, observed_on_members, observed.told),
-              ZKL_EINVAL);
     CHECK(w == NULL && !fake_is_asked(STORE_SYNC, GROUP));
-    CHECK_INT(zkl_members_watch(NULL, observed.s, "/g", NULL, observed_on_members, observed.told),
-              0);
-    CHECK_INT(zkl_members_watch(&observed.watch, observed.s, "/g", NULL, observed_on_members,
+    CHECK_INT(zkl_members_watch(NULL, observed.s, "/g", ZKL_MEMBER_GROUP, observed_on_members,
                                 observed.told),
+              0);
+    CHECK_INT(zkl_members_watch(&observed.watch, observed.s, "/g", ZKL_MEMBER_GROUP,
+                                observed_on_members, observed.told),
               0);
     session_ref(observed.s);
     hand_close(observed.s);
-    CHECK_INT(zkl_members_watch(&w, observed.s, "/g", NULL, observed_on_members, observed.told),
+    CHECK_INT(zkl_members_watch(&w, observed.s, "/g", ZKL_MEMBER_GROUP, observed_on_members,
+                                observed.told),
               ZKL_ECLOSED);
     zkl_watch_free(observed.watch);
     session_unref(observed.s);
@@ -73,7 +74,7 @@ static void reads_once(void)
     observed_open();
     refusal = STORE_OK;
     fake_answer_at_once(answer_at_once);
-    REQUIRE(zkl_members_read(&ms, observed.s, "/g", NULL, 1000) == 0);
+    REQUIRE(zkl_members_read(&ms, observed.s, "/g", ZKL_MEMBER_GROUP, 1000) == 0);
     CHECK_INT(zkl_members_count(ms), 4);
     CHECK_STR(zkl_members_get(ms, 0)->id, "0__party__a");
     CHECK_STR(zkl_members_get(ms, 1)->id, "1__party__b");
@@ -91,11 +92,11 @@ static void reads_once(void)
     zkl_members_free(ms);
     zkl_members_free(NULL);
     refusal = STORE_NONODE;
-    REQUIRE(zkl_members_read(&ms, observed.s, "/g", NULL, 1000) == 0);
+    REQUIRE(zkl_members_read(&ms, observed.s, "/g", ZKL_MEMBER_GROUP, 1000) == 0);
     CHECK_INT(zkl_members_count(ms), 3);
     zkl_members_free(ms);
     refusal = STORE_NOAUTH;
-    CHECK_INT(zkl_members_read(&ms, observed.s, "/g", NULL, 1000), ZKL_EACCES);
+    CHECK_INT(zkl_members_read(&ms, observed.s, "/g", ZKL_MEMBER_GROUP, 1000), ZKL_EACCES);
     fake_answer_at_once(NULL);
     hand_close(observed.s);
 }
@@ -113,7 +114,7 @@ static void *run(void *data)
 {
     struct reading *r = data;
 
-    if (zkl_members_read(&r->ms, observed.s, r->path, NULL, 5000) != 0)
+    if (zkl_members_read(&r->ms, observed.s, r->path, ZKL_MEMBER_GROUP, 5000) != 0)
         zkl_last_error(&r->why);
     return NULL;
 }
@@ -176,7 +177,8 @@ static void closing_ends_a_read(void)
 
         observed_open();
         if (first)
-            CHECK_INT(zkl_members_watch(NULL, observed.s, "/g", NULL, observed_on_members, NULL),
+            CHECK_INT(zkl_members_watch(NULL, observed.s, "/g", ZKL_MEMBER_GROUP,
+                                        observed_on_members, NULL),
                       0);
         begin(&r, "/h", "/root/h");
         hand_close(observed.s);
@@ -187,13 +189,11 @@ static void closing_ends_a_read(void)
 /* By ids, and those of one id by nodes. */
 static void reads_a_party(void)
 {
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
     zkl_members *ms = NULL;
 
     observed_open();
-    o.layout = ZKL_MEMBER_PARTY;
     fake_answer_at_once(answer_at_once);
-    REQUIRE(zkl_members_read(&ms, observed.s, "/g", &o, 1000) == 0);
+    REQUIRE(zkl_members_read(&ms, observed.s, "/g", ZKL_MEMBER_PARTY, 1000) == 0);
     fake_answer_at_once(NULL);
     REQUIRE(zkl_members_count(ms) == 2);
     for (size_t i = 0; i < 2; i++) {
@@ -202,11 +202,10 @@ static void reads_a_party(void)
         CHECK_INT(zkl_members_get(ms, i)->size, 0);
     }
     zkl_members_free(ms);
-    CHECK_INT(zkl_members_read(NULL, observed.s, "/g", NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_read(&ms, NULL, "/g", NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_members_read(&ms, observed.s, "g", NULL, 0), ZKL_EINVAL);
-    o.layout = (zkl_member_layout)2;
-    CHECK_INT(zkl_members_read(&ms, observed.s, "/g", &o, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(NULL, observed.s, "/g", ZKL_MEMBER_GROUP, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, NULL, "/g", ZKL_MEMBER_GROUP, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, observed.s, "g", ZKL_MEMBER_GROUP, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, observed.s, "/g", (zkl_member_layout)2, 0), ZKL_EINVAL);
     hand_close(observed.s);
 }
 

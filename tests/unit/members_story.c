@@ -40,12 +40,9 @@ void observed_open(void)
 
 void observed_begin_as(zkl_member_layout layout)
 {
-    zkl_members_options o = ZKL_MEMBERS_OPTIONS_INIT;
-
     observed_open();
     observed.told = g_string_new(NULL);
-    o.layout = layout;
-    REQUIRE(zkl_members_watch(&observed.watch, observed.s, "/g", &o, observed_on_members,
+    REQUIRE(zkl_members_watch(&observed.watch, observed.s, "/g", layout, observed_on_members,
                               observed.told) == 0);
     CHECK(!fake_is_asked(STORE_LIST, GROUP));
     ANSWER(STORE_SYNC, GROUP, .rc = STORE_OK);

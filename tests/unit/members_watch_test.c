@@ -77,7 +77,8 @@ static void begin(void)
                            .data = "new",
                            .told = g_string_new(NULL)};
     hand_stand_alone(story.s);
-    REQUIRE(zkl_members_watch(&story.watch, story.s, "/g", NULL, on_members, NULL) == 0);
+    REQUIRE(zkl_members_watch(&story.watch, story.s, "/g", ZKL_MEMBER_GROUP, on_members, NULL) ==
+            0);
     pass(1000);
     TOLD("+5:new =5:new ");
     CHECK_INT(story.lists, 1);

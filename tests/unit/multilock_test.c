@@ -694,11 +694,21 @@ static void one_path(void)
     hand_close(s);
 }
 
+static uint64_t one_key(void *unused)
+{
+    (void)unused;
+    return 1;
+}
+
 static void arguments(void)
 {
     static const char *const paths[] = {"/a", "/b", "/a", "/x/", NULL};
     const char *many[ZKL_MULTILOCK_PATHS + 1];
-    zkl_multilock_options options = ZKL_MULTILOCK_OPTIONS_INIT;
+    const zkl_mutex_options bad[] = {{.size = 0},
+                                     {.size = sizeof bad[0], .parents = (zkl_parents)7},
+                                     {.size = sizeof bad[0], .key = one_key},
+                                     {.size = sizeof bad[0], .retain_ms = 1},
+                                     {.size = sizeof bad[0], .fence64 = 1}};
     zkl_multilock *l = NULL;
     char names[ZKL_MULTILOCK_PATHS + 1][8];
 
@@ -715,11 +725,8 @@ static void arguments(void)
     CHECK_INT(zkl_multilock_new(&l, s, paths + 3, 1, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_multilock_new(&l, s, paths + 4, 1, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_multilock_new(&l, s, many, ZKL_MULTILOCK_PATHS + 1, NULL), ZKL_EINVAL);
-    options.size = 0;
-    CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &options), ZKL_EINVAL);
-    options = (zkl_multilock_options)ZKL_MULTILOCK_OPTIONS_INIT;
-    options.parents = (zkl_parents)7;
-    CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &options), ZKL_EINVAL);
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
+        CHECK_INT(zkl_multilock_new(&l, s, paths, 2, &bad[i]), ZKL_EINVAL);
     CHECK(l == NULL);
     CHECK_INT(zkl_multilock_new(&l, s, many, ZKL_MULTILOCK_PATHS, NULL), 0);
     CHECK_INT(zkl_multilock_lock(l, 0, NULL), ZKL_EINVAL);

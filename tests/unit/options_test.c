@@ -112,11 +112,8 @@ static void macros(void)
     CHECK_MACRO(barrier_options, ZKL_BARRIER_OPTIONS_INIT);
     CHECK_MACRO(election_options, ZKL_ELECTION_OPTIONS_INIT);
     CHECK_MACRO(member_options, ZKL_MEMBER_OPTIONS_INIT);
-    CHECK_MACRO(members_options, ZKL_MEMBERS_OPTIONS_INIT);
-    CHECK_MACRO(multilock_options, ZKL_MULTILOCK_OPTIONS_INIT);
     CHECK_MACRO(mutex_options, ZKL_MUTEX_OPTIONS_INIT);
     CHECK_MACRO(queue_options, ZKL_QUEUE_OPTIONS_INIT);
-    CHECK_MACRO(rwlock_options, ZKL_RWLOCK_OPTIONS_INIT);
     CHECK_MACRO(semaphore_options, ZKL_SEMAPHORE_OPTIONS_INIT);
     CHECK_MACRO(session_options, ZKL_SESSION_OPTIONS_INIT, .log_level = ZKL_LOG_WARN);
 }

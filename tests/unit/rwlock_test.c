@@ -32,7 +32,7 @@ static bool answer(const struct store_request *request, struct store_reply *repl
     return true;
 }
 
-static void begin(const zkl_rwlock_options *options)
+static void begin(const zkl_mutex_options *options)
 {
     made[0] = data[0] = '\0';
     deleted = 0;
@@ -60,7 +60,7 @@ static void check_refused(const char *text)
 
 static void bad_rwlock(void)
 {
-    zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
 
     begin(NULL);
     CHECK_INT(zkl_rwlock_new(NULL, s, "/a", NULL), ZKL_EINVAL);
@@ -69,11 +69,15 @@ static void bad_rwlock(void)
     CHECK_INT(zkl_rwlock_new(&other, s, "a", NULL), ZKL_EINVAL);
     o.name = "\xff";
     CHECK_INT(zkl_rwlock_new(&other, s, "/a", &o), ZKL_EINVAL);
-    o = (zkl_rwlock_options)ZKL_RWLOCK_OPTIONS_INIT;
+    o = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
     o.parents = (zkl_parents)7;
     CHECK_INT(zkl_rwlock_new(&other, s, "/a", &o), ZKL_EINVAL);
-    o = (zkl_rwlock_options){.size = 0};
-    CHECK_INT(zkl_rwlock_new(&other, s, "/a", &o), ZKL_EINVAL);
+    const zkl_mutex_options bad[] = {{.size = 0},
+                                     {.size = sizeof bad[0], .peer = ZKL_PEER_KAZOO},
+                                     {.size = sizeof bad[0], .retain_ms = 1},
+                                     {.size = sizeof bad[0], .fence64 = 1}};
+    for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
+        CHECK_INT(zkl_rwlock_new(&other, s, "/a", &bad[i]), ZKL_EINVAL);
     CHECK_INT(zkl_rwlock_lock(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_rwlock_lock_shared(NULL, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_rwlock_unlock(NULL), ZKL_EINVAL);
@@ -248,7 +252,7 @@ static void sides_async(void)
 /* The node has the name; a foreign child is no error. */
 static void options(void)
 {
-    zkl_rwlock_options o = ZKL_RWLOCK_OPTIONS_INIT;
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
 
     o.name = "who";
     begin(&o);
