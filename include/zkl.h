@@ -21,8 +21,7 @@
  * - The library copies the strings and data that it gets. A string that it returns belongs to the
  *   object from which it was read, and is valid as long as that object.
  * - A function that is called in a forked child returns ZKL_ECHILD and changes nothing.
- * - A function that creates a handle from a session has its output first. A function of a handle
- *   has its outputs last.
+ * - A function that creates a handle has its output first. Any other function has its outputs last.
  * - Structs of options begin with their size. Fill them with their ZKL_…_OPTIONS_INIT; or set all
  * to 0 but the size. */
 #ifndef ZKL_H

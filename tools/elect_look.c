@@ -118,7 +118,7 @@ static int observe_leaders(struct onlooker *o)
 {
     struct elect_look *l = (struct elect_look *)o;
 
-    return zkl_election_watch(l->election, on_leader, l, &l->listener.observer) == 0
+    return zkl_election_watch(&l->listener.observer, l->election, on_leader, l) == 0
                ? GO_ON
                : fail_last(o->path);
 }

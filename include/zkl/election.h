@@ -304,7 +304,7 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  *   ZKL_EINVAL: e or fn is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
-ZKL_API int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret);
+ZKL_API int zkl_election_watch(zkl_watch **ret, zkl_election *e, zkl_leader_fn fn, void *data);
 
 ZKL_END
 

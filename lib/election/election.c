@@ -473,7 +473,7 @@ int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_t
     return code;
 }
 
-int zkl_election_watch(zkl_election *e, zkl_leader_fn fn, void *data, zkl_watch **ret)
+int zkl_election_watch(zkl_watch **ret, zkl_election *e, zkl_leader_fn fn, void *data)
 {
     int code = election_check(e, false);
 

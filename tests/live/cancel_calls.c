@@ -398,7 +398,7 @@ static void prepare(struct scene *e)
         CHECK_INT(zkl_election_new(&e->candidate, e->s, "/x/e", "id", NULL), 0);
     zkl_election_resign(e->candidate);
     if (!e->observer)
-        CHECK_INT(zkl_election_watch(e->candidate, on_leader, NULL, &e->observer), 0);
+        CHECK_INT(zkl_election_watch(&e->observer, e->candidate, on_leader, NULL), 0);
     if (!e->leader) {
         CHECK_INT(zkl_election_new(&e->leader, e->s, "/x/l", "id", NULL), 0);
         CHECK_INT(zkl_election_campaign(e->leader, ZKL_FOREVER, NULL), 0);
@@ -618,7 +618,7 @@ static void block(struct scene *e, const struct waiting *w, pthread_t *other)
     if (w->cause == BY_WATCH)
         CHECK_INT(zkl_queue_watch(&e->watch, e->s, "/x", on_queue, NULL), 0);
     if (w->cause == BY_LEADER)
-        CHECK_INT(zkl_election_watch(e->candidate, on_leader, NULL, &e->watch), 0);
+        CHECK_INT(zkl_election_watch(&e->watch, e->candidate, on_leader, NULL), 0);
     if (w->cause == BY_CALLBACK || (w->cause == BY_ITSELF && w->dispatch))
         CHECK_INT(zkl_session_on_change(e->s, on_session, NULL), 0);
     if (w->cause == BY_CALLBACK && w->dispatch)

@@ -275,7 +275,7 @@ static void bad_arguments(void)
     REQUIRE(zkl_election_new(&e, t->session, t->lock, id, NULL) == 0);
     CHECK_INT(zkl_election_campaign_async(e, 0, NULL, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_start(e, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_election_watch(e, NULL, NULL, &o), ZKL_EINVAL);
+    CHECK_INT(zkl_election_watch(&o, e, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_leader(e, NULL, 5, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_get_status(e, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_election_get_status(e, &(zkl_election_status){.size = 0}), ZKL_EINVAL);
@@ -327,7 +327,7 @@ static int try_as_child(zkl_election *e, zkl_watch *o, zkl_session *s, const cha
         zkl_election_get_status(e, &status),
         zkl_election_leader(e, buf, sizeof(buf), NULL),
         zkl_election_proclaim(e, "x", 1, 0),
-        zkl_election_watch(e, tale_leader, NULL, NULL),
+        zkl_election_watch(NULL, e, tale_leader, NULL),
     };
     for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
         if (codes[i] != ZKL_ECHILD)
@@ -345,7 +345,7 @@ static void forked(void)
     zkl_watch *o;
     int status;
     REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
-    REQUIRE(zkl_election_watch(e, tale_leader, &leaders, &o) == 0);
+    REQUIRE(zkl_election_watch(&o, e, tale_leader, &leaders) == 0);
     TALE_WAIT(&leaders, "a");
     pid_t child = fork();
     REQUIRE(child >= 0);

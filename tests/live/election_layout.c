@@ -87,7 +87,7 @@ static void respects(const char *name, zkl_layout layout)
     o.layout = layout;
     zkl_election *e = election_with(t->session, t->lock, "ours", &o);
     zkl_watch *observer;
-    REQUIRE(zkl_election_watch(e, tale_leader, &leaders, &observer) == 0);
+    REQUIRE(zkl_election_watch(&observer, e, tale_leader, &leaders) == 0);
     election_queue(t, e, &tale, t->lock, 2);
     LIVE_UNTIL(election_status(e).ahead == 1);
     CHECK_TALE(&tale, "");

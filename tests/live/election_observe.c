@@ -10,7 +10,7 @@
 static zkl_watch *observe(zkl_election *e, struct tale *tale)
 {
     zkl_watch *o;
-    REQUIRE(zkl_election_watch(e, tale_leader, tale, &o) == 0);
+    REQUIRE(zkl_election_watch(&o, e, tale_leader, tale) == 0);
     return o;
 }
 
@@ -58,7 +58,7 @@ static void successions(void)
                           election_of(t->session, t->lock, "b")};
     election_queue(t, e[0], &events[0], t->lock, 1);
     election_queue(t, e[1], &events[1], t->lock, 2);
-    REQUIRE(zkl_election_watch(e[0], tale_leader, &tale, NULL) == 0); /* ends with the handle */
+    REQUIRE(zkl_election_watch(NULL, e[0], tale_leader, &tale) == 0); /* ends with the handle */
     TALE_WAIT(&tale, "a");
     TALE_WAIT(&events[0], "leading");
     CHECK_INT(zkl_election_yield(e[0]), 0);
@@ -188,7 +188,7 @@ static void freed_while_told(void)
     struct held h = {.gate = GATE_INIT};
     pthread_t thread;
     zkl_election *e = election_of(t->session, t->lock, "a");
-    REQUIRE(zkl_election_watch(e, pass_gate, &h, &h.observer) == 0);
+    REQUIRE(zkl_election_watch(&h.observer, e, pass_gate, &h) == 0);
     gate_wait_entered(&h.gate);
     REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);
     session_settle(t, t->session);
@@ -220,7 +220,7 @@ static void freed_when_told(void)
     struct live *t = live_begin();
     struct held h = {.gate = GATE_INIT};
     h.election = election_of(t->session, t->lock, "a");
-    REQUIRE(zkl_election_watch(h.election, free_both, &h, &h.observer) == 0);
+    REQUIRE(zkl_election_watch(&h.observer, h.election, free_both, &h) == 0);
     gate_open(&h.gate);
     LIVE_UNTIL(live_watches(t) == 0);
     election_settle(t, t->session);
@@ -240,7 +240,7 @@ static void ends_with_the_handle(void)
     TALE_WAIT(&closed, "nobody");
     zkl_election_free(e);
     live_close(t, s);
-    CHECK_INT(zkl_election_watch(f, tale_leader, &closed, NULL), ZKL_ECLOSED);
+    CHECK_INT(zkl_election_watch(NULL, f, tale_leader, &closed), ZKL_ECLOSED);
     LIVE_UNTIL(live_watches(t) == 0);
     e = election_of(t->session, t->lock, "a");
     REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, NULL) == 0);

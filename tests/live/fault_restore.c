@@ -64,7 +64,7 @@ static void user_start(struct user *u, int timeout_ms)
     }
     acquisition_queue(&u->holder, u->mutex, 1);
     u->election = election_of(u->session, "/restore/election", "me");
-    REQUIRE(zkl_election_watch(u->election, tale_leader, &u->leaders, &u->observer) == 0);
+    REQUIRE(zkl_election_watch(&u->observer, u->election, tale_leader, &u->leaders) == 0);
     REQUIRE(zkl_election_start(u->election, tale_event, &u->terms) == 0);
     REQUIRE(zkl_queue_watch(&u->watch, u->session, fault.path, on_queue, &u->changes) == 0);
     EVENTUALLY(tale_ends(&u->terms, "leading") && tale_ends(&u->leaders, "me"));

@@ -166,7 +166,7 @@ struct onlooker *onlooker_new(struct client *p, int line)
     trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "o%u observes %s",
                o->number, client_paths[line]);
     if (zkl_election_new(&o->election, p->session, client_paths[line], NULL, &options) != 0 ||
-        zkl_election_watch(o->election, on_leader, o, &o->observer) != 0)
+        zkl_election_watch(&o->observer, o->election, on_leader, o) != 0)
         wrong(o, "nothing can be observed");
     host_enter(before);
     return o;

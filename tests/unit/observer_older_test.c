@@ -92,7 +92,7 @@ static void begin(const struct server *server)
     story = (struct story){.s = hand_session(), .server = *server, .told = g_string_new(NULL)};
     hand_stand_alone(story.s);
     REQUIRE(zkl_election_new(&story.election, story.s, "/e", NULL, NULL) == 0);
-    REQUIRE(zkl_election_watch(story.election, on_leader, NULL, &story.watch) == 0);
+    REQUIRE(zkl_election_watch(&story.watch, story.election, on_leader, NULL) == 0);
     pass(1000);
     g_string_truncate(story.told, 0);
     story.lists = 0;

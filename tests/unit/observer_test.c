@@ -9,7 +9,7 @@ static zkl_watch *observe(struct election_story *s)
 {
     zkl_watch *o;
 
-    REQUIRE(zkl_election_watch(s->election, election_on_leader, s, &o) == 0);
+    REQUIRE(zkl_election_watch(&o, s->election, election_on_leader, s) == 0);
     return o;
 }
 
