@@ -1,5 +1,6 @@
-# ZKL_INSTALL_FOLDERS: where systemd and the shells look for what others bring, below the prefix unless
-# they are told elsewhere. `no' installs nothing there.
+# ZKL_INSTALL_FOLDERS: where systemd, the shells and Python look for what others bring, below the prefix unless
+# they are told elsewhere. Python's own folder below a prefix depends on its version and its distributor: this is
+# Debian's for packages. `no' installs nothing there.
 
 # ZKL_INSTALL_FOLDER(VARIABLE, DEFAULT, WHOSE)
 AC_DEFUN([ZKL_INSTALL_FOLDER], [
@@ -12,4 +13,5 @@ AC_DEFUN([ZKL_INSTALL_FOLDERS], [
 ZKL_INSTALL_FOLDER([systemdsystemunitdir], [${prefix}/lib/systemd/system], [units])
 ZKL_INSTALL_FOLDER([bashcompletiondir], [${datarootdir}/bash-completion/completions], [completions for bash])
 ZKL_INSTALL_FOLDER([zshcompletiondir], [${datarootdir}/zsh/site-functions], [completions for zsh])
+ZKL_INSTALL_FOLDER([pythondir], [${prefix}/lib/python3/dist-packages], [modules of Python])
 ])

@@ -3,7 +3,7 @@
 # removes and purges them, and compares what there is with what there was.
 set -u
 cd "$(dirname "$0")" || exit 1
-ours=(libzkl0 libzkl-dev zkl libzkl-doc)
+ours=(libzkl0 libzkl-dev zkl libzkl-doc python3-zkl)
 passed=0 failed=0
 
 verdict() { # WHAT COMMAND...
@@ -23,7 +23,7 @@ needed() {
     {
         for package in ./*.deb; do dpkg-deb -f "$package" Depends Pre-Depends; done | sed 's/^[A-Za-z-]*: //'
         sed -n '/^Depends:$/,/^[A-Z]/s/^ //p' debian/tests/control
-    } | tr ',' '\n' | sed 's/^ *//' | grep -vE '^(libzkl|zkl)|^$' | sort -u | paste -sd,
+    } | tr ',' '\n' | sed 's/^ *//' | grep -vE '^(libzkl|zkl|python3-zkl)|^$' | sort -u | paste -sd,
 }
 
 # With a network.
@@ -72,7 +72,7 @@ run() {
     everything >/tmp/before
     verdict "the program does not compile before" bash -c '! runuser -u tester -- debian/tests/program 2>/dev/null'
     verdict "they are installed" dpkg -i ./*.deb
-    for test in program command; do verdict "debian/tests/$test" as_tester debian/tests/$test; done
+    for test in program command python; do verdict "debian/tests/$test" as_tester debian/tests/$test; done
     verdict "the manual is there" test -e /usr/share/man/man1/zkl.1.gz -a -e /usr/share/man/man3/zkl.3.gz
     verdict "the pages are there as HTML, and as files what they link to" pages_are_there
     verdict "the unit is there" test -e /usr/lib/systemd/system/standby@.service

@@ -5,8 +5,8 @@
 . "$(dirname "$0")/common.sh"
 
 unlisted() { # ROOT
-    (cd "$1" && find recipes lib include tools examples man bench tests -type f \
-        \( -name '*.[ch1-8]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.awk' \) -not -path include/zkl/version.h) | sort |
+    (cd "$1" && find recipes lib include tools examples man bench python tests -type f \
+        \( -name '*.[ch1-8]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.py' -o -name '*.awk' \) -not -path include/zkl/version.h) | sort |
         comm -23 - <(cat "$1"/*/Makefile.inc "$1"/*/*/Makefile.inc 2>/dev/null | tr -s '[:space:]=' '\n' | sort -u)
 }
 
@@ -35,7 +35,7 @@ fi
 # What pages name, and pages that code names.
 lost() { # ROOT
     local file
-    (cd "$1" && grep -ohE '`(recipes|lib|tools|tests|docs|bench|man|examples|include)/[A-Za-z0-9_./-]+`' \
+    (cd "$1" && grep -ohE '`(recipes|lib|tools|tests|docs|bench|man|examples|include|python)/[A-Za-z0-9_./-]+`' \
         HACKING.md README.md NEWS.md docs/design/*.md tests/*.md bench/*.md 2>/dev/null | tr -d '`'
         cd "$1" && grep -rohE 'docs/design/[a-z-]+\.md' recipes lib tools tests HACKING.md README.md 2>/dev/null) | sort -u |
         while read -r file; do
@@ -56,11 +56,12 @@ suites_amiss() { # ROOT
 }
 expect_none "every suite is run, once" "$(suites_amiss "$top_srcdir")"
 
-mkdir -p "$scratch"/{recipes,lib,include,tools,examples,man,bench,tests}
+mkdir -p "$scratch"/{recipes,lib,include,tools,examples,man,bench,python,tests}
 echo 'SOURCES = lib/listed.c' >"$scratch/lib/Makefile.inc"
-touch "$scratch/lib/listed.c" "$scratch/tests/planted.c" "$scratch/include/planted.hpp"
+touch "$scratch/lib/listed.c" "$scratch/tests/planted.c" "$scratch/python/planted.py" "$scratch/include/planted.hpp"
 expect_some "sees a planted file" "$(unlisted "$scratch" | grep -F .c)"
 expect_some "sees a planted C++ header" "$(unlisted "$scratch" | grep -F .hpp)"
+expect_some "sees a planted module" "$(unlisted "$scratch" | grep -F .py)"
 echo '`lib/planted.c`' >"$scratch/HACKING.md"
 expect_some "sees a planted name" "$(lost "$scratch")"
 mkdir "$scratch/tests/planted"

@@ -71,7 +71,7 @@ spec_patterns() {
     sed -nE '/^%(files|install)/,/^%(package|changelog)/p' "$spec" |
         sed -nE 's,^rm ,,; s,%\{buildroot\},,g; s,%\{_bindir\},usr/bin,g; s,%\{_prefix\},usr,g; s,%\{_libdir\},usr/lib,g
             s,%\{_includedir\},usr/include,g; s,%\{_mandir\},usr/share/man,g; s,%\{_docdir\},usr/share/doc,g
-            s,%\{_datadir\},usr/share,g; s,%\{name\},zkl,g; /^usr/p' | tr ' ' '\n' | sed 's,/$,,'
+            s,%\{python3_sitelib\},usr/lib/python3/dist-packages,g; s,%\{_datadir\},usr/share,g; s,%\{name\},zkl,g; /^usr/p' | tr ' ' '\n' | sed 's,/$,,'
 }
 
 # Files that no pattern takes, and patterns that take none. A folder takes what is in it.

@@ -1,0 +1,68 @@
+"""Barriers. A barrier is a node: clients wait while it exists. At a double barrier, members enter together and leave
+together."""
+
+from typing import Optional
+
+from . import _c
+from ._c import Parents
+from ._library import Handle, called, lib, ms, new, options, text
+from .grant import begun
+from .session import Session
+
+__all__ = ["Barrier", "DoubleBarrier"]
+
+
+class Barrier(Handle):
+    """The barrier at path."""
+
+    def __init__(
+        self, session: Session, path: str, *, name: Optional[str] = None, parents: Parents = Parents.CONTAINER
+    ) -> None:
+        members = options(_c.BarrierOptions, name=name, parents=parents)
+        super().__init__(new(lib.zkl_barrier_new, session._c, text(path), members), lib.zkl_barrier_free)
+
+    def set(self, timeout: Optional[float] = 0) -> None:
+        """Closes the barrier."""
+        lib.zkl_barrier_set(self._c, ms(timeout))
+
+    def remove(self, timeout: Optional[float] = 0) -> None:
+        """Opens the barrier."""
+        lib.zkl_barrier_remove(self._c, ms(timeout))
+
+    def wait(self, timeout: Optional[float] = None) -> None:
+        """Waits until it is open."""
+        lib.zkl_barrier_wait(self._c, ms(timeout))
+
+    async def wait_async(self, timeout: Optional[float] = None) -> None:
+        await begun(lib.zkl_barrier_wait_async, self._c, ms(timeout), called(_c.DoneFn))
+
+
+class DoubleBarrier(Handle):
+    """One of the members that meet at path."""
+
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        members: int,
+        *,
+        name: Optional[str] = None,
+        parents: Parents = Parents.CONTAINER,
+    ) -> None:
+        chosen = options(_c.BarrierOptions, name=name, parents=parents)
+        handle = new(lib.zkl_double_barrier_new, session._c, text(path), members, chosen)
+        super().__init__(handle, lib.zkl_double_barrier_free)
+
+    def enter(self, timeout: Optional[float] = None) -> None:
+        """Waits until all members are there."""
+        lib.zkl_double_barrier_enter(self._c, ms(timeout))
+
+    async def enter_async(self, timeout: Optional[float] = None) -> None:
+        await begun(lib.zkl_double_barrier_enter_async, self._c, ms(timeout), called(_c.DoneFn))
+
+    def leave(self, timeout: Optional[float] = None) -> None:
+        """Leaves, and waits until all have left."""
+        lib.zkl_double_barrier_leave(self._c, ms(timeout))
+
+    async def leave_async(self, timeout: Optional[float] = None) -> None:
+        await begun(lib.zkl_double_barrier_leave_async, self._c, ms(timeout), called(_c.DoneFn))

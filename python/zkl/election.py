@@ -1,0 +1,143 @@
+"""Leader election: the right to lead is a grant, and a term lasts as long as that."""
+
+import ctypes
+from ctypes import byref, c_uint64, c_void_p
+from typing import Any, Callable, NamedTuple, Optional, Tuple
+
+from . import _c
+from ._c import Candidacy, ElectionEvent, Layout, Parents
+from ._library import Handle, called, drop, error_at, error_of, keep, lib, ms, new, options, said, text
+from .errors import Code, Error
+from .grant import Grant, OwnedGrant, acquired, begun, taken
+from .session import Session, Watch
+
+__all__ = ["Candidacy", "Election", "ElectionEvent", "ElectionStatus", "Layout", "Leader"]
+
+
+class Leader(NamedTuple):
+    """data: proclaimed in this term; None: nothing was."""
+
+    token: int
+    id: str
+    node: str
+    data: Optional[bytes]
+
+
+class ElectionStatus(NamedTuple):
+    candidacy: Candidacy
+    ahead: int
+    token: int
+    terms: int
+    last: Optional[Error]
+
+
+class Election(Handle):
+    """A candidate; without an id one may only ask who leads."""
+
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        id: Optional[str] = None,
+        *,
+        layout: Layout = Layout.LATCH,
+        parents: Parents = Parents.CONTAINER,
+        once: bool = False,
+        priority: int = 0,
+        yield_: bool = False,
+    ) -> None:
+        members = options(
+            _c.ElectionOptions,
+            layout=layout,
+            parents=parents,
+            once=once,
+            priority=priority,
+            **{"yield": yield_},
+        )
+        handle = new(lib.zkl_election_new, session._c, text(path), text(id), members)
+        super().__init__(handle, lib.zkl_election_free)
+        self.session = session
+
+    def campaign(self, timeout: Optional[float] = None) -> OwnedGrant:
+        """The grant of a term, when this candidate leads."""
+        return taken(self.session, lib.zkl_election_campaign, self._c, ms(timeout))
+
+    async def campaign_async(self, timeout: Optional[float] = None) -> OwnedGrant:
+        return await acquired(
+            self.session, lambda *back: lib.zkl_election_campaign_async(self._c, ms(timeout), *back)
+        )
+
+    def start(self, function: Callable[[ElectionEvent, Optional[Grant], Optional[Error]], None]) -> None:
+        """Campaigns again and again (with once, one term), and calls function(event, grant, error). grant is lent from
+        LEADING to the DEPOSED or RESIGNED of the term; error belongs to FAILED and STOPPED. The election goes on, whether
+        its object is kept or not, until resign(), close() or the end of the session."""
+        session, deliver = self.session, self.session._call
+        term: Optional[Grant] = None
+
+        def call(_: Any, number_of_event: int, handle: Optional[int], error: Any) -> None:
+            nonlocal term
+            event = ElectionEvent(number_of_event)
+            if event == ElectionEvent.LEADING:
+                term = Grant(session, c_void_p(handle))
+            try:
+                deliver(function, event, term if handle else None, error_at(error))
+            finally:
+                if event in (ElectionEvent.DEPOSED, ElectionEvent.RESIGNED) and term:
+                    term._end()
+                    term = None
+                if event == ElectionEvent.STOPPED:
+                    drop(number)
+
+        number = keep(call, self)
+        try:
+            lib.zkl_election_start(self._c, called(_c.ElectionFn), number)
+        except BaseException:
+            drop(number)
+            raise
+
+    def resign(self) -> None:
+        """Ends the term, the campaign, and what start() began."""
+        lib.zkl_election_resign(self._c)
+
+    def step_down(self) -> None:
+        """Ends the term of a started election. The candidate queues again, as the last one."""
+        lib.zkl_election_yield(self._c)
+
+    def status(self) -> ElectionStatus:
+        status = options(_c.ElectionStatus)
+        lib.zkl_election_get_status(self._c, byref(status))
+        last = error_of(status.last) if status.last.code else None
+        return ElectionStatus(Candidacy(status.candidacy), status.ahead, status.token, status.terms, last)
+
+    def leader(self) -> Optional[Tuple[int, str]]:
+        """(token, id) of the one that leads; None: nobody does."""
+        id, token = ctypes.create_string_buffer(4096), c_uint64()
+        try:
+            lib.zkl_election_leader(self._c, id, len(id), byref(token))
+        except Error as error:
+            if error.code != Code.ENOENT:
+                raise
+            return None
+        return token.value, said(id.value)
+
+    def proclaim(self, data: bytes, timeout: Optional[float] = None) -> None:
+        """Publishes the leader's data, fenced by the term."""
+        lib.zkl_election_proclaim(self._c, data, len(data), ms(timeout))
+
+    async def proclaim_async(self, data: bytes, timeout: Optional[float] = None) -> None:
+        function = called(_c.MultiFn)
+        await begun(lib.zkl_election_proclaim_async, self._c, data, len(data), ms(timeout), function)
+
+    def watch(self, function: Callable[[Optional[Leader]], None]) -> Watch:
+        """Calls function(leader) with the present leader and at every change; None: nobody leads."""
+        deliver = self.session._call
+
+        def call(pointer: Any) -> None:
+            one = pointer[0]
+            data = ctypes.string_at(one.data, one.size) if one.data else None
+            leader = Leader(one.token, said(one.id), said(one.node), data) if one.token else None
+            deliver(function, leader)
+
+        number = keep(call, self)
+        begin = lib.zkl_election_watch
+        return Watch(self.session, number, lambda ret: begin(ret, self._c, called(_c.LeaderFn), number))

@@ -1,0 +1,277 @@
+"""Grants: the right to a lock. A grant knows its own deadline, without asking a server."""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import threading
+import weakref
+from ctypes import byref, c_void_p
+from typing import Any, Callable, NamedTuple, NoReturn, Optional, Sequence, Tuple
+
+from . import _c, errors
+from ._c import ChangeKind, Code, Loss, State
+from ._library import Handle, called, drop, error_at, keep, lib, ms, said, text
+from .session import Session
+
+__all__ = ["Change", "ChangeKind", "Grant", "Loss", "OwnedGrant", "State"]
+
+
+class Change(NamedTuple):
+    """One change of a transaction. version: of the data, for SET, DELETE and CHECK; -1: any."""
+
+    kind: ChangeKind
+    path: str
+    data: bytes = b""
+    version: int = -1
+
+
+def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
+    made = (_c.Change * len(changes))()
+    for one, c in zip(changes, made):
+        c.kind, c.version, c.path, c.size = one.kind, one.version, text(one.path), len(one.data)
+        c.data = ctypes.cast(ctypes.c_char_p(one.data), c_void_p)
+    return made, len(made)
+
+
+# A grant that one thread asks, another may be releasing.
+_guard = threading.RLock()
+
+
+def _forked() -> None:
+    global _guard  # pylint: disable=global-statement
+    _guard = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class Grant:
+    """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(); others
+    are OwnedGrants. token, turn and fence (both, as text that sorts) never change."""
+
+    def __init__(self, session: Session, handle: c_void_p, lender: Optional[Handle] = None) -> None:
+        self._session, self._call, self._lender = session, session._call, lender
+        self._handle: Optional[c_void_p] = handle
+        self._final, self._why = State.RELEASED, Loss.NONE
+        self.token = int(lib.zkl_grant_token(handle))
+        self.turn = int(lib.zkl_grant_turn(handle))
+        self.session_id = int(lib.zkl_grant_session_id(handle))
+        fence = ctypes.create_string_buffer(_c.FENCE_SIZE)
+        lib.zkl_grant_fence(handle, fence, len(fence))
+        self.fence = fence.value.decode()
+        count = lib.zkl_grant_count(handle)
+        tokens = (ctypes.c_uint64 * count)()
+        lib.zkl_grant_tokens(handle, tokens, count)
+        self.tokens: Tuple[int, ...] = tuple(tokens)  # of each path, or permit in Curator's layout
+        self.nodes = tuple(said(lib.zkl_grant_node_at(handle, i)) for i in range(count))
+        self.node = said(lib.zkl_grant_node(handle))
+
+    def _end(self) -> None:
+        """From here on it is what it was, and C may free it."""
+        with _guard:
+            if self._handle is not None:
+                self._why = Loss(lib.zkl_grant_loss(self._handle))
+                self._final = State.LOST if self._why else State.RELEASED
+                self._handle = None
+
+    @property
+    def _c(self) -> c_void_p:
+        """To be used under the guard."""
+        return self._handle or self._ended()
+
+    @property
+    def state(self) -> State:
+        """LOST from the deadline on."""
+        with _guard:
+            return self._final if self._handle is None else State(lib.zkl_grant_state(self._handle))
+
+    @property
+    def loss(self) -> Loss:
+        """Why it was lost."""
+        with _guard:
+            return self._why if self._handle is None else Loss(lib.zkl_grant_loss(self._handle))
+
+    def remaining(self) -> float:
+        """For how many seconds nobody else can get the lock; 0: it was lost or released."""
+        with _guard:
+            return int(lib.zkl_grant_remaining_ms(self._handle)) / 1000
+
+    def deadline(self) -> float:
+        """That instant, by time.clock_gettime(time.CLOCK_BOOTTIME). It moves. Raises Lost at its end."""
+        deadline = _c.Deadline()
+        with _guard:
+            lib.zkl_grant_deadline(self._c, byref(deadline))
+        return int(deadline.boottime_ns) / 1e9
+
+    def _ended(self) -> NoReturn:
+        if self._final == State.LOST:
+            raise errors.made(Code.ELOST, self.node, "the grant was lost: " + said(lib.zkl_strloss(self._why)))
+        raise errors.made(Code.EPERM, self.node, "the grant was released")
+
+    @property
+    def slots(self) -> Tuple[int, ...]:
+        """The numbers of its permits, of a numbered semaphore."""
+        numbers = (ctypes.c_int * 1000)()
+        with _guard:
+            count = lib.zkl_grant_slots(self._c, numbers, len(numbers))
+        return tuple(numbers[:count])
+
+    def on_change(self, function: Callable[[State], None]) -> None:
+        """Calls function(state) at each change; the last one is LOST or RELEASED."""
+        deliver = self._call
+
+        def call(_: Any, state: int) -> None:
+            if state >= State.LOST:
+                drop(number)
+            deliver(function, State(state))
+
+        number = keep(call)
+        try:
+            with _guard:
+                lib.zkl_grant_on_change(self._c, called(_c.GrantFn), number)
+        except errors.Error:
+            drop(number)
+            raise
+
+    def on_lost(self, function: Callable[[], None]) -> None:
+        """Calls function() if the lock is lost."""
+        self.on_change(lambda state: function() if state == State.LOST else None)
+
+    def _on_call(self, register: Any, function: Callable[[], None]) -> None:
+        deliver = self._call
+
+        def call(*_: Any) -> None:
+            drop(number)
+            deliver(function)
+
+        number = keep(call)
+        try:
+            with _guard:
+                self.on_change(lambda state: drop(number) if state >= State.LOST else None)
+                register(self._c, called(_c.GrantFn), number)
+        except errors.Error:
+            drop(number)
+            raise
+
+    def on_wanted(self, function: Callable[[], None]) -> None:
+        """Calls function() once, when another contender waits."""
+        self._on_call(lib.zkl_grant_on_wanted, function)
+
+    def on_revoke(self, function: Callable[[], None]) -> None:
+        """Calls function() once, when somebody asks the holder to give way."""
+        self._on_call(lib.zkl_grant_on_revoke, function)
+
+    def multi(self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None) -> None:
+        """Applies all changes or none, while the grant's node exists, and with release gives the lock back with them.
+        The grant must not be released meanwhile."""
+        with _guard:
+            mine = self._c
+        lib.zkl_grant_multi(mine, *_changes(changes), _c.MULTI_RELEASE * release, ms(timeout))
+
+    async def multi_async(
+        self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None
+    ) -> None:
+        """The same for asyncio. If the task is cancelled the transaction goes on."""
+        with _guard:
+            mine = self._c
+            rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout), called(_c.MultiFn))
+            future = begun(lib.zkl_grant_multi_async, mine, *rest)
+        await future
+
+
+class OwnedGrant(Grant):
+    """A grant that any thread may release: by release(), at the end of a with block, or with its last reference. A
+    block that ends without an exception although the lock was lost raises Lost."""
+
+    def __init__(self, session: Session, handle: c_void_p) -> None:
+        super().__init__(session, handle)
+        self._free = weakref.finalize(self, lib.zkl_grant_release, handle)
+
+    def release(self) -> None:
+        """Gives the lock back. Never waits for the server."""
+        self._end()
+        self._free()
+
+    def __enter__(self) -> "OwnedGrant":
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self.release()
+        if kind is None and self._final == State.LOST:
+            self._ended()
+
+
+# ---- acquisitions and other operations in a loop ----
+
+
+def begun(function: Callable[..., int], *arguments: Any) -> "asyncio.Future[None]":
+    """The future of an operation without a grant: a function whose last parameters are fn and data, with fn given."""
+    loop = asyncio.get_running_loop()
+    future: "asyncio.Future[None]" = loop.create_future()
+
+    def settle(error: Optional[errors.Error]) -> None:
+        if not future.done():
+            future.set_exception(error) if error else future.set_result(None)
+
+    def done(error: Any) -> None:
+        drop(number)
+        with contextlib.suppress(RuntimeError):  # the loop was closed
+            loop.call_soon_threadsafe(settle, error_at(error))
+
+    number = keep(done)
+    try:
+        function(*arguments, number)
+    except BaseException:
+        drop(number)
+        raise
+    return future
+
+
+async def acquired(session: Session, begin: Callable[[Any, int, Any], int]) -> OwnedGrant:
+    """Waits for an acquisition that begin(fn, data, where to store the operation) begins."""
+    loop = asyncio.get_running_loop()
+    future: "asyncio.Future[OwnedGrant]" = loop.create_future()
+
+    def settle(grant: Optional[OwnedGrant], error: Optional[errors.Error]) -> None:
+        if future.done():
+            if grant:
+                grant.release()
+        elif grant:
+            future.set_result(grant)
+        elif error:
+            future.set_exception(error)
+
+    def done(handle: Optional[int], error: Any) -> None:
+        drop(number)
+        grant = OwnedGrant(session, c_void_p(handle)) if handle else None
+        try:
+            loop.call_soon_threadsafe(settle, grant, error_at(error))
+        except RuntimeError:  # the loop was closed
+            if grant:
+                grant.release()
+
+    number = keep(done)
+    operation = c_void_p()
+    try:
+        begin(called(_c.AcquiredFn), number, byref(operation))
+    except BaseException:
+        drop(number)
+        raise
+    try:
+        return await future
+    except asyncio.CancelledError:
+        # The task may have been cancelled after the grant came.
+        if future.done() and not future.cancelled() and not future.exception():
+            future.result().release()
+        raise
+    finally:
+        lib.zkl_op_cancel(operation)
+        lib.zkl_op_free(operation)
+
+
+def taken(session: Session, function: Callable[..., int], *arguments: Any) -> OwnedGrant:
+    """Waits for an acquisition of a function whose last parameter is where to store the grant."""
+    handle = c_void_p()
+    function(*arguments, byref(handle))
+    return OwnedGrant(session, handle)

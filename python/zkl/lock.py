@@ -1,0 +1,232 @@
+"""Locks: mutexes and read-write locks, which belong to the thread that acquired them; locks at several paths and
+semaphores, whose grants belong to no thread."""
+
+import contextlib
+import ctypes
+import threading
+import weakref
+from ctypes import byref, c_void_p
+from typing import Any, Callable, Iterator, Optional, Sequence
+
+from . import _c
+from ._c import Parents, Peer, SemaphoreLayout
+from ._library import Handle, lib, ms, new, options, text
+from .grant import Grant, OwnedGrant, acquired, taken
+from .session import Session
+
+__all__ = ["MultiLock", "Mutex", "Parents", "Peer", "RWLock", "Semaphore", "SemaphoreLayout"]
+
+
+class _Lent:
+    """What one thread was lent. The library ends it with the thread."""
+
+    def __init__(self) -> None:
+        self.grants: "weakref.WeakSet[Grant]" = weakref.WeakSet()
+
+    def end(self) -> None:
+        for grant in list(self.grants):
+            grant._end()
+
+    __del__ = end
+
+
+class _Reentrant(Handle):
+    """A lock that its thread may acquire again, and must release as often."""
+
+    _depth: Callable[[c_void_p], int]
+    _unlock: Callable[[c_void_p], int]
+
+    def __init__(self, session: Session, handle: c_void_p, free: Callable[[c_void_p], None]) -> None:
+        super().__init__(handle, free)
+        self.session = session
+        self._thread = threading.local()
+        self._lent: "weakref.WeakSet[_Lent]" = weakref.WeakSet()
+
+    def _acquired(self, lock: Callable[..., int], timeout: Optional[float]) -> Grant:
+        handle = c_void_p()
+        lock(self._c, ms(timeout), byref(handle))
+        grant = Grant(self.session, handle, self)
+        lent = getattr(self._thread, "lent", None)
+        if lent is None:
+            lent = self._thread.lent = _Lent()
+            self._lent.add(lent)
+        lent.grants.add(grant)
+        return grant
+
+    def depth(self) -> int:
+        """How many levels the calling thread still has to release."""
+        return self._depth(self._c)
+
+    def release(self) -> None:
+        """Undoes one level. Raises Lost if the lock had been lost: one level is undone all the same."""
+        lent = getattr(self._thread, "lent", None)
+        if lent is not None and self.depth() == 1:
+            lent.end()
+        self._unlock(self._c)
+
+    def close(self) -> None:
+        """Frees it, and releases what is held through it, except OwnedGrants."""
+        for lent in list(self._lent):
+            lent.end()
+        super().close()
+
+    @contextlib.contextmanager
+    def _held(self, acquire: Callable[[Optional[float]], Grant], timeout: Optional[float]) -> Iterator[Grant]:
+        grant = acquire(timeout)
+        try:
+            yield grant
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self.release()
+            raise
+        self.release()
+
+
+class Mutex(_Reentrant):
+    """A reentrant, fair, fenced mutex. "with mutex as grant:" holds it, and so does "with mutex.hold(timeout)". A
+    block that ends without an exception although the lock was lost raises Lost."""
+
+    _depth = staticmethod(lib.zkl_mutex_depth)
+    _unlock = staticmethod(lib.zkl_mutex_unlock)
+
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        *,
+        name: Optional[str] = None,
+        parents: Parents = Parents.CONTAINER,
+        peer: Peer = Peer.CURATOR,
+        retain: float = 0,
+        fence64: bool = False,
+    ) -> None:
+        members = options(
+            _c.MutexOptions, name=name, parents=parents, peer=peer, retain_ms=ms(retain), fence64=fence64
+        )
+        super().__init__(session, new(lib.zkl_mutex_new, session._c, text(path), members), lib.zkl_mutex_free)
+
+    def acquire(self, timeout: Optional[float] = None) -> Grant:
+        """The grant, lent until release(). Raises Busy or TimedOut if somebody else holds. A thread that waits hears
+        no signal: give it a limit, or use asyncio."""
+        return self._acquired(lib.zkl_mutex_lock, timeout)
+
+    def hold(self, timeout: Optional[float] = None) -> "contextlib._GeneratorContextManager[Grant]":
+        """Holds the lock during a with block."""
+        return self._held(self.acquire, timeout)
+
+    def __enter__(self) -> Grant:
+        return self.acquire()
+
+    def __exit__(self, _kind: Any, *_: Any) -> None:
+        with contextlib.suppress(Exception) if _kind else contextlib.nullcontext():
+            self.release()
+
+    def give_up(self) -> None:
+        """Releases what is retained (retain) and not in use."""
+        lib.zkl_mutex_yield(self._c)
+
+    async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
+        """Its grant belongs to no thread."""
+        return await acquired(self.session, lambda *back: lib.zkl_mutex_lock_async(self._c, ms(timeout), *back))
+
+
+class RWLock(_Reentrant):
+    """A reentrant, fair, fenced read-write lock: readers (shared) hold it together, a writer alone."""
+
+    _depth = staticmethod(lib.zkl_rwlock_depth)
+    _unlock = staticmethod(lib.zkl_rwlock_unlock)
+
+    def __init__(
+        self, session: Session, path: str, *, name: Optional[str] = None, parents: Parents = Parents.CONTAINER
+    ) -> None:
+        members = options(_c.MutexOptions, name=name, parents=parents)
+        super().__init__(session, new(lib.zkl_rwlock_new, session._c, text(path), members), lib.zkl_rwlock_free)
+
+    def acquire(self, timeout: Optional[float] = None) -> Grant:
+        """To write."""
+        return self._acquired(lib.zkl_rwlock_lock, timeout)
+
+    def acquire_shared(self, timeout: Optional[float] = None) -> Grant:
+        """To read."""
+        return self._acquired(lib.zkl_rwlock_lock_shared, timeout)
+
+    def hold(self, timeout: Optional[float] = None) -> "contextlib._GeneratorContextManager[Grant]":
+        return self._held(self.acquire, timeout)
+
+    def hold_shared(self, timeout: Optional[float] = None) -> "contextlib._GeneratorContextManager[Grant]":
+        return self._held(self.acquire_shared, timeout)
+
+    async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
+        return await acquired(self.session, lambda *back: lib.zkl_rwlock_lock_async(self._c, ms(timeout), *back))
+
+    async def acquire_shared_async(self, timeout: Optional[float] = None) -> OwnedGrant:
+        return await acquired(
+            self.session, lambda *back: lib.zkl_rwlock_lock_shared_async(self._c, ms(timeout), *back)
+        )
+
+
+class MultiLock(Handle):
+    """Mutexes at several paths, all or none. One grant covers all: tokens and nodes are in the order of paths."""
+
+    def __init__(
+        self,
+        session: Session,
+        paths: Sequence[str],
+        *,
+        name: Optional[str] = None,
+        parents: Parents = Parents.CONTAINER,
+        peer: Peer = Peer.CURATOR,
+    ) -> None:
+        members = options(_c.MutexOptions, name=name, parents=parents, peer=peer)
+        array = (ctypes.c_char_p * len(paths))(*map(text, paths))
+        handle = new(lib.zkl_multilock_new, session._c, array, len(paths), members)
+        super().__init__(handle, lib.zkl_multilock_free)
+        self.session = session
+
+    def acquire(self, timeout: Optional[float] = None) -> OwnedGrant:
+        return taken(self.session, lib.zkl_multilock_lock, self._c, ms(timeout))
+
+    async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
+        return await acquired(self.session, lambda *back: lib.zkl_multilock_lock_async(self._c, ms(timeout), *back))
+
+
+class Semaphore(Handle):
+    """A fair semaphore. limit is written if the path has none yet. With numbered, grant.slots has numbers that no
+    other holder has."""
+
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        limit: int = 0,
+        *,
+        name: Optional[str] = None,
+        parents: Parents = Parents.CONTAINER,
+        numbered: bool = False,
+        layout: SemaphoreLayout = SemaphoreLayout.ZKL,
+    ) -> None:
+        members = options(
+            _c.SemaphoreOptions, name=name, parents=parents, limit=limit, numbered=numbered, layout=layout
+        )
+        handle = new(lib.zkl_semaphore_new, session._c, text(path), members)
+        super().__init__(handle, lib.zkl_semaphore_free)
+        self.session = session
+
+    def acquire(self, permits: int = 1, timeout: Optional[float] = None) -> OwnedGrant:
+        """All of the permits, or none."""
+        return taken(self.session, lib.zkl_semaphore_acquire, self._c, permits, ms(timeout))
+
+    async def acquire_async(self, permits: int = 1, timeout: Optional[float] = None) -> OwnedGrant:
+        return await acquired(
+            self.session, lambda *back: lib.zkl_semaphore_acquire_async(self._c, permits, ms(timeout), *back)
+        )
+
+    def get_limit(self, timeout: Optional[float] = 0) -> int:
+        """The present limit. Here and in all that only asks the servers, 0 is one session timeout."""
+        limit = ctypes.c_int()
+        lib.zkl_semaphore_get_limit(self._c, ms(timeout), byref(limit))
+        return limit.value
+
+    def set_limit(self, limit: int, timeout: Optional[float] = 0) -> None:
+        """Waiting contenders obey it at once."""
+        lib.zkl_semaphore_set_limit(self._c, limit, ms(timeout))

@@ -1,0 +1,194 @@
+"""Groups: who is there. And shards: numbered work that the members of a group share."""
+
+import ctypes
+import weakref
+from ctypes import POINTER, byref, c_void_p
+from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
+
+from . import _c
+from ._c import MemberEvent, MemberLayout, MemberReason, MembersEvent, Parents, State
+from ._library import Handle, called, closed, drop, error_at, keep, lib, ms, new, options, said, text
+from .errors import Error
+from .grant import begun
+from .session import Session, Watch
+
+__all__ = ["Member", "MemberEvent", "MemberInfo", "MemberLayout", "MemberNews", "MemberReason", "Members",
+           "MembersEvent", "read_members", "watch_members"]
+
+
+class MemberNews(NamedTuple):
+    """What comes with an event of a member."""
+
+    token: int
+    again: bool
+    reason: Optional[MemberReason]
+    session_id: int
+    data: str
+    error: Optional[Error]
+
+
+class MemberInfo(NamedTuple):
+    """A member as others see it. share: (count, weight), if its data say of which shards."""
+
+    token: int
+    id: str
+    node: str
+    data: bytes
+    session_id: int
+    ctime: float
+    share: Optional[Tuple[int, int]]
+
+
+def _info(pointer: Any) -> MemberInfo:
+    one, share = pointer[0], _c.ShardsShare()
+    says = lib.zkl_shards_share_of(pointer, byref(share))
+    return MemberInfo(
+        one.token,
+        said(one.id),
+        said(one.node),
+        ctypes.string_at(one.data, one.size),
+        one.session_id,
+        one.ctime_ms / 1000,
+        (share.count, share.weight) if says else None,
+    )
+
+
+class Member(Handle):
+    """A member of the group at a path, from here on, in each new session again, until it leaves or is closed.
+    function(event, news) is called at each event; LEFT is the last one."""
+
+    def __init__(
+        self,
+        session: Session,
+        path: str,
+        id: str,
+        data: bytes = b"",
+        function: Optional[Callable[[MemberEvent, MemberNews], None]] = None,
+        *,
+        layout: MemberLayout = MemberLayout.GROUP,
+        parents: Parents = Parents.CONTAINER,
+    ) -> None:
+        deliver = session._call
+
+        def call(_: Any, number_of_event: int, pointer: Any) -> None:
+            event, news = MemberEvent(number_of_event), pointer[0]
+            if event == MemberEvent.LEFT:
+                drop(number)
+            reason = MemberReason(news.reason) if news.reason else None
+            error = error_at(news.err)
+            made = MemberNews(news.token, bool(news.again), reason, news.session_id, said(news.data), error)
+            if function:
+                deliver(function, event, made)
+
+        number = keep(call, self)
+        members = options(_c.MemberOptions, layout=layout, parents=parents, fn=called(_c.MemberFn), fn_data=number)
+        try:
+            handle = new(lib.zkl_member_join, session._c, text(path), text(id), data, len(data), members)
+        except BaseException:
+            drop(number)
+            raise
+        super().__init__(handle, lib.zkl_member_free)
+        self.session = session
+
+    def wait(self, timeout: Optional[float] = None) -> None:
+        """Waits until it has joined."""
+        lib.zkl_member_wait(self._c, ms(timeout))
+
+    async def wait_async(self, timeout: Optional[float] = None) -> None:
+        await begun(lib.zkl_member_wait_async, self._c, ms(timeout), called(_c.DoneFn))
+
+    def update(self, data: bytes, timeout: Optional[float] = None) -> None:
+        """Gives it other data, and waits until the servers have them."""
+        lib.zkl_member_update(self._c, data, len(data), ms(timeout))
+
+    async def update_async(self, data: bytes, timeout: Optional[float] = None) -> None:
+        await begun(lib.zkl_member_update_async, self._c, data, len(data), ms(timeout), called(_c.DoneFn))
+
+    def leave(self, timeout: Optional[float] = None) -> None:
+        """Leaves, and waits until the node is deleted. close() does not wait."""
+        lib.zkl_member_leave(self._c, ms(timeout))
+
+    async def leave_async(self, timeout: Optional[float] = None) -> None:
+        await begun(lib.zkl_member_leave_async, self._c, ms(timeout), called(_c.DoneFn))
+
+    @property
+    def state(self) -> State:
+        return State(lib.zkl_member_state(self._c))
+
+    @property
+    def token(self) -> int:
+        """The czxid of its node; 0: it has none now."""
+        return int(lib.zkl_member_token(self._c))
+
+    def remaining(self) -> float:
+        """For how many seconds nobody can see it gone."""
+        return int(lib.zkl_member_remaining_ms(self._c)) / 1000
+
+    def deadline(self) -> float:
+        """That instant, as that of a grant."""
+        deadline = _c.Deadline()
+        lib.zkl_member_deadline(self._c, byref(deadline))
+        return int(deadline.boottime_ns) / 1e9
+
+
+class Members(Sequence[MemberInfo]):
+    """The members of a group at one time, in the order of their ids."""
+
+    def __init__(self, handle: c_void_p) -> None:
+        self._handle: Optional[c_void_p] = handle
+        self._members = [_info(lib.zkl_members_get(handle, i)) for i in range(lib.zkl_members_count(handle))]
+
+    @overload
+    def __getitem__(self, i: int) -> MemberInfo:
+        ...
+
+    @overload
+    def __getitem__(self, i: slice) -> List[MemberInfo]:
+        ...
+
+    def __getitem__(self, i: Union[int, slice]) -> Union[MemberInfo, List[MemberInfo]]:
+        return self._members[i]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def plan(self, count: int) -> List[Optional[MemberInfo]]:
+        """For each shard below count, the member that should do its work; None: no member takes it. An owner must
+        hold a lock for the shard, too. What watch_members() reports has a plan only during the call."""
+        handle = self._handle or closed(self)
+        owners = (POINTER(_c.MemberInfo) * count)()
+        lib.zkl_shards_plan(owners, count, handle)
+        known = {info.token: info for info in self._members}
+        return [known[owner[0].token] if owner else None for owner in owners]
+
+
+def read_members(
+    session: Session, path: str, layout: MemberLayout = MemberLayout.GROUP, timeout: Optional[float] = 0
+) -> Members:
+    """The present members of the group at path."""
+    arguments = session._c, text(path), layout, ms(timeout)
+    handle = new(lib.zkl_members_read, *arguments)
+    members = Members(handle)
+    weakref.finalize(members, lib.zkl_members_free, handle)
+    return members
+
+
+def watch_members(
+    session: Session,
+    path: str,
+    function: Callable[[MembersEvent, Optional[MemberInfo], Optional[Members]], None],
+    layout: MemberLayout = MemberLayout.GROUP,
+) -> Watch:
+    """Calls function(event, member, None) for each member that joins, leaves or changes, and function(ALL, None,
+    members) after them."""
+    deliver = session._call
+
+    def call(event: int, pointer: Any, handle: Optional[int]) -> None:
+        everybody = Members(c_void_p(handle)) if handle else None
+        deliver(function, MembersEvent(event), _info(pointer) if pointer else None, everybody)
+        if everybody:
+            everybody._handle = None
+
+    number = keep(call)
+    arguments = session._c, text(path), layout, called(_c.MembersFn), number
+    return Watch(session, number, lambda ret: lib.zkl_members_watch(ret, *arguments))

@@ -1,0 +1,290 @@
+"""Sessions with the servers. One is enough for all that a process does."""
+
+import asyncio
+import atexit
+import threading
+from ctypes import byref, c_void_p
+from typing import Any, Callable, Iterable, NamedTuple, Optional, Set, Tuple
+
+from . import _c
+from ._c import LogLevel, Outage, SessionEvent
+from ._library import called, closed, drop, keep, lib, ms, options, said, text
+from .stats import Stats
+
+__all__ = ["AsyncSession", "Claim", "LogLevel", "LogRecord", "Outage", "Session", "SessionEvent", "Watch",
+           "end_session"]
+
+
+class LogRecord(NamedTuple):
+    """A line of the log; zkl/session.h lists the events."""
+
+    level: LogLevel
+    event: str
+    session_id: int
+    path: Optional[str]
+    text: str
+    suppressed: int
+
+
+class Claim(NamedTuple):
+    """What end_session() needs of a session: keep it secret."""
+
+    id: int
+    password: bytes
+
+
+def _log(deliver: Callable[..., None], function: Callable[[LogRecord], None]) -> int:
+    def log(record: Any) -> None:
+        line = record[0]
+        path = None if line.path is None else said(line.path)
+        level = LogLevel(line.level)
+        deliver(function, LogRecord(level, said(line.event), line.session_id, path, said(line.text), line.suppressed))
+
+    return keep(log)
+
+
+def _credentials(pairs: Iterable[Tuple[str, str]]) -> Tuple[Any, int]:
+    made = [_c.Credential(text(scheme), text(auth)) for scheme, auth in pairs]
+    return (_c.Credential * len(made))(*made), len(made)
+
+
+def _directly(function: Callable[..., None], *arguments: Any) -> None:
+    function(*arguments)
+
+
+def _in_loop(loop: asyncio.AbstractEventLoop) -> Callable[..., None]:
+    """Callbacks come while the loop's thread dispatches, and when another one closes the session."""
+    own = threading.get_ident()
+
+    def call(function: Callable[..., None], *arguments: Any) -> None:
+        if threading.get_ident() == own:
+            function(*arguments)
+        else:
+            loop.call_soon_threadsafe(function, *arguments)
+
+    return call
+
+
+# Sessions that are open. Garbage is collected in any thread, under any lock, and to close waits for callbacks.
+_open: Set["Session"] = set()
+
+
+@atexit.register  # while there is an interpreter for the callbacks
+def _close_all() -> None:
+    for session in list(_open):
+        session.close()
+
+
+class Session:
+    """A session, closed at the end of a with block, by close(), or at the end of the program. It does not wait for a
+    server to be there: wait() does. timeout and tick are in seconds; credentials are pairs of a scheme and
+    "user:password"; log gets each line of the log, which otherwise goes to stderr.
+
+    Functions that are given to on_change() and the like run one at a time, on a thread of the library. They must not
+    block, and what they raise goes to sys.unraisablehook.
+    """
+
+    def __init__(
+        self,
+        connect: str,
+        timeout: float = 10,
+        *,
+        acl: Optional[str] = None,
+        log: Optional[Callable[[LogRecord], None]] = None,
+        log_level: LogLevel = LogLevel.WARN,
+        tick: float = 0,
+        drift_permille: int = 0,
+        credentials: Iterable[Tuple[str, str]] = (),
+        tls_ca: Optional[str] = None,
+        tls_cert: Optional[str] = None,
+        tls_key: Optional[str] = None,
+        fixed_servers: bool = False,
+    ) -> None:
+        self._call = self._caller()
+        self._line: Optional[int] = None
+        self._watches: Set["Watch"] = set()
+        lines = {}
+        if log:
+            self._line = _log(self._call, log)
+            lines = {"log": called(_c.LogFn), "log_data": self._line}
+        pairs, count = _credentials(credentials)
+        handle = c_void_p()
+        try:
+            lib.zkl_session_open(
+                byref(handle),
+                text(connect),
+                options(
+                    _c.SessionOptions,
+                    session_timeout_ms=ms(timeout),
+                    acl=acl,
+                    log_level=log_level,
+                    tick_ms=ms(tick),
+                    drift_permille=drift_permille,
+                    credentials=pairs,
+                    credential_count=count,
+                    tls_ca=tls_ca,
+                    tls_cert=tls_cert,
+                    tls_key=tls_key,
+                    fixed_servers=fixed_servers,
+                    dispatch=self._dispatch,
+                    **lines,
+                ),
+                None,
+            )
+        except BaseException:
+            drop(self._line)
+            raise
+        self._handle: Optional[c_void_p] = handle
+        _open.add(self)
+        self._attach()
+
+    _dispatch = False
+
+    def _caller(self) -> Callable[..., None]:
+        """What calls a function that a user gave."""
+        return _directly
+
+    def _attach(self) -> None:
+        """To what dispatches the callbacks."""
+
+    @property
+    def _c(self) -> c_void_p:
+        return self._handle or closed(self)
+
+    def close(self) -> None:
+        """Grants are LOST, operations end with Closed. Waits for callbacks, and for the servers up to 5 s."""
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        lib.zkl_session_close(handle)
+        for watch in list(self._watches):
+            watch.close()
+        drop(self._line)
+        _open.discard(self)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    @property
+    def id(self) -> int:
+        """That of the present ZooKeeper session; 0: there was none yet."""
+        return int(lib.zkl_session_id(self._c))
+
+    @property
+    def timeout(self) -> float:
+        """As negotiated, in seconds."""
+        return int(lib.zkl_session_timeout_ms(self._c)) / 1000
+
+    @property
+    def outage(self) -> Outage:
+        """Why there is no connection."""
+        return Outage(lib.zkl_session_outage(self._c))
+
+    def wait(self, timeout: Optional[float] = None) -> None:
+        """Waits for a connection. Raises Unreachable or Refused."""
+        lib.zkl_session_wait(self._c, ms(timeout))
+
+    def flush(self, timeout: Optional[float] = None) -> None:
+        """Waits until what was released is deleted at the servers."""
+        lib.zkl_session_flush(self._c, ms(timeout))
+
+    def set_servers(self, connect: str) -> None:
+        """Another list of servers, of the same ensemble."""
+        lib.zkl_session_set_servers(self._c, text(connect))
+
+    def claim(self) -> Claim:
+        """What another process needs to end this session after the death of this one."""
+        claim = _c.SessionClaim()
+        lib.zkl_session_get_claim(self._c, byref(claim))
+        return Claim(claim.id, bytes(claim.password))
+
+    def stats(self) -> Stats:
+        """What the session has done, in numbers."""
+        stats = options(Stats)
+        lib.zkl_session_stats(self._c, byref(stats))
+        return stats  # type: ignore[no-any-return]
+
+    def on_change(self, function: Callable[[SessionEvent, int], None]) -> None:
+        """Calls function(event, id of the ZooKeeper session) at each later event. CLOSED is the last one."""
+        deliver = self._call
+
+        def call(_: Any, event: int, id: int) -> None:
+            if event == SessionEvent.CLOSED:
+                drop(number)
+            deliver(function, SessionEvent(event), id)
+
+        number = keep(call)
+        try:
+            lib.zkl_session_on_change(self._c, called(_c.SessionFn), number)
+        except BaseException:
+            drop(number)
+            raise
+
+
+class AsyncSession(Session):
+    """A session for asyncio, to be used by "async with" in a coroutine. Its callbacks run in the loop's thread."""
+
+    _dispatch = True
+
+    def _caller(self) -> Callable[..., None]:
+        self._loop = asyncio.get_running_loop()
+        return _in_loop(self._loop)
+
+    def _attach(self) -> None:
+        self._fd = lib.zkl_session_fd(self._c)
+        self._loop.add_reader(self._fd, lib.zkl_session_dispatch, self._c)
+
+    def close(self) -> None:
+        """Closes, which waits for the servers: aclose() does so without the loop's thread."""
+        if self._handle is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._fd)
+        super().close()
+
+    async def aclose(self) -> None:
+        if self._handle is not None:
+            self._loop.remove_reader(self._fd)
+            await asyncio.to_thread(super().close)
+
+    async def __aenter__(self) -> "AsyncSession":
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.aclose()
+
+
+class Watch:
+    """What reports changes, until it is closed, at the end of a with block, or with its session."""
+
+    def __init__(self, session: Session, number: int, begin: Callable[[Any], Any]) -> None:
+        self._session, self._number = session, number
+        self._handle: Optional[c_void_p] = c_void_p()
+        try:
+            begin(byref(self._handle))
+        except BaseException:
+            drop(number)
+            raise
+        session._watches.add(self)
+
+    def close(self) -> None:
+        """No call begins afterwards, and none is in progress, except the one that closes."""
+        handle, self._handle = self._handle, None
+        lib.zkl_watch_free(handle)
+        drop(self._number)
+        self._session._watches.discard(self)
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def end_session(connect: str, claim: Claim, timeout: float = 10) -> None:
+    """Ends the session of another process, which is dead, by its claim. See zkl_session_end()."""
+    password = (_c.SessionClaim * 1)()
+    password[0].id = claim.id
+    password[0].password[:] = claim.password
+    lib.zkl_session_end(text(connect), None, password, ms(timeout))

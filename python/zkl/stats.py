@@ -1,0 +1,40 @@
+"""What a session has done, in numbers."""
+
+import ctypes
+from ctypes import byref
+from typing import Dict, List, Tuple
+
+from . import _c
+from ._library import lib, text
+
+__all__ = ["Stats", "histogram_bounds"]
+
+
+class Stats(_c.Stats):
+    """The members of zkl_stats, as zkl/stats.h describes them."""
+
+    def as_dict(self) -> Dict[str, object]:
+        """All of them; a histogram is (count, sum in ns, buckets)."""
+        values = {name: getattr(self, name) for name, _ in self._fields_[1:]}
+        return {name: _plain(value) for name, value in values.items()}
+
+    def prometheus(self, **labels: str) -> str:
+        """In Prometheus' text format, each metric with the labels."""
+        made = [_c.Label(text(name), text(value)) for name, value in labels.items()]
+        arguments = byref(self), (_c.Label * len(made))(*made), len(made)
+        length = lib.zkl_stats_prometheus(*arguments, None, 0)
+        buffer = ctypes.create_string_buffer(length + 1)
+        lib.zkl_stats_prometheus(*arguments, buffer, len(buffer))
+        return buffer.value.decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, _c.Histogram):
+        made: Tuple[int, int, List[int]] = (value.count, value.sum_ns, list(value.buckets))
+        return made
+    return value
+
+
+def histogram_bounds() -> List[int]:
+    """The upper bounds of a histogram's buckets, in nanoseconds."""
+    return [lib.zkl_histogram_bound_ns(bucket) for bucket in range(_c.HISTOGRAM_BUCKETS)]

@@ -1,0 +1,33 @@
+"""What the cases of tests/python share."""
+
+import os
+import subprocess
+
+LIMIT = 60  # only a hang reaches it
+CONNECT = os.environ.get("ZKL_CONNECT", "")
+
+
+def raises(kind, code, fn, *arguments, **keywords):
+    """That the call fails so; returns the error."""
+    try:
+        fn(*arguments, **keywords)
+    except kind as error:
+        assert error.code.name == code, error.code
+        assert type(error) is kind, type(error)
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+async def raises_async(kind, code, awaitable):
+    try:
+        await awaitable
+    except kind as error:
+        assert error.code.name == code, error.code
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def administrator(*arguments):
+    """What somebody else does to nodes."""
+    subprocess.run([os.environ["ADMIN"], *arguments], check=True)
+

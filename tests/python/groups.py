@@ -1,0 +1,139 @@
+"""Members, shards, queues, counters and barriers."""
+
+import gc
+import queue
+import threading
+
+import zkl
+from check import LIMIT, administrator, raises
+
+
+def members(session, other, path):
+    seen, events = queue.Queue(), queue.Queue()
+    with zkl.watch_members(other, path, lambda *news: seen.put(news)):
+        event, _, everybody = seen.get(timeout=LIMIT)
+        assert event == zkl.MembersEvent.ALL and len(everybody) == 0
+        me = zkl.Member(session, path, "me", b"a\0b", lambda *news: events.put(news))
+        me.wait(LIMIT)
+        event, news = events.get(timeout=LIMIT)
+        assert event == zkl.MemberEvent.JOINED and news.token == me.token and not news.again
+        assert me.state == zkl.State.HELD and 0 < me.remaining() <= 10 and me.deadline() > 0
+        event, info, _ = seen.get(timeout=LIMIT)
+        assert event == zkl.MembersEvent.JOINED
+        assert (info.token, info.id, info.node, info.data) == (me.token, "me", "me", b"a\0b")
+        assert info.session_id == session.id and info.ctime > 1e9 and info.share is None
+        event, _, everybody = seen.get(timeout=LIMIT)
+        assert event == zkl.MembersEvent.ALL and list(everybody) == [info]
+        me.update(b"other", LIMIT)
+        event, info, _ = seen.get(timeout=LIMIT)
+        assert event == zkl.MembersEvent.CHANGED and info.data == b"other"
+        seen.get(timeout=LIMIT)
+        administrator("delete", path + "/me")
+        event, news = events.get(timeout=LIMIT)
+        assert event == zkl.MemberEvent.GONE and news.reason == zkl.MemberReason.DELETED
+        event, news = events.get(timeout=LIMIT)
+        assert event == zkl.MemberEvent.JOINED and news.again and news.token > info.token
+        raises(zkl.Busy, "EBUSY", zkl.Member, session, path, "me")
+        double = zkl.Member(other, path, "me", function=lambda *news: events.put(news))
+        event, news = events.get(timeout=LIMIT)
+        assert event == zkl.MemberEvent.BUSY and (news.session_id, news.data) == (session.id, "other")
+        double.close()
+        assert events.get(timeout=LIMIT)[0] == zkl.MemberEvent.LEFT
+        me.leave(LIMIT)
+        event, news = events.get(timeout=LIMIT)
+        assert event == zkl.MemberEvent.LEFT and news.error is None and me.state == zkl.State.RELEASED
+    assert len(zkl.read_members(other, path)) == 0
+
+
+def shards(session, other, path):
+    group = [zkl.Member(session, path, id, data) for id, data in (("a", b"own\nzkl-shards 8 2"), ("b", b"zkl-shards 8"))]
+    zkl.Member(session, path, "c", b"mine").wait(LIMIT)  # stays without a reference
+    gc.collect()
+    for member in group:
+        member.wait(LIMIT)
+    everybody = zkl.read_members(other, path)
+    assert [info.share for info in everybody] == [(8, 2), (8, 1), None] and everybody[0].id == "a"
+    owners = everybody.plan(9)
+    assert owners[8] is None and {info.id for info in owners[:8]} == {"a", "b"}
+    assert everybody.plan(9) == owners
+    raises(zkl.Error, "EINVAL", everybody.plan, 0)
+    plans, told = [], threading.Event()
+
+    def plan(event, _, present):
+        if present:
+            plans.append((present, present.plan(9)))
+            told.set()
+
+    with zkl.watch_members(other, path, plan):
+        assert told.wait(LIMIT) and plans[0][1] == owners
+    raises(zkl.Closed, "ECLOSED", plans[0][0].plan, 9)
+    for member in group:
+        member.leave(LIMIT)
+
+
+def contenders(session, other, path):
+    changed = threading.Event()
+    with zkl.watch_queue(other, path, changed.set), zkl.Mutex(session, path, name="holder") as grant:
+        assert changed.wait(LIMIT)
+        (one,) = zkl.read_queue(other, path)
+        assert (one.owner, one.token, one.holds) == ("holder", grant.token, True)
+        assert (one.kind, one.client) == (zkl.Kind.LOCK, zkl.Client.ZKL) and one.session_id == session.id
+        again = zkl.read_queue(other, path, previous=zkl.read_queue(other, path), max_nodes=1)
+        assert list(again) == [one]
+        lost = threading.Event()
+        grant.on_lost(lost.set)
+        zkl.break_contender(other, path, one)
+        assert lost.wait(LIMIT)
+        raises(zkl.Error, "ENOENT", zkl.break_contender, other, path, one)
+        zkl.Mutex(session, path)
+        assert len(zkl.read_queue(other, path)) == 0
+        raise_lost = grant.loss
+    assert raise_lost == zkl.Loss.DELETED
+
+
+def contenders_lost(session, other, path):
+    raises(zkl.Lost, "ELOST", contenders, session, other, path)
+
+
+def counter(session, other, path):
+    one, two = zkl.Counter(session, path), zkl.Counter(other, path)
+    assert one.get() == 0 and one.add(7) == 7 and two.add(-9) == -2 and one.get() == -2
+    one.set(2**63 - 1)
+    raises(zkl.Error, "EOVERFLOW", two.add, 1)
+    two.compare_and_set(2**63 - 1, -(2**63))
+    raises(zkl.Error, "EVERSION", two.compare_and_set, 5, 6)
+    for number in 2**63, -(2**63) - 1:  # which ctypes would cut
+        try:
+            one.set(number)
+            raise AssertionError(number)
+        except Exception as error:
+            assert "does not fit" in str(error), error
+    assert one.get() == -(2**63)
+    small = zkl.Counter(session, path + "-32", zkl.CounterWidth.COUNTER_32)
+    raises(zkl.Error, "EOVERFLOW", small.set, 2**31)
+
+
+def barrier(session, other, path):
+    gate, seen = zkl.Barrier(session, path), zkl.Barrier(other, path)
+    gate.set()
+    raises(zkl.TimedOut, "ETIMEDOUT", seen.wait, 0.02)
+    passed = threading.Event()
+    thread = threading.Thread(target=lambda: (seen.wait(LIMIT), passed.set()))
+    thread.start()
+    gate.remove()
+    assert passed.wait(LIMIT)
+    thread.join()
+
+
+def double_barrier(session, other, path):
+    one, two = zkl.DoubleBarrier(session, path, 2), zkl.DoubleBarrier(other, path, 2)
+    raises(zkl.TimedOut, "ETIMEDOUT", one.enter, 0.02)
+    thread = threading.Thread(target=lambda: (two.enter(LIMIT), two.leave(LIMIT)))
+    thread.start()
+    one.enter(LIMIT)
+    one.leave(LIMIT)
+    thread.join()
+    raises(zkl.Error, "EPERM", one.leave)
+
+
+CASES = members, shards, contenders_lost, counter, barrier, double_barrier
