@@ -92,8 +92,8 @@ gboolean g_file_get_contents(const char *name, char **contents, gsize *length, G
 }
 
 /* No path is that of a group. */
-int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
-                     zkl_member_layout layout, int64_t timeout_ms)
+int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path, zkl_member_layout layout,
+                     int64_t timeout_ms)
 {
     (void)s, (void)path, (void)layout, (void)timeout_ms;
     *ret = NULL;
