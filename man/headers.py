@@ -39,7 +39,7 @@ def declarations(text):
             yield comment, ""
         while code.startswith("ZKL_API"):
             end = code.index(";") + 1
-            yield comment, code[:end]
+            yield comment, re.sub(r"\s+ZKL_MUST_CHECK(?=;)", "", code[:end])
             comment, code = "", code[end:].lstrip("\n")
         if re.match(r"static|struct|typedef|enum|#define", code):
             yield comment, code.rstrip()

@@ -7,8 +7,11 @@
 
 #if defined(__GNUC__)
 #define ZKL_API __attribute__((visibility("default")))
+/* The result says whether the caller holds what it asked for: a call that ignores it warns. */
+#define ZKL_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define ZKL_API
+#define ZKL_MUST_CHECK
 #endif
 
 #ifdef __cplusplus

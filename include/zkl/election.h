@@ -89,7 +89,8 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_ECHILD.
  * After a failure no node is left behind. Since 0.1. */
-ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret);
+ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
+                                  zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Campaigns without blocking. If the function returns 0, fn(grant, err, data) is called exactly
  * once; if it returns an error, fn is never called. The callee owns the grant. Unless ret is NULL,

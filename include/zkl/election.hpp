@@ -81,7 +81,8 @@ inline std::shared_ptr<const grant> take_term(const candidacy &c)
 {
     zkl_grant *own = nullptr;
 
-    zkl_election_campaign(c.who->handle, 0, &own);
+    if (zkl_election_campaign(c.who->handle, 0, &own) != 0)
+        own = nullptr; /* the term is over already */
     return std::make_shared<const grant>(own, c.where);
 }
 

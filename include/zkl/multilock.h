@@ -70,7 +70,8 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  *   ZKL_EINVAL: l or ret is NULL;
  *   ZKL_ECHILD.
  * After a failure no node is left behind at any path. Since 0.1. */
-ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms, zkl_grant **ret);
+ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms,
+                               zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Acquires all paths or none without blocking. If the function returns 0, fn(grant, err, data) is
  * called exactly once; if it returns an error, fn is never called. The callee owns the grant.

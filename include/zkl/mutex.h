@@ -115,7 +115,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * lock that a destructor of the thread's specific data acquired, except in the last of the
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds. A lock acquired in that round is held until the mutex is
  * freed. Since 0.1. */
-ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **ret);
+ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Returns how many levels the caller still has to unlock. 0 means that the caller does not hold the
  * lock. After a loss the levels count until they are undone; zkl_grant_state() tells whether the

@@ -37,7 +37,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *   ZKL_ECHILD;
  *   the codes of zkl_mutex_lock(), or of the function that blocks like the one that began it.
  * Since 0.1. */
-ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret);
+ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Cancels an acquisition. If the completion has not begun, the cancellation always succeeds: the
  * completion is called with ZKL_ECANCELED, and a grant that was already acquired is released. If

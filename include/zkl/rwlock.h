@@ -49,7 +49,8 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
  *   ZKL_EBUSY: timeout_ms is 0, and a writer or a mutex is first;
  *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex.
  * Since 0.1. */
-ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, const zkl_grant **ret);
+ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
+                                   const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Acquires the lock to write. A writer waits for every contender that arrived before it. If the
  * owner already holds the lock as a writer, the function goes one level deeper at once. If the
@@ -61,7 +62,8 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms, const zkl_
  *   ZKL_EDEADLK: also if this owner holds the lock only as a reader;
  *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex.
  * Since 0.1. */
-ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms, const zkl_grant **ret);
+ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,
+                            const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Returns how many levels, of reading and of writing, the caller still has to unlock, as
  * zkl_mutex_depth() does.

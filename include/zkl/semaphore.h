@@ -97,7 +97,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_ECHILD.
  * After a failure no node is left behind. Since 0.1. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
-                                  zkl_grant **ret);
+                                  zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Acquires the given number of permits like zkl_semaphore_acquire(), without blocking. If the
  * function returns 0, fn(grant, err, data) is called exactly once; if it returns an error, fn is

@@ -35,6 +35,27 @@ headers+=(zkl/version.h)
 echo 'uint64_t zkl_planted(void);' >"$scratch/planted.h"
 
 check_all C99 "$CC" -std=c99 -x c
+
+# What a user must not write is not compiled: a grant that is lent is not released, and a result that says whether one
+# holds is not ignored.
+used() { # STATEMENT
+    # shellcheck disable=SC2086
+    printf '#include <zkl.h>\nvoid use(zkl_mutex *m, zkl_rwlock *l, zkl_semaphore *s, zkl_multilock *a, zkl_election *e, zkl_op *op,
+        zkl_grant *own, const zkl_grant *lent);\nvoid use(zkl_mutex *m, zkl_rwlock *l, zkl_semaphore *s, zkl_multilock *a,
+        zkl_election *e, zkl_op *op, zkl_grant *own, const zkl_grant *lent)\n{\n(void)m, (void)l, (void)s, (void)a, (void)e;
+        (void)op, (void)own, (void)lent;\n%s;\n}\n' "$1" |
+        $CC -std=c99 -x c $warnings -I"$top_srcdir/include" -I"$top_builddir/include" -S -o /dev/null - 2>&1
+}
+expect_none "what is owned can be released" "$(used 'zkl_grant_release(own)')"
+expect_some "what is lent cannot" "$(used 'zkl_grant_release(lent)')"
+expect_some "nor what a mutex lends be taken as owned" "$(used 'if (zkl_mutex_lock(m, 0, &own) == 0) zkl_mutex_unlock(m)')"
+for call in 'zkl_mutex_lock(m, 0, &lent)' 'zkl_rwlock_lock(l, 0, &lent)' 'zkl_rwlock_lock_shared(l, 0, &lent)' \
+    'zkl_semaphore_acquire(s, 1, 0, &own)' 'zkl_multilock_lock(a, 0, &own)' 'zkl_election_campaign(e, 0, &own)' \
+    'zkl_op_wait(op, &own)'; do
+    expect_none "the result of $call can be looked at" "$(used "if ($call != 0) zkl_op_cancel(op)")"
+    expect_some "and not ignored" "$(used "$call")"
+done
+
 mapfile -t compilers < <(command -v g++ clang++)
 if [ "${#compilers[@]}" -gt 0 ]; then
     check_all C++17 "${compilers[0]}" -std=c++17 -x c++

@@ -68,7 +68,7 @@ undeclared() { # ROOT
         [ -e "$header" ] || header+=.in
         tr '\n' '\v' <"$header" | sed -E 's,/\*([^*]|\*+[^*/])*\*+/|@\w+@,,g' | tr '\v' '\n' |
             grep -vE '^#(if|else|end|include)|_(H|API|BEGIN|END)$|G_DEFINE_AUTOPTR' |
-            grep -oE '\w+' | grep -vxE 'define|ZKL_API' | sort -u |
+            grep -oE '\w+' | grep -vxE 'define|ZKL_API|ZKL_MUST_CHECK' | sort -u |
             comm -23 - <(sed 's/\\-/-/g' "$page" | grep -oE '\w+' | sort -u) | sed "s,^,${page##*/}: ,"
     done
 }

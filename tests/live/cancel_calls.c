@@ -140,7 +140,7 @@ static struct {
     int64_t number;
     uint64_t token;
     char text[ZKL_FENCE_SIZE];
-    int limit;
+    int limit, code;
 } out;
 static struct zoo_op check;
 static const char *const two[] = {"/x/1", "/x/2"};
@@ -184,7 +184,7 @@ static zkl_mutex_options retaining(void)
 #define JOINING e->joining
 #define SERVERS e->servers
 
-#define CALL(function, flags, arguments) OTHER(function, function arguments)
+#define CALL(function, flags, arguments) OTHER(function, out.code = function arguments)
 #define BEGIN(function, flags, arguments)                                                          \
     static void call_##function(struct scene *e)                                                   \
     {                                                                                              \
