@@ -167,8 +167,9 @@ ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data)
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
- * as const zkl_grant *, and its lock is unlocked instead. Each grant is released once. May be
- * called from any thread. Unless a mutex retains the node, the library deletes it in the
+ * as const zkl_grant *, and its lock is unlocked instead. Each grant is released once: a second
+ * release is ignored and logged while somebody else has the grant, and is undefined after that. May
+ * be called from any thread. Unless a mutex retains the node, the library deletes it in the
  * background, and tries until the deletion is confirmed or the session has ended. Never waits for
  * the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g that
  * have already begun. NULL is ignored. In a forked child it does nothing. Since 0.1. */

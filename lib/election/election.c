@@ -188,7 +188,7 @@ int zkl_election_campaign(zkl_election *e, int64_t timeout_ms, zkl_grant **ret)
     else if (!grant)
         code = election_wait_won(&c, timeout_ms, &grant);
     if (!code && ret)
-        *ret = grant;
+        grant_own(*ret = grant);
     else if (!code)
         grant_unref(grant); /* the election has one */
     session_unlock(s);
@@ -250,6 +250,7 @@ static int election_tell_leading(struct campaign *c, zkl_grant *grant)
     struct leading *l = g_new(struct leading, 1);
 
     *l = (struct leading){c, grant};
+    grant_own(grant);
     if (callbacks_push(c->election->session->callbacks, election_deliver_leading, l)) {
         c->election->refs++;
         return 0;

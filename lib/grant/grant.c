@@ -4,6 +4,7 @@
 
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/base/probes.h"
 #include "lib/session/stats.h"
 
@@ -21,6 +22,7 @@ struct zkl_grant {
     uint32_t slots_count;
     /* guarded by the monitor, like what follows: */
     zkl_state told;
+    unsigned owned;                /* references that users have to release */
     int64_t since;                 /* CLOCK_BOOTTIME ns of the time that the user has had it; 0: is
                                       not counted, or no more */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
@@ -536,14 +538,29 @@ bool grant_give_back(zkl_grant *g, bool last)
     return end.owned;
 }
 
+void grant_own(zkl_grant *g)
+{
+    g->owned++;
+}
+
+/* As long as somebody else has it, that nobody owns it is known. */
 void zkl_grant_release(zkl_grant *g)
 {
     if (!g || grant_is_child(g))
         return;
     session_lock(g->session);
-    grant_give_back(g, false);
+    const bool owned = g->owned > 0;
+    if (owned) {
+        g->owned--;
+        grant_give_back(g, false);
+    } else {
+        log_line(g->session->log, ZKL_LOG_ERROR, "not-owned", zkl_grant_node(g),
+                 "%s: zkl_grant_release() is ignored: the grant is lent, or was released before",
+                 zkl_grant_node(g));
+    }
     session_unlock(g->session);
-    grant_unref(g);
+    if (owned)
+        grant_unref(g);
 }
 
 /* ---- what others read of it ---- */

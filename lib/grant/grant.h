@@ -43,6 +43,9 @@ zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
 
 zkl_grant *grant_ref(zkl_grant *g);
 
+/* A user gets one of the references, to give it up with zkl_grant_release(). */
+void grant_own(zkl_grant *g);
+
 /* Ours, of what is lent to a user: that it is const keeps a borrower from releasing it, not us from
  * noting what the borrower asks for. */
 zkl_grant *grant_of(const zkl_grant *lent);

@@ -301,7 +301,10 @@ static int handle_acquire(struct handle *h, struct hold *hold, bool shared, int6
     if (!op)
         return ZKL_ECLOSED;
     pthread_mutex_unlock(&h->lock);
-    code = op_end_call(op, &grant);
+    session_lock(h->session);
+    code = op_wait(op, &grant);
+    session_unlock(h->session);
+    op_unref(op);
     pthread_mutex_lock(&h->lock);
     if (code)
         return code;

@@ -66,6 +66,8 @@ static void op_deliver(void *data)
 
     session_lock(op->session);
     op->begun = true;
+    if (op->grant)
+        grant_own(op->grant);
     session_unlock(op->session);
     op->fn(op->grant, op->error, op->data);
     op_unref(op);
@@ -282,12 +284,22 @@ int op_wait(zkl_op *op, zkl_grant **ret)
     return 0;
 }
 
+/* The user gets the grant. */
+static int op_wait_owned(zkl_op *op, zkl_grant **ret)
+{
+    const int code = op_wait(op, ret);
+
+    if (!code)
+        grant_own(*ret);
+    return code;
+}
+
 int op_end_call(zkl_op *op, zkl_grant **ret)
 {
     if (!op)
         return ZKL_ECLOSED;
     session_lock(op->session);
-    const int code = op_wait(op, ret);
+    const int code = op_wait_owned(op, ret);
     session_unlock(op->session);
     op_unref(op);
     return code;
@@ -362,7 +374,7 @@ int zkl_op_wait(zkl_op *op, zkl_grant **ret)
     session_lock(op->session);
     int code = op_check_wait(op);
     if (!code)
-        code = op_wait(op, ret);
+        code = op_wait_owned(op, ret);
     session_unlock(op->session);
     return code;
 }

@@ -52,8 +52,8 @@ int op_wait(zkl_op *op, zkl_grant **ret);
 void op_unref(zkl_op *op);
 
 /* What a call of the interface ends with, without the monitor held: one that blocks gives up its
- * own reference, and one that does not leaves it in ret, if that is not NULL. op NULL: it could not
- * begin, as the thread's last error says. */
+ * own reference, and its user owns the grant; one that does not leaves the reference in ret, if
+ * that is not NULL. op NULL: it could not begin, as the thread's last error says. */
 int op_end_call(zkl_op *op, zkl_grant **ret);
 int op_end_async(zkl_op *op, zkl_op **ret);
 

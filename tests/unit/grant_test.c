@@ -674,8 +674,13 @@ static void every_reference_is_given_up(void)
     CHECK_INT(g_atomic_int_get(&s->refs), before + 2);
     hand_end_tenure(tenure);
     CHECK_INT(g_atomic_int_get(&s->refs), before + 2);
-    zkl_grant_release(grant_ref(other));
+    zkl_grant_release(other); /* nobody owns it */
+    CHECK_INT(zkl_grant_state(other), ZKL_HELD);
+    grant_own(grant_ref(other));
+    zkl_grant_release(other);
     CHECK_INT(zkl_grant_state(other), ZKL_RELEASED);
+    zkl_grant_release(other); /* a second time */
+    CHECK_INT(g_atomic_int_get(&s->refs), before + 2);
     grant_unref(other);
     CHECK_INT(g_atomic_int_get(&s->refs), before + 2); /* until it was told */
     zkl_grant *first = g;

@@ -297,19 +297,33 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     sem_post(data);
 }
 
+struct inside {
+    zkl_op *op;
+    sem_t told;
+    int first, last;
+};
+
+/* Waits for what is not decided, at first as the only one, then beside another thread. */
 static void on_state(const zkl_grant *grant, zkl_state state, void *data)
 {
-    struct waiter *w = data;
+    struct inside *in = data;
+    zkl_grant *none;
 
-    (void)grant;
-    if (state == ZKL_RELEASED)
-        w->code = zkl_op_wait(w->op, &w->grant);
+    (void)grant, (void)state;
+    in->first = in->last = zkl_op_wait(in->op, &none);
+    sem_post(&in->told);
+    while (in->last == ZKL_EDEADLK) {
+        g_usleep(100);
+        in->last = zkl_op_wait(in->op, &none);
+    }
+    sem_post(&in->told);
 }
 
 static void misuse(void)
 {
-    struct waiter a, inside = {.code = 0};
+    struct inside inside;
     zkl_grant *grant = NULL;
+    struct waiter a;
     zkl_op *op;
     sem_t told;
 
@@ -330,15 +344,19 @@ static void misuse(void)
     CHECK_INT(zkl_op_wait(op, &grant), ZKL_EINVAL); /* a second time */
     zkl_op_free(op);
     fake_answer_at_once(NULL);
-    /* A callback cannot wait for what is not decided. */
     inside.op = begin(begin_permit);
+    sem_init(&inside.told, 0, 0);
     CHECK_INT(zkl_grant_on_change(grant, on_state, &inside), 0);
     zkl_grant_release(grant);
+    sem_wait(&inside.told);
+    CHECK_INT(inside.first, ZKL_EDEADLK);
     wait_begin(&a, inside.op);
+    sem_wait(&inside.told);
+    CHECK_INT(inside.last, ZKL_EINVAL);
     zkl_op_cancel(inside.op);
     wait_canceled(&a);
     stop();
-    CHECK_INT(inside.code, ZKL_EDEADLK);
+    sem_destroy(&inside.told);
     sem_destroy(&told);
 }
 
@@ -374,6 +392,21 @@ static void at_any_moment(void)
     }
 }
 
+/* A cast lets it compile. */
+static void releases_what_is_lent(void)
+{
+    const zkl_grant *lent;
+
+    start(0);
+    fake_answer_at_once(alone);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &lent) == 0);
+    zkl_grant_release((zkl_grant *)(uintptr_t)lent);
+    CHECK_INT(zkl_grant_state(lent), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fake_answer_at_once(NULL);
+    stop();
+}
+
 static void depth(void)
 {
     start(0);
@@ -405,6 +438,7 @@ static const struct test_case cases[] = {
     {"session_closed", session_closed},
     {"misuse", misuse},
     {"at_any_moment", at_any_moment},
+    {"releases_what_is_lent", releases_what_is_lent},
     {"depth", depth},
     {NULL, NULL},
 };
