@@ -10,33 +10,26 @@ ZKL_BEGIN
 struct zoo_op;
 struct _zhandle;
 
-/* Fills *op with an operation that fails unless g's node exists. Put it first into a zoo_multi() of
- * your own, on any handle without a chroot. (The session's own handle has none: prepend its chroot
- * to your paths.) *op refers to g, which must outlive it.
+/* Fills ops with one operation for each node of g, which fails unless that node exists: one for
+ * each path of a zkl_multilock, one for each permit of a semaphore in Curator's layout, and one for
+ * any other grant. Put all of them first into a zoo_multi() of your own, on any handle without a
+ * chroot. (The session's own handle has none: prepend its chroot to your paths.) They refer to g,
+ * which must outlive them. count is the number of operations for which ops has room.
  *
- * The operation passes as long as the node exists. A mutex that retains (retain_ms) keeps the node
+ * An operation passes as long as its node exists. A mutex that retains (retain_ms) keeps the node
  * beyond the unlock: do not unlock before the answer of the zoo_multi() has come.
  *
- * Returns 0 if the grant is owned; or
- *   ZKL_ELOST: the grant was lost; *op is filled nevertheless;
- *   ZKL_EPERM: the grant was released; *op is filled nevertheless;
- *   ZKL_ECHILD: *op is filled nevertheless;
- *   ZKL_ERANGE: the grant has more than one node, and *op is not filled: use zkl_grant_check_ops();
- *   ZKL_EINVAL: g or op is NULL.
+ * Returns how many were filled, 1 or more, if the grant is owned; or
+ *   ZKL_ELOST: the grant was lost; ops are filled nevertheless;
+ *   ZKL_EPERM: the grant was released; ops are filled nevertheless;
+ *   ZKL_ECHILD: ops are filled nevertheless;
+ *   ZKL_ERANGE: count is too small, and nothing is filled;
+ *   ZKL_EINVAL: g or ops is NULL.
  *
  * zoo_multi() of the 3.8 client ends the process by an invalid free() when a path is invalid, when
  * the handle has expired, or when its credentials were refused. Check zoo_state() right before the
  * call, and check paths. zkl_grant_multi() does both. Since 0.1. */
-ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op);
-
-/* Fills ops with one such operation for each node of the grant: zkl_grant_count() operations, in
- * the order of zkl_grant_tokens(). Put all of them into the zoo_multi(). count is the number of
- * operations for which ops has room.
- *
- * Returns as zkl_grant_check_op(), but
- *   ZKL_ERANGE: count is too small, and nothing is filled.
- * Since 0.1. */
-ZKL_API int zkl_grant_check_ops(const zkl_grant *g, struct zoo_op *ops, size_t count);
+ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count);
 
 /* Receives the session's handle. The handle is not closed before the function has returned.
  * Since 0.1. */

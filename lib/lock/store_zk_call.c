@@ -7,10 +7,10 @@
 #include "lib/session/incarnation.h"
 #include "lib/store/store_zk.h"
 
-int zkl_grant_check_ops(const zkl_grant *g, struct zoo_op *ops, size_t count)
+int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count)
 {
     if (!g || !ops)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_ops: %s is NULL", g ? "ops" : "g");
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_check_op: %s is NULL", g ? "ops" : "g");
     if (count < grant_count(g))
         return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u nodes", grant_count(g));
     for (uint32_t i = 0; i < grant_count(g); i++)
@@ -18,12 +18,8 @@ int zkl_grant_check_ops(const zkl_grant *g, struct zoo_op *ops, size_t count)
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, zkl_grant_node(g), "%s: %s", zkl_grant_node(g),
                          zkl_strerror(ZKL_ECHILD));
-    return grant_check_state(g, zkl_grant_state(g));
-}
-
-int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *op)
-{
-    return zkl_grant_check_ops(g, op, 1);
+    const int code = grant_check_state(g, zkl_grant_state(g));
+    return code ? code : (int)grant_count(g);
 }
 
 int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)

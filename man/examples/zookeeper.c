@@ -8,7 +8,7 @@ static void put(zhandle_t *zh, void *data)
     zoo_op_result_t results[2];
     char made[100];
 
-    if (zkl_grant_check_op(*(const zkl_grant **)data, &ops[0]) != 0) /* fails if the lock is lost */
+    if (zkl_grant_check_op(*(const zkl_grant **)data, ops, 1) < 0) /* fails if the lock is lost */
         return;
     zoo_create_op_init(&ops[1], "/report", "done", 4, &ZOO_OPEN_ACL_UNSAFE, 0, made, sizeof made);
     if (zoo_state(zh) == ZOO_CONNECTED_STATE && zoo_multi(zh, 2, ops, results) == ZOK)

@@ -16,7 +16,7 @@ static void set_fenced(zhandle_t *zh, void *data)
     zoo_op_t ops[2];
     zoo_op_result_t results[2] = {{0}};
 
-    c->check = zkl_grant_check_op(c->grant, &ops[0]);
+    c->check = zkl_grant_check_op(c->grant, ops, 1);
     zoo_set_op_init(&ops[1], c->path, "x", 1, -1, NULL);
     c->code = zoo_multi(zh, 2, ops, results);
     for (int i = 0; i < 2; i++)
@@ -36,7 +36,7 @@ static void own_transaction(void)
     CHECK(acquisition_granted(&a));
     c.grant = a.grant;
     CHECK_INT(zkl_session_call(s, set_fenced, &c), 0);
-    CHECK_INT(c.check, 0);
+    CHECK_INT(c.check, 1);
     CHECK_INT(c.code, ZOK);
     CHECK_INT(raw_delete(fault.direct, zkl_grant_node(a.grant)), ZOK);
     CHECK_INT(zkl_session_call(s, set_fenced, &c), 0);
@@ -68,7 +68,7 @@ static void errors(void)
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     CHECK_INT(zkl_session_call(NULL, count_call, &calls), ZKL_EINVAL);
     CHECK_INT(zkl_session_call(s, NULL, &calls), ZKL_EINVAL);
-    CHECK_INT(zkl_grant_check_op(NULL, &op), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_check_op(NULL, &op, 1), ZKL_EINVAL);
     CHECK_INT(calls, 0);
     CHECK_INT(zkl_session_call(s, count_call, &calls), 0);
     CHECK_INT(calls, 1);

@@ -180,7 +180,7 @@ static void fenced(void)
         char *name = g_strdup_printf("made-%zu", i);
         REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
         CHECK_INT(create_node(g, name), 0);
-        CHECK_INT(zkl_grant_check_ops(g, ops, 3), 0);
+        CHECK_INT(zkl_grant_check_op(g, ops, 3), 3);
         CHECK_INT(zoo_multi(raw_handle(t->admin), 3, ops, results), ZOK);
         REQUIRE(raw_delete(t->admin, zkl_grant_node_at(g, i)) == ZOK);
         CHECK_INT(zoo_multi(raw_handle(t->admin), 3, ops, results), ZNONODE);

@@ -267,7 +267,7 @@ static void no_grant_given(void)
     CHECK_INT(zkl_grant_on_change(NULL, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi(NULL, NULL, 0, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi_async(NULL, NULL, 0, 0, 0, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_grant_check_op(NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_check_op(NULL, NULL, 0), ZKL_EINVAL);
     zkl_grant_release(NULL);
     zkl_op_cancel(NULL);
     zkl_op_free(NULL);
