@@ -31,8 +31,8 @@ enum {
                                does not fit its counter */
     ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, transactions of a grant,
                                or data in one of them */
-    ZKL_ENOENT = -18,       /* the node does not exist, nobody holds or leads, or the semaphore has
-                               no limit */
+    ZKL_ENOENT = -18,       /* the node or part does not exist, nobody holds or leads, or the
+                               semaphore has no limit */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
     ZKL_EEXIST = -21,       /* the node exists already */

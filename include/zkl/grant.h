@@ -36,26 +36,10 @@ typedef enum zkl_loss {
 typedef void (*zkl_grant_fn)(const zkl_grant *grant, zkl_state state, void *data);
 
 /* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a path
- * to the next; see also zkl_grant_turn() and zkl_grant_tokens(). It never changes and can always be
+ * to the next; see also zkl_grant_turn() and zkl_grant_part(). It never changes and can always be
  * read, also after a loss and in a forked child. Returns 0 for NULL; no grant has that token.
  * Since 0.1. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
-
-/* Returns the number of nodes of the grant: one for each path of a zkl_multilock, one for each
- * permit of a semaphore in Curator's layout, and 1 for every other kind of grant. Returns 0 for
- * NULL. Since 0.1. */
-ZKL_API size_t zkl_grant_count(const zkl_grant *g);
-
-/* Stores the fencing token of each node in tokens, in the order in which zkl_multilock_new() got
- * the paths, or in any order for permits. The first one is the token that zkl_grant_token()
- * returns. count is the number of tokens for which there is room, at least zkl_grant_count(). The
- * tokens can be read whenever zkl_grant_token() can.
- *
- * Returns 0; or
- *   ZKL_EINVAL: g or tokens is NULL;
- *   ZKL_ERANGE: count is too small.
- * Since 0.1. */
-ZKL_API int zkl_grant_tokens(const zkl_grant *g, uint64_t *tokens, size_t count);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
@@ -126,10 +110,26 @@ ZKL_API const char *zkl_strloss(zkl_loss loss);
  * string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
-/* Returns the path of the node at path i, as zkl_grant_node() does. i is the index, from 0, of a
- * path in the paths of zkl_multilock_new(), or of a permit. Returns NULL for NULL, and if i is not
- * less than zkl_grant_count(). Since 0.1. */
-ZKL_API const char *zkl_grant_node_at(const zkl_grant *g, size_t i);
+/* One of what a grant has several of: a node for each path of a zkl_multilock, in the order in
+ * which zkl_multilock_new() got the paths; a node for each permit of a semaphore in Curator's
+ * layout, in any order; a number for each numbered permit, in rising order. Since 0.1. */
+typedef struct zkl_part {
+    uint64_t token;   /* the fencing token: the czxid of the node */
+    const char *node; /* its path, as zkl_grant_node(); valid as long as the grant */
+    int slot;         /* the number of a numbered permit; -1: it has none */
+} zkl_part;
+
+/* Stores part i of the grant, from 0, in *ret. A grant of any other kind has one part. All parts of
+ * numbered permits have the same token and node. zkl_grant_token() and zkl_grant_node() return
+ * those of part 0. The parts can be read whenever the token can:
+ *
+ *   for (size_t i = 0; zkl_grant_part(g, i, &part) == 0; i++)
+ *
+ * Returns 0; or
+ *   ZKL_ENOENT: the grant has no part i;
+ *   ZKL_EINVAL: g or ret is NULL.
+ * Since 0.1. */
+ZKL_API int zkl_grant_part(const zkl_grant *g, size_t i, zkl_part *ret);
 
 /* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. Since 0.1. */
 ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);

@@ -14,7 +14,6 @@
 #include <zkl/callback.hpp>
 #include <zkl/error.hpp>
 #include <zkl/grant.h>
-#include <zkl/semaphore.h>
 
 namespace zkl
 {
@@ -25,6 +24,13 @@ enum class grant_state {
     suspect = ZKL_SUSPECT,
     lost = ZKL_LOST,
     released = ZKL_RELEASED
+};
+
+/* As zkl_part. Since 0.1. */
+struct grant_part {
+    std::uint64_t token;
+    std::string node;
+    int slot;
 };
 
 namespace detail
@@ -91,23 +97,15 @@ class grant_view
         return text;
     }
 
-    /* The token of each path of a multilock. */
-    std::vector<std::uint64_t> tokens() const
+    /* Each path of a multilock, each permit that has a node or number of its own; of any other
+     * grant one. Empty without a grant. */
+    std::vector<grant_part> parts() const
     {
-        std::vector<std::uint64_t> all(zkl_grant_count(handle_));
+        std::vector<grant_part> all;
+        zkl_part part;
 
-        if (handle_)
-            detail::check(zkl_grant_tokens(handle_, all.data(), all.size()));
-        return all;
-    }
-
-    /* The numbers of a semaphore's permits; empty if they have none. */
-    std::vector<int> slots() const
-    {
-        std::vector<int> all(1000);
-
-        all.resize(static_cast<std::size_t>(
-            detail::check(zkl_grant_slots(handle_, all.data(), all.size()))));
+        while (zkl_grant_part(handle_, all.size(), &part) == 0)
+            all.push_back({part.token, part.node, part.slot});
         return all;
     }
 

@@ -39,10 +39,10 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * together.
  *
  * The grant covers all paths. It is LOST as soon as the node at one path is lost. The other nodes
- * are deleted after the callbacks of the grant have returned. zkl_grant_tokens() stores the token
- * of each path, and zkl_grant_node_at() returns the node of a path. zkl_grant_token() and
- * zkl_grant_node() return those of the first element of paths. zkl_grant_multi() is refused unless
- * all nodes exist. zkl_grant_on_wanted() reports a contender at any path.
+ * are deleted after the callbacks of the grant have returned. zkl_grant_part() stores the token
+ * and the node of each path. zkl_grant_token() and zkl_grant_node() return those of the first
+ * element of paths. zkl_grant_multi() is refused unless all nodes exist. zkl_grant_on_wanted()
+ * reports a contender at any path.
  *
  * Paths are acquired in the order of their bytes, whatever their order in paths. While the call
  * waits at one path, it holds no later path and is in no later queue. So no deadlock is possible

@@ -99,7 +99,7 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
 
 /* Asks contenders at path to give way, as Curator's Revoker does: sets the data of their nodes to
  * "__REVOKE__", which replaces the payload; the line with the numbers of permits stays below it
- * (see zkl_grant_slots()). A holder of this library hears the request through
+ * (see zkl_semaphore_acquire()). A holder of this library hears the request through
  * zkl_grant_on_revoke() or ZKL_ELECTION_ASKED; a holder of Curator hears it if it is revocable. The
  * request forces nothing. The function does not wait for the holder, which may give way later or
  * never.

@@ -27,7 +27,7 @@ typedef struct zkl_semaphore_options {
                      ignored if path has one. 0 (the default): path must have a limit.
                      Curator's layout stores no limit: there this member must be given. It
                      applies to this handle only, and must be the same in all processes */
-    int numbered; /* 1: each permit has a number (see zkl_grant_slots()); 0: none has one.
+    int numbered; /* 1: each permit has a number (see zkl_semaphore_acquire()); 0: none has one.
                      Must be 0 in Curator's layout */
     zkl_semaphore_layout layout; /* default: ZKL */
 } zkl_semaphore_options;
@@ -63,8 +63,16 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * rising tokens therefore works only with a semaphore of one permit. zkl_grant_multi() works with
  * any number.
  *
+ * If permits are numbered, zkl_grant_part() stores the number of each: 0 or more, less than the
+ * limit at the time of the acquisition, and the lowest that are free. No other contender has a
+ * number of the grant while the grant is owned. A number becomes free only when its holder releases
+ * it, or when no server can still consider the holder's session alive, which is after the deadline
+ * of the grant. Other contenders read the numbers in the data of the grant's node. If another
+ * program overwrites that data, later contenders get no numbers before this grant ends.
+ * zkl_queue_revoke() keeps the numbers.
+ *
  * In Curator's layout each permit is a node of its own in path/leases. The grant has a token for
- * each node, its czxid (zkl_grant_tokens()), and is lost as soon as one node is. While a contender
+ * each node, its czxid (zkl_grant_part()), and is lost as soon as one node is. While a contender
  * waits for permits it holds the lock at path/locks. Calls with timeout_ms 0 then fail with
  * ZKL_EBUSY, also if that contender is just acquiring permits that are free. Curator itself
  * acquires several permits one after the other. A client of Curator that has some of its permits,
@@ -111,26 +119,6 @@ ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout
  * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
 ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                         zkl_acquired_fn fn, void *data, zkl_op **ret);
-
-/* Stores the numbers of the grant's permits in buf, which has room for count numbers, in rising
- * order. Returns how many numbers there are: one for each permit that was acquired through a handle
- * with the option numbered, and 0 for any other grant.
- *
- * The numbers are 0 or more, and less than the limit at the time of the acquisition. An acquisition
- * gets the lowest numbers that are free. No other contender has a number of the grant while the
- * grant is owned. A number becomes free only when its holder releases it, or when no server can
- * still consider the holder's session alive, which is after the deadline of the grant. Other
- * contenders read the numbers in the data of the grant's node. If another program overwrites that
- * data, later contenders get no numbers before this grant ends. zkl_queue_revoke() keeps the
- * numbers.
- *
- * The numbers can be read whenever the token can.
- *
- * Returns 0 or more; or
- *   ZKL_EINVAL: g or buf is NULL;
- *   ZKL_ERANGE: count is too small.
- * Since 0.1. */
-ZKL_API int zkl_grant_slots(const zkl_grant *g, int *buf, size_t count);
 
 /* Stores the present limit of path in *ret. timeout_ms is as for zkl_queue_read().
  *

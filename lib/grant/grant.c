@@ -109,6 +109,11 @@ static uint64_t grant_token(const zkl_grant *g)
     return g->tenures[0]->token;
 }
 
+const char *grant_node(const zkl_grant *g, uint32_t i)
+{
+    return session_path(g->session, g->tenures[i]->full_node);
+}
+
 static int64_t grant_session_id(const zkl_grant *g)
 {
     return g->tenures[0]->session_id;
@@ -137,13 +142,7 @@ int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size)
 
 const char *zkl_grant_node(const zkl_grant *g)
 {
-    return zkl_grant_node_at(g, 0);
-}
-
-/* As the user sees it: the end of the full one. */
-const char *zkl_grant_node_at(const zkl_grant *g, size_t i)
-{
-    return g && i < g->count ? session_path(g->session, g->tenures[i]->full_node) : NULL;
+    return g ? grant_node(g, 0) : NULL;
 }
 
 int64_t zkl_grant_session_id(const zkl_grant *g)
@@ -151,31 +150,15 @@ int64_t zkl_grant_session_id(const zkl_grant *g)
     return g ? grant_session_id(g) : 0;
 }
 
-size_t zkl_grant_count(const zkl_grant *g)
+int zkl_grant_part(const zkl_grant *g, size_t i, zkl_part *ret)
 {
-    return g ? g->count : 0;
-}
-
-int zkl_grant_tokens(const zkl_grant *g, uint64_t *tokens, size_t count)
-{
-    if (!g || !tokens)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_tokens: %s is NULL", g ? "tokens" : "g");
-    if (count < g->count)
-        return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u tokens", g->count);
-    for (uint32_t i = 0; i < g->count; i++)
-        tokens[i] = g->tenures[i]->token;
+    if (!g || !ret)
+        return error_set(ZKL_EINVAL, NULL, "zkl_grant_part: %s is NULL", g ? "ret" : "g");
+    if (i >= (g->slots ? g->slots_count : g->count))
+        return error_set(ZKL_ENOENT, zkl_grant_node(g), "the grant has no part %zu", i);
+    const uint32_t nth = g->slots ? 0 : (uint32_t)i; /* numbers are those of one node */
+    *ret = (zkl_part){g->tenures[nth]->token, grant_node(g, nth), g->slots ? g->slots[i] : -1};
     return 0;
-}
-
-int zkl_grant_slots(const zkl_grant *g, int *buf, size_t count)
-{
-    if (!g || !buf)
-        return error_set(ZKL_EINVAL, NULL, "zkl_grant_slots: %s is NULL", g ? "buf" : "g");
-    if (count < g->slots_count)
-        return error_set(ZKL_ERANGE, zkl_grant_node(g), "the grant has %u numbers", g->slots_count);
-    for (uint32_t i = 0; i < g->slots_count; i++)
-        buf[i] = g->slots[i];
-    return (int)g->slots_count;
 }
 
 int64_t zkl_grant_remaining_ms(const zkl_grant *g)

@@ -106,7 +106,8 @@ int grant_check_state(const zkl_grant *g, zkl_state state);
 zkl_session *grant_session(const zkl_grant *g);
 uint32_t grant_count(const zkl_grant *g);
 struct tenure *grant_tenure(const zkl_grant *g, uint32_t i);
-const char *grant_full_node(const zkl_grant *g); /* of the first tenure */
-bool grant_is_child(const zkl_grant *g);         /* in a forked child */
+const char *grant_full_node(const zkl_grant *g);        /* of the first tenure */
+const char *grant_node(const zkl_grant *g, uint32_t i); /* of that tenure, as the user sees it */
+bool grant_is_child(const zkl_grant *g);                /* in a forked child */
 
 #endif

@@ -33,7 +33,7 @@ enum {
 static bool multi_is_own_node(const zkl_grant *g, const char *path)
 {
     for (uint32_t i = 0; i < grant_count(g); i++) {
-        if (strcmp(path, zkl_grant_node_at(g, i)) == 0)
+        if (strcmp(path, grant_node(g, i)) == 0)
             return true;
     }
     return false;

@@ -7,14 +7,14 @@ int main(int argc, char **argv)
     zkl_multilock *l;
     zkl_session *s;
     zkl_grant *g;
-    uint64_t tokens[2];
+    zkl_part part;
 
     if (zkl_session_open(&s, argc > 1 ? argv[1] : "127.0.0.1:2181", NULL, NULL) != 0)
         return 1;
     if (zkl_multilock_new(&l, s, paths, 2, NULL) == 0) {
         if (zkl_multilock_lock(l, 10000, &g) == 0) {
-            if (zkl_grant_tokens(g, tokens, 2) == 0)
-                puts("both, with a token for each");
+            for (size_t i = 0; zkl_grant_part(g, i, &part) == 0; i++)
+                printf("%s has a token of its own\n", paths[i]);
             zkl_grant_release(g);
         }
         zkl_multilock_free(l);

@@ -7,7 +7,7 @@ int main(int argc, char **argv)
     zkl_semaphore *m;
     zkl_session *s;
     zkl_grant *g;
-    int slot;
+    zkl_part part;
 
     options.limit = 4;
     options.numbered = 1;
@@ -15,8 +15,8 @@ int main(int argc, char **argv)
         return 1;
     if (zkl_semaphore_new(&m, s, "/workers", &options) == 0) {
         if (zkl_semaphore_acquire(m, 1, 10000, &g) == 0) {
-            if (zkl_grant_slots(g, &slot, 1) == 1)
-                printf("slot %d of 4\n", slot);
+            if (zkl_grant_part(g, 0, &part) == 0)
+                printf("slot %d of 4\n", part.slot);
             zkl_grant_release(g);
         }
         zkl_semaphore_free(m);

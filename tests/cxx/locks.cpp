@@ -23,7 +23,9 @@ void unique_lock()
         const zkl::grant_view g = mine.grant();
         CHECK(g && g.owned() && g.token() > 0 && g.turn() == 0 && g.remaining() > 0ms);
         CHECK(g.deadline().boottime_ns > 0 && g.fence().size() == ZKL_FENCE_SIZE - 1);
-        CHECK(g.node().rfind(at + "/", 0) == 0 && g.tokens() == std::vector{g.token()});
+        CHECK(g.node().rfind(at + "/", 0) == 0 && g.parts().size() == 1);
+        CHECK(g.parts()[0].token == g.token() && g.parts()[0].node == g.node());
+        CHECK(g.parts()[0].slot == -1);
         CHECK(mine.depth() == 1);
         CHECK(!theirs.try_lock());
         CHECK(!theirs.try_lock(ec) && ec == zkl::errc::busy);
@@ -135,7 +137,7 @@ void semaphore()
 
     zkl::grant one = m.acquire(), two = m.try_acquire_for(limit);
     CHECK(one && two && one.token() < two.token());
-    CHECK(one.slots().size() == 1 && one.slots() != two.slots());
+    CHECK(one.parts().size() == 1 && one.parts()[0].slot == 0 && two.parts()[0].slot == 1);
     CHECK(!m.try_acquire() && !m.try_acquire_for(20ms));
     CHECK(!m.try_acquire_for(20ms, 1, ec) && ec == zkl::errc::timed_out);
     CHECK(thrown([&] { m.acquire(3); }) == zkl::errc::limit);
@@ -160,7 +162,9 @@ void multilock()
 
     {
         zkl::grant g = both.acquire();
-        CHECK(g.tokens().size() == 2 && g.tokens()[0] == g.token());
+        const auto parts = g.parts();
+        CHECK(parts.size() == 2 && parts[0].token == g.token() && parts[1].token > 0);
+        CHECK(parts[0].node.rfind(b + "/", 0) == 0 && parts[1].node.rfind(a + "/", 0) == 0);
         CHECK(!m.try_lock());
     }
     CHECK(m.try_lock_for(limit));

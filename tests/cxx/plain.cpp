@@ -157,7 +157,7 @@ void refused()
     CHECK(thrown([&] { s.wait(1ms); }) == zkl::errc::unreachable);
     const zkl::grant_view nothing;
     CHECK(!nothing && nothing.token() == 0 && nothing.state() == zkl::grant_state::lost);
-    CHECK(nothing.remaining() == 0ms && nothing.node().empty() && nothing.tokens().empty());
+    CHECK(nothing.remaining() == 0ms && nothing.node().empty() && nothing.parts().empty());
 }
 
 } // namespace

@@ -81,11 +81,12 @@ bool peer_numbers(const char *kind)
 
 uint64_t peer_lock_numbers(const struct peer_lock *l)
 {
-    int numbers[LIMIT], count = zkl_grant_slots(l->grant, numbers, LIMIT);
     uint64_t mask = 0;
+    zkl_part part;
 
-    for (int i = 0; i < count; i++)
-        mask |= UINT64_C(1) << numbers[i];
+    for (size_t i = 0; zkl_grant_part(l->grant, i, &part) == 0; i++)
+        if (part.slot >= 0)
+            mask |= UINT64_C(1) << part.slot;
     return mask;
 }
 

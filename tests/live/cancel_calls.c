@@ -133,12 +133,12 @@ static struct {
     zkl_session *session;
     GSource *source;
     zkl_deadline deadline;
+    zkl_part part;
     zkl_session_claim claim;
     zkl_shards_share share;
     zkl_stats stats;
     zkl_error error;
     int64_t number;
-    uint64_t token;
     char text[ZKL_FENCE_SIZE];
     int limit, code;
 } out;

@@ -4,6 +4,7 @@
 #include "election_actors.h"
 #include "fault.h"
 #include "fourletter.h"
+#include "parts.h"
 #include "retained.h"
 #include "suites.h"
 
@@ -242,12 +243,12 @@ static void broken(void)
 static int next_slot(zkl_semaphore *m)
 {
     zkl_grant *g;
-    int slot = -1;
+    zkl_part part = {0};
 
     REQUIRE(zkl_semaphore_acquire(m, 1, FAULT_LIMIT_MS, &g) == 0);
-    CHECK_INT(zkl_grant_slots(g, &slot, 1), 1);
+    CHECK_INT(parts_of(g, &part, 1), 1);
     zkl_grant_release(g);
-    return slot;
+    return part.slot;
 }
 
 static void hear(struct acquisition *a)

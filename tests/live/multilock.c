@@ -1,6 +1,7 @@
 /* Locks at several paths on a real server: what stands there, who waits for whom, how they end. */
 #include "live.h"
 #include "mutex_actors.h"
+#include "parts.h"
 #include "suites.h"
 
 #include <string.h>
@@ -61,20 +62,19 @@ static void granted(void)
 {
     static const int order[PATHS] = {3, 1, 0, 2};
     zkl_grant *g = NULL;
-    uint64_t tokens[PATHS];
+    zkl_part parts[PATHS];
     struct Stat stat;
 
     begin();
     zkl_multilock *l = lock_of(t->session, "dbac");
     REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
     check_contenders(1, 1, 1, 1);
-    CHECK_INT(zkl_grant_count(g), PATHS);
-    CHECK_INT(zkl_grant_tokens(g, tokens, PATHS), 0);
-    CHECK_INT(zkl_grant_token(g), tokens[0]);
+    REQUIRE(parts_of(g, parts, PATHS) == PATHS);
+    CHECK_INT(zkl_grant_token(g), parts[0].token);
     for (int i = 0; i < PATHS; i++) {
-        CHECK(g_str_has_prefix(zkl_grant_node_at(g, (size_t)i), paths[order[i]]));
-        REQUIRE(raw_exists(t->admin, zkl_grant_node_at(g, (size_t)i), &stat) == ZOK);
-        CHECK_INT(stat.czxid, tokens[i]);
+        CHECK(g_str_has_prefix(parts[i].node, paths[order[i]]));
+        REQUIRE(raw_exists(t->admin, parts[i].node, &stat) == ZOK);
+        CHECK_INT(stat.czxid, parts[i].token);
         CHECK_INT(stat.ephemeralOwner, zkl_grant_session_id(g));
     }
     CHECK(zkl_grant_remaining_ms(g) > 0);
@@ -141,12 +141,14 @@ static void node_deleted(void)
 {
     struct changes changes = CHANGES_INIT;
     zkl_grant *g = NULL;
+    zkl_part part;
 
     begin();
     zkl_multilock *l = lock_of(t->session, "abcd");
     REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
     REQUIRE(zkl_grant_on_change(g, changes_take, &changes) == 0);
-    REQUIRE(raw_delete(t->admin, zkl_grant_node_at(g, 2)) == ZOK);
+    REQUIRE(zkl_grant_part(g, 2, &part) == 0);
+    REQUIRE(raw_delete(t->admin, part.node) == ZOK);
     changes_wait(&changes, ZKL_LOST);
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
@@ -177,12 +179,14 @@ static void fenced(void)
         zkl_grant *g = NULL;
         struct zoo_op ops[3];
         zoo_op_result_t results[3];
+        zkl_part part;
         char *name = g_strdup_printf("made-%zu", i);
         REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
         CHECK_INT(create_node(g, name), 0);
         CHECK_INT(zkl_grant_check_op(g, ops, 3), 3);
         CHECK_INT(zoo_multi(raw_handle(t->admin), 3, ops, results), ZOK);
-        REQUIRE(raw_delete(t->admin, zkl_grant_node_at(g, i)) == ZOK);
+        REQUIRE(zkl_grant_part(g, i, &part) == 0);
+        REQUIRE(raw_delete(t->admin, part.node) == ZOK);
         CHECK_INT(zoo_multi(raw_handle(t->admin), 3, ops, results), ZNONODE);
         CHECK_INT(create_node(g, "never"), ZKL_ELOST);
         CHECK_INT(zkl_grant_state(g), ZKL_LOST);
@@ -256,7 +260,7 @@ static void session_expired_while_it_waits(void)
 
 static int try_as_child(zkl_multilock *l, zkl_grant *g, uint64_t token)
 {
-    uint64_t tokens[2];
+    zkl_part parts[2];
     zkl_grant *none;
 
     if (zkl_multilock_lock(l, 0, &none) != ZKL_ECHILD)
@@ -265,7 +269,7 @@ static int try_as_child(zkl_multilock *l, zkl_grant *g, uint64_t token)
         return 2;
     if (zkl_grant_state(g) != ZKL_LOST || zkl_grant_remaining_ms(g) != 0)
         return 3;
-    if (zkl_grant_tokens(g, tokens, 2) != 0 || tokens[0] != token)
+    if (parts_of(g, parts, 2) != 2 || parts[0].token != token)
         return 4;
     zkl_grant_release(g);
     zkl_multilock_free(l);

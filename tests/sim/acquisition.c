@@ -7,6 +7,7 @@
 #include "client.h"
 #include "lib/grant/grant.h"
 #include "nodes.h"
+#include "parts.h"
 #include "tables.h"
 
 char *acquisition_name(const struct acquisition *a)
@@ -32,9 +33,9 @@ static void turn(struct acquisition *a, enum turn what)
 
 /* ---- what is heard ---- */
 
-static size_t expected_nodes(const struct acquisition *a)
+static size_t expected_parts(const struct acquisition *a)
 {
-    return a->with ? PATHS : client_leasing ? (size_t)a->permits : 1;
+    return a->with ? PATHS : client_leasing || a->numbered ? (size_t)a->permits : 1;
 }
 
 bool acquisition_has_node(const struct acquisition *a, const char *path)
@@ -48,17 +49,17 @@ bool acquisition_has_node(const struct acquisition *a, const char *path)
 
 static void take_grant(struct acquisition *a, const zkl_grant *grant)
 {
-    uint64_t tokens[PERMITS_MAX] = {0};
+    zkl_part parts[PERMITS_MAX] = {{0}};
+    const size_t count = parts_of(grant, parts, PERMITS_MAX);
 
-    if (zkl_grant_tokens(grant, tokens, PERMITS_MAX) != 0 ||
-        zkl_grant_count(grant) != expected_nodes(a))
-        stage_wrong(a->process->stage, "a grant has the wrong number of tokens");
-    for (size_t i = 1; client_leasing && i < zkl_grant_count(grant); i++)
-        a->more[i - 1] = g_strdup(zkl_grant_node_at(grant, i));
+    if (count != expected_parts(a))
+        stage_wrong(a->process->stage, "a grant has the wrong number of parts");
+    for (size_t i = 1; client_leasing && i < MIN(count, PERMITS_MAX); i++)
+        a->more[i - 1] = g_strdup(parts[i].node);
     a->grant = grant;
-    a->token = tokens[a->led];
+    a->token = parts[a->led].token;
     a->turn = zkl_grant_turn(grant);
-    a->node = g_strdup(zkl_grant_node_at(grant, a->led));
+    a->node = g_strdup(parts[a->led].node);
     if (a->process->stage->trace) {
         char *node = trace_shorten(a->process->stage->trace, a->node);
         char *more = g_strdup_printf("%s, token %" G_GINT64_MODIFIER "x%s, %s", node, a->token,

@@ -5,6 +5,7 @@
 
 #include "client.h"
 #include "limit_log.h"
+#include "parts.h"
 #include "stage.h"
 
 void permits_init(struct oracle *o)
@@ -116,8 +117,13 @@ static void wrong(struct stage *stage, const struct acquisition *a, const char *
 
 static void check_slots(struct stage *stage, struct acquisition *a, const struct contender_node *n)
 {
-    const int count = zkl_grant_slots(a->grant, a->slots, PERMITS_MAX);
+    zkl_part parts[PERMITS_MAX];
+    const size_t of_grant = parts_of(a->grant, parts, PERMITS_MAX);
+    int count = 0;
 
+    for (size_t i = 0; i < MIN(of_grant, PERMITS_MAX); i++)
+        if (parts[i].slot != -1)
+            a->slots[count++] = parts[i].slot;
     if (count != (a->numbered ? a->permits : 0))
         wrong(stage, a, "has more or fewer numbers than permits");
     for (int i = 0; i < count; i++)

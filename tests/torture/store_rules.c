@@ -5,6 +5,7 @@
 
 #include "lib/session/core.h"
 #include "lib/session/participant.h"
+#include "parts.h"
 #include "runner.h"
 
 /* Long enough for what is under way, too short for a proof of the session. */
@@ -75,21 +76,20 @@ static void check_node(const struct acquisition *t, const char *node, uint64_t t
 
 void rules_granted(const struct acquisition *t)
 {
-    uint64_t tokens[] = {0, 0};
+    zkl_part parts[2];
 
-    MUST(zkl_grant_count(t->grant) == (t->other ? 2 : 1));
-    MUST(zkl_grant_tokens(t->grant, tokens, G_N_ELEMENTS(tokens)) == 0);
-    MUST(zkl_grant_token(t->grant) == tokens[0]);
+    MUST(parts_of(t->grant, parts, G_N_ELEMENTS(parts)) == (t->other ? 2 : 1));
+    MUST(zkl_grant_token(t->grant) == parts[0].token);
     for (unsigned i = 0; i < LOCK_PATHS; i++) {
-        const uint64_t token = tokens[strcmp(lock_paths[i], t->path) != 0];
+        const uint64_t token = parts[strcmp(lock_paths[i], t->path) != 0].token;
         if (!is_at(t, i))
             continue;
         MUST(token > stage.newest_token[i]);
         stage.newest_token[i] = token;
     }
-    check_node(t, t->node, tokens[0]);
+    check_node(t, t->node, parts[0].token);
     if (t->other)
-        check_node(t, t->other_node, tokens[1]);
+        check_node(t, t->other_node, parts[1].token);
 }
 
 /* A third party may take a node away from under its grant: then only the token protects. */

@@ -7,6 +7,7 @@
 #include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
 #include "lib/session/core.h"
+#include "parts.h"
 #include "store_fault.h"
 #include "store_rules.h"
 
@@ -98,6 +99,7 @@ static void on_change(const zkl_grant *grant, zkl_state state, void *data)
 static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
 {
     struct acquisition *t = data;
+    zkl_part parts[2] = {{0}};
 
     t->calls++;
     t->code = err ? err->code : 0;
@@ -105,8 +107,9 @@ static void on_acquired(zkl_grant *grant, const zkl_error *err, void *data)
     MUST(!grant == !!err);
     if (!grant)
         return;
-    t->node = g_strdup(zkl_grant_node(grant));
-    t->other_node = g_strdup(zkl_grant_node_at(grant, 1));
+    parts_of(grant, parts, G_N_ELEMENTS(parts));
+    t->node = g_strdup(parts[0].node);
+    t->other_node = g_strdup(parts[1].node);
     MUST(zkl_grant_on_change(grant, on_change, t) == 0);
     rules_granted(t);
 }

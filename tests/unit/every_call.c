@@ -203,10 +203,10 @@ static union {
     zkl_watch *watch;
     zkl_grant *grant;
     zkl_deadline deadline;
+    zkl_part part;
     zkl_session_claim claim;
     zkl_stats stats;
     int64_t number;
-    uint64_t token;
     char text[ZKL_FENCE_SIZE];
     int limit;
 } out;

@@ -395,9 +395,11 @@ static void check_nearer(int64_t ms)
 static void two_in_doubt(void)
 {
     struct both b;
+    zkl_part part = {0};
 
     start_both(&b);
-    CHECK_STR(zkl_grant_node_at(g, 1), "/b/n");
+    CHECK_INT(zkl_grant_part(g, 1, &part), 0);
+    CHECK_STR(part.node, "/b/n");
     grant_suspect(b.tenures[1]);
     check_told(&b.told, 1, ZKL_SUSPECT);
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
@@ -723,19 +725,16 @@ static void bad_arguments(void)
 {
     struct told told = {0};
     zkl_deadline deadline;
-    uint64_t token;
+    zkl_part part;
     char fence[ZKL_FENCE_SIZE];
-    int slot;
 
     start();
     refused_without("g", zkl_grant_on_change(NULL, on_change, &told));
     refused_without("fn", zkl_grant_on_change(g, NULL, &told));
     refused_without("g", zkl_grant_deadline(NULL, &deadline));
     refused_without("ret", zkl_grant_deadline(g, NULL));
-    refused_without("g", zkl_grant_tokens(NULL, &token, 1));
-    refused_without("tokens", zkl_grant_tokens(g, NULL, 1));
-    refused_without("g", zkl_grant_slots(NULL, &slot, 1));
-    refused_without("buf", zkl_grant_slots(g, NULL, 1));
+    refused_without("g", zkl_grant_part(NULL, 0, &part));
+    refused_without("ret", zkl_grant_part(g, 0, NULL));
     refused_without("g", zkl_grant_fence(NULL, fence, sizeof fence));
     refused_without("buf", zkl_grant_fence(g, NULL, sizeof fence));
     CHECK_INT(zkl_grant_remaining_ms(NULL), 0);

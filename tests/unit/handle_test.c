@@ -42,7 +42,6 @@ static void bad_semaphore(void)
     CHECK_INT(zkl_semaphore_get_limit(m, 0, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_semaphore_set_limit(NULL, 1, 0), ZKL_EINVAL);
     CHECK_INT(zkl_semaphore_set_limit(m, 0, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_grant_slots(NULL, &limit, 1), ZKL_EINVAL);
     zkl_semaphore_free(m);
     zkl_semaphore_free(NULL);
     zkl_session_close(s);
@@ -268,6 +267,7 @@ static void no_grant_given(void)
     CHECK_INT(zkl_grant_multi(NULL, NULL, 0, 0, 0), ZKL_EINVAL);
     CHECK_INT(zkl_grant_multi_async(NULL, NULL, 0, 0, 0, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_grant_check_op(NULL, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_part(NULL, 0, NULL), ZKL_EINVAL);
     zkl_grant_release(NULL);
     zkl_op_cancel(NULL);
     zkl_op_free(NULL);

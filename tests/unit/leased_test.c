@@ -1,6 +1,7 @@
 /* A permit in Curator's layout: what is asked of the server, in which order, and what becomes of
  * the lock and the lease when the other one, the path or the session goes. */
 #include "by_hand.h"
+#include "parts.h"
 #include "suites.h"
 
 #include <glib.h>
@@ -412,13 +413,16 @@ static void lease_two(int others)
 
 static void all_at_once(void)
 {
+    zkl_part parts[2];
+
     begin_several(2, 2, ZKL_FOREVER);
     lease_two(1);
     CHECK(fake_is_asked(STORE_DELETE, locks));
     check_listed(NULL);
     REQUIRE(story.grant != NULL);
-    CHECK_INT(zkl_grant_count(story.grant), 2);
-    CHECK(strcmp(zkl_grant_node_at(story.grant, 0), zkl_grant_node_at(story.grant, 1)) != 0);
+    REQUIRE(parts_of(story.grant, parts, 2) == 2);
+    CHECK(strcmp(parts[0].node, parts[1].node) != 0);
+    CHECK(parts[0].slot == -1 && parts[1].slot == -1);
     zkl_grant_release(g_steal_pointer(&story.grant));
     CHECK_INT(fake_count(STORE_DELETE, leases), 2);
     end();

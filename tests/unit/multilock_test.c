@@ -18,7 +18,8 @@ static void check_told(int calls, int code)
 /* One round trip of creates and lists for all; and the grant in the order that the user gave. */
 static void free_paths(void)
 {
-    uint64_t tokens[STORY_PATHS];
+    static const uint64_t tokens[] = {101, 100, 102};
+    zkl_part part;
 
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -29,16 +30,15 @@ static void free_paths(void)
     CHECK_INT(st.calls, 0);
     multi_story_first(&st, 'b');
     check_told(1, 0);
-    CHECK_INT(zkl_grant_count(st.grant), 3);
-    CHECK_INT(zkl_grant_tokens(st.grant, tokens, 2), ZKL_ERANGE);
-    CHECK_INT(zkl_grant_tokens(st.grant, tokens, 3), 0);
-    CHECK_INT(tokens[0], 101);
-    CHECK_INT(tokens[1], 100);
-    CHECK_INT(tokens[2], 102);
+    for (size_t i = 0; i < STORY_PATHS; i++) {
+        CHECK_INT(zkl_grant_part(st.grant, i, &part), 0);
+        CHECK_INT(part.token, tokens[i]);
+        CHECK_STR(part.node, multi_story_node(&st, "bac"[i]) + strlen("/root"));
+        CHECK_INT(part.slot, -1);
+    }
+    CHECK_INT(zkl_grant_part(st.grant, STORY_PATHS, &part), ZKL_ENOENT);
     CHECK_INT(zkl_grant_token(st.grant), 101);
     CHECK_STR(zkl_grant_node(st.grant), multi_story_node(&st, 'b') + strlen("/root"));
-    CHECK_STR(zkl_grant_node_at(st.grant, 1), multi_story_node(&st, 'a') + strlen("/root"));
-    CHECK(zkl_grant_node_at(st.grant, 3) == NULL);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
     CHECK(zkl_grant_remaining_ms(st.grant) > 0);
     multi_story_end(&st);
@@ -524,6 +524,7 @@ static void transactions(void)
 {
     const zkl_change own = {ZKL_CHANGE_DELETE, -1, NULL, NULL, 0};
     zkl_change changes[] = {own};
+    zkl_part part;
     int code;
 
     multi_story_begin(&st);
@@ -533,7 +534,8 @@ static void transactions(void)
     ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
     multi_story_dispatch(&st);
     CHECK_INT(code, 0);
-    changes[0].path = zkl_grant_node_at(st.grant, 2);
+    CHECK_INT(zkl_grant_part(st.grant, 2, &part), 0);
+    changes[0].path = part.node;
     CHECK_INT(zkl_grant_multi_async(st.grant, changes, 1, 0, 0, on_applied, &code), ZKL_EINVAL);
     apply(ZKL_MULTI_RELEASE, &code);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_RELEASED);
@@ -673,24 +675,20 @@ static void check_ops(void)
 static void one_path(void)
 {
     struct acquisition a;
-    uint64_t token = 0;
+    zkl_part part = {0};
     zkl_error why;
     zkl_session *s = hand_session();
 
     hand_stand_alone(s);
     hand_hold(&a, s);
-    CHECK_INT(zkl_grant_count(a.grant), 1);
-    CHECK_INT(zkl_grant_tokens(a.grant, &token, 0), ZKL_ERANGE);
-    CHECK_INT(zkl_grant_tokens(a.grant, &token, 1), 0);
-    CHECK_INT(token, zkl_grant_token(a.grant));
-    CHECK_STR(zkl_grant_node_at(a.grant, 0), zkl_grant_node(a.grant));
-    CHECK(zkl_grant_node_at(a.grant, 1) == NULL);
-    CHECK_INT(zkl_grant_tokens(a.grant, NULL, 1), ZKL_EINVAL);
+    CHECK_INT(zkl_grant_part(a.grant, 0, &part), 0);
+    CHECK_INT(part.token, zkl_grant_token(a.grant));
+    CHECK_STR(part.node, zkl_grant_node(a.grant));
+    CHECK_INT(part.slot, -1);
+    CHECK_INT(zkl_grant_part(a.grant, 1, &part), ZKL_ENOENT);
+    CHECK_INT(zkl_grant_part(a.grant, SIZE_MAX, &part), ZKL_ENOENT);
     zkl_last_error(&why);
-    CHECK_STR(why.text, "zkl_grant_tokens: tokens is NULL");
-    CHECK_INT(zkl_grant_tokens(NULL, &token, 1), ZKL_EINVAL);
-    zkl_last_error(&why);
-    CHECK_STR(why.text, "zkl_grant_tokens: g is NULL");
+    CHECK_STR(why.path, zkl_grant_node(a.grant));
     hand_leave(&a);
     hand_close(s);
 }
@@ -735,9 +733,6 @@ static void arguments(void)
     CHECK_INT(zkl_multilock_lock_async(l, 0, NULL, NULL, NULL), ZKL_EINVAL);
     zkl_multilock_free(l);
     zkl_multilock_free(NULL);
-    CHECK_INT(zkl_grant_count(NULL), 0);
-    CHECK(zkl_grant_node_at(NULL, 0) == NULL);
-    CHECK_INT(zkl_grant_tokens(NULL, NULL, 1), ZKL_EINVAL);
     hand_close(s);
 }
 

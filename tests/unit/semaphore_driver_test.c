@@ -1,4 +1,5 @@
 /* The driver of a semaphore's contender: the limit, whom it hears, and the touch. */
+#include "parts.h"
 #include "semaphore_story.h"
 #include "suites.h"
 
@@ -31,7 +32,7 @@ static void hold(const char *names)
 
 static void free_permits(void)
 {
-    int slot;
+    zkl_part part = {0};
 
     begin(2);
     CHECK(strstr(fake_request(STORE_CREATE, STORY_PATH).path, "-n2-lease-") != NULL);
@@ -42,7 +43,8 @@ static void free_permits(void)
     permit_story_told(&st, 1, 0);
     CHECK(!fake_is_asked(STORE_SET, STORY_PATH));
     CHECK_INT(zkl_grant_token(st.grant), 5);
-    CHECK_INT(zkl_grant_slots(st.grant, &slot, 1), 0);
+    CHECK_INT(parts_of(st.grant, &part, 1), 1);
+    CHECK_INT(part.slot, -1);
     permit_story_release(&st);
     permit_story_end(&st);
 }

@@ -1,6 +1,7 @@
 /* The driver of a semaphore: what is asked of the server on the way to permits, and to their
  * numbers. */
 #include "by_hand.h"
+#include "parts.h"
 #include "suites.h"
 
 #include <string.h>
@@ -93,7 +94,7 @@ static void check_written(const char *numbers)
  * numbers, so that they stay, though a lower one is free by now. */
 static void numbers_that_may_be_known_stay(void)
 {
-    int slot = -1;
+    zkl_part part = {0};
 
     admit_numbered(ZKL_FOREVER);
     answer_list(true);
@@ -110,8 +111,8 @@ static void numbers_that_may_be_known_stay(void)
     ANSWER(STORE_SET, st.node, .rc = STORE_OK);
     zkl_session_dispatch(st.s);
     REQUIRE(st.grant != NULL);
-    CHECK_INT(zkl_grant_slots(st.grant, &slot, 1), 1);
-    CHECK_INT(slot, 1);
+    CHECK_INT(parts_of(st.grant, &part, 1), 1);
+    CHECK_INT(part.slot, 1);
     end();
 }
 

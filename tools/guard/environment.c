@@ -11,16 +11,15 @@
 
 char *grant_text(const zkl_grant *grant)
 {
-    const size_t count = zkl_grant_count(grant);
-    uint64_t *tokens = g_new0(uint64_t, count);
-    GString *text = g_string_new(zkl_grant_node(grant));
+    GString *text = g_string_new(NULL), *tokens = g_string_new(NULL);
+    zkl_part part;
 
-    zkl_grant_tokens(grant, tokens, count);
-    for (size_t i = 1; i < count; i++)
-        g_string_append_printf(text, "\n%s", zkl_grant_node_at(grant, i));
-    for (size_t i = 0; i < count; i++)
-        g_string_append_printf(text, "%c%" PRIu64, i == 0 ? DIVIDER : '\n', tokens[i]);
-    g_free(tokens);
+    for (size_t i = 0; zkl_grant_part(grant, i, &part) == 0; i++) {
+        g_string_append_printf(text, "%s%s", i == 0 ? "" : "\n", part.node);
+        g_string_append_printf(tokens, "%c%" PRIu64, i == 0 ? DIVIDER : '\n', part.token);
+    }
+    g_string_append(text, tokens->str);
+    g_string_free(tokens, TRUE);
     return g_string_free(text, FALSE);
 }
 

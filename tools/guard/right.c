@@ -78,10 +78,12 @@ static const struct right_ops ops = {.state = right_state,
 
 void right_of_grant(struct right_grant *ret, zkl_grant *grant)
 {
+    zkl_part first;
+
+    zkl_grant_part(grant, 0, &first);
     *ret = (struct right_grant){.right = {.ops = &ops,
-                                          .token = zkl_grant_token(grant),
+                                          .token = first.token,
                                           .session_id = zkl_grant_session_id(grant),
-                                          .slot = -1},
+                                          .slot = first.slot},
                                 .grant = grant};
-    zkl_grant_slots(grant, &ret->right.slot, 1);
 }

@@ -20,7 +20,8 @@ struct worker {
     struct turn source;
     claim claim;
     const zkl_grant *grant;
-    uint64_t part[CLAIM_PARTS_MAX]; /* its token at each path */
+    zkl_part part[CLAIM_PARTS_MAX];
+    size_t parts;
     uint64_t token, turn;
     int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */
     int64_t recorded;    /* the deadline that was recorded last */

@@ -1,6 +1,7 @@
 /* One turn of a worker: it waits, looks whether it still may, acts, and gives back. */
 #include "worker_parts.h"
 
+#include "parts.h"
 #include "register.h"
 
 #include <errno.h>
@@ -129,8 +130,8 @@ static void act(struct worker *w)
     if (!look(w) || w->claim.permits > 0)
         return;
     pause_ms(g_rand_int_range(w->rand, 0, NAP_MS + 1));
-    const int nth = g_rand_int_range(w->rand, 0, (gint)zkl_grant_count(w->grant));
-    struct act a = {w, {w->part[nth], w->turn, w->claim.kind == CLAIM_READ}};
+    const int nth = g_rand_int_range(w->rand, 0, (gint)w->parts);
+    struct act a = {w, {w->part[nth].token, w->turn, w->claim.kind == CLAIM_READ}};
     char *file = g_strdup_printf("%s/register.%d", w->dir, worker_path(w, nth));
     if (register_use(file, &a.use, on_used, &a) == REGISTER_FAILED)
         worker_record(w, EV_ERROR, REGISTER_FAILURE);
@@ -157,20 +158,20 @@ static void draw_claim(struct worker *w)
 /* What else the grant says. */
 static void record_more(struct worker *w)
 {
-    int numbers[TURN_LIMIT];
-    int count = zkl_grant_slots(w->grant, numbers, TURN_LIMIT);
-    int err = zkl_grant_tokens(w->grant, w->part, CLAIM_PARTS_MAX);
     uint64_t mask = 0;
 
     worker_record(w, EV_OWNER, zkl_grant_session_id(w->grant));
-    for (size_t i = 1; err == 0 && i < zkl_grant_count(w->grant); i++)
-        worker_record(w, EV_PART, (int64_t)w->part[i]);
-    for (int i = 0; i < count; i++)
-        mask |= UINT64_C(1) << numbers[i];
+    w->parts = parts_of(w->grant, w->part, CLAIM_PARTS_MAX);
+    g_assert(w->parts <= CLAIM_PARTS_MAX);
+    for (size_t i = 0; i < w->parts; i++) {
+        const zkl_part *part = &w->part[i];
+        if (part->slot >= 0)
+            mask |= UINT64_C(1) << part->slot;
+        else if (i > 0)
+            worker_record(w, EV_PART, (int64_t)part->token);
+    }
     if (mask != 0)
         worker_record(w, EV_NUMBERS, (int64_t)mask);
-    if (err != 0 || count < 0)
-        worker_record(w, EV_ERROR, err != 0 ? err : count);
 }
 
 bool worker_acquire(struct worker *w)
