@@ -27,7 +27,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *     if (zkl_mutex_lock_async(m, ZKL_FOREVER, NULL, NULL, &op) == 0) {
  *         if (zkl_op_wait(op, &grant) == 0) ...
  *
- * Gives the result once.
+ * The function gives the result once.
  *
  * Returns 0; or
  *   ZKL_ECANCELED: zkl_op_cancel() was called before;

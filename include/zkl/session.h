@@ -47,11 +47,14 @@ typedef struct zkl_log_record {
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
  *   lost: a grant was lost, but not by zkl_session_close();
- *   not-owned: zkl_grant_release() was ignored, for a grant that is lent or was released before,
- * but that somebody else has still (ZKL_LOG_ERROR); thread-ended: a thread ended that held a lock,
- * which was released; delete-refused, list-refused: a permission is missing, and a node of the
- * library may stay (ZKL_LOG_ERROR); set-refused: a permission is missing, and the next in line of a
- * semaphore waits until the node is gone; watch-failed: a watch of a directory pauses;
+ *   not-owned: zkl_grant_release() was ignored: the grant is lent, or was released before, and
+ *     somebody else has it still (ZKL_LOG_ERROR);
+ *   thread-ended: a thread ended that held a lock, which was released;
+ *   delete-refused, list-refused: a permission is missing, and a node of the library may stay
+ *     (ZKL_LOG_ERROR);
+ *   set-refused: a permission is missing, and the next in line of a semaphore waits until the
+ *     node is gone;
+ *   watch-failed: a watch of a directory pauses;
  *   incompatible-node: the directory has a child of another recipe;
  *   foreign-node: the directory has a child that is no contender (ZKL_LOG_INFO);
  *   numbers-end: the sequence numbers of the directory are running out.

@@ -3,18 +3,19 @@
 import asyncio
 import contextlib
 import ctypes
+import itertools
 import os
 import threading
 import weakref
 from ctypes import byref, c_void_p
-from typing import Any, Callable, NamedTuple, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from . import _c, errors
 from ._c import ChangeKind, Code, Loss, State
 from ._library import Handle, called, drop, error_at, keep, lib, ms, said, text
 from .session import Session
 
-__all__ = ["Change", "ChangeKind", "Grant", "Loss", "OwnedGrant", "State"]
+__all__ = ["Change", "ChangeKind", "Grant", "Loss", "OwnedGrant", "Part", "State"]
 
 
 class Change(NamedTuple):
@@ -24,6 +25,26 @@ class Change(NamedTuple):
     path: str
     data: bytes = b""
     version: int = -1
+
+
+class Part(NamedTuple):
+    """One of what a grant has several of: a path of several, or a permit. slot: the number of a numbered permit."""
+
+    token: int
+    node: str
+    slot: Optional[int] = None
+
+
+def _parts(handle: c_void_p) -> Iterator[Part]:
+    part = _c.Part()
+    for i in itertools.count():
+        try:
+            lib.zkl_grant_part(handle, i, byref(part))
+        except errors.Error as error:
+            if error.code != Code.ENOENT:
+                raise
+            return
+        yield Part(part.token, said(part.node), part.slot if part.slot >= 0 else None)
 
 
 def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
@@ -60,11 +81,7 @@ class Grant:
         fence = ctypes.create_string_buffer(_c.FENCE_SIZE)
         lib.zkl_grant_fence(handle, fence, len(fence))
         self.fence = fence.value.decode()
-        count = lib.zkl_grant_count(handle)
-        tokens = (ctypes.c_uint64 * count)()
-        lib.zkl_grant_tokens(handle, tokens, count)
-        self.tokens: Tuple[int, ...] = tuple(tokens)  # of each path, or permit in Curator's layout
-        self.nodes = tuple(said(lib.zkl_grant_node_at(handle, i)) for i in range(count))
+        self.parts = tuple(_parts(handle))
         self.node = said(lib.zkl_grant_node(handle))
 
     def _end(self) -> None:
@@ -108,14 +125,6 @@ class Grant:
         if self._final == State.LOST:
             raise errors.made(Code.ELOST, self.node, "the grant was lost: " + said(lib.zkl_strloss(self._why)))
         raise errors.made(Code.EPERM, self.node, "the grant was released")
-
-    @property
-    def slots(self) -> Tuple[int, ...]:
-        """The numbers of its permits, of a numbered semaphore."""
-        numbers = (ctypes.c_int * 1000)()
-        with _guard:
-            count = lib.zkl_grant_slots(self._c, numbers, len(numbers))
-        return tuple(numbers[:count])
 
     def on_change(self, function: Callable[[State], None]) -> None:
         """Calls function(state) at each change; the last one is LOST or RELEASED."""

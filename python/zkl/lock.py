@@ -191,7 +191,7 @@ class MultiLock(Handle):
 
 
 class Semaphore(Handle):
-    """A fair semaphore. limit is written if the path has none yet. With numbered, grant.slots has numbers that no
+    """A fair semaphore. limit is written if the path has none yet. With numbered, grant.parts has numbers that no
     other holder has."""
 
     def __init__(

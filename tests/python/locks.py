@@ -17,11 +17,11 @@ def mutex(session, other, path):
     lock, rival = zkl.Mutex(session, path, name="me"), zkl.Mutex(other, path)
     with lock.hold(timeout=LIMIT) as grant:
         assert grant.state == zkl.State.HELD and grant.node.startswith(path + "/")
-        assert grant.session_id == session.id and grant.nodes == (grant.node,)
+        assert grant.session_id == session.id and grant.parts == (zkl.Part(grant.token, grant.node),)
         assert 0 < grant.remaining() <= 10
         left = grant.deadline() - time.clock_gettime(time.CLOCK_BOOTTIME)
         assert 0 < left <= 10, left
-        assert grant.fence == f"{grant.token:016x}{grant.turn:016x}" and grant.tokens == (grant.token,)
+        assert grant.fence == f"{grant.token:016x}{grant.turn:016x}"
         raises(zkl.Busy, "EBUSY", rival.acquire, timeout=0)
         error = raises(zkl.TimedOut, "ETIMEDOUT", rival.acquire, timeout=0.02)
         assert "20 ms" in str(error) and error.path == path and isinstance(error, TimeoutError), error
@@ -269,8 +269,8 @@ def rwlock(session, other, path):
 def multilock(session, other, path):
     paths = [path + "/b", path + "/a"]
     with zkl.MultiLock(session, paths).acquire(LIMIT) as grant:
-        assert [node.rpartition("/")[0] for node in grant.nodes] == paths
-        assert len(set(grant.tokens)) == 2 and grant.token == grant.tokens[0]
+        assert [node.rpartition("/")[0] for _, node, _ in grant.parts] == paths
+        assert len({part.token for part in grant.parts}) == 2 and grant.token == grant.parts[0].token
         for one in paths:
             raises(zkl.Busy, "EBUSY", zkl.Mutex(other, one).acquire, timeout=0)
     with zkl.Mutex(other, paths[1]).hold(LIMIT):
@@ -280,7 +280,7 @@ def multilock(session, other, path):
 def semaphore(session, other, path):
     permits = zkl.Semaphore(session, path, 2)
     with permits.acquire() as one, permits.acquire(timeout=LIMIT) as two:
-        assert one.token < two.token and one.slots == ()
+        assert one.token < two.token and one.parts[0].slot is None
         raises(zkl.Busy, "EBUSY", permits.acquire, timeout=0)
         released = threading.Event()
         one.on_change(lambda state: released.set() if state == zkl.State.RELEASED else None)
@@ -295,7 +295,7 @@ def semaphore(session, other, path):
         pass
     numbered = zkl.Semaphore(session, path + "/n", 3, numbered=True)
     with numbered.acquire(2) as two, numbered.acquire() as one:
-        assert two.slots == (0, 1) and one.slots == (2,)
+        assert [part.slot for part in two.parts] == [0, 1] and [part.slot for part in one.parts] == [2]
 
 
 def multi(session, other, path):

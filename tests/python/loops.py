@@ -36,7 +36,7 @@ async def acquires(session, other, path):
         assert error.path == path + "-data"
     assert grant.state == zkl.State.RELEASED
     with await zkl.MultiLock(session, [path + "/a", path + "/b"]).acquire_async() as grant:
-        assert len(grant.tokens) == 2
+        assert len(grant.parts) == 2
     readers = zkl.RWLock(session, path + "-rw")
     with await readers.acquire_shared_async(), await readers.acquire_shared_async():
         await raises_async(zkl.Busy, "EBUSY", readers.acquire_async(0))
