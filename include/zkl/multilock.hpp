@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* Of zkl_mutex_options, those of a lock at several paths. Since 0.1. */
+/* Those of zkl_mutex_options that a lock at several paths has. Since 0.1. */
 struct multilock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;

@@ -14,7 +14,7 @@
 namespace zkl
 {
 
-/* Of zkl_mutex_options, those of a read-write lock. Since 0.1. */
+/* Those of zkl_mutex_options that a read-write lock has. Since 0.1. */
 struct rwlock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
