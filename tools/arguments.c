@@ -49,9 +49,7 @@ static int take_value(const GOptionEntry *entry, const char *option, const char 
     if (entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
         return append(entry->arg_data, value);
     if (entry->arg == G_OPTION_ARG_INT64)
-        return option_time(option, value,
-                           strcmp(entry->arg_description, "MS") == 0 ? DURATION_MS : DURATION_S,
-                           entry->arg_data);
+        return option_time(option, value, entry->arg_data);
     g_free(*text);
     *text = g_strdup(value);
     return GO_ON;

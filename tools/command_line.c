@@ -86,7 +86,7 @@ static char **shell_command(const char *string)
 
 int command_line_time(const char *option, const char *text, int64_t *ret)
 {
-    return text ? option_time(option, text, DURATION_S, ret) : GO_ON;
+    return text ? option_time(option, text, ret) : GO_ON;
 }
 
 /* As it was given. */

@@ -40,9 +40,6 @@ static int open_failed(const struct settings *settings, const zkl_error *error)
         return fail(STATUS_USAGE, "--cacert, --cert, --key: %s", error->text);
     if (error->code == ZKL_EINVAL && strstr(error->text, " SASL"))
         return fail(STATUS_USAGE, "--auth: %s", error->text);
-    if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "session_timeout_ms "))
-        return fail(STATUS_USAGE, "--session-timeout %d: %s ms", (int)settings->session_timeout_ms,
-                    error->text + strlen("session_timeout_ms "));
     return fail_error(error, connect_string(settings));
 }
 
@@ -50,7 +47,7 @@ zkl_session_options connect_options(const struct settings *settings)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
-    options.session_timeout_ms = (int)settings->session_timeout_ms;
+    options.session_timeout_ms = settings->session_timeout_ms;
     options.tls_ca = settings->cacert;
     options.tls_cert = settings->cert;
     options.tls_key = settings->key;

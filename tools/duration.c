@@ -27,16 +27,16 @@ static bool is_decimal(const char *text, const char *end)
     return end > text && strspn(text, "+-.0123456789eE") >= (size_t)(end - text);
 }
 
-bool duration_parse(const char *text, enum duration_unit bare, int64_t *ret_ms)
+bool duration_parse(const char *text, int64_t *ret_ms)
 {
     char *end;
     const double number = g_ascii_strtod(text, &end);
-    const int64_t unit = *end ? unit_ms(end) : bare;
+    const int64_t unit = unit_ms(*end ? end : "s");
     const double ms = number * (double)unit;
 
     if (!is_decimal(text, end) || unit == 0 || !isfinite(ms) || ms < 0 || ms > MOST_MS)
         return false;
-    if (unit == DURATION_MS && (double)(int64_t)ms < ms)
+    if (unit == 1 && (double)(int64_t)ms < ms)
         return false;
     *ret_ms = (int64_t)ms + (ms - (double)(int64_t)ms > 0.000001);
     return true;

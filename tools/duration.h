@@ -5,12 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a bare number counts, in milliseconds. */
-enum duration_unit { DURATION_MS = 1, DURATION_S = 1000 };
-
-/* Stores the time in text, in milliseconds and rounded up: a decimal number, bare or with one of
- * the units ms, s, m and h behind it. False if text is anything else, below 0, a fraction of a
- * millisecond that is given in milliseconds, or more than ten years. */
-bool duration_parse(const char *text, enum duration_unit bare, int64_t *ret_ms);
+/* Stores the time in text, in milliseconds and rounded up: a decimal number of seconds, or with
+ * one of the units ms, s, m and h behind it. False if text is anything else, below 0, a fraction of
+ * a millisecond that is given in milliseconds, or more than ten years. */
+bool duration_parse(const char *text, int64_t *ret_ms);
 
 #endif

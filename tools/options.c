@@ -2,8 +2,13 @@
 #include "arguments.h"
 #include "credentials.h"
 
-#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Of a session timeout; the least and the most are the library's. */
+#define TIMEOUT_LEAST_MS 200
+#define TIMEOUT_MOST_MS 1000000000
+#define TIMEOUT_BARE_MOST_MS 300000 /* without a unit: more was meant in milliseconds */
 
 /* tables: those of one verb and the global one, in the order of the help. */
 static int options_show_help(const GOptionEntry *const *tables, const char *synopsis,
@@ -18,13 +23,30 @@ static int options_show_help(const GOptionEntry *const *tables, const char *syno
     g_option_context_set_main_group(context, main_group);
     g_option_context_set_summary(context, summary);
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_set_description(context, "SECS and MS are numbers, or times as 500ms, 30s, "
-                                              "5m and 1h.\n");
+    g_option_context_set_description(context,
+                                     "SECS are seconds, or times as 500ms, 30s, 5m and 1h.\n");
     text = g_option_context_get_help(context, TRUE, NULL);
     fputs(text, stdout);
     g_free(text);
     g_option_context_free(context);
     return STATUS_OK;
+}
+
+static int take_session_timeout(struct settings *settings, const char *text)
+{
+    int64_t ms = 0;
+
+    if (option_time("--session-timeout", text, &ms) != GO_ON)
+        return STATUS_USAGE;
+    if (ms > TIMEOUT_BARE_MOST_MS && !g_ascii_isalpha(text[strlen(text) - 1]))
+        return fail(STATUS_USAGE,
+                    "--session-timeout %s: a number counts seconds now; write %sms or %ss", text,
+                    text, text);
+    if (ms < TIMEOUT_LEAST_MS || ms > TIMEOUT_MOST_MS)
+        return fail(STATUS_USAGE, "--session-timeout %s: must be %dms to %ds", text,
+                    TIMEOUT_LEAST_MS, TIMEOUT_MOST_MS / 1000);
+    settings->session_timeout_ms = (int)ms;
+    return GO_ON;
 }
 
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
@@ -33,8 +55,8 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     const GOptionEntry global[] = {
         {"connect", 0, 0, G_OPTION_ARG_FILENAME, &settings->connect,
          "Servers: host:port,... with an optional /chroot", "HOSTS"},
-        {"session-timeout", 0, 0, G_OPTION_ARG_INT64, &settings->session_timeout_ms,
-         "ZooKeeper session timeout (30000)", "MS"},
+        {"session-timeout", 0, 0, G_OPTION_ARG_FILENAME, &settings->session_timeout,
+         "ZooKeeper session timeout (30)", "SECS"},
         {"connect-timeout", 0, 0, G_OPTION_ARG_INT64, &settings->connect_timeout_ms,
          "Fail if there is no session within SECS (10)", "SECS"},
         {"auth", 0, 0, G_OPTION_ARG_CALLBACK, credentials_take,
@@ -63,9 +85,8 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
         all[count++] = *tables++;
     all[count] = global;
     status = arguments_parse(all, argc, argv);
-    if (status == GO_ON && settings->session_timeout_ms > INT_MAX)
-        status = fail(STATUS_USAGE, "--session-timeout: more than 1000000000 ms: %" G_GINT64_FORMAT,
-                      settings->session_timeout_ms);
+    if (status == GO_ON && settings->session_timeout)
+        status = take_session_timeout(settings, settings->session_timeout);
     return status == GO_ON && settings->help && summary ? options_show_help(all, synopsis, summary)
                                                         : status;
 }
@@ -110,10 +131,11 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
     return status;
 }
 
-int option_time(const char *option, const char *text, enum duration_unit bare, int64_t *ret_ms)
+int option_time(const char *option, const char *text, int64_t *ret_ms)
 {
-    if (duration_parse(text, bare, ret_ms))
+    if (duration_parse(text, ret_ms))
         return GO_ON;
-    return fail(STATUS_USAGE, "%s: not a time in %s, nor one with a unit (500ms, 30s, 5m, 1h): %s",
-                option, bare == DURATION_MS ? "milliseconds" : "seconds", text);
+    return fail(STATUS_USAGE,
+                "%s: not a time in seconds, nor one with a unit (500ms, 30s, 5m, 1h): %s", option,
+                text);
 }

@@ -15,7 +15,7 @@
 /* What can be refused is refused before any server is asked. */
 static int run_prepare(struct run *t)
 {
-    int status = hold_check_grace(t->options->hold.grace_ms, (int)t->settings->session_timeout_ms);
+    int status = hold_check_grace(t->options->hold.grace_ms, t->settings->session_timeout_ms);
 
     if (status == GO_ON)
         status = session_open(t->settings, &t->session);

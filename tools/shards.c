@@ -486,7 +486,7 @@ int verb_shards(struct settings *settings, int argc, char **argv)
     int status = shards_options_parse(&options, settings, argc, argv);
 
     if (status == GO_ON)
-        status = hold_check_grace(options.run.hold.grace_ms, (int)settings->session_timeout_ms);
+        status = hold_check_grace(options.run.hold.grace_ms, settings->session_timeout_ms);
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {

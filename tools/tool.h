@@ -13,7 +13,8 @@
 /* The global options, with their defaults filled in by main(). */
 struct settings {
     char *connect;
-    int64_t session_timeout_ms; /* an int, when the options are parsed */
+    char *session_timeout; /* as it was given, or NULL */
+    int session_timeout_ms;
     int64_t connect_timeout_ms;
     char *auth_file;
     char *acl;
@@ -58,7 +59,7 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
 
 /* The value of an option that takes a time: duration_parse(), with a message if that is none.
  * GO_ON or STATUS_USAGE. */
-int option_time(const char *option, const char *text, enum duration_unit bare, int64_t *ret_ms);
+int option_time(const char *option, const char *text, int64_t *ret_ms);
 
 /* say.c */
 

@@ -116,6 +116,7 @@ int main(int argc, char **argv)
     g_set_prgname("zkl");
     status = end_output(zkl_run(&settings, argc, argv));
     g_free(settings.connect);
+    g_free(settings.session_timeout);
     g_free(settings.auth_file);
     g_free(settings.acl);
     credentials_forget();

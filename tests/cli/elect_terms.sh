@@ -8,7 +8,7 @@ need_server
 begin
 E=/cli/terms
 begin_gate
-short=(--session-timeout 3000)
+short=(--session-timeout 3)
 
 # Deposes the leader, as an administrator can.
 depose() {
@@ -163,7 +163,7 @@ quit lower "$lower"
 expect_no_node "nothing is left" $E
 
 # One that is deaf to TERM is killed after the grace, and the lock is not given up before.
-"$ZKL" elect $E deaf --yield --grace 0.4 --session-timeout 20000 --status-fd 9 -- bash -c '
+"$ZKL" elect $E deaf --yield --grace 0.4 --session-timeout 20 --status-fd 9 -- bash -c '
     trap "echo >$1/deaf.termed" TERM; echo "$$" >"$1/deaf.new"; mv "$1/deaf.new" "$1/deaf.terms"
     while :; do sleep 0.05; done' bash "$scratch" 9>"$scratch/deaf.lines" 2>/dev/null &
 deaf=$!
@@ -322,12 +322,12 @@ if [ -x "$ADMIN" ]; then
         kill -9 "$(child_of "$refused")"
         wait_until "no permission, $1: it is refused" grep -q "create (c) is missing" "$scratch/$1.err"
     }
-    begin_refused mended 60000
+    begin_refused mended 60
     "$ADMIN" delete $E-mended
     wait_until "no permission, mended: it leads again" has_led mended 2
     quit mended "$refused"
     expect "no permission, mended: it ends with its command" 3 "$?"
-    begin_refused lasting 3000
+    begin_refused lasting 3
     status_of "$refused"
     expect "no permission, lasting: it ends" 77 "$?"
 else

@@ -62,8 +62,8 @@ told() { [ -s "$scratch/lost" ]; }
 line() { grep -q "^$1" "$scratch/lines"; }
 
 # The tool is stopped: it cannot renew, and the guard ends the command before the lock ends.
-session=3000
-[ -z "${ZKL_INSTRUMENTED-}" ] || session=9000 # KILL comes by a part of it before: it must suffice to run and to die
+session=3
+[ -z "${ZKL_INSTRUMENTED-}" ] || session=9 # KILL comes by a part of it before: it must suffice to run and to die
 stubborn --session-timeout $session
 next_looks
 freeze $holder
@@ -79,7 +79,7 @@ expect_match "tool stopped: one line says so" "^zkl: $L: [^"$'\n'"]* ends in [0-
 expect_no_guard "tool stopped"
 
 # The tool is killed: so is all of the group, at once.
-stubborn --session-timeout 3000
+stubborn --session-timeout 3
 next_looks
 kill -9 $holder
 wait_until "tool killed: --on-lost is run" told
@@ -91,7 +91,7 @@ expect_match "tool killed: one line says so" "^zkl: $L: [^"$'\n'"]*killed[^"$'\n
 expect_no_guard "tool killed"
 
 # The guard is killed: the tool ends the group.
-stubborn --session-timeout 30000
+stubborn --session-timeout 30
 next_looks
 kill -9 "$guard"
 status_of $holder
@@ -130,7 +130,7 @@ expect "$descriptors descriptors: the guard is killed" 70 "$?"
 expect_dead_before_next "$descriptors descriptors"
 
 # The guard is stopped, and the lock is lost: the tool ends the group.
-stubborn --connect "$gate" --session-timeout 6000
+stubborn --connect "$gate" --session-timeout 6
 next_looks
 freeze "$guard"
 gate silence
@@ -144,7 +144,7 @@ expect_lines "guard stopped" "waiting,held TOKEN,started PID,ending KILL,lost de
 expect_no_guard "guard stopped"
 
 # Both are well and the server is silent.
-stubborn --connect "$gate" --session-timeout 6000 --grace 0.9
+stubborn --connect "$gate" --session-timeout 6 --grace 0.9
 next_looks
 gate silence
 wait_until "a silent server: all is over" line lost
@@ -160,7 +160,7 @@ expect_no_guard "a silent server"
 
 # The lock is gone at once.
 if [ -x "$ADMIN" ]; then
-    stubborn --session-timeout 6000
+    stubborn --session-timeout 6
     "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
     status_of $holder
     expect "the node deleted" 75 "$?"
@@ -173,7 +173,7 @@ fi
 # Nobody can look while both are stopped; a command that ended meanwhile is not taken for one that
 # ended in time.
 rm -f "$scratch/lines"
-hold $L --session-timeout 2000 --status-fd 9 9>"$scratch/lines"
+hold $L --session-timeout 2 --status-fd 9 9>"$scratch/lines"
 guard=$(guard_of "$holder")
 remember "$guard"
 freeze "$guard" "$holder"
@@ -190,7 +190,7 @@ expect_lines "both stopped" "waiting,held TOKEN,started PID,ended 0,ending KILL,
 
 # A tool stopped after the end is no loss, however long it takes.
 rm -f "$scratch/lines"
-hold $L --session-timeout 2000 --status-fd 9 9>"$scratch/lines"
+hold $L --session-timeout 2 --status-fd 9 9>"$scratch/lines"
 guard=$(guard_of "$holder")
 freeze "$holder"
 echo >"$scratch/letgo"
@@ -205,8 +205,8 @@ expect "stopped after the command's end: its status" 0 "$?"
 nested() {
     rm -f "$scratch"/{ready,lines,inner}
     hold_at_exit "$scratch/go"
-    "$ZKL" lock $L --session-timeout 12000 --status-fd 9 sh -c '
-        "$ZKL" lock $L-inner --session-timeout 3000 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
+    "$ZKL" lock $L --session-timeout 12 --status-fd 9 sh -c '
+        "$ZKL" lock $L-inner --session-timeout 3 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
         sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
@@ -230,7 +230,7 @@ if can_trace; then nested; else skip "nested: tracing is forbidden"; fi
 # 64th of the session timeout is what is left for that: less than the 100 ms that a line for stderr
 # would be waited for, and enough for a loaded machine.
 killed_in_time() { # GRACE WHERE
-    stubborn --session-timeout 5000 --grace "$1"
+    stubborn --session-timeout 5 --grace "$1"
     freeze $holder
     wait_until "--grace $1, $2: lost" line lost
     kill -CONT $holder
@@ -251,7 +251,7 @@ mkfifo "$scratch/pipe"
 exec 8<>"$scratch/pipe"
 rm -f "$scratch"/{ready,lines}
 long=$(printf '%0300d/' {1..20})
-"$ZKL" lock "$L/${long%/}" --session-timeout 2000 --status-fd 9 bash -c '
+"$ZKL" lock "$L/${long%/}" --session-timeout 2 --status-fd 9 bash -c '
     trap "" TERM; echo $$ >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"
     exec sleep 1000' 9>"$scratch/lines" 2>&8 &
 holder=$!
@@ -276,7 +276,7 @@ if unshare --pid --fork true 2>/dev/null; then
     rm -f "$scratch"/{lines,ready}
     unshare --pid --fork "$ZKL" lock $L --status-fd 9 bash -c 'exit 3' 9>"$scratch/lines"
     expect "another namespace's /proc: a good end" 3 "$?"
-    unshare --pid --fork "$ZKL" --connect "$gate" --session-timeout 20000 lock $L --status-fd 9 --on-suspect=term -- bash -c '
+    unshare --pid --fork "$ZKL" --connect "$gate" --session-timeout 20 lock $L --status-fd 9 --on-suspect=term -- bash -c '
         trap "sleep 0.3; exit 4" TERM; touch $scratch/ready
         while :; do sleep 0.05; done' 9>"$scratch/lines" 2>/dev/null &
     holder=$!
@@ -321,7 +321,7 @@ kill -9 "$member"
 # Nor does a tool that ends, or dies, while it waits.
 hold $L
 for signal in TERM KILL; do
-    "$ZKL" lock $L --session-timeout 3000 touch "$scratch/ran" &
+    "$ZKL" lock $L --session-timeout 3 touch "$scratch/ran" &
     waiter=$!
     remember "$waiter"
     wait_until "the waiter queues" has_contenders $L 2
@@ -344,7 +344,7 @@ status_of $waiter
 expect "guard killed while waiting" 70 "$?"
 expect_match "guard killed while waiting: one line says so" "^zkl: $L: [^"$'\n'"]*guard[^"$'\n'"]*\$" "$(<"$scratch/err")"
 rm -f "$scratch"/{lines,lost}
-"$ZKL" lock $L --session-timeout 3000 --status-fd 9 --on-lost 'echo "$ZKL_LOST" >>"$scratch/lost"' -- \
+"$ZKL" lock $L --session-timeout 3 --status-fd 9 --on-lost 'echo "$ZKL_LOST" >>"$scratch/lost"' -- \
     touch "$scratch/ran" 9>"$scratch/lines" 2>/dev/null &
 waiter=$!
 remember "$waiter"

@@ -13,7 +13,7 @@ declare -f gone >"$scratch/gone"
 # A command that outlives TERM and its shell, and tells when it is there: $holder, $members.
 hold() { # ARGUMENT-OF-ZKL...
     rm -f "$scratch/ready"
-    "$ZKL" "$@" --session-timeout 1200000 -- bash -c '
+    "$ZKL" "$@" --session-timeout 20m -- bash -c '
         trap "" TERM
         (bash -c "sleep 1000 & echo \$! >\$scratch/orphan; wait" &)
         until [ -s $scratch/orphan ]; do sleep 0.05; done
@@ -29,7 +29,7 @@ hold() { # ARGUMENT-OF-ZKL...
 # The next one, who looks whether the members are dead.
 next_looks() {
     rm -f "$scratch/seen"
-    "$ZKL" lock "$L" --session-timeout 1200000 \
+    "$ZKL" lock "$L" --session-timeout 20m \
         bash -c '. "$scratch/gone"; for pid; do gone $pid || echo "$pid lives"; done >"$scratch/seen"' \
         bash "${members[@]}" &
     next=$!
@@ -60,7 +60,7 @@ kill -9 "$(<"$scratch/lost")"
 
 # One that waits has no command yet.
 hold lock $L
-"$ZKL" lock $L --session-timeout 1200000 true &
+"$ZKL" lock $L --session-timeout 20m true &
 waiter=$!
 remember "$waiter"
 wait_until "a waiter queues" has_contenders $L 2
@@ -76,7 +76,7 @@ expect_next "then the holder, too"
 held() {
     rm -f "$scratch/ready"
     hold_at_exit "$scratch/go"
-    "$ZKL" lock $L --session-timeout 1200000 --status-fd 9 "$tools/linger" "$scratch/go" \
+    "$ZKL" lock $L --session-timeout 20m --status-fd 9 "$tools/linger" "$scratch/go" \
         9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
@@ -124,7 +124,7 @@ kill -9 "${members[@]}" 2>/dev/null
 expect_next "both are killed, and somebody deletes the node"
 
 # In an election the next term is not queued behind the dead one.
-lead $L me --session-timeout 1200000
+lead $L me --session-timeout 20m
 leader=$candidate
 wait_until "elect: it leads" has_led me 1
 kill -9 "$(child_of "$leader")"
@@ -151,7 +151,7 @@ wait_until "the last one is killed: no node is left" has_contenders $L 0
 # shellcheck disable=SC2317
 has_closed() { [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ] && [ -z "$(closing_for closed)" ]; }
 begin_gate
-SESSION_OF=closed "$ZKL" --connect "$gate" lock $L --session-timeout 1200000 --on-lost '
+SESSION_OF=closed "$ZKL" --connect "$gate" lock $L --session-timeout 20m --on-lost '
     trap "touch \$scratch/asked" TERM
     echo $$ >"$scratch/after.new"; mv "$scratch/after.new" "$scratch/after"
     while :; do sleep 0.05; done' sleep 1000 2>"$scratch/holder.err" &

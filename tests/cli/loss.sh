@@ -60,7 +60,7 @@ left_behind() { # MARK: sets left
 # The server falls silent: TERM a grace before the deadline, KILL before it.
 server=$(server_pid)
 if [ -n "$server" ]; then
-    deaf --session-timeout 6000
+    deaf --session-timeout 6
     freeze "$server"
     status_of "$holder"
     status=$?
@@ -71,7 +71,7 @@ if [ -n "$server" ]; then
     expect_match "one line says so, in time" "^zkl: $L: [^"$'\n'"]* ends in [0-9.]+ s[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
 
     # A command that ends well when asked to: still a lost lock.
-    hold $L --session-timeout 6000
+    hold $L --session-timeout 6
     freeze "$server"
     status_of "$holder"
     status=$?
@@ -80,7 +80,7 @@ if [ -n "$server" ]; then
     wait_until "the server has let the old sessions go" has_contenders $L 0
 
     # A short silence is no loss.
-    hold $L --session-timeout 20000
+    hold $L --session-timeout 20
     freeze "$server"
     kill -CONT "$server"
     let_go
@@ -90,7 +90,7 @@ if [ -n "$server" ]; then
     # when that goes on, and holds neither a pipe nor a terminal meanwhile. The session of one that is killed with
     # its guard lives on all the while: it is no session's end that removes the nodes.
     killed_and_left() {
-        "$ZKL" lock $W --session-timeout 40000 true &
+        "$ZKL" lock $W --session-timeout 40 true &
         killed=$!
         remember "$killed"
         wait_until "the one to be killed queues" has_contenders $W 2
@@ -135,11 +135,11 @@ if [ -n "$server" ]; then
         [ -s "$scratch/dump" ] && ! grep -q "$1" "$scratch/dump"
     }
     W=$L/slow1
-    promptly "TERM while waiting for a silent server" 143 TERM "$ZKL" lock $W --session-timeout 40000 true
+    promptly "TERM while waiting for a silent server" 143 TERM "$ZKL" lock $W --session-timeout 40 true
     W=$L/slow2
-    promptly "the time is over, the server silent" 1 "" "$ZKL" lock $W -w 3 --session-timeout 40000 true
+    promptly "the time is over, the server silent" 1 "" "$ZKL" lock $W -w 3 --session-timeout 40 true
     W=$L/slow3
-    promptly "TERM to a candidate, the server silent" 143 TERM "$ZKL" elect $W me --layout selector --session-timeout 40000 true
+    promptly "TERM to a candidate, the server silent" 143 TERM "$ZKL" elect $W me --layout selector --session-timeout 40 true
     for look in "elect --listen" "watch --json"; do
         rm -f "$scratch/out" # the last one's
         # shellcheck disable=SC2086
@@ -154,7 +154,7 @@ if [ -n "$server" ]; then
         expect "$look: its status" 143 "$?"
         kill -CONT "$server"
     done
-    MARK="$$ release" hold $L/released --session-timeout 40000
+    MARK="$$ release" hold $L/released --session-timeout 40
     freeze "$server"
     echo >"$scratch/letgo"
     if [[ ${ZKL_INSTRUMENTED-} == *thread* ]]; then
@@ -178,7 +178,7 @@ export gate scratch
 # A lock within a lock, whose server is silent: what closes its session does not keep the outer one,
 # and is not ended with that.
 MARK="$$ within" "$ZKL" lock $L/outer --kill-after 1000 sh -c '
-    "$ZKL" --connect "$gate" lock $0 --session-timeout 40000 -- sh -c "touch \$scratch/within; exec sleep 1000"
+    "$ZKL" --connect "$gate" lock $0 --session-timeout 40 -- sh -c "touch \$scratch/within; exec sleep 1000"
     echo' $L/within 2>"$scratch/holder.err" &
 holder=$!
 remember "$holder"
@@ -193,7 +193,7 @@ expect_no_node "its node goes, long before its session's time" $L/within
 
 # A host of shards, whose first session was not made: the second one is closed all the same.
 gate cut
-MARK="$$ shards" "$ZKL" --connect "$gate" --connect-timeout 0.2 shards $L/shards 1 --session-timeout 40000 --status-fd 9 \
+MARK="$$ shards" "$ZKL" --connect "$gate" --connect-timeout 0.2 shards $L/shards 1 --session-timeout 40 --status-fd 9 \
     -- sleep 1000 9>"$scratch/lines" 2>"$scratch/shards.err" &
 host=$!
 remember "$host"
@@ -209,7 +209,7 @@ gate heal
 expect_no_node "its node goes" $L/shards/shards/0
 
 # A shard's guard that is stopped: the host ends the command in its place, and goes on when the guard does.
-"$ZKL" --connect "$gate" shards $L/stopped 1 --session-timeout 4000 -- bash -c '
+"$ZKL" --connect "$gate" shards $L/stopped 1 --session-timeout 4 -- bash -c '
     exec 2>/dev/null
     trap "" TERM
     echo $$ >"$scratch/shard.new"; mv "$scratch/shard.new" "$scratch/shard"
@@ -239,7 +239,7 @@ expect "a stopped guard: TERM" 143 "$?"
 killed_guard() {
     rm -f "$scratch/ready"
     hold_at_exit "$scratch/go"
-    "$ZKL" shards $L/killed 1 --session-timeout 40000 -- \
+    "$ZKL" shards $L/killed 1 --session-timeout 40 -- \
         bash -c 'setsid "$0" "$1" & wait' "$tools/linger" "$scratch/go" >"$scratch/ready" 2>"$scratch/err" &
     host=$!
     remember "$host"
@@ -259,8 +259,8 @@ if can_trace; then killed_guard; else skip "a killed guard: tracing is forbidden
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {
-    local session=6000
-    [ -z "${ZKL_INSTRUMENTED-}" ] || session=20000 # slow, but not so slow as to lose it
+    local session=6
+    [ -z "${ZKL_INSTRUMENTED-}" ] || session=20 # slow, but not so slow as to lose it
     rm -f "$scratch/ready"
     hold_at_exit "$scratch/go"
     "$ZKL" --connect "$gate" --session-timeout $session lock $L --grace 0 --status-fd 9 -- bash -c '
@@ -295,7 +295,7 @@ if can_trace; then session_lives_on; else skip "a killed member that lives: trac
 
 # A stopped command is continued, to hear TERM.
 rm -f "$scratch"/{ready,termed}
-"$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 -- bash -c '
+"$ZKL" --connect "$gate" --session-timeout 4 lock $L --status-fd 9 -- bash -c '
     trap "touch $1/termed; exit" TERM
     touch "$1/ready"
     while :; do sleep 0.05; done' bash "$scratch" 9>"$scratch/lines" 2>"$scratch/holder.err" &

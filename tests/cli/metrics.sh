@@ -48,7 +48,7 @@ expect "a file that hangs: the command's status" "3:" "$status:$err"
 expect_no_node "and the lock is free" /cli/metrics
 
 # Two shards, one of which fails. Those of the session are all there when it has been renewed.
-"$ZKL" shards --session-timeout 4000 "$L" 2 --id x --metrics-file "$prom" -- sh -c '[ $ZKL_SHARD = 1 ] || exit 3; exec sleep 1000' 2>"$scratch/shards.err" &
+"$ZKL" shards --session-timeout 4 "$L" 2 --id x --metrics-file "$prom" -- sh -c '[ $ZKL_SHARD = 1 ] || exit 3; exec sleep 1000' 2>"$scratch/shards.err" &
 shards=$!
 remember "$shards"
 # shellcheck disable=SC2317

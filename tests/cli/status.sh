@@ -71,7 +71,7 @@ let_go
 expect "signals about our own output" 0 "$?"
 
 # In doubt: stopped, and continued when the doubt is over.
-hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
+hold $L --connect "$gate" --session-timeout 20 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
 gate cut
 if wait_until "--on-suspect=stop stops" in_state "$command" T; then pass "--on-suspect=stop stops"; fi
 kill -CONT "$holder" # to be passed on, but not to what is stopped for the lock's sake
@@ -85,7 +85,7 @@ expect "what was told" "waiting,held TOKEN,started PID,suspect,held TOKEN,ended 
 
 # What is left of a stopped group when its leader is killed is continued, and ended.
 rm -f "$scratch/ready3"
-"$ZKL" --connect "$gate" --session-timeout 20000 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
+"$ZKL" --connect "$gate" --session-timeout 20 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
     sleep 1000 & echo "$$ $!" >"$scratch/ready3.new"; mv "$scratch/ready3.new" "$scratch/ready3"
     wait' 9>"$scratch/lines" 2>/dev/null &
 holder=$!
@@ -102,7 +102,7 @@ expect "killed while stopped: the rest is continued, and ended by TERM" "yes res
 gate heal
 
 # What somebody else has stopped stays so.
-hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
+hold $L --connect "$gate" --session-timeout 20 --status-fd 9 --on-suspect=stop 9>"$scratch/lines"
 freeze "$command"
 wait_until "the command is stopped" in_state "$command" T
 gate cut
@@ -131,12 +131,12 @@ has_tree() { [ "$(cat "$scratch"/tree.* | wc -l)" -eq 5 ]; }
 tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the others' processes
     rm -f "$scratch"/tree.*
     export direct=$ZKL_CONNECT # the command is given the gate's
-    "$ZKL" --connect "$gate" --session-timeout 60000 lock $L-tree --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
+    "$ZKL" --connect "$gate" --session-timeout 60 lock $L-tree --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
         note="echo \$\$ >>\$0; exec sleep 1000"
         setsid sh -c "$note" "$scratch/tree.1" &
         timeout 1000 sh -c "$note" "$scratch/tree.2" &
         (setsid sh -c "$note" "$scratch/tree.3" &)
-        "$ZKL" --connect "$direct" lock $0-within --session-timeout 8000 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
+        "$ZKL" --connect "$direct" lock $0-within --session-timeout 8 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
         echo $! >"$scratch/zkl"
         setsid sh -c "echo \$\$ >\$0; while :; do setsid sh -c : & sleep 0.01; done" "$scratch/tree.5" &
         until [ -e "$scratch/quit" ]; do sleep 0.05; done
@@ -180,7 +180,7 @@ expect_match "--on-suspect=term: TERM is enough" "ending TERM [1-9][0-9]*,ended 
 status_of "$holder"
 
 # A stopped command hears TERM when the doubt becomes a loss.
-"$ZKL" --connect "$gate" --session-timeout 4000 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
+"$ZKL" --connect "$gate" --session-timeout 4 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
     trap "touch $scratch/termed; exit 3" TERM
     touch $scratch/ready2
     while :; do sleep 0.05; done' 9>"$scratch/lines" 2>"$scratch/err" &
@@ -196,7 +196,7 @@ expect_match "stopped, then lost: what was told" \
     '^waiting,held TOKEN,started PID,suspect,ending TERM [1-9][0-9]*,ended 3,lost deadline$' "$(lines)"
 
 # In doubt: ended at once, whatever comes then.
-hold $L --connect "$gate" --session-timeout 20000 --status-fd 9 --on-suspect term \
+hold $L --connect "$gate" --session-timeout 20 --status-fd 9 --on-suspect term \
     --on-lost 'echo "$ZKL_LOST $ZKL_TOKEN" >"$scratch/lost"' 9>"$scratch/lines"
 gate cut
 wait_until "it is ended" line lost
@@ -209,7 +209,7 @@ expect_match "--on-suspect=term: --on-lost, with the command's environment" '^su
 expect_match "--on-suspect=term: one line says so" "^zkl: $L: [^"$'\n'"]* in doubt[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
 
 # --on-lost is waited for, reads nothing, and hears what we are told.
-hold $L --session-timeout 20000 --connect "$gate" --on-suspect=term --on-lost '
+hold $L --session-timeout 20 --connect "$gate" --on-suspect=term --on-lost '
     trap "echo heard >>$scratch/heard; exit 1" TERM
     cat; echo $$ >"$scratch/told.new"; mv "$scratch/told.new" "$scratch/told"
     while :; do sleep 0.05; done'

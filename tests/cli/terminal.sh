@@ -59,7 +59,7 @@ expect_match "Ctrl-C caught by the command" "status=5" "$(cat "$scratch/screen")
 # While the lock ends, the key makes no difference: lost is lost.
 begin_gate
 export gate
-terminal "trap : INT; \$ZKL --connect \$gate --session-timeout 20000 lock \$L --on-suspect=term --status-fd 9 \
+terminal "trap : INT; \$ZKL --connect \$gate --session-timeout 20 lock \$L --on-suspect=term --status-fd 9 \
     bash -c 'trap \"\" TERM; $ready' 9>\$scratch/lines; echo status=\$?"
 wait_until "the command runs" test -e "$scratch/ready"
 gate cut
@@ -110,7 +110,7 @@ expect_match "fg: it goes on to its own end" "status=6" "$screen"
 declare -f gone >"$scratch/gone" # not exported: a plain sh on the way would drop it
 cat >"$scratch/jobs" <<'END'
 set -m
-"$ZKL" --session-timeout 4000 lock $L bash -c '
+"$ZKL" --session-timeout 4 lock $L bash -c '
     (trap "" TERM; exec sleep 1000) &
     echo "$$ $!" >$scratch/pids
     touch $scratch/ready

@@ -153,7 +153,7 @@ class Round:
     def zkl(self, verb, ident, connect, command, **more):
         where = [self.path] if verb == "lock" else [self.path, ident]
         last = ["--kill-after", "3"] if self.options.kill_after else []
-        args = [ZKL, "--connect", connect, "--session-timeout", str(self.options.session_timeout), verb]
+        args = [ZKL, "--connect", connect, "--session-timeout", self.options.session_timeout, verb]
         by = BY.get(self.kind, []) if ident == "old" else []
         return subprocess.Popen(by + args + last + where + ["--"] + command, start_new_session=True,
                                 stdin=subprocess.DEVNULL, **more)
@@ -325,7 +325,7 @@ def arguments():
     parser.add_argument("--verb", choices=["lock", "elect"], default="lock")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="this kind alone; may be repeated")
     parser.add_argument("--way", action="append", choices=WAYS, help="this way alone; may be repeated")
-    parser.add_argument("--session-timeout", type=int, default=3000, metavar="MS")
+    parser.add_argument("--session-timeout", default="3", metavar="SECS")
     return parser.parse_args()
 
 

@@ -6,30 +6,27 @@
 #include "tools/duration.h"
 
 /* Behind text is end; its time, -1: it is none. */
-static int64_t with(const char *text, const char *end, enum duration_unit bare)
+static int64_t with(const char *text, const char *end)
 {
     char *whole = g_strconcat(text, end, NULL);
     int64_t ms = -1;
 
-    if (!duration_parse(whole, bare, &ms))
+    if (!duration_parse(whole, &ms))
         CHECK_INT(ms, -1);
     g_free(whole);
     return ms;
 }
 
-/* That is a number: with a unit it counts as a bare one whose unit that is. */
+/* That is a number: bare, it counts seconds. */
 static void check_number(const char *text)
 {
-    const int64_t s = with(text, "s", DURATION_S), ms = with(text, "ms", DURATION_S);
+    const int64_t s = with(text, "s"), ms = with(text, "ms");
 
-    CHECK_INT(with(text, "", DURATION_S), s);
-    CHECK_INT(with(text, "", DURATION_MS), ms);
-    CHECK_INT(with(text, "s", DURATION_MS), s);
-    CHECK_INT(with(text, "ms", DURATION_MS), ms);
+    CHECK_INT(with(text, ""), s);
     if (ms >= 0 && s >= 0)
         CHECK_INT(s, ms * 1000);
-    if (ms >= 0 && with(text, "h", DURATION_S) >= 0)
-        CHECK_INT(with(text, "h", DURATION_S), with(text, "m", DURATION_S) * 60);
+    if (ms >= 0 && with(text, "h") >= 0)
+        CHECK_INT(with(text, "h"), with(text, "m") * 60);
 }
 
 void fuzz_durations(const uint8_t *data, size_t size)
@@ -39,7 +36,7 @@ void fuzz_durations(const uint8_t *data, size_t size)
     char *text = input_until(&in, '\0', NULL);
     const size_t digits = strspn(text, number);
     const char *unit = text + digits;
-    const int64_t ms = with(text, "", DURATION_S);
+    const int64_t ms = with(text, "");
     const bool known = !*unit || strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0 ||
                        strcmp(unit, "m") == 0 || strcmp(unit, "h") == 0;
 

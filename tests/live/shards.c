@@ -46,7 +46,7 @@ static struct seeded campaign = {.seconds = 15, .seed = 1};
 static void start(struct host *h)
 {
     const char *zkl = getenv("ZKL");
-    char *timeout = g_strdup_printf("%d", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
+    char *timeout = g_strdup_printf("%dms", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
     char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
     const char *const argv[] = {zkl ? zkl : "tools/zkl",
                                 "shards",

@@ -46,7 +46,7 @@ run "$ZKL" --connect "$entry" lock /tunnel/a true
 expect "a lock through the tunnel" "0:" "$status:$err"
 ZKL_CONNECT=$entry
 export ZKL_CONNECT
-hold /tunnel/a --session-timeout 20000
+hold /tunnel/a --session-timeout 20
 run "$ZKL" lock -n /tunnel/a true
 expect "it excludes" 1 "$status"
 

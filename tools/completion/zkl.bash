@@ -22,7 +22,7 @@ _zkl_commands() {
 # Names below a path. Servers that are slow or away cost a moment, and never the shell.
 _zkl_children() { # PATH
     local limit=${ZKL_COMPLETION_SECONDS:-1}
-    timeout -k 0.2 "$limit" "$zkl" "${server[@]}" --connect-timeout "$limit" --session-timeout 4000 ls --children "$1" \
+    timeout -k 0.2 "$limit" "$zkl" "${server[@]}" --connect-timeout "$limit" --session-timeout 4 ls --children "$1" \
         2>/dev/null </dev/null
 }
 
@@ -54,7 +54,7 @@ _zkl_values() { # KIND SUMMARY
     FILE) compopt -o default 2>/dev/null ;;
     PATH*) _zkl_paths ;;
     STRING) COMPREPLY=($(compgen -c -- "$cur")) ;;
-    SECS | MS)
+    SECS)
         [[ $cur =~ ^[0-9.]+ ]] || return 0
         list=${BASH_REMATCH[0]}
         COMPREPLY=($(compgen -W "${list}ms ${list}s ${list}m ${list}h" -- "$cur"))
