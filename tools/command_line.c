@@ -84,11 +84,6 @@ static char **shell_command(const char *string)
     return argv;
 }
 
-int command_line_time(const char *option, const char *text, int64_t *ret)
-{
-    return text ? option_time(option, text, ret) : GO_ON;
-}
-
 /* As it was given. */
 static const char *timeout_name(const struct command_line *l)
 {
@@ -110,12 +105,12 @@ static int check_times(struct command_line *l)
     if (raw->nonblock && raw->timeout)
         return fail(STATUS_USAGE, "-n and -w exclude each other");
     o->timeout_ms = raw->nonblock ? 0 : ZKL_FOREVER;
-    if (command_line_time(timeout_name(l), raw->timeout, &o->timeout_ms) != GO_ON ||
-        command_line_time("--grace", raw->grace, &o->hold.grace_ms) != GO_ON ||
-        command_line_time("--kill-after", raw->kill_after, &o->hold.kill_after_ms) != GO_ON)
+    if (option_time(timeout_name(l), raw->timeout, &o->timeout_ms) != GO_ON ||
+        option_time("--grace", raw->grace, &o->hold.grace_ms) != GO_ON ||
+        option_time("--kill-after", raw->kill_after, &o->hold.kill_after_ms) != GO_ON)
         return STATUS_USAGE;
     o->wait_ms = o->timeout_ms;
-    return command_line_time("--on-lost-timeout", raw->on_lost_timeout, &o->hold.on_lost_ms);
+    return option_time("--on-lost-timeout", raw->on_lost_timeout, &o->hold.on_lost_ms);
 }
 
 static int check_on_suspect(struct lock_options *o, const char *text)

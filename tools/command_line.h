@@ -47,7 +47,4 @@ int command_line_command(struct command_line *l);
 
 void command_line_end(struct command_line *l);
 
-/* As option_time(), of seconds. NULL: nothing given, *ret stays. */
-int command_line_time(const char *option, const char *text, int64_t *ret);
-
 #endif

@@ -133,7 +133,7 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
 
 int option_time(const char *option, const char *text, int64_t *ret_ms)
 {
-    if (duration_parse(text, ret_ms))
+    if (!text || duration_parse(text, ret_ms))
         return GO_ON;
     return fail(STATUS_USAGE,
                 "%s: not a time in seconds, nor one with a unit (500ms, 30s, 5m, 1h): %s", option,

@@ -57,7 +57,7 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     if (status == GO_ON)
         status = shards_options_take_operands(o, &line);
     if (status == GO_ON)
-        status = command_line_time("--drain", drain, &o->drain_ms);
+        status = option_time("--drain", drain, &o->drain_ms);
     if (status == GO_ON && (o->weight < 1 || o->weight > ZKL_SHARDS_WEIGHT_MAX))
         status = fail(STATUS_USAGE, "--weight: must be 1 to %d, not %d", ZKL_SHARDS_WEIGHT_MAX,
                       o->weight);
