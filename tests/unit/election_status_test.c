@@ -118,6 +118,7 @@ static void of_one_campaign(void)
     election_begin(&s, NULL);
     CHECK_INT(zkl_election_get_status(s.election, &status), 0);
     CHECK_INT(status.candidacy, ZKL_CANDIDACY_NONE);
+    CHECK_INT(zkl_election_campaign_async(s.election, 0, NULL, NULL, NULL), ZKL_EINVAL);
     campaign_once(&s, &code);
     CHECK_INT(zkl_election_get_status(s.election, &status), 0);
     CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
@@ -143,6 +144,7 @@ static void why_a_term_ended(void)
     fake_fire(s.node, STORE_FIRED_GONE);
     CHECK_INT(last_code(&s), ZKL_ELOST);
     CHECK_INT(zkl_election_resign(s.election), ZKL_ELOST);
+    CHECK_INT(zkl_election_resign(s.election), ZKL_EPERM); /* that term was ended */
     CHECK_INT(last_code(&s), ZKL_ELOST);
     zkl_grant_release(atomic_load(&grant));
     REQUIRE(zkl_election_campaign_async(s.election, ZKL_FOREVER, keep_grant, &grant, NULL) == 0);

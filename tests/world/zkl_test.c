@@ -47,7 +47,7 @@ static void lock(struct actor *a)
 {
     struct host *before = host_enter(a->host);
 
-    CHECK_INT(zkl_mutex_lock_async(a->mutex, -1, on_acquired, a, NULL), 0);
+    CHECK_INT(zkl_mutex_lock_async(a->mutex, ZKL_FOREVER, on_acquired, a, NULL), 0);
     host_enter(before);
 }
 
