@@ -35,7 +35,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *     another thread waits;
  *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;
  *   ZKL_ECHILD;
- *   the codes of zkl_mutex_lock(), or of the function that blocks like the one that began it.
+ *   the codes of zkl_multilock_lock(), or of what blocks like the function that began it.
  * Since 0.1. */
 ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret) ZKL_MUST_CHECK;
 

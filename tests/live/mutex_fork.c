@@ -23,6 +23,9 @@ static int try_handles(struct estate *e)
 {
     zkl_mutex *m;
     zkl_queue *q;
+    zkl_grant *g;
+    if (zkl_op_wait(e->op, &g) != ZKL_ECHILD)
+        return 8;
     if (zkl_mutex_lock(e->mutex, ZKL_FOREVER, NULL) != ZKL_ECHILD)
         return 1;
     if (zkl_mutex_lock(e->mutex, 0, NULL) != ZKL_ECHILD)

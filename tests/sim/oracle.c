@@ -226,10 +226,13 @@ static bool fits(const struct stage *stage, const struct acquisition *a)
 static bool is_in_time(const struct stage *stage, const struct acquisition *a)
 {
     const struct client *p = a->process;
+
+    if (a->timeout_ms == ZKL_FOREVER)
+        return true;
     int64_t ms = a->timeout_ms == 0 ? p->options.session_timeout_ms : a->timeout_ms;
     int64_t limit = (ms * 4 / 3 + 3 * p->options.session_timeout_ms) * INT64_C(1000000);
 
-    return ms < 0 || p->running_since > a->entered_at || stage_now(stage) - a->entered_at <= limit;
+    return p->running_since > a->entered_at || stage_now(stage) - a->entered_at <= limit;
 }
 
 static void count(struct tally *t, const struct acquisition *a)

@@ -379,6 +379,7 @@ static void given_back_twice(void)
     char *node = make_idle();
     lock(&a, ZKL_FOREVER);
     zkl_grant *first = grant_ref(a.grant);
+    grant_own(first);
     unlock(&a);
     lock(&b, ZKL_FOREVER);
     REQUIRE(b.grant != NULL && b.grant != first);
