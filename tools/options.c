@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a session timeout; the least and the most are the library's. */
+/* A session timeout: the least and the most are the library's. */
 #define TIMEOUT_LEAST_MS 200
 #define TIMEOUT_MOST_MS 1000000000
 #define TIMEOUT_BARE_MOST_MS 300000 /* without a unit: more was meant in milliseconds */
