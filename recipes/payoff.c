@@ -4,11 +4,6 @@
  * about a tenth to it. Where look after look finds one that factor doubles, so often at most. */
 enum { PAYOFF_WORTH = 9, PAYOFF_DOUBLED = 3 };
 
-bool payoff_allows(const struct payoff *p, int64_t now)
-{
-    return now >= p->off_until;
-}
-
 void payoff_ask(struct payoff *p, int64_t now)
 {
     p->asked = now;
@@ -75,9 +70,4 @@ void payoff_settle(struct payoff *p, int64_t now, uint64_t turns)
     if (p->found && p->finds < PAYOFF_DOUBLED)
         p->finds++;
     payoff_forget(p);
-}
-
-bool payoff_invariant(const struct payoff *p, bool wanted)
-{
-    return wanted || (p->kept_from == 0 && !p->found);
 }

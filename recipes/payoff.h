@@ -20,8 +20,11 @@ struct payoff {
     bool found;        /* the look of this tenure has found the rival: nothing had told of it */
 };
 
-/* Whether the handle may retain. */
-bool payoff_allows(const struct payoff *p, int64_t now);
+/* Whether the handle may retain. Inline, as payoff_invariant(): each turn asks. */
+static inline bool payoff_allows(const struct payoff *p, int64_t now)
+{
+    return now >= p->off_until;
+}
 
 /* An attempt begins, or a look at who is behind the tenure. */
 void payoff_ask(struct payoff *p, int64_t now);
@@ -45,6 +48,9 @@ void payoff_settle(struct payoff *p, int64_t now, uint64_t turns);
 void payoff_forget(struct payoff *p);
 
 /* Whether p is consistent, where a rival waits or not. */
-bool payoff_invariant(const struct payoff *p, bool wanted);
+static inline bool payoff_invariant(const struct payoff *p, bool wanted)
+{
+    return wanted || (p->kept_from == 0 && !p->found);
+}
 
 #endif
