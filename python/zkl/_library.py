@@ -10,12 +10,13 @@ import math
 import os
 import weakref
 from ctypes import byref, c_void_p
-from typing import Any, Callable, Dict, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypeVar, Union, overload
 
 from . import _c, errors
 
 lib = ctypes.CDLL(os.environ.get("ZKL_LIBRARY", "libzkl.so.0"))
 FOREVER = 2**63 - 1
+T = TypeVar("T")
 
 
 # ---- functions ----
@@ -100,6 +101,27 @@ def options(kind: Any, **members: Any) -> Any:
         if isinstance(value, int) and getattr(made, name) != value:
             raise OverflowError(f"{name}: {value} does not fit")
     return made
+
+
+class Snapshot(Sequence[T]):
+    """What the library has read at one time."""
+
+    def __init__(self, items: List[T]) -> None:
+        self._items = items
+
+    @overload
+    def __getitem__(self, i: int) -> T:
+        ...
+
+    @overload
+    def __getitem__(self, i: slice) -> List[T]:
+        ...
+
+    def __getitem__(self, i: Union[int, slice]) -> Union[T, List[T]]:
+        return self._items[i]
+
+    def __len__(self) -> int:
+        return len(self._items)
 
 
 # ---- callbacks ----

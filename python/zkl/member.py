@@ -3,11 +3,11 @@
 import ctypes
 import weakref
 from ctypes import POINTER, byref, c_void_p
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Tuple, Union, overload
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from . import _c
 from ._c import MemberEvent, MemberLayout, MemberReason, MembersEvent, Parents, State
-from ._library import Handle, called, closed, drop, error_at, keep, lib, ms, new, options, said, text
+from ._library import Handle, Snapshot, called, closed, drop, error_at, keep, lib, ms, new, options, said, text
 from .errors import Error
 from .grant import begun
 from .session import Session, Watch
@@ -131,26 +131,12 @@ class Member(Handle):
         return int(deadline.boottime_ns) / 1e9
 
 
-class Members(Sequence[MemberInfo]):
+class Members(Snapshot[MemberInfo]):
     """The members of a group at one time, in the order of their ids."""
 
     def __init__(self, handle: c_void_p) -> None:
         self._handle: Optional[c_void_p] = handle
-        self._members = [_info(lib.zkl_members_get(handle, i)) for i in range(lib.zkl_members_count(handle))]
-
-    @overload
-    def __getitem__(self, i: int) -> MemberInfo:
-        ...
-
-    @overload
-    def __getitem__(self, i: slice) -> List[MemberInfo]:
-        ...
-
-    def __getitem__(self, i: Union[int, slice]) -> Union[MemberInfo, List[MemberInfo]]:
-        return self._members[i]
-
-    def __len__(self) -> int:
-        return len(self._members)
+        super().__init__([_info(lib.zkl_members_get(handle, i)) for i in range(lib.zkl_members_count(handle))])
 
     def plan(self, count: int) -> List[Optional[MemberInfo]]:
         """For each shard below count, the member that should do its work; None: no member takes it. An owner must
@@ -158,7 +144,7 @@ class Members(Sequence[MemberInfo]):
         handle = self._handle or closed(self)
         owners = (POINTER(_c.MemberInfo) * count)()
         lib.zkl_shards_plan(owners, count, handle)
-        known = {info.token: info for info in self._members}
+        known = {info.token: info for info in self._items}
         return [known[owner[0].token] if owner else None for owner in owners]
 
 

@@ -2,11 +2,11 @@
 
 import weakref
 from ctypes import c_void_p
-from typing import Callable, List, NamedTuple, Optional, Sequence, Union, overload
+from typing import Callable, NamedTuple, Optional
 
 from . import _c
 from ._c import Client, Kind
-from ._library import called, keep, lib, ms, new, options, said, text
+from ._library import Snapshot, called, keep, lib, ms, new, options, said, text
 from .session import Session, Watch
 
 __all__ = ["Client", "Contender", "Kind", "Queue", "break_contender", "read_queue", "revoke", "watch_queue"]
@@ -27,16 +27,16 @@ class Contender(NamedTuple):
     retains: bool
 
 
-class Queue(Sequence[Contender]):
+class Queue(Snapshot[Contender]):
     """The contenders of a path at one time, the first in line first."""
 
     def __init__(self, handle: c_void_p) -> None:
         self._handle = handle
         weakref.finalize(self, lib.zkl_queue_free, handle)
-        self._contenders = []
+        super().__init__([])
         for i in range(lib.zkl_queue_count(handle)):
             one = lib.zkl_queue_get(handle, i)[0]
-            self._contenders.append(
+            self._items.append(
                 Contender(
                     said(one.node),
                     said(one.owner),
@@ -50,20 +50,6 @@ class Queue(Sequence[Contender]):
                     bool(one.retains),
                 )
             )
-
-    @overload
-    def __getitem__(self, i: int) -> Contender:
-        ...
-
-    @overload
-    def __getitem__(self, i: slice) -> List[Contender]:
-        ...
-
-    def __getitem__(self, i: Union[int, slice]) -> Union[Contender, List[Contender]]:
-        return self._contenders[i]
-
-    def __len__(self) -> int:
-        return len(self._contenders)
 
 
 def read_queue(
