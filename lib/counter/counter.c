@@ -134,12 +134,10 @@ struct counter_fenced {
 
 static int64_t counter_fence_end(zkl_session *s, int64_t timeout_ms)
 {
-    if (timeout_ms <= 0) {
-        session_lock(s);
-        timeout_ms = session_patience_ms(s);
-        session_unlock(s);
-    }
-    return clock_end(timeout_ms);
+    session_lock(s);
+    const int64_t end = call_end_of(s, timeout_ms);
+    session_unlock(s);
+    return end;
 }
 
 /* At least 1: 0 would mean something else. */

@@ -123,10 +123,15 @@ void call_unref(struct call *c)
         g_free(c);
 }
 
+int64_t call_end_of(zkl_session *s, int64_t timeout_ms)
+{
+    return clock_end(timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms);
+}
+
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data)
 {
-    const int64_t end = clock_end(timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms);
+    const int64_t end = call_end_of(s, timeout_ms);
 
     if (end < INT64_MAX)
         timers_arm(s->timers, timer, end, fn, data);

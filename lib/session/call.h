@@ -72,7 +72,11 @@ void call_free(struct call *c);
 /* The error that a refusal of the server is. */
 int call_error(enum store_rc rc);
 
-/* Arms timer for a timeout_ms of the public interface, unless that is for ever. */
+/* When a timeout_ms of the public interface ends, as clock_end(); 0 is a session timeout. With the
+ * monitor held, as what follows. */
+int64_t call_end_of(zkl_session *s, int64_t timeout_ms);
+
+/* Arms timer for a timeout_ms, unless that is for ever. */
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data);
 
