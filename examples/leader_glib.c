@@ -17,7 +17,7 @@ static void on_election(zkl_election *e, zkl_election_event event, const zkl_gra
     if (event == ZKL_ELECTION_LEADING) {
         d->term = grant;
         g_print("leading with token %" G_GUINT64_FORMAT "\n", zkl_grant_token(grant));
-    } else if (event == ZKL_ELECTION_DEPOSED || event == ZKL_ELECTION_RESIGNED) {
+    } else if (event == ZKL_ELECTION_LOST || event == ZKL_ELECTION_RESIGNED) {
         d->term = NULL;
         g_print("following, after token %" G_GUINT64_FORMAT "\n", zkl_grant_token(grant));
     } else if (event == ZKL_ELECTION_FAILED) {

@@ -22,11 +22,11 @@ static void on_election(zkl_election *e, zkl_election_event event, const zkl_gra
     (void)data;
     if (event == ZKL_ELECTION_LEADING)
         printf("leading with token %llu\n", (unsigned long long)zkl_grant_token(term = grant));
-    else if (event == ZKL_ELECTION_DEPOSED || event == ZKL_ELECTION_RESIGNED)
+    else if (event == ZKL_ELECTION_LOST || event == ZKL_ELECTION_RESIGNED)
         printf("following, after token %llu\n", (unsigned long long)zkl_grant_token(grant));
     else if (event == ZKL_ELECTION_FAILED)
         fprintf(stderr, "%s\n", err->text);
-    if (event == ZKL_ELECTION_DEPOSED || event == ZKL_ELECTION_RESIGNED)
+    if (event == ZKL_ELECTION_LOST || event == ZKL_ELECTION_RESIGNED)
         term = NULL;
     fflush(stdout);
 }

@@ -48,7 +48,7 @@ static void on_member(zkl_member *m, zkl_member_event event, const zkl_member_ne
     pthread_mutex_lock(&lock);
     if (event == ZKL_MEMBER_JOINED)
         joined = news->token;
-    else if (event == ZKL_MEMBER_GONE || event == ZKL_MEMBER_LEFT)
+    else if (event == ZKL_MEMBER_LOST || event == ZKL_MEMBER_LEFT)
         joined = 0;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);

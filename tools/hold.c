@@ -110,10 +110,11 @@ static void on_signal(struct hold *h, int signo)
 }
 
 /* On a thread of the library. */
-static void hold_on_revoke(zkl_state state, void *data)
+static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct hold *h = data;
 
+    (void)grant;
     (void)state;
     atomic_store(&h->revoked, true);
     events_wake(h->events);
@@ -192,7 +193,7 @@ static int run_command(struct hold *h)
     h->lending = terminal_is_ours(&h->terminal);
     /* From here on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);
-    if (!guard_run(h->guard, h->loss.right, h->lending, h->events))
+    if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
                     g_strerror(errno));
     hold_watch(h);
@@ -204,7 +205,7 @@ static int run_command(struct hold *h)
     return guard_result(h->guard, loss_remaining_ms(&h->loss) > 0);
 }
 
-int hold_run(struct hold **ret, struct guard *guard, struct right *right, struct events *events)
+int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events)
 {
     struct hold *h = g_new0(struct hold, 1);
     int status;
@@ -215,9 +216,9 @@ int hold_run(struct hold **ret, struct guard *guard, struct right *right, struct
     h->shared = guard->termination.shared;
     h->events = events;
     sigemptyset(&h->early);
-    loss_init(&h->loss, guard, right, events);
+    loss_init(&h->loss, guard, grant, events);
     if (h->options->term_on_revoke)
-        right->ops->on_revoke(right, hold_on_revoke, h);
+        zkl_grant_on_revoke(grant, hold_on_revoke, h);
     status = loss_wait_safe(&h->loss);
     if (status == GO_ON)
         status = run_command(h);

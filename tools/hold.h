@@ -8,7 +8,6 @@
 
 struct guard;
 struct hold;
-struct right;
 
 /* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
@@ -19,7 +18,7 @@ void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 /* Lets the guard run the command under right, and returns the exit status: at the command's end;
  * after a loss, or a signal that ended it, when nothing of its tree lives any more. guard, right
  * and events must outlive *ret. */
-int hold_run(struct hold **ret, struct guard *guard, struct right *right, struct events *events);
+int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events);
 
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);

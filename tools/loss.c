@@ -1,4 +1,4 @@
-/* What the right says, passed on: its deadline is true even when no thread of the library has run
+/* What the grant says, passed on: its deadline is true even when no thread of the library has run
  * for a while. */
 #include "loss.h"
 #include "guard/channel.h"
@@ -39,9 +39,8 @@ void loss_publish(struct loss *l)
     bool farther;
 
     pthread_mutex_lock(&l->lock);
-    l->right->ops->deadline(l->right, &deadline);
-    if (deadline.boottime_ns == 0)
-        atomic_store(&l->guard->termination.shared->loss, (int)l->right->ops->loss(l->right));
+    if (zkl_grant_deadline(l->grant, &deadline) != 0) /* both are 0 */
+        atomic_store(&l->guard->termination.shared->loss, (int)zkl_grant_loss(l->grant));
     farther = shared_set_deadline(l->guard->termination.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
@@ -103,10 +102,11 @@ static bool is_finished(struct loss *l)
 
 /* On a thread of the library. What it waits for is done by the guard, and told by the main thread.
  */
-static void loss_on_change(zkl_state state, void *data)
+static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct loss *l = data;
 
+    (void)grant;
     if (state == ZKL_RELEASED || is_finished(l))
         return;
     loss_publish(l);
@@ -121,19 +121,19 @@ static void loss_on_change(zkl_state state, void *data)
     pthread_mutex_unlock(&l->lock);
 }
 
-void loss_init(struct loss *l, struct guard *guard, struct right *right, struct events *events)
+void loss_init(struct loss *l, struct guard *guard, const zkl_grant *grant, struct events *events)
 {
-    *l = (struct loss){.right = right, .guard = guard, .events = events};
-    guard->token = right->token;
+    *l = (struct loss){.grant = grant, .guard = guard, .events = events};
+    guard->token = zkl_grant_token(grant);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->over, NULL);
     loss_publish(l);
-    right->ops->on_change(right, loss_on_change, l);
+    zkl_grant_on_change(grant, loss_on_change, l);
 }
 
 int64_t loss_remaining_ms(const struct loss *l)
 {
-    return l->right->ops->remaining_ms(l->right);
+    return zkl_grant_remaining_ms(l->grant);
 }
 
 bool loss_is_safe(const struct loss *l)
@@ -141,7 +141,7 @@ bool loss_is_safe(const struct loss *l)
     const struct hold_options *o = l->guard->termination.options;
 
     return loss_remaining_ms(l) > termination_grace_ms(&l->guard->termination) &&
-           (o->on_suspect == ON_SUSPECT_IGNORE || l->right->ops->state(l->right) == ZKL_HELD);
+           (o->on_suspect == ON_SUSPECT_IGNORE || zkl_grant_state(l->grant) == ZKL_HELD);
 }
 
 bool loss_before_beginning(struct loss *l)
@@ -152,7 +152,7 @@ bool loss_before_beginning(struct loss *l)
     shared_decide(l->guard->termination.shared, CAUSE_REVOKED);
     termination_over(&l->guard->termination);
     say("%s: the lock was lost before the command began: %s", l->guard->termination.options->path,
-        zkl_strloss(l->right->ops->loss(l->right)));
+        zkl_strloss(zkl_grant_loss(l->grant)));
     return true;
 }
 

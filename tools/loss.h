@@ -7,7 +7,7 @@
 #include "guard/guard.h"
 
 struct loss {
-    struct right *right;
+    const zkl_grant *grant;
     struct guard *guard;
     struct events *events;
     pthread_mutex_t lock; /* of the deadline told, and of gone */
@@ -16,7 +16,7 @@ struct loss {
     int64_t patience; /* by now_ms(): the guard sees the end first, if it is awake; 0: no end yet */
 };
 
-void loss_init(struct loss *l, struct guard *guard, struct right *right, struct events *events);
+void loss_init(struct loss *l, struct guard *guard, const zkl_grant *grant, struct events *events);
 
 int64_t loss_remaining_ms(const struct loss *l);
 

@@ -1,5 +1,5 @@
-/* zkl member: the right is a membership. It ends for good when it is GONE once: by then the command
- * has been ended. */
+/* zkl member: the command runs under the grant of the first membership. It has ended by the time
+ * that the group may see the member gone. */
 #include "member_look.h"
 #include "members.h"
 #include "run.h"
@@ -7,166 +7,57 @@
 #include <string.h>
 
 struct membership {
-    struct right right; /* the first member */
     struct member_options options;
     zkl_session *session;
     zkl_member *member;
     struct attempt *attempt;
-    char *path; /* of its node */
-    atomic_bool joined, over;
-    atomic_int loss;      /* a zkl_loss */
-    pthread_mutex_t lock; /* of: */
-    right_fn fn;
-    void *data;
+    bool ended; /* the attempt; on the library's thread */
 };
 
-static struct membership *member_of(struct right *r)
+/* ---- on a thread of the library ---- */
+
+static void member_end(struct membership *m, zkl_grant *grant, const zkl_error *error)
 {
-    return (struct membership *)r;
+    m->ended = true;
+    attempt_end(grant, error, m->attempt);
 }
 
-/* ---- the right ---- */
-
-static void member_deadline(struct right *r, zkl_deadline *ret)
+static void member_join(struct membership *m, zkl_member *member)
 {
-    struct membership *m = member_of(r);
+    zkl_grant *grant;
 
-    /* A later one of another node, or of this one after a pause, is none of this right's. */
-    if (!atomic_load(&m->over) && zkl_member_deadline(m->member, ret) == 0 &&
-        zkl_member_token(m->member) == r->token)
-        return;
-    atomic_store(&m->over, true);
-    *ret = (zkl_deadline){0, 0};
+    if (!m->ended && zkl_member_grant(member, &grant) == 0) /* it joins again otherwise */
+        member_end(m, grant, NULL);
 }
 
-static int64_t member_remaining_ms(struct right *r)
-{
-    struct membership *m = member_of(r);
-    const int64_t left = zkl_member_remaining_ms(m->member);
-
-    return atomic_load(&m->over) || zkl_member_token(m->member) != r->token ? 0 : left;
-}
-
-static zkl_state member_state(struct right *r)
-{
-    return member_remaining_ms(r) > 0 ? zkl_member_state(member_of(r)->member) : ZKL_LOST;
-}
-
-/* It may be heard later than the end itself. */
-static zkl_loss member_loss(struct right *r)
-{
-    return (zkl_loss)atomic_load(&member_of(r)->loss);
-}
-
-static void member_on_change(struct right *r, right_fn fn, void *data)
-{
-    struct membership *m = member_of(r);
-
-    pthread_mutex_lock(&m->lock);
-    m->fn = fn;
-    m->data = data;
-    pthread_mutex_unlock(&m->lock);
-}
-
-static void member_release(struct right *r)
-{
-    atomic_store(&member_of(r)->over, true);
-    leave_group(member_of(r)->member);
-}
-
-static char *member_text(struct right *r)
-{
-    return g_strdup_printf("%s\t%" G_GUINT64_FORMAT, member_of(r)->path, (guint64)r->token);
-}
-
-static const struct right_ops right_ops = {.state = member_state,
-                                           .loss = member_loss,
-                                           .remaining_ms = member_remaining_ms,
-                                           .deadline = member_deadline,
-                                           .on_change = member_on_change,
-                                           .release = member_release,
-                                           .text = member_text};
-
-/* ---- events, on a thread of the library ---- */
-
-static void change(struct membership *m, zkl_state now)
-{
-    pthread_mutex_lock(&m->lock);
-    right_fn fn = m->fn;
-    void *data = m->data;
-    if (now == ZKL_LOST)
-        m->fn = NULL; /* once */
-    pthread_mutex_unlock(&m->lock);
-    if (fn)
-        fn(now, data);
-}
-
-static void lose(struct membership *m, zkl_member_reason reason)
-{
-    static const zkl_loss losses[] = {[ZKL_MEMBER_DEADLINE] = ZKL_LOSS_DEADLINE,
-                                      [ZKL_MEMBER_SESSION] = ZKL_LOSS_EXPIRED,
-                                      [ZKL_MEMBER_DELETED] = ZKL_LOSS_DELETED};
-
-    atomic_store(&m->loss, (int)losses[reason]);
-    atomic_store(&m->over, true);
-    change(m, ZKL_LOST);
-}
-
-static void join(struct membership *m, const zkl_member_news *news)
-{
-    if (atomic_load(&m->joined))
-        return;
-    m->right.token = news->token;
-    m->right.session_id = zkl_session_id(m->session);
-    atomic_store(&m->joined, true);
-    attempt_end_as(m->attempt, &m->right, NULL);
-}
-
-static void say_busy(struct membership *m, const zkl_member_news *news)
+static void member_say_busy(struct membership *m, const zkl_member_news *news)
 {
     const struct lock_options *o = &m->options.run;
-    zkl_error error = {.code = ZKL_EBUSY};
+    const zkl_error error = {.code = ZKL_EBUSY};
 
-    if (atomic_load(&m->joined))
+    if (m->ended)
         return;
     say_id_is_taken(o->path, m->options.id, news);
-    if (o->timeout_ms == 0 && !atomic_load(&m->attempt->done))
-        attempt_end_as(m->attempt, NULL, &error);
+    if (o->timeout_ms == 0)
+        member_end(m, NULL, &error);
 }
 
+/* The wait hears of a failure, and the grant of what comes behind JOINED. */
 static void member_on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
                             void *data)
 {
-    struct membership *m = data;
-
-    (void)member;
-    switch (event) {
-    case ZKL_MEMBER_JOINED:
-        join(m, news);
-        break;
-    case ZKL_MEMBER_SUSPECT:
-        change(m, ZKL_SUSPECT);
-        break;
-    case ZKL_MEMBER_PROVED:
-        change(m, ZKL_HELD);
-        break;
-    case ZKL_MEMBER_GONE:
-        lose(m, news->reason);
-        break;
-    case ZKL_MEMBER_BUSY:
-        say_busy(m, news);
-        break;
-    default: /* the wait hears of a failure */
-        break;
-    }
+    if (event == ZKL_MEMBER_JOINED)
+        member_join(data, member);
+    else if (event == ZKL_MEMBER_BUSY)
+        member_say_busy(data, news);
 }
 
-static void on_waited(const zkl_error *err, void *data)
+static void member_on_waited(const zkl_error *err, void *data)
 {
     struct membership *m = data;
 
-    if (err && !atomic_load(&m->joined) && !atomic_load(&m->attempt->done))
-        attempt_end_as(m->attempt, NULL, err);
+    if (err && !m->ended)
+        member_end(m, NULL, err);
 }
 
 /* ---- the way there ---- */
@@ -190,7 +81,7 @@ static int member_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
     options.fn_data = m;
     int code = zkl_member_join(&m->member, m->session, o->run.path, o->id, o->data,
                                o->data ? strlen(o->data) : 0, &options);
-    return code ? code : zkl_member_wait_async(m->member, timeout_ms, on_waited, m);
+    return code ? code : zkl_member_wait_async(m->member, timeout_ms, member_on_waited, m);
 }
 
 static void member_give_up(void *self)
@@ -221,17 +112,14 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
     int status;
 
     hold->cgroup = cgroup_new(hold->leave_daemons);
-    m->path = g_strconcat(m->options.run.path, "/", m->options.id, NULL);
     status = run_once(&run);
-    g_free(m->path);
     cgroup_free(hold->cgroup);
     return status;
 }
 
 int verb_member(struct settings *settings, int argc, char **argv)
 {
-    struct membership m = {.right = {.ops = &right_ops, .slot = -1},
-                           .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct membership m = {.ended = false};
     struct events events;
     int status = member_options_parse(&m.options, settings, argc, argv);
 

@@ -37,6 +37,18 @@ GString *members_table(const zkl_members *ms)
     return table_end(table);
 }
 
+int64_t membership_ms(zkl_member *member)
+{
+    zkl_grant *grant;
+    int64_t left;
+
+    if (zkl_member_grant(member, &grant) != 0)
+        return 0;
+    left = zkl_grant_remaining_ms(grant);
+    zkl_grant_release(grant);
+    return left;
+}
+
 static void ignore_left(const zkl_error *err, void *data)
 {
     (void)err;

@@ -10,6 +10,9 @@ GString *members_table(const zkl_members *ms);
 /* One object; key and value first, unless key is NULL. */
 void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m);
 
+/* As zkl_grant_remaining_ms() of a membership; 0: it is not a member now. */
+int64_t membership_ms(zkl_member *member);
+
 /* Leaves, and waits for nothing. */
 void leave_group(zkl_member *member);
 

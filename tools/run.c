@@ -47,14 +47,7 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct attempt *a = data;
 
-    if (grant)
-        right_of_grant(&a->own, grant);
-    attempt_end_as(a, grant ? &a->own.right : NULL, error);
-}
-
-void attempt_end_as(struct attempt *a, struct right *right, const zkl_error *error)
-{
-    a->right = right;
+    a->grant = grant;
     if (error)
         a->error = *error;
     atomic_store(&a->done, true);
@@ -145,18 +138,17 @@ static int acquire(struct run *t)
         while (events_until(t->events, &a->done) != 0)
             continue; /* it comes soon, server or not */
     }
-    if (signo != 0 && a->right)
-        a->right->ops->release(a->right);
-    if (signo != 0)
+    if (signo != 0) {
+        zkl_grant_release(a->grant);
         return STATUS_SIGNAL + signo;
-    return a->right ? GO_ON : not_acquired(t);
+    }
+    return a->grant ? GO_ON : not_acquired(t);
 }
 
 static int hold(struct run *t)
 {
     struct hold_options *o = &t->options->hold;
-    struct right *right = t->attempt.right;
-    const guint64 token = right->token;
+    const guint64 token = zkl_grant_token(t->attempt.grant);
     int status;
 
     say_no_more_of(GO_ON); /* what fails from here on is new */
@@ -165,7 +157,7 @@ static int hold(struct run *t)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
-    status = hold_run(&t->hold, &t->guard, right, t->events);
+    status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
@@ -173,14 +165,8 @@ static int hold(struct run *t)
 }
 
 /* The server deletes the nodes of a grant with the session: a delete before that is a round trip
- * and a write more, and the next in line hears no sooner. The metrics are to say that it was
- * released.
- */
-static bool ends_with_session(const struct run *t)
-{
-    return t->attempt.right == &t->attempt.own.right && !t->metrics;
-}
-
+ * and a write more, and the next in line hears no sooner. But the metrics are to say that it was
+ * released. */
 static int run_steps(struct run *t)
 {
     int (*const steps[])(struct run *) = {run_prepare, connect_first, acquire, hold};
@@ -190,12 +176,12 @@ static int run_steps(struct run *t)
         status = steps[i](t);
     if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->path);
-    if (t->hold && !ends_with_session(t))
-        t->attempt.right->ops->release(t->attempt.right);
+    if (t->hold && t->metrics)
+        zkl_grant_release(t->attempt.grant);
     metrics_end(t->metrics);
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
-    if (t->hold && ends_with_session(t))
-        t->attempt.right->ops->release(t->attempt.right);
+    if (t->hold && !t->metrics)
+        zkl_grant_release(t->attempt.grant);
     if (t->hold && hold_kept(t->hold))
         status_line(t->options->hold.status_fd, "released");
     t->ops->close(t->self);

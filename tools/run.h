@@ -9,8 +9,7 @@
 /* One acquisition, filled by the library's thread before done is set. */
 struct attempt {
     struct events *events;
-    struct right *right; /* NULL: there is none; else its own, or of whoever ends it */
-    struct right_grant own;
+    zkl_grant *grant; /* owned; NULL: there is none */
     zkl_error error;
     atomic_bool done;
 };
@@ -59,10 +58,7 @@ struct run {
 /* All of it; returns the exit status. */
 int run_once(struct run *t);
 
-/* Its data is the attempt. The grant, a reference, is the attempt's; error when there is none. */
+/* Its data is the attempt, which owns the grant; error when there is none. */
 void attempt_end(zkl_grant *grant, const zkl_error *error, void *data);
-
-/* The same with another right, which outlives the run. */
-void attempt_end_as(struct attempt *a, struct right *right, const zkl_error *error);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* It belongs to us, and to the library's last call for the grant. */
 struct shard_hold {
-    struct right_grant own;
+    zkl_grant *grant;
     struct loss loss;
 };
 
@@ -137,7 +137,7 @@ static void seek(struct shard *s)
 static void release_at_once(struct shard *s)
 {
     s->cause = CAUSE_NONE;
-    s->attempt.right->ops->release(s->attempt.right);
+    zkl_grant_release(s->attempt.grant);
     end_attempt(s, false);
 }
 
@@ -147,7 +147,7 @@ static void see_answer(struct shard *s)
         return;
     zkl_op_free(s->op);
     s->op = NULL;
-    if (!s->attempt.right) {
+    if (!s->attempt.grant) {
         see_refusal(s, &s->attempt.error);
         return;
     }
@@ -159,8 +159,8 @@ static void see_answer(struct shard *s)
     s->stuck_since = 0;
     atomic_store(&s->stuck, false);
     atomic_store(&s->looked_at, 0);
-    zkl_grant_on_wanted(s->attempt.own.grant, on_shard_wanted, s);
-    zkl_grant_on_revoke(s->attempt.own.grant, on_shard_revoke, s);
+    zkl_grant_on_wanted(s->attempt.grant, on_shard_wanted, s);
+    zkl_grant_on_revoke(s->attempt.grant, on_shard_revoke, s);
     shared_reset(&s->host->zygote.shared[s->number]);
     s->phase = SHARD_GRANTED;
 }
@@ -181,9 +181,9 @@ static void prepare_guard(struct shard *s)
     hold_fit(o, s->host->options->run.hold.grace_ms, zkl_session_timeout_ms(s->host->session));
     hold = g_atomic_rc_box_new0(struct shard_hold);
     s->hold = g_atomic_rc_box_acquire(hold);
-    hold->own = s->attempt.own;
-    loss_init(&hold->loss, &s->guard, &hold->own.right, s->host->events);
-    if (zkl_grant_on_change(hold->own.grant, on_last_call, hold) != 0)
+    hold->grant = s->attempt.grant;
+    loss_init(&hold->loss, &s->guard, hold->grant, s->host->events);
+    if (zkl_grant_on_change(hold->grant, on_last_call, hold) != 0)
         g_atomic_rc_box_release(hold);
     s->phase = SHARD_READY;
 }
@@ -198,7 +198,7 @@ static void give_lock_back(struct shard *s)
     if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0)
         s->host->fatal = s->status;
     loss_finish(&hold->loss);
-    hold->own.right.ops->release(&hold->own.right);
+    zkl_grant_release(hold->grant);
     s->hold = NULL;
     g_atomic_rc_box_release(hold);
     if (!s->guard.running)
@@ -216,13 +216,12 @@ static void begin_command(struct shard *s)
     if (!loss_is_safe(&s->hold->loss))
         return;
     loss_publish(&s->hold->loss);
-    if (!guard_run(&s->guard, &s->hold->own.right, false, s->host->events)) {
+    if (!guard_run(&s->guard, s->hold->grant, false, s->host->events)) {
         give_lock_back(s); /* it could not be forked */
         return;
     }
     if (s->host->settings->verbose)
-        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s),
-            (guint64)s->attempt.own.right.token);
+        say("%s: held with token %" G_GUINT64_FORMAT, shard_path(s), (guint64)s->guard.token);
     s->phase = SHARD_RUNNING;
 }
 
@@ -365,6 +364,6 @@ int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
     act_on(s, shard_step(&s->plan, &facts, &due));
     if (!held && s->plan.held_at != 0)
         status_line(s->host->options->run.hold.status_fd, "held %d %" G_GUINT64_FORMAT, s->number,
-                    (guint64)s->attempt.own.right.token);
+                    (guint64)s->guard.token);
     return MIN(due, facts.now + due_in_ms(s));
 }

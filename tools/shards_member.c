@@ -48,7 +48,7 @@ static void on_member_event(zkl_member *member, zkl_member_event event, const zk
     case ZKL_MEMBER_JOINED:
         set_joined(m, news->token);
         break;
-    case ZKL_MEMBER_GONE:
+    case ZKL_MEMBER_LOST:
     case ZKL_MEMBER_LEFT:
         set_joined(m, 0);
         break;
@@ -176,7 +176,7 @@ void shards_member_close(struct shards_member *m)
 
 void shards_member_facts(struct shards_member *m, struct shard_facts *ret)
 {
-    ret->member_until = ret->now + (m->member ? zkl_member_remaining_ms(m->member) : 0);
+    ret->member_until = ret->now + (m->member ? membership_ms(m->member) : 0);
     pthread_mutex_lock(&m->lock);
     ret->confirmed = atomic_load(&m->is_in);
     ret->confirmed_since = m->is_in_since;

@@ -123,7 +123,7 @@ ZKL_API int zkl_election_resign(zkl_election *e);
 
 /* What happened to a started election. Since 0.1. */
 typedef enum zkl_election_event {
-    ZKL_ELECTION_LEADING = 1,  /* a term begins. The grant is lent until the DEPOSED or RESIGNED of
+    ZKL_ELECTION_LEADING = 1,  /* a term begins. The grant is lent until the LOST or RESIGNED of
                                   this term. Check the grant before each action: the event may come
                                   so late that the term is over */
     ZKL_ELECTION_SUSPECT = 2,  /* no proof arrives: the term may end soon */
@@ -132,16 +132,16 @@ typedef enum zkl_election_event {
                                   priority, or by a request as for zkl_grant_on_revoke(), which
                                   needs no option. When ready, call zkl_election_yield(). Comes at
                                   most once a term */
-    ZKL_ELECTION_DEPOSED = 5,  /* the term was lost: stop at once. When this call has returned, the
-                                  node is deleted, if it still exists, and the next campaign
-                                  begins */
+    ZKL_ELECTION_LOST = 5,     /* the term was lost: stop at once. When this call has returned, the
+                                     node is deleted, if it still exists, and the next campaign
+                                     begins */
     ZKL_ELECTION_RESIGNED = 6, /* the term was ended by resign, yield or a transaction */
     ZKL_ELECTION_FAILED = 7,   /* a campaign failed with err; the next one begins after a pause */
     ZKL_ELECTION_STOPPED = 8   /* the last event. err is the reason. NULL: the election was asked
                                   to stop, or its one term ended without a loss */
 } zkl_election_event;
 
-/* Called on a library thread, in the order of events. grant is lent from LEADING to DEPOSED or
+/* Called on a library thread, in the order of events. grant is lent from LEADING to LOST or
  * RESIGNED; it is NULL for the other events. err is not NULL for FAILED,
  * and may be NULL for STOPPED. It is valid during the call. Since 0.1. */
 typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, const zkl_grant *grant,

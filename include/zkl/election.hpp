@@ -37,7 +37,7 @@ struct leader {
 /* What happens to a started election. Since 0.1. */
 struct election_event {
     zkl_election_event kind;
-    std::shared_ptr<const grant> term; /* from LEADING to DEPOSED or RESIGNED the grant of the term,
+    std::shared_ptr<const grant> term; /* from LEADING to LOST or RESIGNED the grant of the term,
                                           or an empty one if LEADING came too late; otherwise NULL.
                                           Look at it before each action of a leader. A copy may be
                                           kept: the last one that is destroyed ends the term, but
@@ -95,7 +95,7 @@ inline void on_election(zkl_election *, zkl_election_event kind, const zkl_grant
     if (kind == ZKL_ELECTION_LEADING)
         c->term = take_term(*c);
     event.term = c->term;
-    if (kind == ZKL_ELECTION_DEPOSED || kind == ZKL_ELECTION_RESIGNED)
+    if (kind == ZKL_ELECTION_LOST || kind == ZKL_ELECTION_RESIGNED)
         c->term.reset();
     check(err ? err->code : 0, event.reason);
     if (kind == ZKL_ELECTION_STOPPED)

@@ -43,8 +43,9 @@ ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
- * rises with every grant of a path, and a resource compares the turns of equal tokens. The turn can
- * be read whenever the token can. Returns 0 for every other kind of grant, and for NULL.
+ * rises with every grant of a path, and a resource compares the turns of equal tokens. So does the
+ * turn of a member that joins again with the same node. The turn can be read whenever the token
+ * can. Returns 0 for every other kind of grant, and for NULL.
  * Since 0.1. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
@@ -167,7 +168,8 @@ ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data)
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
- * as const zkl_grant *, and its lock is unlocked instead. Each grant is released once: a second
+ * as const zkl_grant *, and its lock is unlocked instead; a membership is left instead, with
+ * zkl_member_leave(). Each grant is released once: a second
  * release is ignored and logged while somebody else has the grant, and is undefined after that. May
  * be called from any thread. Unless a mutex retains the node, the library deletes it in the
  * background, and tries until the deletion is confirmed or the session has ended. Never waits for

@@ -27,10 +27,10 @@ typedef enum zkl_member_layout {
 
 /* What happens to a member. Since 0.1. */
 typedef enum zkl_member_event {
-    ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it */
-    ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be GONE soon */
-    ZKL_MEMBER_PROVED = 3,  /* after SUSPECT: proved again */
-    ZKL_MEMBER_GONE = 4,    /* others may think that it is gone. It joins again by itself, which may
+    ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it: zkl_member_grant() */
+    ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be LOST soon */
+    ZKL_MEMBER_HELD = 3,    /* after SUSPECT: proved again */
+    ZKL_MEMBER_LOST = 4,    /* others may think that it is gone. It joins again by itself, which may
                                be with the same node and token */
     ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Once for
                                each node of another */
@@ -39,23 +39,16 @@ typedef enum zkl_member_event {
     ZKL_MEMBER_LEFT = 7     /* the last event. err gives the reason; NULL: it was asked to leave */
 } zkl_member_event;
 
-/* Why a member is GONE. Since 0.1. */
-typedef enum zkl_member_reason {
-    ZKL_MEMBER_DEADLINE = 1, /* no proof came in time */
-    ZKL_MEMBER_SESSION = 2,  /* the ZooKeeper session has ended */
-    ZKL_MEMBER_DELETED = 3   /* somebody else has deleted its node */
-} zkl_member_reason;
-
 /* What comes with an event. Valid during the call, with all that it points to. Later versions may
  * append members. Since 0.1. */
 typedef struct zkl_member_news {
-    uint64_t token;           /* the node's czxid: its own, for BUSY that of the other one */
-    int again;                /* JOINED: 1 if it had joined before */
-    zkl_member_reason reason; /* GONE; 0 otherwise */
-    int64_t session_id;       /* BUSY: of the other node; 0 if that is not ephemeral */
-    const char *data;         /* BUSY: what the other node holds, as valid UTF-8 without control
-                                 characters; otherwise "" */
-    const zkl_error *err;     /* FAILED, LEFT; NULL otherwise */
+    uint64_t token;       /* the node's czxid: its own, for BUSY that of the other one */
+    int again;            /* JOINED: 1 if it had joined before */
+    zkl_loss loss;        /* LOST: why; otherwise ZKL_LOSS_NONE */
+    int64_t session_id;   /* BUSY: of the other node; 0 if that is not ephemeral */
+    const char *data;     /* BUSY: what the other node holds, as valid UTF-8 without control
+                             characters; otherwise "" */
+    const zkl_error *err; /* FAILED, LEFT; NULL otherwise */
 } zkl_member_news;
 
 /* Called on a library thread, in the order of events. Since 0.1. */
@@ -155,33 +148,21 @@ ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
                                    void *fn_data);
 
-/* Returns the state at the instant when the clock was read inside the call: ZKL_HELD: a member;
- * ZKL_SUSPECT: a member, but no proof arrives; ZKL_LOST: not a member now, or others may think so;
- * ZKL_RELEASED: it leaves or has left. It is LOST from the deadline on, even if no thread of the
- * library has run since. After that it becomes HELD again, with the same token, if the session
- * turns out to have lived on. Returns ZKL_LOST in a forked child and for NULL. Since 0.1. */
-ZKL_API zkl_state zkl_member_state(const zkl_member *m);
-
-/* Returns the czxid of the member's node, by which observers know it: each node that it creates has
- * a higher one. 0: it has none now. Since 0.1. */
-ZKL_API uint64_t zkl_member_token(const zkl_member *m);
-
-/* Returns for how many milliseconds, rounded down, nobody can see the member gone, unless somebody
- * deletes its node. They count from the reading of the clocks inside the call. 0: it is not a
- * member, or others may think so; in a forked child; for NULL. Needs no thread of the library to
- * run. Since 0.1. */
-ZKL_API int64_t zkl_member_remaining_ms(const zkl_member *m);
-
-/* Stores in *ret the instant until which nobody can see the member gone. It moves, as that of a
- * grant does (zkl_grant_deadline()).
+/* Stores in *ret the grant of the membership: its token is the czxid of the member's node, by which
+ * observers know it, and until its deadline nobody can see the member gone, unless somebody deletes
+ * the node. A grant begins with ZKL_MEMBER_JOINED, and ends with ZKL_MEMBER_LOST or when the member
+ * leaves. A member that joins again has another grant; if its session had lived on, with the same
+ * token and a higher turn. Every function of zkl/grant.h but zkl_grant_multi() works with it; it is
+ * never wanted, and nobody asks it to give way. The caller owns it: zkl_grant_release() frees it,
+ * and the member stays. Never waits; may be called inside a callback.
  *
  * Returns 0; or
- *   ZKL_ELOST: it is not a member now; both values are 0;
- *   ZKL_EPERM: it leaves or has left; both values are 0;
- *   ZKL_ECHILD: called in a forked child; both values are 0;
- *   ZKL_EINVAL: m or ret is NULL, and nothing is stored.
+ *   ZKL_ELOST: it is not a member now, or others may think so;
+ *   ZKL_EPERM: it leaves or has left;
+ *   ZKL_EINVAL: m or ret is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
  * Since 0.1. */
-ZKL_API int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret);
+ZKL_API int zkl_member_grant(zkl_member *m, zkl_grant **ret);
 
 /* ---- observing ---- */
 

@@ -22,7 +22,7 @@ struct member_event {
     zkl_member_event kind;
     std::uint64_t token;
     bool again;
-    zkl_member_reason reason; /* of GONE; 0 otherwise */
+    zkl_loss loss; /* of LOST */
     std::int64_t session_id;
     std::string data;      /* of BUSY */
     std::error_code error; /* of FAILED and LEFT */
@@ -49,7 +49,7 @@ inline void on_member(zkl_member *, zkl_member_event kind, const zkl_member_news
                       void *data) noexcept
 {
     auto *call = static_cast<callback<member_event> *>(data);
-    member_event event{kind,       news->token, news->again != 0, news->reason, news->session_id,
+    member_event event{kind,       news->token, news->again != 0, news->loss, news->session_id,
                        news->data, {}};
 
     check(news->err ? news->err->code : 0, event.error);
@@ -69,6 +69,7 @@ class member
     /* Never waits. */
     member(const session &s, const std::string &path, const std::string &id,
            std::string_view data = {}, const member_options &options = {})
+        : where_(s.environment())
     {
         zkl_member_options c = ZKL_MEMBER_OPTIONS_INIT;
         zkl_member *made = nullptr;
@@ -77,7 +78,7 @@ class member
         c.layout = options.layout;
         c.parents = options.parents;
         if (options.fn) {
-            call = std::make_unique<detail::callback<member_event>>(s.environment(), options.fn);
+            call = std::make_unique<detail::callback<member_event>>(where_, options.fn);
             c.fn = detail::on_member;
             c.fn_data = call.get();
         }
@@ -106,20 +107,14 @@ class member
         detail::check(zkl_member_leave(handle_.get(), detail::milliseconds(limit)));
     }
 
-    grant_state state() const noexcept
+    /* Of the membership as it is now; throws errc::lost if it is none. The member stays when the
+     * grant is released. */
+    zkl::grant grant() const
     {
-        return static_cast<grant_state>(zkl_member_state(handle_.get()));
-    }
+        zkl_grant *made = nullptr;
 
-    std::uint64_t token() const noexcept
-    {
-        return zkl_member_token(handle_.get());
-    }
-
-    /* For how long nobody can see the member gone. */
-    std::chrono::milliseconds remaining() const noexcept
-    {
-        return std::chrono::milliseconds(zkl_member_remaining_ms(handle_.get()));
+        detail::check(zkl_member_grant(handle_.get(), &made));
+        return {made, where_};
     }
 
     zkl_member *native_handle() const noexcept
@@ -128,6 +123,7 @@ class member
     }
 
   private:
+    detail::shared_environment where_;
     std::unique_ptr<zkl_member, detail::member_freer> handle_;
 };
 

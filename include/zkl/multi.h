@@ -57,7 +57,8 @@ typedef struct zkl_change {
  *   ZKL_ELIMIT: the changes have more than 1,000,000 bytes in all, or the grant has made 2^31
  *     transactions;
  *   ZKL_EDEADLK: called inside a callback; call zkl_grant_multi_async() there;
- *   ZKL_EINVAL: g is NULL; changes is NULL and count is not 0; a change or a flag is invalid;
+ *   ZKL_EINVAL: g is NULL, or of a membership; changes is NULL and count is not 0; a change or a
+ *     flag is invalid;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * After every result except 0 and ZKL_EUNKNOWN, no change was applied and none will be.
  *

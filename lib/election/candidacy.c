@@ -130,7 +130,7 @@ static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *d
     static const zkl_election_event events[] = {
         [ZKL_HELD] = ZKL_ELECTION_HELD,
         [ZKL_SUSPECT] = ZKL_ELECTION_SUSPECT,
-        [ZKL_LOST] = ZKL_ELECTION_DEPOSED,
+        [ZKL_LOST] = ZKL_ELECTION_LOST,
         [ZKL_RELEASED] = ZKL_ELECTION_RESIGNED,
     };
     struct election_candidacy *c = data;

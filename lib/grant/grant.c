@@ -247,7 +247,7 @@ zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct
     g->count = count;
     for (uint32_t i = 0; i < count; i++) {
         g->tenures[i] = tenure_ref(tenures[i]);
-        if (tenures[i]->keeper) /* which lets go of it at its end */
+        if (tenures[i]->kept)
             tenures[i]->grant = grant_ref(g);
         g->told = MAX(g->told, validity_last(&tenures[i]->validity));
     }
@@ -448,7 +448,7 @@ bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void
     zkl_grant_state(g); /* which makes the loss its own */
     grant_count_loss(g);
     grant_tell(g, ZKL_LOST);
-    return g->loss_heard && callbacks_push(g->session->callbacks, then, data);
+    return g->loss_heard && then && callbacks_push(g->session->callbacks, then, data);
 }
 
 zkl_grant *grant_take_off(struct tenure *t)
@@ -461,6 +461,7 @@ void grant_detach(struct tenure *t)
     zkl_grant *g = t->grant;
 
     t->keeper = NULL;
+    t->kept = false;
     t->grant = NULL;
     if (!g)
         return;
@@ -535,7 +536,8 @@ void zkl_grant_release(zkl_grant *g)
     const bool owned = g->owned > 0;
     if (owned) {
         g->owned--;
-        grant_give_back(g, false);
+        if (!g->ops || !g->ops->stays)
+            grant_give_back(g, false);
     } else {
         log_line(g->session->log, ZKL_LOG_ERROR, "not-owned", zkl_grant_node(g),
                  "%s: zkl_grant_release() is ignored: the grant is lent, or was released before",

@@ -20,6 +20,8 @@ struct grant_end {
 /* What else happens when a grant ends, where it is not just one node that has to go. Any of them
  * NULL: the tenure is released. */
 struct grant_ops {
+    /* A user's release gives up the reference alone: a member leaves its group otherwise. */
+    bool stays;
     /* The user has given it back. */
     void (*given_back)(void *context, zkl_grant *g, const struct grant_end *end);
     /* The nodes have to go; node_gone: the first is known to be gone instead. */
@@ -82,7 +84,8 @@ bool grant_extend(struct tenure *t, struct instant deadline, bool proved);
 void grant_suspect(struct tenure *t);
 
 /* Lost for that reason: tells those who asked to be told. then(data) runs behind them on the
- * callback thread, without the monitor; false: nobody is told, and then will not be called. */
+ * callback thread, without the monitor; false: nobody is told, and then will not be called. then
+ * may be NULL. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
 
 /* There is reason for it: calls those who asked for it, now and once. */
@@ -91,7 +94,7 @@ void grant_call(struct tenure *t, enum tenure_call call);
 /* The grant on t, given back, stands on it no longer; with t's reference. */
 zkl_grant *grant_take_off(struct tenure *t);
 
-/* The keeper is done with the tenure. */
+/* What kept the tenure is done with it. */
 void grant_detach(struct tenure *t);
 
 /* Whether the grant on t was; and why that or, where there is none, t was lost. */

@@ -73,6 +73,8 @@ static int multi_check(const zkl_grant *g, const zkl_change *changes, size_t cou
                          "zkl_grant_multi: g or changes is NULL, or a flag is unknown");
     if (grant_is_child(g))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    if (!grant_tenure(g, 0)->payload)
+        return error_set(ZKL_EINVAL, zkl_grant_node(g), "a membership has no transactions");
     const zkl_session *s = grant_session(g);
     const size_t chroot = strlen(s->chroot), acl = strlen(s->acl ? s->acl : "");
     bytes = multi_bytes_of_fence(g);

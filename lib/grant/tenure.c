@@ -14,6 +14,7 @@ struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct c
     t->payload = g_strdup(payload);
     t->ops = ops;
     t->keeper = keeper;
+    t->kept = true;
     return t;
 }
 

@@ -1,6 +1,7 @@
-/* Tenure: what the server knows of a right. One node of ours at the head of a queue, its token, and
- * until when nobody else can have it. Grants, which users have, stand on tenures: at most one at a
- * time on each. With the monitor held, but for what never changes and for .validity. */
+/* Tenure: what the server knows of a right. One node of ours, a member's or at the head of a queue,
+ * its token, and until when nobody else can have it. Grants, which users have, stand on tenures: at
+ * most one at a time on each. With the monitor held, but for what never changes and for .validity.
+ */
 #ifndef LIB_TENURE_H
 #define LIB_TENURE_H
 
@@ -17,7 +18,7 @@ enum tenure_call {
 struct contender;
 struct multi_line;
 
-/* What its keeper, the contender, does. */
+/* What its keeper, a contender, does. */
 struct tenure_ops {
     void (*release)(struct contender *keeper);                /* delete the node */
     void (*vanished)(struct contender *keeper);               /* the node is gone, it is known */
@@ -33,17 +34,18 @@ struct tenure {
     zkl_session *session;
     char *full_node;
     /* guarded by the monitor: */
-    char *payload; /* what is in the node */
+    char *payload; /* what is in the node; NULL: a member's data, to which no transaction adds */
     const struct tenure_ops *ops;
-    struct contender *keeper; /* NULL: it has let go of it */
-    zkl_grant *grant; /* that stands on it, with a reference while there is a keeper; NULL: none */
+    struct contender *keeper; /* NULL: it has let go of it, or it is a member's */
+    bool kept;                /* by that or by a member: grant_detach() is still to come */
+    zkl_grant *grant;         /* that stands on it, with a reference while it is kept; NULL: none */
     bool called[TENURE_CALLS];
     struct multi_line *line; /* of its transactions, freed by .free_line; NULL: there was none */
     void (*free_line)(struct multi_line *line);
 };
 
-/* Makes a tenure with s's present deadline, and with one reference: the keeper's. full_node is the
- * node's path with chroot. */
+/* Makes a tenure with s's present deadline, and with one reference: of what keeps it. full_node is
+ * the node's path with chroot; keeper and payload may be NULL. */
 struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct contender *keeper,
                           const char *full_node, const char *payload, uint64_t token);
 

@@ -148,30 +148,102 @@ static void member_end_hopes(zkl_member *m)
     member_end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
 }
 
+/* ---- its grant: one from each time that it joins until others may think it gone ---- */
+
+static const struct grant_ops member_grant_ops = {.stays = true};
+
+static void member_begin_tenure(zkl_member *m, uint64_t czxid)
+{
+    m->tenure = tenure_new(m->session, NULL, NULL, m->node, NULL, czxid);
+    grant_unref(grant_new_turn(m->tenure, NULL, m->turn++, &member_grant_ops, NULL));
+}
+
+static void member_end_tenure(zkl_member *m)
+{
+    grant_detach(m->tenure);
+    tenure_unref(m->tenure);
+    m->tenure = NULL;
+}
+
+static zkl_loss member_lose(zkl_member *m, enum loss loss)
+{
+    grant_lose(m->tenure, loss, NULL, NULL);
+    const zkl_loss why = grant_loss(m->tenure); /* perhaps its deadline, before */
+
+    member_end_tenure(m);
+    return why;
+}
+
+/* With the session, or as the user wishes. */
+static void member_give_up(zkl_member *m)
+{
+    const zkl_session *s = m->session;
+
+    if (s->closing || s->refused) {
+        member_lose(m, (enum loss)s->ended);
+        return;
+    }
+    grant_disown(m->tenure->grant);
+    member_end_tenure(m);
+}
+
+/* As its grant says, or would: that ends a little before the session's deadline. */
+static bool member_is_valid(const zkl_member *m)
+{
+    const struct proofs *proofs = &m->session->proofs;
+    struct validity next;
+    int64_t now;
+
+    if (proofs_deadline(proofs, clock_now()) == DEADLINE_NONE)
+        return false;
+    if (!m->tenure)
+        validity_begin(&next, ZKL_HELD, proofs->deadline);
+    return validity_state(m->tenure ? &m->tenure->validity : &next, &now) < ZKL_LOST;
+}
+
+/* The session was proved, or a shorter timeout agreed on. */
+static void member_prolong(zkl_member *m)
+{
+    if (m->tenure && m->machine.told_in)
+        grant_extend(m->tenure, m->session->proofs.deadline, !m->machine.told_suspect);
+}
+
+static void member_tell_lost(zkl_member *m, const struct machine_action *a)
+{
+    const enum loss loss = a->verdict == MEMBER_TELL_DEADLINE  ? LOSS_DEADLINE
+                           : a->verdict == MEMBER_TELL_DELETED ? LOSS_DELETED
+                                                               : (enum loss)m->session->ended;
+
+    const zkl_member_news news = {.token = a->czxid, .loss = member_lose(m, loss)};
+    member_push(m, ZKL_MEMBER_LOST, news, NULL);
+}
+
 static void member_tell(zkl_member *m, const struct machine_action *a)
 {
-    static const zkl_member_reason reasons[] = {[MEMBER_TELL_DEADLINE] = ZKL_MEMBER_DEADLINE,
-                                                [MEMBER_TELL_SESSION] = ZKL_MEMBER_SESSION,
-                                                [MEMBER_TELL_DELETED] = ZKL_MEMBER_DELETED};
     zkl_member_news news = {.token = a->czxid};
 
     switch (a->verdict) {
     case MEMBER_TELL_DEADLINE:
     case MEMBER_TELL_SESSION:
     case MEMBER_TELL_DELETED:
-        news.reason = reasons[a->verdict];
-        member_push(m, ZKL_MEMBER_GONE, news, NULL);
+        member_tell_lost(m, a);
+        break;
+    case MEMBER_TELL_LEAVES: /* that it has left tells more */
+        member_give_up(m);
         break;
     case MEMBER_TELL_JOINED:
+        member_begin_tenure(m, a->czxid);
         news.again = m->joined;
         m->joined = true;
         member_push(m, ZKL_MEMBER_JOINED, news, NULL);
         member_end_those(m, WISH_JOINED, 0, NULL);
         break;
     case MEMBER_TELL_SUSPECT:
+        grant_suspect(m->tenure);
+        member_push(m, ZKL_MEMBER_SUSPECT, news, NULL);
+        break;
     case MEMBER_TELL_PROVED:
-        member_push(m, a->verdict == MEMBER_TELL_SUSPECT ? ZKL_MEMBER_SUSPECT : ZKL_MEMBER_PROVED,
-                    news, NULL);
+        member_push(m, ZKL_MEMBER_HELD, news, NULL);
         break;
     case MEMBER_TELL_BUSY:
         news.session_id = m->other_session;
@@ -188,7 +260,7 @@ static void member_tell(zkl_member *m, const struct machine_action *a)
     case MEMBER_TELL_UNWRITTEN:
         member_end_those(m, WISH_WRITTEN, m->machine.denied, &m->refusal);
         break;
-    default: /* it leaves: that it has left tells more */
+    default:
         break;
     }
 }
@@ -381,19 +453,6 @@ static void member_list_remove(zkl_member *m)
 
 /* ---- steps ---- */
 
-static void member_publish(zkl_member *m)
-{
-    const struct member *machine = &m->machine;
-    zkl_state state = ZKL_LOST;
-
-    if (m->left)
-        state = ZKL_RELEASED;
-    else if (machine->told_in)
-        state = machine->told_suspect ? ZKL_SUSPECT : ZKL_HELD;
-    atomic_store(&m->token, machine->state == MEMBER_IN ? machine->czxid : 0);
-    validity_begin(&m->validity, state, m->session->proofs.deadline);
-}
-
 static void member_begin(zkl_member *m)
 {
     member_happens(m, MACHINE_EV_BEGIN);
@@ -405,7 +464,6 @@ static void member_retire(zkl_member *m)
     zkl_member *next;
 
     m->left = true;
-    member_publish(m);
     member_list_remove(m);
     member_tell_left(m);
     s->orphans -= m->orphan;
@@ -443,16 +501,15 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                struct machine_actions *out)
 {
     zkl_member *m = member_driven(d);
-    const struct instant now = clock_now();
-    const struct member_moment moment = {
-        .now = now.boot,
-        .valid = proofs_deadline(&m->session->proofs, now) != DEADLINE_NONE,
-        .suspect = m->suspect,
-        .same = ev->rc == STORE_OK && member_has_newest_data(m, ev)};
+    const struct member_moment moment = {.now = clock_boot(),
+                                         .valid = member_is_valid(m),
+                                         .suspect = m->suspect,
+                                         .same =
+                                             ev->rc == STORE_OK && member_has_newest_data(m, ev)};
 
     member_keep(m, ev);
     member_step(&m->machine, ev, &moment, out);
-    member_publish(m);
+    member_prolong(m);
 }
 
 static char *member_driver_path(struct driver *d, unsigned node)
@@ -602,7 +659,6 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     driver_init(&m->driver, &member_driver_ops, s,
                 o->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
     member_driver_name(&m->driver, MEMBER_NODE);
-    validity_begin(&m->validity, ZKL_LOST, (struct instant){.boot = 0});
     return m;
 }
 
@@ -720,9 +776,11 @@ static void member_call_begin(struct call *call)
 {
     struct member_call *c = (struct member_call *)call;
 
-    /* The deadline may have passed, and no thread have run since. */
+    /* The deadline may have passed, and no thread have run since; or it is ahead again. */
     if (c->wish == WISH_JOINED)
         member_happens(c->of, MEMBER_EV_STANDING);
+    if (!c->of) /* by that */
+        return;
     if (member_has_already(c->of, c->wish))
         member_end_call(c, NULL);
     else if (c->wish == WISH_WRITTEN)
@@ -845,38 +903,35 @@ int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, vo
     return member_call_run(m, "zkl_member_leave_async", WISH_LEFT, NULL, timeout_ms, fn, fn_data);
 }
 
-/* ---- what it says of itself, without a lock: a thread that must not wait may ask ---- */
+/* ---- the grant ---- */
 
-static struct validity_view member_read(const zkl_member *m)
+/* Not lost, even if no thread has noticed since. */
+static int member_own_grant(const zkl_member *m, zkl_grant **ret)
 {
-    return !m || fork_is_child(m->generation) ? (struct validity_view){.state = ZKL_LOST}
-                                              : validity_read(&m->validity);
+    const char *path = session_path(m->session, m->node);
+    zkl_grant *g = m->tenure ? m->tenure->grant : NULL;
+
+    if (m->left)
+        return error_set(ZKL_EPERM, path, "%s: the member has left", path);
+    if (!g || zkl_grant_state(g) >= ZKL_LOST)
+        return error_set(ZKL_ELOST, path, "%s: not a member now", path);
+    grant_own(g);
+    *ret = grant_ref(g);
+    return 0;
 }
 
-zkl_state zkl_member_state(const zkl_member *m)
+int zkl_member_grant(zkl_member *m, zkl_grant **ret)
 {
-    return member_read(m).state;
-}
+    int code;
 
-uint64_t zkl_member_token(const zkl_member *m)
-{
-    return m ? atomic_load(&((zkl_member *)(uintptr_t)m)->token) : 0;
-}
-
-int64_t zkl_member_remaining_ms(const zkl_member *m)
-{
-    return member_read(m).left / CLOCK_MS;
-}
-
-int zkl_member_deadline(const zkl_member *m, zkl_deadline *ret)
-{
     if (!m || !ret)
-        return error_set(ZKL_EINVAL, NULL, "zkl_member_deadline: %s is NULL", m ? "ret" : "m");
-    const struct validity_view view = member_read(m);
-    *ret = (zkl_deadline){view.deadline.boot, view.deadline.raw};
-    if (fork_is_child(m->generation))
-        return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
-    if (view.state == ZKL_RELEASED)
-        return error_set(ZKL_EPERM, NULL, "%s: the member has left", m->id);
-    return view.state == ZKL_LOST ? error_set(ZKL_ELOST, NULL, "%s: not a member now", m->id) : 0;
+        return member_refuse("zkl_member_grant", m ? "ret" : "m");
+    if ((code = call_check(m->session, "zkl_member_grant", session_path(m->session, m->directory),
+                           false)))
+        return code;
+    session_lock(m->session);
+    code = m->session->closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed")
+                               : member_own_grant(m, ret);
+    session_unlock(m->session);
+    return code;
 }

@@ -2,12 +2,12 @@
 #ifndef LIB_MEMBER_H
 #define LIB_MEMBER_H
 
-#include "lib/grant/validity.h"
+#include "lib/grant/grant.h"
 #include "lib/session/call.h"
 #include "lib/session/driver.h"
 #include "recipes/member.h"
 
-/* All guarded by the monitor, but what is set when it is made, and .validity and .token. */
+/* All guarded by the monitor, but what is set when it is made. */
 struct zkl_member {
     int refs;
     unsigned generation;
@@ -18,12 +18,12 @@ struct zkl_member {
 
     struct driver driver;
     struct member machine;
-    struct validity validity; /* begins anew when it joins again */
-    _Atomic uint64_t token;
-    GList link;         /* in those of the session that are not over */
-    zkl_member *behind; /* of them, with the same node: the next; NULL: none */
-    bool left;          /* or is to */
-    bool joined;        /* once at least */
+    struct tenure *tenure; /* from JOINED to LOST or until it leaves; NULL otherwise */
+    uint64_t turn;         /* of the next grant */
+    GList link;            /* in those of the session that are not over */
+    zkl_member *behind;    /* of them, with the same node: the next; NULL: none */
+    bool left;             /* or is to */
+    bool joined;           /* once at least */
     bool suspect;
     bool orphan; /* its node stands, and cannot be deleted */
     GBytes *data;

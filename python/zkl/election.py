@@ -69,7 +69,7 @@ class Election(Handle):
 
     def start(self, function: Callable[[ElectionEvent, Optional[Grant], Optional[Error]], None]) -> None:
         """Campaigns again and again (with once, one term), and calls function(event, grant, error). grant is lent from
-        LEADING to the DEPOSED or RESIGNED of the term; error belongs to FAILED and STOPPED. The election goes on, whether
+        LEADING to the LOST or RESIGNED of the term; error belongs to FAILED and STOPPED. The election goes on, whether
         its object is kept or not, until resign(), close() or the end of the session."""
         session, deliver = self.session, self.session._call
         term: Optional[Grant] = None
@@ -82,7 +82,7 @@ class Election(Handle):
             try:
                 deliver(function, event, term if handle else None, error_at(error))
             finally:
-                if event in (ElectionEvent.DEPOSED, ElectionEvent.RESIGNED) and term:
+                if event in (ElectionEvent.LOST, ElectionEvent.RESIGNED) and term:
                     term._end()
                     term = None
                 if event == ElectionEvent.STOPPED:

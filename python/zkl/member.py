@@ -6,14 +6,14 @@ from ctypes import POINTER, byref, c_void_p
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from . import _c
-from ._c import MemberEvent, MemberLayout, MemberReason, MembersEvent, Parents, State
+from ._c import Loss, MemberEvent, MemberLayout, MembersEvent, Parents
 from ._library import Handle, Snapshot, called, closed, drop, error_at, keep, lib, ms, new, options, said, text
 from .errors import Error
-from .grant import begun
+from .grant import OwnedGrant, begun, taken
 from .session import Session, Watch
 
-__all__ = ["Member", "MemberEvent", "MemberInfo", "MemberLayout", "MemberNews", "MemberReason", "Members",
-           "MembersEvent", "read_members", "watch_members"]
+__all__ = ["Member", "MemberEvent", "MemberInfo", "MemberLayout", "MemberNews", "Members", "MembersEvent",
+           "read_members", "watch_members"]
 
 
 class MemberNews(NamedTuple):
@@ -21,7 +21,7 @@ class MemberNews(NamedTuple):
 
     token: int
     again: bool
-    reason: Optional[MemberReason]
+    loss: Loss
     session_id: int
     data: str
     error: Optional[Error]
@@ -74,9 +74,8 @@ class Member(Handle):
             event, news = MemberEvent(number_of_event), pointer[0]
             if event == MemberEvent.LEFT:
                 drop(number)
-            reason = MemberReason(news.reason) if news.reason else None
             error = error_at(news.err)
-            made = MemberNews(news.token, bool(news.again), reason, news.session_id, said(news.data), error)
+            made = MemberNews(news.token, bool(news.again), Loss(news.loss), news.session_id, said(news.data), error)
             if function:
                 deliver(function, event, made)
 
@@ -111,24 +110,9 @@ class Member(Handle):
     async def leave_async(self, timeout: Optional[float] = None) -> None:
         await begun(lib.zkl_member_leave_async, self._c, ms(timeout), called(_c.DoneFn))
 
-    @property
-    def state(self) -> State:
-        return State(lib.zkl_member_state(self._c))
-
-    @property
-    def token(self) -> int:
-        """The czxid of its node; 0: it has none now."""
-        return int(lib.zkl_member_token(self._c))
-
-    def remaining(self) -> float:
-        """For how many seconds nobody can see it gone."""
-        return int(lib.zkl_member_remaining_ms(self._c)) / 1000
-
-    def deadline(self) -> float:
-        """That instant, as that of a grant."""
-        deadline = _c.Deadline()
-        lib.zkl_member_deadline(self._c, byref(deadline))
-        return int(deadline.boottime_ns) / 1e9
+    def grant(self) -> OwnedGrant:
+        """The grant of the membership as it is now; Lost: it is none. Its release is no leaving."""
+        return taken(self.session, lib.zkl_member_grant, self._c)
 
 
 class Members(Snapshot[MemberInfo]):

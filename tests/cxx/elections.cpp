@@ -76,7 +76,7 @@ void started()
     const auto first = told.next(ZKL_ELECTION_LEADING).term;
     CHECK(first->owned() && first->token() > 0 && first->remaining() > 0ms);
     remove_node(other, at, *first);
-    const auto deposed = told.next(ZKL_ELECTION_DEPOSED);
+    const auto deposed = told.next(ZKL_ELECTION_LOST);
     CHECK(deposed.term == first && first->state() == zkl::grant_state::lost);
     const auto second = told.next(ZKL_ELECTION_LEADING).term;
     CHECK(second->owned() && second->token() > first->token());
@@ -158,14 +158,18 @@ void member()
     {
         zkl::member one(s, at, "one", "data", options);
         one.wait(limit);
-        CHECK(told.next(ZKL_MEMBER_JOINED).token == one.token());
-        CHECK(one.state() == zkl::grant_state::held && one.remaining() > 0ms);
+        const zkl::grant grant = one.grant();
+        CHECK(told.next(ZKL_MEMBER_JOINED).token == grant.token());
+        CHECK(grant.state() == zkl::grant_state::held && grant.remaining() > 0ms);
+        one.grant().release();
+        CHECK(grant.owned());
         one.update("other", limit);
         CHECK(thrown([&] { zkl::member(s, at, "one"); }) == zkl::errc::busy);
         zkl::member(other, at, "two").wait(limit);
         one.leave(limit);
         CHECK(!told.next(ZKL_MEMBER_LEFT).error);
-        CHECK(one.state() == zkl::grant_state::released);
+        CHECK(grant.state() == zkl::grant_state::released);
+        CHECK(thrown([&] { one.grant(); }) == zkl::errc::not_owner);
     }
     {
         zkl::member left(s, at, "three", {}, options);

@@ -282,7 +282,7 @@ static void in_turn_acquire(struct scene *e)
 
 static void in_turn_member(struct scene *e)
 {
-    zkl_deadline deadline;
+    zkl_grant *grant;
     zkl_member *m;
 
     CHECK_INT(zkl_member_join(&m, e->s, "/x/g", "a", NULL, 0, NULL), 0);
@@ -290,9 +290,9 @@ static void in_turn_member(struct scene *e)
     CHECK_INT(zkl_member_update(m, "x", 1, ZKL_FOREVER), 0);
     CHECK_INT(zkl_member_wait_async(m, ZKL_FOREVER, done, NULL), 0);
     CHECK_INT(zkl_member_update_async(m, "y", 1, ZKL_FOREVER, done, NULL), 0);
-    CHECK(zkl_member_token(m) != 0);
-    CHECK(zkl_member_state(m) <= ZKL_SUSPECT && zkl_member_remaining_ms(m) > 0);
-    CHECK_INT(zkl_member_deadline(m, &deadline), 0);
+    CHECK_INT(zkl_member_grant(m, &grant), 0);
+    CHECK(zkl_grant_state(grant) <= ZKL_SUSPECT && zkl_grant_remaining_ms(grant) > 0);
+    zkl_grant_release(grant);
     CHECK_INT(zkl_member_leave_async(m, ZKL_FOREVER, done, NULL), 0);
     CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
     zkl_member_free(m);

@@ -33,7 +33,7 @@ void tale_event(zkl_election *e, zkl_election_event event, const zkl_grant *gran
     static const char *const words[] = {
         [ZKL_ELECTION_LEADING] = "leading", [ZKL_ELECTION_SUSPECT] = "suspect",
         [ZKL_ELECTION_HELD] = "held",       [ZKL_ELECTION_ASKED] = "asked",
-        [ZKL_ELECTION_DEPOSED] = "deposed", [ZKL_ELECTION_RESIGNED] = "resigned",
+        [ZKL_ELECTION_LOST] = "deposed",    [ZKL_ELECTION_RESIGNED] = "resigned",
         [ZKL_ELECTION_FAILED] = "failed",   [ZKL_ELECTION_STOPPED] = "stopped",
     };
     struct tale *t = tale;

@@ -191,7 +191,7 @@ static void freed_in_a_callback(void)
 {
     struct live *t = live_begin();
     struct tale leading = TALE_INIT, resigned = TALE_INIT, deposed = TALE_INIT, last = TALE_INIT;
-    zkl_election_event when[] = {ZKL_ELECTION_LEADING, ZKL_ELECTION_RESIGNED, ZKL_ELECTION_DEPOSED,
+    zkl_election_event when[] = {ZKL_ELECTION_LEADING, ZKL_ELECTION_RESIGNED, ZKL_ELECTION_LOST,
                                  ZKL_ELECTION_STOPPED};
     struct tale *tales[] = {&leading, &resigned, &deposed, &last};
     zkl_election *e[4];
@@ -235,7 +235,7 @@ static void next_campaign_waits_for_the_callback(void)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
-    struct hold hold = {GATE_INIT, ZKL_ELECTION_DEPOSED};
+    struct hold hold = {GATE_INIT, ZKL_ELECTION_LOST};
     zkl_election *e = election_of(t->session, t->lock, "a");
     tale.then = hold_at;
     tale.data = &hold;

@@ -4,6 +4,7 @@
  * may believe in its membership while another of its id does.
  *
  * With --worker CONNECT ID it is one of them. */
+#include "membership.h"
 #include "process.h"
 #include "proxy.h"
 #include "raw.h"
@@ -68,13 +69,13 @@ static void log_nothing(const zkl_log_record *record, void *data)
 }
 
 /* Whether it believes at an instant before the deadline was read. */
-static void tell_belief(const zkl_member *m)
+static void tell_belief(zkl_member *m)
 {
     const int64_t at = now_ns();
-    const uint64_t token = zkl_member_token(m);
+    const struct membership now = membership_of(m);
 
-    if (zkl_member_remaining_ms(m) > 0 && zkl_member_token(m) == token)
-        printf("believes %" PRIu64 " %" PRId64 "\n", token, at);
+    if (now.remaining_ms > 0)
+        printf("believes %" PRIu64 " %" PRId64 "\n", now.token, at);
     fflush(stdout);
 }
 

@@ -1,5 +1,6 @@
 /* A member of a group: its node is there while it is, and never anybody else's. */
 #include "member.h"
+#include "membership.h"
 #include "suites.h"
 
 #include <stdlib.h>
@@ -61,16 +62,17 @@ void group_on_member(zkl_member *m, zkl_member_event event, const zkl_member_new
 {
     static const char *const words[] = {
         [ZKL_MEMBER_JOINED] = "joined", [ZKL_MEMBER_SUSPECT] = "suspect",
-        [ZKL_MEMBER_PROVED] = "proved", [ZKL_MEMBER_GONE] = "gone",
+        [ZKL_MEMBER_HELD] = "held",     [ZKL_MEMBER_LOST] = "lost",
         [ZKL_MEMBER_BUSY] = "busy",     [ZKL_MEMBER_FAILED] = "failed",
         [ZKL_MEMBER_LEFT] = "left"};
-    static const char *const reasons[] = {[ZKL_MEMBER_DEADLINE] = ":deadline",
-                                          [ZKL_MEMBER_SESSION] = ":session",
-                                          [ZKL_MEMBER_DELETED] = ":deleted"};
+    static const char *const losses[] = {[ZKL_LOSS_NONE] = "",
+                                         [ZKL_LOSS_DEADLINE] = ":deadline",
+                                         [ZKL_LOSS_EXPIRED] = ":session",
+                                         [ZKL_LOSS_REPLACED] = ":session",
+                                         [ZKL_LOSS_DELETED] = ":deleted"};
 
     (void)m;
-    add(data, "%s%s", news->again ? "again" : words[event],
-        news->reason ? reasons[news->reason] : "");
+    add(data, "%s%s", news->again ? "again" : words[event], losses[news->loss]);
 }
 
 void group_on_members(zkl_members_event event, const zkl_member_info *member,
@@ -120,7 +122,7 @@ static void joins_and_leaves(void)
 {
     struct group_story story;
     struct Stat stat;
-    zkl_deadline deadline;
+    zkl_grant *grant;
 
     fault_begin();
     group_story_begin(&story);
@@ -130,18 +132,18 @@ static void joins_and_leaves(void)
     char *path = group_node("a");
     CHECK_INT(raw_exists(fault.direct, path, &stat), ZOK);
     CHECK(stat.ephemeralOwner == zkl_session_id(s));
-    CHECK(zkl_member_token(m) == (uint64_t)stat.czxid);
+    REQUIRE(zkl_member_grant(m, &grant) == 0);
+    CHECK(zkl_grant_token(grant) == (uint64_t)stat.czxid);
+    CHECK_STR(zkl_grant_node(grant), path);
+    CHECK_INT(zkl_grant_session_id(grant), zkl_session_id(s));
     CHECK(group_has("a", "10.0.0.1:80"));
-    CHECK_INT(zkl_member_state(m), ZKL_HELD);
-    CHECK(zkl_member_remaining_ms(m) > 0);
-    CHECK_INT(zkl_member_deadline(m, &deadline), 0);
-    CHECK(deadline.boottime_ns > 0 && deadline.monotonic_raw_ns > 0);
+    CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    CHECK(zkl_grant_remaining_ms(grant) > 0);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     CHECK_INT(raw_exists(fault.direct, path, NULL), ZNONODE);
-    CHECK_INT(zkl_member_state(m), ZKL_RELEASED);
-    CHECK_INT(zkl_member_remaining_ms(m), 0);
-    CHECK_INT(zkl_member_deadline(m, &deadline), ZKL_EPERM);
-    CHECK(zkl_member_token(m) == 0);
+    CHECK_INT(zkl_grant_state(grant), ZKL_RELEASED);
+    zkl_grant_release(grant);
+    CHECK_INT(zkl_member_grant(m, &grant), ZKL_EPERM);
     CHECK_INT(zkl_member_update(m, "b", 1, FAULT_LIMIT_MS), ZKL_EPERM);
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), ZKL_EPERM);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
@@ -184,7 +186,7 @@ static void answers_are_lost(void)
     zkl_member *m = group_join(s, "a", "one", &story);
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     CHECK(group_has("a", "one"));
-    uint64_t token = zkl_member_token(m);
+    uint64_t token = membership_token(m);
     for (int i = 0; i < 10; i++) {
         char *text = g_strdup_printf("two %d", i);
         if (i % 3 == 0)
@@ -195,7 +197,7 @@ static void answers_are_lost(void)
         CHECK(group_has("a", text));
         g_free(text);
     }
-    CHECK(zkl_member_token(m) == token);
+    CHECK(membership_token(m) == token);
     proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
     CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
     zkl_member_free(m);
@@ -216,19 +218,19 @@ static void joins_again(void)
     zkl_member *m = group_join(s, "a", "first", &story);
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     CHECK_INT(zkl_member_update(m, "second", 6, FAULT_LIMIT_MS), 0);
-    uint64_t before = zkl_member_token(m);
+    uint64_t before = membership_token(m);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     fault_expire(zkl_session_id(s));
     proxy_thaw(fault.proxy);
     EVENTUALLY(group_story_ends(&story, "again"));
-    CHECK(zkl_member_token(m) > before);
+    CHECK(membership_token(m) > before);
     CHECK(group_has("a", "second"));
-    CHECK_INT(zkl_member_state(m), ZKL_HELD);
+    CHECK_INT(membership_state(m), ZKL_HELD);
     char *path = group_node("a");
-    before = zkl_member_token(m);
+    before = membership_token(m);
     CHECK_INT(raw_delete(fault.direct, path), ZOK);
-    EVENTUALLY(group_story_ends(&story, "gone:deleted again"));
-    CHECK(zkl_member_token(m) > before);
+    EVENTUALLY(group_story_ends(&story, "lost:deleted again"));
+    CHECK(membership_token(m) > before);
     CHECK(group_has("a", "second"));
     zkl_member_free(m);
     fault_end();
@@ -248,14 +250,13 @@ static void knows_its_deadline(void)
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     char *path = group_node("a");
-    EVENTUALLY(zkl_member_state(m) == ZKL_LOST);
-    CHECK_INT(zkl_member_remaining_ms(m), 0);
+    EVENTUALLY(membership_state(m) == ZKL_LOST);
     CHECK_INT(raw_exists(fault.direct, path, NULL), ZOK); /* nobody has seen it gone yet */
-    EVENTUALLY(group_story_ends(&story, "gone:deadline"));
+    EVENTUALLY(group_story_ends(&story, "lost:deadline"));
     EVENTUALLY(raw_exists(fault.direct, path, NULL) == ZNONODE);
     proxy_heal(fault.proxy);
     EVENTUALLY(group_story_ends(&story, "again"));
-    EVENTUALLY(zkl_member_state(m) == ZKL_HELD);
+    EVENTUALLY(membership_state(m) == ZKL_HELD);
     zkl_member_free(m);
     fault_end();
     group_story_end(&story);
@@ -388,8 +389,7 @@ static void bad_calls(void)
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     EVENTUALLY(atomic_load(&inside) == ZKL_EDEADLK);
     CHECK_INT(zkl_member_update(m, NULL, 1, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_member_state(NULL), ZKL_LOST);
-    CHECK(zkl_member_token(NULL) == 0 && zkl_member_remaining_ms(NULL) == 0);
+    CHECK_INT(zkl_member_grant(NULL, NULL), ZKL_EINVAL);
     zkl_member_free(m);
     zkl_member_free(NULL);
     fault_end();
@@ -410,7 +410,7 @@ static void closing(void)
     CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
     fault_close(s);
     EVENTUALLY(group_story_is(&story, "joined left"));
-    CHECK_INT(zkl_member_state(m), ZKL_RELEASED);
+    CHECK_INT(membership_of(m).code, ZKL_ECLOSED);
     CHECK_INT(zkl_member_wait(m, 0), ZKL_ECLOSED);
     CHECK_INT(zkl_member_leave(m, 0), ZKL_ECLOSED);
     zkl_member_free(m);

@@ -1,5 +1,6 @@
 /* Observers of a group: what they are told is what happens, in order and once. */
 #include "member.h"
+#include "membership.h"
 #include "suites.h"
 
 #include <string.h>
@@ -112,7 +113,7 @@ static void reads_once(void)
     CHECK_STR(second->id, "b");
     CHECK_INT(second->size, 9);
     CHECK(memcmp(second->data, "data of b", 9) == 0);
-    CHECK(second->token == zkl_member_token(b));
+    CHECK(second->token == membership_token(b));
     CHECK(second->session_id == zkl_session_id(other));
     CHECK(second->ctime_ms > 0);
     CHECK(zkl_members_get(ms, 2) == NULL && zkl_members_get(NULL, 0) == NULL);

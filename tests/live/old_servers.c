@@ -1,6 +1,7 @@
 /* Servers that do not know containers, or create2, either: everything works, the tokens are those
  * of the nodes, and the log says once what is different. */
 #include "live.h"
+#include "membership.h"
 #include "proxy.h"
 #include "suites.h"
 
@@ -105,7 +106,7 @@ static void join(struct scene *c)
 
     REQUIRE(zkl_member_join(&m, c->session, path, "me", "here", 4, NULL) == 0);
     CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
-    check_token(c, zkl_member_token(m), node);
+    check_token(c, membership_token(m), node);
     CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
     zkl_member_free(m);
     g_free(node);

@@ -2,6 +2,7 @@
  * they were given names none of its servers in the end. And ensembles that lie about their
  * addresses, which does no harm. */
 #include "fixture.h"
+#include "membership.h"
 #include "ports.h"
 #include "scenario.h"
 #include "suites.h"
@@ -197,7 +198,7 @@ static void on_member(zkl_member *m, zkl_member_event event, const zkl_member_ne
                       void *data)
 {
     (void)m, (void)news;
-    atomic_fetch_add(&((struct crowd *)data)->gone, event == ZKL_MEMBER_GONE);
+    atomic_fetch_add(&((struct crowd *)data)->gone, event == ZKL_MEMBER_LOST);
 }
 
 static void crowd_start(struct crowd *c, const char *list)
@@ -218,7 +219,7 @@ static void crowd_start(struct crowd *c, const char *list)
     options.fn_data = c;
     REQUIRE(zkl_member_join(&c->member, c->seen[2].session, "/follow/group", "a", NULL, 0,
                             &options) == 0);
-    EVENTUALLY(zkl_member_state(c->member) == ZKL_HELD);
+    EVENTUALLY(membership_state(c->member) == ZKL_HELD);
     acquisition_start(&c->left_behind,
                       fault_mutex_options(c->seen[3].session, "/follow/fixed", NULL), ZKL_FOREVER);
     REQUIRE(acquisition_granted(&c->left_behind));
@@ -236,7 +237,7 @@ static void crowd_is_well(struct crowd *c)
     for (int i = 0; i < 3; i++)
         EVENTUALLY(zkl_session_outage(c->seen[i].session) == ZKL_OUTAGE_NONE);
     EVENTUALLY(zkl_grant_state(c->held.grant) == ZKL_HELD);
-    EVENTUALLY(zkl_member_state(c->member) == ZKL_HELD);
+    EVENTUALLY(membership_state(c->member) == ZKL_HELD);
 }
 
 static void crowd_end(struct crowd *c)

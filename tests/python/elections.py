@@ -50,7 +50,7 @@ def started(session, other, path):
     raises(zkl.Busy, "EBUSY", election.start, print)
     tokens = []
     for end, name in (
-        (lambda grant: administrator("delete", grant.node), "DEPOSED"),
+        (lambda grant: administrator("delete", grant.node), "LOST"),
         (lambda grant: election.step_down(), "RESIGNED"),
         (lambda grant: election.resign(), "RESIGNED"),
     ):
@@ -60,7 +60,7 @@ def started(session, other, path):
         end(grant)
         event, same, error = events.get(timeout=LIMIT)
         assert event.name == name and same is grant and error is None
-        assert grant.state == (zkl.State.LOST if name == "DEPOSED" else zkl.State.RELEASED)
+        assert grant.state == (zkl.State.LOST if name == "LOST" else zkl.State.RELEASED)
     assert tokens == sorted(set(tokens))
     event, grant, error = events.get(timeout=LIMIT)
     assert (event, grant, error) == (zkl.ElectionEvent.STOPPED, None, None)
@@ -74,7 +74,7 @@ def once(session, other, path):
     event, grant, _ = events.get(timeout=LIMIT)
     assert event == zkl.ElectionEvent.LEADING
     administrator("delete", grant.node)
-    assert events.get(timeout=LIMIT)[0] == zkl.ElectionEvent.DEPOSED
+    assert events.get(timeout=LIMIT)[0] == zkl.ElectionEvent.LOST
     event, _, error = events.get(timeout=LIMIT)
     assert event == zkl.ElectionEvent.STOPPED and type(error) is zkl.Lost
     election = zkl.Election(session, path, "one", once=True)

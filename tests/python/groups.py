@@ -16,11 +16,12 @@ def members(session, other, path):
         me = zkl.Member(session, path, "me", b"a\0b", lambda *news: events.put(news))
         me.wait(LIMIT)
         event, news = events.get(timeout=LIMIT)
-        assert event == zkl.MemberEvent.JOINED and news.token == me.token and not news.again
-        assert me.state == zkl.State.HELD and 0 < me.remaining() <= 10 and me.deadline() > 0
+        assert event == zkl.MemberEvent.JOINED and news.token == me.grant().token and not news.again
+        grant = me.grant()
+        assert grant.state == zkl.State.HELD and 0 < grant.remaining() <= 10
         event, info, _ = seen.get(timeout=LIMIT)
         assert event == zkl.MembersEvent.JOINED
-        assert (info.token, info.id, info.node, info.data) == (me.token, "me", "me", b"a\0b")
+        assert (info.token, info.id, info.node, info.data) == (grant.token, "me", "me", b"a\0b")
         assert info.session_id == session.id and info.ctime > 1e9 and info.share is None
         event, _, everybody = seen.get(timeout=LIMIT)
         assert event == zkl.MembersEvent.ALL and list(everybody) == [info]
@@ -30,7 +31,8 @@ def members(session, other, path):
         seen.get(timeout=LIMIT)
         administrator("delete", path + "/me")
         event, news = events.get(timeout=LIMIT)
-        assert event == zkl.MemberEvent.GONE and news.reason == zkl.MemberReason.DELETED
+        assert event == zkl.MemberEvent.LOST and news.loss == zkl.Loss.DELETED
+        assert grant.state == zkl.State.LOST
         event, news = events.get(timeout=LIMIT)
         assert event == zkl.MemberEvent.JOINED and news.again and news.token > info.token
         raises(zkl.Busy, "EBUSY", zkl.Member, session, path, "me")
@@ -41,7 +43,8 @@ def members(session, other, path):
         assert events.get(timeout=LIMIT)[0] == zkl.MemberEvent.LEFT
         me.leave(LIMIT)
         event, news = events.get(timeout=LIMIT)
-        assert event == zkl.MemberEvent.LEFT and news.error is None and me.state == zkl.State.RELEASED
+        assert event == zkl.MemberEvent.LEFT and news.error is None
+        raises(zkl.Error, "EPERM", me.grant)
     assert len(zkl.read_members(other, path)) == 0
 
 

@@ -92,7 +92,7 @@ static void on_event(struct candidate *c, zkl_election_event event)
         proclaim(roles, c);
     if (event == ZKL_ELECTION_ASKED && chance(roles, 40))
         candidate_yield(c);
-    else if (event == ZKL_ELECTION_DEPOSED && chance(roles, 15))
+    else if (event == ZKL_ELECTION_LOST && chance(roles, 15))
         candidate_resign(c, NULL);
     else if (event == ZKL_ELECTION_STOPPED && c->election && !c->closed && chance(roles, 50))
         candidate_start(c);

@@ -175,7 +175,7 @@ static void hear(struct candidate *c, zkl_election_event event, const zkl_grant 
     case ZKL_ELECTION_HELD:
         on_state(c, grant, ZKL_HELD);
         break;
-    case ZKL_ELECTION_DEPOSED:
+    case ZKL_ELECTION_LOST:
         on_state(c, grant, ZKL_LOST);
         break;
     case ZKL_ELECTION_RESIGNED:

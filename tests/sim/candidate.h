@@ -1,7 +1,7 @@
 /* A candidate: an election's handle in a process, and what its functions told. A term of a started
  * election is an acquisition, so that all that is true of grants is looked at for it as well; and
  *
- *  - LEADING, then SUSPECT and HELD in turns, ASKED once at most, then DEPOSED or RESIGNED, once;
+ *  - LEADING, then SUSPECT and HELD in turns, ASKED once at most, then LOST or RESIGNED, once;
  *  - STOPPED once, when it was to end, and nothing behind it;
  *  - FAILED only with an error that fits; the status never contradicts what was told. */
 #ifndef SIM_CANDIDATE_H

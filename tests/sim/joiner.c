@@ -56,13 +56,13 @@ void joiner_stored(struct group *g, const struct member_node *n)
 
 /* ---- what it says ---- */
 
-static zkl_state state_of(const struct joiner *j)
+static struct membership membership_now(const struct joiner *j)
 {
     struct host *before = host_enter(j->process->host);
-    const zkl_state state = j->member ? zkl_member_state(j->member) : ZKL_RELEASED;
+    const struct membership now = membership_of(j->member);
 
     host_enter(before);
-    return state;
+    return now;
 }
 
 /* The latest of its deadlines is over by then; a callback has told it, or not. */
@@ -88,18 +88,41 @@ const struct member_node *joiner_made(const struct joiner *j, uint64_t token)
     return NULL;
 }
 
-static void check_claim(struct joiner *j)
+static void check_claim_of(struct joiner *j, zkl_state state, uint64_t token)
 {
-    if (state_of(j) > ZKL_SUSPECT)
+    if (state > ZKL_SUSPECT)
         return;
-    const struct member_node *n = joiner_made(j, zkl_member_token(j->member));
+    const struct member_node *n = joiner_made(j, token);
     if (!n)
         joiner_wrong(j, "it says that it is in, but it never made its node");
     else if (n->session != zkl_session_id(j->process->session))
         joiner_wrong(j, "it says that it is in, but its node is not of its session");
     else if (n->gone_at != NEVER && !is_excused(j, n))
         joiner_wrong(j, "it says that it is in, but its node is gone");
-    joiner_calls_see(j);
+}
+
+/* A grant that was lost stays lost, whatever becomes of its member. */
+static void check_grant(struct joiner *j)
+{
+    struct host *before = host_enter(j->process->host);
+    const zkl_state state = zkl_grant_state(j->grant);
+
+    host_enter(before);
+    if (j->lost && state <= ZKL_SUSPECT)
+        joiner_wrong(j, "its grant was lost, and is held again");
+    j->lost |= state > ZKL_SUSPECT;
+    check_claim_of(j, state, zkl_grant_token(j->grant));
+}
+
+static void check_claim(struct joiner *j)
+{
+    const struct membership now = membership_now(j);
+
+    check_claim_of(j, now.state, now.token);
+    if (j->grant)
+        check_grant(j);
+    if (now.state <= ZKL_SUSPECT)
+        joiner_calls_see(j);
 }
 
 void joiners_check(struct group *g)
@@ -119,9 +142,9 @@ bool joiner_wants_in(const struct joiner *j)
 bool joiner_is_in(const struct joiner *j)
 {
     const struct member_node *n =
-        joiner_wants_in(j) && j->in ? joiner_made(j, zkl_member_token(j->member)) : NULL;
+        joiner_wants_in(j) && j->in ? joiner_made(j, membership_now(j).token) : NULL;
 
-    return n && n->gone_at == NEVER && state_of(j) == ZKL_HELD;
+    return n && n->gone_at == NEVER && membership_now(j).state == ZKL_HELD;
 }
 
 /* ---- what it does ---- */
@@ -164,6 +187,15 @@ void joiner_free(void *joiner)
     g_free(j);
 }
 
+/* None if it was lost before the call came. */
+void joiner_take_grant(struct joiner *j)
+{
+    zkl_grant_release(g_steal_pointer(&j->grant));
+    j->lost = false;
+    if (j->member)
+        zkl_member_grant(j->member, &j->grant);
+}
+
 void joiner_give_up(struct joiner *j)
 {
     struct host *before = host_enter(j->process->host);
@@ -201,6 +233,7 @@ void joiners_closed(struct client *p)
             joiner_wrong(j, "it was never told that it has left");
         if (!j->abandoned && joiner_is_waiting(j))
             joiner_wrong(j, "a call of it never ends");
+        zkl_grant_release(g_steal_pointer(&j->grant));
         zkl_member_free(g_steal_pointer(&j->member));
     }
 }
@@ -211,7 +244,9 @@ void joiners_abandon(struct client *p)
 
     for (guint i = 0; i < g->joiners->len; i++) {
         struct joiner *j = g->joiners->pdata[i];
-        if (j->process == p)
-            j->abandoned = true;
+        if (j->process != p)
+            continue;
+        j->abandoned = true;
+        zkl_grant_release(g_steal_pointer(&j->grant));
     }
 }

@@ -6,6 +6,7 @@
 #include <zkl.h>
 
 #include "group.h"
+#include "membership.h"
 
 struct joiner {
     struct client *process;
@@ -20,6 +21,8 @@ struct joiner {
     /* as it was told: */
     bool joined, in, suspect, busy, failed;
     uint64_t token;
+    zkl_grant *grant;   /* of the last JOINED; NULL: none */
+    bool lost;          /* that was seen lost */
     unsigned asked;     /* the newest data: a number; 1 from the beginning */
     unsigned stored;    /* the newest that the servers have committed */
     GPtrArray *calls;   /* of struct joiner_call */
@@ -43,6 +46,10 @@ bool joiner_is_waiting(const struct joiner *j); /* for a call */
 const struct member_node *joiner_node(const struct joiner *j);
 /* One of its process with that token, or NULL. */
 const struct member_node *joiner_made(const struct joiner *j, uint64_t token);
+
+/* ---- for joiner_told.c ---- */
+
+void joiner_take_grant(struct joiner *j); /* inside the call of JOINED */
 
 /* ---- for group.c ---- */
 

@@ -113,6 +113,7 @@ void joiner_call(struct joiner *j, enum joiner_wish wish, int64_t timeout_ms)
     j->leaving |= wish == JOINER_LEAVES;
     if (ask(j, c) != 0)
         joiner_wrong(j, "it can do nothing");
+    c->was_in |= membership_of(j->member).state <= ZKL_SUSPECT; /* it may have found out by that */
     host_enter(before);
 }
 

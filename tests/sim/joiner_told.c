@@ -48,12 +48,12 @@ static const char *check_event(const struct joiner *j, zkl_member_event event,
         return check_joined(j, news);
     case ZKL_MEMBER_SUSPECT:
         return j->in && !j->suspect ? NULL : "it is told SUSPECT, and was not in, or was so";
-    case ZKL_MEMBER_PROVED:
-        return j->in && j->suspect ? NULL : "it is told PROVED without having been SUSPECT";
-    case ZKL_MEMBER_GONE:
-        return j->in && news->token == j->token && news->reason != 0
+    case ZKL_MEMBER_HELD:
+        return j->in && j->suspect ? NULL : "it is told HELD without having been SUSPECT";
+    case ZKL_MEMBER_LOST:
+        return j->in && news->token == j->token && news->loss != ZKL_LOSS_NONE
                    ? NULL
-                   : "it is told GONE, and was not in, or with another token";
+                   : "it is told LOST, and was not in, or with another token";
     case ZKL_MEMBER_BUSY:
         return check_busy(j, news);
     case ZKL_MEMBER_FAILED:
@@ -70,7 +70,7 @@ static void take(struct joiner *j, zkl_member_event event, const zkl_member_news
     struct tally *t = &j->process->stage->tally;
 
     t->joins += event == ZKL_MEMBER_JOINED;
-    t->gone += event == ZKL_MEMBER_GONE;
+    t->gone += event == ZKL_MEMBER_LOST;
     t->busy += event == ZKL_MEMBER_BUSY;
     j->suspect = event == ZKL_MEMBER_SUSPECT;
     j->busy = event == ZKL_MEMBER_BUSY;
@@ -78,15 +78,16 @@ static void take(struct joiner *j, zkl_member_event event, const zkl_member_news
     if (event == ZKL_MEMBER_JOINED) {
         j->in = j->joined = true;
         j->token = news->token;
-    } else if (event == ZKL_MEMBER_GONE || event == ZKL_MEMBER_LEFT) {
+        joiner_take_grant(j);
+    } else if (event == ZKL_MEMBER_LOST || event == ZKL_MEMBER_LEFT) {
         j->in = false;
     }
 }
 
 void joiner_hears(zkl_member *m, zkl_member_event event, const zkl_member_news *news, void *data)
 {
-    static const char *const names[] = {"",     "JOINED", "SUSPECT", "PROVED",
-                                        "GONE", "BUSY",   "FAILED",  "LEFT"};
+    static const char *const names[] = {"",     "JOINED", "SUSPECT", "HELD",
+                                        "LOST", "BUSY",   "FAILED",  "LEFT"};
     struct joiner *j = data;
 
     (void)m;

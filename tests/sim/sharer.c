@@ -1,4 +1,5 @@
 #include "sharer.h"
+#include "membership.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void on_event(zkl_member *m, zkl_member_event event, const zkl_member_new
         return; /* a former one */
     if (event == ZKL_MEMBER_JOINED)
         h->joined = news->token;
-    else if (event == ZKL_MEMBER_GONE || event == ZKL_MEMBER_LEFT)
+    else if (event == ZKL_MEMBER_LOST || event == ZKL_MEMBER_LEFT)
         h->joined = 0;
     publish(h);
 }
@@ -210,7 +211,7 @@ void sharer_look(struct sharer *h)
 static int64_t member_until(const struct sharer *h)
 {
     struct host *before = host_enter(h->client->host);
-    const int64_t remaining = zkl_member_remaining_ms(h->member);
+    const int64_t remaining = membership_of(h->member).remaining_ms;
 
     host_enter(before);
     return now_ms(h) + remaining;

@@ -70,7 +70,7 @@ const char *election_event_name(zkl_election_event event)
     static const char *const names[] = {
         [ZKL_ELECTION_LEADING] = "LEADING", [ZKL_ELECTION_SUSPECT] = "SUSPECT",
         [ZKL_ELECTION_HELD] = "HELD",       [ZKL_ELECTION_ASKED] = "ASKED",
-        [ZKL_ELECTION_DEPOSED] = "DEPOSED", [ZKL_ELECTION_RESIGNED] = "RESIGNED",
+        [ZKL_ELECTION_LOST] = "LOST",       [ZKL_ELECTION_RESIGNED] = "RESIGNED",
         [ZKL_ELECTION_FAILED] = "FAILED",   [ZKL_ELECTION_STOPPED] = "STOPPED",
     };
     return names[event];

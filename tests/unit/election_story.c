@@ -26,7 +26,7 @@ static void on_event(zkl_election *e, zkl_election_event event, const zkl_grant 
     static const char *const words[] = {
         [ZKL_ELECTION_LEADING] = "leading", [ZKL_ELECTION_SUSPECT] = "suspect",
         [ZKL_ELECTION_HELD] = "held",       [ZKL_ELECTION_ASKED] = "asked",
-        [ZKL_ELECTION_DEPOSED] = "deposed", [ZKL_ELECTION_RESIGNED] = "resigned",
+        [ZKL_ELECTION_LOST] = "deposed",    [ZKL_ELECTION_RESIGNED] = "resigned",
         [ZKL_ELECTION_FAILED] = "failed",   [ZKL_ELECTION_STOPPED] = "stopped",
     };
     char *word = err ? g_strdup_printf("%s%d", words[event], err->code) : g_strdup(words[event]);

@@ -19,7 +19,7 @@ static void is_set(void)
         {STORE_OK, STORE_SYNC, "", 0},
         {STORE_BADVERSION, STORE_GET, "", 1},
         {STORE_UNKNOWN, STORE_GET, "", 1},
-        {STORE_NONODE, STORE_CREATE, "gone 5 deleted", 1},
+        {STORE_NONODE, STORE_CREATE, "lost 5 deleted", 1},
         {STORE_NOAUTH, STORE_SYNC, "", ZKL_EACCES},
         {STORE_BAD, STORE_SYNC, "", ZKL_EPROTO},
     };

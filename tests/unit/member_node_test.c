@@ -94,7 +94,7 @@ static void joins_in_the_next_session(void)
             ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_NONODE);
         mstory_told(made ? "joined 5" : "");
         mstory_replace(FAKE_SESSION_ID + 1);
-        mstory_told(made ? "gone 5 session" : "");
+        mstory_told(made ? "lost 5 session" : "");
         CHECK_INT(fake_count(STORE_CREATE, "/root"), 1);
         ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 9);
         mstory_told(made ? "joined 9 again" : "joined 9");
@@ -115,7 +115,7 @@ static void finds_its_node(void)
     fake_watch(STORY_NODE, false);
     CHECK(fake_is_watching(STORE_GET, STORY_NODE));
     ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NONODE);
-    mstory_told("gone 5 deleted");
+    mstory_told("lost 5 deleted");
     CHECK(fake_is_asked(STORE_CREATE, STORY_NODE));
     mstory_end();
 }
@@ -152,7 +152,7 @@ static void is_deleted(void)
     mstory_joined();
     mstory_told("joined 5");
     fake_watch(STORY_NODE, true);
-    mstory_told("gone 5 deleted");
+    mstory_told("lost 5 deleted");
     CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 6);
     mstory_told("joined 6 again");
@@ -244,15 +244,15 @@ static void of_a_former_session(void)
     mstory_begin(NULL);
     mstory_joined();
     mstory_replace(FAKE_SESSION_ID + 1);
-    mstory_told("joined 5; gone 5 session");
+    mstory_told("joined 5; lost 5 session");
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_EXISTS);
     ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID,
            .data = "one", .length = 3);
     char *words = g_strdup_printf("busy 5 of %d: one", (int)FAKE_SESSION_ID);
     mstory_told(words);
     g_free(words);
-    CHECK_INT(zkl_member_state(mstory.m), ZKL_LOST);
-    CHECK(zkl_member_token(mstory.m) == 0);
+    CHECK_INT(membership_state(mstory.m), ZKL_LOST);
+    CHECK(membership_token(mstory.m) == 0);
     hand_pass(mstory.s, 2000);
     CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE) && !fake_is_asked(STORE_SET, STORY_NODE));
     CHECK(!fake_is_asked(STORE_CREATE, STORY_NODE));
@@ -299,7 +299,7 @@ static void of_a_party(void)
         CHECK(!fake_is_asked(STORE_CREATE, "/root/g"));
         mstory_told(i == 0 ? "joined 5" : "joined 6 again");
         mstory_replace(FAKE_SESSION_ID + 1);
-        mstory_told(i == 0 ? "gone 5 session" : "gone 6 session");
+        mstory_told(i == 0 ? "lost 5 session" : "lost 6 session");
     }
     CHECK(strcmp(names[0], names[1]) != 0);
     g_free(names[0]);

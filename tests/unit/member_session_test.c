@@ -1,6 +1,7 @@
 /* The members of one session: what each answer costs all of them, and who has an id in turn. */
 #include "by_hand.h"
 #include "lib/member/members.h"
+#include "membership.h"
 #include "suites.h"
 
 #define GROUP "/root/g"
@@ -42,27 +43,27 @@ static void play_proofs(bool many)
     members_many = many ? 2 : MEMBERS_MANY;
     hand_stand_alone(s);
     members[0] = prove(s, "a", 5);
-    const int64_t most = zkl_member_remaining_ms(members[0]);
+    const int64_t most = membership_of(members[0]).remaining_ms;
     CHECK(most > 0);
     hand_pass(s, STEP_MS);
     members[1] = prove(s, "b", 6);
-    CHECK_INT(zkl_member_remaining_ms(members[1]), most);
-    CHECK_INT(zkl_member_remaining_ms(members[0]), many ? most - STEP_MS : most);
+    CHECK_INT(membership_of(members[1]).remaining_ms, most);
+    CHECK_INT(membership_of(members[0]).remaining_ms, many ? most - STEP_MS : most);
     hand_pass(s, FAKE_TIMEOUT_MS / 64);
     members[2] = prove(s, "c", 7);
-    CHECK_INT(zkl_member_remaining_ms(members[0]), most);
-    CHECK_INT(zkl_member_remaining_ms(members[1]), most);
+    CHECK_INT(membership_of(members[0]).remaining_ms, most);
+    CHECK_INT(membership_of(members[1]).remaining_ms, most);
     hand_pass(s, STEP_MS);
     members[3] = prove(s, "d", 8);
-    CHECK_INT(zkl_member_remaining_ms(members[0]), many ? most - STEP_MS : most);
+    CHECK_INT(membership_of(members[0]).remaining_ms, many ? most - STEP_MS : most);
     /* A member that is in doubt hears at once that it is in doubt no more. */
     fake_event(STORE_EV_DOWN);
-    CHECK_INT(zkl_member_state(members[0]), ZKL_SUSPECT);
+    CHECK_INT(membership_state(members[0]), ZKL_SUSPECT);
     hand_pass(s, STEP_MS);
     fake_event(STORE_EV_UP);
     hand_stand_alone(s);
     for (int i = 0; i < 4; i++) {
-        CHECK_INT(zkl_member_state(members[i]), ZKL_HELD);
+        CHECK_INT(membership_state(members[i]), ZKL_HELD);
         zkl_member_free(members[i]);
     }
     hand_close(s);
@@ -79,6 +80,37 @@ static void deadlines_of_many_may_be_early(void)
     play_proofs(true);
 }
 
+/* A deadline that was shown too early ends the grant all the same, and the member is held anew. */
+static void early_deadline_is_kept(void)
+{
+    zkl_session *s = hand_session();
+    zkl_grant *first, *second;
+
+    members_many = 2;
+    hand_stand_alone(s);
+    zkl_member *m = prove(s, "a", 5);
+    ANSWER(STORE_GET, GROUP "/a", .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
+    prove(s, "b", 6);
+    hand_pass(s, STEP_MS);
+    zkl_member *last = prove(s, "c", 7);
+    REQUIRE(zkl_member_grant(m, &first) == 0);
+    const int64_t left = zkl_grant_remaining_ms(first);
+    REQUIRE(left < membership_of(last).remaining_ms);
+    hand_jump(left, left);
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    prove(s, "d", 8); /* it notices */
+    CHECK_INT(membership_of(m).code, ZKL_ELOST);
+    CHECK_INT(zkl_member_wait(m, 0), 0);
+    REQUIRE(zkl_member_grant(m, &second) == 0);
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    CHECK_INT(zkl_grant_state(second), ZKL_HELD);
+    CHECK(zkl_grant_turn(second) > zkl_grant_turn(first));
+    zkl_grant_release(first);
+    zkl_grant_release(second);
+    hand_close(s);
+    members_many = MEMBERS_MANY;
+}
+
 /* A member that joins afterwards has nothing to do with the doubt. */
 static void doubt_is_over_for_all(void)
 {
@@ -93,7 +125,7 @@ static void doubt_is_over_for_all(void)
     fake_event(STORE_EV_UP);
     hand_stand_alone(s);
     create(GROUP "/a", 5);
-    CHECK_INT(zkl_member_state(m), ZKL_HELD);
+    CHECK_INT(membership_state(m), ZKL_HELD);
     zkl_member_free(m);
     hand_close(s);
     members_many = MEMBERS_MANY;
@@ -118,7 +150,7 @@ static void members_of_one_id_take_turns(void)
     CHECK(!fake_is_asked(STORE_CREATE, GROUP "/a"));
     ANSWER(STORE_DELETE, GROUP "/a", .rc = STORE_OK);
     create(GROUP "/a", 8);
-    CHECK_INT(zkl_member_token(last), 8);
+    CHECK_INT(membership_token(last), 8);
     zkl_member_free(last);
     zkl_member_free(other);
     hand_close(s);
@@ -127,6 +159,7 @@ static void members_of_one_id_take_turns(void)
 static const struct test_case cases[] = {
     {"each_proof_moves_the_deadlines_of_few", each_proof_moves_the_deadlines_of_few},
     {"deadlines_of_many_may_be_early", deadlines_of_many_may_be_early},
+    {"early_deadline_is_kept", early_deadline_is_kept},
     {"doubt_is_over_for_all", doubt_is_over_for_all},
     {"members_of_one_id_take_turns", members_of_one_id_take_turns},
     {NULL, NULL},

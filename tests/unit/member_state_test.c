@@ -5,43 +5,157 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- its state ---- */
+/* ---- its grant ---- */
 
-static void check_state(zkl_state state, uint64_t token, int64_t remaining_ms, int code)
+static void check_grant(int code, zkl_state state, uint64_t token, int64_t remaining_ms)
 {
-    zkl_deadline deadline = {1, 1};
+    const struct membership now = membership_of(mstory.m);
 
-    CHECK_INT(zkl_member_state(mstory.m), state);
-    CHECK(zkl_member_token(mstory.m) == token);
-    CHECK_INT(zkl_member_remaining_ms(mstory.m), remaining_ms);
-    CHECK_INT(zkl_member_deadline(mstory.m, &deadline), code);
-    if (code)
-        CHECK(deadline.boottime_ns == 0 && deadline.monotonic_raw_ns == 0);
+    CHECK_INT(now.code, code);
+    CHECK_INT(now.state, state);
+    CHECK(now.token == token);
+    CHECK_INT(now.remaining_ms, remaining_ms);
+}
+
+static zkl_grant *own_grant(void)
+{
+    zkl_grant *grant = NULL;
+
+    REQUIRE(zkl_member_grant(mstory.m, &grant) == 0);
+    return grant;
 }
 
 static void knows_its_deadline(void)
 {
-    zkl_deadline deadline;
-
     mstory_begin(NULL);
-    check_state(ZKL_LOST, 0, 0, ZKL_ELOST);
+    check_grant(ZKL_ELOST, ZKL_LOST, 0, 0);
     mstory_joined();
-    check_state(ZKL_HELD, 5, HAND_DEADLINE_MS, 0);
-    CHECK_INT(zkl_member_deadline(mstory.m, &deadline), 0);
+    check_grant(0, ZKL_HELD, 5, HAND_DEADLINE_MS);
+    const zkl_deadline deadline = membership_of(mstory.m).deadline;
     CHECK(deadline.boottime_ns == (5000000 + HAND_DEADLINE_MS) * CLOCK_MS);
     CHECK(deadline.monotonic_raw_ns == (1000000 + HAND_DEADLINE_MS) * CLOCK_MS);
     hand_jump(0, 1000); /* the later of the two clocks counts */
-    check_state(ZKL_HELD, 5, HAND_DEADLINE_MS - 1000, 0);
+    check_grant(0, ZKL_HELD, 5, HAND_DEADLINE_MS - 1000);
     hand_jump(HAND_DEADLINE_MS - 1, HAND_DEADLINE_MS - 1001);
-    check_state(ZKL_HELD, 5, 1, 0);
+    check_grant(0, ZKL_HELD, 5, 1);
     hand_jump(1, 0);
-    check_state(ZKL_LOST, 5, 0, ZKL_ELOST); /* nothing has run */
+    check_grant(ZKL_ELOST, ZKL_LOST, 0, 0); /* nothing has run */
     mstory_told("joined 5");
     struct member_outcome o;
     mstory_wait(ZKL_FOREVER, &o); /* notices it, too */
-    mstory_told("gone 5 deadline");
+    mstory_told("lost 5 deadline");
     mstory_pending(&o);
     mstory_end();
+}
+
+/* Its turn is over for good, though the member is held again. */
+static void grant_is_lost_for_good(void)
+{
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    mstory_joined();
+    zkl_grant *first = own_grant();
+    fake_event(STORE_EV_DOWN);
+    hand_pass(mstory.s, FAKE_TIMEOUT_MS);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(mstory.s);
+    mstory_told("joined 5; suspect 5; lost 5 deadline; joined 5 again");
+    zkl_grant *second = own_grant();
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    CHECK_INT(zkl_grant_loss(first), ZKL_LOSS_DEADLINE);
+    CHECK_INT(zkl_grant_state(second), ZKL_HELD);
+    CHECK(zkl_grant_token(first) == 5 && zkl_grant_token(second) == 5);
+    CHECK(zkl_grant_turn(second) > zkl_grant_turn(first));
+    CHECK_STR(zkl_grant_node(second), "/g/a");
+    zkl_grant_release(first);
+    zkl_grant_release(second);
+    mstory_end();
+}
+
+/* It has been seen lost: a proof that comes behind that is another turn's. */
+static void proof_comes_too_late(void)
+{
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    mstory_joined();
+    zkl_grant *first = own_grant();
+    hand_jump(FAKE_TIMEOUT_MS, FAKE_TIMEOUT_MS);
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    hand_pass_proved(mstory.s, 0);
+    hand_pass_proved(mstory.s, 1);
+    mstory_told("joined 5; lost 5 deadline; joined 5 again");
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
+    zkl_grant_release(first);
+    mstory_end();
+}
+
+static void count_states(const zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant;
+    g_string_append_printf(data, "%d", (int)state);
+}
+
+/* As any other, but that nobody waits for it, and that its release is no leaving. */
+static void grant_is_asked_as_others(void)
+{
+    const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = "/x"};
+    GString *states = g_string_new(NULL), *calls = g_string_new(NULL);
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    mstory_joined();
+    zkl_grant *grant = own_grant();
+    CHECK_INT(zkl_grant_on_change(grant, count_states, states), 0);
+    CHECK_INT(zkl_grant_on_wanted(grant, count_states, calls), 0);
+    CHECK_INT(zkl_grant_on_revoke(grant, count_states, calls), 0);
+    CHECK_INT(zkl_grant_multi(grant, &change, 1, 0, 0), ZKL_EINVAL);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(mstory.s, 10);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(mstory.s);
+    zkl_grant_release(own_grant());
+    check_grant(0, ZKL_HELD, 5, HAND_DEADLINE_MS);
+    mstory_leave(ZKL_FOREVER, &o);
+    zkl_session_dispatch(mstory.s);
+    CHECK_INT(zkl_grant_state(grant), ZKL_RELEASED);
+    CHECK_STR(states->str, "103");
+    CHECK_STR(calls->str, "");
+    zkl_grant_release(grant);
+    mstory_end();
+    g_string_free(states, TRUE);
+    g_string_free(calls, TRUE);
+}
+
+/* What has ended a membership is its grant's loss. */
+static void grant_says_how_it_was_lost(void)
+{
+    static const zkl_loss losses[] = {ZKL_LOSS_DELETED, ZKL_LOSS_EXPIRED, ZKL_LOSS_CLOSED,
+                                      ZKL_LOSS_REFUSED};
+
+    for (guint i = 0; i < G_N_ELEMENTS(losses); i++) {
+        mstory_begin(NULL);
+        mstory_joined();
+        zkl_grant *grant = own_grant();
+        if (losses[i] == ZKL_LOSS_DELETED)
+            fake_watch(STORY_NODE, true);
+        else if (losses[i] == ZKL_LOSS_EXPIRED)
+            mstory_replace(FAKE_SESSION_ID + 1);
+        else if (losses[i] == ZKL_LOSS_REFUSED)
+            fake_event(STORE_EV_AUTH);
+        else
+            hand_close(mstory.s);
+        CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
+        CHECK_INT(zkl_grant_loss(grant), losses[i]);
+        zkl_grant_release(grant);
+        if (losses[i] == ZKL_LOSS_CLOSED) {
+            mstory_free();
+            g_string_free(mstory.told, TRUE);
+        } else {
+            mstory_end();
+        }
+    }
 }
 
 static void is_in_doubt(void)
@@ -52,23 +166,23 @@ static void is_in_doubt(void)
     mstory_told("joined 5");
     fake_event(STORE_EV_DOWN);
     mstory_told("suspect 5");
-    CHECK_INT(zkl_member_state(mstory.m), ZKL_SUSPECT);
-    CHECK(zkl_member_remaining_ms(mstory.m) > 0);
+    CHECK_INT(membership_state(mstory.m), ZKL_SUSPECT);
+    CHECK(membership_of(mstory.m).remaining_ms > 0);
     hand_pass(mstory.s, 10);
     fake_event(STORE_EV_UP);
     hand_stand_alone(mstory.s);
-    mstory_told("proved 5");
-    CHECK_INT(zkl_member_state(mstory.m), ZKL_HELD);
+    mstory_told("held 5");
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
     fake_event(STORE_EV_DOWN);
     mstory_told("suspect 5");
     hand_pass(mstory.s, FAKE_TIMEOUT_MS);
-    mstory_told("gone 5 deadline");
-    check_state(ZKL_LOST, 5, 0, ZKL_ELOST);
+    mstory_told("lost 5 deadline");
+    check_grant(ZKL_ELOST, ZKL_LOST, 0, 0);
     fake_event(STORE_EV_UP);
     hand_pass(mstory.s, 10);
     hand_stand_alone(mstory.s);
     mstory_told("joined 5 again");
-    CHECK_INT(zkl_member_state(mstory.m), ZKL_HELD);
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
     mstory_end();
 }
 
@@ -81,8 +195,8 @@ static void doubt_ends_with_the_session(void)
     mstory_told("joined 5; suspect 5");
     mstory_replace(FAKE_SESSION_ID + 1);
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 9);
-    mstory_told("gone 5 session; joined 9 again");
-    CHECK_INT(zkl_member_state(mstory.m), ZKL_HELD);
+    mstory_told("lost 5 session; joined 9 again");
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
     mstory_end();
 }
 
@@ -125,7 +239,7 @@ static void session_ends_meanwhile(void)
 
         come_to(step, leaves, &o);
         mstory_replace(FAKE_SESSION_ID + 1);
-        mstory_told(leaves ? "left" : joined ? "gone 5 session" : "");
+        mstory_told(leaves ? "left" : joined ? "lost 5 session" : "");
         CHECK_INT(fake_count(STORE_CREATE, "/root"), !leaves);
         CHECK_INT(fake_is_asked(STORE_CREATE, STORY_NODE), !leaves);
         CHECK(!fake_is_asked(STORE_GET, "/root") && !fake_is_asked(STORE_SET, "/root"));
@@ -145,11 +259,11 @@ static void has_left(void)
     mstory_begin(NULL);
     mstory_joined();
     mstory_leave(ZKL_FOREVER, &o);
-    check_state(ZKL_RELEASED, 0, 0, ZKL_EPERM);
+    check_grant(ZKL_EPERM, ZKL_RELEASED, 0, 0);
     hand_pass(mstory.s, 100);
     ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
     mstory_told("joined 5; left");
-    check_state(ZKL_RELEASED, 0, 0, ZKL_EPERM);
+    check_grant(ZKL_EPERM, ZKL_RELEASED, 0, 0);
     CHECK(mstory.s->warm_until.boot == clock_now().boot + mstory.s->warm_ns);
     mstory_end();
 }
@@ -186,14 +300,11 @@ static void in_a_child(void)
     mstory_joined();
     const pid_t child = fork();
     if (child == 0) {
-        zkl_deadline deadline;
-        bool right = zkl_member_state(mstory.m) == ZKL_LOST &&
-                     zkl_member_remaining_ms(mstory.m) == 0 && zkl_member_token(mstory.m) == 5 &&
-                     zkl_member_deadline(mstory.m, &deadline) == ZKL_ECHILD;
+        bool right = membership_of(mstory.m).code == ZKL_ECHILD;
         zkl_member_free(mstory.m);
         mstory_begin(NULL);
         mstory_joined();
-        _exit(right && zkl_member_state(mstory.m) == ZKL_HELD ? 0 : 1);
+        _exit(right && membership_state(mstory.m) == ZKL_HELD ? 0 : 1);
     }
     CHECK_INT(waitpid(child, &status, 0), child);
     CHECK_INT(status, 0);
@@ -202,6 +313,10 @@ static void in_a_child(void)
 
 static const struct test_case cases[] = {
     {"knows_its_deadline", knows_its_deadline},
+    {"grant_is_lost_for_good", grant_is_lost_for_good},
+    {"proof_comes_too_late", proof_comes_too_late},
+    {"grant_is_asked_as_others", grant_is_asked_as_others},
+    {"grant_says_how_it_was_lost", grant_says_how_it_was_lost},
     {"is_in_doubt", is_in_doubt},
     {"doubt_ends_with_the_session", doubt_ends_with_the_session},
     {"session_ends_meanwhile", session_ends_meanwhile},

@@ -6,16 +6,20 @@ struct member_story mstory;
 
 static void put(GString *told, zkl_member_event event, const zkl_member_news *news)
 {
-    static const char *const words[] = {"",     "joined", "suspect", "proved",
-                                        "gone", "busy",   "failed",  "left"};
-    static const char *const reasons[] = {"", " deadline", " session", " deleted"};
+    static const char *const words[] = {"",     "joined", "suspect", "held",
+                                        "lost", "busy",   "failed",  "left"};
+    static const char *const losses[] = {[ZKL_LOSS_NONE] = "",
+                                         [ZKL_LOSS_DEADLINE] = " deadline",
+                                         [ZKL_LOSS_EXPIRED] = " session",
+                                         [ZKL_LOSS_REPLACED] = " session",
+                                         [ZKL_LOSS_DELETED] = " deleted"};
 
     if (told->len > 0)
         g_string_append(told, "; ");
     g_string_append(told, words[event]);
     if (news->token)
         g_string_append_printf(told, " %d", (int)news->token);
-    g_string_append_printf(told, "%s%s", news->again ? " again" : "", reasons[news->reason]);
+    g_string_append_printf(told, "%s%s", news->again ? " again" : "", losses[news->loss]);
     if (event == ZKL_MEMBER_BUSY)
         g_string_append_printf(told, " of %d%s%s", (int)news->session_id, *news->data ? ": " : "",
                                news->data);

@@ -4,6 +4,7 @@
 #define UNIT_MEMBER_STORY_H
 
 #include "by_hand.h"
+#include "membership.h"
 
 #define STORY_NODE "/root/g/a"
 

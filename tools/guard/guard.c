@@ -53,18 +53,20 @@ void guard_claim(struct guard *g, zkl_session *session)
     shared_claim(g->termination.shared, session);
 }
 
-bool guard_run(struct guard *g, struct right *right, bool front, struct events *events)
+bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct events *events)
 {
     const struct hold_options *o = g->termination.options;
+    zkl_part first;
 
+    zkl_grant_part(grant, 0, &first);
     g->start = (struct message){.kind = MESSAGE_START,
                                 .front = front,
                                 .session_timeout_ms = o->session_timeout_ms,
                                 .grace_ms = o->grace_ms,
-                                .token = right->token,
-                                .session_id = right->session_id,
-                                .slot = right->slot};
-    g->start_text = right->ops->text(right);
+                                .token = first.token,
+                                .session_id = zkl_grant_session_id(grant),
+                                .slot = first.slot};
+    g->start_text = grant_text(grant);
     g->envp =
         command_environment(o, g->start_text, g->start.token, g->start.session_id, g->start.slot);
     events_add(events, g->channel);

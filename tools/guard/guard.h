@@ -5,7 +5,6 @@
 
 #include "../events.h"
 #include "channel.h"
-#include "right.h"
 #include "termination.h"
 
 struct guard {
@@ -30,7 +29,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct sha
 void guard_claim(struct guard *g, zkl_session *session);
 
 /* Tells it to run the command; front: with the terminal. false when it is dead. */
-bool guard_run(struct guard *g, struct right *right, bool front, struct events *events);
+bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct events *events);
 
 /* Tells another one the same. */
 bool guard_repeat(struct guard *g, const struct guard *other, struct events *events);

@@ -13,7 +13,7 @@ static void on_event(zkl_election *e, zkl_election_event event, const zkl_grant 
         t->failed = err->code;
     pthread_cond_broadcast(&t->changed);
     /* When this has returned the grant is no more, and the next campaign begins. */
-    if (event == ZKL_ELECTION_DEPOSED || event == ZKL_ELECTION_RESIGNED) {
+    if (event == ZKL_ELECTION_LOST || event == ZKL_ELECTION_RESIGNED) {
         while (t->taken)
             pthread_cond_wait(&t->changed, &t->monitor);
         t->lent = NULL;
