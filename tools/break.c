@@ -90,7 +90,7 @@ int verb_break(struct settings *settings, int argc, char **argv)
                                     G_OPTION_ENTRY_NULL};
     const char *summary =
         "Shows the holder of the lock PATH, or the contender NODE, and removes its node by "
-        "force.\nA holder that was removed may still believe that it holds the lock: see zkl(1).";
+        "force.\nA holder that was removed may still believe that it holds the lock.";
     zkl_session *session = NULL;
     int status =
         options_parse_path(settings, entries, summary, argc, argv, &b.path, "NODE", &b.node);

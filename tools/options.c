@@ -16,15 +16,17 @@ static int options_show_help(const GOptionEntry *const *tables, const char *syno
 {
     GOptionContext *context = g_option_context_new(synopsis);
     GOptionGroup *main_group = g_option_group_new("zkl", "", "", NULL, NULL);
-    char *text;
+    char *text = g_strdup_printf("SECS are seconds, or times as 500ms, 30s, 5m and 1h.\n"
+                                 "More is in zkl(1) and zkl-%.*s(1).\n",
+                                 (int)strcspn(synopsis, " "), synopsis);
 
     for (; *tables; tables++)
         g_option_group_add_entries(main_group, *tables);
     g_option_context_set_main_group(context, main_group);
     g_option_context_set_summary(context, summary);
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_set_description(context,
-                                     "SECS are seconds, or times as 500ms, 30s, 5m and 1h.\n");
+    g_option_context_set_description(context, text);
+    g_free(text);
     text = g_option_context_get_help(context, TRUE, NULL);
     fputs(text, stdout);
     g_free(text);

@@ -38,9 +38,8 @@ static char *overview(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
         g_string_append_printf(text, "  %-6s  %s\n", verbs[i].name, verbs[i].summary);
-    g_string_append(text,
-                    "  help    show this, or the help of one command\n\n"
-                    "\"zkl COMMAND --help\" lists the options of a command; see also zkl(1).");
+    g_string_append(text, "  help    show this, or the help of one command\n\n"
+                          "\"zkl COMMAND --help\" lists the options of a command.");
     return g_string_free(text, FALSE);
 }
 

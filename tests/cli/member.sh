@@ -43,9 +43,9 @@ text=$!
 "$ZKL" member --listen --json $G >"$scratch/json" 2>>"$scratch/listen.err" &
 json=$!
 remember "$text" "$json"
-# The loop of zkl(1), as it is there.
-loop=$(sed -n '/^zkl member --listen .*| while read/,/^done$/p' "${top_srcdir:=$PWD}/man/zkl.1")
-expect "zkl(1) has a loop of four lines" 4 "$(wc -l <<<"$loop")"
+# The loop of zkl-member(1), as it is there.
+loop=$(sed -n 's/\\-/-/g; /^zkl member --listen .*| while read/,/^done$/p' "${top_srcdir:=$PWD}/man/zkl-member.1")
+expect "zkl-member(1) has a loop of four lines" 4 "$(wc -l <<<"$loop")"
 setsid bash -c 'zkl() { "$ZKL" "$@"; }; set-backends() { echo "$*" >>"$0/ran"; }
 '"${loop//\/services\/web/$G}" "$scratch" 2>"$scratch/loop.err" &
 loop=$!

@@ -3,7 +3,7 @@
 losing. Each cell is the smallest gap, in ms, between the last act of anything below the old holder
 and the first act of the next one, who waits in line; both are times that the processes themselves
 write by one clock (stamp.c). A negative gap is an overlap. Exits with 1 when there is one that
-zkl(1) does not name."""
+zkl-guard(7) does not name."""
 
 import argparse
 import concurrent.futures
@@ -80,7 +80,7 @@ NEEDS = {"parallel": "parallel", "tmux": "tmux", "sudo": "sudo", "pseudo-termina
 AS_ROOT = {"setpriv", "runuser", "su -c", "sudo"}
 
 WAYS = ["cut", "stopped", "killed", "guard killed", "deleted", "TERM", "INT", "second TERM"]
-# zkl(1): when an administrator deletes the node, the next contender may be served before.
+# zkl-guard(7): when an administrator deletes the node, the next contender may be served before.
 NAMED = {"deleted"}
 
 
@@ -354,7 +354,7 @@ def main():
         print("trouble:", trouble)
     print(f"zkl {options.verb}: {len(kinds)} kinds, {len(ways)} ways, {options.rounds} rounds in "
           f"{time.monotonic() - began:.0f} s: {table.overlaps(False)} overlaps, "
-          f"{table.overlaps(True)} more as zkl(1) says, {len(table.troubles)} troubles")
+          f"{table.overlaps(True)} more as zkl-guard(7) says, {len(table.troubles)} troubles")
     sys.exit(1 if table.overlaps(False) or table.troubles else 0)
 
 

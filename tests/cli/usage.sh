@@ -29,10 +29,29 @@ run "$ZKL" watch --help
 expect_match "watch --help" '--once.*--connect' "${out//$'\n'/ }"
 run "$ZKL" elect --help
 expect_match "elect --help" '--yield' "$out"
-# The page has all options of all commands, and no others.
-offered=$({ "$ZKL" --help; for verb in break elect limit lock ls member revoke shards watch; do "$ZKL" "$verb" --help; done; } | grep -oE '^  (-., )?--[a-z-]+' | grep -oE '\-\-.*')
-on_page=$(sed 's/\\-/-/g' "$top_srcdir/man/zkl.1" | grep -E '\bFl ' | grep -oE '( |^)-[a-z][a-z-]+' | sed 's/^ */-/')
-expect "zkl(1) names the options that there are" "" "$(diff <(sort -u <<<"$offered") <(sort -u <<<"$on_page") | grep '^[<>]')"
+# A verb's page and those that it refers to describe each option of the verb once, and no other. No page names one
+# that no verb has.
+offered() { # [VERB]
+    "$ZKL" "$@" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE '\-\-.*' | sort
+}
+man=$top_srcdir/man
+on_pages() { # REGEX-OF-LINES PAGE…
+    sed 's/\\-/-/g' "${@:2}" | grep -E "$1" | grep -oE ' -[a-z][a-z-]+' | sed 's/ /-/' | sort
+}
+differs() { # LIST LIST
+    diff <(echo "$1") <(echo "$2") | grep '^[<>]'
+}
+mapfile -t verbs < <("$ZKL" help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help)
+for verb in "${verbs[@]}"; do
+    pages=("$man/zkl.1" "$man/zkl-$verb.1")
+    ! "$ZKL" "$verb" --help | grep -q ' --kill-after=' || pages+=("$man/zkl-guard.7")
+    expect "zkl-$verb(1): the options that there are" "" "$(differs "$(offered "$verb")" "$(on_pages '^\.It Fl' "${pages[@]}")")"
+    expect_match "$verb --help names the page" "zkl-$verb\(1\)" "$("$ZKL" "$verb" --help)"
+done
+expect "no page names another option" "" "$(comm -13 <({ offered; for verb in "${verbs[@]}"; do offered "$verb"; done; } | sort -u) \
+    <(on_pages '\bFl ' "$man"/zkl*.1 "$man/zkl-guard.7" | sort -u))"
+expect "every page in section 1 is that of a verb" "" "$(differs "$(printf 'zkl-%s.1\n' "${verbs[@]}" | sort)" \
+    "$(cd "$man" && printf '%s\n' zkl-*.1 | sort)")"
 expect "shards have none for one lock alone" "" "$("$ZKL" shards --help | grep -E -e '--(timeout|nonblock|name|on-revoke)\b')"
 if [ -e /dev/full ]; then
     for args in --version --help help "lock --help" "help ls"; do
