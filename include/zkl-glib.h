@@ -12,12 +12,12 @@ ZKL_BEGIN
  * with the option dispatch. Attach the source to the context whose thread is to run the callbacks,
  * and destroy it before zkl_session_close(). The caller owns the source (g_source_unref()).
  * Returns NULL if s is NULL, was opened without the option dispatch, or is used in a forked child;
- * zkl_last_error() then gives the reason. Since 0.1. */
+ * zkl_last_error() then gives the reason. */
 ZKL_API GSource *zkl_glib_source_new(zkl_session *s);
 
 ZKL_END
 
-/* zkl/cleanup.h has the list. Since 0.1. */
+/* zkl/cleanup.h has the list. */
 #ifdef ZKL_HANDLES
 ZKL_HANDLES(G_DEFINE_AUTOPTR_CLEANUP_FUNC)
 #endif

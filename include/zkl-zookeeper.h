@@ -28,11 +28,10 @@ struct _zhandle;
  *
  * zoo_multi() of the 3.8 client ends the process by an invalid free() when a path is invalid, when
  * the handle has expired, or when its credentials were refused. Check zoo_state() right before the
- * call, and check paths. zkl_grant_multi() does both. Since 0.1. */
+ * call, and check paths. zkl_grant_multi() does both. */
 ZKL_API int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count);
 
-/* Receives the session's handle. The handle is not closed before the function has returned.
- * Since 0.1. */
+/* Receives the session's handle. The handle is not closed before the function has returned. */
 typedef void (*zkl_call_fn)(struct _zhandle *zh, void *data);
 
 /* Calls fn(zh, data) in this thread, and returns when fn has returned. During the call no lock of
@@ -51,8 +50,7 @@ typedef void (*zkl_call_fn)(struct _zhandle *zh, void *data);
  *     was not called;
  *   ZKL_EINVAL: s or fn is NULL;
  *   ZKL_ECLOSED: the session was closed;
- *   ZKL_ECHILD: called in a forked child, or fn has forked and this is the child.
- * Since 0.1. */
+ *   ZKL_ECHILD: called in a forked child, or fn has forked and this is the child. */
 ZKL_API int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data);
 
 ZKL_END

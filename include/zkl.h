@@ -1,5 +1,7 @@
 /* zkl: ZooKeeper locks and leaders for C. This header includes the whole public interface.
  *
+ * Everything is there since 0.1, but for what a comment says is newer.
+ *
  * Conventions. Each one holds for every function whose own comment does not say otherwise:
  * - A function of type int returns 0, or a negative ZKL_E… code. After an error, zkl_last_error()
  *   returns the calling thread's last failure, with the path concerned and a sentence.

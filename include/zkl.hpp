@@ -31,7 +31,7 @@
  * Destructors never wait for a server, but for the session's: up to 5 s. Their order does not
  * matter: locks, grants and elections may go before their session or after it. But a mutex or
  * rwlock must not go before the std::unique_lock that refers to it. In a forked child destructors
- * change nothing. Since 0.1. */
+ * change nothing. */
 #ifndef ZKL_HPP
 #define ZKL_HPP
 

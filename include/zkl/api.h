@@ -22,12 +22,12 @@
 #define ZKL_END
 #endif
 
-/* A timeout_ms without limit. Since 0.1. */
+/* A timeout_ms without limit. */
 #define ZKL_FOREVER INT64_MAX
 
 ZKL_BEGIN
 
-/* The handles. All are opaque. Since 0.1. */
+/* The handles. All are opaque. */
 typedef struct zkl_session zkl_session;     /* one ZooKeeper session after the other */
 typedef struct zkl_mutex zkl_mutex;         /* a reentrant, fair, fenced mutex on one path */
 typedef struct zkl_multilock zkl_multilock; /* locks at several paths, all or none */

@@ -10,8 +10,7 @@
 
 ZKL_BEGIN
 
-/* The options of both kinds of barrier. Fill with ZKL_BARRIER_OPTIONS_INIT, then change members.
- * Since 0.1. */
+/* The options of both kinds of barrier. Fill with ZKL_BARRIER_OPTIONS_INIT, then change members. */
 typedef struct zkl_barrier_options {
     size_t size;         /* sizeof(zkl_barrier_options); see zkl/session.h */
     const char *name;    /* the data of the nodes that the handle creates, for people: UTF-8, at
@@ -51,30 +50,27 @@ typedef struct zkl_barrier_options {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                             const zkl_barrier_options *options);
 
 /* Frees the handle. The barrier itself is unchanged. Calls in progress fail with ZKL_ECLOSED. No
  * call with b may begin afterwards. Never waits for the server. NULL is ignored. In a forked child
- * it does nothing. Since 0.1. */
+ * it does nothing. */
 ZKL_API void zkl_barrier_free(zkl_barrier *b);
 
 /* Closes the barrier: creates its node, as a persistent one, unless it exists. After an error the
  * barrier may have been closed, or may be closed later, unless the server refused a request.
  *
  * Also returns
- *   ZKL_EPATH: path is below an ephemeral node.
- * Since 0.1. */
+ *   ZKL_EPATH: path is below an ephemeral node. */
 ZKL_API int zkl_barrier_set(zkl_barrier *b, int64_t timeout_ms);
 
 /* Opens the barrier: deletes its node, if it exists. After an error the barrier may have been
  * opened, or may be opened later, unless the server refused the request.
  *
  * Also returns
- *   ZKL_ENOTEMPTY: the node has children.
- * Since 0.1. */
+ *   ZKL_ENOTEMPTY: the node has children. */
 ZKL_API int zkl_barrier_remove(zkl_barrier *b, int64_t timeout_ms);
 
 /* Waits until the barrier is open. The server first catches up with the leader, so the function
@@ -83,8 +79,7 @@ ZKL_API int zkl_barrier_remove(zkl_barrier *b, int64_t timeout_ms);
  * again at once.
  *
  * Also returns
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all).
- * Since 0.1. */
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all). */
 ZKL_API int zkl_barrier_wait(zkl_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_fn fn, void *data);
 
@@ -97,15 +92,13 @@ ZKL_API int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path, members or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char *path,
                                    int members, const zkl_barrier_options *options);
 
 /* Frees the handle. A call in progress fails with ZKL_ECLOSED. A member that is inside leaves
  * without waiting for the others: its node is deleted in the background. No call with b may begin
- * afterwards. Never waits for the server. NULL is ignored. In a forked child it does nothing.
- * Since 0.1. */
+ * afterwards. Never waits for the server. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
 
 /* Waits until the handle's number of members is there, this member included, and enters with them.
@@ -124,8 +117,7 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EBUSY: the member is inside, another call of this handle is in progress, or the node of a
- *     call that failed is not deleted yet.
- * Since 0.1. */
+ *     call that failed is not deleted yet. */
 ZKL_API int zkl_double_barrier_enter(zkl_double_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeout_ms,
                                            zkl_done_fn fn, void *data);
@@ -139,8 +131,7 @@ ZKL_API int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeou
  *     members may have concluded that this member had left;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
  *   ZKL_EPERM: the member is not inside;
- *   ZKL_EBUSY: another call of this handle is in progress.
- * Since 0.1. */
+ *   ZKL_EBUSY: another call of this handle is in progress. */
 ZKL_API int zkl_double_barrier_leave(zkl_double_barrier *b, int64_t timeout_ms);
 ZKL_API int zkl_double_barrier_leave_async(zkl_double_barrier *b, int64_t timeout_ms,
                                            zkl_done_fn fn, void *data);

@@ -36,29 +36,28 @@
 
 ZKL_BEGIN
 
-/* Declares a variable of type type *, which type_cleanup(&variable) ends. Since 0.1. */
+/* Declares a variable of type type *, which type_cleanup(&variable) ends. */
 #define ZKL_AUTO(type) __attribute__((cleanup(type##_cleanup))) type *
 
 /* One level of a mutex that the calling thread holds. The end of the scope unlocks it. A locker
- * belongs to the thread, as the level does, and must end before the mutex is freed. Since 0.1. */
+ * belongs to the thread, as the level does, and must end before the mutex is freed. */
 typedef struct zkl_mutex_locker zkl_mutex_locker;
 
-/* Locks m like zkl_mutex_lock(). Returns NULL if that fails; zkl_last_error() gives the reason.
- * Since 0.1. */
+/* Locks m like zkl_mutex_lock(). Returns NULL if that fails; zkl_last_error() gives the reason. */
 static inline zkl_mutex_locker *zkl_mutex_locker_new(zkl_mutex *m, int64_t timeout_ms,
                                                      const zkl_grant **ret)
 {
     return zkl_mutex_lock(m, timeout_ms, ret) == 0 ? (zkl_mutex_locker *)m : NULL;
 }
 
-/* Unlocks like zkl_mutex_unlock(). NULL is ignored. Since 0.1. */
+/* Unlocks like zkl_mutex_unlock(). NULL is ignored. */
 static inline void zkl_mutex_locker_free(zkl_mutex_locker *locker)
 {
     if (locker)
         zkl_mutex_unlock((zkl_mutex *)locker);
 }
 
-/* The same for a read-write lock: one level of writing, and one level of reading. Since 0.1. */
+/* The same for a read-write lock: one level of writing, and one level of reading. */
 typedef struct zkl_rwlock_writer zkl_rwlock_writer;
 typedef struct zkl_rwlock_reader zkl_rwlock_reader;
 
@@ -88,7 +87,7 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
 
 /* Every handle, and the function that ends it, for X(type, function): what ZKL_AUTO() calls, and
  * g_autoptr(). For an operation, only the handle is freed: the data of its completion must outlive
- * the scope. Since 0.1. */
+ * the scope. */
 #define ZKL_HANDLES(X)                                                                             \
     X(zkl_session, zkl_session_close)                                                              \
     X(zkl_mutex, zkl_mutex_free)                                                                   \

@@ -9,7 +9,7 @@
 ZKL_BEGIN
 
 /* The width of a counter's number, which is stored big-endian, in two's complement. The library
- * never guesses the width. Since 0.1. */
+ * never guesses the width. */
 typedef enum zkl_counter_width {
     ZKL_COUNTER_32 = 4, /* 4 bytes, -2^31 to 2^31 - 1: Curator's SharedCount and
                            DistributedAtomicInteger, kazoo's Counter with support_curator=True */
@@ -21,13 +21,12 @@ typedef enum zkl_counter_width {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, path is invalid, or width is no value of zkl_counter_width;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path,
                             zkl_counter_width width);
 
 /* Frees the handle; the node stays. No call with c may begin afterwards, or be in progress on
- * another thread. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * another thread. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_counter_free(zkl_counter *c);
 
 /* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns 0; or
@@ -64,24 +63,21 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  */
 
 /* Stores the number in *ret; 0 if the node does not exist. The server first catches up with the
- * leader. So the function sees every number whose write returned before this call began.
- * Since 0.1. */
+ * leader. So the function sees every number whose write returned before this call began. */
 ZKL_API int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret);
 
-/* Writes value, whatever the number was before. Since 0.1. */
+/* Writes value, whatever the number was before. */
 ZKL_API int zkl_counter_set(zkl_counter *c, int64_t value, const zkl_grant *fence,
                             int64_t timeout_ms);
 
-/* Adds delta, which may be negative, and stores the new number in *ret; ret may be NULL.
- * Since 0.1. */
+/* Adds delta, which may be negative, and stores the new number in *ret; ret may be NULL. */
 ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, const zkl_grant *fence,
                             int64_t timeout_ms, int64_t *ret);
 
 /* Writes value if the number is expected. A missing node has the number 0.
  *
  * Also returns
- *   ZKL_EVERSION: the number is not equal to expected.
- * Since 0.1. */
+ *   ZKL_EVERSION: the number is not equal to expected. */
 ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
                                         const zkl_grant *fence, int64_t timeout_ms);
 

@@ -13,7 +13,7 @@
 ZKL_BEGIN
 
 /* How the nodes of candidates are named. Candidates of LATCH and candidates of SELECTOR or KAZOO do
- * not wait for each other: the one that arrives second fails with ZKL_ELAYOUT. Since 0.1. */
+ * not wait for each other: the one that arrives second fails with ZKL_ELAYOUT. */
 typedef enum zkl_layout {
     ZKL_LAYOUT_LATCH = 0,    /* "-latch-", like Curator's LeaderLatch */
     ZKL_LAYOUT_SELECTOR = 1, /* "-lock-", like Curator's LeaderSelector, and like a lock */
@@ -22,7 +22,7 @@ typedef enum zkl_layout {
 } zkl_layout;
 
 /* Fill with ZKL_ELECTION_OPTIONS_INIT, then change members. once and yield apply to
- * zkl_election_start() only. Since 0.1. */
+ * zkl_election_start() only. */
 typedef struct zkl_election_options {
     size_t size; /* sizeof(zkl_election_options); see zkl/session.h */
     zkl_layout layout;
@@ -49,8 +49,7 @@ typedef struct zkl_election_options {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path, candidate_id or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path,
                              const char *candidate_id, const zkl_election_options *options);
 
@@ -58,8 +57,7 @@ ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *pat
  * campaign in progress fails with ZKL_ECLOSED. The watches of the handle end, but must still be
  * freed. A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be
  * valid until then. Grants that the caller owns stay valid until they are released. Never waits,
- * neither for the server nor for callbacks. NULL is ignored. In a forked child it does nothing.
- * Since 0.1. */
+ * neither for the server nor for callbacks. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_election_free(zkl_election *e);
 
 /* ---- one term at a time ---- */
@@ -88,7 +86,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *   ZKL_EINVAL: e is NULL or no candidate;
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_ECHILD.
- * After a failure no node is left behind. Since 0.1. */
+ * After a failure no node is left behind. */
 ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
                                   zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -104,7 +102,7 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
  *   ZKL_ECHILD.
  * err has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
  * ZKL_ECHILD. ZKL_EBUSY means that timeout_ms is 0 and another candidate is first. err is
- * ZKL_ECANCELED also after zkl_op_cancel(). Since 0.1. */
+ * ZKL_ECANCELED also after zkl_op_cancel(). */
 ZKL_API int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquired_fn fn,
                                         void *data, zkl_op **ret);
 
@@ -115,13 +113,12 @@ ZKL_API int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl
  *   ZKL_EPERM: the candidate was neither leading nor campaigning;
  *   ZKL_ELOST: the term had been lost;
  *   ZKL_EINVAL: e is NULL or no candidate;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_election_resign(zkl_election *e);
 
 /* ---- again and again ---- */
 
-/* What happened to a started election. Since 0.1. */
+/* What happened to a started election. */
 typedef enum zkl_election_event {
     ZKL_ELECTION_LEADING = 1,  /* a term begins. The grant is lent until the LOST or RESIGNED of
                                   this term. Check the grant before each action: the event may come
@@ -143,7 +140,7 @@ typedef enum zkl_election_event {
 
 /* Called on a library thread, in the order of events. grant is lent from LEADING to LOST or
  * RESIGNED; it is NULL for the other events. err is not NULL for FAILED,
- * and may be NULL for STOPPED. It is valid during the call. Since 0.1. */
+ * and may be NULL for STOPPED. It is valid during the call. */
 typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                                 const zkl_error *err, void *data);
 
@@ -158,8 +155,7 @@ typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, const
  *     ZKL_ELECTION_STOPPED;
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED: the session was closed;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
 
 /* Ends the term of a started election. The candidate queues again, as the last one; with once
@@ -177,11 +173,10 @@ ZKL_API int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data);
  *   ZKL_EPERM: the election was not started, or this candidate does not lead;
  *   ZKL_ELOST: the term had been lost;
  *   ZKL_EINVAL: e is NULL or no candidate;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_election_yield(zkl_election *e);
 
-/* What a candidate does now. Since 0.1. */
+/* What a candidate does now. */
 typedef enum zkl_candidacy {
     ZKL_CANDIDACY_NONE = 0,    /* not campaigning */
     ZKL_CANDIDACY_QUEUED = 1,  /* in the queue, or about to enter it */
@@ -189,7 +184,7 @@ typedef enum zkl_candidacy {
     ZKL_CANDIDACY_PAUSED = 3   /* a campaign failed; the next one begins soon */
 } zkl_candidacy;
 
-/* The status of a candidate. Fill with ZKL_ELECTION_STATUS_INIT. Since 0.1. */
+/* The status of a candidate. Fill with ZKL_ELECTION_STATUS_INIT. */
 typedef struct zkl_election_status {
     size_t size; /* set by the caller to sizeof(zkl_election_status); after the call, how many bytes
                     were filled */
@@ -214,8 +209,7 @@ typedef struct zkl_election_status {
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or ret is NULL, or ret->size is too small;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
 
 /* ---- who leads ---- */
@@ -234,8 +228,7 @@ ZKL_API int zkl_election_get_status(zkl_election *e, zkl_election_status *ret);
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: e is NULL, or buf is NULL and size is not 0;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_t *ret_token);
 
 /* Publishes data, of size bytes, as the leader's data: at most 64 KiB, possibly empty. A
@@ -256,8 +249,7 @@ ZKL_API int zkl_election_leader(zkl_election *e, char *buf, size_t size, uint64_
  *   ZKL_EDEADLK: called inside a callback; call zkl_election_proclaim_async() there;
  *   ZKL_EINVAL: e is NULL or no candidate, or data is NULL and size is not 0;
  *   ZKL_ECLOSED, ZKL_ECHILD.
- * After every result except 0 and ZKL_EUNKNOWN, the data was not published and will not be.
- * Since 0.1. */
+ * After every result except 0 and ZKL_EUNKNOWN, the data was not published and will not be. */
 ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size,
                                   int64_t timeout_ms);
 
@@ -269,12 +261,12 @@ ZKL_API int zkl_election_proclaim(zkl_election *e, const void *data, size_t size
  *   ZKL_EINVAL: as zkl_election_proclaim(), or fn is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has ZKL_EACCES, ZKL_EUNKNOWN, ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST or ZKL_EPROTO; or
- * ZKL_ELOST or ZKL_ECLOSED if that happened later. Since 0.1. */
+ * ZKL_ELOST or ZKL_ECLOSED if that happened later. */
 ZKL_API int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size,
                                         int64_t timeout_ms, zkl_multi_fn fn, void *fn_data);
 
 /* The leader, as a watch reports it. Valid during the call, with all that it points to. Later
- * versions may append members. Since 0.1. */
+ * versions may append members. */
 typedef struct zkl_leader {
     uint64_t token;   /* 0: nobody leads; the strings are then "" and data is NULL */
     const char *id;   /* as valid UTF-8 */
@@ -283,7 +275,7 @@ typedef struct zkl_leader {
     size_t size;      /* of data, in bytes */
 } zkl_leader;
 
-/* Called on a library thread. Since 0.1. */
+/* Called on a library thread. */
 typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
 
 /* Watches who leads. Calls fn with the present leader (the first candidate), and at every change:
@@ -303,8 +295,7 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or fn is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_election_watch(zkl_watch **ret, zkl_election *e, zkl_leader_fn fn, void *data);
 
 ZKL_END

@@ -19,7 +19,7 @@
 namespace zkl
 {
 
-/* As zkl_election_options. Since 0.1. */
+/* As zkl_election_options. */
 struct election_options {
     zkl_layout layout = ZKL_LAYOUT_LATCH;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -28,13 +28,13 @@ struct election_options {
     bool yield = false;
 };
 
-/* The first candidate, which leads or is about to lead. Since 0.1. */
+/* The first candidate, which leads or is about to lead. */
 struct leader {
     std::uint64_t token;
     std::string id;
 };
 
-/* What happens to a started election. Since 0.1. */
+/* What happens to a started election. */
 struct election_event {
     zkl_election_event kind;
     std::shared_ptr<const grant> term; /* from LEADING to LOST or RESIGNED the grant of the term,
@@ -120,7 +120,7 @@ inline zkl_election_options to_c(const election_options &o) noexcept
 } // namespace detail
 
 /* A candidate, or with an id that is std::nullopt somebody who only looks. zkl/election.h describes
- * the functions. Since 0.1. */
+ * the functions. */
 class election
 {
   public:

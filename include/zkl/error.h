@@ -6,7 +6,7 @@
 
 ZKL_BEGIN
 
-/* Every code is negative. A number never changes its meaning. Since 0.1. */
+/* Every code is negative. A number never changes its meaning. */
 enum {
     ZKL_EINVAL = -1,    /* an argument is invalid: a path, connect string, option or NULL */
     ZKL_ENOMEM = -2,    /* the system refused a thread or a descriptor */
@@ -43,7 +43,7 @@ enum {
                             recipe */
 };
 
-/* A failure and what it concerns. The library fills it; the caller owns it. Since 0.1. */
+/* A failure and what it concerns. The library fills it; the caller owns it. */
 typedef struct zkl_error {
     int code;       /* 0 or ZKL_E… */
     char path[256]; /* the path, host or option concerned; ends in "..." if it was longer */
@@ -51,12 +51,12 @@ typedef struct zkl_error {
 } zkl_error;
 
 /* Returns a constant text for a code, or "unknown error" for any other number; never NULL. May be
- * called anywhere, also in a forked child. Since 0.1. */
+ * called anywhere, also in a forked child. */
 ZKL_API const char *zkl_strerror(int err);
 
 /* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. The
  * code is 0 if there was no failure yet. A success does not reset it. May be called anywhere, also
- * in a forked child. Since 0.1. */
+ * in a forked child. */
 ZKL_API int zkl_last_error(zkl_error *ret);
 
 ZKL_END

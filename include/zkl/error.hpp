@@ -12,7 +12,7 @@
 namespace zkl
 {
 
-/* The codes of zkl/error.h. Since 0.1. */
+/* The codes of zkl/error.h. */
 enum class errc {
     invalid_argument = ZKL_EINVAL,
     no_resources = ZKL_ENOMEM,
@@ -115,8 +115,7 @@ class ZKL_API code_category final : public std::error_category
 
 } // namespace detail
 
-/* The category of the codes, "zkl". It compares equal in all shared objects of a process.
- * Since 0.1. */
+/* The category of the codes, "zkl". It compares equal in all shared objects of a process. */
 ZKL_API inline const std::error_category &error_category() noexcept
 {
     static const detail::code_category category;
@@ -124,14 +123,14 @@ ZKL_API inline const std::error_category &error_category() noexcept
 }
 
 /* Makes a std::error_code of a code. ec == std::errc::timed_out and the like also work, where the
- * standard has such a condition. Since 0.1. */
+ * standard has such a condition. */
 inline std::error_code make_error_code(errc code) noexcept
 {
     return {static_cast<int>(code), error_category()};
 }
 
 /* What a function throws that fails: code() is one of errc, what() a sentence with the path, and
- * path() the path, host or option concerned, or "". Since 0.1. */
+ * path() the path, host or option concerned, or "". */
 class ZKL_API error : public std::system_error
 {
   public:

@@ -7,7 +7,7 @@
 
 ZKL_BEGIN
 
-/* In HELD and SUSPECT the lock is owned. LOST and RELEASED are final. Since 0.1. */
+/* In HELD and SUSPECT the lock is owned. LOST and RELEASED are final. */
 typedef enum zkl_state {
     ZKL_HELD = 0,    /* owned, and recently proved */
     ZKL_SUSPECT = 1, /* owned, but no proof arrives: finish or checkpoint, start nothing new */
@@ -16,7 +16,7 @@ typedef enum zkl_state {
 } zkl_state;
 
 /* Why a grant was lost. If several things happened, the first of which the library heard counts.
- * Later versions may append reasons. Since 0.1. */
+ * Later versions may append reasons. */
 typedef enum zkl_loss {
     ZKL_LOSS_NONE = 0, /* it was not lost */
     ZKL_LOSS_DEADLINE =
@@ -32,24 +32,22 @@ typedef enum zkl_loss {
     ZKL_LOSS_FORKED = 7    /* the caller is a forked child, which never owns a grant */
 } zkl_loss;
 
-/* Called at a change of state, on a library thread. Since 0.1. */
+/* Called at a change of state, on a library thread. */
 typedef void (*zkl_grant_fn)(const zkl_grant *grant, zkl_state state, void *data);
 
 /* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a path
  * to the next; see also zkl_grant_turn() and zkl_grant_part(). It never changes and can always be
- * read, also after a loss and in a forked child. Returns 0 for NULL; no grant has that token.
- * Since 0.1. */
+ * read, also after a loss and in a forked child. Returns 0 for NULL; no grant has that token. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
  * and so one token, several times, and the turn rises with each grant. So the pair (token, turn)
  * rises with every grant of a path, and a resource compares the turns of equal tokens. So does the
  * turn of a member that joins again with the same node. The turn can be read whenever the token
- * can. Returns 0 for every other kind of grant, and for NULL.
- * Since 0.1. */
+ * can. Returns 0 for every other kind of grant, and for NULL. */
 ZKL_API uint64_t zkl_grant_turn(const zkl_grant *g);
 
-/* The size of a fence in bytes, with its final 0. Since 0.1. */
+/* The size of a fence in bytes, with its final 0. */
 enum { ZKL_FENCE_SIZE = 33 };
 
 /* Writes token and turn into buf, each as 16 lower-case hexadecimal digits, and a final 0. These
@@ -58,8 +56,7 @@ enum { ZKL_FENCE_SIZE = 33 };
  *
  * Returns 0; or
  *   ZKL_EINVAL: g or buf is NULL;
- *   ZKL_ERANGE: size is too small.
- * Since 0.1. */
+ *   ZKL_ERANGE: size is too small. */
 ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
 
 /* Returns for how many milliseconds, rounded down, no other client can acquire the lock. The time
@@ -67,11 +64,11 @@ ZKL_API int zkl_grant_fence(const zkl_grant *g, char *buf, size_t size);
  * return, since the thread may be stopped in between; zkl_grant_deadline() gives the instant
  * itself. Returns 0 if the grant was lost or released, in the last millisecond before the deadline,
  * in a forked child and for NULL. The function reads two clocks and a few words of memory. It works
- * even if no thread of the library runs. Since 0.1. */
+ * even if no thread of the library runs. */
 ZKL_API int64_t zkl_grant_remaining_ms(const zkl_grant *g);
 
 /* An instant on two clocks of this machine. All processes of the machine read the same values,
- * unless they have time namespaces of their own. Since 0.1. */
+ * unless they have time namespaces of their own. */
 typedef struct zkl_deadline {
     int64_t boottime_ns;      /* on CLOCK_BOOTTIME */
     int64_t monotonic_raw_ns; /* on CLOCK_MONOTONIC_RAW */
@@ -86,34 +83,32 @@ typedef struct zkl_deadline {
  *   ZKL_ELOST: the grant was lost; both values are 0;
  *   ZKL_EPERM: the grant was released; both values are 0;
  *   ZKL_ECHILD: called in a forked child; both values are 0;
- *   ZKL_EINVAL: g or ret is NULL, and nothing is stored.
- * Since 0.1. */
+ *   ZKL_EINVAL: g or ret is NULL, and nothing is stored. */
 ZKL_API int zkl_grant_deadline(const zkl_grant *g, zkl_deadline *ret);
 
 /* Returns the state at the moment inside the call at which the clocks are read. The state is LOST
  * from the deadline on, even if no thread of the library has run since. Costs as little as
- * zkl_grant_remaining_ms(). Returns ZKL_LOST in a forked child and for NULL. Since 0.1. */
+ * zkl_grant_remaining_ms(). Returns ZKL_LOST in a forked child and for NULL. */
 ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 
 /* Returns why the grant was lost, or ZKL_LOSS_NONE if zkl_grant_state() does not return ZKL_LOST.
  * The reason is set together with the state LOST and never changes after that. So it can be read as
  * soon as zkl_grant_state() has returned ZKL_LOST or a callback has got that state, for as long as
  * the grant is valid. May be called from any thread. Costs as little as zkl_grant_remaining_ms().
- * Returns ZKL_LOSS_NONE for NULL. Since 0.1. */
+ * Returns ZKL_LOSS_NONE for NULL. */
 ZKL_API zkl_loss zkl_grant_loss(const zkl_grant *g);
 
 /* Returns a constant text for a reason, such as "somebody else deleted the node", or "unknown
- * reason" for any other number; never NULL. May be called anywhere, also in a forked child.
- * Since 0.1. */
+ * reason" for any other number; never NULL. May be called anywhere, also in a forked child. */
 ZKL_API const char *zkl_strloss(zkl_loss loss);
 
 /* Returns the path of the contender's node, without the chroot of the session's connect string. The
- * string is valid as long as the grant. Returns NULL for NULL. Since 0.1. */
+ * string is valid as long as the grant. Returns NULL for NULL. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
 /* One of what a grant has several of: a node for each path of a zkl_multilock, in the order in
  * which zkl_multilock_new() got the paths; a node for each permit of a semaphore in Curator's
- * layout, in any order; a number for each numbered permit, in rising order. Since 0.1. */
+ * layout, in any order; a number for each numbered permit, in rising order. */
 typedef struct zkl_part {
     uint64_t token;   /* the fencing token: the czxid of the node */
     const char *node; /* its path, as zkl_grant_node(); valid as long as the grant */
@@ -128,11 +123,10 @@ typedef struct zkl_part {
  *
  * Returns 0; or
  *   ZKL_ENOENT: the grant has no part i;
- *   ZKL_EINVAL: g or ret is NULL.
- * Since 0.1. */
+ *   ZKL_EINVAL: g or ret is NULL. */
 ZKL_API int zkl_grant_part(const zkl_grant *g, size_t i, zkl_part *ret);
 
-/* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. Since 0.1. */
+/* Returns the id of the ZooKeeper session that owns the node. Returns 0 for NULL. */
 ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
 
 /* Registers fn(g, state, data), which is called at every later change of state. If the state is not
@@ -143,8 +137,7 @@ ZKL_API int64_t zkl_grant_session_id(const zkl_grant *g);
  * Returns 0; or
  *   ZKL_EINVAL: g or fn is NULL;
  *   ZKL_ECLOSED: the session was closed, and fn could not be called;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when another contender waits for the lock. If
@@ -153,8 +146,7 @@ ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data)
  * state is the state when the library heard of the contender; the call may come late. A contender
  * that arrives after the grant has ended is not reported. The registration costs one list of the
  * directory, which leaves a watch there, unless a watch is there already or a contender already
- * waits. Registrations add up, and end with the grant. Returns as zkl_grant_on_change().
- * Since 0.1. */
+ * waits. Registrations add up, and end with the grant. Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way. If
@@ -164,7 +156,7 @@ ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data)
  * lock now, later or never. state is the state when the library heard of the request; the call may
  * come late. A request that comes after the grant has ended is not reported. The registration costs
  * one read of the node, which leaves a watch there, unless a watch is there already. Registrations
- * add up, and end with the grant. Returns as zkl_grant_on_change(). Since 0.1. */
+ * add up, and end with the grant. Returns as zkl_grant_on_change(). */
 ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Releases a grant that the caller owns: one that came as zkl_grant *. A grant that is lent comes
@@ -174,7 +166,7 @@ ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data)
  * be called from any thread. Unless a mutex retains the node, the library deletes it in the
  * background, and tries until the deletion is confirmed or the session has ended. Never waits for
  * the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g that
- * have already begun. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * have already begun. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

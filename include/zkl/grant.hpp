@@ -18,7 +18,7 @@
 namespace zkl
 {
 
-/* As zkl_state. Since 0.1. */
+/* As zkl_state. */
 enum class grant_state {
     held = ZKL_HELD,
     suspect = ZKL_SUSPECT,
@@ -26,7 +26,7 @@ enum class grant_state {
     released = ZKL_RELEASED
 };
 
-/* As zkl_part. Since 0.1. */
+/* As zkl_part. */
 struct grant_part {
     std::uint64_t token;
     std::string node;
@@ -66,7 +66,7 @@ inline void on_grant_end(const zkl_grant *, zkl_state state, void *data) noexcep
 
 /* A grant that somebody else owns: the lent one of a mutex or read-write lock, valid until the
  * owner's last unlock, or the one inside a zkl::grant. A copy refers to the same grant. One that is
- * made without a grant has the token 0, and is lost. What can fail throws zkl::error. Since 0.1. */
+ * made without a grant has the token 0, and is lost. What can fail throws zkl::error. */
 class grant_view
 {
   public:
@@ -228,7 +228,7 @@ class grant_view
 
 /* A grant that this object owns: of a semaphore, a multilock, a campaign or an asynchronous
  * acquisition. The destructor releases it, from any thread, without waiting for the server. It may
- * be moved, and may outlive the lock and the session. Since 0.1. */
+ * be moved, and may outlive the lock and the session. */
 class grant : public grant_view
 {
   public:

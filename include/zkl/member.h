@@ -14,7 +14,7 @@
 
 ZKL_BEGIN
 
-/* How members are stored. Since 0.1. */
+/* How members are stored. */
 typedef enum zkl_member_layout {
     ZKL_MEMBER_GROUP = 0, /* Curator's GroupMember: the node's name is the id, and it holds the
                              data. Every child of the path is a member */
@@ -25,7 +25,7 @@ typedef enum zkl_member_layout {
 
 /* ---- being a member ---- */
 
-/* What happens to a member. Since 0.1. */
+/* What happens to a member. */
 typedef enum zkl_member_event {
     ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it: zkl_member_grant() */
     ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be LOST soon */
@@ -40,7 +40,7 @@ typedef enum zkl_member_event {
 } zkl_member_event;
 
 /* What comes with an event. Valid during the call, with all that it points to. Later versions may
- * append members. Since 0.1. */
+ * append members. */
 typedef struct zkl_member_news {
     uint64_t token;       /* the node's czxid: its own, for BUSY that of the other one */
     int again;            /* JOINED: 1 if it had joined before */
@@ -51,11 +51,11 @@ typedef struct zkl_member_news {
     const zkl_error *err; /* FAILED, LEFT; NULL otherwise */
 } zkl_member_news;
 
-/* Called on a library thread, in the order of events. Since 0.1. */
+/* Called on a library thread, in the order of events. */
 typedef void (*zkl_member_fn)(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
                               void *data);
 
-/* Fill with ZKL_MEMBER_OPTIONS_INIT, then change members. Since 0.1. */
+/* Fill with ZKL_MEMBER_OPTIONS_INIT, then change members. */
 typedef struct zkl_member_options {
     size_t size; /* sizeof(zkl_member_options); see zkl/session.h */
     zkl_member_layout layout;
@@ -86,15 +86,14 @@ typedef struct zkl_member_options {
  * Returns 0; or
  *   ZKL_EBUSY: a member of this session has this path and id, and has not left;
  *   ZKL_EINVAL: ret or s is NULL; path, id, data or options are invalid; or a party is given data;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, const char *id,
                             const void *data, size_t size, const zkl_member_options *options);
 
 /* Leaves, unless the member has left already, and frees the handle. Never waits for the server.
  * Calls in progress fail with ZKL_ECLOSED. Events still come, up to ZKL_MEMBER_LEFT: their handle
  * must not be used any more, and what fn_data points to must be valid until then. No call with m
- * may begin afterwards. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * may begin afterwards. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_member_free(zkl_member *m);
 
 /* The functions below that have a timeout_ms block for that long at most; 0 means one session
@@ -122,8 +121,7 @@ ZKL_API void zkl_member_free(zkl_member *m);
  *   ZKL_EBUSY: the time passed, and another session has the id: the error says which, and what its
  *     node holds;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
- *   ZKL_EPERM: the member has left.
- * Since 0.1. */
+ *   ZKL_EPERM: the member has left. */
 ZKL_API int zkl_member_wait(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 
@@ -135,15 +133,14 @@ ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn
  *
  * Also returns
  *   ZKL_EINVAL: data are invalid, or the member is of a party;
- *   ZKL_EBUSY, ZKL_EPATH, ZKL_EPERM: as zkl_member_wait().
- * Since 0.1. */
+ *   ZKL_EBUSY, ZKL_EPATH, ZKL_EPERM: as zkl_member_wait(). */
 ZKL_API int zkl_member_update(zkl_member *m, const void *data, size_t size, int64_t timeout_ms);
 ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size,
                                     int64_t timeout_ms, zkl_done_fn fn, void *fn_data);
 
 /* Leaves, and waits until the node is deleted: by this member, with its session, or by somebody
  * else. If the time passes, the deletion goes on in the background. A member that has left never
- * joins again; to leave again is no error. Since 0.1. */
+ * joins again; to leave again is no error. */
 ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
                                    void *fn_data);
@@ -160,13 +157,12 @@ ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_f
  *   ZKL_ELOST: it is not a member now, or others may think so;
  *   ZKL_EPERM: it leaves or has left;
  *   ZKL_EINVAL: m or ret is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_member_grant(zkl_member *m, zkl_grant **ret);
 
 /* ---- observing ---- */
 
-/* One member. Later versions may append members. Since 0.1. */
+/* One member. Later versions may append members. */
 typedef struct zkl_member_info {
     uint64_t token;     /* the node's czxid: another one is another node, whatever the id */
     const char *id;     /* as valid UTF-8 without control characters */
@@ -191,22 +187,21 @@ typedef struct zkl_member_info {
  *   ZKL_ELIMIT: path does not exist, and the session watches too many paths (512 KiB in all);
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: ret or s is NULL, or path or layout is invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path,
                              zkl_member_layout layout, int64_t timeout_ms);
 
-/* Returns how many there are; 0 for NULL. Since 0.1. */
+/* Returns how many there are; 0 for NULL. */
 ZKL_API size_t zkl_members_count(const zkl_members *ms);
 
 /* Returns one of them, from 0, which is valid as long as ms; NULL if there is none of that number,
- * or ms is NULL. Since 0.1. */
+ * or ms is NULL. */
 ZKL_API const zkl_member_info *zkl_members_get(const zkl_members *ms, size_t i);
 
-/* Frees them. NULL is ignored. Since 0.1. */
+/* Frees them. NULL is ignored. */
 ZKL_API void zkl_members_free(zkl_members *ms);
 
-/* The events of an observer. Since 0.1. */
+/* The events of an observer. */
 typedef enum zkl_members_event {
     ZKL_MEMBERS_JOINED = 1,  /* member is there, and was not reported before */
     ZKL_MEMBERS_LEFT = 2,    /* member has left; it is as it was last reported */
@@ -216,7 +211,7 @@ typedef enum zkl_members_event {
 } zkl_members_event;
 
 /* Called on a library thread. member and all are valid during the call. all is NULL except for
- * ALL. Since 0.1. */
+ * ALL. */
 typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *member,
                                const zkl_members *all, void *data);
 
@@ -245,18 +240,17 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  *
  * Returns 0; or
  *   ZKL_EINVAL: s or fn is NULL, or path or layout is invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_members_watch(zkl_watch **ret, zkl_session *s, const char *path,
                               zkl_member_layout layout, zkl_members_fn fn, void *data);
 
 /* ---- shards ---- */
 
-/* The most shards that a group shares, and the highest weight. Since 0.1. */
+/* The most shards that a group shares, and the highest weight. */
 #define ZKL_SHARDS_MAX 65536
 #define ZKL_SHARDS_WEIGHT_MAX 1000
 
-/* What a member says of the shards that it takes. Since 0.1. */
+/* What a member says of the shards that it takes. */
 typedef struct zkl_shards_share {
     uint32_t count;  /* the shards below that: 1 to ZKL_SHARDS_MAX */
     uint32_t weight; /* 1 to ZKL_SHARDS_WEIGHT_MAX: one of weight 2 gets twice as many as one of
@@ -268,7 +262,7 @@ typedef struct zkl_shards_share {
  * in decimal digits, with one space between two words and no newline behind them. More words may
  * follow. Without WEIGHT it is 1. The lines before it are the program's own.
  *
- * Returns 1; or 0 if member is NULL or has no such line: *ret is then 0 and 0. Since 0.1. */
+ * Returns 1; or 0 if member is NULL or has no such line: *ret is then 0 and 0. */
 ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret);
 
 /* Shares out shards, which are numbers of work from 0: stores in owners[k] the member that should
@@ -293,8 +287,7 @@ ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share 
  * Costs about 0.1 us for each member and shard. The members are valid as long as ms.
  *
  * Returns 0; or
- *   ZKL_EINVAL: owners or ms is NULL, or count is 0 or more than ZKL_SHARDS_MAX.
- * Since 0.1. */
+ *   ZKL_EINVAL: owners or ms is NULL, or count is 0 or more than ZKL_SHARDS_MAX. */
 ZKL_API int zkl_shards_plan(const zkl_member_info **owners, size_t count, const zkl_members *ms);
 
 ZKL_END

@@ -17,7 +17,7 @@
 namespace zkl
 {
 
-/* As zkl_member_news. Since 0.1. */
+/* As zkl_member_news. */
 struct member_event {
     zkl_member_event kind;
     std::uint64_t token;
@@ -28,7 +28,7 @@ struct member_event {
     std::error_code error; /* of FAILED and LEFT */
 };
 
-/* As zkl_member_options. Since 0.1. */
+/* As zkl_member_options. */
 struct member_options {
     zkl_member_layout layout = ZKL_MEMBER_GROUP;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -62,7 +62,7 @@ inline void on_member(zkl_member *, zkl_member_event kind, const zkl_member_news
 
 /* A member, which joins again after each end of the ZooKeeper session. zkl/member.h describes the
  * functions. The destructor leaves, without waiting for the server; events still come, up to
- * ZKL_MEMBER_LEFT. Since 0.1. */
+ * ZKL_MEMBER_LEFT. */
 class member
 {
   public:

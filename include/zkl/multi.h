@@ -8,7 +8,7 @@
 
 ZKL_BEGIN
 
-/* What a change does. Since 0.1. */
+/* What a change does. */
 typedef enum zkl_change_kind {
     ZKL_CHANGE_CREATE = 1, /* creates a persistent node, with the session's ACL for path */
     ZKL_CHANGE_SET = 2,    /* replaces the node's data */
@@ -16,7 +16,7 @@ typedef enum zkl_change_kind {
     ZKL_CHANGE_CHECK = 4   /* changes nothing: the node must exist and have the version */
 } zkl_change_kind;
 
-/* One change. Since 0.1. */
+/* One change. */
 typedef struct zkl_change {
     zkl_change_kind kind;
     int32_t version;  /* SET, DELETE, CHECK: the version of the node's data; -1: any */
@@ -30,7 +30,7 @@ typedef struct zkl_change {
  * the lock. The node is deleted with the changes, or right after the server refused them. After
  * ZKL_EINVAL, ZKL_ELIMIT, ZKL_EPERM, ZKL_ECLOSED, ZKL_ECHILD and ZKL_EDEADLK the transaction has
  * not begun, and nothing has changed. The caller must still call zkl_mutex_unlock(), which then
- * returns 0, or zkl_grant_release(). Since 0.1. */
+ * returns 0, or zkl_grant_release(). */
 #define ZKL_MULTI_RELEASE 1u
 
 /* Applies all of changes or none of them, in one transaction. count is the number of changes. If
@@ -70,12 +70,12 @@ typedef struct zkl_change {
  *
  * Transactions of one grant are applied in the order of the calls. When one has returned 0, every
  * earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. Each
- * transaction wakes the next contender for one read. Since 0.1. */
+ * transaction wakes the next contender for one read. */
 ZKL_API int zkl_grant_multi(const zkl_grant *g, const zkl_change *changes, size_t count,
                             unsigned flags, int64_t timeout_ms);
 
 /* The completion of a transaction, called on a library thread. err is NULL if the transaction was
- * applied; otherwise err is valid during the call. Since 0.1. */
+ * applied; otherwise err is valid during the call. */
 typedef void (*zkl_multi_fn)(const zkl_error *err, void *data);
 
 /* Applies a transaction like zkl_grant_multi(), without blocking. changes and what it points to are
@@ -87,7 +87,7 @@ typedef void (*zkl_multi_fn)(const zkl_error *err, void *data);
  *   ZKL_EINVAL: as zkl_grant_multi(), or fn is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the other codes of zkl_grant_multi(); or ZKL_ELOST or ZKL_ECLOSED if that happened
- * later. Since 0.1. */
+ * later. */
 ZKL_API int zkl_grant_multi_async(const zkl_grant *g, const zkl_change *changes, size_t count,
                                   unsigned flags, int64_t timeout_ms, zkl_multi_fn fn, void *data);
 

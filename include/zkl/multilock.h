@@ -8,7 +8,7 @@
 
 ZKL_BEGIN
 
-/* The largest number of paths of one lock. Since 0.1. */
+/* The largest number of paths of one lock. */
 enum { ZKL_MULTILOCK_PATHS = 64 };
 
 /* Creates a handle for the locks at all of paths and stores it in *ret. count is the number of
@@ -23,14 +23,13 @@ enum { ZKL_MULTILOCK_PATHS = 64 };
  * Returns 0; or
  *   ZKL_EINVAL: ret, s or paths is NULL, count is out of range, a path is invalid or occurs twice,
  *     or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_multilock_new(zkl_multilock **ret, zkl_session *s, const char *const *paths,
                               size_t count, const zkl_mutex_options *options);
 
 /* Frees the handle. Acquisitions in progress fail with ZKL_ECLOSED. Grants stay valid. No call with
  * l may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it does
- * nothing. Since 0.1. */
+ * nothing. */
 ZKL_API void zkl_multilock_free(zkl_multilock *l);
 
 /* Acquires all paths or none, and stores the grant in *ret. The caller owns the grant and ends it
@@ -69,7 +68,7 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_EINVAL: l or ret is NULL;
  *   ZKL_ECHILD.
- * After a failure no node is left behind at any path. Since 0.1. */
+ * After a failure no node is left behind at any path. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms,
                                zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -82,7 +81,7 @@ ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms,
  *   ZKL_EINVAL: l is NULL, or both fn and ret are;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_multilock_lock(), except ZKL_EDEADLK, ZKL_EINVAL and ZKL_ECHILD;
- * or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
+ * or ZKL_ECANCELED after zkl_op_cancel(). */
 ZKL_API int zkl_multilock_lock_async(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn,
                                      void *data, zkl_op **ret);
 

@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* Those of zkl_mutex_options that a lock at several paths has. Since 0.1. */
+/* Those of zkl_mutex_options that a lock at several paths has. */
 struct multilock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -48,7 +48,7 @@ inline zkl_mutex_options to_c(const multilock_options &o) noexcept
 
 /* A lock at several paths, all or none. It belongs to no thread: its one grant may be moved to any
  * thread, and its destructor releases all paths. zkl/multilock.h describes the functions, and why
- * there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. Since 0.1. */
+ * there is no deadlock: prefer it to std::scoped_lock with several zkl::mutex. */
 class multilock
 {
   public:

@@ -7,7 +7,7 @@
 
 ZKL_BEGIN
 
-/* How the lock's directory and its missing parents are created. Since 0.1. */
+/* How the lock's directory and its missing parents are created. */
 typedef enum zkl_parents {
     ZKL_PARENTS_CONTAINER = 0, /* containers: the server removes them when they have been empty for
                                   a while */
@@ -15,7 +15,7 @@ typedef enum zkl_parents {
 } zkl_parents;
 
 /* Which other libraries lock the same path. zkl-interop(7) says which locks exclude each other. A
- * mutex always waits for a contender that is named like a lock of Curator or kazoo. Since 0.1. */
+ * mutex always waits for a contender that is named like a lock of Curator or kazoo. */
 typedef enum zkl_peer {
     ZKL_PEER_CURATOR = 0, /* "_c_<uuid>-lock-": seen by Curator, go-zk, Apache's C and Java recipes,
                              zk-ruby, and kazoo with the two lines of zkl-interop(7). The mutex
@@ -25,10 +25,10 @@ typedef enum zkl_peer {
 } zkl_peer;
 
 /* Returns the number of the owner that calls. Equal numbers mean the same owner, which may lock
- * again what it holds. Since 0.1. */
+ * again what it holds. */
 typedef uint64_t (*zkl_key_fn)(void *data);
 
-/* Fill with ZKL_MUTEX_OPTIONS_INIT, then change members. Since 0.1. */
+/* Fill with ZKL_MUTEX_OPTIONS_INIT, then change members. */
 typedef struct zkl_mutex_options {
     size_t size;         /* sizeof(zkl_mutex_options); see zkl/session.h */
     const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes; NULL: host,
@@ -66,15 +66,14 @@ typedef struct zkl_mutex_options {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_mutex_new(zkl_mutex **ret, zkl_session *s, const char *path,
                           const zkl_mutex_options *options);
 
 /* Frees the handle. Releases the locks that are held through it, and the lock that it retains.
  * Blocking and asynchronous acquisitions in progress fail with ZKL_ECLOSED. Grants that
  * asynchronous acquisitions gave stay valid. No call with m may begin afterwards. Never waits for
- * the server. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * the server. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_mutex_free(zkl_mutex *m);
 
 /* Acquires the lock. Contenders are served in the order in which they reached the server. The
@@ -114,7 +113,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * If a thread ends while it holds the lock, the lock is released, with a warning. This includes a
  * lock that a destructor of the thread's specific data acquired, except in the last of the
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds. A lock acquired in that round is held until the mutex is
- * freed. Since 0.1. */
+ * freed. */
 ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Returns how many levels the caller still has to unlock. 0 means that the caller does not hold the
@@ -123,8 +122,7 @@ ZKL_API int zkl_mutex_lock(zkl_mutex *m, int64_t timeout_ms, const zkl_grant **r
  *
  * Returns 0 or more; or
  *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_mutex_depth(zkl_mutex *m);
 
 /* Undoes one level of the caller's lock. The last unlock deletes the node in the background, unless
@@ -136,8 +134,7 @@ ZKL_API int zkl_mutex_depth(zkl_mutex *m);
  *   ZKL_EPERM: the caller does not hold this lock;
  *   ZKL_ELOST: the grant had been lost; one level was undone nevertheless;
  *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
 
 /* Releases the lock that the handle retains, as if retain_ms had passed: the node is deleted in the
@@ -146,8 +143,7 @@ ZKL_API int zkl_mutex_unlock(zkl_mutex *m);
  *
  * Returns 0; or
  *   ZKL_EINVAL: m is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_mutex_yield(zkl_mutex *m);
 
 /* Acquires the lock without blocking. If the function returns 0, fn(grant, err, data) is called
@@ -159,7 +155,7 @@ ZKL_API int zkl_mutex_yield(zkl_mutex *m);
  *   ZKL_EINVAL: m is NULL, or both fn and ret are;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_mutex_lock(), except ZKL_ELOST, ZKL_EDEADLK, ZKL_EINVAL and
- * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
+ * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). */
 ZKL_API int zkl_mutex_lock_async(zkl_mutex *m, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
                                  zkl_op **ret);
 

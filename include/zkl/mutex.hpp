@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* As zkl_mutex_options. Since 0.1. */
+/* As zkl_mutex_options. */
 struct mutex_options {
     std::string name; /* "": host, process id and thread */
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -64,7 +64,7 @@ inline zkl_mutex_options to_c(const mutex_options &o, const key_function *key) n
 /* A reentrant, fair, fenced mutex: a TimedLockable, for std::unique_lock, std::lock_guard and
  * std::scoped_lock. It belongs to the thread that locked it, so unlock it there; a std::unique_lock
  * must not be moved to another thread. It may be locked again by its owner. zkl/mutex.h describes
- * the functions; a limit that is negative counts as 0. Since 0.1. */
+ * the functions; a limit that is negative counts as 0. */
 class mutex
 {
   public:

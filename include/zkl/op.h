@@ -10,12 +10,12 @@ ZKL_BEGIN
 /* The completion of an acquisition, called exactly once, on a library thread. On success err is
  * NULL, and the callee owns grant and ends it with zkl_grant_release(). On failure grant is NULL,
  * and err gives the reason; err is valid during the call. The function may call any function of the
- * library. Since 0.1. */
+ * library. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
 /* The completion of an operation that gives no grant, called exactly once, on a library thread. On
  * success err is NULL. On failure err gives the reason and is valid during the call. The function
- * may call any function of the library. Since 0.1. */
+ * may call any function of the library. */
 typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 
 /* Waits until an acquisition is decided that was begun without a function (fn NULL), and stores its
@@ -35,15 +35,14 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  *     another thread waits;
  *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;
  *   ZKL_ECHILD;
- *   the codes of zkl_multilock_lock(), or of what blocks like the function that began it.
- * Since 0.1. */
+ *   the codes of zkl_multilock_lock(), or of what blocks like the function that began it. */
 ZKL_API int zkl_op_wait(zkl_op *op, zkl_grant **ret) ZKL_MUST_CHECK;
 
 /* Cancels an acquisition. If the completion has not begun, the cancellation always succeeds: the
  * completion is called with ZKL_ECANCELED, and a grant that was already acquired is released. If
  * the completion has begun, the function does nothing. Without a function, zkl_op_wait() takes the
  * place of the completion: it fails with ZKL_ECANCELED unless it has given the result. Never
- * blocks. NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * blocks. NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_op_cancel(zkl_op *op);
 
 /* Writes the path of the node with which the acquisition waits into buf, without the chroot of the
@@ -57,13 +56,12 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
  *     retains and leases in Curator's layout;
  *   ZKL_ERANGE: size is too small;
  *   ZKL_EINVAL: op or buf is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);
 
 /* Frees the caller's handle, before or after the completion. The acquisition itself continues; but
  * without a function it is canceled, unless zkl_op_wait() has given the result. NULL is ignored. In
- * a forked child it does nothing. Since 0.1. */
+ * a forked child it does nothing. */
 ZKL_API void zkl_op_free(zkl_op *op);
 
 ZKL_END

@@ -7,7 +7,7 @@
 
 ZKL_BEGIN
 
-/* The kind of a contender, judged by its name. Since 0.1. */
+/* The kind of a contender, judged by its name. */
 typedef enum zkl_kind {
     ZKL_KIND_LOCK = 1,   /* a lock, or a candidate of a LeaderSelector or of kazoo's Election */
     ZKL_KIND_LATCH = 2,  /* a candidate of a LeaderLatch */
@@ -18,7 +18,7 @@ typedef enum zkl_kind {
     ZKL_KIND_LEASE = 7   /* permits of a semaphore */
 } zkl_kind;
 
-/* The library that uses such names: a guess, for people. Since 0.1. */
+/* The library that uses such names: a guess, for people. */
 typedef enum zkl_client {
     ZKL_CLIENT_UNKNOWN = 0,
     ZKL_CLIENT_ZKL = 1,
@@ -29,7 +29,7 @@ typedef enum zkl_client {
     ZKL_CLIENT_RUBY = 6
 } zkl_client;
 
-/* One contender, owned by its snapshot. Later versions may append members. Since 0.1. */
+/* One contender, owned by its snapshot. Later versions may append members. */
 typedef struct zkl_contender {
     const char *node;   /* the name of the child */
     const char *owner;  /* the payload as valid UTF-8 without control characters; "" if empty. For
@@ -52,7 +52,7 @@ typedef struct zkl_contender {
 } zkl_contender;
 
 /* For reading a long queue, or one queue repeatedly. Fill with ZKL_QUEUE_OPTIONS_INIT, then change
- * members. Since 0.1. */
+ * members. */
 typedef struct zkl_queue_options {
     size_t size;      /* sizeof(zkl_queue_options); see zkl/session.h */
     size_t max_nodes; /* how many nodes to read, beginning with the first; 0: all. The other nodes
@@ -82,19 +82,18 @@ typedef struct zkl_queue_options {
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
                            const zkl_queue_options *options, int64_t timeout_ms);
 
-/* Returns the number of contenders in the snapshot. Returns 0 for NULL. Since 0.1. */
+/* Returns the number of contenders in the snapshot. Returns 0 for NULL. */
 ZKL_API size_t zkl_queue_count(const zkl_queue *q);
 
 /* Returns contender i. Contender 0 is the first in line. The contender is valid as long as the
- * snapshot. Returns NULL if there is no contender i, or if q is NULL. Since 0.1. */
+ * snapshot. Returns NULL if there is no contender i, or if q is NULL. */
 ZKL_API const zkl_contender *zkl_queue_get(const zkl_queue *q, size_t i);
 
-/* Frees a snapshot. NULL is ignored. Since 0.1. */
+/* Frees a snapshot. NULL is ignored. */
 ZKL_API void zkl_queue_free(zkl_queue *q);
 
 /* Asks contenders at path to give way, as Curator's Revoker does: sets the data of their nodes to
@@ -117,8 +116,7 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
  *   ZKL_ENOENT: no contender holds, node is no contender's, or those to be asked have left
  *     meanwhile;
  *   ZKL_EACCES: the server refused permission to read path or to write a contender's node;
- *   the other codes of zkl_queue_read().
- * Since 0.1. */
+ *   the other codes of zkl_queue_read(). */
 ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                              int64_t timeout_ms);
 
@@ -141,13 +139,12 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the node may have been removed, or
  *     may be removed later;
  *   ZKL_EAUTH, ZKL_EPROTO, ZKL_EDEADLK, ZKL_ECLOSED, ZKL_ECHILD: as zkl_queue_read();
- *   ZKL_EINVAL: s or node is NULL, or path is invalid.
- * Since 0.1. */
+ *   ZKL_EINVAL: s or node is NULL, or path is invalid. */
 ZKL_API int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t token,
                             int64_t timeout_ms);
 
 /* Reports that a queue may have changed, but not how. Called on a library thread. The function
- * cannot read the queue itself (ZKL_EDEADLK); it should wake the thread that does. Since 0.1. */
+ * cannot read the queue itself (ZKL_EDEADLK); it should wake the thread that does. */
 typedef void (*zkl_queue_fn)(void *data);
 
 /* Watches the queue at path and stores the watch in *ret. The library calls fn(data)
@@ -165,8 +162,7 @@ typedef void (*zkl_queue_fn)(void *data);
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret, s or fn is NULL, or path is invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_queue_watch(zkl_watch **ret, zkl_session *s, const char *path, zkl_queue_fn fn,
                             void *data);
 

@@ -19,15 +19,14 @@ ZKL_BEGIN
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
                            const zkl_mutex_options *options);
 
 /* Frees the handle. Releases the locks that are held through it. Blocking and asynchronous
  * acquisitions in progress fail with ZKL_ECLOSED. Grants that asynchronous acquisitions gave stay
  * valid. No call with l may begin afterwards. Never waits for the server. NULL is ignored. In a
- * forked child it does nothing. Since 0.1. */
+ * forked child it does nothing. */
 ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
 
 /* Acquires the lock to read. A reader waits only for the writers (and mutexes) that arrived before
@@ -47,8 +46,7 @@ ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EBUSY: timeout_ms is 0, and a writer or a mutex is first;
- *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex.
- * Since 0.1. */
+ *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex. */
 ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
                                    const zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -60,8 +58,7 @@ ZKL_API int zkl_rwlock_lock_shared(zkl_rwlock *l, int64_t timeout_ms,
  *
  * Returns as zkl_mutex_lock(), but
  *   ZKL_EDEADLK: also if this owner holds the lock only as a reader;
- *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex.
- * Since 0.1. */
+ *   ZKL_ELAYOUT: a contender that arrived first is neither a reader, nor a writer, nor a mutex. */
 ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,
                             const zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -70,8 +67,7 @@ ZKL_API int zkl_rwlock_lock(zkl_rwlock *l, int64_t timeout_ms,
  *
  * Returns 0 or more; or
  *   ZKL_EINVAL: l is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_rwlock_depth(zkl_rwlock *l);
 
 /* Undoes the innermost level, one of reading or one of writing. The last level deletes the node in
@@ -85,8 +81,7 @@ ZKL_API int zkl_rwlock_depth(zkl_rwlock *l);
  *   ZKL_EPERM: the caller does not hold the lock;
  *   ZKL_ELOST: the grant had been lost; one level was undone nevertheless;
  *   ZKL_EINVAL: l is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_rwlock_unlock(zkl_rwlock *l);
 
 /* Acquire the lock like zkl_rwlock_lock_shared() and zkl_rwlock_lock(), without blocking. If the
@@ -98,7 +93,7 @@ ZKL_API int zkl_rwlock_unlock(zkl_rwlock *l);
  * Return 0; or
  *   ZKL_EINVAL: l is NULL, or both fn and ret are;
  *   ZKL_ECLOSED, ZKL_ECHILD.
- * err has one of the codes that zkl_mutex_lock_async() names. Since 0.1. */
+ * err has one of the codes that zkl_mutex_lock_async() names. */
 ZKL_API int zkl_rwlock_lock_shared_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn,
                                          void *data, zkl_op **ret);
 ZKL_API int zkl_rwlock_lock_async(zkl_rwlock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data,

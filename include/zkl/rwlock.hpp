@@ -14,7 +14,7 @@
 namespace zkl
 {
 
-/* Those of zkl_mutex_options that a read-write lock has. Since 0.1. */
+/* Those of zkl_mutex_options that a read-write lock has. */
 struct rwlock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -48,7 +48,7 @@ inline zkl_mutex_options to_c(const rwlock_options &o, const key_function *key) 
 /* A reentrant, fair, fenced read-write lock, with the functions of std::shared_timed_mutex: for
  * std::unique_lock and std::shared_lock. It belongs to the thread that locked it. What
  * zkl/mutex.hpp says of each function holds here as well, and zkl/rwlock.h says who waits for whom.
- * Since 0.1. */
+ */
 class rwlock
 {
   public:

@@ -7,15 +7,14 @@
 
 ZKL_BEGIN
 
-/* Where the semaphore keeps its nodes. All contenders at one path must use the same layout.
- * Since 0.1. */
+/* Where the semaphore keeps its nodes. All contenders at one path must use the same layout. */
 typedef enum zkl_semaphore_layout {
     ZKL_SEMAPHORE_ZKL = 0,    /* zkl's own: one directory, whose data holds the limit */
     ZKL_SEMAPHORE_CURATOR = 1 /* the layout and protocol of Curator's InterProcessSemaphoreV2: a
                                  lock at path/locks, and a node for each permit in path/leases */
 } zkl_semaphore_layout;
 
-/* Fill with ZKL_SEMAPHORE_OPTIONS_INIT, then change members. Since 0.1. */
+/* Fill with ZKL_SEMAPHORE_OPTIONS_INIT, then change members. */
 typedef struct zkl_semaphore_options {
     size_t size;         /* sizeof(zkl_semaphore_options); see zkl/session.h */
     const char *name;    /* who contends, as shown by zkl ls: UTF-8, at most 1024 bytes, one line if
@@ -43,14 +42,13 @@ typedef struct zkl_semaphore_options {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *path,
                               const zkl_semaphore_options *options);
 
 /* Frees the handle. Acquisitions in progress fail with ZKL_ECLOSED. Grants that were acquired
  * through the handle stay valid. No call with m may begin afterwards. Never waits for the server.
- * NULL is ignored. In a forked child it does nothing. Since 0.1. */
+ * NULL is ignored. In a forked child it does nothing. */
 ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
 
 /* Acquires the given number of permits, all of them or none, and stores their grant in *ret. The
@@ -103,7 +101,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_ECLOSED: the session was closed or the semaphore freed;
  *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
  *   ZKL_ECHILD.
- * After a failure no node is left behind. Since 0.1. */
+ * After a failure no node is left behind. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -116,7 +114,7 @@ ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout
  *   ZKL_EINVAL: m is NULL, or both fn and ret are, or permits is out of range;
  *   ZKL_ECLOSED, ZKL_ECHILD.
  * err has one of the codes of zkl_semaphore_acquire(), except ZKL_EDEADLK, ZKL_EINVAL and
- * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). Since 0.1. */
+ * ZKL_ECHILD; or ZKL_ECANCELED after zkl_op_cancel(). */
 ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                         zkl_acquired_fn fn, void *data, zkl_op **ret);
 
@@ -129,8 +127,7 @@ ZKL_API int zkl_semaphore_acquire_async(zkl_semaphore *m, int permits, int64_t t
  *     for zkl_semaphore_acquire();
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: m or ret is NULL, or the layout is Curator's, which stores no limit;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *ret);
 
 /* Sets the limit of path, which must exist, to limit, 1 or more. Waiting contenders obey the new
@@ -140,8 +137,7 @@ ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *r
  * Returns 0, also if path had no data; or
  *   ZKL_EINVAL: limit is less than 1; or as zkl_semaphore_get_limit();
  *   the other codes of zkl_semaphore_get_limit(). After ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST,
- *     ZKL_EAUTH and ZKL_ECLOSED the limit may have been set, or may be set later.
- * Since 0.1. */
+ *     ZKL_EAUTH and ZKL_ECLOSED the limit may have been set, or may be set later. */
 ZKL_API int zkl_semaphore_set_limit(zkl_semaphore *m, int limit, int64_t timeout_ms);
 
 ZKL_END

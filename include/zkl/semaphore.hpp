@@ -15,7 +15,7 @@
 namespace zkl
 {
 
-/* As zkl_semaphore_options. Since 0.1. */
+/* As zkl_semaphore_options. */
 struct semaphore_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -50,8 +50,7 @@ inline zkl_semaphore_options to_c(const semaphore_options &o) noexcept
 } // namespace detail
 
 /* A fair semaphore. It belongs to no thread: a grant of permits may be moved to any thread, and its
- * destructor releases them. zkl/semaphore.h describes the functions. Grants may outlive it.
- * Since 0.1. */
+ * destructor releases them. zkl/semaphore.h describes the functions. Grants may outlive it. */
 class semaphore
 {
   public:

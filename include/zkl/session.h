@@ -7,7 +7,6 @@
 
 ZKL_BEGIN
 
-/* Since 0.1. */
 typedef enum zkl_log_level {
     ZKL_LOG_ERROR = 1,
     ZKL_LOG_WARN = 2,
@@ -15,7 +14,7 @@ typedef enum zkl_log_level {
     ZKL_LOG_DEBUG = 4
 } zkl_log_level;
 
-/* One line of the log. The library fills it. Since 0.1. */
+/* One line of the log. The library fills it. */
 typedef struct zkl_log_record {
     size_t size; /* of the library's struct: a later version may have more members */
     zkl_log_level level;
@@ -67,7 +66,7 @@ typedef struct zkl_log_record {
  * is in a line of that event with suppressed, before the next line after these 60 s, or when the
  * session is closed. After such a line the time is twice as long as before, at most an hour.
  * Without a callback, stderr receives the same lines, but none of libzookeeper. A process that has
- * more than 256 sessions receives lines of libzookeeper for 256 of them. Since 0.1. */
+ * more than 256 sessions receives lines of libzookeeper for 256 of them. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session.
@@ -86,7 +85,7 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  * or waits for the others there; during a call of a counter, and of other functions that wait for
  * the servers alone; during a transaction; during zkl_session_call(); and while the program keeps
  * it (zkl_session_keep()). Calls and the program's own no longer count without a connection for a
- * session timeout: by then the servers end it themselves. Since 0.1. */
+ * session timeout: by then the servers end it themselves. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -98,7 +97,7 @@ typedef enum zkl_session_event {
 /* Why a session has no connection, as far as the library has found out. It asks the servers on
  * connections of its own: when the session is opened, after 0.3 s, and then four times in a session
  * timeout. If several servers answer, the most telling answer counts. Later versions may append
- * reasons. Since 0.1. */
+ * reasons. */
 typedef enum zkl_outage {
     ZKL_OUTAGE_NONE = 0,         /* there is a connection */
     ZKL_OUTAGE_UNKNOWN = 1,      /* the reason is not known, or not known yet */
@@ -122,10 +121,10 @@ typedef enum zkl_outage {
 } zkl_outage;
 
 /* Called on a library thread, in the order of events. id is the id of the ZooKeeper session
- * concerned, or 0 if there was none yet. Since 0.1. */
+ * concerned, or 0 if there was none yet. */
 typedef void (*zkl_session_fn)(zkl_session *s, zkl_session_event event, int64_t id, void *data);
 
-/* Credentials for the servers. Since 0.1. */
+/* Credentials for the servers. */
 typedef struct zkl_credential {
     const char *scheme; /* "digest"; "sasl" (DIGEST-MD5, if libzookeeper has SASL; not with TLS);
                            not NULL */
@@ -141,7 +140,7 @@ typedef struct zkl_credential {
  *
  * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
  * other thread waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped,
- * and their number is written later. Since 0.1. */
+ * and their number is written later. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
     int session_timeout_ms; /* default 10000, also for 0; 200 to 10^9. The server may change it,
@@ -194,8 +193,7 @@ typedef struct zkl_session_options {
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret is NULL, or connect or options are invalid;
- *   ZKL_ENOMEM: the system refused a thread or a descriptor.
- * Since 0.1. */
+ *   ZKL_ENOMEM: the system refused a thread or a descriptor. */
 ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
                              const zkl_session_options *options, zkl_error *reterr);
 
@@ -207,8 +205,7 @@ ZKL_API int zkl_session_open(zkl_session **ret, const char *connect,
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: s is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
 
 /* Waits until the servers have confirmed that the nodes of all that was released before the call
@@ -232,14 +229,13 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_EINVAL: s is NULL;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
 /* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. The
  * errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of a session say the same in their text. May be
  * called from any thread, also inside a callback, and never waits for a server. Returns
- * ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. Since 0.1. */
+ * ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. */
 ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
 /* Registers fn(s, event, id, data), which is called at every later event. If there is a connection
@@ -248,8 +244,7 @@ ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
  *
  * Returns 0; or
  *   ZKL_EINVAL: s or fn is NULL;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data);
 
 /* Returns a descriptor for poll(2) and similar functions, for a session with the option dispatch.
@@ -258,8 +253,7 @@ ZKL_API int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
  *
  * Returns the descriptor, 0 or more; or
  *   ZKL_EINVAL: s is NULL, or was opened without the option dispatch;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_session_fd(zkl_session *s);
 
 /* Calls the callbacks that wait, for a session with the option dispatch, and does nothing else.
@@ -273,8 +267,7 @@ ZKL_API int zkl_session_fd(zkl_session *s);
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or was opened without the option dispatch;
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_session_dispatch(zkl_session *s);
 
 /* Gives the session another list of servers. connect is as for zkl_session_open(), and its chroot
@@ -300,8 +293,7 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
 
 /* Declares that the program has ephemeral nodes or watches of its own in the ZooKeeper session,
@@ -317,15 +309,14 @@ ZKL_API int zkl_session_set_servers(zkl_session *s, const char *connect);
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL;
  *   ZKL_EPERM: keep is 0, and there is no declaration to take back;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_keep(zkl_session *s, int keep);
 
 /* Returns the id of the present ZooKeeper session. Returns 0 before the first one, in a forked
- * child and for NULL. Since 0.1. */
+ * child and for NULL. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
-/* The id of a ZooKeeper session, and the password with which any process can take it up. Since 0.1.
+/* The id of a ZooKeeper session, and the password with which any process can take it up.
  */
 typedef struct zkl_session_claim {
     int64_t id;
@@ -339,8 +330,7 @@ typedef struct zkl_session_claim {
  * Returns 0; or
  *   ZKL_EINVAL: s or ret is NULL;
  *   ZKL_EUNREACHABLE: there is no ZooKeeper session at the moment;
- *   ZKL_ECLOSED, ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
 
 /* Ends the ZooKeeper session of another process, which is dead. Its nodes are deleted at once,
@@ -359,14 +349,12 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  *   ZKL_EUNREACHABLE, ZKL_EHOST: no server has confirmed it in time, for that reason. The session
  *     may live for one session timeout more;
  *   ZKL_EDEADLK: called inside a callback;
- *   ZKL_ENOMEM: the system refused a thread.
- * Since 0.1. */
+ *   ZKL_ENOMEM: the system refused a thread. */
 ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *options,
                             const zkl_session_claim *claim, int64_t timeout_ms);
 
 /* Returns the negotiated session timeout in milliseconds. Before the first connection, returns the
- * timeout of the options. Returns ZKL_EINVAL if s is NULL, and ZKL_ECHILD in a forked child.
- * Since 0.1. */
+ * timeout of the options. Returns ZKL_EINVAL if s is NULL, and ZKL_ECHILD in a forked child. */
 ZKL_API int zkl_session_timeout_ms(zkl_session *s);
 
 /* Ends the session: grants become LOST, operations fail with ZKL_ECLOSED, and the session's nodes
@@ -374,7 +362,7 @@ ZKL_API int zkl_session_timeout_ms(zkl_session *s);
  * most 0.5 s for a stderr that accepts no data. Inside a callback the function waits for none of
  * these, and the session ends in the background. s is invalid afterwards. Handles that were made
  * from s stay valid until they are freed; their functions return ZKL_ECLOSED or ZKL_ELOST. NULL is
- * ignored. In a forked child it does nothing. Since 0.1. */
+ * ignored. In a forked child it does nothing. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
 ZKL_END

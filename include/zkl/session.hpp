@@ -18,7 +18,7 @@
 namespace zkl
 {
 
-/* As zkl_session_options, with two members more. Since 0.1. */
+/* As zkl_session_options, with two members more. */
 struct session_options {
     std::chrono::milliseconds session_timeout{0}; /* 0: 10 s */
     std::string acl;                              /* "": the default */
@@ -109,7 +109,7 @@ inline zkl_session_options to_c(const session_options &o,
 
 } // namespace detail
 
-/* A zkl_session, closed by the destructor. Any thread may call any function. Since 0.1. */
+/* A zkl_session, closed by the destructor. Any thread may call any function. */
 class session
 {
   public:

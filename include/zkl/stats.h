@@ -6,10 +6,10 @@
 
 ZKL_BEGIN
 
-/* How many buckets a histogram has. Since 0.1. */
+/* How many buckets a histogram has. */
 #define ZKL_HISTOGRAM_BUCKETS 16
 
-/* How long something took. Since 0.1. */
+/* How long something took. */
 typedef struct zkl_histogram {
     uint64_t count;
     uint64_t sum_ns;
@@ -19,7 +19,7 @@ typedef struct zkl_histogram {
 } zkl_histogram;
 
 /* The numbers of a session. Those of the first three groups only grow, from the opening of the
- * session on. Fill with ZKL_STATS_INIT. Since 0.1. */
+ * session on. Fill with ZKL_STATS_INIT. */
 typedef struct zkl_stats {
     size_t size; /* set by the caller to sizeof(zkl_stats); after the call, how many bytes were
                     filled */
@@ -76,22 +76,21 @@ typedef struct zkl_stats {
             0, 0, 0, 0, {0, 0, {0}}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                               \
     }
 
-/* A label of a metric. Since 0.1. */
+/* A label of a metric. */
 typedef struct zkl_label {
     const char *name;  /* letters, digits and _, no digit first and no __ */
     const char *value; /* any text; what is not UTF-8 in it is replaced */
 } zkl_label;
 
 /* Returns the upper bound of a bucket in nanoseconds: the same numbers in every version, from 1 µs
- * to an hour. Returns INT64_MAX for the last bucket and for numbers behind it. Since 0.1. */
+ * to an hour. Returns INT64_MAX for the last bucket and for numbers behind it. */
 ZKL_API int64_t zkl_histogram_bound_ns(size_t bucket);
 
 /* Stores the numbers of s in *ret. Never waits for a server. May be called inside a callback.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s or ret is NULL, or ret->size is smaller than the struct of version 0.1;
- *   ZKL_ECHILD.
- * Since 0.1. */
+ *   ZKL_ECHILD. */
 ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
 
 /* Writes the numbers to buf in Prometheus' text format, as metrics whose names begin with zkl_.
@@ -100,7 +99,7 @@ ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
  *
  * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
  * was cut. Returns ZKL_EINVAL if stats is NULL or its size too small, or if a label is not valid.
- * May be called in a forked child. Since 0.1. */
+ * May be called in a forked child. */
 ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count,
                                  char *buf, size_t size);
 

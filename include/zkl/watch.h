@@ -10,7 +10,7 @@ ZKL_BEGIN
 
 /* Ends a watch and frees it. No call of its function begins afterwards. If a call is in progress on
  * another thread, waits until that call has returned; inside a callback it does not wait. NULL is
- * ignored. In a forked child it does nothing. Since 0.1. */
+ * ignored. In a forked child it does nothing. */
 ZKL_API void zkl_watch_free(zkl_watch *w);
 
 ZKL_END

@@ -6,8 +6,8 @@
 
 # A map of planted declarations.
 map_of() { # LINE...
-    printf '%s\n' "$@" >"$scratch/planted.h"
-    awk -f "$top_srcdir/lib/functions.awk" "$scratch/planted.h" 2>&1 >"$scratch/functions.txt" &&
+    printf '%s\n' "$@" >"$scratch/zkl.h"
+    awk -f "$top_srcdir/lib/functions.awk" "$scratch/zkl.h" 2>&1 >"$scratch/functions.txt" &&
         awk -f "$top_srcdir/lib/map.awk" "$scratch/functions.txt"
 }
 
@@ -42,11 +42,20 @@ if command -v readelf >/dev/null; then
 else
     missing readelf
 fi
-expect_some "sees a function without a version" "$(map_of '/* Of no version. */' 'ZKL_API int zkl_f(void);' | grep 'no "Since".* zkl_f(')"
+expect_some "sees functions without a version" "$(map_of '/* Of no version. */' 'ZKL_API int zkl_f(void);' | grep 'since when')"
 expect_none "a later version has a node behind the older one's" "$(
     map_of '/* Since 0.10. */' 'ZKL_API int zkl_f(void);' 'ZKL_API zkl_t *zkl_g(int a,' '   int b);' \
-        '/* In two lines.' ' * Since 0.9. */' 'ZKL_API void zkl_h(void);' | tr -s ' \n' ' ' |
-        diff - <(printf '%s ' ZKL_0.9 { global: 'zkl_h;' local: '*;' '};' ZKL_0.10 { global: 'zkl_f;' 'zkl_g;' } 'ZKL_0.9;'))"
+        '/* In two lines.' ' * Since 0.9. */' 'ZKL_API void zkl_h(void);' '/* As old as all. */' 'ZKL_API int zkl_i(void);' \
+        '/* All is there since 0.8. */' | tr -s ' \n' ' ' |
+        diff - <(printf '%s ' ZKL_0.8 { global: 'zkl_i;' local: '*;' '};' ZKL_0.9 { global: 'zkl_h;' } 'ZKL_0.8;' \
+            ZKL_0.10 { global: 'zkl_f;' 'zkl_g;' } 'ZKL_0.9;'))"
+
+# What zkl.h says once, and other headers again.
+again() { # FOLDER
+    grep -rn "Since $(sed -nE 's/.* since ([0-9]+)\.([0-9]+).*/\1\\.\2/p' "$top_srcdir/include/zkl.h")\b" "$1"
+}
+expect_none "no comment says again what zkl.h says of all" "$(again "$top_srcdir/include")"
+expect_some "sees one that does" "$(echo '/* Since 0.1. */' >"$scratch/again.h"; again "$scratch")"
 
 library=$top_builddir/lib/.libs/libzkl.so
 archive=$top_builddir/lib/.libs/libzkl.a
