@@ -10,7 +10,7 @@ struct view {
     int64_t since_ms;        /* since when, or not; wall clock */
 };
 
-/* A line for each difference, as zkl(1) has them; old may be the first, empty one. */
+/* A line for each difference, as zkl-watch(1) has them; old may be the first, empty one. */
 GString *view_lines(const struct view *old, const struct view *new);
 
 /* One object, with its newline. */
