@@ -316,8 +316,9 @@ ZKL_API int zkl_session_keep(zkl_session *s, int keep);
  * child and for NULL. */
 ZKL_API int64_t zkl_session_id(zkl_session *s);
 
-/* The id of a ZooKeeper session, and the password with which any process can take it up.
- */
+/* The id of a ZooKeeper session, and the password with which any process can take it up. It is for
+ * what guards a program, as zkl's guard does a command: when the program is dead, the guard ends
+ * its session. No other program needs it. */
 typedef struct zkl_session_claim {
     int64_t id;
     unsigned char password[16];
