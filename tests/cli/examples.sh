@@ -10,14 +10,17 @@ E=/cli/examples
 
 # shellcheck disable=SC2317
 says() { grep -qE "^$2" "$scratch/$1"; }
+mkdir "$scratch/store"
 follow() { # LOOP ID: $daemon
-    "$top_builddir/examples/leader-$1" "$ZKL_CONNECT" $E "$2" >"$scratch/$2" 2>"$scratch/$2.err" &
+    local store=()
+    [ "$1" != epoll ] || store=("$scratch/store")
+    "$top_builddir/examples/leader-$1" "$ZKL_CONNECT" $E "$2" "${store[@]}" >"$scratch/$2" 2>"$scratch/$2.err" &
     daemon=$!
     remember "$daemon"
 }
 
 # Each loop leads and follows the other; one is killed without warning, the other is asked to end.
-for pair in "glib poll" "poll glib"; do
+for pair in "glib epoll" "epoll glib"; do
     read -r one other <<<"$pair"
     follow "$one" "one-$one"
     first=$daemon
@@ -42,9 +45,27 @@ for pair in "glib poll" "poll glib"; do
     expect "$one: usage" 64 "$status"
 done
 
+# What a leader by epoll writes is fenced by the token of its term.
+fenced() { "$top_builddir/examples/fenced-store" "$scratch/store" "$@"; }
+follow epoll writes
+wait_until "epoll: it leads" says writes "leading with token"
+token=$(sed -n 's/^leading with token //p' "$scratch/writes")
+wait_until "epoll: it writes" grep -q working "$scratch/writes.err"
+run fenced get leader "$token"
+expect "epoll: it has written its id" "0:writes" "$status:$out"
+run fenced put leader $((token - 1)) late
+expect "epoll: a former leader writes too late" 1 "$status"
+run fenced get leader $((token + 1))
+# shellcheck disable=SC2317
+refused_by_store() { grep -q "Stale file handle" "$scratch/writes.err"; }
+if wait_until "epoll: it is told that its write comes too late" refused_by_store; then pass "epoll: a write that comes too late is refused"; fi
+kill -TERM "$daemon"
+status_of "$daemon"
+expect "epoll: the store has what was written in time" "writes" "$(fenced get leader)"
+
 # Deposed by an administrator, it campaigns again.
 if [ -x "$ADMIN" ]; then
-    for loop in glib poll; do
+    for loop in glib epoll; do
         follow $loop $loop
         wait_until "$loop: leads" says $loop "leading with token"
         "$ADMIN" delete "$E/$("$ZKL" ls $E | sed -n '2s/.* //p')"
