@@ -9,7 +9,7 @@ build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
 server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
-check_packages=(clang clang-format binutils rpm zsh mypy "${docs_packages[@]}")
+check_packages=(clang clang-format binutils libevent-dev rpm zsh mypy "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.

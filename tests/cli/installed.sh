@@ -1,6 +1,6 @@
 #!/bin/bash
-# What is installed is enough for a program in somebody else's tree: with the shared library, with
-# the archive under names of its own, and with a GLib main loop.
+# What is installed is enough for programs in somebody else's tree: with the shared library for those of a new
+# user, and with the archive for one under names of its own.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 : "${top_srcdir:=$PWD}" "${CC:=cc}"
@@ -42,30 +42,24 @@ expect_match "zkl-glib links both" '-lzkl.*-lglib-2\.0' "$(pkg-config --libs zkl
 expect_match "zkl as an archive links all that it needs" '-lzkl.*-lzookeeper_mt.*-pthread.*-lglib-2\.0' \
     "$(pkg-config --static --libs zkl)"
 
-compile() { # PROGRAM SOURCE FLAG...
-    local program=$theirs/$1
-    cp "$top_srcdir/$2" "$program.c"
-    shift 2
-    # shellcheck disable=SC2086
-    run $CC -Wall -Werror "$program.c" -o "$program" "$@"
-    expect "$(basename "$program") compiles" "0:" "$status:$err"
-}
-
-# shellcheck disable=SC2046
-compile shared examples/lock.c $(pkg-config --cflags --libs zkl)
-run env LD_LIBRARY_PATH="$libdir" "$theirs/shared" "$ZKL_CONNECT"
-expect_match "it locks" '^mine, with token [0-9]+$' "$out"
-# shellcheck disable=SC2046
-compile in-glib examples/leader_glib.c $(pkg-config --cflags --libs zkl-glib)
-run env LD_LIBRARY_PATH="$libdir" "$theirs/in-glib"
-expect "it runs as far as its usage" 64 "$status"
+# What the packages' test does with theirs.
+unit=$(find "$root" -name 'standby@.service') modules=$(find "$root" -path '*/zkl/__init__.py')
+env ZKL_SERVER= ZKL="$(find "$root" -path '*/bin/zkl')" EXAMPLES="$(dirname "$(find "$root" -name lock.c)")" UNIT="$unit" \
+    LD_LIBRARY_PATH="$libdir" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="${modules%/zkl/*}" \
+    "$top_srcdir/debian/tests/programs" >"$scratch/programs"
+cat "$scratch/programs"
+closing=$(tail -n 1 "$scratch/programs")
+expect_match "the programs of users end" '^([0-9]+) passed, 0 failed, ([0-9]+) skipped$' "$closing"
+passed=$((passed + ${BASH_REMATCH[1]-0})) skipped=$((skipped + ${BASH_REMATCH[2]-0}))
 
 # An installation without a shared library; the archive is the one that `make check` makes anyway
 # if none was configured.
 if [ ! -e "$libdir/libzkl.a" ]; then cp "$top_builddir/tests/lint/.libs/libarchive.a" "$libdir/libzkl.a"; fi
 rm -f "$libdir"/libzkl.so* "$libdir/libzkl.la"
-# shellcheck disable=SC2046
-compile own-names tests/lint/own_names.c $(pkg-config --static --cflags --libs zkl)
+cp "$top_srcdir/tests/lint/own_names.c" "$theirs"
+# shellcheck disable=SC2046,SC2086
+run $CC -Wall -Werror "$theirs/own_names.c" -o "$theirs/own-names" $(pkg-config --static --cflags --libs zkl)
+expect "own-names compiles" "0:" "$status:$err"
 run "$theirs/own-names" "$ZKL_CONNECT"
 expect "it locks, and nobody calls its functions" "0:success, own functions called 0 times by others" "$status:$out"
 

@@ -346,6 +346,19 @@ leading_command() { # ID
     tail -n 1 "$scratch/$1.terms" | cut -d' ' -f1
 }
 
+# What systemd starts for a unit's instance web, by this zkl: $words.
+unit_words() { # UNIT COMMAND
+    local line i
+    line=$(sed -n 's/^ExecStart=//p' "$1")
+    line=${line//%i/web}
+    read -r -a words <<<"${line//%H/$HOSTNAME}"
+    words[0]=$ZKL
+    for i in "${!words[@]}"; do
+        # shellcheck disable=SC2016
+        [ "${words[i]}" != '${COMMAND}' ] || words[i]=$2
+    done
+}
+
 # The process of a candidate's present term.
 child_of() { # PID
     local stat content
