@@ -1,5 +1,8 @@
 /* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned grant
- * is a zkl_grant *, a lent one a const zkl_grant *. */
+ * is a zkl_grant *, a lent one a const zkl_grant *. Behind the last unlock of its owner, the end of
+ * that thread or the end of its mutex, a lent grant is invalid for everybody, except inside
+ * callbacks of the grant: the library does not see who asks it still, and the memory may be that of
+ * another holder's grant. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 

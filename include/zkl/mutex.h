@@ -82,8 +82,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * them. With retain_ms the callers of the handle share one node.
  *
  * If the owner already holds the lock, the function goes one level deeper at once, also while the
- * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the matching
- * unlock.
+ * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
+ * last unlock.
  *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first. If only

@@ -10,7 +10,12 @@ ZKL_BEGIN
 /* The completion of an acquisition, called exactly once, on a library thread. On success err is
  * NULL, and the callee owns grant and ends it with zkl_grant_release(). On failure grant is NULL,
  * and err gives the reason; err is valid during the call. The function may call any function of the
- * library. */
+ * library.
+ *
+ * The call comes even if the operation, the lock or the session is freed or closed before it, and
+ * data must be valid until then. If the acquisition was not decided before the lock was freed or
+ * the session was closed, it fails with ZKL_ECLOSED. If it was, it gives its grant, which is LOST
+ * if the session was closed. */
 typedef void (*zkl_acquired_fn)(zkl_grant *grant, const zkl_error *err, void *data);
 
 /* The completion of an operation that gives no grant, called exactly once, on a library thread. On

@@ -191,6 +191,45 @@ static void closed_while_it_waits(void)
     hand_leave(&a);
 }
 
+/* It has won, and nobody knows yet. */
+static void win_and_free(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, -1);
+    zkl_op_free(a.op);
+    a.op = NULL;
+    zkl_mutex_free(a.mutex);
+    a.mutex = NULL;
+}
+
+/* The grant comes nevertheless, and belongs to who hears of it. */
+static void freed_before_it_is_told(void)
+{
+    win_and_free();
+    CHECK_INT(a.calls, 0);
+    check_told(1, 0);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    zkl_grant_release(a.grant);
+    a.grant = NULL;
+    CHECK(fake_is_asked(STORE_DELETE, a.node));
+    stop();
+}
+
+static void closed_before_it_is_told(void)
+{
+    win_and_free();
+    hand_close(s);
+    CHECK_INT(a.calls, 1);
+    CHECK_INT(a.error.code, 0);
+    REQUIRE(a.grant != NULL);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
+    CHECK_INT(zkl_grant_loss(a.grant), ZKL_LOSS_CLOSED);
+    CHECK_INT(zkl_grant_token(a.grant), 5);
+    hand_leave(&a);
+}
+
 static void closed_meanwhile(void)
 {
     struct contender_spec spec = {.directory = "/root/l", .payload = ""};
@@ -315,6 +354,8 @@ static const struct test_case cases[] = {
     {"credentials_refused", credentials_refused},
     {"freed_while_it_waits", freed_while_it_waits},
     {"closed_while_it_waits", closed_while_it_waits},
+    {"freed_before_it_is_told", freed_before_it_is_told},
+    {"closed_before_it_is_told", closed_before_it_is_told},
     {"closed_meanwhile", closed_meanwhile},
     {"waited_for", waited_for},
     {"waited_for_in_vain", waited_for_in_vain},

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char *const paths[] = {"/l", "/k"};
 static zkl_session *s;
@@ -407,6 +409,47 @@ static void releases_what_is_lent(void)
     stop();
 }
 
+/* AddressSanitizer ends who reads what is free. */
+static bool is_seen_to_be_free(const zkl_grant *lent)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        close(STDERR_FILENO);
+        zkl_grant_state(lent);
+        _exit(0);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child);
+    return status != 0;
+}
+
+/* Also behind a loss; and no longer, as who asks it still is then seen. */
+static void lent_until_the_last_unlock(void)
+{
+    const zkl_grant *lent, *again;
+
+    start(0);
+    fake_answer_at_once(alone);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &lent) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &again) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
+    CHECK(again == lent);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    CHECK_INT(zkl_grant_state(lent), ZKL_HELD);
+    fake_event(STORE_EV_EXPIRED);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+    CHECK_INT(zkl_grant_state(lent), ZKL_LOST);
+    CHECK(!is_seen_to_be_free(lent));
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
+#ifdef __SANITIZE_ADDRESS__
+    CHECK(is_seen_to_be_free(lent));
+#endif
+    fake_answer_at_once(NULL);
+    stop();
+}
+
 static void depth(void)
 {
     start(0);
@@ -439,6 +482,7 @@ static const struct test_case cases[] = {
     {"misuse", misuse},
     {"at_any_moment", at_any_moment},
     {"releases_what_is_lent", releases_what_is_lent},
+    {"lent_until_the_last_unlock", lent_until_the_last_unlock},
     {"depth", depth},
     {NULL, NULL},
 };
