@@ -1,18 +1,24 @@
-/* C++: being a member of a group. zkl.hpp has the conventions. */
+/* C++: being a member of a group, and observing one. zkl.hpp has the conventions. */
 #ifndef ZKL_MEMBER_HPP
 #define ZKL_MEMBER_HPP
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 #include <zkl/grant.hpp>
 #include <zkl/member.h>
 #include <zkl/session.hpp>
+#include <zkl/snapshot.hpp>
+#include <zkl/watch.hpp>
 
 namespace zkl
 {
@@ -126,6 +132,101 @@ class member
     detail::shared_environment where_;
     std::unique_ptr<zkl_member, detail::member_freer> handle_;
 };
+
+/* As zkl_member_info, with what the member says of shards. Since 0.1. */
+struct member_info {
+    explicit member_info(const zkl_member_info &c)
+        : token(c.token), id(c.id), node(c.node), data(static_cast<const char *>(c.data), c.size),
+          session_id(c.session_id), created(detail::created(c.ctime_ms))
+    {
+        zkl_shards_share says;
+        if (zkl_shards_share_of(&c, &says))
+            share = says;
+    }
+
+    std::uint64_t token;
+    std::string id, node, data;
+    std::int64_t session_id;
+    std::chrono::system_clock::time_point created;
+    std::optional<zkl_shards_share> share;
+};
+
+/* The members of a group at one time, in the order of their ids. Since 0.1. */
+class members : public snapshot<member_info, zkl_members>
+{
+  public:
+    explicit members(zkl_members *made)
+        : snapshot(made, zkl_members_free, zkl_members_count, zkl_members_get)
+    {
+    }
+
+    /* For each shard below count the member that should do its work, which is one of these; NULL:
+     * no member takes it. An owner must also hold a lock: see zkl_shards_plan(). */
+    std::vector<const member_info *> plan(std::size_t count) const
+    {
+        std::vector<const zkl_member_info *> owners(count);
+        std::unordered_map<const zkl_member_info *, const member_info *> ours;
+        std::vector<const member_info *> all;
+
+        detail::check(zkl_shards_plan(owners.data(), count, native_handle()));
+        for (std::size_t i = 0; i < size(); ++i)
+            ours[zkl_members_get(native_handle(), i)] = &(*this)[i];
+        for (const auto *owner : owners)
+            all.push_back(owner ? ours[owner] : nullptr);
+        return all;
+    }
+};
+
+/* What happens to a group. Since 0.1. */
+struct members_event {
+    zkl_members_event kind;
+    std::optional<member_info> member; /* of JOINED, LEFT and CHANGED */
+    std::vector<member_info> all;      /* of ALL; read_members() gives what has a plan */
+};
+
+namespace detail
+{
+
+inline void on_members(zkl_members_event kind, const zkl_member_info *member,
+                       const zkl_members *all, void *data) noexcept
+{
+    const auto call = registry<callback<members_event>>::instance().find(data);
+    members_event event{kind, {}, items_of<member_info>(all, zkl_members_count, zkl_members_get)};
+
+    if (member)
+        event.member.emplace(*member);
+    if (call)
+        (*call)(event);
+}
+
+} // namespace detail
+
+/* The present members. Without a limit it waits for one session timeout. Since 0.1. */
+template <class Rep = std::int64_t, class Period = std::milli>
+members read_members(const session &s, const std::string &path,
+                     zkl_member_layout layout = ZKL_MEMBER_GROUP,
+                     const std::chrono::duration<Rep, Period> &limit = {})
+{
+    zkl_members *made = nullptr;
+
+    detail::check(zkl_members_read(&made, s.native_handle(), path.c_str(), layout,
+                                   detail::milliseconds(limit)));
+    return members(made);
+}
+
+/* Calls fn on the executor for each member that is there, joins, leaves or changes, and with all of
+ * them after that. Since 0.1. */
+inline watch watch_members(const session &s, const std::string &path,
+                           std::function<void(const members_event &event)> fn,
+                           zkl_member_layout layout = ZKL_MEMBER_GROUP)
+{
+    detail::callback<members_event> call(s.environment(), std::move(fn));
+
+    return detail::begin_watch(std::move(call), [&](zkl_watch **ret, void *data) {
+        return zkl_members_watch(ret, s.native_handle(), path.c_str(), layout, detail::on_members,
+                                 data);
+    });
+}
 
 } // namespace zkl
 

@@ -4,4 +4,5 @@
 #include "locks.cpp"
 #include "losses.cpp"
 #include "main.cpp"
+#include "observers.cpp"
 #include "plain.cpp"

@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -28,6 +30,7 @@ const std::vector<test_case> &lock_cases();
 const std::vector<test_case> &loss_cases();
 const std::vector<test_case> &callback_cases();
 const std::vector<test_case> &election_cases();
+const std::vector<test_case> &observer_cases();
 
 /* The servers that ZKL_CONNECT names. */
 std::string servers();
@@ -71,5 +74,37 @@ void remove_node(const zkl::session &s, const std::string &path, const zkl::gran
         if (!(condition))                                                                          \
             test::failed(#condition, __FILE__, __LINE__);                                          \
     } while (0)
+
+namespace test
+{
+
+/* What was told, from any thread. */
+template <class Event> class story
+{
+  public:
+    void add(const Event &event)
+    {
+        const std::lock_guard lock(mutex_);
+        all_.push_back(event);
+        more_.notify_all();
+    }
+
+    /* Waits for the next event; the kind tells that it is the right one. */
+    template <class Kind> Event next(Kind kind)
+    {
+        std::unique_lock lock(mutex_);
+        const bool came = more_.wait_for(lock, limit, [&] { return all_.size() > seen_; });
+        CHECK(came && all_.at(seen_).kind == kind);
+        return all_.at(seen_++);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable more_;
+    std::vector<Event> all_;
+    std::size_t seen_ = 0;
+};
+
+} // namespace test
 
 #endif

@@ -1,7 +1,6 @@
 /* Elections, and members of groups. */
 #include "check.hpp"
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 
@@ -9,33 +8,6 @@ namespace
 {
 
 using namespace test;
-
-/* What was told, from any thread. */
-template <class Event> class story
-{
-  public:
-    void add(const Event &event)
-    {
-        const std::lock_guard lock(mutex_);
-        all_.push_back(event);
-        more_.notify_all();
-    }
-
-    /* Waits for the next event; the kind tells that it is the right one. */
-    template <class Kind> Event next(Kind kind)
-    {
-        std::unique_lock lock(mutex_);
-        const bool came = more_.wait_for(lock, limit, [&] { return all_.size() > seen_; });
-        CHECK(came && all_.at(seen_).kind == kind);
-        return all_.at(seen_++);
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable more_;
-    std::vector<Event> all_;
-    std::size_t seen_ = 0;
-};
 
 using election_story = story<zkl::election_event>;
 using member_story = story<zkl::member_event>;

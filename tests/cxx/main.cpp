@@ -79,8 +79,9 @@ int main(int argc, char **argv)
         throw_uncaught();
         return 0;
     }
-    for (const auto *cases : {&test::plain_cases(), &test::lock_cases(), &test::loss_cases(),
-                              &test::callback_cases(), &test::election_cases()})
+    for (const auto *cases :
+         {&test::plain_cases(), &test::lock_cases(), &test::loss_cases(), &test::callback_cases(),
+          &test::election_cases(), &test::observer_cases()})
         for (const auto &one : *cases) {
             ++all;
             passed += run(one) ? 1 : 0;

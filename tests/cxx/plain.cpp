@@ -30,6 +30,7 @@ constexpr bool stays = !std::is_move_constructible_v<T> && !std::is_copy_constru
 
 static_assert(only_moves<zkl::grant> && only_moves<zkl::session> && only_moves<zkl::operation>);
 static_assert(only_moves<zkl::semaphore> && only_moves<zkl::multilock> && only_moves<zkl::member>);
+static_assert(only_moves<zkl::queue> && only_moves<zkl::members> && only_moves<zkl::watch>);
 static_assert(stays<zkl::mutex> && stays<zkl::rwlock> && stays<zkl::election>);
 static_assert(!std::is_convertible_v<zkl::grant_view, zkl::grant>, "what is lent is not released");
 static_assert(!std::is_convertible_v<zkl::grant, bool>, "only where a condition is asked for");
@@ -121,12 +122,18 @@ auto members(const zkl_election_options &o)
     return std::make_tuple(o.size, o.layout, o.parents, o.once, o.priority, o.yield);
 }
 
+auto members(const zkl_queue_options &o)
+{
+    return std::make_tuple(o.size, o.max_nodes, o.previous);
+}
+
 void defaults()
 {
     const zkl_session_options session = ZKL_SESSION_OPTIONS_INIT;
     const zkl_mutex_options mutex = ZKL_MUTEX_OPTIONS_INIT;
     const zkl_semaphore_options semaphore = ZKL_SEMAPHORE_OPTIONS_INIT;
     const zkl_election_options election = ZKL_ELECTION_OPTIONS_INIT;
+    const zkl_queue_options queue = ZKL_QUEUE_OPTIONS_INIT;
 
     CHECK(members(zkl::detail::to_c(zkl::session_options{}, {})) == members(session));
     CHECK(members(zkl::detail::to_c(zkl::mutex_options{}, nullptr)) == members(mutex));
@@ -134,6 +141,7 @@ void defaults()
     CHECK(members(zkl::detail::to_c(zkl::semaphore_options{})) == members(semaphore));
     CHECK(members(zkl::detail::to_c(zkl::multilock_options{})) == members(mutex));
     CHECK(members(zkl::detail::to_c(zkl::election_options{})) == members(election));
+    CHECK(members(zkl::detail::to_c(zkl::queue_options{})) == members(queue));
 }
 
 void refused()

@@ -1,0 +1,70 @@
+/* C++: watches of what others change. zkl.hpp has the conventions. */
+#ifndef ZKL_WATCH_HPP
+#define ZKL_WATCH_HPP
+
+#include <memory>
+#include <utility>
+#include <zkl/callback.hpp>
+#include <zkl/error.hpp>
+#include <zkl/watch.h>
+
+namespace zkl
+{
+
+/* Reports changes, until it is destroyed or its session is closed. Since 0.1. */
+class watch
+{
+  public:
+    watch() noexcept = default;
+
+    watch(zkl_watch *handle, std::shared_ptr<void> entry) noexcept
+        : entry_(std::move(entry)), handle_(handle)
+    {
+    }
+
+    /* Ends it, like the destructor: no call of its function begins afterwards, except those that
+     * the executor has got. Waits for a call on another thread, but not inside a callback. */
+    void close() noexcept
+    {
+        handle_.reset();
+        entry_.reset();
+    }
+
+    /* For the C functions that have no C++ form. NULL: closed, or moved from. */
+    zkl_watch *native_handle() const noexcept
+    {
+        return handle_.get();
+    }
+
+  private:
+    struct freer {
+        void operator()(zkl_watch *w) const noexcept
+        {
+            zkl_watch_free(w);
+        }
+    };
+
+    std::shared_ptr<void> entry_; /* of the registry: what a call finds goes behind the handle */
+    std::unique_ptr<zkl_watch, freer> handle_;
+};
+
+namespace detail
+{
+
+/* begin(ret, data) begins it: its calls find what they call by data, as long as there is the watch.
+ * One that ends inside its own call goes behind that. */
+template <class Call, class Begin> watch begin_watch(Call call, Begin begin)
+{
+    auto &all = registry<Call>::instance();
+    std::shared_ptr<void> entry(all.add(std::move(call)), [&all](void *key) { all.remove(key); });
+    zkl_watch *made = nullptr;
+
+    check(begin(&made, entry.get()));
+    return watch(made, std::move(entry));
+}
+
+} // namespace detail
+
+} // namespace zkl
+
+#endif
