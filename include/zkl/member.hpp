@@ -133,7 +133,7 @@ class member
     std::unique_ptr<zkl_member, detail::member_freer> handle_;
 };
 
-/* As zkl_member_info, with what the member says of shards. Since 0.1. */
+/* As zkl_member_info, with what the member says of shards. */
 struct member_info {
     explicit member_info(const zkl_member_info &c)
         : token(c.token), id(c.id), node(c.node), data(static_cast<const char *>(c.data), c.size),
@@ -151,7 +151,7 @@ struct member_info {
     std::optional<zkl_shards_share> share;
 };
 
-/* The members of a group at one time, in the order of their ids. Since 0.1. */
+/* The members of a group at one time, in the order of their ids. */
 class members : public snapshot<member_info, zkl_members>
 {
   public:
@@ -177,7 +177,7 @@ class members : public snapshot<member_info, zkl_members>
     }
 };
 
-/* What happens to a group. Since 0.1. */
+/* What happens to a group. */
 struct members_event {
     zkl_members_event kind;
     std::optional<member_info> member; /* of JOINED, LEFT and CHANGED */
@@ -201,7 +201,7 @@ inline void on_members(zkl_members_event kind, const zkl_member_info *member,
 
 } // namespace detail
 
-/* The present members. Without a limit it waits for one session timeout. Since 0.1. */
+/* The present members. Without a limit it waits for one session timeout. */
 template <class Rep = std::int64_t, class Period = std::milli>
 members read_members(const session &s, const std::string &path,
                      zkl_member_layout layout = ZKL_MEMBER_GROUP,
@@ -215,7 +215,7 @@ members read_members(const session &s, const std::string &path,
 }
 
 /* Calls fn on the executor for each member that is there, joins, leaves or changes, and with all of
- * them after that. Since 0.1. */
+ * them after that. */
 inline watch watch_members(const session &s, const std::string &path,
                            std::function<void(const members_event &event)> fn,
                            zkl_member_layout layout = ZKL_MEMBER_GROUP)

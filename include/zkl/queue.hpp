@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* As zkl_contender. Since 0.1. */
+/* As zkl_contender. */
 struct contender {
     explicit contender(const zkl_contender &c)
         : node(c.node), owner(c.owner), number(c.number), token(c.token), session_id(c.session_id),
@@ -36,7 +36,7 @@ struct contender {
     bool retains;
 };
 
-/* The contenders at one time, the first in line first. Since 0.1. */
+/* The contenders at one time, the first in line first. */
 class queue : public snapshot<contender, zkl_queue>
 {
   public:
@@ -45,7 +45,7 @@ class queue : public snapshot<contender, zkl_queue>
     }
 };
 
-/* As zkl_queue_options. Since 0.1. */
+/* As zkl_queue_options. */
 struct queue_options {
     std::size_t max_nodes = 0;
     const queue *previous = nullptr; /* used during the call only */
@@ -72,7 +72,7 @@ inline void on_queue(void *data) noexcept
 } // namespace detail
 
 /* zkl/queue.h describes the functions. Without a limit they wait for one session timeout.
- * Since 0.1. */
+ * */
 template <class Rep = std::int64_t, class Period = std::milli>
 queue read_queue(const session &s, const std::string &path, const queue_options &options = {},
                  const std::chrono::duration<Rep, Period> &limit = {})
@@ -86,7 +86,7 @@ queue read_queue(const session &s, const std::string &path, const queue_options 
 }
 
 /* Asks the contender with that node to give way, or with "" all that hold. Returns those that were
- * asked. Since 0.1. */
+ * asked. */
 template <class Rep = std::int64_t, class Period = std::milli>
 queue revoke(const session &s, const std::string &path, const std::string &node = {},
              const std::chrono::duration<Rep, Period> &limit = {})
@@ -98,7 +98,7 @@ queue revoke(const session &s, const std::string &path, const std::string &node 
     return queue(asked);
 }
 
-/* Removes by force the node of a contender that is known to be dead. Since 0.1. */
+/* Removes by force the node of a contender that is known to be dead. */
 template <class Rep = std::int64_t, class Period = std::milli>
 void break_contender(const session &s, const std::string &path, const contender &c,
                      const std::chrono::duration<Rep, Period> &limit = {})
@@ -107,7 +107,7 @@ void break_contender(const session &s, const std::string &path, const contender 
                                   detail::milliseconds(limit)));
 }
 
-/* Calls fn on the executor when the queue may have changed. Since 0.1. */
+/* Calls fn on the executor when the queue may have changed. */
 inline watch watch_queue(const session &s, const std::string &path, std::function<void()> fn)
 {
     detail::callback<> call(s.environment(), std::move(fn));

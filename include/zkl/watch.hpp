@@ -11,7 +11,7 @@
 namespace zkl
 {
 
-/* Reports changes, until it is destroyed or its session is closed. Since 0.1. */
+/* Reports changes, until it is destroyed or its session is closed. */
 class watch
 {
   public:

@@ -116,14 +116,14 @@ void watch_of_a_group()
     one.wait(limit);
     const auto joined = told.next(ZKL_MEMBERS_JOINED);
     CHECK(joined.all.empty() && joined.member->id == "one" && joined.member->node == "one");
-    CHECK(joined.member->token == one.token() && joined.member->session_id == other.id());
+    CHECK(joined.member->token == one.grant().token() && joined.member->session_id == other.id());
     CHECK(joined.member->data == "mine\nzkl-shards 2 3");
     CHECK(joined.member->share->count == 2 && joined.member->share->weight == 3);
     const auto all = told.next(ZKL_MEMBERS_ALL);
-    CHECK(!all.member && all.all.size() == 1 && all.all[0].token == one.token());
+    CHECK(!all.member && all.all.size() == 1 && all.all[0].token == one.grant().token());
     const zkl::members now = zkl::read_members(s, at, ZKL_MEMBER_GROUP, limit);
     const auto *mine = &now[0];
-    CHECK(now.size() == 1 && now.begin()->token == one.token());
+    CHECK(now.size() == 1 && now.begin()->token == one.grant().token());
     CHECK((now.plan(3) == std::vector<const zkl::member_info *>{mine, mine, nullptr}));
     CHECK(thrown([&] { now.plan(0); }) == zkl::errc::invalid_argument);
     one.update("other", limit);
