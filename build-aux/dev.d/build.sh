@@ -143,7 +143,20 @@ show_test() { # BUILD TEST
     count_test "$(sed -n 's/^:test-result: //p' "$2.trs" | head -n 1)" "$1" "${2#"_build/$1/"}" "$2.log"
 }
 
-# Adds what a test's closing line says to the totals and prints it; of a test that failed also the
+# The lines that say why: of a program's test those above its FAIL, or of the one that it broke off in; of a
+# script's check those below its FAILED.
+reasons() { # LOG
+    awk '
+        function show() { for (i = 1; i <= n && i <= 20; i++) print why[i]; n = 0 }
+        /^  [^ ]+:[0-9]+: / { why[++n] = $0; next }
+        /^(ok|skip) / { n = 0 }
+        /FAIL|ERROR|WARNING: ThreadSanitizer|runtime error/ { if (failed++ < 10) { show(); print NR ":" $0 } below = 1; next }
+        below && /^    / && failed <= 10 && below++ <= 20 { print; next }
+        { below = 0 }
+        END { show() }' "$1"
+}
+
+# Adds what a test's closing line says to the totals and prints it; of a test that failed also why, and the
 # end of its log.
 count_test() { # RESULT BUILD TEST LOG
     local result=$1 log=$4 line p=0 f=0 s=0
@@ -163,7 +176,7 @@ count_test() { # RESULT BUILD TEST LOG
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     printf '  %-6s %-8s %-28s %s\n' "${result%% *}" "$2" "$3" "${line:-skipped}"
     if ((f > 0)); then
-        grep -nE 'FAIL|ERROR|WARNING: ThreadSanitizer|runtime error' "$log" | head -n 10 | sed 's/^/      /' || true
+        reasons "$log" | sed 's/^/      /'
         say "    the end of ${log#"$root"/}:"
         tail -n 25 "$log" | sed 's/^/      /'
     fi
