@@ -27,6 +27,7 @@ static struct {
     const struct entry *current;
     char *skip;
     char *suite_skip;
+    void (*at_end)(void);
     int64_t started;
     unsigned passed, failed, skipped;
     bool broken;
@@ -57,6 +58,11 @@ void runner_skip(const char *why)
     if (!*reason)
         *reason = g_strdup(why);
     pthread_mutex_unlock(&run.mutex);
+}
+
+void runner_at_end(void (*fn)(void))
+{
+    run.at_end = fn;
 }
 
 bool runner_starts_threads_in_children(void)
@@ -135,6 +141,9 @@ static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
 {
     (void)test;
     double seconds = (double)(g_get_monotonic_time() - run.started) / 1e6;
+    if (run.at_end)
+        run.at_end();
+    run.at_end = NULL;
     pthread_mutex_lock(&run.mutex);
     const struct entry *e = run.current;
     run.current = NULL;

@@ -38,6 +38,9 @@ void runner_skip(const char *why);
 /* Whether a child of ours may start threads. If not, the running test is marked as skipped. */
 bool runner_starts_threads_in_children(void);
 
+/* fn runs when the running test has ended, by REQUIRE, too. */
+void runner_at_end(void (*fn)(void));
+
 /* "suite.case", or NULL outside of tests. */
 const char *runner_current(void);
 

@@ -15,6 +15,12 @@ static struct instant read_now(void)
     return now;
 }
 
+/* The next test's clock goes, even if this one was ended half-way. */
+static void clock_goes(void)
+{
+    clock_source = real_clock;
+}
+
 zkl_session *hand_session_with(const zkl_session_options *options)
 {
     zkl_session_options o = options ? *options : (zkl_session_options)ZKL_SESSION_OPTIONS_INIT;
@@ -23,6 +29,7 @@ zkl_session *hand_session_with(const zkl_session_options *options)
     now = beginning;
     real_clock = clock_source;
     clock_source = read_now;
+    runner_at_end(clock_goes);
     timers_by_hand = true;
     zkl_session *s = fake_open_session("fake:1/root", &o);
     timers_by_hand = false;
@@ -60,7 +67,7 @@ zkl_session *hand_session_counting(int *warnings)
 void hand_close(zkl_session *s)
 {
     zkl_session_close(s);
-    clock_source = real_clock;
+    clock_goes();
 }
 
 void hand_jump(int64_t boot_ms, int64_t raw_ms)
