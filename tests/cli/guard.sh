@@ -12,7 +12,8 @@ declare -f gone >"$scratch/gone"
 begin_gate
 
 # A command that is deaf to TERM, as are a member of its group and one that has lost its parents:
-# $holder, $guard, $command, $members. What happens to it is in the file lines.
+# $holder, $guard, $command, $members. What happens to it is in the file lines. It hears TERM at once: while it
+# waits it has no process to start.
 stubborn() { # OPTION...
     rm -f "$scratch"/{ready,lines,termed,lost,seen}
     "$ZKL" lock $L "$@" --status-fd 9 --on-lost 'echo "$ZKL_LOST $ZKL_PATH" >>"$scratch/lost"' -- bash -c '
@@ -22,7 +23,7 @@ stubborn() { # OPTION...
         (bash -c "trap : TERM; echo \$\$ >\$scratch/orphan; exec sleep 1000" &)
         until [ -s $scratch/orphan ]; do sleep 0.05; done
         echo "$$ $! $(cat $scratch/orphan)" >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"
-        while :; do sleep 0.05; done' 9>>"$scratch/lines" 2>"${errors:-$scratch/holder.err}" &
+        while :; do wait $!; done' 9>>"$scratch/lines" 2>"${errors:-$scratch/holder.err}" &
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
@@ -62,7 +63,7 @@ told() { [ -s "$scratch/lost" ]; }
 line() { grep -q "^$1" "$scratch/lines"; }
 
 # The tool is stopped: it cannot renew, and the guard ends the command before the lock ends.
-session=3
+session=6
 [ -z "${ZKL_INSTRUMENTED-}" ] || session=9 # KILL comes by a part of it before: it must suffice to run and to die
 stubborn --session-timeout $session
 next_looks
@@ -79,7 +80,7 @@ expect_match "tool stopped: one line says so" "^zkl: $L: [^"$'\n'"]* ends in [0-
 expect_no_guard "tool stopped"
 
 # The tool is killed: so is all of the group, at once.
-stubborn --session-timeout 3
+stubborn --session-timeout 30
 next_looks
 kill -9 $holder
 wait_until "tool killed: --on-lost is run" told
@@ -173,7 +174,7 @@ fi
 # Nobody can look while both are stopped; a command that ended meanwhile is not taken for one that
 # ended in time.
 rm -f "$scratch/lines"
-hold $L --session-timeout 2 --status-fd 9 9>"$scratch/lines"
+hold $L --session-timeout 4 --status-fd 9 9>"$scratch/lines"
 guard=$(guard_of "$holder")
 remember "$guard"
 freeze "$guard" "$holder"
@@ -190,7 +191,7 @@ expect_lines "both stopped" "waiting,held TOKEN,started PID,ended 0,ending KILL,
 
 # A tool stopped after the end is no loss, however long it takes.
 rm -f "$scratch/lines"
-hold $L --session-timeout 2 --status-fd 9 9>"$scratch/lines"
+hold $L --session-timeout 4 --status-fd 9 9>"$scratch/lines"
 guard=$(guard_of "$holder")
 freeze "$holder"
 echo >"$scratch/letgo"
@@ -200,13 +201,13 @@ kill -CONT "$holder"
 status_of "$holder"
 expect "stopped after the command's end: its status" 0 "$?"
 
-# A lock within a lock, whose command does not die at once: the outer one is not over before. Its
-# session lasts longer than a slow machine takes to look.
+# A lock within a lock, whose command does not die at once: the outer one is not over before. Their
+# sessions last longer than a slow machine takes to look.
 nested() {
     rm -f "$scratch"/{ready,lines,inner}
     hold_at_exit "$scratch/go"
     "$ZKL" lock $L --session-timeout 12 --status-fd 9 sh -c '
-        "$ZKL" lock $L-inner --session-timeout 3 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
+        "$ZKL" lock $L-inner --session-timeout 12 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
         sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"
@@ -287,16 +288,19 @@ if unshare --pid --fork true 2>/dev/null; then
     gate heal
     status_of $holder
     expect "another namespace's /proc: TERM is given its time" "75 ended 4" "$? $(grep ended "$scratch/lines")"
-    # As the first process of a namespace zkl gets all orphans; while it holds, and while it listens.
-    orphan='(sleep 0.3 & echo $! >"$scratch/orphan")'
+    # As the first process of a namespace zkl gets all orphans; while it holds, and while it listens. They end then.
+    rm -f "$scratch"/go
+    orphan='(sh -c "until [ -e \"\$scratch/go\" ]; do sleep 0.05; done" & echo $! >"$scratch/orphan")'
     unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" lock $L sh -c "
+        touch \"\$scratch/go\"
         i=0; while [ -e /proc/$(cat "$scratch/orphan") ] && [ \$i -lt 600 ]; do sleep 0.1; i=\$((i + 1)); done; [ \$i -lt 600 ]"'
     expect "the first process of a namespace reaps orphans" 0 "$?"
-    rm "$scratch/orphan"
-    unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" elect --listen $L-none' >/dev/null 2>&1 &
+    rm -f "$scratch"/{orphan,go,out}
+    unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" elect --listen $L-none' >"$scratch/out" 2>/dev/null &
     listener=$!
     remember "$listener"
-    wait_until "there is an orphan" test -s "$scratch/orphan"
+    wait_until "it listens" test -s "$scratch/out"
+    touch "$scratch/go"
     orphans() { [ -z "$(child_of "$(child_of $listener)")" ]; }
     if wait_until "the same while it listens" orphans; then pass "the same while it listens"; fi
     kill "$(child_of $listener)"
@@ -344,7 +348,7 @@ status_of $waiter
 expect "guard killed while waiting" 70 "$?"
 expect_match "guard killed while waiting: one line says so" "^zkl: $L: [^"$'\n'"]*guard[^"$'\n'"]*\$" "$(<"$scratch/err")"
 rm -f "$scratch"/{lines,lost}
-"$ZKL" lock $L --session-timeout 3 --status-fd 9 --on-lost 'echo "$ZKL_LOST" >>"$scratch/lost"' -- \
+"$ZKL" lock $L --session-timeout 30 --status-fd 9 --on-lost 'echo "$ZKL_LOST" >>"$scratch/lost"' -- \
     touch "$scratch/ran" 9>"$scratch/lines" 2>/dev/null &
 waiter=$!
 remember "$waiter"

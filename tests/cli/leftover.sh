@@ -134,7 +134,7 @@ expect "a storm: status" 143 $?
 # zkl elect, whose candidate and guard are killed together: what they leave is ended before the
 # next term begins.
 rm -f "$scratch/lines"
-"$ZKL" elect $L me --session-timeout 3 --status-fd 9 --kill-after 1000 -- bash -c '
+"$ZKL" elect $L me --session-timeout 6 --status-fd 9 --kill-after 1000 -- bash -c '
     "$tools/stamp" >"$scratch/$ZKL_TOKEN.first"
     setsid "$tools/stamp" "$scratch/$ZKL_TOKEN.last" -1 & echo $! >"$scratch/$ZKL_TOKEN.pid"
     until [ -s "$scratch/$ZKL_TOKEN.last" ]; do sleep 0.05; done
@@ -161,7 +161,7 @@ expect "elect: a second TERM" "143 yes" "$? $(gone "$(<"$scratch/$next.pid")" &&
 
 # But not what --on-lost has left after an earlier one.
 rm -f "$scratch/daemon"
-lead $L me --session-timeout 3 --on-lost 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/daemon"'
+lead $L me --session-timeout 6 --on-lost 'setsid sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/daemon"'
 leader=$candidate
 wait_until "elect: it leads" has_led me 1
 "$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
@@ -195,7 +195,7 @@ expect "elect: its status" 3 $?
 # But what a command has left that ended by itself is ended, if its term was killed before it could
 # tell.
 rm -f "$scratch"/{terms,end,*.pid}
-"$ZKL" elect $L me --session-timeout 3 -- bash -c '
+"$ZKL" elect $L me --session-timeout 6 -- bash -c '
     setsid sleep 1000 >/dev/null 2>&1 & echo $! >"$scratch/$ZKL_TOKEN.pid"
     echo $ZKL_TOKEN >>"$scratch/terms"
     until [ -e "$scratch/end" ]; do sleep 0.05; done' 2>"$scratch/elect.err" &
@@ -222,9 +222,9 @@ kill -9 "$last"
 given_up() {
     rm -f "$scratch"/{terms,ready}
     hold_at_exit "$scratch/go"
-    lead $L-other other --session-timeout 3
+    lead $L-other other --session-timeout 6
     wait_until "elect: the other one leads" has_led other 1
-    "$ZKL" elect $L me --session-timeout 2 -- bash -c '
+    "$ZKL" elect $L me --session-timeout 4 -- bash -c '
         echo $ZKL_TOKEN >>"$scratch/terms"
         [ -e "$scratch/go" ] || exec "$tools/linger" "$scratch/go"' >"$scratch/ready" 2>"$scratch/elect.err" &
     leader=$!
@@ -251,7 +251,7 @@ session_given_up() {
     rm -f "$scratch/ready"
     hold_at_exit "$scratch/stay"
     begin_gate
-    SESSION_OF=given-up "$ZKL" --connect "$gate" lock $L-stay --session-timeout 2 "$tools/linger" "$scratch/stay" \
+    SESSION_OF=given-up "$ZKL" --connect "$gate" lock $L-stay --session-timeout 4 "$tools/linger" "$scratch/stay" \
         >"$scratch/ready" 2>"$scratch/stay.err" &
     holder=$!
     remember "$holder"
@@ -395,7 +395,7 @@ cgroup_of_command() {
     # The tool or the guard removes the cgroup, whichever survives.
     (in_group "$ZKL" lock $L bash -c 'kill -9 $PPID; sleep 1000') 2>/dev/null
     expect "guard killed: status, and what is left" "70 " "$? $(cgroups)"
-    in_group "$ZKL" lock $L --session-timeout 4 bash -c 'echo >"$scratch/runs"; sleep 1000' 2>/dev/null &
+    in_group "$ZKL" lock $L --session-timeout 8 bash -c 'echo >"$scratch/runs"; sleep 1000' 2>/dev/null &
     holder=$!
     remember "$holder"
     wait_until "tool killed: the command runs" test -s "$scratch/runs"
@@ -413,7 +413,7 @@ ends_other_user() { # WHAT HOW VERB...
     touch "$scratch/act"
     chmod 666 "$scratch/act"
     # shellcheck disable=SC2094
-    in_group "${nobody[@]}" "$ZKL" "$@" --session-timeout 4 --kill-after 0.3 --status-fd 9 -- \
+    in_group "${nobody[@]}" "$ZKL" "$@" --session-timeout 8 --kill-after 0.3 --status-fd 9 -- \
         sh -c '"$scratch/root" --reuid=0 setsid sh -c "echo \$\$ >\"\$scratch/victim\"; exec \"\$tools/stamp\" \"\$scratch/act\" -1"; echo' \
         9>"$scratch/lines" 2>/dev/null &
     holder=$!

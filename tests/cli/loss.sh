@@ -17,7 +17,7 @@ deaf() { # OPTION...
         trap "echo >>$1/termed" TERM
         (trap "" TERM; exec sleep 1000) &
         echo "$$ $!" >"$1/ready.new"; mv "$1/ready.new" "$1/ready"
-        while :; do sleep 0.05; done' bash "$scratch" 2>"$scratch/holder.err" &
+        while :; do wait $!; done' bash "$scratch" 2>"$scratch/holder.err" & # at once, with no process to start
     holder=$!
     remember "$holder"
     wait_until "the command runs" test -e "$scratch/ready" || return 1
@@ -209,7 +209,7 @@ gate heal
 expect_no_node "its node goes" $L/shards/shards/0
 
 # A shard's guard that is stopped: the host ends the command in its place, and goes on when the guard does.
-"$ZKL" --connect "$gate" shards $L/stopped 1 --session-timeout 4 -- bash -c '
+"$ZKL" --connect "$gate" shards $L/stopped 1 --session-timeout 8 -- bash -c '
     exec 2>/dev/null
     trap "" TERM
     echo $$ >"$scratch/shard.new"; mv "$scratch/shard.new" "$scratch/shard"
@@ -295,8 +295,8 @@ if can_trace; then session_lives_on; else skip "a killed member that lives: trac
 
 # A stopped command is continued, to hear TERM.
 rm -f "$scratch"/{ready,termed}
-"$ZKL" --connect "$gate" --session-timeout 4 lock $L --status-fd 9 -- bash -c '
-    trap "touch $1/termed; exit" TERM
+"$ZKL" --connect "$gate" --session-timeout 8 lock $L --status-fd 9 -- bash -c '
+    trap ": >$1/termed; exit" TERM
     touch "$1/ready"
     while :; do sleep 0.05; done' bash "$scratch" 9>"$scratch/lines" 2>"$scratch/holder.err" &
 holder=$!

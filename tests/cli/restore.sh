@@ -30,18 +30,18 @@ if [ -z "$(server_pid)" ]; then
 fi
 
 # One holds the lock and leads, one waits and stands by, of each.
-"$ZKL" --session-timeout 3 lock $L sh -c 'echo $ZKL_TOKEN >$1/held; exec sleep 1000' sh "$scratch" 2>"$scratch/holder.err" &
+"$ZKL" --session-timeout 6 lock $L sh -c 'echo $ZKL_TOKEN >$1/held; exec sleep 1000' sh "$scratch" 2>"$scratch/holder.err" &
 holder=$!
 remember "$holder"
 wait_until "the lock is held" test -s "$scratch/held"
-"$ZKL" --session-timeout 3 -v lock $L sh -c 'echo $ZKL_TOKEN >$1/passed' sh "$scratch" 2>"$scratch/waiter.err" &
+"$ZKL" --session-timeout 6 -v lock $L sh -c 'echo $ZKL_TOKEN >$1/passed' sh "$scratch" 2>"$scratch/waiter.err" &
 waiter=$!
 remember "$waiter"
 wait_until "the next one queues" has_contenders $L 2
-lead $E first --session-timeout 3
+lead $E first --session-timeout 6
 first=$candidate
 wait_until "the first one leads" has_led first 1
-lead $E second --session-timeout 3 -v
+lead $E second --session-timeout 6 -v
 second=$candidate
 wait_until "the second one stands by" has_contenders $E 2
 

@@ -180,8 +180,8 @@ expect_match "--on-suspect=term: TERM is enough" "ending TERM [1-9][0-9]*,ended 
 status_of "$holder"
 
 # A stopped command hears TERM when the doubt becomes a loss.
-"$ZKL" --connect "$gate" --session-timeout 4 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
-    trap "touch $scratch/termed; exit 3" TERM
+"$ZKL" --connect "$gate" --session-timeout 8 lock $L --status-fd 9 --on-suspect=stop -- bash -c '
+    trap ": >$scratch/termed; exit 3" TERM
     touch $scratch/ready2
     while :; do sleep 0.05; done' 9>"$scratch/lines" 2>"$scratch/err" &
 holder=$!

@@ -110,7 +110,7 @@ expect_match "fg: it goes on to its own end" "status=6" "$screen"
 declare -f gone >"$scratch/gone" # not exported: a plain sh on the way would drop it
 cat >"$scratch/jobs" <<'END'
 set -m
-"$ZKL" --session-timeout 4 lock $L bash -c '
+"$ZKL" --session-timeout 8 lock $L bash -c '
     (trap "" TERM; exec sleep 1000) &
     echo "$$ $!" >$scratch/pids
     touch $scratch/ready
