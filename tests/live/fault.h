@@ -14,8 +14,8 @@
 
 enum {
     FAULT_TICK_MS = 200,
-    FAULT_SHORT_MS = 1000, /* a session timeout for tests that wait for its end */
-    FAULT_LONG_MS = 4000,  /* and for those where nothing may be lost */
+    FAULT_SHORT_MS = 2000, /* a session timeout for tests that wait for its end, and not sooner */
+    FAULT_LONG_MS = 8000,  /* and for those where nothing may be lost */
     FAULT_LIMIT_MS = 40000 /* what never takes so long has failed */
 };
 

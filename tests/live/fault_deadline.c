@@ -3,7 +3,7 @@
 #include "lib/session/core.h"
 #include "suites.h"
 
-enum { TIMEOUT_MS = 2000 };
+enum { TIMEOUT_MS = 4000 };
 
 /* Looks on for some timeouts; false as soon as the grant is not HELD with time left. */
 static bool stays_held(zkl_grant *grant, int timeouts)

@@ -82,7 +82,7 @@ static void renewals_counted(void)
  * soon as it runs again: what the follower answers proves nothing. */
 static void follower_cut_off(void)
 {
-    enum { SHORT_MS = 1500 };
+    enum { SHORT_MS = 3000 };
     struct acquisition a, b;
 
     fault_begin();

@@ -93,7 +93,7 @@ static void freeze_while_queued(void)
 /* The clock of an acquisition begins with it, not with its session. */
 static void freeze_while_queued_in_time(void)
 {
-    enum { PATIENCE_MS = 3000 };
+    enum { PATIENCE_MS = 3 * FAULT_SHORT_MS };
     struct acquisition head, frozen, later;
 
     fault_begin();
@@ -123,7 +123,7 @@ static void server_paused_shortly(void)
     struct acquisition a;
 
     fault_begin();
-    zkl_session *s = fault_direct(2 * FAULT_LONG_MS);
+    zkl_session *s = fault_direct(FAULT_LONG_MS);
     acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     REQUIRE(acquisition_granted(&a));
     zk_server_pause(fault.server, 0);
@@ -144,7 +144,7 @@ static void server_paused_for_long(void)
     fault_begin();
     zkl_session *s = fault_direct(FAULT_SHORT_MS);
     acquisition_queue(&a, fault_mutex(s), 1);
-    acquisition_queue(&b, fault_mutex(fault_direct(2 * FAULT_LONG_MS)), 2);
+    acquisition_queue(&b, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     zk_server_pause(fault.server, 0);
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);

@@ -179,7 +179,7 @@ static void last_transactions_lost(void)
 /* For longer than makes a session end where a server serves: place and session are kept. */
 static void outage_keeps_the_session(void)
 {
-    enum { TIMEOUT_MS = 1500 };
+    enum { TIMEOUT_MS = 2500 };
     struct user u;
 
     fault_begin();

@@ -33,7 +33,7 @@ static void holder_stopped_shortly(void)
     struct worker w;
 
     fault_begin();
-    worker_start(&w, zk_server_connect(fault.server), FAULT_SHORT_MS, NULL);
+    worker_start(&w, zk_server_connect(fault.server), FAULT_LONG_MS, NULL);
     worker_told(&w, "token");
     acquisition_queue(&mine, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     process_pause(w.pid);

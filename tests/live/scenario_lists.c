@@ -184,7 +184,7 @@ static zkl_session *open_counted(int port, atomic_uint *timed_out)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
-    o.session_timeout_ms = 2 * FAULT_LONG_MS;
+    o.session_timeout_ms = FAULT_LONG_MS;
     o.log = on_line;
     o.log_data = timed_out;
     o.log_level = ZKL_LOG_DEBUG;

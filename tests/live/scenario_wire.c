@@ -70,9 +70,11 @@ static void s17_bytes_one_by_one(void)
 /* More than what a chain of renewals can bridge: grants may be lost, but not shared. */
 static void x_replies_late_by_half_a_timeout(void)
 {
+    enum { TIMEOUT_MS = 1000 };
+
     fault_begin();
-    proxy_delay_ms(fault.proxy, PROXY_TO_CLIENT, FAULT_SHORT_MS / 2);
-    run_rivals(FAULT_SHORT_MS);
+    proxy_delay_ms(fault.proxy, PROXY_TO_CLIENT, TIMEOUT_MS / 2);
+    run_rivals(TIMEOUT_MS);
 }
 
 /* ---- 27: the resource, a server of its own, behind a proxy of its own ---- */
