@@ -67,7 +67,7 @@ static void s07_stopped_for_three_timeouts(void)
 
 /* ---- 9: one thread stops ---- */
 
-enum { TIMEOUT_MS = 600, TURNS = 12 };
+enum { TIMEOUT_MS = 1500, TURNS = 12 };
 
 /* Looks on until the next one is granted, or long enough to see that it is not: while the library's
  * own threads keep the session, a lock that is lost stays with it. */

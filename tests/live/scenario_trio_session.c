@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-enum { LONG_MS = 6000, LEAST_MS = 3000, SHORT_MS = 1500 };
+enum { LONG_MS = 12000, LEAST_MS = 6000, SHORT_MS = 3000 };
 
 /* The first node grants long timeouts only, the others short ones. */
 static int start_trio(void)
 {
-    static const char *const config_of[] = {"minSessionTimeout=3000\nmaxSessionTimeout=6000",
-                                            "maxSessionTimeout=1500", "maxSessionTimeout=1500",
+    static const char *const config_of[] = {"minSessionTimeout=6000\nmaxSessionTimeout=12000",
+                                            "maxSessionTimeout=3000", "maxSessionTimeout=3000",
                                             NULL};
 
     return trio_start(config_of);

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 4000, LIMIT_S = 120 };
+enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000, LIMIT_S = 120 };
 
 #define PATH "/work/s"
 
