@@ -122,7 +122,7 @@ static void in_vain(void)
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     CHECK_INT(zkl_multilock_lock(l, 0, &g), ZKL_EBUSY);
     CHECK_ERROR(ZKL_EBUSY, paths[2]);
-    CHECK_INT(zkl_multilock_lock(l, 300, &g), ZKL_ETIMEDOUT);
+    CHECK_INT(zkl_multilock_lock(l, 3000, &g), ZKL_ETIMEDOUT);
     CHECK_ERROR(ZKL_ETIMEDOUT, paths[2]);
     REQUIRE(zkl_multilock_lock_async(l, ZKL_FOREVER, completion_take, &c, &op) == 0);
     LIVE_UNTIL(live_contenders(t, paths[2]) == 2);

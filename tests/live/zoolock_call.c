@@ -47,6 +47,7 @@ static void results_differ(void)
     CHECK(strstr(error.text, fault.path) != NULL);
     CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
     proxy_cut(fault.proxy);
+    EVENTUALLY(zkl_session_outage(s) != ZKL_OUTAGE_NONE);
     CHECK_INT(zkl_mutex_lock(m, 100, NULL), ZKL_EUNREACHABLE);
     proxy_heal(fault.proxy);
     acquisition_end(&holder);
@@ -65,9 +66,11 @@ static void disconnections_are_waited_out(void)
     struct acquisition a;
 
     fault_begin();
-    zkl_mutex *m = fault_mutex(fault_proxied(FAULT_LONG_MS));
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    zkl_mutex *m = fault_mutex(s);
     proxy_cut(fault.proxy);
     acquisition_start(&a, m, ZKL_FOREVER);
+    EVENTUALLY(zkl_session_outage(s) != ZKL_OUTAGE_NONE);
     CHECK_INT(zkl_mutex_lock(m, 300, NULL), ZKL_EUNREACHABLE); /* so long it must have waited */
     CHECK_INT(atomic_load(&a.done), 0);
     proxy_heal(fault.proxy);

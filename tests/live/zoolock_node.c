@@ -154,7 +154,7 @@ static void own_nodes_are_settled(void)
     for (int i = 1; i <= LOSSES; i++) {
         proxy_reset_stats(fault.proxy);
         proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
-        acquisition_start(&mine, fault_mutex(s), i < LOSSES ? 200 : ZKL_FOREVER);
+        acquisition_start(&mine, fault_mutex(s), i < LOSSES ? 2000 : ZKL_FOREVER);
         CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
         if (i < LOSSES) {
             CHECK(acquisition_failed(&mine, ZKL_ETIMEDOUT));
