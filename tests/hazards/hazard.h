@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { SESSION_MS = 1000 }; /* of those who shall lose theirs */
+enum { SESSION_MS = 2000 }; /* of those who shall lose theirs */
 
 struct hazard {
     const char *name, *title; /* as in zkl-hazards(7) */
