@@ -220,6 +220,7 @@ nested() {
     if line lost; then fail "nested: the outer one waits for it"; else pass "nested: the outer one waits for it"; fi
     touch "$scratch/go"
     wait_until "nested: the outer one is over" line "lost tool"
+    wait_until "nested: the inner one is over" grep -q "^lost" "$scratch/inner"
     expect "nested: the inner one" "lost tool" "$(tail -n 1 "$scratch/inner")"
     wait_until "nested: the guard ends" gone "$guard"
     expect_no_node "nested: both are free" $L-inner
