@@ -206,8 +206,8 @@ expect "stopped after the command's end: its status" 0 "$?"
 nested() {
     rm -f "$scratch"/{ready,lines,inner}
     hold_at_exit "$scratch/go"
-    "$ZKL" lock $L --session-timeout 12 --status-fd 9 sh -c '
-        "$ZKL" lock $L-inner --session-timeout 12 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
+    "$ZKL" lock $L --session-timeout 40 --status-fd 9 sh -c '
+        "$ZKL" lock $L-inner --session-timeout 40 --status-fd 8 -- "$@" 8>"$scratch/inner"' \
         sh "$tools/linger" "$scratch/go" 9>"$scratch/lines" >"$scratch/ready" 2>"$scratch/holder.err" &
     holder=$!
     remember "$holder"

@@ -264,7 +264,7 @@ fakes not-serving "the server that answers there does not serve: it is starting,
 fakes foreign "the server that answers there is not ZooKeeper"
 fakes tls "the server that answers there speaks TLS, and this connection does not"
 # The library's lines end once.
-run "$ZKL" -v --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
+run "$ZKL" -v --connect $nobody --connect-timeout 3 lock /a touch "$ran"
 expect_match "-v says what happens" "zookeeper_close" "$err"
 expect "-v: no end of a line is made visible" "" "$(grep -F '\x0a' "$scratch/err")"
 
