@@ -692,8 +692,8 @@ static void attempt_give_up(struct attempt *c, const struct machine_event *ev,
     attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->rc));
 }
 
-/* The read behind the head, which leaves the own watch. A node that is gone cannot come back, so
- * there is nothing to wait for at this place. */
+/* A read behind the head leaves a watch on the own node. If that node is gone, it cannot come back,
+ * so the attempt gives up this place and enters again. */
 static void attempt_on_own_read(struct attempt *c, const struct machine_event *ev,
                                 const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -805,8 +805,8 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
     attempt_say(out, ATTEMPT_ADMIT, 0);
 }
 
-/* The list rides behind the create: one round trip for both, FIFO within a session. Whether the
- * create was done is ours to find out. */
+/* The list is sent right behind the create. A server answers a session's requests in order, so both
+ * take one round trip. The attempt itself finds out whether the create was done. */
 static void attempt_enter(struct attempt *c, struct machine_actions *out)
 {
     attempt_forget_place(c);
@@ -850,8 +850,10 @@ static void attempt_make_directory(struct attempt *c, const struct attempt_momen
     attempt_move(c, ST_PARENTS);
 }
 
-/* The directory's answer counts; but if it could not be made for want of a parent, the reason is
- * what stopped the first of them. Reaped while they were being made: once more. */
+/* The directory and its missing parents were created by one batch of requests, with an answer for
+ * each. The directory's answer decides. If it was not made, the error is that of the first of these
+ * nodes that failed. NONODE there means that a server has removed an empty parent meanwhile: the
+ * attempt enters again. */
 static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
                             struct machine_actions *out)
 {
@@ -1292,8 +1294,8 @@ static void attempt_step_leaving(struct attempt *c, const struct machine_event *
     }
 }
 
-/* Our create is not settled: what is left of it is looked for, and removed. The caller has its
- * answer. The event may say already that to look was refused. */
+/* The caller has its answer, but our create is not settled: the attempt looks for a node that it
+ * may have made, and removes it. The event may already be the refusal of such a look. */
 static void attempt_begin_leaving(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {

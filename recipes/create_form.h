@@ -51,8 +51,8 @@ void create_op_answered(struct create_forms *f, enum create_op op);
 bool create_op_unknown(struct create_forms *f, enum create_op op);
 bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection, bool served);
 
-/* A node, read behind its plain create, with that ephemeralOwner: it is the one that was created if
- * it belongs to the session, which has created one node of that name. */
+/* After a plain create, the node of that name was read. Returns whether it is the one that was
+ * created: it is if the session owns it, since the session has created one node of that name. */
 bool create_is_own(int64_t ephemeral_owner, int64_t session);
 
 #endif

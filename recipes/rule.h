@@ -46,8 +46,9 @@ bool rule_waits(enum rule rule, enum child_kind kind);
 /* Whether it would hold beside that, though they do not share: one of ours is refused. */
 bool rule_ignores(enum rule rule, enum child_kind kind);
 
-/* A read-write lock's: several may hold, and where a writer of Curator stood a reader with its
- * number may come. So who is next is told by a list alone. */
+/* Whether several contenders of that kind may hold together: those of a read-write lock. In that
+ * line a reader may come in with the number of a writer of Curator that has gone, so only a list
+ * tells who is next. */
 bool rule_is_shared(enum child_kind kind);
 
 /* The place of the contender of that rule with that number. */

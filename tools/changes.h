@@ -7,8 +7,8 @@
 /* "TIME EVENT\n" */
 void change_line(GString *out, int64_t time_ms, const char *event);
 
-/* Adds a line for each that left, then for each that came, holds now or was asked to give up; no
- * snapshot is an empty one. */
+/* Adds a line for each contender that left, then for each that came, holds now or was asked to give
+ * up. NULL instead of a snapshot means an empty queue. */
 void changes_between(GString *out, int64_t time_ms, const zkl_queue *old, const zkl_queue *new);
 
 /* 2026-11-21T23:06:47.123Z */

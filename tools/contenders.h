@@ -28,8 +28,8 @@ void contenders_json(GString *out, const zkl_queue *q, const char *between);
 zkl_queue *contenders_first(zkl_session *session, const char *path, size_t most,
                             int64_t timeout_ms);
 
-/* Reads a snapshot for one who waits for nothing but this. STATUS_OK, or a status after a message.
- */
+/* Reads a snapshot, for a caller that has nothing else to wait for. Returns STATUS_OK, or another
+ * status after a message. */
 int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int64_t timeout_ms);
 
 /* After another call about a queue: says what the library answered, and gives the status for it. */

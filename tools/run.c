@@ -8,8 +8,8 @@
 
 #define LOOK_EVERY_MS 1000
 
-/* How long a slow server may take to confirm the end of a lock: a script may go on with "-n", and
- * take what is not gone yet for somebody else's. */
+/* zkl waits so long for a slow server to confirm the release. Otherwise a script could go on with
+ * "-n", find the node that is not gone yet, and take it for another client's. */
 #define PATIENCE_HOLDER_MS 1000
 
 /* What can be refused is refused before any server is asked. */

@@ -1,9 +1,11 @@
-/* zkl shards: one session, in which this host is a member and holds the locks of its shards; a
- * command for each, under a guard that the zygote forks; shards_plan.h decides which.
+/* zkl shards: in one session, this host is a member and holds the locks of its shards. Each shard
+ * has a command, under a guard that the zygote forks. shards_plan.h decides which shards are this
+ * host's.
  *
- * What cannot be mended within a session ends it: all commands are ended and all locks given back,
- * and another session is opened. That is so when the servers refuse the credentials, and when they
- * refuse to delete the node of a shard that was given up, which would block that shard for all. */
+ * Two faults cannot be mended within a session: the servers refuse the credentials, or they refuse
+ * to delete the node of a shard that was given up, which would block that shard for all. After
+ * either one, zkl ends all commands, gives back all locks, closes the session and opens another
+ * one. */
 #include "closing.h"
 #include "connect.h"
 #include "credentials.h"

@@ -57,8 +57,8 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
                        int argc, char **argv, const char **ret, const char *second,
                        const char **ret_second);
 
-/* The value of an option that takes a time: duration_parse(), with a message if that is none. NULL:
- * nothing given, *ret_ms stays. GO_ON or STATUS_USAGE. */
+/* Parses the time that an option has, with duration_parse(). Without a text it leaves *ret_ms
+ * alone. A text that is no time is told in a message. Returns GO_ON or STATUS_USAGE. */
 int option_time(const char *option, const char *text, int64_t *ret_ms);
 
 /* say.c */

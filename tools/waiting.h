@@ -1,5 +1,5 @@
-/* What is shown of a wait: the place in line, and who holds. On a terminal one line, which is
- * written over itself; with -v and --status-fd a line for each change. */
+/* Shows the place in line and who holds, while zkl waits. A terminal has one line, which is
+ * overwritten; -v and --status-fd write a line for each change. */
 #ifndef ZKL_TOOLS_WAITING_H
 #define ZKL_TOOLS_WAITING_H
 

@@ -170,8 +170,9 @@ static void multi_line_begin(struct multi_line *line)
                                                       .connection = confirmed ? s->connection : 0});
 }
 
-/* The number of the set of ours that has left these data; 0: none has. Another client that asks the
- * holder to give way has put its word in place of the payload. */
+/* The number of the transaction of ours that has written these data into the node; 0: none has.
+ * Another client may have asked the holder to give way: then its word stands in place of the
+ * payload. */
 static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
 {
     const char *payload = line->tenure->payload, *data = ev->data ? ev->data : "";

@@ -16,8 +16,8 @@ struct part {
     char *directory;                /* GRefString */
     struct contender *contender;    /* NULL: none, or decided */
     struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
-    struct contender *holder;       /* of what was granted; NULL: none, or its end was heard, or it
-                                       is several */
+    struct contender *holder;       /* of what was granted; NULL: nothing was granted, or its end
+                                       was heard, or several are held */
     struct tenure *tenure;          /* ours; NULL: none, or it is several */
     zkl_grant *grant;               /* of several, ours; NULL: none */
     unsigned granted, failed, lost; /* what leasing.h hears of it */

@@ -1,5 +1,5 @@
-/* What is released is deleted in the background; zkl_session_flush() waits for that, and so does
- * exit(), for a moment. With the monitor held. */
+/* Released nodes are deleted in the background. zkl_session_flush() waits until they are, and
+ * exit() waits a moment for that. The caller holds the monitor. */
 #ifndef LIB_FLUSH_H
 #define LIB_FLUSH_H
 

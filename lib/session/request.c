@@ -11,8 +11,8 @@
 
 #define RETRY_NS (100 * CLOCK_MS)
 
-/* What may be under way at once, in requests of the usual size: enough to keep a server busy, and
- * handled in a small part of a session timeout. A list weighs as much as so many names of it do. */
+/* WINDOW limits the requests under way. They keep a server busy, and it handles them in a small
+ * part of a session timeout. A list counts as one request more for each NAMES_EACH names in it. */
 enum { WINDOW = 1024, NAMES_EACH = 32 };
 
 enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
@@ -194,8 +194,9 @@ static void request_tell_form(zkl_session *s, bool told)
              plain ? "new nodes are read once more, and " : "");
 }
 
-/* What ends with its session says nothing of the create, nor what fails on a standing connection:
- * only a server, or the network, ends a connection in the middle. */
+/* The answer to a create may tell whether the servers know that form of it. An error that came with
+ * the end of the session tells nothing, and so does one on a connection that still stands: only a
+ * server, or the network, ends a connection in the middle. */
 static void request_learn_form(zkl_session *s, const struct request *r, enum store_rc rc)
 {
     bool changed = false;

@@ -323,8 +323,9 @@ static bool store_zk_to_fired(int type, enum store_fired *ret)
     return *ret != STORE_FIRED_CHANGED || type == ZOO_CHANGED_EVENT;
 }
 
-/* The watcher of the session and of every node: with one pair of function and context the library
- * calls it once per event, however many watches there are. May run before the handle is known. */
+/* The watcher of the session and of every node. All watches have this one pair of function and
+ * context, so the library calls it once for each event, however many watches there are. The library
+ * may call it before zookeeper_init() has returned the handle. */
 static void store_zk_event(zhandle_t *zh, int type, int state, const char *path, void *context)
 {
     struct store *store = context;

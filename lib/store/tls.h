@@ -1,8 +1,8 @@
 /* TLS on connections of our own. libzookeeper does its own TLS, says only "error in ssl connect"
- * when it fails, and compares no name (3.8, 3.9). So each server is asked first whether it shows a
- * certificate of the given authority, for the name by which it is called, and takes ours; the
- * reason why not is told. tls_openssl.c is the one file that knows OpenSSL; without a libzookeeper
- * that has TLS there is tls_none.c. */
+ * when it fails, and compares no name (3.8, 3.9). So zkl asks each server first: does it show a
+ * certificate of the given authority for the name by which it is called, and does it accept ours?
+ * The caller gets the reason why not. tls_openssl.c is the one file that knows OpenSSL; without a
+ * libzookeeper that has TLS there is tls_none.c. */
 #ifndef LIB_TLS_H
 #define LIB_TLS_H
 

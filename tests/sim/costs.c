@@ -888,8 +888,8 @@ static void try_of_what_is_idle(void)
     end();
 }
 
-/* Until then its own node and the other's are watched; the holder looks at its node as at each
- * rival's coming. */
+/* While the try waits, it watches its own node and the other's. The holder looks at its own node,
+ * as it does whenever a rival comes. */
 static void try_of_what_is_retained_and_used(void)
 {
     enum { YIELD_MS = ATTEMPT_YIELD_MS };

@@ -32,9 +32,9 @@ static zkl_member *prove(zkl_session *s, const char *id, uint64_t czxid)
     return m;
 }
 
-/* Each write that a server answers which stands alone is a proof. If there are few members, each
- * shows its deadline at once. If there are many, that may be early by part of the session timeout.
- */
+/* An answered write that was sent while no other request was under way is a proof. With few
+ * members, each proof moves every member's deadline at once. With many, the deadline that a member
+ * shows may be early by part of the session timeout. */
 static void play_proofs(bool many)
 {
     zkl_session *s = hand_session();

@@ -59,9 +59,9 @@ int64_t termination_look_ms(const struct termination *e);
 /* Whether the tree is gone, or will never be; then everybody is told. */
 bool termination_over(struct termination *e);
 
-/* When a leader has ended while the lock is ours: whether the rest of its tree is to be ended, and
- * is not gone yet. The rest gets TERM, then KILL after --kill-after; a lock within ours gets twice
- * that time. */
+/* The leader has ended while the lock is ours. Returns whether the rest of its tree must be ended
+ * and still has a process. The rest gets TERM, then KILL after --kill-after; a lock within ours
+ * gets twice that time. */
 bool termination_rest(struct termination *e);
 
 /* When the rest is to be looked at again. */

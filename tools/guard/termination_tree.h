@@ -12,8 +12,8 @@ void termination_tree_free(struct termination *e);
  * order. */
 void termination_tree_term(struct termination *e);
 
-/* STOP to what is not stopped yet, but to no zkl and no guard, which go on renewing their locks;
- * and CONT to those that got it. */
+/* The first sends STOP to each process that is not stopped yet, but to no zkl and no guard, which
+ * go on renewing their locks. The second sends CONT to the processes that the first has stopped. */
 void termination_tree_stop(struct termination *e);
 void termination_tree_continue(struct termination *e);
 
