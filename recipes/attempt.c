@@ -1435,8 +1435,9 @@ static bool attempt_shows_own(const struct machine_event *ev, const struct attem
     return false;
 }
 
-/* One that tells nobody anything is not worth having. But a holder that has asked, and hears that
- * others wait, is about to give back, which ends it without a request. */
+/* Whether a watch of the children stays. It does only if its event would tell somebody something. A
+ * holder that looked and found others waiting keeps it too: such a holder is about to give back,
+ * and the watch then ends without a request. */
 static bool attempt_wants_watch(const struct attempt *c, const struct machine_event *heard)
 {
     const bool ends = heard->slot == ATTEMPT_SLOT_LOOK && c->others == OTHERS_WAIT;

@@ -33,8 +33,8 @@ enum children_state {
 enum { CHILDREN_DIRECTORY, CHILDREN_NODES };
 enum { CHILDREN_SLOT, CHILDREN_SLOTS };
 
-/* What the user is told, once for a reason; BARRED with each query. The larger machine has its own
- * from CHILDREN_TELL_OWN on. */
+/* What the user is told. Each reason is told once, but BARRED with each query. The larger machine
+ * has its own reasons from CHILDREN_TELL_OWN on. */
 enum children_tell {
     CHILDREN_TELL_NOTHING,
     CHILDREN_TELL_DENIED, /* no permission */

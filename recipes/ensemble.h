@@ -23,8 +23,8 @@ struct ensemble_member {
  * Returns how many there are, at most ENSEMBLE_MAX. */
 size_t ensemble_read(const char *config, size_t length, struct ensemble_member *ret);
 
-/* Whether the ensemble calls the server at the other end of our connection what we call it. Lists
- * are "address:port,…", numeric. */
+/* Whether the list of the ensemble's members has the address by which we are connected to the
+ * server. Lists are "address:port,…", numeric. */
 bool ensemble_knows(const char *members, const char *server);
 
 /* Whether that address of an ensemble which knows the server is used beside our own. */

@@ -84,8 +84,9 @@ enum machine_action_kind {
     MACHINE_ACT_FORGET,  /* .slot: whatever was asked in it is stale */
     MACHINE_ACT_RECALL,  /* .node: what is asked of it and was not sent yet ends as STORE_BAD */
     MACHINE_ACT_UNWATCH, /* .node */
-    MACHINE_ACT_DELETE,  /* .node and .more, again and again until that is certain; nobody hears of
-                            it. Its watch is dropped, since it ends by itself */
+    MACHINE_ACT_DELETE,  /* .node and .more: the driver repeats the delete until it is certain, and
+                            nobody hears of it. The node's watch is dropped, since the delete ends
+                            it */
     MACHINE_ACT_NOTE,    /* .node's data, if they are of .version: once, at present or not at all;
                             nobody hears of it */
     MACHINE_ACT_LATE,    /* .node is gone, and may be made late: it is looked for, and deleted */

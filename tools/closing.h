@@ -10,9 +10,9 @@ void closing_prepare(void);
 /* How long a slow server may take to confirm the end where nobody depends on it. */
 #define CLOSING_PATIENCE_MS 50
 
-/* Closes the session: no callback comes after the return. Waits patience_ms at most for the server
- * to confirm it. What is not confirmed by then is left to a process that outlives us for a few
- * seconds, so that the nodes go as soon as the server goes on. */
+/* Closes the session: no callback comes after the return. Waits patience_ms at most until the
+ * server confirms the close. If it does not, another process goes on with the close for a few
+ * seconds after our end, so that the nodes go as soon as the server answers. */
 void closing_close(zkl_session *session, int64_t patience_ms);
 
 /* A process that closes a session is no part of any command: what ends a command around us is not

@@ -1,6 +1,6 @@
-/* Nobody who reads this may hold up or end the holder: SIGPIPE and the like are blocked, and what
- * does not fit is dropped. A line is shorter than PIPE_BUF, so that a pipe takes it whole or not at
- * all. */
+/* A reader of the status lines must not be able to hold up or end the holder. So SIGPIPE and the
+ * like are blocked, and a line that does not fit is dropped. A line is shorter than PIPE_BUF, so
+ * that a pipe takes all of it or nothing. */
 #include "status_line.h"
 #include "tool.h"
 

@@ -389,9 +389,9 @@ static void election_tell_session(zkl_election *e, bool over)
         election_candidacy_session(e->candidacy, over);
 }
 
-/* Ends the candidacy, and its term if it has one. The handle is free for another: the end of this
- * one's term may have to be told yet. closed: the session is, and the user did not ask for it. 0,
- * or ZKL_ELOST: the term had been lost. */
+/* Ends the candidacy, and its term if it has one. The handle may then get another candidacy, even
+ * if the end of this term is still to be told. closed: the session is closed, and the user did not
+ * ask for the end. Returns 0, or ZKL_ELOST if the term had been lost. */
 static int election_stop_candidacy(zkl_election *e, bool closed)
 {
     struct election_candidacy *c = e->candidacy;

@@ -83,9 +83,9 @@ void grant_let_go(zkl_grant *g, bool node_gone);
 bool grant_extend(struct tenure *t, struct instant deadline, bool proved);
 void grant_suspect(struct tenure *t);
 
-/* Lost for that reason: tells those who asked to be told. then(data) runs behind them on the
- * callback thread, without the monitor; false: nobody is told, and then will not be called. then
- * may be NULL. */
+/* The tenure is lost for that reason: tells those who asked to hear of it. then(data) runs after
+ * them, on the callback thread and without the monitor; NULL: nothing runs. Returns false if nobody
+ * is told; then is not called in that case. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
 
 /* There is reason for it: calls those who asked for it, now and once. */

@@ -1,6 +1,6 @@
-/* Runs a machine of recipes/: does what it asks for, and tells it what comes of that
- * (docs/design/driver.md). It begins a larger struct, or lives in one. All with the monitor held.
- */
+/* Runs a machine of recipes/: does what the machine asks for, and gives it the answers
+ * (docs/design/driver.md). A driver is the first member of a larger struct, or another one. The
+ * caller holds the monitor. */
 #ifndef LIB_DRIVER_H
 #define LIB_DRIVER_H
 

@@ -51,8 +51,8 @@ static void request_on_retry(void *data)
         request_flush(s);
 }
 
-/* In the order in which they were asked for: what was under way when the connection went comes
- * before what was not sent yet. */
+/* Parked requests stand in the order in which they were asked for. So a request that was under way
+ * when the connection broke comes before one that was not sent yet. */
 static void request_park(zkl_session *s, struct request *r)
 {
     const struct request *last = s->parked.tail ? s->parked.tail->data : NULL;

@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-/* At a reconnect libzookeeper sets all watches in one packet, of which the server takes 1 MiB. What
- * is optional leaves half of it to those who cannot do without. */
+/* At a reconnect libzookeeper sets all watches with one packet, and a server accepts no more than 1
+ * MiB. Optional watches take half of our share at most; the rest is for watches without which a
+ * recipe cannot go on. */
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
 #define RETRY_NS (100 * CLOCK_MS)

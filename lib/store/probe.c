@@ -186,9 +186,10 @@ static bool probe_is_enough(const GArray *probes, bool (*enough)(const struct pr
     return false;
 }
 
-/* Puts each question to each address of each host; of struct probe, in that order. tls NULL: none.
- * Blocks for name resolution, and then a moment at most. When enough is true of one the others have
- * as long again, and a little; NULL: all are waited for. */
+/* Puts each question to each address of each host. Returns an array of struct probe, in that order.
+ * tls may be NULL. Blocks for name resolution, and then for a short time limit. As soon as enough()
+ * is true of one probe, the others have only as long again and a little more; enough NULL: the time
+ * limit is for all. */
 static GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
                              struct tls *tls, bool (*enough)(const struct probe *))
 {

@@ -250,8 +250,8 @@ static struct acquisition *hold_there(void)
     return it;
 }
 
-/* The leader has touched the session long before its answer, which was for an older handshake; and
- * hears of nothing since. */
+/* The leader has touched the session long before it answered, and its answer was to an earlier
+ * handshake. After that it hears of nothing. */
 static void handshake_answered_late(void)
 {
     open_show(false);

@@ -33,8 +33,8 @@ bool foreign_nodes_kazoo(struct roles *roles);
 void foreign_nodes_note(struct stage *stage, const struct note *note);
 void foreign_node_free(void *foreign_node);
 
-/* Whether the refusal names a child of that line's path that is reason enough for who entered at
- * since. */
+/* An acquisition that began at since was refused. Returns whether the text of the refusal names a
+ * child of that line's path that is reason enough. */
 bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, const char *text,
                            int64_t since);
 

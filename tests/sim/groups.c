@@ -47,8 +47,9 @@ char *groups_node(struct roles *roles)
     return group_some_node(roles->stage->group, below(roles, 1 << 20));
 }
 
-/* A server is behind by as much as it lags, or was cut off and has not noticed; a connection may be
- * dead and not be known to be; two callbacks in turn may hang. */
+/* How old the data of a server may be. The server lags, or it was cut off and has not noticed. In
+ * addition a connection may be dead without the client's knowledge, and two callbacks may hang, one
+ * after the other. */
 static int64_t stale_ns(const struct roles *roles, int sync_limit)
 {
     int64_t ms = roles->timeout_ms * 3 / 2 + roles->tick_ms + GAP_MS + SLACK_MS;

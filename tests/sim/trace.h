@@ -12,8 +12,8 @@
 
 struct trace;
 
-/* live: each line is written there at once, too, which survives a crash; may be NULL. chain:
- * also the requests by which sessions prove themselves. */
+/* Writes each line to live at once too, so that it survives a crash; live may be NULL. chain: the
+ * trace has also the requests by which sessions prove themselves. */
 struct trace *trace_new(FILE *live, bool chain);
 void trace_free(struct trace *t);
 

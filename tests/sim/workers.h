@@ -28,8 +28,8 @@ struct workers_result {
 
 void workers_play(const struct workers_plan *plan, struct workers_result *ret);
 
-/* In a child, so that a crash is survived: plays that seed and writes its trace to stdout. True: it
- * ended well. */
+/* Plays the schedule of that seed in a child process, so that we survive its crash. The child
+ * writes the trace to stdout. Returns whether it ended well. */
 bool workers_replay(uint64_t seed);
 
 #endif

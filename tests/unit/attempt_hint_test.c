@@ -198,8 +198,8 @@ static void left_after_reading(void)
     }
 }
 
-/* Readers hold beside other readers: a grant of one proves nothing about those before. Behind a
- * writer's end its own reader may stand. */
+/* A reader holds beside other readers, so its grant proves nothing about contenders before it. When
+ * a writer ends, its own reader may stand there. So neither leaves a hint. */
 static void not_left_by_one_of_many(void)
 {
     static const enum rule rules[] = {RULE_LOCK, RULE_OWN_KAZOO, RULE_WRITE, RULE_READ, RULE_LEASE};

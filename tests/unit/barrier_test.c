@@ -1,5 +1,6 @@
-/* The machine of a member of a double barrier, in exchanges: what it hears, and what it asks for
- * then. tests/explore/rounds has every interleaving. And its driver, refused at once. */
+/* The machine of a member of a double barrier, tested by exchanges: an event that it hears, and the
+ * requests that it then makes. Its driver is tested with a refusal at once. tests/explore/rounds
+ * has every interleaving. */
 #include "recipes/barrier.h"
 #include "recipes/barrier_call.h"
 

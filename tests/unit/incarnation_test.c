@@ -408,8 +408,9 @@ static void servers_take_it_back(void)
     }
 }
 
-/* Others have made servers count past what it has seen, so they let it in: what it had deleted may
- * stand again, so it goes as soon as it holds nothing. */
+/* A server with older data than the session had seen refused it. Other clients have since made the
+ * servers count past that, so they accept the session. Nodes that it had deleted may stand again,
+ * so it is ended as soon as it holds nothing. */
 static void taken_back_after_a_refusal(void)
 {
     for (int held = 0; held <= 1; held++) {

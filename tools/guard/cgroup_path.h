@@ -16,8 +16,8 @@ void cgroup_name(char ret[CGROUP_NAME_MAX], pid_t maker, int number);
 /* Whether it is such a name; *ret_maker may be NULL. */
 bool cgroup_name_parse(const char *name, pid_t *ret_maker);
 
-/* The directory in which the outermost zkl around us has made its command's; to be freed. NULL if
- * path is of no command's cgroup. */
+/* The parent directory of the cgroup that the outermost zkl around us has made for its command. The
+ * caller frees it. NULL if path is not within such a cgroup. */
 char *cgroup_path_outside(const char *path);
 
 #endif
