@@ -46,8 +46,9 @@ enum create_op create_forms_op(const struct create_forms *f, bool container);
 /* It was answered: done, or not done for a reason that the server knows. */
 void create_op_answered(struct create_forms *f, enum create_op op);
 
-/* The server does not know it; or the connection of that number ended before an answer, served:
- * another request was answered on it. Each returns whether the form has changed by that. */
+/* The first says that the server does not know the operation. The second says that the connection
+ * with that number ended before an answer; served: another request was answered on it. Each returns
+ * whether the form has changed. */
 bool create_op_unknown(struct create_forms *f, enum create_op op);
 bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection, bool served);
 

@@ -1,8 +1,8 @@
-/* What is read should never be older than what was read before: within a session the servers see
- * to it, and in the next one the sync before its first list. It is older where a server lags all
- * the same, or where the servers' data have gone back, which nobody may have noticed. So what is
- * older is held back, and read again. When it has been older for one session timeout on one
- * connection, or for two in all, nothing newer will come, and it counts. */
+/* A read should never show older data than an earlier read: within a session the servers see to it,
+ * and in the next one the sync before its first list does. Two things make data older all the same:
+ * a server lags, or the servers' data have gone back, which nobody may have noticed. So the reader
+ * holds older data back, and reads again. When data have been older for one session timeout on one
+ * connection, or for two in all, nothing newer will come. Then they count. */
 #ifndef RECIPES_NEWEST_H
 #define RECIPES_NEWEST_H
 

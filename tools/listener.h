@@ -1,6 +1,6 @@
-/* Lines that a thread of the library makes of changes, on their way to standard output, which the
- * main thread writes: zkl elect --listen, zkl member --listen. No more than 64 KiB of them wait for
- * a reader that does not read. */
+/* A thread of the library makes lines of changes, and the main thread writes them to standard
+ * output: zkl elect --listen, zkl member --listen. If the reader does not read, up to 64 KiB of
+ * lines wait. */
 #ifndef ZKL_TOOLS_LISTENER_H
 #define ZKL_TOOLS_LISTENER_H
 

@@ -7,8 +7,8 @@
 
 struct notify;
 
-/* To NOTIFY_SOCKET, which is then removed from our environment: the command is not the main
- * process. Without it, all that follows does nothing. */
+/* Opens the socket of NOTIFY_SOCKET and removes the variable from our environment, because the
+ * command is not the main process. Without the variable, the functions below do nothing. */
 struct notify *notify_open(void);
 
 /* Lines as "READY=1"; unless they are what was sent last. */

@@ -9,8 +9,8 @@
  * up to the NUL. To be freed. */
 char *clean_text(const char *data, gssize length);
 
-/* The same without allocation: copies text to to, of size bytes, 4 at least, where each invalid
- * byte is a '?', too. What does not fit ends in "...". */
+/* The same without allocation: copies text into to, which has size bytes, 4 at least. Each invalid
+ * byte becomes a '?' too. A text that does not fit ends in "...". */
 void clean_copy(char *to, size_t size, const char *text);
 
 #endif

@@ -150,8 +150,8 @@ static struct quota quota_begin(const char *event, int period_s, int64_t now)
         .event = event, .until = now + period_s * 1000 * CLOCK_MS, .period_s = period_s};
 }
 
-/* Periods that are over: what was left out in them is said. What goes on for long may have as many
- * lines in a longer one. */
+/* Ends the periods that are over, and writes how many lines were left out in each. An event that
+ * left lines out gets a new period of twice the length, with as many lines. */
 static void end_periods(struct log *log, int64_t now)
 {
     for (guint i = log->quotas->len; i-- > 0;) {

@@ -1,6 +1,6 @@
-/* Campaigning again and again. Ends of terms are heard as any grant's holder hears of them, on the
- * callback thread: so the next campaign begins, and the node of a lost term goes, when the user's
- * callback has returned. */
+/* Campaigns again and again. The candidacy hears of the end of a term as any holder of a grant
+ * does, on the callback thread. So the next campaign begins, and the node of a lost term goes,
+ * after the user's callback has returned. */
 #include "candidacy.h"
 
 #include <string.h>

@@ -48,8 +48,8 @@ zkl_grant *grant_ref(zkl_grant *g);
 /* A user gets one of the references, to give it up with zkl_grant_release(). */
 void grant_own(zkl_grant *g);
 
-/* Ours, of what is lent to a user: that it is const keeps a borrower from releasing it, not us from
- * noting what the borrower asks for. */
+/* Returns our own pointer to a grant that was lent to a user. The const of a lent grant keeps a
+ * borrower from releasing it. It does not keep us from noting what the borrower asks for. */
 zkl_grant *grant_of(const zkl_grant *lent);
 
 void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */

@@ -248,8 +248,8 @@ static char *numbered_path(struct driver *d, unsigned node)
                                                   : n->before->pdata[node - NUMBERING_BEFORE]);
 }
 
-/* The numbers are chosen once for a node: a set whose answer was lost may have been read by those
- * behind, and then been written over. */
+/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders behind
+ * this one may have read the numbers, and somebody may have written over them since. */
 static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 {
     struct numbered *n = numbered_driven(d);

@@ -30,7 +30,7 @@ struct view {
     struct children_watch watch; /* one of the session's; the first member */
     zkl_member_layout layout;
     bool watches;                 /* the list and each member are watched */
-    bool (*seen)(struct view *v); /* each member that was listed was read since; false: not now, see
+    bool (*seen)(struct view *v); /* each listed member was read since the list; false: not now, see
                                      view_try_again() */
     void (*failed)(struct view *v, int code); /* the server refused a request; may be NULL */
 

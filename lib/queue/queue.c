@@ -156,8 +156,8 @@ static void queue_mark_admitted(zkl_queue *q)
     }
 }
 
-/* Marks those that no earlier one keeps waiting. Until the end of the reading some have another
- * number than 0 and 1. */
+/* Marks the contenders that no earlier one keeps waiting. Until the reading ends, holds of some
+ * contenders is another number than 0 and 1. */
 static void queue_mark_holders(zkl_queue *q)
 {
     bool seen[CHILD_KINDS] = {false};

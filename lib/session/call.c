@@ -36,8 +36,8 @@ static void stop(struct call *c, int code, const char *text)
     c->ops->stop(c, &why);
 }
 
-/* The next of those that were there when end was put behind them, each once: meanwhile any may end.
- */
+/* Takes the next of the calls that were in the list when end was appended to it. Each is taken
+ * once, because any may end meanwhile. */
 static struct call *calls_take(GQueue *list, GList *end)
 {
     GList *link = list->head;

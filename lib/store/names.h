@@ -19,8 +19,8 @@ GArray *names_find(const char *host_port);
 /* Appends "address:port" to a list with commas. */
 void names_append(GString *list, const struct address *address);
 
-/* Between these no fork() begins, for half a second at most: what is done there takes locks of the
- * C library that would be held in the child for ever. */
+/* Between these two calls fork() waits, for half a second at most. The C library holds locks there,
+ * and a child of that moment would have them locked for ever. */
 void names_begin(void);
 void names_end(void);
 

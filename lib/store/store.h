@@ -115,8 +115,8 @@ struct store_sink {
     void (*trouble)(void *context, enum store_trouble trouble);
     /* No server is a partner for TLS, for that reason; it goes on trying. NULL: of no interest. */
     void (*unusable)(void *context, const char *why);
-    /* ns to the deadline of what is held; 0: there is none ahead. With the monitor held. NULL: of
-     * no interest. */
+    /* ns until the deadline of what is held; 0: no deadline is ahead. Called with the monitor held.
+     * NULL: the deadline is of no interest. */
     int64_t (*left)(void *context);
 };
 

@@ -279,8 +279,8 @@ static void store_zk_give_credentials(struct store *store)
         const struct credential *c = &all->each[store->given];
         if (strcmp(c->scheme, STORE_SASL) == 0)
             continue;
-        /* No completion: it would run under libzookeeper's own lock. A refusal comes as an event.
-         */
+        /* This request has no completion, because libzookeeper would call it under its own lock. A
+         * refusal comes as an event. */
         int rc = zoo_add_auth(store->zh, c->scheme, c->secret, (int)strlen(c->secret), NULL, NULL);
         if (rc == ZINVALIDSTATE)
             return;

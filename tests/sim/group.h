@@ -58,8 +58,8 @@ struct member_node *group_find(const struct group *g, int path, const char *name
 /* The one that stands, or NULL. */
 struct member_node *group_standing(const struct group *g, int path, const char *name);
 
-/* For faults: the path of a node that stands, which is to be freed, or NULL; the session of one
- * that had gone and was restored, 0: there is none. */
+/* Faults use these. The first returns the path of a node that stands, to be freed, or NULL. The
+ * second returns the session of a node that had gone and was restored; 0: there is none. */
 char *group_some_node(const struct group *g, uint32_t random);
 int64_t group_restored(const struct group *g);
 

@@ -31,8 +31,9 @@ struct zk_server_options {
 /* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */
 bool zk_server_available(void);
 
-/* NULL, with a sentence and the log's tail on stderr, unless every node serves within 60 s. Stop
- * ends all nodes, removes the data and frees s; NULL is fine. */
+/* Starts the servers and waits until all nodes serve. If they do not within 60 s, it writes a
+ * sentence and the log's tail to stderr and returns NULL. zk_server_stop() ends all nodes, removes
+ * the data and frees s, which may be NULL. */
 struct zk_server *zk_server_start(const struct zk_server_options *options);
 void zk_server_stop(struct zk_server *s);
 

@@ -280,8 +280,9 @@ static void of_a_party(void)
     observed_end();
 }
 
-/* Without room for its watch one is read with each list. Half of the room is not for it, but for
- * those who cannot do without, as the list's. */
+/* When there is no room for the watch of a member, that member is read with each list. Such watches
+ * may take half of the room; the other half is for watches that are indispensable, like the
+ * list's. */
 static void too_much_is_watched(void)
 {
     observed_begin();

@@ -19,8 +19,8 @@ void cgroup_remove(const struct cgroup *c);
 /* Removes it in the same way; by its maker. */
 void cgroup_free(struct cgroup *c);
 
-/* fork(2) by a process of one thread, with the child in the cgroup from its first moment. -1 where
- * that is not possible. */
+/* fork(2) by a process of one thread. The child is in the cgroup from its first moment. Returns -1
+ * if that is not possible. */
 pid_t cgroup_fork(const struct cgroup *c);
 
 /* KILL to all that are in it, and in those below. */

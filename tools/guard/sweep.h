@@ -40,8 +40,8 @@ void sweep_free(struct sweep *s);
  * place of those that were children at the beginning. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
-/* Once to each member that is chosen, or to nobody if that is NULL; signo 0 only looks whether it
- * may be signalled. Also continues who gets TERM. */
+/* Sends signo once to each member that choose chooses; choose NULL: to nobody. signo 0 only finds
+ * out whether a signal is allowed. A process that gets TERM gets CONT too. */
 typedef bool sweep_choose_fn(const struct member *m, void *data);
 sweep_choose_fn sweep_everybody;
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
