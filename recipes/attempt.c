@@ -366,8 +366,8 @@ static void attempt_ask_limit(const struct attempt *c, struct machine_actions *o
     a->watch = c->first;
 }
 
-/* Whether it is about the limit, and not at its end: where there are no data, the limit to begin
- * with is written, and read again. */
+/* Whether the event is about the limit, and the limit is still to be read. If the directory has no
+ * data, the attempt writes its own limit and reads again. */
 static bool attempt_writes_limit(const struct attempt *c, const struct machine_event *ev,
                                  struct machine_actions *out)
 {
@@ -435,8 +435,8 @@ static bool attempt_misses_limit(struct attempt *c, const struct machine_event *
     return true;
 }
 
-/* One behind us that saw us as not admitted waits for our node to change. A holder of permits hears
- * of others only if it asks. */
+/* A contender behind us that saw us as not admitted waits for our node to change. A holder of
+ * permits hears of others only if it asks. */
 static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
                                 const struct place *place)
 {
@@ -873,9 +873,9 @@ static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
         attempt_fail_at(c, out, attempt_error_of(c->parent_rc), c->parent);
 }
 
-/* The server does not tell a container from a persistent node: what we would make as a container,
- * and is as empty as one we made, may go. So may a semaphore's, which is made again with this
- * limit. */
+/* The server does not tell a container from a persistent node. So a directory may be deleted if we
+ * would make it as a container, and if it is as empty as a new one. A semaphore's directory may be
+ * deleted too, since it is made again with this limit. */
 static bool attempt_may_go(const struct attempt *c, const struct machine_event *ev,
                            const struct attempt_moment *m)
 {
@@ -1045,8 +1045,8 @@ static void attempt_step_enter(struct attempt *c, const struct machine_event *ev
 /* ---- from the head of the queue to the end: prove the node, hold, lose or give back, and leave
  * nothing behind ---- */
 
-/* Only of a kind that would wait for its own kind, and holds alone, does a grant prove that nobody
- * stands before. A version below 0 has come round, and may be the one that means any. */
+/* A grant proves that nobody stands before only if the contender's kind waits for its own kind and
+ * holds alone. A version below 0 has come round, and may be the one that means any. */
 static bool attempt_is_to_hint(const struct attempt *c)
 {
     return c->rule != RULE_LEASE && rule_waits(c->rule, rule_kind(c->rule)) &&
@@ -1054,8 +1054,8 @@ static bool attempt_is_to_hint(const struct attempt *c)
            c->hintable && c->version >= 0;
 }
 
-/* The hint is sent first: whoever is granted may give back at once, and its delete must come behind
- * it. */
+/* The hint is sent before the grant is told: a holder may give back at once, and its delete must
+ * come after the hint. */
 static void attempt_grant(struct attempt *c, const struct attempt_moment *m,
                           struct machine_actions *out)
 {

@@ -113,9 +113,9 @@ enum attempt_verdict {
  * them once more, so it is set when the hold has lasted this long. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
-/* How long a try waits for the only one ahead to yield, if its name says that it retains. Nothing
- * is believed of the name but that: whoever uses the lock, or says so without retaining, costs the
- * try that time. Once in an attempt. */
+/* How long a try waits for the only contender ahead to yield, if its name says that it retains. The
+ * try believes nothing else of the name: a contender that uses the lock, or that says so without
+ * retaining, costs the try that time. A try waits so once in an attempt. */
 #define ATTEMPT_YIELD_MS 50
 
 /* Until it is tried again, when it could not be set. */
@@ -133,8 +133,8 @@ enum attempt_others {
     OTHERS_WAIT     /* somebody waits; of more that come nothing is heard */
 };
 
-/* What the caller is told; a contender maps them to public codes. .node of what a parent refused:
- * which. */
+/* What the caller is told; a contender maps these to public codes. If a parent refused something,
+ * .node says which one. */
 enum attempt_error {
     ATTEMPT_BUSY = 1, /* a try, and others are first */
     ATTEMPT_REFUSED,

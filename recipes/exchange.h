@@ -37,15 +37,15 @@ enum exchange_answer {
 enum exchange_answer exchange_answered(struct exchange *x, struct exchange_request r,
                                        const struct machine_event *ev);
 
-/* An event that is no answer is about to be told. unsent: of what is under way and not stale
- * nothing was sent. */
+/* An event that is no answer is about to be told. unsent: nothing was sent of the requests that are
+ * under way and not stale. */
 void exchange_tell(const struct exchange *x, struct machine_event *ev, bool unsent);
 
 /* All that is under way is stale. */
 void exchange_end(struct exchange *x);
 
-/* For searches: makes the numbers of all that differ in numbers alone the same. r: each that is
- * under way. */
+/* For searches: gives the same numbers to all values that differ in numbers alone.
+ * exchange_plain_request() is for each request under way, and exchange_plain() comes after that. */
 struct exchange_request exchange_plain_request(const struct exchange *x, struct exchange_request r);
 void exchange_plain(struct exchange *x); /* behind that */
 

@@ -1,5 +1,5 @@
-/* Why a grant was lost. Decided where the loss is: by the attempt, and of a session's end by the
- * session. In the order of zkl_loss. */
+/* Why a grant was lost. The attempt decides that, or the session if it has ended. The values are in
+ * the order of zkl_loss. */
 #ifndef RECIPES_LOSS_H
 #define RECIPES_LOSS_H
 

@@ -129,9 +129,9 @@ static enum child_kind name_read_kind(const char *name, size_t length, int32_t *
     return CHILD_FOREIGN;
 }
 
-/* How many permits the name in front of the word asks for: "-n3-", or "-s3-" of numbered ones; one
- * where it does not say so. More than there can be is as many as there can be: for others it is
- * safe to wait. */
+/* How many permits the name asks for, by what stands before the word: "-n3-", or "-s3-" of numbered
+ * ones; one if nothing does. A number that is too large counts as the largest: it is safe for
+ * others to wait. */
 static uint32_t read_permits(const char *name, size_t before, bool *ret_numbered)
 {
     size_t end = before - 1, at = end;

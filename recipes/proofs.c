@@ -67,7 +67,7 @@ static int64_t round_slack(int64_t timeout_ns)
     return timeout_ns / 12;
 }
 
-/* The anchor that a round rests on is one relay and one period of anchors old, at worst; the next
+/* At worst, the anchor that a round rests on is one relay and one period of anchors old. The next
  * round begins a period later. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille)
 {

@@ -44,8 +44,8 @@ uint64_t shard_hash(const char *id, uint64_t shard)
 #define ONE (UINT64_C(1) << 32)
 #define LN_2 UINT64_C(2977044472) /* of ONE */
 
-/* For x, ONE / 2 to ONE - 1: by the series of the area tangent of (ONE - x) / (ONE + x). It leaves
- * out less than a millionth, and falls wherever x rises. */
+/* -ln(x / ONE) for x from ONE / 2 to ONE - 1, by the series of the area tangent of (ONE - x) / (ONE
+ * + x). The error is less than a millionth, and the result falls wherever x rises. */
 static uint64_t minus_ln(uint64_t x)
 {
     const uint64_t s = (ONE - x) * ONE / (ONE + x), q = s * s / ONE;

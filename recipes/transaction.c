@@ -108,8 +108,9 @@ static void transaction_read(struct transaction *t, struct machine_actions *out,
     machine_ask(out, STORE_GET, 0);
 }
 
-/* What is sent again keeps its number. On a connection that has answered nothing yet libzookeeper
- * may find its session expired, and a transaction could end the process. */
+/* A transaction that is sent again keeps its number. On a connection that has answered nothing yet,
+ * libzookeeper may find that its session has expired, and a transaction could then end the
+ * process. */
 static void transaction_send(struct transaction *t, const struct machine_event *ev,
                              struct machine_actions *out, enum transaction_state state)
 {

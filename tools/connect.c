@@ -103,8 +103,8 @@ static void connect_on_session(zkl_session *session, zkl_session_event event, in
     events_wake(events);
 }
 
-/* zkl_session_wait() cannot hear signals, so that it only looks. 0, or the signal that asks us to
- * end first; *ret is what it answered. */
+/* Looks at the session again and again, because zkl_session_wait() cannot hear signals. Returns 0,
+ * or the signal that asks us to end first; *ret is what zkl_session_wait() answered. */
 static int wait_for_session(zkl_session *session, int64_t limit_ms, struct events *events, int *ret)
 {
     const int64_t end = now_ms() + limit_ms;

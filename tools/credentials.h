@@ -1,5 +1,5 @@
-/* What proves to the servers who we are: of --auth or --auth-file, or else of ZKL_AUTH or
- * ZKL_AUTH_FILE. */
+/* The credentials that prove to the servers who we are: from --auth or --auth-file, or else from
+ * ZKL_AUTH or ZKL_AUTH_FILE. */
 #ifndef ZKL_TOOLS_CREDENTIALS_H
 #define ZKL_TOOLS_CREDENTIALS_H
 

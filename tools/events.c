@@ -20,9 +20,9 @@ static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}
 /* Those that never end us. */
 static const int harmless[] = {SIGCONT, SIGWINCH};
 
-/* What our own lines bring about: a reader who is gone, a file that may not grow, a terminal that
- * is not ours to write to or to take back, a descriptor that tells that it is ready (O_ASYNC). None
- * may end or stop a holder. */
+/* Our own output can cause these signals: a reader is gone, a file may not grow, a terminal is not
+ * ours to write to or to take back, a descriptor tells that it is ready (O_ASYNC). None of them may
+ * end or stop a holder. */
 static const int silent[] = {SIGPIPE, SIGXFSZ, SIGTTOU, SIGIO};
 
 void events_catch(struct events *e, int signo)

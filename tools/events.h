@@ -52,8 +52,8 @@ int events_signal(struct events *e);
 void events_add(struct events *e, int fd);
 void events_remove(struct events *e, int fd);
 
-/* From here on events_signal() reaps whoever has ended but vital and kept: as PID 1 we get the
- * orphans of all. Nothing for others. */
+/* From here on events_signal() reaps every process that has ended, except vital and kept, because
+ * PID 1 gets all orphans. Does nothing if we are not PID 1. */
 void events_reap_strangers(struct events *e);
 
 /* From any thread: ends the present or next events_wait(). */

@@ -20,7 +20,7 @@ void loss_init(struct loss *l, struct guard *guard, const zkl_grant *grant, stru
 
 int64_t loss_remaining_ms(const struct loss *l);
 
-/* Whether the command may begin: more than the grace is ahead, and nothing in doubt, where that
+/* Whether the command may begin: more time than the grace is left, and nothing is in doubt, if that
  * matters. */
 bool loss_is_safe(const struct loss *l);
 

@@ -1,6 +1,7 @@
-/* What zkl watch and the looks of zkl elect and zkl member have in common: a session that is looked
- * on from until a signal ends it, or until a watch of the library's, which goes on trying in
- * silence, can read no more. Then a read says why. One look is over when it has begun. */
+/* What zkl watch and the looks of zkl elect and zkl member have in common: they look on from one
+ * session until a signal ends them. They also end when a watch of the library, which goes on trying
+ * in silence, can read no more. Then a read says why. A single look ends as soon as it has
+ * begun. */
 #ifndef ZKL_TOOLS_ONLOOKER_H
 #define ZKL_TOOLS_ONLOOKER_H
 

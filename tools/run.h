@@ -19,8 +19,8 @@ struct acquire_ops {
     /* The handle. 0, or the library's error. */
     int (*open)(void *self, zkl_session *session);
 
-    /* Begins; attempt_end() is called once after that, unless this fails. 0, or the library's
-     * error. */
+    /* Begins to seek the lock. Returns 0, or the library's error. attempt_end() is called once
+     * after that, unless this fails. */
     int (*seek)(void *self, int64_t timeout_ms, struct attempt *attempt);
 
     /* Once a second while it waits; NULL for nothing. */

@@ -32,8 +32,8 @@ void screen_measure(struct screen *s);
 /* The next key typed; 0: none. -1: there will be none any more. */
 int screen_key(struct screen *s);
 
-/* Shows the lines of text, each cut to the width, as many as fit; gives up when a signal comes,
- * since a terminal may be stopped. False: it has gone. */
+/* Shows as many lines of text as fit, each cut to the width. Gives up when a signal comes, since a
+ * terminal may be stopped. Returns false if the terminal has gone. */
 bool screen_draw(struct screen *s, const struct events *events, const char *text);
 
 #endif

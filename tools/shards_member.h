@@ -46,8 +46,8 @@ bool shards_member_owns(struct shards_member *m, int k);
 /* Tries to read the members; by the reader's thread. */
 void shards_member_read(struct shards_member *m);
 
-/* Why it cannot be a member or see others, code 0 if it can; *ret_last: this does not pass, by
- * failure_passes(). */
+/* Tells why the host cannot be a member or see others; code 0: it can. *ret_last: the reason does
+ * not pass, by failure_passes(). */
 void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
                           bool *ret_last);
 

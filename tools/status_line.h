@@ -6,8 +6,9 @@
 
 #define STATUS_FD_NONE (-1)
 
-/* GO_ON, or STATUS_USAGE after a message. The command does not inherit fd, unless it is one of the
- * three that everybody has. Before we open anything, for fd is to be the caller's. */
+/* Returns GO_ON, or STATUS_USAGE after a message. The command does not inherit fd, unless it is one
+ * of the three that everybody has. This is called before we open anything, so that fd is the
+ * caller's. */
 int status_fd_check(int fd);
 
 /* In one write; dropped when the reader is slow or gone. */

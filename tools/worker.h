@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Runs fn(data) in a thread that no signal is for: *ret, to be joined; detached if ret is NULL.
- * Returns an errno value if the system refuses one. */
+/* Runs fn(data) in a thread that gets no signals. *ret is the thread, to be joined; it is detached
+ * if ret is NULL. Returns 0, or an errno value if the system refuses a thread. */
 int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
 
 /* A condition for worker_await(). */

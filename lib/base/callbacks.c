@@ -141,8 +141,8 @@ static void call_upto(struct callbacks *cb, uint64_t upto)
         eventfd_read(cb->fd, &count);
 }
 
-/* No point of cancellation, nor are the callbacks that it calls: whose thread ended there would
- * leave the queue locked, or busy for ever. */
+/* This is no point of cancellation, and neither are the callbacks that it calls: a thread that
+ * ended there would leave the queue locked, or busy for ever. */
 void callbacks_flush(struct callbacks *cb)
 {
     int before;

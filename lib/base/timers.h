@@ -22,8 +22,8 @@ struct timer {
 /* Set by simulations before any session is opened: there is no thread, they run what is due. */
 extern bool timers_by_hand;
 
-/* When the first one is due, INT64_MAX for none; and running those that are. With the monitor held.
- */
+/* The first says when the next timer is due, INT64_MAX for none; the second runs those that are
+ * due. The caller holds the monitor. */
 int64_t timers_next(const struct timers *timers);
 void timers_run(struct timers *timers);
 

@@ -24,10 +24,11 @@ unsigned contender_abreast = 32;
 
 /* ---- admission: at most 32 contenders of one session enter a path at once ----
  *
- * They enter in the order in which they came. Those whose nodes went, with their session or with
- * the directory, do so too, before all that came later. The server handles their requests in order,
- * and those behind cannot be granted before them. But what thousands have under way at once would
- * lie in memory between what stays, and before the proofs of the session at the server. */
+ * They enter in the order in which they came. Contenders whose nodes went, with their session or
+ * with the directory, enter again before all that came later. The server handles a session's
+ * requests in order, so a later contender cannot be granted before an earlier one anyway. Thousands
+ * of them under way at once would gain nothing: their requests would lie in memory between what
+ * stays, and at the server before the proofs of the session. */
 
 /* INSIDE once admitted; admitted again after its node is lost. */
 enum contender_progress { OUTSIDE, ENTERING, INSIDE };

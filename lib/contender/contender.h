@@ -1,5 +1,5 @@
-/* One attempt of a user's: its machine over the session's driver, its node, and what becomes of its
- * verdicts. All with the monitor held. */
+/* One attempt of a user's: its machine over the session's driver, its node, and what follows from
+ * its verdicts. The caller holds the monitor. */
 #ifndef LIB_CONTENDER_H
 #define LIB_CONTENDER_H
 
@@ -90,8 +90,9 @@ void contender_want(struct contender *c);
 /* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
 
-/* The context of a holder's decided hears its news from here on. Set while CONTENDER_ENDED is
- * heard, news hears that once more, when the node has been given up. */
+/* From here on news(), with the context of the holder's decided, hears what happens to the
+ * contender. If it is set while CONTENDER_ENDED is heard, it hears that once more, when the node
+ * has been given up. */
 void contender_hear(struct contender *c, contender_news_fn news);
 
 /* Whether one that was granted had to wait, and what is known of others. */

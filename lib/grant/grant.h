@@ -17,8 +17,8 @@ struct grant_end {
     int64_t now;
 };
 
-/* What else happens when a grant ends, where it is not just one node that has to go. Any of them
- * NULL: the tenure is released. */
+/* What else happens when a grant ends, if more has to go than one node. A function that is NULL
+ * means that the tenure is released. */
 struct grant_ops {
     /* A user's release gives up the reference alone: a member leaves its group otherwise. */
     bool stays;

@@ -381,8 +381,8 @@ static void multi_begin(struct call *c)
         multi_line_begin(m->line);
 }
 
-/* One that is told that its time has passed keeps its place: what it has sent may be applied, and
- * the node that it gives back has to go. */
+/* A caller whose time has passed is told so, but its transaction keeps its place: what it has sent
+ * may be applied, and the node that it gives back has to go. */
 static void multi_stop(struct call *c, const zkl_error *why)
 {
     struct multi *m = multi_called(c);

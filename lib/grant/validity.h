@@ -1,5 +1,5 @@
-/* Until when a right is valid, and whether it still is. Any thread asks without a lock, whoever is
- * stopped. docs/design/deadlines.md has the argument. */
+/* Until when a right is valid, and whether it still is. Any thread may ask without a lock, even
+ * while another thread is stopped. docs/design/deadlines.md has the argument. */
 #ifndef LIB_VALIDITY_H
 #define LIB_VALIDITY_H
 

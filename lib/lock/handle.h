@@ -86,8 +86,8 @@ int handle_check(const struct handle *h, const char *what);
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);
 
-/* Says in a node what contends, as a new GRefString: the name; NULL: this process and its thread of
- * that number, 0: any. */
+/* Returns a new GRefString that says in a node who contends: the name, or with NULL this process
+ * and its thread of that number (0: any thread). */
 char *handle_new_payload(const char *name, uint64_t thread);
 
 /* The owner's thread is ending: nobody else could ever unlock. */

@@ -172,8 +172,8 @@ static void give(struct multi_attempt *a)
     a->decided(a->context, a->grant, NULL);
 }
 
-/* One is lost, and the grant with it. What stands of the others goes when the callbacks are
- * through. The news are those that the caller's contenders would tell. */
+/* One of the locks is lost, and with it the grant. The nodes of the others go when the callbacks
+ * have returned. The news are those that the caller's contenders would tell. */
 static void multi_attempt_lose(struct multi_attempt *a)
 {
     for (uint32_t i = 0; i < a->machine.count; i++) {

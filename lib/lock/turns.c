@@ -204,8 +204,8 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     contender_enter(&t->kept->attempt, t->session, &spec, turns_on_decided, t);
 }
 
-/* One that was lost ends by itself, when the callbacks are through; and one that a transaction is
- * giving back, with that. */
+/* A lost tenure ends by itself, when the callbacks have returned. A tenure that a transaction is
+ * giving back ends with that. */
 static void turns_end_tenure(struct turns *t)
 {
     struct contender *c = t->kept->holder;
@@ -430,7 +430,7 @@ static void turns_shed(struct contenders *all)
         turns_yield(g_queue_peek_head(idle));
 }
 
-/* The turn is over. Where a transaction of it is not decided yet, or never will be, that may be
+/* The turn is over. If a transaction of the turn is not decided yet, or never will be, it may be
  * applied as long as the node stands. */
 static void turns_on_given_back(void *context, zkl_grant *turn, const struct grant_end *end)
 {

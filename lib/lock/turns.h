@@ -10,8 +10,8 @@
 struct turns;
 struct turn_waiter;
 
-/* How many idle tenures a session has, and how many local waiters go before a rival: tests put less
- * here. */
+/* How many idle tenures a session may have, and how many local waiters go before a rival. Tests set
+ * smaller numbers. */
 enum { TURNS_MOST = 1000, TURNS_LOCAL = 16 };
 extern guint turns_most;
 extern uint32_t turns_local;

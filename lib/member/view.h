@@ -55,8 +55,8 @@ struct view_entry {
     struct subscription watch;
 };
 
-/* Fills in what is all zero but for the members above group, which are set already, with one
- * reference: the session's list. Then children_watch_begin(). */
+/* The members above group are set, and the others are all zero. Fills in the others, with one
+ * reference, which is that of the session's list. children_watch_begin() comes next. */
 void view_init(struct view *v, zkl_session *s, const char *path);
 
 /* What seen() could do nothing with it can now. */

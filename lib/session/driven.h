@@ -1,5 +1,6 @@
-/* A call that a machine answers: it begins with the call, hears of its end by MACHINE_EV_STOP, and
- * goes on in another session. It begins a larger struct. All with the monitor held. */
+/* A call that a machine answers. The machine begins with the call, hears of its end by
+ * MACHINE_EV_STOP, and goes on in another session. A struct driven is the first member of a larger
+ * struct. The caller holds the monitor. */
 #ifndef LIB_DRIVEN_H
 #define LIB_DRIVEN_H
 

@@ -207,8 +207,9 @@ static void back_off(zkl_session *s)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
 
-/* It was let in again all the same, when others had counted past what it has seen: what it had
- * deleted may stand again, and what it watches may have gone back unnoticed. */
+/* A server let the session in again after it was refused, because others had counted past what it
+ * has seen. Nodes that it had deleted may stand again, and what it watches may have gone back
+ * unnoticed. */
 static void forgive(zkl_session *s)
 {
     const bool refused = s->rollback.refused;

@@ -17,7 +17,7 @@ enum session_news {
     NEWS_SUSPECT,  /* it may not be proved in time */
     NEWS_LAPSED,   /* the deadline has passed */
     NEWS_REPLACED, /* the incarnation ended, and another one was begun */
-    NEWS_REWOUND,  /* the servers' data has gone back, as it seems: lower zxids will come. Behind
+    NEWS_REWOUND,  /* the servers' data seem to have gone back: lower zxids will come. Comes after
                       REPLACED, or before UP of the same incarnation */
     NEWS_REFUSED,  /* the credentials, for good */
     NEWS_CLOSED,

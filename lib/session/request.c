@@ -152,9 +152,9 @@ static void request_answer(zkl_session *s, struct request *r, const struct store
 
 /* ---- creates on servers that do not know all operations: recipes/create_form.h decides ----
  *
- * A plain create is answered without the stat. That of an ephemeral node is read behind it, and
- * what was asked for behind the create waits until then: it is answered in the order in which it
- * was asked for, as ever. */
+ * A server answers a plain create without the stat. So an ephemeral node is read after its create,
+ * and later requests wait until then: they are answered in the order in which they were asked for,
+ * as always. */
 
 static bool request_is_ephemeral(const struct request *r)
 {

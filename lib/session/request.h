@@ -40,8 +40,8 @@ void request_free(struct request *r);
 /* Takes r: done comes exactly once, r is freed behind it. */
 void request_send(zkl_session *s, struct request *r);
 
-/* Takes r: sends it now, before all that wait for room, or frees it and returns false: no done
- * comes. */
+/* Takes r. Either sends it now, before all requests that wait for room, or frees it and returns
+ * false; then done is not called. */
 bool request_try(zkl_session *s, struct request *r);
 
 /* Ends r with STORE_BAD if it is parked; otherwise its answer comes as it comes. */

@@ -476,7 +476,8 @@ static bool probe_is_refused(const struct probe *p)
 }
 
 /* A server that begins or ceases to serve, or takes no more connections from this address, closes
- * some of them without a word, too: so it is to welcome one before and one behind. */
+ * some of them without a word too. So the answer to seen counts only if the server welcomes the
+ * connection before and the one after. */
 enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls)
 {
     const struct question greetings[] = {probe_greeting(0), probe_greeting(seen),

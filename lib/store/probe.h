@@ -38,8 +38,8 @@ struct probe_found {
  * handshake succeeds with none. */
 char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret);
 
-/* Those addresses of the hosts that answer as a ZooKeeper does; NULL: none. To be freed. Blocks as
- * probe_hosts(), without TLS. */
+/* Returns the addresses of the hosts that answer as a ZooKeeper does; NULL: none. The caller frees
+ * it. Blocks as long as probe_hosts() does without TLS. */
 char *probe_answering(const char *hosts);
 
 /* The same trouble, but that those who are silent or hang up are asked whether they speak TLS. To a

@@ -146,15 +146,15 @@ struct store_ops {
      * connection; done does not come. */
     bool (*submit)(struct store *store, const struct store_request *request, store_done done,
                    void *context);
-    /* Answers every request with STORE_GONE before it returns. The store is not to be touched
-     * again but by give_back; sink.closed comes once the server was told, or could not be. */
+    /* Answers every request with STORE_GONE before it returns. After that, only give_back may be
+     * called. sink.closed comes when the server was told, or could not be. */
     void (*close)(struct store *store);
     /* The client's own handle, NULL if there is none; close is not through before each is given
      * back. */
     void *(*borrow)(struct store *store);
     void (*give_back)(struct store *store);
-    /* Gives what the present session can be taken up with; false if there is none. NULL: nobody
-     * else can take one up. */
+    /* Gives what another process needs to take the present session up; false if there is no
+     * session. NULL: nobody else can take one up. */
     bool (*claim)(struct store *store, struct store_claim *ret);
     /* The user's list is another one. The connection stays; the next may be to either. NULL: the
      * next store takes it. */

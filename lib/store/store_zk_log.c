@@ -1,10 +1,10 @@
 /* libzookeeper's log function has no context, so each store has a function of its own, as long as
  * there are any.
  *
- * libzookeeper has no setting for the pauses between its attempts, and takes no other servers
- * without harm from another thread, or while it is connected. But each time when it has tried all
- * of them it says so, by its log function, in the thread that connects; and nothing else is done in
- * there until it returns. The same holds for each failure. */
+ * libzookeeper has no setting for the pauses between its attempts to connect. It takes no other
+ * servers without harm from another thread, or while it is connected. But it calls its log function
+ * each time when it has tried all servers, and at each failure. It calls it in the thread that
+ * connects, which does nothing else until the function returns. So both are done there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -42,8 +42,9 @@ static void zk_log_tried_all(struct store *store)
     pthread_mutex_unlock(store->sink.monitor);
 }
 
-/* Other servers taken while it is connected, or has found that the session has expired, would hide
- * that from us: it ends the connection, as after a failure, and forgets its state. */
+/* Whether libzookeeper takes other servers without harm now. If it is connected, or has found that
+ * the session has expired, it would end the connection, as after a failure, and forget its state.
+ * Then we would not hear of that. */
 static bool zk_log_takes_servers(zhandle_t *zh)
 {
     const int state = zoo_state(zh);

@@ -968,8 +968,8 @@ static void they_enter_again_in_another_directory(void)
     end();
 }
 
-/* Not a thousand nodes: whoever waits behind another caller of its handle costs nothing, and the
- * next one enters with the delete of the one before. */
+/* A caller that waits behind another caller of its handle has no node and costs nothing. The next
+ * one enters with the delete of the one before. */
 static void callers_of_one_handle(void)
 {
     uint64_t token = 0;

@@ -194,8 +194,8 @@ static void tells_nothing_to_who_goes_on(void)
     end();
 }
 
-/* The first list there is that which rode behind the create, the second is the one that counts: its
- * server is lost, but whoever lags behind what the client was answered does not let it in. */
+/* The first list there was sent right behind the create. The second one counts, and its server is
+ * lost. A server that lags behind what the client was answered does not let the client in. */
 static void does_not_take_who_has_passed(void)
 {
     begin();

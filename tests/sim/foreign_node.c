@@ -21,8 +21,8 @@ struct foreign_node {
     int64_t gone_at;
 };
 
-/* Before and behind a serial number. locks, others: whether a lock waits for it, and whether one
- * of kazoo's style and a candidate do. */
+/* What stands before and behind the serial number. locks: a lock waits for it. others: a lock of
+ * kazoo's style and a candidate do. */
 static const struct {
     const char *before, *behind;
     bool locks, others, foreign;

@@ -1,6 +1,6 @@
-/* What stands beside contenders and is none of ours: children of other libraries' and of no layout,
- * put there by hand. And the styles that ours themselves have. All that is drawn comes from a
- * stream of its own, so that a schedule without them is what it would be if there were none. */
+/* Children beside our contenders, put there by hand: those of other libraries' layouts and of no
+ * layout. And the styles that our own nodes have. All draws come from a stream of their own, so
+ * that a schedule without such children is what it would be if there were none. */
 #ifndef SIM_FOREIGN_NODE_H
 #define SIM_FOREIGN_NODE_H
 

@@ -35,8 +35,7 @@ void nodes_note(struct stage *stage, const struct note *note);
 /* NULL: there never was one. */
 struct contender_node *nodes_find(const struct oracle *o, const char *path);
 
-/* Asked of a lease that is made: whether a node of its owner has been the first in line for the
- * lock. */
+/* A lease is made. Returns whether a node of its owner has been the first in line for the lock. */
 bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease);
 
 /* Its number was not the last one that there is, or beyond. */

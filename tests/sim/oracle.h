@@ -1,17 +1,19 @@
-/* What must be true, whatever happens. From the world's notes it knows which contenders stand at
- * the leader; from the grants themselves, read by their holders' own clocks, who believes what.
+/* The oracle: what must be true, whatever happens. The world's notes tell it which contenders stand
+ * at the leader. The grants themselves, read by their holders' own clocks, tell it who believes
+ * what.
  *
  *  - at most one valid grant on a path, whatever the layouts, readers and permits (permits.h)
  *    apart; none whose node is gone, unless a third party took it;
- *  - the pairs of token and turn rise; whoever is granted has the lowest number that stands;
- *  - nobody is granted by what was read of a node before a proof of the session that was sent when
- * a third party had taken that node;
+ *  - the pairs of token and turn rise; each contender that is granted has the lowest number that
+ *    stands;
+ *  - a read of a node never leads to a grant if a third party had taken that node, and a proof of
+ *    the session was sent after that and before the grant;
  *  - the callers of a mutex are granted in the order of their calls, and unless it retains have no
  *    more than one node;
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
- *  - what is granted, and HELD, on a connection to which nothing has been done since it was made is
- * not lost by its deadline while that stays so;
- *  - nobody waits for one that cannot be granted (order.h);
+ *  - a grant that is HELD, on a connection to which nothing has been done since it was made, is not
+ *    lost by its deadline while that stays so;
+ *  - nobody waits for a contender that cannot be granted (order.h);
  *  - the end of a node wakes one waiter at most;
  *  - each acquisition completes once, with an error that fits it, never after a cancel that won;
  *  - the end of a grant is told once, last, and in time; without a connection it is SUSPECT. */

@@ -43,8 +43,8 @@ static bool counts_for(const struct contender_node *n, const struct contender_no
            (client_leasing || (nodes_is_usable(n) && n->number <= own->number));
 }
 
-/* The permits of all that stand before it, and its own. Those that the servers had lost and have
- * again may be gone for whoever listed them. */
+/* The permits of all contenders that stand before own, and its own. If the servers had lost a node
+ * and have it again, it may be missing in the list that a contender took meanwhile. */
 static uint64_t permits_up_to(const struct oracle *o, const struct contender_node *own)
 {
     uint64_t sum = 0;

@@ -66,8 +66,8 @@ struct fault {
     int server;
 };
 
-/* Now and then nothing is committed for a while, and a holder's transactions are left undecided by
- * connections that break. Drawn from a stream of its own, as elections are. */
+/* Now and then nothing is committed for a while, and connections that break leave a holder's
+ * transactions undecided. The draws come from a stream of their own, as those of elections do. */
 struct limbo {
     struct roles *roles;
     uint64_t chance;

@@ -201,8 +201,8 @@ static void play(struct roles *roles)
     end(roles);
 }
 
-/* Read-write locks, semaphores and groups: nobody else is on their paths; and of the first the
- * servers' data do not go back. */
+/* Read-write locks, semaphores and groups have nobody else on their paths. With read-write locks
+ * the servers' data do not go back either. */
 static void leave_alone(struct roles *roles)
 {
     roles->actors = 0;

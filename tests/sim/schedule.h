@@ -7,8 +7,8 @@
 #include "tally.h"
 #include "trace.h"
 
-/* The servers do not know all operations: without containers, or without create2, either, and of
- * each sort some that end the connection instead of saying so. */
+/* The servers do not know all operations. Some know no containers, and others no create2 either.
+ * Some of each sort end the connection instead of saying so. */
 extern bool schedule_lacking;
 
 /* NULL: all was well; else what was wrong, in a sentence: g_free() it. Adds to *tally, and writes

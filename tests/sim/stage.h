@@ -64,8 +64,8 @@ int64_t stage_now(const struct stage *stage);
 /* Something is done to hosts or servers, or has ended; what it leaves behind lasts that long. */
 void stage_disturbed(struct stage *stage, int64_t ns);
 
-/* Until that time, until done(data) holds after a step (done may be NULL), or until something is
- * wrong. Whether done held. */
+/* Runs until that time, until done(data) holds after a step (done may be NULL), or until something
+ * is wrong. Returns whether done held. */
 bool stage_run(struct stage *stage, int64_t until, bool (*done)(const void *data),
                const void *data);
 

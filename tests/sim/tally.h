@@ -39,8 +39,8 @@ struct tally {
 void tally_note(struct tally *t, const struct note *note);
 void tally_add(struct tally *sum, const struct tally *t);
 
-/* One line; and whether there was enough of everything, for that many schedules of that sort
- * (client.h): what is missing is printed. */
+/* The first prints one line. The second tells whether there was enough of everything, for that many
+ * schedules of that sort (client.h), and prints what is missing. */
 void tally_print(const struct tally *t);
 bool tally_suffices(const struct tally *t, uint64_t schedules);
 

@@ -58,8 +58,8 @@ bool zk_server_restart(struct zk_server *s, int node); /* halt, launch and wait 
 
 /* ---- an ensemble that is reconfigured: see .members ---- */
 
-/* Launches a node that knows those that run, and waits until it serves: what it needs to become a
- * member. */
+/* Launches a node that knows the nodes that run, and waits until it serves. The node needs that to
+ * become a member. */
 bool zk_server_add(struct zk_server *s, int node);
 
 /* Its line for a reconfiguration, "server.N=…"; for g_free(). */

@@ -1,5 +1,5 @@
-/* What a contender promises at every step, whatever comes in whatever order; for those who walk at
- * random. */
+/* What a contender promises at every step, whatever comes in whatever order. Random walks check
+ * it. */
 #ifndef UNIT_ATTEMPT_PROMISES_H
 #define UNIT_ATTEMPT_PROMISES_H
 
@@ -14,8 +14,8 @@ bool promises_may_answer(enum play_row row, enum store_rc rc);
 /* Gives the event to play's contender; NULL, or the promise that it broke. */
 const char *promises_give(const struct play_event *h);
 
-/* From everywhere, giving up and what must follow leads to the end, with one answer. NULL, or what
- * was broken on the way. */
+/* From every state, giving up and what must follow leads to the end, with one answer. Returns NULL,
+ * or what was broken on the way. */
 const char *promises_end(void);
 
 #endif

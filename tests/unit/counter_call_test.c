@@ -144,8 +144,8 @@ static void no_parents(void)
     end(&c, ZKL_EACCES);
 }
 
-/* A set without an answer: what the quorum refuses, whatever version the counter has come to, goes
- * before the read that tells. */
+/* A set has no answer. Then a request comes that the quorum refuses, whatever version the counter
+ * has come to. The read that tells comes after that. */
 static void lost_answer(void)
 {
     struct call c;

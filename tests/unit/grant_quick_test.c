@@ -1,5 +1,5 @@
-/* What any thread asks without a lock. The check that makes do with one clock never gives another
- * answer than by both, and nothing that crosses a question is answered by what was before. */
+/* What any thread asks without a lock. The check that reads one clock never gives another answer
+ * than both clocks would. If a change comes during a question, the answer is not that of before. */
 #include "lib/grant/grant.h"
 
 #include "by_hand.h"

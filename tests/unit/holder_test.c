@@ -291,8 +291,8 @@ static void numbers_run_out(void)
     }
 }
 
-/* Only an empty container is deleted, if a leader's words lie in it or not; where numbers begin
- * anew, so do we. */
+/* The directory is deleted only if it has no children, and no data but a leader's words. Then its
+ * numbers begin anew, and the attempt begins again. */
 static void numbers_have_run_out(void)
 {
     static const struct {

@@ -168,8 +168,8 @@ static void reads_in_vain(void)
     hand_close(observed.s);
 }
 
-/* Whether the session's observers or its calls are told first, which is the order in which it has
- * had the first of either. */
+/* A session that is closed tells its observers first, or its calls, depending on which of them it
+ * had first. Both orders are played. */
 static void closing_ends_a_read(void)
 {
     for (int first = 0; first < 2; first++) {

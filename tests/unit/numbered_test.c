@@ -1,5 +1,5 @@
-/* From the admission of a contender to the numbers of its permits: what is asked, and who is told
- * what. The limit is 4. */
+/* What a contender asks between its admission and the numbers of its permits, and who is told what.
+ * The limit is 4. */
 #include "semaphore_story.h"
 #include "suites.h"
 

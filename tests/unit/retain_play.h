@@ -54,8 +54,8 @@ struct retain_row {
 /* What it asks for then; g_free() it. */
 char *retain_play_step(struct retain *r, const struct retain_told *told);
 
-/* Each from the beginning, as far as there are steps. What is not configured: a tenure is idle for
- * 100 ms, two local waiters go first. */
+/* Plays each row from the beginning, as far as it has steps. What a row does not configure is this:
+ * a tenure is idle for 100 ms, and two local waiters go first. */
 void retain_play(const struct retain_row *rows, size_t count);
 
 #endif

@@ -113,8 +113,8 @@ static void sides(void)
     end();
 }
 
-/* Levels of both sides on the writer's grant: all of them are a writer's, and nothing is asked
- * between the first and the last. */
+/* Levels of both sides stand on the writer's grant. All of them are a writer's, and the library
+ * asks nothing between the first and the last. */
 static void reads_within_a_write(void)
 {
     const zkl_grant *first, *g;

@@ -313,7 +313,7 @@ static void first_is_refused_at_once(void)
 }
 
 /* The servers' data may have gone back, and libzookeeper has set its watches again without a word.
- */
+ * So the first in line looks again. */
 static void first_looks_again_when_connected_again(void)
 {
     first_in_line("n3 n4 *");

@@ -8,9 +8,9 @@
 
 struct cgroup;
 
-/* Below our own, which stays as it is. NULL for a command whose daemons are to be left alone; and,
- * with nothing said, where it cannot be made, or is not ours to make. Everywhere below, NULL stands
- * for none. */
+/* Makes a cgroup below our own, which stays as it is. Returns NULL for a command whose daemons are
+ * to be left alone. Returns NULL without a message if no cgroup can be made, or if it is not ours
+ * to make. In all functions below, NULL stands for none. */
 struct cgroup *cgroup_new(bool leave_daemons);
 
 /* Removes it, unless somebody lives in it. */

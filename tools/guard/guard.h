@@ -24,8 +24,8 @@ struct guard {
 bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
                  struct events *events);
 
-/* The session that it ends when the tool is dead and the command is gone; none before the first
- * call. */
+/* Gives the guard the session that it ends when the tool is dead and the command is gone. Before
+ * the first call it ends none. */
 void guard_claim(struct guard *g, zkl_session *session);
 
 /* Tells it to run the command; front: with the terminal. false when it is dead. */

@@ -30,10 +30,10 @@ int process_open(pid_t pid);
  * another namespace's, which would tell of others' processes; or where something was short. */
 GArray *processes_read(void);
 
-/* Reads the processes that are below root and helper of a tree, but not below prior ones. It asks
- * for the lists of children, again and again until nobody is new, as an orphan comes to a process
- * that was asked before. NULL where the kernel does not tell, or where one of them is hidden: then
- * only a look at all finds what is below it. */
+/* Reads the processes below root and helper of a tree, but not those below prior ones. It reads the
+ * lists of children again and again until it finds nobody new, because an orphan may come to a
+ * process whose list was read before. Returns NULL if the kernel does not tell, or if one of the
+ * processes is hidden: then only a look at all processes finds what is below it. */
 GArray *processes_below(const struct tree *tree);
 
 /* One; a tree_read_fn. */

@@ -75,8 +75,8 @@ void shared_reset(struct shared *s);
  * if that is nearer than before, which the guard must be told. */
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline);
 
-/* How long nobody else can be granted the lock, by the clock that leaves less; 0 from then on.
- * Async-signal-safe, like the next. */
+/* How long nobody else can be granted the lock, by the clock that leaves less; 0 when that time is
+ * over. Async-signal-safe, and so is the next function. */
 int64_t shared_left_ms(const struct shared *s);
 
 /* Makes pid the leader, as itself does before it begins. false if it is not to begin any more. */

@@ -7,8 +7,8 @@
 #include "shared.h"
 #include "sweep.h"
 
-/* How often an ending tree is looked at: at first, and then ever less, as many guards may do so and
- * what they end needs the processor. */
+/* The time between two looks at an ending tree: at first, and at most. It grows because many guards
+ * may look at the same time, and the processes that they end need the processor. */
 #define LOOK_MS 20
 #define LOOK_LAST_MS 200
 

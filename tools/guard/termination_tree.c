@@ -148,8 +148,8 @@ void termination_tree_probe(struct termination *e)
     sweep_left(aim(e));
 }
 
-/* One call tells whether a leader lives that is our child, and while it does nobody else is looked
- * for. Without a /proc of ours the leader alone can be seen. */
+/* If the leader is our child, one call tells whether it lives, and while it does nobody else is
+ * looked for. Without a /proc of ours only the leader can be seen. */
 bool termination_tree_gone(struct termination *e)
 {
     if (child_look(shared_leader(e->shared), NULL) == CHILD_LIVES)

@@ -8,8 +8,8 @@
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper);
 void termination_tree_free(struct termination *e);
 
-/* TERM and CONT, once. Not to whoever has had TERM from us, and not below a zkl, which has its own
- * order. */
+/* Sends TERM and CONT, once. A process that has had TERM from us gets neither, and neither does a
+ * process below a zkl, which ends its own command in its own order. */
 void termination_tree_term(struct termination *e);
 
 /* The first sends STOP to each process that is not stopped yet, but to no zkl and no guard, which

@@ -40,8 +40,8 @@ bool zygote_cleared(const struct zygote *z, int k);
 /* Frees guard k. It was cleared, or fork failed; nobody signals it or its leader any more. */
 void zygote_forget(struct zygote *z, int k, struct guard *g);
 
-/* The tool looks whether it is dead, and then minds the guards. Returns when it wants to do so
- * again in ms, INT64_MAX for not before there is a signal, or a nudge of z's channel. */
+/* The tool looks whether the zygote is dead, and then minds the guards. Returns after how many ms
+ * it wants to do so again; INT64_MAX: not before a signal, or an event on z's channel. */
 int64_t zygote_look(struct zygote *z);
 
 /* No guard is left, and the session is closed. */
