@@ -546,8 +546,8 @@ static void attempt_step_first(struct attempt *c, const struct machine_event *ev
  * gone? Ends in CLAIMING where a list has proved the node, or the silence of its watch, or in
  * PROVING with the proof under way ---- */
 
-/* What was seen of the directory. Data that were read, and are of that version still, are known
- * without reading them again. */
+/* What the attempt knows of the directory's data. Data that were read are not read again as long as
+ * the version is the same. */
 static void attempt_learn_directory(struct attempt *c, const struct machine_event *ev,
                                     const struct attempt_moment *m)
 {
@@ -828,8 +828,8 @@ static void attempt_exhaust(struct attempt *c, struct machine_actions *out)
     attempt_move(c, ST_RESETTING);
 }
 
-/* All of them at once: an answer comes behind those of the parents. A semaphore's directory is not
- * to go when it is empty. */
+/* Asks for the directory and all missing parents at once. The server answers the directory's create
+ * after those of the parents. A semaphore's directory must not go when it is empty. */
 static void attempt_make_directory(struct attempt *c, const struct attempt_moment *m,
                                    struct machine_actions *out)
 {

@@ -56,8 +56,8 @@ enum attempt_node {
     ATTEMPT_HINT,            /* the same: the hint in its data */
     ATTEMPT_LIMIT,           /* the same: the limit in its data */
     ATTEMPT_PARENT,          /* from here on: what is above the directory, from the top */
-    ATTEMPT_SPARE = 1 << 24, /* from here on: the children of the list, but only those of this
-                                attempt that are not the own node */
+    ATTEMPT_SPARE = 1 << 24, /* from here on: those children of the list that are nodes of this
+                                attempt, without the own node */
     ATTEMPT_OURS = 1 << 28   /* the same, with the own node */
 };
 

@@ -19,9 +19,9 @@ enum {
 /* The first time (last_ms is 0) 1 s, then twice as long as the last time, at most 30 s. */
 int64_t back_off_next(int64_t last_ms);
 
-/* How long a session without a connection waits when it has tried all its servers, as many as that,
- * in vain: rounds times before. left_ms is to the deadline of what it holds, 0: there is none
- * ahead. chance is a random number: of many sessions each waits another time. */
+/* How long a session without a connection waits after it has tried all its servers in vain. rounds:
+ * how often it did that before. left_ms: the time to the deadline of what it holds, 0 if no
+ * deadline is ahead. chance: a random number, so that many sessions wait for different times. */
 int64_t back_off_round(unsigned rounds, unsigned servers, int64_t left_ms, uint32_t chance);
 
 #endif

@@ -145,8 +145,8 @@ struct machine_action *machine_act(struct machine_actions *out, enum machine_act
 struct machine_action *machine_ask(struct machine_actions *out, enum store_kind verb,
                                    uint32_t node);
 
-/* A set of node that every leader refuses: all that the session asked for before is done by then,
- * or comes late. Without data. */
+/* A set of node that every leader refuses. When it is answered, all that the session asked for
+ * before is done, or comes late. It has no data. */
 struct machine_action *machine_ask_quorum(struct machine_actions *out, uint32_t node);
 
 /* Whether the server has answered: of whatever the quorum is asked, that is all that counts. */

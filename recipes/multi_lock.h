@@ -9,11 +9,11 @@
  *                   ^         └─────────────── granted ────────────────────────^ │
  *                   └──────────────── left, or its grant was lost ───────────────┘
  *
- * Paths are in the order that all keep, bytewise. All that are OUT are entered at once, or by a try
- * each behind the last, as long as none is WAITING. As soon as one is, those behind it are left,
- * whatever they have come to; those before it stay. If the grant of one is lost meanwhile, those
- * behind it are left as well, and are entered again behind it. docs/design/multi-locks.md argues
- * that nobody waits in a circle. */
+ * All locks keep the same order of paths, bytewise. As long as no path is WAITING, all that are OUT
+ * are entered at once (by a try, one after the other). As soon as a path is WAITING, the later
+ * paths are left, whatever they have come to; the earlier ones stay. If the grant of a path is lost
+ * meanwhile, the later paths are left too, and are entered again after it.
+ * docs/design/multi-locks.md argues that nobody waits in a circle. */
 #ifndef RECIPES_MULTI_LOCK_H
 #define RECIPES_MULTI_LOCK_H
 

@@ -1,7 +1,7 @@
-/* Names of contenders: "<id>-lock-<10 digits>" and what the other libraries make of it; those of
- * elections may carry a priority: "<id>-p007-latch-<10 digits>"; those of semaphores how many
- * permits they ask for: "<id>-n3-lease-<10 digits>", or "<id>-s3-lease-…" where each is to have a
- * number. */
+/* Names of contenders: "<id>-lock-<10 digits>", and those of other libraries. The name of a
+ * candidate may have a priority: "<id>-p007-latch-<10 digits>". The name of a semaphore's contender
+ * may say how many permits it asks for: "<id>-n3-lease-<10 digits>", or "<id>-s3-lease-…" if each
+ * permit is to have a number. */
 #ifndef RECIPES_NAME_H
 #define RECIPES_NAME_H
 

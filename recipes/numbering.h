@@ -19,8 +19,8 @@
 
 #include "machine.h"
 
-/* The numbers follow, each behind a space, at the end of a node's data; and behind them, below
- * which number these are, and those of all that stood before it. */
+/* The numbers stand at the end of a node's data, each after a space. After them stands the ceiling:
+ * these numbers, and those of all that stood before the node, are below that. */
 #define NUMBERING_WORDS "\nzkl numbers"
 #define NUMBERING_CEILING " of "
 

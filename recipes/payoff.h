@@ -29,8 +29,8 @@ static inline bool payoff_allows(const struct payoff *p, int64_t now)
 /* An attempt begins, or a look at who is behind the tenure. */
 void payoff_ask(struct payoff *p, int64_t now);
 
-/* What was asked is answered, and nobody else is there: the attempt is granted (.delayed: there was
- * not one connection all the while), or the look is done. */
+/* A request was answered and nobody else is there. The first: the attempt is granted (.delayed:
+ * there was not one connection all the while). The second: the look is done. */
 void payoff_granted(struct payoff *p, int64_t now, bool delayed);
 void payoff_looked(struct payoff *p, int64_t now);
 

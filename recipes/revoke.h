@@ -10,10 +10,10 @@
 
 #define REVOKE_WORD "__REVOKE__"
 
-/* Whether a contender's node with these data and that version has been asked: the word alone, or
- * above the line of numbers (numbering.h), and the line that a fenced transaction has left since
- * (transaction.h). A node that was made with the word as its payload has not. data may be NULL
- * where length is not above 0. */
+/* Whether a contender's node with these data and that version has been asked to give way. Its data
+ * are then the word, alone or above the line of numbers (numbering.h) and the line that a fenced
+ * transaction has left since (transaction.h). A node that was made with the word as its payload has
+ * not been asked. data may be NULL if length is not above 0. */
 bool revoke_asks(const char *data, int length, int32_t version);
 
 #endif

@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a with 64 bits of the id and then the shard's eight bytes, the lowest first; mixed by the
- * end of MurmurHash3, since FNV alone leaves ids that are alike in order. */
+/* FNV-1a with 64 bits of the id and then of the shard's eight bytes, the lowest first. The end of
+ * MurmurHash3 mixes the result, since FNV alone leaves similar ids in order. */
 uint64_t shard_hash(const char *id, uint64_t shard);
 
-/* -ln(hash / 2^64) / weight: of hosts with the weights v and w one has the lowest score in v of
- * v + w cases. With 56 binary places of which the last 24 are only the division's. */
+/* -ln(hash / 2^64) / weight: if two hosts have the weights v and w, the first has the lower score
+ * in v of v + w cases. The score has 56 binary places. The last 24 are only the division's. */
 uint64_t shard_score(uint64_t hash, uint32_t weight);
 
 enum { SHARDS_MAX = 65536, SHARDS_WEIGHT_MAX = 1000 };

@@ -1,7 +1,8 @@
 #include "users.h"
 
-/* No request of a call has gone out when a session has just been made; those of a handle may have.
- * A session that no server has heard of for its timeout is ended by them. */
+/* Whether the users of the session let it end. When a session has just been made, no request of a
+ * call has gone out; those of a handle may have. If no server has heard of a session for its
+ * timeout, it ends even if they use it. */
 bool users_let_end(const struct users *u, bool holds, enum end_reason why, int64_t out,
                    int64_t timeout)
 {

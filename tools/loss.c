@@ -100,8 +100,8 @@ static bool is_finished(struct loss *l)
     return gone;
 }
 
-/* On a thread of the library. What it waits for is done by the guard, and told by the main thread.
- */
+/* Runs on a thread of the library. The guard does what it waits for, and the main thread tells of
+ * it. */
 static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct loss *l = data;

@@ -56,8 +56,8 @@ static int list_members(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* On a thread of the library, which waits for a slow reader: meanwhile the library gathers what
- * changes, and tells the difference. */
+/* Runs on a thread of the library, which waits for a slow reader. Meanwhile the library gathers
+ * changes, and then tells the difference. */
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {

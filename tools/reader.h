@@ -44,8 +44,9 @@ void reader_want_again(void *data);
 /* The newest reading, once, for reading_unref(); NULL: it was taken already. */
 struct reading *reader_take(struct reader *r);
 
-/* No reading begins any more; then close the session, which ends one under way, keeping another
- * handle made from it; then wait. */
+/* To end a reader: reader_stop(), after which no reading begins. Then close the session, which ends
+ * a reading that is under way, and keep another handle made from it. Then reader_join(), which
+ * waits. */
 void reader_stop(struct reader *r);
 void reader_join(struct reader *r);
 

@@ -1,5 +1,5 @@
-/* One time of holding, as zkl lock has it once and zkl elect again and again: a session, a way to
- * the grant, the command under it. */
+/* One time of holding: a session, a way to the grant, and the command under it. zkl lock has one,
+ * and zkl elect one after the other. */
 #ifndef ZKL_TOOLS_RUN_H
 #define ZKL_TOOLS_RUN_H
 

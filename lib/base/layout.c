@@ -6,8 +6,8 @@
 
 #include "recipes/name.h"
 
-/* The kernel's: GLib's generator is copied by fork(), so two workers of one parent would draw the
- * same ids, and take each other's nodes for their own. */
+/* Random bytes of the kernel. fork() copies GLib's generator, so two workers of one parent would
+ * draw the same ids, and take each other's nodes for their own. */
 static void read_random(void *bytes, size_t size)
 {
     if (getentropy(bytes, size) != 0)

@@ -1,5 +1,5 @@
-/* Lines for stderr, from under any lock: a thread writes them, which alone waits where nobody reads
- * stderr. What finds no room meanwhile is dropped and counted. */
+/* Lines for stderr, from under any lock. A thread writes them, so that only this thread waits if
+ * nobody reads stderr. Lines that find no room meanwhile are dropped and counted. */
 #ifndef LIB_LOG_STDERR_H
 #define LIB_LOG_STDERR_H
 

@@ -10,8 +10,8 @@
 
 struct timers;
 
-/* Lives in what it belongs to; all zero is unarmed. fn runs with the monitor held, the timer
- * unarmed. */
+/* A timer is a part of what it belongs to; all zero is unarmed. fn runs with the monitor held,
+ * after the timer was disarmed. */
 struct timer {
     GSequenceIter *at; /* NULL: unarmed */
     int64_t due;       /* CLOCK_BOOTTIME ns */

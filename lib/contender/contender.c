@@ -336,8 +336,8 @@ static struct contender *contender_driven(struct driver *d)
     return DRIVER_OWNER(d, struct contender);
 }
 
-/* The data of a directory that is empty: nothing but what a leader has proclaimed, or the name of
- * one that was the head (head_hint.h), if that. */
+/* Whether the directory has no data of others: only what a leader has proclaimed, or the name of a
+ * former head (head_hint.h), or nothing. */
 static bool contender_is_unused(const struct machine_event *ev)
 {
     uint64_t token;

@@ -8,8 +8,9 @@
 /* The first attempt begins. */
 void election_candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data);
 
-/* The user's YIELD or STOP (closed: the session's end). What to answer, unless the recipe has the
- * grant given back: 0, or ZKL_ELOST where it was not owned any more. */
+/* The candidacy hears the user's YIELD or STOP; closed: the session's end. Returns the answer: 0,
+ * or ZKL_ELOST if the grant was not owned any more. If the recipe has the grant given back, that
+ * gives the answer instead. */
 int election_candidacy_tell(struct election_candidacy *c, unsigned kind, bool closed, int answer);
 
 /* The session has ended; or there will be no other (over). */

@@ -38,8 +38,8 @@ zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct
 /* The same on one tenure, whose reference it takes. */
 zkl_grant *grant_new_on(struct tenure *t);
 
-/* The next turn on t, with that number. spare, NULL or a turn of t's that is over, is used again if
- * nobody else has it; its reference is taken. */
+/* Returns the next turn on t, with that number. spare is NULL or a turn of t's that is over: it is
+ * used again if nobody else has it. The function takes spare's reference. */
 zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
                           const struct grant_ops *ops, void *context);
 

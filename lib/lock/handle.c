@@ -253,8 +253,8 @@ static struct hold *handle_find_hold(struct handle *h, uint64_t key)
 
 /* ---- locking ---- */
 
-/* The owner is known here: one level deeper, if it may; the grant remains what it is. A reader that
- * would wait to write would wait for every other one that does the same. */
+/* This owner has the grant already: it goes one level deeper, if it may, and the grant stays the
+ * same. A reader may not wait to write: two readers that do would wait for each other. */
 static int handle_reenter(const struct handle *h, struct hold *hold, bool shared,
                           const zkl_grant **ret)
 {

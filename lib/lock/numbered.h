@@ -1,6 +1,5 @@
-/* An acquisition of numbered permits: a contender that is admitted, and then gets its numbers;
- * again from the beginning where it loses its node before it has them. All with the monitor held.
- */
+/* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
+ * loses its node before it has them, it begins again. The caller holds the monitor. */
 #ifndef LIB_NUMBERED_H
 #define LIB_NUMBERED_H
 

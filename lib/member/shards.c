@@ -14,9 +14,9 @@ int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret)
     return says;
 }
 
-/* Returns how many shards there are. Where nobody says anything all take part. Otherwise a member
- * that says nothing, as zkl member, works on no shards: it would own some, and nobody else seek
- * them. */
+/* Returns how many shards there are. If no member says anything, all take part. Otherwise a member
+ * that says nothing, such as zkl member, works on no shards. If it owned some, nobody else would
+ * seek them. */
 static uint32_t read_hosts(struct shards_host *hosts, const zkl_members *ms, uint32_t count)
 {
     uint32_t highest = 0;

@@ -296,8 +296,8 @@ static void queue_exchange_free(struct call *c)
 static const struct call_ops queue_exchange_ops = {
     .waits = true, .begin = queue_exchange_begin, .stop = call_end_as, .free = queue_exchange_free};
 
-/* Asks the server by begin; waits until all is answered. 0 and nobody else has q any more; or the
- * thread's last error, and q is freed. */
+/* Asks the server by begin, and waits until all is answered. Returns 0, and nobody else has q any
+ * more; or the thread's last error, and q is freed. */
 static int queue_run(zkl_queue *q, void (*begin)(struct queue_exchange *x), int64_t timeout_ms)
 {
     zkl_session *s = q->session;
@@ -396,8 +396,8 @@ static void queue_enter(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
-/* Picks what the wish is for. What holds beyond a limit that was changed is known when all were
- * read. */
+/* Picks the contenders that the wish is for. If the limit was changed, only the reading of all
+ * tells who holds beyond it. */
 static void queue_pick(zkl_queue *q)
 {
     const struct queue_wish *wish = &q->wish;

@@ -6,8 +6,9 @@
 #include "recipes/child.h"
 
 struct queue_wish {
-    enum rule first;  /* nobody but the first that one of that rule waits for, behind a sync, with
-                         the complete payload as valid UTF-8; RULE_NONE: all, whatever they are */
+    enum rule first;  /* only the first contender that one of that rule waits for, read after a
+                         sync, with the complete payload as valid UTF-8; RULE_NONE: all
+                         contenders */
     bool holders;     /* nobody but those who hold */
     const char *node; /* nobody but the one of that name; NULL: whoever it is */
     size_t max_nodes; /* of zkl_queue_options, as the next */
@@ -18,9 +19,9 @@ struct queue_wish {
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                const struct queue_wish *wish, int64_t timeout_ms);
 
-/* How long the payload is in what a read of that child was answered: without what a fenced
- * transaction of ours leaves behind it, or numbered permits, which none has yet where the version
- * is 0. */
+/* How long the payload is in the data that a read of that child returned. The line that a fenced
+ * transaction of ours leaves does not count, and neither do numbers of permits. A node with version
+ * 0 has no numbers yet. */
 int queue_payload_length(const char *name, const char *data, int length, int32_t version);
 
 /* The first among names for whom one of that rule waits; NULL: there is none. */

@@ -49,9 +49,10 @@ int call_check(zkl_session *s, const char *doing, const char *path, bool blockin
 void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
                zkl_done_fn fn, void *data);
 
-/* Without the monitor held. Begins it: from then on it is stopped when its time has passed (0: one
- * session timeout), or with the session, perhaps at once. With a fn 0 when it has begun, otherwise
- * waits for its end; or the thread's last error. Gives up the caller's reference. */
+/* Begins the call; without the monitor held. From then on the call is stopped when its time has
+ * passed (0: one session timeout), or with the session, perhaps at once. With a fn, returns 0 as
+ * soon as the call has begun. Otherwise waits for its end. Returns the thread's last error if it
+ * fails. Gives up the caller's reference. */
 int call_run(struct call *c, int64_t timeout_ms);
 
 /* The result; the first one counts. */

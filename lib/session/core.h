@@ -116,8 +116,8 @@ struct zkl_session {
     zkl_stats stats; /* but for what can be seen elsewhere */
 };
 
-/* Waking libzookeeper's thread is a write(), and so a point where a caller's thread could be
- * cancelled with the monitor held: not while it is ours. */
+/* Waking libzookeeper's thread is a write(), so a caller's thread could be cancelled there with the
+ * monitor held. While a thread has the monitor, it cannot be cancelled. */
 static inline void session_lock(zkl_session *s)
 {
     int before;
@@ -158,8 +158,8 @@ static inline void session_forget_many(GHashTable *table)
  * or of one that speaks nonsense. */
 int64_t session_patience_ms(const zkl_session *s);
 
-/* With the monitor held, which is given up meanwhile: waits for s->changed; until NULL: for ever.
- * False when the time is over. */
+/* Waits for s->changed; until NULL: for ever. The caller holds the monitor, which is given up
+ * meanwhile. Returns false when the time is over. */
 bool session_wait_change(zkl_session *s, const struct timespec *until);
 
 /* Without the monitor held: an entry point that waits, doing being its name. await has the monitor,

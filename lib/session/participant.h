@@ -28,8 +28,8 @@ struct participant_ops {
     /* Somebody contends or holds: the session is kept proved. NULL: never. */
     bool (*is_busy)(const struct participant *p);
 
-    /* Something is held, or somebody in or on the way, that ending the incarnation would lose.
-     * NULL: never. */
+    /* Somebody holds something, waits in line or is on the way there, and would lose that with the
+     * incarnation. NULL: never. */
     bool (*holds)(const struct participant *p);
 
     /* NULL: of no interest. */

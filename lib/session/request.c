@@ -219,8 +219,8 @@ static void request_translate(const struct request *r, struct store_reply *reply
         reply->rc = r->op == CREATE_PLAIN ? STORE_BAD : STORE_UNKNOWN;
 }
 
-/* What another session has there, or nobody, says nothing of the create: it was done, but the node
- * may be gone by now. */
+/* If the node is missing, or another session has it, that says nothing of the create: it was done,
+ * but the node may be gone by now. */
 static void request_use_stat(const zkl_session *s, const struct request *r,
                              struct store_reply *reply)
 {

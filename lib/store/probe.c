@@ -278,8 +278,8 @@ static bool probe_is_foreign(const struct probe *p)
 
 /* ---- why does it not serve? ---- */
 
-/* TLS 1.2 at most, with ciphers that servers had for long: some answer, if only that it will not
- * do. The random number need not be one. */
+/* A hello of TLS 1.2 at most, with ciphers that servers have had for long: a server answers, even
+ * if only with a refusal. The random number need not be random. */
 static const struct question hello = {
     52, {22, 3, 1, 0, 47, 1, 0, 0, 43, 3, 3, [43] = 0, 0, 4, 0xc0, 0x2f, 0, 0x9c, 1, 0}};
 

@@ -29,12 +29,12 @@ struct probe_found {
     bool silent;   /* some are left out that have not answered */
 };
 
-/* The addresses of the hosts, "host:port,…", but those that answer as no ZooKeeper would; NULL when
- * none is left. One that cannot be reached stays. So does one that says nothing, unless a ZooKeeper
- * answers: the others are hardly waited for, then. To be freed. Blocks for name resolution, and
- * then a moment at most.
+/* Returns the addresses of the hosts, "host:port,…", without those that answer as no ZooKeeper
+ * would; NULL if none is left. An address that cannot be reached stays. A silent one stays too,
+ * unless a ZooKeeper answers: then the others have hardly any time. The caller frees it. Blocks for
+ * name resolution, and then for a short time limit.
  *
- * With TLS one whose certificate is for another name is left out, too, and none stays if the
+ * With TLS an address is left out, too, if its certificate is for another name. None stays if the
  * handshake succeeds with none. */
 char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *ret);
 

@@ -149,8 +149,8 @@ struct store_ops {
     /* Answers every request with STORE_GONE before it returns. After that, only give_back may be
      * called. sink.closed comes when the server was told, or could not be. */
     void (*close)(struct store *store);
-    /* The client's own handle, NULL if there is none; close is not through before each is given
-     * back. */
+    /* borrow returns the client's own handle, NULL if there is none. close does not end before each
+     * borrowed handle is given back. */
     void *(*borrow)(struct store *store);
     void (*give_back)(struct store *store);
     /* Gives what another process needs to take the present session up; false if there is no

@@ -388,9 +388,9 @@ static void store_zk_use_change(struct store *store, zoo_op_t *op, const struct 
     }
 }
 
-/* On an expired or refused handle zoo_amulti() frees what it never set. From CONNECTED, which is
- * asked for here, neither is reached but by another connection: this thread would have to stand
- * still inside the call for as long as that takes. */
+/* On an expired or refused handle zoo_amulti() frees what it never set. The handle is CONNECTED
+ * when it is asked here. It would need another connection to become expired or refused, so this
+ * thread would have to stand still inside the call for as long as that takes. */
 static int store_zk_start_multi(struct store *store, const struct store_request *r, struct op *op)
 {
     zoo_op_t *ops;
@@ -407,8 +407,9 @@ static int store_zk_start_multi(struct store *store, const struct store_request 
     return rc;
 }
 
-/* All of the path go, on the server too; but of a handle that was lent ours alone, as there may be
- * one of the borrower's. The server then keeps its own until that fires or the connection ends. */
+/* Removes all watches of the path, on the server too. If the handle was lent, it removes ours
+ * alone, since the borrower may have one. The server then keeps its watch until that fires or the
+ * connection ends. */
 static int store_zk_start_unwatch(struct store *store, const struct store_request *r, struct op *op)
 {
     const ZooWatcherType type = r->of_list ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA;

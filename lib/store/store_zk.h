@@ -110,16 +110,17 @@ void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells);
 
 unsigned store_zk_count(const char *hosts);
 
-/* The addresses that libzookeeper may be given, an odd number; NULL: *ret is why there is none. To
- * be freed. Blocks. */
+/* Returns the addresses that libzookeeper may be given, an odd number, for the caller to free. NULL
+ * if there is none, and *ret says why. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
 /* Finds them again if they are others than the last time, or some were silent, for libzookeeper's
  * next failure, and ends the pause for them. Blocks. The monitor is held but meanwhile. */
 void store_zk_follow_names(struct store *store);
 
-/* There is no connection. If zh waits for a server that does not answer while one serves, it goes
- * on to the next. The monitor is held but meanwhile. */
+/* There is no connection. If zh waits for a server that does not answer, while another server
+ * answers, zh goes on to the next one. The caller holds the monitor, which is given up
+ * meanwhile. */
 void store_zk_pass_on(struct store *store, zhandle_t *zh);
 
 /* For store_ops. */

@@ -136,8 +136,8 @@ static bool zk_servers_drop_stuck(struct store *store)
     return dropped;
 }
 
-/* As often as there are addresses: where servers need so long to answer, clients that begin anew
- * again and again make it worse. Behind it the pauses begin anew, as one serves. */
+/* This is done as often as there are addresses. If servers need so long to answer, clients that
+ * begin again and again make it worse. After that the pauses begin anew, since a server answers. */
 void store_zk_pass_on(struct store *store, zhandle_t *zh)
 {
     const int state = zoo_state(zh);
@@ -279,8 +279,8 @@ static bool zk_servers_was_added(const struct store *store, const char *address)
     return was;
 }
 
-/* Those that were not asked yet must answer first, since libzookeeper does not survive what is no
- * ZooKeeper, and waits long for what is silent. NULL: there are none. */
+/* Servers that were not asked yet must answer first, since libzookeeper does not survive an answer
+ * of another program, and waits long for a silent server. Returns NULL if there are none. */
 static char *zk_servers_choose(const struct store *store, const char *own, const char *voters,
                                const char *server)
 {
@@ -299,8 +299,8 @@ static char *zk_servers_choose(const struct store *store, const char *own, const
     return g_string_free(chosen, chosen->len == 0);
 }
 
-/* Whether the ensemble knows the server, or knew it a while ago: one that is removed serves on, and
- * tells of those that have taken its place. */
+/* Whether the ensemble knows the server, or knew it a while ago. A server that was removed goes on,
+ * and tells of the servers that have taken its place. */
 static bool zk_servers_is_known(struct store *store, const char *members, const char *server)
 {
     if (ensemble_knows(members, server)) {

@@ -694,8 +694,9 @@ static void meetings(void)
     }
 }
 
-/* They come at once, and all are admitted: so many requests for each, however many there are. One
- * that comes when a lower number is free reads the numbers of all. */
+/* The contenders come at once, and all are admitted. Each makes the same number of requests,
+ * however many they are. A contender that comes when a lower number is free reads the numbers of
+ * all. */
 static void numbers_in_a_crowd(void)
 {
     enum { COUNT = 400, READS = 7 };

@@ -1,8 +1,7 @@
-/* Told scenes against what is expected of them, byte by byte: tests/sim/golden/NAME.txt. And that a
- * seed is all it takes to see a run again.
+/* Compares what scenes tell with what is expected of them, byte by byte: tests/sim/golden/NAME.txt.
+ * It shows too that a seed is all it takes to see a run again.
  *
- *   golden --update DIR    writes what is expected, as it is now, to DIR: read the difference
- */
+ *   golden --update DIR    writes what is expected, as it is now, to DIR: read the difference */
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>

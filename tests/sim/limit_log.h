@@ -1,5 +1,5 @@
-/* Which limit the semaphores of a path had, and when: what their data said; in Curator's layout the
- * one that all agree on. */
+/* Which limit the semaphores of a path had, and when. The limit is what their data said, or in
+ * Curator's layout the one that all agree on. */
 #ifndef SIM_LIMIT_LOG_H
 #define SIM_LIMIT_LOG_H
 

@@ -1,5 +1,5 @@
-/* An administrator who changes the limits of semaphores, or empties their data, and now and then
- * writes over a node. Drawn from a stream of its own, as admin.c's is. In Curator's layout all
+/* An administrator changes the limits of semaphores, or empties their data, and now and then writes
+ * over a node. The draws come from a stream of their own, as admin.c's do. In Curator's layout all
  * agree on a limit for good. */
 #include "limit_log.h"
 #include "roles.h"
@@ -23,9 +23,9 @@ static int64_t soon(struct roles *roles)
            (int64_t)(seeded_next(&roles->limiting) % (uint64_t)(roles->timeout_ms * MS));
 }
 
-/* Writes over the node of a contender, even of one that waits. What it writes says nothing.
- * Transactions fail if it happens too often. A request to give way that was not read before need
- * not be heard any more. */
+/* Writes over the node of a contender, even of one that waits. The text means nothing. If that
+ * happens too often, transactions fail. It may write over a request to give way that nobody has
+ * read yet: then nobody need hear of it. */
 static void write_over_somebody(struct roles *roles)
 {
     char *node = g_strdup(oracle_some_node(roles->stage));

@@ -299,8 +299,8 @@ static void hear_event(struct oracle *o, const struct note *note)
         g_hash_table_remove(o->down, &note->session);
 }
 
-/* A write that was sent behind the end of a node is answered behind it, too: from then on what was
- * read of the node before proves nothing. */
+/* A write that was sent after the end of a node was answered. From then on, what was read of the
+ * node before proves nothing. */
 static void hear_write(struct stage *stage, const struct note *note)
 {
     const struct oracle *o = &stage->oracle;

@@ -1,6 +1,6 @@
-/* An observer of an election and what it was told: leaders that were first in line, in the order in
- * which they were, none twice; that nobody leads only where nobody did; of each nothing but what it
- * proclaimed itself; nothing behind its end. */
+/* An observer of an election, and what it was told. It hears only of leaders that were first in
+ * line, in their order, and of none twice. It hears that nobody leads only if nobody did. It hears
+ * nothing of a leader but what that one proclaimed, and nothing after the watch has ended. */
 #ifndef SIM_ONLOOKER_H
 #define SIM_ONLOOKER_H
 

@@ -100,8 +100,8 @@ static void check_idle(struct stage *stage, struct client *p)
                     now.tenure, host_name(p->host), now.rival);
 }
 
-/* Proofs pass by what is parked, behind a create that an old server is asked about again: such a
- * write may be sent before the look of the tenure is. */
+/* Requests are parked behind a create that an old server is asked about again, but proofs are not.
+ * So such a write may be sent before the look of the tenure. */
 static void hear_write(const struct stage *stage, const struct note *note, struct client *p)
 {
     struct kept_out *k = &p->kept_out;

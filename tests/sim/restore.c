@@ -1,7 +1,7 @@
-/* A server, which stands alone, whose data goes back: emptied, or to what it was a while ago. An
- * exception of the rule of one holder, as whatever third parties do; but all that wait are served,
- * and nothing is left. Locks alone: what is proclaimed, observed and written goes by tokens, which
- * begin anew. */
+/* A server that stands alone, and whose data go back: to nothing, or to what they were a while ago.
+ * The rule of one holder has an exception for that, as for all that third parties do; but all that
+ * wait are served, and nothing is left. Only locks take part: what is proclaimed, observed and
+ * written goes by tokens, which begin anew. */
 #include "group.h"
 #include "roles.h"
 #include "unit/seeded.h"

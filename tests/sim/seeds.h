@@ -1,6 +1,6 @@
 /* Seeds that found something once, in a library with a rule taken out, or in an oracle that asked
- * for too much; played first each time. They mean what they do for the schedules as they are drawn
- * now: who changes that finds them anew. */
+ * for too much. They are played first each time. They depend on how schedules are drawn: a change
+ * of that needs new seeds. */
 #ifndef SIM_SEEDS_H
 #define SIM_SEEDS_H
 

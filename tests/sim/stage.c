@@ -160,8 +160,8 @@ static void act(struct alarm *alarm)
     host_enter(before);
 }
 
-/* The world comes first, then what processes have to do, then what is to happen to them. False:
- * nothing happens until then. */
+/* Does the next thing. The world comes first, then what processes have to do, then what is to
+ * happen to them. Returns false if nothing happens before until. */
 static bool step(struct stage *stage, int64_t until)
 {
     int64_t at;

@@ -14,8 +14,8 @@
 struct client;
 struct group;
 
-/* Something that acts: its fn is called when at has come, at being NEVER again by then. It belongs
- * to a process, and acts only while that runs, or to nobody. Lives in what it belongs to. */
+/* An alarm calls fn when the time at has come; at is NEVER again by then. It belongs to a process,
+ * and acts only while that runs, or to nobody. It is a part of what it belongs to. */
 struct alarm {
     int64_t at;
     struct client *process;

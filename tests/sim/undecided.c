@@ -97,8 +97,8 @@ static bool is_answered(const void *write)
     return ((const struct write *)write)->answered;
 }
 
-/* The first is proposed, and dies with its server; the second asks for the version that the first
- * will take after all, and its answer, a refusal, is lost. */
+/* The first transaction is proposed, and its server dies. The second asks for the version that the
+ * first will take after all. The answer to the second, a refusal, is lost. */
 static void overtaken(void)
 {
     begin();

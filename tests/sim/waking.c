@@ -125,8 +125,8 @@ static void hear_answered(struct oracle *o, const struct note *note)
         g_ptr_array_remove_fast(o->watching, w);
 }
 
-/* What removes a watch may have to wait, behind a create that an old server is asked about again.
- */
+/* A request that removes a watch may have to wait behind a create that an old server is asked about
+ * again. */
 static bool has_parked(const struct stage *stage, const struct host *host)
 {
     for (guint i = 0; i < stage->processes->len; i++) {

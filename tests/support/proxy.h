@@ -84,8 +84,8 @@ void proxy_segment(struct proxy *p, int bytes);
 /* New connections go to that port from now on; not taken back by proxy_heal(). */
 void proxy_target(struct proxy *p, int port);
 
-/* The next request of this type is forwarded, its reply is not: both sides are reset instead. Or
- * the request itself is not forwarded and both sides are reset. Once for each call. */
+/* The first forwards the next request of this type, but resets both sides instead of its reply. The
+ * second resets both sides instead of forwarding the request. Each call counts for one request. */
 void proxy_lose_reply_to(struct proxy *p, int op);
 void proxy_lose_request_to(struct proxy *p, int op);
 

@@ -37,8 +37,8 @@ static int connect_to(int port)
     return -1;
 }
 
-/* Greeting and close in one write, since the owner takes the session back when it can. True when
- * the server answers that it has no such session. */
+/* Sends greeting and close with one write, since the owner takes the session back when it can.
+ * Returns true when the server answers that it has no such session. */
 static bool refused(int port, int64_t session, const char passwd[16])
 {
     uint8_t out[4 + GREETING + 4 + CLOSE], in[256], *at = out;

@@ -165,8 +165,9 @@ static void replace_session(void)
     fake_event_of(STORE_EV_UP, id + 1, FAKE_TIMEOUT_MS);
 }
 
-/* Abreast again, in the order in which they came: those who waited, those who were entering, and
- * behind them those who were outside, whoever gave up meanwhile. */
+/* With another session all enter again, in the order in which they came: those who waited, those
+ * who were entering, and after them those who were outside. That holds whichever gave up
+ * meanwhile. */
 static void session_replaced(void)
 {
     static const struct {

@@ -6,8 +6,8 @@
 #include "fake_store.h"
 #include "lib/grant/grant.h"
 
-/* Made and connected at 0 ms, with a timeout of 10 s and a tick unknown: the deadline is 8950 ms,
- * and no proof follows unless the test answers. */
+/* A session by hand is made and connected at 0 ms, with a timeout of 10 s and an unknown tick. So
+ * its deadline is 8950 ms, and no proof follows unless the test answers. */
 enum { HAND_DEADLINE_MS = 8950 };
 
 /* Moves time to 0 and opens one. */

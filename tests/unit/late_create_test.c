@@ -14,8 +14,8 @@ static void list(int count, char **names)
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = names, .count = count);
 }
 
-/* A contender whose create was not answered leaves, and its last list is asked for: what its node
- * would be, for g_free(). */
+/* A contender whose create was not answered leaves, and asks for a last list. Returns the name that
+ * its node would have, for g_free(). */
 static char *begin_leaving(int number)
 {
     hand_enter(&a, s, 0);

@@ -1,5 +1,5 @@
 /* A member of a double barrier at /d over the fake store, by hand: what the server answers, and how
- * its calls end. One at a time. */
+ * the member's calls end. There is one at a time. */
 #ifndef UNIT_MEETING_H
 #define UNIT_MEETING_H
 

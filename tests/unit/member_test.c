@@ -1,4 +1,4 @@
-/* The machine of a member, in exchanges: what it hears, and what it asks for and tells then.
+/* The machine of a member, in exchanges: what it hears, and then what it asks for and tells.
  * tests/explore/members has every interleaving of two. */
 #include "recipes/member.h"
 #include "suites.h"

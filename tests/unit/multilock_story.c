@@ -94,8 +94,8 @@ void multi_story_behind(struct multi_story *story, char path)
     multi_story_dispatch(story);
 }
 
-/* The own read and the head's are answered, and then the head goes: the silence of the own watch is
- * the proof. */
+/* The reads of the own node and of the head are answered, and then the head goes. The silence of
+ * the own watch is the proof. */
 void multi_story_head_gone(struct multi_story *story, char path)
 {
     const int at = place(path);

@@ -28,7 +28,7 @@ void multi_story_end(struct multi_story *story);
 /* Callbacks that are due are called. */
 void multi_story_dispatch(struct multi_story *story);
 
-/* The path of the letter: its create is answered and its list, where the node is the first, or
+/* The create and the list at the path of the letter are answered: the node is the first there, or
  * another is ahead. The token is 100 and the letter's place. */
 void multi_story_first(struct multi_story *story, char path);
 void multi_story_behind(struct multi_story *story, char path);

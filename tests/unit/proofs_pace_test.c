@@ -1,5 +1,5 @@
-/* When what is sent, and what an edge decides. A session of 10 s with a tick of 2 s: margin 1.05 s,
- * relay 1.2 s, an anchor each 0.6 s, a renewal each 1.666 s. */
+/* When each request is sent, and what an edge decides. A session of 10 s with a tick of 2 s has a
+ * margin of 1.05 s, a relay of 1.2 s, an anchor each 0.6 s, and a renewal each 1.666 s. */
 #include "proofs.h"
 
 #include "proofs_clock.h"

@@ -207,8 +207,8 @@ static void holders(void)
          "hw"},
         {{THEIRS("lease-0000000001"), THEIRS("lease-0000000002")}, "hh"},
         {{"ex0000000001", "ex0000000002"}, "hw"},
-        /* Apache's waits for locks, a lock of another does not wait for it; ours never hold
-         * behind anybody */
+        /* A contender of Apache's waits for locks, and another library's lock does not wait for it.
+         * Ours never hold behind anybody. */
         {{THEIRS("lock-0000000001"), "x-5-0000000002"}, "hw"},
         {{"x-5-0000000001", THEIRS("lock-0000000002"), OURS("lock-0000000003")}, "hhw"},
         {{"x-5-0000000001", OURS("lock-0000000002")}, "hw"},

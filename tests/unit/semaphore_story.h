@@ -33,8 +33,8 @@ void permit_story_release(struct permit_story *story);
 /* Another session takes the place of the present one. */
 void permit_story_replace(struct permit_story *story, int64_t id);
 
-/* Answers. names: of children, each of kind and number, "s" numbered and "n" not: "n3 s5 *"; two
- * letters ask for two permits, and "*" is the own node. */
+/* The server's answers. names are of children, each with a kind and a number, "s" numbered and "n"
+ * not: "n3 s5 *". Two letters ask for two permits, and "*" is the own node. */
 void permit_story_created(struct permit_story *story);
 void permit_story_limited(struct permit_story *story, const char *data);
 void permit_story_listed(struct permit_story *story, const char *names);

@@ -41,8 +41,8 @@ void guard_free(struct guard *g, struct events *events);
  * ends then, too. SIGKILL: at once, all of it. There is a leader, and the guard has not ended. */
 void guard_signal(struct guard *g, int signo);
 
-/* The exit status for how the command ended; after a message if it could not be executed. left: the
- * lock is ours still. */
+/* Returns the exit status for how the command ended, after a message if it could not be executed.
+ * left: the lock is still ours. */
 int guard_result(const struct guard *g, bool left);
 
 /* From any thread. */

@@ -5,8 +5,8 @@
 /* Real-time from here on, unless we are already: by a process of one thread. */
 void priority_raise(void);
 
-/* What it was before; in each child, too. Async-signal-safe, and nothing where it was not raised.
- */
+/* Gives back the priority that was raised, in each child too. Does nothing if it was not raised.
+ * Async-signal-safe. */
 void priority_give_back(void);
 
 /* A moment for others, who would get none while one of real-time works on. */

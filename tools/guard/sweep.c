@@ -1,5 +1,5 @@
-/* A sweep holds each process that it signals by a pidfd, before its last look at whether that one
- * is meant. */
+/* A sweep opens a pidfd of each process before it signals it. After that it looks once more whether
+ * that process is meant. */
 #include "sweep.h"
 #include "../events.h"
 #include "priority.h"

@@ -16,8 +16,8 @@ struct sweep {
     bool all_killed; /* the last look was for KILL, spared nobody and found nobody new */
     const struct cgroup *cgroup; /* of the tree alone, or NULL */
 
-    /* Somebody lives whom we may not signal; once for each. start is 0 and the name empty where not
-     * even that may be known. */
+    /* A process lives that we may not signal; called once for each. start is 0 and the name empty
+     * if we may not know even these. */
     void (*on_refused)(const struct process *p, void *data);
     void *data;
 };
@@ -31,8 +31,7 @@ struct swept {
     struct process first; /* one of these, or of the guards; pid 0: none */
 };
 
-/* For a root that is the caller itself, which is a subreaper: takes down the children that it has
- * already. */
+/* The caller is root itself, and a subreaper. The children that it has already are noted. */
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
@@ -51,8 +50,8 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
  * and again: both reach who forks faster than we look. By the thread that reaps. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
-/* Between two such looks, of which the last spared nobody: only those that have become children of
- * ours since. */
+/* For the time between two sweeps with KILL, if the last one spared nobody: signals only the
+ * children that are new since. */
 void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* STOP to all that are chosen and run, and again until a look finds nobody new. */
