@@ -1,6 +1,6 @@
 /* One step: the phase that the attempt is in takes the event, unless all phases take it in the same
- * way; what the state begins with that it moved to comes behind that. Calls go up in this file, and
- * no phase calls another. */
+ * way. After a move to another state come the actions with which that state begins. A function in
+ * this file calls only those above it, and no phase calls another. */
 #include "attempt.h"
 
 #include <assert.h>
@@ -399,7 +399,7 @@ static void attempt_limit_read(struct attempt *c, const struct machine_event *ev
         attempt_learn_limit(c, ev, m);
 }
 
-/* ---- a semaphore, from the first list to admission: are so many permits free, and who else is to
+/* ---- a semaphore, from the first list to admission: are so many permits free, and who else must
  * hear of it? docs/design/permits.md has the argument ---- */
 
 static void attempt_list(struct attempt *c, struct machine_actions *out, bool also)
@@ -543,8 +543,8 @@ static void attempt_step_first(struct attempt *c, const struct machine_event *ev
 }
 
 /* ---- from a node of our own to the head of the queue: who is ahead, and when is the predecessor
- * gone? Ends in CLAIMING where a list has proved the node, or the silence of its watch, or in
- * PROVING with the proof under way ---- */
+ * gone? Ends in CLAIMING if a list has proved the node, or the silence of its watch, and otherwise
+ * in PROVING with the proof under way ---- */
 
 /* What the attempt knows of the directory's data. Data that were read are not read again as long as
  * the version is the same. */
@@ -559,8 +559,8 @@ static void attempt_learn_directory(struct attempt *c, const struct machine_even
     c->count = (uint32_t)ev->count;
 }
 
-/* Whether there is a child that makes it unsafe to queue here: it came first and we do not wait for
- * it, so both could hold. One that came after us sees to that itself: one of ours is told the
+/* Whether a child makes it unsafe to queue here: it came first and we do not wait for it, so both
+ * could hold. A child that came after us sees to that itself: if it is one of ours, it is told the
  * same. */
 static bool attempt_is_mixed(const struct attempt *c, const struct machine_event *ev,
                              const struct attempt_moment *m, const struct place *place,
@@ -572,8 +572,8 @@ static bool attempt_is_mixed(const struct attempt *c, const struct machine_event
     return place->incompatible;
 }
 
-/* Events come in the order of changes, but only those of one connection: on the next one what was
- * missed comes in any order. docs/design/hand-over.md has the argument. */
+/* Events come in the order of changes, but only on one connection. After a reconnect, events that
+ * were missed come in any order. docs/design/hand-over.md has the argument. */
 static bool attempt_is_own_silent(const struct attempt *c, const struct attempt_moment *m)
 {
     return c->own_watched && c->own_connection == m->connection;
@@ -662,10 +662,11 @@ static bool attempt_is_in_long_queue(const struct attempt *c)
     return c->long_queue > 0 && c->ahead >= c->long_queue;
 }
 
-/* When the predecessor was the head, its end makes us the head: only our own node needs proof. It
- * was, if nobody else was ahead; or if a hint says so, which is worth asking for in a long queue.
- * The hint is read first: the own node, found behind it, has stood in the directory that had it.
- * Where numbers run out all this proves nothing: another may have come with a lower one. */
+/* If the predecessor was the head, its end makes us the head, and only our own node needs proof.
+ * The predecessor was the head if nobody else was ahead, or if a hint says so; in a long queue it
+ * is worth asking for the hint. The hint is read before the own node: if that is found, it has
+ * stood in the directory that had the hint. Near the last number all this proves nothing: another
+ * contender may have come with a lower one. */
 static void attempt_on_predecessor_gone(struct attempt *c, const struct attempt_moment *m,
                                         struct machine_actions *out)
 {
@@ -792,8 +793,8 @@ static void attempt_leave_children(const struct attempt *c, struct machine_actio
     a->deleting = true;
 }
 
-/* Asks to enter again: thousands may have to at once. A session that ends may have let one in that
- * could not send its create before the next one began. */
+/* Asks to enter again, since thousands may have to at once. A session that ends may have let in a
+ * contender that could not send its create before the next session began. */
 static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
 {
     if (c->creating)
@@ -1114,8 +1115,8 @@ static void attempt_on_proof(struct attempt *c, const struct machine_event *ev,
         attempt_move(c, ST_CLAIMING);
 }
 
-/* It may have taken long until a deadline came, and who was not told what became of the own node
- * meanwhile asks once more. */
+/* It may have taken long until a deadline came. An attempt that did not hear meanwhile what became
+ * of its own node asks once more. */
 static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1155,8 +1156,8 @@ static void attempt_look(struct attempt *c, struct machine_actions *out)
     a->watch = a->optional = true;
 }
 
-/* The watch on the children would have told of the own node's end, too. Not all who come wait for a
- * reader or for a permit: there a list tells. */
+/* The watch on the children would have told of the own node's end too. Not every newcomer waits for
+ * a reader or for a permit: there a list tells. */
 static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
                                       struct machine_actions *out)
 {
@@ -1207,8 +1208,9 @@ static void attempt_heed(struct attempt *c, struct machine_actions *out)
     c->heeds = true;
 }
 
-/* A node that may still stand goes when the callbacks have returned, so that what they stop is
- * stopped before another is granted; but a callback that hangs holds it up one timeout at most. */
+/* A node that may still stand is deleted when the callbacks have returned, so that what they stop
+ * is stopped before another is granted. A callback that hangs delays this by one timeout at
+ * most. */
 static void attempt_lapse(struct attempt *c, const struct attempt_moment *m,
                           struct machine_actions *out)
 {
@@ -1360,8 +1362,8 @@ static void attempt_on_stop(struct attempt *c, struct machine_actions *out)
         attempt_finish(c, out);
 }
 
-/* Sets the own node's data to what they are, until it is done or the node is gone. Somebody else
- * may have written there, or the set was done and its answer lost. */
+/* Sets the own node's data to what they are, until the set is done or the node is gone. Somebody
+ * else may have written there, or the set was done and its answer lost. */
 static void attempt_on_touched(const struct machine_event *ev, struct machine_actions *out)
 {
     struct machine_action *a;

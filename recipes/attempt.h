@@ -61,12 +61,12 @@ enum attempt_node {
     ATTEMPT_OURS = 1 << 28   /* the same, with the own node */
 };
 
-/* What lies beside the line that leads to a grant. A touch sets the own node to the data that it
- * has: the next in line hears of it. */
+/* LOOK and TOUCH are beside the LINE that leads to a grant. A touch sets the own node to the data
+ * that it has, so that the next in line hears of it. */
 enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
 
-/* Events of its own. MACHINE_EV_BEGIN: it is admitted, at first and after each ATTEMPT_ADMIT;
- * MACHINE_EV_STOP: the caller gives up, from timeout, cancel, close. */
+/* Its own events. It hears MACHINE_EV_BEGIN when it is admitted, at first and after each
+ * ATTEMPT_ADMIT. It hears MACHINE_EV_STOP when the caller gives up, by timeout, cancel or close. */
 enum {
     ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline was extended */
     ATTEMPT_EV_LAPSED,                    /* the grant's deadline has passed */
@@ -109,8 +109,8 @@ enum attempt_verdict {
                           it is found before */
 };
 
-/* A holder has no watch on its own node at first. Short holds never need it, and its end would wake
- * them once more, so it is set when the hold has lasted this long. */
+/* A holder has no watch on its own node at first. Short holds never need one, and its event at
+ * their end would wake them once more. So the watch is set when the hold has lasted this long. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
 /* How long a try waits for the only contender ahead to yield, if its name says that it retains. The
@@ -121,8 +121,8 @@ enum attempt_verdict {
 /* Until it is tried again, when it could not be set. */
 #define ATTEMPT_RETRY_MS 1000
 
-/* Until it is looked again whether a node of ours stands, when that was refused: twice as long each
- * time, up to the last. */
+/* The pause before another look whether a node of ours stands, after a refusal. It is twice as long
+ * each time, up to LAST. */
 #define ATTEMPT_SETTLE_FIRST_MS 500
 #define ATTEMPT_SETTLE_LAST_MS 30000
 

@@ -83,8 +83,8 @@ static void barrier_tell(struct barrier *b, struct machine_actions *out, enum ba
     machine_tell(out, (int)verdict, STORE_OK);
 }
 
-/* The own node is gone. One that is made late would count as a member, and nobody would ever delete
- * it. */
+/* The own node is gone. A node that is made late would count as a member, and nobody would ever
+ * delete it. */
 static void barrier_look_for_late(struct barrier *b, struct machine_actions *out)
 {
     if (b->late)
@@ -295,8 +295,8 @@ static void barrier_choose_round(struct barrier *b, const struct barrier_members
     }
 }
 
-/* As long as there are too few, and where there is no round before and nobody more than may enter,
- * nobody needs to be read: the bound is whatever came last. */
+/* The members need not be read while there are too few, or if there is no earlier round and no more
+ * members than may enter: the bound is then the zxid of whatever came last. */
 static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct barrier_members *m,
                                 struct machine_actions *out)
 {

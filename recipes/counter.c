@@ -172,8 +172,8 @@ static void counter_use(struct counter *c, const struct machine_event *ev,
         counter_set(c, out);
 }
 
-/* A set was not answered: what was its version used for? While that is the present one it may still
- * come, but no second time for the same version. */
+/* A set was not answered: what was its version used for? While that version is the present one the
+ * set may still come, but only one set is applied for a version. */
 static void counter_judge(struct counter *c, const struct machine_event *ev,
                           struct machine_actions *out)
 {

@@ -1,13 +1,13 @@
-/* By which operation a node is created. Old servers, and other servers that speak ZooKeeper's
- * protocol, know no containers, or no create that returns the node's stat ("create2") either:
+/* Which operation creates a node. Old servers, and other servers that speak ZooKeeper's protocol,
+ * know no containers. Some do not know the create that returns the node's stat ("create2") either:
  *
  *     containers and create2 ──> no containers ──> create alone
  *
- * What a server does not know it has not done, and it says so. Some end the connection instead:
- * when that has happened several times, to connections on which the server had answered something
- * else, and the operation was never answered, it counts as unknown, too. What was found out stays,
- * also for servers that know more: every server knows the last form. docs/design/servers.md has the
- * argument. */
+ * If a server does not know an operation, it has not done it, and says so. Some end the connection
+ * instead. The operation counts as unknown, too, if it was never answered, and that has happened
+ * several times to connections on which the server had answered something else. What was found out
+ * stays, even if later servers know more: every server knows the last form. docs/design/servers.md
+ * has the argument. */
 #ifndef RECIPES_CREATE_FORM_H
 #define RECIPES_CREATE_FORM_H
 

@@ -1,5 +1,5 @@
-/* The servers of an ensemble as it names them itself, in the text of /zookeeper/config, and which
- * of them a session may use beside those that its user has named. docs/design/servers.md has the
+/* The servers that an ensemble names as its own, in the text of /zookeeper/config, and which of
+ * them a session may use beside those that its user has named. docs/design/servers.md has the
  * reasons. */
 #ifndef RECIPES_ENSEMBLE_H
 #define RECIPES_ENSEMBLE_H
@@ -18,8 +18,8 @@ struct ensemble_member {
     bool votes;
 };
 
-/* From lines "server.N=HOST:PORT:PORT[|…][:ROLE];[HOST:]PORT". A wildcard, or no host, stands for
- * all hosts of that server. What has no address for clients, or is no such line, is left out.
+/* Reads lines "server.N=HOST:PORT:PORT[|…][:ROLE];[HOST:]PORT". A wildcard, or no host, stands for
+ * all hosts of that server. Leaves out other lines, and servers without an address for clients.
  * Returns how many there are, at most ENSEMBLE_MAX. */
 size_t ensemble_read(const char *config, size_t length, struct ensemble_member *ret);
 

@@ -1,15 +1,14 @@
-/* What the head of a long queue leaves in its directory's data: its own name. Numbers below one
- * that was the head never come again while the directory stands, so the next in line, once that
- * node is gone, is the head and need not list everybody. docs/design/head-hints.md has
- * the argument. */
+/* The head of a long queue leaves its own name in its directory's data. Numbers below that of a
+ * former head never come again while the directory stands. So once that node is gone, the next in
+ * line is the head and need not list everybody. docs/design/head-hints.md has the argument. */
 #ifndef RECIPES_HEAD_HINT_H
 #define RECIPES_HEAD_HINT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A queue of so many children or more is long: below that, a list takes less time than one more
- * write. */
+/* A queue of so many children or more is long. In a shorter one, a list takes less time than one
+ * more write. */
 enum { LONG_QUEUE = 512 };
 
 /* The node's name follows. */

@@ -1,13 +1,13 @@
-/* From the call to a permit, in the layout of Curator's InterProcessSemaphoreV2: whoever has the
- * lock makes its lease and waits until there are no more leases than the limit; then it gives the
- * lock back.
+/* From the call to a permit, in the layout of Curator's InterProcessSemaphoreV2. The contender that
+ * has the lock makes its lease and waits until there are no more leases than the limit. Then it
+ * gives the lock back.
  *
  *  begin         the lock is granted     the lease is        no other layout is there
  *  IDLE ──> LOCKING ───────────────> LEASING ──────> CHECKING ──────> GRANTED
  *              ^                        │ the lock is lost │ the lease is lost
  *              └──again── RESTARTING <──┴──────────────────┘
  *
- * What is refused, and the caller who gives up, end it: OVER. docs/design/leases.md has the
+ * A refusal ends it, and so does a caller who gives up: OVER. docs/design/leases.md has the
  * argument. */
 #ifndef RECIPES_LEASING_H
 #define RECIPES_LEASING_H

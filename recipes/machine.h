@@ -15,8 +15,8 @@ enum store_kind {
     STORE_LIST, /* the children; with .watch: fires once when one comes or goes, or the node goes */
     STORE_SYNC, /* the server catches up with its leader */
     STORE_SET,
-    STORE_UNWATCH, /* those of the path that LIST has set, or all that others have; on the server
-                      too */
+    STORE_UNWATCH, /* removes, on the server too, the watches of the path that LIST has set, or
+                      those that all other requests have */
     STORE_STAT,    /* with .watch: as GET's; and when it is not there, fires when it is made */
     STORE_MULTI    /* all of .changes or none */
 };

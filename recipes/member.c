@@ -75,8 +75,9 @@ static void member_ask_read(struct machine_actions *out, bool watch)
     machine_ask(out, STORE_GET, 0)->watch = watch;
 }
 
-/* Sent once, as another may have the id by the time of a second try; and on the connection on which
- * the node was seen, as another may have it where the servers' data have gone back since. */
+/* The request is sent once, since another process may have the id by the time of a second try. It
+ * is sent only on the connection on which the node was seen: if the servers' data have gone back
+ * since, another may have the id there too. */
 static struct machine_action *member_ask_once(const struct member *m, struct machine_actions *out,
                                               enum store_kind verb)
 {

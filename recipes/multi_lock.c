@@ -117,8 +117,8 @@ static void multi_lock_enter(struct multi_lock *m, struct multi_lock_path *paths
     a->entry = paths[at].entry;
 }
 
-/* Those from the path on, the last one first: who waits for all of them finds the later ones free
- * when it gets the earlier. */
+/* Leaves the path and all later ones, the last one first. A contender that waits for all of them
+ * then finds the later ones free when it gets the earlier. */
 static void leave_from(const struct multi_lock *m, struct multi_lock_path *paths, uint32_t from,
                        struct multi_lock_actions *out)
 {

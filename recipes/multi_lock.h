@@ -91,16 +91,16 @@ struct multi_lock {
 /* All but what is set at the beginning; paths are the caller's, .count of them. */
 void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths);
 
-/* Takes one event, appends what is to be done to *out (emptied first), in the order in which it is
- * to be done. What comes of an attempt that was left changes nothing. */
+/* Takes one event, and appends what is to be done to *out (emptied first), in that order. If the
+ * event is of an attempt that was left, nothing changes. */
 void multi_lock_step(struct multi_lock *m, struct multi_lock_path *paths,
                      const struct multi_lock_event *ev, struct multi_lock_actions *out);
 
 /* The first path that is not held yet, or .count: what an acquisition waits for. */
 uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_path *paths);
 
-/* Whether m is consistent, the order above all: nothing is queued or held behind a path that is
- * waited for. Asserted after each step. */
+/* Whether m is consistent; asserted after each step. The order matters most: nothing is queued or
+ * held behind a path that is waited for. */
 bool multi_lock_invariant(const struct multi_lock *m, const struct multi_lock_path *paths);
 
 /* Whether the move is one of the diagrams above. */

@@ -8,8 +8,8 @@
 /* The server prints the number with "%010d": 10 characters, 11 for the lowest negative ones. */
 enum { NUMBER_MIN = 10, NUMBER_MAX = 11 };
 
-/* "-p007-", "_c_", the digits of a UUID, and where its version is in a name, with dashes and
- * without. */
+/* The lengths of "-p007-", of "_c_" and of the digits of a UUID, and where the UUID's version
+ * stands in a name, with dashes and without. */
 enum { PRIORITY_LENGTH = 6, GUARD = 3, HEX = 32, GUARDED_VERSION = GUARD + 14, HEX_VERSION = 12 };
 
 enum { SESSION_HEX = 16 };

@@ -22,8 +22,8 @@ struct newest {
 /* A list of that pzxid: whether it is as new as what was seen before, and then counts. */
 bool newest_list(struct newest *n, uint64_t pzxid);
 
-/* What was read, a list or something else, is older than what was told: whether it is held back. If
- * not, all is rewound. patience: for how long; ns. */
+/* A read, of a list or something else, has older data than were told. Returns whether they are held
+ * back; if not, all is rewound. patience: for how long, ns. */
 bool newest_holds_back(struct newest *n, int64_t now, int64_t patience);
 
 /* Another connection: its server need not be the one that had older data. */

@@ -240,8 +240,8 @@ int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, 
     return number <= INT32_MAX ? (int32_t)number : 0;
 }
 
-/* The number that ends at end, and the space before it, which begins at *ret_at; -1: there is none.
- */
+/* Returns the number that ends at end; -1: there is none. *ret_at is where the space before it
+ * begins. */
 static int64_t numbering_read_last(const char *data, size_t end, size_t *ret_at)
 {
     size_t at = end;

@@ -38,8 +38,8 @@ enum numbering_state {
 enum numbering_node {
     NUMBERING_OWN,
     NUMBERING_DIRECTORY,
-    NUMBERING_BEFORE /* the first of those before the own node; the others follow, in their order.
-                        One that was read with numbers, or is gone, is not asked for any more */
+    NUMBERING_BEFORE /* the first of those before the own node; the others follow, in their order. A
+                        node that was read with numbers, or is gone, is not read again */
 };
 
 enum numbering_verdict {
@@ -70,8 +70,8 @@ struct numbering {
 
 #define NUMBERING_NOBODY UINT32_MAX
 
-/* It is set to numbers from .first on that none before it has, as was read, and for the version
- * that was read. MACHINE_EV_STOP is the end of the admission. */
+/* The step sets the node to numbers from .first on that no contender before it has, as was read.
+ * The set asks for the version that was read. MACHINE_EV_STOP is the end of the admission. */
 void numbering_step(struct numbering *n, const struct machine_event *ev,
                     const struct numbering_moment *shown, struct machine_actions *out);
 
@@ -80,17 +80,17 @@ bool numbering_invariant(const struct numbering *n);
 bool numbering_may_move(enum numbering_state from, enum numbering_state to);
 const char *numbering_state_name(enum numbering_state state);
 
-/* The lowest count numbers from first on that are not used. Returns the number below which all are;
- * 0: there is none. */
+/* Chooses the lowest count numbers from first on that are not used. Returns the number below which
+ * all of them are; 0: there are not so many. */
 int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
                          size_t count);
 
-/* Below which number all are, as a node's data tell at their end; without that they are *length
- * bytes long. 0: they do not. */
+/* Returns the ceiling that a node's data tell at their end; 0: they tell none. *length becomes the
+ * length of the data without it. */
 int32_t numbering_ceiling(const char *data, size_t *length);
 
-/* How many numbers a node's data end in, of which the first max are stored in ret. Without them and
- * what is behind them the data are *ret_payload bytes long. */
+/* Returns how many numbers stand at the end of a node's data, and stores the first max of them in
+ * ret. *ret_payload is the length of the data before them. */
 size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
                       size_t *ret_payload);
 

@@ -26,14 +26,15 @@ struct observe {
     uint64_t top; /* the highest token told */
 };
 
-/* Takes the first in line (0: nobody is) and whether its proclaimed data is other than told. One
- * that a resource fenced by the tokens told so far would refuse counts as nobody. */
+/* Takes the first in line (0: nobody is) and whether its proclaimed data are other than told. If a
+ * resource fenced by the tokens told so far would refuse the first in line, that counts as
+ * nobody. */
 enum observe_tell observe_see(struct observe *o, uint64_t token, bool news);
 
 /* ---- what is read ---- */
 
-/* Behind those of children.h: the first in line; and the election's own data, which have a watch
- * beside that on the children, and a slot, as they are read across queries. */
+/* They follow the nodes of children.h: the first in line, and the election's own data. The data
+ * have a watch beside that on the children, and a slot, since they are read across queries. */
 enum { OBSERVING_FIRST = CHILDREN_NODES, OBSERVING_DATA };
 enum { OBSERVING_SLOT_DATA = CHILDREN_SLOTS };
 
@@ -85,8 +86,8 @@ bool observing_invariant(const struct observing *o);
 bool observing_may_move(enum observing_node from, enum observing_node to);
 bool observing_may_learn(enum observing_data from, enum observing_data to);
 
-/* Takes the election's own data apart: "<token>\n" and what the leader of that token proclaimed,
- * which begins at *ret_at. False: it is something else. */
+/* Parses the election's own data: "<token>\n" and what the leader of that token proclaimed, which
+ * begins at *ret_at. Returns false if they are something else. */
 bool observe_data(const char *data, size_t length, uint64_t *ret_token, size_t *ret_at);
 
 #endif

@@ -1,7 +1,8 @@
 #include "payoff.h"
 
-/* A tenure that kept a rival out must have saved so many times what it cost: so rivals lose at most
- * about a tenth to it. Where look after look finds one that factor doubles, so often at most. */
+/* A tenure that kept a rival out must have saved so many times what it cost. So rivals lose about a
+ * tenth of the time to it at most. Each time when a look finds a rival again that factor doubles,
+ * up to PAYOFF_DOUBLED times. */
 enum { PAYOFF_WORTH = 9, PAYOFF_DOUBLED = 3 };
 
 void payoff_ask(struct payoff *p, int64_t now)

@@ -37,13 +37,13 @@ void payoff_looked(struct payoff *p, int64_t now);
 /* A rival waits that nothing had told of: the look has found it, or might have. */
 void payoff_found(struct payoff *p, bool rival);
 
-/* A rival waits: the idle tenure hears of it, or a turn has ended. Only the first of these counts,
- * and none behind payoff_found(). */
+/* A rival waits. The first: an idle tenure hears of it. The second: a turn has ended. Only the
+ * first call of these counts, and none after payoff_found(). */
 void payoff_recalled(struct payoff *p, int64_t now);
 void payoff_kept_out(struct payoff *p, int64_t now);
 
-/* The tenure ends behind so many turns, not counting the first; or it is lost, which costs
- * nothing. */
+/* The first: the tenure ends after so many turns, not counting its first. The second: it is lost,
+ * which costs nothing. */
 void payoff_settle(struct payoff *p, int64_t now, uint64_t turns);
 void payoff_forget(struct payoff *p);
 

@@ -290,8 +290,8 @@ bool proofs_overdue(const struct proofs *p, struct instant now)
     return instant_reached(now, instant_add(p->extended, proofs_period(p) / 2 * 5));
 }
 
-/* Plays the rounds to come as they would be on a network that stays as it is, until one rests on an
- * anchor that is sent now, if none is newer: from there on proofs_can_last() holds. Those before
+/* Plays the coming rounds as they would be on a network that stays as it is, until one rests on an
+ * anchor that is sent now, if none is newer. From there on proofs_can_last() holds. Earlier rounds
  * may rest on anchors so old that they move nothing. */
 static bool can_renew(const struct proofs *p, struct instant now)
 {

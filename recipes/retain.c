@@ -93,8 +93,8 @@ static void forget_tenure(struct retain *r)
 }
 
 /* A caller that waits here enters before the node is deleted, so that its place in line is as early
- * as it can be. It finds that node ahead then; a watch on the children would only echo the end of
- * that node. A caller that tries enters after the delete: the own node would make it fail, and it
+ * as it can be. It finds the old node ahead. A watch on the children would only echo the end of
+ * that node. A caller that tries enters after the delete: the old node would make it fail, and it
  * has no place in line. */
 static void end_tenure(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
@@ -132,8 +132,8 @@ static void begin_turn(struct retain *r, struct retain_actions *out)
     retain_act(out, RETAIN_ACT_TURN)->turn = r->turn;
 }
 
-/* Whether who waits first goes before the rival. Where nothing tells of one, and to ask does not
- * pay, there is one. */
+/* Whether the first local waiter goes before the rival. If nothing tells of a rival, and to ask
+ * does not pay, we take it that there is one. */
 static bool may_pass(const struct retain *r, int64_t now)
 {
     if (r->wanted)

@@ -32,8 +32,8 @@ enum retain_event_kind {
     RETAIN_EV_LOCK,    /* a caller has come, the last of those who wait here */
     RETAIN_EV_GAVE_UP, /* one who waits has left; .first: it was the first of them */
     RETAIN_EV_UNLOCK,  /* the turn is over: .must_end if the node cannot serve another one */
-    RETAIN_EV_GRANTED, /* .waited, .delayed, .others: somebody is behind, .watched: who comes will
-                          be heard */
+    RETAIN_EV_GRANTED, /* .waited, .delayed, .others: somebody waits, .watched: newcomers will be
+                          heard */
     RETAIN_EV_FAILED,  /* the attempt: .busy if it tried and others are first */
     RETAIN_EV_LOOKED,  /* what ACT_LOOK of this tenure has found: .others, .watched */
     RETAIN_EV_RIVAL,   /* another contender has come, or the tenure is asked to give way */

@@ -37,8 +37,8 @@ struct rollback {
 /* What the servers say now. */
 void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct instant now);
 
-/* Whether a new session is to be begun: asked right behind rollback_heard(). timeout: the longest
- * that the session ever had, ns. */
+/* Whether a new session must begin; asked right after rollback_heard(). timeout: the longest that
+ * the session ever had, ns. */
 bool rollback_is_final(const struct rollback *r, struct instant now, int64_t timeout);
 
 #endif

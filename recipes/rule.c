@@ -11,8 +11,8 @@ int rule_compare(int32_t a, int32_t b)
 }
 
 /* Where a contender with that number stands beside the own one. The last number that there is waits
- * for lower ones; but it may be there since before the directory's numbers came round, and so many
- * do not pass while one contender stands. */
+ * for lower ones. But it may stand there since before the directory's numbers came round, because
+ * so many numbers do not pass while one contender stands. */
 static int64_t key_beside(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;

@@ -26,9 +26,9 @@ struct place {
     bool found;
 };
 
-/* A number that the server hands out when its counter is used up. Such a node of ours is given
- * back at once. Other libraries go by them: a negative one takes itself for the first, so it counts
- * as before all others. */
+/* Whether the server has used up its numbers and handed out this one. We give back at once a node
+ * of ours that has one. Other libraries go by such numbers: a contender with a negative one takes
+ * itself for the first, so it counts as before all others. */
 bool rule_exhausted(int32_t number);
 
 /* Queue order. */

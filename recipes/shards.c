@@ -85,8 +85,8 @@ static bool takes_range(const struct range *r, const struct shards_host *h)
     return h->count > r->from;
 }
 
-/* How many a host may have: 1.25 times its share, rounded up, but one if that is one at most. How
- * many it must: half of it, rounded down, but one if its share is one at least. */
+/* A host may have 1.25 times its share, rounded up; but one shard if its share is one at most. It
+ * must have half of its share, rounded down; but one shard if its share is one at least. */
 static void set_range(const struct range *r)
 {
     const uint64_t count = r->to - r->from;
@@ -167,8 +167,8 @@ static void place_shard(const struct range *r, uint32_t shard)
     }
 }
 
-/* One that its owner can spare; there is one, since all that must be had is no more than
- * there are. */
+/* Takes a shard that its owner can spare. There is one, since the hosts together must have no more
+ * shards than there are. */
 static void fetch_one(const struct range *r, uint32_t host)
 {
     uint32_t best = NONE;

@@ -280,8 +280,8 @@ static void transaction_try_again(struct transaction *t, const struct machine_ev
         transaction_send(t, ev, out, TX_RESENT);
 }
 
-/* It was never applied, and now cannot be. What came in its place was another set of ours, of which
- * there are only so many: so the count of failures begins anew. */
+/* The transaction was never applied, and now cannot be: another set of ours came in its place.
+ * There are only so many of those, so the count of failures begins anew. */
 static void transaction_on_void(struct transaction *t, const struct machine_event *ev,
                                 const struct transaction_moment *now, struct machine_actions *out)
 {

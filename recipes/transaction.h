@@ -71,7 +71,7 @@ struct transaction {
 };
 
 /* Its only node is the grant's. It begins on the .connection of MACHINE_EV_BEGIN, which has
- * answered something; 0: there is none. What is sent is a set of the node, and but for a seal all
+ * answered something; 0: there is none. It sends a set of the node and, unless that is a seal, all
  * changes behind it. */
 void transaction_step(struct transaction *t, const struct machine_event *ev,
                       const struct transaction_moment *now, struct machine_actions *out);

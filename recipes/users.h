@@ -1,5 +1,5 @@
-/* The users of a ZooKeeper session that hold nothing in it, and whether the library may end the
- * session by itself: not while there is one, unless the servers end it anyway. */
+/* The users of a ZooKeeper session that hold nothing in it. The library may not end the session by
+ * itself while it has such a user, unless the servers end it anyway. */
 #ifndef RECIPES_USERS_H
 #define RECIPES_USERS_H
 

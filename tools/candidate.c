@@ -1,5 +1,5 @@
-/* The way to the grant is an election: one campaign with --once; otherwise a started one, which
- * also tells when to step down. */
+/* zkl elect: an election is the way to the grant. With --once it is one campaign; otherwise a
+ * started election, which tells when to step down too. */
 #include "candidate.h"
 #include "contenders.h"
 #include "guard/channel.h"

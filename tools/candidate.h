@@ -6,8 +6,8 @@
 
 struct shared;
 
-/* Campaigns, leads and ends; events is open, and orders was given to it. How that came is in shared
- * for the supervisor, too. Returns the exit status. */
+/* Campaigns, leads and ends; events is open, and orders was given to it. shared tells the
+ * supervisor too how that came. Returns the exit status. */
 int candidate_run(const struct settings *settings, struct elect_options *options,
                   struct events *events, struct shared *shared);
 

@@ -1,5 +1,5 @@
-/* Contenders and members are the library's to read. Here the children are only listed, also those
- * of the root: one request of our own on the session's handle. */
+/* The library reads contenders and members. This file only lists children, even those of the root,
+ * by one request of our own on the session's handle. */
 #include "children.h"
 #include "connect.h"
 #include "json.h"

@@ -10,7 +10,7 @@ int children_read(const struct settings *settings, zkl_session *session, const c
                   int64_t timeout_ms, GPtrArray **ret);
 
 /* Writes the names of path's children, sorted, a line each or as a JSON array. path may be "/".
- * Waits timeout_ms at most. The exit status; after a message if it is not STATUS_OK. */
+ * Waits timeout_ms at most. Returns the exit status, after a message if it is not STATUS_OK. */
 int children_show(const struct settings *settings, zkl_session *session, const char *path,
                   int64_t timeout_ms, bool json);
 

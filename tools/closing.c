@@ -1,6 +1,6 @@
-/* A process cannot end before its session is closed and yet have it closed. So a child keeps the
- * connection, on which the deletes are, and adds the request to close the session once we have gone
- * and nobody else writes there. It makes no other use of the protocol.
+/* A process cannot wait for the close of its session and end at once. So a child keeps the
+ * connection, on which the deletes were sent. When we have gone and nobody else writes there, it
+ * adds the request to close the session. It makes no other use of the protocol.
  * docs/design/guard.md has the argument. */
 #include "closing.h"
 #include "guard/cgroup.h"
@@ -159,8 +159,8 @@ static size_t own_connections(int fds[CONNECTIONS])
     return count;
 }
 
-/* Any signal ends it, as a service manager may wish that waits for all of our processes. The other
- * end of the pipe stays open as long as we live. */
+/* Any signal ends the child: a service manager that waits for all of our processes may wish that.
+ * The other end of the pipe stays open as long as we live. */
 static void leave_behind(void)
 {
     int fds[CONNECTIONS + 1];

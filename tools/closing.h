@@ -15,8 +15,8 @@ void closing_prepare(void);
  * seconds after our end, so that the nodes go as soon as the server answers. */
 void closing_close(zkl_session *session, int64_t patience_ms);
 
-/* A process that closes a session is no part of any command: what ends a command around us is not
- * for it. outside is cgroup_open_outside()'s; -1: none. Async-signal-safe. */
+/* A process that closes a session is no part of any command, so the end of a command around us does
+ * not end it. outside is cgroup_open_outside()'s; -1: none. Async-signal-safe. */
 void closing_detach(int outside);
 
 #endif

@@ -1,5 +1,5 @@
-/* A line that ends with a command: options may stand before each operand, and end at the command's
- * name. What zkl lock and zkl elect have in common. */
+/* A line that ends with a command, as zkl lock and zkl elect have it. Options may stand before each
+ * operand, and end at the command's name. */
 #ifndef ZKL_TOOLS_COMMAND_LINE_H
 #define ZKL_TOOLS_COMMAND_LINE_H
 

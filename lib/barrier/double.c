@@ -66,9 +66,9 @@ static bool double_is_busy(const struct participant *p)
     return ((const struct doubles *)p)->list.length > 0;
 }
 
-/* One whose node goes with the session is lost, on its way in, too: others may have counted it.
- * Without a deadline ahead the servers may have ended the session: then nothing is held that would
- * keep it from being given up. */
+/* A member loses something if its node goes with the session, even on its way in: others may have
+ * counted it. If no deadline is ahead, the servers may have ended the session. Then nothing is
+ * held, and the session may be given up. */
 static bool double_holds(const struct participant *p)
 {
     if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)

@@ -1,4 +1,4 @@
-/* What others wrote, as people may see it: valid UTF-8 without control characters, so that it
+/* Text that others wrote, made fit for people: valid UTF-8 without control characters, so that it
  * drives no terminal and stays on its line. */
 #ifndef LIB_CLEAN_H
 #define LIB_CLEAN_H
@@ -6,7 +6,7 @@
 #include <glib.h>
 
 /* Invalid bytes, and NUL, become U+FFFD; each byte of a control character becomes '?'. length -1:
- * up to the NUL. To be freed. */
+ * up to the NUL. The caller frees it. */
 char *clean_text(const char *data, gssize length);
 
 /* The same without allocation: copies text into to, which has size bytes, 4 at least. Each invalid

@@ -19,8 +19,8 @@ static inline struct instant clock_now(void)
 /* CLOCK_BOOTTIME alone, in half the time. */
 int64_t clock_boot(void);
 
-/* When a timeout_ms of the public interface that begins now has passed, CLOCK_BOOTTIME ns;
- * INT64_MAX: never, as for more than that clock can count. */
+/* A timeout_ms of the public interface begins now. Returns when it will have passed, CLOCK_BOOTTIME
+ * ns; INT64_MAX: never, or later than that clock can count. */
 int64_t clock_end(int64_t timeout_ms);
 
 /* For pthread_cond_timedwait() on CLOCK_MONOTONIC, which waits but decides nothing. */

@@ -1,5 +1,5 @@
-/* What a session proves to the servers who it is. One copy serves it and its connections; it is
- * wiped with the last reference. Never changed, so any thread may read it. */
+/* The credentials by which servers know whose a session is. The session and its connections share
+ * one copy, which is wiped with the last reference. It never changes, so any thread may read it. */
 #ifndef LIB_CREDENTIALS_H
 #define LIB_CREDENTIALS_H
 

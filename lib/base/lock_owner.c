@@ -16,7 +16,7 @@ static _Thread_local struct self {
 
 static _Atomic int64_t key = -1; /* of pthread_key_create(); -1: none yet */
 
-/* Another destructor may come behind this one, and lock: that arms it again, for the next of the
+/* A destructor that runs after this one may lock. That arms this one again, for the next of the
  * PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
 static void at_exit(void *data)
 {

@@ -7,15 +7,16 @@
 
 #include "zkl/mutex.h"
 
-/* Copies what was given over the defaults in ret, of size bytes; NULL: they stay. NULL, or what is
- * wrong with it: no size is ignored, since that would ignore credentials and access rights. */
+/* Copies what was given over the defaults in ret, of size bytes; given NULL: the defaults stay.
+ * Returns NULL, or what is wrong. A wrong size is an error, since to ignore it would ignore
+ * credentials and access rights. */
 const char *options_take(void *ret, size_t size, const void *given);
 
 /* What is wrong with what many of them have; NULL: nothing. name may be NULL. */
 const char *options_check(const char *name, zkl_parents parents);
 
-/* What stands for a name that was not given: this process, and its thread of that number, 0: none.
- * To be freed. */
+/* Returns the name if none was given: this process, and its thread of that number, 0: none. The
+ * caller frees it. */
 char *options_default_name(uint64_t thread);
 
 #endif

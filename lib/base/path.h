@@ -11,8 +11,8 @@ enum { PATH_LENGTH_MAX = 8192 };
 /* NULL, or what is wrong with an absolute path. */
 const char *path_check(const char *path);
 
-/* 0, or the error that every call makes of that, or of one that is the servers' own, already made
- * the thread's last. chroot: the session's, "" if none. */
+/* 0, or the error that every call makes of a bad path, or of one that is the servers' own. That is
+ * then the thread's last error. chroot: the session's, "" if none. */
 int path_error(const char *chroot, const char *path);
 
 /* Whether path is above, or below it; "/" is above all. */

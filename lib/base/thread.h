@@ -20,8 +20,8 @@ void thread_name(const char *name);
 /* For timed waits by CLOCK_MONOTONIC: clock_after_ms(). */
 void thread_cond_init(pthread_cond_t *cond);
 
-/* Waits for a post, through signals. No point of cancellation: what is waited for may have been won
- * by then. */
+/* Waits for a post, through signals. It is no point of cancellation, because the thread may have
+ * won by then what it waits for. */
 void thread_wait(sem_t *sem);
 
 #endif

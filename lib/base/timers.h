@@ -1,5 +1,5 @@
-/* A queue of timers on CLOCK_BOOTTIME, and the thread that runs them. Timers only deliver: what is
- * decided by time reads both clocks again. */
+/* A queue of timers on CLOCK_BOOTTIME, and the thread that runs them. A timer only delivers an
+ * event: whoever decides by time reads both clocks again. */
 #ifndef LIB_TIMERS_H
 #define LIB_TIMERS_H
 

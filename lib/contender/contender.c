@@ -145,8 +145,8 @@ static struct contender_head *contender_head(struct contender *c)
 /* ---- what the own node is called: of thousands that wait none keeps a path, since its id and the
  * number that the server gave say it all ---- */
 
-/* An incarnation has an id of its own: the nodes of the one before are to be removed wherever they
- * are seen. */
+/* Each incarnation has an id of its own. Nodes with the id of the one before are removed wherever
+ * they are seen. */
 static void contender_new_id(struct contender *c)
 {
     char *id = layout_new_id(rule_kind(c->machine.rule), c->retains);
@@ -200,8 +200,8 @@ static char *contender_node(const struct contender *c)
     return path;
 }
 
-/* The own node is called that, and has the number that is returned. Anybody who knows our id can
- * give it to a node with an odd name. */
+/* Notes the name of the own node, and returns its number. Anybody who knows our id can give it to a
+ * node with an odd name. */
 static int32_t contender_set_node(struct contender *c, const char *name)
 {
     struct child child;
@@ -289,8 +289,8 @@ static struct child *contender_parse(const struct contender *c, const struct mac
     return children;
 }
 
-/* NULL: the child is not of this attempt; or it is the own node, and only the spare ones are meant.
- */
+/* Returns the path of a listed child. NULL if it is not of this attempt, or if it is the own node
+ * and only spare ones are meant. */
 static char *contender_listed_path(const struct contender *c, const char *name, bool spare)
 {
     if (!contender_is_own(c, name) && !contender_is_old(c, name))
@@ -303,8 +303,8 @@ static char *contender_listed_path(const struct contender *c, const char *name, 
 
 /* ---- the limit of a semaphore: what its session knows ---- */
 
-/* The machine of one of a semaphore, about to enter, is told what its session knows of the limit.
- */
+/* A semaphore's contender is about to enter: its machine is told what the session knows of the
+ * limit. */
 static void contender_use_limit(struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
@@ -538,8 +538,8 @@ static struct contender *admission_oldest(const struct admission *a)
 
 /* ---- admission: entering ---- */
 
-/* The session is warm or new when it begins: with others there it is, and must not be replaced in
- * the midst of their step. */
+/* A session must be warm or new when a contender begins. If other contenders are there, it is, and
+ * must not be replaced in the midst of their step. */
 static void admission_begin(struct contender *c)
 {
     GQueue *contenders = &c->admission->all->list;
@@ -586,8 +586,8 @@ static void admission_enter(struct contender *c)
     admission_admit(c->admission);
 }
 
-/* The next of c's handle may enter. One that fails at once lets in the next, which the admission
- * then admits behind it and not in the midst of it. */
+/* The next contender of c's handle may enter. If it fails at once, it lets in the one after it. The
+ * admission then admits that one later, and not in the midst of this. */
 static void admission_leave_queue(struct contender *c)
 {
     struct contender_queue *q = g_steal_pointer(&c->queue);
@@ -909,8 +909,8 @@ static void contender_retire(struct contender *c)
     incarnation_retired(s);
 }
 
-/* A deadline matters to holders and to those that have all but one: of thousands that wait, none is
- * stepped for each proof. */
+/* Only holders, and contenders that have everything but a deadline, are stepped for each proof.
+ * Thousands that wait are not. */
 static void contender_note_deadline(struct contender *c)
 {
     bool by_deadline = c->tenure || c->machine.state == ST_CLAIMING;

@@ -35,8 +35,8 @@ struct permit_limit {
     int64_t session; /* that read it: where the servers' data has gone back, zxids come again */
 };
 
-/* The callers of one handle, of whom one at a time has a contender. It is the first member of what
- * lets them in. */
+/* The callers of one handle, one of whom at a time has a contender. It is the first member of a
+ * struct whose owner lets them in. */
 struct contender_queue {
     struct contender *inside; /* NULL: none, or its node is gone or going */
     GQueue waiting;           /* behind it */
@@ -63,8 +63,8 @@ struct contender_spec {
     struct contender_queue *queue; /* NULL: none */
 };
 
-/* A queue of so many children is long, and so many contenders of one session enter one path at
- * once: tests put less here. */
+/* How many children make a queue long, and how many contenders of one session enter one path at
+ * once. Tests set smaller numbers. */
 extern uint32_t contender_long_queue;
 extern unsigned contender_abreast;
 
@@ -119,8 +119,8 @@ void contender_vanished(struct contender *c);
 
 /* ---- all of a session ---- */
 
-/* Those who wait for acquisitions through one handle each: they hear of the session's end before
- * its contenders do, which would enter again. */
+/* The callers that wait for acquisitions, by handle. They hear of the session's end before its
+ * contenders do, which would enter again. */
 struct all_callers {
     GQueue list; /* of struct callers */
     GList *next; /* the one told next; NULL: nobody */

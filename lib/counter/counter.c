@@ -1,5 +1,5 @@
-/* Counters: one operation at the server, as recipes/counter.h decides; the same behind a fence; the
- * handle. */
+/* Counters: one operation at the server, as recipes/counter.h decides; the same operation behind a
+ * fence; and the handle. */
 #include "recipes/counter.h"
 #include "lib/base/error.h"
 #include "lib/grant/grant.h"
@@ -94,8 +94,8 @@ static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
     return error_set(results[verdict].code, path, "%s: %s", path, results[verdict].text);
 }
 
-/* What is known when it has ended; the error of a refusal or of a time that passed is the call's.
- */
+/* The result of an operation that has ended. If the server refused, or the time passed, the call
+ * has the error. */
 static int counter_op_result(const zkl_counter *c, struct counter_op *op, struct counter *wish)
 {
     const char *path = session_path(c->session, c->path);
@@ -122,8 +122,8 @@ static int counter_run(const zkl_counter *c, struct counter *wish, int64_t timeo
     return code;
 }
 
-/* ---- behind a fence: a read, and then a transaction of the grant's, which the servers refuse when
- * the number was written since ---- */
+/* ---- behind a fence: a read, and then a transaction of the grant's, which the servers refuse if
+ * somebody has written the number since ---- */
 
 struct counter_fenced {
     const zkl_counter *c;

@@ -153,8 +153,8 @@ static zkl_grant *election_another_reference(const zkl_election *e)
     return election_leads(e) ? grant_ref(e->grant) : NULL;
 }
 
-/* Waits, with the monitor held before and after. The operation lives until the campaign, which may
- * be ended by others, is over. */
+/* Waits until the campaign is won or over, with the monitor held before and after. Others may end
+ * the campaign, but the operation lives until it is over. */
 static int election_wait_won(struct campaign *c, int64_t timeout_ms, zkl_grant **ret)
 {
     zkl_error error = {.code = 0};

@@ -1,5 +1,5 @@
-/* An election's handle, as a candidacy has it. All with the monitor held, which guards what is not
- * set at the start. */
+/* An election's handle, as a candidacy has it. The caller holds the monitor, which guards all that
+ * is not set at the start. */
 #ifndef LIB_ELECTION_H
 #define LIB_ELECTION_H
 
@@ -33,8 +33,7 @@ struct contender_spec election_spec(const zkl_election *e);
 
 void election_unref(zkl_election *e); /* the session has another reference */
 
-/* A term begins with that grant, to which the election takes a reference; NULL: the last one's
- * ends. */
+/* A term begins with that grant: the election takes a reference to it. NULL: the last term ends. */
 void election_set_grant(zkl_election *e, zkl_grant *grant);
 
 #endif

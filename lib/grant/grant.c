@@ -23,7 +23,7 @@ struct zkl_grant {
     /* guarded by the monitor, like what follows: */
     zkl_state told;
     unsigned owned;                /* references that users have to release */
-    int64_t since;                 /* CLOCK_BOOTTIME ns of the time that the user has had it; 0: is
+    int64_t since;                 /* since when the user has had it, CLOCK_BOOTTIME ns; 0: that is
                                       not counted, or no more */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
     GArray *callees[TENURE_CALLS]; /* of struct watcher; NULL: none */

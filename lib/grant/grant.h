@@ -1,5 +1,6 @@
-/* Grant: what a user has. It stands on one tenure or more: a turn of a retained lock on one that
- * others stood on before, several paths on one each. docs/design/grants.md has the argument. */
+/* Grant: what a user has. It stands on one tenure or more. A turn of a retained lock stands on a
+ * tenure that earlier turns stood on; a lock at several paths stands on one tenure at each.
+ * docs/design/grants.md has the argument. */
 #ifndef LIB_GRANT_H
 #define LIB_GRANT_H
 
@@ -30,8 +31,8 @@ struct grant_ops {
 
 /* All with the monitor held, unless it says otherwise. */
 
-/* It has one reference, the caller's, and one to each tenure; each tenure that is kept has another
- * one to it. ops NULL: the tenure is released in the end. */
+/* Makes a grant with one reference, which is the caller's. It takes a reference to each tenure, and
+ * each tenure that is kept takes one to it. ops NULL: the tenure is released in the end. */
 zkl_grant *grant_new(struct tenure *const *tenures, uint32_t count, const struct grant_ops *ops,
                      void *context);
 
@@ -71,8 +72,8 @@ void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count);
 /* False: it was lost before. The caller's reference stays. last: the owner will not come again. */
 bool grant_give_back(zkl_grant *g, bool last);
 
-/* The two halves of that, for a transaction that gives back. From here on it is RELEASED, though
- * its node stands; false: it was not owned. */
+/* The two halves of a release, for a transaction that gives the grant back. After the first half
+ * the grant is RELEASED, though its node stands; false: it was not owned. */
 bool grant_disown(zkl_grant *g);
 /* The nodes are deleted, unless they are gone. */
 void grant_let_go(zkl_grant *g, bool node_gone);

@@ -185,8 +185,8 @@ static uint32_t multi_number_in(struct multi_line *line, const struct machine_ev
     return ours || line->asked ? number : 0;
 }
 
-/* The node that the server did not find, if it is not the grant's first: the grant is lost.
- * NULL: the server found them. */
+/* Returns the tenure whose node the server did not find, unless it is the grant's first: the grant
+ * is then lost. NULL: the server found them. */
 static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc, int failed)
 {
     const bool of_part = failed > 0 && (uint32_t)failed < grant_count(m->grant);
@@ -226,8 +226,9 @@ static char *multi_path(struct driver *d, unsigned node)
     return g_strdup(multi_line_driven(d)->tenure->full_node);
 }
 
-/* Payload, numbers, line. What asks the holder to give way stays in place of the payload: until it
- * was read nobody may have heard it, and the version that it has is read before it is asked for. */
+/* The data of the own node: payload, numbers, line. If somebody has asked the holder to give way,
+ * that word stays in place of the payload. Until the data were read, nobody may have heard of it;
+ * they are read before a set asks for their version. */
 static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 {
     const struct multi_line *line = multi_line_driven(d);

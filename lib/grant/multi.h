@@ -1,8 +1,8 @@
-/* Fenced transactions. Each begins with a set of the grant's own node that asks for the version
- * that node has: refused without the node, it fences, and of all that ask for one version one is
- * applied. recipes/transaction.h has what follows when an answer is lost.
+/* Fenced transactions. Each begins with a set of the grant's own node that asks for the node's
+ * version. The servers refuse that set if the node is gone, so it fences. They apply at most one of
+ * all sets that ask for one version. recipes/transaction.h has what follows when an answer is lost.
  *
- * All with the monitor held. */
+ * The caller holds the monitor. */
 #ifndef LIB_MULTI_H
 #define LIB_MULTI_H
 
@@ -22,8 +22,8 @@ struct multi_line {
 
 struct multi_line *multi_line_of(struct tenure *t);
 
-/* One is not decided yet, or never will be: it may be applied as long as the node stands. line
- * NULL: there was none. */
+/* Whether a transaction is not decided yet, or never will be: it may be applied as long as the node
+ * stands. line NULL: there was none. */
 bool multi_line_is_in_doubt(const struct multi_line *line);
 
 #endif

@@ -1,7 +1,7 @@
-/* Tenure: what the server knows of a right. One node of ours, a member's or at the head of a queue,
- * its token, and until when nobody else can have it. Grants, which users have, stand on tenures: at
- * most one at a time on each. With the monitor held, but for what never changes and for .validity.
- */
+/* Tenure: what the server knows of a right. It has one node of ours (a member's, or one at the head
+ * of a queue), the node's token, and until when nobody else can have the right. Grants, which users
+ * have, stand on tenures: at most one at a time on each. The monitor guards all but .validity and
+ * what never changes. */
 #ifndef LIB_TENURE_H
 #define LIB_TENURE_H
 
@@ -44,8 +44,8 @@ struct tenure {
     void (*free_line)(struct multi_line *line);
 };
 
-/* Makes a tenure with s's present deadline, and with one reference: of what keeps it. full_node is
- * the node's path with chroot; keeper and payload may be NULL. */
+/* Makes a tenure with s's present deadline. Its one reference belongs to what keeps it. full_node
+ * is the node's path with chroot; keeper and payload may be NULL. */
 struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct contender *keeper,
                           const char *full_node, const char *payload, uint64_t token);
 

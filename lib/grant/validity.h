@@ -9,12 +9,14 @@
 #include "recipes/loss.h"
 #include "recipes/proofs.h"
 
-/* State and deadline are one word, so that a proof and a loss cannot cross: microseconds of
- * CLOCK_BOOTTIME above the three bits of the loss and the two of the state. What else a deadline
- * has, raw and sure, is written before the word and read after it, and a reader who then finds the
- * clock short of the deadline looks at the word once more. If that is the same, the right was valid
- * after the clock was read, and what was read with it is of its own deadline or of one already
- * proved; without that look, it could be of one whose proof came too late and was turned away. */
+/* State and deadline are one word, so that a proof and a loss cannot cross. It has microseconds of
+ * CLOCK_BOOTTIME above the three bits of the loss and the two of the state.
+ *
+ * raw and sure also belong to a deadline. They are written before the word and read after it. A
+ * reader that then finds the clock short of the deadline looks at the word once more. If it is the
+ * same, the right was valid after the clock was read, and raw and sure belong to that deadline or
+ * to one already proved. Without the second look, they could be of a proof that came too late and
+ * was turned away. */
 struct validity {
     _Atomic uint64_t word;
     _Atomic int64_t raw;  /* CLOCK_MONOTONIC_RAW ns */
@@ -49,8 +51,8 @@ struct validity_view validity_read(const struct validity *v);
 /* Its state as last set or found, by no clock. */
 zkl_state validity_last(const struct validity *v);
 
-/* Its state alone, by one clock while that is enough; *ret_now is that clock, CLOCK_BOOTTIME ns, or
- * 0: it had ended before. */
+/* The state alone, by one clock while that is enough. *ret_now is that clock, CLOCK_BOOTTIME ns, or
+ * 0 if the right had ended before. */
 zkl_state validity_state(const struct validity *v, int64_t *ret_now);
 
 #endif

@@ -208,8 +208,8 @@ static void handle_forget_over(struct handle *h)
     h->over = NULL;
 }
 
-/* Ends the hold, whatever its depth, with h->lock held. The same owner may lock again soon, and
- * finds it. False: it was lost before. */
+/* Ends the hold, whatever its depth, with h->lock held. The hold stays, as the same owner may lock
+ * again soon. Returns false if the grant was lost before. */
 static bool handle_end_hold(struct handle *h, struct hold *hold, bool last)
 {
     zkl_grant *grant = g_steal_pointer(&hold->grant);

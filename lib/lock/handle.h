@@ -1,5 +1,5 @@
 /* What the handles of all blocking locks have in common: owners and their levels, who waits,
- * threads that end, forks. A kind of lock has a table of what it does in its own way. */
+ * threads that end, forks. Each kind of lock has a table of what it does in its own way. */
 #ifndef LIB_HANDLE_H
 #define LIB_HANDLE_H
 
@@ -60,9 +60,9 @@ enum { HANDLE_HAS_KEYS = 1, HANDLE_HAS_PEERS = 2, HANDLE_HAS_TURNS = 4 };
  * for such a kind of lock, or NULL. */
 const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has);
 
-/* 0, or the error of what, which creates a handle. wrong: what is wrong with its options, or NULL.
- * The first one is for a handle of several paths: those and session_check_open() are still to be
- * looked at. */
+/* Returns 0, or the error of what, which is the function that creates a handle. wrong: what is
+ * wrong with its options, or NULL. The first one is for a handle of several paths: it checks
+ * neither those nor session_check_open(). */
 int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
                                const char *wrong);
 int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
@@ -81,8 +81,8 @@ void handle_free(struct handle *h);
 /* 0, or the error that every entry point returns first, already made the thread's last. */
 int handle_check(const struct handle *h, const char *what);
 
-/* The contenders of the calling thread, but for their rule; and what is in their nodes, a
- * GRefString of h's. With the monitor held. */
+/* The first returns what the calling thread's contenders are, but for their rule. The second
+ * returns the text in their nodes, a GRefString of h's. The caller holds the monitor. */
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);
 

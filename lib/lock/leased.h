@@ -8,9 +8,9 @@
 
 struct leased;
 
-/* As contender_enter(); spec->directory is the semaphore's path, spec->leases its limit, and
- * spec->rank how many permits: at most MULTI_LOCK_PATHS. The grant is the lease's, or that of
- * all leases. */
+/* Enters, like contender_enter(). spec->directory is the semaphore's path, spec->leases its limit,
+ * and spec->rank the number of permits: at most MULTI_LOCK_PATHS. The grant is the lease's, or that
+ * of all leases. */
 void leased_enter(struct leased **ret, zkl_session *s, const struct contender_spec *spec,
                   grant_decided decided, void *context);
 

@@ -141,8 +141,8 @@ static void multi_attempt_leave(struct part *p)
         contender_release(holder);
 }
 
-/* The grant is given back; node_gone: it is known to be lost instead, with the node of the path
- * that the user gave first. */
+/* The grant is given back. node_gone: it is lost instead, and the node of the path that the user
+ * gave first is known to be gone. */
 static void on_let_go(void *context, bool node_gone)
 {
     struct multi_attempt *a = context;

@@ -14,11 +14,11 @@ struct multi_path {
     uint32_t given;  /* its place among the paths as the user gave them */
 };
 
-/* Enters at all paths, which are in order: count of them. spec is that of each contender but for
- * the directory and the news. decided is called once, perhaps before this returns: with the grant
- * of all, owned by the callee, or the error. spec->news hears with the same context that the grant
- * has ended, unless it was given back. *ret is set before that, and good until the error or that
- * end. */
+/* Enters at count paths, which are in order. spec describes each contender, but for the directory
+ * and the news. decided is called once, perhaps before this returns: with the grant of all, owned
+ * by the callee, or with the error. spec->news, with the same context, hears that the grant has
+ * ended, unless it was given back. *ret is set before decided is called, and good until the error
+ * or that end. */
 void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
                          const struct contender_spec *spec, const struct multi_path *paths,
                          uint32_t count, grant_decided decided, void *context);

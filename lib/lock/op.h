@@ -18,9 +18,9 @@ void op_queue_clear(struct op_queue *q); /* none is left */
 /* Ends all of them with that error. */
 void op_queue_abort(struct op_queue *q, int code, const char *text);
 
-/* Starts one, with the monitor held, as what follows; fn NULL: op_wait() will be called.
- * spec->try_only is set from timeout_ms. NULL: the session is closed, which is then the thread's
- * last error. The caller has a reference. */
+/* Starts an operation; fn NULL: op_wait() will be called. It sets spec->try_only from timeout_ms.
+ * Returns NULL if the session is closed, which is then the thread's last error. The caller gets a
+ * reference. This function and those below need the monitor. */
 zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data);
 
@@ -44,16 +44,17 @@ void op_abort(zkl_op *op, int code, const char *text);
 /* As contender_ahead(), of what contends by itself at one path. */
 int op_ahead(const zkl_op *op);
 
-/* With the monitor held, which is given up meanwhile. Blocks until it is decided; 0 and a grant of
- * the caller's own, or the thread's last error. */
+/* Blocks until the operation is decided. The caller holds the monitor, which is given up meanwhile.
+ * Returns 0 and a grant of the caller's own, or the thread's last error. */
 int op_wait(zkl_op *op, zkl_grant **ret);
 
 /* The caller's reference. */
 void op_unref(zkl_op *op);
 
-/* What a call of the interface ends with, without the monitor held: one that blocks gives up its
- * own reference, and its user owns the grant; one that does not leaves the reference in ret, if
- * that is not NULL. op NULL: it could not begin, as the thread's last error says. */
+/* What a call of the interface ends with, without the monitor held. The first is for a call that
+ * blocks: it gives up its own reference, and its user owns the grant. The second leaves the
+ * reference in ret, if that is not NULL. op NULL: the operation could not begin, as the thread's
+ * last error says. */
 int op_end_call(zkl_op *op, zkl_grant **ret);
 int op_end_async(zkl_op *op, zkl_op **ret);
 

@@ -23,8 +23,8 @@ struct turn_caller {
     bool tries;     /* does not wait for others */
 };
 
-/* For the contenders that spec describes, but for payload, tries, retains, news and queue; its
- * directory is kept. */
+/* spec describes the contenders, but for payload, tries, retains, news and queue. Its directory is
+ * kept. */
 struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
                         const struct retain *config);
 void turns_unref(struct turns *t);
@@ -32,9 +32,10 @@ void turns_unref(struct turns *t);
 /* What a caller does who is first where nothing is retained: it enters with that spec. */
 typedef void (*turn_enter)(void *context, const struct contender_spec *spec);
 
-/* A caller comes. *ret is set before anything is told. Where the handle retains, a turn, which is a
- * grant of the callee's, or an error is told once by decided, perhaps before this returns. Where
- * not, enter is called once, or decided with an error. *ret is good until then. */
+/* A caller comes. *ret is set before anything is told. If the handle retains, decided is called
+ * once, perhaps before this returns: with a turn, which is a grant of the callee's, or with an
+ * error. If it does not, either enter is called once, or decided with an error. *ret is good until
+ * then. */
 void turns_wait(struct turn_waiter **ret, struct turns *t, const struct turn_caller *caller,
                 turn_enter enter, grant_decided decided, void *context);
 

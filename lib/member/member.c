@@ -342,9 +342,9 @@ static void member_list_on_deadline(struct participant *p)
     member_list_step(p, MEMBER_EV_STANDING);
 }
 
-/* Where a server stands alone each write that it answers is a proof, and a thousand members that
- * join would each be stepped a thousand times. So many show a deadline that is a little too early,
- * until it has moved by more. */
+/* If a server stands alone, each write that it answers is a proof. A thousand members that join
+ * would each be stepped a thousand times. So if there are many, each shows a deadline that is a
+ * little too early, until it has moved by more. */
 static bool member_list_is_worth_showing(const struct member_list *all)
 {
     const zkl_session *s = all->participant.session;
@@ -518,8 +518,8 @@ static char *member_driver_path(struct driver *d, unsigned node)
     return g_strdup(member_driven(d)->node);
 }
 
-/* In a party a name that nobody had yet, for each session: while the session lives, a node of the
- * last name may stand that could not be seen. The id otherwise. */
+/* A member of a party has a name that nobody had yet, a new one in each session: while the session
+ * lives, a node of the last name may stand that could not be seen. Other members have the id. */
 static void member_driver_name(struct driver *d, unsigned node)
 {
     zkl_member *m = member_driven(d);
@@ -549,8 +549,8 @@ static char *member_driver_data(struct driver *d, unsigned node, int *ret_length
     return g_memdup2(data, size);
 }
 
-/* Its node stands, or may, as long as the session does, which ends if nobody else needs it. Not one
- * for request_delete(): what that deletes late may be another's. */
+/* A node of the member stands, or may, as long as the session does. So the session ends, if nobody
+ * else needs it. request_delete() would not do: what it deletes late may be another member's. */
 static void member_keep_orphan(zkl_member *m)
 {
     zkl_session *s = m->session;

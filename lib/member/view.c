@@ -202,8 +202,8 @@ static void view_reread(struct view *v)
 
 /* ---- the end of a query ---- */
 
-/* Each member that was listed was read since. One whose session ended, or that was refused, is read
- * with the next list. */
+/* Whether each member that was listed was read since. A member whose session ended, or whose read
+ * was refused, is read with the next list. */
 static bool view_is_complete(const struct view *v)
 {
     GHashTableIter i;

@@ -1,6 +1,7 @@
-/* A view of a group: lists its members and reads each, again whenever they may have changed.
- * An observer keeps one; a call that reads the members once has one meanwhile. It begins a larger
- * struct, which ends with it. All with the monitor held. */
+/* A view of a group: it lists the members and reads each of them, and does so again whenever they
+ * may have changed. An observer keeps a view; a call that reads the members once has one meanwhile.
+ * A view is the first member of a larger struct, which ends with it. The caller holds the
+ * monitor. */
 #ifndef LIB_VIEW_H
 #define LIB_VIEW_H
 

@@ -104,8 +104,8 @@ int queue_payload_length(const char *name, const char *data, int length, int32_t
 G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
 G_STATIC_ASSERT((int)ZKL_CLIENT_RUBY == (int)MAKER_RUBY);
 
-/* A contender waits for one seen as of that kind, or, as one of ours, is refused because of it. The
- * limit tells who holds a semaphore. */
+/* Whether a contender is kept from holding by another of that kind: it waits for that kind, or, as
+ * one of ours, is refused because of it. For a semaphore the limit tells instead who holds. */
 static bool queue_is_kept(const zkl_contender *c, const struct child *child, enum child_kind by)
 {
     if (child->kind == CHILD_LEASE)
@@ -204,8 +204,8 @@ static bool queue_recall(const zkl_queue *q, zkl_contender *c)
     return true;
 }
 
-/* A contender that left between list and read is no more; one that is not read has no owner. If
- * only a few were wanted, queue_take_list() has marked who holds, while all were known. */
+/* Leaves out contenders that left between list and read. A contender that is not read has no owner.
+ * If only a few were wanted, queue_take_list() has marked who holds, while all were known. */
 static void queue_finish(zkl_queue *q)
 {
     queue_compact(q);
@@ -261,8 +261,8 @@ static void queue_ask_about(struct queue_exchange *x, enum store_kind kind,
     request_send(x->call.session, queue_request_for(x, kind, g_strdup(x->queue->directory), done));
 }
 
-/* One request less; with the last of them it ends, or begins again. A session that has no successor
- * stops it. */
+/* One request is answered. After the last of them the exchange ends, or begins again. A session
+ * that has no successor stops it. */
 static void queue_answered(struct queue_exchange *x, enum store_rc rc)
 {
     const zkl_session *s = x->call.session;
@@ -680,8 +680,8 @@ static void queue_on_asked(struct request *r, const struct store_reply *reply)
     queue_answered(x, reply->rc);
 }
 
-/* numbers: the line below the word, or "". To ask twice does no harm, so that a request without an
- * answer is made again, in another session, too. */
+/* numbers: the line below the word, or "". To ask twice does no harm, so a request without an
+ * answer is made again, even in another session. */
 static void queue_set_word(struct queue_exchange *x, guint contender, const char *numbers,
                            int32_t version)
 {

@@ -1,5 +1,6 @@
-/* What somebody asks for and waits for: it ends once, by its answer, by its time limit, or with the
- * session. It begins a larger struct. All with the monitor held, but where it says otherwise. */
+/* A call: somebody asks for something and waits for it. It ends once, by its answer, by its time
+ * limit, or with the session. It is the first member of a larger struct. The caller holds the
+ * monitor, unless a function says otherwise. */
 #ifndef LIB_CALL_H
 #define LIB_CALL_H
 
@@ -10,15 +11,15 @@
 struct call;
 
 struct call_ops {
-    /* It may take as long as others please, and goes on in the next session: no user of this one.
-     */
+    /* It may take as long as others please, and goes on in the next session. So it is no user of
+     * this one. */
     bool waits;
     /* It comes to its handle: 0, or the thread's last error, which ends it. May be NULL. */
     int (*enter)(struct call *c);
     /* Sends its first request. */
     void (*begin)(struct call *c);
-    /* The time has passed (ZKL_ETIMEDOUT or why there is no connection), or the session has ended
-     * for good: to be ended, now or soon, with why or with what is known. */
+    /* The time has passed (ZKL_ETIMEDOUT, or why there is no connection), or the session has ended
+     * for good. This must end the call, now or soon, with why or with what is known. */
     void (*stop)(struct call *c, const zkl_error *why);
     /* The session has ended, and its watches with it; another one has begun. May be NULL. */
     void (*replaced)(struct call *c);
@@ -40,12 +41,12 @@ struct call {
     zkl_error error; /* .code 0: none */
 };
 
-/* Without the monitor held. For a call of doing (a function's name) about path: 0, or the thread's
- * last error. blocking: it would wait. */
+/* Checks a call of doing (a function's name) about path. Returns 0, or the thread's last error.
+ * blocking: it would wait. The monitor is not held. */
 int call_check(zkl_session *s, const char *doing, const char *path, bool blocking);
 
-/* Fills in what is all zero, and takes path. One reference is the caller's, the other one that of
- * the call under way. */
+/* Fills in a call that is all zero, and takes path. One reference is the caller's, and the other
+ * one belongs to the call under way. */
 void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
                zkl_done_fn fn, void *data);
 
@@ -59,8 +60,8 @@ int call_run(struct call *c, int64_t timeout_ms);
 void call_end(struct call *c, int code, const char *text); /* text NULL: that of the code */
 void call_end_as(struct call *c, const zkl_error *why);    /* NULL, or code 0: it is done */
 
-/* The same for the caller. The call itself goes on until it is ended: what it has under way is
- * still to be seen to, it is a user of the session, and hears of the session's end. */
+/* Tells the caller the result, but the call goes on until it is ended. It still sees to what it has
+ * under way, is a user of the session, and hears of the session's end. */
 void call_tell(struct call *c, int code, const char *text);
 void call_tell_as(struct call *c, const zkl_error *why);
 
@@ -73,8 +74,8 @@ void call_free(struct call *c);
 /* The error that a refusal of the server is. */
 int call_error(enum store_rc rc);
 
-/* When a timeout_ms of the public interface ends, as clock_end(); 0 is a session timeout. With the
- * monitor held, as what follows. */
+/* When a timeout_ms of the public interface ends, as clock_end() says; but 0 is a session timeout.
+ * This function and those below need the monitor. */
 int64_t call_end_of(zkl_session *s, int64_t timeout_ms);
 
 /* Arms timer for a timeout_ms, unless that is for ever. */

@@ -25,8 +25,8 @@
 struct callbacks;
 struct log;
 
-/* The most that libzookeeper computes with without overflow, in round figures: asked for or
- * granted. */
+/* The longest session timeout, asked for or granted: in round figures the most with which
+ * libzookeeper computes without overflow. */
 enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
 
 struct zkl_session {
@@ -146,8 +146,8 @@ static inline void session_unlock_briefly(zkl_session *s)
     pthread_mutex_unlock(&s->monitor);
 }
 
-/* A table of directories that were logged or tried: of very many all are forgotten, and logged or
- * tried once more. */
+/* A table of directories that were logged or tried. If there are very many, all are forgotten, and
+ * logged or tried once more. */
 static inline void session_forget_many(GHashTable *table)
 {
     if (g_hash_table_size(table) >= 1000)
@@ -162,8 +162,8 @@ int64_t session_patience_ms(const zkl_session *s);
  * meanwhile. Returns false when the time is over. */
 bool session_wait_change(zkl_session *s, const struct timespec *until);
 
-/* Without the monitor held: an entry point that waits, doing being its name. await has the monitor,
- * waits by session_wait_change() and returns its result. */
+/* For functions of the interface that wait; doing is its name. await has the monitor, waits by
+ * session_wait_change() and returns its result. The monitor is not held by the caller. */
 int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
                   int (*await)(zkl_session *s, const struct timespec *until));
 

@@ -1,5 +1,5 @@
-/* Which permission was missing, for which operation, at which node: what the server refused last is
- * kept, and errors with ZKL_EACCES say it. With the monitor held. */
+/* Which permission was missing, for which operation, at which node. The session keeps what the
+ * server refused last, and errors with ZKL_EACCES say it. The caller holds the monitor. */
 #ifndef LIB_DENIAL_H
 #define LIB_DENIAL_H
 

@@ -317,8 +317,8 @@ static void driver_on_parents(struct driver_asked *asked, enum store_rc rc)
         driver_take(d, driver_answer(asked, rc), asked);
 }
 
-/* The last one's answer counts; but if it could not be made for want of a parent, the reason is
- * that of the first. */
+/* The answer to the last create counts. If a missing parent stopped it, the reason is that of the
+ * first parent. */
 static void driver_on_parent(struct request *r, const struct store_reply *reply)
 {
     struct driver_asked *asked = r->context;

@@ -84,8 +84,8 @@ void flush_watch(void)
 
 /* ---- a call ---- */
 
-/* Deletes are answered in the order in which they were asked for: of those that come later none is
- * waited for. */
+/* Deletes are answered in the order in which they were asked for. So a flush waits for none that
+ * comes later. */
 struct flush {
     uint64_t asked;
     bool leaving; /* there were some that had not asked for theirs */
@@ -101,8 +101,8 @@ static bool is_flushed(const zkl_session *s, struct flush *f)
            s->stores <= (s->store != NULL);
 }
 
-/* As long as something is held or kept the session stays, and so does what the server refuses to
- * delete. */
+/* The session stays as long as something is held or kept in it. Then a node that the server refuses
+ * to delete stays too. */
 static int why_not_flushed(const zkl_session *s, bool over)
 {
     const char *refused = request_refused(s);

@@ -136,8 +136,8 @@ void incarnation_warm(zkl_session *s)
 
     if (!s->up || !cold)
         return;
-    /* A server that stands alone proves with the first write, an ensemble would need a chain. The
-     * user's servers may be gone. */
+    /* A server that stands alone proves the session with the first write, while an ensemble would
+     * need a chain. The user's servers may be gone. */
     const bool strays = s->ops->strays && s->ops->strays(s->store);
     if (!s->proofs.alone && !strays && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
         incarnation_may_end(s, ENDING_COLD))
@@ -178,8 +178,8 @@ void incarnation_user_left(zkl_session *s, unsigned *count)
         incarnation_purge(s);
 }
 
-/* A session is proved by its creation, unless the server was long in coming. Then the next one
- * will be, now that there is a server; if that is slow too, the chain has to do. */
+/* A session is proved by its creation, unless the server was long in coming. Now that there is a
+ * server, the next session will be proved so. If that one is slow too, the chain has to do. */
 static bool is_stale(zkl_session *s, int timeout_ms)
 {
     bool old = instant_reached(clock_now(), instant_add(s->begun, timeout_ms * CLOCK_MS / 4));

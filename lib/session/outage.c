@@ -3,8 +3,8 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 
-/* A connection that is back within the first was never missed. Each later pause is twice as long as
- * the one before, up to the last. */
+/* An outage that ends within FIRST_MS was never missed. Each later pause is twice as long as the
+ * one before, up to LAST_MS. */
 enum { FIRST_MS = 1000, AGAIN_MS = 60000, LAST_MS = 3600000 };
 
 /* ---- why ---- */
@@ -28,8 +28,8 @@ static zkl_outage of_trouble(enum store_trouble trouble)
     return outages[trouble];
 }
 
-/* What is certain goes before what was found out by asking; but a name may be unknown, and TLS
- * nonsense to us, for a reason of that kind. */
+/* Certain reasons come before those that were found out by asking. But if a name is unknown, or TLS
+ * is nonsense to us, such a finding may be the reason. */
 static zkl_outage why(const zkl_session *s)
 {
     if (s->refused)

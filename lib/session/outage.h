@@ -1,5 +1,5 @@
-/* What is said of a time without a connection: a line when it begins, more at pauses that grow, and
- * one when it ends, whatever libzookeeper does meanwhile. With the monitor held. */
+/* The lines about a time without a connection: one when it begins, more at pauses that grow, and
+ * one when it ends, whatever libzookeeper does meanwhile. The caller holds the monitor. */
 #ifndef LIB_OUTAGE_H
 #define LIB_OUTAGE_H
 

@@ -45,8 +45,8 @@ struct participant {
     zkl_session *session;
 };
 
-/* That of the session with these ops; the first time a new one of size bytes, which is all 0 behind
- * its first member, and which the session frees at its end. */
+/* Returns the session's participant with these ops. The first call makes one of size bytes, which
+ * is all 0 after its first member. The session frees it at its end. */
 struct participant *participant_of(zkl_session *s, const struct participant_ops *ops, size_t size);
 
 /* ---- for the session: of all its participants ---- */

@@ -211,8 +211,9 @@ static void request_learn_form(zkl_session *s, const struct request *r, enum sto
         request_tell_form(s, rc == STORE_UNIMPLEMENTED);
 }
 
-/* What was not done because the server does not know it is sent in another form. Requests behind it
- * have been sent, and one that is marked once may rely on their order: it finds out itself. */
+/* A create that was not done because the server does not know it is sent in another form. Requests
+ * behind it have been sent. A create that is marked once may rely on their order, so its recipe
+ * finds out itself. */
 static void request_translate(const struct request *r, struct store_reply *reply)
 {
     if (reply->rc == STORE_UNIMPLEMENTED)
@@ -460,7 +461,7 @@ static void request_refuse(zkl_session *s, const char *path)
     incarnation_purge(s);
 }
 
-/* The refusal is there still: it has one delete under way, and those of a session are answered
+/* The refusal still exists: it has one delete under way, and a session's deletes are answered
  * before its refusals are forgotten. */
 static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
 {

@@ -1,8 +1,8 @@
-/* Requests that survive disconnections: each is answered definitely, or with STORE_GONE when its
- * session ends; but a request marked once is told STORE_UNKNOWN, as is one that is meant for an
- * earlier connection. They are sent in the order in which they were asked for, and no more of them
- * at a time than a proof of the session may have to wait for: a server takes one at a time from
- * each connection. All with the monitor held. */
+/* Requests that survive disconnections. Each is answered definitely, or with STORE_GONE when its
+ * session ends. But a request marked once may be told STORE_UNKNOWN, and so may one that is meant
+ * for an earlier connection. Requests are sent in the order in which they were asked for. A server
+ * takes one at a time from each connection, and a proof of the session may have to wait for all of
+ * them; so only so many are sent at a time. The caller holds the monitor. */
 #ifndef LIB_REQUEST_H
 #define LIB_REQUEST_H
 

@@ -1,5 +1,5 @@
-/* A session as its user has it, from its options to its end; and what everything above asks of it:
- * that it lives, why it does not work, who is told. */
+/* A session as its user has it, from its options to its end. And what everything above it asks:
+ * does it live, why does it not work, who is told? */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

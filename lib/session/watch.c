@@ -126,8 +126,8 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     if (!w || reply->rc == STORE_GONE)
         return;
     w->asked--;
-    /* Set again at the reconnect, by libzookeeper: remove it again, if still nobody wants it. On a
-     * connection that stands not at once: it would fail again. */
+    /* libzookeeper sets the watch again at the reconnect: then it is removed again, if still nobody
+     * wants it. On a connection that stands the removal would fail again, so it waits. */
     w->armed = reply->rc == STORE_UNKNOWN;
     if (!w->armed || !w->session->up) {
         settle(w);

@@ -1,5 +1,5 @@
-/* At most two watches per path and session, however many subscribe: one on its node, one on
- * the children. All with the monitor held. */
+/* A session has at most two watches for each path, however many subscribe: one on the node, one on
+ * the children. The caller holds the monitor. */
 #ifndef LIB_WATCH_H
 #define LIB_WATCH_H
 
@@ -10,10 +10,10 @@ struct watch;
 
 GHashTable *watch_table_new(void);
 
-/* Lives in what it belongs to, see SUBSCRIBER(): thousands may, so it has no more than it needs.
- * All zero is no subscription. One shot: fired runs with the subscription dropped. While a request
- * for it is under way it does not fire: what happened before the answer, the answer tells.
- */
+/* A subscription is a part of what it belongs to, see SUBSCRIBER(). It is small, because there may
+ * be thousands. All zero is no subscription. It fires once: fired runs with the subscription
+ * dropped. While a request for it is under way it does not fire, since the answer tells what
+ * happened before. */
 struct subscription {
     struct watch *watch;
     const struct request *asked; /* the newest, until it is answered */
@@ -24,19 +24,19 @@ struct subscription {
 /* The struct of that type whose member i is. */
 #define SUBSCRIBER(i, type, member) ((type *)(void *)((char *)(i)-offsetof(type, member)))
 
-/* Makes r, a STORE_GET, LIST or STAT, leave a watch that fires i. Sends nothing. False: too much is
- * watched. */
+/* Makes r, a STORE_GET, LIST or STAT, leave a watch that fires i. Sends nothing. Returns false if
+ * too much is watched. */
 bool watch_add(zkl_session *s, struct request *r, struct subscription *i);
 
 /* The same for a watch that is not needed: it is left while others have room enough. */
 bool watch_add_optional(zkl_session *s, struct request *r, struct subscription *i);
 
-/* The path of a subscription, while there is one: an rc_box, of which another reference may be
- * kept. */
+/* Returns the path of a subscription, while there is one. It is an rc_box: a caller may keep
+ * another reference. */
 char *watch_path(const struct subscription *i);
 
-/* The answer to such a request came; to be called by its done, before anything else. When it
- * left no watch, as there is no node, i is dropped. */
+/* The answer to such a request came. Its done calls this before anything else. If there is no node,
+ * the request left no watch, and i is dropped. */
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
                     struct subscription *i);
 

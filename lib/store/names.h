@@ -1,6 +1,5 @@
-/* Host names to addresses, for all sessions of the process: a name is asked for at most once a
- * second, by one thread, whose answer all have. libzookeeper gets addresses only, so it asks no
- * name server. */
+/* Resolves host names for all sessions of the process. One thread asks for a name, at most once a
+ * second, and all get its answer. libzookeeper gets addresses only, so it asks no name server. */
 #ifndef LIB_NAMES_H
 #define LIB_NAMES_H
 
@@ -12,8 +11,9 @@ struct address {
     socklen_t length;
 };
 
-/* Those of "host:port", of struct address; none: the name has never been resolved. A name that
- * cannot be resolved any more keeps the last ones. Blocks; to be unreffed. */
+/* Returns the addresses of "host:port", an array of struct address; empty if the name has never
+ * been resolved. A name that cannot be resolved any more keeps its last addresses. Blocks. The
+ * caller drops the reference. */
 GArray *names_find(const char *host_port);
 
 /* Appends "address:port" to a list with commas. */

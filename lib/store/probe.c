@@ -242,8 +242,9 @@ static void probe_explain(struct probe_tls *tls, const GArray *probes, char *con
     }
 }
 
-/* Where no server does, libzookeeper's handshake may wait for ever. An answer is needed: by TLS 1.3
- * a server looks at our certificate when we think that all is done. */
+/* Whether any server answers with TLS; where none does, libzookeeper's handshake may wait for ever.
+ * An answer is needed: with TLS 1.3 a server looks at our certificate after we think that all is
+ * done. */
 static bool probe_does_any_answer(const GArray *probes)
 {
     bool any = false;
@@ -441,9 +442,9 @@ static uint8_t *probe_put(uint8_t *at, uint64_t value, int bytes)
     return at;
 }
 
-/* As a client begins that has seen zxid and returns with a session that is nobody's: the server
- * says that it has expired. An unknown session is the one greeting that changes nothing; each is
- * another, since a server closes an older connection of the same one. */
+/* The greeting of a client that has seen zxid and returns with a session that is nobody's. The
+ * server says that the session has expired: this is the one greeting that changes nothing. Each
+ * greeting has another session, since a server closes an older connection of the same one. */
 static struct question probe_greeting(uint64_t zxid)
 {
     enum { PASSWORD = 16, LENGTH = 4 + 8 + 4 + 8 + 4 + PASSWORD + 1 };

@@ -1,9 +1,9 @@
-/* What servers are, and whether they would let us in, asked on connections of our own.
+/* Asks servers on connections of our own what they are, and whether they would let us in.
  *
- * Is that a ZooKeeper? libzookeeper takes the first bytes of whatever answers for a greeting, and
- * ends the process on what comes next (an assertion in 3.8.0). So each server is asked one of the
- * four-letter words first, which every ZooKeeper answers with words of its own, if only to say
- * that it may not. */
+ * Is that a ZooKeeper? libzookeeper takes the first bytes of any answer for a greeting, and what
+ * comes next may end the process (an assertion in 3.8.0). So each server is first asked one of the
+ * four-letter words. Every ZooKeeper answers that with words of its own, even if only to say that
+ * it may not. */
 #ifndef LIB_PROBE_H
 #define LIB_PROBE_H
 
@@ -17,8 +17,8 @@
 /* For each of the functions below; NULL: without TLS. */
 struct probe_tls {
     struct tls *tls;
-    char *why; /* set by the functions: the first reason why one is no partner, or NULL. To be freed
-                */
+    char *why; /* set by the functions: the first reason why one is no partner, or NULL. The caller
+                  frees it */
 };
 
 struct probe_found {
@@ -42,8 +42,8 @@ char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *
  * it. Blocks as long as probe_hosts() does without TLS. */
 char *probe_answering(const char *hosts);
 
-/* The same trouble, but that those who are silent or hang up are asked whether they speak TLS. To a
- * ZooKeeper that is nonsense, of which it writes a line into its log. Blocks twice as long. */
+/* Returns the same trouble, but asks servers that are silent or hang up whether they speak TLS. To
+ * a ZooKeeper that is nonsense, and it writes a line into its log. Blocks twice as long. */
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);
 
 /* Whether one serves, as the same tells. */
@@ -52,8 +52,8 @@ bool probe_serves(const char *hosts, struct probe_tls *tls);
 /* Finds only what this process itself is short of; else UNKNOWN. */
 enum store_trouble probe_own_trouble(void);
 
-/* The judgement alone: "Zookeeper version: …" or what a compatible server calls itself, or that the
- * word is not in the whitelist, or that the server does not serve yet. */
+/* Judges an answer. A ZooKeeper says "Zookeeper version: …" or what a compatible server calls
+ * itself, or that the word is not in the whitelist, or that it does not serve yet. */
 bool probe_is_zookeeper(const char *answer);
 
 /* Whether servers serve, and take a client that has seen that zxid. Blocks as probe_hosts(). A

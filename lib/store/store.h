@@ -156,8 +156,8 @@ struct store_ops {
     /* Gives what another process needs to take the present session up; false if there is no
      * session. NULL: nobody else can take one up. */
     bool (*claim)(struct store *store, struct store_claim *ret);
-    /* The user's list is another one. The connection stays; the next may be to either. NULL: the
-     * next store takes it. */
+    /* The user has set another list. The connection stays, and the next one may be to a server of
+     * either list. NULL: the next store takes the list. */
     void (*set_hosts)(struct store *store, const char *hosts);
     /* What the ensemble says of itself: its servers are tried beside the user's. NULL: never. */
     void (*hear_config)(struct store *store, const char *config, int length);

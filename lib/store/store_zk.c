@@ -154,9 +154,9 @@ static void store_zk_use_stat(const void *data, struct store_reply *reply, const
     reply->data_length = stat->dataLength;
 }
 
-/* libzookeeper ignores how far it came in reading an answer: what is cut short, or lies about its
- * lengths, is handed over as good. Where that shows, the answer is none; what stands behind it in
- * the answer, the node's stat, was not read either. */
+/* libzookeeper ignores how far it came in reading an answer. It hands over as good an answer that
+ * is cut short, or that lies about its lengths. If that shows, we have no answer. The node's stat,
+ * which stands behind it, was not read either. */
 int store_zk_check_names(int rc, const struct String_vector *names)
 {
     if (rc != ZOK)
@@ -607,8 +607,8 @@ static void store_zk_drain(struct store *store, zhandle_t *zh)
 
 /* ---- the connector: without a connection, and with one ---- */
 
-/* Which servers are tried next, of the ensemble and of the user? The monitor is held but meanwhile.
- */
+/* Finds out which servers are tried next, of the ensemble and of the user. The caller holds the
+ * monitor, which is given up meanwhile. */
 static void store_zk_follow_all(struct store *store)
 {
     store_zk_take_hosts(store);

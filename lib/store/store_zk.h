@@ -27,7 +27,7 @@ struct store {
     zhandle_t *zh;         /* NULL before it is made and once closing */
     char *resolved;        /* what the names were when servers were last found: the connector's */
     char *added;           /* addresses beside the user's, as the ensemble names them; NULL: none.
-                              The connector's */
+                              The connector uses it */
     char *members;         /* of the ensemble that was followed last; NULL: none. Likewise */
     char *next_hosts;      /* that the user has set since; NULL: none */
     char *config;          /* what the ensemble has said last; NULL: nothing */
@@ -68,8 +68,9 @@ static inline bool store_zk_is_down(const struct store *store)
  * *ret is the server's address, or all zero. Without the monitor held, on the library's thread. */
 void store_zk_keep_socket(zhandle_t *zh, struct address *ret);
 
-/* Ends connections to servers, of struct address, whose first packet or handshake has had no answer
- * for a second: to libzookeeper it is as if the server had. Whether there was one. */
+/* Ends connections to servers, of struct address, that have not answered our first packet or
+ * handshake for a second. libzookeeper takes that for the server's end. Returns whether there was
+ * one. */
 bool store_zk_drop_stuck(const GArray *servers);
 
 /* ---- store_zk_init.c ---- */
@@ -101,8 +102,8 @@ int store_zk_check_path(int rc, const char *path, const char *asked);
 
 void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
 
-/* The files are read again each time: certificates are renewed. NULL: without TLS, or there is a
- * reason in *tls. */
+/* Reads the files again each time, since certificates are renewed. Returns NULL if there is no TLS,
+ * or if *tls has a reason. */
 struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *tls);
 
 /* Tells the reason, too, unless it is no longer one. */
@@ -114,8 +115,9 @@ unsigned store_zk_count(const char *hosts);
  * if there is none, and *ret says why. Blocks. */
 char *store_zk_find_hosts(struct store *store, enum store_event *ret);
 
-/* Finds them again if they are others than the last time, or some were silent, for libzookeeper's
- * next failure, and ends the pause for them. Blocks. The monitor is held but meanwhile. */
+/* Finds the addresses again, for libzookeeper's next failure. If they are others than the last
+ * time, or some were silent, it ends the pause. Blocks. The caller holds the monitor, which is
+ * given up meanwhile. */
 void store_zk_follow_names(struct store *store);
 
 /* There is no connection. If zh waits for a server that does not answer, while another server
@@ -131,8 +133,8 @@ bool store_zk_strays(const struct store *store);
 /* Takes over what the user has set; false: nothing. With the monitor held. */
 bool store_zk_take_hosts(struct store *store);
 
-/* Decides anew which servers are tried beside the user's; false: the same. Blocks. The monitor is
- * held but meanwhile. */
+/* Decides anew which servers are tried beside the user's; false: the same ones. Blocks. The caller
+ * holds the monitor, which is given up meanwhile. */
 bool store_zk_follow_ensemble(struct store *store);
 
 #endif

@@ -1,6 +1,6 @@
-/* The library's handle: plain, or with what it may have been built with. Its TLS takes no log
- * function, so that is given to it afterwards: lines that come before go to stderr, and are to be
- * none. It has no function for TLS and SASL together. */
+/* Makes libzookeeper's handle: plain, or with TLS or SASL if it was built with that. Its function
+ * for TLS takes no log function, so the handle gets that afterwards. Lines that come before would
+ * go to stderr, so they are turned off. It has no function for TLS and SASL together. */
 #include <glib.h>
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1

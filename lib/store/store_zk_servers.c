@@ -1,7 +1,7 @@
-/* The servers that the real store is to be connected to, and what keeps it from them. Beside the
- * user's those are tried that the ensemble names, while we are connected to one which it calls what
- * we call it. Decided a moment after news, on the connector, which waits for names; and again while
- * there is no connection. */
+/* The servers that the real store is to be connected to, and what keeps it from them. Servers that
+ * the ensemble names are tried beside the user's, as long as the ensemble knows the server of our
+ * connection by the address that we use. The connector, which waits for names, decides that a
+ * moment after news, and again while there is no connection. */
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -63,8 +63,8 @@ unsigned store_zk_count(const char *hosts)
     return count;
 }
 
-/* After each failure libzookeeper passes over the next of its list (ZOOKEEPER-2466): of an even
- * number it would try only every other one, for ever, and never pause. */
+/* After each failure libzookeeper passes over the next server of its list (ZOOKEEPER-2466). With an
+ * even number it would try only every other one, for ever, and never pause. */
 static char *zk_servers_make_odd(char *addresses)
 {
     if (store_zk_count(addresses) % 2 == 1)

@@ -1,6 +1,6 @@
-/* libzookeeper opens its sockets without SOCK_CLOEXEC and shows them to nobody. They are those with
- * the server's address at the other end; a socket of the program's own to that port is hardly to be
- * inherited either. */
+/* libzookeeper opens its sockets without SOCK_CLOEXEC and shows them to nobody. We find them by the
+ * server's address at the other end. A socket of the program's own to that port is hardly meant to
+ * be inherited either. */
 #include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -28,8 +28,8 @@ static bool leads_to(int fd, const struct address *server)
            peer.length == server->length && memcmp(&peer.bytes, &server->bytes, peer.length) == 0;
 }
 
-/* Where packets get lost, TCP sends the first one again after 3 s, then only after 6 s: a deadline
- * may come before. A kernel that cannot change that refuses. */
+/* If packets get lost, TCP sends the first one again after 3 s, and then only after 6 s: a deadline
+ * may come before. This shortens that time. A kernel that cannot change it refuses. */
 static bool keep(int fd, const void *server)
 {
     const int again_ms = AGAIN_MS;
@@ -40,8 +40,8 @@ static bool keep(int fd, const void *server)
     return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* The first packet went there a second ago, so that it was sent again, or a request a while ago,
- * the first one; and nothing at all has come back. */
+/* Whether nothing at all has come back, although the first packet was sent a second ago, and so
+ * once more, or the first request a while ago. */
 static bool is_stuck(int fd)
 {
     struct tcp_info info = {.tcpi_last_data_sent = 0};
@@ -53,8 +53,8 @@ static bool is_stuck(int fd)
                 : info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS);
 }
 
-/* A descriptor of our own: the library may close its one, and another thread get the number. One
- * that is closed on exec is not the library's, or was connected. */
+/* Uses a descriptor of our own, since the library may close its one, and another thread get the
+ * number. A descriptor that is closed on exec is not the library's, or was connected. */
 static bool drop(int fd, const void *servers)
 {
     const GArray *all = servers;

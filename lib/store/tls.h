@@ -43,8 +43,8 @@ enum tls_step tls_shake_hands(struct tls_stream *stream);
 ssize_t tls_send(struct tls_stream *stream, const void *data, size_t size);
 ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size);
 
-/* Why it failed, or NULL. Valid as long as the stream. name_is_wrong: libzookeeper would see no
- * fault. */
+/* The first says why the stream failed, or NULL; the text is valid as long as the stream. The
+ * second says that the name is wrong, in which libzookeeper would see no fault. */
 const char *tls_why(const struct tls_stream *stream);
 bool tls_name_is_wrong(const struct tls_stream *stream);
 
