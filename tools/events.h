@@ -25,9 +25,10 @@ struct events {
 /* Before any thread is made, since threads inherit the mask. false after a message. */
 bool events_open(struct events *e);
 
-/* In a child of one that has opened parent, which is closed here, and passes its signals on by
- * orders (channel.h): none that would end us is heard otherwise, since who signals a process group
- * or a whole service sends it to both. orders is closed with the rest. */
+/* For a child of a process that has opened parent, which is closed here. That process passes its
+ * signals on by orders (channel.h). The child hears only these of the signals that would end us,
+ * since a signal to a process group or a whole service reaches both processes. orders is closed
+ * with the rest. */
 bool events_open_below(struct events *e, struct events *parent, int orders);
 
 /* The same for a child that no signal is to end or to stop, as far as that is possible: it hears
@@ -74,8 +75,8 @@ int events_pause(struct events *e, int64_t ms);
 int events_until(struct events *e, const atomic_bool *done);
 
 /* Writes text to standard output. Signals act as they did before us: they end us while a reader
- * does not read, and SIGPIPE ends us when it is gone. Returns GO_ON; or, after a message that says
- * why, STATUS_IOERR. */
+ * does not read, and SIGPIPE ends us when the reader is gone. Returns GO_ON, or STATUS_IOERR after
+ * a message that says why. */
 int events_print(const struct events *e, const char *text);
 
 /* How a child of ours stands; it is not reaped by that. *ret: how it ended; may be NULL. */

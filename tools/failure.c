@@ -9,8 +9,9 @@ enum retry {
     RETRY_NEVER    /* not before somebody writes another command line */
 };
 
-/* A service manager sees the status alone: two causes that differ in whether a retry can help have
- * two numbers. A unit lists those of REFUSED and NEVER, as examples/standby@.service does. */
+/* A service manager sees only the status. So two causes have two numbers if a retry helps with one
+ * and not with the other. A unit lists the numbers of REFUSED and NEVER, as
+ * examples/standby@.service does. */
 static const struct cause {
     int status;
     enum retry retry;

@@ -1,6 +1,7 @@
-/* The main loop while the command runs. Loss is a procedure of the guard: TERM a grace before the
- * deadline, KILL shortly before it or at once when the lock is gone. We tell it the deadline, let
- * go of the node only after the last process, and end the group ourselves should it fail. */
+/* The main loop while the command runs. The guard ends a command whose lock is lost: TERM a grace
+ * before the deadline, KILL shortly before it, or at once when the lock is gone. We tell the guard
+ * the deadline, and give the node back only after the last process has ended. If the guard fails,
+ * we end the group ourselves. */
 #include "hold.h"
 #include "guard/channel.h"
 #include "guard/processes.h"
@@ -146,8 +147,8 @@ static void catch_up(struct hold *h)
         }
 }
 
-/* A terminal that was not lent would have sent the key's signal to our group, not only to the
- * command's: a script around us must end as well. */
+/* The key that ended the command, if the terminal was lent. A terminal that was not lent would have
+ * sent the key's signal to our group too: a script around us must end as well. */
 static int key_that_ended(const struct hold *h, bool lent)
 {
     const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;

@@ -20,8 +20,8 @@ struct listener {
 int listener_run(struct listener *l, const struct settings *settings, const char *path,
                  struct events *events, const struct onlooker_ops *ops);
 
-/* On a thread of the library: one more line, which it takes. Where there is no room, each of them
- * waits for some; else the oldest ones make room. */
+/* Adds a line, and takes it. Runs on a thread of the library. If there is no room, either each line
+ * waits for some, or the oldest lines make room. */
 void listener_tell(struct listener *l, char *line, bool each);
 
 /* For its struct onlooker_ops. */

@@ -1,5 +1,5 @@
-/* What the grant says, passed on: its deadline is true even when no thread of the library has run
- * for a while. */
+/* Passes on what the grant says. Its deadline is true even if no thread of the library has run for
+ * a while. */
 #include "loss.h"
 #include "guard/channel.h"
 #include "hold.h"
@@ -11,8 +11,8 @@
 #define WORST_STEADY_PERMILLE 300
 #define GRACE_MAX_PERMILLE (WORST_STEADY_PERMILLE / 2)
 
-/* How long we leave it to a guard that may be stopped to see that the group is gone: it alone can
- * tell how the command ended. */
+/* How long we wait for a guard that may be stopped to see that the group is gone. Only the guard
+ * can tell how the command ended. */
 #define PATIENCE_MS (10 * LOOK_MS)
 
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
@@ -58,8 +58,8 @@ int64_t loss_due_ms(const struct loss *l)
                loss_remaining_ms(l) - termination_margin_ms(e) / 2);
 }
 
-/* The zygote stands in for a guard of its own that is dead, and before there is one nothing runs.
- */
+/* Whether the zygote ends the tree, in place of its own guard, which is dead. Before there is a
+ * guard nothing runs. */
 static bool is_zygotes(const struct guard *g)
 {
     const struct termination *e = &g->termination;
@@ -67,8 +67,8 @@ static bool is_zygotes(const struct guard *g)
     return e->parent != e->tool && (g->dead || e->guard == 0);
 }
 
-/* The guard should have ended the group by now. The leader cannot have been reaped: it is the
- * guard's, or after that ours or the zygote's, and none of us does. */
+/* The guard should have ended the group by now. Nobody can have reaped the leader: it is the
+ * guard's child, or after that ours or the zygote's, and none of these reaps it. */
 void loss_stand_in(struct loss *l)
 {
     struct termination *e = &l->guard->termination;

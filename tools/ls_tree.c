@@ -1,5 +1,5 @@
 /* The tree is walked as it is: paths that come or go meanwhile may be missed. Contenders have no
- * children, so only other names are gone down into. */
+ * children, so the walk enters only nodes with other names. */
 #include "ls_tree.h"
 #include "children.h"
 #include "contenders.h"

@@ -1,5 +1,5 @@
-/* zkl member: the command runs under the grant of the first membership. It has ended by the time
- * that the group may see the member gone. */
+/* zkl member: the command runs under the grant of the first membership. It ends before the group
+ * may see the member gone. */
 #include "member_look.h"
 #include "members.h"
 #include "run.h"

@@ -1,6 +1,6 @@
 /* --metrics-file: the numbers of the session, for the textfile collector of Prometheus' node
- * exporter. A thread of its own writes them, which nothing waits for but a moment at the end: a
- * file system that hangs or is full does not harm the lock. */
+ * exporter. A thread of its own writes them. Nothing waits for that thread, but for a moment at the
+ * end, so a file system that hangs or is full does not harm the lock. */
 #ifndef ZKL_TOOLS_METRICS_H
 #define ZKL_TOOLS_METRICS_H
 
@@ -17,8 +17,7 @@ struct metrics_gauge {
 };
 
 /* Writes to file now, and again every few seconds; path becomes a label. The session and gauges,
- * which may be NULL, must live until metrics_end(). file NULL: NULL is returned, and nothing done.
- */
+ * which may be NULL, must live until metrics_end(). file NULL: does nothing and returns NULL. */
 struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
                               const struct metrics_gauge *gauges);
 

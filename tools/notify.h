@@ -1,5 +1,5 @@
-/* What sd_notify(3) says, without it: a datagram to the service manager, if it wants one.
- */
+/* Does what sd_notify(3) does, without libsystemd: it sends a datagram to the service manager, if
+ * that wants one. */
 #ifndef ZKL_TOOLS_NOTIFY_H
 #define ZKL_TOOLS_NOTIFY_H
 

@@ -4,8 +4,9 @@
 
 #include "tool.h"
 
-/* Has it ended by a process that outlives us for a while, so that its nodes go at once: when
- * nothing runs any more that worked under its locks. By a process of one thread. */
+/* Lets another process, which outlives us for a while, end the session, so that its nodes go at
+ * once. Call this when nothing runs any more that worked under its locks, in a process of one
+ * thread. */
 void orphan_end_session(const struct settings *settings, const zkl_session_claim *claim);
 
 #endif

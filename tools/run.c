@@ -164,9 +164,9 @@ static int hold(struct run *t)
     return status;
 }
 
-/* The server deletes the nodes of a grant with the session: a delete before that is a round trip
- * and a write more, and the next in line hears no sooner. But the metrics are to say that it was
- * released. */
+/* The server deletes the nodes of a grant with the session. A delete before that would be a round
+ * trip and a write more, and the next in line would hear no sooner. But metrics must say that the
+ * grant was released. */
 static int run_steps(struct run *t)
 {
     int (*const steps[])(struct run *) = {run_prepare, connect_first, acquire, hold};

@@ -32,8 +32,8 @@ struct acquire_ops {
     /* So that the attempt ends soon. */
     void (*give_up)(void *self);
 
-    /* The grant was lost and nothing of the command is left, but --on-lost may run yet; NULL for
-     * nothing. */
+    /* The grant was lost and nothing of the command is left, but --on-lost may still run. NULL:
+     * does nothing. */
     void (*over)(void *self);
 
     /* The session is closed already. */

@@ -1,5 +1,5 @@
-/* The whole terminal, drawn over again and again: plain ANSI sequences, and no flicker, since what
- * stays the same is written over itself. */
+/* The whole terminal, drawn over again and again, by plain ANSI sequences. It does not flicker,
+ * since what stays the same is written over itself. */
 #ifndef ZKL_TOOLS_SCREEN_H
 #define ZKL_TOOLS_SCREEN_H
 

@@ -254,8 +254,8 @@ static bool begin_on_lost(struct shard *s)
     return true;
 }
 
-/* Whether the command has ended by itself, or could not begin for want of a process: the guard may
- * have been told to run it all the same. */
+/* Whether the command has ended by itself, or could not begin because the system had no process for
+ * it. The guard may have been told to run it all the same. */
 static bool has_failed(const struct shard *s)
 {
     const bool begun = atomic_load(&s->guard.termination.shared->begun);

@@ -58,13 +58,13 @@ struct shard {
 void shard_init(struct shard *s, struct host_common *host, int number);
 const char *shard_path(const struct shard *s);
 
-/* For a session that has just been opened; and behind the close of that. GO_ON, or a status after a
- * message. */
+/* The first is for a session that has just been opened, and the second comes after its close.
+ * GO_ON, or a status after a message. */
 int shard_open(struct shard *s);
 void shard_close(struct shard *s);
 
-/* Takes what has come, and does what the plan says of that; facts: what is true of the whole host.
- * Returns when it is due again, by now_ms(). */
+/* Takes what has come, and does what the plan then says. facts: what is true of the whole host.
+ * Returns when the shard is due again, by now_ms(). */
 int64_t shard_look(struct shard *s, const struct shard_facts *facts);
 
 /* Passes a signal on to the command, if there is one. */

@@ -19,8 +19,8 @@
 /* So long a host needs for each command that it kills. */
 #define SHARD_KILL_MS 1
 
-/* A view counts when it has been the same for so long: those who start together do not pass shards
- * around. */
+/* A view counts when it has been the same for so long, so that hosts that start together do not
+ * pass shards around. */
 #define SHARD_SETTLE_MS 500
 
 /* Until a host looks again whether somebody waits for a shard that it would give up. */

@@ -1,5 +1,6 @@
-/* It has no threads and no session, and is the service manager's main process: it passes signals
- * on, tells how it stands, and waits for all that its child leaves before it begins anew. */
+/* The supervisor has no threads and no session, and is the service manager's main process. It
+ * passes signals on and tells how it stands. Before it begins anew, it waits for all that its child
+ * leaves. */
 #include "supervisor.h"
 #include "candidate.h"
 #include "guard/channel.h"

@@ -29,9 +29,9 @@ void terminal_take_back(struct terminal *t);
 
 void terminal_close(struct terminal *t);
 
-/* Stops our whole group, as the terminal would: a shell counts a job as stopped only when all of
- * it is. true when somebody has continued us; false if nobody ever could (an orphaned group), so
- * that the kernel did not stop us. */
+/* Stops our whole group, as the terminal would: a shell counts a job as stopped only when all of it
+ * is. Returns true when somebody has continued us. Returns false if the kernel did not stop us,
+ * because nobody could ever continue us (an orphaned group). */
 bool terminal_stop_us(int signo);
 
 #endif

@@ -51,8 +51,9 @@ void credentials_forget(void);
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);
 
-/* The same for a verb whose operand is one PATH, before and after options of one table; and behind
- * it perhaps what is called second, NULL if it is not given. second NULL: nothing may be there. */
+/* The same for a verb with the operand PATH, before and after options of one table. second names an
+ * operand that may follow; *ret_second is NULL if it is not given. second NULL: nothing may
+ * follow. */
 int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
                        int argc, char **argv, const char **ret, const char *second,
                        const char **ret_second);
@@ -66,8 +67,7 @@ int option_time(const char *option, const char *text, int64_t *ret_ms);
 /* One line on stderr, "zkl: " before it, control characters made visible, in one write. */
 void say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
-/* From now on a reader of stderr that does not read misses lines, instead of keeping us waiting for
- * a moment at each. */
+/* From now on we never wait for a reader of stderr that does not read: it misses lines. */
 void say_without_waiting(void);
 
 /* The same as say(), and returns status. */
@@ -91,8 +91,7 @@ void say_no_more_of(int status);
 /* "st" for 1st, and so on. */
 const char *ordinal_suffix(int n);
 
-/* Writes a whole line, or what of it fits: never waits for a slow reader longer than patience_ms.
- */
+/* Writes a whole line, or as much of it as fits. Waits for a slow reader patience_ms at most. */
 void write_without_waiting(int fd, const GString *line, int patience_ms);
 
 /* Adds text with control and format characters as \x1b or \u202e; never a raw one. */

@@ -68,8 +68,7 @@ struct acquisition {
 struct acquisition *acquisition_enter(struct client *p, int path, int64_t timeout_ms,
                                       void (*then)(struct acquisition *a, enum turn turn),
                                       void *data);
-/* The same at both paths at once: one acquisition for each, and the one of the first is returned.
- */
+/* Enters at both paths at once, with one acquisition for each. Returns that of the first path. */
 struct acquisition *acquisition_enter_both(struct client *p, int64_t timeout_ms,
                                            void (*then)(struct acquisition *a, enum turn turn),
                                            void *data);

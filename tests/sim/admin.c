@@ -1,6 +1,7 @@
-/* An administrator who deletes the node of a contender just when that waits for a deadline: first
- * and proved, it is granted the lock by the next proof of its session. All that is drawn comes from
- * a stream of its own, so that a schedule without it is what it would be if there were none. */
+/* An administrator deletes the node of a contender that is first and proved, and just waits for a
+ * deadline: the next proof of its session would grant it the lock. The draws come from a stream of
+ * their own, so that a schedule without the administrator is what it would be if there were
+ * none. */
 #include "lib/contender/contender.h"
 #include "roles.h"
 #include "unit/seeded.h"

@@ -1,5 +1,5 @@
 /* Barriers, double barriers and counters in the simulated world, with faults from a seed. What each
- * call says is held against what stood in the tree in every moment since it began. */
+ * call says is compared with what stood in the tree at every moment since it began. */
 #include "barriers.h"
 
 #include "lib/base/timers.h"
@@ -190,8 +190,8 @@ static bool has_passed(const void *unused)
     return show.passed > 0;
 }
 
-/* Its session ends while its first read waits for a connection: the next session's read leaves the
- * watch that the barrier's end fires. */
+/* The waiter's session ends while its first read waits for a connection. The read of the next
+ * session leaves the watch that the barrier's end fires. */
 static void waits_on_in_the_next_session(void)
 {
     struct member *m = &show.members[0];
@@ -314,8 +314,8 @@ static void on_entered(const zkl_error *err, void *data)
         turn_in(m, 300);
 }
 
-/* No member may still be inside that was inside before m began to leave: the two entered together.
- * Where more than are wanted come, others may have entered since m's session ended. */
+/* A member that was inside before m began to leave may not still be inside: the two entered
+ * together. If more come than are wanted, others may have entered since m's session ended. */
 static void expect_others_out(const struct member *m)
 {
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {

@@ -1,5 +1,5 @@
 /* A candidate: an election's handle in a process, and what its functions told. A term of a started
- * election is an acquisition, so that all that is true of grants is looked at for it as well; and
+ * election is an acquisition, so that the rules of grants are checked for it too. More rules:
  *
  *  - LEADING, then SUSPECT and HELD in turns, ASKED once at most, then LOST or RESIGNED, once;
  *  - STOPPED once, when it was to end, and nothing behind it;

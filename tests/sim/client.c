@@ -95,8 +95,8 @@ void client_free(void *process)
 
 bool client_retaining, client_sharing, client_counting, client_leasing, client_grouping;
 
-/* Uses up none of the schedule's random numbers, so that the schedule stays what it is without
- * this. */
+/* This uses none of the schedule's random numbers, so that the schedule stays what it is without
+ * it. */
 static void choose_to_retain(const struct client *p, int path, zkl_mutex_options *options)
 {
     uint64_t state = p->stage->random + g_str_hash(host_name(p->host)) + (uint64_t)path;

@@ -294,8 +294,9 @@ static void uncontended(void)
     end();
 }
 
-/* The own node is watched when it enters, and proves itself by that: the event that is heard of is
- * all. At its end the watch is heard of once more. */
+/* A contender watches its own node when it enters, and the silence of that watch proves the node.
+ * So the event of the predecessor's end is all that it hears. At its own end the watch fires once
+ * more. */
 static void handed_over_to_the_only_one(void)
 {
     begin(SHORT);
@@ -574,9 +575,10 @@ static void permits_that_are_free(void)
     end_counting();
 }
 
-/* One waiter hears of it, however many wait: the first in line, which touches its node when it is
- * admitted, so that the next one becomes the first. The third event is the echo of the own watch of
- * who leaves; the second read is for that of the one admitted before, 20 ms later. */
+/* When permits are given back, only the first in line hears of it, however many wait. It touches
+ * its node when it is admitted, so that the next one becomes the first. The third event is the echo
+ * of the leaver's watch on its own node. The second read is for the own watch of the contender that
+ * was admitted before, 20 ms later. */
 static void permits_given_on(void)
 {
     enum { WAITERS = 12 };

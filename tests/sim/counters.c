@@ -208,8 +208,8 @@ static bool is_held(const void *acquisition)
     return ((const struct acquisition *)acquisition)->grant != NULL;
 }
 
-/* What keeps the directories from being made is told: the uppermost would be below an ephemeral
- * node. */
+/* The error names what keeps the directories from being made: the uppermost would be below an
+ * ephemeral node. */
 static void tells_why_there_is_no_directory(void)
 {
     begin_alone();

@@ -1,6 +1,6 @@
 /* Now and then a server of an ensemble hears nobody, but is heard. Handshakes that clients make
- * there meanwhile touch their sessions; they are answered late, and complete later ones. Then it is
- * cut off, mostly before it has reported anything of them. */
+ * there meanwhile touch their sessions. They are answered late, and complete later handshakes. Then
+ * the server is cut off, mostly before it has reported anything of them. */
 #include "roles.h"
 #include "unit/seeded.h"
 

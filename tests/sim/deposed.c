@@ -1,6 +1,6 @@
-/* A create whose answer was lost, while a leader that is none any more still serves: what it shows
- * tells nothing about what the next one has taken in. Nor do handshakes that it answers, or that
- * are answered late, say until when a session lives. */
+/* The answer to a create is lost while a deposed leader still serves. What that leader shows tells
+ * nothing about what the next one has taken in. Handshakes that it answers, or that are answered
+ * late, do not say until when a session lives. */
 #include "client.h"
 #include "lib/base/timers.h"
 #include "lib/session/core.h"

@@ -110,8 +110,9 @@ static void reap(struct fault *f)
     world_reap(stage_of(f)->world);
 }
 
-/* Once: setting it back would give numbers twice, which no server does. Members have none, and go
- * by the pzxid, which servers with creates on their way would have differently. */
+/* This happens once: to set the count back would give numbers twice, which no server does. Members
+ * have no numbers, and go by the pzxid, which servers with creates on their way would have
+ * differently. */
 static void end_numbers(struct fault *f)
 {
     struct stage *stage = stage_of(f);
@@ -185,9 +186,9 @@ static void catch_up(struct fault *f)
     world_lag(stage_of(f)->world, f->server, 0);
 }
 
-/* The attack on rules that take an answered write for a proof: nothing is heard of the victim for
- * most of its timeout; then its server takes one write of it, and is cut off before it has
- * reported that to the leader. */
+/* The attack on rules that take an answered write for a proof. Nothing is heard of the victim for
+ * most of its timeout. Then its server takes one write of it, and is cut off before it has reported
+ * that to the leader. */
 static void stall(struct fault *f)
 {
     if (client_runs(f->process))

@@ -238,8 +238,9 @@ bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, c
     return explains;
 }
 
-/* To be waited for, but made with a low number when one ahead of own had come already: who goes by
- * the hint of that one does not see it. */
+/* Whether own passes the node by. It should wait for the node, but that was made with a low number
+ * when a contender ahead of own had come already. A contender that goes by the hint of that one
+ * does not see the node. */
 static bool is_passed_over(const struct stage *stage, const struct foreign_node *n,
                            const struct contender_node *own)
 {

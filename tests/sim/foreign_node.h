@@ -38,8 +38,8 @@ void foreign_node_free(void *foreign_node);
 bool foreign_nodes_explain(const struct stage *stage, int line, zkl_peer peer, const char *text,
                            int64_t since);
 
-/* One that stood there before the own node, and for which it may not wait: a grant is wrong. NULL:
- * there is none. */
+/* Returns a node that stood there before the own node, and for which the contender may not wait:
+ * then a grant is wrong. NULL: there is none. */
 const char *foreign_nodes_forbid(const struct stage *stage, const struct acquisition *a,
                                  const struct contender_node *own);
 

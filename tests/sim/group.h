@@ -1,9 +1,9 @@
-/* Groups of members as the servers have them, and those who join (joiner.h) and observe them
- * (viewer.h). What must be true, whatever happens:
+/* Groups of members as the servers have them, and the processes that join them (joiner.h) and
+ * observe them (viewer.h). What must be true, whatever happens:
  *
- *  - who says that it is a member has a node at the leader, with its own session as the owner,
- *    until a third party takes that; each node is deleted by its own session alone, and written by
- *    its own process; data never grow older;
+ *  - a process that says that it is a member has a node at the leader, with its own session as the
+ *    owner, until a third party takes that; each node is deleted by its own session alone, and
+ *    written by its own process; data never grow older;
  *  - what a member is told of itself is a consistent story, and what its calls tell is so;
  *  - an observer's story is one, too: it joins, changes, leaves, nothing twice, in the order of
  *    tokens, each thing as it was once committed; with a connection it is told in time who has
@@ -11,8 +11,8 @@
  *  - when all is well, one of those who want an id has it, and others have it in turn; observers
  *    know just who is there. When all have left nothing is left of them.
  *
- * An exception (docs/design/members.md): where an administrator has deleted a node and another
- * process has created it, the former owner may still write into that, or delete it. */
+ * There is one exception (docs/design/members.md): if an administrator has deleted a node and
+ * another process has created it, the former owner may still write into that, or delete it. */
 #ifndef SIM_GROUP_H
 #define SIM_GROUP_H
 

@@ -1,5 +1,5 @@
-/* Those who join groups and observe them. All that they do is drawn from a stream of its own, as
- * that of elections is. */
+/* The processes that join groups and observe them. All their draws come from a stream of their own,
+ * as those of elections do. */
 #include "joiner.h"
 #include "roles.h"
 #include "unit/seeded.h"

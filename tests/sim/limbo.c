@@ -22,8 +22,8 @@ static void wait_up_to(struct limbo *l, int64_t most_ns)
         stage_now(l->roles->stage) + (int64_t)(seeded_next(&l->chance) % (uint64_t)(most_ns + 1));
 }
 
-/* A leader that hears too few to commit anything gives up after some ticks: before that they are
- * there again. */
+/* A leader that hears too few servers to commit anything gives up after some ticks. The servers
+ * come back before that. */
 static void cut(struct limbo *l, bool on)
 {
     struct world *world = l->roles->stage->world;

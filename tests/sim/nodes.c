@@ -163,8 +163,8 @@ static unsigned count_left_behind(const struct stage *stage, const struct client
     return count;
 }
 
-/* A tenure is followed by the next one's node before its own goes; and what cannot be listed is
- * left behind by whom it belonged to. A lock at both paths is no mutex. */
+/* The handle of a tenure makes its next node before the last one goes. A node that its owner could
+ * not list may be left behind. A lock at both paths is no mutex. */
 static void check_crowd(struct stage *stage, const struct contender_node *own)
 {
     const struct client *p = own->line < PATHS ? client_of(stage, own->session) : NULL;

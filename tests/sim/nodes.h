@@ -47,8 +47,8 @@ bool nodes_was_taken(const struct contender_node *n);
 /* The one with that token, or NULL. */
 const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t token);
 
-/* A usable one that stands on the same path before it, whatever its layout, or NULL. One that had
- * gone and was restored holds nobody up for sure: nobody holds by it. */
+/* Returns a usable node that stands on the same path before it, whatever its layout, or NULL. A
+ * node that had gone and was restored does not count: nobody holds by it. */
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own);
 
 /* Whether it was made by a create whose answer was lost. */

@@ -354,9 +354,9 @@ static void others_write(void)
         REQUIRE(world_admin_set(show.stage->world, path, ""));
 }
 
-/* While the observers are cut off, so that their sessions expire as any do. The leader of the
- * restored data has a lower token than the one they were told of; and the list is older than theirs
- * was, or, when another candidate comes late, newer. */
+/* The servers are restored while the observers are cut off, so that their sessions expire. The
+ * leader of the restored data has a lower token than the one they were told of. The list is older
+ * than theirs was, or newer if another candidate comes late. */
 static void watch_restore(uint64_t seed, bool joins)
 {
     const zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;

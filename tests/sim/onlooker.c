@@ -70,8 +70,8 @@ static bool is_news(const struct onlooker *o, const zkl_leader *leader)
     return strlen(o->said) != leader->size || memcmp(o->said, leader->data, leader->size) != 0;
 }
 
-/* One that was made before the last one told, which only a used-up number lets be first behind
- * it, counts as nobody. */
+/* A candidate that was made before the last one told counts as nobody: only a used-up number lets
+ * it be first after that one. */
 static uint64_t seen(const struct onlooker *o, uint64_t token)
 {
     return token < o->top && !o->restored ? 0 : token;

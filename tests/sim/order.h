@@ -1,11 +1,11 @@
-/* What the server sees of what is waited for.
+/* What must be true of contenders that wait, as the server sees them.
  *
- *  - a contender that has missed nothing but a deadline for a session timeout of one connection
- *    makes way for those behind it;
- *  - of a lock at both paths whose process has nothing under way: while its node at the first is
- * not at the head, it has none at the second;
+ *  - a contender to which nothing has been missing but a deadline, for a session timeout of one
+ *    connection, makes way for those behind it;
+ *  - a lock at both paths whose process has nothing under way has no node at the second path while
+ *    its node at the first is not at the head;
  *  - no tenure of a mutex that retains is idle while another waits, once the session has proved
- * itself since: what is answered behind a write that was sent behind the create shows it. */
+ *    itself since: the answer to a write that was sent after the create shows the waiter. */
 #ifndef SIM_ORDER_H
 #define SIM_ORDER_H
 

@@ -229,8 +229,8 @@ static bool lacks_numbers(const struct oracle *o, const struct contender_node *o
     return false;
 }
 
-/* In Curator's layout somebody always waits for the lock, or with it, until all are had, or too few
- * are left for one who waits. */
+/* In Curator's layout somebody always waits for the lock, or waits with it, until all leases are
+ * had, or fewer are left than one of them wants. */
 static bool has_unused_leases(const struct stage *stage, int path)
 {
     const struct oracle *o = &stage->oracle;

@@ -1,19 +1,19 @@
-/* What must be true of semaphores, as far as it is not true of all:
+/* What must be true of semaphores, beside what is true of all:
  *
- *  - whoever is granted permits found room at some instant: those of all that stood before and its
- *    own were no more than the limit;
+ *  - a contender that is granted permits found room at some instant: those of all that stood before
+ *    and its own were no more than the limit;
  *  - those who believe that they hold have no more permits in all than the limit was at some
  *    instant since the last of them stood in line; so nobody else gets any while a limit that was
  *    lowered is below what is held;
- *  - a grant has as many permits as were asked for, and as many numbers where they were asked for,
- *    in order and below such a limit; of those who believe that they hold none has another's;
- *  - only who asks for more than the limit is refused for that;
- *  - when all is well, whoever finds room is granted, though others hold on.
+ *  - a grant has as many permits as were asked for, and as many numbers if they were asked for, in
+ *    order and below such a limit; no two that believe that they hold have the same number;
+ *  - only a contender that asks for more than the limit is refused for that;
+ *  - when all is well, each contender that finds room is granted, though others hold on.
  *
- * In Curator's layout whoever is granted a permit found no more leases, with its own, than the
- * limit at some instant, whatever the order: so no more are held. The limit stays. A lease is made
- * only by an owner whose node was the first in line for the lock. When all is well, nobody waits,
- * for the lock or with it, while there are fewer leases than the limit. */
+ * In Curator's layout a contender that is granted a permit found no more leases, with its own, than
+ * the limit at some instant, whatever the order: so no more are held. The limit stays. Only an
+ * owner whose node was the first in line for the lock makes a lease. When all is well, nobody
+ * waits, for the lock or with it, while there are fewer leases than the limit. */
 #ifndef SIM_PERMITS_H
 #define SIM_PERMITS_H
 

@@ -30,8 +30,8 @@ void restore_draw(struct roles *roles, uint64_t seed)
     roles->writes = roles->styles = roles->has_foreign = false;
 }
 
-/* Whom the servers took back before he noticed has nodes again that he had deleted: only an
- * administrator can know. All others have new sessions by now. */
+/* If the servers took a session back before its process noticed anything, it has nodes again that
+ * it had deleted: only an administrator can know. All others have new sessions by now. */
 static void on_aftermath(void *data)
 {
     struct roles *roles = data;

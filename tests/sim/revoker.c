@@ -1,7 +1,7 @@
-/* Somebody who asks holders to give way, and holders that want to hear of it, in any order. A
- * holder that wants to hear, and whose node was asked, hears it exactly once: as soon as its
- * session has been proved without a break for a while, and no read of the node was refused. All
- * this is drawn from a stream of its own, as admin.c's is. */
+/* Somebody asks holders to give way, and holders want to hear of it, in any order. A holder that
+ * wants to hear, and whose node was asked, hears it exactly once: as soon as its session has been
+ * proved without a break for a while, and no read of the node was refused. The draws come from a
+ * stream of their own, as admin.c's do. */
 #include <string.h>
 
 #include "nodes.h"

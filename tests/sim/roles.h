@@ -1,5 +1,5 @@
-/* The roles of a schedule: members, each a process at a time and what its threads do; and what
- * happens to them. Only the files of schedules include this. */
+/* The roles of a schedule: members, each with one process at a time and what its threads do; and
+ * what happens to them. Only the files of schedules include this. */
 #ifndef SIM_ROLES_H
 #define SIM_ROLES_H
 
@@ -208,8 +208,8 @@ void fault_draw(struct roles *roles);
 void fault_start(struct roles *roles, unsigned i);
 void fault_calm(struct roles *roles); /* everything is healed */
 
-/* What servers leave behind that were cut off, in ns: commits that are late already, and a leader
- * that does not know that it is none. */
+/* How long servers that were cut off still have an effect, in ns: commits that are late already,
+ * and a leader that does not know that it is none. */
 int64_t fault_aftermath(const struct roles *roles);
 
 #endif

@@ -1,5 +1,5 @@
-/* One run: a world, the processes in it, and whoever acts at a time. All random choices come from
- * one seed; nothing happens but in stage_run(). */
+/* One run: a world, the processes in it, and all that act. All random choices come from one seed;
+ * nothing happens but in stage_run(). */
 #ifndef SIM_STAGE_H
 #define SIM_STAGE_H
 

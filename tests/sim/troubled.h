@@ -22,8 +22,8 @@ struct troubled {
 /* The highest seed to play, and so how many: the environment's ZKL_SCHEDULES, or the usual one. */
 uint64_t troubled_schedules(unsigned usual);
 
-/* With so many clients. look, unless it is NULL, is called after each step of the world while a
- * call blocks. */
+/* Begins with so many clients. If look is not NULL, it is called after each step of the world while
+ * a call blocks. */
 void troubled_begin(struct troubled *t, unsigned clients, uint64_t seed, void (*look)(void));
 void troubled_heal(struct troubled *t); /* for good */
 

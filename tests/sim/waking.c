@@ -147,7 +147,7 @@ static bool is_left_over(const struct stage *stage, const struct note *note,
            n->next != note->session;
 }
 
-/* An onlooker is told of the first one's end, too. A writer's end lets in all readers behind it.
+/* An onlooker hears of the first one's end too. A writer's end lets in all readers behind it.
  * Several may wait for the numbers of one. */
 static void hear_fired(struct stage *stage, const struct note *note)
 {

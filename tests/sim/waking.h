@@ -1,10 +1,11 @@
 /* Whom the end of a contender's node wakes: one waiter at most. Only oracle*.c and nodes.c include
  * this.
  *
- * A watch that is left over wakes nobody; it is excused where its session could not have got rid of
- * it: it lost its connection, or a waiter's node, or was given up when the server had not heard of
- * that; or, for this one path, the waiter left while the request that sets the watch was not
- * answered. Only then, and until the request that removes it is answered. */
+ * A watch that is left over wakes nobody. It is excused if its session could not have got rid of
+ * it, in one of two ways. Either the session lost its connection or a waiter's node, or was given
+ * up before the server had heard of that. Or, for this one path, the waiter left while the request
+ * that sets the watch was not answered. It is excused until the request that removes it is
+ * answered. */
 #ifndef SIM_WAKING_H
 #define SIM_WAKING_H
 

@@ -1,6 +1,6 @@
-/* Fenced transactions: each creates a node of its own, so that it can be seen whether it was
- * applied. It must be, once, if that is what was answered; never, if another answer but "unknown"
- * was; and never without the node of the grant. */
+/* Fenced transactions. Each creates a node of its own, so that it can be seen whether it was
+ * applied. If the answer says that it was, it must be, once. After any other answer but "unknown"
+ * it must never be. It must never be without the node of the grant. */
 #ifndef SIM_WRITE_H
 #define SIM_WRITE_H
 

@@ -6,8 +6,8 @@
 
 /* A snapshot is: magic, version, database id; a list of sessions (id, timeout); a list of ACLs
  * (number, entries); nodes, each a path, data, ACL number and stat, up to the path "/"; then a
- * seal: the Adler32 of all before, and "/". Another follows newer servers' digest, and one the zxid
- * that 3.9 ends with. */
+ * seal: the Adler32 of all before, and "/". Newer servers add a digest with a seal of its own, and
+ * 3.9 then adds the zxid with another. */
 enum {
     HEADER = 4 + 4 + 8,
     SESSION = 8 + 4,

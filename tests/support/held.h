@@ -1,7 +1,7 @@
-/* No lock is held while a thread reads, writes or waits: whoever reads the other end, or never
- * does, would stop all that need the lock. The linker brings lock and unlock here (held_ldflags),
- * of the library and of the test itself. A thread that unlocks what it has not locked, which would
- * be a data race and no more, ends the process. */
+/* Checks that no lock is held while a thread reads, writes or waits: the other end may never
+ * answer, and all that need the lock would stop. The linker directs lock and unlock of the library
+ * and of the test here (held_ldflags). A thread that unlocks what it has not locked, which would be
+ * a mere data race, ends the process. */
 #ifndef SUPPORT_HELD_H
 #define SUPPORT_HELD_H
 

@@ -16,8 +16,8 @@ struct lab {
     const char *within[LAB_HOSTS][6]; /* the command that runs another in there */
 };
 
-/* Takes this process into a network of its own; to be called before it has threads. NULL, or why
- * there can be no lab. */
+/* Takes this process into a network of its own, before it has threads. Returns NULL, or why there
+ * can be no lab. */
 const char *lab_enter(void);
 
 bool lab_start(struct lab *lab, int hosts);

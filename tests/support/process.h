@@ -13,8 +13,8 @@ struct process_options {
     bool outlives;           /* without it the child is killed when this process ends */
 };
 
-/* -1 with errno on failure; the child ignores SIGINT and SIGHUP, which are meant for us. Callable
- * from any thread. */
+/* Returns -1 with errno on failure. The child ignores SIGINT and SIGHUP, which are meant for us.
+ * Any thread may call it. */
 pid_t process_spawn(const struct process_options *options);
 
 /* Sends sig and waits up to timeout_ms for the end, then sends SIGKILL. Reaps. */

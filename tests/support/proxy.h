@@ -64,8 +64,8 @@ void proxy_cut(struct proxy *p);
 /* Resets all connections; new ones are welcome. */
 void proxy_reset(struct proxy *p);
 
-/* Stops forwarding silently: connections stay open, new ones are accepted but mute, both ways. What
- * is sent meanwhile waits in the kernel's buffers, and arrives after the thaw. */
+/* Stops forwarding silently. Connections stay open; new ones are accepted, but nothing comes
+ * through. What is sent meanwhile waits in the kernel's buffers, and arrives after the thaw. */
 void proxy_freeze(struct proxy *p, enum proxy_direction direction);
 void proxy_thaw(struct proxy *p);
 
@@ -89,8 +89,8 @@ void proxy_target(struct proxy *p, int port);
 void proxy_lose_reply_to(struct proxy *p, int op);
 void proxy_lose_request_to(struct proxy *p, int op);
 
-/* As servers that do not know this type of request: each is answered, in its turn, that it is
- * unimplemented (-6); or both sides are reset. */
+/* The proxy acts like servers that do not know this type of request. Either each is answered, in
+ * its turn, with unimplemented (-6), or both sides are reset. */
 void proxy_refuse(struct proxy *p, int op);
 void proxy_hang_up_on(struct proxy *p, int op);
 
@@ -101,9 +101,9 @@ void proxy_refuse_credentials(struct proxy *p);
  * first bytes that it sends, becomes to, which must be as long. Raw proxies only. */
 void proxy_rewrite(struct proxy *p, const char *from, const char *to);
 
-/* Each message to a client goes whole, with its length, through fn, which may change it; after
- * false the connection ends. op is the type of its request. In the proxy's own thread; for
- * connections made from now on. */
+/* Each message to a client goes whole, with its length, through fn, which may change it. If fn
+ * returns false, the connection ends. op is the type of the request. fn runs in the proxy's own
+ * thread, for connections made from now on. */
 typedef bool (*proxy_mangle_fn)(GByteArray *message, int op, void *data);
 void proxy_mangle(struct proxy *p, proxy_mangle_fn fn, void *data);
 

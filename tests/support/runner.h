@@ -10,8 +10,8 @@ struct test_case {
     void (*fn)(void);
 };
 
-/* cases ends with a NULL name. init and done may be NULL; they answer 0, anything else breaks the
- * run. An init that calls runner_skip() and answers 0 skips the whole suite. */
+/* cases ends with a NULL name. init and done may be NULL. They return 0; any other value breaks the
+ * run. An init that calls runner_skip() and returns 0 skips the whole suite. */
 struct test_suite {
     const char *name;
     int (*init)(void);

@@ -14,7 +14,7 @@ struct zk_server;
  * the larger of 60 s and 20 ticks. */
 struct zk_server_options {
     int nodes;                  /* 1, 3, 5 or 7 */
-    int members;                /* so many of them are the ensemble at first, which is reconfigured;
+    int members;                /* so many of them are the first ensemble, which is reconfigured;
                                    the others run when they are added. 0: all, for good */
     bool linked;                /* the nodes reach each other through proxies of ours only */
     int tick_ms;                /* a session ends up to a tick late */
@@ -72,8 +72,8 @@ char *zk_server_member(const struct zk_server *s, int node);
 struct proxy *zk_server_link(const struct zk_server *s, int from, int to);
 struct proxy *zk_server_election_link(const struct zk_server *s, int from, int to);
 
-/* Silently stops what node from sends to node to, on whoever's connection. Nothing is closed; what
- * was sent meanwhile arrives when it is let on. */
+/* Silently stops what node from sends to node to, whichever of them made the connection. Nothing is
+ * closed; what was sent meanwhile arrives after zk_server_rejoin(). */
 void zk_server_sever(struct zk_server *s, int from, int to);
 void zk_server_isolate(struct zk_server *s, int node); /* from all others, both ways */
 void zk_server_mute(struct zk_server *s, int node);    /* what it sends to the others */

@@ -1,5 +1,5 @@
-/* A holder is asked to give way, by what is written into its node: before the grant or behind it,
- * before it wants to hear of that or behind it. */
+/* A holder is asked to give way, by what is written into its node: before or after the grant,
+ * before or after it wants to hear of that. */
 #include "attempt_play.h"
 #include "suites.h"
 

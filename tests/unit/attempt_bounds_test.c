@@ -159,8 +159,8 @@ static void parents_reaped_while_being_made(void)
     STEP("created 7", ST_LISTING, "");
 }
 
-/* Nobody can tell whether a node of ours stands: looked for later and later, until it is seen or
- * the session ends. */
+/* Nobody can tell whether a node of ours stands. The attempt looks for it at growing intervals,
+ * until it is seen or the session ends. */
 static void looked_for_again(void)
 {
     static const int32_t pauses[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};

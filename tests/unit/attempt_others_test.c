@@ -1,5 +1,5 @@
-/* What a holder hears of others: by the list behind the create, by a look, by the children's watch.
- */
+/* A holder hears of others in three ways: by the list behind the create, by a look, and by the
+ * children's watch. */
 #include "attempt_play.h"
 #include "suites.h"
 

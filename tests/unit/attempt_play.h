@@ -107,7 +107,7 @@ void play_start_permits(uint32_t permits, bool try_only); /* of a semaphore, who
 void play_start_lease(bool try_only);               /* of Curator's semaphore, whose limit is 2 */
 void play_start_in_long_queue(uint32_t long_queue); /* so many are a long queue */
 
-/* An event of that row with nothing but what always belongs to it: an answer is to the newest
+/* Returns an event of that row with only what always belongs to it. An answer is to the newest
  * request. */
 struct play_event play_event_of(enum play_row row);
 
@@ -121,8 +121,8 @@ bool play_awaits(enum play_row row);
 /* The rows that are awaited, in words; valid until the next call. */
 const char *play_awaited(void);
 
-/* Gives the event, and checks what holds at every step: the invariant, the diagram, that the
- * caller is told once, what each request says. False: it was an answer that the machine does not
+/* Gives the event, and checks what holds at every step: the invariant, the diagram, that the caller
+ * is told once, what each request says. Returns false if it was an answer that the machine does not
  * hear. */
 bool play_give(const struct play_event *h, const char *file, int line);
 
@@ -135,8 +135,8 @@ void play_say(const char *words, const char *file, int line);
 void play_step(const char *words, enum attempt_state state, const char *actions, const char *file,
                int line);
 
-/* The actions of the last step in words, without FORGET and END; valid until the next call. A
- * predecessor that is followed and watched is one of them. */
+/* The actions of the last step in words, without FORGET and END; valid until the next call. To
+ * follow and watch a predecessor counts as one of them. */
 const char *play_actions(void);
 
 /* In how many ms the action of the last step is to bring a timer. */

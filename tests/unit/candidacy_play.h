@@ -33,8 +33,8 @@ enum {
 #define TOLD_LOST(...) EV(TERM_TOLD, .unowned = true, .m.lost = true, ##__VA_ARGS__)
 #define TOLD_RELEASED(...) EV(TERM_TOLD, .unowned = true, .m.released = true, ##__VA_ARGS__)
 
-/* A list: its number, the first is 1, and who is in it beside the candidate itself. Behind a rival
- * comes one more, without a priority: one rival is enough. */
+/* A list: its number (the first is 1), and who is in it beside the candidate itself. After a rival
+ * the list has one more candidate, without a priority: one rival is enough. */
 #define LISTED(number, name, ...) EV(ANSWER, .to = (number), .rival = (name), ##__VA_ARGS__)
 #define ALONE(number, ...) EV(ANSWER, .to = (number), ##__VA_ARGS__)
 #define UNLISTED(number, ...) EV(ANSWER, .to = (number), .rc = STORE_NOAUTH, ##__VA_ARGS__)

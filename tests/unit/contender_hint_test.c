@@ -161,8 +161,8 @@ static void release(void)
     hand_leave(&a);
 }
 
-/* Where it is refused, it is not tried again for a minute; that another came first is no refusal.
- */
+/* After a refusal a hint is not tried again for a minute. It is no refusal that another hint came
+ * first. */
 static void refused(void)
 {
     static const struct {

@@ -214,8 +214,8 @@ static void waits_for_its_predecessor(void)
     stop();
 }
 
-/* Behind the head it watches its own node, first, and needs no other proof than its silence; unless
- * the connection was another one then. */
+/* A contender right behind the head watches its own node first, and needs no other proof than the
+ * silence of that watch, unless the connection was another one then. */
 static void watches_its_own_node(void)
 {
     for (int again = 0; again < 2; again++) {

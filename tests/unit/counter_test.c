@@ -1,5 +1,5 @@
-/* The machine of an operation on a counter, in exchanges: what it hears, and what it asks for then.
- */
+/* The machine of an operation on a counter, in exchanges: what it hears, and then what it asks
+ * for. */
 #include "exchange.h"
 #include "recipes/counter.h"
 #include "suites.h"

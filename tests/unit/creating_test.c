@@ -1,5 +1,5 @@
-/* Creates on servers that do not know all operations: what is sent, in which order, and what who
- * asked is told. */
+/* Creates on servers that do not know all operations: what is sent, in which order, and what the
+ * caller is told. */
 #include "lib/session/request.h"
 
 #include "by_hand.h"

@@ -54,8 +54,8 @@ static zkl_grant *obtain(zkl_mutex *m, const char *path, char **ret_node)
     return o.grant;
 }
 
-/* The last number: the node goes at once, and then the directory, if it is one that we would make
- * and is empty. */
+/* The own node got the last number. The contender deletes it at once, and then the directory, if
+ * that is empty and is one that we would make. */
 static void last_number(void)
 {
     zkl_session *s = fake_session();

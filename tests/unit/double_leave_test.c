@@ -84,8 +84,8 @@ static void leave_as_last(void)
     meeting_ended(0);
 }
 
-/* The first create may be done when the node of the second is gone: deleted before that of the
- * others, as the last, or by somebody else. */
+/* The first create may be done late, when the second node is gone: because it was deleted before
+ * those of the others, or as the last, or by somebody else. */
 static void own_node_is_made_late(void)
 {
     for (int lost = 0; lost < 2; lost++) {

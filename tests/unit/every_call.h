@@ -1,5 +1,5 @@
-/* Each function that returns an error, as one that a table can name: called with handles of an
- * estate, at paths below /x. */
+/* Each function that returns an error, in a form that a table can name. It is called with handles
+ * of an estate, at paths below /x. */
 #ifndef UNIT_EVERY_CALL_H
 #define UNIT_EVERY_CALL_H
 
@@ -36,8 +36,7 @@ enum {
     PATIENT = 1 << 15, /* waits for a session timeout, whatever its own limit; needs no grant */
 };
 
-/* The handles: those of a holder, of a leader, of a member inside, and of one who is nothing yet.
- */
+/* The handles of a holder, of a leader, of a member inside, and of somebody who is nothing yet. */
 struct estate {
     zkl_session *s;
     zkl_barrier *barrier;

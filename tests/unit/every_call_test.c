@@ -1,5 +1,5 @@
-/* What the manual says of many functions alike is true of each: every function in every plight.
- * tests/lint/errors.sh compares what the tests saw with the manual's lists. */
+/* The manual says some things of many functions alike. This tests them for each: every function in
+ * every plight. tests/lint/errors.sh compares what the tests saw with the manual's lists. */
 #include "every_call.h"
 #include "suites.h"
 

@@ -1,5 +1,5 @@
-/* A store that answers what the test says: interleavings no server can be made to show on demand.
- * One at a time. */
+/* A store that answers what the test says: interleavings that no server can be made to show on
+ * demand. There is one at a time. */
 #ifndef UNIT_FAKE_STORE_H
 #define UNIT_FAKE_STORE_H
 

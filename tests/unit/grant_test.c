@@ -416,8 +416,8 @@ static void two_in_doubt(void)
     stop_both(&b);
 }
 
-/* What the first was lost for is why the grant was, though nobody has asked in between; and what is
- * known of the other one makes no difference. */
+/* The first tenure's loss is the reason why the grant is lost, though nobody has asked in between.
+ * What is known of the other tenure makes no difference. */
 static void two_lost_unread(void)
 {
     struct both b;

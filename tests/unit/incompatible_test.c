@@ -204,8 +204,8 @@ static void apaches_at_several_paths(void)
     }
 }
 
-/* The answer to the create is lost: what was made in kazoo's style is found by its id, and nothing
- * of kazoo's own beside it. */
+/* The answer to the create is lost. The contender finds its node of kazoo's style by the id, and
+ * takes no node of kazoo's own for it. */
 static void adopts_in_kazoos_style(void)
 {
     static char theirs[] = HEX "__lock__0000000003", *names[2] = {theirs, NULL};

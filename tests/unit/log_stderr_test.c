@@ -1,5 +1,5 @@
-/* Lines for a stderr that nobody reads: whoever has a line goes on, and what was dropped is told.
- */
+/* Nobody reads stderr. A thread that has a line for it goes on, and the number of dropped lines is
+ * told. */
 #include "lib/base/log_stderr.h"
 
 #include "lib/base/fork.h"

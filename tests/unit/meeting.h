@@ -36,9 +36,9 @@ void meeting_take_own(void);
 void meeting_ended(int code);
 void meeting_pending(void);
 
-/* The server's answers. The own node is 10; the directory has the version 4, and there is no ready;
- * children by names, divided by blanks, where "*" is the own node, and the last of them came or
- * went at 11; one of them, 0: it is gone. */
+/* The server's answers. The own node is 10; the directory has the version 4, and there is no ready.
+ * names are of children, with blanks between them; "*" is the own node, and the last child came or
+ * went at 11. czxid is of one child, 0 if that is gone. */
 void meeting_made(void);
 void meeting_looked(void);
 void meeting_listed(const char *names);

@@ -63,8 +63,8 @@ static void refused_in_turn(void)
     mstory_end();
 }
 
-/* A caller that waits for the member to be in, or for its data to be written, is told that neither
- * can be now. */
+/* One caller waits for the member to be in, another for its data to be written. Both hear that this
+ * cannot be now. */
 static void create_is_refused(void)
 {
     struct member_outcome in, written;

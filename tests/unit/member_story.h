@@ -1,5 +1,5 @@
-/* A member of /g over the fake store, by hand: what its user is told, and how its calls end. One at
- * a time. */
+/* A member of /g over the fake store, by hand: what its user is told, and how its calls end. There
+ * is one at a time. */
 #ifndef UNIT_MEMBER_STORY_H
 #define UNIT_MEMBER_STORY_H
 

@@ -14,8 +14,8 @@ extern struct members_story {
     char log[256];
 } observed;
 
-/* A session; with an observer, which has asked the server to catch up; with "a" and "b", whose
- * nodes are 5 and 6, and who were told. */
+/* The first opens a session. The next two add an observer, which has asked the server to catch up.
+ * The fourth adds "a" and "b", whose nodes are 5 and 6, and of whom the observer has told. */
 void observed_open(void);
 void observed_begin_as(zkl_member_layout layout);
 void observed_begin(void);
@@ -29,8 +29,8 @@ void observed_on_members(zkl_members_event event, const zkl_member_info *member,
 /* Callbacks that are due are called; since the last time these were. */
 void observed_told(const char *words);
 
-/* The server's answers: the children, by names divided by blanks; and one of them, with its watch.
- */
+/* The server's answers. The first lists the children, by names with blanks between them. The second
+ * is of one of them, with its watch. */
 void observed_listed(uint64_t pzxid, const char *names);
 void observed_node(const char *name, uint64_t czxid, uint64_t mzxid, const char *data);
 

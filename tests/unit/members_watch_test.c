@@ -1,5 +1,5 @@
-/* What an observer of a group makes of a server that has older data than it was told: one that
- * lags, or whose data have gone back. */
+/* A server may have older data than an observer of a group has already told of: the server lags, or
+ * its data have gone back. These tests say what the observer does then. */
 #include "by_hand.h"
 #include "suites.h"
 

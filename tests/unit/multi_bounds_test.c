@@ -12,8 +12,8 @@
 
 enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
 
-/* Nothing of it is under way when the time is over, so it was not applied: by the refusal of an old
- * version, or since the store did not take it. */
+/* The time is over when nothing of the transaction is under way. So it was not applied: an old
+ * version was refused, or the store did not take it. */
 static void timed_out_unsent(void)
 {
     for (int busy = 0; busy < 2; busy++) {

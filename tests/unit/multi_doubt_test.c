@@ -96,8 +96,8 @@ static void two_versions_on(void)
     story_end(&story);
 }
 
-/* The first was told that nobody knows, and comes through when the second is sent for the version
- * that it takes: the second was not applied by that, and is sent for the next. */
+/* The first transaction was told to be unknown. It is applied when the second is sent for the
+ * version that it takes. So the second was not applied, and is sent for the next version. */
 static void overtaken_by_an_earlier_one(void)
 {
     struct story story;

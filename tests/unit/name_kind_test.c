@@ -1,5 +1,5 @@
-/* Names tell whose they are: what each library's contenders are taken for, and what only looks like
- * them. */
+/* Names tell whose they are. These tests say what each library's contenders are taken for, and
+ * which names only look like theirs. */
 #include "name.h"
 
 #include "suites.h"

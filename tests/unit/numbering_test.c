@@ -156,8 +156,8 @@ static void gets_numbers(void)
     play(rows, G_N_ELEMENTS(rows));
 }
 
-/* Only the first that is known tells of all before the own node; and there must be as many permits
- * as numbers below that. */
+/* Only the first node that is known tells of all before the own node. There must be as many permits
+ * as numbers below its ceiling. */
 static void ceiling_is_told(void)
 {
     static const struct row rows[] = {

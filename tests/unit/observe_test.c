@@ -59,8 +59,8 @@ static void tokens_only_rise(void)
            {1, false, OBSERVE_NOBODY});
 }
 
-/* When the servers' data went back: lower tokens count, and who led is gone; and older lists and
- * data count, too. */
+/* The servers' data went back. Lower tokens count, and the leader is gone; older lists and data
+ * count too. */
 static void tokens_begin_anew(void)
 {
     struct observing o = {.node = OBSERVING_LISTING, .data_zxid = 9};

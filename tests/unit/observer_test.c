@@ -161,8 +161,8 @@ static void another_session(void)
     end(&s, o);
 }
 
-/* The servers' data has gone back: lower tokens count in the session to come, whether or not the
- * servers have passed meanwhile what the one before had seen. */
+/* The servers' data have gone back. Lower tokens count in the next session, whether or not the
+ * servers have since passed what the last session had seen. */
 static void servers_have_gone_back(void)
 {
     for (int passed = 0; passed <= 1; passed++) {

@@ -62,8 +62,8 @@ static void proved_by_a_reconnect(void)
     CHECK_INT(fake_request(STORE_SET, "/zookeeper").version, INT_MAX);
     hand_pass(s, 10);
     ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
-    check_deadline_in(HAND_DEADLINE_MS - 2010); /* from when the last one that was answered before
-                                                   the outage was sent */
+    check_deadline_in(HAND_DEADLINE_MS - 2010); /* from when the last request was sent that was
+                                                   answered before the outage */
     hand_close(s);
 }
 

@@ -1,5 +1,5 @@
-/* Adversaries that broke simpler rules: a deadline must not be later than the earliest moment at
- * which the servers may end the session, the last touch that the leader heard of + timeout. */
+/* Adversaries that broke simpler rules. A deadline must not be later than the earliest moment at
+ * which the servers may end the session: the last touch that the leader heard of + timeout. */
 #include "proofs_clock.h"
 #include "seeded.h"
 #include "suites.h"

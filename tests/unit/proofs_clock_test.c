@@ -75,8 +75,8 @@ static void slewed(void)
 
 /* ---- a handshake is an anchor ---- */
 
-/* From when the newest answered request before it was sent: not from its own time, nor the
- * write's. */
+/* The deadline counts from when the newest request was sent that was answered before the handshake:
+ * not from the handshake's own time, nor from the write's. */
 static void a_handshake_is_an_anchor(void)
 {
     start();

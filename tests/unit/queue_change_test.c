@@ -122,8 +122,8 @@ static void waiter_is_asked(void)
     zkl_queue_free(c.q);
 }
 
-/* One of two readers goes meanwhile, the other is told of; in the next session it alone is asked
- * again. */
+/* One of two readers goes meanwhile, and the call tells of the other. In the next session only the
+ * other is asked again. */
 static void readers_are_asked(void)
 {
     char a[] = "_c_a-__READ__0000000001", b[] = "_c_b-__READ__0000000002", *names[] = {a, b};

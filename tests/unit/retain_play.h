@@ -1,5 +1,5 @@
-/* The machine of a lock that is retained in exchanges: what it is told, and what it asks for then.
- */
+/* The machine of a lock that is retained, in exchanges: what it is told, and then what it asks
+ * for. */
 #ifndef UNIT_RETAIN_PLAY_H
 #define UNIT_RETAIN_PLAY_H
 

@@ -97,8 +97,8 @@ static uint64_t key(void *data)
     return any_key;
 }
 
-/* Its own handle's node is not ahead of it. No key makes a caller the owner that an asynchronous
- * call was. */
+/* The old node of the handle is not ahead of a new caller's. No key makes a caller the owner that
+ * an asynchronous call was. */
 static void fence64_of_asynchronous_calls(void)
 {
     static const uint64_t keys[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};

@@ -1,5 +1,5 @@
-/* When a session is given up: one that no server takes back, by servers that serve all the time;
- * any other one while nobody uses it. */
+/* When a session is given up. If no server takes it back, servers that serve all the time tell
+ * that. Any other session is given up only while nobody uses it. */
 #include "recipes/rollback.h"
 #include "recipes/users.h"
 

@@ -128,8 +128,8 @@ static void fixed_servers(void)
     hand_close(s);
 }
 
-/* A session that was not proved for long is replaced where the user's servers are, and kept where
- * they may be gone. */
+/* A session was not proved for long. It is replaced if it is connected to a server of the user's
+ * list, and kept if those servers may be gone. */
 static void cold(bool strays)
 {
     zkl_session *s = hand_session_with(NULL);

@@ -1,5 +1,5 @@
-/* What the real store does by itself: it looks at what libzookeeper hands over as good although it
- * was not in the answer, at lists of servers and at its sockets. */
+/* What the real store does by itself. It checks what libzookeeper hands over as good although it
+ * was not in the answer, lists of servers, and its sockets. */
 #include "lib/store/store_zk.h"
 
 #include <linux/tcp.h>

@@ -127,8 +127,8 @@ static void who_closes_a_session_is_none(void)
                    P(30, GUARD, 30, .closing = true), P(31, LEADER, LEADER, .closing = true));
 }
 
-/* Parents have higher numbers than their children where numbers began again; and a table that was
- * read while numbers were used again may have circles. */
+/* If numbers began again, parents have higher numbers than their children. A table that was read
+ * while numbers were used again may have circles. */
 static void numbers_used_again(void)
 {
     EXPECT_MEMBERS(&of_guard, "11:0 12:0 20:0", P(11, 12, 11), P(12, LEADER, 12),

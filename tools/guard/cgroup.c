@@ -161,8 +161,8 @@ void cgroup_free(struct cgroup *c)
 
 /* ---- the beginning ---- */
 
-/* Those of makers who were killed, or whose command has left something that has ended since. (Or
- * who wait in another PID namespace, and then have none.) */
+/* Removes cgroups whose makers were killed, or whose command left processes that have ended since.
+ * (A maker may wait in another PID namespace: then it has no cgroup any more.) */
 static void remove_old(int parent)
 {
     const int copy = cgroup_open_dir(parent, ".");
@@ -192,9 +192,8 @@ static bool make(struct cgroup *c, int parent)
     return false;
 }
 
-/* A zkl in it may go on in the same way, so it is marked. (Among threads' cgroups it takes nobody
- * in.)
- */
+/* Marks the cgroup, so that a zkl in it may make one in the same way. (A cgroup among threads'
+ * cgroups takes no processes in.) */
 static bool cgroup_prepare(struct cgroup *c, int parent)
 {
     c->dir = cgroup_open_dir(parent, c->name);

@@ -1,5 +1,5 @@
-/* A cgroup of the command's own, where cgroup v2 lets us make one: what is in it is killed as one,
- * however fast it forks and whoever it runs as. */
+/* A cgroup of the command's own, where cgroup v2 lets us make one. KILL reaches all that is in it
+ * at once, however fast it forks and whoever it runs as. */
 #ifndef ZKL_TOOLS_CGROUP_H
 #define ZKL_TOOLS_CGROUP_H
 
@@ -26,8 +26,8 @@ pid_t cgroup_fork(const struct cgroup *c);
 /* KILL to all that are in it, and in those below. */
 void cgroup_kill(const struct cgroup *c);
 
-/* What to write "0" to, in order to leave the cgroups of all the commands around us; -1: nothing.
- */
+/* Opens the file to which "0" is written to leave the cgroups of all the commands around us; -1:
+ * there is none. */
 int cgroup_open_outside(void);
 
 #endif

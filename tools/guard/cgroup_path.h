@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* The directory of our cgroup, by the texts of /proc/self/mountinfo and /proc/self/cgroup; to be
- * freed. NULL where cgroup v2 is not mounted, or not as far up as we are. */
+/* Returns the directory of our cgroup, by the texts of /proc/self/mountinfo and /proc/self/cgroup.
+ * The caller frees it. NULL if cgroup v2 is not mounted, or not as far up as we are. */
 char *cgroup_path(const char *mountinfo, const char *membership);
 
 /* The name of a cgroup for a command: of the maker's process, and a number. */

@@ -1,5 +1,5 @@
 /* What the tool says to its guard, and zkl elect to its candidate. Replies are in memory
- * (shared.h): they are only nudged. */
+ * (shared.h), and the channel only says that there is one. */
 #ifndef ZKL_TOOLS_CHANNEL_H
 #define ZKL_TOOLS_CHANNEL_H
 
@@ -35,8 +35,8 @@ bool channel_open(int ret[2]);
 /* fork(2) with a channel between the two, of which *ret is the caller's side. -1 with errno set. */
 pid_t channel_fork(int *ret);
 
-/* With a text, or NULL. From any thread; never blocks. false with errno set: the other is dead, or
- * has not listened for long. */
+/* Sends a message, with a text or NULL. Any thread may call it, and it never blocks. Returns false
+ * with errno set if the other end is dead, or has not listened for long. */
 bool channel_send(int fd, const struct message *message, const char *text);
 
 /* Never blocks. *ret_text is the text, to be freed by g_free(). */

@@ -6,14 +6,14 @@
 
 #include "hold_options.h"
 
-/* The nodes and tokens of grant, for command_environment(), in another process perhaps; g_free()
- * frees it. */
+/* Returns the nodes and tokens of grant as a text for command_environment(), perhaps in another
+ * process. g_free() frees it. */
 char *grant_text(const zkl_grant *grant);
 
-/* Ours with ZKL_CONNECT where --connect was given, ZKL_PATH, ZKL_NODE, ZKL_TOKEN and ZKL_SESSION
- * set, in an election ZKL_CANDIDATE, and with a slot, which is not below 0, ZKL_SLOT; of several
- * paths ZKL_PATHS, ZKL_NODES and ZKL_TOKENS have all, a line each, the first one first.
- * g_strfreev() frees it. */
+/* Returns our environment with more variables. These are ZKL_PATH, ZKL_NODE, ZKL_TOKEN and
+ * ZKL_SESSION, ZKL_CONNECT if --connect was given, ZKL_CANDIDATE in an election, and ZKL_SLOT with
+ * a slot, which is not below 0. With several paths ZKL_PATHS, ZKL_NODES and ZKL_TOKENS have all of
+ * them, a line each, the first path first. g_strfreev() frees it. */
 char **command_environment(const struct hold_options *o, const char *grant_text, uint64_t token,
                            int64_t session_id, int slot);
 

@@ -1,5 +1,5 @@
-/* The guard: a small process between the tool and the command, that ends the command when the lock
- * ends, also when the tool is stopped or dead. This is the tool's side of it. */
+/* The guard: a small process between the tool and the command. It ends the command when the lock
+ * ends, even when the tool is stopped or dead. This is the tool's side of it. */
 #ifndef ZKL_TOOLS_GUARD_H
 #define ZKL_TOOLS_GUARD_H
 
@@ -18,9 +18,10 @@ struct guard {
     char **envp; /* the command's */
 };
 
-/* Forks it: by the main thread, whose end it would take for the tool's, and before there is any
- * other, so that it may call everything. options must outlive it. shared: their memory, which is
- * freed with it; NULL: new. false after a message. */
+/* Forks the guard. The main thread must do this, since the guard takes that thread's end for the
+ * tool's; and before there is any other thread, so that the guard may call everything. options must
+ * outlive it. shared: their memory, which is freed with it; NULL: new memory. Returns false after a
+ * message. */
 bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
                  struct events *events);
 
@@ -37,8 +38,9 @@ bool guard_repeat(struct guard *g, const struct guard *other, struct events *eve
 /* What was made for it here, but its shared memory. */
 void guard_free(struct guard *g, struct events *events);
 
-/* Sends the command's group a signal that was meant for it, which may ask it to end: what it leaves
- * ends then, too. SIGKILL: at once, all of it. There is a leader, and the guard has not ended. */
+/* Sends the command's group a signal that was meant for it. If the signal may ask it to end, the
+ * processes that it leaves end too. SIGKILL: all of it ends at once. There is a leader, and the
+ * guard has not ended. */
 void guard_signal(struct guard *g, int signo);
 
 /* Returns the exit status for how the command ended, after a message if it could not be executed.
@@ -60,8 +62,8 @@ bool guard_has_ended(const struct guard *g);
 /* Waits for its end, and for that of --on-lost, which gets the signals that come meanwhile. */
 void guard_finish(struct guard *g, struct events *events);
 
-/* The guard itself. Exits with STATUS_LOST if the command had to be ended and nothing of its tree
- * is left: who still lives below it then was left by --on-lost. */
+/* The guard itself. It exits with STATUS_LOST if the command had to be ended and nothing of its
+ * tree is left. A process that still lives below it then was left by --on-lost. */
 _Noreturn void guard_main(const struct termination *termination, int channel,
                           struct events *events);
 

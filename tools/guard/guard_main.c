@@ -1,5 +1,6 @@
-/* The guard itself: one thread, nobody's key or signal, and one thing to do. What it must know is
- * in memory that the tool writes, so that it does not depend on the tool's being awake. */
+/* The guard itself has one thread and one thing to do, and no key of the terminal or signal is
+ * meant for it. It reads what it must know in memory that the tool writes, so it does not depend on
+ * the tool's being awake. */
 #include "../orphan.h"
 #include "../shards_plan.h"
 #include "../status_line.h"

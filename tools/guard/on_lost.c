@@ -1,5 +1,5 @@
-/* By the guard, so that it is run also for a tool that is stopped or dead; by the tool for a dead
- * guard. */
+/* The guard runs --on-lost, so that it runs even if the tool is stopped or dead. If the guard is
+ * dead, the tool runs it. */
 #include "on_lost.h"
 #include "../status_line.h"
 #include "../tool.h"

@@ -23,8 +23,8 @@ void on_lost_adopt(struct on_lost *o, const struct termination *e);
 /* Passes a signal on; a second INT or TERM becomes KILL. */
 void on_lost_signal(struct on_lost *o, int signo);
 
-/* Whether there is none, or it has ended; then it is reaped, and a failure said. Otherwise it is
- * ended if its time is over, and events armed for the next look. */
+/* Whether there is no --on-lost, or it has ended. If it has ended, it is reaped, and a failure is
+ * told. Otherwise it is ended if its time is over, and events are armed for the next look. */
 bool on_lost_over(struct on_lost *o, struct events *events);
 
 #endif

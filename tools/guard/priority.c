@@ -1,5 +1,5 @@
-/* The policy alone changes, and no nice value: what is given back is exactly what was. Only the
- * soft limit changes too, as nobody may raise a hard one again. */
+/* Only the policy changes, and no nice value, so that exactly what was is given back. Only the soft
+ * limit changes, because nobody may raise a hard one again. */
 #include "priority.h"
 
 #include <sched.h>

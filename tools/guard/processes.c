@@ -102,8 +102,9 @@ static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret
     return true;
 }
 
-/* Anybody may take a name, and nobody another program. An older or newer zkl in its place is one,
- * as it belongs to the same user. */
+/* Whether the process runs zkl's program: any process may take a guard's name, but not another
+ * program. A zkl of another version in the same place is one too, if it belongs to the same
+ * user. */
 static bool runs_zkl(pid_t pid)
 {
     char link[32], ours[PATH_MAX], its[PATH_MAX];

@@ -16,8 +16,8 @@
 /* The name of a process that closes a session: it works for no lock, and ends soon by itself. */
 #define CLOSING_NAME "zkl-closing"
 
-/* Keeps descriptors for what is below, so that a process that has no others can still look. Before
- * the first look; children inherit them. false with errno set. */
+/* Keeps descriptors for the functions below, so that a process that has no others can still look.
+ * Call it before the first look; children inherit the descriptors. false with errno set. */
 bool processes_reserve(void);
 
 /* Whether errno says that something was short: a look that failed so says nothing. */
@@ -26,8 +26,9 @@ bool processes_are_short(void);
 /* A pidfd, or -1 with errno set. */
 int process_open(pid_t pid);
 
-/* All of them, sorted: a GArray of struct process. NULL with errno set where /proc is missing or
- * another namespace's, which would tell of others' processes; or where something was short. */
+/* Returns all processes, sorted: a GArray of struct process. Returns NULL with errno set if /proc
+ * is missing, if it is another namespace's and would tell of others' processes, or if memory or
+ * descriptors were short. */
 GArray *processes_read(void);
 
 /* Reads the processes below root and helper of a tree, but not those below prior ones. It reads the

@@ -1,5 +1,5 @@
-/* What the command and its guard both see: memory mapped before the fork. Whatever is final is told
- * here and by no message, for the queue of one who is stopped may be full. */
+/* Memory that the command and its guard share, mapped before the fork. Final things are told here
+ * and by no message, because the queue of a process that is stopped may be full. */
 #ifndef ZKL_TOOLS_SHARED_H
 #define ZKL_TOOLS_SHARED_H
 
@@ -71,8 +71,8 @@ void shared_free(struct shared *s, size_t count);
 /* As new, for another command. */
 void shared_reset(struct shared *s);
 
-/* The lock is ours until deadline, of which 0 means that it is gone; by one thread at a time. false
- * if that is nearer than before, which the guard must be told. */
+/* The lock is ours until deadline; 0 in it means that the lock is gone. One thread at a time calls
+ * this. Returns false if the deadline is nearer than before: the guard must be told that. */
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline);
 
 /* How long nobody else can be granted the lock, by the clock that leaves less; 0 when that time is
@@ -88,8 +88,8 @@ pid_t shared_bar(struct shared *s);
 /* The claim of a session, for who is to end it. */
 void shared_claim(struct shared *s, zkl_session *session);
 
-/* INT or TERM is about to be sent to the group, by processes_clock(). The first is remembered: who
- * was there then has it, and a zkl takes a second one for an order to kill. */
+/* INT or TERM is about to be sent to the group, by processes_clock(). The first is remembered: the
+ * processes of that time have it, and a zkl takes a second one for an order to kill. */
 void shared_note_first(struct shared *s, int signo, uint64_t clock);
 
 /* That signal, 0 for none. */

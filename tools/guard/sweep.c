@@ -189,8 +189,8 @@ static bool is_first(const struct sweep *s, const struct process *p, int signo)
     return signo != SIGSTOP || sweep_add(s->stopped, p);
 }
 
-/* The table begins with the oldest. A parent that minds its children's stops does not see them: it
- * is stopped before them, and continued after them. */
+/* The table begins with the oldest process. A parent may heed the stops of its children. It is
+ * stopped before them and continued after them, so it does not see that. */
 static struct swept signal_listed(struct sweep *s, GArray *list, int signo, sweep_choose_fn *choose,
                                   void *data)
 {
@@ -236,9 +236,10 @@ static bool kill_child(struct sweep *s, pid_t pid, sweep_choose_fn *choose, void
            sweep_add(s->killed, &p);
 }
 
-/* A process that forks and ends faster than we look at everybody is handed to us again and again;
- * the pid of a child that we have not reaped means nobody else. The newest first: the others are
- * dead for the most part. Nobody is waited for: we would keep a processor from who is to die. */
+/* A process that forks and ends faster than we look at everybody becomes our child again and again.
+ * The pid of a child that we have not reaped means nobody else. The newest come first, because most
+ * of the others are dead. We wait for nobody: that would keep a processor from those who are to
+ * die. */
 void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
     bool any = s->all_killed;
@@ -304,8 +305,8 @@ struct swept sweep_continue(struct sweep *s)
 
 /* ---- what is left ---- */
 
-/* The kernel's word for a child of ours. Others are asked for, and who cannot be seen may still be
- * there. */
+/* For a child of ours the kernel tells whether it lives. Other processes are looked up, and one
+ * that cannot be seen may still be there. */
 static bool is_alive(struct sweep *s, pid_t pid)
 {
     struct process p = {.pid = pid};
@@ -380,8 +381,8 @@ static enum sweep_left cannot_tell(void)
     return processes_are_short() ? SWEEP_LIVES : SWEEP_UNKNOWN;
 }
 
-/* Children may be handed to us behind a look. When all of a list were dead before the next list was
- * made, and that is the same, there are no others. */
+/* Children may come to us after a look. If all of a list were dead before the next list was made,
+ * and that list is the same, there are no others. */
 static enum sweep_left left_by_children(struct sweep *s)
 {
     GArray *last = NULL;

@@ -35,8 +35,8 @@ struct swept {
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
-/* Takes processes, a GArray of struct process: neither they nor what is below them are members. In
- * place of those that were children at the beginning. */
+/* Takes processes, a GArray of struct process: neither they nor what is below them are members.
+ * They replace the children of the beginning. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
 /* Sends signo once to each member that choose chooses; choose NULL: to nobody. signo 0 only finds
@@ -45,9 +45,10 @@ typedef bool sweep_choose_fn(const struct member *m, void *data);
 sweep_choose_fn sweep_everybody;
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
-/* KILL to all that are chosen, and again until a look finds nobody new. If no member is spared,
- * also to all of the cgroup, which reaches who may not be signalled; and to our own children, again
- * and again: both reach who forks faster than we look. By the thread that reaps. */
+/* Sends KILL to all that are chosen, and again until a look finds nobody new. If no member is
+ * spared, it kills the whole cgroup too, which reaches processes that we may not signal, and our
+ * own children again and again. Both reach processes that fork faster than we look. Only the thread
+ * that reaps calls this. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* For the time between two sweeps with KILL, if the last one spared nobody: signals only the
@@ -57,15 +58,16 @@ void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data);
 /* STOP to all that are chosen and run, and again until a look finds nobody new. */
 struct swept sweep_stop(struct sweep *s, sweep_choose_fn *choose, void *data);
 
-/* CONT to whom sweep_stop() has stopped, and nobody else; and to a zkl that has stopped since, as
- * one does with its command on a terminal. */
+/* Sends CONT to the processes that sweep_stop() has stopped; and to a zkl that has stopped since,
+ * as a zkl does with its command on a terminal. */
 struct swept sweep_continue(struct sweep *s);
 
 enum sweep_left { SWEEP_GONE, SWEEP_LIVES, SWEEP_UNKNOWN };
 
-/* Whether a member lives, also one that /proc hides: the kernel gives orphans to their subreaper,
- * so as long as one is left the root has a child that lives. Reaps dead children, but the leader of
- * tree.group, for its id is the group's, and the helper. SWEEP_UNKNOWN without a /proc of ours. */
+/* Whether a member lives, even one that /proc hides. The kernel gives orphans to their subreaper,
+ * so the root has a living child as long as a member is left. Reaps dead children, except the
+ * helper and the leader of tree.group, whose id is the group's. SWEEP_UNKNOWN without a /proc of
+ * ours. */
 enum sweep_left sweep_left(struct sweep *s);
 
 #endif

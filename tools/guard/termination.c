@@ -1,5 +1,5 @@
-/* Every step may be taken by two processes and is taken once: who decides the cause says so, who
- * sends the first KILL, who finds the tree gone. */
+/* Two processes may take every step, but it is taken once: by the one that says that it decides the
+ * cause, that sends the first KILL, or that finds the tree gone. */
 #include "termination.h"
 #include "../events.h"
 #include "../shards_plan.h"

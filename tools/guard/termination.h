@@ -1,5 +1,5 @@
-/* How a command and all that it has started are ended, by the guard; and by the tool, should the
- * guard fail. */
+/* How the guard ends a command and all that it has started; if the guard fails, the tool does
+ * it. */
 #ifndef ZKL_TOOLS_TERMINATION_H
 #define ZKL_TOOLS_TERMINATION_H
 

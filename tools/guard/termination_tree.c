@@ -1,6 +1,6 @@
-/* The group first, as one, which nobody can escape by forking; then whoever is elsewhere. A lock
- * within ours is a zkl, its guard and its command. The zkl is asked, and asks its own; a second
- * TERM would make it kill them. */
+/* The group gets its signal first, as one, which nobody can escape by forking; then all others of
+ * the tree get it. A lock within ours is a zkl, its guard and its command. Only that zkl is asked,
+ * and it asks its own; a second TERM would make it kill them. */
 #include "termination_tree.h"
 #include "../events.h"
 #include "../status_line.h"
@@ -10,8 +10,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* A guard may outlive what is not its own by this part of the session timeout: it waits for what
- * KILL does not end at once. */
+/* How long a guard waits at most, as a part of the session timeout, for processes that KILL does
+ * not end at once, and that are not its own. */
 #define GUARD_PATIENCE_PER_TIMEOUT 3
 
 /* The time from one look at everybody to the next, as a part of the time since the first KILL. */
@@ -104,8 +104,8 @@ static bool wants_kill(const struct member *m, void *data)
 {
     const struct kill_order *order = data;
 
-    /* The other of guard and tool has found the tree gone, and this may be its --on-lost. If not
-     * even now, then it was not when the table was read either. */
+    /* The guard or the tool has found the tree gone, and this process may be its --on-lost. If that
+     * is not so even now, it was not so when the table was read. */
     if (atomic_load(&order->shared->told))
         return false;
     if (m->process->guard)

@@ -17,9 +17,9 @@ void termination_tree_term(struct termination *e);
 void termination_tree_stop(struct termination *e);
 void termination_tree_continue(struct termination *e);
 
-/* KILL. nested: also to other zkl and to what is below them, but for a while not to their guards,
- * which then see to their own. Nobody once --on-lost was started. Each look is farther from the one
- * before. */
+/* Sends KILL. nested: to another zkl and what is below it too, but for a while not to its guard,
+ * which then sees to its own. Once --on-lost was started, nobody gets it. The time from look to
+ * look grows. */
 void termination_tree_kill(struct termination *e, bool nested);
 
 /* Tells of each process that cannot be signalled. */

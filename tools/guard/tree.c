@@ -59,7 +59,7 @@ static enum tree_place place_alone(const struct search *s, const struct process 
     return TREE_ON_THE_WAY;
 }
 
-/* Up to the first process whose place is known, then back down: chains may be long, and each
+/* Goes up to the first process whose place is known, then back down. Chains may be long, so each
  * process is walked once. */
 static void place(const struct search *s, const struct process *start)
 {

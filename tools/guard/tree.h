@@ -1,6 +1,6 @@
-/* Which processes belong to a command: what descends from its guard, wherever it went, and its
- * process group. Pure: a table of processes in, members out.
- * docs/design/guard.md has the argument. */
+/* Which processes belong to a command: the descendants of its guard, wherever they went, and its
+ * process group. Pure: a table of processes in, members out. docs/design/guard.md has the
+ * argument. */
 #ifndef ZKL_TOOLS_TREE_H
 #define ZKL_TOOLS_TREE_H
 
@@ -61,9 +61,9 @@ bool tree_exempts(const struct tree *tree, const struct process *p);
 /* Reads a process anew; false if there is none. */
 typedef bool tree_read_fn(pid_t pid, struct process *ret, void *data);
 
-/* Whether its pid still means this member of the table, and did all the while since the pid was
- * taken hold of. Each parent is read after its child: as it is still the process of the table, it
- * was the parent when the child was read, and no prior with a number used again. */
+/* Whether the member's pid still means the same process as in the table, and did all the time since
+ * we got hold of it. Each parent is read after its child. If it is still the process of the table,
+ * it was the parent when the child was read, and no prior with a number used again. */
 bool tree_still(const struct tree *tree, struct process_table table, const struct process *member,
                 tree_read_fn *read, void *data);
 

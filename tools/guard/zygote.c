@@ -199,8 +199,8 @@ static void reap_forgotten(const struct zygote *z)
     g_clear_pointer(&pids, g_array_unref);
 }
 
-/* The tool is dead: so is each command soon, and then the locks need not wait for the session's
- * expiry. */
+/* The tool is dead. Each command will be dead soon, and then the locks need not wait for the
+ * session's expiry. */
 static void end_after_tool(struct zygote *z, struct events *events)
 {
     const struct shared *own = &z->shared[z->count];

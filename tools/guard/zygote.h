@@ -30,8 +30,9 @@ bool zygote_start(struct zygote *z);
 /* The session that it ends when the tool is dead and no command lives. */
 void zygote_claim(struct zygote *z, zkl_session *session);
 
-/* Has guard k forked, with what is in its shared memory; *ret is the tool's side of it, which can
- * be told at once what to run. false with errno set, EAGAIN to be tried again. */
+/* Has guard k forked, with what is in its shared memory. *ret is the tool's side of it: the guard
+ * can be told at once what to run. Returns false with errno set; after EAGAIN the caller tries
+ * again. */
 bool zygote_fork(struct zygote *z, int k, struct guard *ret);
 
 /* Whether guard k has ended, or could not be forked, and nothing of its tree was left to others. */
