@@ -162,7 +162,7 @@ void cgroup_free(struct cgroup *c)
 /* ---- the beginning ---- */
 
 /* Removes cgroups whose makers were killed, or whose command left processes that have ended since.
- * (A maker may wait in another PID namespace: then it has no cgroup any more.) */
+ * (A maker that waits in another PID namespace loses its cgroup too, and goes on without one.) */
 static void remove_old(int parent)
 {
     const int copy = cgroup_open_dir(parent, ".");
