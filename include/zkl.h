@@ -14,7 +14,7 @@
  * - A timeout_ms is in milliseconds. 0 does not wait for other contenders. It does wait for the
  *   server, for one session timeout at most. A negative number, as a deadline that has passed less
  *   the time now, is 0. ZKL_FOREVER, the largest number, has no limit.
- * - Any thread may call any function, also inside a callback. A function that would have to block
+ * - Any thread may call any function, even inside a callback. A function that would have to block
  *   inside a callback returns ZKL_EDEADLK instead.
  * - Callbacks of a session run one at a time, in the order of events, with no lock of the library
  *   held. They run on a library thread. In a session that was opened with the option dispatch they

@@ -24,7 +24,7 @@ THREADS = {
     "session": "With the option\n.Fa dispatch ,\ncallbacks run inside\n.Fn zkl_session_dispatch .",
 }
 ALL_THREADS = (
-    "Any thread may call these functions, also inside a callback.\nA function that would have to wait there"
+    "Any thread may call these functions, even inside a callback.\nA function that would have to wait there"
     " returns ZKL_EDEADLK instead.\nCallbacks run one at a time, in the order of events, on a thread of the"
     " library; see\n.Xr zkl 3 ,\nThreads and callbacks."
 )

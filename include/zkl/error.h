@@ -51,7 +51,7 @@ typedef struct zkl_error {
 } zkl_error;
 
 /* Returns a constant text for a code, or "unknown error" for any other number; never NULL. May be
- * called anywhere, also in a forked child. */
+ * called anywhere, even in a forked child. */
 ZKL_API const char *zkl_strerror(int err);
 
 /* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. The

@@ -40,7 +40,7 @@ typedef void (*zkl_grant_fn)(const zkl_grant *grant, zkl_state state, void *data
 
 /* Returns the fencing token: the czxid of the contender's node. It rises from one holder of a path
  * to the next; see also zkl_grant_turn() and zkl_grant_part(). It never changes and can always be
- * read, also after a loss and in a forked child. Returns 0 for NULL; no grant has that token. */
+ * read, even after a loss and in a forked child. Returns 0 for NULL; no grant has that token. */
 ZKL_API uint64_t zkl_grant_token(const zkl_grant *g);
 
 /* Returns the number of the grant's turn, from 0. A mutex that retains (retain_ms) grants one node,
@@ -102,7 +102,7 @@ ZKL_API zkl_state zkl_grant_state(const zkl_grant *g);
 ZKL_API zkl_loss zkl_grant_loss(const zkl_grant *g);
 
 /* Returns a constant text for a reason, such as "somebody else deleted the node", or "unknown
- * reason" for any other number; never NULL. May be called anywhere, also in a forked child. */
+ * reason" for any other number; never NULL. May be called anywhere, even in a forked child. */
 ZKL_API const char *zkl_strloss(zkl_loss loss);
 
 /* Returns the path of the contender's node, without the chroot of the session's connect string. The

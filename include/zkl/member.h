@@ -127,7 +127,7 @@ ZKL_API int zkl_member_wait_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn
 
 /* Gives the member other data, and waits until its node has them, or newer ones. data is copied, as
  * by zkl_member_join(). From the call on they are the present data: if the wait fails they are
- * still written as soon as that is possible, unless the server refused them, and also when the
+ * still written as soon as that is possible, unless the server refused them, and even when the
  * member joins again. Data of an earlier update never come back. What somebody else writes into
  * the node stays until the next update.
  *
@@ -167,7 +167,7 @@ typedef struct zkl_member_info {
     uint64_t token;     /* the node's czxid: another one is another node, whatever the id */
     const char *id;     /* as valid UTF-8 without control characters */
     const char *node;   /* the name of the child */
-    const void *data;   /* never NULL, also if size is 0 */
+    const void *data;   /* never NULL, even if size is 0 */
     size_t size;        /* of data, in bytes */
     int64_t session_id; /* of the node's session; 0: not ephemeral */
     int64_t ctime_ms;   /* when the server created it, in ms since 1970 by the server's clock */

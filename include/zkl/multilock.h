@@ -34,7 +34,7 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
 
 /* Acquires all paths or none, and stores the grant in *ret. The caller owns the grant and ends it
  * with zkl_grant_release(), from any thread. The grant belongs to no thread: a second call waits
- * for the first call's grant, also in the same thread. timeout_ms is one limit for all paths
+ * for the first call's grant, even in the same thread. timeout_ms is one limit for all paths
  * together.
  *
  * The grant covers all paths. It is LOST as soon as the node at one path is lost. The other nodes

@@ -81,7 +81,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  * others wait for it in the process and have no nodes, so another contender may come between two of
  * them. With retain_ms the callers of the handle share one node.
  *
- * If the owner already holds the lock, the function goes one level deeper at once, also while the
+ * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
  * last unlock.
  *

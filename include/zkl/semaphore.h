@@ -85,7 +85,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_EBUSY: timeout_ms is 0, and the permits are not free, or another contender is first; or
  *     one that came before got no numbers within one session timeout;
  *   ZKL_ETIMEDOUT: the permits were not acquired within timeout_ms;
- *   ZKL_ELIMIT: permits is more than the limit, also if the limit was lowered during the wait; or
+ *   ZKL_ELIMIT: permits is more than the limit, even if the limit was lowered during the wait; or
  *     the session watches too many paths (512 KiB in all);
  *   ZKL_ENOENT: path has no limit and the options have none; or the data of path is no limit;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
@@ -134,7 +134,7 @@ ZKL_API int zkl_semaphore_get_limit(zkl_semaphore *m, int64_t timeout_ms, int *r
  * limit at once. A lower limit takes no permits from their holders. It delays new acquisitions
  * until enough permits are released.
  *
- * Returns 0, also if path had no data; or
+ * Returns 0, even if path had no data; or
  *   ZKL_EINVAL: limit is less than 1; or as zkl_semaphore_get_limit();
  *   the other codes of zkl_semaphore_get_limit(). After ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST,
  *     ZKL_EAUTH and ZKL_ECLOSED the limit may have been set, or may be set later. */

@@ -234,7 +234,7 @@ ZKL_API int zkl_session_flush(zkl_session *s, int64_t timeout_ms);
 
 /* Returns why the session has no connection at this moment, or ZKL_OUTAGE_NONE if it has one. The
  * errors ZKL_EUNREACHABLE, ZKL_EHOST and ZKL_EAUTH of a session say the same in their text. May be
- * called from any thread, also inside a callback, and never waits for a server. Returns
+ * called from any thread, even inside a callback, and never waits for a server. Returns
  * ZKL_OUTAGE_UNKNOWN if s is NULL and in a forked child. */
 ZKL_API zkl_outage zkl_session_outage(zkl_session *s);
 
@@ -342,7 +342,7 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  * connect and options are those of the dead process. The function takes the session up on a
  * connection of its own, ends it, and asks the servers whether it has ended. It waits for the
  * servers for timeout_ms at most, and a few seconds for a server that does not finish
- * the close of a connection. It calls no callback, also if options have a log. It may be called in
+ * the close of a connection. It calls no callback, even if options have a log. It may be called in
  * a forked child.
  *
  * Returns 0 if the servers know no session of that id and password any more; or

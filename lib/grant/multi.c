@@ -194,7 +194,7 @@ static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc
     return rc == STORE_NONODE && of_part ? grant_tenure(m->grant, (uint32_t)failed) : NULL;
 }
 
-/* It is lost at once, also where an earlier sending is still in doubt. */
+/* It is lost at once, even where an earlier sending is still in doubt. */
 static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
 {
     struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);

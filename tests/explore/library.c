@@ -214,7 +214,7 @@ static void prove(struct actor *a)
     a->session->proofs.alone = false;
 }
 
-/* In the model also when it need not go any more: the node was deleted in the end. */
+/* In the model even when it need not go any more: the node was deleted in the end. */
 static void purge(struct actor *a)
 {
     int64_t id = a->session->id;

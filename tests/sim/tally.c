@@ -12,7 +12,7 @@ static const struct {
     const char *name;
     size_t at;
     uint64_t least;
-    bool of_all; /* also where all locks are read-write locks */
+    bool of_all; /* even where all locks are read-write locks */
 } counts[] = {
     {"steps", offsetof(struct tally, steps), 1000000, true},
     {"grants", offsetof(struct tally, grants), 8000, true},

@@ -168,7 +168,7 @@ static void next_session(void)
     fake_next_session();
 }
 
-/* Each goes on in the next session, also in the middle of its parents. */
+/* Each goes on in the next session, even in the middle of its parents. */
 static void goes_on_in_the_next_session(void)
 {
     struct blocking c;

@@ -42,7 +42,7 @@ static void makes_its_directory(void)
     }
 }
 
-/* It is told once, and tried again; also when the directory or the node itself is refused. */
+/* It is told once, and tried again; even when the directory or the node itself is refused. */
 static void may_not_make_it(void)
 {
     static const struct {

@@ -335,7 +335,7 @@ static void ends(void)
     observed_node("a", 5, 5, "1");
     observed_told("");
     observed_end();
-    observed_begin_with_two(); /* at once, also while one is read */
+    observed_begin_with_two(); /* at once, even while one is read */
     hand_pass(observed.s, 1000);
     observed_changes("a");
     observed_listed(9, "a b");

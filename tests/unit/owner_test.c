@@ -273,7 +273,7 @@ static void *use(void *handles)
     return NULL;
 }
 
-/* What is the thread's goes with it, also where it would be retained; and what is its key's stays,
+/* What is the thread's goes with it, even where it would be retained; and what is its key's stays,
  * whatever number that is. */
 static void thread_ends(void)
 {

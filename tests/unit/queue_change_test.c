@@ -208,7 +208,7 @@ static void numbers_are_not_told(void)
     }
 }
 
-/* Made again, whatever became of it, also in the next session. */
+/* Made again, whatever became of it, even in the next session. */
 static void answer_to_asking_is_lost(void)
 {
     struct call c;

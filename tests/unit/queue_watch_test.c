@@ -146,7 +146,7 @@ static void path_comes_and_goes(void)
     end(&w);
 }
 
-/* Behind a sync, since the next server may lag; also when a look was waiting for its time. */
+/* Behind a sync, since the next server may lag; even when a look was waiting for its time. */
 static void after_a_connection(void)
 {
     struct watching w;

@@ -67,7 +67,7 @@ void conn_client_closes(struct conn *conn)
     if (conn->server && !conn->reached) {
         conn_server_closes(conn);
     } else if (conn->server) {
-        /* What a cut holds back may be sent again and again, also after the end; or not. */
+        /* What a cut holds back may be sent again and again, even after the end; or not. */
         if (is_up_blocked(&conn->up) && chance_is(&conn->w->queue, 50))
             link_flush(&conn->up);
         else
