@@ -7,9 +7,9 @@
  *                             ├── PASSING <─higher priority waits─┘           │              │
  *                             └───────────the end of the term was told────────┴──────────────┘
  *
- * To be stopped, it goes from LEADING and ASKED to STOPPING, and to OVER when the end of the term
- * was told; from every other state to OVER at once. OVER is also where it gets without a word of
- * the user's: the credentials are refused, the session is closed, or it does not campaign again. */
+ * A stop leads from LEADING and ASKED to STOPPING, and to OVER when the end of the term was told;
+ * from every other state it leads to OVER at once. Without a stop a candidacy is OVER if the
+ * credentials are refused, if the session is closed, or if it does not campaign again. */
 #ifndef RECIPES_CANDIDACY_H
 #define RECIPES_CANDIDACY_H
 

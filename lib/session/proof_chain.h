@@ -1,5 +1,5 @@
-/* The chain of proofs within a session incarnation, and the timer of its deadline. With the monitor
- * held. */
+/* The chain of proofs within a session incarnation, and the timer of its deadline. The caller holds
+ * the monitor. */
 #ifndef LIB_PROOF_CHAIN_H
 #define LIB_PROOF_CHAIN_H
 

@@ -67,8 +67,9 @@ char *zk_server_member(const struct zk_server *s, int node);
 
 /* ---- a linked server: what lies between its nodes ---- */
 
-/* The way of from's connections to another node, for the quorum's data (proposals, commits, pings,
- * forwarded requests) and for elections. Followers connect to their leader. */
+/* The proxy between from and another node to which from connects: the first for the quorum's data
+ * (proposals, commits, pings, forwarded requests), the second for elections. Followers connect to
+ * their leader. */
 struct proxy *zk_server_link(const struct zk_server *s, int from, int to);
 struct proxy *zk_server_election_link(const struct zk_server *s, int from, int to);
 
