@@ -1,8 +1,9 @@
-/* What an observer of a group is told: the difference between what it was told of each member and
- * what was read since. Names stay with the driver.
+/* What an observer of a group is told: how the members that were read differ from those that it was
+ * told of. The driver keeps the names.
  *
- * A member is its node, by its czxid: one of the same name that was made anew has left, and joined.
- * What is older than what was told is held back (newest.h). */
+ * A member is a node, by its czxid. If a node was deleted and made anew with the same name, one
+ * member has left and another has joined. Data older than those that were told are held back
+ * (newest.h). */
 #ifndef RECIPES_GROUP_H
 #define RECIPES_GROUP_H
 
