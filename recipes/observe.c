@@ -104,7 +104,7 @@ static bool observing_holds_back(struct observing *o, const struct observing_mom
 
 /* Whether the data are older than what was told. The first in line cannot follow the leader that
  * was told if it was made before that one was first, or is gone, or if another node has its token.
- * On one connection a used-up number has put it there. */
+ * On the connection on which that leader was first, only a used-up number can have put it there. */
 static bool observing_is_older(const struct observing *o, const struct observing_moment *m)
 {
     const bool same = o->token == o->told.top;

@@ -84,9 +84,9 @@ void grant_let_go(zkl_grant *g, bool node_gone);
 bool grant_extend(struct tenure *t, struct instant deadline, bool proved);
 void grant_suspect(struct tenure *t);
 
-/* The tenure is lost for that reason: tells those who asked to hear of it. then(data) runs after
- * them, on the callback thread and without the monitor; NULL: nothing runs. Returns false if nobody
- * is told; then is not called in that case. */
+/* The tenure is lost for that reason: tells those who asked to hear of it. If anybody was told,
+ * then(data) runs after them, on the callback thread and without the monitor; NULL: nothing runs.
+ * Returns whether then will be called. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
 
 /* There is reason for it: calls those who asked for it, now and once. */
