@@ -175,7 +175,7 @@ static zkl_loss member_lose(zkl_member *m, enum loss loss)
 }
 
 /* With the session, or as the user wishes. */
-static void member_give_up(zkl_member *m)
+static void member_end_grant(zkl_member *m)
 {
     const zkl_session *s = m->session;
 
@@ -229,7 +229,7 @@ static void member_tell(zkl_member *m, const struct machine_action *a)
         member_tell_lost(m, a);
         break;
     case MEMBER_TELL_LEAVES: /* that it has left tells more */
-        member_give_up(m);
+        member_end_grant(m);
         break;
     case MEMBER_TELL_JOINED:
         member_begin_tenure(m, a->czxid);

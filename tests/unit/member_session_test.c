@@ -85,20 +85,21 @@ static void early_deadline_is_kept(void)
 {
     zkl_session *s = hand_session();
     zkl_grant *first, *second;
+    zkl_member *all[4];
 
     members_many = 2;
     hand_stand_alone(s);
-    zkl_member *m = prove(s, "a", 5);
+    zkl_member *m = all[0] = prove(s, "a", 5);
     ANSWER(STORE_GET, GROUP "/a", .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
-    prove(s, "b", 6);
+    all[1] = prove(s, "b", 6);
     hand_pass(s, STEP_MS);
-    zkl_member *last = prove(s, "c", 7);
+    all[2] = prove(s, "c", 7);
     REQUIRE(zkl_member_grant(m, &first) == 0);
     const int64_t left = zkl_grant_remaining_ms(first);
-    REQUIRE(left < membership_of(last).remaining_ms);
+    REQUIRE(left < membership_of(all[2]).remaining_ms);
     hand_jump(left, left);
     CHECK_INT(zkl_grant_state(first), ZKL_LOST);
-    prove(s, "d", 8); /* it notices */
+    all[3] = prove(s, "d", 8); /* the first notices */
     CHECK_INT(membership_of(m).code, ZKL_ELOST);
     CHECK_INT(zkl_member_wait(m, 0), 0);
     REQUIRE(zkl_member_grant(m, &second) == 0);
@@ -107,6 +108,8 @@ static void early_deadline_is_kept(void)
     CHECK(zkl_grant_turn(second) > zkl_grant_turn(first));
     zkl_grant_release(first);
     zkl_grant_release(second);
+    for (int i = 0; i < 4; i++)
+        zkl_member_free(all[i]);
     hand_close(s);
     members_many = MEMBERS_MANY;
 }
