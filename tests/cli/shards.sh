@@ -171,16 +171,16 @@ run "$ZKL" shards $G/two 4 --id a/b true
 expect "an ID that is no name" 64 "$status"
 begin_gate
 gate cut
-"$ZKL" --connect "$gate" --connect-timeout 0.3 shards $G/late 1 --id x -- sleep 1000 2>"$scratch/x.err" &
+"$ZKL" --connect "$gate" --connect-timeout 0.3 shards $G/late 1 --id x -- sleep 1000 2>"$scratch/late.err" &
 host=$!
 remember "$host"
-wait_until "no server: it is told" test -s "$scratch/x.err"
+wait_until "no server: it is told" test -s "$scratch/late.err"
 gate heal
 if wait_until "no server: when there is one, it is a member" listed x $G/late; then pass "it waits for a server"; fi
 kill -TERM "$host"
 status_of "$host"
 expect "and no longer than it should" 143 "$?"
-expect_match "it is told once" "^zkl: [^"$'\n'"]*\$" "$(<"$scratch/x.err")"
+expect_match "it is told once" "^zkl: [^"$'\n'"]*\$" "$(<"$scratch/late.err")"
 "$ZKL" -v --connect 127.0.0.1:1 --connect-timeout 0.3 shards $G 4 true 2>"$scratch/x.err" &
 host=$!
 remember "$host"

@@ -190,8 +190,8 @@ CASE(submitted_while_down)
 /* Pings keep a session that asks for nothing. */
 CASE(idle)
 {
-    struct client *idle = client_open((struct client_wish){.timeout_ms = 2 * CONFORM_TICK_MS});
-    struct client *lost_one = client_open((struct client_wish){.timeout_ms = 8 * CONFORM_TICK_MS});
+    struct client *idle = client_open((struct client_wish){.timeout_ms = 6 * CONFORM_TICK_MS});
+    struct client *lost_one = client_open((struct client_wish){.timeout_ms = 14 * CONFORM_TICK_MS});
     struct client *other = client_new();
 
     RC(idle, req_create(at("n-"), NUMBERED), STORE_OK);

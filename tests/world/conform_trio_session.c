@@ -27,14 +27,15 @@ TRIO(expired_everywhere)
     }
 }
 
-/* A session that is idle at a follower is kept by what the follower reports. */
+/* A session that is idle at a follower for twice its timeout is kept by what the follower reports.
+ * A timeout of 2 s would be short on a loaded machine. */
 TRIO(idle)
 {
     clients_everywhere(c);
     struct client *idle[SERVERS], *lost;
     for (int i = 0; i < SERVERS; i++)
-        idle[i] = client_open((struct client_wish){.server = i, .timeout_ms = 4 * CONFORM_TICK_MS});
-    lost = client_open((struct client_wish){.server = 1, .timeout_ms = 12 * CONFORM_TICK_MS});
+        idle[i] = client_open((struct client_wish){.server = i, .timeout_ms = 8 * CONFORM_TICK_MS});
+    lost = client_open((struct client_wish){.server = 1, .timeout_ms = 16 * CONFORM_TICK_MS});
     const struct answer *made = ask(lost, req_create(at("n-"), NUMBERED));
     CAUGHT_UP(c[0]);
     RC(c[0], req_watch(made->path), STORE_OK);
