@@ -299,6 +299,7 @@ gate heal
 wait_until "no server: when there is one, it leads" has_led a 1
 quit a "$a"
 expect "no server: and ends with its command" 3 "$?"
+rm -f "$scratch/a.err" # the last one's
 "$ZKL" --connect 127.0.0.1:1 --connect-timeout 0.1 elect $E a true 2>"$scratch/a.err" &
 a=$!
 remember "$a"

@@ -194,6 +194,7 @@ if [ -x "$ADMIN" ]; then
     for look in watch "elect --listen" "member --listen"; do
         "$ADMIN" create /cli/closing x
         "$ADMIN" create /cli/closing/_c_0-latch-0000000000 "me"
+        rm -f "$scratch/closing" # the last one's
         # shellcheck disable=SC2086
         "$ZKL" --connect "$gate" $look /cli/closing >"$scratch/closing" 2>"$scratch/closing.err" &
         looker=$!
