@@ -71,8 +71,7 @@ inline void on_queue(void *data) noexcept
 
 } // namespace detail
 
-/* zkl/queue.h describes the functions. Without a limit they wait for one session timeout.
- * */
+/* zkl/queue.h describes the functions. Without a limit they wait for one session timeout. */
 template <class Rep = std::int64_t, class Period = std::milli>
 queue read_queue(const session &s, const std::string &path, const queue_options &options = {},
                  const std::chrono::duration<Rep, Period> &limit = {})

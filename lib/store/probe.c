@@ -442,7 +442,7 @@ static uint8_t *probe_put(uint8_t *at, uint64_t value, int bytes)
     return at;
 }
 
-/* The greeting of a client that has seen zxid and returns with a session that is nobody's. The
+/* Greets a server like a client that has seen zxid and returns with a session that nobody has. The
  * server says that the session has expired: this is the one greeting that changes nothing. Each
  * greeting has another session, since a server closes an older connection of the same one. */
 static struct question probe_greeting(uint64_t zxid)
