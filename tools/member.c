@@ -24,10 +24,15 @@ static void member_end(struct membership *m, zkl_grant *grant, const zkl_error *
 
 static void member_join(struct membership *m, zkl_member *member)
 {
+    const zkl_error lost = {.code = ZKL_ELOST};
     zkl_grant *grant;
 
-    if (!m->ended && zkl_member_grant(member, &grant) == 0) /* it joins again otherwise */
+    if (m->ended)
+        return;
+    if (zkl_member_grant(member, &grant) == 0)
         member_end(m, grant, NULL);
+    else
+        member_end(m, NULL, &lost);
 }
 
 static void member_say_busy(struct membership *m, const zkl_member_news *news)
