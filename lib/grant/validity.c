@@ -68,11 +68,8 @@ static uint64_t validity_settle(struct validity *v, struct validity_view *ret)
 
 void validity_begin(struct validity *v, zkl_state state, struct instant deadline)
 {
-    const bool valid = state <= ZKL_SUSPECT;
-
-    if (valid)
-        validity_set_limits(v, deadline);
-    atomic_store(&v->word, validity_pack(valid ? deadline.boot : 0, state));
+    validity_set_limits(v, deadline);
+    atomic_store(&v->word, validity_pack(deadline.boot, state));
 }
 
 bool validity_extend(struct validity *v, struct instant deadline, bool proved)

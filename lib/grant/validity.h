@@ -33,7 +33,7 @@ struct validity_view {
 
 /* ---- by one thread at a time ---- */
 
-/* It begins, or begins anew: deadline counts for HELD and SUSPECT alone. */
+/* It begins, with that deadline. */
 void validity_begin(struct validity *v, zkl_state state, struct instant deadline);
 
 /* A new deadline; a later one is a proof, which ends SUSPECT. False: it had ended. */

@@ -188,20 +188,21 @@ static void member_end_grant(zkl_member *m)
 }
 
 /* As its grant says, or would: that ends a little before the session's deadline. */
-static bool member_is_valid(const zkl_member *m)
+static bool member_is_valid(const zkl_member *m, struct instant now)
 {
     const struct proofs *proofs = &m->session->proofs;
     struct validity next;
-    int64_t now;
+    int64_t ignored;
 
-    if (proofs_deadline(proofs, clock_now()) == DEADLINE_NONE)
+    if (proofs_deadline(proofs, now) == DEADLINE_NONE)
         return false;
     if (!m->tenure)
         validity_begin(&next, ZKL_HELD, proofs->deadline);
-    return validity_state(m->tenure ? &m->tenure->validity : &next, &now) < ZKL_LOST;
+    return validity_state(m->tenure ? &m->tenure->validity : &next, &ignored) < ZKL_LOST;
 }
 
-/* The session was proved, or a shorter timeout agreed on. */
+/* The session was proved, or a shorter timeout agreed on. The next session's deadline is none of a
+ * tenure that ends with this one. */
 static void member_prolong(zkl_member *m)
 {
     if (m->tenure && m->machine.told_in)
@@ -501,8 +502,9 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                struct machine_actions *out)
 {
     zkl_member *m = member_driven(d);
-    const struct member_moment moment = {.now = clock_boot(),
-                                         .valid = member_is_valid(m),
+    const struct instant now = clock_now();
+    const struct member_moment moment = {.now = now.boot,
+                                         .valid = member_is_valid(m, now),
                                          .suspect = m->suspect,
                                          .same =
                                              ev->rc == STORE_OK && member_has_newest_data(m, ev)};
