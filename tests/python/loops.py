@@ -74,9 +74,9 @@ async def others(session, other, path):
 
 
 async def in_line(session, path, count):
-    """Until so many contend."""
-    changed = asyncio.Event()
-    with zkl.watch_queue(session, path, changed.set):
+    """Until so many contend. A session with threads of its own calls from one of these."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    with zkl.watch_queue(session, path, lambda: loop.call_soon_threadsafe(changed.set)):
         while len(await asyncio.to_thread(zkl.read_queue, session, path)) != count:
             await changed.wait()
             changed.clear()
