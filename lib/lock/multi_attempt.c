@@ -253,13 +253,12 @@ static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event 
 
 /* ---- what the caller does ---- */
 
-void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
-                         const struct contender_spec *spec, const struct multi_path *paths,
-                         uint32_t count, grant_decided decided, void *context)
+struct multi_attempt *multi_attempt_new(zkl_session *s, const struct contender_spec *spec,
+                                        const struct multi_path *paths, uint32_t count,
+                                        grant_decided decided, void *context)
 {
     struct multi_attempt *a = g_malloc0(sizeof(struct multi_attempt) + count * sizeof(struct part));
 
-    *ret = a;
     a->refs = 1;
     a->machine.count = count;
     /* Leases are taken under a lock, which alone refuses other tries. */
@@ -276,6 +275,11 @@ void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
         a->part[i].path = paths[i];
         g_ref_string_acquire(paths[i].directory);
     }
+    return a;
+}
+
+void multi_attempt_begin(struct multi_attempt *a)
+{
     multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
 }
 

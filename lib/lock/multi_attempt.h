@@ -14,14 +14,16 @@ struct multi_path {
     uint32_t given;  /* its place among the paths as the user gave them */
 };
 
-/* Enters at count paths, which are in order. spec describes each contender, but for the directory
- * and the news. decided is called once, perhaps before this returns: with the grant of all, owned
- * by the callee, or with the error. spec->news, with the same context, hears that the grant has
- * ended, unless it was given back. *ret is set before decided is called, and good until the error
- * or that end. */
-void multi_attempt_begin(struct multi_attempt **ret, zkl_session *s,
-                         const struct contender_spec *spec, const struct multi_path *paths,
-                         uint32_t count, grant_decided decided, void *context);
+/* For count paths, which are in order. spec describes each contender, but for the directory and the
+ * news. decided is called once: with the grant of all, owned by the callee, or with the error.
+ * spec->news, with the same context, hears that the grant has ended, unless it was given back. What
+ * is returned is good until the error or that end. */
+struct multi_attempt *multi_attempt_new(zkl_session *s, const struct contender_spec *spec,
+                                        const struct multi_path *paths, uint32_t count,
+                                        grant_decided decided, void *context);
+
+/* Enters. It may be decided before this returns. */
+void multi_attempt_begin(struct multi_attempt *a);
 
 /* The caller gives up, before decided: it gets code and text. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text);

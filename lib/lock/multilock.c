@@ -119,6 +119,18 @@ void zkl_multilock_free(zkl_multilock *l)
 
 /* ---- locking ---- */
 
+static void multilock_abort(void *attempt, int code, const char *text)
+{
+    multi_attempt_abort(attempt, code, text);
+}
+
+static const struct contender *multilock_waiting(const void *attempt)
+{
+    return multi_attempt_waiting(attempt);
+}
+
+static const struct op_way multilock_way = {.abort = multilock_abort, .waiting = multilock_waiting};
+
 static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     struct contender_spec spec = {.payload = handle_new_payload(l->name, lock_owner_thread()),
@@ -126,8 +138,15 @@ static zkl_op *multilock_start(zkl_multilock *l, int64_t timeout_ms, zkl_acquire
                                   .rule = l->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK,
                                   .hints = true};
 
+    spec.try_only = timeout_ms <= 0;
     session_lock(l->session);
-    zkl_op *op = op_start_multi(&l->waiters, &spec, l->paths, l->count, timeout_ms, fn, data);
+    zkl_op *op = op_begin(&l->waiters, timeout_ms, fn, data);
+    if (op_is_open(op)) {
+        struct multi_attempt *a =
+            multi_attempt_new(l->session, &spec, l->paths, l->count, op_decide, op);
+        op_go(op, &multilock_way, a);
+        multi_attempt_begin(a);
+    }
     g_ref_string_release(spec.payload);
     session_unlock(l->session);
     return op;

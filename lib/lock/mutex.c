@@ -1,8 +1,513 @@
-/* A mutex: what handle.c does, for the turns of its callers. */
+#include "mutex.h"
+
 #include "handle.h"
 #include "lib/base/error.h"
-#include "op.h"
-#include "turns.h"
+#include "lib/grant/multi.h"
+#include "recipes/retain.h"
+
+guint turns_most = TURNS_MOST;
+uint32_t turns_local = TURNS_LOCAL;
+
+struct turn_caller {
+    char *payload;  /* GRefString: of the node, if it enters for this caller */
+    uint64_t owner; /* equal numbers: the same owner */
+    bool is_new;    /* an owner that no other caller is; owner says nothing */
+    bool tries;     /* does not wait for others */
+};
+
+struct turn_waiter {
+    struct turns *turns;
+    struct turn_caller caller;
+    zkl_op *op;
+    GList link;
+};
+
+/* What a handle that retains has besides. */
+struct kept {
+    struct retain machine;
+    struct contender *attempt;        /* NULL: none, or decided */
+    struct contender *holder;         /* keeps the tenure; NULL: none */
+    struct tenure *tenure;            /* ours, with the holder */
+    zkl_grant *spare;                 /* the last turn, to be used again */
+    uint64_t owner;                   /* of the last turn, if it may come again */
+    bool was_new;                     /* it may not */
+    zkl_error error;                  /* the attempt's */
+    uint32_t connection;              /* that the attempt began on; 0: none */
+    const struct turn_caller *taking; /* the caller of turns_take(), which waits in no queue */
+    zkl_grant *taken;                 /* what it gets */
+    struct timer timer;
+    GList idle_link; /* in the session's list */
+    GArray *pending; /* of struct retain_event: while another is being stepped */
+    bool stepping;
+    bool over; /* the tenure ends without our doing */
+    bool listed_idle;
+    bool busy; /* has a reference to the turns */
+};
+
+struct turns {
+    struct contender_queue queue; /* of struct turn_waiter; .inside where nothing is retained */
+    unsigned refs; /* the handle's, and one while it has a contender or a caller that waits */
+    zkl_session *session;
+    struct contenders *all; /* of the session */
+    struct contender_spec spec;
+    struct kept *kept; /* NULL: nothing is retained */
+};
+
+static void turns_unref(struct turns *t)
+{
+    if (--t->refs > 0)
+        return;
+    if (t->kept) {
+        timers_cancel(&t->kept->timer);
+        g_array_unref(t->kept->pending);
+    }
+    g_free(t->kept);
+    g_ref_string_release(t->spec.directory);
+    g_free(t);
+}
+
+static const struct grant_ops turns_grant_ops;
+
+/* Gives the machine an event and does what it asks. */
+static void turns_step(struct turns *t, struct retain_event *ev);
+
+/* ---- callers that wait ---- */
+
+static void turns_free_waiter(struct turn_waiter *w)
+{
+    g_ref_string_release(w->caller.payload);
+    g_free(w);
+}
+
+static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error *error)
+{
+    struct turns *t = w->turns;
+
+    g_queue_unlink(&t->queue.waiting, &w->link);
+    w->turns = NULL;
+    op_decide(w->op, turn, error);
+    turns_free_waiter(w);
+}
+
+static void turns_refuse(struct turns *t, GList *link)
+{
+    const char *path = session_path(t->session, t->spec.directory);
+    zkl_error e;
+
+    error_fill(&e, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
+    turns_decide(link->data, NULL, &e);
+}
+
+static bool turns_is_last_owner(const struct turns *t, const struct turn_caller *caller)
+{
+    return !caller->is_new && !t->kept->was_new && caller->owner == t->kept->owner;
+}
+
+/* The caller that is first; NULL: nobody waits. */
+static const struct turn_caller *turns_first(const struct turns *t)
+{
+    const GList *head = t->queue.waiting.head;
+
+    if (t->kept->taking)
+        return t->kept->taking;
+    return head ? &((const struct turn_waiter *)head->data)->caller : NULL;
+}
+
+static void turns_give_turn(struct turns *t, uint64_t number)
+{
+    struct kept *k = t->kept;
+    const struct turn_caller *caller = turns_first(t);
+    zkl_grant *turn = grant_new_turn(k->tenure, k->spare, number, &turns_grant_ops, t);
+
+    k->spare = NULL;
+    k->owner = caller->owner;
+    k->was_new = caller->is_new;
+    if (k->taking)
+        k->taken = turn;
+    else
+        turns_decide(g_queue_peek_head(&t->queue.waiting), turn, NULL);
+}
+
+/* ---- contenders ---- */
+
+static void turns_drop_tenure(struct turns *t)
+{
+    struct kept *k = t->kept;
+    if (k->spare)
+        grant_unref(k->spare);
+    tenure_unref(k->tenure);
+    k->spare = NULL;
+    k->tenure = NULL;
+    k->holder = NULL;
+}
+
+static void turns_on_news(void *context, enum contender_news news)
+{
+    struct turns *t = context;
+    struct retain_event ev = {.kind = RETAIN_EV_LOOKED};
+
+    switch (news) {
+    case CONTENDER_PROVED:
+        ev.kind = RETAIN_EV_PROVED;
+        break;
+    case CONTENDER_ENDED:
+        turns_drop_tenure(t);
+        ev.kind = RETAIN_EV_ENDED;
+        break;
+    case CONTENDER_OTHERS:
+        ev.kind = t->kept->machine.looking ? RETAIN_EV_LOOKED : RETAIN_EV_RIVAL;
+        ev.others = true;
+        break;
+    case CONTENDER_ASKED: /* a client that asks counts as a rival */
+        ev.kind = RETAIN_EV_RIVAL;
+        break;
+    case CONTENDER_ALONE:
+        ev.watched = true;
+        break;
+    case CONTENDER_UNKNOWN:
+        break;
+    case CONTENDER_WAITS:
+        return;
+    }
+    turns_step(t, &ev);
+}
+
+static void turns_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+{
+    struct turns *t = context;
+    struct retain_event ev = {.kind = RETAIN_EV_FAILED};
+
+    t->kept->attempt = NULL;
+    if (tenure) {
+        t->kept->tenure = tenure;
+        t->kept->holder = contender_of(tenure);
+        ev.kind = RETAIN_EV_GRANTED;
+        ev.waited = contender_has_waited(t->kept->holder);
+        ev.delayed = t->kept->connection != t->session->connection;
+        ev.others = contender_others(t->kept->holder) == CONTENDER_OTHERS;
+        ev.watched = contender_others(t->kept->holder) == CONTENDER_ALONE;
+    } else {
+        t->kept->error = *error;
+        ev.busy = error->code == ZKL_EBUSY;
+    }
+    turns_step(t, &ev);
+}
+
+static void turns_enter(struct turns *t, const struct retain_action *a)
+{
+    struct contender_spec spec = t->spec;
+
+    spec.payload = turns_first(t)->payload;
+    spec.try_only = a->tries;
+    spec.watch_children = a->watch;
+    spec.heeds = true;
+    spec.news = turns_on_news;
+    t->kept->connection = t->session->up ? t->session->connection : 0;
+    contender_enter(&t->kept->attempt, t->session, &spec, turns_on_decided, t);
+}
+
+/* A lost tenure ends by itself, when the callbacks have returned. A tenure that a transaction is
+ * giving back ends with that. */
+static void turns_end_tenure(struct turns *t)
+{
+    struct contender *c = t->kept->holder;
+    const bool over = t->kept->over;
+
+    contender_forget(c);
+    contender_set_idle(c, false);
+    turns_drop_tenure(t);
+    if (!over)
+        contender_release(c);
+}
+
+static void turns_on_timer(void *data)
+{
+    turns_step(data, &(struct retain_event){.kind = RETAIN_EV_TIMER});
+}
+
+/* ---- steps ---- */
+
+static void turns_perform(struct turns *t, const struct retain_action *a)
+{
+    switch (a->kind) {
+    case RETAIN_ACT_TURN:
+        turns_give_turn(t, a->turn);
+        break;
+    case RETAIN_ACT_BUSY:
+        turns_refuse(t, a->last ? t->queue.waiting.tail : t->queue.waiting.head);
+        break;
+    case RETAIN_ACT_ENTER:
+        turns_enter(t, a);
+        break;
+    case RETAIN_ACT_ABANDON:
+        if (t->kept->attempt)
+            contender_abandon(t->kept->attempt);
+        t->kept->attempt = NULL;
+        break;
+    case RETAIN_ACT_LOOK:
+        contender_look(t->kept->holder);
+        break;
+    case RETAIN_ACT_END:
+        turns_end_tenure(t);
+        break;
+    case RETAIN_ACT_FAIL:
+        turns_decide(g_queue_peek_head(&t->queue.waiting), NULL, &t->kept->error);
+        break;
+    case RETAIN_ACT_ARM:
+        timers_arm(t->session->timers, &t->kept->timer, a->at, turns_on_timer, t);
+        break;
+    }
+}
+
+static void turns_read_clock(const struct turns *t, struct retain_event *ev)
+{
+    if (t->kept->tenure)
+        ev->sure = validity_state(&t->kept->tenure->validity, &ev->now) == ZKL_HELD;
+    if (ev->now == 0)
+        ev->now = clock_boot();
+}
+
+static void turns_step_once(struct turns *t, struct retain_event *ev)
+{
+    struct kept *k = t->kept;
+    const struct turn_caller *first = turns_first(t);
+    struct retain_actions actions;
+
+    if (ev->now == 0)
+        turns_read_clock(t, ev);
+    ev->same = first && turns_is_last_owner(t, first);
+    retain_step(&k->machine, ev, &actions);
+    for (uint32_t i = 0; i < actions.count; i++)
+        turns_perform(t, &actions.list[i]);
+}
+
+/* What the machine has come to, where others see it. */
+static void turns_show(struct turns *t)
+{
+    struct kept *k = t->kept;
+    GQueue *idle = &t->all->idle;
+    const bool is_idle = k->machine.state == RETAIN_IDLE, was_idle = k->listed_idle;
+
+    if (is_idle != was_idle) {
+        if (is_idle)
+            g_queue_push_tail_link(idle, &k->idle_link);
+        else
+            g_queue_unlink(idle, &k->idle_link);
+        k->listed_idle = is_idle;
+    }
+    if (k->holder)
+        contender_set_idle(k->holder, is_idle);
+    if (!k->machine.armed)
+        timers_cancel(&k->timer);
+}
+
+/* Events that come out of a step wait for its end. */
+static void turns_step(struct turns *t, struct retain_event *ev)
+{
+    struct kept *k = t->kept;
+    if (k->stepping) {
+        g_array_append_vals(k->pending, ev, 1);
+        return;
+    }
+    t->refs++;
+    k->stepping = true;
+    turns_step_once(t, ev);
+    for (guint i = 0; i < k->pending->len; i++) {
+        struct retain_event next = g_array_index(k->pending, struct retain_event, i);
+        turns_step_once(t, &next);
+    }
+    if (k->pending->len > 0)
+        g_array_set_size(k->pending, 0);
+    k->stepping = false;
+    turns_show(t);
+    const bool busy = k->machine.state != RETAIN_NONE, was_busy = k->busy;
+    k->busy = busy;
+    t->refs += busy;
+    t->refs -= was_busy;
+    turns_unref(t);
+}
+
+/* ---- where nothing is retained ---- */
+
+/* The next one has a contender from here on, and does not wait in this queue. */
+static void turns_let_in(struct turns *t)
+{
+    struct turn_waiter *w = t->queue.inside ? NULL : g_queue_peek_head(&t->queue.waiting);
+
+    if (!w)
+        return;
+    struct contender_spec spec = t->spec;
+    spec.payload = w->caller.payload;
+    spec.try_only = w->caller.tries;
+    spec.queue = &t->queue;
+    g_queue_unlink(&t->queue.waiting, &w->link);
+    t->refs++; /* until it has left */
+    op_contend(w->op, &spec);
+    turns_free_waiter(w);
+}
+
+static void turns_on_left(struct contender_queue *q)
+{
+    struct turns *t = (struct turns *)q;
+
+    turns_let_in(t);
+    turns_unref(t);
+}
+
+static void turns_on_arrival(struct turns *t, bool tries)
+{
+    if (!t->queue.inside)
+        turns_let_in(t);
+    else if (tries)
+        turns_refuse(t, t->queue.waiting.tail);
+    else
+        contender_want(t->queue.inside);
+}
+
+/* ---- what callers do ---- */
+
+/* The caller gives up. */
+static void turns_give_up(void *waiter, int code, const char *text)
+{
+    struct turn_waiter *w = waiter;
+    struct turns *t = w->turns;
+    const char *path = session_path(t->session, t->spec.directory);
+    struct retain_event ev = {.kind = RETAIN_EV_GAVE_UP, .first = !w->link.prev};
+    zkl_error why;
+
+    error_fill(&why, code, path, "%s: %s", path, text);
+    t->refs++;
+    turns_decide(w, NULL, &why);
+    if (t->kept)
+        turns_step(t, &ev);
+    turns_unref(t);
+}
+
+static const struct op_way turns_way = {.abort = turns_give_up};
+
+/* If the handle retains, the operation ends with a turn, which is a grant. Otherwise it gets a
+ * contender. */
+static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op *op)
+{
+    struct turn_waiter *w = g_new0(struct turn_waiter, 1);
+
+    op_go(op, &turns_way, w);
+    w->turns = t;
+    w->caller = *caller;
+    g_ref_string_acquire(w->caller.payload);
+    w->op = op;
+    w->link.data = w;
+    g_queue_push_tail_link(&t->queue.waiting, &w->link);
+    if (t->kept)
+        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
+    else
+        turns_on_arrival(t, caller->tries);
+}
+
+/* A turn for the caller if it can have one now, and nobody else is first; NULL. */
+static zkl_grant *turns_take(struct turns *t, uint64_t owner)
+{
+    struct kept *k = t->kept;
+    struct retain_event ev = {.kind = RETAIN_EV_LOCK};
+    const struct turn_caller caller = {.owner = owner};
+    const struct retain *m = &k->machine;
+
+    if (m->state != RETAIN_IDLE || m->waiting > 0 ||
+        (m->fence64 && !turns_is_last_owner(t, &caller)))
+        return NULL;
+    turns_read_clock(t, &ev);
+    if (!ev.sure)
+        return NULL;
+    k->taking = &caller;
+    turns_step(t, &ev);
+    k->taking = NULL;
+    zkl_grant *turn = g_steal_pointer(&k->taken);
+    if (turn)
+        grant_began(turn, 0, ev.now);
+    return turn;
+}
+
+/* An idle tenure ends now. */
+static void turns_yield(struct turns *t)
+{
+    if (t->kept)
+        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_YIELD});
+}
+
+/* The tenures that were idle longest go first, of all of the session. */
+static void turns_shed(struct contenders *all)
+{
+    GQueue *idle = &all->idle;
+
+    while (idle->length > turns_most)
+        turns_yield(g_queue_peek_head(idle));
+}
+
+/* The turn is over. If a transaction of the turn is not decided yet, or never will be, it may be
+ * applied as long as the node stands. */
+static void turns_on_given_back(void *context, zkl_grant *turn, const struct grant_end *end)
+{
+    struct turns *t = context;
+    struct contenders *all = t->all;
+    const bool in_doubt = multi_line_is_in_doubt(t->kept->tenure->line);
+
+    grant_forget(turn);
+    t->kept->over = !end->owned || end->before;
+    if (!t->kept->over)
+        t->kept->spare = grant_take_off(t->kept->tenure);
+    turns_step(t, &(struct retain_event){.kind = RETAIN_EV_UNLOCK,
+                                         .now = end->sure ? end->now : 0,
+                                         .sure = end->sure,
+                                         .must_end = end->last || in_doubt || t->kept->over});
+    turns_shed(all);
+}
+
+static const struct grant_ops turns_grant_ops = {.given_back = turns_on_given_back};
+
+/* Nobody waits, nor will anybody come any more. */
+static void turns_close(struct turns *t)
+{
+    if (t->kept)
+        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_CLOSE});
+}
+
+static struct kept *turns_new_kept(struct turns *t, const struct retain *config)
+{
+    struct kept *k = g_new0(struct kept, 1);
+
+    k->machine = *config;
+    retain_init(&k->machine);
+    k->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
+    k->idle_link.data = t;
+    return k;
+}
+
+/* spec describes the contenders, but for payload, tries, retains, news and queue. Its directory is
+ * kept. */
+static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
+                               const struct retain *config)
+{
+    struct turns *t = g_new0(struct turns, 1);
+
+    t->refs = 1;
+    t->session = s;
+    t->spec = *spec;
+    t->spec.directory = g_ref_string_acquire(spec->directory);
+    t->spec.payload = NULL; /* of each contender its own */
+    t->spec.retains = config->retain_ns > 0;
+    t->queue.left = turns_on_left;
+    t->all = contenders_of(s);
+    if (t->spec.retains)
+        t->kept = turns_new_kept(t, config);
+    return t;
+}
+
+struct tenure *turns_tenure(const struct turns *t)
+{
+    return t->kept->tenure;
+}
+
+/* ---- the handle ---- */
 
 static const char what[] = "mutex";
 
@@ -21,11 +526,16 @@ static zkl_mutex *mutex_of(struct handle *h)
 static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool shared,
                            int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
-    struct turn_caller caller = {
-        .payload = handle_payload(h), .owner = hold ? hold->key : 0, .is_new = !hold};
+    struct turn_caller caller = {.payload = handle_payload(h),
+                                 .owner = hold ? hold->key : 0,
+                                 .is_new = !hold,
+                                 .tries = timeout_ms <= 0};
+    zkl_op *op = op_begin(&h->waiters, timeout_ms, fn, data);
 
     (void)shared;
-    return op_start_turn(&h->waiters, mutex_of(h)->turns, &caller, timeout_ms, fn, data);
+    if (op_is_open(op))
+        turns_wait(mutex_of(h)->turns, &caller, op);
+    return op;
 }
 
 /* What the handle has kept. */

@@ -3,38 +3,31 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "leased.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "lib/session/call.h"
 #include "lib/session/stats.h"
-#include "multi_attempt.h"
-#include "numbered.h"
-#include "turns.h"
-
-/* What it is by, until it is decided. */
-enum op_by { BY_CONTENDER, BY_TURN, BY_NUMBERED, BY_LEASED, BY_MULTI };
 
 struct zkl_op {
     atomic_int refs; /* the user's, and ours until it is told */
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion, or the wait for it is over: too late to cancel */
-    enum op_by by : 3;
     /* never changed: */
     zkl_session *session;
     zkl_acquired_fn fn;
-    void *data;
+    union {
+        void *data;  /* for fn */
+        sem_t *wake; /* with fn NULL, guarded by the monitor: of the thread that blocks in
+                        op_wait(); NULL: there is none */
+    };
     /* guarded by the monitor: */
-    sem_t *wake; /* of who blocks in op_wait() */
+    const struct op_way *way; /* NULL: by one contender */
     union {
         struct contender *contender;
-        struct turn_waiter *turn;
-        struct numbered *numbered;
-        struct leased *leased;
-        struct multi_attempt *multi;
-    } way;                  /* of that kind, until it is decided */
+        void *on_way;
+    };                      /* until it is decided */
     struct limit *limit;    /* NULL: none */
     struct op_queue *queue; /* until decided */
     GList link;
@@ -84,7 +77,7 @@ static void op_count(const zkl_op *op, zkl_grant *grant, const zkl_error *error)
         stats_failed(op->session, error->code);
 }
 
-static void op_on_decided(void *context, zkl_grant *grant, const zkl_error *error)
+void op_decide(void *context, zkl_grant *grant, const zkl_error *error)
 {
     zkl_op *op = context;
 
@@ -108,7 +101,7 @@ static void op_on_decided(void *context, zkl_grant *grant, const zkl_error *erro
 
 static void op_on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
 {
-    op_on_decided(context, tenure ? grant_new_on(tenure) : NULL, error);
+    op_decide(context, tenure ? grant_new_on(tenure) : NULL, error);
 }
 
 /* A grant won by then is given back. */
@@ -133,16 +126,10 @@ void op_abort(zkl_op *op, int code, const char *text)
         return;
     if (op->decided)
         abort_decided(op, code, text);
-    else if (op->by == BY_TURN)
-        turns_give_up(op->way.turn, code, text);
-    else if (op->by == BY_NUMBERED)
-        numbered_abort(op->way.numbered, code, text);
-    else if (op->by == BY_LEASED)
-        leased_abort(op->way.leased, code, text);
-    else if (op->by == BY_MULTI)
-        multi_attempt_abort(op->way.multi, code, text);
+    else if (op->way)
+        op->way->abort(op->on_way, code, text);
     else
-        contender_abort(op->way.contender, code, text);
+        contender_abort(op->contender, code, text);
 }
 
 static void op_on_timeout(void *data)
@@ -171,7 +158,8 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
         op->limit->timeout_ms = timeout_ms;
     }
     op->fn = fn;
-    op->data = data;
+    if (fn)
+        op->data = data;
     op->link.data = op;
     op->began_ns = clock_boot();
     s->stats.waiting++;
@@ -180,11 +168,10 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
 
 int op_ahead(const zkl_op *op)
 {
-    return op->decided ? -1 : contender_ahead(op->way.contender);
+    return op->decided ? -1 : contender_ahead(op->contender);
 }
 
-/* NULL: the session is closed. It may have failed already. */
-static zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     zkl_session *s = q->session;
     zkl_error why;
@@ -198,11 +185,28 @@ static zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn 
     g_queue_push_tail_link(&q->ops, &op->link);
     if (s->refused) {
         session_why_down(s, &why);
-        op_on_decided(op, NULL, &why);
+        op_decide(op, NULL, &why);
     } else if (op->limit) {
         call_arm(s, &op->limit->timer, timeout_ms, op_on_timeout, op);
     }
     return op;
+}
+
+bool op_is_open(const zkl_op *op)
+{
+    return op && !op->decided;
+}
+
+void op_contend(zkl_op *op, const struct contender_spec *spec)
+{
+    op->way = NULL;
+    contender_enter(&op->contender, op->session, spec, op_on_admitted, op);
+}
+
+void op_go(zkl_op *op, const struct op_way *way, void *on_way)
+{
+    op->way = way;
+    op->on_way = on_way;
 }
 
 zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
@@ -211,51 +215,8 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
     zkl_op *op = op_begin(q, timeout_ms, fn, data);
 
     spec->try_only = timeout_ms <= 0;
-    if (!op || op->decided)
-        return op;
-    op->by = spec->numbered ? BY_NUMBERED : spec->leases > 0 ? BY_LEASED : BY_CONTENDER;
-    if (op->by == BY_NUMBERED)
-        numbered_enter(&op->way.numbered, q->session, spec, op_on_decided, op);
-    else if (op->by == BY_LEASED)
-        leased_enter(&op->way.leased, q->session, spec, op_on_decided, op);
-    else
-        contender_enter(&op->way.contender, q->session, spec, op_on_admitted, op);
-    return op;
-}
-
-/* It is first where nothing is retained. */
-static void op_contend(void *context, const struct contender_spec *spec)
-{
-    zkl_op *op = context;
-
-    op->by = BY_CONTENDER;
-    contender_enter(&op->way.contender, op->session, spec, op_on_admitted, op);
-}
-
-zkl_op *op_start_turn(struct op_queue *q, struct turns *t, struct turn_caller *caller,
-                      int64_t timeout_ms, zkl_acquired_fn fn, void *data)
-{
-    zkl_op *op = op_begin(q, timeout_ms, fn, data);
-
-    caller->tries = timeout_ms <= 0;
-    if (!op || op->decided)
-        return op;
-    op->by = BY_TURN;
-    turns_wait(&op->way.turn, t, caller, op_contend, op_on_decided, op);
-    return op;
-}
-
-zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
-                       const struct multi_path *paths, uint32_t count, int64_t timeout_ms,
-                       zkl_acquired_fn fn, void *data)
-{
-    zkl_op *op = op_begin(q, timeout_ms, fn, data);
-
-    spec->try_only = timeout_ms <= 0;
-    if (!op || op->decided)
-        return op;
-    op->by = BY_MULTI;
-    multi_attempt_begin(&op->way.multi, q->session, spec, paths, count, op_on_decided, op);
+    if (op_is_open(op))
+        op_contend(op, spec);
     return op;
 }
 
@@ -383,18 +344,9 @@ static const struct contender *waiting_contender(const zkl_op *op)
 {
     if (op->decided)
         return NULL;
-    switch (op->by) {
-    case BY_CONTENDER:
-        return op->way.contender;
-    case BY_NUMBERED:
-        return numbered_waiting(op->way.numbered);
-    case BY_MULTI:
-        return multi_attempt_waiting(op->way.multi);
-    case BY_TURN:
-    case BY_LEASED:
-        break;
-    }
-    return NULL;
+    if (!op->way)
+        return op->contender;
+    return op->way->waiting ? op->way->waiting(op->on_way) : NULL;
 }
 
 static char *node_of(const zkl_op *op)

@@ -18,25 +18,38 @@ void op_queue_clear(struct op_queue *q); /* none is left */
 /* Ends all of them with that error. */
 void op_queue_abort(struct op_queue *q, int code, const char *text);
 
-/* Starts an operation; fn NULL: op_wait() will be called. It sets spec->try_only from timeout_ms.
- * Returns NULL if the session is closed, which is then the thread's last error. The caller gets a
- * reference. This function and those below need the monitor. */
+/* Starts an operation by one contender; fn NULL: op_wait() will be called. It sets spec->try_only
+ * from timeout_ms. Returns NULL if the session is closed, which is then the thread's last error.
+ * The caller gets a reference. This function and those below need the monitor. */
 zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeout_ms,
                  zkl_acquired_fn fn, void *data);
 
-struct turns;
-struct turn_caller;
+/* ---- the same for what is more than a contender ---- */
 
-/* The same, for a caller of a mutex. caller->tries is set from timeout_ms. */
-zkl_op *op_start_turn(struct op_queue *q, struct turns *t, struct turn_caller *caller,
-                      int64_t timeout_ms, zkl_acquired_fn fn, void *data);
+/* What an operation goes through until op_decide(). */
+struct op_way {
+    /* The caller gives up; op_decide() comes of it, with code and text. */
+    void (*abort)(void *on_way, int code, const char *text);
+    /* The contender whose node the user may know. Returns NULL if there is none now. NULL: there
+     * never is. */
+    const struct contender *(*waiting)(const void *on_way);
+};
 
-struct multi_path;
+/* Begins what op_start() starts. If op_is_open() then, op_go() or op_contend() comes next. */
+zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, void *data);
 
-/* The same, for all of the paths, which are in order: count of them. */
-zkl_op *op_start_multi(struct op_queue *q, struct contender_spec *spec,
-                       const struct multi_path *paths, uint32_t count, int64_t timeout_ms,
-                       zkl_acquired_fn fn, void *data);
+/* False for NULL, and for what is decided: with the session's credentials refused it is at once. */
+bool op_is_open(const zkl_op *op);
+
+void op_go(zkl_op *op, const struct op_way *way, void *on_way);
+
+/* From here on one contender will decide it. */
+void op_contend(zkl_op *op, const struct contender_spec *spec);
+
+/* op is a zkl_op. It takes over the grant; NULL: it has failed. */
+void op_decide(void *op, zkl_grant *grant, const zkl_error *error);
+
+/* ---- of all kinds ---- */
 
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);

@@ -1,8 +1,9 @@
-/* Semaphores: permits, and the limit as an administrator reads and sets it (recipes/limit.h
- * decides).
- */
+/* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
+ * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. All but the functions of
+ * the interface with the monitor held. */
 #include <glib.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "handle.h"
@@ -11,10 +12,733 @@
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "lib/contender/contender.h"
+#include "lib/session/call.h"
+#include "lib/session/denial.h"
 #include "lib/session/driven.h"
+#include "lib/session/driver.h"
+#include "multi_attempt.h"
 #include "op.h"
+#include "recipes/leasing.h"
 #include "recipes/limit.h"
 #include "recipes/multi_lock.h"
+#include "recipes/name.h"
+#include "recipes/numbering.h"
+#include "recipes/revoke.h"
+#include "recipes/rule.h"
+#include "recipes/transaction.h"
+
+/* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
+ * loses its node before it has them, it begins again. */
+struct numbered {
+    struct driver driver; /* of a session that outlives it */
+    struct contender_spec spec;
+    zkl_op *op;                  /* NULL: it is decided */
+    int refs;                    /* until it is decided, each request under way, each step */
+    struct contender *contender; /* NULL: admitted */
+    struct tenure *tenure;       /* NULL: not admitted */
+    struct numbering machine;
+    GPtrArray *before;  /* paths of the nodes whose numbers it must know; NULL: it knows these */
+    GArray *used;       /* of int32_t: the numbers that they have */
+    int32_t *numbers;   /* that were chosen, or found: as many as permits */
+    int32_t ceiling;    /* these are, and those of all before it; 0: not known */
+    bool chosen;        /* for the present node: others may know them */
+    struct timer timer; /* to begin again */
+};
+
+static uint32_t numbered_permits(const struct numbered *n)
+{
+    return (uint32_t)abs(n->spec.rank);
+}
+
+static void numbered_unref(struct numbered *n)
+{
+    if (--n->refs > 0)
+        return;
+    driver_clear(&n->driver);
+    g_ref_string_release(n->spec.directory);
+    g_ref_string_release(n->spec.payload);
+    g_rc_box_release(n->spec.limit);
+    g_ptr_array_unref(n->before);
+    g_array_unref(n->used);
+    g_free(n->numbers);
+    g_free(n);
+}
+
+/* ---- numbered: what becomes of it ---- */
+
+/* The payload with the numbers that were chosen, as they stand in the own node's data. */
+static char *numbered_text(const struct numbered *n)
+{
+    GString *text = g_string_new(n->spec.payload);
+
+    g_string_append(text, NUMBERING_WORDS);
+    for (uint32_t i = 0; i < numbered_permits(n); i++)
+        g_string_append_printf(text, " %d", n->numbers[i]);
+    if (n->ceiling > 0)
+        g_string_append_printf(text, NUMBERING_CEILING "%d", n->ceiling);
+    return g_string_free(text, FALSE);
+}
+
+static zkl_grant *numbered_grant(const struct numbered *n)
+{
+    zkl_grant *grant = grant_new_on(n->tenure);
+    char *payload = numbered_text(n);
+
+    grant_set_slots(grant, n->numbers, numbered_permits(n));
+    tenure_set_payload(n->tenure, payload);
+    g_free(payload);
+    return grant;
+}
+
+static void numbered_give_up_tenure(struct numbered *n)
+{
+    if (!n->tenure)
+        return;
+    tenure_release(n->tenure);
+    tenure_unref(n->tenure);
+}
+
+static void numbered_decide(struct numbered *n, const zkl_error *error)
+{
+    zkl_op *op = g_steal_pointer(&n->op);
+    zkl_grant *grant = NULL;
+
+    timers_cancel(&n->timer);
+    if (n->tenure && contender_of(n->tenure))
+        contender_forget(contender_of(n->tenure));
+    if (error)
+        numbered_give_up_tenure(n);
+    else
+        grant = numbered_grant(n);
+    n->tenure = NULL;
+    op_decide(op, grant, error);
+    numbered_unref(n);
+}
+
+static void numbered_fail(struct numbered *n, int code)
+{
+    const char *path = session_path(n->driver.session, n->spec.directory);
+    zkl_error e;
+
+    denial_fill(n->driver.session, &e, code, path);
+    numbered_decide(n, &e);
+}
+
+/* ---- numbered: the driver's table ---- */
+
+static struct numbered *numbered_driven(struct driver *d)
+{
+    return DRIVER_OWNER(d, struct numbered);
+}
+
+static void numbered_hear(struct numbered *n, enum machine_event_kind kind)
+{
+    driver_hear(&n->driver, (struct machine_event){.kind = kind});
+}
+
+static struct child numbered_child_at(const char *path)
+{
+    const char *name = strrchr(path, '/') + 1;
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return child;
+}
+
+static bool numbered_is_before(const struct child *child, int32_t number)
+{
+    return child->kind == CHILD_LEASE && child->numbered && rule_compare(child->number, number) < 0;
+}
+
+static gint numbered_compare_places(gconstpointer a, gconstpointer b)
+{
+    return rule_compare(numbered_child_at(*(char *const *)a).number,
+                        numbered_child_at(*(char *const *)b).number);
+}
+
+static void numbered_keep(struct numbered *n, const struct machine_event *ev)
+{
+    struct child child;
+    const int32_t number = numbered_child_at(n->tenure->full_node).number;
+    g_ptr_array_set_size(n->before, 0);
+    g_array_set_size(n->used, 0);
+    for (size_t i = 0; i < ev->count; i++) {
+        name_parse(ev->names[i], strlen(ev->names[i]), &child);
+        if (numbered_is_before(&child, number))
+            g_ptr_array_add(n->before, g_strconcat(n->spec.directory, "/", ev->names[i], NULL));
+    }
+    g_ptr_array_sort(n->before, numbered_compare_places);
+}
+
+static void numbered_see_list(struct numbered *n, const struct machine_event *ev,
+                              struct numbering_moment *shown)
+{
+    numbered_keep(n, ev);
+    shown->count = n->before->len;
+    for (guint i = 0; i < n->before->len; i++)
+        shown->permits += numbered_child_at(n->before->pdata[i]).permits;
+}
+
+/* How many numbers the data have; they are behind those in numbers then. */
+static size_t numbered_read(const struct machine_event *ev, GArray *numbers, int32_t *ret_ceiling)
+{
+    uint32_t transaction;
+    const char *data = ev->data ? ev->data : "";
+    size_t payload, length = transaction_payload(data, ev->length, &transaction);
+    const guint at = numbers->len;
+    const size_t count = numbering_read(data, length, NULL, 0, &payload);
+
+    if (count == 0)
+        return 0;
+    g_array_set_size(numbers, at + (guint)count);
+    *ret_ceiling = numbering_ceiling(data, &length);
+    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &payload);
+    return count;
+}
+
+static int numbered_compare(gconstpointer a, gconstpointer b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The numbers will replace what asks it to give way: nobody reads that later. */
+static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
+                             struct numbering_moment *shown)
+{
+    GArray *own = g_array_new(FALSE, TRUE, sizeof(int32_t));
+    int32_t ceiling = 0;
+
+    if (revoke_asks(ev->data, (int)ev->length, ev->version))
+        grant_call(n->tenure, TENURE_ASKED);
+    shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
+    if (shown->numbered) {
+        g_array_sort(own, numbered_compare);
+        memcpy(n->numbers, own->data, own->len * sizeof(int32_t));
+        n->ceiling = ceiling;
+    }
+    g_array_unref(own);
+}
+
+/* What is known of it is not read again; and one that is gone has none. */
+static void numbered_see_before(struct numbered *n, const struct machine_event *ev,
+                                struct numbering_moment *shown)
+{
+    if (ev->rc == STORE_OK)
+        shown->numbered = numbered_read(ev, n->used, &shown->ceiling) > 0;
+    if (shown->numbered || ev->rc == STORE_NONODE)
+        g_clear_pointer(&n->before->pdata[ev->node - NUMBERING_BEFORE], g_free);
+}
+
+static void numbered_see(struct numbered *n, const struct machine_event *ev,
+                         struct numbering_moment *shown)
+{
+    if (ev->verb == STORE_GET && ev->node != NUMBERING_OWN)
+        numbered_see_before(n, ev, shown);
+    else if (ev->verb == STORE_GET && ev->rc == STORE_OK)
+        numbered_see_own(n, ev, shown);
+    else if (ev->verb == STORE_LIST)
+        numbered_see_list(n, ev, shown);
+}
+
+static void numbered_step(struct driver *d, const struct machine_event *ev,
+                          struct machine_actions *out)
+{
+    struct numbered *n = numbered_driven(d);
+    struct numbering_moment shown = {.count = 0};
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        numbered_see(n, ev, &shown);
+    numbering_step(&n->machine, ev, &shown, out);
+}
+
+static char *numbered_path(struct driver *d, unsigned node)
+{
+    const struct numbered *n = numbered_driven(d);
+
+    return g_strdup(node == NUMBERING_OWN         ? n->tenure->full_node
+                    : node == NUMBERING_DIRECTORY ? n->spec.directory
+                                                  : n->before->pdata[node - NUMBERING_BEFORE]);
+}
+
+/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders behind
+ * this one may have read the numbers, and somebody may have written over them since. */
+static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
+{
+    struct numbered *n = numbered_driven(d);
+    char *text;
+
+    (void)node;
+    if (!n->chosen)
+        n->ceiling = numbering_choose((const int32_t *)(const void *)n->used->data, n->used->len,
+                                      n->machine.first, n->numbers, numbered_permits(n));
+    n->chosen = true;
+    text = numbered_text(n);
+    *ret_length = (int)strlen(text);
+    return text;
+}
+
+static void numbered_tell(struct driver *d, const struct machine_action *a)
+{
+    struct numbered *n = numbered_driven(d);
+
+    switch ((enum numbering_verdict)a->verdict) {
+    case NUMBERING_DONE:
+        numbered_decide(n, NULL);
+        break;
+    case NUMBERING_VANISHED:
+        tenure_vanished(n->tenure);
+        break;
+    case NUMBERING_FAILED:
+        numbered_fail(n, call_error(a->rc));
+        break;
+    }
+}
+
+static void numbered_ref_driven(struct driver *d)
+{
+    numbered_driven(d)->refs++;
+}
+
+static void numbered_unref_driven(struct driver *d)
+{
+    numbered_unref(numbered_driven(d));
+}
+
+static const struct driver_ops numbered_driver = {.step = numbered_step,
+                                                  .path = numbered_path,
+                                                  .data = numbered_data,
+                                                  .tell = numbered_tell,
+                                                  .ref = numbered_ref_driven,
+                                                  .unref = numbered_unref_driven};
+
+/* ---- numbered: the contender ---- */
+
+static void numbered_on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
+{
+    struct numbered *n = context;
+
+    n->contender = NULL;
+    n->tenure = tenure;
+    n->chosen = false;
+    n->machine = (struct numbering){.state = NUMBERING_IDLE};
+    if (error)
+        numbered_decide(n, error);
+    else
+        numbered_hear(n, MACHINE_EV_BEGIN);
+}
+
+static void numbered_contend(struct numbered *n);
+
+static void numbered_on_restart(void *data)
+{
+    numbered_contend(data);
+}
+
+static void numbered_restart(struct numbered *n)
+{
+    timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
+}
+
+/* Not from within the contender that ends. */
+static void numbered_on_news(void *context, enum contender_news news)
+{
+    struct numbered *n = context;
+
+    if (news != CONTENDER_ENDED || !n->tenure || !n->op)
+        return;
+    numbered_hear(n, MACHINE_EV_STOP);
+    tenure_unref(n->tenure);
+    n->tenure = NULL;
+    numbered_restart(n);
+}
+
+static void numbered_contend(struct numbered *n)
+{
+    contender_enter(&n->contender, n->driver.session, &n->spec, numbered_on_admitted, n);
+}
+
+static const struct contender *numbered_waiting(const void *numbered)
+{
+    return ((const struct numbered *)numbered)->contender;
+}
+
+/* A try waits for no holder, but for numbers that are about to be chosen, until its time is up. */
+static bool numbered_waits_for_numbers(const struct numbered *n, int code)
+{
+    return code == ZKL_EUNREACHABLE && n->driver.session->up &&
+           n->machine.state == NUMBERING_WAITING;
+}
+
+static void numbered_abort(void *numbered, int code, const char *text)
+{
+    struct numbered *n = numbered;
+    const char *path = session_path(n->driver.session, n->spec.directory);
+    zkl_error why;
+
+    if (n->contender) {
+        contender_abort(n->contender, code, text);
+        return;
+    }
+    if (numbered_waits_for_numbers(n, code))
+        error_fill(&why, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
+    else
+        error_fill(&why, code, path, "%s: %s", path, text);
+    numbered_hear(n, MACHINE_EV_STOP);
+    numbered_decide(n, &why);
+}
+
+static const struct op_way numbered_way = {.abort = numbered_abort, .waiting = numbered_waiting};
+
+static void numbered_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
+{
+    struct numbered *n = g_new0(struct numbered, 1);
+
+    op_go(op, &numbered_way, n);
+    driver_init(&n->driver, &numbered_driver, s, STORE_PERSISTENT);
+    n->refs = 1;
+    n->spec = *spec;
+    n->spec.directory = g_ref_string_acquire(spec->directory);
+    n->spec.payload = g_ref_string_acquire(spec->payload);
+    n->spec.limit = g_rc_box_acquire(spec->limit);
+    n->spec.news = numbered_on_news;
+    n->op = op;
+    n->before = g_ptr_array_new_with_free_func(g_free);
+    n->used = g_array_new(FALSE, TRUE, sizeof(int32_t));
+    n->numbers = g_new0(int32_t, numbered_permits(n));
+    numbered_contend(n);
+}
+
+/* An acquisition of permits in the layout of Curator's InterProcessSemaphoreV2: a contender for the
+ * lock below the path, and one for each permit, whose node is the lease. docs/design/leases.md has
+ * the argument. spec->directory is the semaphore's path, spec->leases its limit, and spec->rank the
+ * number of permits: at most MULTI_LOCK_PATHS. The grant is the lease's, or that of all leases. */
+struct leased;
+
+/* The lock, or the lease; or several leases. */
+struct part {
+    struct leased *leased;
+    char *directory;                /* GRefString */
+    struct contender *contender;    /* NULL: none, or decided */
+    struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
+    struct contender *holder;       /* of what was granted; NULL: nothing was granted, or its end
+                                       was heard, or several are held */
+    struct tenure *tenure;          /* ours; NULL: none, or it is several */
+    zkl_grant *grant;               /* of several, ours; NULL: none */
+    unsigned granted, failed, lost; /* what leasing.h hears of it */
+};
+
+struct leased {
+    struct driver driver; /* of a session that outlives it */
+    struct contender_spec spec;
+    uint32_t permits; /* so many leases are taken */
+    zkl_op *op;
+    int refs; /* until it is decided, each check under way, each step */
+    struct leasing machine;
+    struct part lock, lease;
+    zkl_error why; /* of what failed last */
+};
+
+static void leased_unref(struct leased *l)
+{
+    if (--l->refs > 0)
+        return;
+    driver_clear(&l->driver);
+    g_ref_string_release(l->lock.directory);
+    g_ref_string_release(l->lease.directory);
+    g_ref_string_release(l->spec.directory);
+    g_ref_string_release(l->spec.payload);
+    g_free(l);
+}
+
+static void leased_hear(struct leased *l, unsigned kind)
+{
+    driver_hear(&l->driver, (struct machine_event){.kind = kind});
+}
+
+/* ---- leases: what contenders tell ---- */
+
+static void leased_drop(struct part *p)
+{
+    g_clear_pointer(&p->tenure, tenure_unref);
+    g_clear_pointer(&p->grant, grant_unref);
+}
+
+static void leased_on_news(void *context, enum contender_news news)
+{
+    struct part *p = context;
+
+    if (news != CONTENDER_ENDED)
+        return;
+    p->holder = NULL;
+    p->several = NULL;
+    leased_drop(p);
+    leased_hear(p->leased, p->lost);
+}
+
+static void leased_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+{
+    struct part *p = context;
+
+    p->contender = NULL;
+    if (error) {
+        p->leased->why = *error;
+        leased_hear(p->leased, p->failed);
+        return;
+    }
+    p->tenure = tenure;
+    p->holder = contender_of(tenure);
+    contender_set_idle(p->holder, true);
+    leased_hear(p->leased, p->granted);
+}
+
+/* They are told even when they are left: then nobody wants to know. */
+static void leased_on_several(void *context, zkl_grant *grant, const zkl_error *error)
+{
+    struct part *p = context;
+
+    if (!p->several)
+        return;
+    if (error) {
+        p->leased->why = *error;
+        p->several = NULL;
+    }
+    p->grant = grant;
+    leased_hear(p->leased, grant ? p->granted : p->failed);
+}
+
+/* ---- leases: what the machine asks ---- */
+
+/* The parent of both is heard of where it matters: in the check. */
+static void leased_enter_lock(struct leased *l)
+{
+    struct contender_spec spec = {.directory = l->lock.directory,
+                                  .payload = l->spec.payload,
+                                  .parents = l->spec.parents,
+                                  .rule = RULE_SELECTOR,
+                                  .try_only = l->spec.try_only,
+                                  .hints = true,
+                                  .news = leased_on_news};
+
+    contender_enter(&l->lock.contender, l->driver.session, &spec, leased_on_decided, &l->lock);
+}
+
+static void leased_enter_lease(struct leased *l)
+{
+    struct contender_spec spec = l->spec;
+
+    spec.directory = l->lease.directory;
+    spec.news = leased_on_news;
+    contender_enter(&l->lease.contender, l->driver.session, &spec, leased_on_decided, &l->lease);
+}
+
+/* One contender per permit. None queues behind another, so all nodes exist while any waits. */
+static void leased_enter_leases(struct leased *l)
+{
+    struct multi_path paths[MULTI_LOCK_PATHS];
+    struct part *p = &l->lease;
+    struct contender_spec spec = l->spec;
+
+    spec.news = leased_on_news;
+    for (uint32_t i = 0; i < l->permits; i++)
+        paths[i] = (struct multi_path){.directory = p->directory, .given = i};
+    p->several =
+        multi_attempt_new(l->driver.session, &spec, paths, l->permits, leased_on_several, p);
+    multi_attempt_begin(p->several);
+}
+
+/* Nothing of it is heard any more. */
+static void leased_leave(struct part *p)
+{
+    struct contender *c = g_steal_pointer(&p->contender), *holder = g_steal_pointer(&p->holder);
+    struct multi_attempt *several = g_steal_pointer(&p->several);
+
+    if (several)
+        multi_attempt_forget(several);
+    if (several && p->grant)
+        grant_give_back(p->grant, false);
+    else if (several)
+        multi_attempt_abort(several, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
+    leased_drop(p);
+    if (c)
+        contender_abandon(c);
+    if (!holder)
+        return;
+    contender_forget(holder);
+    contender_release(holder);
+}
+
+static struct leased *leased_driven(struct driver *d)
+{
+    return DRIVER_OWNER(d, struct leased);
+}
+
+/* Another layout's contenders are children of the path itself. */
+static bool leased_finds_mixed(struct leased *l, const struct machine_event *ev)
+{
+    const char *path = session_path(l->driver.session, l->spec.directory);
+    struct child child;
+
+    for (size_t i = 0; i < ev->count; i++) {
+        name_parse(ev->names[i], strlen(ev->names[i]), &child);
+        if (child.kind == CHILD_FOREIGN)
+            continue;
+        char *text = layout_incompatible(ev->names[i]);
+        error_fill(&l->why, ZKL_ELAYOUT, path, "%s: %s", path, text);
+        g_free(text);
+        return true;
+    }
+    return false;
+}
+
+static void leased_step(struct driver *d, const struct machine_event *ev,
+                        struct machine_actions *out)
+{
+    struct leased *l = leased_driven(d);
+    struct leasing_moment m = {.now = clock_now().boot};
+
+    m.mixed = ev->kind == MACHINE_EV_ANSWER && leased_finds_mixed(l, ev);
+    leasing_step(&l->machine, ev, &m, out);
+}
+
+static char *leased_path(struct driver *d, unsigned node)
+{
+    (void)node;
+    return g_strdup(leased_driven(d)->spec.directory);
+}
+
+static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *error)
+{
+    op_decide(l->op, grant, error);
+    leased_unref(l);
+}
+
+static void leased_give(struct leased *l)
+{
+    struct tenure *tenure = g_steal_pointer(&l->lease.tenure);
+    zkl_grant *grant = tenure ? grant_new_on(tenure) : g_steal_pointer(&l->lease.grant);
+    struct contender *holder = g_steal_pointer(&l->lease.holder);
+
+    if (l->lease.several)
+        multi_attempt_forget(g_steal_pointer(&l->lease.several));
+    if (holder) {
+        contender_forget(holder);
+        contender_set_idle(holder, false);
+    }
+    leased_decide(l, grant, NULL);
+}
+
+static void leased_fail(struct leased *l, const struct machine_action *a)
+{
+    zkl_session *s = l->driver.session;
+
+    if (a->why == LEASING_CAUSE_REFUSED)
+        denial_fill(s, &l->why, call_error(a->rc), session_path(s, l->spec.directory));
+    leased_decide(l, NULL, &l->why);
+}
+
+static void leased_tell(struct driver *d, const struct machine_action *a)
+{
+    struct leased *l = leased_driven(d);
+
+    switch ((enum leasing_verdict)a->verdict) {
+    case LEASING_LOCK:
+        leased_enter_lock(l);
+        break;
+    case LEASING_UNLOCK:
+        leased_leave(&l->lock);
+        break;
+    case LEASING_LEASE:
+        if (l->permits > 1)
+            leased_enter_leases(l);
+        else
+            leased_enter_lease(l);
+        break;
+    case LEASING_LEAVE:
+        leased_leave(&l->lease);
+        break;
+    case LEASING_GRANT:
+        leased_give(l);
+        break;
+    case LEASING_FAIL:
+        leased_fail(l, a);
+        break;
+    }
+}
+
+static void leased_ref_driven(struct driver *d)
+{
+    leased_driven(d)->refs++;
+}
+
+static void leased_unref_driven(struct driver *d)
+{
+    leased_unref(leased_driven(d));
+}
+
+static const struct driver_ops leased_driver = {.step = leased_step,
+                                                .path = leased_path,
+                                                .tell = leased_tell,
+                                                .ref = leased_ref_driven,
+                                                .unref = leased_unref_driven};
+
+/* ---- leases: what the caller does ---- */
+
+static void leased_abort(void *leased, int code, const char *text)
+{
+    struct leased *l = leased;
+    const char *path = session_path(l->driver.session, l->spec.directory);
+
+    error_fill(&l->why, code, path, "%s: %s", path, text);
+    leased_hear(l, MACHINE_EV_STOP);
+}
+
+static char *leased_child(const char *path, const char *name)
+{
+    char *child = g_strconcat(path, name, NULL), *shared = g_ref_string_new(child);
+
+    g_free(child);
+    return shared;
+}
+
+static struct leased *leased_new(zkl_session *s, const struct contender_spec *spec)
+{
+    struct leased *l = g_new0(struct leased, 1);
+
+    driver_init(&l->driver, &leased_driver, s, STORE_PERSISTENT);
+    l->refs = 1;
+    l->spec = *spec;
+    l->permits = (uint32_t)spec->rank;
+    l->spec.rank = 1;
+    g_ref_string_acquire(l->spec.directory);
+    g_ref_string_acquire(l->spec.payload);
+    l->lock = (struct part){.leased = l,
+                            .directory = leased_child(spec->directory, "/locks"),
+                            .granted = LEASING_EV_LOCKED,
+                            .failed = LEASING_EV_LOCK_FAILED,
+                            .lost = LEASING_EV_LOCK_LOST};
+    l->lease = (struct part){.leased = l,
+                             .directory = leased_child(spec->directory, "/leases"),
+                             .granted = LEASING_EV_LEASED,
+                             .failed = LEASING_EV_LEASE_FAILED,
+                             .lost = LEASING_EV_LEASE_LOST};
+    return l;
+}
+
+static const struct op_way leased_way = {.abort = leased_abort};
+
+static void leased_enter(zkl_op *op, zkl_session *s, const struct contender_spec *spec)
+{
+    struct leased *l = leased_new(s, spec);
+
+    op_go(op, &leased_way, l);
+    l->op = op;
+    if (spec->rank > spec->leases)
+        leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
+    else
+        leased_hear(l, MACHINE_EV_BEGIN);
+}
 
 struct zkl_semaphore {
     gint refs; /* the user's, and one for each call that waits */
@@ -140,6 +864,16 @@ void zkl_semaphore_free(zkl_semaphore *m)
 
 /* ---- acquiring ---- */
 
+static void semaphore_enter(const zkl_semaphore *m, zkl_op *op, const struct contender_spec *spec)
+{
+    if (m->numbered)
+        numbered_enter(op, m->session, spec);
+    else if (m->curator)
+        leased_enter(op, m->session, spec);
+    else
+        op_contend(op, spec);
+}
+
 static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                zkl_acquired_fn fn, void *data)
 {
@@ -148,12 +882,15 @@ static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms
                                   .parents = m->parents,
                                   .rule = RULE_LEASE,
                                   .rank = m->numbered ? -permits : permits,
+                                  .try_only = timeout_ms <= 0,
                                   .numbered = m->numbered,
                                   .limit = m->curator ? NULL : m->limit,
                                   .leases = m->curator ? m->limit->initial : 0};
 
     session_lock(m->session);
-    zkl_op *op = op_start(&m->waiters, &spec, timeout_ms, fn, data);
+    zkl_op *op = op_begin(&m->waiters, timeout_ms, fn, data);
+    if (op_is_open(op))
+        semaphore_enter(m, op, &spec);
     session_unlock(m->session);
     return op;
 }

@@ -1,7 +1,7 @@
 /* A mutex that retains, and others who want the lock: an idle node goes when it is theirs to have,
  * or when nobody has used it for long. */
 #include "fault.h"
-#include "lib/lock/turns.h"
+#include "lib/lock/mutex.h"
 #include "mutex_actors.h"
 #include "retained.h"
 #include "suites.h"

@@ -4,7 +4,7 @@
 
 #include "candidate.h"
 #include "group.h"
-#include "lib/lock/turns.h"
+#include "lib/lock/mutex.h"
 #include "lib/session/core.h"
 #include "limit_log.h"
 #include "onlooker.h"

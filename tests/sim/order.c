@@ -4,7 +4,7 @@
 
 #include "client.h"
 #include "lib/contender/contender.h"
-#include "lib/lock/turns.h"
+#include "lib/lock/mutex.h"
 #include "lib/session/core.h"
 #include "nodes.h"
 

@@ -62,9 +62,10 @@ static bool alone(const struct store_request *request, struct store_reply *reply
 
 /* ---- every kind of acquisition ---- */
 
+/* Without a function the data is nobody's. */
 static int begin_mutex(int64_t ms, zkl_op **ret)
 {
-    return zkl_mutex_lock_async(m, ms, NULL, NULL, ret);
+    return zkl_mutex_lock_async(m, ms, NULL, &s, ret);
 }
 
 static int begin_writer(int64_t ms, zkl_op **ret)

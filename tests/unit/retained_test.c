@@ -1,6 +1,6 @@
 /* The driver of a mutex that retains: what is asked of the store, who is told what. */
 #include "lib/contender/contender.h"
-#include "lib/lock/turns.h"
+#include "lib/lock/mutex.h"
 
 #include "by_hand.h"
 #include "suites.h"

@@ -1,0 +1,20 @@
+/* A mutex: the callers of one handle, in turn. Where nothing is retained each has a contender of
+ * its own, one after the other (docs/design/local-queue.md). Where the handle retains they share
+ * one, and recipes/retain.h decides (docs/design/retained.md). */
+#ifndef LIB_MUTEX_H
+#define LIB_MUTEX_H
+
+#include "lib/contender/contender.h"
+
+/* How many idle tenures a session may have, and how many local waiters go before a rival. Tests set
+ * smaller numbers. */
+enum { TURNS_MOST = 1000, TURNS_LOCAL = 16 };
+extern guint turns_most;
+extern uint32_t turns_local;
+
+/* For tests: what is kept by one of the session's idle ones (contenders.idle). With the monitor
+ * held. */
+struct turns;
+struct tenure *turns_tenure(const struct turns *t);
+
+#endif
