@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+TEST_SUITE(verdict);
+
 #define MS(n) ((int64_t)(n)*1000000)
 
 /* w1 holds while three try to unlock its lock, w2 is killed while it holds, w3 is cut off. */
@@ -104,7 +106,7 @@ static void must_fail(int64_t number, const char *reason)
     h = NULL;
 }
 
-static void passes_good(void)
+TEST_CASE(passes_good)
 {
     verdict *v;
 
@@ -128,14 +130,14 @@ static void passes_good(void)
     history_free(h);
 }
 
-static void overlap(void)
+TEST_CASE(overlap)
 {
     fresh();
     pick(EV_GRANT, 0, 1)->ns = MS(4005);
     must_fail(6, "1 pairs of grants overlap");
 }
 
-static void overlap_of_the_lost(void)
+TEST_CASE(overlap_of_the_lost)
 {
     fresh();
     pick(EV_TOLD, 2, 0)->ns = MS(8104);
@@ -147,14 +149,14 @@ static void overlap_of_the_lost(void)
     must_fail(6, "1 pairs of grants overlap");
 }
 
-static void overlap_of_the_killed(void)
+TEST_CASE(overlap_of_the_killed)
 {
     fresh();
     pick(EV_DEAD, 1, 0)->ns = MS(4005);
     must_fail(6, "1 pairs of grants overlap");
 }
 
-static void lost_in_file(void)
+TEST_CASE(lost_in_file)
 {
     fresh();
     must_fail(5, "1 acknowledged increments are lost");
@@ -164,14 +166,14 @@ static void lost_in_file(void)
     must_fail(-1, "lost"); /* an unreadable file */
 }
 
-static void lost_in_history(void)
+TEST_CASE(lost_in_history)
 {
     fresh();
     pick(EV_WRITE, 0, 1)->value = 2; /* overwrote what w3 had written */
     must_fail(6, "1 acknowledged increments are lost");
 }
 
-static void tokens(void)
+TEST_CASE(tokens)
 {
     fresh();
     pick(EV_GRANT, 1, 1)->token = 4;
@@ -181,7 +183,7 @@ static void tokens(void)
     must_fail(6, "1 grants have a token");
 }
 
-static void no_kill(void)
+TEST_CASE(no_kill)
 {
     fresh();
     drop(EV_KILL, 1, 0);
@@ -194,7 +196,7 @@ static void no_kill(void)
     must_fail(6, "but not while it held");
 }
 
-static void no_cut(void)
+TEST_CASE(no_cut)
 {
     fresh();
     drop(EV_CUT, 2, 0);
@@ -207,7 +209,7 @@ static void no_cut(void)
     must_fail(6, "did not take part again");
 }
 
-static void never_told(void)
+TEST_CASE(never_told)
 {
     fresh();
     pick(EV_LOST, 2, 0)->kind = EV_RELEASE;
@@ -217,7 +219,7 @@ static void never_told(void)
     must_fail(6, "no callback came");
 }
 
-static void wrote_after(void)
+TEST_CASE(wrote_after)
 {
     fresh();
     insert(MS(7600), 2, EV_WRITE, 5, 6);
@@ -227,7 +229,7 @@ static void wrote_after(void)
     must_fail(6, "wrote after it was cut off");
 }
 
-static void foreign(void)
+TEST_CASE(foreign)
 {
     fresh();
     pick(EV_DENIED, 1, 0)->kind = EV_ALLOWED;
@@ -248,7 +250,7 @@ static void foreign(void)
     must_fail(6, "nobody tried");
 }
 
-static void unfinished(void)
+TEST_CASE(unfinished)
 {
     fresh();
     drop(EV_WRITE, 2, 1);
@@ -261,14 +263,14 @@ static void unfinished(void)
     must_fail(6, "calls of the library failed");
 }
 
-static void ended_badly(void)
+TEST_CASE(ended_badly)
 {
     fresh();
     insert(MS(9000), 0, EV_DEAD, 256, 0);
     must_fail(6, "w1 ended badly");
 }
 
-static void nonsense(void)
+TEST_CASE(nonsense)
 {
     fresh();
     insert(MS(9000), 7, EV_GRANT, 0, 9);
@@ -279,7 +281,7 @@ static void nonsense(void)
 }
 
 /* What a worker records is what the demo reads, half a line is left for later, junk is noticed. */
-static void recorded(void)
+TEST_CASE(recorded)
 {
     char *dir = g_dir_make_tmp("zkl-history-XXXXXX", NULL), *file;
     history *r = history_new(dir);
@@ -314,31 +316,7 @@ static void recorded(void)
     history_free(r);
 }
 
-static const struct test_case cases[] = {
-    {"passes_good", passes_good},
-    {"overlap", overlap},
-    {"overlap_of_the_lost", overlap_of_the_lost},
-    {"overlap_of_the_killed", overlap_of_the_killed},
-    {"lost_in_file", lost_in_file},
-    {"lost_in_history", lost_in_history},
-    {"tokens", tokens},
-    {"no_kill", no_kill},
-    {"no_cut", no_cut},
-    {"never_told", never_told},
-    {"wrote_after", wrote_after},
-    {"foreign", foreign},
-    {"unfinished", unfinished},
-    {"ended_badly", ended_badly},
-    {"nonsense", nonsense},
-    {"recorded", recorded},
-    {NULL, NULL},
-};
-
-static const struct test_suite verdict_suite = {"verdict", NULL, NULL, cases};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite *const suites[] = {&verdict_suite, NULL};
-
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

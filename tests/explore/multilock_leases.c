@@ -1,5 +1,5 @@
 /* One who takes permits in Curator's layout: the lock at its first path, a lease at each other one.
- * As much of lib/lock/leased.c as matters. */
+ * As much of lib/lock/semaphore.c as matters. */
 #include "multilock.h"
 
 enum { LOCK, LEASE };

@@ -52,8 +52,10 @@ static void replay(const char *name)
     g_ptr_array_unref(inputs);
 }
 
+TEST_SUITE(replay);
+
 #define REPLAY(name)                                                                               \
-    static void name(void)                                                                         \
+    TEST_CASE(name)                                                                                \
     {                                                                                              \
         replay(#name);                                                                             \
     }
@@ -69,15 +71,9 @@ REPLAY(places)
 REPLAY(probe)
 REPLAY(writers)
 
-static const struct test_case cases[] = {
-    {"acl", acl},     {"command", command}, {"attempt", attempt},   {"proofs", proofs},
-    {"names", names}, {"paths", paths},     {"payloads", payloads}, {"places", places},
-    {"probe", probe}, {"writers", writers}, {NULL, NULL},
-};
-
-static const struct test_suite replay_suite = {.name = "replay", .cases = cases};
-
 /* ---- the corpus itself ---- */
+
+static struct test_suite corpus = {.name = "corpus"};
 
 static void remove_folder(GPtrArray *inputs, const char *folder)
 {
@@ -91,7 +87,7 @@ static void remove_folder(GPtrArray *inputs, const char *folder)
 }
 
 /* As folders and back it is, to the letter, what is in the source. */
-static void unpacked_and_packed(void)
+TEST_CASE_OF(corpus, unpacked_and_packed)
 {
     for (const struct fuzz_target *target = fuzz_targets; target->name; target++) {
         char *file = corpus_file(target->name), *folder = g_dir_make_tmp(NULL, NULL), *text;
@@ -125,7 +121,7 @@ static GBytes *bytes_of(const char *line)
     return bytes;
 }
 
-static void lines(void)
+TEST_CASE_OF(corpus, lines)
 {
     static const char quotes[] = "\" \"x\0\377\\", *const bad[] = {"a",           "a \"b\"",
                                                                    "a b\n",       "a \"\n",
@@ -142,11 +138,6 @@ static void lines(void)
     g_clear_pointer(&bytes, g_bytes_unref);
     g_bytes_unref(wanted);
 }
-
-static const struct test_case corpus_cases[] = {
-    {"unpacked_and_packed", unpacked_and_packed}, {"lines", lines}, {NULL, NULL}};
-
-static const struct test_suite corpus_suite = {.name = "corpus", .cases = corpus_cases};
 
 /* ---- from and to folders ---- */
 
@@ -175,12 +166,10 @@ static int pack(const char *target, const char *folder)
 
 int main(int argc, char **argv)
 {
-    static const struct test_suite *const suites[] = {&replay_suite, &corpus_suite, NULL};
-
     if (argc == 4 && g_str_equal(argv[1], "--unpack"))
         return unpack(argv[2], argv[3]);
     if (argc == 4 && g_str_equal(argv[1], "--pack"))
         return pack(argv[2], argv[3]);
     capture_init();
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

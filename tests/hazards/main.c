@@ -92,16 +92,23 @@ static void list(void)
                 printf("%d. %s: %s (%s)\n", ++number, h->name, h->title, h->guards);
 }
 
-static const struct test_case *cases_of(const struct hazard *const *group)
+static void add_group(struct test_suite *suite, const struct hazard *const *group)
 {
-    GArray *cases = g_array_new(TRUE, FALSE, sizeof(struct test_case));
-
     for (; *group; group++)
         for (const struct hazard *h = *group; h->name; h++) {
-            const struct test_case c = {h->name, play};
-            g_array_append_val(cases, c);
+            struct test_case *c = g_new0(struct test_case, 1);
+            c->name = h->name;
+            c->fn = play;
+            runner_add(suite, c);
         }
-    return (const struct test_case *)g_array_free(cases, FALSE);
+}
+
+static void remove_cases(struct test_suite *suite)
+{
+    for (struct test_case *c, *next = suite->cases; (c = next);) {
+        next = c->next;
+        g_free(c);
+    }
 }
 
 static int start_ensemble(void)
@@ -120,19 +127,20 @@ static int start_ensemble(void)
 /* The runner knows a case as "group.name"; whoever asks for one need not. */
 static int run(int argc, char **argv)
 {
-    const struct test_case *cases[] = {cases_of(alone), cases_of(ensemble)};
-    const struct test_suite one = {"hazard", fault_start, fault_stop, cases[0]},
-                            three = {"ensemble", start_ensemble, fault_stop, cases[1]};
-    const struct test_suite *const suites[] = {&one, &three, NULL};
+    static struct test_suite one = {.name = "hazard", .init = fault_start, .done = fault_stop},
+                             three = {
+                                 .name = "ensemble", .init = start_ensemble, .done = fault_stop};
     GPtrArray *args = g_ptr_array_new_with_free_func(g_free);
 
     g_ptr_array_add(args, g_strdup(argv[0]));
     for (int i = 1; i < argc; i++)
         g_ptr_array_add(args, g_strdup_printf("*.%s", argv[i]));
-    int status = runner_main((int)args->len, (char **)args->pdata, suites);
+    add_group(&one, alone);
+    add_group(&three, ensemble);
+    int status = runner_main((int)args->len, (char **)args->pdata);
     g_ptr_array_unref(args);
-    for (int i = 0; i < 2; i++)
-        g_free((void *)(uintptr_t)cases[i]);
+    remove_cases(&one);
+    remove_cases(&three);
     return status;
 }
 

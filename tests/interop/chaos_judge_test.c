@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+TEST_SUITE(chaos judge);
+
 /* 11 writes 1; 12 reads, is stopped, and 13 writes 2, so that 12 is refused and comes again; 14 is
  * killed before it has written and 15, who writes 4 instead, when it has; 16 is killed behind that
  * before it has written 5; 17 has no time left, and 18 writes 5, as the last. */
@@ -74,13 +76,13 @@ static void expect(guint increments, guint kept, guint lost, guint stale, guint 
     CHECK(chaos_passes(&v) == (lost + stale + made_up == 0));
 }
 
-static void accepts(void)
+TEST_CASE(accepts)
 {
     fresh();
     expect(4, 1, 0, 0, 0);
 }
 
-static void accepts_nothing(void)
+TEST_CASE(accepts_nothing)
 {
     fresh();
     g_array_set_size(acts, 0);
@@ -90,7 +92,7 @@ static void accepts_nothing(void)
 }
 
 /* Records of different processes come in any order. */
-static void accepts_any_order(void)
+TEST_CASE(accepts_any_order)
 {
     fresh();
     const act end = *pick(ACT_END, 11);
@@ -104,7 +106,7 @@ static void accepts_any_order(void)
 }
 
 /* A killed one that had written last of all, and one that had not. */
-static void accepts_a_last_word(void)
+TEST_CASE(accepts_a_last_word)
 {
     fresh();
     g_array_append_vals(acts, &(act){260, ACT_GO, "careful", 14, 10, 5, 0}, 1);
@@ -115,14 +117,14 @@ static void accepts_a_last_word(void)
 }
 
 /* Two read the same and both write one more: their tokens may well rise. */
-static void rejects_a_lost_increment(void)
+TEST_CASE(rejects_a_lost_increment)
 {
     fresh();
     insert((act){145, ACT_END, "curator", 12, 3, 2, 0}, ACT_BEGIN, 14);
     expect(5, 1, 1, 0, 0);
 }
 
-static void rejects_a_number_set_back(void)
+TEST_CASE(rejects_a_number_set_back)
 {
     fresh();
     number = 3;
@@ -130,7 +132,7 @@ static void rejects_a_number_set_back(void)
 }
 
 /* A stale one sets the number back, and the others go on from there. */
-static void rejects_a_stale_write(void)
+TEST_CASE(rejects_a_stale_write)
 {
     fresh();
     insert((act){145, ACT_END, "curator", 12, 2, 2, 0}, ACT_BEGIN, 14);
@@ -138,28 +140,28 @@ static void rejects_a_stale_write(void)
 }
 
 /* Nothing is lost, but another with a higher token had been at it before. */
-static void rejects_a_write_below_a_read(void)
+TEST_CASE(rejects_a_write_below_a_read)
 {
     fresh();
     pick(ACT_END, 13)->token = 2;
     expect(4, 1, 0, 1, 0);
 }
 
-static void rejects_a_stale_read(void)
+TEST_CASE(rejects_a_stale_read)
 {
     fresh();
     pick(ACT_BEGIN, 16)->token = 3;
     expect(4, 1, 0, 1, 0);
 }
 
-static void rejects_a_stale_last_write(void)
+TEST_CASE(rejects_a_stale_last_write)
 {
     fresh();
     token = 8;
     expect(4, 1, 0, 1, 0);
 }
 
-static void rejects_what_nobody_wrote(void)
+TEST_CASE(rejects_what_nobody_wrote)
 {
     fresh();
     number = 6;
@@ -167,7 +169,7 @@ static void rejects_what_nobody_wrote(void)
 }
 
 /* A living process records its writes: one that it meant and did not record is not there. */
-static void rejects_an_unrecorded_write_of_the_living(void)
+TEST_CASE(rejects_an_unrecorded_write_of_the_living)
 {
     fresh();
     g_array_remove_range(killed, 0, 2);
@@ -175,7 +177,7 @@ static void rejects_an_unrecorded_write_of_the_living(void)
 }
 
 /* Nor was it the killed one's, who went on to something else. */
-static void rejects_an_intention_given_up(void)
+TEST_CASE(rejects_an_intention_given_up)
 {
     fresh();
     pick(ACT_BEGIN, 14)->pid = 15;
@@ -185,7 +187,7 @@ static void rejects_an_intention_given_up(void)
 }
 
 /* What was only read was not meant. */
-static void rejects_a_write_of_a_reader(void)
+TEST_CASE(rejects_a_write_of_a_reader)
 {
     fresh();
     pick(ACT_BEGIN, 15)->word = ACT_READ;
@@ -204,7 +206,7 @@ static guint count_refused(void)
 }
 
 /* A begin without an end, of one that has gone on. */
-static void counts_the_refused(void)
+TEST_CASE(counts_the_refused)
 {
     fresh();
     CHECK(chaos_refused(acts, find(ACT_BEGIN, 12)));
@@ -218,7 +220,7 @@ static void counts_the_refused(void)
 }
 
 /* 11 goes on with later turns of its token, before 12 and 13 come. */
-static void accepts_turns(void)
+TEST_CASE(accepts_turns)
 {
     fresh();
     pick(ACT_BEGIN, 11)->turn = pick(ACT_END, 11)->turn = 3;
@@ -229,7 +231,7 @@ static void accepts_turns(void)
 }
 
 /* Turns count among writes with one token. */
-static void rejects_a_stale_turn(void)
+TEST_CASE(rejects_a_stale_turn)
 {
     fresh();
     act *end = pick(ACT_END, 18);
@@ -243,7 +245,7 @@ static void rejects_a_stale_turn(void)
     expect(4, 1, 0, 1, 0);
 }
 
-static void parses(void)
+TEST_CASE(parses)
 {
     static const char *const bad[] = {
         "",
@@ -274,32 +276,7 @@ static void parses(void)
         CHECK(!act_parse(&a, bad[i]));
 }
 
-static const struct test_case cases[] = {
-    {"accepts", accepts},
-    {"accepts_nothing", accepts_nothing},
-    {"accepts_any_order", accepts_any_order},
-    {"accepts_a_last_word", accepts_a_last_word},
-    {"rejects_a_lost_increment", rejects_a_lost_increment},
-    {"rejects_a_number_set_back", rejects_a_number_set_back},
-    {"rejects_a_stale_write", rejects_a_stale_write},
-    {"rejects_a_write_below_a_read", rejects_a_write_below_a_read},
-    {"rejects_a_stale_read", rejects_a_stale_read},
-    {"rejects_a_stale_last_write", rejects_a_stale_last_write},
-    {"rejects_what_nobody_wrote", rejects_what_nobody_wrote},
-    {"rejects_an_unrecorded_write_of_the_living", rejects_an_unrecorded_write_of_the_living},
-    {"rejects_an_intention_given_up", rejects_an_intention_given_up},
-    {"rejects_a_write_of_a_reader", rejects_a_write_of_a_reader},
-    {"counts_the_refused", counts_the_refused},
-    {"accepts_turns", accepts_turns},
-    {"rejects_a_stale_turn", rejects_a_stale_turn},
-    {"parses", parses},
-    {NULL, NULL},
-};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite suite = {"chaos judge", NULL, NULL, cases};
-    static const struct test_suite *const suites[] = {&suite, NULL};
-
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -1,9 +1,11 @@
 /* Permissions: what is refused is named, and what was made is not left behind. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(bad_access, .init = live_init);
 
 /* A directory in which everybody may do no more than that. */
 static void make_directory(struct live *t, const char *path, int32_t perms)
@@ -37,7 +39,7 @@ static void check_refused(zkl_session *s, const char *path, const char *named, c
 }
 
 /* The directory is there, or is to be made in one that is. */
-static void no_create(void)
+TEST_CASE(no_create)
 {
     struct live *t = live_begin();
     char *below = g_strdup_printf("%s/a/b/c", t->lock), *first = g_strdup_printf("%s/a", t->lock);
@@ -54,7 +56,7 @@ static void no_create(void)
 }
 
 /* The create is answered, the list is not: the node made goes again. */
-static void no_list(void)
+TEST_CASE(no_list)
 {
     struct live *t = live_begin();
     static const char no_read[] = "list the children of it: the permission read (r) is missing";
@@ -70,7 +72,7 @@ static void no_list(void)
 }
 
 /* Nobody may delete: the session goes, and its nodes with it, once nothing else is held by it. */
-static void no_delete(void)
+TEST_CASE(no_delete)
 {
     struct live *t = live_begin();
     char *other = g_strdup_printf("%s/other", t->path);
@@ -103,7 +105,7 @@ static void no_delete(void)
 }
 
 /* What waits behind the node that cannot be deleted is no reason to keep it. */
-static void no_delete_and_again(void)
+TEST_CASE(no_delete_and_again)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -130,7 +132,7 @@ static zkl_session *open_as(struct live *t, const char *user)
 }
 
 /* Two processes of one user share a lock that another user, and anybody, is refused. */
-static void users(void)
+TEST_CASE(users)
 {
     struct live *t = live_begin();
     zkl_session *a = open_as(t, "alice:secret"), *b = open_as(t, "alice:secret");
@@ -152,7 +154,7 @@ static void users(void)
 }
 
 /* A session has the permissions of all its credentials. */
-static void several_users(void)
+TEST_CASE(several_users)
 {
     static const zkl_credential both[] = {{"digest", "alice:secret"}, {"digest", "eve:guess"}};
     struct live *t = live_begin();
@@ -185,7 +187,7 @@ static void several_users(void)
 }
 
 /* Credentials of a kind that the server does not know are refused for good. */
-static void unknown_scheme(void)
+TEST_CASE(unknown_scheme)
 {
     struct live *t = live_begin();
     const zkl_credential credential = {"no-such-scheme", "x:y"};
@@ -211,7 +213,7 @@ static void unknown_scheme(void)
 }
 
 /* Well written, but nothing that the server takes from this session. */
-static void invalid_acl(void)
+TEST_CASE(invalid_acl)
 {
     static const char *const acls[] = {"digest:nobody:cdrwa", "no-such-scheme:x:cdrwa"};
     struct live *t = live_begin();
@@ -240,7 +242,7 @@ static void check_perms(struct live *t, const char *path, int32_t perms)
 }
 
 /* Directories, contenders and what the user makes. */
-static void of_every_node(void)
+TEST_CASE(of_every_node)
 {
     struct live *t = live_begin();
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
@@ -265,17 +267,3 @@ static void of_every_node(void)
     g_free(connect);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"of_every_node", of_every_node},
-    {"no_create", no_create},
-    {"no_list", no_list},
-    {"no_delete", no_delete},
-    {"no_delete_and_again", no_delete_and_again},
-    {"users", users},
-    {"several_users", several_users},
-    {"unknown_scheme", unknown_scheme},
-    {"invalid_acl", invalid_acl},
-    {NULL, NULL},
-};
-const struct test_suite bad_access_suite = {"bad_access", live_init, NULL, cases};

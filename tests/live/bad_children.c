@@ -1,15 +1,17 @@
 /* A lock's directory that others use too. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(bad_children, .init = live_init);
 
 #define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
 #define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
 
 /* Names that are no contender's are in nobody's way. */
-static void foreign(void)
+TEST_CASE(foreign)
 {
     static const char *const names[] = {
         "x",
@@ -64,7 +66,7 @@ static void check_waits_for(struct live *t, const char *name)
     g_free(path);
 }
 
-static void lower(void)
+TEST_CASE(lower)
 {
     static const char *const names[] = {
         "_c_" UUID "-lock-0000000000",
@@ -83,7 +85,7 @@ static void lower(void)
     live_end(t);
 }
 
-static void higher(void)
+TEST_CASE(higher)
 {
     static const char *const names[] = {"_c_" UUID "-lock-0000009999", HEX "__lock__0000009998",
                                         "lock-2147483646"};
@@ -99,7 +101,7 @@ static void higher(void)
 }
 
 /* Other libraries' clients and ours in one queue, each in its turn. */
-static void mixed(void)
+TEST_CASE(mixed)
 {
     struct live *t = live_begin();
     live_make_directory(t);
@@ -125,7 +127,7 @@ static void mixed(void)
 }
 
 /* Another's node of the same number can only be forged: it is waited for, for safety. */
-static void same_number(void)
+TEST_CASE(same_number)
 {
     struct live *t = live_begin();
     live_make_directory(t);
@@ -138,7 +140,7 @@ static void same_number(void)
 }
 
 /* More names than one packet of requests could carry: 1 MiB of them in one list. */
-static void a_long_list(void)
+TEST_CASE(a_long_list)
 {
     enum { LENGTH = 4000, COUNT = 270 };
     struct live *t = live_begin();
@@ -158,14 +160,3 @@ static void a_long_list(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"foreign", foreign},
-    {"lower", lower},
-    {"higher", higher},
-    {"mixed", mixed},
-    {"same_number", same_number},
-    {"a_long_list", a_long_list},
-    {NULL, NULL},
-};
-const struct test_suite bad_children_suite = {"bad_children", live_init, NULL, cases};

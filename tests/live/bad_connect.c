@@ -3,11 +3,13 @@
 #include "mutex_actors.h"
 #include "ports.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(bad_connect, .init = live_init);
 
 static void check_open(const char *connect, const zkl_session_options *o, const char *named)
 {
@@ -21,7 +23,7 @@ static void check_open(const char *connect, const zkl_session_options *o, const 
     CHECK_ERROR(ZKL_EINVAL, named);
 }
 
-static void strings(void)
+TEST_CASE(strings)
 {
     static const char *const bad[] = {
         ",",          "a,",      ",a",       "a,,b",      ":2181",        "a:",      "a:0",
@@ -37,7 +39,7 @@ static void strings(void)
     CHECK_INT(zkl_session_open(NULL, NULL, NULL, NULL), ZKL_EINVAL);
 }
 
-static void options(void)
+TEST_CASE(options)
 {
     const zkl_session_options init = ZKL_SESSION_OPTIONS_INIT;
     zkl_session_options o;
@@ -66,7 +68,7 @@ static void options(void)
     }
 }
 
-static void mutex_options(void)
+TEST_CASE(mutex_options)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -92,7 +94,7 @@ static void mutex_options(void)
 }
 
 /* The server has its say about the session's timeout, in both directions. */
-static void negotiated(void)
+TEST_CASE(negotiated)
 {
     struct live *t = live_begin(); /* limits 1 s and 60 s */
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
@@ -136,14 +138,14 @@ static void check_no_server(struct live *t, const char *connect, int code, const
     zkl_mutex_free(m);
 }
 
-static void unknown_host(void)
+TEST_CASE(unknown_host)
 {
     struct live *t = live_begin();
     check_no_server(t, "no-such-host.invalid:2181", ZKL_EHOST, "no-such-host.invalid");
     live_end(t);
 }
 
-static void unreachable_port(void)
+TEST_CASE(unreachable_port)
 {
     struct live *t = live_begin();
     struct held_port port;
@@ -187,7 +189,7 @@ static zkl_session *open_logging(struct live *t, const char *connect, struct lin
 /* libzookeeper tries a hundred times before the first line, or on a slow machine behind it. A
  * session that wants to read of the tries reads of some of them, and another session of the process
  * reads of none. */
-static void absence_is_told_once(void)
+TEST_CASE(absence_is_told_once)
 {
     struct live *t = live_begin();
     struct lines usual = {.all = 0}, curious = {.all = 0}, elsewhere = {.all = 0};
@@ -236,7 +238,7 @@ static void check_rubbish(struct live *t, const char *connect)
     zkl_mutex_free(m);
 }
 
-static void rubbish(void)
+TEST_CASE(rubbish)
 {
     struct live *t = live_begin();
     for (uint32_t seed = 1; seed <= 3; seed++) {
@@ -248,7 +250,7 @@ static void rubbish(void)
     live_end(t);
 }
 
-static void mute(void)
+TEST_CASE(mute)
 {
     struct live *t = live_begin();
     struct proxy *p = mute_server_start();
@@ -259,7 +261,7 @@ static void mute(void)
 }
 
 /* The good one among bad ones is found, and closing does not wait for the others. */
-static void one_good(void)
+TEST_CASE(one_good)
 {
     struct live *t = live_begin();
     struct held_port port;
@@ -274,18 +276,3 @@ static void one_good(void)
     port_release(&port);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"strings", strings},
-    {"options", options},
-    {"mutex_options", mutex_options},
-    {"negotiated", negotiated},
-    {"unknown_host", unknown_host},
-    {"absence_is_told_once", absence_is_told_once},
-    {"unreachable_port", unreachable_port},
-    {"rubbish", rubbish},
-    {"mute", mute},
-    {"one_good", one_good},
-    {NULL, NULL},
-};
-const struct test_suite bad_connect_suite = {"bad_connect", live_init, NULL, cases};

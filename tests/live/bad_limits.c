@@ -1,7 +1,7 @@
 /* What is used up: a directory's numbers, a session's watches. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
@@ -51,6 +51,8 @@ static int finish(void)
     return 0;
 }
 
+TEST_SUITE(bad_limits, .init = live_init, .done = finish);
+
 static int children(const char *path)
 {
     char **names = raw_children(raw, path);
@@ -81,7 +83,7 @@ static void check_overflow(zkl_mutex *m, const char *path, int others)
 }
 
 /* Somebody's child keeps the directory: it cannot be renewed. */
-static void not_empty(void)
+TEST_CASE(not_empty)
 {
     struct live *t = live_begin();
     prepare(t);
@@ -95,7 +97,7 @@ static void not_empty(void)
 }
 
 /* Nor one that was made to stay. */
-static void not_a_container(void)
+TEST_CASE(not_a_container)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -112,7 +114,7 @@ static void not_a_container(void)
 }
 
 /* A container is renewed as soon as it is empty, and the tokens go on. */
-static void container(void)
+TEST_CASE(container)
 {
     struct live *t = live_begin();
     const zkl_grant *g;
@@ -169,7 +171,7 @@ static void check_elimit(struct live *t, struct completion *c)
 
 /* 64 names of 8 KiB are watched; more would make the packet that renews all watches too large. A
  * contender that waits already goes on waiting. */
-static void watches(void)
+TEST_CASE(watches)
 {
     struct live *t = live_begin();
     struct completion c[WAITERS];
@@ -203,12 +205,3 @@ static void watches(void)
     g_free(name);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"not_empty", not_empty},
-    {"not_a_container", not_a_container},
-    {"container", container},
-    {"watches", watches},
-    {NULL, NULL},
-};
-const struct test_suite bad_limits_suite = {"bad_limits", live_init, finish, cases};

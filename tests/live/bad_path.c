@@ -1,9 +1,11 @@
 /* Paths that cannot be: told at once, with their name. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(bad_path, .init = live_init);
 
 static void check_refused(struct live *t, const char *path, const char *named)
 {
@@ -17,7 +19,7 @@ static void check_refused(struct live *t, const char *path, const char *named)
     CHECK(q == NULL);
 }
 
-static void syntax(void)
+TEST_CASE(syntax)
 {
     static const struct {
         const char *path, *named; /* what is not UTF-8 is not shown */
@@ -39,7 +41,7 @@ static void syntax(void)
 }
 
 /* They are named, but not printed as they are. */
-static void control_characters(void)
+TEST_CASE(control_characters)
 {
     static const char *const paths[] = {"/a\n",   "/a\tb",   "/\x1b[2J",
                                         "/a\x7f", "/\x01/b", "/\xc2\x85"};
@@ -57,7 +59,7 @@ static void control_characters(void)
 }
 
 /* What looks odd but is a path all the same. */
-static void odd_but_good(void)
+TEST_CASE(odd_but_good)
 {
     static const char *const names[] = {
         "...", ".a", "a.", "a b", "\xc3\xa4\xe2\x82\xac", "%s%n", "lock-", "_c_x-lock-0000000000"};
@@ -85,7 +87,7 @@ static char *long_path(const char *parent, size_t length)
 }
 
 /* The limit of 8192 bytes is said, and nothing below it fails. */
-static void lengths(void)
+TEST_CASE(lengths)
 {
     struct live *t = live_begin();
     char *mib = long_path(t->path, 1 << 20), *over = long_path(t->path, 8193);
@@ -122,7 +124,7 @@ static void check_unlockable(zkl_session *s, const char *path, const char *named
 }
 
 /* The node itself, and one and two levels down. */
-static void below_ephemeral(void)
+TEST_CASE(below_ephemeral)
 {
     struct live *t = live_begin();
     REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
@@ -138,7 +140,7 @@ static void below_ephemeral(void)
 }
 
 /* What cannot be made lies in the chroot: it is named by its full path. */
-static void chroot_below_ephemeral(void)
+TEST_CASE(chroot_below_ephemeral)
 {
     struct live *t = live_begin();
     REQUIRE(raw_create(t->admin, t->path, NULL, -1, 0, NULL) == ZOK);
@@ -152,14 +154,3 @@ static void chroot_below_ephemeral(void)
     g_free(connect);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"syntax", syntax},
-    {"control_characters", control_characters},
-    {"odd_but_good", odd_but_good},
-    {"lengths", lengths},
-    {"below_ephemeral", below_ephemeral},
-    {"chroot_below_ephemeral", chroot_below_ephemeral},
-    {NULL, NULL},
-};
-const struct test_suite bad_path_suite = {"bad_path", live_init, NULL, cases};

@@ -1,9 +1,11 @@
 /* Barriers: who waits, how long, and through what. */
 #include "live.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(barrier, .init = live_init);
 
 struct waiting {
     atomic_int done;
@@ -38,7 +40,7 @@ static int end(struct waiting *w)
     return w->code;
 }
 
-static void set_and_removed(void)
+TEST_CASE(set_and_removed)
 {
     struct live *t = live_begin();
     zkl_barrier *b = barrier_of(t);
@@ -67,7 +69,7 @@ static void set_and_removed(void)
 }
 
 /* It is waited for in the next session, behind what that one sees. */
-static void session_replaced(void)
+TEST_CASE(session_replaced)
 {
     struct live *t = live_begin();
     zkl_barrier *b = barrier_of(t);
@@ -86,7 +88,7 @@ static void session_replaced(void)
     live_end(t);
 }
 
-static void ends(void)
+TEST_CASE(ends)
 {
     struct live *t = live_begin();
     zkl_barrier *b = barrier_of(t);
@@ -123,7 +125,7 @@ static void in_callback(zkl_session *s, zkl_session_event event, int64_t id, voi
         CHECK_INT(zkl_barrier_wait(data, 0), ZKL_EDEADLK);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     struct live *t = live_begin();
     zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
@@ -159,12 +161,3 @@ static void bad_arguments(void)
     zkl_barrier_free(b);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"set_and_removed", set_and_removed},
-    {"session_replaced", session_replaced},
-    {"ends", ends},
-    {"bad_arguments", bad_arguments},
-    {NULL, NULL},
-};
-const struct test_suite barrier_suite = {"barrier", live_init, NULL, cases};

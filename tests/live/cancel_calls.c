@@ -3,7 +3,7 @@
  * working. */
 #include "live.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +14,8 @@
 #include <zkl-glib.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(cancel_calls, .init = live_init);
 
 /* Handles as in tests/unit/every_call.h. */
 struct scene {
@@ -535,12 +537,12 @@ static void all_pending(bool dispatch)
     end(e);
 }
 
-static void pending(void)
+TEST_CASE(pending)
 {
     all_pending(false);
 }
 
-static void pending_dispatched(void)
+TEST_CASE(pending_dispatched)
 {
     all_pending(true);
 }
@@ -661,7 +663,7 @@ static void cancel_waiting(struct scene *e, const struct waiting *w)
     clear_made();
 }
 
-static void while_waiting(void)
+TEST_CASE(while_waiting)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++) {
         struct scene *e = begin(waiting[i].dispatch);
@@ -671,11 +673,3 @@ static void while_waiting(void)
         end(e);
     }
 }
-
-static const struct test_case cases[] = {
-    {"pending", pending},
-    {"pending_dispatched", pending_dispatched},
-    {"while_waiting", while_waiting},
-    {NULL, NULL},
-};
-const struct test_suite cancel_calls_suite = {"cancel_calls", live_init, NULL, cases};

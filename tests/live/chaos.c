@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+TEST_SUITE(chaos, .init = seeded_init);
+
 enum { LIMIT_S = 120 }; /* the last look for a late create is after 121 s */
 
 struct seeded campaign = {.seconds = 6, .seed = 1};
@@ -169,20 +171,17 @@ static void play_half(void (*half)(void))
     zk_server_stop(server);
 }
 
-static void family(void)
+TEST_CASE(family)
 {
     play_half(everything_at_once);
 }
 
-static void threads(void)
+TEST_CASE(threads)
 {
     play_half(threads_of_mutexes);
 }
 
 int main(int argc, char **argv)
 {
-    static const struct test_case cases[] = {
-        {"family", family}, {"threads", threads}, {NULL, NULL}};
-
-    return seeded_main(&campaign, argc, argv, "chaos", cases);
+    return seeded_main(&campaign, argc, argv);
 }

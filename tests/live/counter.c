@@ -2,7 +2,7 @@
 #include "fourletter.h"
 #include "live.h"
 #include "process.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(counter, .init = live_init);
 
 enum { PROCESSES = 32, THREADS = 32, ALL = PROCESSES + THREADS, ACQUISITIONS = 10000 };
 
@@ -179,7 +181,7 @@ static int64_t woken(struct live *t)
     return fourletter_mntr(t->port, "zk_sum_node_deleted_watch_count");
 }
 
-static void counts(void)
+TEST_CASE(counts)
 {
     struct live *t = live_begin();
     struct worker w[ALL];
@@ -205,6 +207,3 @@ static void counts(void)
     g_free(file);
     live_end(t);
 }
-
-static const struct test_case cases[] = {{"counts", counts}, {NULL, NULL}};
-const struct test_suite counter_suite = {"counter", live_init, NULL, cases};

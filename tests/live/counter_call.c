@@ -1,12 +1,14 @@
 /* Counters on a real server: all formats, contention, fences, and answers that are lost. */
 #include "live.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
 
-static void formats(void)
+TEST_SUITE(counter_call, .init = live_init);
+
+TEST_CASE(formats)
 {
     static const char four[] = "\0\0\1\2", eight[] = "\377\377\377\377\377\377\377\376";
     struct live *t = live_begin();
@@ -109,27 +111,27 @@ static void add_all(bool fenced, bool losing)
     live_end(t);
 }
 
-static void contention(void)
+TEST_CASE(contention)
 {
     add_all(false, false);
 }
 
-static void lost_answers(void)
+TEST_CASE(lost_answers)
 {
     add_all(false, true);
 }
 
-static void fenced(void)
+TEST_CASE(fenced)
 {
     add_all(true, false);
 }
 
-static void fenced_lost_answers(void)
+TEST_CASE(fenced_lost_answers)
 {
     add_all(true, true);
 }
 
-static void fence_is_lost(void)
+TEST_CASE(fence_is_lost)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -161,7 +163,7 @@ static void fence_is_lost(void)
 
 /* The list of servers changes while a lock is waited for and numbers are written: nothing is lost
  * but the session, and that only when the old server is gone. */
-static void other_servers(void)
+TEST_CASE(other_servers)
 {
     struct live *t = live_begin();
     struct proxy *old = proxy_start(t->port), *new = proxy_start(t->port);
@@ -191,15 +193,3 @@ static void other_servers(void)
     g_free(path);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"other_servers", other_servers},
-    {"formats", formats},
-    {"contention", contention},
-    {"lost_answers", lost_answers},
-    {"fenced", fenced},
-    {"fenced_lost_answers", fenced_lost_answers},
-    {"fence_is_lost", fence_is_lost},
-    {NULL, NULL},
-};
-const struct test_suite counter_call_suite = {"counter_call", live_init, NULL, cases};

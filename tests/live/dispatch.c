@@ -1,9 +1,11 @@
 /* Callbacks called by the user's own loop: by poll(2), and by GLib's. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <poll.h>
 #include <zkl-glib.h>
+
+TEST_SUITE(dispatch, .init = fault_start, .done = fault_stop);
 
 static zkl_session *open_session(void)
 {
@@ -55,7 +57,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
         g_main_loop_quit(a->loop);
 }
 
-static void by_poll(void)
+TEST_CASE(by_poll)
 {
     struct acquired a = {.calls = 0};
     struct told told = {.count = 0};
@@ -84,7 +86,7 @@ static void by_poll(void)
 }
 
 /* Blocking calls need nobody who dispatches. */
-static void blocking(void)
+TEST_CASE(blocking)
 {
     fault_begin();
     zkl_mutex *m = fault_mutex(open_session());
@@ -94,7 +96,7 @@ static void blocking(void)
 }
 
 /* What nobody dispatched is told by close. */
-static void close_tells(void)
+TEST_CASE(close_tells)
 {
     struct acquired a = {.calls = 0};
     struct told told = {.count = 0};
@@ -111,7 +113,7 @@ static void close_tells(void)
     fault_end();
 }
 
-static void by_glib(void)
+TEST_CASE(by_glib)
 {
     GMainContext *context = g_main_context_new();
     struct acquired a = {.calls = 0, .loop = g_main_loop_new(context, FALSE)};
@@ -166,7 +168,7 @@ static void *dispatch_turns(void *data)
     return NULL;
 }
 
-static void one_at_a_time(void)
+TEST_CASE(one_at_a_time)
 {
     struct turns t = {.inside = 0};
     pthread_t threads[3];
@@ -184,7 +186,7 @@ static void one_at_a_time(void)
     fault_end();
 }
 
-static void not_asked_for(void)
+TEST_CASE(not_asked_for)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
     zkl_session *s = NULL;
@@ -199,11 +201,3 @@ static void not_asked_for(void)
     CHECK_INT(zkl_session_open(&s, "127.0.0.1:1", &options, NULL), ZKL_EINVAL);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"by_poll", by_poll}, {"blocking", blocking},           {"close_tells", close_tells},
-    {"by_glib", by_glib}, {"one_at_a_time", one_at_a_time}, {"not_asked_for", not_asked_for},
-    {NULL, NULL},
-};
-
-const struct test_suite dispatch_suite = {"dispatch", fault_start, fault_stop, cases};

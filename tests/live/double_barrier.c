@@ -1,6 +1,8 @@
 /* Double barriers: members enter together and leave together, and none stays behind. */
 #include "double_barrier.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(double_barrier, .init = live_init);
 
 enum { MEMBERS = 3 };
 
@@ -19,7 +21,7 @@ static void end_all(struct live *t, struct member *m, int count)
 }
 
 /* Round after round, none entering before all are there, none leaving before all leave. */
-static void rounds(void)
+TEST_CASE(rounds)
 {
     struct live *t = live_begin();
     struct member m[MEMBERS];
@@ -49,7 +51,7 @@ static void rounds(void)
 }
 
 /* Curator 5.4 enters with one member present. */
-static void not_alone(void)
+TEST_CASE(not_alone)
 {
     struct live *t = live_begin();
     struct member m;
@@ -63,7 +65,7 @@ static void not_alone(void)
 }
 
 /* A member that fails is not counted by who comes later. */
-static void failed_enter_leaves_nothing(void)
+TEST_CASE(failed_enter_leaves_nothing)
 {
     struct live *t = live_begin();
     struct member m[2];
@@ -81,7 +83,7 @@ static void failed_enter_leaves_nothing(void)
 }
 
 /* One that waits to leave asks nothing until somebody has left. */
-static void leaving_does_not_spin(void)
+TEST_CASE(leaving_does_not_spin)
 {
     struct live *t = live_begin();
     struct member m[2];
@@ -103,7 +105,7 @@ static void leaving_does_not_spin(void)
 }
 
 /* With time limits: the own node is gone, whether it was the lowest or not, and others go on. */
-static void leaving_ends_in_time(void)
+TEST_CASE(leaving_ends_in_time)
 {
     struct live *t = live_begin();
     struct member m[2];
@@ -126,7 +128,7 @@ static void leaving_ends_in_time(void)
 }
 
 /* A member whose session ends: one that waits is told, and so is one that is inside. */
-static void session_lost(void)
+TEST_CASE(session_lost)
 {
     struct live *t = live_begin();
     struct member m[2];
@@ -149,7 +151,7 @@ static void session_lost(void)
     end_all(t, m, 2);
 }
 
-static void freed_or_closed(void)
+TEST_CASE(freed_or_closed)
 {
     struct live *t = live_begin();
     struct member m[2];
@@ -178,7 +180,7 @@ static void freed_or_closed(void)
     live_end(t);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     struct live *t = live_begin();
     zkl_double_barrier *b = NULL;
@@ -201,16 +203,3 @@ static void bad_arguments(void)
     zkl_double_barrier_free(NULL);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"rounds", rounds},
-    {"not_alone", not_alone},
-    {"failed_enter_leaves_nothing", failed_enter_leaves_nothing},
-    {"leaving_does_not_spin", leaving_does_not_spin},
-    {"leaving_ends_in_time", leaving_ends_in_time},
-    {"session_lost", session_lost},
-    {"freed_or_closed", freed_or_closed},
-    {"bad_arguments", bad_arguments},
-    {NULL, NULL},
-};
-const struct test_suite double_barrier_suite = {"double_barrier", live_init, NULL, cases};

@@ -1,10 +1,12 @@
 /* Rounds of a double barrier: who is too many, who comes late, what was left behind. */
 #include "double_barrier.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(double_barrier_round, .init = live_init);
 
 /* If more members come than are asked for, the first ones enter, and the others when those have
  * left. */
-static void too_many(void)
+TEST_CASE(too_many)
 {
     struct live *t = live_begin();
     struct member m[4];
@@ -41,7 +43,7 @@ static void too_many(void)
 }
 
 /* Nobody passes by a ready that stood before. */
-static void ready_left_behind(void)
+TEST_CASE(ready_left_behind)
 {
     struct live *t = live_begin();
     struct member m[2];
@@ -65,7 +67,7 @@ static void ready_left_behind(void)
 }
 
 /* The last member inside dies, and its ready stays: those who wait are not held up. */
-static void member_dies_inside(void)
+TEST_CASE(member_dies_inside)
 {
     struct live *t = live_begin();
     struct member m[4];
@@ -94,12 +96,3 @@ static void member_dies_inside(void)
         member_end(&m[i]);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"too_many", too_many},
-    {"ready_left_behind", ready_left_behind},
-    {"member_dies_inside", member_dies_inside},
-    {NULL, NULL},
-};
-const struct test_suite double_barrier_round_suite = {"double_barrier_round", live_init, NULL,
-                                                      cases};

@@ -3,12 +3,14 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void leads_and_resigns(void)
+TEST_SUITE(election_campaign, .init = live_init);
+
+TEST_CASE(leads_and_resigns)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "a");
@@ -37,7 +39,7 @@ static void leads_and_resigns(void)
 }
 
 /* Releasing the grant ends the term too, and the handle alone can have it. */
-static void ended_by_the_grant(void)
+TEST_CASE(ended_by_the_grant)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "a");
@@ -54,7 +56,7 @@ static void ended_by_the_grant(void)
     live_end(t);
 }
 
-static void lost(void)
+TEST_CASE(lost)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "a");
@@ -76,7 +78,7 @@ static void lost(void)
     live_end(t);
 }
 
-static void not_first(void)
+TEST_CASE(not_first)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "a"),
@@ -110,7 +112,7 @@ static void *wait_to_lead(void *data)
 }
 
 /* Resigning and freeing end a campaign that another thread waits in. */
-static void given_up_while_waiting(void)
+TEST_CASE(given_up_while_waiting)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "a");
@@ -139,7 +141,7 @@ static void given_up_while_waiting(void)
     live_end(t);
 }
 
-static void asynchronous(void)
+TEST_CASE(asynchronous)
 {
     struct live *t = live_begin();
     struct completion a = COMPLETION_INIT, b = COMPLETION_INIT, c = COMPLETION_INIT,
@@ -177,7 +179,7 @@ static void asynchronous(void)
 }
 
 /* Won, but nobody was told yet: giving up comes first. */
-static void given_up_before_told(void)
+TEST_CASE(given_up_before_told)
 {
     struct live *t = live_begin();
     struct completion resigned = COMPLETION_INIT, freed = COMPLETION_INIT;
@@ -224,7 +226,7 @@ static void call_everything(zkl_grant *grant, const zkl_error *error, void *data
     completion_take(grant, error, &in->done);
 }
 
-static void inside_a_callback(void)
+TEST_CASE(inside_a_callback)
 {
     struct live *t = live_begin();
     struct inside in = {.done = COMPLETION_INIT, .live = t};
@@ -257,7 +259,7 @@ static void options_refused(struct live *t)
     CHECK(e == NULL);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     struct live *t = live_begin();
     zkl_election *e = NULL;
@@ -292,7 +294,7 @@ static void bad_arguments(void)
 }
 
 /* Without an id a handle only looks. */
-static void only_looks(void)
+TEST_CASE(only_looks)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, NULL);
@@ -337,7 +339,7 @@ static int try_as_child(zkl_election *e, zkl_watch *o, zkl_session *s, const cha
     return 0;
 }
 
-static void forked(void)
+TEST_CASE(forked)
 {
     struct live *t = live_begin();
     struct tale leaders = TALE_INIT;
@@ -360,19 +362,3 @@ static void forked(void)
     zkl_election_free(e);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"leads_and_resigns", leads_and_resigns},
-    {"ended_by_the_grant", ended_by_the_grant},
-    {"lost", lost},
-    {"not_first", not_first},
-    {"given_up_while_waiting", given_up_while_waiting},
-    {"asynchronous", asynchronous},
-    {"given_up_before_told", given_up_before_told},
-    {"inside_a_callback", inside_a_callback},
-    {"bad_arguments", bad_arguments},
-    {"only_looks", only_looks},
-    {"forked", forked},
-    {NULL, NULL},
-};
-const struct test_suite election_campaign_suite = {"election_campaign", live_init, NULL, cases};

@@ -2,10 +2,12 @@
 #include "election_actors.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(election_layout, .init = live_init);
 
 #define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
 #define UUID_PATTERN "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -33,7 +35,7 @@ static void check_node(struct live *t, const zkl_election_options *o, const char
     g_free(path);
 }
 
-static void names_and_payload(void)
+TEST_CASE(names_and_payload)
 {
     struct live *t = live_begin();
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
@@ -48,7 +50,7 @@ static void names_and_payload(void)
     live_end(t);
 }
 
-static void empty_id(void)
+TEST_CASE(empty_id)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "");
@@ -104,23 +106,23 @@ static void respects(const char *name, zkl_layout layout)
     live_end(t);
 }
 
-static void respects_a_latch(void)
+TEST_CASE(respects_a_latch)
 {
     respects("_c_" UUID "-latch-", ZKL_LAYOUT_LATCH);
 }
 
-static void respects_a_selector(void)
+TEST_CASE(respects_a_selector)
 {
     respects("_c_" UUID "-lock-", ZKL_LAYOUT_SELECTOR);
 }
 
-static void respects_kazoo(void)
+TEST_CASE(respects_kazoo)
 {
     respects("5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__", ZKL_LAYOUT_SELECTOR);
 }
 
 /* A selector's candidates and locks are one queue. */
-static void a_selector_is_a_lock(void)
+TEST_CASE(a_selector_is_a_lock)
 {
     struct live *t = live_begin();
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
@@ -138,7 +140,7 @@ static void a_selector_is_a_lock(void)
 }
 
 /* Two layouts on one path: who comes second is refused, and it is said, once, who that is. */
-static void two_layouts_on_one_path(void)
+TEST_CASE(two_layouts_on_one_path)
 {
     struct live *t = live_begin();
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
@@ -171,7 +173,7 @@ static void two_layouts_on_one_path(void)
 }
 
 /* A started election goes on trying, and leads once the other layout has gone. */
-static void a_started_one_tries_again(void)
+TEST_CASE(a_started_one_tries_again)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -191,7 +193,7 @@ static void a_started_one_tries_again(void)
 }
 
 /* kazoo's Election: named as it names, seen by selectors and locks, seeing them. */
-static void kazoos_layout(void)
+TEST_CASE(kazoos_layout)
 {
     struct live *t = live_begin();
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
@@ -225,22 +227,7 @@ static void kazoos_layout(void)
     live_end(t);
 }
 
-static void kazoos_layout_respects_kazoo(void)
+TEST_CASE(kazoos_layout_respects_kazoo)
 {
     respects("5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__", ZKL_LAYOUT_KAZOO);
 }
-
-static const struct test_case cases[] = {
-    {"names_and_payload", names_and_payload},
-    {"empty_id", empty_id},
-    {"respects_a_latch", respects_a_latch},
-    {"respects_a_selector", respects_a_selector},
-    {"respects_kazoo", respects_kazoo},
-    {"a_selector_is_a_lock", a_selector_is_a_lock},
-    {"two_layouts_on_one_path", two_layouts_on_one_path},
-    {"a_started_one_tries_again", a_started_one_tries_again},
-    {"kazoos_layout", kazoos_layout},
-    {"kazoos_layout_respects_kazoo", kazoos_layout_respects_kazoo},
-    {NULL, NULL},
-};
-const struct test_suite election_layout_suite = {"election_layout", live_init, NULL, cases};

@@ -2,12 +2,14 @@
 #include "election_actors.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void nobody(void)
+TEST_SUITE(election_look, .init = live_init);
+
+TEST_CASE(nobody)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, NULL);
@@ -24,7 +26,7 @@ static void nobody(void)
 }
 
 /* The whole id, whatever is in it, and no byte beyond the buffer. */
-static void leader_id(void)
+TEST_CASE(leader_id)
 {
     struct live *t = live_begin();
     char id[1025], buf[1025];
@@ -47,7 +49,7 @@ static void leader_id(void)
     live_end(t);
 }
 
-static void candidates_in_order(void)
+TEST_CASE(candidates_in_order)
 {
     struct live *t = live_begin();
     struct tale tale[3] = {TALE_INIT, TALE_INIT, TALE_INIT};
@@ -76,7 +78,7 @@ static void candidates_in_order(void)
 }
 
 /* The path's own data: the token, and what was proclaimed behind it. */
-static void proclaimed(void)
+TEST_CASE(proclaimed)
 {
     struct live *t = live_begin();
     zkl_election *e = election_of(t->session, t->lock, "a");
@@ -122,7 +124,7 @@ static void on_proclaimed(const zkl_error *err, void *data)
 }
 
 /* The servers refuse what comes behind the end of the term, even if this side does not know yet. */
-static void proclaiming_is_fenced(void)
+TEST_CASE(proclaiming_is_fenced)
 {
     struct live *t = live_begin();
     struct outcome o = {GATE_INIT, 1};
@@ -146,13 +148,3 @@ static void proclaiming_is_fenced(void)
     zkl_election_free(e);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"nobody", nobody},
-    {"leader_id", leader_id},
-    {"candidates_in_order", candidates_in_order},
-    {"proclaimed", proclaimed},
-    {"proclaiming_is_fenced", proclaiming_is_fenced},
-    {NULL, NULL},
-};
-const struct test_suite election_look_suite = {"election_look", live_init, NULL, cases};

@@ -3,9 +3,11 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(election_observe, .init = live_init);
 
 static zkl_watch *observe(zkl_election *e, struct tale *tale)
 {
@@ -15,7 +17,7 @@ static zkl_watch *observe(zkl_election *e, struct tale *tale)
 }
 
 /* From a path that is not there, over leaders and nobody, to a path that is gone again. */
-static void changes_of_leader(void)
+TEST_CASE(changes_of_leader)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT, late = TALE_INIT;
@@ -50,7 +52,7 @@ static void changes_of_leader(void)
 }
 
 /* The next in line leads at once: no "nobody" between. */
-static void successions(void)
+TEST_CASE(successions)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT, events[2] = {TALE_INIT, TALE_INIT};
@@ -82,7 +84,7 @@ static void proclaims(zkl_election *e, const char *text)
 }
 
 /* What a leader proclaims is told with it, and never as another's. */
-static void proclaimed(void)
+TEST_CASE(proclaimed)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT, late = TALE_INIT;
@@ -117,7 +119,7 @@ static void proclaimed(void)
 }
 
 /* Away, and back in the same session or in another: what is new, once. */
-static void across_connections(void)
+TEST_CASE(across_connections)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -182,7 +184,7 @@ static void *free_observer(void *data)
 }
 
 /* A call under way is waited for; what was to be told behind it is not told. */
-static void freed_while_told(void)
+TEST_CASE(freed_while_told)
 {
     struct live *t = live_begin();
     struct held h = {.gate = GATE_INIT};
@@ -215,7 +217,7 @@ static void free_both(const zkl_leader *leader, void *data)
     zkl_election_free(h->election);
 }
 
-static void freed_when_told(void)
+TEST_CASE(freed_when_told)
 {
     struct live *t = live_begin();
     struct held h = {.gate = GATE_INIT};
@@ -229,7 +231,7 @@ static void freed_when_told(void)
 }
 
 /* The handle's end and the session's are ends of observing; the pointer stays the user's. */
-static void ends_with_the_handle(void)
+TEST_CASE(ends_with_the_handle)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT, closed = TALE_INIT;
@@ -256,7 +258,7 @@ static void ends_with_the_handle(void)
 }
 
 /* Refused: said once, tried until it is allowed. */
-static void no_permission(void)
+TEST_CASE(no_permission)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -277,7 +279,7 @@ static void no_permission(void)
 }
 
 /* In the user's own loop. */
-static void dispatched(void)
+TEST_CASE(dispatched)
 {
     struct live *t = live_begin();
     struct tale events = TALE_INIT, tale = TALE_INIT;
@@ -299,17 +301,3 @@ static void dispatched(void)
     LIVE_UNTIL(zkl_session_dispatch(s) == 0 && tale_ends(&events, "stopped"));
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"changes_of_leader", changes_of_leader},
-    {"successions", successions},
-    {"proclaimed", proclaimed},
-    {"across_connections", across_connections},
-    {"freed_while_told", freed_while_told},
-    {"freed_when_told", freed_when_told},
-    {"ends_with_the_handle", ends_with_the_handle},
-    {"no_permission", no_permission},
-    {"dispatched", dispatched},
-    {NULL, NULL},
-};
-const struct test_suite election_observe_suite = {"election_observe", live_init, NULL, cases};

@@ -2,7 +2,9 @@
 #include "election_actors.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(election_priority, .init = live_init);
 
 static zkl_election *candidate(struct live *t, const char *id, int priority, int yield)
 {
@@ -19,7 +21,7 @@ static void yield_when_asked(zkl_election *e, zkl_election_event event, void *un
         CHECK_INT(zkl_election_yield(e), 0);
 }
 
-static void a_leader_is_asked(void)
+TEST_CASE(a_leader_is_asked)
 {
     struct live *t = live_begin();
     struct tale low = TALE_INIT, equal = TALE_INIT, high = TALE_INIT;
@@ -44,7 +46,7 @@ static void a_leader_is_asked(void)
 }
 
 /* One that leads without the option is left alone, and so is who waits for it. */
-static void not_without_the_option(void)
+TEST_CASE(not_without_the_option)
 {
     struct live *t = live_begin();
     struct tale low = TALE_INIT, high = TALE_INIT;
@@ -65,7 +67,7 @@ static void not_without_the_option(void)
 }
 
 /* A winner that finds a higher one waiting never led: nothing is told of it. */
-static void a_winner_lets_pass(void)
+TEST_CASE(a_winner_lets_pass)
 {
     struct live *t = live_begin();
     struct tale head = TALE_INIT, low = TALE_INIT, high = TALE_INIT;
@@ -87,11 +89,3 @@ static void a_winner_lets_pass(void)
     LIVE_UNTIL(tale_ends(&head, "stopped") && tale_ends(&high, "stopped"));
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"a_leader_is_asked", a_leader_is_asked},
-    {"not_without_the_option", not_without_the_option},
-    {"a_winner_lets_pass", a_winner_lets_pass},
-    {NULL, NULL},
-};
-const struct test_suite election_priority_suite = {"election_priority", live_init, NULL, cases};

@@ -3,9 +3,11 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
-static void leads_and_resigns(void)
+TEST_SUITE(election_start, .init = live_init);
+
+TEST_CASE(leads_and_resigns)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -37,7 +39,7 @@ static void leads_and_resigns(void)
 }
 
 /* First come, first served; each knows its place. */
-static void in_order(void)
+TEST_CASE(in_order)
 {
     struct live *t = live_begin();
     struct tale tale[3] = {TALE_INIT, TALE_INIT, TALE_INIT};
@@ -67,7 +69,7 @@ static void in_order(void)
 }
 
 /* An administrator's delete ends a term; the next campaign follows by itself. */
-static void requeues_after_loss(void)
+TEST_CASE(requeues_after_loss)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -85,7 +87,7 @@ static void requeues_after_loss(void)
     live_end(t);
 }
 
-static void one_term_only(void)
+TEST_CASE(one_term_only)
 {
     struct live *t = live_begin();
     struct tale lost = TALE_INIT, yielded = TALE_INIT;
@@ -108,7 +110,7 @@ static void one_term_only(void)
 }
 
 /* A session's end is one term's, not the candidacy's. */
-static void requeues_after_expiry(void)
+TEST_CASE(requeues_after_expiry)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT, queued = TALE_INIT;
@@ -137,7 +139,7 @@ static void requeues_after_expiry(void)
     proxy_stop(p);
 }
 
-static void suspect_and_held(void)
+TEST_CASE(suspect_and_held)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -160,7 +162,7 @@ static void suspect_and_held(void)
 }
 
 /* Closing the session ends terms and waits, each told once. */
-static void session_closed(void)
+TEST_CASE(session_closed)
 {
     struct live *t = live_begin();
     struct tale leads = TALE_INIT, waits = TALE_INIT;
@@ -187,7 +189,7 @@ static void free_when(zkl_election *e, zkl_election_event event, void *when)
 }
 
 /* From inside every callback. */
-static void freed_in_a_callback(void)
+TEST_CASE(freed_in_a_callback)
 {
     struct live *t = live_begin();
     struct tale leading = TALE_INIT, resigned = TALE_INIT, deposed = TALE_INIT, last = TALE_INIT;
@@ -231,7 +233,7 @@ static void hold_at(zkl_election *e, zkl_election_event event, void *data)
 }
 
 /* A leader that is still stopping the work of one term does not get the next. */
-static void next_campaign_waits_for_the_callback(void)
+TEST_CASE(next_campaign_waits_for_the_callback)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -255,7 +257,7 @@ static void next_campaign_waits_for_the_callback(void)
 }
 
 /* Refused by the server: said, tried again, and given up when asked. */
-static void failures(void)
+TEST_CASE(failures)
 {
     struct live *t = live_begin();
     struct tale tale = TALE_INIT;
@@ -279,18 +281,3 @@ static void failures(void)
     LIVE_UNTIL(tale_ends(&tale, " resigned stopped"));
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"leads_and_resigns", leads_and_resigns},
-    {"in_order", in_order},
-    {"requeues_after_loss", requeues_after_loss},
-    {"one_term_only", one_term_only},
-    {"requeues_after_expiry", requeues_after_expiry},
-    {"suspect_and_held", suspect_and_held},
-    {"session_closed", session_closed},
-    {"freed_in_a_callback", freed_in_a_callback},
-    {"next_campaign_waits_for_the_callback", next_campaign_waits_for_the_callback},
-    {"failures", failures},
-    {NULL, NULL},
-};
-const struct test_suite election_start_suite = {"election_start", live_init, NULL, cases};

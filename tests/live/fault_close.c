@@ -1,16 +1,18 @@
 /* Closing: before there is a connection, while the server is mute, in a callback, with handles
  * left; and callbacks that do not return. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <semaphore.h>
+
+TEST_SUITE(fault_close, .init = fault_start, .done = fault_stop);
 
 static int threads(void)
 {
     return fault_count("/proc/self/task");
 }
 
-static void before_connected(void)
+TEST_CASE(before_connected)
 {
     struct acquisition a;
 
@@ -29,7 +31,7 @@ static void before_connected(void)
 }
 
 /* It would take zookeeper_close() 1.5 s; what counts is that it ends. */
-static void while_mute(void)
+TEST_CASE(while_mute)
 {
     struct acquisition holder, queued;
 
@@ -48,7 +50,7 @@ static void while_mute(void)
 }
 
 /* Losses are told while the nodes still stand, and the nodes go at once, not by a timeout. */
-static void while_held(void)
+TEST_CASE(while_held)
 {
     struct acquisition holder, queued, other;
 
@@ -86,7 +88,7 @@ static void close_it(zkl_grant *grant, const zkl_error *err, void *data)
     atomic_store(&c->done, true);
 }
 
-static void in_callback(void)
+TEST_CASE(in_callback)
 {
     struct closer c = {.code = 1};
 
@@ -102,7 +104,7 @@ static void in_callback(void)
 }
 
 /* In every order that a program's end may have. */
-static void handles_after_close(void)
+TEST_CASE(handles_after_close)
 {
     struct acquisition a;
     zkl_mutex *mine, *spare;
@@ -157,7 +159,7 @@ static void plug_callbacks(struct plug *p, zkl_session *s)
 }
 
 /* A callback that hangs stops neither the renewals nor, when they fail, the deadline. */
-static void callback_hangs(void)
+TEST_CASE(callback_hangs)
 {
     struct acquisition other;
     struct plug plug;
@@ -185,15 +187,3 @@ static void callback_hangs(void)
     sem_destroy(&plug.entered);
     sem_destroy(&plug.go_on);
 }
-
-static const struct test_case cases[] = {
-    {"before_connected", before_connected},
-    {"while_mute", while_mute},
-    {"while_held", while_held},
-    {"in_callback", in_callback},
-    {"handles_after_close", handles_after_close},
-    {"callback_hangs", callback_hangs},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_close_suite = {"fault_close", fault_start, fault_stop, cases};

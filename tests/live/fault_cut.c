@@ -1,5 +1,5 @@
 /* Connections cut, refused, slow; servers late or killed. Nothing may be lost in any of it. */
-#include "suites.h"
+#include "runner.h"
 
 #include "fault.h"
 #include "ports.h"
@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <time.h>
 
-static void cut_while_holding(void)
+TEST_SUITE(fault_cut, .init = fault_start, .done = fault_stop);
+
+TEST_CASE(cut_while_holding)
 {
     struct acquisition a;
 
@@ -31,7 +33,7 @@ static void cut_while_holding(void)
 
 /* The place in the queue is the node, and the node outlives the connection; even if the head
  * leaves meanwhile. */
-static void cut_while_queued(void)
+TEST_CASE(cut_while_queued)
 {
     struct acquisition head, cut, tail;
 
@@ -54,7 +56,7 @@ static void cut_while_queued(void)
     fault_end();
 }
 
-static void absent_at_open(void)
+TEST_CASE(absent_at_open)
 {
     struct acquisition a;
 
@@ -101,7 +103,7 @@ static void *contend(void *data)
 }
 
 /* Two sessions, so that neither's order within itself can hide an overlap. */
-static void cut_again_and_again(void)
+TEST_CASE(cut_again_and_again)
 {
     enum { THREADS = 4, CUTS = 20 };
     pthread_t thread[THREADS];
@@ -127,7 +129,7 @@ static void cut_again_and_again(void)
 }
 
 /* More than half of the time between renewals. */
-static void slow_replies(void)
+TEST_CASE(slow_replies)
 {
     struct acquisition a, b, c;
 
@@ -174,7 +176,7 @@ static void check_idle(void)
 }
 
 /* kill -9 and the same data: sessions, nodes and the queue are as before. */
-static void server_killed(void)
+TEST_CASE(server_killed)
 {
     enum { TIMEOUT_MS = 30000 };
     struct acquisition holder, queued, given_up;
@@ -202,15 +204,3 @@ static void server_killed(void)
     acquisition_end(&given_up);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"cut_while_holding", cut_while_holding},
-    {"cut_while_queued", cut_while_queued},
-    {"absent_at_open", absent_at_open},
-    {"cut_again_and_again", cut_again_and_again},
-    {"slow_replies", slow_replies},
-    {"server_killed", server_killed},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_cut_suite = {"fault_cut", fault_start, fault_stop, cases};

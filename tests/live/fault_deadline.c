@@ -1,7 +1,9 @@
 /* The deadline: moved on as long as the server answers, and not one request more than it takes. */
 #include "fault.h"
 #include "lib/session/core.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(fault_deadline, .init = fault_start, .done = fault_stop);
 
 enum { TIMEOUT_MS = 4000 };
 
@@ -19,7 +21,7 @@ static bool stays_held(zkl_grant *grant, int timeouts)
     return true;
 }
 
-static void held_for_long(void)
+TEST_CASE(held_for_long)
 {
     struct acquisition a;
 
@@ -45,7 +47,7 @@ static void lock_once(zkl_session *s)
 }
 
 /* Cold: only libzookeeper's pings. Warm, beside it: the renewals go on. */
-static void cold_is_quiet(void)
+TEST_CASE(cold_is_quiet)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
@@ -72,7 +74,7 @@ static void cold_is_quiet(void)
 }
 
 /* A cold session's old deadline has passed; a lock that is held on proves itself again. */
-static void held_after_cold(void)
+TEST_CASE(held_after_cold)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
     struct acquisition a, b;
@@ -98,7 +100,7 @@ static void held_after_cold(void)
 
 /* The server hears us and keeps the session, but no answer comes: the deadline tells all the same.
  */
-static void unproved_is_lost(void)
+TEST_CASE(unproved_is_lost)
 {
     struct acquisition a, b;
 
@@ -120,7 +122,7 @@ static void unproved_is_lost(void)
 }
 
 /* Asking is enough: no thread of the library has to run for the loss to be seen, by any reader. */
-static void clock_alone_tells(void)
+TEST_CASE(clock_alone_tells)
 {
     struct acquisition a;
 
@@ -137,11 +139,3 @@ static void clock_alone_tells(void)
     CHECK_INT(told_times(&a.told, ZKL_HELD), 0);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"held_for_long", held_for_long},         {"cold_is_quiet", cold_is_quiet},
-    {"held_after_cold", held_after_cold},     {"unproved_is_lost", unproved_is_lost},
-    {"clock_alone_tells", clock_alone_tells}, {NULL, NULL},
-};
-
-const struct test_suite fault_deadline_suite = {"fault_deadline", fault_start, fault_stop, cases};

@@ -1,6 +1,6 @@
 /* The deadline on an ensemble of three, where it takes a chain of proofs; and its leader's end. */
 #include "lib/session/core.h"
-#include "suites.h"
+#include "runner.h"
 #include "trio.h"
 
 #include <pthread.h>
@@ -13,6 +13,8 @@ static int start_ensemble(void)
 {
     return trio_start(NULL);
 }
+
+TEST_SUITE(fault_ensemble, .init = start_ensemble, .done = fault_stop);
 
 /* Through a follower, whose own answers prove nothing. */
 static bool hold_for_long(void)
@@ -32,7 +34,7 @@ static bool hold_for_long(void)
     return held;
 }
 
-static void held_for_long(void)
+TEST_CASE(held_for_long)
 {
     bool held = false;
 
@@ -43,7 +45,7 @@ static void held_for_long(void)
 
 /* What proofs cost, as zkl(7) says it: at a timeout of 10 s and a tick of 2 s not more than 0.6
  * writes, 0.6 syncs and 2 reads a second. The time is bounded from below only. */
-static void renewals_counted(void)
+TEST_CASE(renewals_counted)
 {
     enum { FULL_MS = 10000 };
     const int wanted = 2 + fault_scaled(6);
@@ -80,7 +82,7 @@ static void renewals_counted(void)
 
 /* The follower answers pings and reads all the time, cut off from a quorum that ends the session as
  * soon as it runs again: what the follower answers proves nothing. */
-static void follower_cut_off(void)
+TEST_CASE(follower_cut_off)
 {
     enum { SHORT_MS = 3000 };
     struct acquisition a, b;
@@ -137,7 +139,7 @@ static bool kill_leader(void)
     return held;
 }
 
-static void leader_killed(void)
+TEST_CASE(leader_killed)
 {
     bool held = false;
 
@@ -245,7 +247,7 @@ static bool used(void (*by)(struct user *u))
     return u.same;
 }
 
-static void cold_but_used(void)
+TEST_CASE(cold_but_used)
 {
     static void (*const all[])(struct user * u) = {by_nobody, by_a_node, by_a_call, by_a_counter};
 
@@ -256,12 +258,3 @@ static void cold_but_used(void)
         CHECK(same);
     }
 }
-
-static const struct test_case cases[] = {
-    {"held_for_long", held_for_long},       {"renewals_counted", renewals_counted},
-    {"follower_cut_off", follower_cut_off}, {"leader_killed", leader_killed},
-    {"cold_but_used", cold_but_used},       {NULL, NULL},
-};
-
-const struct test_suite fault_ensemble_suite = {"fault_ensemble", start_ensemble, fault_stop,
-                                                cases};

@@ -1,7 +1,9 @@
 /* Silence: the connection stands and nothing comes. Then only the deadline tells. */
-#include "suites.h"
+#include "runner.h"
 
 #include "fault.h"
+
+TEST_SUITE(fault_freeze, .init = fault_start, .done = fault_stop);
 
 /* Lost, and told so before the other was granted; the time is that of the callback. */
 static void check_lost_before(struct acquisition *lost, struct acquisition *granted)
@@ -13,7 +15,7 @@ static void check_lost_before(struct acquisition *lost, struct acquisition *gran
     CHECK(zkl_grant_token(granted->grant) > zkl_grant_token(lost->grant));
 }
 
-static void freeze_while_holding(void)
+TEST_CASE(freeze_while_holding)
 {
     struct acquisition a, b;
     const zkl_grant *grant;
@@ -42,7 +44,7 @@ static void freeze_while_holding(void)
 }
 
 /* Every level owes its unlock, and none is given anew before. */
-static void freeze_while_locked_twice(void)
+TEST_CASE(freeze_while_locked_twice)
 {
     const zkl_grant *grant;
 
@@ -67,7 +69,7 @@ static void freeze_while_locked_twice(void)
 }
 
 /* Its node goes with its session: back to the tail, by itself. */
-static void freeze_while_queued(void)
+TEST_CASE(freeze_while_queued)
 {
     struct acquisition head, frozen, tail;
 
@@ -91,7 +93,7 @@ static void freeze_while_queued(void)
 }
 
 /* The clock of an acquisition begins with it, not with its session. */
-static void freeze_while_queued_in_time(void)
+TEST_CASE(freeze_while_queued_in_time)
 {
     enum { PATIENCE_MS = 3 * FAULT_SHORT_MS };
     struct acquisition head, frozen, later;
@@ -118,7 +120,7 @@ static void freeze_while_queued_in_time(void)
 }
 
 /* Overdue proofs are told before libzookeeper notices anything. */
-static void server_paused_shortly(void)
+TEST_CASE(server_paused_shortly)
 {
     struct acquisition a;
 
@@ -137,7 +139,7 @@ static void server_paused_shortly(void)
     fault_end();
 }
 
-static void server_paused_for_long(void)
+TEST_CASE(server_paused_for_long)
 {
     struct acquisition a, b;
 
@@ -158,7 +160,7 @@ static void server_paused_for_long(void)
 }
 
 /* An administrator's doing. No deadline protects here, but the loss is told at the next word. */
-static void expired_by_force(void)
+TEST_CASE(expired_by_force)
 {
     struct acquisition holder, queued, rival;
 
@@ -186,16 +188,3 @@ static void expired_by_force(void)
     CHECK_INT(told_times(&holder.told, ZKL_LOST), 1);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"freeze_while_holding", freeze_while_holding},
-    {"freeze_while_locked_twice", freeze_while_locked_twice},
-    {"freeze_while_queued", freeze_while_queued},
-    {"freeze_while_queued_in_time", freeze_while_queued_in_time},
-    {"server_paused_shortly", server_paused_shortly},
-    {"server_paused_for_long", server_paused_for_long},
-    {"expired_by_force", expired_by_force},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_freeze_suite = {"fault_freeze", fault_start, fault_stop, cases};

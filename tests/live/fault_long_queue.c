@@ -2,10 +2,12 @@
  * of it when that is cut in between. */
 #include "fault.h"
 #include "recipes/head_hint.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(fault_long_queue, .init = fault_start, .done = fault_stop);
 
 enum { COUNTED = 20, FEW = 2 * LONG_QUEUE + COUNTED + 2, MANY = 4 * LONG_QUEUE };
 enum { CUT = 6 }; /* waiters with others' nodes before and behind them */
@@ -61,7 +63,7 @@ static void check_hand_overs(int count)
     fault_end();
 }
 
-static void costs_the_same_for_all(void)
+TEST_CASE(costs_the_same_for_all)
 {
     check_hand_overs(FEW);
     if (!*sanitizer())
@@ -91,7 +93,7 @@ static void others_leave(char *nodes[LONG_QUEUE])
 
 /* A hint that never comes, or whose answer does not, or one that is not read at once: slower, and
  * nobody is passed over or granted twice. */
-static void cut_at_the_hint(void)
+TEST_CASE(cut_at_the_hint)
 {
     static const struct {
         void (*lose)(struct proxy *p, int op);
@@ -133,11 +135,3 @@ static void cut_at_the_hint(void)
         fault_end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"costs_the_same_for_all", costs_the_same_for_all},
-    {"cut_at_the_hint", cut_at_the_hint},
-    {NULL, NULL},
-};
-const struct test_suite fault_long_queue_suite = {"fault_long_queue", fault_start, fault_stop,
-                                                  cases};

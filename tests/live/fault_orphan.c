@@ -1,9 +1,11 @@
 /* A create whose outcome is unknown, and an acquisition that ends before it is settled: whatever
  * the caller is told, no node stays. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(fault_orphan, .init = fault_start, .done = fault_stop);
 
 enum { SLOW_MS = 150 };
 
@@ -39,7 +41,7 @@ static zkl_session *begin(void)
     return s;
 }
 
-static void canceled_unsettled(void)
+TEST_CASE(canceled_unsettled)
 {
     for (int request = 0; request < 2; request++) {
         struct acquisition a;
@@ -59,7 +61,7 @@ static void canceled_unsettled(void)
 }
 
 /* Given up while the create is under way; only then is its reply lost. */
-static void canceled_unanswered(void)
+TEST_CASE(canceled_unanswered)
 {
     struct acquisition a;
     zkl_session *s = begin();
@@ -76,7 +78,7 @@ static void canceled_unanswered(void)
     fault_end();
 }
 
-static void timed_out_unsettled(void)
+TEST_CASE(timed_out_unsettled)
 {
     struct acquisition a;
     zkl_session *s = begin();
@@ -93,7 +95,7 @@ static void timed_out_unsettled(void)
 }
 
 /* The mutex is freed meanwhile: nobody is left but the session. */
-static void freed_unsettled(void)
+TEST_CASE(freed_unsettled)
 {
     struct acquisition a;
     zkl_session *s = begin();
@@ -112,7 +114,7 @@ static void freed_unsettled(void)
 }
 
 /* The session ends before the create is settled: the node goes with it, the acquisition goes on. */
-static void expired_unsettled(void)
+TEST_CASE(expired_unsettled)
 {
     struct acquisition a;
     zkl_session *s = begin();
@@ -134,7 +136,7 @@ static void expired_unsettled(void)
 }
 
 /* And to look for it is refused at first: another lock is held, so the session stays meanwhile. */
-static void list_refused(void)
+TEST_CASE(list_refused)
 {
     struct ACL create_only[] = {{ZOO_PERM_ALL & ~ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
     const struct ACL_vector unreadable = {1, create_only};
@@ -167,7 +169,7 @@ static void list_refused(void)
 
 /* Somebody's node with our id that is not of our session is not ours; one that is ours is kept
  * once. */
-static void settled_by_session(void)
+TEST_CASE(settled_by_session)
 {
     char planted[RAW_PATH_SIZE];
     struct acquisition a;
@@ -190,12 +192,3 @@ static void settled_by_session(void)
     g_strfreev(names);
     g_free(like);
 }
-
-static const struct test_case cases[] = {
-    {"canceled_unsettled", canceled_unsettled},   {"canceled_unanswered", canceled_unanswered},
-    {"timed_out_unsettled", timed_out_unsettled}, {"freed_unsettled", freed_unsettled},
-    {"expired_unsettled", expired_unsettled},     {"list_refused", list_refused},
-    {"settled_by_session", settled_by_session},   {NULL, NULL},
-};
-
-const struct test_suite fault_orphan_suite = {"fault_orphan", fault_start, fault_stop, cases};

@@ -1,11 +1,13 @@
 /* What the library does to the process around it: threads, descriptors, signals, random(). */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+TEST_SUITE(fault_process, .init = fault_start, .done = fault_stop);
 
 static void open_and_close(void)
 {
@@ -20,7 +22,7 @@ static void open_and_close(void)
 }
 
 /* At most: a thread of the session before may just be ending while the first count is taken. */
-static void nothing_leaks(void)
+TEST_CASE(nothing_leaks)
 {
     fault_begin();
     open_and_close(); /* what is made once for all */
@@ -33,7 +35,7 @@ static void nothing_leaks(void)
 }
 
 /* A new session is a new handle, and the old one goes: expiry must not leak either. */
-static void expiry_leaks_nothing(void)
+TEST_CASE(expiry_leaks_nothing)
 {
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
@@ -80,7 +82,7 @@ static bool blocks_all(const char *thread)
     return gone || (mask | never) == UINT64_MAX;
 }
 
-static void threads_block_signals(void)
+TEST_CASE(threads_block_signals)
 {
     struct acquisition a;
 
@@ -116,7 +118,7 @@ static void on_signal(int number)
 }
 
 /* The only threads that do not block it are the test's; while this one does, it must wait. */
-static void signals_wait_for_the_program(void)
+TEST_CASE(signals_wait_for_the_program)
 {
     const struct sigaction action = {.sa_handler = on_signal};
     struct sigaction old;
@@ -146,7 +148,7 @@ static void signals_wait_for_the_program(void)
 /* ---- random() ---- */
 
 /* By default libzookeeper seeds it anew at every turn of its loop. */
-static void random_is_the_program_s(void)
+TEST_CASE(random_is_the_program_s)
 {
     enum { DRAWS = 100 };
     long expected[DRAWS];
@@ -170,14 +172,3 @@ static void random_is_the_program_s(void)
     REQUIRE(fault_raw_open());
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"nothing_leaks", nothing_leaks},
-    {"expiry_leaks_nothing", expiry_leaks_nothing},
-    {"threads_block_signals", threads_block_signals},
-    {"signals_wait_for_the_program", signals_wait_for_the_program},
-    {"random_is_the_program_s", random_is_the_program_s},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_process_suite = {"fault_process", fault_start, fault_stop, cases};

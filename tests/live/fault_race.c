@@ -3,10 +3,12 @@
  * percent of the rounds. */
 #include "fault.h"
 #include "fourletter.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(fault_race, .init = fault_start, .done = fault_stop);
 
 enum { THREADS_MAX = 32, MUTEXES = 3 };
 
@@ -141,18 +143,18 @@ static void close_rounds(int threads)
     fault_end();
 }
 
-static void close_few(void)
+TEST_CASE(close_few)
 {
     close_rounds(8);
 }
 
-static void close_many(void)
+TEST_CASE(close_many)
 {
     close_rounds(THREADS_MAX);
 }
 
 /* libzookeeper loses or never completes requests at an expiry; nobody here may wait for ever. */
-static void expired_again_and_again(void)
+TEST_CASE(expired_again_and_again)
 {
     enum { THREADS = 12 };
     struct racer racers[THREADS];
@@ -213,7 +215,7 @@ static void go_before_the_head(zkl_mutex *first, zkl_mutex *second, int round)
     g_free(node);
 }
 
-static void own_node_goes_before_the_head(void)
+TEST_CASE(own_node_goes_before_the_head)
 {
     fault_begin();
     zkl_mutex *first = fault_mutex(fault_direct(FAULT_LONG_MS));
@@ -222,13 +224,3 @@ static void own_node_goes_before_the_head(void)
         go_before_the_head(first, second, i);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"close_few", close_few},
-    {"close_many", close_many},
-    {"expired_again_and_again", expired_again_and_again},
-    {"own_node_goes_before_the_head", own_node_goes_before_the_head},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_race_suite = {"fault_race", fault_start, fault_stop, cases};

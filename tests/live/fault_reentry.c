@@ -3,10 +3,12 @@
  * for. $ZKL_TEST_WAITERS says how many they are; their names are too long for one session to watch
  * more than 7,000 of them. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+TEST_SUITE(fault_reentry, .init = fault_start, .done = fault_stop);
 
 enum {
     WAITERS = 1000,
@@ -146,7 +148,7 @@ static void end(int lost)
 }
 
 /* A short session that is not proved in time ends soon. */
-static void session_expired(void)
+TEST_CASE(session_expired)
 {
     begin(FAULT_LONG_MS);
     proxy_freeze(fault.proxy, PROXY_BOTH);
@@ -191,7 +193,7 @@ static int count_granted(void)
 }
 
 /* Then one of them has the lock. */
-static void directory_deleted(void)
+TEST_CASE(directory_deleted)
 {
     begin(FAULT_LONG_MS);
     delete_directory();
@@ -201,7 +203,7 @@ static void directory_deleted(void)
 }
 
 /* Nobody comes too early: who does waits for long. */
-static void server_restarted(void)
+TEST_CASE(server_restarted)
 {
     begin(PATIENT_MS);
     proxy_cut(fault.proxy);
@@ -212,11 +214,3 @@ static void server_restarted(void)
     check_fresh_grants("server restarted", waiter_count + 1);
     end(0);
 }
-
-static const struct test_case cases[] = {
-    {"session_expired", session_expired},
-    {"directory_deleted", directory_deleted},
-    {"server_restarted", server_restarted},
-    {NULL, NULL},
-};
-const struct test_suite fault_reentry_suite = {"fault_reentry", fault_start, fault_stop, cases};

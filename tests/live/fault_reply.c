@@ -2,7 +2,9 @@
  * and contended. The lock is granted in its turn; no second node, no orphan, no watch stays. */
 #include "fault.h"
 #include "fourletter.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(fault_reply, .init = fault_start, .done = fault_stop);
 
 /* Loses one message of that type, then lets the session come back. */
 static void lose(bool request, int op)
@@ -66,13 +68,13 @@ static void entering(int op)
         lose_entering(i & 1, op, i & 2);
 }
 
-static void create(void)
+TEST_CASE(create)
 {
     entering(PROXY_OP_CREATE2);
 }
 
 /* What was made in kazoo's style is found again by its id, and is the only one. */
-static void create_in_kazoos_style(void)
+TEST_CASE(create_in_kazoos_style)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
 
@@ -98,14 +100,14 @@ static void create_in_kazoos_style(void)
     }
 }
 
-static void list(void)
+TEST_CASE(list)
 {
     entering(PROXY_OP_GET_CHILDREN2);
 }
 
 /* The write that comes before a lost create is looked for: the create's request is lost and then
  * the write's reply, or the other way round. */
-static void settling_barrier(void)
+TEST_CASE(settling_barrier)
 {
     for (int i = 0; i < 4; i++) {
         struct acquisition rival = {.op = NULL}, mine;
@@ -130,7 +132,7 @@ static void settling_barrier(void)
     }
 }
 
-static void container(void)
+TEST_CASE(container)
 {
     for (int i = 0; i < 2; i++) {
         struct acquisition mine;
@@ -147,14 +149,14 @@ static void container(void)
     }
 }
 
-static void predecessor_watch(void)
+TEST_CASE(predecessor_watch)
 {
     lose_entering(false, PROXY_OP_GET_DATA, true);
     lose_entering(true, PROXY_OP_GET_DATA, true);
 }
 
 /* A holder's own watch is set when it has held for a while. */
-static void own_watch(void)
+TEST_CASE(own_watch)
 {
     for (int i = 0; i < 2; i++) {
         struct acquisition mine;
@@ -175,7 +177,7 @@ static void own_watch(void)
 }
 
 /* The read that proves the own node, after the predecessor went: its own watch has fired before. */
-static void own_proof(void)
+TEST_CASE(own_proof)
 {
     for (int i = 0; i < 2; i++) {
         struct acquisition rival, mine;
@@ -217,7 +219,7 @@ static void leaving(bool request, bool contended)
     fault_end();
 }
 
-static void delete_own(void)
+TEST_CASE(delete_own)
 {
     for (int i = 0; i < 4; i++)
         leaving(i & 1, i & 2);
@@ -225,7 +227,7 @@ static void delete_own(void)
 
 /* A contender that gives up takes its watch along, on the server too, whatever happens to the
  * request. */
-static void unwatch(void)
+TEST_CASE(unwatch)
 {
     for (int i = 0; i < 2; i++) {
         struct acquisition rival, mine;
@@ -247,19 +249,3 @@ static void unwatch(void)
         fault_end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"create", create},
-    {"create_in_kazoos_style", create_in_kazoos_style},
-    {"list", list},
-    {"settling_barrier", settling_barrier},
-    {"container", container},
-    {"predecessor_watch", predecessor_watch},
-    {"own_watch", own_watch},
-    {"own_proof", own_proof},
-    {"delete_own", delete_own},
-    {"unwatch", unwatch},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_reply_suite = {"fault_reply", fault_start, fault_stop, cases};

@@ -3,10 +3,12 @@
 #include "election_actors.h"
 #include "fault.h"
 #include "fourletter.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(fault_restore, .init = fault_start, .done = fault_stop);
 
 /* What a session and all that is made from it are told. */
 struct user {
@@ -136,7 +138,7 @@ static void serve_again(struct user *u)
     REQUIRE(fault_raw_open());
 }
 
-static void emptied(void)
+TEST_CASE(emptied)
 {
     struct user u;
 
@@ -156,7 +158,7 @@ static void emptied(void)
 
 /* Only renewals are lost, of which the library alone knows the zxids: the session and its nodes
  * are restored as well. */
-static void last_transactions_lost(void)
+TEST_CASE(last_transactions_lost)
 {
     struct user u;
 
@@ -177,7 +179,7 @@ static void last_transactions_lost(void)
 }
 
 /* For longer than makes a session end where a server serves: place and session are kept. */
-static void outage_keeps_the_session(void)
+TEST_CASE(outage_keeps_the_session)
 {
     enum { TIMEOUT_MS = 2500 };
     struct user u;
@@ -196,12 +198,3 @@ static void outage_keeps_the_session(void)
     user_end(&u);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"emptied", emptied},
-    {"last_transactions_lost", last_transactions_lost},
-    {"outage_keeps_the_session", outage_keeps_the_session},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_restore_suite = {"fault_restore", fault_start, fault_stop, cases};

@@ -1,7 +1,9 @@
 /* What zkl_session_on_change() tells, in order and once. */
-#include "suites.h"
+#include "runner.h"
 
 #include "fault.h"
+
+TEST_SUITE(fault_session, .init = fault_start, .done = fault_stop);
 
 enum { HEARD_MAX = 64 };
 
@@ -32,7 +34,7 @@ static bool heard_last(struct heard *h, zkl_session_event event)
     return n > 0 && h->event[n - 1] == event;
 }
 
-static void connection_comes_and_goes(void)
+TEST_CASE(connection_comes_and_goes)
 {
     struct heard h = {.count = 0};
 
@@ -52,7 +54,7 @@ static void connection_comes_and_goes(void)
 }
 
 /* The end of one session is told with its id, before the next one's beginning. */
-static void session_is_replaced(void)
+TEST_CASE(session_is_replaced)
 {
     struct heard h = {.count = 0};
 
@@ -72,7 +74,7 @@ static void session_is_replaced(void)
     fault_end();
 }
 
-static void closing_is_the_last(void)
+TEST_CASE(closing_is_the_last)
 {
     struct heard h = {.count = 0}, early = {.count = 0};
     zkl_session *s;
@@ -96,12 +98,3 @@ static void closing_is_the_last(void)
     g_free(connect);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"connection_comes_and_goes", connection_comes_and_goes},
-    {"session_is_replaced", session_is_replaced},
-    {"closing_is_the_last", closing_is_the_last},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_session_suite = {"fault_session", fault_start, fault_stop, cases};

@@ -1,9 +1,11 @@
 /* A holder in a process of its own, which is stopped and wakes when its session is long over. */
 #include "process.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
-static void stopped_holder(void)
+TEST_SUITE(fault_worker, .init = fault_start, .done = fault_stop);
+
+TEST_CASE(stopped_holder)
 {
     struct acquisition mine;
     struct worker w;
@@ -27,7 +29,7 @@ static void stopped_holder(void)
 }
 
 /* A stop shorter than the timeout: nothing is lost, and nobody else gets in. */
-static void holder_stopped_shortly(void)
+TEST_CASE(holder_stopped_shortly)
 {
     struct acquisition mine;
     struct worker w;
@@ -49,7 +51,7 @@ static void holder_stopped_shortly(void)
 }
 
 /* Its sockets are reset by the kernel, but the session stands until it times out. */
-static void holder_killed(void)
+TEST_CASE(holder_killed)
 {
     struct acquisition mine;
     struct worker w;
@@ -65,12 +67,3 @@ static void holder_killed(void)
     acquisition_end(&mine);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"stopped_holder", stopped_holder},
-    {"holder_stopped_shortly", holder_stopped_shortly},
-    {"holder_killed", holder_killed},
-    {NULL, NULL},
-};
-
-const struct test_suite fault_worker_suite = {"fault_worker", fault_start, fault_stop, cases};

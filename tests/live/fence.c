@@ -1,7 +1,7 @@
 /* Fenced transactions on a real server: applied once and only under the lock. */
 #include "fault.h"
 #include "fourletter.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,8 @@ static int stop(void)
     g_clear_pointer(&data_path, g_free);
     return fault_stop();
 }
+
+TEST_SUITE(fence, .init = start, .done = stop);
 
 static void begin(void)
 {
@@ -69,7 +71,7 @@ static void check_error(int code, const char *path)
 }
 
 /* Each kind of change; and all or none. */
-static void all_or_none(void)
+TEST_CASE(all_or_none)
 {
     begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
@@ -103,7 +105,7 @@ static void all_or_none(void)
 }
 
 /* The waiter behind is woken by each transaction, and stays where it is. */
-static void waiter_stays(void)
+TEST_CASE(waiter_stays)
 {
     struct acquisition a, b;
 
@@ -123,7 +125,7 @@ static void waiter_stays(void)
 }
 
 /* Sent while the lock was held, and held up by the network until it was another's. */
-static void too_late(void)
+TEST_CASE(too_late)
 {
     struct acquisition a, b;
 
@@ -159,7 +161,7 @@ static void on_late(const zkl_error *error, void *data)
 }
 
 /* The request itself is under way when the lock goes to another. */
-static void overtaken(void)
+TEST_CASE(overtaken)
 {
     struct acquisition a, b;
     struct late late = {.calls = 0};
@@ -184,7 +186,7 @@ static void overtaken(void)
 }
 
 /* The connection breaks with the request or with its answer: applied once all the same. */
-static void lost_messages(void)
+TEST_CASE(lost_messages)
 {
     begin();
     zkl_mutex *m = fault_mutex(fault_proxied(30000));
@@ -203,7 +205,7 @@ static void lost_messages(void)
     fault_end();
 }
 
-static void given_back(void)
+TEST_CASE(given_back)
 {
     struct acquisition b;
 
@@ -229,7 +231,7 @@ static void given_back(void)
 }
 
 /* The lock goes on to the next whatever became of the transaction. */
-static void given_back_in_doubt(void)
+TEST_CASE(given_back_in_doubt)
 {
     struct acquisition a, b, c;
 
@@ -282,7 +284,7 @@ static void *count(void *data)
     return NULL;
 }
 
-static void counted_through_cuts(void)
+TEST_CASE(counted_through_cuts)
 {
     const int rounds = fault_scaled(40);
     atomic_int applied = 0;
@@ -312,7 +314,7 @@ static void counted_through_cuts(void)
 }
 
 /* As large as a server takes, and no larger. */
-static void large(void)
+TEST_CASE(large)
 {
     char *text = g_strnfill(990000, 'x'), *more = g_strnfill(1000000, 'x');
 
@@ -331,7 +333,7 @@ static void large(void)
 
 /* What we add to the user's changes counts too: too much is refused by us, never by the server,
  * which would drop the connection. */
-static void many_small(void)
+TEST_CASE(many_small)
 {
     enum { MOST = 20000 };
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
@@ -361,7 +363,7 @@ static void many_small(void)
     g_free(chroot);
 }
 
-static void below_chroot(void)
+TEST_CASE(below_chroot)
 {
     begin();
     char *connect = g_strconcat(zk_server_connect(fault.server), data_path, NULL);
@@ -378,20 +380,3 @@ static void below_chroot(void)
     fault_end();
     g_free(connect);
 }
-
-static const struct test_case cases[] = {
-    {"all_or_none", all_or_none},
-    {"waiter_stays", waiter_stays},
-    {"too_late", too_late},
-    {"overtaken", overtaken},
-    {"lost_messages", lost_messages},
-    {"given_back", given_back},
-    {"given_back_in_doubt", given_back_in_doubt},
-    {"counted_through_cuts", counted_through_cuts},
-    {"large", large},
-    {"many_small", many_small},
-    {"below_chroot", below_chroot},
-    {NULL, NULL},
-};
-
-const struct test_suite fence_suite = {"fence", start, stop, cases};

@@ -1,8 +1,10 @@
 /* The daemon's own calls on the session's handle, and its own transactions fenced by a grant. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <zkl-zookeeper.h>
+
+TEST_SUITE(fence_call, .init = fault_start, .done = fault_stop);
 
 struct call {
     zkl_grant *grant;
@@ -23,7 +25,7 @@ static void set_fenced(zhandle_t *zh, void *data)
         c->results[i] = results[i].err;
 }
 
-static void own_transaction(void)
+TEST_CASE(own_transaction)
 {
     struct acquisition a;
     struct call c = {.path = "/fence-own"};
@@ -59,7 +61,7 @@ static void count_call(zhandle_t *zh, void *data)
     ++*(int *)data;
 }
 
-static void errors(void)
+TEST_CASE(errors)
 {
     struct zoo_op op;
     int calls = 0;
@@ -114,7 +116,7 @@ static void *close_session(void *data)
     return NULL;
 }
 
-static void close_waits(void)
+TEST_CASE(close_waits)
 {
     struct busy b = {.begun = false};
     pthread_t caller, closer;
@@ -153,7 +155,7 @@ static void *call_canceled(void *data)
 }
 
 /* The handle comes back all the same: else the session would live as long as the process. */
-static void canceled(void)
+TEST_CASE(canceled)
 {
     struct busy b = {.begun = false};
     struct acquisition a;
@@ -198,7 +200,7 @@ static void watch_own(zhandle_t *zh, void *data)
 }
 
 /* Where the library needs its own no more. */
-static void own_watch_stays(void)
+TEST_CASE(own_watch_stays)
 {
     struct acquisition a, waiter;
     struct own_watch w = {.gone = 0};
@@ -222,11 +224,3 @@ static void own_watch_stays(void)
     acquisition_end(&a);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"own_transaction", own_transaction}, {"errors", errors},
-    {"close_waits", close_waits},         {"canceled", canceled},
-    {"own_watch_stays", own_watch_stays}, {NULL, NULL},
-};
-
-const struct test_suite fence_call_suite = {"fence_call", fault_start, fault_stop, cases};

@@ -6,10 +6,12 @@
 #include "fourletter.h"
 #include "parts.h"
 #include "retained.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(giving_way, .init = fault_start, .done = fault_stop);
 
 static zkl_session *asker;
 
@@ -52,7 +54,7 @@ static void check_once(struct told *told, zkl_mutex *m)
     CHECK_INT(told_times(told, ZKL_HELD) + told_times(told, ZKL_SUSPECT), 1);
 }
 
-static void behind_the_registration(void)
+TEST_CASE(behind_the_registration)
 {
     struct told told = {.count = 0};
     const zkl_grant *g;
@@ -66,7 +68,7 @@ static void behind_the_registration(void)
     fault_end();
 }
 
-static void before_the_registration(void)
+TEST_CASE(before_the_registration)
 {
     struct told told = {.count = 0};
     const zkl_grant *g;
@@ -81,7 +83,7 @@ static void before_the_registration(void)
 }
 
 /* The second in line has a watch on its own node, the third has none. */
-static void before_the_grant(void)
+TEST_CASE(before_the_grant)
 {
     begin();
     for (int place = 2; place <= 3; place++) {
@@ -108,7 +110,7 @@ static void before_the_grant(void)
 }
 
 /* The event is told when the connection is there again. */
-static void without_a_connection(void)
+TEST_CASE(without_a_connection)
 {
     struct told told = {.count = 0};
     const zkl_grant *g;
@@ -127,7 +129,7 @@ static void without_a_connection(void)
 }
 
 /* An idle tenure goes at once; a turn is told, and the tenure ends with it. */
-static void retained_spans(void)
+TEST_CASE(retained_spans)
 {
     struct told told = {.count = 0};
     const zkl_grant *g;
@@ -153,7 +155,7 @@ static void retained_spans(void)
 }
 
 /* The leader of a started election is asked, and the leader of a single term. */
-static void leaders(void)
+TEST_CASE(leaders)
 {
     struct told told = {.count = 0};
     struct tale tale = TALE_INIT;
@@ -183,7 +185,7 @@ static void leaders(void)
 
 /* Both write the own node: no transaction is lost or doubted for it, and the request stays, so that
  * it is heard. */
-static void among_transactions(void)
+TEST_CASE(among_transactions)
 {
     enum { ROUNDS = 30, EACH = 5 };
     int heard = 0;
@@ -215,7 +217,7 @@ static void among_transactions(void)
 }
 
 /* Removed by force: the next one holds, the one before hears of its loss. */
-static void broken(void)
+TEST_CASE(broken)
 {
     struct acquisition a, b;
     zkl_queue *q = NULL;
@@ -260,7 +262,7 @@ static void hear(struct acquisition *a)
 
 /* Asked while it waits, or while it holds: it hears, once, and its number is known to those behind,
  * behind its transactions as well. */
-static void numbered_permits(void)
+TEST_CASE(numbered_permits)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
     struct acquisition all, one;
@@ -293,17 +295,3 @@ static void numbered_permits(void)
     zkl_semaphore_free(m);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"behind_the_registration", behind_the_registration},
-    {"before_the_registration", before_the_registration},
-    {"before_the_grant", before_the_grant},
-    {"without_a_connection", without_a_connection},
-    {"retained_spans", retained_spans},
-    {"leaders", leaders},
-    {"among_transactions", among_transactions},
-    {"numbered_permits", numbered_permits},
-    {"broken", broken},
-    {NULL, NULL},
-};
-const struct test_suite giving_way_suite = {"giving_way", fault_start, fault_stop, cases};

@@ -21,6 +21,8 @@
 #include <unistd.h>
 #include <zkl.h>
 
+TEST_SUITE(groups, .init = seeded_init);
+
 enum { WORKERS = 8, TICK_MS = 200, TIMEOUT_MS = 2000, LIMIT_S = 90 };
 
 #define GROUP "/groups/g"
@@ -364,7 +366,7 @@ static void judge(void)
     }
 }
 
-static void under_faults(void)
+TEST_CASE(under_faults)
 {
     const struct zk_server_options options = {.tick_ms = TICK_MS};
     int lives = 0;
@@ -407,9 +409,7 @@ static void under_faults(void)
 
 int main(int argc, char **argv)
 {
-    static const struct test_case cases[] = {{"under_faults", under_faults}, {NULL, NULL}};
-
     if (argc == 4 && strcmp(argv[1], "--worker") == 0)
         return work(argv[2], argv[3]);
-    return seeded_main(&campaign, argc, argv, "groups", cases);
+    return seeded_main(&campaign, argc, argv);
 }

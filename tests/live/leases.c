@@ -3,11 +3,13 @@
 #include "fourletter.h"
 #include "live.h"
 #include "parts.h"
+#include "runner.h"
 #include "semaphore_actors.h"
-#include "suites.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(leases, .init = live_init);
 
 static int count(struct live *t, const char *below)
 {
@@ -36,7 +38,7 @@ static char *only_child(struct live *t, const char *below)
     return node;
 }
 
-static void permits_are_shared(void)
+TEST_CASE(permits_are_shared)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
@@ -72,7 +74,7 @@ static void permits_are_shared(void)
 }
 
 /* Two that want the same two permits: one has both, the other none. */
-static void several_at_once(void)
+TEST_CASE(several_at_once)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -106,7 +108,7 @@ static void several_at_once(void)
 }
 
 /* Whatever is in path/leases is a permit that somebody has. */
-static void every_child_counts(void)
+TEST_CASE(every_child_counts)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
@@ -128,7 +130,7 @@ static void every_child_counts(void)
     live_end(t);
 }
 
-static void gives_up(void)
+TEST_CASE(gives_up)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -160,14 +162,14 @@ static bool one_waits(struct live *t)
     return stands(t, 1, 2);
 }
 
-static void loss(void)
+TEST_CASE(loss)
 {
     semaphore_loss(SEMAPHORE_LEASES, one_waits);
 }
 
 /* A lease that waits without the lock could wait for another that does: it goes, and its owner
  * queues for the lock again. */
-static void lock_goes_while_it_waits(void)
+TEST_CASE(lock_goes_while_it_waits)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -199,7 +201,7 @@ static void lock_goes_while_it_waits(void)
 }
 
 /* Both nodes go with the session, and it begins again with the lock. */
-static void session_ends_while_it_waits(void)
+TEST_CASE(session_ends_while_it_waits)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -225,7 +227,7 @@ static void session_ends_while_it_waits(void)
 }
 
 /* The contender that comes second is refused, whichever layout it has. */
-static void two_layouts(void)
+TEST_CASE(two_layouts)
 {
     struct live *t = live_begin();
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
@@ -264,7 +266,7 @@ static int new_with(struct live *t, int limit, int numbered, int layout)
     return zkl_semaphore_new(&m, t->session, t->lock, &o);
 }
 
-static void what_is_refused(void)
+TEST_CASE(what_is_refused)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
@@ -283,7 +285,7 @@ static void what_is_refused(void)
 }
 
 /* Many at once on two sessions, never more than the limit: each reads how many there are. */
-static void many_at_once(void)
+TEST_CASE(many_at_once)
 {
     enum { COUNT = 24, LIMIT = 3 };
     struct live *t = live_begin();
@@ -313,19 +315,3 @@ static void many_at_once(void)
     zkl_semaphore_free(m[1]);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"permits_are_shared", permits_are_shared},
-    {"several_at_once", several_at_once},
-    {"every_child_counts", every_child_counts},
-    {"gives_up", gives_up},
-    {"loss", loss},
-    {"lock_goes_while_it_waits", lock_goes_while_it_waits},
-    {"session_ends_while_it_waits", session_ends_while_it_waits},
-    {"two_layouts", two_layouts},
-    {"what_is_refused", what_is_refused},
-    {"many_at_once", many_at_once},
-    {NULL, NULL},
-};
-
-const struct test_suite leases_suite = {.name = "leases", .cases = cases, .init = live_init};

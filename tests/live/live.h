@@ -37,6 +37,11 @@ void live_end(struct live *t);
 
 void live_shutdown(void);
 
+/* live --counter-worker ARGUMENTS, live --thread-worker ARGUMENTS: processes of the suites counter
+ * and thread_refused. */
+int counter_worker(int argc, char **argv);
+int thread_worker(int argc, char **argv);
+
 /* Another session, closed by live_end(), established when it returns. options may be NULL; a log
  * callback and level are set unless there is one. */
 zkl_session *live_open(struct live *t, const char *connect, const zkl_session_options *options);

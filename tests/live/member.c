@@ -1,10 +1,12 @@
 /* A member of a group: its node is there while it is, and never anybody else's. */
 #include "member.h"
 #include "membership.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(member, .init = fault_start, .done = fault_stop);
 
 /* ---- what they share ---- */
 
@@ -118,7 +120,7 @@ bool group_has(const char *id, const char *text)
 
 /* ---- a member ---- */
 
-static void joins_and_leaves(void)
+TEST_CASE(joins_and_leaves)
 {
     struct group_story story;
     struct Stat stat;
@@ -155,7 +157,7 @@ static void joins_and_leaves(void)
 }
 
 /* What is freed leaves, and what leaves makes room for the next one at once. */
-static void one_after_the_other(void)
+TEST_CASE(one_after_the_other)
 {
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
@@ -174,7 +176,7 @@ static void one_after_the_other(void)
 }
 
 /* The answer to each kind of request is lost: the member finds out what the request did. */
-static void answers_are_lost(void)
+TEST_CASE(answers_are_lost)
 {
     struct group_story story;
 
@@ -208,7 +210,7 @@ static void answers_are_lost(void)
 }
 
 /* In a new session it is there again, with its present data; its token rises. */
-static void joins_again(void)
+TEST_CASE(joins_again)
 {
     struct group_story story;
 
@@ -239,7 +241,7 @@ static void joins_again(void)
 }
 
 /* Others may think so from the deadline on, which it knows alone. */
-static void knows_its_deadline(void)
+TEST_CASE(knows_its_deadline)
 {
     struct group_story story;
 
@@ -265,7 +267,7 @@ static void knows_its_deadline(void)
 
 /* ---- two of one id ---- */
 
-static void two_of_one_id(void)
+TEST_CASE(two_of_one_id)
 {
     struct group_story first, second;
     zkl_error error;
@@ -298,7 +300,7 @@ static void two_of_one_id(void)
 }
 
 /* A delete whose answer was lost is not sent again to whoever has the id by then. */
-static void deletes_its_own_only(void)
+TEST_CASE(deletes_its_own_only)
 {
     struct group_story second;
 
@@ -321,7 +323,7 @@ static void deletes_its_own_only(void)
 }
 
 /* The node of another session is left alone, until that session has ended. */
-static void left_behind(void)
+TEST_CASE(left_behind)
 {
     struct group_story story;
     char made[RAW_PATH_SIZE];
@@ -360,7 +362,7 @@ static void on_member_waits(zkl_member *m, zkl_member_event event, const zkl_mem
         atomic_store((atomic_int *)data, zkl_member_update(m, "x", 1, 1000));
 }
 
-static void bad_calls(void)
+TEST_CASE(bad_calls)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
     atomic_int inside = 0;
@@ -398,7 +400,7 @@ static void bad_calls(void)
 }
 
 /* A closed session ends what waits, and tells. */
-static void closing(void)
+TEST_CASE(closing)
 {
     struct group_story story;
     zkl_member *m;
@@ -419,7 +421,7 @@ static void closing(void)
     group_story_end(&story);
 }
 
-static void of_a_party(void)
+TEST_CASE(of_a_party)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
     zkl_member *a, *b;
@@ -442,18 +444,3 @@ static void of_a_party(void)
     zkl_member_free(b);
     fault_end();
 }
-
-static const struct test_case cases[] = {{"joins_and_leaves", joins_and_leaves},
-                                         {"one_after_the_other", one_after_the_other},
-                                         {"answers_are_lost", answers_are_lost},
-                                         {"joins_again", joins_again},
-                                         {"knows_its_deadline", knows_its_deadline},
-                                         {"two_of_one_id", two_of_one_id},
-                                         {"deletes_its_own_only", deletes_its_own_only},
-                                         {"left_behind", left_behind},
-                                         {"bad_calls", bad_calls},
-                                         {"closing", closing},
-                                         {"of_a_party", of_a_party},
-                                         {NULL, NULL}};
-
-const struct test_suite member_suite = {"member", fault_start, fault_stop, cases};

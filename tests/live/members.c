@@ -1,9 +1,11 @@
 /* Observers of a group: what they are told is what happens, in order and once. */
 #include "member.h"
 #include "membership.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(members, .init = fault_start, .done = fault_stop);
 
 static zkl_watch *watch(zkl_session *s, struct group_story *story)
 {
@@ -22,7 +24,7 @@ static void set(const char *id, const char *text)
 }
 
 /* The path may be missing; a member made anew with its id has left and joined. */
-static void tells_differences(void)
+TEST_CASE(tells_differences)
 {
     struct group_story story;
 
@@ -53,7 +55,7 @@ static void tells_differences(void)
 }
 
 /* After a reconnect, in the same session or in another, only what has changed meanwhile. */
-static void once_after_a_reconnect(void)
+TEST_CASE(once_after_a_reconnect)
 {
     struct group_story story;
 
@@ -92,7 +94,7 @@ static void once_after_a_reconnect(void)
     group_story_end(&story);
 }
 
-static void reads_once(void)
+TEST_CASE(reads_once)
 {
     zkl_members *ms;
 
@@ -130,7 +132,7 @@ static void reads_once(void)
 }
 
 /* A change costs its observer a list and a read, and many at a time cost a few. */
-static void costs_a_list_a_change(void)
+TEST_CASE(costs_a_list_a_change)
 {
     struct group_story story;
 
@@ -162,11 +164,3 @@ static void costs_a_list_a_change(void)
     fault_end();
     group_story_end(&story);
 }
-
-static const struct test_case cases[] = {{"tells_differences", tells_differences},
-                                         {"once_after_a_reconnect", once_after_a_reconnect},
-                                         {"reads_once", reads_once},
-                                         {"costs_a_list_a_change", costs_a_list_a_change},
-                                         {NULL, NULL}};
-
-const struct test_suite members_suite = {"members", fault_start, fault_stop, cases};

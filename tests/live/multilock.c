@@ -2,13 +2,15 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "parts.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(multilock, .init = live_init);
 
 enum { PATHS = 4 };
 
@@ -58,7 +60,7 @@ static int all_contenders(void)
     return all;
 }
 
-static void granted(void)
+TEST_CASE(granted)
 {
     static const int order[PATHS] = {3, 1, 0, 2};
     zkl_grant *g = NULL;
@@ -86,7 +88,7 @@ static void granted(void)
 }
 
 /* It stands in line at the first path that is not free, and nowhere behind it. */
-static void waits_in_order(void)
+TEST_CASE(waits_in_order)
 {
     struct completion c = COMPLETION_INIT;
 
@@ -110,7 +112,7 @@ static void waits_in_order(void)
     end();
 }
 
-static void in_vain(void)
+TEST_CASE(in_vain)
 {
     zkl_grant *g = NULL;
     struct completion c = COMPLETION_INIT;
@@ -137,7 +139,7 @@ static void in_vain(void)
 }
 
 /* One node is taken away: the callback comes before the others go. */
-static void node_deleted(void)
+TEST_CASE(node_deleted)
 {
     struct changes changes = CHANGES_INIT;
     zkl_grant *g = NULL;
@@ -171,7 +173,7 @@ static int create_node(zkl_grant *g, const char *name)
 }
 
 /* All nodes must exist, whichever is taken; by the library and by its check operations. */
-static void fenced(void)
+TEST_CASE(fenced)
 {
     begin();
     zkl_multilock *l = lock_of(t->session, "bca");
@@ -197,7 +199,7 @@ static void fenced(void)
     end();
 }
 
-static void given_back_by_a_transaction(void)
+TEST_CASE(given_back_by_a_transaction)
 {
     zkl_grant *g = NULL;
 
@@ -212,7 +214,7 @@ static void given_back_by_a_transaction(void)
     end();
 }
 
-static void closed_while_it_waits(void)
+TEST_CASE(closed_while_it_waits)
 {
     struct completion c = COMPLETION_INIT;
 
@@ -233,7 +235,7 @@ static void closed_while_it_waits(void)
 }
 
 /* Half of it is held when the session ends: it begins anew in the next one. */
-static void session_expired_while_it_waits(void)
+TEST_CASE(session_expired_while_it_waits)
 {
     struct completion c = COMPLETION_INIT;
 
@@ -276,7 +278,7 @@ static int try_as_child(zkl_multilock *l, zkl_grant *g, uint64_t token)
     return 0;
 }
 
-static void forked(void)
+TEST_CASE(forked)
 {
     zkl_grant *g = NULL;
     int status = -1;
@@ -319,7 +321,7 @@ static int try_all(zkl_multilock *const *locks, struct completion *all)
 
 /* One of several tries at one moment wins, whatever paths they have beside those that all of them
  * try. */
-static void tries(void)
+TEST_CASE(tries)
 {
     static const char *const letters[TRIES] = {"abcd", "cba", "dbc", "acb", "bc"};
     zkl_multilock *locks[TRIES];
@@ -409,7 +411,7 @@ static void *take(void *data)
 
 /* In whatever order their paths were given, and beside others who take them one by one in order:
  * all come to their end. */
-static void no_deadlock(void)
+TEST_CASE(no_deadlock)
 {
     struct taker takers[] = {{.letters = "abcd"},
                              {.letters = "dcba"},
@@ -438,20 +440,3 @@ static void no_deadlock(void)
     LIVE_UNTIL(all_contenders() == 0);
     end();
 }
-
-static const struct test_case cases[] = {
-    {"granted", granted},
-    {"waits_in_order", waits_in_order},
-    {"in_vain", in_vain},
-    {"node_deleted", node_deleted},
-    {"fenced", fenced},
-    {"given_back_by_a_transaction", given_back_by_a_transaction},
-    {"closed_while_it_waits", closed_while_it_waits},
-    {"session_expired_while_it_waits", session_expired_while_it_waits},
-    {"forked", forked},
-    {"tries", tries},
-    {"no_deadlock", no_deadlock},
-    {NULL, NULL},
-};
-
-const struct test_suite multilock_suite = {.name = "multilock", .init = live_init, .cases = cases};

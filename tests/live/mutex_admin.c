@@ -2,10 +2,12 @@
 #include "fourletter.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <fcntl.h>
 #include <unistd.h>
+
+TEST_SUITE(mutex_admin, .init = live_init);
 
 static void delete_node(struct live *t, const char *path)
 {
@@ -13,7 +15,7 @@ static void delete_node(struct live *t, const char *path)
 }
 
 /* The holder is told, its unlock says so, the waiter is granted, and the lock goes on working. */
-static void holder_deleted(void)
+TEST_CASE(holder_deleted)
 {
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
@@ -39,7 +41,7 @@ static void holder_deleted(void)
 }
 
 /* Nobody asked to be told: the state says it all the same. */
-static void holder_deleted_untold(void)
+TEST_CASE(holder_deleted_untold)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -71,7 +73,7 @@ static int block_stderr(int *ret_reader)
 }
 
 /* The line about a lost lock finds no room, and nobody waits for that. */
-static void told_though_stderr_blocks(void)
+TEST_CASE(told_though_stderr_blocks)
 {
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
@@ -96,7 +98,7 @@ static void told_though_stderr_blocks(void)
 }
 
 /* Every level owes its unlock, and lock() is no success before the last of them. */
-static void nested_after_loss(void)
+TEST_CASE(nested_after_loss)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -123,7 +125,7 @@ static void nested_after_loss(void)
 }
 
 /* It goes back to the tail and is served, and who stood behind it is served before. */
-static void waiter_deleted(void)
+TEST_CASE(waiter_deleted)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -150,7 +152,7 @@ static void waiter_deleted(void)
 }
 
 /* The last in line loses its node, and then its predecessor goes: no grant without a node. */
-static void last_waiter_deleted(void)
+TEST_CASE(last_waiter_deleted)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -172,7 +174,7 @@ static void last_waiter_deleted(void)
 }
 
 /* A write wakes watches as a delete does, but it ends nothing. */
-static void nodes_written(void)
+TEST_CASE(nodes_written)
 {
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
@@ -202,15 +204,3 @@ static void nodes_written(void)
     zkl_mutex_free(n);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"holder_deleted", holder_deleted},
-    {"holder_deleted_untold", holder_deleted_untold},
-    {"told_though_stderr_blocks", told_though_stderr_blocks},
-    {"nested_after_loss", nested_after_loss},
-    {"waiter_deleted", waiter_deleted},
-    {"last_waiter_deleted", last_waiter_deleted},
-    {"nodes_written", nodes_written},
-    {NULL, NULL},
-};
-const struct test_suite mutex_admin_suite = {"mutex_admin", live_init, NULL, cases};

@@ -1,7 +1,9 @@
 /* Asynchronous acquisition: one completion, an owned grant, no owner. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(mutex_async, .init = live_init);
 
 /* A completion that came is the only one: what follows it has been delivered too. */
 static void check_once(struct live *t, struct completion *c)
@@ -23,7 +25,7 @@ static void *release(void *grant)
     return NULL;
 }
 
-static void owned(void)
+TEST_CASE(owned)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -47,7 +49,7 @@ static void owned(void)
 }
 
 /* The thread that holds is not the one that acquires: nobody is. */
-static void not_reentrant(void)
+TEST_CASE(not_reentrant)
 {
     struct live *t = live_begin();
     struct completion a = COMPLETION_INIT, b = COMPLETION_INIT;
@@ -70,7 +72,7 @@ static void not_reentrant(void)
     live_end(t);
 }
 
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -92,7 +94,7 @@ static void timed_out(void)
 enum { LIMIT_MS = 1500 };
 
 /* A grant that was decided in time is delivered, however late. */
-static void decided_before_timeout(void)
+TEST_CASE(decided_before_timeout)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -146,7 +148,7 @@ static void take_turn(zkl_grant *grant, const zkl_error *error, void *data)
 
 /* In order of arrival, all queued at once in one session, each with a handle of its own; nobody
  * keeps an op. */
-static void in_order(void)
+TEST_CASE(in_order)
 {
     struct live *t = live_begin();
     struct order order = {.done = COMPLETION_INIT};
@@ -169,7 +171,7 @@ static void in_order(void)
     live_end(t);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -185,14 +187,3 @@ static void bad_arguments(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"owned", owned},
-    {"not_reentrant", not_reentrant},
-    {"timed_out", timed_out},
-    {"decided_before_timeout", decided_before_timeout},
-    {"in_order", in_order},
-    {"bad_arguments", bad_arguments},
-    {NULL, NULL},
-};
-const struct test_suite mutex_async_suite = {"mutex_async", live_init, NULL, cases};

@@ -2,14 +2,16 @@
 #include "fourletter.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+TEST_SUITE(mutex_basic, .init = live_init);
+
 /* The grant's own words against the server's. */
-static void granted(void)
+TEST_CASE(granted)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -30,7 +32,7 @@ static void granted(void)
 }
 
 /* Also across handles and sessions. */
-static void tokens_rise(void)
+TEST_CASE(tokens_rise)
 {
     struct live *t = live_begin();
     zkl_session *sessions[] = {t->session, live_open(t, t->connect, NULL)};
@@ -47,7 +49,7 @@ static void tokens_rise(void)
     live_end(t);
 }
 
-static void try_free(void)
+TEST_CASE(try_free)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -68,7 +70,7 @@ static void check_traceless(struct live *t, zkl_session *loser, const char *held
     CHECK_INT(raw_exists(t->admin, held, NULL), ZOK);
 }
 
-static void try_busy(void)
+TEST_CASE(try_busy)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -88,7 +90,7 @@ static void try_busy(void)
 }
 
 /* After a time-out nothing queues again, whatever happens to the lock later. */
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -111,7 +113,7 @@ static void timed_out(void)
 }
 
 /* A limit that is not reached changes nothing. */
-static void timed_in_time(void)
+TEST_CASE(timed_in_time)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
@@ -142,7 +144,7 @@ static char *payload_of_a_holder(struct live *t, const zkl_mutex_options *option
     return text;
 }
 
-static void payload(void)
+TEST_CASE(payload)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -162,7 +164,7 @@ static void payload(void)
 
 /* A waiter watches its predecessor and nothing else, the one behind the holder its own node, too; a
  * holder its own node. */
-static void watches(void)
+TEST_CASE(watches)
 {
     struct live *t = live_begin();
     zkl_session *others[] = {live_open(t, t->connect, NULL), live_open(t, t->connect, NULL)};
@@ -188,10 +190,3 @@ static void watches(void)
         zkl_mutex_free(m[i]);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"granted", granted},   {"tokens_rise", tokens_rise}, {"try_free", try_free},
-    {"try_busy", try_busy}, {"timed_out", timed_out},     {"timed_in_time", timed_in_time},
-    {"payload", payload},   {"watches", watches},         {NULL, NULL},
-};
-const struct test_suite mutex_basic_suite = {"mutex_basic", live_init, NULL, cases};

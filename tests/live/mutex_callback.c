@@ -1,7 +1,9 @@
 /* Every function may be called in a callback; what would have to wait there says so instead. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(mutex_callback, .init = live_init);
 
 struct visit {
     struct live *t;
@@ -40,7 +42,7 @@ static void try_to_wait(zkl_grant *grant, const zkl_error *error, void *data)
     leave(v, grant);
 }
 
-static void may_not_wait(void)
+TEST_CASE(may_not_wait)
 {
     struct live *t = live_begin();
     struct visit v = {.t = t, .mutex = live_mutex(t->session, t->lock), .done = GATE_INIT};
@@ -65,7 +67,7 @@ static uint64_t one_owner(void *unused)
     return 1;
 }
 
-static void may_reenter(void)
+TEST_CASE(may_reenter)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -90,7 +92,7 @@ static void unlock_last(zkl_grant *grant, const zkl_error *error, void *data)
     leave(v, grant);
 }
 
-static void may_unlock_and_free(void)
+TEST_CASE(may_unlock_and_free)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -126,7 +128,7 @@ static void next_link(zkl_grant *grant, const zkl_error *error, void *data)
 }
 
 /* Each completion starts the next acquisition; all on the one callback thread. */
-static void may_acquire(void)
+TEST_CASE(may_acquire)
 {
     struct live *t = live_begin();
     struct chain c = {.left = 10, .done = GATE_INIT};
@@ -139,7 +141,7 @@ static void may_acquire(void)
 }
 
 /* Unlock waits neither for the server nor for callbacks. */
-static void blocks_no_one(void)
+TEST_CASE(blocks_no_one)
 {
     struct live *t = live_begin();
     struct gate gate = GATE_INIT;
@@ -154,10 +156,3 @@ static void blocks_no_one(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"may_not_wait", may_not_wait},   {"may_reenter", may_reenter},
-    {"may_acquire", may_acquire},     {"may_unlock_and_free", may_unlock_and_free},
-    {"blocks_no_one", blocks_no_one}, {NULL, NULL},
-};
-const struct test_suite mutex_callback_suite = {"mutex_callback", live_init, NULL, cases};

@@ -2,9 +2,11 @@
 #include "fourletter.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
-static void queued(void)
+TEST_SUITE(mutex_cancel, .init = live_init);
+
+TEST_CASE(queued)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -30,7 +32,7 @@ static void queued(void)
 }
 
 /* The create is on its way, and perhaps the grant: whichever it is, one completion and no node. */
-static void at_any_moment(void)
+TEST_CASE(at_any_moment)
 {
     enum { TIMES = 100 };
     struct live *t = live_begin();
@@ -57,7 +59,7 @@ static void at_any_moment(void)
     live_end(t);
 }
 
-static void too_late(void)
+TEST_CASE(too_late)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -77,7 +79,7 @@ static void too_late(void)
 }
 
 /* The grant is won, but its completion waits behind another callback. */
-static void won_but_not_told(void)
+TEST_CASE(won_but_not_told)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -113,7 +115,7 @@ static void cancel_other(zkl_grant *grant, const zkl_error *error, void *data)
     gate_open(&deed->done);
 }
 
-static void in_a_callback(void)
+TEST_CASE(in_a_callback)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -134,7 +136,7 @@ static void in_a_callback(void)
 }
 
 /* One in the middle goes: the next watches whom it watched, and nobody is granted by mistake. */
-static void in_the_middle(void)
+TEST_CASE(in_the_middle)
 {
     struct live *t = live_begin();
     struct completion c[3] = {COMPLETION_INIT, COMPLETION_INIT, COMPLETION_INIT};
@@ -165,14 +167,3 @@ static void in_the_middle(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"queued", queued},
-    {"at_any_moment", at_any_moment},
-    {"too_late", too_late},
-    {"won_but_not_told", won_but_not_told},
-    {"in_a_callback", in_a_callback},
-    {"in_the_middle", in_the_middle},
-    {NULL, NULL},
-};
-const struct test_suite mutex_cancel_suite = {"mutex_cancel", live_init, NULL, cases};

@@ -2,7 +2,9 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(mutex_change, .init = live_init);
 
 /* The callback thread has come past everything told before. */
 static void drain(struct live *t, zkl_session *s)
@@ -12,7 +14,7 @@ static void drain(struct live *t, zkl_session *s)
     session_block(t, s, &gate);
 }
 
-static void released_once(void)
+TEST_CASE(released_once)
 {
     struct live *t = live_begin();
     struct changes a = CHANGES_INIT, b = CHANGES_INIT;
@@ -35,7 +37,7 @@ static void released_once(void)
     live_end(t);
 }
 
-static void owned_released_once(void)
+TEST_CASE(owned_released_once)
 {
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
@@ -53,7 +55,7 @@ static void owned_released_once(void)
 }
 
 /* A cut connection is SUSPECT, a healed one HELD again; who asks meanwhile is told at once. */
-static void suspect_and_back(void)
+TEST_CASE(suspect_and_back)
 {
     struct live *t = live_begin();
     struct changes early = CHANGES_INIT, late = CHANGES_INIT;
@@ -88,7 +90,7 @@ static void suspect_and_back(void)
     proxy_stop(p);
 }
 
-static void lost_once(void)
+TEST_CASE(lost_once)
 {
     struct live *t = live_begin();
     struct changes early = CHANGES_INIT, late = CHANGES_INIT;
@@ -117,7 +119,7 @@ static void wait_at_gate(const zkl_grant *grant, zkl_state state, void *gate)
 }
 
 /* Unlock returns though the callback stands, and the lock is free for others. */
-static void callback_hangs(void)
+TEST_CASE(callback_hangs)
 {
     struct live *t = live_begin();
     struct gate gate = GATE_INIT;
@@ -150,7 +152,7 @@ static void use_everything(const zkl_grant *grant, zkl_state state, void *data)
 }
 
 /* The grant outlives the last call, though its owner gave it back before. */
-static void grant_outlives_call(void)
+TEST_CASE(grant_outlives_call)
 {
     struct live *t = live_begin();
     struct last_words w = {.changes = CHANGES_INIT};
@@ -168,7 +170,7 @@ static void grant_outlives_call(void)
     live_end(t);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -181,11 +183,3 @@ static void bad_arguments(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"released_once", released_once},       {"owned_released_once", owned_released_once},
-    {"suspect_and_back", suspect_and_back}, {"lost_once", lost_once},
-    {"callback_hangs", callback_hangs},     {"grant_outlives_call", grant_outlives_call},
-    {"bad_arguments", bad_arguments},       {NULL, NULL},
-};
-const struct test_suite mutex_change_suite = {"mutex_change", live_init, NULL, cases};

@@ -1,14 +1,16 @@
 /* Ends of things that are in use: threads, mutexes, sessions. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+TEST_SUITE(mutex_end, .init = live_init);
+
 /* A thread that ends while holding releases, at any depth, and somebody is told. */
-static void thread_ends(void)
+TEST_CASE(thread_ends)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -42,7 +44,7 @@ static struct locker *wait_behind(struct locker *l, zkl_mutex *m)
 }
 
 /* Before another caller of the same handle, which has no node yet. */
-static void thread_ends_before_another_here(void)
+TEST_CASE(thread_ends_before_another_here)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -58,7 +60,7 @@ static void thread_ends_before_another_here(void)
 }
 
 /* The one that holds, and the one that waits for it here. */
-static void freed_while_waited_here(void)
+TEST_CASE(freed_while_waited_here)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -75,7 +77,7 @@ static void freed_while_waited_here(void)
 }
 
 /* Each time it returns nothing is left, whoever waits for the lock or has given up. */
-static void flushed(void)
+TEST_CASE(flushed)
 {
     enum { ROUNDS = 30 };
     struct live *t = live_begin();
@@ -98,7 +100,7 @@ static void flushed(void)
 }
 
 /* One that has given everything back ends quietly, also after it was told off. */
-static void thread_ends_free(void)
+TEST_CASE(thread_ends_free)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -143,7 +145,7 @@ static void *end_late(void *data)
 
 /* Locked when the library has already looked at what the thread leaves. A lock of the last round
  * cannot be seen: nothing runs behind it. */
-static void thread_locks_while_ending(void)
+TEST_CASE(thread_locks_while_ending)
 {
 #ifdef __SANITIZE_THREAD__
     runner_skip("ThreadSanitizer forgets a thread before its last destructors have run");
@@ -173,7 +175,7 @@ static void thread_locks_while_ending(void)
 }
 
 /* The lock was lost before with the session: nothing is left to release. */
-static void thread_ends_after_close(void)
+TEST_CASE(thread_ends_after_close)
 {
     struct live *t = live_begin();
     zkl_session *s = live_open(t, t->connect, NULL);
@@ -187,7 +189,7 @@ static void thread_ends_after_close(void)
     live_end(t);
 }
 
-static void freed_while_held(void)
+TEST_CASE(freed_while_held)
 {
     struct live *t = live_begin();
     struct changes changes = CHANGES_INIT;
@@ -206,7 +208,7 @@ static void freed_while_held(void)
     live_end(t);
 }
 
-static void freed_while_waited(void)
+TEST_CASE(freed_while_waited)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -232,7 +234,7 @@ static void freed_while_waited(void)
 }
 
 /* Waiters, blocking or not, get ZKL_ECLOSED; their nodes go. */
-static void closed_with_waiters(void)
+TEST_CASE(closed_with_waiters)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -272,7 +274,7 @@ static void check_closed(struct live *t, zkl_mutex *m)
     CHECK_INT(completion_calls(&never), 0);
 }
 
-static void closed_while_held(void)
+TEST_CASE(closed_while_held)
 {
     struct live *t = live_begin();
     struct changes a = CHANGES_INIT, b = CHANGES_INIT;
@@ -321,7 +323,7 @@ static void close_inside(zkl_grant *grant, const zkl_error *error, void *data)
 }
 
 /* In a callback close cannot wait for that callback: it finishes in the background. */
-static void closed_in_a_callback(void)
+TEST_CASE(closed_in_a_callback)
 {
     struct live *t = live_begin();
     struct closing c = {.done = GATE_INIT};
@@ -337,7 +339,7 @@ static void closed_in_a_callback(void)
 }
 
 /* What nobody could be told of before it ended is not left behind: create under way, list, read. */
-static void closed_at_any_moment(void)
+TEST_CASE(closed_at_any_moment)
 {
     struct live *t = live_begin();
     for (int i = 0; i < 10; i++) {
@@ -360,21 +362,3 @@ static void closed_at_any_moment(void)
     }
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"thread_ends", thread_ends},
-    {"thread_ends_before_another_here", thread_ends_before_another_here},
-    {"freed_while_waited_here", freed_while_waited_here},
-    {"flushed", flushed},
-    {"thread_ends_free", thread_ends_free},
-    {"thread_locks_while_ending", thread_locks_while_ending},
-    {"thread_ends_after_close", thread_ends_after_close},
-    {"freed_while_held", freed_while_held},
-    {"freed_while_waited", freed_while_waited},
-    {"closed_with_waiters", closed_with_waiters},
-    {"closed_while_held", closed_while_held},
-    {"closed_in_a_callback", closed_in_a_callback},
-    {"closed_at_any_moment", closed_at_any_moment},
-    {NULL, NULL},
-};
-const struct test_suite mutex_end_suite = {"mutex_end", live_init, NULL, cases};

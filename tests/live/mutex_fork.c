@@ -1,11 +1,13 @@
 /* A forked child has no threads of ours: every handle says so, and the parent notices nothing. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(mutex_fork, .init = live_init);
 
 struct estate {
     struct live *t;
@@ -85,7 +87,7 @@ static int run_child(int (*fn)(struct estate *), struct estate *e)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void child_has_nothing(void)
+TEST_CASE(child_has_nothing)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -129,7 +131,7 @@ static int end_at_once(struct estate *e)
 }
 
 /* Children that end do not end the session: no close of theirs reaches the server. */
-static void children_come_and_go(void)
+TEST_CASE(children_come_and_go)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -170,7 +172,7 @@ static int open_own(struct estate *e)
     return 0;
 }
 
-static void child_has_its_own(void)
+TEST_CASE(child_has_its_own)
 {
     if (!runner_starts_threads_in_children())
         return;
@@ -183,11 +185,3 @@ static void child_has_its_own(void)
     zkl_mutex_free(e.mutex);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"child_has_nothing", child_has_nothing},
-    {"children_come_and_go", children_come_and_go},
-    {"child_has_its_own", child_has_its_own},
-    {NULL, NULL},
-};
-const struct test_suite mutex_fork_suite = {"mutex_fork", live_init, NULL, cases};

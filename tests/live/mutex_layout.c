@@ -1,9 +1,11 @@
 /* A mutex where children of other layouts stand, before it and behind; its peers' styles. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(mutex_layout, .init = live_init);
 
 #define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
 #define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
@@ -61,7 +63,7 @@ static void check_refused_behind(struct live *t, zkl_peer peer, const char *name
     zkl_mutex_free(m);
 }
 
-static void refused_behind(void)
+TEST_CASE(refused_behind)
 {
     struct live *t = live_begin();
     live_make_directory(t);
@@ -73,7 +75,7 @@ static void refused_behind(void)
 }
 
 /* In front of them nothing changes, and a waiter of ours is not taken out of its turn. */
-static void unmoved_before(void)
+TEST_CASE(unmoved_before)
 {
     struct live *t = live_begin();
     char *children[G_N_ELEMENTS(incompatible)];
@@ -97,7 +99,7 @@ static void unmoved_before(void)
 }
 
 /* By numbers alone, also where they are used up. */
-static void numbers(void)
+TEST_CASE(numbers)
 {
     static const char *const before[] = {"latch-0000000000", "__READ__-2147483648", "ex-000000001",
                                          "lease-2147483647"},
@@ -136,7 +138,7 @@ static void check_waits(struct live *t, zkl_mutex *m, const char *name)
     CHECK_INT(locker_end(l), 0);
 }
 
-static void peers_wait(void)
+TEST_CASE(peers_wait)
 {
     static const char *const locks[] = {"_c_" UUID "-lock-", "_c_" HEX "-lock-", HEX "__lock__",
                                         HEX "-lock-"};
@@ -156,7 +158,7 @@ static void peers_wait(void)
 }
 
 /* Each in its turn between Apache's own, the nearest before it being waited for. */
-static void an_apache_queue(void)
+TEST_CASE(an_apache_queue)
 {
     struct live *t = live_begin();
     live_make_directory(t);
@@ -181,7 +183,7 @@ static void an_apache_queue(void)
 }
 
 /* Named as kazoo would, in one queue with its locks; and with ours of the other styles. */
-static void kazoos_style(void)
+TEST_CASE(kazoos_style)
 {
     struct live *t = live_begin();
     live_make_directory(t);
@@ -205,7 +207,7 @@ static void kazoos_style(void)
     live_end(t);
 }
 
-static void no_contenders(void)
+TEST_CASE(no_contenders)
 {
     static const char *const names[] = {"0", "junk", HEX, "lock-", "zz-0000009999", "n_0000000000"};
     struct live *t = live_begin();
@@ -221,7 +223,7 @@ static void no_contenders(void)
     live_end(t);
 }
 
-static void asynchronously_refused(void)
+TEST_CASE(asynchronously_refused)
 {
     struct live *t = live_begin();
     struct completion c = COMPLETION_INIT;
@@ -236,16 +238,3 @@ static void asynchronously_refused(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"refused_behind", refused_behind},
-    {"unmoved_before", unmoved_before},
-    {"numbers", numbers},
-    {"peers_wait", peers_wait},
-    {"an_apache_queue", an_apache_queue},
-    {"kazoos_style", kazoos_style},
-    {"no_contenders", no_contenders},
-    {"asynchronously_refused", asynchronously_refused},
-    {NULL, NULL},
-};
-const struct test_suite mutex_layout_suite = {"mutex_layout", live_init, NULL, cases};

@@ -2,13 +2,15 @@
 #include "lib/lock/handle.h"
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 
+TEST_SUITE(mutex_owner, .init = live_init);
+
 enum { DEPTH = 5 };
 
-static void reentrant(void)
+TEST_CASE(reentrant)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -36,7 +38,7 @@ static void reentrant(void)
 }
 
 /* One more would be none. */
-static void deepest(void)
+TEST_CASE(deepest)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -66,7 +68,7 @@ static void *unlock(void *mutex)
     return NULL;
 }
 
-static void not_the_owner(void)
+TEST_CASE(not_the_owner)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -88,7 +90,7 @@ static void not_the_owner(void)
     live_end(t);
 }
 
-static void never_locked(void)
+TEST_CASE(never_locked)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -102,7 +104,7 @@ static void never_locked(void)
 }
 
 /* They do not know each other, though session, path and thread are the same. */
-static void two_handles(void)
+TEST_CASE(two_handles)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
@@ -135,7 +137,7 @@ static zkl_mutex *keyed_mutex(struct live *t, _Atomic uint64_t *key)
 }
 
 /* Coroutines on one thread are different owners, and one that moves to another thread is not. */
-static void coroutines(void)
+TEST_CASE(coroutines)
 {
     struct live *t = live_begin();
     _Atomic uint64_t key = 1;
@@ -155,7 +157,7 @@ static void coroutines(void)
 }
 
 /* A key whose lock() is under way on one thread cannot wait for itself on another. */
-static void same_key_twice(void)
+TEST_CASE(same_key_twice)
 {
     struct live *t = live_begin();
     _Atomic uint64_t key = 7;
@@ -174,7 +176,7 @@ static void same_key_twice(void)
 }
 
 /* The rule for ending threads is not for owners that are no threads. */
-static void key_outlives_thread(void)
+TEST_CASE(key_outlives_thread)
 {
     struct live *t = live_begin();
     _Atomic uint64_t key = 3;
@@ -188,16 +190,3 @@ static void key_outlives_thread(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"reentrant", reentrant},
-    {"deepest", deepest},
-    {"not_the_owner", not_the_owner},
-    {"never_locked", never_locked},
-    {"two_handles", two_handles},
-    {"coroutines", coroutines},
-    {"same_key_twice", same_key_twice},
-    {"key_outlives_thread", key_outlives_thread},
-    {NULL, NULL},
-};
-const struct test_suite mutex_owner_suite = {"mutex_owner", live_init, NULL, cases};

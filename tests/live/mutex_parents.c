@@ -1,10 +1,12 @@
 /* The lock's directory: made on demand, made again when it is gone, and the chroot above it. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(mutex_parents, .init = live_init);
 
 static void visit(zkl_session *s, const char *path, const zkl_mutex_options *options)
 {
@@ -16,7 +18,7 @@ static void visit(zkl_session *s, const char *path, const zkl_mutex_options *opt
 }
 
 /* Stat does not tell a container; but the server reaps it, which this one does in a hurry. */
-static void kinds(void)
+TEST_CASE(kinds)
 {
     static const char *const jvm[] = {"-Dznode.container.checkIntervalMs=100", NULL};
     const struct zk_server_options so = {.jvm = jvm};
@@ -40,7 +42,7 @@ static void kinds(void)
 }
 
 /* What is there already is taken as it is. */
-static void given(void)
+TEST_CASE(given)
 {
     struct live *t = live_begin();
     struct Stat stat;
@@ -56,7 +58,7 @@ static void given(void)
 }
 
 /* Between one lock and the next the server may reap an empty container, and all above it. */
-static void reaped_between(void)
+TEST_CASE(reaped_between)
 {
     struct live *t = live_begin();
     char *path = g_strdup_printf("%s/a/b", t->lock);
@@ -98,7 +100,7 @@ static void *reap(void *data)
 }
 
 /* An administrator who deletes whatever is empty, as fast as he can. */
-static void reaped_all_the_time(void)
+TEST_CASE(reaped_all_the_time)
 {
     enum { TIMES = 300 };
     struct live *t = live_begin();
@@ -129,7 +131,7 @@ static void reaped_all_the_time(void)
 }
 
 /* A directory deleted with all that is in it: the holder loses, the waiters queue anew. */
-static void deleted_with_contenders(void)
+TEST_CASE(deleted_with_contenders)
 {
     struct live *t = live_begin();
     zkl_mutex *m = live_mutex(t->session, t->lock);
@@ -159,7 +161,7 @@ static zkl_session *open_below(struct live *t, const char *chroot)
 }
 
 /* Names given and answered are the user's, the nodes stand below the chroot, which is made too. */
-static void chroot_made(void)
+TEST_CASE(chroot_made)
 {
     struct live *t = live_begin();
     zkl_session *s = open_below(t, t->lock);
@@ -186,14 +188,3 @@ static void chroot_made(void)
     g_free(full);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"kinds", kinds},
-    {"given", given},
-    {"reaped_between", reaped_between},
-    {"reaped_all_the_time", reaped_all_the_time},
-    {"deleted_with_contenders", deleted_with_contenders},
-    {"chroot_made", chroot_made},
-    {NULL, NULL},
-};
-const struct test_suite mutex_parents_suite = {"mutex_parents", live_init, NULL, cases};

@@ -3,9 +3,11 @@
 #include "live.h"
 #include "membership.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(old_servers, .init = live_init);
 
 struct scene {
     struct live *t;
@@ -139,7 +141,7 @@ static void work(struct scene *c)
     read_and_write(c);
 }
 
-static void no_containers(void)
+TEST_CASE(no_containers)
 {
     struct scene c;
 
@@ -149,7 +151,7 @@ static void no_containers(void)
     end(&c, 1);
 }
 
-static void no_create2(void)
+TEST_CASE(no_create2)
 {
     struct scene c;
     struct proxy_stats stats;
@@ -163,7 +165,7 @@ static void no_create2(void)
 }
 
 /* Some servers end the connection rather than say so. */
-static void hung_up_on(void)
+TEST_CASE(hung_up_on)
 {
     struct scene c;
 
@@ -171,11 +173,3 @@ static void hung_up_on(void)
     work(&c);
     end(&c, 1);
 }
-
-static const struct test_case cases[] = {
-    {"no_containers", no_containers},
-    {"no_create2", no_create2},
-    {"hung_up_on", hung_up_on},
-    {NULL, NULL},
-};
-const struct test_suite old_servers_suite = {"old_servers", live_init, NULL, cases};

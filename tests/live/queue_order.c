@@ -2,16 +2,18 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
+TEST_SUITE(queue_order, .init = live_init);
+
 enum { MANY = 12 };
 
 /* Threads of two sessions, in the order in which their nodes were made. */
-static void fifo(void)
+TEST_CASE(fifo)
 {
     struct live *t = live_begin();
     zkl_session *s[] = {t->session, live_open(t, t->connect, NULL)};
@@ -31,7 +33,7 @@ static void fifo(void)
 }
 
 /* A waiter in the middle gives up: nobody is granted early, nobody is forgotten. */
-static void middle_leaves(void)
+TEST_CASE(middle_leaves)
 {
     struct live *t = live_begin();
     zkl_session *leaver = live_open(t, t->connect, NULL);
@@ -60,7 +62,7 @@ static void middle_leaves(void)
 }
 
 /* The holder goes between the waiter's list and its look at the holder: the place is kept. */
-static void gone_before_watched(void)
+TEST_CASE(gone_before_watched)
 {
     struct live *t = live_begin();
     struct proxy *p = proxy_start(t->port);
@@ -108,7 +110,7 @@ static void queue_up(struct live *t, struct watched_waiter *w, int n)
 }
 
 /* Each waiter behind a proxy of its own, which counts the events that reach it. */
-static void one_is_woken(void)
+TEST_CASE(one_is_woken)
 {
     struct live *t = live_begin();
     struct watched_waiter w[WAITERS];
@@ -171,7 +173,7 @@ static void *run_caller(void *data)
 }
 
 /* Another handle waits like one of them, and is served between two of them. */
-static void callers_of_one_handle(void)
+TEST_CASE(callers_of_one_handle)
 {
     struct live *t = live_begin();
     struct caller c[CALLERS];
@@ -199,13 +201,3 @@ static void callers_of_one_handle(void)
     zkl_mutex_free(m);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"fifo", fifo},
-    {"middle_leaves", middle_leaves},
-    {"callers_of_one_handle", callers_of_one_handle},
-    {"gone_before_watched", gone_before_watched},
-    {"one_is_woken", one_is_woken},
-    {NULL, NULL},
-};
-const struct test_suite queue_order_suite = {"queue_order", live_init, NULL, cases};

@@ -1,11 +1,13 @@
 /* The snapshot of a queue, for people. */
 #include "live.h"
 #include "mutex_actors.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
-static void missing_and_empty(void)
+TEST_SUITE(queue_read, .init = live_init);
+
+TEST_CASE(missing_and_empty)
 {
     struct live *t = live_begin();
     zkl_queue *q = NULL;
@@ -37,7 +39,7 @@ static void check_contender(struct live *t, const zkl_contender *c, const char *
     g_free(number);
 }
 
-static void in_order(void)
+TEST_CASE(in_order)
 {
     struct live *t = live_begin();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -74,7 +76,7 @@ static void put_foreign_node(struct live *t, const char *name, const char *data,
 }
 
 /* Other libraries' contenders are shown, other children are not, and no payload can harm. */
-static void of_others(void)
+TEST_CASE(of_others)
 {
     struct live *t = live_begin();
     zkl_queue *q;
@@ -104,7 +106,7 @@ static void of_others(void)
 }
 
 /* Names are those of the session's own view. */
-static void below_a_chroot(void)
+TEST_CASE(below_a_chroot)
 {
     struct live *t = live_begin();
     char *connect = g_strconcat(t->connect, t->lock, NULL);
@@ -125,9 +127,3 @@ static void below_a_chroot(void)
     g_free(connect);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"missing_and_empty", missing_and_empty}, {"in_order", in_order}, {"of_others", of_others},
-    {"below_a_chroot", below_a_chroot},       {NULL, NULL},
-};
-const struct test_suite queue_read_suite = {"queue_read", live_init, NULL, cases};

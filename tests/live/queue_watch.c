@@ -2,7 +2,9 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "proxy.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(queue_watch, .init = live_init);
 
 /* Counts calls; a reader waits for more of them. */
 struct bell {
@@ -70,7 +72,7 @@ static void begin(struct bell *b, zkl_session *s, const char *path)
 }
 
 /* From a path that is not there, over holders and waiters, to one that is gone again. */
-static void changes(void)
+TEST_CASE(changes)
 {
     struct live *t = live_begin();
     struct bell b = BELL_INIT;
@@ -96,7 +98,7 @@ static void changes(void)
 }
 
 /* What happens while nobody can tell is told when somebody can; also in another session. */
-static void across_connections(void)
+TEST_CASE(across_connections)
 {
     struct live *t = live_begin();
     struct bell b = BELL_INIT;
@@ -126,7 +128,7 @@ static void across_connections(void)
 }
 
 /* Nothing is told behind it, and the server forgets the watch; the session's end is one as well. */
-static void ends(void)
+TEST_CASE(ends)
 {
     struct live *t = live_begin();
     struct bell b = BELL_INIT, c = BELL_INIT;
@@ -150,7 +152,7 @@ static void ends(void)
 }
 
 /* A watcher that is told of a refusal can read why, and is told when the refusal ends. */
-static void no_permission(void)
+TEST_CASE(no_permission)
 {
     struct live *t = live_begin();
     struct bell b = BELL_INIT;
@@ -170,10 +172,3 @@ static void no_permission(void)
     zkl_watch_free(b.watch);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"changes", changes}, {"across_connections", across_connections},
-    {"ends", ends},       {"no_permission", no_permission},
-    {NULL, NULL},
-};
-const struct test_suite queue_watch_suite = {"queue_watch", live_init, NULL, cases};

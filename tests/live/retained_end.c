@@ -3,14 +3,16 @@
 #include "fault.h"
 #include "mutex_actors.h"
 #include "retained.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+TEST_SUITE(retained_end, .init = fault_start, .done = fault_stop);
+
 /* Nobody could unlock, nor say what the thread has left half done: no turn follows on this node. */
-static void thread_ends(void)
+TEST_CASE(thread_ends)
 {
     struct turn_seen seen;
 
@@ -49,7 +51,7 @@ static zkl_session *counting_session(atomic_int *lost)
 
 /* A caller that had a turn before is over with it, and hears of no loss. The next turn has a node
  * of the next session. */
-static void expired_while_idle(void)
+TEST_CASE(expired_while_idle)
 {
     struct told first = {.count = 0};
     atomic_int lost = 0;
@@ -88,7 +90,7 @@ static zkl_mutex *idle_after_two(struct turn_seen *seen)
 }
 
 /* The same, by an administrator. */
-static void deleted_while_idle(void)
+TEST_CASE(deleted_while_idle)
 {
     struct turn_seen seen;
 
@@ -107,7 +109,7 @@ static void deleted_while_idle(void)
 }
 
 /* The turn that runs is told, once, and none before it. */
-static void lost_in_a_turn(void)
+TEST_CASE(lost_in_a_turn)
 {
     struct told first = {.count = 0}, second = {.count = 0};
     struct acquisition waiting;
@@ -148,7 +150,7 @@ static void note(zkl_session *s, zkl_session_event event, int64_t id, void *data
 }
 
 /* While nothing is proved no turn begins; then it goes on where it was. */
-static void connection_lost_while_idle(void)
+TEST_CASE(connection_lost_while_idle)
 {
     atomic_int event = 0;
     struct acquisition a, b;
@@ -176,7 +178,7 @@ static void connection_lost_while_idle(void)
 }
 
 /* A caller that gives up leaves the others' order as it was. */
-static void gives_up(void)
+TEST_CASE(gives_up)
 {
     struct acquisition a[4];
     struct turn_seen seen;
@@ -244,28 +246,28 @@ static void ended_with_waiters(bool free_it, bool owned)
     fault_end();
 }
 
-static void freed(void)
+TEST_CASE(freed)
 {
     ended_with_waiters(true, false);
 }
 
-static void freed_but_owned(void)
+TEST_CASE(freed_but_owned)
 {
     ended_with_waiters(true, true);
 }
 
-static void closed(void)
+TEST_CASE(closed)
 {
     ended_with_waiters(false, false);
 }
 
-static void closed_but_owned(void)
+TEST_CASE(closed_but_owned)
 {
     ended_with_waiters(false, true);
 }
 
 /* What is idle ends with the handle. */
-static void freed_while_idle(void)
+TEST_CASE(freed_while_idle)
 {
     struct turn_seen seen;
 
@@ -296,7 +298,7 @@ static int try_in_child(zkl_mutex *m, const zkl_grant *g)
     return 0;
 }
 
-static void forked(void)
+TEST_CASE(forked)
 {
     struct turn_seen seen;
     const zkl_grant *g;
@@ -319,20 +321,3 @@ static void forked(void)
     CHECK_INT(zkl_mutex_yield(m), 0);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"thread_ends", thread_ends},
-    {"expired_while_idle", expired_while_idle},
-    {"deleted_while_idle", deleted_while_idle},
-    {"lost_in_a_turn", lost_in_a_turn},
-    {"connection_lost_while_idle", connection_lost_while_idle},
-    {"gives_up", gives_up},
-    {"freed", freed},
-    {"freed_but_owned", freed_but_owned},
-    {"closed", closed},
-    {"closed_but_owned", closed_but_owned},
-    {"freed_while_idle", freed_while_idle},
-    {"forked", forked},
-    {NULL, NULL},
-};
-const struct test_suite retained_end_suite = {"retained_end", fault_start, fault_stop, cases};

@@ -4,9 +4,11 @@
 #include "lib/lock/mutex.h"
 #include "mutex_actors.h"
 #include "retained.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
+
+TEST_SUITE(retained_rival, .init = fault_start, .done = fault_stop);
 
 static void check_gone(const struct turn_seen *seen)
 {
@@ -14,7 +16,7 @@ static void check_gone(const struct turn_seen *seen)
 }
 
 /* Another session's lock() ends an idle tenure, and how long it took is worth knowing. */
-static void idle_yields(void)
+TEST_CASE(idle_yields)
 {
     struct turn_seen seen, theirs;
 
@@ -38,7 +40,7 @@ static void idle_yields(void)
 }
 
 /* A contender as Curator's Java makes them; it takes no part in anything but the order. */
-static void foreign_contender(void)
+TEST_CASE(foreign_contender)
 {
     static const char name[] = "_c_c0ffee00-0000-4000-8000-000000000001-lock-";
     char node[RAW_PATH_SIZE];
@@ -63,7 +65,7 @@ static void foreign_contender(void)
 
 /* A contender that only tries fails while the other has not heard of it. But its try ends the
  * tenure. */
-static void try_again(void)
+TEST_CASE(try_again)
 {
     struct turn_seen seen;
 
@@ -80,7 +82,7 @@ static void try_again(void)
 }
 
 /* Not before its time. */
-static void time_passes(void)
+TEST_CASE(time_passes)
 {
     enum { RETAIN_MS = 100 };
     struct turn_seen seen;
@@ -100,7 +102,7 @@ static void time_passes(void)
 }
 
 /* What is used stays. */
-static void yields_when_asked(void)
+TEST_CASE(yields_when_asked)
 {
     struct turn_seen seen;
 
@@ -123,7 +125,7 @@ static void yields_when_asked(void)
 }
 
 /* A session with too many idle locks gives up the one that was used least lately. */
-static void at_most_so_many(void)
+TEST_CASE(at_most_so_many)
 {
     enum { MUTEXES = 3 };
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -156,7 +158,7 @@ static void at_most_so_many(void)
 }
 
 /* Three wait here and then another session does, which goes first where none of the three may. */
-static void rival_first(void)
+TEST_CASE(rival_first)
 {
     enum { HERE = 3 };
     struct told wanted = {.count = 0};
@@ -190,15 +192,3 @@ static void rival_first(void)
     CHECK_INT(zkl_mutex_yield(m), 0);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"idle_yields", idle_yields},
-    {"foreign_contender", foreign_contender},
-    {"try_again", try_again},
-    {"time_passes", time_passes},
-    {"yields_when_asked", yields_when_asked},
-    {"at_most_so_many", at_most_so_many},
-    {"rival_first", rival_first},
-    {NULL, NULL},
-};
-const struct test_suite retained_rival_suite = {"retained_rival", fault_start, fault_stop, cases};

@@ -4,7 +4,9 @@
 #include "mutex_actors.h"
 #include "recipes/attempt.h"
 #include "retained.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(retained_try, .init = fault_start, .done = fault_stop);
 
 enum { YIELD_MS = ATTEMPT_YIELD_MS };
 
@@ -32,7 +34,7 @@ static bool is_had_at_once(zkl_session *theirs, zkl_mutex *m)
     return code == 0;
 }
 
-static void idle_of_another_session(void)
+TEST_CASE(idle_of_another_session)
 {
     fault_begin();
     zkl_session *theirs = fault_direct(FAULT_LONG_MS);
@@ -42,7 +44,7 @@ static void idle_of_another_session(void)
 }
 
 /* Where the end of one session would be that of both. */
-static void idle_of_the_same_session(void)
+TEST_CASE(idle_of_the_same_session)
 {
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
@@ -65,7 +67,7 @@ static zkl_mutex *counted(bool retains, uint64_t *ret_before)
     return m;
 }
 
-static void used(void)
+TEST_CASE(used)
 {
     struct turn_seen seen;
     uint64_t before;
@@ -85,7 +87,7 @@ static void used(void)
 }
 
 /* By one list, also where the one who tries retains. */
-static void not_retained(void)
+TEST_CASE(not_retained)
 {
     struct turn_seen seen;
     uint64_t before;
@@ -104,7 +106,7 @@ static void not_retained(void)
 }
 
 /* One that retains, but is not the only one ahead. */
-static void another_waits(void)
+TEST_CASE(another_waits)
 {
     struct acquisition a;
     struct turn_seen seen;
@@ -124,7 +126,7 @@ static void another_waits(void)
 }
 
 /* While it waits, or when it has just ended: one completion, and no node. */
-static void canceled_at_any_moment(void)
+TEST_CASE(canceled_at_any_moment)
 {
     enum { TIMES = 60 };
     struct turn_seen seen;
@@ -151,7 +153,7 @@ static void canceled_at_any_moment(void)
 }
 
 /* Its connection breaks meanwhile, or its session is closed: no other node is left. */
-static void ended_while_it_waits(void)
+TEST_CASE(ended_while_it_waits)
 {
     struct acquisition a, b;
     struct turn_seen seen;
@@ -178,15 +180,3 @@ static void ended_while_it_waits(void)
     CHECK_INT(zkl_mutex_yield(m), 0);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"idle_of_another_session", idle_of_another_session},
-    {"idle_of_the_same_session", idle_of_the_same_session},
-    {"used", used},
-    {"not_retained", not_retained},
-    {"another_waits", another_waits},
-    {"canceled_at_any_moment", canceled_at_any_moment},
-    {"ended_while_it_waits", ended_while_it_waits},
-    {NULL, NULL},
-};
-const struct test_suite retained_try_suite = {"retained_try", fault_start, fault_stop, cases};

@@ -3,10 +3,12 @@
 #include "fault.h"
 #include "mutex_actors.h"
 #include "retained.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(retained_turns, .init = fault_start, .done = fault_stop);
 
 enum { TURNS = 200 };
 
@@ -21,7 +23,7 @@ static void check_fence(const zkl_grant *g, char before[ZKL_FENCE_SIZE])
 }
 
 /* Levels are of a turn, and the next turn is not a level. */
-static void same_thread(void)
+TEST_CASE(same_thread)
 {
     char fence[ZKL_FENCE_SIZE] = "";
     struct turn_seen seen;
@@ -50,7 +52,7 @@ static void same_thread(void)
 }
 
 /* Those who wait here take their turns in the order in which they came, and none has a node. */
-static void other_owners(void)
+TEST_CASE(other_owners)
 {
     enum { WAITERS = 5 };
     struct acquisition a[WAITERS];
@@ -89,7 +91,7 @@ static void *lock_often(void *mutex)
     return NULL;
 }
 
-static void threads(void)
+TEST_CASE(threads)
 {
     pthread_t thread[4];
     struct turn_seen seen;
@@ -114,7 +116,7 @@ static void threads(void)
 }
 
 /* For resources that know one number only: another owner, another token. */
-static void fence64(void)
+TEST_CASE(fence64)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     struct turn_seen seen;
@@ -159,7 +161,7 @@ static int version_of(const char *path)
     return stat.version;
 }
 
-static void transactions(void)
+TEST_CASE(transactions)
 {
     static const char data[] = "/retained-data";
     struct turn_seen seen;
@@ -202,7 +204,7 @@ static void count_call(const zkl_error *error, void *calls)
 }
 
 /* Nobody could say what it changes: no other turn may follow it on this node. */
-static void transaction_in_doubt(void)
+TEST_CASE(transaction_in_doubt)
 {
     struct turn_seen seen;
     atomic_int calls = 0;
@@ -229,7 +231,7 @@ static void transaction_in_doubt(void)
 
 /* A turn is given back by who got it asynchronously as well, and its caller's pointer is its own.
  */
-static void by_the_grant(void)
+TEST_CASE(by_the_grant)
 {
     struct acquisition a, b;
     struct turn_seen seen;
@@ -253,11 +255,3 @@ static void by_the_grant(void)
     CHECK_INT(zkl_mutex_yield(m), 0);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"same_thread", same_thread},   {"other_owners", other_owners},
-    {"threads", threads},           {"fence64", fence64},
-    {"transactions", transactions}, {"transaction_in_doubt", transaction_in_doubt},
-    {"by_the_grant", by_the_grant}, {NULL, NULL},
-};
-const struct test_suite retained_turns_suite = {"retained_turns", fault_start, fault_stop, cases};

@@ -3,7 +3,9 @@
 #include "election_actors.h"
 #include "fault.h"
 #include "retained.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(retained_wanted, .init = fault_start, .done = fault_stop);
 
 /* One registration before the other contender comes, one after. */
 static void tell(const zkl_grant *g, zkl_mutex *other)
@@ -47,23 +49,23 @@ static void of_a_mutex(int64_t retain_ms, int turns)
     fault_end();
 }
 
-static void first_turn(void)
+TEST_CASE(first_turn)
 {
     of_a_mutex(DAY_MS, 0);
 }
 
-static void later_turn(void)
+TEST_CASE(later_turn)
 {
     of_a_mutex(DAY_MS, 3);
 }
 
-static void without_retention(void)
+TEST_CASE(without_retention)
 {
     of_a_mutex(0, 1);
 }
 
 /* Somebody has been waiting before the grant. */
-static void at_once(void)
+TEST_CASE(at_once)
 {
     struct told told = {.count = 0};
     struct acquisition a, b, c;
@@ -84,7 +86,7 @@ static void at_once(void)
     fault_end();
 }
 
-static void of_a_leader(void)
+TEST_CASE(of_a_leader)
 {
     struct told told = {.count = 0};
     struct tale tale = TALE_INIT;
@@ -108,13 +110,3 @@ static void of_a_leader(void)
     EVENTUALLY(tale_ends(&tale, "stopped"));
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"first_turn", first_turn},
-    {"later_turn", later_turn},
-    {"without_retention", without_retention},
-    {"at_once", at_once},
-    {"of_a_leader", of_a_leader},
-    {NULL, NULL},
-};
-const struct test_suite retained_wanted_suite = {"retained_wanted", fault_start, fault_stop, cases};

@@ -1,8 +1,10 @@
 /* Readers and writers on a real server: who holds with whom, in which order, and how deep. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
+
+TEST_SUITE(rwlock, .init = fault_start, .done = fault_stop);
 
 enum { SHARED = true, ALONE = false };
 
@@ -13,7 +15,7 @@ static void queue(struct acquisition *a, zkl_session *s, bool shared, int place)
     EVENTUALLY(fault_children() == place);
 }
 
-static void granted_in_turn(void)
+TEST_CASE(granted_in_turn)
 {
     struct acquisition r1, r2, w3, r4;
 
@@ -41,7 +43,7 @@ static void granted_in_turn(void)
     fault_end();
 }
 
-static void tries_and_times_out(void)
+TEST_CASE(tries_and_times_out)
 {
     struct acquisition w, r;
 
@@ -69,7 +71,7 @@ static void tries_and_times_out(void)
 
 /* Levels of both sorts on one grant: it is a writer's until the last unlock, and neither a reader
  * nor a writer comes in before. No request but for the first and the last. */
-static void levels(void)
+TEST_CASE(levels)
 {
     const zkl_grant *g, *again;
 
@@ -98,7 +100,7 @@ static void levels(void)
     fault_end();
 }
 
-static void no_upgrade(void)
+TEST_CASE(no_upgrade)
 {
     fault_begin();
     zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
@@ -113,7 +115,7 @@ static void no_upgrade(void)
     fault_end();
 }
 
-static void beside_a_mutex(void)
+TEST_CASE(beside_a_mutex)
 {
     struct acquisition a;
 
@@ -136,7 +138,7 @@ static void beside_a_mutex(void)
 }
 
 /* A reader hears of a writer, and of no other reader. */
-static void wanted_by_writers(void)
+TEST_CASE(wanted_by_writers)
 {
     struct acquisition r1, r2, w3;
     struct told told = {.count = 0};
@@ -165,7 +167,7 @@ static void *take_and_end(void *lock)
     return NULL;
 }
 
-static void thread_ends(void)
+TEST_CASE(thread_ends)
 {
     struct acquisition a;
     pthread_t thread;
@@ -183,7 +185,7 @@ static void thread_ends(void)
 
 /* A loss is told to readers, too; each level still owes its unlock. Those of a writer that reads as
  * well. */
-static void lost_with_levels(void)
+TEST_CASE(lost_with_levels)
 {
     for (int writes = 0; writes < 2; writes++) {
         struct told told = {.count = 0};
@@ -206,17 +208,3 @@ static void lost_with_levels(void)
         fault_end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"granted_in_turn", granted_in_turn},
-    {"tries_and_times_out", tries_and_times_out},
-    {"levels", levels},
-    {"no_upgrade", no_upgrade},
-    {"beside_a_mutex", beside_a_mutex},
-    {"wanted_by_writers", wanted_by_writers},
-    {"thread_ends", thread_ends},
-    {"lost_with_levels", lost_with_levels},
-    {0},
-};
-
-const struct test_suite rwlock_suite = {"rwlock", fault_start, fault_stop, cases};

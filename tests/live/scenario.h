@@ -10,6 +10,11 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+/* --scenario-worker ARGUMENTS, --scenario-load ARGUMENTS: the process below; one of the suite
+ * scenario_load. */
+int scenario_worker(int argc, char **argv);
+int scenario_load(int argc, char **argv);
+
 /* ---- a resource that checks tokens ---- */
 
 /* False, and nothing is done, if a higher token was seen. */

@@ -1,6 +1,8 @@
 /* Third parties: sessions closed by force, directories deleted under everybody and made again. */
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
+
+TEST_SUITE(scenario_admin, .init = fault_start, .done = fault_stop);
 
 enum { WAITERS = 4 };
 
@@ -13,7 +15,7 @@ static void check_lost_once(struct acquisition *a)
 
 /* Contenders of two sessions, one of which is closed again and again. A contender that held is
  * told, one that waited waits on, and all of them are served in the end. */
-static void s19_expired_by_force(void)
+TEST_CASE(s19_expired_by_force)
 {
     struct acquisition a[WAITERS];
     zkl_session *s[2];
@@ -73,7 +75,7 @@ static struct acquisition *first_granted(struct acquisition *a)
 
 /* Everything deleted, the directory too, and made again by the same hand. Numbers begin anew in it,
  * tokens go on. */
-static void s20_parent_deleted_and_made_again(void)
+TEST_CASE(s20_parent_deleted_and_made_again)
 {
     struct acquisition a[WAITERS], *next;
 
@@ -95,11 +97,3 @@ static void s20_parent_deleted_and_made_again(void)
     CHECK_INT(told_times(&a[0].told, ZKL_LOST), 1);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"s19_expired_by_force", s19_expired_by_force},
-    {"s20_parent_deleted_and_made_again", s20_parent_deleted_and_made_again},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_admin_suite = {"scenario_admin", fault_start, fault_stop, cases};

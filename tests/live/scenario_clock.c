@@ -1,8 +1,10 @@
 /* Clocks: one jumps, both stand still, they run slowly, the wall clock is set. They are those of a
  * process of its own. */
 #include "process.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
+
+TEST_SUITE(scenario_clock, .init = fault_start, .done = fault_stop);
 
 #define MS INT64_C(1000000)
 
@@ -30,19 +32,19 @@ static void jump(bool boot)
     fault_end();
 }
 
-static void s10_suspended(void)
+TEST_CASE(s10_suspended)
 {
     jump(true);
 }
 
-static void s10_the_other_clock_jumps(void)
+TEST_CASE(s10_the_other_clock_jumps)
 {
     jump(false);
 }
 
 /* A virtual machine stopped and its clocks with it: nothing within can tell, so the holder believes
  * on, and only the resource protects itself. */
-static void s10_all_stands_still(void)
+TEST_CASE(s10_all_stands_still)
 {
     enum { TIMEOUT_MS = 3000 }; /* much of it must be left when it looks, on a busy machine too */
     struct acquisition next;
@@ -76,7 +78,7 @@ static void s10_all_stands_still(void)
 
 /* A slow clock of the holder is the same as a fast one of the server: the ratio counts. Nearly as
  * slow as the drift allowed for, which is a tenth. */
-static void s11_slow_clock(void)
+TEST_CASE(s11_slow_clock)
 {
     enum { TIMEOUT_MS = 3000 };
     const struct worker_page slow = {.rate_permille = 905};
@@ -102,7 +104,7 @@ static void s11_slow_clock(void)
 }
 
 /* An hour forth and back: nothing is lost, since nobody looks. */
-static void s11_wall_clock_set(void)
+TEST_CASE(s11_wall_clock_set)
 {
     static const int64_t steps[] = {3600, -3600, 0};
     struct worker w;
@@ -122,14 +124,3 @@ static void s11_wall_clock_set(void)
     worker_end(&w);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"s10_suspended", s10_suspended},
-    {"s10_the_other_clock_jumps", s10_the_other_clock_jumps},
-    {"s10_all_stands_still", s10_all_stands_still},
-    {"s11_slow_clock", s11_slow_clock},
-    {"s11_wall_clock_set", s11_wall_clock_set},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_clock_suite = {"scenario_clock", fault_start, fault_stop, cases};

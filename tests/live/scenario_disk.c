@@ -1,8 +1,10 @@
 /* A server whose disk is slow, or full. */
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <sys/resource.h>
+
+TEST_SUITE(scenario_disk, .init = fault_start, .done = fault_stop);
 
 enum { TIMEOUT_MS = 1500 };
 
@@ -14,7 +16,7 @@ static struct rivals *begin(void)
 }
 
 /* As a disk that stalls stops everything: for a while, and now and then for too long. */
-static void s23_disk_stalls(void)
+TEST_CASE(s23_disk_stalls)
 {
     static const int stalls_ms[] = {1900, 100, 600};
     struct rivals *c = begin();
@@ -45,7 +47,7 @@ static void set_room(bool room)
 
 /* Not a byte more can be written: the server gives up at its next write, whatever that is, and is
  * started again when there is room. What it had answered stands. */
-static void s23_disk_full(void)
+TEST_CASE(s23_disk_full)
 {
     struct rivals *c = begin();
 
@@ -62,11 +64,3 @@ static void s23_disk_full(void)
     EVENTUALLY(raw_exists(fault.direct, fault.path, NULL) == ZOK);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"s23_disk_stalls", s23_disk_stalls},
-    {"s23_disk_full", s23_disk_full},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_disk_suite = {"scenario_disk", fault_start, fault_stop, cases};

@@ -1,7 +1,9 @@
 /* Processes that end: killed while they hold, wait or enter; gone without a word; forked. */
 #include "process.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
+
+TEST_SUITE(scenario_end, .init = fault_start, .done = fault_stop);
 
 /* Its place in the queue ends with its session, and who stands behind it is served. */
 static void check_succeeded(struct worker *w, uint64_t token, struct acquisition *next)
@@ -22,7 +24,7 @@ static uint64_t begin(struct worker *w, struct acquisition *next)
     return token;
 }
 
-static void s21_holder_killed(void)
+TEST_CASE(s21_holder_killed)
 {
     struct acquisition next;
     struct worker w;
@@ -34,7 +36,7 @@ static void s21_holder_killed(void)
     fault_end();
 }
 
-static void s21_exit_without_close(void)
+TEST_CASE(s21_exit_without_close)
 {
     struct acquisition next;
     struct worker w;
@@ -47,7 +49,7 @@ static void s21_exit_without_close(void)
 }
 
 /* The child has copies of all descriptors, so that nothing is reset; but nobody speaks. */
-static void s21_fork_outlives_holder(void)
+TEST_CASE(s21_fork_outlives_holder)
 {
     struct acquisition next;
     struct worker w;
@@ -61,7 +63,7 @@ static void s21_fork_outlives_holder(void)
     fault_end();
 }
 
-static void x_killed_while_queued(void)
+TEST_CASE(x_killed_while_queued)
 {
     struct acquisition holder, next;
     struct worker w;
@@ -105,19 +107,8 @@ static void kill_creating(enum proxy_direction direction)
     fault_end();
 }
 
-static void x_killed_while_creating(void)
+TEST_CASE(x_killed_while_creating)
 {
     kill_creating(PROXY_TO_CLIENT);
     kill_creating(PROXY_TO_SERVER);
 }
-
-static const struct test_case cases[] = {
-    {"s21_holder_killed", s21_holder_killed},
-    {"s21_exit_without_close", s21_exit_without_close},
-    {"s21_fork_outlives_holder", s21_fork_outlives_holder},
-    {"x_killed_while_queued", x_killed_while_queued},
-    {"x_killed_while_creating", x_killed_while_creating},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_end_suite = {"scenario_end", fault_start, fault_stop, cases};

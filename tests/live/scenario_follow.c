@@ -4,8 +4,8 @@
 #include "fixture.h"
 #include "membership.h"
 #include "ports.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +34,8 @@ static int start_if_can(void)
     server_or_skip();
     return 0;
 }
+
+TEST_SUITE(scenario_follow, .init = start_if_can);
 
 static void begin(void)
 {
@@ -257,7 +259,7 @@ static void crowd_end(struct crowd *c)
     acquisition_end(&c->left_behind);
 }
 
-static void server_by_server(void)
+TEST_CASE(server_by_server)
 {
     struct crowd c;
 
@@ -283,7 +285,7 @@ static void server_by_server(void)
 /* ---- all at once, and by a list that the user sets ---- */
 
 /* The server to which the session is connected hears that it is no member any more. */
-static void all_at_once(void)
+TEST_CASE(all_at_once)
 {
     struct acquisition a;
     struct seen v;
@@ -319,7 +321,7 @@ static void all_at_once(void)
 
 /* The user's word costs nothing either, and hides no loss of a connection. The new servers have
  * another host, too, which alone would make libzookeeper leave the one that it has. */
-static void set_by_the_user(void)
+TEST_CASE(set_by_the_user)
 {
     struct acquisition a;
     struct seen v;
@@ -374,7 +376,7 @@ static void restart_followers(struct seen *v)
 
 /* An address where nobody listens, and one where nobody answers: neither is in any list, which the
  * log tells (on_seen_line()), and whoever holds comes through the end of a server as ever. */
-static void lies(void)
+TEST_CASE(lies)
 {
     struct acquisition a;
     struct held_port dead;
@@ -409,7 +411,7 @@ static void lies(void)
 
 /* Through an address that the ensemble does not know, as of a load balancer or NAT: its own ones
  * may be another's where we are. */
-static void known_by_another_address(void)
+TEST_CASE(known_by_another_address)
 {
     struct seen direct, proxied;
 
@@ -427,14 +429,3 @@ static void known_by_another_address(void)
     end();
     g_free(list);
 }
-
-static const struct test_case cases[] = {
-    {"server_by_server", server_by_server},
-    {"all_at_once", all_at_once},
-    {"set_by_the_user", set_by_the_user},
-    {"lies", lies},
-    {"known_by_another_address", known_by_another_address},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_follow_suite = {"scenario_follow", start_if_can, NULL, cases};

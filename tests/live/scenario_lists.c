@@ -1,8 +1,8 @@
 /* Lists of servers with dead ones anywhere: the one that serves is found again, by attempts that
  * are counted. This program's connect() comes before the C library's, for libzookeeper too. */
 #include "ports.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(scenario_lists, .init = fault_start, .done = fault_stop);
 
 enum { LIST_MAX = 7, OUTAGE_MS = 1000, ATTEMPTS_A_SECOND = 20 };
 
@@ -135,14 +137,14 @@ static void play_refused(unsigned servers)
     g_free(list);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     for (unsigned servers = 1; servers <= LIST_MAX; servers++)
         play_refused(servers);
 }
 
 /* One name with two addresses, of which the server listens at one. */
-static void dual_stack(void)
+TEST_CASE(dual_stack)
 {
     begin();
     const int port = proxy_port(fault.proxy);
@@ -165,7 +167,7 @@ static void check_socket(void)
         CHECK_INT(ms, 1000);
 }
 
-static void silent(void)
+TEST_CASE(silent)
 {
     begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
@@ -213,7 +215,7 @@ static void pass_over(zkl_session *s, int port, const atomic_uint *timed_out)
 }
 
 /* A server that has begun to take connections and say nothing. */
-static void mute(void)
+TEST_CASE(mute)
 {
     atomic_uint timed_out = 0;
 
@@ -230,7 +232,7 @@ static void mute(void)
 }
 
 /* A host that has died: nobody takes the connection. */
-static void dead(void)
+TEST_CASE(dead)
 {
     atomic_uint timed_out = 0;
     struct dead_host host;
@@ -243,10 +245,3 @@ static void dead(void)
     end();
     dead_host_stop(&host);
 }
-
-static const struct test_case cases[] = {
-    {"mute", mute},     {"dead", dead}, {"refused", refused}, {"dual_stack", dual_stack},
-    {"silent", silent}, {NULL, NULL},
-};
-
-const struct test_suite scenario_lists_suite = {"scenario_lists", fault_start, fault_stop, cases};

@@ -1,8 +1,8 @@
 /* Too many contenders on too little of a processor: processes that are stopped for nineteen
  * twentieths of the time, and many threads in each. */
 #include "process.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(scenario_load, .init = fault_start, .done = fault_stop);
 
 enum { CONTENDERS = 200, PROCESSES = 8, RUN_MS = 5, STAND_MS = 95, TIMEOUT_MS = 20000 };
 
@@ -139,7 +141,7 @@ static void check_ended(pid_t pid)
     CHECK_INT(status, 0);
 }
 
-static void s22_overload(void)
+TEST_CASE(s22_overload)
 {
     int each = MAX(1, fault_scaled(CONTENDERS) / PROCESSES);
     struct history *history = history_new();
@@ -167,10 +169,3 @@ static void s22_overload(void)
     history_check(history);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"s22_overload", s22_overload},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_load_suite = {"scenario_load", fault_start, fault_stop, cases};

@@ -1,8 +1,8 @@
 /* Name servers that are slow or fail, hosts that refuse or are dead. Names are resolved here: this
  * program's getaddrinfo() comes before the C library's, for libzookeeper too. */
 #include "ports.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(scenario_names, .init = fault_start, .done = fault_stop);
 
 /* "zk.test" is 127.0.0.1 or another address, when its server says so. */
 static struct {
@@ -86,7 +88,7 @@ static zkl_session *open_by_name(int port)
 
 /* No answer for longer than the timeout. Calls with a limit come back, close too, others are not
  * held up, and whoever waits is served once there is one. */
-static void s24_slow_names(void)
+TEST_CASE(s24_slow_names)
 {
     struct acquisition held, late;
 
@@ -115,7 +117,7 @@ static void s24_slow_names(void)
 
 /* A loss is told in time though the session's next one cannot be opened, and that one is when it
  * can: a name that fails keeps its addresses. */
-static void s24_names_fail_after_loss(void)
+TEST_CASE(s24_names_fail_after_loss)
 {
     struct acquisition holder, next, again;
 
@@ -143,7 +145,7 @@ static void s24_names_fail_after_loss(void)
 
 /* The server has moved while there is no connection: its new address gets through to a handle that
  * was made with the old one. A quarter of the timeout would be too long to look for it. */
-static void s24_name_moves(void)
+TEST_CASE(s24_name_moves)
 {
     struct acquisition a;
 
@@ -186,7 +188,7 @@ void dead_host_stop(struct dead_host *d)
 }
 
 /* One of three hosts refuses, and one is dead. */
-static void s24_dead_hosts(void)
+TEST_CASE(s24_dead_hosts)
 {
     struct acquisition a, next;
     struct dead_host dead;
@@ -217,13 +219,3 @@ static void s24_dead_hosts(void)
     port_release(&refusing);
     g_free(connect);
 }
-
-static const struct test_case cases[] = {
-    {"s24_slow_names", s24_slow_names},
-    {"s24_names_fail_after_loss", s24_names_fail_after_loss},
-    {"s24_name_moves", s24_name_moves},
-    {"s24_dead_hosts", s24_dead_hosts},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_names_suite = {"scenario_names", fault_start, fault_stop, cases};

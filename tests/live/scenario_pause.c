@@ -1,10 +1,12 @@
 /* What stands still: the holder's whole process, or one of its library's threads. */
 #include "process.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+TEST_SUITE(scenario_pause, .init = fault_start, .done = fault_stop);
 
 /* ---- 7: the process stops between looking and writing ---- */
 
@@ -50,17 +52,17 @@ static void stop_holder(int stop_ms, bool wait_for_next)
     fault_end();
 }
 
-static void s07_stopped_for_half_a_timeout(void)
+TEST_CASE(s07_stopped_for_half_a_timeout)
 {
     stop_holder(FAULT_SHORT_MS / 2, false);
 }
 
-static void s07_stopped_for_a_timeout(void)
+TEST_CASE(s07_stopped_for_a_timeout)
 {
     stop_holder(FAULT_SHORT_MS, false);
 }
 
-static void s07_stopped_for_three_timeouts(void)
+TEST_CASE(s07_stopped_for_three_timeouts)
 {
     stop_holder(3 * FAULT_SHORT_MS, true);
 }
@@ -123,7 +125,7 @@ static bool freeze_one(guint which)
 /* Callbacks, timers, the connector and two of libzookeeper, one after the other; or none, and
  * skipped.
  */
-static void s09_one_thread_frozen(void)
+TEST_CASE(s09_one_thread_frozen)
 {
     enum { THREADS = 5 };
     guint which = 0;
@@ -132,13 +134,3 @@ static void s09_one_thread_frozen(void)
         which++;
     CHECK(which == 0 || which >= THREADS);
 }
-
-static const struct test_case cases[] = {
-    {"s07_stopped_for_half_a_timeout", s07_stopped_for_half_a_timeout},
-    {"s07_stopped_for_a_timeout", s07_stopped_for_a_timeout},
-    {"s07_stopped_for_three_timeouts", s07_stopped_for_three_timeouts},
-    {"s09_one_thread_frozen", s09_one_thread_frozen},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_pause_suite = {"scenario_pause", fault_start, fault_stop, cases};

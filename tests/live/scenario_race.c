@@ -1,7 +1,9 @@
 /* Expiry racing with everything a program does in its callbacks: release, cancel, enter again, and
  * at last close. Seeded; the rounds are scaled. */
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
+
+TEST_SUITE(scenario_race, .init = fault_start, .done = fault_stop);
 
 enum { ACTORS = 6, EXPIRIES = 6, PER_EXPIRY = 8, PATIENCE_NS = 300000000 };
 
@@ -141,7 +143,7 @@ static void expire(struct stage *stage, GRand *rand)
     EVENTUALLY(zkl_session_id(stage->session) != id && zkl_session_id(stage->session) != 0);
 }
 
-static void s25_callbacks_call_back(void)
+TEST_CASE(s25_callbacks_call_back)
 {
     struct stage stage = {.session = NULL};
     GRand *rand = g_rand_new_with_seed(25);
@@ -165,10 +167,3 @@ static void s25_callbacks_call_back(void)
     g_rand_free(rand);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"s25_callbacks_call_back", s25_callbacks_call_back},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_race_suite = {"scenario_race", fault_start, fault_stop, cases};

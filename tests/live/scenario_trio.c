@@ -1,7 +1,7 @@
 /* Rivals on an ensemble whose leader is killed, stopped and paused, and whose nodes go all at once
  * or but for one. */
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 #include "trio.h"
 
 enum { TIMEOUT_MS = 1200, PAUSE_PARTS = 10 };
@@ -10,6 +10,8 @@ static int start_trio(void)
 {
     return trio_start(NULL);
 }
+
+TEST_SUITE(scenario_trio, .init = start_trio, .done = fault_stop);
 
 static struct rivals *begin(void)
 {
@@ -42,7 +44,7 @@ static void replace_leader(void (*stop)(struct zk_server *, int), struct rivals 
     }
 }
 
-static void s12_leader_killed(void)
+TEST_CASE(s12_leader_killed)
 {
     struct rivals *c = begin();
 
@@ -50,7 +52,7 @@ static void s12_leader_killed(void)
     end(c);
 }
 
-static void s12_leader_stopped(void)
+TEST_CASE(s12_leader_stopped)
 {
     struct rivals *c = begin();
 
@@ -59,7 +61,7 @@ static void s12_leader_stopped(void)
 }
 
 /* As its garbage collection does. Losses are false alarms; grants are not. */
-static void s13_leader_paused(void)
+TEST_CASE(s13_leader_paused)
 {
     static const int tenths[] = {5, 13, 20}; /* of a timeout */
     struct rivals *c = begin();
@@ -77,7 +79,7 @@ static void s13_leader_paused(void)
     end(c);
 }
 
-static void s14_all_killed(void)
+TEST_CASE(s14_all_killed)
 {
     struct rivals *c = begin();
 
@@ -91,7 +93,7 @@ static void s14_all_killed(void)
 }
 
 /* One node of three may grant nothing: after a timeout nobody holds and nobody is let in. */
-static void s14_minority(void)
+TEST_CASE(s14_minority)
 {
     struct rivals *c = begin();
     int mine = trio_follower_beside(-1), other = trio_follower_beside(mine);
@@ -107,11 +109,3 @@ static void s14_minority(void)
     CHECK(zk_server_wait(fault.server, leader) && zk_server_wait(fault.server, other));
     end(c);
 }
-
-static const struct test_case cases[] = {
-    {"s12_leader_killed", s12_leader_killed}, {"s12_leader_stopped", s12_leader_stopped},
-    {"s13_leader_paused", s13_leader_paused}, {"s14_all_killed", s14_all_killed},
-    {"s14_minority", s14_minority},           {NULL, NULL},
-};
-
-const struct test_suite scenario_trio_suite = {"scenario_trio", start_trio, fault_stop, cases};

@@ -1,8 +1,8 @@
 /* One session and three servers: another timeout at each, a second owner of the same id, and the
  * steps of the chain of proofs lost one by one. */
 #include "raw.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 #include "trio.h"
 
 #include <string.h>
@@ -19,6 +19,8 @@ static int start_trio(void)
     return trio_start(config_of);
 }
 
+TEST_SUITE(scenario_trio_session, .init = start_trio, .done = fault_stop);
+
 static zkl_session *session_through_proxy(int node)
 {
     proxy_target(fault.proxy, zk_server_port(fault.server, node));
@@ -33,7 +35,7 @@ static void move_to(zkl_session *s, int node, int timeout_ms)
 }
 
 /* Another server of the same session knows a smaller timeout: the deadline follows at once. */
-static void s26_timeout_shrinks(void)
+TEST_CASE(s26_timeout_shrinks)
 {
     struct acquisition a, next;
 
@@ -59,7 +61,7 @@ static void s26_timeout_shrinks(void)
 }
 
 /* And back: what the session was made with counts, not what one server says now. */
-static void s26_timeout_grows(void)
+TEST_CASE(s26_timeout_grows)
 {
     struct acquisition a, next;
 
@@ -123,7 +125,7 @@ static void duplicate_stop(struct duplicate *d)
 /* The session moves to the other server and is moved back, and forth. The holder's own requests are
  * refused meanwhile; nothing is proved by that, and nothing is lost that the deadline still covers.
  */
-static void s19_session_moved(void)
+TEST_CASE(s19_session_moved)
 {
     struct acquisition a, next;
     struct duplicate d;
@@ -174,7 +176,7 @@ static void lose_step(int op, bool request)
     trio_end();
 }
 
-static void s16_chain_of_proofs(void)
+TEST_CASE(s16_chain_of_proofs)
 {
     static const int steps[] = {PROXY_OP_GET_DATA, PROXY_OP_SYNC, PROXY_OP_SET_DATA};
 
@@ -182,14 +184,3 @@ static void s16_chain_of_proofs(void)
         for (int request = 0; request < 2; request++)
             lose_step(steps[i], request);
 }
-
-static const struct test_case cases[] = {
-    {"s16_chain_of_proofs", s16_chain_of_proofs},
-    {"s19_session_moved", s19_session_moved},
-    {"s26_timeout_shrinks", s26_timeout_shrinks},
-    {"s26_timeout_grows", s26_timeout_grows},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_trio_session_suite = {"scenario_trio_session", start_trio,
-                                                       fault_stop, cases};

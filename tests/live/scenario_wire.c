@@ -1,8 +1,8 @@
 /* Slow and lossy wires: a renewal lost, replies late, bytes one by one; and a write to the resource
  * that is late. */
 #include "ports.h"
+#include "runner.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -11,8 +11,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+TEST_SUITE(scenario_wire, .init = fault_start, .done = fault_stop);
+
 /* A renewal changes nothing, so that it may be done twice or not at all. */
-static void s16_renewal(void)
+TEST_CASE(s16_renewal)
 {
     for (int request = 0; request < 2; request++) {
         struct acquisition a, next;
@@ -52,7 +54,7 @@ static void run_rivals(int timeout_ms)
     fault_end();
 }
 
-static void s17_late_and_unsteady(void)
+TEST_CASE(s17_late_and_unsteady)
 {
     fault_begin();
     proxy_delay_ms(fault.proxy, PROXY_BOTH, 25);
@@ -60,7 +62,7 @@ static void s17_late_and_unsteady(void)
     run_rivals(3000);
 }
 
-static void s17_bytes_one_by_one(void)
+TEST_CASE(s17_bytes_one_by_one)
 {
     fault_begin();
     proxy_segment(fault.proxy, 1);
@@ -68,7 +70,7 @@ static void s17_bytes_one_by_one(void)
 }
 
 /* More than what a chain of renewals can bridge: grants may be lost, but not shared. */
-static void x_replies_late_by_half_a_timeout(void)
+TEST_CASE(x_replies_late_by_half_a_timeout)
 {
     enum { TIMEOUT_MS = 1000 };
 
@@ -167,7 +169,7 @@ static bool was_taken(int fd)
     return answer[0] == 'y';
 }
 
-static void s27_write_on_its_way(void)
+TEST_CASE(s27_write_on_its_way)
 {
     struct acquisition holder, next;
     struct resource resource;
@@ -197,14 +199,3 @@ static void s27_write_on_its_way(void)
     resource_stop(&resource);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"s16_renewal", s16_renewal},
-    {"s17_late_and_unsteady", s17_late_and_unsteady},
-    {"s17_bytes_one_by_one", s17_bytes_one_by_one},
-    {"s27_write_on_its_way", s27_write_on_its_way},
-    {"x_replies_late_by_half_a_timeout", x_replies_late_by_half_a_timeout},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_wire_suite = {"scenario_wire", fault_start, fault_stop, cases};

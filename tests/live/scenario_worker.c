@@ -2,7 +2,6 @@
 #include "lib/base/clock.h"
 #include "process.h"
 #include "scenario.h"
-#include "suites.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,18 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int init(void)
+int seeded_init(void)
 {
     if (!zk_server_available())
         runner_skip("no server");
     return 0;
 }
 
-int seeded_main(struct seeded *s, int argc, char **argv, const char *suite,
-                const struct test_case *cases)
+int seeded_main(struct seeded *s, int argc, char **argv)
 {
-    const struct test_suite only = {suite, init, NULL, cases};
-    const struct test_suite *const suites[] = {&only, NULL};
     char *none[] = {argv[0], NULL};
 
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -28,7 +25,7 @@ int seeded_main(struct seeded *s, int argc, char **argv, const char *suite,
     char *path = g_file_read_link("/proc/self/exe", NULL);
     s->self = path;
     s->rand = g_rand_new_with_seed(s->seed);
-    int status = runner_main(1, none, suites);
+    int status = runner_main(1, none);
     g_rand_free(s->rand);
     g_free(path);
     return status;

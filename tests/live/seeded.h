@@ -13,8 +13,10 @@ struct seeded {
     GRand *rand;      /* of the seed, while it runs: a failure ends it anywhere */
 };
 
-/* Runs the test, which is skipped without a server; the exit status. */
-int seeded_main(struct seeded *s, int argc, char **argv, const char *suite,
-                const struct test_case *cases);
+/* The suite's: without a server it is skipped. */
+int seeded_init(void);
+
+/* Runs the tests; the exit status. */
+int seeded_main(struct seeded *s, int argc, char **argv);
 
 #endif

@@ -2,11 +2,13 @@
 #include "fourletter.h"
 #include "live.h"
 #include "parts.h"
+#include "runner.h"
 #include "semaphore_actors.h"
-#include "suites.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(semaphore, .init = live_init);
 
 /* One that waits, in its place of n children. */
 static void queue(struct live *t, zkl_semaphore *m, int permits, struct completion *c, int n)
@@ -30,7 +32,7 @@ static void check_limit(struct live *t, const char *due)
     free(limit);
 }
 
-static void permits_are_shared(void)
+TEST_CASE(permits_are_shared)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
@@ -56,7 +58,7 @@ static void permits_are_shared(void)
 }
 
 /* A and B hold, C and D wait: B's release reaches C, and then A's D. */
-static void release_reaches_the_first_in_line(void)
+TEST_CASE(release_reaches_the_first_in_line)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN),
@@ -80,7 +82,7 @@ static void release_reaches_the_first_in_line(void)
 }
 
 /* Two permits are asked for, and one is free: one behind does not overtake. */
-static void all_or_nothing_in_order(void)
+TEST_CASE(all_or_nothing_in_order)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 3, SEMAPHORE_PLAIN);
@@ -100,7 +102,7 @@ static void all_or_nothing_in_order(void)
     live_end(t);
 }
 
-static void limit_is_raised(void)
+TEST_CASE(limit_is_raised)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -126,7 +128,7 @@ static void limit_is_raised(void)
     live_end(t);
 }
 
-static void limit_is_lowered(void)
+TEST_CASE(limit_is_lowered)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
@@ -150,7 +152,7 @@ static void limit_is_lowered(void)
     live_end(t);
 }
 
-static void more_than_the_limit(void)
+TEST_CASE(more_than_the_limit)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
@@ -164,7 +166,7 @@ static void more_than_the_limit(void)
 }
 
 /* The directory's limit counts; without one, that of the options is written. */
-static void whose_limit(void)
+TEST_CASE(whose_limit)
 {
     struct live *t = live_begin();
     zkl_semaphore *none = semaphore_open(t->session, t->lock, 0, SEMAPHORE_PLAIN),
@@ -194,7 +196,7 @@ static void whose_limit(void)
 }
 
 /* One that gives up leaves no watch and no gap in the line. */
-static void gives_up(void)
+TEST_CASE(gives_up)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -222,7 +224,7 @@ static void gives_up(void)
 }
 
 /* What another wrote into a node is there still when its owner was admitted. */
-static void touch_keeps_what_others_wrote(void)
+TEST_CASE(touch_keeps_what_others_wrote)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN);
@@ -253,7 +255,7 @@ static bool one_waits(struct live *t)
     return live_contenders(t, t->lock) == 2;
 }
 
-static void loss(void)
+TEST_CASE(loss)
 {
     semaphore_loss(SEMAPHORE_PLAIN, one_waits);
 }
@@ -266,7 +268,7 @@ static void take_wanted(const zkl_grant *grant, zkl_state state, void *data)
 }
 
 /* A contender that comes and is admitted is no reason to give way. */
-static void wanted(void)
+TEST_CASE(wanted)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
@@ -290,7 +292,7 @@ static void wanted(void)
     live_end(t);
 }
 
-static void others_children(void)
+TEST_CASE(others_children)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
@@ -322,7 +324,7 @@ static void check_slots(const zkl_grant *g, const char *due)
     g_string_free(text, TRUE);
 }
 
-static void numbers(void)
+TEST_CASE(numbers)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 4, SEMAPHORE_NUMBERED),
@@ -355,7 +357,7 @@ static void numbers(void)
 }
 
 /* All at once, on two sessions: each gets another number. */
-static void numbers_at_once(void)
+TEST_CASE(numbers_at_once)
 {
     enum { COUNT = 32 };
     struct live *t = live_begin();
@@ -382,7 +384,7 @@ static void numbers_at_once(void)
 }
 
 /* A transaction writes its own line behind them, and they are read all the same. */
-static void numbers_and_transactions(void)
+TEST_CASE(numbers_and_transactions)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 3, SEMAPHORE_NUMBERED);
@@ -406,7 +408,7 @@ static void numbers_and_transactions(void)
 }
 
 /* A session that ends by force while it waits: it begins again, and gets its number. */
-static void numbers_behind_a_new_session(void)
+TEST_CASE(numbers_behind_a_new_session)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
@@ -429,7 +431,7 @@ static void numbers_behind_a_new_session(void)
 }
 
 /* One before us whose data tell no numbers is waited for, until it goes or the caller gives up. */
-static void numbers_that_are_not_known(void)
+TEST_CASE(numbers_that_are_not_known)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_NUMBERED);
@@ -448,7 +450,7 @@ static void numbers_that_are_not_known(void)
     live_end(t);
 }
 
-static void freed_meanwhile(void)
+TEST_CASE(freed_meanwhile)
 {
     struct live *t = live_begin();
     zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN);
@@ -463,27 +465,3 @@ static void freed_meanwhile(void)
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"permits_are_shared", permits_are_shared},
-    {"release_reaches_the_first_in_line", release_reaches_the_first_in_line},
-    {"all_or_nothing_in_order", all_or_nothing_in_order},
-    {"limit_is_raised", limit_is_raised},
-    {"limit_is_lowered", limit_is_lowered},
-    {"more_than_the_limit", more_than_the_limit},
-    {"whose_limit", whose_limit},
-    {"gives_up", gives_up},
-    {"touch_keeps_what_others_wrote", touch_keeps_what_others_wrote},
-    {"loss", loss},
-    {"wanted", wanted},
-    {"others_children", others_children},
-    {"numbers", numbers},
-    {"numbers_at_once", numbers_at_once},
-    {"numbers_and_transactions", numbers_and_transactions},
-    {"numbers_behind_a_new_session", numbers_behind_a_new_session},
-    {"numbers_that_are_not_known", numbers_that_are_not_known},
-    {"freed_meanwhile", freed_meanwhile},
-    {NULL, NULL},
-};
-
-const struct test_suite semaphore_suite = {.name = "semaphore", .cases = cases, .init = live_init};

@@ -2,14 +2,16 @@
 #include "live.h"
 #include "mutex_actors.h"
 #include "ports.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
+
+TEST_SUITE(session_end, .init = live_init);
 
 enum { LONG_MS = 60000, SESSION_MS = 6000 };
 
 /* Its holder does not hear of it before the server tells; whoever waits has the lock at once. */
-static void ends_at_once(void)
+TEST_CASE(ends_at_once)
 {
     struct live *t = live_begin();
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
@@ -35,7 +37,7 @@ static void ends_at_once(void)
     live_end(t);
 }
 
-static void wrong_password(void)
+TEST_CASE(wrong_password)
 {
     struct live *t = live_begin();
     zkl_session_claim claim;
@@ -58,7 +60,7 @@ static void end_inside(zkl_grant *grant, const zkl_error *error, void *code)
     zkl_grant_release(grant);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     struct live *t = live_begin();
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
@@ -81,7 +83,7 @@ static void refused(void)
     live_end(t);
 }
 
-static void nobody_there(void)
+TEST_CASE(nobody_there)
 {
     struct live *t = live_begin();
     const zkl_session_claim some = {.id = 1};
@@ -99,12 +101,3 @@ static void nobody_there(void)
     port_release(&port);
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"ends_at_once", ends_at_once},
-    {"wrong_password", wrong_password},
-    {"refused", refused},
-    {"nobody_there", nobody_there},
-    {NULL, NULL},
-};
-const struct test_suite session_end_suite = {"session_end", live_init, NULL, cases};

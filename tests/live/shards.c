@@ -23,6 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
+TEST_SUITE(shards, .init = seeded_init);
+
 enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000, LIMIT_S = 120 };
 
 #define PATH "/work/s"
@@ -352,7 +354,7 @@ static void end(void)
     scratch_remove(&scratch);
 }
 
-static void eight_hosts(void)
+TEST_CASE(eight_hosts)
 {
     int moves, wanted;
 
@@ -460,7 +462,7 @@ static void time_moves(const struct way *way, int rounds)
            (count_moves(scratch.path, SHARDS, &begun) - before) / (2.0 * rounds));
 }
 
-static void move_times(void)
+TEST_CASE(move_times)
 {
     const bool all = campaign.seconds >= 60;
     const int rounds = all ? 10 : 1;
@@ -477,11 +479,8 @@ static void move_times(void)
 
 int main(int argc, char **argv)
 {
-    static const struct test_case cases[] = {
-        {"eight_hosts", eight_hosts}, {"move_times", move_times}, {NULL, NULL}};
-
     if (argc == 4 && strcmp(argv[1], "--serve") == 0)
         return serve_shard(argv[2], argv[3]);
     g_setenv("ZKL_TEST_TIMEOUT", "900", FALSE); /* it waits for conditions, again and again */
-    return seeded_main(&campaign, argc, argv, "shards", cases);
+    return seeded_main(&campaign, argc, argv);
 }

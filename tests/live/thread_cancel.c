@@ -1,11 +1,13 @@
 /* pthread_cancel(): no call of the library is a point of cancellation, as pthread_mutex_lock() is
  * none, and each leaves the thread's own setting as it was. */
-#include "suites.h"
+#include "runner.h"
 
 #include "live.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+TEST_SUITE(thread_cancel, .init = live_init);
 
 struct victim {
     zkl_mutex *mutex;
@@ -23,7 +25,7 @@ static void *lock_and_end(void *data)
 }
 
 /* The lock it waited for comes to it, and goes with it. */
-static void canceled_while_waiting(void)
+TEST_CASE(canceled_while_waiting)
 {
     struct live *t = live_begin();
     struct victim v = {live_mutex(t->session, t->lock), 0};
@@ -63,7 +65,7 @@ static void *ask_on(void *data)
 }
 
 /* A wait gives the monitor away, to threads that have another setting. */
-static void setting_is_kept(void)
+TEST_CASE(setting_is_kept)
 {
     static const int states[] = {PTHREAD_CANCEL_ENABLE, PTHREAD_CANCEL_DISABLE};
     struct live *t = live_begin();
@@ -82,10 +84,3 @@ static void setting_is_kept(void)
     }
     live_end(t);
 }
-
-static const struct test_case cases[] = {
-    {"canceled_while_waiting", canceled_while_waiting},
-    {"setting_is_kept", setting_is_kept},
-    {NULL, NULL},
-};
-const struct test_suite thread_cancel_suite = {"thread_cancel", live_init, NULL, cases};

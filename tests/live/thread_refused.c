@@ -3,7 +3,7 @@
 #include "lib/session/core.h"
 #include "lib/session/incarnation.h"
 #include "live.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,16 +90,6 @@ static void play(const char *when)
     live_end(t);
 }
 
-static void at_open(void)
-{
-    play("open");
-}
-
-static void at_renewal(void)
-{
-    play("renewal");
-}
-
 static int init(void)
 {
     const char *instrumented = getenv("ZKL_INSTRUMENTED");
@@ -109,10 +99,14 @@ static int init(void)
     return live_init();
 }
 
-static const struct test_case cases[] = {
-    {"at_open", at_open},
-    {"at_renewal", at_renewal},
-    {NULL, NULL},
-};
+TEST_SUITE(thread_refused, .init = init);
 
-const struct test_suite thread_refused_suite = {"thread_refused", init, NULL, cases};
+TEST_CASE(at_open)
+{
+    play("open");
+}
+
+TEST_CASE(at_renewal)
+{
+    play("renewal");
+}

@@ -1,14 +1,16 @@
 /* The defects of Apache's own C recipe (zoo_lock.c of 3.8), part two: calls, callbacks and
  * disconnections. Each test cites what zoo_lock.c does in its place. */
 #include "fault.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <malloc.h>
 #include <string.h>
 
+TEST_SUITE(zoolock_call, .init = fault_start, .done = fault_stop);
+
 /* Any session event makes its watcher lock again, with blocking calls and sleeps on libzookeeper's
  * completion thread. */
-static void session_events_lock_nothing(void)
+TEST_CASE(session_events_lock_nothing)
 {
     struct acquisition held;
 
@@ -32,7 +34,7 @@ static void session_events_lock_nothing(void)
 }
 
 /* lock() answers 0 always: failure, expiry and "queued" look alike. */
-static void results_differ(void)
+TEST_CASE(results_differ)
 {
     struct acquisition holder;
     zkl_error error;
@@ -61,7 +63,7 @@ static void results_differ(void)
 
 /* Three or four retries within 2 ms, and none after a read timeout (-7): any real disconnection
  * gives up. */
-static void disconnections_are_waited_out(void)
+TEST_CASE(disconnections_are_waited_out)
 {
     struct acquisition a;
 
@@ -91,7 +93,7 @@ static void disconnections_are_waited_out(void)
 }
 
 /* Unlock while disconnected answers -4 and keeps the node, in a session that lives. */
-static void unlock_needs_no_connection(void)
+TEST_CASE(unlock_needs_no_connection)
 {
     struct acquisition next;
     const zkl_grant *grant;
@@ -136,7 +138,7 @@ static void call_everything(zkl_grant *grant, const zkl_error *err, void *data)
 }
 
 /* The callback runs with a mutex held: lock or unlock in it deadlocks. */
-static void callbacks_may_call(void)
+TEST_CASE(callbacks_may_call)
 {
     struct calls c = {.made = 0};
     zkl_op *op;
@@ -171,7 +173,7 @@ static void lock_often(zkl_mutex *m, int times)
 }
 
 /* Leaks strings and vectors on every pass; has no timeout, no cancel, no token. */
-static void passes_leak_nothing(void)
+TEST_CASE(passes_leak_nothing)
 {
     enum { PASSES = 1500, LEAK = 24, TRIES = 3 };
     struct acquisition holder, waiter;
@@ -202,15 +204,3 @@ static void passes_leak_nothing(void)
     acquisition_end(&holder);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"session_events_lock_nothing", session_events_lock_nothing},
-    {"results_differ", results_differ},
-    {"disconnections_are_waited_out", disconnections_are_waited_out},
-    {"unlock_needs_no_connection", unlock_needs_no_connection},
-    {"callbacks_may_call", callbacks_may_call},
-    {"passes_leak_nothing", passes_leak_nothing},
-    {NULL, NULL},
-};
-
-const struct test_suite zoolock_call_suite = {"zoolock_call", fault_start, fault_stop, cases};

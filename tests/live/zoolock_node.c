@@ -2,7 +2,9 @@
  * Each test cites what zoo_lock.c does in its place. */
 #include "fault.h"
 #include "fourletter.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(zoolock_node, .init = fault_start, .done = fault_stop);
 
 static bool watched(zkl_session *s, const char *node)
 {
@@ -10,7 +12,7 @@ static bool watched(zkl_session *s, const char *node)
 }
 
 /* Identity is the session's id: two mutexes on one handle share a node, and both own. */
-static void identity_is_the_attempt(void)
+TEST_CASE(identity_is_the_attempt)
 {
     struct acquisition second;
     const zkl_grant *grant;
@@ -34,7 +36,7 @@ static void identity_is_the_attempt(void)
 }
 
 /* Unlock and destroy leave the predecessor's watch: who gave up acquires later, or is freed. */
-static void giving_up_is_for_good(void)
+TEST_CASE(giving_up_is_for_good)
 {
     struct acquisition holder, quitter;
     zkl_mutex *freed;
@@ -80,7 +82,7 @@ static void leave_under(struct acquisition *mine, zkl_mutex *m, int place, struc
 
 /* Predecessor gone between list and exists: deletes its own node, and after four tries is never
  * woken. */
-static void predecessor_goes_unseen(void)
+TEST_CASE(predecessor_goes_unseen)
 {
     struct acquisition holder, mine;
 
@@ -99,7 +101,7 @@ static void predecessor_goes_unseen(void)
 }
 
 /* The same in the middle of the queue: another is watched instead, and no place is lost. */
-static void predecessor_goes_unseen_behind_others(void)
+TEST_CASE(predecessor_goes_unseen_behind_others)
 {
     struct acquisition holder, middle, mine, last;
 
@@ -125,7 +127,7 @@ static void predecessor_goes_unseen_behind_others(void)
 }
 
 /* No watch on the own node, none of the session: the owner flag survives expiry and deletion. */
-static void own_node_is_watched(void)
+TEST_CASE(own_node_is_watched)
 {
     struct acquisition mine, other;
 
@@ -143,7 +145,7 @@ static void own_node_is_watched(void)
 }
 
 /* A create of unknown outcome leaves an orphan; with two own nodes it waits for itself for ever. */
-static void own_nodes_are_settled(void)
+TEST_CASE(own_nodes_are_settled)
 {
     enum { LOSSES = 3 };
     struct acquisition holder, mine;
@@ -170,7 +172,7 @@ static void own_nodes_are_settled(void)
 }
 
 /* The session's id is read before there is one: all who do so share the prefix of 0. */
-static void early_locks_are_distinct(void)
+TEST_CASE(early_locks_are_distinct)
 {
     struct acquisition a, b, *first, *second;
 
@@ -198,7 +200,7 @@ static void early_locks_are_distinct(void)
 }
 
 /* A child without a dash is a crash; the own node missing from the list is silence for ever. */
-static void odd_lists(void)
+TEST_CASE(odd_lists)
 {
     static const char *const names[] = {"x", "lock", "no_dash", "-", "x-", "lock-", "x-abc", "0"};
     char path[RAW_PATH_SIZE];
@@ -228,17 +230,3 @@ static void odd_lists(void)
     raw_delete_tree(fault.direct, fault.path);
     fault_end();
 }
-
-static const struct test_case cases[] = {
-    {"identity_is_the_attempt", identity_is_the_attempt},
-    {"giving_up_is_for_good", giving_up_is_for_good},
-    {"predecessor_goes_unseen", predecessor_goes_unseen},
-    {"predecessor_goes_unseen_behind_others", predecessor_goes_unseen_behind_others},
-    {"own_node_is_watched", own_node_is_watched},
-    {"own_nodes_are_settled", own_nodes_are_settled},
-    {"early_locks_are_distinct", early_locks_are_distinct},
-    {"odd_lists", odd_lists},
-    {NULL, NULL},
-};
-
-const struct test_suite zoolock_node_suite = {"zoolock_node", fault_start, fault_stop, cases};

@@ -5,6 +5,8 @@
 #include "runner.h"
 #include "site.h"
 
+TEST_SUITE(mutate);
+
 /* Names of all sites, one a line; the caller frees it. */
 static char *names_of(const char *text)
 {
@@ -57,7 +59,7 @@ static void expect_change(const char *text, const char *name, const char *after)
     g_free(result);
 }
 
-static void what_is_no_code(void)
+TEST_CASE(what_is_no_code)
 {
     expect("#define A (1 + 2)\n"
            "#if B == \\\n 2 /* && */\n"
@@ -75,7 +77,7 @@ static void what_is_no_code(void)
     expect("char f(void) { return '\"' /* 1 */; } int g(void) { return '\\'' ; }", "");
 }
 
-static void what_is_outside_of_functions(void)
+TEST_CASE(what_is_outside_of_functions)
 {
     expect("enum { A = 1, B = A + 1 };\n"
            "struct a { int a[2]; };\n"
@@ -84,7 +86,7 @@ static void what_is_outside_of_functions(void)
            "");
 }
 
-static void types_sizes_and_assertions(void)
+TEST_CASE(types_sizes_and_assertions)
 {
     expect("void f(void)\n"
            "{\n"
@@ -99,7 +101,7 @@ static void types_sizes_and_assertions(void)
            "");
 }
 
-static void initial_values(void)
+TEST_CASE(initial_values)
 {
     expect("void f(void) { int a = 2, b[2] = {0}, *c = d + e; struct s x = {.a = true}; }",
            "1:24 number \"2 -> 3\"\n"
@@ -108,7 +110,7 @@ static void initial_values(void)
            "1:70 truth \"true -> false\"\n");
 }
 
-static void operators(void)
+TEST_CASE(operators)
 {
     expect("int f(void) { return a == b; }", "1:24 relation \"== -> !=\"\n");
     expect("int f(void) { return a < b; }",
@@ -123,7 +125,7 @@ static void operators(void)
     expect("int f(void) { return a || *b & c; }", "1:24 logic \"|| -> &&\"\n");
 }
 
-static void sums_and_signs(void)
+TEST_CASE(sums_and_signs)
 {
     expect("int f(void) { return -a; }", "");
     expect("int f(void) { return b * -a; }", "");
@@ -132,7 +134,7 @@ static void sums_and_signs(void)
     expect("int f(void) { return b - -c; }", "1:24 sum \"- -> +\"\n");
 }
 
-static void numbers(void)
+TEST_CASE(numbers)
 {
     expect("int f(void) { return 0; }", "1:22 number \"0 -> 1\"\n");
     expect("int f(void) { return 1; }", "1:22 number \"1 -> 0\"\n");
@@ -141,7 +143,7 @@ static void numbers(void)
     expect("double f(void) { return 1.5; }", "");
 }
 
-static void conditions(void)
+TEST_CASE(conditions)
 {
     expect("void f(void) { if (a) return; }", "1:20 negation \"a -> !(a)\"\n"
                                               "1:20 condition \"a -> 0\"\n"
@@ -159,7 +161,7 @@ static void conditions(void)
     expect("void f(void) { do ; while (a(b)); }", "1:28 negation \"a(b) -> !(a(b))\"\n");
 }
 
-static void statements(void)
+TEST_CASE(statements)
 {
     expect("void f(void) { a(b); c = d; *e = g; h->i += j; }",
            "1:16 statement \"a(b); -> ;\"\n"
@@ -177,7 +179,7 @@ static void statements(void)
     expect("int f(void) { goto out; out: return g(h); }", "");
 }
 
-static void labels(void)
+TEST_CASE(labels)
 {
     const char *text = "void f(void) { switch (a) { case A: case B: return; case C: break;\n"
                        "default: switch (b) { case D: c(); case E: ; } } }";
@@ -191,7 +193,7 @@ static void labels(void)
                   "void f(void) { switch (a) { case B: b(); break; case A: ; } }");
 }
 
-static void changes(void)
+TEST_CASE(changes)
 {
     const char *text = "int f(int a)\n{\n    /* a < 1 */\n    if (a < 1 && g(a,\n        2))\n"
                        "        return 1;\n    return !a;\n}\n";
@@ -208,7 +210,7 @@ static void changes(void)
     CHECK(changed(text, "4:9 condition \"a < 1 -> 0\"") == NULL);
 }
 
-static void lines(void)
+TEST_CASE(lines)
 {
     struct source *s = source_new("void f(void)\n{\n    a(b,\n      1);  c();\n}\n");
     GPtrArray *sites = sites_find(s);
@@ -227,7 +229,7 @@ static void lines(void)
 }
 
 /* Each change is another text, and the same one every time. */
-static void names_are_stable(void)
+TEST_CASE(names_are_stable)
 {
     const char *text = "static int f(struct a *a, int b)\n{\n    if (!a || a->b < b)\n"
                        "        return 0;\n    for (int i = 0; i < a->c; i++) {\n"
@@ -253,28 +255,7 @@ static void names_are_stable(void)
     g_hash_table_unref(seen);
 }
 
-static const struct test_case cases[] = {
-    {"what_is_no_code", what_is_no_code},
-    {"what_is_outside_of_functions", what_is_outside_of_functions},
-    {"types_sizes_and_assertions", types_sizes_and_assertions},
-    {"initial_values", initial_values},
-    {"operators", operators},
-    {"sums_and_signs", sums_and_signs},
-    {"numbers", numbers},
-    {"conditions", conditions},
-    {"statements", statements},
-    {"labels", labels},
-    {"changes", changes},
-    {"lines", lines},
-    {"names_are_stable", names_are_stable},
-    {NULL, NULL},
-};
-
-static const struct test_suite suite = {.name = "mutate", .cases = cases};
-
 int main(int argc, char **argv)
 {
-    const struct test_suite *const suites[] = {&suite, NULL};
-
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

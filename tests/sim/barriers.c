@@ -1,6 +1,6 @@
 /* Barriers, double barriers and counters in the simulated world, with faults from a seed. What each
  * call says is compared with what stood in the tree at every moment since it began. */
-#include "barriers.h"
+#include "runner.h"
 
 #include "lib/base/timers.h"
 #include "lib/session/core.h"
@@ -8,6 +8,8 @@
 #include "troubled.h"
 
 #include <string.h>
+
+TEST_SUITE(barriers);
 
 #define MS INT64_C(1000000)
 
@@ -178,7 +180,7 @@ static void play_barrier(uint64_t seed)
     troubled_end(&show.t);
 }
 
-static void nobody_passes_a_closed_barrier(void)
+TEST_CASE(nobody_passes_a_closed_barrier)
 {
     for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--)
         play_barrier(seed);
@@ -192,7 +194,7 @@ static bool has_passed(const void *unused)
 
 /* The waiter's session ends while its first read waits for a connection. The read of the next
  * session leaves the watch that the barrier's end fires. */
-static void waits_on_in_the_next_session(void)
+TEST_CASE(waits_on_in_the_next_session)
 {
     struct member *m = &show.members[0];
 
@@ -220,7 +222,7 @@ static void waits_on_in_the_next_session(void)
 }
 
 /* Its time passes before there is a connection: then it is not done later either. */
-static void does_nothing_after_its_end(void)
+TEST_CASE(does_nothing_after_its_end)
 {
     struct member *m = &show.members[0];
     const struct world *world;
@@ -378,25 +380,15 @@ static void play_meetings(uint64_t seed)
     troubled_end(&show.t);
 }
 
-static void members_enter_and_leave_together(void)
+TEST_CASE(members_enter_and_leave_together)
 {
     for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--)
         play_meetings(seed);
 }
 
-static const struct test_case cases[] = {
-    {"nobody_passes_a_closed_barrier", nobody_passes_a_closed_barrier},
-    {"waits_on_in_the_next_session", waits_on_in_the_next_session},
-    {"does_nothing_after_its_end", does_nothing_after_its_end},
-    {"members_enter_and_leave_together", members_enter_and_leave_together},
-    {NULL, NULL},
-};
-static const struct test_suite barriers = {"barriers", NULL, NULL, cases};
-static const struct test_suite *const suites[] = {&barriers, &sim_counters, &sim_shards, NULL};
-
 int main(int argc, char **argv)
 {
     timers_by_hand = true;
     session_store = &world_store;
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -14,6 +14,8 @@
 #include "runner.h"
 #include "world/world.h"
 
+TEST_SUITE(costs);
+
 #define MS INT64_C(1000000)
 #define SHORT ((ATTEMPT_OWN_WATCH_MS - 10) * MS)
 #define LONG ((ATTEMPT_OWN_WATCH_MS + 10) * MS)
@@ -282,7 +284,7 @@ static void check(struct costs got, struct costs expected, int line)
 }
 #define CHECK_COSTS(got, ...) check((got), (struct costs){__VA_ARGS__}, __LINE__)
 
-static void uncontended(void)
+TEST_CASE(uncontended)
 {
     begin(SHORT);
     enter(0); /* makes the directory */
@@ -297,7 +299,7 @@ static void uncontended(void)
 /* A contender watches its own node when it enters, and the silence of that watch proves the node.
  * So the event of the predecessor's end is all that it hears. At its own end the watch fires once
  * more. */
-static void handed_over_to_the_only_one(void)
+TEST_CASE(handed_over_to_the_only_one)
 {
     begin(SHORT);
     enter(0);
@@ -311,7 +313,7 @@ static void handed_over_to_the_only_one(void)
 }
 
 /* In a short queue there is less to list than to write. */
-static void handed_over_in_a_short_queue(void)
+TEST_CASE(handed_over_in_a_short_queue)
 {
     begin(SHORT);
     for (int i = 0; i < LONG_QUEUE / 2; i++)
@@ -336,7 +338,7 @@ static void hand_over_in_long_queue(int count)
     end();
 }
 
-static void handed_over_in_a_long_queue(void)
+TEST_CASE(handed_over_in_a_long_queue)
 {
     hand_over_in_long_queue(2 * LONG_QUEUE + 20);
     hand_over_in_long_queue(WAITERS_MAX);
@@ -378,7 +380,7 @@ static int64_t time_of(int i)
 }
 
 /* All creates in one round trip, and the lists behind them: it takes as long as one path. */
-static void several_paths(void)
+TEST_CASE(several_paths)
 {
     latency_us = 500;
     begin(SHORT);
@@ -407,7 +409,7 @@ static void several_paths(void)
 }
 
 /* The second path is another's: what is behind it is left, and entered again when that is free. */
-static void several_paths_that_wait(void)
+TEST_CASE(several_paths_that_wait)
 {
     begin(SHORT);
     zkl_multilock *l = several_of(&actors[0]), *other = several_of(&actors[1]);
@@ -435,7 +437,7 @@ static void several_paths_that_wait(void)
 }
 
 /* A try asks at one path after the other. */
-static void several_paths_are_tried(void)
+TEST_CASE(several_paths_are_tried)
 {
     latency_us = 500;
     begin(SHORT);
@@ -464,7 +466,7 @@ static void several_paths_are_tried(void)
 }
 
 /* Then the own node is watched as well, and the watch is heard of once more at its end. */
-static void held_for_longer(void)
+TEST_CASE(held_for_longer)
 {
     begin(LONG);
     for (int i = 0; i < LONG_QUEUE / 2; i++)
@@ -492,7 +494,7 @@ static void share(int i, bool shared)
 }
 
 /* A writer wakes all readers behind it, which list; the last reader one writer. */
-static void readers_and_writers(void)
+TEST_CASE(readers_and_writers)
 {
     begin(2 * MS); /* nobody holds for long */
     share(0, false);
@@ -559,7 +561,7 @@ static void count_in(int i)
 }
 
 /* The limit is read by a handle's first contender, and then when it has changed. */
-static void permits_that_are_free(void)
+TEST_CASE(permits_that_are_free)
 {
     begin_counting(PERMITS, false);
     count_in(0); /* makes the directory */
@@ -579,7 +581,7 @@ static void permits_that_are_free(void)
  * its node when it is admitted, so that the next one becomes the first. The third event is the echo
  * of the leaver's watch on its own node. The second read is for the own watch of the contender that
  * was admitted before, 20 ms later. */
-static void permits_given_on(void)
+TEST_CASE(permits_given_on)
 {
     enum { WAITERS = 12 };
 
@@ -597,7 +599,7 @@ static void permits_given_on(void)
     end_counting();
 }
 
-static void numbers_of_permits(void)
+TEST_CASE(numbers_of_permits)
 {
     begin_counting(PERMITS, true);
     count_in(0);
@@ -675,7 +677,7 @@ static void end_meeting(int count)
 }
 
 /* So many for each member, however many there are. */
-static void meetings(void)
+TEST_CASE(meetings)
 {
     static const struct {
         int count;
@@ -699,7 +701,7 @@ static void meetings(void)
 /* The contenders come at once, and all are admitted. Each makes the same number of requests,
  * however many they are. A contender that comes when a lower number is free reads the numbers of
  * all. */
-static void numbers_in_a_crowd(void)
+TEST_CASE(numbers_in_a_crowd)
 {
     enum { COUNT = 400, READS = 7 };
 
@@ -762,7 +764,7 @@ static void begin_retaining(void)
 }
 
 /* The first unlock looks once, since the handle had not listed before. */
-static void first_tenure(void)
+TEST_CASE(first_tenure)
 {
     retain = 10000;
     begin(SHORT);
@@ -778,7 +780,7 @@ static void first_tenure(void)
 }
 
 /* A tenure that lasts has the watch on its own node, to hear that it is asked to give way. */
-static void turns_of_a_tenure(void)
+TEST_CASE(turns_of_a_tenure)
 {
     begin_retaining();
     let_go();
@@ -804,7 +806,7 @@ static void turns_of_a_tenure(void)
 }
 
 /* By one that comes, and finds it gone when it would watch it. */
-static void idle_tenure_is_recalled(void)
+TEST_CASE(idle_tenure_is_recalled)
 {
     begin_retaining();
     costs = (struct costs){0};
@@ -816,7 +818,7 @@ static void idle_tenure_is_recalled(void)
 
 /* A contender that was granted after a wait knows of nobody behind it, and looks. But it makes
  * others wait for that no more than a tenth of the time. */
-static void handed_to_and_fro(void)
+TEST_CASE(handed_to_and_fro)
 {
     enum { TIMES = 50, LATENCY_US = 400 };
     unsigned looks = 0;
@@ -853,7 +855,7 @@ static struct costs try_to_enter(int i, int64_t ns, int code)
     return costs;
 }
 
-static void try_of_what_is_free(void)
+TEST_CASE(try_of_what_is_free)
 {
     begin(SHORT);
     enter(0);
@@ -864,7 +866,7 @@ static void try_of_what_is_free(void)
 }
 
 /* Refused by one list, whatever the one who tries does itself. */
-static void try_of_what_is_held(void)
+TEST_CASE(try_of_what_is_held)
 {
     begin(SHORT);
     enter(0);
@@ -883,7 +885,7 @@ static void try_of_what_is_held(void)
 }
 
 /* As idle_tenure_is_recalled by one that waits. */
-static void try_of_what_is_idle(void)
+TEST_CASE(try_of_what_is_idle)
 {
     begin_retaining();
     CHECK_COSTS(try_to_enter(1, 10 * MS, 0), .create = 1, .list = 1, .read = 2, .delete = 1,
@@ -893,7 +895,7 @@ static void try_of_what_is_idle(void)
 
 /* While the try waits, it watches its own node and the other's. The holder looks at its own node,
  * as it does whenever a rival comes. */
-static void try_of_what_is_retained_and_used(void)
+TEST_CASE(try_of_what_is_retained_and_used)
 {
     enum { YIELD_MS = ATTEMPT_YIELD_MS };
 
@@ -948,7 +950,7 @@ static void come_at_once(void)
 }
 
 /* The holder has lost its grant, and does not enter again. */
-static void they_enter_again_in_another_session(void)
+TEST_CASE(they_enter_again_in_another_session)
 {
     begin(SHORT);
     come_at_once();
@@ -960,7 +962,7 @@ static void they_enter_again_in_another_session(void)
 }
 
 /* Those who see their predecessors go list first. */
-static void they_enter_again_in_another_directory(void)
+TEST_CASE(they_enter_again_in_another_directory)
 {
     begin(SHORT);
     come_at_once();
@@ -973,7 +975,7 @@ static void they_enter_again_in_another_directory(void)
 
 /* A caller that waits behind another caller of its handle has no node and costs nothing. The next
  * one enters with the delete of the one before. */
-static void callers_of_one_handle(void)
+TEST_CASE(callers_of_one_handle)
 {
     uint64_t token = 0;
 
@@ -994,7 +996,7 @@ static void callers_of_one_handle(void)
 }
 
 /* Another contender comes between two of them, each time. */
-static void callers_and_a_rival(void)
+TEST_CASE(callers_and_a_rival)
 {
     enum { CALLERS = 10, RIVAL = CROWD - 1 };
 
@@ -1012,41 +1014,8 @@ static void callers_and_a_rival(void)
     end();
 }
 
-static const struct test_case cases[] = {
-    {"uncontended", uncontended},
-    {"handed_over_to_the_only_one", handed_over_to_the_only_one},
-    {"handed_over_in_a_short_queue", handed_over_in_a_short_queue},
-    {"handed_over_in_a_long_queue", handed_over_in_a_long_queue},
-    {"several_paths", several_paths},
-    {"several_paths_are_tried", several_paths_are_tried},
-    {"several_paths_that_wait", several_paths_that_wait},
-    {"held_for_longer", held_for_longer},
-    {"readers_and_writers", readers_and_writers},
-    {"permits_that_are_free", permits_that_are_free},
-    {"permits_given_on", permits_given_on},
-    {"numbers_of_permits", numbers_of_permits},
-    {"meetings", meetings},
-    {"numbers_in_a_crowd", numbers_in_a_crowd},
-    {"first_tenure", first_tenure},
-    {"turns_of_a_tenure", turns_of_a_tenure},
-    {"idle_tenure_is_recalled", idle_tenure_is_recalled},
-    {"handed_to_and_fro", handed_to_and_fro},
-    {"try_of_what_is_free", try_of_what_is_free},
-    {"try_of_what_is_held", try_of_what_is_held},
-    {"try_of_what_is_idle", try_of_what_is_idle},
-    {"try_of_what_is_retained_and_used", try_of_what_is_retained_and_used},
-    {"callers_of_one_handle", callers_of_one_handle},
-    {"callers_and_a_rival", callers_and_a_rival},
-    {"they_enter_again_in_another_session", they_enter_again_in_another_session},
-    {"they_enter_again_in_another_directory", they_enter_again_in_another_directory},
-    {NULL, NULL},
-};
-static const struct test_suite costs_suite = {.name = "costs", .cases = cases};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite *const suites[] = {&costs_suite, NULL};
-
     layout_random = world_random;
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

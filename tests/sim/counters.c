@@ -2,11 +2,13 @@
  * more than what they say is unknown, and no two have had the same number. Calls block, so each
  * lets the world go on until it has ended; meanwhile other clients may call, or an administrator
  * makes the counter anew. */
-#include "barriers.h"
+#include "runner.h"
 
 #include "troubled.h"
 
 #include <string.h>
+
+TEST_SUITE(counters);
 
 #define MS INT64_C(1000000)
 
@@ -84,7 +86,7 @@ static int64_t end(void)
     return sum;
 }
 
-static void sums_are_exact(void)
+TEST_CASE(sums_are_exact)
 {
     unsigned unknown = 0;
 
@@ -132,7 +134,7 @@ static void on_anew(void *unused)
 }
 
 /* Its number is overwritten then, and nobody is told that this was well. */
-static void made_anew(void)
+TEST_CASE(made_anew)
 {
     unsigned overwrites = 0;
 
@@ -179,7 +181,7 @@ static void begin_alone(void)
 }
 
 /* A call whose time has passed while its directory was being made asks for no counter in it. */
-static void asks_for_no_more_at_its_end(void)
+TEST_CASE(asks_for_no_more_at_its_end)
 {
     const struct world *world;
     unsigned count = 0;
@@ -210,7 +212,7 @@ static bool is_held(const void *acquisition)
 
 /* The error names what keeps the directories from being made: the uppermost would be below an
  * ephemeral node. */
-static void tells_why_there_is_no_directory(void)
+TEST_CASE(tells_why_there_is_no_directory)
 {
     begin_alone();
     struct acquisition *a = acquisition_enter(show.t.clients[1], 0, ZKL_FOREVER, NULL, NULL);
@@ -221,12 +223,3 @@ static void tells_why_there_is_no_directory(void)
     acquisition_release(a);
     CHECK_INT(end(), 0);
 }
-
-static const struct test_case cases[] = {
-    {"sums_are_exact", sums_are_exact},
-    {"made_anew", made_anew},
-    {"asks_for_no_more_at_its_end", asks_for_no_more_at_its_end},
-    {"tells_why_there_is_no_directory", tells_why_there_is_no_directory},
-    {NULL, NULL},
-};
-const struct test_suite sim_counters = {"counters", NULL, NULL, cases};

@@ -7,6 +7,8 @@
 #include "runner.h"
 #include "stage.h"
 
+TEST_SUITE(deposed);
+
 #define MS INT64_C(1000000)
 
 enum { SERVERS = 5, LATENCY_US = 1000, TIMEOUT_MS = 20000, LIMIT_MS = 60000, TRIES = 100 };
@@ -168,7 +170,7 @@ static void end(void)
     stage_free(show.stage);
 }
 
-static void tells_nothing_of_a_create(void)
+TEST_CASE(tells_nothing_of_a_create)
 {
     begin();
     acquisition_cancel(lose_create());
@@ -180,7 +182,7 @@ static void tells_nothing_of_a_create(void)
 }
 
 /* A contender that goes on makes another node, and keeps one of the two. */
-static void tells_nothing_to_who_goes_on(void)
+TEST_CASE(tells_nothing_to_who_goes_on)
 {
     begin();
     struct acquisition *it = lose_create();
@@ -196,7 +198,7 @@ static void tells_nothing_to_who_goes_on(void)
 
 /* The first list there was sent right behind the create. The second one counts, and its server is
  * lost. A server that lags behind what the client was answered does not let the client in. */
-static void does_not_take_who_has_passed(void)
+TEST_CASE(does_not_take_who_has_passed)
 {
     begin();
     acquisition_cancel(lose_create());
@@ -252,7 +254,7 @@ static struct acquisition *hold_there(void)
 
 /* The leader has touched the session long before it answered, and its answer was to an earlier
  * handshake. After that it hears of nothing. */
-static void handshake_answered_late(void)
+TEST_CASE(handshake_answered_late)
 {
     open_show(false);
     struct acquisition *it = hold_there();
@@ -270,7 +272,7 @@ static void handshake_answered_late(void)
 }
 
 /* It lets the session in, again and again, and answers what it reads there. */
-static void handshakes_of_a_deposed_leader(void)
+TEST_CASE(handshakes_of_a_deposed_leader)
 {
     open_show(true);
     struct acquisition *it = hold_there();
@@ -287,20 +289,9 @@ static void handshakes_of_a_deposed_leader(void)
     outlive(it);
 }
 
-static const struct test_case cases[] = {
-    {"tells_nothing_of_a_create", tells_nothing_of_a_create},
-    {"tells_nothing_to_who_goes_on", tells_nothing_to_who_goes_on},
-    {"does_not_take_who_has_passed", does_not_take_who_has_passed},
-    {"handshake_answered_late", handshake_answered_late},
-    {"handshakes_of_a_deposed_leader", handshakes_of_a_deposed_leader},
-    {NULL, NULL},
-};
-static const struct test_suite deposed = {"deposed", NULL, NULL, cases};
-static const struct test_suite *const suites[] = {&deposed, NULL};
-
 int main(int argc, char **argv)
 {
     timers_by_hand = true;
     session_store = &world_store;
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -12,6 +12,8 @@
 #include "scenes.h"
 #include "schedule.h"
 
+TEST_SUITE(golden);
+
 enum { REPLAYS = 30 };
 
 static char *expected_file(const char *directory, const char *name)
@@ -44,7 +46,7 @@ static void compare(const char *name, const char *actual, const char *expected)
     g_strfreev(should);
 }
 
-static void test_scenes(void)
+TEST_CASE(scenes)
 {
     for (size_t i = 0; i < scenes_count; i++) {
         char *wrong, *expected = NULL;
@@ -71,7 +73,7 @@ static char *record(uint64_t seed)
     return text;
 }
 
-static void test_replay(void)
+TEST_CASE(replay)
 {
     for (uint64_t seed = 1; seed <= REPLAYS; seed++) {
         char *once = record(seed), *again = record(seed);
@@ -82,7 +84,7 @@ static void test_replay(void)
     }
 }
 
-static void test_seeds_differ(void)
+TEST_CASE(seeds_differ)
 {
     char *one = record(1), *other = record(2);
 
@@ -109,21 +111,11 @@ static int update(const char *directory)
     return failed;
 }
 
-static const struct test_case cases[] = {
-    {"scenes", test_scenes},
-    {"replay", test_replay},
-    {"seeds_differ", test_seeds_differ},
-    {NULL, NULL},
-};
-
-static const struct test_suite golden = {"golden", NULL, NULL, cases};
-static const struct test_suite *const suites[] = {&golden, NULL};
-
 int main(int argc, char **argv)
 {
     timers_by_hand = true;
     session_store = &world_store;
     if (argc == 3 && strcmp(argv[1], "--update") == 0)
         return update(argv[2]);
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -9,6 +9,8 @@
 #include "runner.h"
 #include "stage.h"
 
+TEST_SUITE(observers);
+
 #define MS INT64_C(1000000)
 
 enum {
@@ -313,12 +315,12 @@ static void watch_changes(uint64_t seed, unsigned changes, bool cuts)
     end();
 }
 
-static void without_cuts(void)
+TEST_CASE(without_cuts)
 {
     watch_changes(1, 200, false);
 }
 
-static void with_cuts(void)
+TEST_CASE(with_cuts)
 {
     watch_changes(2, 1000, true);
 }
@@ -382,7 +384,7 @@ static void watch_restore(uint64_t seed, bool joins)
     end();
 }
 
-static void behind_a_restore(void)
+TEST_CASE(behind_a_restore)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
         watch_restore(seed, false);
@@ -390,18 +392,9 @@ static void behind_a_restore(void)
     }
 }
 
-static const struct test_case cases[] = {
-    {"without_cuts", without_cuts},
-    {"with_cuts", with_cuts},
-    {"behind_a_restore", behind_a_restore},
-    {NULL, NULL},
-};
-static const struct test_suite observers = {"observers", NULL, NULL, cases};
-static const struct test_suite *const suites[] = {&observers, NULL};
-
 int main(int argc, char **argv)
 {
     timers_by_hand = true;
     session_store = &world_store;
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

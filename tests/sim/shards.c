@@ -3,13 +3,15 @@
  * weight or for other shards. A visitor asks for shards, and goes again. No two hosts work on a
  * shard, none is given up for nobody, and when all is well each is with its owner, as far as any
  * host takes it. Hosts that decide otherwise than tools/shards_plan.h are found out. */
-#include "barriers.h"
+#include "runner.h"
 
 #include "recipes/shards.h"
 #include "sharer.h"
 #include "troubled.h"
 
 #include <string.h>
+
+TEST_SUITE(shards);
 
 #define MS INT64_C(1000000)
 
@@ -199,7 +201,7 @@ static char *play(uint64_t seed, careless_fn careless)
     return wrong;
 }
 
-static void owners_have_their_shards_alone(void)
+TEST_CASE(owners_have_their_shards_alone)
 {
     for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--) {
         char *wrong = play(seed, NULL);
@@ -258,7 +260,7 @@ static void goes_by_hashes(const struct shard_slot *s, struct shard_facts *f)
         f->owned = f->owned && shard_hash(show.sharers[i].id, shard) <= mine;
 }
 
-static void careless_hosts_are_caught(void)
+TEST_CASE(careless_hosts_are_caught)
 {
     static const struct {
         careless_fn careless;
@@ -283,10 +285,3 @@ static void careless_hosts_are_caught(void)
             runner_fail(__FILE__, __LINE__, "row %d: %s", (int)i, rows[i].wrong);
     }
 }
-
-static const struct test_case cases[] = {
-    {"owners_have_their_shards_alone", owners_have_their_shards_alone},
-    {"careless_hosts_are_caught", careless_hosts_are_caught},
-    {NULL, NULL},
-};
-const struct test_suite sim_shards = {"shards", NULL, NULL, cases};

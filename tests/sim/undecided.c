@@ -7,6 +7,8 @@
 #include "stage.h"
 #include "write.h"
 
+TEST_SUITE(undecided);
+
 #define MS INT64_C(1000000)
 
 enum { SERVERS = 5, LATENCY_US = 1000, TIMEOUT_MS = 20000, LIMIT_MS = 60000 };
@@ -99,7 +101,7 @@ static bool is_answered(const void *write)
 
 /* The first transaction is proposed, and its server dies. The second asks for the version that the
  * first will take after all. The answer to the second, a refusal, is lost. */
-static void overtaken(void)
+TEST_CASE(overtaken)
 {
     begin();
     cut_quorum(true);
@@ -123,16 +125,9 @@ static void overtaken(void)
     end();
 }
 
-static const struct test_case cases[] = {
-    {"overtaken", overtaken},
-    {NULL, NULL},
-};
-static const struct test_suite undecided = {"undecided", NULL, NULL, cases};
-static const struct test_suite *const suites[] = {&undecided, NULL};
-
 int main(int argc, char **argv)
 {
     timers_by_hand = true;
     session_store = &world_store;
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -23,6 +23,7 @@ struct entry {
 static struct {
     pthread_mutex_t mutex;
     pthread_t main;
+    struct test_suite *suites; /* in the order of their names */
     GArray *entries;
     const struct entry *current;
     char *skip;
@@ -185,10 +186,27 @@ static bool wanted(const char *suite, const char *name, char **patterns, int cou
     return count == 0 || matches(suite, name, patterns, count);
 }
 
+void runner_add(struct test_suite *suite, struct test_case *c)
+{
+    struct test_suite **among = &run.suites;
+    struct test_case **at = &suite->cases;
+
+    while (*among && *among != suite && strcmp((*among)->name, suite->name) <= 0)
+        among = &(*among)->next;
+    if (*among != suite) {
+        suite->next = *among;
+        *among = suite;
+    }
+    while (*at && (*at)->line <= c->line)
+        at = &(*at)->next;
+    c->next = *at;
+    *at = c;
+}
+
 static bool register_suite(const struct test_suite *suite, char **patterns, int count, bool list)
 {
     CU_pSuite cu = NULL;
-    for (const struct test_case *c = suite->cases; c->name; c++) {
+    for (const struct test_case *c = suite->cases; c; c = c->next) {
         struct entry e = {.test_case = c, .name = g_strdup_printf("%s.%s", suite->name, c->name)};
         if (!wanted(suite->name, e.name, patterns, count)) {
             g_free(e.name);
@@ -233,7 +251,7 @@ static void forget_entries(void)
     CU_cleanup_registry();
 }
 
-int runner_main(int argc, char **argv, const struct test_suite *const *suites)
+int runner_main(int argc, char **argv)
 {
     bool list = argc > 1 && strcmp(argv[1], "-l") == 0;
     int first = argc == 0 ? 0 : list ? 2 : 1;
@@ -241,8 +259,8 @@ int runner_main(int argc, char **argv, const struct test_suite *const *suites)
     run.main = pthread_self();
     run.entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
     bool ok = CU_initialize_registry() == CUE_SUCCESS && watchdog_start();
-    for (; ok && *suites; suites++)
-        ok = register_suite(*suites, argv + first, argc - first, list);
+    for (const struct test_suite *s = run.suites; ok && s; s = s->next)
+        ok = register_suite(s, argv + first, argc - first, list);
     if (ok && run.entries->len == 0) {
         puts("no test matches");
         ok = false;

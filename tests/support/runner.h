@@ -8,16 +8,43 @@
 struct test_case {
     const char *name;
     void (*fn)(void);
+    int line; /* cases run in this order; of equal ones the first that was added is first */
+    struct test_case *next;
 };
 
-/* cases ends with a NULL name. init and done may be NULL. They return 0; any other value breaks the
- * run. An init that calls runner_skip() and returns 0 skips the whole suite. */
+/* init and done may be NULL. They return 0; any other value breaks the run. An init that calls
+ * runner_skip() and returns 0 skips the whole suite. */
 struct test_suite {
     const char *name;
     int (*init)(void);
     int (*done)(void);
-    const struct test_case *cases;
+    struct test_case *cases;
+    struct test_suite *next;
 };
+
+/* A file of tests begins with the name of its suite. Each test is a function, which registers
+ * itself when the program starts:
+ *
+ *     TEST_SUITE(mutex, .init = start_server);
+ *
+ *     TEST_CASE(two_threads)
+ *     {
+ *         CHECK(...);
+ *     }
+ */
+#define TEST_SUITE(suite, ...) static struct test_suite this_suite = {.name = #suite, __VA_ARGS__}
+#define TEST_CASE(case) TEST_CASE_OF(this_suite, case)
+#define TEST_CASE_OF(suite, case)                                                                  \
+    static void test_##case (void);                                                                \
+    __attribute__((constructor)) static void add_##suite##_##case (void)                           \
+    {                                                                                              \
+        static struct test_case added = {.name = #case, .fn = test_##case, .line = __LINE__};      \
+        runner_add(&suite, &added);                                                                \
+    }                                                                                              \
+    static void test_##case (void)
+
+/* For cases that come from a table. Both stay as long as the program runs. */
+void runner_add(struct test_suite *suite, struct test_case *c);
 
 enum {
     RUNNER_PASSED = 0,
@@ -27,10 +54,10 @@ enum {
 };
 
 /* Runs the cases whose "suite.case", or whose suite, matches one of the glob patterns in argv; all
- * without patterns. After -x: those that match none. -l lists them instead. suites ends with NULL.
- * To be called in main's thread.
+ * without patterns. After -x: those that match none. -l lists them instead. Suites run in the order
+ * of their names. To be called in main's thread.
  * Each test may last $ZKL_TEST_TIMEOUT seconds (default 120), then the process aborts. */
-int runner_main(int argc, char **argv, const struct test_suite *const *suites);
+int runner_main(int argc, char **argv);
 
 /* Marks the running test as skipped; it does not return from it. */
 void runner_skip(const char *why);

@@ -4,21 +4,13 @@
 #include <glib.h>
 #include <string.h>
 
-static const struct test_suite *const suites[] = {&selftest_runner,
-                                                  &selftest_server,
-                                                  &selftest_proxy,
-                                                  &selftest_raw,
-                                                  &selftest_links,
-                                                  &selftest_listener,
-                                                  NULL};
-
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--planted") == 0)
-        return runner_main(argc - 1, argv + 1, selftest_planted);
+        return selftest_planted(argc - 1, argv + 1);
     if (argc > 2 && strcmp(argv[1], "--die") == 0)
         return selftest_die(argv[2]);
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }
 
 char *selftest_again(const char *const *arguments, const char *const *environment, int *status)

@@ -6,11 +6,9 @@
 
 #include <stddef.h>
 
-extern const struct test_suite selftest_runner, selftest_server, selftest_proxy, selftest_raw,
-    selftest_listener, selftest_links;
-
-/* Suites that misbehave, run by selftest_runner in a process of their own: selftest --planted. */
-extern const struct test_suite *const selftest_planted[];
+/* Suites that misbehave, beside the others, which run no more: selftest_runner has them run in a
+ * process of their own (selftest --planted). */
+int selftest_planted(int argc, char **argv);
 
 /* Runs this program again; its output is for free(), the status as of waitpid(). */
 char *selftest_again(const char *const *arguments, const char *const *environment, int *status);

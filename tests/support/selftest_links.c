@@ -29,6 +29,8 @@ static int stop_server(void)
     return 0;
 }
 
+TEST_SUITE(links, .init = start_server, .done = stop_server);
+
 static struct raw *open_at(int node)
 {
     char connect[32];
@@ -70,7 +72,7 @@ static int wait_for(const int *done, int ms)
     return g_atomic_int_get(done);
 }
 
-static void isolated_follower_reads(void)
+TEST_CASE(isolated_follower_reads)
 {
     static int wrote; /* its answer may come when we are gone */
     int node = follower();
@@ -92,7 +94,7 @@ static void isolated_follower_reads(void)
     CHECK(writes(node));
 }
 
-static void isolated_leader_is_replaced(void)
+TEST_CASE(isolated_leader_is_replaced)
 {
     int old = zk_server_wait_leader(server), now = -1;
     zk_server_isolate(server, old);
@@ -108,7 +110,7 @@ static void isolated_leader_is_replaced(void)
 }
 
 /* A follower that is not heard gets no write through, one that does not hear is not told. */
-static void one_way(void)
+TEST_CASE(one_way)
 {
     int node = follower();
     struct raw *r = open_at(node);
@@ -129,7 +131,7 @@ static void one_way(void)
     CHECK(writes(node));
 }
 
-static void slow(void)
+TEST_CASE(slow)
 {
     enum { DELAY_MS = 60 };
     int node = follower();
@@ -144,7 +146,7 @@ static void slow(void)
 }
 
 /* Kills and restarts go through the same ways. */
-static void restarted_node_joins(void)
+TEST_CASE(restarted_node_joins)
 {
     for (int node = 0; node < 3; node++) {
         zk_server_kill(server, node);
@@ -152,13 +154,3 @@ static void restarted_node_joins(void)
         CHECK(writes(node));
     }
 }
-
-static const struct test_case cases[] = {
-    {"isolated_follower_reads", isolated_follower_reads},
-    {"isolated_leader_is_replaced", isolated_leader_is_replaced},
-    {"one_way", one_way},
-    {"slow", slow},
-    {"restarted_node_joins", restarted_node_joins},
-    {NULL, NULL},
-};
-const struct test_suite selftest_links = {"links", start_server, stop_server, cases};

@@ -11,8 +11,10 @@
 #include <unistd.h>
 #include <zookeeper/zookeeper.h>
 
+TEST_SUITE(listener);
+
 /* A target that accepts but never reads: the sender must come to a stop, soon. */
-static void bounded(void)
+TEST_CASE(bounded)
 {
     enum { SIZE = 1 << 16, KERNEL_BUFFERS = 32 << 20 };
     static const char letters[SIZE] = "stuff, no message";
@@ -54,7 +56,7 @@ static bool heard_bytes(const struct proxy_stats *stats, void *unused)
     return stats->connections >= 2 && stats->bytes_to_server > 0;
 }
 
-static void not_zookeeper(void)
+TEST_CASE(not_zookeeper)
 {
     zoo_set_debug_level((ZooLogLevel)0); /* it would complain on every line */
     struct proxy *servers[] = {mute_server_start(), rubbish_server_start(7)};
@@ -70,7 +72,3 @@ static void not_zookeeper(void)
         proxy_stop(servers[i]);
     }
 }
-
-static const struct test_case cases[] = {
-    {"bounded", bounded}, {"not_zookeeper", not_zookeeper}, {NULL, NULL}};
-const struct test_suite selftest_listener = {"listener", NULL, NULL, cases};

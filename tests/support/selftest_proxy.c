@@ -35,6 +35,8 @@ static int stop_server(void)
     return 0;
 }
 
+TEST_SUITE(proxy, .init = start_server, .done = stop_server);
+
 static void begin(void)
 {
     proxy = proxy_start(zk_server_port(server, 0));
@@ -77,7 +79,7 @@ static bool saw_event(const struct proxy_stats *stats, void *unused)
     return stats->events >= 1;
 }
 
-static void counts(void)
+TEST_CASE(counts)
 {
     struct proxy_stats stats;
     begin();
@@ -105,7 +107,7 @@ static void counts(void)
 }
 
 /* As in a network: a handshake takes both directions. */
-static void half_frozen(void)
+TEST_CASE(half_frozen)
 {
     begin();
     proxy_freeze(proxy, PROXY_TO_CLIENT);
@@ -120,7 +122,7 @@ static void half_frozen(void)
     end();
 }
 
-static void bulk(void)
+TEST_CASE(bulk)
 {
     enum { SIZE = 900000 };
     begin();
@@ -141,7 +143,7 @@ static void bulk(void)
     end();
 }
 
-static void cut(void)
+TEST_CASE(cut)
 {
     begin();
     int64_t id = raw_session_id(client);
@@ -156,7 +158,7 @@ static void cut(void)
     end();
 }
 
-static void freeze(void)
+TEST_CASE(freeze)
 {
     begin();
     proxy_freeze(proxy, PROXY_TO_CLIENT);
@@ -173,7 +175,7 @@ static void freeze(void)
     end();
 }
 
-static void expire(void)
+TEST_CASE(expire)
 {
     begin();
     clientid_t id = *zoo_client_id(raw_handle(client));
@@ -191,7 +193,7 @@ static bool dropped_two(const struct proxy_stats *stats, void *unused)
     return stats->dropped >= 2;
 }
 
-static void drop(void)
+TEST_CASE(drop)
 {
     begin();
     proxy_drop(proxy, PROXY_TO_SERVER, true);
@@ -204,7 +206,7 @@ static void drop(void)
     end();
 }
 
-static void delay(void)
+TEST_CASE(delay)
 {
     begin();
     proxy_delay_ms(proxy, PROXY_TO_SERVER, 100);
@@ -216,7 +218,7 @@ static void delay(void)
 }
 
 /* Together about half of the most, and never in another order. */
-static void jitter(void)
+TEST_CASE(jitter)
 {
     enum { TIMES = 20, MOST_MS = 50 };
     begin();
@@ -228,7 +230,7 @@ static void jitter(void)
     end();
 }
 
-static void segment(void)
+TEST_CASE(segment)
 {
     struct proxy_stats stats;
     begin();
@@ -243,7 +245,7 @@ static void segment(void)
     end();
 }
 
-static void target(void)
+TEST_CASE(target)
 {
     struct proxy *mute = mute_server_start();
     REQUIRE(mute != NULL);
@@ -259,7 +261,7 @@ static void target(void)
     proxy_stop(mute);
 }
 
-static void lose(void)
+TEST_CASE(lose)
 {
     struct proxy_stats stats;
     begin();
@@ -284,7 +286,7 @@ static void lose(void)
 }
 
 /* As servers that do not know the operation. */
-static void refuse(void)
+TEST_CASE(refuse)
 {
     struct proxy_stats stats;
     begin();
@@ -302,7 +304,7 @@ static void refuse(void)
     end();
 }
 
-static void target_down(void)
+TEST_CASE(target_down)
 {
     begin();
     zk_server_halt(server, 0);
@@ -327,7 +329,7 @@ static void *bother(void *unused)
     return unused;
 }
 
-static void many_threads(void)
+TEST_CASE(many_threads)
 {
     pthread_t threads[3];
     begin();
@@ -344,21 +346,3 @@ static void many_threads(void)
     CHECK_INT(rc, ZOK);
     end();
 }
-
-static const struct test_case cases[] = {{"counts", counts},
-                                         {"half_frozen", half_frozen},
-                                         {"bulk", bulk},
-                                         {"cut", cut},
-                                         {"freeze", freeze},
-                                         {"expire", expire},
-                                         {"drop", drop},
-                                         {"delay", delay},
-                                         {"jitter", jitter},
-                                         {"segment", segment},
-                                         {"target", target},
-                                         {"lose", lose},
-                                         {"refuse", refuse},
-                                         {"target_down", target_down},
-                                         {"many_threads", many_threads},
-                                         {NULL, NULL}};
-const struct test_suite selftest_proxy = {"proxy", start_server, stop_server, cases};

@@ -28,6 +28,8 @@ static int stop_server(void)
     return 0;
 }
 
+TEST_SUITE(raw, .init = start_server, .done = stop_server);
+
 static void check_list(char **list, const char *expected)
 {
     char *text = list ? g_strjoinv(" ", list) : NULL;
@@ -36,7 +38,7 @@ static void check_list(char **list, const char *expected)
     g_strfreev(list);
 }
 
-static void tree(void)
+TEST_CASE(tree)
 {
     struct Stat stat;
     char name[RAW_PATH_SIZE];
@@ -61,7 +63,7 @@ static void tree(void)
     CHECK_INT(raw_exists(raw, "/t", NULL), ZNONODE);
 }
 
-static void acl(void)
+TEST_CASE(acl)
 {
     CHECK_INT(raw_create_acl(raw, "/closed", &ZOO_READ_ACL_UNSAFE), ZOK);
     CHECK_INT(raw_create(raw, "/closed/x", NULL, -1, 0, NULL), ZNOAUTH);
@@ -70,7 +72,7 @@ static void acl(void)
     CHECK_INT(raw_set(raw, "/shut", "x", 1), ZNOAUTH);
 }
 
-static void close_session(void)
+TEST_CASE(close_session)
 {
     struct raw *victim = raw_open(zk_server_connect(server));
     REQUIRE(victim != NULL);
@@ -101,7 +103,7 @@ static bool set_and_read(const char *path, int32_t cversion)
     return ok;
 }
 
-static void set_cversion(void)
+TEST_CASE(set_cversion)
 {
     CHECK_INT(raw_create(raw, "/p", "text", 4, 0, NULL), ZOK);
     CHECK_INT(raw_create(raw, "/p/q", NULL, -1, 0, NULL), ZOK);
@@ -120,10 +122,3 @@ static void set_cversion(void)
     CHECK_STR(text, "text");
     free(text);
 }
-
-static const struct test_case cases[] = {{"tree", tree},
-                                         {"acl", acl},
-                                         {"close_session", close_session},
-                                         {"set_cversion", set_cversion},
-                                         {NULL, NULL}};
-const struct test_suite selftest_raw = {"raw", start_server, stop_server, cases};

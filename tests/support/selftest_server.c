@@ -34,6 +34,8 @@ static int stop_server(void)
     return 0;
 }
 
+TEST_SUITE(server, .init = start_server, .done = stop_server);
+
 static bool node_exists(const struct zk_server *s, const char *path)
 {
     struct raw *r = raw_open(zk_server_connect(s));
@@ -43,7 +45,7 @@ static bool node_exists(const struct zk_server *s, const char *path)
     return rc == ZOK;
 }
 
-static void restarts(void)
+TEST_CASE(restarts)
 {
     int port = zk_server_port(server, 0);
     struct raw *r = raw_open(zk_server_connect(server));
@@ -62,7 +64,7 @@ static void restarts(void)
 }
 
 /* libzookeeper's sockets are not close-on-exec, and must not stay open in a server. */
-static void inherits_nothing(void)
+TEST_CASE(inherits_nothing)
 {
     int fds[2];
     char byte;
@@ -75,7 +77,7 @@ static void inherits_nothing(void)
     close(fds[0]);
 }
 
-static void pauses(void)
+TEST_CASE(pauses)
 {
     int port = zk_server_port(server, 0);
     zk_server_pause(server, 0);
@@ -91,7 +93,7 @@ static void ignore_event(zhandle_t *zh, int type, int state, const char *path, v
     (void)zh, (void)type, (void)state, (void)path, (void)context;
 }
 
-static void words(void)
+TEST_CASE(words)
 {
     int port = zk_server_port(server, 0), length = 0;
     struct fourletter_watches totals;
@@ -117,7 +119,7 @@ static void words(void)
     raw_close(r);
 }
 
-static void options(void)
+TEST_CASE(options)
 {
     static const char *const jvm[] = {"-Dzookeeper.test=1", NULL};
     static const char *const config[] = {"maxSessionTimeout=7000", NULL};
@@ -144,7 +146,7 @@ static bool configured(struct zk_server *s, int node, const char *line)
     return found;
 }
 
-static void ensemble(void)
+TEST_CASE(ensemble)
 {
     static const char *const config_of[] = {"maxSessionTimeout=6000", "maxSessionTimeout=7000",
                                             NULL};
@@ -165,7 +167,7 @@ static void ensemble(void)
     zk_server_stop(s);
 }
 
-static void ports(void)
+TEST_CASE(ports)
 {
     struct held_port held, second;
     REQUIRE(port_hold(&held) && port_hold(&second));
@@ -187,7 +189,7 @@ static void *start_in_thread(void *ret)
     return NULL;
 }
 
-static void outlives_thread(void)
+TEST_CASE(outlives_thread)
 {
     pthread_t thread;
     struct zk_server *s = NULL;
@@ -228,7 +230,7 @@ static bool comes_to_nothing(pid_t pid, const char *dir)
     return nothing;
 }
 
-static void dies_with_us(void)
+TEST_CASE(dies_with_us)
 {
     static const char *const ways[] = {"exit", "9", "6", "15", NULL};
     for (const char *const *how = ways; *how; how++) {
@@ -253,7 +255,7 @@ static int run_tool(const char *tool, const char *script, char **output)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void tool(void)
+TEST_CASE(tool)
 {
     char *self = realpath("/proc/self/exe", NULL), *output;
     char *dir = g_path_get_dirname(self);
@@ -275,16 +277,3 @@ static void tool(void)
     g_free(dir);
     free(self);
 }
-
-static const struct test_case cases[] = {{"ports", ports},
-                                         {"restarts", restarts},
-                                         {"inherits_nothing", inherits_nothing},
-                                         {"pauses", pauses},
-                                         {"words", words},
-                                         {"options", options},
-                                         {"ensemble", ensemble},
-                                         {"outlives_thread", outlives_thread},
-                                         {"dies_with_us", dies_with_us},
-                                         {"tool", tool},
-                                         {NULL, NULL}};
-const struct test_suite selftest_server = {"server", start_server, stop_server, cases};

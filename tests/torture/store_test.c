@@ -8,6 +8,8 @@
 #include "store_rules.h"
 #include "store_scenes.h"
 
+TEST_SUITE(store);
+
 enum { NTH_MAX = 500, FAILURES_MAX = 3, RUNS_MIN = 4000 };
 #define KINDS (STORE_MULTI + 1)
 
@@ -114,7 +116,7 @@ static void play_scene(void)
 }
 
 /* Every kind of request was failed in every way, and that was felt. */
-static void floors(void)
+TEST_CASE(floors)
 {
     static const int codes[] = {ZKL_EACCES,   ZKL_EPROTO,    ZKL_ELOST,
                                 ZKL_EUNKNOWN, ZKL_EOVERFLOW, ZKL_ETIMEDOUT,
@@ -138,13 +140,12 @@ static void floors(void)
 
 int main(int argc, char **argv)
 {
-    struct test_case cases[64] = {{NULL, NULL}};
-    const struct test_suite suite = {"store", NULL, NULL, cases};
-    const struct test_suite *const suites[] = {&suite, NULL};
+    static struct test_case cases[64];
     unsigned count = 0;
 
-    for (const struct scene *s = scenes; s->name; s++)
-        cases[count++] = (struct test_case){s->name, play_scene};
-    cases[count] = (struct test_case){"floors", floors};
-    return runner_main(argc, argv, suites);
+    for (const struct scene *s = scenes; s->name; s++) {
+        cases[count] = (struct test_case){.name = s->name, .fn = play_scene};
+        runner_add(&this_suite, &cases[count++]);
+    }
+    return runner_main(argc, argv);
 }

@@ -17,6 +17,8 @@
 
 #include "memory.h"
 
+TEST_SUITE(table);
+
 enum { NTH_MAX = 2000 };
 
 /* What may happen to a call. death: the library ends the process with these words, since it cannot
@@ -189,7 +191,7 @@ static void fail_memory(void)
 }
 
 /* A fault that no scenario comes to would test nothing. */
-static void every_call_is_made(void)
+TEST_CASE(every_call_is_made)
 {
     const struct play *const all[] = {plays_fake, plays_client};
     unsigned made[CALLS] = {0};
@@ -208,30 +210,39 @@ static void every_call_is_made(void)
     }
 }
 
-static void add_cases(struct test_case *cases, const struct play *plays)
+static void add_cases(struct test_suite *suite, const struct play *plays)
 {
-    while (plays->name)
-        *cases++ = (struct test_case){(plays++)->name, fail_calls};
+    static struct test_case cases[32];
+    static size_t count;
+
+    for (; plays->name; plays++) {
+        cases[count] = (struct test_case){.name = plays->name, .fn = fail_calls};
+        runner_add(suite, &cases[count++]);
+    }
+}
+
+static void add_memory_cases(void)
+{
+    static const char *const names[] = {"dispatch", "lock_async", "owner_ends", "watch",
+                                        "lock_unlock"};
+    static struct test_suite memory = {.name = "memory"};
+    static struct test_case cases[G_N_ELEMENTS(names)];
+
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        cases[i] = (struct test_case){.name = names[i], .fn = fail_memory};
+        runner_add(&memory, &cases[i]);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static struct test_case fake_cases[16], client_cases[16];
-    static const struct test_case table_cases[] = {{"every_call_is_made", every_call_is_made},
-                                                   {NULL, NULL}};
-    static const struct test_case memory_cases[] = {
-        {"dispatch", fail_memory}, {"lock_async", fail_memory},  {"owner_ends", fail_memory},
-        {"watch", fail_memory},    {"lock_unlock", fail_memory}, {NULL, NULL}};
-    static const struct test_suite fake = {"fake", NULL, NULL, fake_cases},
-                                   client = {"client", NULL, NULL, client_cases},
-                                   memory = {"memory", NULL, NULL, memory_cases},
-                                   table = {"table", NULL, NULL, table_cases};
-    static const struct test_suite *const suites[] = {&fake, &client, &memory, &table, NULL};
+    static struct test_suite fake = {.name = "fake"}, client = {.name = "client"};
 
     if (argc == 6 && strcmp(argv[1], "--play") == 0)
         return play_main(argv + 2);
     launchers_start();
-    add_cases(fake_cases, plays_fake);
-    add_cases(client_cases, plays_client);
-    return runner_main(argc, argv, suites);
+    add_cases(&fake, plays_fake);
+    add_cases(&client, plays_client);
+    add_memory_cases();
+    return runner_main(argc, argv);
 }

@@ -1,7 +1,9 @@
 #include "lib/base/acl.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(acl);
 
 static void check_entry(const GArray *list, guint i, const char *scheme, const char *id,
                         int32_t perms)
@@ -13,7 +15,7 @@ static void check_entry(const GArray *list, guint i, const char *scheme, const c
     CHECK_INT(e->perms, perms);
 }
 
-static void entries(void)
+TEST_CASE(entries)
 {
     GArray *list = acl_parse("digest:a:b=:rw,auth::a,ip:10.0.0.0/8:cdrwa");
 
@@ -24,7 +26,7 @@ static void entries(void)
     g_array_unref(list);
 }
 
-static void world_by_default(void)
+TEST_CASE(world_by_default)
 {
     GArray *list = acl_parse(NULL);
 
@@ -33,7 +35,7 @@ static void world_by_default(void)
     g_array_unref(list);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     static const char *const bad[] = {
         "",          "world",           "world:anyone", ":anyone:r",           "world:anyone:",
@@ -46,12 +48,3 @@ static void refused(void)
         g_clear_pointer(&list, g_array_unref);
     }
 }
-
-static const struct test_case cases[] = {
-    {"entries", entries},
-    {"world_by_default", world_by_default},
-    {"refused", refused},
-    {NULL, NULL},
-};
-
-const struct test_suite acl_suite = {"acl", NULL, NULL, cases};

@@ -2,7 +2,9 @@
 #include <malloc.h>
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(admission);
 
 enum { ABREAST = 32, WAITERS = 40, THRONG = 20000 };
 
@@ -86,7 +88,7 @@ static void one_queues(int number)
     g_free(node);
 }
 
-static void enter_abreast(void)
+TEST_CASE(enter_abreast)
 {
     start_waiters();
     CHECK_INT(creates(), ABREAST);
@@ -102,7 +104,7 @@ static void enter_abreast(void)
     stop();
 }
 
-static void another_path_is_open(void)
+TEST_CASE(another_path_is_open)
 {
     zkl_op *op;
 
@@ -119,7 +121,7 @@ static void another_path_is_open(void)
 }
 
 /* It is told at once, and others go in in its place. */
-static void given_up_outside(void)
+TEST_CASE(given_up_outside)
 {
     start_waiters();
     zkl_op_cancel(ops[ABREAST]);
@@ -133,7 +135,7 @@ static void given_up_outside(void)
 }
 
 /* A waiter that gives up while its create is under way is inside until that is answered. */
-static void given_up_while_entering(void)
+TEST_CASE(given_up_while_entering)
 {
     start_waiters();
     zkl_op_cancel(ops[0]);
@@ -168,7 +170,7 @@ static void replace_session(void)
 /* With another session all enter again, in the order in which they came: those who waited, those
  * who were entering, and after them those who were outside. That holds whichever gave up
  * meanwhile. */
-static void session_replaced(void)
+TEST_CASE(session_replaced)
 {
     static const struct {
         int queued, canceled;
@@ -193,7 +195,7 @@ static void session_replaced(void)
 }
 
 /* While they are at it, it ends once more. */
-static void session_replaced_again(void)
+TEST_CASE(session_replaced_again)
 {
     start_waiters();
     replace_session();
@@ -211,7 +213,7 @@ static void session_replaced_again(void)
 /* All find their nodes gone, in whatever order they hear it: those who must wait go in as they
  * came.
  */
-static void directory_deleted(void)
+TEST_CASE(directory_deleted)
 {
     char *nodes[WAITERS];
 
@@ -242,7 +244,7 @@ static void directory_deleted(void)
 
 /* A waiter that is outside to enter again can give up there, and is told if the session is closed
  * then. */
-static void given_up_when_outside_again(void)
+TEST_CASE(given_up_when_outside_again)
 {
     start_waiters();
     for (int i = 0; i < WAITERS; i++)
@@ -262,7 +264,7 @@ static void given_up_when_outside_again(void)
 }
 
 /* A waiter that cannot settle its create may be at it for long: others enter in its place. */
-static void unsettled(void)
+TEST_CASE(unsettled)
 {
     start_waiters();
     for (int i = 0; i < ABREAST; i++)
@@ -278,7 +280,7 @@ static void unsettled(void)
     stop();
 }
 
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     start_waiters();
     fake_event(STORE_EV_AUTH);
@@ -308,7 +310,7 @@ static bool refuse_all(const struct store_request *request, struct store_reply *
     return request->kind == STORE_CREATE || request->kind == STORE_LIST;
 }
 
-static void all_fail_at_once(void)
+TEST_CASE(all_fail_at_once)
 {
     start_waiters();
     add_mutexes(THRONG);
@@ -338,7 +340,7 @@ static void on_session(zkl_session *session, zkl_session_event event, int64_t id
     *(bool *)replaced |= event == ZKL_SESSION_REPLACED;
 }
 
-static void coming_up(void)
+TEST_CASE(coming_up)
 {
     bool replaced = false;
 
@@ -400,7 +402,7 @@ static void add_used_mutexes(int count)
 }
 
 /* With libzookeeper's part, which is about 240 bytes, it is to stay well below 1 KiB. */
-static void memory_of_a_waiter(void)
+TEST_CASE(memory_of_a_waiter)
 {
     enum { FIRST = 500, MORE = 1000, LIMIT = 656 };
 
@@ -421,22 +423,3 @@ static void memory_of_a_waiter(void)
     hand_close(s);
     CHECK_INT(refused, FIRST + MORE);
 }
-
-static const struct test_case cases[] = {
-    {"enter_abreast", enter_abreast},
-    {"another_path_is_open", another_path_is_open},
-    {"given_up_outside", given_up_outside},
-    {"given_up_while_entering", given_up_while_entering},
-    {"session_replaced", session_replaced},
-    {"session_replaced_again", session_replaced_again},
-    {"directory_deleted", directory_deleted},
-    {"given_up_when_outside_again", given_up_when_outside_again},
-    {"unsettled", unsettled},
-    {"credentials_refused", credentials_refused},
-    {"all_fail_at_once", all_fail_at_once},
-    {"coming_up", coming_up},
-    {"memory_of_a_waiter", memory_of_a_waiter},
-    {NULL, NULL},
-};
-
-const struct test_suite admission_suite = {"admission", NULL, NULL, cases};

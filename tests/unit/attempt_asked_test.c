@@ -1,10 +1,12 @@
 /* A holder is asked to give way, by what is written into its node: before or after the grant,
  * before or after it wants to hear of that. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_asked);
 
 /* By the own watch, which every hold gets that lasts. */
-static void while_it_holds(void)
+TEST_CASE(while_it_holds)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
@@ -16,7 +18,7 @@ static void while_it_holds(void)
     STEP("release", ST_DONE, "delete");
 }
 
-static void before_the_own_watch(void)
+TEST_CASE(before_the_own_watch)
 {
     play_reach(ST_HOLDING);
     STEP("timer", ST_HOLDING, "read");
@@ -25,7 +27,7 @@ static void before_the_own_watch(void)
 }
 
 /* Nobody waits for the own watch where the holder wants to hear; and it is not set twice. */
-static void before_it_heeds(void)
+TEST_CASE(before_it_heeds)
 {
     play_reach(ST_HOLDING);
     STEP("heed", ST_HOLDING, "read");
@@ -34,7 +36,7 @@ static void before_it_heeds(void)
     STEP("heed", ST_HOLDING, "");
 }
 
-static void of_an_older_read(void)
+TEST_CASE(of_an_older_read)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
@@ -43,7 +45,7 @@ static void of_an_older_read(void)
     STEP("read 7 asked", ST_HOLDING, "asked");
 }
 
-static void heeded_again_when_watched(void)
+TEST_CASE(heeded_again_when_watched)
 {
     play_reach(ST_HOLDING);
     STEP("heed", ST_HOLDING, "read");
@@ -53,7 +55,7 @@ static void heeded_again_when_watched(void)
     STEP("read 7 asked", ST_HOLDING, "asked");
 }
 
-static void read_is_refused(void)
+TEST_CASE(read_is_refused)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
@@ -62,7 +64,7 @@ static void read_is_refused(void)
     STEP("read 7 asked", ST_HOLDING, "asked");
 }
 
-static void node_is_gone(void)
+TEST_CASE(node_is_gone)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
@@ -75,7 +77,7 @@ static void node_is_gone(void)
 
 /* The watch on the children, which needs no other one for the own node's end, tells nothing of its
  * data. */
-static void while_the_children_are_watched(void)
+TEST_CASE(while_the_children_are_watched)
 {
     play_start(false);
     play.c.watch_children = true;
@@ -91,7 +93,7 @@ static void while_the_children_are_watched(void)
     STEP("read 7 asked", ST_HOLDING, "asked");
 }
 
-static void heeded_while_the_children_are_watched(void)
+TEST_CASE(heeded_while_the_children_are_watched)
 {
     play_start(false);
     play.c.watch_children = true;
@@ -107,7 +109,7 @@ static void heeded_while_the_children_are_watched(void)
 /* ---- before the grant ---- */
 
 /* Told right behind the grant, as the last thing. */
-static void while_it_waits(void)
+TEST_CASE(while_it_waits)
 {
     play_reach(ST_WAITING);
     SAY("read 7");
@@ -118,14 +120,14 @@ static void while_it_waits(void)
     STEP("read 7 asked", ST_HOLDING, "");
 }
 
-static void before_the_watch_of_a_waiter(void)
+TEST_CASE(before_the_watch_of_a_waiter)
 {
     play_reach(ST_WAITING);
     SAY("read 7 asked");
     STEP("pred gone", ST_HOLDING, "grant, asked"); /* proved by silence, without a read */
 }
 
-static void before_a_deadline_comes(void)
+TEST_CASE(before_a_deadline_comes)
 {
     play_reach(ST_CLAIMING);
     STEP("own changed", ST_PROVING, "prove");
@@ -134,7 +136,7 @@ static void before_a_deadline_comes(void)
     STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
 }
 
-static void an_adopted_node(void)
+TEST_CASE(an_adopted_node)
 {
     play_reach(ST_ADOPTING);
     SAY("read 7 asked");
@@ -142,7 +144,7 @@ static void an_adopted_node(void)
 }
 
 /* Nobody has asked anything of a contender that has another node by now. */
-static void of_an_earlier_node(void)
+TEST_CASE(of_an_earlier_node)
 {
     static const char *const ends[] = {"replaced", "listed 8"};
 
@@ -156,7 +158,7 @@ static void of_an_earlier_node(void)
     }
 }
 
-static void not_told_any_more(void)
+TEST_CASE(not_told_any_more)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
@@ -168,24 +170,3 @@ static void not_told_any_more(void)
     SAY("release");
     STEP("read 7 asked", ST_DONE, "");
 }
-
-static const struct test_case cases[] = {
-    {"while_it_holds", while_it_holds},
-    {"before_the_own_watch", before_the_own_watch},
-    {"before_it_heeds", before_it_heeds},
-    {"of_an_older_read", of_an_older_read},
-    {"heeded_again_when_watched", heeded_again_when_watched},
-    {"read_is_refused", read_is_refused},
-    {"node_is_gone", node_is_gone},
-    {"while_the_children_are_watched", while_the_children_are_watched},
-    {"heeded_while_the_children_are_watched", heeded_while_the_children_are_watched},
-    {"while_it_waits", while_it_waits},
-    {"before_the_watch_of_a_waiter", before_the_watch_of_a_waiter},
-    {"before_a_deadline_comes", before_a_deadline_comes},
-    {"an_adopted_node", an_adopted_node},
-    {"of_an_earlier_node", of_an_earlier_node},
-    {"not_told_any_more", not_told_any_more},
-    {0},
-};
-
-const struct test_suite attempt_asked_suite = {"attempt_asked", NULL, NULL, cases};

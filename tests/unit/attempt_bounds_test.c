@@ -1,11 +1,13 @@
 /* The edges: how often is too often, what is inconsistent, answers that seldom come. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_bounds);
 
 enum { ROUNDS = 100 }; /* as often as a directory may vanish in one attempt */
 
 /* The invariant is what the explorer and every step rely on: it must see each contradiction. */
-static void invariant_sees(void)
+TEST_CASE(invariant_sees)
 {
     static const struct {
         const char *what;
@@ -89,7 +91,7 @@ static void invariant_sees(void)
         CHECK(attempt_invariant(&right[i]));
 }
 
-static void no_such_state(void)
+TEST_CASE(no_such_state)
 {
     CHECK_STR(attempt_state_name(ST_COUNT), "?");
 }
@@ -104,7 +106,7 @@ static void vanish(int rounds)
     }
 }
 
-static void vanished_too_often(void)
+TEST_CASE(vanished_too_often)
 {
     play_start(false);
     SAY("enter");
@@ -113,7 +115,7 @@ static void vanished_too_often(void)
     STEP("listed nonode", ST_DONE, "fail protocol, delete");
 }
 
-static void missing_too_often(void)
+TEST_CASE(missing_too_often)
 {
     play_start(false);
     SAY("enter");
@@ -125,7 +127,7 @@ static void missing_too_often(void)
 }
 
 /* What happened before it stood in the queue, or in an earlier session, is no reason to give up. */
-static void counted_anew(void)
+TEST_CASE(counted_anew)
 {
     play_start(false);
     SAY("enter");
@@ -151,7 +153,7 @@ static void counted_anew(void)
     STEP("listed nonode", ST_DONE, "fail protocol, delete");
 }
 
-static void parents_reaped_while_being_made(void)
+TEST_CASE(parents_reaped_while_being_made)
 {
     play_reach(ST_PARENTS);
     STEP("parents nonode", ST_REENTERING, "admit");
@@ -176,7 +178,7 @@ static void looked_for_again(void)
     }
 }
 
-static void unsettled_for_long(void)
+TEST_CASE(unsettled_for_long)
 {
     play_reach(ST_LEAVING);
     SAY("created unknown");
@@ -193,7 +195,7 @@ static void unsettled_for_long(void)
 }
 
 /* The acquisition ends, and its node is looked for. */
-static void refused_while_settling(void)
+TEST_CASE(refused_while_settling)
 {
     play_reach(ST_SETTLING);
     SAY("passed");
@@ -209,7 +211,7 @@ static void refused_while_settling(void)
 }
 
 /* However often the directory had to be made before. */
-static void patience_of_its_own(void)
+TEST_CASE(patience_of_its_own)
 {
     for (int unknown = 0; unknown < 2; unknown++) {
         play_start(false);
@@ -225,7 +227,7 @@ static void patience_of_its_own(void)
     }
 }
 
-static void settled_without_a_directory(void)
+TEST_CASE(settled_without_a_directory)
 {
     play_reach(ST_SETTLING);
     SAY("passed");
@@ -236,19 +238,3 @@ static void settled_without_a_directory(void)
     SAY("passed");
     STEP("listed nonode", ST_DONE, "");
 }
-
-static const struct test_case cases[] = {
-    {"invariant_sees", invariant_sees},
-    {"no_such_state", no_such_state},
-    {"vanished_too_often", vanished_too_often},
-    {"missing_too_often", missing_too_often},
-    {"counted_anew", counted_anew},
-    {"parents_reaped_while_being_made", parents_reaped_while_being_made},
-    {"unsettled_for_long", unsettled_for_long},
-    {"refused_while_settling", refused_while_settling},
-    {"patience_of_its_own", patience_of_its_own},
-    {"settled_without_a_directory", settled_without_a_directory},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_bounds_suite = {.name = "attempt_bounds", .cases = cases};

@@ -1,16 +1,18 @@
 /* The states and the moves between them. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
-static void every_state_is_reached(void)
+TEST_SUITE(attempt_diagram);
+
+TEST_CASE(every_state_is_reached)
 {
     for (int s = 0; s < ST_COUNT; s++)
         play_reach((enum attempt_state)s);
 }
 
-static void names_differ(void)
+TEST_CASE(names_differ)
 {
     for (int a = 0; a < ST_COUNT; a++)
         for (int b = 0; b < a; b++)
@@ -19,7 +21,7 @@ static void names_differ(void)
 }
 
 /* What the diagram must not allow, whatever the code does. */
-static void moves_that_would_be_wrong(void)
+TEST_CASE(moves_that_would_be_wrong)
 {
     for (int s = 0; s < ST_COUNT; s++) {
         CHECK(s == ST_DONE || !attempt_may_move(ST_DONE, (enum attempt_state)s));
@@ -37,12 +39,3 @@ static void moves_that_would_be_wrong(void)
     CHECK(attempt_may_move(ST_PROVING, ST_HOLDING));
     CHECK(attempt_may_move(ST_CLAIMING, ST_HOLDING));
 }
-
-static const struct test_case cases[] = {
-    {"every_state_is_reached", every_state_is_reached},
-    {"names_differ", names_differ},
-    {"moves_that_would_be_wrong", moves_that_would_be_wrong},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_diagram_suite = {.name = "attempt_diagram", .cases = cases};

@@ -1,6 +1,8 @@
 /* The directory is made with what is above it, and goes when its numbers are used up. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_directory);
 
 /* ---- made ---- */
 
@@ -16,7 +18,7 @@ static void directory_miss(enum rule rule)
     SAY("enter");
 }
 
-static void directory_is_asked_for_with_its_parents(void)
+TEST_CASE(is_asked_for_with_its_parents)
 {
     directory_miss(RULE_LOCK);
     STEP("created nonode", ST_PARENTS, "above 2, parents");
@@ -26,7 +28,7 @@ static void directory_is_asked_for_with_its_parents(void)
     STEP("parents", ST_CREATING, "create, list");
 }
 
-static void directory_is_at_the_top(void)
+TEST_CASE(is_at_the_top)
 {
     play_reach(ST_PARENTS);
     CHECK_STR(play_actions(), "parents");
@@ -34,7 +36,7 @@ static void directory_is_at_the_top(void)
 }
 
 /* A semaphore's has data, and is not to go when it is empty. */
-static void directory_mode_is_its_own(void)
+TEST_CASE(mode_is_its_own)
 {
     static const struct {
         enum rule rule;
@@ -60,7 +62,7 @@ static void directory_mode_is_its_own(void)
 }
 
 /* What is above may be there, and not ours to see or to change. */
-static void directory_alone_decides(void)
+TEST_CASE(alone_decides)
 {
     directory_miss(RULE_LOCK);
     SAY("created nonode");
@@ -69,7 +71,7 @@ static void directory_alone_decides(void)
     STEP("parents exists", ST_CREATING, "create, list");
 }
 
-static void directory_first_that_fails_is_blamed(void)
+TEST_CASE(first_that_fails_is_blamed)
 {
     static const struct {
         const char *first, *second, *last, *actions;
@@ -94,7 +96,7 @@ static void directory_first_that_fails_is_blamed(void)
 }
 
 /* A container above was reaped: that is what stopped the rest. */
-static void directory_parent_is_reaped(void)
+TEST_CASE(parent_is_reaped)
 {
     directory_miss(RULE_LOCK);
     SAY("created nonode");
@@ -103,7 +105,7 @@ static void directory_parent_is_reaped(void)
     STEP("parents nonode", ST_REENTERING, "admit");
 }
 
-static void directory_blame_is_of_the_same_round(void)
+TEST_CASE(blame_is_of_the_same_round)
 {
     directory_miss(RULE_LOCK);
     SAY("created nonode");
@@ -131,7 +133,7 @@ static void directory_expect(const char *words, bool goes)
 }
 
 /* What we would have made, and as empty as we would have made it. */
-static void directory_of_a_lock_may_go(void)
+TEST_CASE(of_a_lock_may_go)
 {
     static const struct {
         const char *words;
@@ -153,7 +155,7 @@ static void directory_of_a_lock_may_go(void)
 }
 
 /* It is made again with the limit that it has, which must be there to be known. */
-static void directory_of_a_semaphore_may_go(void)
+TEST_CASE(of_a_semaphore_may_go)
 {
     static const struct {
         const char *words;
@@ -175,7 +177,7 @@ static void directory_of_a_semaphore_may_go(void)
     directory_expect("directory", false);
 }
 
-static void directory_has_gone(void)
+TEST_CASE(has_gone)
 {
     static const struct {
         const char *words;
@@ -197,19 +199,3 @@ static void directory_has_gone(void)
         STEP(rows[i].words, rows[i].state, rows[i].actions);
     }
 }
-
-static const struct test_case cases[] = {
-    {"is_asked_for_with_its_parents", directory_is_asked_for_with_its_parents},
-    {"is_at_the_top", directory_is_at_the_top},
-    {"mode_is_its_own", directory_mode_is_its_own},
-    {"alone_decides", directory_alone_decides},
-    {"first_that_fails_is_blamed", directory_first_that_fails_is_blamed},
-    {"parent_is_reaped", directory_parent_is_reaped},
-    {"blame_is_of_the_same_round", directory_blame_is_of_the_same_round},
-    {"of_a_lock_may_go", directory_of_a_lock_may_go},
-    {"of_a_semaphore_may_go", directory_of_a_semaphore_may_go},
-    {"has_gone", directory_has_gone},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_directory_suite = {.name = "attempt_directory", .cases = cases};

@@ -1,8 +1,10 @@
 /* Ends from outside, in every state: the caller gives up, the session goes, late answers come. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(attempt_end);
 
 struct end_row {
     enum attempt_state from, to;
@@ -18,7 +20,7 @@ static void expect_ends(const char *words, const struct end_row *rows, size_t co
     }
 }
 
-static void abort_in_every_state(void)
+TEST_CASE(abort_in_every_state)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_DONE, "fail aborted"},
@@ -43,14 +45,14 @@ static void abort_in_every_state(void)
     expect_ends("abort", rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void abort_then_the_create_succeeds(void)
+TEST_CASE(abort_then_the_create_succeeds)
 {
     play_reach(ST_LEAVING);
     STEP("created 7", ST_DONE, "delete");
     STEP("listed 7*", ST_DONE, "");
 }
 
-static void abort_then_the_create_is_refused(void)
+TEST_CASE(abort_then_the_create_is_refused)
 {
     static const char *const answers[] = {"created refused", "created nonode", "created nochildren",
                                           "created exists", "created bad"};
@@ -60,13 +62,13 @@ static void abort_then_the_create_is_refused(void)
     }
 }
 
-static void abort_then_the_create_is_used_up(void)
+TEST_CASE(abort_then_the_create_is_used_up)
 {
     play_reach(ST_LEAVING);
     STEP("created 2147483647", ST_DONE, "delete");
 }
 
-static void abort_then_the_create_is_unknown(void)
+TEST_CASE(abort_then_the_create_is_unknown)
 {
     play_reach(ST_LEAVING);
     STEP("created unknown", ST_LEAVING, "barrier");
@@ -81,7 +83,7 @@ static void abort_then_the_create_is_unknown(void)
 }
 
 /* Nothing will ride behind the create again, so nobody waits for it; but it may be done. */
-static void end_list_is_refused_before_the_create(void)
+TEST_CASE(list_is_refused_before_the_create)
 {
     static const struct {
         const char *words;
@@ -105,7 +107,7 @@ static void end_list_is_refused_before_the_create(void)
 }
 
 /* That list looks for no node of ours: the create is still to come. */
-static void end_list_is_refused_when_leaving(void)
+TEST_CASE(list_is_refused_when_leaving)
 {
     play_reach(ST_LEAVING);
     STEP("listed bad", ST_LEAVING, "");
@@ -115,7 +117,7 @@ static void end_list_is_refused_when_leaving(void)
 }
 
 /* A create that was answered is not to be called back. */
-static void end_recalls_what_may_not_be_sent(void)
+TEST_CASE(recalls_what_may_not_be_sent)
 {
     play_reach(ST_CREATING);
     STEP("abort", ST_LEAVING, "fail aborted, recall");
@@ -132,7 +134,7 @@ static void end_recalls_what_may_not_be_sent(void)
     STEP("created 7 others", ST_REENTERING, "delete, admit");
 }
 
-static void abort_while_settling(void)
+TEST_CASE(abort_while_settling)
 {
     play_reach(ST_SETTLING);
     STEP("abort", ST_LEAVING, "fail aborted");
@@ -145,7 +147,7 @@ static void abort_while_settling(void)
     STEP("listed 7*", ST_DONE, "delete-all");
 }
 
-static void abort_while_watch_is_being_set(void)
+TEST_CASE(abort_while_watch_is_being_set)
 {
     play_reach(ST_WAITING);
     STEP("abort", ST_DONE, "fail aborted, unwatch, delete");
@@ -154,7 +156,7 @@ static void abort_while_watch_is_being_set(void)
 }
 
 /* Everything of the old session is gone or goes with it: begin anew, with a new id. */
-static void replaced_in_every_state(void)
+TEST_CASE(replaced_in_every_state)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_IDLE, ""},
@@ -178,7 +180,7 @@ static void replaced_in_every_state(void)
     expect_ends("replaced", rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void end_in_every_state(void)
+TEST_CASE(end_in_every_state)
 {
     static const struct end_row rows[] = {
         {ST_IDLE, ST_IDLE, ""},
@@ -202,7 +204,7 @@ static void end_in_every_state(void)
     expect_ends("end", rows, sizeof(rows) / sizeof(*rows));
 }
 
-static void everything_is_fresh_after_an_incarnation(void)
+TEST_CASE(everything_is_fresh_after_an_incarnation)
 {
     for (int s = ST_CREATING; s <= ST_RESETTING; s++) {
         play_reach((enum attempt_state)s);
@@ -224,7 +226,7 @@ static void everything_is_fresh_after_an_incarnation(void)
 }
 
 /* All that was asked before is stale, so that no late answer is heard. */
-static void end_awaits_what_it_asked_last(void)
+TEST_CASE(awaits_what_it_asked_last)
 {
     static const char *const awaited[ST_COUNT] = {
         [ST_IDLE] = "",
@@ -253,7 +255,7 @@ static void end_awaits_what_it_asked_last(void)
 }
 
 /* It is to enter again, and has asked for nothing yet. */
-static void end_awaits_nothing_to_enter_again(void)
+TEST_CASE(awaits_nothing_to_enter_again)
 {
     static const struct {
         enum attempt_state state;
@@ -276,7 +278,7 @@ static void end_awaits_nothing_to_enter_again(void)
 }
 
 /* A touch of the node that is gone must not set the next one, nor be told of. */
-static void end_awaits_no_touch_of_an_earlier_node(void)
+TEST_CASE(awaits_no_touch_of_an_earlier_node)
 {
     play_start_permits(1, false);
     SAY("enter");
@@ -289,7 +291,7 @@ static void end_awaits_no_touch_of_an_earlier_node(void)
 }
 
 /* Events that mean nothing in a state are not answers and must not move it. */
-static void events_out_of_place(void)
+TEST_CASE(events_out_of_place)
 {
     static const struct {
         enum attempt_state state;
@@ -326,26 +328,3 @@ static void events_out_of_place(void)
         STEP(rows[i].words, rows[i].state, "");
     }
 }
-
-static const struct test_case cases[] = {
-    {"abort_in_every_state", abort_in_every_state},
-    {"abort_then_the_create_succeeds", abort_then_the_create_succeeds},
-    {"abort_then_the_create_is_refused", abort_then_the_create_is_refused},
-    {"abort_then_the_create_is_used_up", abort_then_the_create_is_used_up},
-    {"abort_then_the_create_is_unknown", abort_then_the_create_is_unknown},
-    {"list_is_refused_before_the_create", end_list_is_refused_before_the_create},
-    {"list_is_refused_when_leaving", end_list_is_refused_when_leaving},
-    {"recalls_what_may_not_be_sent", end_recalls_what_may_not_be_sent},
-    {"abort_while_settling", abort_while_settling},
-    {"abort_while_watch_is_being_set", abort_while_watch_is_being_set},
-    {"replaced_in_every_state", replaced_in_every_state},
-    {"end_in_every_state", end_in_every_state},
-    {"everything_is_fresh_after_an_incarnation", everything_is_fresh_after_an_incarnation},
-    {"awaits_what_it_asked_last", end_awaits_what_it_asked_last},
-    {"awaits_nothing_to_enter_again", end_awaits_nothing_to_enter_again},
-    {"awaits_no_touch_of_an_earlier_node", end_awaits_no_touch_of_an_earlier_node},
-    {"events_out_of_place", events_out_of_place},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_end_suite = {.name = "attempt_end", .cases = cases};

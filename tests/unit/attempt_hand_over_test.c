@@ -1,7 +1,9 @@
 /* The head goes, and the next in line is granted at that event: the silence of the watch on its own
  * node proves it. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_hand_over);
 
 /* Number 7 waits for 5, and nobody else is ahead. */
 static void queue_up(void)
@@ -29,7 +31,7 @@ static void queue_up_behind_two(void)
 }
 
 /* The watch is there already: it needs no timer. */
-static void silent(void)
+TEST_CASE(silent)
 {
     watch_own();
     STEP("watched", ST_WAITING, "");
@@ -39,13 +41,13 @@ static void silent(void)
 }
 
 /* That answer comes behind all that happened before, as an event does. */
-static void gone_before_it_was_watched(void)
+TEST_CASE(gone_before_it_was_watched)
 {
     watch_own();
     STEP("watched nonode", ST_HOLDING, "grant");
 }
 
-static void predecessor_changed_before(void)
+TEST_CASE(predecessor_changed_before)
 {
     watch_own();
     SAY("watched");
@@ -54,7 +56,7 @@ static void predecessor_changed_before(void)
     STEP("pred gone", ST_HOLDING, "grant");
 }
 
-static void own_watch_fired(void)
+TEST_CASE(own_watch_fired)
 {
     watch_own();
     STEP("own changed", ST_WAITING, "");
@@ -63,14 +65,14 @@ static void own_watch_fired(void)
 }
 
 /* What is read later may be older: a server that lags would show the node again. */
-static void own_node_heard_gone(void)
+TEST_CASE(own_node_heard_gone)
 {
     watch_own();
     STEP("own gone", ST_REENTERING, "unwatch, delete, admit");
     STEP("pred gone", ST_REENTERING, "");
 }
 
-static void own_watch_not_confirmed(void)
+TEST_CASE(own_watch_not_confirmed)
 {
     static const char *const answers[] = {"read limit", "stale read 7", "read bad", "read refused",
                                           "stale read nonode"};
@@ -87,7 +89,7 @@ static void own_watch_not_confirmed(void)
 
 /* It is deleted between the list that has it and the read that was to leave a watch: without one
  * nothing would be heard of that. */
-static void own_node_gone_before_it_was_watched(void)
+TEST_CASE(own_node_gone_before_it_was_watched)
 {
     static const char *const answers[] = {"read nonode", "read 7 others"};
 
@@ -100,7 +102,7 @@ static void own_node_gone_before_it_was_watched(void)
 }
 
 /* What was missed meanwhile is told in any order. */
-static void another_connection(void)
+TEST_CASE(another_connection)
 {
     watch_own();
     SAY("watched");
@@ -113,7 +115,7 @@ static void another_connection(void)
 }
 
 /* Asked for before the connection was lost, and answered behind all that was missed. */
-static void confirmed_on_another_connection(void)
+TEST_CASE(confirmed_on_another_connection)
 {
     queue_up();
     STEP("again read 7", ST_WAITING, "");
@@ -121,7 +123,7 @@ static void confirmed_on_another_connection(void)
     STEP("pred gone", ST_HOLDING, "grant");
 }
 
-static void more_than_one_ahead(void)
+TEST_CASE(more_than_one_ahead)
 {
     queue_up_behind_two();
     SAY("watched");
@@ -139,7 +141,7 @@ static void adopt(void)
 }
 
 /* Its adoption left the watch. */
-static void adopted(void)
+TEST_CASE(adopted)
 {
     adopt();
     STEP("listed 5 7*", ST_WAITING, "watch 5");
@@ -151,7 +153,7 @@ static void adopted(void)
 }
 
 /* The old watch may be used up: only what the newest read left counts. */
-static void adopted_on_another_connection(void)
+TEST_CASE(adopted_on_another_connection)
 {
     adopt();
     STEP("again listed 5 7*", ST_WAITING, "read, watch 5");
@@ -168,7 +170,7 @@ static void adopted_on_another_connection(void)
 
 /* Another library's may have come with a negative number, which counts as lower; its last one waits
  * for ours. */
-static void where_numbers_run_out(void)
+TEST_CASE(where_numbers_run_out)
 {
     play_start(false);
     SAY("enter");
@@ -183,7 +185,7 @@ static void where_numbers_run_out(void)
     STEP("listed 2146435071* 2147483647", ST_HOLDING, "grant");
 }
 
-static void no_deadline_ahead(void)
+TEST_CASE(no_deadline_ahead)
 {
     watch_own();
     STEP("nodeadline pred gone", ST_CLAIMING, "arm");
@@ -200,7 +202,7 @@ static void no_deadline_ahead(void)
 
 /* One transaction removes both, and is heard of in either order: the grant ends with the next
  * event. */
-static void both_in_one_transaction(void)
+TEST_CASE(both_in_one_transaction)
 {
     watch_own();
     STEP("pred gone", ST_HOLDING, "grant");
@@ -211,7 +213,7 @@ static void both_in_one_transaction(void)
 }
 
 /* An operator who closes a session by force removes all its nodes at once. */
-static void of_the_same_session(void)
+TEST_CASE(of_the_same_session)
 {
     watch_own();
     SAY("watched ours");
@@ -229,7 +231,7 @@ static void of_the_same_session(void)
     STEP("watched nonode", ST_HOLDING, "grant"); /* that was another predecessor's */
 }
 
-static void another_session(void)
+TEST_CASE(another_session)
 {
     watch_own();
     STEP("replaced", ST_REENTERING, "admit");
@@ -238,26 +240,3 @@ static void another_session(void)
     STEP("listed 5 9*", ST_WAITING, "read, watch 5"); /* the watch was of another node */
     STEP("pred gone", ST_PROVING, "prove");
 }
-
-static const struct test_case cases[] = {
-    {"silent", silent},
-    {"gone_before_it_was_watched", gone_before_it_was_watched},
-    {"predecessor_changed_before", predecessor_changed_before},
-    {"own_watch_fired", own_watch_fired},
-    {"own_node_heard_gone", own_node_heard_gone},
-    {"own_watch_not_confirmed", own_watch_not_confirmed},
-    {"own_node_gone_before_it_was_watched", own_node_gone_before_it_was_watched},
-    {"another_connection", another_connection},
-    {"confirmed_on_another_connection", confirmed_on_another_connection},
-    {"more_than_one_ahead", more_than_one_ahead},
-    {"adopted", adopted},
-    {"adopted_on_another_connection", adopted_on_another_connection},
-    {"where_numbers_run_out", where_numbers_run_out},
-    {"no_deadline_ahead", no_deadline_ahead},
-    {"both_in_one_transaction", both_in_one_transaction},
-    {"of_the_same_session", of_the_same_session},
-    {"another_session", another_session},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_hand_over_suite = {.name = "attempt_hand_over", .cases = cases};

@@ -1,11 +1,13 @@
 /* Long queues: the head leaves a hint, and the next in line goes by it. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include "rule.h"
 
 #include <stdio.h>
 #include <string.h>
+
+TEST_SUITE(attempt_hint);
 
 /* Number 7 waits for 5, and the queue is a long one from two on. */
 static void wait_in_long_queue(void)
@@ -24,21 +26,21 @@ static void succeed(void)
 
 /* ---- the next in line ---- */
 
-static void named(void)
+TEST_CASE(named)
 {
     succeed();
     STEP("hint named v4 9", ST_PROVING, "");
     STEP("read 7", ST_HOLDING, "hint v4, grant, arm");
 }
 
-static void found_gone_by_the_watch(void)
+TEST_CASE(found_gone_by_the_watch)
 {
     wait_in_long_queue();
     STEP("watched nonode", ST_SUCCEEDING, "read-hint, prove");
 }
 
 /* Only its predecessor's will do. */
-static void not_named(void)
+TEST_CASE(not_named)
 {
     static const char *const hints[] = {"hint empty 9", "hint foreign 9", "hint other 9",
                                         "hint nonode", "hint refused"};
@@ -51,14 +53,14 @@ static void not_named(void)
 }
 
 /* An answer that is not to this question. */
-static void named_before(void)
+TEST_CASE(named_before)
 {
     succeed();
     STEP("hint named 9 stale", ST_SUCCEEDING, "");
 }
 
 /* Read before the hint, the own node may have stood in an earlier directory. */
-static void proof_before_the_hint(void)
+TEST_CASE(proof_before_the_hint)
 {
     succeed();
     STEP("read 7", ST_LISTING, "list");
@@ -66,7 +68,7 @@ static void proof_before_the_hint(void)
     STEP("listed 3 7*", ST_WAITING, "read, watch 3");
 }
 
-static void own_node_gone(void)
+TEST_CASE(own_node_gone)
 {
     succeed();
     SAY("hint named v4 9");
@@ -76,7 +78,7 @@ static void own_node_gone(void)
     STEP("listed 12* 13 unread v4", ST_HOLDING, "grant, arm"); /* what was known is not any more */
 }
 
-static void own_node_of_another_session(void)
+TEST_CASE(own_node_of_another_session)
 {
     succeed();
     SAY("hint named 9");
@@ -84,7 +86,7 @@ static void own_node_of_another_session(void)
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void given_up(void)
+TEST_CASE(given_up)
 {
     succeed();
     STEP("abort", ST_DONE, "fail aborted, delete");
@@ -93,7 +95,7 @@ static void given_up(void)
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void no_deadline(void)
+TEST_CASE(no_deadline)
 {
     succeed();
     SAY("hint named v4 9");
@@ -104,7 +106,7 @@ static void no_deadline(void)
 
 /* ---- when not to ask ---- */
 
-static void short_queue(void)
+TEST_CASE(short_queue)
 {
     play_start_in_long_queue(3);
     SAY("enter");
@@ -113,7 +115,7 @@ static void short_queue(void)
     STEP("pred gone", ST_LISTING, "list");
 }
 
-static void the_only_one_ahead(void)
+TEST_CASE(the_only_one_ahead)
 {
     play_start_in_long_queue(1);
     SAY("enter");
@@ -129,7 +131,7 @@ static void the_only_one_ahead(void)
 }
 
 /* Among numbers that are used up order is another. */
-static void near_the_last_number(void)
+TEST_CASE(near_the_last_number)
 {
     char words[64];
     for (int below = 0; below < 2; below++) {
@@ -156,7 +158,7 @@ static const struct {
     {"listed 7* 8 unread v3", "grant, arm"}, /* it may be others' */
 };
 
-static void left_by_one_that_listed(void)
+TEST_CASE(left_by_one_that_listed)
 {
     for (size_t i = 0; i < sizeof(leavings) / sizeof(*leavings); i++) {
         play_start_in_long_queue(2);
@@ -171,7 +173,7 @@ static void left_by_one_that_listed(void)
     STEP("listed 7* 8", ST_HOLDING, "grant, arm");
 }
 
-static void left_in_a_long_queue_only(void)
+TEST_CASE(left_in_a_long_queue_only)
 {
     succeed();
     SAY("hint named v4 1");
@@ -179,7 +181,7 @@ static void left_in_a_long_queue_only(void)
 }
 
 /* What was read is known as long as the version is the same. */
-static void left_after_reading(void)
+TEST_CASE(left_after_reading)
 {
     static const struct {
         const char *hint, *listed, *actions;
@@ -200,7 +202,7 @@ static void left_after_reading(void)
 
 /* A reader holds beside other readers, so its grant proves nothing about contenders before it. When
  * a writer ends, its own reader may stand there. So neither leaves a hint. */
-static void not_left_by_one_of_many(void)
+TEST_CASE(not_left_by_one_of_many)
 {
     static const enum rule rules[] = {RULE_LOCK, RULE_OWN_KAZOO, RULE_WRITE, RULE_READ, RULE_LEASE};
 
@@ -222,7 +224,7 @@ static enum head_hint read_text(const char *text, const char *name)
     return head_hint_read(text, strlen(text), name);
 }
 
-static void words(void)
+TEST_CASE(words)
 {
     CHECK_INT(head_hint_read(NULL, 0, "a-1"), HINT_NONE);
     CHECK_INT(read_text("zkl head 1 a-1", "a-1"), HINT_NAMED);
@@ -237,26 +239,3 @@ static void words(void)
     CHECK_INT(read_text("12\nproclaimed", ""), HINT_FOREIGN);
     CHECK_INT(head_hint_read("\0", 1, ""), HINT_FOREIGN);
 }
-
-static const struct test_case cases[] = {
-    {"named", named},
-    {"found_gone_by_the_watch", found_gone_by_the_watch},
-    {"not_named", not_named},
-    {"named_before", named_before},
-    {"proof_before_the_hint", proof_before_the_hint},
-    {"own_node_gone", own_node_gone},
-    {"own_node_of_another_session", own_node_of_another_session},
-    {"given_up", given_up},
-    {"no_deadline", no_deadline},
-    {"short_queue", short_queue},
-    {"the_only_one_ahead", the_only_one_ahead},
-    {"near_the_last_number", near_the_last_number},
-    {"left_by_one_that_listed", left_by_one_that_listed},
-    {"left_in_a_long_queue_only", left_in_a_long_queue_only},
-    {"left_after_reading", left_after_reading},
-    {"not_left_by_one_of_many", not_left_by_one_of_many},
-    {"words", words},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_hint_suite = {.name = "attempt_hint", .cases = cases};

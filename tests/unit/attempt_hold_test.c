@@ -1,9 +1,11 @@
 /* Holding and losing: the own watch, the deadline, the node's end. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_hold);
 
 /* The node stays until the loss callbacks are through: their time is part of the old tenure. */
-static void lapse(void)
+TEST_CASE(lapse)
 {
     play_reach(ST_HOLDING);
     STEP("nodeadline lapsed", ST_LAPSED, "revoke deadline, arm");
@@ -14,7 +16,7 @@ static void lapse(void)
 }
 
 /* A callback that hangs holds others up for one timeout at most. */
-static void hold_lapsed_for_a_timeout(void)
+TEST_CASE(lapsed_for_a_timeout)
 {
     play_reach(ST_HOLDING);
     STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
@@ -24,7 +26,7 @@ static void hold_lapsed_for_a_timeout(void)
     CHECK_INT(play.revokes, 1);
 }
 
-static void lapse_then_own_node_gone(void)
+TEST_CASE(lapse_then_own_node_gone)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
@@ -36,7 +38,7 @@ static void lapse_then_own_node_gone(void)
     CHECK_INT(play.revokes, 1);
 }
 
-static void lapse_before_the_own_watch_is_answered(void)
+TEST_CASE(lapse_before_the_own_watch_is_answered)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
@@ -45,7 +47,7 @@ static void lapse_before_the_own_watch_is_answered(void)
     STEP("release", ST_DONE, "delete");
 }
 
-static void own_node_deleted_by_another(void)
+TEST_CASE(own_node_deleted_by_another)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
@@ -56,14 +58,14 @@ static void own_node_deleted_by_another(void)
     STEP("release", ST_DONE, "");
 }
 
-static void own_node_found_missing_when_watched(void)
+TEST_CASE(own_node_found_missing_when_watched)
 {
     play_reach(ST_HOLDING);
     STEP("timer", ST_HOLDING, "read");
     STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
-static void own_node_found_to_be_of_another_session(void)
+TEST_CASE(own_node_found_to_be_of_another_session)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
@@ -71,7 +73,7 @@ static void own_node_found_to_be_of_another_session(void)
 }
 
 /* Somebody set its data, as Curator's revoker does: the watch is used up. */
-static void own_node_changed(void)
+TEST_CASE(own_node_changed)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
@@ -83,7 +85,7 @@ static void own_node_changed(void)
 }
 
 /* As known from elsewhere: no watch need have told. */
-static void hold_ends_when_the_node_has_vanished(void)
+TEST_CASE(ends_when_the_node_has_vanished)
 {
     play_reach(ST_HOLDING);
     STEP("vanished", ST_DONE, "revoke deleted");
@@ -98,7 +100,7 @@ static void hold_ends_when_the_node_has_vanished(void)
 }
 
 /* That it cannot be watched is no reason to end a hold, but one to try again. */
-static void own_watch_refused(void)
+TEST_CASE(own_watch_refused)
 {
     static const char *const answers[] = {"read refused", "read limit", "read bad"};
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
@@ -112,14 +114,14 @@ static void own_watch_refused(void)
 }
 
 /* A grant that was decided before the timeout wins. */
-static void abort_after_the_grant(void)
+TEST_CASE(abort_after_the_grant)
 {
     play_reach(ST_HOLDING);
     STEP("abort", ST_HOLDING, "");
     STEP("release", ST_DONE, "delete");
 }
 
-static void session_ends_while_holding(void)
+TEST_CASE(session_ends_while_holding)
 {
     static const char *const ends[] = {"replaced", "end"};
     static const char *const revokes[] = {"revoke expired", "revoke closed"};
@@ -134,7 +136,7 @@ static void session_ends_while_holding(void)
     }
 }
 
-static void granted_without_a_watch_of_the_own_node_arms(void)
+TEST_CASE(granted_without_a_watch_of_the_own_node_arms)
 {
     play_reach(ST_CLAIMING);
     STEP("extended", ST_PROVING, "prove");
@@ -143,7 +145,7 @@ static void granted_without_a_watch_of_the_own_node_arms(void)
     STEP("read 7", ST_HOLDING, "");
 }
 
-static void tokens_are_those_of_the_node(void)
+TEST_CASE(tokens_are_those_of_the_node)
 {
     play_start(false);
     SAY("enter");
@@ -159,23 +161,3 @@ static void tokens_are_those_of_the_node(void)
     CHECK_INT(play.c.token, 1006); /* that of the second node */
     CHECK_INT(play.c.number, 6);
 }
-
-static const struct test_case cases[] = {
-    {"lapse", lapse},
-    {"lapsed_for_a_timeout", hold_lapsed_for_a_timeout},
-    {"lapse_then_own_node_gone", lapse_then_own_node_gone},
-    {"lapse_before_the_own_watch_is_answered", lapse_before_the_own_watch_is_answered},
-    {"own_node_deleted_by_another", own_node_deleted_by_another},
-    {"own_node_found_missing_when_watched", own_node_found_missing_when_watched},
-    {"own_node_found_to_be_of_another_session", own_node_found_to_be_of_another_session},
-    {"own_node_changed", own_node_changed},
-    {"ends_when_the_node_has_vanished", hold_ends_when_the_node_has_vanished},
-    {"own_watch_refused", own_watch_refused},
-    {"abort_after_the_grant", abort_after_the_grant},
-    {"session_ends_while_holding", session_ends_while_holding},
-    {"granted_without_a_watch_of_the_own_node_arms", granted_without_a_watch_of_the_own_node_arms},
-    {"tokens_are_those_of_the_node", tokens_are_those_of_the_node},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_hold_suite = {.name = "attempt_hold", .cases = cases};

@@ -1,6 +1,8 @@
 /* Children of another layout: refused when one came first, whatever else there is. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_layout);
 
 static void start(bool try_only, bool strict)
 {
@@ -11,7 +13,7 @@ static void start(bool try_only, bool strict)
 }
 
 /* An incompatible one, 5!, came first: both could hold. */
-static void before(void)
+TEST_CASE(before)
 {
     start(false, false);
     STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");
@@ -22,13 +24,13 @@ static void before(void)
 }
 
 /* The same number is another's before ours as well. */
-static void of_the_same_number(void)
+TEST_CASE(of_the_same_number)
 {
     start(false, false);
     STEP("listed 7! 7*", ST_DONE, "fail layout 7, delete");
 }
 
-static void behind(void)
+TEST_CASE(behind)
 {
     start(false, false);
     STEP("listed 7* 8!", ST_HOLDING, "grant, arm");
@@ -40,7 +42,7 @@ static void behind(void)
 }
 
 /* Where numbers are used up nobody knows who was first: as with locks, they are before us. */
-static void of_an_exhausted_number(void)
+TEST_CASE(of_an_exhausted_number)
 {
     start(false, false);
     STEP("listed 7* 2147483647!", ST_DONE, "fail layout 2147483647, delete");
@@ -51,7 +53,7 @@ static void of_an_exhausted_number(void)
 }
 
 /* It shows in a later list only: still no grant. */
-static void while_waiting(void)
+TEST_CASE(while_waiting)
 {
     start(false, false);
     STEP("listed 3 5 7*", ST_WAITING, "watch 5");
@@ -59,7 +61,7 @@ static void while_waiting(void)
     STEP("listed 3 -1! 7*", ST_DONE, "fail layout -1, delete");
 }
 
-static void spares_go_as_well(void)
+TEST_CASE(spares_go_as_well)
 {
     start(false, false);
     STEP("listed 5! 7* 9*", ST_DONE, "delete-all-but 7, fail layout 5, delete");
@@ -68,14 +70,14 @@ static void spares_go_as_well(void)
 }
 
 /* A list without the own node proves nothing, not even that. */
-static void not_without_the_own_node(void)
+TEST_CASE(not_without_the_own_node)
 {
     start(false, false);
     STEP("listed 5!", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void tries(void)
+TEST_CASE(tries)
 {
     start(true, false);
     STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");
@@ -87,7 +89,7 @@ static void tries(void)
     STEP("listed 7* 8!", ST_HOLDING, "grant, arm");
 }
 
-static void adopted(void)
+TEST_CASE(adopted)
 {
     play_start(false);
     SAY("enter");
@@ -99,7 +101,7 @@ static void adopted(void)
 }
 
 /* Strict: what is no contender is one child too many, wherever it would stand. */
-static void strict(void)
+TEST_CASE(strict)
 {
     start(false, true);
     STEP("listed 7* 0?", ST_DONE, "fail layout 0, delete");
@@ -116,19 +118,3 @@ static void strict(void)
     start(false, false);
     STEP("listed 7* 0?", ST_HOLDING, "grant, arm");
 }
-
-static const struct test_case cases[] = {
-    {"before", before},
-    {"of_the_same_number", of_the_same_number},
-    {"behind", behind},
-    {"of_an_exhausted_number", of_an_exhausted_number},
-    {"while_waiting", while_waiting},
-    {"spares_go_as_well", spares_go_as_well},
-    {"not_without_the_own_node", not_without_the_own_node},
-    {"tries", tries},
-    {"adopted", adopted},
-    {"strict", strict},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_layout_suite = {.name = "attempt_layout", .cases = cases};

@@ -1,9 +1,11 @@
 /* A holder hears of others in three ways: by the list behind the create, by a look, and by the
  * children's watch. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(attempt_others);
 
 static void enter(void)
 {
@@ -29,7 +31,7 @@ static enum attempt_others granted_with(void)
 }
 
 /* Their own node's end would be told by the children's watch. */
-static void alone(void)
+TEST_CASE(alone)
 {
     enter();
     STEP("listed 7* left", ST_HOLDING, "grant");
@@ -43,7 +45,7 @@ static void alone(void)
     STEP("release", ST_DONE, "delete");
 }
 
-static void own_node_is_what_went(void)
+TEST_CASE(own_node_is_what_went)
 {
     hold("listed 7* left");
     STEP("children", ST_HOLDING, "arm, others wait");
@@ -51,7 +53,7 @@ static void own_node_is_what_went(void)
     STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
-static void somebody_is_behind(void)
+TEST_CASE(somebody_is_behind)
 {
     enter();
     STEP("listed 7* 8 left", ST_HOLDING, "grant, arm, unwatch-children");
@@ -63,7 +65,7 @@ static void somebody_is_behind(void)
 }
 
 /* No watch is kept by who waits, and nothing is known when its turn comes. */
-static void somebody_is_ahead(void)
+TEST_CASE(somebody_is_ahead)
 {
     enter();
     STEP("listed 5 7* left", ST_WAITING, "read, watch 5, unwatch-children");
@@ -75,14 +77,14 @@ static void somebody_is_ahead(void)
     CHECK(play.c.waited);
 }
 
-static void no_watch_was_left(void)
+TEST_CASE(no_watch_was_left)
 {
     enter();
     STEP("listed 7*", ST_HOLDING, "grant, arm");
     CHECK_INT(granted_with(), OTHERS_UNKNOWN);
 }
 
-static void heard_before_a_deadline_comes(void)
+TEST_CASE(heard_before_a_deadline_comes)
 {
     enter();
     STEP("nodeadline listed 7* left", ST_CLAIMING, "arm");
@@ -96,7 +98,7 @@ static void heard_before_a_deadline_comes(void)
 /* ---- a watch of no use ---- */
 
 /* The list that rides behind the create is not heard any more, and may have left one. */
-static void others_watch_of_a_list_that_is_stale(void)
+TEST_CASE(watch_of_a_list_that_is_stale)
 {
     play_start(false);
     play.c.watch_children = true;
@@ -109,7 +111,7 @@ static void others_watch_of_a_list_that_is_stale(void)
 }
 
 /* It is of before the own node, whose end does not end it. */
-static void others_watch_is_older_than_the_own_node(void)
+TEST_CASE(watch_is_older_than_the_own_node)
 {
     enter();
     STEP("listed 5 left", ST_REENTERING, "unwatch-children, delete, leave-children, admit");
@@ -122,7 +124,7 @@ static void others_watch_is_older_than_the_own_node(void)
 }
 
 /* The end of the own node ends it, too. */
-static void others_watch_ends_with_the_attempt(void)
+TEST_CASE(watch_ends_with_the_attempt)
 {
     play_start(true);
     play.c.watch_children = true;
@@ -132,7 +134,7 @@ static void others_watch_ends_with_the_attempt(void)
 }
 
 /* The list behind a create whose outcome is unknown may have left one, and is not heard. */
-static void others_watch_of_a_list_that_is_not_heard(void)
+TEST_CASE(watch_of_a_list_that_is_not_heard)
 {
     play_start(false);
     play.c.watch_children = true;
@@ -146,7 +148,7 @@ static void others_watch_of_a_list_that_is_not_heard(void)
 }
 
 /* While nothing is known of others, the holder that looks is to hear of them. */
-static void others_watch_of_a_look(void)
+TEST_CASE(watch_of_a_look)
 {
     play_reach(ST_HOLDING);
     SAY("look");
@@ -169,7 +171,7 @@ static void look(void)
     STEP("look", ST_HOLDING, ""); /* one at a time */
 }
 
-static void finds_nobody(void)
+TEST_CASE(finds_nobody)
 {
     look();
     STEP("listed 7* left", ST_HOLDING, "others none");
@@ -178,7 +180,7 @@ static void finds_nobody(void)
     STEP("look", ST_HOLDING, "list-watch");
 }
 
-static void finds_somebody(void)
+TEST_CASE(finds_somebody)
 {
     look();
     STEP("listed 7* 8 left", ST_HOLDING, "others wait");
@@ -187,7 +189,7 @@ static void finds_somebody(void)
 }
 
 /* A list without the own node proves nothing. */
-static void finds_nothing(void)
+TEST_CASE(finds_nothing)
 {
     static const struct {
         const char *answer, *actions;
@@ -207,7 +209,7 @@ static void finds_nothing(void)
 }
 
 /* What is read of the own node meanwhile is answered, too. */
-static void beside_the_own_watch(void)
+TEST_CASE(beside_the_own_watch)
 {
     look();
     STEP("timer", ST_HOLDING, "read");
@@ -220,7 +222,7 @@ static void beside_the_own_watch(void)
     STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
-static void not_answered_any_more(void)
+TEST_CASE(not_answered_any_more)
 {
     look();
     STEP("release", ST_DONE, "delete");
@@ -233,7 +235,7 @@ static void not_answered_any_more(void)
 }
 
 /* In a new place nothing is known. */
-static void enters_again(void)
+TEST_CASE(enters_again)
 {
     enter();
     SAY("nodeadline listed 7* left");
@@ -242,26 +244,3 @@ static void enters_again(void)
     STEP("enter", ST_CREATING, "create, list-watch");
     CHECK_INT(play.c.others, OTHERS_UNKNOWN);
 }
-
-static const struct test_case cases[] = {
-    {"alone", alone},
-    {"own_node_is_what_went", own_node_is_what_went},
-    {"somebody_is_behind", somebody_is_behind},
-    {"somebody_is_ahead", somebody_is_ahead},
-    {"no_watch_was_left", no_watch_was_left},
-    {"heard_before_a_deadline_comes", heard_before_a_deadline_comes},
-    {"watch_of_a_list_that_is_stale", others_watch_of_a_list_that_is_stale},
-    {"watch_is_older_than_the_own_node", others_watch_is_older_than_the_own_node},
-    {"watch_ends_with_the_attempt", others_watch_ends_with_the_attempt},
-    {"watch_of_a_list_that_is_not_heard", others_watch_of_a_list_that_is_not_heard},
-    {"watch_of_a_look", others_watch_of_a_look},
-    {"finds_nobody", finds_nobody},
-    {"finds_somebody", finds_somebody},
-    {"finds_nothing", finds_nothing},
-    {"beside_the_own_watch", beside_the_own_watch},
-    {"not_answered_any_more", not_answered_any_more},
-    {"enters_again", enters_again},
-    {0},
-};
-
-const struct test_suite attempt_others_suite = {"attempt_others", NULL, NULL, cases};

@@ -1,8 +1,10 @@
 /* The ordinary ways of a contender: alone, in the queue, a try. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
 
-static void uncontended(void)
+TEST_SUITE(attempt_queue);
+
+TEST_CASE(uncontended)
 {
     play_start(false);
     STEP("enter", ST_CREATING, "create, list");
@@ -16,14 +18,14 @@ static void uncontended(void)
     STEP("own gone", ST_DONE, "");
 }
 
-static void short_hold(void)
+TEST_CASE(short_hold)
 {
     play_reach(ST_HOLDING);
     STEP("release", ST_DONE, "delete");
     STEP("timer", ST_DONE, "");
 }
 
-static void release_before_the_own_watch_is_answered(void)
+TEST_CASE(release_before_the_own_watch_is_answered)
 {
     play_reach(ST_HOLDING);
     STEP("timer", ST_HOLDING, "read");
@@ -32,7 +34,7 @@ static void release_before_the_own_watch_is_answered(void)
 }
 
 /* The predecessor was alone before us: who comes next is known, no listing. */
-static void handed_over_by_the_head(void)
+TEST_CASE(handed_over_by_the_head)
 {
     play_start(false);
     STEP("enter", ST_CREATING, "create, list");
@@ -49,7 +51,7 @@ static void handed_over_by_the_head(void)
 }
 
 /* A middle waiter left: others are still first. */
-static void moves_up_when_a_middle_waiter_leaves(void)
+TEST_CASE(moves_up_when_a_middle_waiter_leaves)
 {
     play_start(false);
     SAY("enter");
@@ -63,7 +65,7 @@ static void moves_up_when_a_middle_waiter_leaves(void)
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
-static void lists_when_the_predecessor_was_not_the_head(void)
+TEST_CASE(lists_when_the_predecessor_was_not_the_head)
 {
     play_start(false);
     SAY("enter");
@@ -74,7 +76,7 @@ static void lists_when_the_predecessor_was_not_the_head(void)
     STEP("listed 7* 8", ST_HOLDING, "grant, arm"); /* the list is the proof */
 }
 
-static void predecessor_gone_before_the_watch_is_set(void)
+TEST_CASE(predecessor_gone_before_the_watch_is_set)
 {
     play_start(false);
     SAY("enter");
@@ -90,7 +92,7 @@ static void predecessor_gone_before_the_watch_is_set(void)
     STEP("watched nonode", ST_LISTING, "list");
 }
 
-static void predecessor_changed_but_is_there(void)
+TEST_CASE(predecessor_changed_but_is_there)
 {
     play_reach(ST_WAITING);
     SAY("watched");
@@ -100,7 +102,7 @@ static void predecessor_changed_but_is_there(void)
     STEP("watched nonode", ST_PROVING, "prove");
 }
 
-static void watch_is_not_granted(void)
+TEST_CASE(watch_is_not_granted)
 {
     play_reach(ST_WAITING);
     STEP("watched refused", ST_DONE, "fail refused, unwatch, delete");
@@ -111,7 +113,7 @@ static void watch_is_not_granted(void)
 }
 
 /* First, but the session's deadline is not proved: a grant would be a hope. */
-static void no_deadline_ahead(void)
+TEST_CASE(no_deadline_ahead)
 {
     play_start(false);
     SAY("enter");
@@ -124,7 +126,7 @@ static void no_deadline_ahead(void)
 }
 
 /* Those who wait behind it are not kept from the lock. */
-static void makes_way_without_a_deadline(void)
+TEST_CASE(makes_way_without_a_deadline)
 {
     for (int proving = 0; proving < 2; proving++) {
         play_reach(ST_PROVING);
@@ -139,7 +141,7 @@ static void makes_way_without_a_deadline(void)
 }
 
 /* Without a connection nothing can be proved: that time does not count. */
-static void makes_way_on_one_connection(void)
+TEST_CASE(makes_way_on_one_connection)
 {
     play_reach(ST_PROVING);
     STEP("nodeadline read 7", ST_CLAIMING, "arm");
@@ -151,7 +153,7 @@ static void makes_way_on_one_connection(void)
     STEP("nodeadline timer", ST_REENTERING, "delete, admit");
 }
 
-static void a_try_fails_without_a_deadline(void)
+TEST_CASE(a_try_fails_without_a_deadline)
 {
     play_start(true);
     SAY("enter");
@@ -160,7 +162,7 @@ static void a_try_fails_without_a_deadline(void)
     STEP("nodeadline timer", ST_DONE, "fail unproved, delete");
 }
 
-static void no_deadline_ahead_after_a_read(void)
+TEST_CASE(no_deadline_ahead_after_a_read)
 {
     play_reach(ST_PROVING);
     STEP("nodeadline read 7", ST_CLAIMING, "arm");
@@ -170,7 +172,7 @@ static void no_deadline_ahead_after_a_read(void)
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
-static void own_node_gone_while_claiming(void)
+TEST_CASE(own_node_gone_while_claiming)
 {
     play_reach(ST_PROVING);
     STEP("nodeadline read 7", ST_CLAIMING, "arm");
@@ -181,7 +183,7 @@ static void own_node_gone_while_claiming(void)
 }
 
 /* Here it was a list that proved the node, and its adoption that left the watch. */
-static void adopted_node_changes_while_claiming(void)
+TEST_CASE(adopted_node_changes_while_claiming)
 {
     play_reach(ST_ADOPTING);
     SAY("read 7");
@@ -191,7 +193,7 @@ static void adopted_node_changes_while_claiming(void)
 }
 
 /* That watch would have told of its end, so that nothing need be asked. */
-static void adopted_node_is_granted_with_the_deadline(void)
+TEST_CASE(adopted_node_is_granted_with_the_deadline)
 {
     play_reach(ST_ADOPTING);
     SAY("read 7");
@@ -200,7 +202,7 @@ static void adopted_node_is_granted_with_the_deadline(void)
 }
 
 /* A watch that fired is used up: a holder needs another. */
-static void adopted_node_changes_while_listing(void)
+TEST_CASE(adopted_node_changes_while_listing)
 {
     play_reach(ST_ADOPTING);
     STEP("read 7", ST_LISTING, "list");
@@ -209,7 +211,7 @@ static void adopted_node_changes_while_listing(void)
 }
 
 /* A deadline that comes early grants nothing by itself. */
-static void deadline_comes_while_queued(void)
+TEST_CASE(deadline_comes_while_queued)
 {
     static const enum attempt_state states[] = {ST_IDLE,     ST_CREATING, ST_PARENTS,
                                                 ST_SETTLING, ST_ADOPTING, ST_LISTING,
@@ -220,7 +222,7 @@ static void deadline_comes_while_queued(void)
     }
 }
 
-static void a_list_without_the_own_node_proves_nothing(void)
+TEST_CASE(a_list_without_the_own_node_proves_nothing)
 {
     play_start(false);
     SAY("enter");
@@ -241,14 +243,14 @@ static void a_list_without_the_own_node_proves_nothing(void)
 }
 
 /* Made by a session that is not the present one, it goes with that one. */
-static void created_in_another_session(void)
+TEST_CASE(created_in_another_session)
 {
     play_reach(ST_CREATING);
     STEP("created 7 others", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void own_node_gone_at_the_proof(void)
+TEST_CASE(own_node_gone_at_the_proof)
 {
     play_reach(ST_PROVING);
     STEP("read nonode", ST_REENTERING, "delete, admit"); /* to the tail */
@@ -257,38 +259,9 @@ static void own_node_gone_at_the_proof(void)
     STEP("listed 8 9*", ST_WAITING, "read, watch 8");
 }
 
-static void own_node_of_another_session_at_the_proof(void)
+TEST_CASE(own_node_of_another_session_at_the_proof)
 {
     play_reach(ST_PROVING);
     STEP("read 7 others", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
 }
-
-static const struct test_case cases[] = {
-    {"uncontended", uncontended},
-    {"short_hold", short_hold},
-    {"release_before_the_own_watch_is_answered", release_before_the_own_watch_is_answered},
-    {"handed_over_by_the_head", handed_over_by_the_head},
-    {"moves_up_when_a_middle_waiter_leaves", moves_up_when_a_middle_waiter_leaves},
-    {"lists_when_the_predecessor_was_not_the_head", lists_when_the_predecessor_was_not_the_head},
-    {"predecessor_gone_before_the_watch_is_set", predecessor_gone_before_the_watch_is_set},
-    {"predecessor_changed_but_is_there", predecessor_changed_but_is_there},
-    {"watch_is_not_granted", watch_is_not_granted},
-    {"no_deadline_ahead", no_deadline_ahead},
-    {"makes_way_without_a_deadline", makes_way_without_a_deadline},
-    {"makes_way_on_one_connection", makes_way_on_one_connection},
-    {"a_try_fails_without_a_deadline", a_try_fails_without_a_deadline},
-    {"no_deadline_ahead_after_a_read", no_deadline_ahead_after_a_read},
-    {"own_node_gone_while_claiming", own_node_gone_while_claiming},
-    {"adopted_node_changes_while_claiming", adopted_node_changes_while_claiming},
-    {"adopted_node_is_granted_with_the_deadline", adopted_node_is_granted_with_the_deadline},
-    {"adopted_node_changes_while_listing", adopted_node_changes_while_listing},
-    {"deadline_comes_while_queued", deadline_comes_while_queued},
-    {"a_list_without_the_own_node_proves_nothing", a_list_without_the_own_node_proves_nothing},
-    {"created_in_another_session", created_in_another_session},
-    {"own_node_gone_at_the_proof", own_node_gone_at_the_proof},
-    {"own_node_of_another_session_at_the_proof", own_node_of_another_session_at_the_proof},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_queue_suite = {.name = "attempt_queue", .cases = cases};

@@ -1,8 +1,10 @@
 /* Creates that do not simply succeed: unknown outcomes, no directory, numbers used up. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
 
-static void unknown_and_not_done(void)
+TEST_SUITE(attempt_settle);
+
+TEST_CASE(unknown_and_not_done)
 {
     play_start(false);
     STEP("enter", ST_CREATING, "create, list");
@@ -13,7 +15,7 @@ static void unknown_and_not_done(void)
     STEP("created 7", ST_LISTING, "");
 }
 
-static void unknown_and_done(void)
+TEST_CASE(unknown_and_done)
 {
     play_start(false);
     SAY("enter");
@@ -26,7 +28,7 @@ static void unknown_and_done(void)
     STEP("listed 5 7*", ST_WAITING, "watch 5");
 }
 
-static void unknown_and_done_twice(void)
+TEST_CASE(unknown_and_done_twice)
 {
     play_start(false);
     SAY("enter");
@@ -37,7 +39,7 @@ static void unknown_and_done_twice(void)
     STEP("listed 9* 7*", ST_HOLDING, "delete-all-but 7, grant"); /* the delete is under way */
 }
 
-static void unknown_and_done_in_another_session(void)
+TEST_CASE(unknown_and_done_in_another_session)
 {
     play_start(false);
     SAY("enter");
@@ -48,14 +50,14 @@ static void unknown_and_done_in_another_session(void)
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void adopted_node_is_gone_when_read(void)
+TEST_CASE(adopted_node_is_gone_when_read)
 {
     play_reach(ST_ADOPTING);
     STEP("read nonode", ST_REENTERING, "delete, admit");
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void the_list_behind_an_unknown_create_is_not_used(void)
+TEST_CASE(the_list_behind_an_unknown_create_is_not_used)
 {
     play_start(false);
     SAY("enter");
@@ -71,7 +73,7 @@ static void the_list_behind_an_unknown_create_is_not_used(void)
     CHECK_INT(play.c.state, ST_SETTLING);
 }
 
-static void adopted_node_left_its_watch_behind(void)
+TEST_CASE(adopted_node_left_its_watch_behind)
 {
     play_reach(ST_ADOPTING);
     STEP("read 7", ST_LISTING, "list");
@@ -81,14 +83,14 @@ static void adopted_node_left_its_watch_behind(void)
     STEP("listed 8*", ST_HOLDING, "grant, arm"); /* the watch was of the other node */
 }
 
-static void settling_meets_no_directory(void)
+TEST_CASE(settling_meets_no_directory)
 {
     play_reach(ST_SETTLING);
     STEP("passed", ST_SETTLING, "list");
     STEP("listed nonode", ST_CREATING, "create, list"); /* nothing of ours can be in it */
 }
 
-static void spares_beside_a_known_create(void)
+TEST_CASE(spares_beside_a_known_create)
 {
     play_start(false);
     SAY("enter");
@@ -96,7 +98,7 @@ static void spares_beside_a_known_create(void)
     STEP("listed 7~ 9*", ST_WAITING, "delete-all-but 9, read, watch 7");
 }
 
-static void no_directory(void)
+TEST_CASE(no_directory)
 {
     play_start(false);
     STEP("enter", ST_CREATING, "create, list");
@@ -107,7 +109,7 @@ static void no_directory(void)
     STEP("listed 0*", ST_HOLDING, "grant, arm");
 }
 
-static void directory_cannot_be_made(void)
+TEST_CASE(directory_cannot_be_made)
 {
     play_reach(ST_PARENTS);
     STEP("parents refused", ST_DONE, "fail refused");
@@ -118,7 +120,7 @@ static void directory_cannot_be_made(void)
 }
 
 /* A directory that vanishes each time it is made must not keep us for ever. */
-static void directory_vanishes_again_and_again(void)
+TEST_CASE(directory_vanishes_again_and_again)
 {
     play_start(false);
     SAY("enter");
@@ -135,7 +137,7 @@ static void directory_vanishes_again_and_again(void)
 }
 
 /* Patience is counted per session. */
-static void directory_vanishes_in_several_sessions(void)
+TEST_CASE(directory_vanishes_in_several_sessions)
 {
     play_start(false);
     SAY("enter");
@@ -146,7 +148,7 @@ static void directory_vanishes_in_several_sessions(void)
     CHECK_INT(play.c.state, ST_CREATING);
 }
 
-static void create_refused(void)
+TEST_CASE(create_refused)
 {
     static const struct {
         const char *answer, *actions;
@@ -164,7 +166,7 @@ static void create_refused(void)
     }
 }
 
-static void list_refused(void)
+TEST_CASE(list_refused)
 {
     play_reach(ST_LISTING);
     STEP("listed refused", ST_DONE, "fail refused, delete");
@@ -173,7 +175,7 @@ static void list_refused(void)
     STEP("enter", ST_CREATING, "create, list");
 }
 
-static void read_refused(void)
+TEST_CASE(read_refused)
 {
     play_reach(ST_PROVING);
     STEP("read refused", ST_DONE, "fail refused, delete");
@@ -181,7 +183,7 @@ static void read_refused(void)
     STEP("read refused", ST_DONE, "fail refused, delete");
 }
 
-static void numbers_used_up(void)
+TEST_CASE(numbers_used_up)
 {
     static const char *const answers[] = {"created 2147483647", "created -2147483648",
                                           "created -1"};
@@ -204,7 +206,7 @@ static void numbers_used_up(void)
     }
 }
 
-static void the_last_usable_number(void)
+TEST_CASE(the_last_usable_number)
 {
     play_start(false);
     SAY("enter");
@@ -213,7 +215,7 @@ static void the_last_usable_number(void)
 }
 
 /* At the limit the server hands out the same name again, and it may be taken. */
-static void name_is_taken_at_the_limit(void)
+TEST_CASE(name_is_taken_at_the_limit)
 {
     play_start(false);
     SAY("enter");
@@ -228,7 +230,7 @@ static void name_is_taken_at_the_limit(void)
     STEP("reset refused", ST_DONE, "fail overflow");
 }
 
-static void numbers_used_up_again_and_again(void)
+TEST_CASE(numbers_used_up_again_and_again)
 {
     play_start(false);
     SAY("enter");
@@ -242,7 +244,7 @@ static void numbers_used_up_again_and_again(void)
     CHECK_INT(play.fails, 1);
 }
 
-static void adopted_node_has_a_used_up_number(void)
+TEST_CASE(adopted_node_has_a_used_up_number)
 {
     play_start(false);
     SAY("enter");
@@ -251,7 +253,7 @@ static void adopted_node_has_a_used_up_number(void)
     STEP("listed 2147483647*", ST_RESETTING, "adopt 2147483647, delete, read-directory");
 }
 
-static void waits_for_others_at_the_limit(void)
+TEST_CASE(waits_for_others_at_the_limit)
 {
     play_start(false);
     SAY("enter");
@@ -261,32 +263,3 @@ static void waits_for_others_at_the_limit(void)
     STEP("pred gone", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
-
-static const struct test_case cases[] = {
-    {"unknown_and_not_done", unknown_and_not_done},
-    {"unknown_and_done", unknown_and_done},
-    {"unknown_and_done_twice", unknown_and_done_twice},
-    {"unknown_and_done_in_another_session", unknown_and_done_in_another_session},
-    {"adopted_node_is_gone_when_read", adopted_node_is_gone_when_read},
-    {"the_list_behind_an_unknown_create_is_not_used",
-     the_list_behind_an_unknown_create_is_not_used},
-    {"adopted_node_left_its_watch_behind", adopted_node_left_its_watch_behind},
-    {"settling_meets_no_directory", settling_meets_no_directory},
-    {"spares_beside_a_known_create", spares_beside_a_known_create},
-    {"no_directory", no_directory},
-    {"directory_cannot_be_made", directory_cannot_be_made},
-    {"directory_vanishes_again_and_again", directory_vanishes_again_and_again},
-    {"directory_vanishes_in_several_sessions", directory_vanishes_in_several_sessions},
-    {"create_refused", create_refused},
-    {"list_refused", list_refused},
-    {"read_refused", read_refused},
-    {"numbers_used_up", numbers_used_up},
-    {"the_last_usable_number", the_last_usable_number},
-    {"name_is_taken_at_the_limit", name_is_taken_at_the_limit},
-    {"numbers_used_up_again_and_again", numbers_used_up_again_and_again},
-    {"adopted_node_has_a_used_up_number", adopted_node_has_a_used_up_number},
-    {"waits_for_others_at_the_limit", waits_for_others_at_the_limit},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_settle_suite = {.name = "attempt_settle", .cases = cases};

@@ -1,6 +1,8 @@
 /* Readers and writers in line: whom they wait for, and that a list alone tells who is next. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_shared);
 
 static void start(enum rule rule, bool try_only)
 {
@@ -9,7 +11,7 @@ static void start(enum rule rule, bool try_only)
     SAY("created 7");
 }
 
-static void readers_hold_together(void)
+TEST_CASE(readers_hold_together)
 {
     start(RULE_READ, false);
     STEP("listed 3r 5r 7*", ST_HOLDING, "grant, arm");
@@ -20,7 +22,7 @@ static void readers_hold_together(void)
 }
 
 /* Not for the reader between, nor for those behind. */
-static void a_reader_waits_for_the_nearest_writer(void)
+TEST_CASE(a_reader_waits_for_the_nearest_writer)
 {
     start(RULE_READ, false);
     STEP("listed 2w 3w 5r 7* 8w", ST_WAITING, "watch 3");
@@ -28,7 +30,7 @@ static void a_reader_waits_for_the_nearest_writer(void)
     STEP("listed 3w 5r 7*", ST_DONE, "fail busy, delete");
 }
 
-static void a_writer_waits_for_anybody(void)
+TEST_CASE(a_writer_waits_for_anybody)
 {
     start(RULE_WRITE, false);
     STEP("listed 3w 5r 7*", ST_WAITING, "watch 5");
@@ -41,7 +43,7 @@ static void a_writer_waits_for_anybody(void)
 }
 
 /* Where the writer 5 went, the reader 5 may stand. No silence of the own node helps. */
-static void the_next_lists_anew(void)
+TEST_CASE(the_next_lists_anew)
 {
     static const enum rule rules[] = {RULE_READ, RULE_WRITE};
 
@@ -64,7 +66,7 @@ static void the_next_lists_anew(void)
     STEP("listed 5r 7*", ST_HOLDING, "grant, arm");
 }
 
-static void adopted(void)
+TEST_CASE(adopted)
 {
     play_start_as(RULE_WRITE, false);
     SAY("enter");
@@ -79,7 +81,7 @@ static void adopted(void)
 }
 
 /* Even if it is asked for. */
-static void no_head_hints(void)
+TEST_CASE(no_head_hints)
 {
     play_start_as(RULE_WRITE, false);
     play.c.long_queue = 2;
@@ -90,7 +92,7 @@ static void no_head_hints(void)
     STEP("listed 7* 8r", ST_HOLDING, "grant, arm");
 }
 
-static void mutexes(void)
+TEST_CASE(mutexes)
 {
     start(RULE_READ, false);
     STEP("listed 5 7*", ST_WAITING, "watch 5");
@@ -115,7 +117,7 @@ static void reader_looks(const char *listed, const char *actions)
 }
 
 /* Only a writer waits for a reader. */
-static void who_wants_a_reader(void)
+TEST_CASE(who_wants_a_reader)
 {
     reader_looks("listed 5r 7* 8r left", "others none");
     reader_looks("listed 5r 7* 8w left", "others wait");
@@ -123,7 +125,7 @@ static void who_wants_a_reader(void)
 }
 
 /* So of each that comes a list must tell. */
-static void somebody_comes(void)
+TEST_CASE(somebody_comes)
 {
     reader_looks("listed 7* left", "others none");
     STEP("children", ST_HOLDING, "arm, list-watch");
@@ -139,7 +141,7 @@ static void somebody_comes(void)
     STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
-static void who_wants_a_writer(void)
+TEST_CASE(who_wants_a_writer)
 {
     static const char *const listed[] = {"listed 7* 8r left", "listed 7* 8w left"};
 
@@ -155,19 +157,3 @@ static void who_wants_a_writer(void)
     SAY("listed 7* left");
     STEP("children", ST_HOLDING, "arm, others wait");
 }
-
-static const struct test_case cases[] = {
-    {"readers_hold_together", readers_hold_together},
-    {"a_reader_waits_for_the_nearest_writer", a_reader_waits_for_the_nearest_writer},
-    {"a_writer_waits_for_anybody", a_writer_waits_for_anybody},
-    {"the_next_lists_anew", the_next_lists_anew},
-    {"adopted", adopted},
-    {"no_head_hints", no_head_hints},
-    {"mutexes", mutexes},
-    {"who_wants_a_reader", who_wants_a_reader},
-    {"somebody_comes", somebody_comes},
-    {"who_wants_a_writer", who_wants_a_writer},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_shared_suite = {.name = "attempt_shared", .cases = cases};

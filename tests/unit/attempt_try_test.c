@@ -1,7 +1,9 @@
 /* A contender that only tries does not wait for others that are first. It waits for one that
  * retains and may yield, but not for long. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(attempt_try);
 
 /* Number 7 tries, and what it lists is that. */
 static void try_and_list(const char *listed)
@@ -12,7 +14,7 @@ static void try_and_list(const char *listed)
     SAY(listed);
 }
 
-static void when_free(void)
+TEST_CASE(when_free)
 {
     play_start(true);
     STEP("enter", ST_CREATING, "create, list");
@@ -22,7 +24,7 @@ static void when_free(void)
 }
 
 /* And no watch was ever set. */
-static void others_are_first(void)
+TEST_CASE(others_are_first)
 {
     static const char *const lists[] = {"listed 5 7*", "listed 5 7* 9+", "listed 3+ 5+ 7*",
                                         "listed 3+ 5 7*", "listed 3 5+ 7*"};
@@ -42,7 +44,7 @@ static void one_retains(void)
     CHECK_INT(play_armed_ms(0), ATTEMPT_YIELD_MS);
 }
 
-static void it_yields(void)
+TEST_CASE(it_yields)
 {
     one_retains();
     STEP("read 7", ST_WAITING, "");
@@ -53,7 +55,7 @@ static void it_yields(void)
 }
 
 /* As where nobody was first: from here on the server alone is waited for. */
-static void it_has_yielded(void)
+TEST_CASE(it_has_yielded)
 {
     one_retains();
     STEP("watched nonode", ST_PROVING, "prove");
@@ -64,7 +66,7 @@ static void it_has_yielded(void)
     STEP("timer", ST_HOLDING, "read");
 }
 
-static void it_is_of_the_same_session(void)
+TEST_CASE(it_is_of_the_same_session)
 {
     one_retains();
     SAY("read 7");
@@ -73,7 +75,7 @@ static void it_is_of_the_same_session(void)
     STEP("read 7", ST_HOLDING, "grant");
 }
 
-static void it_does_not_yield(void)
+TEST_CASE(it_does_not_yield)
 {
     one_retains();
     SAY("read 7");
@@ -84,7 +86,7 @@ static void it_does_not_yield(void)
 }
 
 /* It would not have been asked if it did not retain. */
-static void it_cannot_be_watched(void)
+TEST_CASE(it_cannot_be_watched)
 {
     static const char *const answers[] = {"watched limit", "watched refused", "watched bad"};
 
@@ -95,7 +97,7 @@ static void it_cannot_be_watched(void)
 }
 
 /* Nor for another who comes first when the own node, or the session, has gone meanwhile. */
-static void once(void)
+TEST_CASE(once)
 {
     one_retains();
     STEP("replaced", ST_REENTERING, "admit");
@@ -112,7 +114,7 @@ static void once(void)
     STEP("listed 8+ 9*", ST_DONE, "fail busy, delete");
 }
 
-static void given_up(void)
+TEST_CASE(given_up)
 {
     one_retains();
     STEP("abort", ST_DONE, "fail aborted, unwatch, delete");
@@ -122,7 +124,7 @@ static void given_up(void)
 }
 
 /* A contender that does not only try waits for one that retains as for any other. */
-static void no_try(void)
+TEST_CASE(no_try)
 {
     play_start(false);
     SAY("enter");
@@ -131,19 +133,3 @@ static void no_try(void)
     STEP("timer", ST_WAITING, "");
     STEP("watched refused", ST_DONE, "fail refused, unwatch, delete");
 }
-
-static const struct test_case cases[] = {
-    {"when_free", when_free},
-    {"others_are_first", others_are_first},
-    {"it_yields", it_yields},
-    {"it_has_yielded", it_has_yielded},
-    {"it_is_of_the_same_session", it_is_of_the_same_session},
-    {"it_does_not_yield", it_does_not_yield},
-    {"it_cannot_be_watched", it_cannot_be_watched},
-    {"once", once},
-    {"given_up", given_up},
-    {"no_try", no_try},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_try_suite = {.name = "attempt_try", .cases = cases};

@@ -1,12 +1,14 @@
 /* Random walks: whatever comes, in whatever order, the promises hold. */
 #include "attempt_promises.h"
 #include "rule.h"
+#include "runner.h"
 #include "seeded.h"
-#include "suites.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
+
+TEST_SUITE(attempt_walk);
 
 enum { WALK_ATTEMPTS = 10000, WALK_STEPS = 60 };
 
@@ -193,26 +195,17 @@ static void walk_as(enum walkers who)
                         reached[s]);
 }
 
-static void random_walk(void)
+TEST_CASE(random_walk)
 {
     walk_as(LOCKS);
 }
 
-static void random_walk_of_a_lease(void)
+TEST_CASE(random_walk_of_a_lease)
 {
     walk_as(PERMITS);
 }
 
-static void random_walk_in_curators_layout(void)
+TEST_CASE(random_walk_in_curators_layout)
 {
     walk_as(LEASES);
 }
-
-static const struct test_case cases[] = {
-    {"random_walk", random_walk},
-    {"random_walk_of_a_lease", random_walk_of_a_lease},
-    {"random_walk_in_curators_layout", random_walk_in_curators_layout},
-    {NULL, NULL},
-};
-
-const struct test_suite attempt_walk_suite = {.name = "attempt_walk", .cases = cases};

@@ -1,6 +1,8 @@
 /* Calls of barriers, single and double, that are not allowed. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(barrier_bad);
 
 static zkl_session *s;
 static zkl_barrier *b;
@@ -25,7 +27,7 @@ static void end(void)
     hand_close(s);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
     zkl_double_barrier *d = NULL;
@@ -83,7 +85,7 @@ static void on_change(zkl_session *session, zkl_session_event event, int64_t id,
     codes[4] = zkl_double_barrier_leave(double_barrier, 0);
 }
 
-static void inside_a_callback(void)
+TEST_CASE(inside_a_callback)
 {
     int codes[5] = {0};
 
@@ -96,11 +98,3 @@ static void inside_a_callback(void)
     zkl_double_barrier_free(double_barrier);
     end();
 }
-
-static const struct test_case cases[] = {
-    {"bad_arguments", bad_arguments},
-    {"inside_a_callback", inside_a_callback},
-    {NULL, NULL},
-};
-
-const struct test_suite barrier_bad_suite = {.name = "barrier_bad", .cases = cases};

@@ -1,10 +1,12 @@
 /* Calls of barriers over a store that answers what the test says: what they ask for, and how they
  * end. tests/sim/barriers plays them in a world. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(barrier_call);
 
 #define NODE "/root/b/c"
 
@@ -91,7 +93,7 @@ static void check_returns(struct blocking *c, int code)
         CHECK_STR(c->why.path, "/b/c");
 }
 
-static void closes(void)
+TEST_CASE(closes)
 {
     static const enum store_mode modes[] = {
         [ZKL_PARENTS_CONTAINER] = STORE_CONTAINER, [ZKL_PARENTS_PERSISTENT] = STORE_PERSISTENT};
@@ -118,7 +120,7 @@ static void closes(void)
     }
 }
 
-static void may_not_close(void)
+TEST_CASE(may_not_close)
 {
     static const struct {
         enum store_rc node, parent;
@@ -143,7 +145,7 @@ static void may_not_close(void)
     }
 }
 
-static void opens(void)
+TEST_CASE(opens)
 {
     static const struct {
         enum store_rc rc;
@@ -169,7 +171,7 @@ static void next_session(void)
 }
 
 /* Each goes on in the next session, even in the middle of its parents. */
-static void goes_on_in_the_next_session(void)
+TEST_CASE(goes_on_in_the_next_session)
 {
     struct blocking c;
 
@@ -190,7 +192,7 @@ static void goes_on_in_the_next_session(void)
     end();
 }
 
-static void closing_ends_calls(void)
+TEST_CASE(closing_ends_calls)
 {
     struct blocking set, removal;
     struct outcome o;
@@ -213,7 +215,7 @@ static void closing_ends_calls(void)
 }
 
 /* What is asked for is over: nothing more is asked. */
-static void freeing_ends_calls(void)
+TEST_CASE(freeing_ends_calls)
 {
     struct outcome first, second;
 
@@ -233,7 +235,7 @@ static void freeing_ends_calls(void)
 }
 
 /* Nor is anything asked for when its parents, or its node, are answered then. */
-static void is_freed_meanwhile(void)
+TEST_CASE(is_freed_meanwhile)
 {
     for (int parents = 0; parents < 2; parents++) {
         struct blocking c;
@@ -256,7 +258,7 @@ static void is_freed_meanwhile(void)
 
 /* ---- waiting ---- */
 
-static void waits(void)
+TEST_CASE(waits)
 {
     struct outcome o;
 
@@ -287,7 +289,7 @@ static void waits(void)
 }
 
 /* From the beginning, whether the watch was there, or the read was on its way. */
-static void waits_on_in_the_next_session(void)
+TEST_CASE(waits_on_in_the_next_session)
 {
     for (int read = 0; read < 2; read++) {
         struct outcome o;
@@ -310,7 +312,7 @@ static void waits_on_in_the_next_session(void)
 
 /* The session ends while the read that a change has caused is parked: it is read once in the next.
  */
-static void reads_again_in_the_next_session(void)
+TEST_CASE(reads_again_in_the_next_session)
 {
     struct outcome o;
 
@@ -326,7 +328,7 @@ static void reads_again_in_the_next_session(void)
     end();
 }
 
-static void waits_in_vain(void)
+TEST_CASE(waits_in_vain)
 {
     struct outcome o = {.calls = 0};
 
@@ -349,20 +351,3 @@ static void waits_in_vain(void)
     check_ended(&o, ZKL_EAUTH);
     end();
 }
-
-static const struct test_case cases[] = {
-    {"closes", closes},
-    {"may_not_close", may_not_close},
-    {"opens", opens},
-    {"goes_on_in_the_next_session", goes_on_in_the_next_session},
-    {"closing_ends_calls", closing_ends_calls},
-    {"freeing_ends_calls", freeing_ends_calls},
-    {"is_freed_meanwhile", is_freed_meanwhile},
-    {"waits", waits},
-    {"waits_on_in_the_next_session", waits_on_in_the_next_session},
-    {"reads_again_in_the_next_session", reads_again_in_the_next_session},
-    {"waits_in_vain", waits_in_vain},
-    {NULL, NULL},
-};
-
-const struct test_suite barrier_call_suite = {.name = "barrier_call", .cases = cases};

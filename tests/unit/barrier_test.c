@@ -6,10 +6,12 @@
 
 #include "by_hand.h"
 #include "exchange.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
+
+TEST_SUITE(barrier);
 
 /* What it hears, as the rows say it. */
 enum word {
@@ -248,7 +250,7 @@ static void play_all(const struct exchange *rows, size_t count)
     }
 
 /* For two: by the own list, or by a ready that is younger and high enough. */
-static void entering(void)
+TEST_CASE(entering)
 {
     static const struct exchange rows[] = {
         {"by the own list", {INSIDE}},
@@ -354,7 +356,7 @@ static void entering(void)
 }
 
 /* The lowest waits for the highest, others for the lowest; those of other rounds do not count. */
-static void leaving(void)
+TEST_CASE(leaving)
 {
     static const struct exchange rows[] = {
         {"the last",
@@ -410,7 +412,7 @@ static void leaving(void)
 }
 
 /* None is told before its node is gone. */
-static void stopped(void)
+TEST_CASE(stopped)
 {
     static const struct exchange rows[] = {
         {"while it joins",
@@ -467,7 +469,7 @@ static void stopped(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void session_ends(void)
+TEST_CASE(session_ends)
 {
     static const struct exchange rows[] = {
         {"before anything was sent",
@@ -523,7 +525,7 @@ static void session_ends(void)
     }
 
 /* What comes back of the own node, and of others, where it is not what was hoped for. */
-static void odd_answers(void)
+TEST_CASE(odd_answers)
 {
     static const struct {
         const char *what;
@@ -621,7 +623,7 @@ static void odd_answers(void)
     }
 }
 
-static void table(void)
+TEST_CASE(table)
 {
     static const struct barrier waiting = {.state = BARRIER_WAITING, .own = true, .czxid = 5};
     struct barrier b = waiting;
@@ -664,7 +666,7 @@ static void table(void)
 }
 
 /* The operations on a barrier that one may wait for: each asks once, and ends once. */
-static void calls(void)
+TEST_CASE(calls)
 {
     static const char *const verbs[] = {[STORE_CREATE] = "create",
                                         [STORE_DELETE] = "delete",
@@ -737,7 +739,7 @@ static void calls(void)
     CHECK(!barrier_call_may_move(BARRIER_CALL_IDLE, BARRIER_CALL_WATCHING));
 }
 
-static void bounds(void)
+TEST_CASE(bounds)
 {
     static const struct {
         const char *data;
@@ -775,7 +777,7 @@ static void on_done(const zkl_error *err, void *data)
 /* Refused while it is being sent: the watch that is asked for behind it does not outlive the
  * member.
  */
-static void look_is_refused_at_once(void)
+TEST_CASE(look_is_refused_at_once)
 {
     zkl_session *s = hand_session();
     zkl_double_barrier *b;
@@ -794,18 +796,3 @@ static void look_is_refused_at_once(void)
     zkl_double_barrier_free(b);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"look_is_refused_at_once", look_is_refused_at_once},
-    {"entering", entering},
-    {"leaving", leaving},
-    {"stopped", stopped},
-    {"session_ends", session_ends},
-    {"odd_answers", odd_answers},
-    {"table", table},
-    {"calls", calls},
-    {"bounds", bounds},
-    {NULL, NULL},
-};
-
-const struct test_suite barrier_suite = {"barrier", NULL, NULL, cases};

@@ -1,13 +1,15 @@
 /* The machine of a candidacy: what a winner and a leader do about their rivals. */
 #include "candidacy_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
+
+TEST_SUITE(candidacy_rivals);
 
 #define YIELD .rule = RULE_LATCH, .yield = true, .priority = 3
 #define ZERO .rule = RULE_LATCH, .yield = true
 
-static void winners(void)
+TEST_CASE(winners)
 {
     static const struct candidacy_exchange rows[] = {
         {"a higher priority passes, and is waited for",
@@ -73,7 +75,7 @@ static void winners(void)
     candidacy_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void leaders(void)
+TEST_CASE(leaders)
 {
     static const struct candidacy_exchange rows[] = {
         {"asked once a term, which the next one may be again",
@@ -177,11 +179,3 @@ static void leaders(void)
 
     candidacy_play(rows, G_N_ELEMENTS(rows));
 }
-
-static const struct test_case cases[] = {
-    {"winners", winners},
-    {"leaders", leaders},
-    {NULL, NULL},
-};
-
-const struct test_suite candidacy_rivals_suite = {.name = "candidacy_rivals", .cases = cases};

@@ -1,14 +1,16 @@
 /* The machine of a candidacy: campaigns, ends, its diagram. */
 #include "candidacy_play.h"
 #include "recipes/back_off.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
+
+TEST_SUITE(candidacy);
 
 #define AGAIN .rule = RULE_LATCH
 #define YIELD AGAIN, .yield = true, .priority = 3
 
-static void terms(void)
+TEST_CASE(terms)
 {
     static const struct candidacy_exchange rows[] = {
         {"one after the other",
@@ -49,7 +51,7 @@ static void terms(void)
     candidacy_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void failures(void)
+TEST_CASE(failures)
 {
     static const struct candidacy_exchange rows[] = {
         {"it backs off, and no longer than half a minute; a term ends that",
@@ -92,7 +94,7 @@ static void failures(void)
     candidacy_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void back_off(void)
+TEST_CASE(back_off)
 {
     CHECK_INT(back_off_next(0), BACK_OFF_FIRST_MS);
     CHECK_INT(back_off_next(1000), 2000);
@@ -102,7 +104,7 @@ static void back_off(void)
 }
 
 /* Attempts to connect: never more than 20 a second, nor an eighth of what is left. */
-static void back_off_rounds(void)
+TEST_CASE(back_off_rounds)
 {
     static const struct {
         unsigned rounds, servers;
@@ -129,7 +131,7 @@ static void back_off_rounds(void)
     }
 }
 
-static void stops(void)
+TEST_CASE(stops)
 {
     static const struct candidacy_exchange rows[] = {
         {"while it backs off: why it does stays known",
@@ -202,7 +204,7 @@ static void stops(void)
 }
 
 /* The diagram. */
-static void moves(void)
+TEST_CASE(moves)
 {
     static const char *const allowed[CANDIDACY_STATES] = {
         [CANDIDACY_PAUSED] = "queued over ",
@@ -228,7 +230,7 @@ static void moves(void)
 }
 
 /* Each that does not hold is broken by one thing. */
-static void invariant(void)
+TEST_CASE(invariant)
 {
 #define CHECKING .state = CANDIDACY_CHECKING, .yield = true
 #define ASKED .state = CANDIDACY_ASKED, .yield = true, .higher = true
@@ -273,12 +275,3 @@ static void invariant(void)
             runner_fail(__FILE__, __LINE__, "row %zu", i);
     }
 }
-
-static const struct test_case cases[] = {
-    {"terms", terms},         {"failures", failures},
-    {"back_off", back_off},   {"back_off_rounds", back_off_rounds},
-    {"stops", stops},         {"moves", moves},
-    {"invariant", invariant}, {NULL, NULL},
-};
-
-const struct test_suite candidacy_suite = {.name = "candidacy", .cases = cases};

@@ -1,8 +1,10 @@
 /* Where our cgroup is, out of what the kernel says of mounts and of us. */
-#include "suites.h"
+#include "runner.h"
 #include "tools/guard/cgroup_path.h"
 
 #include <stdlib.h>
+
+TEST_SUITE(cgroup_path);
 
 #define TMPFS "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
 #define V1                                                                                         \
@@ -23,7 +25,7 @@ static void expect_path(const char *mountinfo, const char *membership, const cha
     free(path);
 }
 
-static void where_it_is_mounted(void)
+TEST_CASE(where_it_is_mounted)
 {
     expect_path(PURE, "0::/user.slice/a.scope\n", "/sys/fs/cgroup/user.slice/a.scope");
     expect_path(PURE, "0::/\n", "/sys/fs/cgroup");
@@ -31,7 +33,7 @@ static void where_it_is_mounted(void)
     expect_path(HYBRID, "0::/z (deleted)\n", "/sys/fs/cgroup/unified/z (deleted)");
 }
 
-static void where_it_is_not(void)
+TEST_CASE(where_it_is_not)
 {
     expect_path(TMPFS V1, "9:name=systemd:/x\n0::/z\n", NULL);
     expect_path(PURE, "9:name=systemd:/x\n10::/z\n", NULL);
@@ -42,7 +44,7 @@ static void where_it_is_not(void)
 }
 
 /* A part of the hierarchy, and one that is above what our namespace shows. */
-static void a_part_is_mounted(void)
+TEST_CASE(a_part_is_mounted)
 {
 #define MOUNT(root) "30 23 0:26 " root " /c rw - cgroup2 cgroup2 rw\n"
     expect_path(MOUNT("/a"), "0::/a/b\n", "/c/b");
@@ -57,14 +59,14 @@ static void a_part_is_mounted(void)
 #undef MOUNT
 }
 
-static void special_characters(void)
+TEST_CASE(special_characters)
 {
     expect_path("30 23 0:26 /x\\040y /a\\040b\\134c rw - cgroup2 cgroup2 rw\n", "0::/x y/z w\n",
                 "/a b\\c/z w");
 }
 
 /* The last one is what a path leads to. */
-static void several_mounts(void)
+TEST_CASE(several_mounts)
 {
     expect_path(PURE "31 30 0:26 /a /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n", "0::/a/b\n",
                 "/sys/fs/cgroup/b");
@@ -72,7 +74,7 @@ static void several_mounts(void)
                 "/sys/fs/cgroup/a/b");
 }
 
-static void names(void)
+TEST_CASE(names)
 {
     static const char *const others[] = {"zkl-1",   "zkl-1-",   "zkl-1-2x", "zkl-01-2",  "zkl--1-2",
                                          "zkl-0-1", "zkl-1--2", "xzkl-1-2", "zkl-1-2-3", ""};
@@ -96,7 +98,7 @@ static void expect_outside(const char *path, const char *wanted)
 }
 
 /* The path is outside of every zkl around us, but not outside of what a command has made. */
-static void outside(void)
+TEST_CASE(outside)
 {
     expect_outside("/c/a", "none");
     expect_outside("/c/a/zkl-1-0", "/c/a");
@@ -104,16 +106,3 @@ static void outside(void)
     expect_outside("/c/zkl-1-0/a/zkl-2-0", "/c/zkl-1-0/a");
     expect_outside("/c/zkl-1-0/a", "none");
 }
-
-static const struct test_case cases[] = {
-    {"where_it_is_mounted", where_it_is_mounted},
-    {"where_it_is_not", where_it_is_not},
-    {"a_part_is_mounted", a_part_is_mounted},
-    {"special_characters", special_characters},
-    {"several_mounts", several_mounts},
-    {"names", names},
-    {"outside", outside},
-    {NULL, NULL},
-};
-
-const struct test_suite cgroup_path_suite = {"cgroup_path", NULL, NULL, cases};

@@ -3,9 +3,11 @@
 #include "recipes/back_off.h"
 #include "recipes/children.h"
 #include "recipes/exchange.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
+
+TEST_SUITE(children);
 
 #define MS(n) ((n)*INT64_C(1000000))
 
@@ -156,7 +158,7 @@ static void play_all(const struct row *rows, size_t count)
     }
 
 /* An observer: lists leave no watch unless nobody is there. */
-static void observers(void)
+TEST_CASE(observers)
 {
     static const struct row rows[] = {
         {"the first is read, and again when its node changes, and all when it is gone",
@@ -213,7 +215,7 @@ static void observers(void)
 }
 
 /* A watch of a queue: each list leaves one. */
-static void watches(void)
+TEST_CASE(watches)
 {
     static const struct row rows[] = {
         {"listed not too often, and later for many",
@@ -275,7 +277,7 @@ static void watches(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void refusals(void)
+TEST_CASE(refusals)
 {
     static const struct row rows[] = {
         {"told once for a reason; less and less often",
@@ -307,7 +309,7 @@ static void refusals(void)
 }
 
 /* The machine that has nothing to read. */
-static void reports(void)
+TEST_CASE(reports)
 {
     static const struct row rows[] = {
         {"each list is told, and the next one waits for its time",
@@ -330,7 +332,7 @@ static void reports(void)
 }
 
 /* The diagram, and what may happen at any time. */
-static void moves(void)
+TEST_CASE(moves)
 {
 #define ANEW(more) "away syncing listing " more "resting backed off over "
     static const char *const allowed[CHILDREN_STATES] = {
@@ -359,7 +361,7 @@ static void moves(void)
 }
 
 /* Each that does not hold is broken by one thing. */
-static void invariant(void)
+TEST_CASE(invariant)
 {
 #define FAILED(ms) .refusal = CHILDREN_TELL_DENIED, .back_off_ms = (ms)
     static const struct {
@@ -389,15 +391,3 @@ static void invariant(void)
             runner_fail(__FILE__, __LINE__, "row %zu", i);
     }
 }
-
-static const struct test_case cases[] = {
-    {"observers", observers},
-    {"watches", watches},
-    {"refusals", refusals},
-    {"reports", reports},
-    {"moves", moves},
-    {"invariant", invariant},
-    {NULL, NULL},
-};
-
-const struct test_suite children_suite = {.name = "children", .cases = cases};

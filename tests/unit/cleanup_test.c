@@ -1,10 +1,12 @@
 /* Scope guards, by each way out of a scope; and what each kind of them ends. */
 #include "by_hand.h"
 #include "lib/contender/contender.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <zkl-glib.h>
+
+TEST_SUITE(cleanup);
 
 /* A type like the library's. */
 typedef struct counted counted;
@@ -49,7 +51,7 @@ static int by_return(int when)
     return ended + 10;
 }
 
-static void ways_out(void)
+TEST_CASE(ways_out)
 {
     for (int when = 0; when < 2; when++) {
         begin();
@@ -111,7 +113,7 @@ static int lock_in_a_scope(zkl_mutex *m, bool by_glib, bool early)
     return zkl_mutex_depth(m);
 }
 
-static void locks(void)
+TEST_CASE(locks)
 {
     ZKL_AUTO(zkl_mutex) m = NULL;
 
@@ -144,7 +146,7 @@ static int levels_in_a_scope(zkl_rwlock *l, bool by_glib)
     return zkl_rwlock_depth(l);
 }
 
-static void rwlocks(void)
+TEST_CASE(rwlocks)
 {
     g_autoptr(zkl_rwlock) first = NULL;
     ZKL_AUTO(zkl_rwlock) l = NULL;
@@ -171,7 +173,7 @@ static void acquire(zkl_mutex *m, zkl_op **ret)
     REQUIRE(granted != NULL);
 }
 
-static void grants(void)
+TEST_CASE(grants)
 {
     ZKL_AUTO(zkl_mutex) m = NULL;
 
@@ -203,7 +205,7 @@ static void on_queue(void *data)
 
 /* A function of that name with each handle in its scope. What is not freed, LeakSanitizer finds. */
 #define HANDLES(name, GUARD)                                                                       \
-    static void name(void)                                                                         \
+    TEST_CASE(name)                                                                                \
     {                                                                                              \
         static const char *const paths[] = {"/l", "/m"};                                           \
         GUARD(zkl_session) session = fake_session();                                               \
@@ -234,11 +236,3 @@ static void on_queue(void *data)
     }
 HANDLES(handles, ZKL_AUTO)
 HANDLES(handles_of_glib, g_autoptr)
-
-static const struct test_case cases[] = {
-    {"ways_out", ways_out}, {"locks", locks},     {"rwlocks", rwlocks},
-    {"grants", grants},     {"handles", handles}, {"handles_of_glib", handles_of_glib},
-    {NULL, NULL},
-};
-
-const struct test_suite cleanup_suite = {.name = "cleanup", .cases = cases};

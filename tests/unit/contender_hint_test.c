@@ -3,9 +3,11 @@
 #include "recipes/head_hint.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(contender_hint);
 
 #define DIRECTORY "/root/l"
 #define FIRST "_c_x-lock-0000000001"
@@ -92,7 +94,7 @@ static void check_hint(int version)
 }
 
 /* Its predecessor was the head: nobody is listed, and it leaves a hint of its own. */
-static void goes_by_a_hint(void)
+TEST_CASE(goes_by_a_hint)
 {
     start();
     lose_predecessor();
@@ -109,7 +111,7 @@ static void goes_by_a_hint(void)
     stop();
 }
 
-static void goes_by_no_others(void)
+TEST_CASE(goes_by_no_others)
 {
     static const char *const data[] = {"", "zkl head 1 " FIRST, "zkl head 1 " SECOND "1", SECOND,
                                        "17\nproclaimed"};
@@ -128,7 +130,7 @@ static void goes_by_no_others(void)
 }
 
 /* Nobody has read whose data they are. */
-static void overwrites_nothing_unread(void)
+TEST_CASE(overwrites_nothing_unread)
 {
     for (int length = 0; length < 2; length++) {
         start();
@@ -163,7 +165,7 @@ static void release(void)
 
 /* After a refusal a hint is not tried again for a minute. It is no refusal that another hint came
  * first. */
-static void refused(void)
+TEST_CASE(refused)
 {
     static const struct {
         enum store_rc rc;
@@ -198,7 +200,7 @@ static void on_won(zkl_grant *grant, const zkl_error *error, void *data)
 }
 
 /* The head of an election proclaims there. */
-static void candidates_leave_none(void)
+TEST_CASE(candidates_leave_none)
 {
     zkl_election_options options = ZKL_ELECTION_OPTIONS_INIT;
     zkl_election *e;
@@ -220,7 +222,7 @@ static void candidates_leave_none(void)
 }
 
 /* A directory whose numbers are used up is empty in spite of a hint. */
-static void reset(void)
+TEST_CASE(reset)
 {
     static const struct {
         const char *data;
@@ -246,15 +248,3 @@ static void reset(void)
         stop();
     }
 }
-
-static const struct test_case cases[] = {
-    {"goes_by_a_hint", goes_by_a_hint},
-    {"goes_by_no_others", goes_by_no_others},
-    {"overwrites_nothing_unread", overwrites_nothing_unread},
-    {"refused", refused},
-    {"candidates_leave_none", candidates_leave_none},
-    {"reset", reset},
-    {NULL, NULL},
-};
-
-const struct test_suite contender_hint_suite = {.name = "contender_hint", .cases = cases};

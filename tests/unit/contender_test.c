@@ -2,11 +2,13 @@
 #include "lib/contender/contender.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+TEST_SUITE(contender);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -65,7 +67,7 @@ static void created(int number)
 
 /* ---- entering ---- */
 
-static void enters(void)
+TEST_CASE(enters)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
@@ -84,7 +86,7 @@ static void enters(void)
     stop();
 }
 
-static void makes_its_directory(void)
+TEST_CASE(makes_its_directory)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -103,7 +105,7 @@ static void makes_its_directory(void)
 }
 
 /* The directory's answer counts; who could not make a parent is blamed if that is why. */
-static void cannot_make_its_directory(void)
+TEST_CASE(cannot_make_its_directory)
 {
     static const struct {
         enum store_rc parent, directory;
@@ -133,7 +135,7 @@ static void cannot_make_its_directory(void)
 }
 
 /* What stopped an earlier try to make the directory is not to blame for what comes later. */
-static void blames_nobody_of_before(void)
+TEST_CASE(blames_nobody_of_before)
 {
     for (int again = 0; again < 2; again++) {
         start();
@@ -157,7 +159,7 @@ static void blames_nobody_of_before(void)
     }
 }
 
-static void told_why(void)
+TEST_CASE(told_why)
 {
     static const struct {
         enum store_rc rc;
@@ -184,7 +186,7 @@ static void told_why(void)
 
 /* ---- waiting ---- */
 
-static void waits_for_its_predecessor(void)
+TEST_CASE(waits_for_its_predecessor)
 {
     char first[] = "_c_x-lock-0000000001", second[] = "_c_y-lock-0000000002", foreign[] = "junk";
 
@@ -216,7 +218,7 @@ static void waits_for_its_predecessor(void)
 
 /* A contender right behind the head watches its own node first, and needs no other proof than the
  * silence of that watch, unless the connection was another one then. */
-static void watches_its_own_node(void)
+TEST_CASE(watches_its_own_node)
 {
     for (int again = 0; again < 2; again++) {
         start();
@@ -238,7 +240,7 @@ static void watches_its_own_node(void)
     }
 }
 
-static void leaves_no_watch_behind(void)
+TEST_CASE(leaves_no_watch_behind)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -257,7 +259,7 @@ static void leaves_no_watch_behind(void)
 }
 
 /* What was logged of very many directories is forgotten, and logged once more. */
-static void logs_of_many_directories(void)
+TEST_CASE(logs_of_many_directories)
 {
     start();
     for (int i = 0; i < 1000; i++)
@@ -272,7 +274,7 @@ static void logs_of_many_directories(void)
     stop();
 }
 
-static void too_much_is_watched(void)
+TEST_CASE(too_much_is_watched)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -287,7 +289,7 @@ static void too_much_is_watched(void)
 }
 
 /* The newest list goes with the attempt, though an older one is answered first. */
-static void asks_nothing_any_more(void)
+TEST_CASE(asks_nothing_any_more)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -306,7 +308,7 @@ static void asks_nothing_any_more(void)
 }
 
 /* A new session, a new id; what carries the old one goes wherever it is seen. */
-static void enters_anew_in_the_next_session(void)
+TEST_CASE(enters_anew_in_the_next_session)
 {
     char other[] = "_c_x-lock-0000000001";
 
@@ -331,7 +333,7 @@ static void enters_anew_in_the_next_session(void)
 }
 
 /* Any definite answer to the write will do; another leaves open what a list would show. */
-static void asks_the_quorum_before_it_lists(void)
+TEST_CASE(asks_the_quorum_before_it_lists)
 {
     static const struct {
         enum store_rc rc;
@@ -362,7 +364,7 @@ static void asks_the_quorum_before_it_lists(void)
 }
 
 /* The outcome of the create is unknown: of what the list shows, one is kept. */
-static void adopts_what_was_made(void)
+TEST_CASE(adopts_what_was_made)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -384,7 +386,7 @@ static void adopts_what_was_made(void)
 }
 
 /* Another has made it, with the id but in another style, and in our session. */
-static void adopts_an_odd_name(void)
+TEST_CASE(adopts_an_odd_name)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -408,7 +410,7 @@ static void adopts_an_odd_name(void)
 }
 
 /* The caller that waited has left, so all that was made goes; the session has no reason to end. */
-static void deletes_what_was_made(void)
+TEST_CASE(deletes_what_was_made)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -442,7 +444,7 @@ static void leave_an_orphan(enum store_rc rc, int code)
     CHECK_INT(s->id, 0);
 }
 
-static void replaces_the_session_for_an_orphan(void)
+TEST_CASE(replaces_the_session_for_an_orphan)
 {
     leave_an_orphan(STORE_BAD, ZKL_EPROTO);
     stop();
@@ -485,7 +487,7 @@ static void check_looked_for_after(int64_t ms)
 }
 
 /* Then there is no reason to replace the session any more. */
-static void finds_an_orphan(void)
+TEST_CASE(finds_an_orphan)
 {
     leave_an_orphan_beside_a_holder();
     check_looked_for_after(500);
@@ -505,7 +507,7 @@ static void finds_an_orphan(void)
     stop();
 }
 
-static void replaces_the_session_when_nothing_is_held_any_more(void)
+TEST_CASE(replaces_the_session_when_nothing_is_held_any_more)
 {
     leave_an_orphan_beside_a_holder();
     hand_pass_proved(s, 100);
@@ -519,7 +521,7 @@ static void replaces_the_session_when_nothing_is_held_any_more(void)
 }
 
 /* The end of a node that was given up is no loss of the next. */
-static void forgets_the_node_given_up(void)
+TEST_CASE(forgets_the_node_given_up)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -542,30 +544,3 @@ static void forgets_the_node_given_up(void)
     g_free(old);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"enters", enters},
-    {"makes_its_directory", makes_its_directory},
-    {"cannot_make_its_directory", cannot_make_its_directory},
-    {"blames_nobody_of_before", blames_nobody_of_before},
-    {"told_why", told_why},
-    {"waits_for_its_predecessor", waits_for_its_predecessor},
-    {"watches_its_own_node", watches_its_own_node},
-    {"leaves_no_watch_behind", leaves_no_watch_behind},
-    {"logs_of_many_directories", logs_of_many_directories},
-    {"too_much_is_watched", too_much_is_watched},
-    {"asks_nothing_any_more", asks_nothing_any_more},
-    {"enters_anew_in_the_next_session", enters_anew_in_the_next_session},
-    {"asks_the_quorum_before_it_lists", asks_the_quorum_before_it_lists},
-    {"adopts_what_was_made", adopts_what_was_made},
-    {"adopts_an_odd_name", adopts_an_odd_name},
-    {"deletes_what_was_made", deletes_what_was_made},
-    {"replaces_the_session_for_an_orphan", replaces_the_session_for_an_orphan},
-    {"finds_an_orphan", finds_an_orphan},
-    {"replaces_the_session_when_nothing_is_held_any_more",
-     replaces_the_session_when_nothing_is_held_any_more},
-    {"forgets_the_node_given_up", forgets_the_node_given_up},
-    {NULL, NULL},
-};
-
-const struct test_suite contender_suite = {.name = "contender", .cases = cases};

@@ -1,9 +1,11 @@
 /* Operations on counters over a store that answers what the test says. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(counter_call);
 
 #define NODE "/dir/n"
 
@@ -64,7 +66,7 @@ static void check_set(const char *data, int version)
     CHECK_INT(asked.version, version);
 }
 
-static void added(void)
+TEST_CASE(added)
 {
     struct call c;
 
@@ -80,7 +82,7 @@ static void added(void)
 }
 
 /* Made as 0, with its parents, whoever makes it; then as ever. */
-static void made(void)
+TEST_CASE(made)
 {
     struct call c;
 
@@ -100,7 +102,7 @@ static void made(void)
     CHECK_INT(c.value, -1);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     static const struct {
         enum store_kind kind;
@@ -133,7 +135,7 @@ static void refused(void)
     CHECK_STR(c.why.path, NODE);
 }
 
-static void no_parents(void)
+TEST_CASE(no_parents)
 {
     struct call c;
 
@@ -146,7 +148,7 @@ static void no_parents(void)
 
 /* A set has no answer. Then a request comes that the quorum refuses, whatever version the counter
  * has come to. The read that tells comes after that. */
-static void lost_answer(void)
+TEST_CASE(lost_answer)
 {
     struct call c;
 
@@ -171,7 +173,7 @@ static void lost_answer(void)
 }
 
 /* And comes late: behind all that, and before the same set that is sent again. */
-static void lost_answer_comes_late(void)
+TEST_CASE(lost_answer_comes_late)
 {
     struct call c;
 
@@ -189,7 +191,7 @@ static void lost_answer_comes_late(void)
 }
 
 /* Between the read and the set: the version was the same, but its number is overwritten. */
-static void made_anew(void)
+TEST_CASE(made_anew)
 {
     struct call c;
 
@@ -200,7 +202,7 @@ static void made_anew(void)
 }
 
 /* What comes before that read has to be answered by the quorum, or the read would tell nothing. */
-static void not_passed(void)
+TEST_CASE(not_passed)
 {
     struct call c;
 
@@ -214,7 +216,7 @@ static void not_passed(void)
 }
 
 /* Nothing was sent, or nobody knows. */
-static void late(void)
+TEST_CASE(late)
 {
     struct call c;
 
@@ -235,7 +237,7 @@ static void late(void)
 }
 
 /* Waits for a connection, and is never sent: also not when there is one again. */
-static void parked(void)
+TEST_CASE(parked)
 {
     struct call c;
 
@@ -251,7 +253,7 @@ static void parked(void)
 }
 
 /* The same, and another session comes before the time has passed: it begins anew. */
-static void parked_until_the_session_ends(void)
+TEST_CASE(parked_until_the_session_ends)
 {
     struct call c;
 
@@ -267,7 +269,7 @@ static void parked_until_the_session_ends(void)
     CHECK_INT(c.value, 10);
 }
 
-static void session_ends(void)
+TEST_CASE(session_ends)
 {
     struct call c;
 
@@ -291,7 +293,7 @@ static void session_ends(void)
 }
 
 /* Never before the server has caught up. */
-static void get_is_behind_a_sync(void)
+TEST_CASE(get_is_behind_a_sync)
 {
     struct call c;
 
@@ -321,7 +323,7 @@ static bool serve(const struct store_request *r, struct store_reply *reply)
     return true;
 }
 
-static void wide(void)
+TEST_CASE(wide)
 {
     const int64_t number = (INT64_C(1) << 32) + 2;
     zkl_session *s = fake_session();
@@ -359,7 +361,7 @@ static void in_callback(zkl_session *s, zkl_session_event event, int64_t id, voi
         c->code = zkl_counter_add(c->counter, 1, NULL, 0, NULL);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     zkl_session *s = fake_session();
     zkl_counter *c = NULL, *other = NULL;
@@ -391,24 +393,3 @@ static void bad_arguments(void)
     zkl_counter_free(c);
     zkl_counter_free(NULL);
 }
-
-static const struct test_case cases[] = {
-    {"added", added},
-    {"made", made},
-    {"refused", refused},
-    {"no_parents", no_parents},
-    {"lost_answer", lost_answer},
-    {"lost_answer_comes_late", lost_answer_comes_late},
-    {"made_anew", made_anew},
-    {"not_passed", not_passed},
-    {"late", late},
-    {"parked", parked},
-    {"parked_until_the_session_ends", parked_until_the_session_ends},
-    {"session_ends", session_ends},
-    {"get_is_behind_a_sync", get_is_behind_a_sync},
-    {"wide", wide},
-    {"bad_arguments", bad_arguments},
-    {NULL, NULL},
-};
-
-const struct test_suite counter_call_suite = {.name = "counter_call", .cases = cases};

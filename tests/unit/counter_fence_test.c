@@ -1,13 +1,15 @@
 /* Operations on counters behind a fence: what is read, and what the grant's transactions then ask
  * for, over a store that answers at once what the test says. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "recipes/attempt.h"
 #include "recipes/counter.h"
+
+TEST_SUITE(counter_fence);
 
 #define NODE "/root/n"
 
@@ -128,7 +130,7 @@ static int add(int64_t delta, int64_t timeout_ms, int64_t *ret)
 #define NOT(rc_) SAYS(MULTI, .rc = rc_, .failed = 1)
 
 /* 2 is added. */
-static void added(void)
+TEST_CASE(added)
 {
     static const struct {
         const char *what;
@@ -198,7 +200,7 @@ static void added(void)
 }
 
 /* Each of them may write, and says what it found. */
-static void set_and_compared(void)
+TEST_CASE(set_and_compared)
 {
     static const struct {
         int64_t expected; /* -1: it is set, whatever it is */
@@ -236,7 +238,7 @@ static void set_and_compared(void)
     }
 }
 
-static void sum_does_not_fit(void)
+TEST_CASE(sum_does_not_fit)
 {
     static const struct served answers[] = {GOT("\7", 3)};
     int64_t value = -1;
@@ -258,7 +260,7 @@ static bool be_faster(const struct store_request *r, struct store_reply *reply)
     return true;
 }
 
-static void always_too_late(void)
+TEST_CASE(always_too_late)
 {
     zkl_error why;
 
@@ -273,7 +275,7 @@ static void always_too_late(void)
 
 /* What is left of the time is that of each request, and there is always some left to hear the
  * answer of one that is sent. */
-static void time_is_shared(void)
+TEST_CASE(time_is_shared)
 {
     static const struct served answers[] = {GOT("\7", 3), NOT(STORE_BADVERSION), GOT("\7", 3),
                                             DONE};
@@ -308,7 +310,7 @@ static void time_is_shared(void)
 }
 
 /* Nothing is asked for. */
-static void of_another_session(void)
+TEST_CASE(of_another_session)
 {
     zkl_error why;
 
@@ -329,15 +331,3 @@ static void of_another_session(void)
     zkl_counter_free(counter);
     hand_leave(&holder);
 }
-
-static const struct test_case cases[] = {
-    {"added", added},
-    {"set_and_compared", set_and_compared},
-    {"sum_does_not_fit", sum_does_not_fit},
-    {"always_too_late", always_too_late},
-    {"time_is_shared", time_is_shared},
-    {"of_another_session", of_another_session},
-    {NULL, NULL},
-};
-
-const struct test_suite counter_fence_suite = {.name = "counter_fence", .cases = cases};

@@ -2,10 +2,12 @@
  * for. */
 #include "exchange.h"
 #include "recipes/counter.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
+
+TEST_SUITE(counter);
 
 #define EV(name, ...)                                                                              \
     {                                                                                              \
@@ -96,7 +98,7 @@ static void play_all(const struct exchange *rows, size_t count)
         play(&rows[i]);
 }
 
-static void goals(void)
+TEST_CASE(goals)
 {
     static const struct exchange rows[] = {
         {"get", {GET}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "done 7"}, {EV(STOP), ""}}},
@@ -146,7 +148,7 @@ static void goals(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void bounds(void)
+TEST_CASE(bounds)
 {
     static const char high[] = "\177\377\377\377\377\377\377\377", low[] = "\200\0\0\0\0\0\0\0";
     static const struct exchange rows[] = {
@@ -187,7 +189,7 @@ static void bounds(void)
 }
 
 /* The version that was read is that of another node: its number is overwritten. */
-static void made_anew(void)
+TEST_CASE(made_anew)
 {
     static const struct exchange rows[] = {
         {"add",
@@ -205,7 +207,7 @@ static void made_anew(void)
 }
 
 /* A set without an answer is never sent again unless it cannot be applied twice. */
-static void doubt(void)
+TEST_CASE(doubt)
 {
     static const struct {
         const char *what;
@@ -257,7 +259,7 @@ static void doubt(void)
     }
 
 /* It may come behind all that, while its version is the present one. */
-static void comes_late(void)
+TEST_CASE(comes_late)
 {
     static const struct exchange rows[] = {
         {"not at all", {ADD_TWO}, {DOUBTED, {IS_SET, "done 9"}}},
@@ -284,7 +286,7 @@ static void comes_late(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void ends(void)
+TEST_CASE(ends)
 {
     static const struct exchange rows[] = {
         {"before anything", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(STOP), "late"}}},
@@ -330,7 +332,7 @@ static void ends(void)
 }
 
 /* As often as said, and not once more. */
-static void others_are_faster(void)
+TEST_CASE(others_are_faster)
 {
     struct counter c = {ADD_TWO};
 
@@ -348,7 +350,7 @@ static void others_are_faster(void)
 }
 
 /* A version is 32 bits, and the next one of the last is the first. */
-static void versions_wrap(void)
+TEST_CASE(versions_wrap)
 {
     static const struct exchange wrap = {"wrap",
                                          {SET_NINE},
@@ -361,7 +363,7 @@ static void versions_wrap(void)
     play(&wrap);
 }
 
-static void bytes(void)
+TEST_CASE(bytes)
 {
     static const struct {
         unsigned width;
@@ -395,7 +397,7 @@ static void bytes(void)
     CHECK(!counter_fits(4, INT64_C(1) + INT32_MAX) && !counter_fits(4, INT64_C(-1) + INT32_MIN));
 }
 
-static void table(void)
+TEST_CASE(table)
 {
     static const struct counter good = {.width = 4, .goal = COUNTER_ADD, .state = COUNTER_SETTING};
     struct counter bad = good;
@@ -427,19 +429,3 @@ static void table(void)
         CHECK(!counter_may_move(COUNTER_OVER, s) && !counter_may_move(s, COUNTER_IDLE));
     CHECK(counter_may_move(COUNTER_IDLE, COUNTER_READING));
 }
-
-static const struct test_case cases[] = {
-    {"goals", goals},
-    {"bounds", bounds},
-    {"made_anew", made_anew},
-    {"doubt", doubt},
-    {"comes_late", comes_late},
-    {"ends", ends},
-    {"others_are_faster", others_are_faster},
-    {"versions_wrap", versions_wrap},
-    {"bytes", bytes},
-    {"table", table},
-    {NULL, NULL},
-};
-
-const struct test_suite counter_suite = {.name = "counter", .cases = cases};

@@ -2,9 +2,10 @@
 #include "recipes/create_form.h"
 
 #include "runner.h"
-#include "suites.h"
 
 #include <stddef.h>
+
+TEST_SUITE(create_form);
 
 static void check_ops(const struct create_forms *f, enum create_op container, enum create_op other)
 {
@@ -12,13 +13,13 @@ static void check_ops(const struct create_forms *f, enum create_op container, en
     CHECK_INT(create_forms_op(f, false), other);
 }
 
-static void all_at_first(void)
+TEST_CASE(all_at_first)
 {
     check_ops(&(struct create_forms){0}, CREATE_CONTAINER, CREATE_STAT);
 }
 
 /* Each refusal of what was under way is heard; the form changes once. */
-static void without_containers(void)
+TEST_CASE(without_containers)
 {
     struct create_forms f = {0};
 
@@ -30,7 +31,7 @@ static void without_containers(void)
     check_ops(&f, CREATE_PLAIN, CREATE_PLAIN);
 }
 
-static void without_create2(void)
+TEST_CASE(without_create2)
 {
     struct create_forms f = {0};
 
@@ -43,7 +44,7 @@ static void without_create2(void)
 }
 
 /* Each connection counts once, however many creates were under way. */
-static void hung_up_on(void)
+TEST_CASE(hung_up_on)
 {
     struct create_forms f = {0};
 
@@ -61,7 +62,7 @@ static void hung_up_on(void)
 }
 
 /* A connection that never worked says nothing against the operation, and those that did count. */
-static void lost_where_nothing_is_answered(void)
+TEST_CASE(lost_where_nothing_is_answered)
 {
     struct create_forms f = {0};
 
@@ -75,7 +76,7 @@ static void lost_where_nothing_is_answered(void)
     CHECK(create_op_lost(&f, CREATE_STAT, 50, true));
 }
 
-static void hung_up_on_for_containers(void)
+TEST_CASE(hung_up_on_for_containers)
 {
     struct create_forms f = {0};
 
@@ -88,7 +89,7 @@ static void hung_up_on_for_containers(void)
 }
 
 /* What was answered once is known: a bad network says nothing against it. */
-static void lost_though_it_is_known(void)
+TEST_CASE(lost_though_it_is_known)
 {
     struct create_forms f = {0};
 
@@ -98,23 +99,10 @@ static void lost_though_it_is_known(void)
     check_ops(&f, CREATE_CONTAINER, CREATE_STAT);
 }
 
-static void whose_node_it_is(void)
+TEST_CASE(whose_node_it_is)
 {
     CHECK(create_is_own(7, 7));
     CHECK(!create_is_own(8, 7));
     CHECK(!create_is_own(0, 7));
     CHECK(!create_is_own(0, 0)); /* a persistent node, and no session */
 }
-
-static const struct test_case cases[] = {
-    {"all_at_first", all_at_first},
-    {"without_containers", without_containers},
-    {"without_create2", without_create2},
-    {"hung_up_on", hung_up_on},
-    {"hung_up_on_for_containers", hung_up_on_for_containers},
-    {"lost_where_nothing_is_answered", lost_where_nothing_is_answered},
-    {"lost_though_it_is_known", lost_though_it_is_known},
-    {"whose_node_it_is", whose_node_it_is},
-    {NULL, NULL},
-};
-const struct test_suite create_form_suite = {"create_form", NULL, NULL, cases};

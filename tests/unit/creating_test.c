@@ -3,10 +3,12 @@
 #include "lib/session/request.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(creating);
 
 #define MADE "/l/x-0000000003"
 
@@ -91,7 +93,7 @@ static void check_heard(const struct heard *heard, int calls, enum store_rc rc)
 
 /* The answer of a plain create has nothing but the path; the token comes with the stat, and only if
  * the node is ours. The list behind shows the node, so it is not answered before. */
-static void stat_behind_it(void)
+TEST_CASE(stat_behind_it)
 {
     struct heard node, list;
 
@@ -116,7 +118,7 @@ static void stat_behind_it(void)
     end(0);
 }
 
-static void refused_plainly(void)
+TEST_CASE(refused_plainly)
 {
     struct heard node, list;
 
@@ -133,7 +135,7 @@ static void refused_plainly(void)
 }
 
 /* It was done, and what stands there is not it: who asked finds out, or it is done again. */
-static void stat_of_no_node_of_ours(void)
+TEST_CASE(stat_of_no_node_of_ours)
 {
     static const struct store_reply rows[] = {
         {.rc = STORE_NONODE},
@@ -166,7 +168,7 @@ static void stat_of_no_node_of_ours(void)
 }
 
 /* The connection goes between the two, or the client takes no more. */
-static void no_stat(void)
+TEST_CASE(no_stat)
 {
     struct heard node, list;
 
@@ -189,7 +191,7 @@ static void no_stat(void)
 }
 
 /* Nobody asks for the token of a persistent node, and nothing would prove that it is ours. */
-static void persistent_has_none(void)
+TEST_CASE(persistent_has_none)
 {
     struct heard node, behind;
 
@@ -205,7 +207,7 @@ static void persistent_has_none(void)
 }
 
 /* Both parents are under way when the first is refused. */
-static void containers_unknown(void)
+TEST_CASE(containers_unknown)
 {
     struct heard one, two, node;
 
@@ -226,7 +228,7 @@ static void containers_unknown(void)
 }
 
 /* One that may rely on the order of what is behind it finds out itself that it was not done. */
-static void create2_unknown(void)
+TEST_CASE(create2_unknown)
 {
     struct heard once, again;
 
@@ -257,7 +259,7 @@ static void lose(const char *path)
 
 /* The session goes on elsewhere, and knows what it knew. The first hang-up takes the answers to
  * other requests with it; then the create waits for one, and what is behind the create as well. */
-static void hung_up_on(void)
+TEST_CASE(hung_up_on)
 {
     struct heard node, list;
 
@@ -278,7 +280,7 @@ static void hung_up_on(void)
 }
 
 /* What was answered once is known, however many connections end. */
-static void lost_and_answered(void)
+TEST_CASE(lost_and_answered)
 {
     struct heard node;
 
@@ -299,7 +301,7 @@ static void lost_and_answered(void)
 }
 
 /* A server that is busy answers later, on the same connection. */
-static void lost_on_a_standing_connection(void)
+TEST_CASE(lost_on_a_standing_connection)
 {
     struct heard node;
 
@@ -314,7 +316,7 @@ static void lost_on_a_standing_connection(void)
 }
 
 /* Our own doing. */
-static void sessions_end(void)
+TEST_CASE(sessions_end)
 {
     struct heard node;
 
@@ -332,19 +334,3 @@ static void sessions_end(void)
     check_sent("/l/y", STORE_EPHEMERAL, false);
     end(0);
 }
-
-static const struct test_case cases[] = {
-    {"stat_behind_it", stat_behind_it},
-    {"refused_plainly", refused_plainly},
-    {"stat_of_no_node_of_ours", stat_of_no_node_of_ours},
-    {"no_stat", no_stat},
-    {"persistent_has_none", persistent_has_none},
-    {"containers_unknown", containers_unknown},
-    {"create2_unknown", create2_unknown},
-    {"hung_up_on", hung_up_on},
-    {"lost_and_answered", lost_and_answered},
-    {"lost_on_a_standing_connection", lost_on_a_standing_connection},
-    {"sessions_end", sessions_end},
-    {NULL, NULL},
-};
-const struct test_suite creating_suite = {"creating", NULL, NULL, cases};

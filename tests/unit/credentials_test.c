@@ -1,12 +1,14 @@
 /* Credentials: one copy while the session lives, and none when it has ended. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+TEST_SUITE(credentials);
 
 /* The allocator writes over the beginning of what is freed, so what is looked for is the end. */
 enum { LENGTH = 80, BEGINNING = 40, TAIL = LENGTH - BEGINNING, CHUNK = 65536 };
@@ -89,7 +91,7 @@ static zkl_session *open_with_secret(void)
     return s;
 }
 
-static void wiped(void)
+TEST_CASE(wiped)
 {
 #ifdef __SANITIZE_THREAD__
     runner_skip("ThreadSanitizer's own memory is too much to be searched");
@@ -108,6 +110,3 @@ static void wiped(void)
         g_usleep(1000);
     CHECK_INT(copies(), 0);
 }
-
-static const struct test_case cases[] = {{"wiped", wiped}, {NULL, NULL}};
-const struct test_suite credentials_suite = {"credentials", NULL, NULL, cases};

@@ -1,9 +1,11 @@
 /* What a server may refuse around an attempt: a number that is none any more, a delete. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(denial);
 
 struct outcome {
     zkl_grant *grant;
@@ -56,7 +58,7 @@ static zkl_grant *obtain(zkl_mutex *m, const char *path, char **ret_node)
 
 /* The own node got the last number. The contender deletes it at once, and then the directory, if
  * that is empty and is one that we would make. */
-static void last_number(void)
+TEST_CASE(last_number)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -97,7 +99,7 @@ static void check_kept(zkl_parents parents, struct store_reply reply)
 }
 
 /* A directory with others in it, with data, or made to stay is not ours to delete. */
-static void others_directory(void)
+TEST_CASE(others_directory)
 {
     check_kept(ZKL_PARENTS_CONTAINER, (struct store_reply){.rc = STORE_OK, .children = 1});
     check_kept(ZKL_PARENTS_CONTAINER,
@@ -113,7 +115,7 @@ static void count_line(const zkl_log_record *record, void *data)
 }
 
 /* While something else is held, the session must stay: the delete is tried again, told once. */
-static void delete_refused_while_held(void)
+TEST_CASE(delete_refused_while_held)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
     zkl_session *s;
@@ -151,7 +153,7 @@ static void delete_refused_while_held(void)
 
 /* A list that the store refuses itself does not wait for the create before it: the attempt must end
  * all the same, and the node that is made must go. */
-static void list_refused_before_create(void)
+TEST_CASE(list_refused_before_create)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -171,13 +173,3 @@ static void list_refused_before_create(void)
     zkl_session_close(s);
     g_free(node);
 }
-
-static const struct test_case cases[] = {
-    {"last_number", last_number},
-    {"others_directory", others_directory},
-    {"delete_refused_while_held", delete_refused_while_held},
-    {"list_refused_before_create", list_refused_before_create},
-    {NULL, NULL},
-};
-
-const struct test_suite denial_suite = {"denial", NULL, NULL, cases};

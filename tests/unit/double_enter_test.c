@@ -1,11 +1,13 @@
 /* Members of double barriers that enter: what they ask for, and what they make of each answer.
  * tests/sim/barriers plays them in a world. */
 #include "meeting.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
-static void opens_with_the_last(void)
+TEST_SUITE(double_enter);
+
+TEST_CASE(opens_with_the_last)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -24,7 +26,7 @@ static void opens_with_the_last(void)
 }
 
 /* More than may enter: the first of them do, and it is read who they are. */
-static void opens_for_others(void)
+TEST_CASE(opens_for_others)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -43,7 +45,7 @@ static void opens_for_others(void)
 }
 
 /* The directory is missing; the answer was lost, and it is there; or not. */
-static void makes_its_node(void)
+TEST_CASE(makes_its_node)
 {
     meeting_begin(1);
     meeting_enter(ZKL_FOREVER);
@@ -62,7 +64,7 @@ static void makes_its_node(void)
 }
 
 /* Another library's ready counts by the time of its last change, ours by its bound. */
-static void is_let_in_by_ready(void)
+TEST_CASE(is_let_in_by_ready)
 {
     static const struct {
         const char *data;
@@ -91,7 +93,7 @@ static void is_let_in_by_ready(void)
 }
 
 /* It was left behind: set anew; ready went while it was read. */
-static void replaces_ready(void)
+TEST_CASE(replaces_ready)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -112,7 +114,7 @@ static void replaces_ready(void)
 }
 
 /* By another, or by itself when its answer was lost: it looks again. */
-static void is_overtaken(void)
+TEST_CASE(is_overtaken)
 {
     static const enum store_rc rows[] = {STORE_BADVERSION, STORE_EXISTS, STORE_NONODE};
 
@@ -130,7 +132,7 @@ static void is_overtaken(void)
 }
 
 /* Somebody has deleted all of it: it makes its node again. */
-static void directory_is_deleted(void)
+TEST_CASE(directory_is_deleted)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -145,7 +147,7 @@ static void directory_is_deleted(void)
 }
 
 /* What was read of it before is no more. */
-static void forgets_who_is_gone(void)
+TEST_CASE(forgets_who_is_gone)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -163,7 +165,7 @@ static void forgets_who_is_gone(void)
     meeting_end();
 }
 
-static void waits_for_ready(void)
+TEST_CASE(waits_for_ready)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -181,7 +183,7 @@ static void waits_for_ready(void)
 }
 
 /* One of the round before is waited for; what it writes into its node is of no interest. */
-static void waits_for_the_round_before(void)
+TEST_CASE(waits_for_the_round_before)
 {
     for (int gone = 0; gone < 2; gone++) {
         meeting_begin(2);
@@ -253,7 +255,7 @@ static void come_to(enum stage stage)
 }
 
 /* Whatever is refused, its node goes before that is told. */
-static void is_refused(void)
+TEST_CASE(is_refused)
 {
     static const enum store_kind kinds[] = {
         [NODE] = STORE_CREATE,   [PARENT] = STORE_CREATE, [OWN] = STORE_STAT,
@@ -280,7 +282,7 @@ static void is_refused(void)
 }
 
 /* What was wrong once is forgotten when it enters. */
-static void is_refused_once(void)
+TEST_CASE(is_refused_once)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -291,7 +293,7 @@ static void is_refused_once(void)
 }
 
 /* Others may have counted its node, unless none can have been made. */
-static void session_ends_meanwhile(void)
+TEST_CASE(session_ends_meanwhile)
 {
     for (enum stage stage = NODE; stage < STAGES; stage++) {
         come_to(stage);
@@ -307,7 +309,7 @@ static void session_ends_meanwhile(void)
 }
 
 /* Those that it needs no more are removed on the server, too. */
-static void drops_its_watches(void)
+TEST_CASE(drops_its_watches)
 {
     for (int freed = 0; freed < 2; freed++) {
         come_to(AWAIT);
@@ -321,23 +323,3 @@ static void drops_its_watches(void)
         meeting_end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"opens_with_the_last", opens_with_the_last},
-    {"opens_for_others", opens_for_others},
-    {"makes_its_node", makes_its_node},
-    {"is_let_in_by_ready", is_let_in_by_ready},
-    {"replaces_ready", replaces_ready},
-    {"is_overtaken", is_overtaken},
-    {"directory_is_deleted", directory_is_deleted},
-    {"forgets_who_is_gone", forgets_who_is_gone},
-    {"waits_for_ready", waits_for_ready},
-    {"waits_for_the_round_before", waits_for_the_round_before},
-    {"is_refused", is_refused},
-    {"is_refused_once", is_refused_once},
-    {"session_ends_meanwhile", session_ends_meanwhile},
-    {"drops_its_watches", drops_its_watches},
-    {NULL, NULL},
-};
-
-const struct test_suite double_enter_suite = {.name = "double_enter", .cases = cases};

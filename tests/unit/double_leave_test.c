@@ -1,13 +1,15 @@
 /* Members of double barriers that leave, or whose calls end otherwise. */
 #include "meeting.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(double_leave);
 
 /* ---- leaving ---- */
 
 /* The last removes ready with its own node; where ready is gone, its node alone. */
-static void leaves_as_the_last(void)
+TEST_CASE(leaves_as_the_last)
 {
     static const enum store_rc rows[] = {STORE_OK, STORE_NONODE, STORE_NOAUTH};
 
@@ -31,7 +33,7 @@ static void leaves_as_the_last(void)
 }
 
 /* Its node goes with the session: nothing is asked in the next one. */
-static void leaves_with_its_session(void)
+TEST_CASE(leaves_with_its_session)
 {
     meeting_begin(2);
     meeting_inside();
@@ -86,7 +88,7 @@ static void leave_as_last(void)
 
 /* The first create may be done late, when the second node is gone: because it was deleted before
  * those of the others, or as the last, or by somebody else. */
-static void own_node_is_made_late(void)
+TEST_CASE(own_node_is_made_late)
 {
     for (int lost = 0; lost < 2; lost++) {
         enter_again(lost);
@@ -109,7 +111,7 @@ static void own_node_is_made_late(void)
 }
 
 /* In another session nothing of this one is done, and the next node is no concern of it. */
-static void next_node_is_not_late(void)
+TEST_CASE(next_node_is_not_late)
 {
     enter_again(true);
     leave_as_last();
@@ -121,7 +123,7 @@ static void next_node_is_not_late(void)
 }
 
 /* Somebody has deleted the own node before it entered: it makes another. */
-static void former_node_is_made_late(void)
+TEST_CASE(former_node_is_made_late)
 {
     meeting_begin(2);
     hand_stand_alone(meeting.s);
@@ -137,7 +139,7 @@ static void former_node_is_made_late(void)
 }
 
 /* Its own node first, unless it is the lowest: that one waits for the highest. */
-static void leaves_with_others(void)
+TEST_CASE(leaves_with_others)
 {
     meeting_begin(2);
     meeting_inside();
@@ -166,7 +168,7 @@ static void leaves_with_others(void)
 }
 
 /* The directory is gone, and the own node with it. */
-static void leaves_nothing(void)
+TEST_CASE(leaves_nothing)
 {
     meeting_begin(2);
     meeting_inside();
@@ -177,7 +179,7 @@ static void leaves_nothing(void)
 }
 
 /* It has left all the same: the delete is tried again and again. */
-static void may_not_delete(void)
+TEST_CASE(may_not_delete)
 {
     meeting_begin(2);
     meeting_inside();
@@ -195,7 +197,7 @@ static void may_not_delete(void)
 /* ---- ends ---- */
 
 /* Its node goes first; without an answer it is told one session timeout later. */
-static void time_passes(void)
+TEST_CASE(time_passes)
 {
     for (int answered = 0; answered < 2; answered++) {
         meeting_begin(2);
@@ -229,7 +231,7 @@ static void check_busy(int code, const char *what)
     CHECK_STR(why.path, "/d");
 }
 
-static void one_call_at_a_time(void)
+TEST_CASE(one_call_at_a_time)
 {
     meeting_begin(2);
     CHECK_INT(zkl_double_barrier_leave_async(meeting.b, 0, meeting_done, NULL), ZKL_EPERM);
@@ -249,7 +251,7 @@ static void one_call_at_a_time(void)
 
 /* A member that waits or is inside needs the session, which is kept proved. A session that is not
  * proved any more is replaced before a node is made in it. */
-static void session_is_in_use(void)
+TEST_CASE(session_is_in_use)
 {
     meeting_begin(2);
     hand_stand_alone(meeting.s);
@@ -267,7 +269,7 @@ static void session_is_in_use(void)
 }
 
 /* At once: the node goes in the background, if anybody answers. */
-static void is_freed(void)
+TEST_CASE(is_freed)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -288,7 +290,7 @@ static void is_freed(void)
     g_free(meeting.own);
 }
 
-static void is_closed(void)
+TEST_CASE(is_closed)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -312,7 +314,7 @@ static void is_closed(void)
 
 /* What was not sent is asked in the next one; where a node may have been, others may have counted
  * it. */
-static void session_ends(void)
+TEST_CASE(session_ends)
 {
     meeting_begin(2);
     meeting_enter(ZKL_FOREVER);
@@ -339,23 +341,3 @@ static void session_ends(void)
     meeting_ended(ZKL_ELOST);
     meeting_end();
 }
-
-static const struct test_case cases[] = {
-    {"leaves_as_the_last", leaves_as_the_last},
-    {"leaves_with_its_session", leaves_with_its_session},
-    {"own_node_is_made_late", own_node_is_made_late},
-    {"next_node_is_not_late", next_node_is_not_late},
-    {"former_node_is_made_late", former_node_is_made_late},
-    {"leaves_with_others", leaves_with_others},
-    {"leaves_nothing", leaves_nothing},
-    {"may_not_delete", may_not_delete},
-    {"time_passes", time_passes},
-    {"one_call_at_a_time", one_call_at_a_time},
-    {"session_is_in_use", session_is_in_use},
-    {"is_freed", is_freed},
-    {"is_closed", is_closed},
-    {"session_ends", session_ends},
-    {NULL, NULL},
-};
-
-const struct test_suite double_leave_suite = {.name = "double_leave", .cases = cases};

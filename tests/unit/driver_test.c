@@ -1,9 +1,11 @@
 /* The driver over a store that answers what the test says. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(driver);
 
 struct outcome {
     atomic_int calls;
@@ -30,7 +32,7 @@ static void wait_outcome(struct outcome *o)
 
 /* The create's outcome is unknown, the list that would tell is cut off too, and the caller gives
  * up: the list must still come after the reconnect, or the node stands as long as the session. */
-static void aborted_while_settling(void)
+TEST_CASE(aborted_while_settling)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -63,7 +65,7 @@ static void aborted_while_settling(void)
 }
 
 /* What was never sent needs no settling, and is not sent later either. */
-static void aborted_before_sent(void)
+TEST_CASE(aborted_before_sent)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -84,7 +86,7 @@ static void aborted_before_sent(void)
 }
 
 /* What was decided but not told yet is still cancelled. */
-static void canceled_before_told(void)
+TEST_CASE(canceled_before_told)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -115,12 +117,3 @@ static void canceled_before_told(void)
     zkl_session_close(s);
     g_free(name);
 }
-
-static const struct test_case cases[] = {
-    {"aborted_while_settling", aborted_while_settling},
-    {"aborted_before_sent", aborted_before_sent},
-    {"canceled_before_told", canceled_before_told},
-    {NULL, NULL},
-};
-
-const struct test_suite driver_suite = {"driver", NULL, NULL, cases};

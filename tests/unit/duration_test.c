@@ -1,10 +1,12 @@
 /* Times of a command line: what is one, and how long it is. */
-#include "suites.h"
+#include "runner.h"
 #include "tools/duration.h"
 
 #include <stddef.h>
 
-static void counted_in_its_unit(void)
+TEST_SUITE(duration);
+
+TEST_CASE(counted_in_its_unit)
 {
     static const struct {
         const char *text;
@@ -41,7 +43,7 @@ static void counted_in_its_unit(void)
     }
 }
 
-static void nothing_else(void)
+TEST_CASE(nothing_else)
 {
     static const char *const others[] = {
         "",   " 1",  "1 ",   "1 s", "s",    "ms",   "-1",      "-1s",  "-1ms",  "1x",       "1S",
@@ -56,10 +58,3 @@ static void nothing_else(void)
         CHECK_INT(ms, 7);
     }
 }
-
-static const struct test_case cases[] = {
-    {"counted_in_its_unit", counted_in_its_unit},
-    {"nothing_else", nothing_else},
-    {NULL, NULL},
-};
-const struct test_suite duration_suite = {"duration", NULL, NULL, cases};

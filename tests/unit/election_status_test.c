@@ -1,10 +1,12 @@
 /* What an election says of itself: completions, and why its last term or campaign ended. */
 #include "election_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(election_status);
 
 static void keep_grant(zkl_grant *grant, const zkl_error *err, void *data)
 {
@@ -20,7 +22,7 @@ static void keep_code(zkl_grant *grant, const zkl_error *err, void *code)
 }
 
 /* Leading already, and resigned before that was told: no completion says that it leads. */
-static void resigned_before_leading_was_told(void)
+TEST_CASE(resigned_before_leading_was_told)
 {
     struct election_story s;
     _Atomic(int) code = 1;
@@ -54,7 +56,7 @@ static void campaign_once(struct election_story *s, _Atomic(int) *code)
 }
 
 /* What was asked to end, or won, did not fail, whatever came before. */
-static void an_old_failure_is_forgotten(void)
+TEST_CASE(an_old_failure_is_forgotten)
 {
     struct election_story s;
     _Atomic(int) code;
@@ -85,7 +87,7 @@ static void an_old_failure_is_forgotten(void)
 }
 
 /* A loss that nobody asked about is not that of the campaign that follows. */
-static void started_after_a_loss(void)
+TEST_CASE(started_after_a_loss)
 {
     struct election_story s;
     _Atomic(zkl_grant *) grant = NULL;
@@ -109,7 +111,7 @@ static void started_after_a_loss(void)
 }
 
 /* Until the one campaign is given up. */
-static void of_one_campaign(void)
+TEST_CASE(of_one_campaign)
 {
     struct election_story s;
     zkl_election_status status = {.size = sizeof status};
@@ -131,7 +133,7 @@ static void of_one_campaign(void)
 }
 
 /* A term's end is the last one's, however the handle got to know of it. */
-static void why_a_term_ended(void)
+TEST_CASE(why_a_term_ended)
 {
     struct election_story s;
     _Atomic(zkl_grant *) grant = NULL;
@@ -156,7 +158,7 @@ static void why_a_term_ended(void)
 }
 
 /* A failure is told, and can be given up in the pause behind it; or the session closes there. */
-static void ended_in_a_pause(void)
+TEST_CASE(ended_in_a_pause)
 {
     struct election_story s;
     zkl_election_status status = {.size = sizeof status};
@@ -186,7 +188,7 @@ static bool refuse_at_once(const struct store_request *request, struct store_rep
 }
 
 /* While it is still being asked: nobody is in line then. */
-static void fails_at_once(void)
+TEST_CASE(fails_at_once)
 {
     struct election_story s;
     zkl_election_status status = {.size = sizeof status};
@@ -203,7 +205,7 @@ static void fails_at_once(void)
 }
 
 /* Refused credentials are for good. */
-static void refused(void)
+TEST_CASE(refused)
 {
     struct election_story s;
 
@@ -217,7 +219,7 @@ static void refused(void)
     election_end(&s);
 }
 
-static void refused_before_it_started(void)
+TEST_CASE(refused_before_it_started)
 {
     struct election_story s;
 
@@ -284,7 +286,7 @@ static void answer_line(bool with_first)
 }
 
 /* The first alone is read, and its id is told as it is, but for what is no text. */
-static void leader_is_asked_for(void)
+TEST_CASE(leader_is_asked_for)
 {
     struct election_story s;
     struct asking a;
@@ -297,7 +299,7 @@ static void leader_is_asked_for(void)
     CHECK_INT(a.token, 8);
 }
 
-static void nobody_leads(void)
+TEST_CASE(nobody_leads)
 {
     struct election_story s;
     struct asking a;
@@ -308,7 +310,7 @@ static void nobody_leads(void)
     end_asking(&s, &a, ZKL_ENOENT, "");
 }
 
-static void leader_is_not_told(void)
+TEST_CASE(leader_is_not_told)
 {
     static const enum store_kind refused[] = {STORE_SYNC, STORE_LIST, STORE_GET};
 
@@ -326,7 +328,7 @@ static void leader_is_not_told(void)
 }
 
 /* The first has gone when it is read, or the session has ended: all is asked again. */
-static void leader_is_asked_for_again(void)
+TEST_CASE(leader_is_asked_for_again)
 {
     for (int answered = 0; answered < 4; answered++) {
         struct election_story s;
@@ -346,22 +348,3 @@ static void leader_is_asked_for_again(void)
         CHECK_INT(a.token, 9);
     }
 }
-
-static const struct test_case cases[] = {
-    {"resigned_before_leading_was_told", resigned_before_leading_was_told},
-    {"an_old_failure_is_forgotten", an_old_failure_is_forgotten},
-    {"started_after_a_loss", started_after_a_loss},
-    {"of_one_campaign", of_one_campaign},
-    {"why_a_term_ended", why_a_term_ended},
-    {"ended_in_a_pause", ended_in_a_pause},
-    {"fails_at_once", fails_at_once},
-    {"refused", refused},
-    {"refused_before_it_started", refused_before_it_started},
-    {"leader_is_asked_for", leader_is_asked_for},
-    {"nobody_leads", nobody_leads},
-    {"leader_is_not_told", leader_is_not_told},
-    {"leader_is_asked_for_again", leader_is_asked_for_again},
-    {NULL, NULL},
-};
-
-const struct test_suite election_status_suite = {"election_status", NULL, NULL, cases};

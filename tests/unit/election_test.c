@@ -1,8 +1,10 @@
 /* Elections over a store that answers what the test says: ends that cross each other. */
 #include "election_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(election);
 
 static zkl_election_options yielding(int priority)
 {
@@ -26,7 +28,7 @@ static void answer_rivals(struct election_story *s, const char *rival)
 #define LOWER "_c_x-latch-0000000077"
 
 /* Given up while nobody knows whether the node was made: it is looked for, and deleted. */
-static void resigned_in_doubt(void)
+TEST_CASE(resigned_in_doubt)
 {
     struct election_story s;
 
@@ -53,7 +55,7 @@ static void resigned_in_doubt(void)
 }
 
 /* The loss is on its way to the callback when the user resigns: told in that order. */
-static void resigned_after_an_untold_loss(void)
+TEST_CASE(resigned_after_an_untold_loss)
 {
     struct election_story s;
 
@@ -73,7 +75,7 @@ static void resigned_after_an_untold_loss(void)
 }
 
 /* Started again before the end of the first time was told, which does not end the second. */
-static void started_anew_before_told(void)
+TEST_CASE(started_anew_before_told)
 {
     struct election_story s;
     zkl_election_status status = {.size = sizeof status};
@@ -98,7 +100,7 @@ static void started_anew_before_told(void)
 }
 
 /* The winner gives its place up at once and queues behind the other, without a word. */
-static void passes(void)
+TEST_CASE(passes)
 {
     struct election_story s;
     zkl_election_options o = yielding(3);
@@ -119,7 +121,7 @@ static void passes(void)
 }
 
 /* Its session ends while it looks: nothing was told, and it enters the next one, once. */
-static void expired_while_checking(void)
+TEST_CASE(expired_while_checking)
 {
     struct election_story s;
     zkl_election_options o = yielding(0);
@@ -142,7 +144,7 @@ static void expired_while_checking(void)
     election_end(&s);
 }
 
-static void ended_while_checking(void)
+TEST_CASE(ended_while_checking)
 {
     struct election_story s;
     zkl_election_options o = yielding(0);
@@ -164,7 +166,7 @@ static void ended_while_checking(void)
 }
 
 /* Asked once a term; a loss meanwhile is a loss, and the next term may be asked again. */
-static void lost_while_asked(void)
+TEST_CASE(lost_while_asked)
 {
     struct election_story s;
     zkl_election_options o = yielding(0);
@@ -195,7 +197,7 @@ static void lost_while_asked(void)
 }
 
 /* What was asked in one term, and answered in the next, is not about it. */
-static void stale_look_at_rivals(void)
+TEST_CASE(stale_look_at_rivals)
 {
     struct election_story s;
     zkl_election_options o = yielding(0);
@@ -226,7 +228,7 @@ static void stale_look_at_rivals(void)
 }
 
 /* Found out only after the loss: too late to be asked. */
-static void not_asked_after_a_loss(void)
+TEST_CASE(not_asked_after_a_loss)
 {
     struct election_story s;
     zkl_election_options o = yielding(0);
@@ -249,7 +251,7 @@ static void not_asked_after_a_loss(void)
 }
 
 /* The place in line is known from the list on, and not before; in a new session it is not. */
-static void place_in_line(void)
+TEST_CASE(place_in_line)
 {
     struct election_story s;
     zkl_election_status status = {.size = sizeof status};
@@ -285,7 +287,7 @@ static void ignore(zkl_grant *grant, const zkl_error *err, void *unused)
 }
 
 /* The lowest priority that is one is in the name, and none is not. */
-static void named_by_priority(void)
+TEST_CASE(named_by_priority)
 {
     zkl_election_options o = ZKL_ELECTION_OPTIONS_INIT;
     struct election_story s;
@@ -300,20 +302,3 @@ static void named_by_priority(void)
         election_end(&s);
     }
 }
-
-static const struct test_case cases[] = {
-    {"named_by_priority", named_by_priority},
-    {"resigned_in_doubt", resigned_in_doubt},
-    {"resigned_after_an_untold_loss", resigned_after_an_untold_loss},
-    {"started_anew_before_told", started_anew_before_told},
-    {"passes", passes},
-    {"expired_while_checking", expired_while_checking},
-    {"ended_while_checking", ended_while_checking},
-    {"lost_while_asked", lost_while_asked},
-    {"stale_look_at_rivals", stale_look_at_rivals},
-    {"not_asked_after_a_loss", not_asked_after_a_loss},
-    {"place_in_line", place_in_line},
-    {NULL, NULL},
-};
-
-const struct test_suite election_suite = {"election", NULL, NULL, cases};

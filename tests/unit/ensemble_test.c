@@ -2,10 +2,11 @@
 #include "recipes/ensemble.h"
 
 #include "runner.h"
-#include "suites.h"
 
 #include <glib.h>
 #include <string.h>
+
+TEST_SUITE(ensemble);
 
 /* "host:port host:port", a '-' before those that do not vote. */
 static char *show_members(const char *config, size_t length)
@@ -22,7 +23,7 @@ static char *show_members(const char *config, size_t length)
     return g_string_free(shown, FALSE);
 }
 
-static void configs(void)
+TEST_CASE(configs)
 {
     static const struct {
         const char *config, *members;
@@ -75,7 +76,7 @@ static void configs(void)
 }
 
 /* At each length: nothing behind the end is read, and NULL is none. */
-static void cut_short(void)
+TEST_CASE(cut_short)
 {
     static const char config[] = "server.1=[::2]:1:2|b:1:2:participant;[::]:2181\nversion=1";
 
@@ -89,7 +90,7 @@ static void cut_short(void)
 }
 
 /* Bytes that are no text, a name that is too long, and more members than are read. */
-static void too_much(void)
+TEST_CASE(too_much)
 {
     GString *many = g_string_new(NULL);
     struct ensemble_member members[ENSEMBLE_MAX];
@@ -110,7 +111,7 @@ static void too_much(void)
 }
 
 /* NAT and load balancers: the ensemble calls the server otherwise than we do. */
-static void known(void)
+TEST_CASE(known)
 {
     CHECK(ensemble_knows("10.0.0.1:2181,10.0.0.2:2181", "10.0.0.2:2181"));
     CHECK(!ensemble_knows("10.0.0.1:2181,10.0.0.2:2181", "10.0.0.2:218"));
@@ -120,7 +121,7 @@ static void known(void)
     CHECK(!ensemble_knows("", ""));
 }
 
-static void added(void)
+TEST_CASE(added)
 {
     static const struct {
         const char *address, *server;
@@ -144,10 +145,3 @@ static void added(void)
         CHECK_INT(ensemble_adds(rows[i].address, "10.0.0.1:2181,10.0.0.2:2181", rows[i].server),
                   rows[i].added);
 }
-
-static const struct test_case cases[] = {
-    {"configs", configs}, {"cut_short", cut_short}, {"too_much", too_much},
-    {"known", known},     {"added", added},         {NULL, NULL},
-};
-
-const struct test_suite ensemble_suite = {.name = "ensemble", .cases = cases};

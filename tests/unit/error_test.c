@@ -1,10 +1,12 @@
 #include "lib/base/error.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
 
-static void texts(void)
+TEST_SUITE(error);
+
+TEST_CASE(texts)
 {
     for (int code = 0; code >= ZKL_ELAYOUT; code--)
         CHECK(strcmp(zkl_strerror(code), "unknown error") != 0);
@@ -15,7 +17,7 @@ static void texts(void)
 }
 
 /* What others wrote may end up in a terminal. */
-static void cleaned_and_cut(void)
+TEST_CASE(cleaned_and_cut)
 {
     zkl_error e;
     char longer[400];
@@ -46,7 +48,7 @@ static void *look(void *ret)
     return NULL;
 }
 
-static void one_per_thread(void)
+TEST_CASE(one_per_thread)
 {
     zkl_error e;
     pthread_t thread;
@@ -63,12 +65,3 @@ static void one_per_thread(void)
     CHECK_INT(error_keep(&e), ZKL_ELOST);
     CHECK_INT(zkl_last_error(NULL), ZKL_ELOST);
 }
-
-static const struct test_case cases[] = {
-    {"texts", texts},
-    {"cleaned_and_cut", cleaned_and_cut},
-    {"one_per_thread", one_per_thread},
-    {NULL, NULL},
-};
-
-const struct test_suite error_suite = {"error", NULL, NULL, cases};

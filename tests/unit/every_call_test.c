@@ -1,14 +1,16 @@
 /* The manual says some things of many functions alike. This tests them for each: every function in
  * every plight. tests/lint/errors.sh compares what the tests saw with the manual's lists. */
 #include "every_call.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void without_handle(void)
+TEST_SUITE(every_call);
+
+TEST_CASE(without_handle)
 {
     memset(&estate, 0, sizeof estate);
     for (const struct every_call *c = every_call; c->name; c++)
@@ -26,7 +28,7 @@ static void try_as_child(void)
     _exit(0);
 }
 
-static void in_a_child(void)
+TEST_CASE(in_a_child)
 {
     int status = -1;
 
@@ -47,7 +49,7 @@ static void close_session(void)
     estate_close(&estate);
 }
 
-static void after_the_close(void)
+TEST_CASE(after_the_close)
 {
     every_check_all(CLOSED, close_session, SHORT_MS, ZKL_ECLOSED);
 }
@@ -61,7 +63,7 @@ static void call_when_closed(zkl_session *s, zkl_session_event event, int64_t id
                 every_check(c, SHORT_MS, ZKL_ECLOSED);
 }
 
-static void in_the_last_callback(void)
+TEST_CASE(in_the_last_callback)
 {
     estate_begin(&estate);
     CHECK_INT(zkl_session_on_change(estate.s, call_when_closed, NULL), 0);
@@ -84,7 +86,7 @@ static void call_inside(zkl_session *s, zkl_session_event event, int64_t id, voi
     }
 }
 
-static void in_a_callback(void)
+TEST_CASE(in_a_callback)
 {
     called = false;
     estate_begin(&estate);
@@ -110,14 +112,14 @@ static void refuse_credentials(void)
     fake_event(STORE_EV_AUTH);
 }
 
-static void without_a_connection(void)
+TEST_CASE(without_a_connection)
 {
     every_check_all(CONNECTED, disconnect, SHORT_MS, ZKL_EUNREACHABLE);
     every_check_all(CONNECTED, lose_name, SHORT_MS, ZKL_EHOST);
     every_check_but(CONNECTED, ENDED | HOLDER, refuse_credentials, SHORT_MS, ZKL_EAUTH);
 }
 
-static void without_an_answer(void)
+TEST_CASE(without_an_answer)
 {
     every_check_all(ANSWERED, NULL, SHORT_MS, ZKL_ETIMEDOUT);
 }
@@ -135,7 +137,7 @@ static void refuse_all(void)
     fake_answer_at_once(refuse);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     refusal = STORE_NOAUTH;
     every_check_all(PERMITTED, refuse_all, LONG_MS, ZKL_EACCES);
@@ -158,22 +160,7 @@ static void be_below_ephemeral(void)
     fake_answer_at_once(below_ephemeral);
 }
 
-static void no_children(void)
+TEST_CASE(no_children)
 {
     every_check_all(CREATES, be_below_ephemeral, LONG_MS, ZKL_EPATH);
 }
-
-static const struct test_case cases[] = {
-    {"without_handle", without_handle},
-    {"in_a_child", in_a_child},
-    {"after_the_close", after_the_close},
-    {"in_the_last_callback", in_the_last_callback},
-    {"in_a_callback", in_a_callback},
-    {"without_a_connection", without_a_connection},
-    {"without_an_answer", without_an_answer},
-    {"refused", refused},
-    {"no_children", no_children},
-    {NULL, NULL},
-};
-
-const struct test_suite every_call_suite = {.name = "every_call", .cases = cases};

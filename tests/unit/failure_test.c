@@ -1,9 +1,11 @@
 /* What a failure means: its status, and whether a service goes on. */
-#include "suites.h"
+#include "runner.h"
 #include "tools/failure.h"
 #include "tools/pause.h"
 
 #include <zkl/error.h>
+
+TEST_SUITE(failure);
 
 enum { BEARABLE = 6000, BEGAN = 100 };
 
@@ -16,7 +18,7 @@ static bool passes(int status, bool was_in, int64_t refused_ms)
 }
 
 /* A service manager, which sees the status alone, does the same: these are what a unit lists. */
-static void a_unit_can_tell(void)
+TEST_CASE(a_unit_can_tell)
 {
     for (int status = 1; status < STATUS_SIGNAL; status++) {
         const bool ours = status == 1 || status == 65 || status == 69 || status == 70 ||
@@ -30,7 +32,7 @@ static void a_unit_can_tell(void)
 }
 
 /* Nothing that somebody else has done, or may mend, is called the user's own mistake. */
-static void usage_is_ones_own(void)
+TEST_CASE(usage_is_ones_own)
 {
     for (int code = ZKL_ELAYOUT; code < 0; code++)
         CHECK((failure_status(code) == STATUS_USAGE) == (code == ZKL_EINVAL));
@@ -43,7 +45,7 @@ static void usage_is_ones_own(void)
     CHECK_INT(failure_status(0), 70);
 }
 
-static void a_refusal_has_a_beginning(void)
+TEST_CASE(a_refusal_has_a_beginning)
 {
     int64_t since = 0;
 
@@ -56,7 +58,7 @@ static void a_refusal_has_a_beginning(void)
     CHECK(!failure_passes(STATUS_NOPERM, true, &since, BEGAN + BEARABLE, BEARABLE));
 }
 
-static void pauses_double(void)
+TEST_CASE(pauses_double)
 {
     static const int64_t pauses[] = {1000, 2000, 4000, 8000, 16000, 30000, 30000};
     int64_t pause = 0;
@@ -66,12 +68,3 @@ static void pauses_double(void)
         CHECK_INT(pause, pauses[i]);
     }
 }
-
-static const struct test_case cases[] = {
-    {"a_unit_can_tell", a_unit_can_tell},
-    {"usage_is_ones_own", usage_is_ones_own},
-    {"a_refusal_has_a_beginning", a_refusal_has_a_beginning},
-    {"pauses_double", pauses_double},
-    {NULL, NULL},
-};
-const struct test_suite failure_suite = {"failure", NULL, NULL, cases};

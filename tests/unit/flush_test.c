@@ -1,10 +1,12 @@
 /* zkl_session_flush(): what it waits for, and what it says when that does not come. */
 #include "by_hand.h"
 #include "lib/session/request.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+
+TEST_SUITE(flush);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -27,7 +29,7 @@ static void release(void)
     a.grant = NULL;
 }
 
-static void released(void)
+TEST_CASE(released)
 {
     begin();
     CHECK_INT(zkl_session_flush(s, 0), 0);
@@ -41,7 +43,7 @@ static void released(void)
 }
 
 /* Its create is under way: the node is deleted as soon as it is known. */
-static void canceled(void)
+TEST_CASE(canceled)
 {
     begin();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -54,7 +56,7 @@ static void canceled(void)
     end();
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     zkl_error error;
 
@@ -78,7 +80,7 @@ static void refused(void)
     end();
 }
 
-static void without_a_connection(void)
+TEST_CASE(without_a_connection)
 {
     begin();
     hand_hold(&a, s);
@@ -109,7 +111,7 @@ static void flush_meanwhile(pthread_t *thread, int *code)
 }
 
 /* What is released behind it does not hold it up. */
-static void only_what_was_released_before(void)
+TEST_CASE(only_what_was_released_before)
 {
     pthread_t thread;
     int code;
@@ -126,7 +128,7 @@ static void only_what_was_released_before(void)
     end();
 }
 
-static void closed_meanwhile(void)
+TEST_CASE(closed_meanwhile)
 {
     pthread_t thread;
     int code;
@@ -140,15 +142,3 @@ static void closed_meanwhile(void)
     CHECK_INT(code, ZKL_ECLOSED);
     hand_leave(&a);
 }
-
-static const struct test_case cases[] = {
-    {"released", released},
-    {"canceled", canceled},
-    {"refused", refused},
-    {"without_a_connection", without_a_connection},
-    {"only_what_was_released_before", only_what_was_released_before},
-    {"closed_meanwhile", closed_meanwhile},
-    {NULL, NULL},
-};
-
-const struct test_suite flush_suite = {.name = "flush", .cases = cases};

@@ -3,10 +3,12 @@
 #include "lib/grant/grant.h"
 
 #include "by_hand.h"
+#include "runner.h"
 #include "seeded.h"
-#include "suites.h"
 
 #include <pthread.h>
+
+TEST_SUITE(grant_quick);
 
 enum { HALF_MS = HAND_DEADLINE_MS / 2 };
 
@@ -63,7 +65,7 @@ static struct instant deadline_at(int64_t ms)
     return instant_add(hand_clock(), ms * CLOCK_MS);
 }
 
-static void half_the_time_by_one_clock(void)
+TEST_CASE(half_the_time_by_one_clock)
 {
     start();
     check_quick(ZKL_HELD, 1);
@@ -85,7 +87,7 @@ static void half_the_time_by_one_clock(void)
 }
 
 /* As fast as RAW may run beside BOOTTIME, and to the millisecond. */
-static void twice_as_fast(void)
+TEST_CASE(twice_as_fast)
 {
     start();
     hand_jump(HALF_MS - 1, HAND_DEADLINE_MS - 2);
@@ -96,7 +98,7 @@ static void twice_as_fast(void)
 }
 
 /* Also when it was the smaller timeout of a new connection that left no more. */
-static void twice_as_fast_and_taken_back(void)
+TEST_CASE(twice_as_fast_and_taken_back)
 {
     start();
     CHECK(grant_extend(t, deadline_at(3000), false));
@@ -107,7 +109,7 @@ static void twice_as_fast_and_taken_back(void)
     stop();
 }
 
-static void suspended(void)
+TEST_CASE(suspended)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, 0);
@@ -116,7 +118,7 @@ static void suspended(void)
 }
 
 /* A deadline that is nearer by RAW counts from there. */
-static void clocks_apart(void)
+TEST_CASE(clocks_apart)
 {
     start();
     struct instant apart = deadline_at(4000);
@@ -150,7 +152,7 @@ static void walk(uint64_t seed)
     stop();
 }
 
-static void walks(void)
+TEST_CASE(walks)
 {
     for (uint64_t seed = 1; seed <= 500; seed++)
         walk(seed);
@@ -168,7 +170,7 @@ static void release(void)
 }
 
 /* A call that was held up between the word and the clock must not answer by the old word. */
-static void lost_meanwhile(void)
+TEST_CASE(lost_meanwhile)
 {
     start();
     meanwhile = lose;
@@ -269,7 +271,7 @@ static const struct crossing {
     {"proof behind its look, passed", prove, 1, pass_and_ask, false, ZKL_LOST, ZKL_LOSS_DEADLINE},
 };
 
-static void crossed(void)
+TEST_CASE(crossed)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(crossings); i++) {
         const struct crossing *c = &crossings[i];
@@ -296,7 +298,7 @@ static void look_at_the_old_word(void)
 }
 
 /* Its limits are there before the word says that it is held. */
-static void limits_before_the_word(void)
+TEST_CASE(limits_before_the_word)
 {
     start();
     validity_begin(&anew, ZKL_LOST, (struct instant){.boot = 0});
@@ -365,7 +367,7 @@ static void check_levels_lost(int64_t boot_ms, int64_t raw_ms)
     hand_close(s);
 }
 
-static void levels(void)
+TEST_CASE(levels)
 {
     check_levels_lost(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
     check_levels_lost(HAND_DEADLINE_MS, 0);
@@ -380,19 +382,3 @@ static void levels(void)
     zkl_mutex_free(mutex);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"half_the_time_by_one_clock", half_the_time_by_one_clock},
-    {"twice_as_fast", twice_as_fast},
-    {"twice_as_fast_and_taken_back", twice_as_fast_and_taken_back},
-    {"suspended", suspended},
-    {"clocks_apart", clocks_apart},
-    {"walks", walks},
-    {"lost_meanwhile", lost_meanwhile},
-    {"crossed", crossed},
-    {"limits_before_the_word", limits_before_the_word},
-    {"levels", levels},
-    {NULL, NULL},
-};
-
-const struct test_suite grant_quick_suite = {.name = "grant_quick", .cases = cases};

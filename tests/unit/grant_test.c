@@ -2,12 +2,14 @@
 #include "lib/grant/grant.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(grant);
 
 static zkl_session *s;
 static struct tenure *t;
@@ -65,7 +67,7 @@ static struct instant deadline_at(int64_t ms)
     return instant_add(clock_now(), ms * CLOCK_MS);
 }
 
-static void what_it_is(void)
+TEST_CASE(what_it_is)
 {
     start();
     CHECK_INT(zkl_grant_token(g), 5);
@@ -78,7 +80,7 @@ static void what_it_is(void)
     stop();
 }
 
-static void held_until_the_deadline(void)
+TEST_CASE(held_until_the_deadline)
 {
     start();
     CHECK_INT(zkl_grant_remaining_ms(g), HAND_DEADLINE_MS);
@@ -92,7 +94,7 @@ static void held_until_the_deadline(void)
     stop();
 }
 
-static void ended_by_either_clock(void)
+TEST_CASE(ended_by_either_clock)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, 0);
@@ -105,7 +107,7 @@ static void ended_by_either_clock(void)
     stop();
 }
 
-static void lost_is_final(void)
+TEST_CASE(lost_is_final)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
@@ -125,7 +127,7 @@ static const struct {
 } ends[] = {{LOSS_NONE, ZKL_LOSS_DEADLINE}, {LOSS_EXPIRED, ZKL_LOSS_EXPIRED}};
 
 /* As the first of those who come finds it. */
-static void the_word_of_a_lost_one(void)
+TEST_CASE(the_word_of_a_lost_one)
 {
     for (size_t i = 0; i < 3 * G_N_ELEMENTS(ends); i++) {
         start();
@@ -147,7 +149,7 @@ static void the_word_of_a_lost_one(void)
 }
 
 /* The view that finds it out is as empty as one that is made later. */
-static void the_view_of_a_lost_one(void)
+TEST_CASE(the_view_of_a_lost_one)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
@@ -160,7 +162,7 @@ static void the_view_of_a_lost_one(void)
 }
 
 /* Also for one who asks as soon as the clock is put back, as no clock should be. */
-static void lost_was_seen(void)
+TEST_CASE(lost_was_seen)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
@@ -171,7 +173,7 @@ static void lost_was_seen(void)
     stop();
 }
 
-static void a_proof_moves_the_deadline(void)
+TEST_CASE(a_proof_moves_the_deadline)
 {
     start();
     CHECK(grant_extend(t, deadline_at(20000), true));
@@ -211,7 +213,7 @@ static void check_filled(int code)
 }
 
 /* By both clocks, as it was set, but for the microsecond that is cut off. */
-static void the_deadline_itself(void)
+TEST_CASE(the_deadline_itself)
 {
     struct instant read, set;
 
@@ -241,7 +243,7 @@ static void the_deadline_itself(void)
     stop();
 }
 
-static void suspect_until_proved(void)
+TEST_CASE(suspect_until_proved)
 {
     struct told told = {0};
 
@@ -265,7 +267,7 @@ static void suspect_until_proved(void)
     stop();
 }
 
-static void suspect_from_the_beginning(void)
+TEST_CASE(suspect_from_the_beginning)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -277,7 +279,7 @@ static void suspect_from_the_beginning(void)
     stop();
 }
 
-static void told_at_once_what_is_not_held(void)
+TEST_CASE(told_at_once_what_is_not_held)
 {
     struct told suspect = {0}, released = {0};
 
@@ -296,7 +298,7 @@ static void told_at_once_what_is_not_held(void)
 }
 
 /* Until the contender says so, loss by the deadline is told to nobody; then once. */
-static void told_once_of_a_loss(void)
+TEST_CASE(told_once_of_a_loss)
 {
     struct told early = {0}, late = {0}, after = {0};
 
@@ -320,7 +322,7 @@ static void told_once_of_a_loss(void)
     stop();
 }
 
-static void lost_before_the_deadline(void)
+TEST_CASE(lost_before_the_deadline)
 {
     struct told told = {0};
 
@@ -339,7 +341,7 @@ static void lost_before_the_deadline(void)
     stop();
 }
 
-static void given_back(void)
+TEST_CASE(given_back)
 {
     struct told told = {0};
 
@@ -392,7 +394,7 @@ static void check_nearer(int64_t ms)
     CHECK_INT(read.raw, deadline_at(ms).raw);
 }
 
-static void two_in_doubt(void)
+TEST_CASE(two_in_doubt)
 {
     struct both b;
     zkl_part part = {0};
@@ -418,7 +420,7 @@ static void two_in_doubt(void)
 
 /* The first tenure's loss is the reason why the grant is lost, though nobody has asked in between.
  * What is known of the other tenure makes no difference. */
-static void two_lost_unread(void)
+TEST_CASE(two_lost_unread)
 {
     struct both b;
 
@@ -434,7 +436,7 @@ static void two_lost_unread(void)
 }
 
 /* No doubt is told of what is lost by a deadline: that is told with the loss. */
-static void two_in_doubt_too_late(void)
+TEST_CASE(two_in_doubt_too_late)
 {
     struct both b;
 
@@ -450,7 +452,7 @@ static void two_in_doubt_too_late(void)
 }
 
 /* All nodes go behind the callbacks. */
-static void two_lost_with_the_first(void)
+TEST_CASE(two_lost_with_the_first)
 {
     struct both b;
 
@@ -468,7 +470,7 @@ static void two_lost_with_the_first(void)
 }
 
 /* By its deadline, which nobody has told yet. */
-static void two_lost_with_the_nearer(void)
+TEST_CASE(two_lost_with_the_nearer)
 {
     struct both b;
 
@@ -481,7 +483,7 @@ static void two_lost_with_the_nearer(void)
     stop_both(&b);
 }
 
-static void two_given_back(void)
+TEST_CASE(two_given_back)
 {
     struct both b;
 
@@ -517,7 +519,7 @@ static void nodes_let_go(void *context, bool node_gone)
 
 static const struct grant_ops with_nodes = {.let_go = nodes_let_go};
 
-static void let_go_of_once(void)
+TEST_CASE(let_go_of_once)
 {
     start();
     let_go = 0;
@@ -529,7 +531,7 @@ static void let_go_of_once(void)
 }
 
 /* The contender does, when the callbacks are through. */
-static void not_let_go_of_when_lost(void)
+TEST_CASE(not_let_go_of_when_lost)
 {
     start();
     let_go = 0;
@@ -541,7 +543,7 @@ static void not_let_go_of_when_lost(void)
 }
 
 /* A transaction has given it back, and one of the nodes has gone before the others may. */
-static void two_let_go_of_without_one(void)
+TEST_CASE(two_let_go_of_without_one)
 {
     struct both b;
 
@@ -570,7 +572,7 @@ static void on_given_back(void *context, zkl_grant *grant, const struct grant_en
 static const struct grant_ops turns = {.given_back = on_given_back};
 
 /* Its tenure goes on: that is the next turn's. */
-static void a_turn_that_is_over_stays_so(void)
+TEST_CASE(a_turn_that_is_over_stays_so)
 {
     zkl_grant *spare = NULL, *first;
 
@@ -596,7 +598,7 @@ static void a_turn_that_is_over_stays_so(void)
     stop();
 }
 
-static void a_turn_is_used_again(void)
+TEST_CASE(a_turn_is_used_again)
 {
     struct told told = {0};
     zkl_grant *spare = NULL;
@@ -619,7 +621,7 @@ static void a_turn_is_used_again(void)
 }
 
 /* One that asked to be called for the last turn hears nothing of the next. */
-static void a_turn_that_calls_is_not_used_again(void)
+TEST_CASE(a_turn_that_calls_is_not_used_again)
 {
     struct told called = {0};
     zkl_grant *spare = NULL;
@@ -637,7 +639,7 @@ static void a_turn_that_calls_is_not_used_again(void)
     stop();
 }
 
-static void called_only_while_owned(void)
+TEST_CASE(called_only_while_owned)
 {
     struct told called = {0};
 
@@ -650,7 +652,7 @@ static void called_only_while_owned(void)
 }
 
 /* A new one is told of the proof, and so is one that is used again. */
-static void a_turn_begun_in_doubt(void)
+TEST_CASE(a_turn_begun_in_doubt)
 {
     zkl_grant *spare = NULL;
 
@@ -677,7 +679,7 @@ static void a_turn_begun_in_doubt(void)
     stop();
 }
 
-static void every_reference_is_given_up(void)
+TEST_CASE(every_reference_is_given_up)
 {
     struct told told = {0};
 
@@ -721,7 +723,7 @@ static void refused_without(const char *argument, int code)
     g_free(end);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     struct told told = {0};
     zkl_deadline deadline;
@@ -743,7 +745,7 @@ static void bad_arguments(void)
     stop();
 }
 
-static void after_the_session_was_closed(void)
+TEST_CASE(after_the_session_was_closed)
 {
     struct told told = {0};
 
@@ -763,7 +765,7 @@ static void after_the_session_was_closed(void)
 }
 
 /* The child has a copy of everything, and holds nothing. */
-static void in_a_forked_child(void)
+TEST_CASE(in_a_forked_child)
 {
     int status = 0;
     struct instant deadline;
@@ -787,7 +789,7 @@ static void in_a_forked_child(void)
 }
 
 /* Which may have sessions of its own. */
-static void of_a_forked_child(void)
+TEST_CASE(of_a_forked_child)
 {
     int status = 0;
     pid_t child = fork();
@@ -800,43 +802,3 @@ static void of_a_forked_child(void)
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
-
-static const struct test_case cases[] = {
-    {"what_it_is", what_it_is},
-    {"held_until_the_deadline", held_until_the_deadline},
-    {"ended_by_either_clock", ended_by_either_clock},
-    {"lost_is_final", lost_is_final},
-    {"the_word_of_a_lost_one", the_word_of_a_lost_one},
-    {"the_view_of_a_lost_one", the_view_of_a_lost_one},
-    {"lost_was_seen", lost_was_seen},
-    {"a_proof_moves_the_deadline", a_proof_moves_the_deadline},
-    {"the_deadline_itself", the_deadline_itself},
-    {"suspect_until_proved", suspect_until_proved},
-    {"suspect_from_the_beginning", suspect_from_the_beginning},
-    {"told_at_once_what_is_not_held", told_at_once_what_is_not_held},
-    {"told_once_of_a_loss", told_once_of_a_loss},
-    {"lost_before_the_deadline", lost_before_the_deadline},
-    {"given_back", given_back},
-    {"two_in_doubt", two_in_doubt},
-    {"two_lost_unread", two_lost_unread},
-    {"two_in_doubt_too_late", two_in_doubt_too_late},
-    {"two_lost_with_the_first", two_lost_with_the_first},
-    {"two_lost_with_the_nearer", two_lost_with_the_nearer},
-    {"two_given_back", two_given_back},
-    {"let_go_of_once", let_go_of_once},
-    {"not_let_go_of_when_lost", not_let_go_of_when_lost},
-    {"two_let_go_of_without_one", two_let_go_of_without_one},
-    {"a_turn_that_is_over_stays_so", a_turn_that_is_over_stays_so},
-    {"a_turn_is_used_again", a_turn_is_used_again},
-    {"a_turn_that_calls_is_not_used_again", a_turn_that_calls_is_not_used_again},
-    {"called_only_while_owned", called_only_while_owned},
-    {"a_turn_begun_in_doubt", a_turn_begun_in_doubt},
-    {"every_reference_is_given_up", every_reference_is_given_up},
-    {"bad_arguments", bad_arguments},
-    {"after_the_session_was_closed", after_the_session_was_closed},
-    {"in_a_forked_child", in_a_forked_child},
-    {"of_a_forked_child", of_a_forked_child},
-    {NULL, NULL},
-};
-
-const struct test_suite grant_suite = {.name = "grant", .cases = cases};

@@ -1,12 +1,14 @@
 /* What is told of a group. */
 #include "recipes/group.h"
 #include "recipes/newest.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
 
-static void differences(void)
+TEST_SUITE(group);
+
+TEST_CASE(differences)
 {
     static const struct {
         struct group_node told, now;
@@ -40,7 +42,7 @@ static void differences(void)
     }
 }
 
-static void old_lists(void)
+TEST_CASE(old_lists)
 {
     struct newest n = {.changed = 0};
 
@@ -56,7 +58,7 @@ static void old_lists(void)
 }
 
 /* Only the same node can be older than it was. */
-static void older_members(void)
+TEST_CASE(older_members)
 {
     CHECK(group_is_older((struct group_node){5, 6}, (struct group_node){5, 5}));
     CHECK(!group_is_older((struct group_node){5, 6}, (struct group_node){5, 6}));
@@ -66,7 +68,7 @@ static void older_members(void)
 }
 
 /* What is older is held back until it has been older for long, on one connection. */
-static void held_back(void)
+TEST_CASE(held_back)
 {
     struct newest n = {.changed = 7};
 
@@ -88,7 +90,7 @@ static void held_back(void)
 }
 
 /* Or for twice as long on several, each lost too soon; where there was none does not count. */
-static void held_back_on_many_connections(void)
+TEST_CASE(held_back_on_many_connections)
 {
     struct newest n = {.changed = 7};
 
@@ -102,13 +104,3 @@ static void held_back_on_many_connections(void)
     CHECK(newest_holds_back(&n, 2019, 50));
     CHECK(!newest_holds_back(&n, 2020, 50));
 }
-
-static const struct test_case cases[] = {
-    {"differences", differences},
-    {"old_lists", old_lists},
-    {"older_members", older_members},
-    {"held_back", held_back},
-    {"held_back_on_many_connections", held_back_on_many_connections},
-    {NULL, NULL}};
-
-const struct test_suite group_suite = {"group", NULL, NULL, cases};

@@ -1,6 +1,6 @@
 /* What handles answer to those who may not, or not now. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -8,7 +8,9 @@
 #include <zkl-glib.h>
 #include <zkl-zookeeper.h>
 
-static void bad_semaphore(void)
+TEST_SUITE(handle);
+
+TEST_CASE(bad_semaphore)
 {
     zkl_session *s = fake_session();
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
@@ -55,7 +57,7 @@ static void on_permits(zkl_grant *grant, const zkl_error *error, void *data)
 }
 
 /* Numbers are a line of the node's data, and have to fit into it. */
-static void bad_numbered_semaphore(void)
+TEST_CASE(bad_numbered_semaphore)
 {
     zkl_session *s = fake_session();
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
@@ -75,7 +77,7 @@ static void bad_numbered_semaphore(void)
     zkl_session_close(s);
 }
 
-static void limit_in_curators_layout(void)
+TEST_CASE(limit_in_curators_layout)
 {
     zkl_session *s = fake_session();
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
@@ -96,7 +98,7 @@ static void limit_in_curators_layout(void)
 }
 
 /* What is wrong is named, and what is not is taken. */
-static void semaphore_layouts(void)
+TEST_CASE(semaphore_layouts)
 {
     static const struct {
         int numbered, limit, layout;
@@ -132,7 +134,7 @@ static void semaphore_layouts(void)
     zkl_session_close(s);
 }
 
-static void semaphore_permits(void)
+TEST_CASE(semaphore_permits)
 {
     static const struct {
         zkl_semaphore_options o;
@@ -167,7 +169,7 @@ static void semaphore_permits(void)
     zkl_session_close(s);
 }
 
-static void bad_mutex(void)
+TEST_CASE(bad_mutex)
 {
     zkl_session *s = fake_session();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -200,7 +202,7 @@ static void bad_mutex(void)
 }
 
 /* Whom the node of a mutex is named for. */
-static void peers(void)
+TEST_CASE(peers)
 {
     static const struct {
         zkl_peer peer;
@@ -223,7 +225,7 @@ static void peers(void)
     }
 }
 
-static void bad_retention(void)
+TEST_CASE(bad_retention)
 {
     static const struct {
         int64_t retain_ms;
@@ -255,7 +257,7 @@ static void bad_retention(void)
     zkl_session_close(s);
 }
 
-static void no_grant_given(void)
+TEST_CASE(no_grant_given)
 {
     CHECK_INT(zkl_grant_token(NULL), 0);
     CHECK(zkl_grant_node(NULL) == NULL);
@@ -273,7 +275,7 @@ static void no_grant_given(void)
     zkl_op_free(NULL);
 }
 
-static void no_session_given(void)
+TEST_CASE(no_session_given)
 {
     zkl_election *e;
     zkl_watch *w;
@@ -293,7 +295,7 @@ static void no_session_given(void)
     zkl_session_close(NULL);
 }
 
-static void no_election_given(void)
+TEST_CASE(no_election_given)
 {
     zkl_election_status status = {.size = sizeof status};
 
@@ -310,7 +312,7 @@ static void no_election_given(void)
     zkl_election_free(NULL);
 }
 
-static void no_queue_given(void)
+TEST_CASE(no_queue_given)
 {
     CHECK_INT(zkl_queue_count(NULL), 0);
     CHECK(zkl_queue_get(NULL, 0) == NULL);
@@ -339,7 +341,7 @@ static void call_what_waits(zkl_grant *g, const zkl_error *error, void *data)
     atomic_store(&in->done, 1);
 }
 
-static void inside_a_callback(void)
+TEST_CASE(inside_a_callback)
 {
     struct inside in = {.s = fake_session()};
     zkl_mutex *other;
@@ -357,7 +359,7 @@ static void inside_a_callback(void)
 }
 
 /* What was made of the options is what the server is asked for. */
-static void parents_as_asked(void)
+TEST_CASE(parents_as_asked)
 {
     static const struct {
         zkl_parents parents;
@@ -379,23 +381,3 @@ static void parents_as_asked(void)
         zkl_session_close(s);
     }
 }
-
-static const struct test_case cases[] = {
-    {"bad_mutex", bad_mutex},
-    {"peers", peers},
-    {"bad_retention", bad_retention},
-    {"bad_semaphore", bad_semaphore},
-    {"bad_numbered_semaphore", bad_numbered_semaphore},
-    {"limit_in_curators_layout", limit_in_curators_layout},
-    {"semaphore_layouts", semaphore_layouts},
-    {"semaphore_permits", semaphore_permits},
-    {"no_grant_given", no_grant_given},
-    {"no_session_given", no_session_given},
-    {"no_election_given", no_election_given},
-    {"no_queue_given", no_queue_given},
-    {"parents_as_asked", parents_as_asked},
-    {"inside_a_callback", inside_a_callback},
-    {NULL, NULL},
-};
-
-const struct test_suite handle_suite = {"handle", NULL, NULL, cases};

@@ -2,9 +2,11 @@
 #include "lib/contender/contender.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(holder);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -52,7 +54,7 @@ static void check_told(int calls, zkl_state state)
     CHECK_INT(last, state);
 }
 
-static void watches_itself_after_a_while(void)
+TEST_CASE(watches_itself_after_a_while)
 {
     start();
     hand_pass(s, 19);
@@ -73,7 +75,7 @@ static void watches_itself_after_a_while(void)
     stop();
 }
 
-static void released(void)
+TEST_CASE(released)
 {
     start();
     hand_pass(s, 20);
@@ -98,7 +100,7 @@ static void on_applied(const zkl_error *error, void *data)
 }
 
 /* The node has gone with the transaction, and its watch with it: that is no loss. */
-static void released_by_a_transaction(void)
+TEST_CASE(released_by_a_transaction)
 {
     start();
     hand_pass(s, 20);
@@ -116,7 +118,7 @@ static void released_by_a_transaction(void)
     stop();
 }
 
-static void lost_at_the_deadline(void)
+TEST_CASE(lost_at_the_deadline)
 {
     start();
     hand_pass(s, HAND_DEADLINE_MS - 1);
@@ -128,7 +130,7 @@ static void lost_at_the_deadline(void)
 }
 
 /* The timer runs by one clock, the deadline is by two. */
-static void not_lost_before_either_clock(void)
+TEST_CASE(not_lost_before_either_clock)
 {
     start();
     hand_jump(0, -1000);
@@ -146,7 +148,7 @@ static void not_lost_before_either_clock(void)
 }
 
 /* What the callbacks stop is stopped before another is granted. */
-static void node_stays_until_the_loss_is_told(void)
+TEST_CASE(node_stays_until_the_loss_is_told)
 {
     start();
     zkl_grant_on_change(a.grant, on_change, NULL);
@@ -160,7 +162,7 @@ static void node_stays_until_the_loss_is_told(void)
 }
 
 /* A caller that asks only now is told at once, though the node still stands. */
-static void loss_is_told_to_who_asks_late(void)
+TEST_CASE(loss_is_told_to_who_asks_late)
 {
     start();
     zkl_grant_on_change(a.grant, on_change, NULL);
@@ -171,7 +173,7 @@ static void loss_is_told_to_who_asks_late(void)
     stop();
 }
 
-static void node_stays_one_timeout_at_most(void)
+TEST_CASE(node_stays_one_timeout_at_most)
 {
     start();
     zkl_grant_on_change(a.grant, on_change, NULL);
@@ -186,7 +188,7 @@ static void node_stays_one_timeout_at_most(void)
 }
 
 /* A proof that comes when the deadline has passed extends the session's, but not the grant's. */
-static void proved_too_late(void)
+TEST_CASE(proved_too_late)
 {
     start();
     hand_stand_alone(s);
@@ -201,7 +203,7 @@ static void proved_too_late(void)
 }
 
 /* What is answered then proves something, but not that there is a connection. */
-static void answered_while_disconnected(void)
+TEST_CASE(answered_while_disconnected)
 {
     start();
     hand_stand_alone(s);
@@ -213,7 +215,7 @@ static void answered_while_disconnected(void)
     stop();
 }
 
-static void suspect_while_disconnected(void)
+TEST_CASE(suspect_while_disconnected)
 {
     start();
     hand_stand_alone(s);
@@ -229,7 +231,7 @@ static void suspect_while_disconnected(void)
 }
 
 /* Two and a half periods of renewal without a proof. */
-static void suspect_when_overdue(void)
+TEST_CASE(suspect_when_overdue)
 {
     start();
     zkl_grant_on_change(a.grant, on_change, NULL);
@@ -240,7 +242,7 @@ static void suspect_when_overdue(void)
     stop();
 }
 
-static void lost_with_the_session(void)
+TEST_CASE(lost_with_the_session)
 {
     start();
     zkl_grant_on_change(a.grant, on_change, NULL);
@@ -251,7 +253,7 @@ static void lost_with_the_session(void)
     stop();
 }
 
-static void each_of_many_is_lost(void)
+TEST_CASE(each_of_many_is_lost)
 {
     struct acquisition other;
 
@@ -268,7 +270,7 @@ static void each_of_many_is_lost(void)
     stop();
 }
 
-static void numbers_run_out(void)
+TEST_CASE(numbers_run_out)
 {
     static const struct {
         int number;
@@ -293,7 +295,7 @@ static void numbers_run_out(void)
 
 /* The directory is deleted only if it has no children, and no data but a leader's words. Then its
  * numbers begin anew, and the attempt begins again. */
-static void numbers_have_run_out(void)
+TEST_CASE(numbers_have_run_out)
 {
     static const struct {
         const char *data;
@@ -322,7 +324,7 @@ static void numbers_have_run_out(void)
 }
 
 /* The directory has gone meanwhile, and its numbers with it. */
-static void numbers_have_begun_anew(void)
+TEST_CASE(numbers_have_begun_anew)
 {
     start();
     hand_leave(&a);
@@ -332,26 +334,3 @@ static void numbers_have_begun_anew(void)
     CHECK(fake_is_asked(STORE_CREATE, "/root/l/_c_"));
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"watches_itself_after_a_while", watches_itself_after_a_while},
-    {"released", released},
-    {"released_by_a_transaction", released_by_a_transaction},
-    {"lost_at_the_deadline", lost_at_the_deadline},
-    {"not_lost_before_either_clock", not_lost_before_either_clock},
-    {"node_stays_until_the_loss_is_told", node_stays_until_the_loss_is_told},
-    {"loss_is_told_to_who_asks_late", loss_is_told_to_who_asks_late},
-    {"node_stays_one_timeout_at_most", node_stays_one_timeout_at_most},
-    {"proved_too_late", proved_too_late},
-    {"answered_while_disconnected", answered_while_disconnected},
-    {"suspect_while_disconnected", suspect_while_disconnected},
-    {"suspect_when_overdue", suspect_when_overdue},
-    {"lost_with_the_session", lost_with_the_session},
-    {"each_of_many_is_lost", each_of_many_is_lost},
-    {"numbers_run_out", numbers_run_out},
-    {"numbers_have_run_out", numbers_have_run_out},
-    {"numbers_have_begun_anew", numbers_have_begun_anew},
-    {NULL, NULL},
-};
-
-const struct test_suite holder_suite = {.name = "holder", .cases = cases};

@@ -4,7 +4,9 @@
 
 #include "by_hand.h"
 #include "lib/session/request.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(incarnation);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -73,7 +75,7 @@ static void check_deadline_in(int64_t ms)
     CHECK_INT(instant_left(clock_now(), s->proofs.deadline) / CLOCK_MS, ms);
 }
 
-static void listeners_are_told(void)
+TEST_CASE(listeners_are_told)
 {
     start();
     check_events("connected 7; ");
@@ -94,7 +96,7 @@ static void listeners_are_told(void)
     stop();
 }
 
-static void why_there_is_no_connection(void)
+TEST_CASE(why_there_is_no_connection)
 {
     start();
     CHECK_INT(zkl_session_wait(s, 0), 0);
@@ -127,7 +129,7 @@ static void *wait_for_a_connection(void *code)
     return NULL;
 }
 
-static void who_waits_is_woken(void)
+TEST_CASE(who_waits_is_woken)
 {
     static const struct {
         enum store_event event;
@@ -149,7 +151,7 @@ static void who_waits_is_woken(void)
     }
 }
 
-static void a_smaller_timeout_takes_the_deadline_back(void)
+TEST_CASE(a_smaller_timeout_takes_the_deadline_back)
 {
     start();
     hand_hold(&a, s);
@@ -165,7 +167,7 @@ static void a_smaller_timeout_takes_the_deadline_back(void)
 }
 
 /* Too long in coming to prove anything: it is made once more, now that there is a server. */
-static void slow_creation(void)
+TEST_CASE(slow_creation)
 {
     prepare();
     fake_event(STORE_EV_BEGIN);
@@ -183,7 +185,7 @@ static void slow_creation(void)
 }
 
 /* What was done with the handle meanwhile has been done in it. */
-static void slow_creation_of_a_kept_one(void)
+TEST_CASE(slow_creation_of_a_kept_one)
 {
     prepare();
     CHECK_INT(zkl_session_keep(s, 1), 0);
@@ -195,7 +197,7 @@ static void slow_creation_of_a_kept_one(void)
     stop();
 }
 
-static void quick_creation(void)
+TEST_CASE(quick_creation)
 {
     prepare();
     fake_event(STORE_EV_BEGIN);
@@ -206,7 +208,7 @@ static void quick_creation(void)
     stop();
 }
 
-static void no_zookeeper(void)
+TEST_CASE(no_zookeeper)
 {
     static const struct {
         int64_t id;
@@ -231,7 +233,7 @@ static void no_zookeeper(void)
 }
 
 /* The session is given up with what it held. */
-static void no_zookeeper_any_more(void)
+TEST_CASE(no_zookeeper_any_more)
 {
     start();
     hand_hold(&a, s);
@@ -244,7 +246,7 @@ static void no_zookeeper_any_more(void)
     stop();
 }
 
-static void no_other_try_once_closed(void)
+TEST_CASE(no_other_try_once_closed)
 {
     prepare();
     fake_event(STORE_EV_BEGIN);
@@ -257,7 +259,7 @@ static void no_other_try_once_closed(void)
     stop();
 }
 
-static void the_longest_and_the_shortest_timeout(void)
+TEST_CASE(the_longest_and_the_shortest_timeout)
 {
     static const int timeouts[] = {SESSION_TIMEOUT_MAX_MS, 1};
 
@@ -271,7 +273,7 @@ static void the_longest_and_the_shortest_timeout(void)
 }
 
 /* A line when it begins, one a minute, one when it ends; none for what is over at once. */
-static void an_outage_is_told(void)
+TEST_CASE(an_outage_is_told)
 {
     prepare();
     hand_pass(s, 999);
@@ -301,7 +303,7 @@ static void an_outage_is_told(void)
 }
 
 /* However often servers say so, and whatever they say in between. */
-static void told_once_in_an_outage(void)
+TEST_CASE(told_once_in_an_outage)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -340,7 +342,7 @@ static void hear_for(enum store_event event, int64_t ms)
     "session 0x7: the servers run but do not accept it any more; opening a new session; "
 
 /* Longer than either timeout: by the time a waiter enters anew what was held is lost. */
-static void servers_have_gone_back(void)
+TEST_CASE(servers_have_gone_back)
 {
     static const struct {
         enum store_event event;
@@ -382,7 +384,7 @@ static void servers_have_gone_back(void)
 }
 
 /* Nothing of it is left when the session has its connection again. */
-static void servers_take_it_back(void)
+TEST_CASE(servers_take_it_back)
 {
     static const struct {
         enum store_event heard;
@@ -411,7 +413,7 @@ static void servers_take_it_back(void)
 /* A server with older data than the session had seen refused it. Other clients have since made the
  * servers count past that, so they accept the session. Nodes that it had deleted may stand again,
  * so it is ended as soon as it holds nothing. */
-static void taken_back_after_a_refusal(void)
+TEST_CASE(taken_back_after_a_refusal)
 {
     for (int held = 0; held <= 1; held++) {
         start();
@@ -437,7 +439,7 @@ static void taken_back_after_a_refusal(void)
 }
 
 /* However long. */
-static void a_plain_outage(void)
+TEST_CASE(a_plain_outage)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -447,7 +449,7 @@ static void a_plain_outage(void)
     stop();
 }
 
-static void not_opened(void)
+TEST_CASE(not_opened)
 {
     start();
     fake_busy(true);
@@ -512,7 +514,7 @@ static void arm_settling(void)
     ANSWER(STORE_SET, "/root/l", .rc = STORE_BAD);
 }
 
-static void no_timer_outlives_its_session(void)
+TEST_CASE(no_timer_outlives_its_session)
 {
     static const struct {
         void (*arm)(void);
@@ -547,7 +549,7 @@ static void no_timer_outlives_its_session(void)
 }
 
 /* As a value and in words, whatever the store finds out. */
-static void told_why(void)
+TEST_CASE(told_why)
 {
     static const struct {
         enum store_trouble trouble;
@@ -594,29 +596,3 @@ static void told_why(void)
     CHECK_INT(zkl_session_outage(NULL), ZKL_OUTAGE_UNKNOWN);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"told_why", told_why},
-    {"listeners_are_told", listeners_are_told},
-    {"why_there_is_no_connection", why_there_is_no_connection},
-    {"who_waits_is_woken", who_waits_is_woken},
-    {"a_smaller_timeout_takes_the_deadline_back", a_smaller_timeout_takes_the_deadline_back},
-    {"slow_creation", slow_creation},
-    {"slow_creation_of_a_kept_one", slow_creation_of_a_kept_one},
-    {"quick_creation", quick_creation},
-    {"no_zookeeper", no_zookeeper},
-    {"no_zookeeper_any_more", no_zookeeper_any_more},
-    {"no_other_try_once_closed", no_other_try_once_closed},
-    {"the_longest_and_the_shortest_timeout", the_longest_and_the_shortest_timeout},
-    {"an_outage_is_told", an_outage_is_told},
-    {"told_once_in_an_outage", told_once_in_an_outage},
-    {"servers_have_gone_back", servers_have_gone_back},
-    {"servers_take_it_back", servers_take_it_back},
-    {"taken_back_after_a_refusal", taken_back_after_a_refusal},
-    {"a_plain_outage", a_plain_outage},
-    {"not_opened", not_opened},
-    {"no_timer_outlives_its_session", no_timer_outlives_its_session},
-    {NULL, NULL},
-};
-
-const struct test_suite incarnation_suite = {.name = "incarnation", .cases = cases};

@@ -3,9 +3,11 @@
 #include "lib/contender/contender.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(incompatible);
 
 #define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 #define OUR_UUID "1b4e28ba-2fa1-81d2-883f-0016d3cca427"
@@ -70,7 +72,7 @@ static void leave(void)
 }
 
 /* The caller hears which child it is, and where, by its own name for the path. */
-static void refused(void)
+TEST_CASE(refused)
 {
     static const char node[] = "_c_" UUID "-__WRIT__0000000003";
 
@@ -88,7 +90,7 @@ static void refused(void)
 }
 
 /* A long path is cut, not the child. */
-static void refused_at_a_long_path(void)
+TEST_CASE(refused_at_a_long_path)
 {
     char path[301];
 
@@ -105,7 +107,7 @@ static void refused_at_a_long_path(void)
 }
 
 /* The longest name there may be, with what a terminal would obey. */
-static void refused_for_a_strange_name(void)
+TEST_CASE(refused_for_a_strange_name)
 {
     char name[600];
 
@@ -120,7 +122,7 @@ static void refused_for_a_strange_name(void)
 }
 
 /* A contender that comes behind, and would not wait, is worth a warning; one that waits is not. */
-static void warned(void)
+TEST_CASE(warned)
 {
     static const struct {
         const char *name;
@@ -157,7 +159,7 @@ static void warned(void)
 }
 
 /* Apache's, which do not wait for kazoo's names, are waited for by those that they wait for. */
-static void apaches(void)
+TEST_CASE(apaches)
 {
     static const char *const nodes[] = {"x-72057594037927936-0000000003",
                                         "x--72057594037927936-0000000003",
@@ -179,7 +181,7 @@ static void apaches(void)
 }
 
 /* The same of a lock at several paths. */
-static void apaches_at_several_paths(void)
+TEST_CASE(apaches_at_several_paths)
 {
     static const char *const paths[] = {"/l"};
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -206,7 +208,7 @@ static void apaches_at_several_paths(void)
 
 /* The answer to the create is lost. The contender finds its node of kazoo's style by the id, and
  * takes no node of kazoo's own for it. */
-static void adopts_in_kazoos_style(void)
+TEST_CASE(adopts_in_kazoos_style)
 {
     static char theirs[] = HEX "__lock__0000000003", *names[2] = {theirs, NULL};
 
@@ -230,16 +232,3 @@ static void adopts_in_kazoos_style(void)
     CHECK(!fake_is_asked(STORE_DELETE, "/root/l/" HEX));
     leave();
 }
-
-static const struct test_case cases[] = {
-    {"refused", refused},
-    {"refused_at_a_long_path", refused_at_a_long_path},
-    {"refused_for_a_strange_name", refused_for_a_strange_name},
-    {"warned", warned},
-    {"apaches", apaches},
-    {"apaches_at_several_paths", apaches_at_several_paths},
-    {"adopts_in_kazoos_style", adopts_in_kazoos_style},
-    {NULL, NULL},
-};
-
-const struct test_suite incompatible_suite = {"incompatible", NULL, NULL, cases};

@@ -1,8 +1,10 @@
 /* Creates that are done late: whose nodes are looked for, when, and for how long. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(late_create);
 
 enum { IDS = 64 }; /* that are looked for in one directory */
 
@@ -57,7 +59,7 @@ static void check_intervals(int first_s)
 
 /* A server had kept the create back, and it is done after all: when another was made instead, was
  * granted and is gone. */
-static void deletes_what_is_made_late(void)
+TEST_CASE(deletes_what_is_made_late)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -83,7 +85,7 @@ static void deletes_what_is_made_late(void)
 }
 
 /* Those of two contenders at once, and nobody else's. */
-static void deletes_all_that_are_made_late(void)
+TEST_CASE(deletes_all_that_are_made_late)
 {
     char *names[] = {"_c_other-lock-0000000003", NULL, NULL};
 
@@ -103,7 +105,7 @@ static void deletes_all_that_are_made_late(void)
 }
 
 /* The next one may be done as late as the first, so it is looked for as long. */
-static void begins_anew_with_the_next(void)
+TEST_CASE(begins_anew_with_the_next)
 {
     static const struct {
         int64_t lists_ms[2]; /* before the next one, one behind the other; 0: none */
@@ -132,7 +134,7 @@ static void begins_anew_with_the_next(void)
 }
 
 /* A list that is under way is the first for the next one, too. */
-static void begins_anew_while_it_lists(void)
+TEST_CASE(begins_anew_while_it_lists)
 {
     s = hand_session();
     g_free(leave(4));
@@ -151,7 +153,7 @@ static void begins_anew_while_it_lists(void)
 }
 
 /* The oldest id of too many is forgotten; its node goes with the session. */
-static void forgets_the_oldest(void)
+TEST_CASE(forgets_the_oldest)
 {
     char *nodes[IDS + 1], *names[IDS + 1];
 
@@ -170,7 +172,7 @@ static void forgets_the_oldest(void)
 }
 
 /* What may come late goes with its session; a list that is under way is for nothing then. */
-static void nothing_is_late_in_another_session(void)
+TEST_CASE(nothing_is_late_in_another_session)
 {
     for (int asked = 0; asked < 2; asked++) {
         s = hand_session();
@@ -187,7 +189,7 @@ static void nothing_is_late_in_another_session(void)
 }
 
 /* A contender that enters again in the next session has left nothing there. */
-static void nothing_is_late_of_the_session_before(void)
+TEST_CASE(nothing_is_late_of_the_session_before)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -203,7 +205,7 @@ static void nothing_is_late_of_the_session_before(void)
 }
 
 /* Likewise where nothing will work any more, and a list is answered all the same. */
-static void nothing_is_late_behind_the_end(void)
+TEST_CASE(nothing_is_late_behind_the_end)
 {
     for (int asked = 0; asked < 2; asked++) {
         s = hand_session();
@@ -223,17 +225,3 @@ static void nothing_is_late_behind_the_end(void)
         g_free(late);
     }
 }
-
-static const struct test_case cases[] = {
-    {"deletes_what_is_made_late", deletes_what_is_made_late},
-    {"deletes_all_that_are_made_late", deletes_all_that_are_made_late},
-    {"begins_anew_with_the_next", begins_anew_with_the_next},
-    {"begins_anew_while_it_lists", begins_anew_while_it_lists},
-    {"forgets_the_oldest", forgets_the_oldest},
-    {"nothing_is_late_in_another_session", nothing_is_late_in_another_session},
-    {"nothing_is_late_of_the_session_before", nothing_is_late_of_the_session_before},
-    {"nothing_is_late_behind_the_end", nothing_is_late_behind_the_end},
-    {NULL, NULL},
-};
-
-const struct test_suite late_create_suite = {.name = "late_create", .cases = cases};

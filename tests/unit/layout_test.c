@@ -1,13 +1,15 @@
 /* How ours are called, and what is said of those that are called otherwise. */
 #include "lib/base/layout.h"
 
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "recipes/name.h"
+
+TEST_SUITE(layout);
 
 #define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
@@ -23,7 +25,7 @@ static void expect_id(enum child_kind kind, bool retains, const char *pattern)
     g_free(other);
 }
 
-static void ids(void)
+TEST_CASE(ids)
 {
     expect_id(CHILD_LOCK, false,
               "^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$");
@@ -39,7 +41,7 @@ static void draw_what_retains(void *bytes, size_t size)
 }
 
 /* The digits that say that a handle retains are drawn where it does not. */
-static void none_retains_by_chance(void)
+TEST_CASE(none_retains_by_chance)
 {
     void (*before)(void *bytes, size_t size) = layout_random;
 
@@ -71,7 +73,7 @@ static char *id_of_child(void)
 }
 
 /* Workers of one parent, which has drawn some itself, share no ids. */
-static void ids_of_forked_processes_differ(void)
+TEST_CASE(ids_of_forked_processes_differ)
 {
     char *before = layout_new_id(CHILD_LOCK, false);
     char *first = id_of_child(), *second = id_of_child(), *ours = layout_new_id(CHILD_LOCK, false);
@@ -92,7 +94,7 @@ static void expect_name(enum child_kind kind, int priority, const char *due)
     g_free(name);
 }
 
-static void names(void)
+TEST_CASE(names)
 {
     expect_name(CHILD_LOCK, 0, "_c_ID-lock-");
     expect_name(CHILD_LATCH, 0, "_c_ID-latch-");
@@ -106,7 +108,7 @@ static void names(void)
 }
 
 /* Made, named by the server, and known again: kind, id and maker. */
-static void names_are_known_again(void)
+TEST_CASE(names_are_known_again)
 {
     static const enum child_kind kinds[] = {CHILD_LOCK, CHILD_LATCH, CHILD_KAZOO, CHILD_KAZOO};
 
@@ -131,7 +133,7 @@ static void names_are_known_again(void)
     }
 }
 
-static void sentences(void)
+TEST_CASE(sentences)
 {
     static const char *const rows[][2] = {
         {"junk", "\"junk\" is not a contender of any known layout"},
@@ -150,15 +152,3 @@ static void sentences(void)
         g_free(text);
     }
 }
-
-static const struct test_case cases[] = {
-    {"ids", ids},
-    {"none_retains_by_chance", none_retains_by_chance},
-    {"ids_of_forked_processes_differ", ids_of_forked_processes_differ},
-    {"names", names},
-    {"names_are_known_again", names_are_known_again},
-    {"sentences", sentences},
-    {NULL, NULL},
-};
-
-const struct test_suite layout_suite = {"layout", NULL, NULL, cases};

@@ -2,13 +2,15 @@
  * the lock and the lease when the other one, the path or the session goes. */
 #include "by_hand.h"
 #include "parts.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
 
 #include "lib/contender/contender.h"
 #include "recipes/attempt.h"
+
+TEST_SUITE(leased);
 
 enum { NUMBER = 7 };
 
@@ -114,7 +116,7 @@ static void expect_failed(int code, const char *text)
     CHECK_STR(story.error.path, "/l");
 }
 
-static void lock_then_lease_then_path(void)
+TEST_CASE(lock_then_lease_then_path)
 {
     begin(ZKL_FOREVER);
     CHECK(!fake_is_asked(STORE_CREATE, leases));
@@ -133,7 +135,7 @@ static void lock_then_lease_then_path(void)
     end();
 }
 
-static void again(void)
+TEST_CASE(again)
 {
     begin(ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
@@ -155,7 +157,7 @@ static void again(void)
 }
 
 /* There the limit is not kept. */
-static void leases_are_made(void)
+TEST_CASE(leases_are_made)
 {
     begin_with(1, ZKL_FOREVER);
     g_free(enter(locks, 0));
@@ -167,7 +169,7 @@ static void leases_are_made(void)
 }
 
 /* So many children are there, whatever they are; it is not asked what the directory says. */
-static void as_many_as_the_limit(void)
+TEST_CASE(as_many_as_the_limit)
 {
     for (int limit = 1; limit <= 2; limit++) {
         char other[] = "data", *node, *names[2] = {NULL, other};
@@ -189,7 +191,7 @@ static void as_many_as_the_limit(void)
 }
 
 /* Other children are no matter; another layout's contender is. */
-static void another_layout(void)
+TEST_CASE(another_layout)
 {
     char stranger[] = "data", other[] = "_c_x-n2-lease-0000000004";
 
@@ -206,7 +208,7 @@ static void another_layout(void)
     end();
 }
 
-static void path_cannot_be_listed(void)
+TEST_CASE(path_cannot_be_listed)
 {
     static const struct {
         enum store_rc rc;
@@ -226,7 +228,7 @@ static void path_cannot_be_listed(void)
 }
 
 /* The lease went with it. */
-static void path_is_gone(void)
+TEST_CASE(path_is_gone)
 {
     begin(ZKL_FOREVER);
     lease(0);
@@ -242,7 +244,7 @@ static void path_is_gone(void)
     end();
 }
 
-static void canceled_before_it_begins_again(void)
+TEST_CASE(canceled_before_it_begins_again)
 {
     begin(ZKL_FOREVER);
     lease(0);
@@ -254,7 +256,7 @@ static void canceled_before_it_begins_again(void)
     end();
 }
 
-static void waits_for_room(void)
+TEST_CASE(waits_for_room)
 {
     begin(ZKL_FOREVER);
     g_free(enter(locks, 0));
@@ -275,7 +277,7 @@ static void waits_for_room(void)
 }
 
 /* The lease is deleted first: the next one has the lock then, and counts. */
-static void caller_gives_up(void)
+TEST_CASE(caller_gives_up)
 {
     begin(1000);
     g_free(enter(locks, 0));
@@ -296,7 +298,7 @@ static void caller_gives_up(void)
 }
 
 /* It begins again with the lock, wherever it was. */
-static void session_ends(void)
+TEST_CASE(session_ends)
 {
     for (int with_lease = 0; with_lease < 3; with_lease++) {
         begin(ZKL_FOREVER);
@@ -320,7 +322,7 @@ static void session_ends(void)
 }
 
 /* What is granted is the holder's: it is warned of a loss, and nothing begins again. */
-static void granted_and_lost(void)
+TEST_CASE(granted_and_lost)
 {
     begin(ZKL_FOREVER);
     lease(0);
@@ -337,7 +339,7 @@ static void granted_and_lost(void)
 }
 
 /* Either cannot be had; of a lease the lock is given back. */
-static void cannot_enter(void)
+TEST_CASE(cannot_enter)
 {
     begin(ZKL_FOREVER);
     ANSWER(STORE_CREATE, locks, .rc = STORE_NOAUTH);
@@ -358,7 +360,7 @@ static void cannot_enter(void)
 }
 
 /* A caller that tries does not wait, neither for the lock nor for a lease. */
-static void try_only(void)
+TEST_CASE(try_only)
 {
     begin(0);
     char *node = fake_created_name(locks, NUMBER), other[] = "_c_a-lock-0000000001";
@@ -387,7 +389,7 @@ static bool answer_locks(const struct store_request *request, struct store_reply
 }
 
 /* Before its contender is known: it is left once. */
-static void locked_at_once(void)
+TEST_CASE(locked_at_once)
 {
     fake_answer_at_once(answer_locks);
     begin(ZKL_FOREVER);
@@ -411,7 +413,7 @@ static void lease_two(int others)
     g_free(enter_as(leases, NUMBER + 1, others));
 }
 
-static void all_at_once(void)
+TEST_CASE(all_at_once)
 {
     zkl_part parts[2];
 
@@ -435,7 +437,7 @@ static bool answer_leases(const struct store_request *request, struct store_repl
 }
 
 /* Before their attempt is known: it is over, and only what it gave is given back. */
-static void all_at_once_for_nothing(void)
+TEST_CASE(all_at_once_for_nothing)
 {
     begin_several(2, 2, ZKL_FOREVER);
     fake_answer_at_once(answer_leases);
@@ -460,7 +462,7 @@ static void list_both(char *const *nodes, int count)
 }
 
 /* None of them is given up while another waits: all stand, and the lock is kept. */
-static void all_or_nothing(void)
+TEST_CASE(all_or_nothing)
 {
     begin_several(2, 2, ZKL_FOREVER);
     g_free(enter(locks, 0));
@@ -478,7 +480,7 @@ static void all_or_nothing(void)
     end();
 }
 
-static void several_given_up(void)
+TEST_CASE(several_given_up)
 {
     begin_several(2, 2, 1000);
     lease_two(2);
@@ -504,7 +506,7 @@ static void several_given_up(void)
 }
 
 /* One is deleted, or all go with the session, while the path is listed. */
-static void several_lost_before_they_are_given(void)
+TEST_CASE(several_lost_before_they_are_given)
 {
     for (int expires = 0; expires < 2; expires++) {
         begin_several(2, 2, ZKL_FOREVER);
@@ -531,7 +533,7 @@ static void several_lost_before_they_are_given(void)
 
 /* The end of the session tells the attempt for the leases and the one for the permits, in either
  * order. */
-static void session_ends_with_several(void)
+TEST_CASE(session_ends_with_several)
 {
     begin_several(2, 2, ZKL_FOREVER);
     lease_two(2);
@@ -551,7 +553,7 @@ static void session_ends_with_several(void)
     zkl_semaphore_free(story.m);
 }
 
-static void more_than_the_limit(void)
+TEST_CASE(more_than_the_limit)
 {
     static const struct {
         int limit, permits;
@@ -568,7 +570,7 @@ static void more_than_the_limit(void)
 }
 
 /* One is admitted and lost while the other waits. */
-static void leases_are_made_anew(void)
+TEST_CASE(leases_are_made_anew)
 {
     char other[] = "_c_a-lease-0000000001";
 
@@ -596,7 +598,7 @@ static bool refuse_leases(const struct store_request *request, struct store_repl
 }
 
 /* The lock is given back in the midst of being granted: nothing of it comes later. */
-static void lease_refused_at_once(void)
+TEST_CASE(lease_refused_at_once)
 {
     begin(ZKL_FOREVER);
     fake_answer_at_once(refuse_leases);
@@ -611,7 +613,7 @@ static void lease_refused_at_once(void)
     end();
 }
 
-static void session_is_closed(void)
+TEST_CASE(session_is_closed)
 {
     begin(ZKL_FOREVER);
     g_free(enter(locks, 0));
@@ -621,34 +623,3 @@ static void session_is_closed(void)
     zkl_op_free(story.op);
     zkl_semaphore_free(story.m);
 }
-
-static const struct test_case cases[] = {
-    {"lock_then_lease_then_path", lock_then_lease_then_path},
-    {"again", again},
-    {"leases_are_made", leases_are_made},
-    {"as_many_as_the_limit", as_many_as_the_limit},
-    {"another_layout", another_layout},
-    {"path_cannot_be_listed", path_cannot_be_listed},
-    {"path_is_gone", path_is_gone},
-    {"canceled_before_it_begins_again", canceled_before_it_begins_again},
-    {"waits_for_room", waits_for_room},
-    {"caller_gives_up", caller_gives_up},
-    {"session_ends", session_ends},
-    {"granted_and_lost", granted_and_lost},
-    {"cannot_enter", cannot_enter},
-    {"try_only", try_only},
-    {"locked_at_once", locked_at_once},
-    {"all_at_once", all_at_once},
-    {"all_at_once_for_nothing", all_at_once_for_nothing},
-    {"all_or_nothing", all_or_nothing},
-    {"several_given_up", several_given_up},
-    {"several_lost_before_they_are_given", several_lost_before_they_are_given},
-    {"session_ends_with_several", session_ends_with_several},
-    {"more_than_the_limit", more_than_the_limit},
-    {"leases_are_made_anew", leases_are_made_anew},
-    {"lease_refused_at_once", lease_refused_at_once},
-    {"session_is_closed", session_is_closed},
-    {NULL, NULL},
-};
-
-const struct test_suite leased_suite = {.name = "leased", .cases = cases};

@@ -1,9 +1,11 @@
 /* A permit in Curator's layout: lock, lease, check, and what is left when one of them fails. */
 #include "leasing.h"
 
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(leasing);
 
 static struct leasing l;
 static struct machine_actions out;
@@ -91,7 +93,7 @@ static void start_checking(void)
     STEP(LEASED, CHECKING, "unlock check");
 }
 
-static void alone(void)
+TEST_CASE(alone)
 {
     start_checking();
     STEP(CHECKED, GRANTED, "end grant");
@@ -100,7 +102,7 @@ static void alone(void)
 }
 
 /* Under no lock it must not wait: two leases could wait for each other. */
-static void lock_is_lost(void)
+TEST_CASE(lock_is_lost)
 {
     start_leasing();
     STEP(LOCK_LOST, RESTARTING, "leave restart");
@@ -111,7 +113,7 @@ static void lock_is_lost(void)
     STEP(LEASED, CHECKING, "unlock check");
 }
 
-static void lease_is_lost(void)
+TEST_CASE(lease_is_lost)
 {
     start_checking();
     STEP(LEASE_LOST, RESTARTING, "restart");
@@ -119,7 +121,7 @@ static void lease_is_lost(void)
     STEP(TIMER, LOCKING, "lock");
 }
 
-static void failures(void)
+TEST_CASE(failures)
 {
     start();
     STEP(LOCK_FAILED, OVER, "end fail");
@@ -128,7 +130,7 @@ static void failures(void)
     STEP(LEASED, OVER, "");
 }
 
-static void another_layout(void)
+TEST_CASE(another_layout)
 {
     start_checking();
     give(CHECKED, STORE_OK, true);
@@ -136,7 +138,7 @@ static void another_layout(void)
     CHECK_STR(actions(), "leave end fail-mixed");
 }
 
-static void check_is_refused(void)
+TEST_CASE(check_is_refused)
 {
     static const enum store_rc answers[] = {STORE_NOAUTH, STORE_BAD};
 
@@ -149,7 +151,7 @@ static void check_is_refused(void)
     }
 }
 
-static void path_is_gone(void)
+TEST_CASE(path_is_gone)
 {
     start_checking();
     give(CHECKED, STORE_NONODE, false);
@@ -157,7 +159,7 @@ static void path_is_gone(void)
     CHECK_STR(actions(), "leave restart");
 }
 
-static void caller_gives_up(void)
+TEST_CASE(caller_gives_up)
 {
     l = (struct leasing){.state = LEASING_IDLE};
     STEP(ABORT, OVER, "end fail");
@@ -202,13 +204,13 @@ static void any_event_in(enum leasing_state state)
 }
 
 /* Whatever comes in whatever state: the moves are the table's, and nothing is left behind. */
-static void any_event_in_any_state(void)
+TEST_CASE(any_event_in_any_state)
 {
     for (int state = 0; state < LEASING_STATES; state++)
         any_event_in((enum leasing_state)state);
 }
 
-static void invariant_sees(void)
+TEST_CASE(invariant_sees)
 {
     l = (struct leasing){.state = LEASING_LEASING, .lease = true};
     CHECK(!leasing_invariant(&l)); /* a lease that waits without the lock */
@@ -220,19 +222,3 @@ static void invariant_sees(void)
     CHECK(!leasing_may_move(LEASING_LEASING, LEASING_GRANTED));
     CHECK_STR(leasing_state_name(LEASING_STATES), "?");
 }
-
-static const struct test_case cases[] = {
-    {"alone", alone},
-    {"lock_is_lost", lock_is_lost},
-    {"lease_is_lost", lease_is_lost},
-    {"failures", failures},
-    {"another_layout", another_layout},
-    {"path_is_gone", path_is_gone},
-    {"caller_gives_up", caller_gives_up},
-    {"check_is_refused", check_is_refused},
-    {"any_event_in_any_state", any_event_in_any_state},
-    {"invariant_sees", invariant_sees},
-    {NULL, NULL},
-};
-
-const struct test_suite leasing_suite = {.name = "leasing", .cases = cases};

@@ -1,10 +1,12 @@
 /* The limit of a semaphore as an administrator reads and sets it. */
 #include "by_hand.h"
 #include "recipes/limit.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(limit_call);
 
 #define NODE "/root/s"
 
@@ -65,7 +67,7 @@ static void check_set(const char *data, int version)
     CHECK_INT(asked.version, version);
 }
 
-static void got(void)
+TEST_CASE(got)
 {
     struct call c;
 
@@ -75,7 +77,7 @@ static void got(void)
     CHECK_INT(c.value, 12);
 }
 
-static void got_in_time(void)
+TEST_CASE(got_in_time)
 {
     struct call c;
 
@@ -88,7 +90,7 @@ static void got_in_time(void)
     hand_close(c.s);
 }
 
-static void is_none(void)
+TEST_CASE(is_none)
 {
     static const char *const data[] = {"", "x", "0"};
     struct call c;
@@ -103,7 +105,7 @@ static void is_none(void)
 }
 
 /* For exactly the version that was read. */
-static void set(void)
+TEST_CASE(set)
 {
     struct call c;
 
@@ -123,7 +125,7 @@ static void set(void)
 }
 
 /* Also by a set whose answer was lost. */
-static void is_set_already(void)
+TEST_CASE(is_set_already)
 {
     struct call c;
 
@@ -132,7 +134,7 @@ static void is_set_already(void)
     end(&c, 0);
 }
 
-static void set_in_what_is_no_semaphore(void)
+TEST_CASE(set_in_what_is_no_semaphore)
 {
     struct call c;
 
@@ -141,7 +143,7 @@ static void set_in_what_is_no_semaphore(void)
     end(&c, ZKL_ELAYOUT);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     static const struct {
         enum store_kind kind;
@@ -164,7 +166,7 @@ static void refused(void)
     }
 }
 
-static void late(void)
+TEST_CASE(late)
 {
     struct call c;
 
@@ -182,7 +184,7 @@ static void late(void)
 }
 
 /* Nothing more is asked for who has gone. */
-static void late_while_it_is_set(void)
+TEST_CASE(late_while_it_is_set)
 {
     static const enum store_rc rcs[] = {STORE_BADVERSION, STORE_OK, STORE_NOAUTH, STORE_GONE};
     struct call c;
@@ -200,7 +202,7 @@ static void late_while_it_is_set(void)
     }
 }
 
-static void late_before_it_is_set(void)
+TEST_CASE(late_before_it_is_set)
 {
     static const enum store_rc rcs[] = {STORE_OK, STORE_NOAUTH, STORE_GONE};
     struct call c;
@@ -218,7 +220,7 @@ static void late_before_it_is_set(void)
     }
 }
 
-static void without_a_connection(void)
+TEST_CASE(without_a_connection)
 {
     struct call c;
 
@@ -229,7 +231,7 @@ static void without_a_connection(void)
 }
 
 /* The next one is asked. */
-static void session_ends(void)
+TEST_CASE(session_ends)
 {
     struct call c;
 
@@ -243,7 +245,7 @@ static void session_ends(void)
     end(&c, 0);
 }
 
-static void session_is_closed(void)
+TEST_CASE(session_is_closed)
 {
     struct call c;
     int limit;
@@ -258,7 +260,7 @@ static void session_is_closed(void)
     zkl_semaphore_free(c.semaphore);
 }
 
-static void credentials_are_refused(void)
+TEST_CASE(credentials_are_refused)
 {
     struct call c;
     int limit;
@@ -275,7 +277,7 @@ static void credentials_are_refused(void)
     hand_close(c.s);
 }
 
-static void machine(void)
+TEST_CASE(machine)
 {
     static const struct {
         int32_t wanted;
@@ -319,24 +321,3 @@ static void machine(void)
     CHECK(!limit_may_move(LIMIT_SETTING, LIMIT_SETTING));
     CHECK(!limit_may_move(LIMIT_OVER, LIMIT_READING));
 }
-
-static const struct test_case cases[] = {
-    {"machine", machine},
-    {"got", got},
-    {"got_in_time", got_in_time},
-    {"is_none", is_none},
-    {"set", set},
-    {"is_set_already", is_set_already},
-    {"set_in_what_is_no_semaphore", set_in_what_is_no_semaphore},
-    {"refused", refused},
-    {"late", late},
-    {"late_while_it_is_set", late_while_it_is_set},
-    {"late_before_it_is_set", late_before_it_is_set},
-    {"without_a_connection", without_a_connection},
-    {"session_ends", session_ends},
-    {"session_is_closed", session_is_closed},
-    {"credentials_are_refused", credentials_are_refused},
-    {NULL, NULL},
-};
-
-const struct test_suite limit_call_suite = {.name = "limit_call", .cases = cases};

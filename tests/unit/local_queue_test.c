@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(local_queue);
 
 enum { CALLERS = 6, THRONG = 20000 };
 
@@ -124,7 +126,7 @@ static void check_granted(int i)
 }
 
 /* Each has a node and token of its own, asked for behind the delete of the one before. */
-static void one_after_the_other(void)
+TEST_CASE(one_after_the_other)
 {
     start();
     lock_all();
@@ -144,7 +146,7 @@ static void one_after_the_other(void)
     stop();
 }
 
-static void handles_do_not_know_each_other(void)
+TEST_CASE(handles_do_not_know_each_other)
 {
     struct acquisition other;
 
@@ -159,7 +161,7 @@ static void handles_do_not_know_each_other(void)
 }
 
 /* The caller that has come first here is first, whatever it is at. */
-static void tries_do_not_wait(void)
+TEST_CASE(tries_do_not_wait)
 {
     start();
     lock(0, ZKL_FOREVER);
@@ -183,7 +185,7 @@ static void tries_do_not_wait(void)
 }
 
 /* One that tries is not passed either. */
-static void a_try_is_waited_for(void)
+TEST_CASE(a_try_is_waited_for)
 {
     start();
     lock(0, 0);
@@ -198,7 +200,7 @@ static void a_try_is_waited_for(void)
 }
 
 /* While it waits here: told at once, and nothing is asked for it. */
-static void given_up_behind_another(void)
+TEST_CASE(given_up_behind_another)
 {
     start();
     lock_all();
@@ -220,7 +222,7 @@ static void given_up_behind_another(void)
 }
 
 /* The time runs while it waits here. */
-static void timed_out_behind_another(void)
+TEST_CASE(timed_out_behind_another)
 {
     start();
     hand_stand_alone(s);
@@ -242,7 +244,7 @@ static void timed_out_behind_another(void)
 }
 
 /* Its node is deleted first, once it is known to be there. */
-static void the_first_gives_up(void)
+TEST_CASE(the_first_gives_up)
 {
     start();
     lock_all();
@@ -260,7 +262,7 @@ static void the_first_gives_up(void)
 }
 
 /* A caller that cannot settle its create may be at it for long: it is passed by. */
-static void the_first_is_unsettled(void)
+TEST_CASE(the_first_is_unsettled)
 {
     start();
     lock(0, ZKL_FOREVER);
@@ -275,7 +277,7 @@ static void the_first_is_unsettled(void)
     stop();
 }
 
-static void each_has_its_own_error(void)
+TEST_CASE(each_has_its_own_error)
 {
     start();
     lock_all();
@@ -303,7 +305,7 @@ static void check_all_told(int code)
 }
 
 /* While another holds, or before one has got in. Nobody enters in the end. */
-static void mutex_freed(void)
+TEST_CASE(mutex_freed)
 {
     for (int held = 0; held < 2; held++) {
         start();
@@ -320,7 +322,7 @@ static void mutex_freed(void)
     }
 }
 
-static void session_closed(void)
+TEST_CASE(session_closed)
 {
     start();
     lock_all();
@@ -335,7 +337,7 @@ static void session_closed(void)
     zkl_mutex_free(m);
 }
 
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     start();
     lock_all();
@@ -345,7 +347,7 @@ static void credentials_refused(void)
 }
 
 /* A caller that had got in enters the next session, and the others keep their places. */
-static void session_replaced(void)
+TEST_CASE(session_replaced)
 {
     for (int held = 0; held < 2; held++) {
         start();
@@ -374,7 +376,7 @@ static void count_wanted(const zkl_grant *g, zkl_state state, void *wanted)
 }
 
 /* A caller that waits here has no node that would be heard of. */
-static void wanted_here(void)
+TEST_CASE(wanted_here)
 {
     int wanted = 0, wanted_later = 0;
 
@@ -404,7 +406,7 @@ static void wanted_here(void)
 }
 
 /* A caller that comes now waits for the end of a grant that is lost, and not for its holder. */
-static void wanted_too_late(void)
+TEST_CASE(wanted_too_late)
 {
     int wanted = 0;
 
@@ -428,7 +430,7 @@ static bool refuse_all(const struct store_request *request, struct store_reply *
     return request->kind == STORE_CREATE || request->kind == STORE_LIST;
 }
 
-static void all_fail_at_once(void)
+TEST_CASE(all_fail_at_once)
 {
     struct call throng = {.calls = 0};
 
@@ -453,7 +455,7 @@ static bool refuse_creates(const struct store_request *request, struct store_rep
     return request->kind == STORE_CREATE;
 }
 
-static void coming_up(void)
+TEST_CASE(coming_up)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -477,7 +479,7 @@ static size_t bytes_in_use(void)
 #endif
 }
 
-static void memory_of_a_caller(void)
+TEST_CASE(memory_of_a_caller)
 {
     enum { MORE = 1000, LIMIT = 480 };
     struct call more = {.calls = 0};
@@ -499,27 +501,3 @@ static void memory_of_a_caller(void)
     stop();
     CHECK_INT(more.calls, MORE);
 }
-
-static const struct test_case cases[] = {
-    {"one_after_the_other", one_after_the_other},
-    {"handles_do_not_know_each_other", handles_do_not_know_each_other},
-    {"tries_do_not_wait", tries_do_not_wait},
-    {"a_try_is_waited_for", a_try_is_waited_for},
-    {"given_up_behind_another", given_up_behind_another},
-    {"timed_out_behind_another", timed_out_behind_another},
-    {"the_first_gives_up", the_first_gives_up},
-    {"the_first_is_unsettled", the_first_is_unsettled},
-    {"each_has_its_own_error", each_has_its_own_error},
-    {"mutex_freed", mutex_freed},
-    {"session_closed", session_closed},
-    {"credentials_refused", credentials_refused},
-    {"session_replaced", session_replaced},
-    {"wanted_here", wanted_here},
-    {"wanted_too_late", wanted_too_late},
-    {"all_fail_at_once", all_fail_at_once},
-    {"coming_up", coming_up},
-    {"memory_of_a_caller", memory_of_a_caller},
-    {NULL, NULL},
-};
-
-const struct test_suite local_queue_suite = {"local_queue", NULL, NULL, cases};

@@ -3,7 +3,7 @@
 #include "lib/base/log_stderr.h"
 
 #include "lib/base/fork.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <fcntl.h>
 #include <glib.h>
@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(log_stderr);
 
 enum { LINES = 5000 };
 
@@ -86,7 +88,7 @@ static void push(int from, int to)
     }
 }
 
-static void in_order(void)
+TEST_CASE(in_order)
 {
     struct pipe_end p = pipe_begin();
     GString *expected = g_string_new(NULL);
@@ -119,7 +121,7 @@ static void check_lines(char **lines, int last)
     CHECK(gaps > 0);
 }
 
-static void stuck(void)
+TEST_CASE(stuck)
 {
     struct pipe_end p = pipe_begin();
     size_t room = fill();
@@ -141,7 +143,7 @@ static void stuck(void)
 }
 
 /* What stderr refuses is told when it takes something again. */
-static void refused(void)
+TEST_CASE(refused)
 {
     struct pipe_end p = pipe_begin();
     int pipe_writer = dup(STDERR_FILENO), nothing[2];
@@ -165,7 +167,7 @@ static void refused(void)
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 /* A child has no writer, and writes nothing of its parent's, though that stands in a write. */
-static void forked(void)
+TEST_CASE(forked)
 {
     if (!runner_starts_threads_in_children())
         return;
@@ -198,7 +200,7 @@ static void forked(void)
 }
 
 /* A process that ends right behind a line. */
-static void at_exit(void)
+TEST_CASE(at_exit)
 {
     if (__lsan_do_recoverable_leak_check)
         runner_skip("a sanitizer speaks in children");
@@ -220,9 +222,3 @@ static void at_exit(void)
     CHECK_STR(text, "zkl: the last words\n");
     g_free(text);
 }
-
-static const struct test_case cases[] = {
-    {"in_order", in_order}, {"stuck", stuck},     {"refused", refused},
-    {"forked", forked},     {"at_exit", at_exit}, {NULL, NULL},
-};
-const struct test_suite log_stderr_suite = {"log_stderr", NULL, NULL, cases};

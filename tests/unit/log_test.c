@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(log);
 
 static zkl_session *s;
 static GPtrArray *lines; /* "LEVEL EVENT SESSION PATH SUPPRESSED TEXT" */
@@ -52,7 +54,7 @@ static void check_count(guint wanted)
 }
 
 /* A loss behind the end of the session is still a matter of that session. */
-static void lines_have_all(void)
+TEST_CASE(lines_have_all)
 {
     struct acquisition a;
 
@@ -80,7 +82,7 @@ static void log_some(int count, const char *event)
         log_line(s->log, ZKL_LOG_WARN, event, "/p", "no. %d", i);
 }
 
-static void many_lines_are_counted(void)
+TEST_CASE(many_lines_are_counted)
 {
     start();
     check_count(1);
@@ -112,7 +114,7 @@ static void many_lines_are_counted(void)
     stop();
 }
 
-static void the_end_tells_how_many(void)
+TEST_CASE(the_end_tells_how_many)
 {
     start();
     log_some(12, "x");
@@ -142,7 +144,7 @@ static guint count_of(const char *event)
 }
 
 /* 30 attempts a second, for an hour. */
-static void an_hour_is_a_handful(void)
+TEST_CASE(an_hour_is_a_handful)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -162,7 +164,7 @@ static void an_hour_is_a_handful(void)
     stop();
 }
 
-static void a_line_of_the_library(void)
+TEST_CASE(a_line_of_the_library)
 {
     start();
     log_library(s->log, ZKL_LOG_ERROR, LIBRARY_LINE, "ours \n");
@@ -170,14 +172,3 @@ static void a_line_of_the_library(void)
     check_count(2);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"lines_have_all", lines_have_all},
-    {"many_lines_are_counted", many_lines_are_counted},
-    {"the_end_tells_how_many", the_end_tells_how_many},
-    {"an_hour_is_a_handful", an_hour_is_a_handful},
-    {"a_line_of_the_library", a_line_of_the_library},
-    {NULL, NULL},
-};
-
-const struct test_suite log_suite = {.name = "log", .cases = cases};

@@ -6,7 +6,9 @@
 #include "by_hand.h"
 #include "lib/grant/grant.h"
 #include "multilock_story.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(loss);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -65,7 +67,7 @@ static void stop(void)
     hand_close(s);
 }
 
-static void by_the_deadline(void)
+TEST_CASE(by_the_deadline)
 {
     start();
     hand_pass(s, HAND_DEADLINE_MS);
@@ -74,7 +76,7 @@ static void by_the_deadline(void)
 }
 
 /* The first call that looks makes the loss final, before any driver has run. */
-static void by_the_deadline_before_all_else(void)
+TEST_CASE(by_the_deadline_before_all_else)
 {
     start();
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
@@ -84,7 +86,7 @@ static void by_the_deadline_before_all_else(void)
     stop();
 }
 
-static void by_expiry(void)
+TEST_CASE(by_expiry)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -93,7 +95,7 @@ static void by_expiry(void)
     stop();
 }
 
-static void by_deletion(void)
+TEST_CASE(by_deletion)
 {
     start();
     hand_pass(s, 20);
@@ -104,7 +106,7 @@ static void by_deletion(void)
 }
 
 /* Somebody has put another node there. */
-static void by_another_node_in_its_place(void)
+TEST_CASE(by_another_node_in_its_place)
 {
     start();
     hand_pass(s, 20);
@@ -113,7 +115,7 @@ static void by_another_node_in_its_place(void)
     stop();
 }
 
-static void by_closing(void)
+TEST_CASE(by_closing)
 {
     start();
     hand_close(s); /* tells it before it returns */
@@ -123,7 +125,7 @@ static void by_closing(void)
     hand_leave(&a);
 }
 
-static void by_servers_that_have_gone_back(void)
+TEST_CASE(by_servers_that_have_gone_back)
 {
     start();
     session_lock(s); /* it is not the deadline */
@@ -140,7 +142,7 @@ static void by_servers_that_have_gone_back(void)
     stop();
 }
 
-static void by_what_is_no_zookeeper(void)
+TEST_CASE(by_what_is_no_zookeeper)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -149,7 +151,7 @@ static void by_what_is_no_zookeeper(void)
     stop();
 }
 
-static void by_refused_credentials(void)
+TEST_CASE(by_refused_credentials)
 {
     start();
     fake_event(STORE_EV_AUTH);
@@ -157,7 +159,7 @@ static void by_refused_credentials(void)
     stop();
 }
 
-static void not_by_a_release(void)
+TEST_CASE(not_by_a_release)
 {
     start();
     zkl_grant *g = a.grant;
@@ -170,7 +172,7 @@ static void not_by_a_release(void)
 }
 
 /* The reason is that of the one node that went; the other nodes end with it. */
-static void of_one_path_of_several(void)
+TEST_CASE(of_one_path_of_several)
 {
     struct multi_story story;
 
@@ -186,7 +188,7 @@ static void of_one_path_of_several(void)
     multi_story_end(&story);
 }
 
-static void of_a_turn(void)
+TEST_CASE(of_a_turn)
 {
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
     zkl_mutex *m;
@@ -207,7 +209,7 @@ static void of_a_turn(void)
     hand_close(s);
 }
 
-static void of_a_forked_child(void)
+TEST_CASE(of_a_forked_child)
 {
     int status = 0;
 
@@ -222,7 +224,7 @@ static void of_a_forked_child(void)
     stop();
 }
 
-static void texts(void)
+TEST_CASE(texts)
 {
     for (int i = ZKL_LOSS_NONE; i <= ZKL_LOSS_FORKED; i++)
         for (int j = ZKL_LOSS_NONE; j < i; j++)
@@ -231,22 +233,3 @@ static void texts(void)
     CHECK_STR(zkl_strloss((zkl_loss)-1), "unknown reason");
     CHECK_INT(zkl_grant_loss(NULL), ZKL_LOSS_NONE);
 }
-
-static const struct test_case cases[] = {
-    {"by_the_deadline", by_the_deadline},
-    {"by_the_deadline_before_all_else", by_the_deadline_before_all_else},
-    {"by_expiry", by_expiry},
-    {"by_deletion", by_deletion},
-    {"by_another_node_in_its_place", by_another_node_in_its_place},
-    {"by_closing", by_closing},
-    {"by_servers_that_have_gone_back", by_servers_that_have_gone_back},
-    {"by_what_is_no_zookeeper", by_what_is_no_zookeeper},
-    {"by_refused_credentials", by_refused_credentials},
-    {"not_by_a_release", not_by_a_release},
-    {"of_one_path_of_several", of_one_path_of_several},
-    {"of_a_turn", of_a_turn},
-    {"of_a_forked_child", of_a_forked_child},
-    {"texts", texts},
-    {NULL, NULL},
-};
-const struct test_suite loss_suite = {"loss", NULL, NULL, cases};

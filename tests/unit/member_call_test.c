@@ -1,10 +1,12 @@
 /* How the calls of a member's users end. */
 #include "member_story.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(member_call);
 
 #define LEFT "/g/a: the member has left"
 
-static void waits(void)
+TEST_CASE(waits)
 {
     struct member_outcome before, behind, later;
 
@@ -24,7 +26,7 @@ static void waits(void)
 }
 
 /* Each when its data, or newer ones, are there. */
-static void updates_in_turn(void)
+TEST_CASE(updates_in_turn)
 {
     struct member_outcome o[3];
 
@@ -46,7 +48,7 @@ static void updates_in_turn(void)
 }
 
 /* An update that is refused ends those before it, not those behind. */
-static void refused_in_turn(void)
+TEST_CASE(refused_in_turn)
 {
     struct member_outcome first, second;
 
@@ -65,7 +67,7 @@ static void refused_in_turn(void)
 
 /* One caller waits for the member to be in, another for its data to be written. Both hear that this
  * cannot be now. */
-static void create_is_refused(void)
+TEST_CASE(create_is_refused)
 {
     struct member_outcome in, written;
 
@@ -82,7 +84,7 @@ static void create_is_refused(void)
 }
 
 /* The reason, as far as it is known better than that the time has passed. */
-static void time_passes(void)
+TEST_CASE(time_passes)
 {
     struct member_outcome in, out;
     char *why = g_strdup_printf("/g/a: %s", zkl_strerror(ZKL_ETIMEDOUT));
@@ -108,7 +110,7 @@ static void time_passes(void)
     mstory_end();
 }
 
-static void is_backed_off(void)
+TEST_CASE(is_backed_off)
 {
     struct member_outcome in;
 
@@ -122,7 +124,7 @@ static void is_backed_off(void)
 
 /* The error says who has the id, to later callers too. If there is no connection, it says that
  * instead. */
-static void another_has_the_id(void)
+TEST_CASE(another_has_the_id)
 {
     for (int named = 0; named < 2; named++) {
         struct member_outcome in;
@@ -142,7 +144,7 @@ static void another_has_the_id(void)
     }
 }
 
-static void leaving_ends_calls(void)
+TEST_CASE(leaving_ends_calls)
 {
     struct member_outcome in, written, out, again;
 
@@ -168,7 +170,7 @@ static void leaving_ends_calls(void)
     mstory_end();
 }
 
-static void freeing_ends_calls(void)
+TEST_CASE(freeing_ends_calls)
 {
     struct member_outcome in, out;
 
@@ -192,7 +194,7 @@ static void freeing_ends_calls(void)
     mstory_end();
 }
 
-static void closing_ends_calls(void)
+TEST_CASE(closing_ends_calls)
 {
     struct member_outcome in, out, late;
 
@@ -217,7 +219,7 @@ static void closing_ends_calls(void)
 }
 
 /* For good: one that joins then is told the same. */
-static void credentials_are_refused(void)
+TEST_CASE(credentials_are_refused)
 {
     struct member_outcome in;
     char *why = g_strdup_printf("left %s", zkl_strerror(ZKL_EAUTH));
@@ -236,20 +238,3 @@ static void credentials_are_refused(void)
     g_free(why);
     mstory_end();
 }
-
-static const struct test_case cases[] = {
-    {"waits", waits},
-    {"updates_in_turn", updates_in_turn},
-    {"refused_in_turn", refused_in_turn},
-    {"create_is_refused", create_is_refused},
-    {"time_passes", time_passes},
-    {"is_backed_off", is_backed_off},
-    {"another_has_the_id", another_has_the_id},
-    {"leaving_ends_calls", leaving_ends_calls},
-    {"freeing_ends_calls", freeing_ends_calls},
-    {"closing_ends_calls", closing_ends_calls},
-    {"credentials_are_refused", credentials_are_refused},
-    {NULL, NULL},
-};
-
-const struct test_suite member_call_suite = {.name = "member_call", .cases = cases};

@@ -1,14 +1,16 @@
 /* How a member sets its data, and how it leaves. */
 #include "lib/member/member.h"
 #include "member_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <limits.h>
 #include <string.h>
 
+TEST_SUITE(member_data);
+
 /* ---- data ---- */
 
-static void is_set(void)
+TEST_CASE(is_set)
 {
     static const struct {
         enum store_rc rc;
@@ -44,7 +46,7 @@ static void is_set(void)
     }
 }
 
-static void counts_versions(void)
+TEST_CASE(counts_versions)
 {
     struct member_outcome o;
 
@@ -58,7 +60,7 @@ static void counts_versions(void)
 }
 
 /* The servers' data may have gone back since, and another have the name. */
-static void looks_first_on_another_connection(void)
+TEST_CASE(looks_first_on_another_connection)
 {
     struct member_outcome o;
 
@@ -92,7 +94,7 @@ static void looks_first_on_another_connection(void)
 }
 
 /* A member that may not read its node does without, or it would never be done. */
-static void cannot_look_first(void)
+TEST_CASE(cannot_look_first)
 {
     struct member_outcome o;
 
@@ -120,7 +122,7 @@ static void cannot_look_first(void)
 
 /* ---- leaving ---- */
 
-static void leaves(void)
+TEST_CASE(leaves)
 {
     static const struct {
         enum store_rc rc;
@@ -149,7 +151,7 @@ static void leaves(void)
 }
 
 /* What the quorum refuses goes before the question whose the node is. */
-static void asks_what_became_of_it(void)
+TEST_CASE(asks_what_became_of_it)
 {
     static const enum store_rc passed[] = {STORE_OK, STORE_BADVERSION, STORE_NONODE, STORE_NOAUTH};
 
@@ -179,7 +181,7 @@ static void asks_what_became_of_it(void)
 }
 
 /* The session ends with it, as nobody else needs it. */
-static void may_not_leave(void)
+TEST_CASE(may_not_leave)
 {
     struct member_outcome first, second;
 
@@ -205,7 +207,7 @@ static void may_not_leave(void)
 }
 
 /* Or it is deleted at last: whoever holds the session keeps it. */
-static void may_leave_later(void)
+TEST_CASE(may_leave_later)
 {
     struct acquisition holder;
     struct member_outcome o;
@@ -232,17 +234,3 @@ static void may_leave_later(void)
     CHECK(mstory.s->id != 0);
     mstory_end();
 }
-
-static const struct test_case cases[] = {
-    {"is_set", is_set},
-    {"counts_versions", counts_versions},
-    {"looks_first_on_another_connection", looks_first_on_another_connection},
-    {"cannot_look_first", cannot_look_first},
-    {"leaves", leaves},
-    {"asks_what_became_of_it", asks_what_became_of_it},
-    {"may_not_leave", may_not_leave},
-    {"may_leave_later", may_leave_later},
-    {NULL, NULL},
-};
-
-const struct test_suite member_data_suite = {.name = "member_data", .cases = cases};

@@ -1,11 +1,13 @@
 /* Joins and other calls that are allowed, and those that are not. */
 #include "member_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
+TEST_SUITE(member_join);
+
 /* What is wrong is named, and what is not is taken. */
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     static const struct {
         const char *path, *id;
@@ -64,7 +66,7 @@ static void bad_arguments(void)
     g_free(longest);
 }
 
-static void party_has_no_data(void)
+TEST_CASE(party_has_no_data)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
     zkl_error why;
@@ -80,7 +82,7 @@ static void party_has_no_data(void)
 }
 
 /* One of a session at a time; the next one begins when the first has left. */
-static void one_behind_the_other(void)
+TEST_CASE(one_behind_the_other)
 {
     zkl_member *second = NULL, *other;
     zkl_error why;
@@ -119,7 +121,7 @@ static void check_null(int code, const char *what)
     g_free(text);
 }
 
-static void no_member_given(void)
+TEST_CASE(no_member_given)
 {
     zkl_grant *grant;
 
@@ -153,7 +155,7 @@ static void on_change(zkl_session *s, zkl_session_event event, int64_t id, void 
 }
 
 /* None blocks inside a callback; elsewhere none needs to when it has what it waits for. */
-static void those_that_block(void)
+TEST_CASE(those_that_block)
 {
     struct member_outcome o;
     int codes[3] = {0};
@@ -173,7 +175,7 @@ static void those_that_block(void)
 }
 
 /* Nobody is told who has it. */
-static void nobody_hears(void)
+TEST_CASE(nobody_hears)
 {
     zkl_member *deaf;
 
@@ -187,15 +189,3 @@ static void nobody_hears(void)
     zkl_member_free(deaf);
     mstory_end();
 }
-
-static const struct test_case cases[] = {
-    {"bad_arguments", bad_arguments},
-    {"party_has_no_data", party_has_no_data},
-    {"one_behind_the_other", one_behind_the_other},
-    {"no_member_given", no_member_given},
-    {"those_that_block", those_that_block},
-    {"nobody_hears", nobody_hears},
-    {NULL, NULL},
-};
-
-const struct test_suite member_join_suite = {.name = "member_join", .cases = cases};

@@ -1,11 +1,13 @@
 /* What a member asks of the store about its own node, and what it makes of each answer. */
 #include "member_story.h"
 #include "recipes/name.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
-static void makes_its_node(void)
+TEST_SUITE(member_node);
+
+TEST_CASE(makes_its_node)
 {
     mstory_begin(NULL);
     const struct store_request node = fake_request(STORE_CREATE, STORY_NODE);
@@ -21,7 +23,7 @@ static void makes_its_node(void)
     mstory_end();
 }
 
-static void makes_its_directory(void)
+TEST_CASE(makes_its_directory)
 {
     static const enum store_mode modes[] = {
         [ZKL_PARENTS_CONTAINER] = STORE_CONTAINER, [ZKL_PARENTS_PERSISTENT] = STORE_PERSISTENT};
@@ -43,7 +45,7 @@ static void makes_its_directory(void)
 }
 
 /* It is told once, and tried again; even when the directory or the node itself is refused. */
-static void may_not_make_it(void)
+TEST_CASE(may_not_make_it)
 {
     static const struct {
         enum store_rc node, directory;
@@ -84,7 +86,7 @@ static void may_not_make_it(void)
 }
 
 /* What was asked for in the old session is for nothing. */
-static void joins_in_the_next_session(void)
+TEST_CASE(joins_in_the_next_session)
 {
     for (int made = 0; made < 2; made++) {
         mstory_begin(NULL);
@@ -103,7 +105,7 @@ static void joins_in_the_next_session(void)
 }
 
 /* The answer was lost: it is its own, or that of a session before. */
-static void finds_its_node(void)
+TEST_CASE(finds_its_node)
 {
     mstory_begin(NULL);
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_EXISTS);
@@ -121,7 +123,7 @@ static void finds_its_node(void)
 }
 
 /* It is what was to be written, or not: of another length, or of the same. */
-static void finds_data(void)
+TEST_CASE(finds_data)
 {
     static const struct {
         const char *wanted, *data;
@@ -146,7 +148,7 @@ static void finds_data(void)
 }
 
 /* By a third party: it is there again. */
-static void is_deleted(void)
+TEST_CASE(is_deleted)
 {
     mstory_begin(NULL);
     mstory_joined();
@@ -159,7 +161,7 @@ static void is_deleted(void)
     mstory_end();
 }
 
-static void may_not_be_read(void)
+TEST_CASE(may_not_be_read)
 {
     mstory_begin(NULL);
     hand_stand_alone(mstory.s);
@@ -174,7 +176,7 @@ static void may_not_be_read(void)
 }
 
 /* There is no room for its watch: as if the server refused it. */
-static void too_much_is_watched(void)
+TEST_CASE(too_much_is_watched)
 {
     mstory_begin(NULL);
     mstory.s->watched_bytes += 512 * 1024;
@@ -193,7 +195,7 @@ static void too_much_is_watched(void)
 /* ---- another has its name ---- */
 
 /* The node is left alone, whatever it holds, until it is gone. */
-static void waits_for_another(void)
+TEST_CASE(waits_for_another)
 {
     static const struct {
         int64_t session_id;
@@ -219,7 +221,7 @@ static void waits_for_another(void)
 }
 
 /* Each node of another is told once, with what it holds when it is seen first. */
-static void another_writes(void)
+TEST_CASE(another_writes)
 {
     mstory_begin(NULL);
     mstory_taken(STORY_OTHER, "one");
@@ -239,7 +241,7 @@ static void another_writes(void)
 }
 
 /* A former session of this very one has it, with the node that was its own. */
-static void of_a_former_session(void)
+TEST_CASE(of_a_former_session)
 {
     mstory_begin(NULL);
     mstory_joined();
@@ -263,7 +265,7 @@ static void of_a_former_session(void)
 }
 
 /* Its watch goes with who leaves. */
-static void leaves_while_it_waits(void)
+TEST_CASE(leaves_while_it_waits)
 {
     struct member_outcome o;
 
@@ -279,7 +281,7 @@ static void leaves_while_it_waits(void)
 }
 
 /* A name that nobody had yet, for each session; and its id. */
-static void of_a_party(void)
+TEST_CASE(of_a_party)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
     char *names[2];
@@ -308,7 +310,7 @@ static void of_a_party(void)
 }
 
 /* Its node may stand, though it may not look: under another name there would be two. */
-static void of_a_party_unseen(void)
+TEST_CASE(of_a_party_unseen)
 {
     static const enum store_rc rcs[] = {STORE_EXISTS, STORE_NOAUTH};
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
@@ -327,24 +329,3 @@ static void of_a_party_unseen(void)
         mstory_end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"makes_its_node", makes_its_node},
-    {"makes_its_directory", makes_its_directory},
-    {"may_not_make_it", may_not_make_it},
-    {"joins_in_the_next_session", joins_in_the_next_session},
-    {"finds_its_node", finds_its_node},
-    {"finds_data", finds_data},
-    {"is_deleted", is_deleted},
-    {"may_not_be_read", may_not_be_read},
-    {"too_much_is_watched", too_much_is_watched},
-    {"waits_for_another", waits_for_another},
-    {"another_writes", another_writes},
-    {"of_a_former_session", of_a_former_session},
-    {"leaves_while_it_waits", leaves_while_it_waits},
-    {"of_a_party", of_a_party},
-    {"of_a_party_unseen", of_a_party_unseen},
-    {NULL, NULL},
-};
-
-const struct test_suite member_node_suite = {.name = "member_node", .cases = cases};

@@ -2,7 +2,9 @@
 #include "by_hand.h"
 #include "lib/member/members.h"
 #include "membership.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(member_session);
 
 #define GROUP "/root/g"
 
@@ -70,18 +72,18 @@ static void play_proofs(bool many)
     members_many = MEMBERS_MANY;
 }
 
-static void each_proof_moves_the_deadlines_of_few(void)
+TEST_CASE(each_proof_moves_the_deadlines_of_few)
 {
     play_proofs(false);
 }
 
-static void deadlines_of_many_may_be_early(void)
+TEST_CASE(deadlines_of_many_may_be_early)
 {
     play_proofs(true);
 }
 
 /* A deadline that was shown too early ends the grant all the same, and the member is held anew. */
-static void early_deadline_is_kept(void)
+TEST_CASE(early_deadline_is_kept)
 {
     zkl_session *s = hand_session();
     zkl_grant *first, *second;
@@ -115,7 +117,7 @@ static void early_deadline_is_kept(void)
 }
 
 /* A member that joins afterwards has nothing to do with the doubt. */
-static void doubt_is_over_for_all(void)
+TEST_CASE(doubt_is_over_for_all)
 {
     zkl_session *s = hand_session();
 
@@ -135,7 +137,7 @@ static void doubt_is_over_for_all(void)
 }
 
 /* One behind the other, and who has left while it waited is passed by. */
-static void members_of_one_id_take_turns(void)
+TEST_CASE(members_of_one_id_take_turns)
 {
     zkl_session *s = hand_session();
     zkl_member *first = join(s, "a"), *next = NULL;
@@ -158,13 +160,3 @@ static void members_of_one_id_take_turns(void)
     zkl_member_free(other);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"each_proof_moves_the_deadlines_of_few", each_proof_moves_the_deadlines_of_few},
-    {"deadlines_of_many_may_be_early", deadlines_of_many_may_be_early},
-    {"early_deadline_is_kept", early_deadline_is_kept},
-    {"doubt_is_over_for_all", doubt_is_over_for_all},
-    {"members_of_one_id_take_turns", members_of_one_id_take_turns},
-    {NULL, NULL},
-};
-const struct test_suite member_session_suite = {"member_session", NULL, NULL, cases};

@@ -1,9 +1,11 @@
 /* What a member says of itself. */
 #include "member_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(member_state);
 
 /* ---- its grant ---- */
 
@@ -25,7 +27,7 @@ static zkl_grant *own_grant(void)
     return grant;
 }
 
-static void knows_its_deadline(void)
+TEST_CASE(knows_its_deadline)
 {
     mstory_begin(NULL);
     check_grant(ZKL_ELOST, ZKL_LOST, 0, 0);
@@ -49,7 +51,7 @@ static void knows_its_deadline(void)
 }
 
 /* Its turn is over for good, though the member is held again. */
-static void grant_is_lost_for_good(void)
+TEST_CASE(grant_is_lost_for_good)
 {
     mstory_begin(NULL);
     hand_stand_alone(mstory.s);
@@ -73,7 +75,7 @@ static void grant_is_lost_for_good(void)
 }
 
 /* It has been seen lost: a proof that comes behind that is another turn's. */
-static void proof_comes_too_late(void)
+TEST_CASE(proof_comes_too_late)
 {
     mstory_begin(NULL);
     hand_stand_alone(mstory.s);
@@ -97,7 +99,7 @@ static void count_states(const zkl_grant *grant, zkl_state state, void *data)
 }
 
 /* As any other, but that nobody waits for it, and that its release is no leaving. */
-static void grant_is_asked_as_others(void)
+TEST_CASE(grant_is_asked_as_others)
 {
     const zkl_change change = {.kind = ZKL_CHANGE_CREATE, .path = "/x"};
     GString *states = g_string_new(NULL), *calls = g_string_new(NULL);
@@ -129,7 +131,7 @@ static void grant_is_asked_as_others(void)
 }
 
 /* What has ended a membership is its grant's loss. */
-static void grant_says_how_it_was_lost(void)
+TEST_CASE(grant_says_how_it_was_lost)
 {
     static const zkl_loss losses[] = {ZKL_LOSS_DELETED, ZKL_LOSS_EXPIRED, ZKL_LOSS_CLOSED,
                                       ZKL_LOSS_REFUSED};
@@ -158,7 +160,7 @@ static void grant_says_how_it_was_lost(void)
     }
 }
 
-static void is_in_doubt(void)
+TEST_CASE(is_in_doubt)
 {
     mstory_begin(NULL);
     hand_stand_alone(mstory.s);
@@ -187,7 +189,7 @@ static void is_in_doubt(void)
 }
 
 /* Another session begins without doubt. */
-static void doubt_ends_with_the_session(void)
+TEST_CASE(doubt_ends_with_the_session)
 {
     mstory_begin(NULL);
     mstory_joined();
@@ -230,7 +232,7 @@ static void come_to(enum step step, bool leaves, struct member_outcome *o)
 }
 
 /* What is under way is for nothing then: neither told as a refusal nor asked for again. */
-static void session_ends_meanwhile(void)
+TEST_CASE(session_ends_meanwhile)
 {
     for (enum step step = CREATES; step < STEPS; step++) {
         const bool leaves = step >= DELETES && step <= SETTLES;
@@ -252,7 +254,7 @@ static void session_ends_meanwhile(void)
     }
 }
 
-static void has_left(void)
+TEST_CASE(has_left)
 {
     struct member_outcome o;
 
@@ -269,7 +271,7 @@ static void has_left(void)
 }
 
 /* Members need the session, as other users do. */
-static void session_is_in_use(void)
+TEST_CASE(session_is_in_use)
 {
     zkl_member *other;
 
@@ -292,7 +294,7 @@ static void session_is_in_use(void)
 }
 
 /* In a child the parent's is none; it may have its own. */
-static void in_a_child(void)
+TEST_CASE(in_a_child)
 {
     int status = -1;
 
@@ -310,20 +312,3 @@ static void in_a_child(void)
     CHECK_INT(status, 0);
     mstory_end();
 }
-
-static const struct test_case cases[] = {
-    {"knows_its_deadline", knows_its_deadline},
-    {"grant_is_lost_for_good", grant_is_lost_for_good},
-    {"proof_comes_too_late", proof_comes_too_late},
-    {"grant_is_asked_as_others", grant_is_asked_as_others},
-    {"grant_says_how_it_was_lost", grant_says_how_it_was_lost},
-    {"is_in_doubt", is_in_doubt},
-    {"doubt_ends_with_the_session", doubt_ends_with_the_session},
-    {"session_ends_meanwhile", session_ends_meanwhile},
-    {"has_left", has_left},
-    {"session_is_in_use", session_is_in_use},
-    {"in_a_child", in_a_child},
-    {NULL, NULL},
-};
-
-const struct test_suite member_state_suite = {.name = "member_state", .cases = cases};

@@ -1,10 +1,12 @@
 /* The machine of a member, in exchanges: what it hears, and then what it asks for and tells.
  * tests/explore/members has every interleaving of two. */
 #include "recipes/member.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
+
+TEST_SUITE(member);
 
 /* What it hears, as the rows say it. */
 enum word {
@@ -215,7 +217,7 @@ static void play_all(const struct exchange *rows, size_t count)
         EV(READ, .czxid = 3), "busy:3 = waiting"                                                   \
     }
 
-static void joining(void)
+TEST_CASE(joining)
 {
     static const struct exchange rows[] = {
         {"made", {JOINED}},
@@ -244,7 +246,7 @@ static void joining(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void staying(void)
+TEST_CASE(staying)
 {
     static const struct exchange rows[] = {
         {"in doubt",
@@ -330,7 +332,7 @@ static void staying(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void data(void)
+TEST_CASE(data)
 {
     static const struct exchange rows[] = {
         {"set", {JOINED, {EV(UPDATE), "set:0 = in"}, {EV(SET), "written = in"}}},
@@ -408,7 +410,7 @@ static void data(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void of_another(void)
+TEST_CASE(of_another)
 {
     static const struct exchange rows[] = {
         {"while it is waited for", {WAITING, AS_BEFORE("waiting")}},
@@ -445,7 +447,7 @@ static void of_another(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void leaving(void)
+TEST_CASE(leaving)
 {
     static const struct exchange rows[] = {
         {"of a member",
@@ -575,7 +577,7 @@ static void leaving(void)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     static const struct exchange rows[] = {
         {"again and again",
@@ -602,7 +604,7 @@ static void refused(void)
 }
 
 /* After 2^32 updates they are not taken for none; those before it begins are none the less. */
-static void generations(void)
+TEST_CASE(generations)
 {
     const struct machine_event update = {.kind = MEMBER_EV_UPDATE},
                                begin = {.kind = MACHINE_EV_BEGIN};
@@ -619,7 +621,7 @@ static void generations(void)
 }
 
 /* What the invariant is asserted for. */
-static void invariants(void)
+TEST_CASE(invariants)
 {
     static const struct member wrong[] = {
         {.state = MEMBER_CREATING, .told_in = true},
@@ -659,10 +661,3 @@ static void invariants(void)
     CHECK(!member_may_move(MEMBER_WAITING, MEMBER_LEAVING));
     CHECK_STR(member_state_name(MEMBER_STATES), "?");
 }
-
-static const struct test_case cases[] = {
-    {"joining", joining},         {"staying", staying},       {"data", data},
-    {"of_another", of_another},   {"leaving", leaving},       {"refused", refused},
-    {"generations", generations}, {"invariants", invariants}, {NULL, NULL}};
-
-const struct test_suite member_suite = {"member", NULL, NULL, cases};

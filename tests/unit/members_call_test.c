@@ -1,11 +1,13 @@
 /* Reading the members once, and calls that are refused at once. */
 #include "members_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
 
-static void bad_observers(void)
+TEST_SUITE(members_call);
+
+TEST_CASE(bad_observers)
 {
     zkl_watch *w = NULL;
 
@@ -67,7 +69,7 @@ static bool answer_at_once(const struct store_request *r, struct store_reply *re
     return true;
 }
 
-static void reads_once(void)
+TEST_CASE(reads_once)
 {
     zkl_members *ms;
 
@@ -134,7 +136,7 @@ static void end(struct reading *r, int code)
     CHECK(r->ms == NULL);
 }
 
-static void reads_in_vain(void)
+TEST_CASE(reads_in_vain)
 {
     char *late[] = {(char *)(uintptr_t) "a"};
     struct reading r;
@@ -170,7 +172,7 @@ static void reads_in_vain(void)
 
 /* A session that is closed tells its observers first, or its calls, depending on which of them it
  * had first. Both orders are played. */
-static void closing_ends_a_read(void)
+TEST_CASE(closing_ends_a_read)
 {
     for (int first = 0; first < 2; first++) {
         struct reading r;
@@ -187,7 +189,7 @@ static void closing_ends_a_read(void)
 }
 
 /* By ids, and those of one id by nodes. */
-static void reads_a_party(void)
+TEST_CASE(reads_a_party)
 {
     zkl_members *ms = NULL;
 
@@ -208,11 +210,3 @@ static void reads_a_party(void)
     CHECK_INT(zkl_members_read(&ms, observed.s, "/g", (zkl_member_layout)2, 0), ZKL_EINVAL);
     hand_close(observed.s);
 }
-
-static const struct test_case cases[] = {
-    {"bad_observers", bad_observers}, {"reads_once", reads_once},
-    {"reads_in_vain", reads_in_vain}, {"closing_ends_a_read", closing_ends_a_read},
-    {"reads_a_party", reads_a_party}, {NULL, NULL},
-};
-
-const struct test_suite members_call_suite = {.name = "members_call", .cases = cases};

@@ -1,11 +1,13 @@
 /* Observers of a group: what is read again when, and what is told of it. */
 #include "lib/session/participant.h"
 #include "members_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 
-static void nobody_is_there(void)
+TEST_SUITE(members_observe);
+
+TEST_CASE(nobody_is_there)
 {
     observed_begin();
     observed_listed(1, "");
@@ -23,7 +25,7 @@ static void nobody_is_there(void)
 }
 
 /* In the order in which they came, and those that left before. */
-static void tells_in_order(void)
+TEST_CASE(tells_in_order)
 {
     observed_begin();
     observed_listed(9, "a b c");
@@ -46,7 +48,7 @@ static void tells_in_order(void)
 }
 
 /* Only what is new, or was changed, is read. */
-static void reads_what_has_changed(void)
+TEST_CASE(reads_what_has_changed)
 {
     observed_begin_with_two();
     observed_changes("a");
@@ -67,7 +69,7 @@ static void reads_what_has_changed(void)
 }
 
 /* What has gone is told as it was told before, and forgotten. */
-static void tells_who_left(void)
+TEST_CASE(tells_who_left)
 {
     observed_begin_with_two();
     fake_watch(GROUP "/a", true);
@@ -100,7 +102,7 @@ static void tells_who_left(void)
 }
 
 /* The watch on the children fires as well, and that one tells of more. */
-static void is_not_listed_for_one_that_is_gone(void)
+TEST_CASE(is_not_listed_for_one_that_is_gone)
 {
     observed_begin_with_two();
     hand_pass(observed.s, 1000);
@@ -113,7 +115,7 @@ static void is_not_listed_for_one_that_is_gone(void)
 }
 
 /* It was in the list, and is gone. */
-static void is_gone_when_it_is_read(void)
+TEST_CASE(is_gone_when_it_is_read)
 {
     observed_begin();
     observed_listed(9, "a b");
@@ -135,7 +137,7 @@ static void is_gone_when_it_is_read(void)
 }
 
 /* Its watch fires while it is being read, or others are. */
-static void changes_while_they_are_read(void)
+TEST_CASE(changes_while_they_are_read)
 {
     observed_begin();
     observed_listed(9, "a b");
@@ -154,7 +156,7 @@ static void changes_while_they_are_read(void)
 }
 
 /* Likewise the children. */
-static void children_change_while_they_are_read(void)
+TEST_CASE(children_change_while_they_are_read)
 {
     observed_begin();
     observed_listed(9, "a");
@@ -168,7 +170,7 @@ static void children_change_while_they_are_read(void)
 }
 
 /* What is found while the last calls are still to come is told together. */
-static void is_told_slowly(void)
+TEST_CASE(is_told_slowly)
 {
     observed_begin();
     observed_listed(9, "a");
@@ -189,7 +191,7 @@ static void is_told_slowly(void)
 }
 
 /* Neither told nor forgotten: it is tried again, and observed.log. */
-static void may_not_be_read(void)
+TEST_CASE(may_not_be_read)
 {
     observed_begin_with_two();
     hand_pass(observed.s, 1000);
@@ -212,7 +214,7 @@ static void may_not_be_read(void)
 }
 
 /* Nobody is told without it: the first list is not complete. */
-static void may_not_be_read_at_first(void)
+TEST_CASE(may_not_be_read_at_first)
 {
     observed_begin();
     observed_listed(9, "a b");
@@ -229,7 +231,7 @@ static void may_not_be_read_at_first(void)
 }
 
 /* In the next session all is read again, and differences are told. */
-static void in_the_next_session(void)
+TEST_CASE(in_the_next_session)
 {
     observed_begin_with_two();
     hand_pass(observed.s, 1000);
@@ -246,7 +248,7 @@ static void in_the_next_session(void)
 }
 
 /* An older answer is none, unless the servers' data have gone back. */
-static void data_go_back(void)
+TEST_CASE(data_go_back)
 {
     for (int back = 0; back < 2; back++) {
         observed_begin();
@@ -268,7 +270,7 @@ static void data_go_back(void)
 }
 
 /* Other children of a party are none; ids are what they hold. */
-static void of_a_party(void)
+TEST_CASE(of_a_party)
 {
     observed_begin_as(ZKL_MEMBER_PARTY);
     observed_listed(9, "0__party__ other");
@@ -283,7 +285,7 @@ static void of_a_party(void)
 /* When there is no room for the watch of a member, that member is read with each list. Such watches
  * may take half of the room; the other half is for watches that are indispensable, like the
  * list's. */
-static void too_much_is_watched(void)
+TEST_CASE(too_much_is_watched)
 {
     observed_begin();
     observed.s->watched_bytes += 256 * 1024;
@@ -302,7 +304,7 @@ static void too_much_is_watched(void)
 }
 
 /* What is being read is not asked for again, whatever is listed meanwhile. */
-static void is_listed_while_it_is_read(void)
+TEST_CASE(is_listed_while_it_is_read)
 {
     observed_begin();
     observed.s->watched_bytes += 256 * 1024;
@@ -318,7 +320,7 @@ static void is_listed_while_it_is_read(void)
 }
 
 /* Nothing is left of it. */
-static void ends(void)
+TEST_CASE(ends)
 {
     observed_begin_with_two();
     zkl_watch_free(g_steal_pointer(&observed.watch));
@@ -345,26 +347,3 @@ static void ends(void)
     observed_told("");
     observed_end();
 }
-
-static const struct test_case cases[] = {
-    {"nobody_is_there", nobody_is_there},
-    {"tells_in_order", tells_in_order},
-    {"reads_what_has_changed", reads_what_has_changed},
-    {"tells_who_left", tells_who_left},
-    {"is_not_listed_for_one_that_is_gone", is_not_listed_for_one_that_is_gone},
-    {"is_gone_when_it_is_read", is_gone_when_it_is_read},
-    {"changes_while_they_are_read", changes_while_they_are_read},
-    {"children_change_while_they_are_read", children_change_while_they_are_read},
-    {"is_told_slowly", is_told_slowly},
-    {"may_not_be_read", may_not_be_read},
-    {"may_not_be_read_at_first", may_not_be_read_at_first},
-    {"in_the_next_session", in_the_next_session},
-    {"data_go_back", data_go_back},
-    {"of_a_party", of_a_party},
-    {"too_much_is_watched", too_much_is_watched},
-    {"is_listed_while_it_is_read", is_listed_while_it_is_read},
-    {"ends", ends},
-    {NULL, NULL},
-};
-
-const struct test_suite members_observe_suite = {.name = "members_observe", .cases = cases};

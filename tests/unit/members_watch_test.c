@@ -1,9 +1,11 @@
 /* A server may have older data than an observer of a group has already told of: the server lags, or
  * its data have gone back. These tests say what the observer does then. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(members_watch);
 
 #define GROUP "/root/g"
 
@@ -94,7 +96,7 @@ static void end(void)
 }
 
 /* At once, and 1, 3 and 7 s later; none of it is told. */
-static void older_lists_are_read_less_and_less_often(void)
+TEST_CASE(older_lists_are_read_less_and_less_often)
 {
     begin();
     story.pzxid = 4;
@@ -110,7 +112,7 @@ static void older_lists_are_read_less_and_less_often(void)
 }
 
 /* Behind one session timeout it is all there is. */
-static void older_lists_count_in_the_end(void)
+TEST_CASE(older_lists_count_in_the_end)
 {
     begin();
     story.pzxid = story.czxid = story.mzxid = 4;
@@ -127,7 +129,7 @@ static void older_lists_count_in_the_end(void)
 }
 
 /* The list is the same. */
-static void older_members_count_in_the_end(void)
+TEST_CASE(older_members_count_in_the_end)
 {
     begin();
     story.mzxid = 6;
@@ -143,7 +145,7 @@ static void older_members_count_in_the_end(void)
 }
 
 /* In the same session each member is watched, but not by a server that has forgotten its data. */
-static void members_of_older_lists_are_read_again(void)
+TEST_CASE(members_of_older_lists_are_read_again)
 {
     begin();
     story.pzxid = 4;
@@ -160,7 +162,7 @@ static void members_of_older_lists_are_read_again(void)
 }
 
 /* A server that lagged catches up. */
-static void newer_data_are_told_at_once(void)
+TEST_CASE(newer_data_are_told_at_once)
 {
     begin();
     story.pzxid = 4;
@@ -178,7 +180,7 @@ static void newer_data_are_told_at_once(void)
 }
 
 /* Each connection may be to another server: its time begins anew. */
-static void each_connection_is_given_time(void)
+TEST_CASE(each_connection_is_given_time)
 {
     begin();
     story.pzxid = 4;
@@ -193,7 +195,7 @@ static void each_connection_is_given_time(void)
 
 /* A session that was refused before it was let in, and has a member, so that it goes on: what it
  * watches is read again, and told at once. */
-static void refused_sessions_read_all_again(void)
+TEST_CASE(refused_sessions_read_all_again)
 {
     zkl_member *m;
 
@@ -213,7 +215,7 @@ static void refused_sessions_read_all_again(void)
 }
 
 /* Where the servers' data have gone back, zxids come again. */
-static void other_data_of_the_same_zxid_are_told(void)
+TEST_CASE(other_data_of_the_same_zxid_are_told)
 {
     static const struct {
         const char *data;
@@ -237,16 +239,3 @@ static void other_data_of_the_same_zxid_are_told(void)
         end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"older_lists_are_read_less_and_less_often", older_lists_are_read_less_and_less_often},
-    {"older_lists_count_in_the_end", older_lists_count_in_the_end},
-    {"older_members_count_in_the_end", older_members_count_in_the_end},
-    {"members_of_older_lists_are_read_again", members_of_older_lists_are_read_again},
-    {"newer_data_are_told_at_once", newer_data_are_told_at_once},
-    {"each_connection_is_given_time", each_connection_is_given_time},
-    {"refused_sessions_read_all_again", refused_sessions_read_all_again},
-    {"other_data_of_the_same_zxid_are_told", other_data_of_the_same_zxid_are_told},
-    {NULL, NULL},
-};
-const struct test_suite members_watch_suite = {"members_watch", NULL, NULL, cases};

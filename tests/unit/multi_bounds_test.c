@@ -3,10 +3,12 @@
 #include "lib/grant/grant.h"
 #include "lib/grant/multi.h"
 #include "multi_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(multi_bounds);
 
 #define ACL "world:anyone:cdrwa"
 
@@ -14,7 +16,7 @@ enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
 
 /* The time is over when nothing of the transaction is under way. So it was not applied: an old
  * version was refused, or the store did not take it. */
-static void timed_out_unsent(void)
+TEST_CASE(timed_out_unsent)
 {
     for (int busy = 0; busy < 2; busy++) {
         zkl_session *s = hand_session();
@@ -38,7 +40,7 @@ static void timed_out_unsent(void)
 }
 
 /* The one after the last version could mean any. */
-static void versions_run_out(void)
+TEST_CASE(versions_run_out)
 {
     struct story story;
     struct ending e[2];
@@ -59,7 +61,7 @@ static void versions_run_out(void)
 
 /* All paths below the chroot, all data, and what a server adds; of a node that is made its ACL,
  * too. */
-static void size_limited(void)
+TEST_CASE(size_limited)
 {
     static const struct {
         zkl_change_kind kind;
@@ -113,7 +115,7 @@ static bool note_data(const struct store_request *request, struct store_reply *r
     return false;
 }
 
-static void data_of_each_kind(void)
+TEST_CASE(data_of_each_kind)
 {
     const zkl_change changes[] = {
         {ZKL_CHANGE_CREATE, 0, "/a", "one", 3}, {ZKL_CHANGE_SET, 1, "/b", "other", 5},
@@ -152,7 +154,7 @@ static void *apply(void *data)
     return NULL;
 }
 
-static void waited_for(void)
+TEST_CASE(waited_for)
 {
     static const struct {
         enum store_rc rc;
@@ -175,14 +177,3 @@ static void waited_for(void)
         story_end(&story);
     }
 }
-
-static const struct test_case cases[] = {
-    {"timed_out_unsent", timed_out_unsent},
-    {"versions_run_out", versions_run_out},
-    {"size_limited", size_limited},
-    {"data_of_each_kind", data_of_each_kind},
-    {"waited_for", waited_for},
-    {NULL, NULL},
-};
-
-const struct test_suite multi_bounds_suite = {.name = "multi_bounds", .cases = cases};

@@ -1,10 +1,12 @@
 /* Transactions whose answer was lost: applied once, or not, or told that nobody knows. */
 #include "lib/grant/grant.h"
 #include "multi_story.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(multi_doubt);
 
 /* The lost answer was "applied": the version says so, and it is not sent again. */
-static void answer_lost(void)
+TEST_CASE(answer_lost)
 {
     struct story story;
     struct ending e;
@@ -21,7 +23,7 @@ static void answer_lost(void)
     story_end(&story);
 }
 
-static void request_lost(void)
+TEST_CASE(request_lost)
 {
     struct story story;
     struct ending e;
@@ -37,7 +39,7 @@ static void request_lost(void)
 }
 
 /* The first one came through only after the read: the second is refused for its version. */
-static void applied_late(void)
+TEST_CASE(applied_late)
 {
     struct story story;
     struct ending e;
@@ -54,7 +56,7 @@ static void applied_late(void)
 }
 
 /* Known not to be ours: by its data, or since ours would have left no node. */
-static void foreign_data(void)
+TEST_CASE(foreign_data)
 {
     static const char *const data[] = {"ops",
                                        NAME,
@@ -83,7 +85,7 @@ static void foreign_data(void)
 }
 
 /* Ours, but overwritten: nobody can tell any more. */
-static void two_versions_on(void)
+TEST_CASE(two_versions_on)
 {
     struct story story;
     struct ending e;
@@ -98,7 +100,7 @@ static void two_versions_on(void)
 
 /* The first transaction was told to be unknown. It is applied when the second is sent for the
  * version that it takes. So the second was not applied, and is sent for the next version. */
-static void overtaken_by_an_earlier_one(void)
+TEST_CASE(overtaken_by_an_earlier_one)
 {
     struct story story;
     struct ending e[2];
@@ -134,7 +136,7 @@ static bool note_set(const struct store_request *request, struct store_reply *re
 
 /* Another one for each transaction, and for the set that shuts it out; the same for what is but
  * sent again. */
-static void data_of_its_own(void)
+TEST_CASE(data_of_its_own)
 {
     struct story story;
     struct ending e;
@@ -159,7 +161,7 @@ static void data_of_its_own(void)
 }
 
 /* Refused while an earlier sending may still come through: that is shut out first. */
-static void refused_in_doubt(void)
+TEST_CASE(refused_in_doubt)
 {
     struct story story;
     struct ending e;
@@ -190,7 +192,7 @@ static void refuse_in_doubt(struct story *story, struct ending *e)
 
 /* What the node shows when the set that was to shut it out is refused, or lost: it had come
  * through, it was shut out, or nobody knows. */
-static void shut_out_or_not(void)
+TEST_CASE(shut_out_or_not)
 {
     static const struct {
         int version;
@@ -216,7 +218,7 @@ static void shut_out_or_not(void)
 }
 
 /* For want of an answer or of a connection. */
-static void shut_out_again(void)
+TEST_CASE(shut_out_again)
 {
     for (int busy = 0; busy < 2; busy++) {
         struct story story;
@@ -245,7 +247,7 @@ static void shut_out_again(void)
 }
 
 /* The third answer lost is the last that is waited for. */
-static void lost_shutting_out(void)
+TEST_CASE(lost_shutting_out)
 {
     struct story story;
     struct ending e;
@@ -260,7 +262,7 @@ static void lost_shutting_out(void)
 }
 
 /* Nor to send it again on: it is read anew on the next one. */
-static void read_again(void)
+TEST_CASE(read_again)
 {
     struct story story;
     struct ending e;
@@ -281,7 +283,7 @@ static void read_again(void)
 }
 
 /* What is refused for a version that a read still shows is not sent for ever. */
-static void refused_by_one_that_lags(void)
+TEST_CASE(refused_by_one_that_lags)
 {
     for (int sealing = 0; sealing < 2; sealing++) {
         struct story story;
@@ -304,7 +306,7 @@ static void refused_by_one_that_lags(void)
 }
 
 /* The node may not be read: the grant is as good as before. */
-static void read_refused(void)
+TEST_CASE(read_refused)
 {
     struct story story;
     struct ending e;
@@ -324,7 +326,7 @@ static void read_refused(void)
 }
 
 /* A server that lags behind shows the version from before. */
-static void lost_in_doubt(void)
+TEST_CASE(lost_in_doubt)
 {
     struct story story;
     struct ending e;
@@ -343,7 +345,7 @@ static void lost_in_doubt(void)
 }
 
 /* There will be no connection any more: nothing waits for one. */
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     struct story story;
     struct ending e[2];
@@ -359,7 +361,7 @@ static void credentials_refused(void)
     story_end(&story);
 }
 
-static void node_gone_in_doubt(void)
+TEST_CASE(node_gone_in_doubt)
 {
     struct story story;
     struct ending e;
@@ -373,7 +375,7 @@ static void node_gone_in_doubt(void)
     story_end(&story);
 }
 
-static void three_times_lost(void)
+TEST_CASE(three_times_lost)
 {
     struct story story;
     struct ending e;
@@ -393,7 +395,7 @@ static void three_times_lost(void)
 }
 
 /* The third is refused since one before it was applied. */
-static void twice_lost(void)
+TEST_CASE(twice_lost)
 {
     struct story story;
     struct ending e;
@@ -411,7 +413,7 @@ static void twice_lost(void)
 }
 
 /* Nobody can tell any more who took the node away. */
-static void given_back_unknown(void)
+TEST_CASE(given_back_unknown)
 {
     struct story story;
     struct ending e;
@@ -424,29 +426,3 @@ static void given_back_unknown(void)
     CHECK_INT(atomic_load(&story.lost), 0);
     story_end(&story);
 }
-
-static const struct test_case cases[] = {
-    {"answer_lost", answer_lost},
-    {"request_lost", request_lost},
-    {"applied_late", applied_late},
-    {"foreign_data", foreign_data},
-    {"two_versions_on", two_versions_on},
-    {"overtaken_by_an_earlier_one", overtaken_by_an_earlier_one},
-    {"data_of_its_own", data_of_its_own},
-    {"refused_in_doubt", refused_in_doubt},
-    {"shut_out_or_not", shut_out_or_not},
-    {"shut_out_again", shut_out_again},
-    {"lost_shutting_out", lost_shutting_out},
-    {"read_again", read_again},
-    {"refused_by_one_that_lags", refused_by_one_that_lags},
-    {"read_refused", read_refused},
-    {"lost_in_doubt", lost_in_doubt},
-    {"credentials_refused", credentials_refused},
-    {"node_gone_in_doubt", node_gone_in_doubt},
-    {"three_times_lost", three_times_lost},
-    {"twice_lost", twice_lost},
-    {"given_back_unknown", given_back_unknown},
-    {NULL, NULL},
-};
-
-const struct test_suite multi_doubt_suite = {"multi_doubt", NULL, NULL, cases};

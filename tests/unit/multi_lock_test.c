@@ -1,10 +1,12 @@
 /* The machine of a lock at several paths, in exchanges: what it is told, and what it asks for. */
 #include "exchange.h"
 #include "recipes/multi_lock.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
+
+TEST_SUITE(multi_lock);
 
 enum { STEPS_MAX = 12 };
 
@@ -82,7 +84,7 @@ static void play(const struct row *rows, size_t count, bool one_by_one)
     }
 }
 
-static void acquires(void)
+TEST_CASE(acquires)
 {
     static const struct row rows[] = {
         {"one path is a lock",
@@ -129,7 +131,7 @@ static void acquires(void)
     play(rows, G_N_ELEMENTS(rows), false);
 }
 
-static void one_by_one(void)
+TEST_CASE(one_by_one)
 {
     static const struct row rows[] = {
         {"each behind the last",
@@ -162,7 +164,7 @@ static void one_by_one(void)
     play(rows, G_N_ELEMENTS(rows), true);
 }
 
-static void losses(void)
+TEST_CASE(losses)
 {
     static const struct row rows[] = {
         {"of an earlier one, while a later one is waited for: that is left, and both entered again",
@@ -214,7 +216,7 @@ static void losses(void)
     play(rows, G_N_ELEMENTS(rows), false);
 }
 
-static void ends(void)
+TEST_CASE(ends)
 {
     static const struct row rows[] = {
         {"one that fails fails all",
@@ -264,7 +266,7 @@ static void ends(void)
 }
 
 /* What an attempt that was left still says is not the next one's. */
-static void old_attempts(void)
+TEST_CASE(old_attempts)
 {
     static const struct row rows[] = {
         {"of a path that was entered again",
@@ -292,7 +294,7 @@ static void old_attempts(void)
 }
 
 /* The most that can be: each action has room. */
-static void many_paths(void)
+TEST_CASE(many_paths)
 {
     enum { LAST = MULTI_LOCK_PATHS - 1 };
     struct multi_lock m = {.count = MULTI_LOCK_PATHS};
@@ -319,7 +321,7 @@ static void many_paths(void)
 }
 
 /* The call makes new what was used before, and touches nothing behind the last path. */
-static void init(void)
+TEST_CASE(init)
 {
     struct multi_lock m = {.state = MULTI_LOCK_DONE, .count = 2, .one_by_one = true, .entries = 7};
     struct multi_lock_path paths[3];
@@ -335,7 +337,7 @@ static void init(void)
         CHECK_INT(paths[i].place, i < 2 ? MULTI_LOCK_OUT : MULTI_LOCK_HELD);
 }
 
-static void diagram(void)
+TEST_CASE(diagram)
 {
     static const char *const names[] = {"idle", "acquiring", "holding", "done", "?"};
     static const char states[] = " > >"  /* idle */
@@ -359,7 +361,7 @@ static void diagram(void)
 }
 
 /* Places as letters: out, entering, waiting, held. */
-static void invariant(void)
+TEST_CASE(invariant)
 {
     static const struct {
         enum multi_lock_state state;
@@ -398,12 +400,3 @@ static void invariant(void)
     CHECK(multi_lock_invariant(&(struct multi_lock){.count = MULTI_LOCK_PATHS}, paths));
     CHECK(!multi_lock_invariant(&(struct multi_lock){.count = MULTI_LOCK_PATHS + 1}, paths));
 }
-
-static const struct test_case cases[] = {
-    {"acquires", acquires}, {"one_by_one", one_by_one},     {"losses", losses},
-    {"ends", ends},         {"old_attempts", old_attempts}, {"many_paths", many_paths},
-    {"init", init},         {"diagram", diagram},           {"invariant", invariant},
-    {NULL, NULL},
-};
-
-const struct test_suite multi_lock_suite = {.name = "multi_lock", .cases = cases};

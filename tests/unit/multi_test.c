@@ -1,13 +1,15 @@
 /* Fenced transactions over a store that answers what the test says: applied or refused as a whole.
  */
 #include "multi_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 
+TEST_SUITE(multi);
+
 static char sent[256]; /* what the sets of the own node would leave, one behind the other */
 
-static void applied(void)
+TEST_CASE(applied)
 {
     struct story story;
     struct ending e;
@@ -26,7 +28,7 @@ static void applied(void)
 }
 
 /* Others write to our node: known before anything was sent, and no proof of anything after. */
-static void foreign_version(void)
+TEST_CASE(foreign_version)
 {
     struct story story;
     struct ending e;
@@ -44,7 +46,7 @@ static void foreign_version(void)
 }
 
 /* Somebody writes to it all the time. */
-static void never_current(void)
+TEST_CASE(never_current)
 {
     struct story story;
     struct ending e;
@@ -71,7 +73,7 @@ static bool note_sent(const struct store_request *request, struct store_reply *r
 
 /* What asks the holder to give way is read before it is overwritten, and so stays; also in what the
  * next one leaves, and where an answer is lost. */
-static void asked_to_give_way(void)
+TEST_CASE(asked_to_give_way)
 {
     struct story story;
     struct ending e;
@@ -102,7 +104,7 @@ static void asked_to_give_way(void)
     story_end(&story);
 }
 
-static void node_gone(void)
+TEST_CASE(node_gone)
 {
     struct story story;
     struct ending e;
@@ -117,7 +119,7 @@ static void node_gone(void)
     story_end(&story);
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     static const struct {
         enum store_rc rc;
@@ -142,7 +144,7 @@ static void refused(void)
 }
 
 /* On a new connection a read comes first: the handle may have expired unseen. */
-static void confirmed_first(void)
+TEST_CASE(confirmed_first)
 {
     struct story story;
     struct ending e;
@@ -165,7 +167,7 @@ static void confirmed_first(void)
     story_end(&story);
 }
 
-static void one_at_a_time(void)
+TEST_CASE(one_at_a_time)
 {
     struct story story;
     struct ending e[2];
@@ -182,7 +184,7 @@ static void one_at_a_time(void)
     story_end(&story);
 }
 
-static void too_late(void)
+TEST_CASE(too_late)
 {
     struct story story;
     struct ending e[3];
@@ -205,7 +207,7 @@ static void too_late(void)
     story_end(&story);
 }
 
-static void given_back(void)
+TEST_CASE(given_back)
 {
     struct story story;
     struct ending e;
@@ -229,7 +231,7 @@ static void given_back(void)
 }
 
 /* Refused, the lock is given back all the same. */
-static void given_back_refused(void)
+TEST_CASE(given_back_refused)
 {
     struct story story;
     struct ending e;
@@ -250,7 +252,7 @@ static void *end_session(void *node)
 }
 
 /* So many that ending each from within the one before would need more stack than there is. */
-static void session_over(void)
+TEST_CASE(session_over)
 {
     enum { COUNT = 20000, STACK = 256 * 1024 };
     pthread_attr_t attr;
@@ -277,7 +279,7 @@ static void session_over(void)
 }
 
 /* The node that it gives back is gone: it is not read in the next session. */
-static void session_over_before_its_turn(void)
+TEST_CASE(session_over_before_its_turn)
 {
     struct story story;
     struct ending e[2];
@@ -292,7 +294,7 @@ static void session_over_before_its_turn(void)
     story_end(&story);
 }
 
-static void bad_input(void)
+TEST_CASE(bad_input)
 {
     struct story story;
     const zkl_change none = {0, -1, "/x", NULL, 0}, relative = {ZKL_CHANGE_SET, -1, "x", NULL, 0},
@@ -322,23 +324,3 @@ static void bad_input(void)
     CHECK_INT(zkl_grant_state(story.grant), ZKL_HELD);
     story_end(&story);
 }
-
-static const struct test_case cases[] = {
-    {"applied", applied},
-    {"foreign_version", foreign_version},
-    {"never_current", never_current},
-    {"asked_to_give_way", asked_to_give_way},
-    {"node_gone", node_gone},
-    {"refused", refused},
-    {"confirmed_first", confirmed_first},
-    {"one_at_a_time", one_at_a_time},
-    {"too_late", too_late},
-    {"given_back", given_back},
-    {"given_back_refused", given_back_refused},
-    {"session_over", session_over},
-    {"session_over_before_its_turn", session_over_before_its_turn},
-    {"bad_input", bad_input},
-    {NULL, NULL},
-};
-
-const struct test_suite multi_suite = {"multi", NULL, NULL, cases};

@@ -1,10 +1,12 @@
 /* The driver of a lock at several paths: what is asked of the store, who is told what. */
 #include "multilock_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
+
+TEST_SUITE(multilock);
 
 static struct multi_story st;
 
@@ -16,7 +18,7 @@ static void check_told(int calls, int code)
 }
 
 /* One round trip of creates and lists for all; and the grant in the order that the user gave. */
-static void free_paths(void)
+TEST_CASE(free_paths)
 {
     static const uint64_t tokens[] = {101, 100, 102};
     zkl_part part;
@@ -44,7 +46,7 @@ static void free_paths(void)
     multi_story_end(&st);
 }
 
-static void released(void)
+TEST_CASE(released)
 {
     multi_story_begin(&st);
     multi_story_hold(&st);
@@ -67,7 +69,7 @@ static bool answer(const struct store_request *request, struct store_reply *repl
 }
 
 /* Before their contenders are known: each is left once. */
-static void granted_at_once(void)
+TEST_CASE(granted_at_once)
 {
     static const char *const below[] = {"/root/a", "/root/"};
 
@@ -97,7 +99,7 @@ static bool refuse_a(const struct store_request *request, struct store_reply *re
 }
 
 /* Before the others have entered: they are left all the same. */
-static void refused_at_once(void)
+TEST_CASE(refused_at_once)
 {
     multi_story_begin(&st);
     fake_answer_at_once(refuse_a);
@@ -111,7 +113,7 @@ static void refused_at_once(void)
 }
 
 /* Behind what is waited for nothing stays queued or held. */
-static void waits_in_order(void)
+TEST_CASE(waits_in_order)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -133,7 +135,7 @@ static void waits_in_order(void)
 }
 
 /* What is not known to be there yet goes as soon as it is. */
-static void leaves_what_is_being_made(void)
+TEST_CASE(leaves_what_is_being_made)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -147,7 +149,7 @@ static void leaves_what_is_being_made(void)
 }
 
 /* A try has no node at a path before it holds all others before that. */
-static void busy(void)
+TEST_CASE(busy)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, 0);
@@ -163,7 +165,7 @@ static void busy(void)
     multi_story_end(&st);
 }
 
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, 1000);
@@ -178,7 +180,7 @@ static void timed_out(void)
     multi_story_end(&st);
 }
 
-static void canceled(void)
+TEST_CASE(canceled)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -190,7 +192,7 @@ static void canceled(void)
 }
 
 /* Won, but nobody knows yet. */
-static void canceled_before_it_is_told(void)
+TEST_CASE(canceled_before_it_is_told)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -209,7 +211,7 @@ static void canceled_before_it_is_told(void)
     multi_story_end(&st);
 }
 
-static void freed(void)
+TEST_CASE(freed)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -220,7 +222,7 @@ static void freed(void)
     multi_story_end(&st);
 }
 
-static void freed_while_held(void)
+TEST_CASE(freed_while_held)
 {
     multi_story_begin(&st);
     multi_story_hold(&st);
@@ -234,7 +236,7 @@ static void freed_while_held(void)
     multi_story_end(&st);
 }
 
-static void fails(void)
+TEST_CASE(fails)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -249,7 +251,7 @@ static void fails(void)
 /* ---- losses ---- */
 
 /* The nodes go behind the callback. */
-static void node_deleted(void)
+TEST_CASE(node_deleted)
 {
     multi_story_begin(&st);
     multi_story_hold(&st);
@@ -269,7 +271,7 @@ static void node_deleted(void)
 }
 
 /* With nobody to be told they go at once. */
-static void node_deleted_unwatched(void)
+TEST_CASE(node_deleted_unwatched)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -284,7 +286,7 @@ static void node_deleted_unwatched(void)
     multi_story_end(&st);
 }
 
-static void deadline_passes(void)
+TEST_CASE(deadline_passes)
 {
     multi_story_begin(&st);
     multi_story_hold(&st);
@@ -298,7 +300,7 @@ static void deadline_passes(void)
     multi_story_end(&st);
 }
 
-static void in_doubt(void)
+TEST_CASE(in_doubt)
 {
     multi_story_begin(&st);
     multi_story_hold(&st);
@@ -316,7 +318,7 @@ static void in_doubt(void)
 }
 
 /* A part of it is. */
-static void in_doubt_when_it_is_whole(void)
+TEST_CASE(in_doubt_when_it_is_whole)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -334,7 +336,7 @@ static void in_doubt_when_it_is_whole(void)
 }
 
 /* /a is lost while /b is waited for: /b is left before /a is entered again. */
-static void lost_while_another_is_waited_for(void)
+TEST_CASE(lost_while_another_is_waited_for)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -356,7 +358,7 @@ static void lost_while_another_is_waited_for(void)
 }
 
 /* Nobody knows of what was granted: its node goes before the next one comes. */
-static void lapses_while_another_is_waited_for(void)
+TEST_CASE(lapses_while_another_is_waited_for)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -373,7 +375,7 @@ static void lapses_while_another_is_waited_for(void)
 
 /* ---- sessions ---- */
 
-static void session_replaced(void)
+TEST_CASE(session_replaced)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -396,7 +398,7 @@ static void session_replaced(void)
     multi_story_end(&st);
 }
 
-static void session_replaced_while_held(void)
+TEST_CASE(session_replaced_while_held)
 {
     multi_story_begin(&st);
     multi_story_hold(&st);
@@ -410,7 +412,7 @@ static void session_replaced_while_held(void)
 }
 
 /* Part of it is held: it must not enter again while the session ends. */
-static void session_closed(void)
+TEST_CASE(session_closed)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -426,7 +428,7 @@ static void session_closed(void)
     multi_story_end(&st);
 }
 
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     multi_story_begin(&st);
     multi_story_lock(&st, ZKL_FOREVER);
@@ -446,7 +448,7 @@ static void on_wanted(const zkl_grant *grant, zkl_state state, void *data)
     ((struct multi_story *)data)->wanted++;
 }
 
-static void wanted(void)
+TEST_CASE(wanted)
 {
     char *names[2] = {NULL, (char *)(uintptr_t) "_c_other-lock-0000000099"};
 
@@ -465,7 +467,7 @@ static void wanted(void)
 }
 
 /* Its path was wanted before the others were had. */
-static void wanted_before_it_is_whole(void)
+TEST_CASE(wanted_before_it_is_whole)
 {
     char *names[2] = {NULL, (char *)(uintptr_t) "_c_other-lock-0000000099"};
 
@@ -520,7 +522,7 @@ static void check_changes(const char *expected)
     g_free(changes);
 }
 
-static void transactions(void)
+TEST_CASE(transactions)
 {
     const zkl_change own = {ZKL_CHANGE_DELETE, -1, NULL, NULL, 0};
     zkl_change changes[] = {own};
@@ -551,7 +553,7 @@ static void transactions(void)
 
 /* The user has let go of it before the transaction is decided, and then the session ends. */
 /* With what is done to the nodes besides the first: a check, and at the end a delete. */
-static void transaction_size(void)
+TEST_CASE(transaction_size)
 {
     enum { BYTES_MAX = 1000000, BYTES_EACH = 64 };
     static const char *const paths[] = {"/b", "/c", "/a"};
@@ -582,7 +584,7 @@ static void transaction_size(void)
     g_free(data);
 }
 
-static void released_by_a_transaction_and_lost(void)
+TEST_CASE(released_by_a_transaction_and_lost)
 {
     int code;
 
@@ -600,7 +602,7 @@ static void released_by_a_transaction_and_lost(void)
 }
 
 /* Whatever it comes to, there is nothing left to give back. */
-static void transaction_decided_after_the_loss(void)
+TEST_CASE(transaction_decided_after_the_loss)
 {
     for (unsigned flags = 0; flags <= ZKL_MULTI_RELEASE; flags += ZKL_MULTI_RELEASE) {
         int code;
@@ -618,7 +620,7 @@ static void transaction_decided_after_the_loss(void)
 }
 
 /* It makes no difference which node is missing: the grant is lost, and the other nodes go. */
-static void transaction_without_a_node(void)
+TEST_CASE(transaction_without_a_node)
 {
     static const char *const others[] = {"ac", "bc", "ab"};
 
@@ -639,7 +641,7 @@ static void transaction_without_a_node(void)
 }
 
 /* What the user asked for is the user's. */
-static void transaction_refused(void)
+TEST_CASE(transaction_refused)
 {
     int code;
 
@@ -653,7 +655,7 @@ static void transaction_refused(void)
     multi_story_end(&st);
 }
 
-static void check_ops(void)
+TEST_CASE(check_ops)
 {
     struct zoo_op ops[STORY_PATHS];
 
@@ -672,7 +674,7 @@ static void check_ops(void)
 /* ---- arguments ---- */
 
 /* What is asked of the parts of a whole, of a mutex. */
-static void one_path(void)
+TEST_CASE(one_path)
 {
     struct acquisition a;
     zkl_part part = {0};
@@ -699,7 +701,7 @@ static uint64_t one_key(void *unused)
     return 1;
 }
 
-static void arguments(void)
+TEST_CASE(arguments)
 {
     static const char *const paths[] = {"/a", "/b", "/a", "/x/", NULL};
     const char *many[ZKL_MULTILOCK_PATHS + 1];
@@ -735,44 +737,3 @@ static void arguments(void)
     zkl_multilock_free(NULL);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"free_paths", free_paths},
-    {"released", released},
-    {"granted_at_once", granted_at_once},
-    {"refused_at_once", refused_at_once},
-    {"waits_in_order", waits_in_order},
-    {"leaves_what_is_being_made", leaves_what_is_being_made},
-    {"busy", busy},
-    {"timed_out", timed_out},
-    {"canceled", canceled},
-    {"canceled_before_it_is_told", canceled_before_it_is_told},
-    {"freed", freed},
-    {"freed_while_held", freed_while_held},
-    {"fails", fails},
-    {"node_deleted", node_deleted},
-    {"node_deleted_unwatched", node_deleted_unwatched},
-    {"deadline_passes", deadline_passes},
-    {"in_doubt", in_doubt},
-    {"in_doubt_when_it_is_whole", in_doubt_when_it_is_whole},
-    {"lost_while_another_is_waited_for", lost_while_another_is_waited_for},
-    {"lapses_while_another_is_waited_for", lapses_while_another_is_waited_for},
-    {"session_replaced", session_replaced},
-    {"session_replaced_while_held", session_replaced_while_held},
-    {"session_closed", session_closed},
-    {"credentials_refused", credentials_refused},
-    {"wanted", wanted},
-    {"wanted_before_it_is_whole", wanted_before_it_is_whole},
-    {"transactions", transactions},
-    {"transaction_size", transaction_size},
-    {"released_by_a_transaction_and_lost", released_by_a_transaction_and_lost},
-    {"transaction_decided_after_the_loss", transaction_decided_after_the_loss},
-    {"transaction_without_a_node", transaction_without_a_node},
-    {"transaction_refused", transaction_refused},
-    {"check_ops", check_ops},
-    {"one_path", one_path},
-    {"arguments", arguments},
-    {NULL, NULL},
-};
-
-const struct test_suite multilock_suite = {.name = "multilock", .cases = cases};

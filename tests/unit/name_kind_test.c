@@ -2,10 +2,12 @@
  * which names only look like theirs. */
 #include "name.h"
 
-#include "suites.h"
+#include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(name_kind);
 
 #define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa141d2883f0016d3cca427"
@@ -24,7 +26,7 @@ static char *copy_of(const char *name, size_t *ret_length)
     return copy;
 }
 
-static void kinds(void)
+TEST_CASE(kinds)
 {
     static const struct {
         const char *name;
@@ -71,7 +73,7 @@ static void kinds(void)
 }
 
 /* How many permits a lease's name asks for. */
-static void permits(void)
+TEST_CASE(permits)
 {
     static const struct {
         const char *name;
@@ -116,7 +118,7 @@ static void permits(void)
     }
 }
 
-static void near_misses(void)
+TEST_CASE(near_misses)
 {
     static const char *const rows[] = {
         "x-0000000001",
@@ -194,7 +196,7 @@ static void near_misses(void)
 }
 
 /* As all the forms of it are ours, another library's random UUID never is one. */
-static void those_that_retain(void)
+TEST_CASE(those_that_retain)
 {
     static const struct {
         const char *name;
@@ -229,7 +231,7 @@ static void those_that_retain(void)
     }
 }
 
-static void words(void)
+TEST_CASE(words)
 {
     CHECK_STR(name_word(CHILD_LOCK), "lock-");
     CHECK_STR(name_word(CHILD_LATCH), "latch-");
@@ -240,7 +242,7 @@ static void words(void)
     CHECK_STR(name_word(CHILD_FOREIGN), "");
 }
 
-static void makers(void)
+TEST_CASE(makers)
 {
     static const struct {
         const char *name;
@@ -293,7 +295,7 @@ static void makers(void)
 }
 
 /* Both of our own forms, and nothing between them. */
-static void has_id_of_either_style(void)
+TEST_CASE(has_id_of_either_style)
 {
     static const struct {
         const char *name, *id;
@@ -322,16 +324,3 @@ static void has_id_of_either_style(void)
         free(copy);
     }
 }
-
-static const struct test_case cases[] = {
-    {"kinds", kinds},
-    {"permits", permits},
-    {"near_misses", near_misses},
-    {"those_that_retain", those_that_retain},
-    {"words", words},
-    {"makers", makers},
-    {"has_id_of_either_style", has_id_of_either_style},
-    {NULL, NULL},
-};
-
-const struct test_suite name_kind_suite = {.name = "name_kind", .cases = cases};

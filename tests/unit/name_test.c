@@ -1,10 +1,12 @@
 #include "name.h"
 
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(name);
 
 #define UUID "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 #define HEX "1b4e28ba2fa111d2883f0016d3cca427"
@@ -28,7 +30,7 @@ struct lock_row {
     int32_t number;
 };
 
-static void contenders_of_every_library(void)
+TEST_CASE(contenders_of_every_library)
 {
     static const struct lock_row rows[] = {
         {"_c_" UUID "-lock-0000000007", 7}, /* Curator, zkl */
@@ -54,7 +56,7 @@ static void contenders_of_every_library(void)
 }
 
 /* Java writes the wrapped counter with %010d: the sign takes one of the ten places. */
-static void negative_numbers(void)
+TEST_CASE(negative_numbers)
 {
     static const struct lock_row rows[] = {
         {"_c_" UUID "-lock--2147483648", INT32_MIN},
@@ -80,7 +82,7 @@ static void expect_foreign(const char *name, size_t length)
         runner_fail(__FILE__, __LINE__, "for \"%.*s\"", (int)length, name);
 }
 
-static void foreign_names(void)
+TEST_CASE(foreign_names)
 {
     static const char *const rows[] = {
         "",
@@ -140,7 +142,7 @@ static void foreign_names(void)
 }
 
 /* Candidates of a latch's election are told apart from locks. */
-static void latches(void)
+TEST_CASE(latches)
 {
     static const struct lock_row rows[] = {
         {"_c_" UUID "-latch-0000000007", 7}, /* Curator, zkl */
@@ -156,7 +158,7 @@ static void latches(void)
     CHECK_INT(parse("latch-0000000001-lock-0000000002", 32).kind, CHILD_LOCK);
 }
 
-static void priorities(void)
+TEST_CASE(priorities)
 {
     static const struct {
         const char *name;
@@ -193,7 +195,7 @@ static void priorities(void)
 }
 
 /* The length rules: what follows it is not looked at, a NUL within it is a byte like any other. */
-static void length_and_nul(void)
+TEST_CASE(length_and_nul)
 {
     struct child c = parse("lock-00000000012", 15);
     CHECK_INT(c.kind, CHILD_LOCK);
@@ -207,7 +209,7 @@ static void length_and_nul(void)
         expect_foreign("lock-0000000001", n);
 }
 
-static void huge_name(void)
+TEST_CASE(huge_name)
 {
     enum { HUGE_NAME = 1 << 20 };
     char *name = malloc(HUGE_NAME);
@@ -225,7 +227,7 @@ static void huge_name(void)
 }
 
 /* Whatever Java's %010d makes of a counter is read back as the same number. */
-static void every_number_reads_back(void)
+TEST_CASE(every_number_reads_back)
 {
     for (int64_t n = INT32_MIN; n <= INT32_MAX; n += 9973) {
         char name[32];
@@ -237,7 +239,7 @@ static void every_number_reads_back(void)
     }
 }
 
-static void has_id_exactly(void)
+TEST_CASE(has_id_exactly)
 {
     static const struct {
         const char *name, *id;
@@ -272,18 +274,3 @@ static void has_id_exactly(void)
     CHECK(name_has_id("_c_abc-lock-", 7, "abc", 3));
     CHECK(name_has_id("_c_abXYZ-", 6, "abX", 2) == false);
 }
-
-static const struct test_case cases[] = {
-    {"contenders_of_every_library", contenders_of_every_library},
-    {"negative_numbers", negative_numbers},
-    {"foreign_names", foreign_names},
-    {"latches", latches},
-    {"priorities", priorities},
-    {"length_and_nul", length_and_nul},
-    {"huge_name", huge_name},
-    {"every_number_reads_back", every_number_reads_back},
-    {"has_id_exactly", has_id_exactly},
-    {NULL, NULL},
-};
-
-const struct test_suite name_suite = {.name = "name", .cases = cases};

@@ -13,7 +13,6 @@
 
 #include "lib/base/clock.h"
 #include "runner.h"
-#include "suites.h"
 
 /* "….names.test" is what answer says; NULL: it fails. */
 static struct {
@@ -54,6 +53,8 @@ static int init(void)
     return 0;
 }
 
+TEST_SUITE(names, .init = init);
+
 static void end(void)
 {
     clock_source = real_clock;
@@ -84,7 +85,7 @@ static void check_found(const char *host_port, const char *wanted, int asked)
     g_array_unref(found);
 }
 
-static void addresses_ask_nobody(void)
+TEST_CASE(addresses_ask_nobody)
 {
     begin(NULL, 0);
     check_found("127.0.0.2:21", "127.0.0.2:21", 0);
@@ -93,7 +94,7 @@ static void addresses_ask_nobody(void)
     end();
 }
 
-static void once_a_second(void)
+TEST_CASE(once_a_second)
 {
     begin("127.0.0.2", 0);
     for (int i = 0; i < 3; i++)
@@ -107,7 +108,7 @@ static void once_a_second(void)
 }
 
 /* The last addresses stay, and the pauses grow. */
-static void one_that_fails(void)
+TEST_CASE(one_that_fails)
 {
     static const int pauses[] = {1000, 2000, 4000, 4000, 4000};
     int asked = 1;
@@ -141,7 +142,7 @@ static void *ask(void *data)
 }
 
 /* All want the same answers. */
-static void many_ask_once(void)
+TEST_CASE(many_ask_once)
 {
     pthread_t threads[4];
 
@@ -162,7 +163,7 @@ static void *ask_slow(void *unused)
 }
 
 /* Another one's, say of another ensemble, is answered meanwhile, and handles are made. */
-static void a_slow_name(void)
+TEST_CASE(a_slow_name)
 {
     pthread_t thread;
 
@@ -183,7 +184,7 @@ static void a_slow_name(void)
 
 /* What the C library locks meanwhile would be locked in the child for ever. One name at a time: a
  * fork does not wait for ever while there is always another. */
-static void no_fork_meanwhile(void)
+TEST_CASE(no_fork_meanwhile)
 {
     pthread_t thread;
     int status;
@@ -204,15 +205,3 @@ static void no_fork_meanwhile(void)
     pthread_join(thread, NULL);
     end();
 }
-
-static const struct test_case cases[] = {
-    {"addresses_ask_nobody", addresses_ask_nobody},
-    {"once_a_second", once_a_second},
-    {"one_that_fails", one_that_fails},
-    {"many_ask_once", many_ask_once},
-    {"a_slow_name", a_slow_name},
-    {"no_fork_meanwhile", no_fork_meanwhile},
-    {NULL, NULL},
-};
-
-const struct test_suite names_suite = {.name = "names", .init = init, .cases = cases};

@@ -1,9 +1,11 @@
 /* What a contender asks between its admission and the numbers of its permits, and who is told what.
  * The limit is 4. */
+#include "runner.h"
 #include "semaphore_story.h"
-#include "suites.h"
 
 #include <string.h>
+
+TEST_SUITE(numbered);
 
 #define OWN_DATA(numbers) "me\nzkl numbers" numbers
 #define OTHERS_DATA(numbers) "other\nzkl numbers" numbers
@@ -84,7 +86,7 @@ static void fire(const char *name, bool gone)
 
 /* ---- the numbers ---- */
 
-static void alone(void)
+TEST_CASE(alone)
 {
     begin(2);
     CHECK(strstr(fake_request(STORE_CREATE, STORY_PATH).path, "-s2-lease-") != NULL);
@@ -100,7 +102,7 @@ static void alone(void)
 }
 
 /* A contender reads those before it that are numbered, the last one first, and no other. */
-static void lowest_that_are_free(void)
+TEST_CASE(lowest_that_are_free)
 {
     enter(1, "s5 s3 n4 * s8");
     CHECK(is_read("s5") && is_read("*"));
@@ -118,7 +120,7 @@ static void lowest_that_are_free(void)
     permit_story_end(&st);
 }
 
-static void between_those_of_others(void)
+TEST_CASE(between_those_of_others)
 {
     enter(2, "ss3 *");
     permit_story_read(&st, "*", "me", 0);
@@ -129,7 +131,7 @@ static void between_those_of_others(void)
 }
 
 /* What a transaction has left behind them is no number. */
-static void behind_a_transaction(void)
+TEST_CASE(behind_a_transaction)
 {
     enter(1, "s3 *");
     permit_story_read(&st, "*", "me", 0);
@@ -138,7 +140,7 @@ static void behind_a_transaction(void)
     permit_story_end(&st);
 }
 
-static void one_that_is_gone_has_none(void)
+TEST_CASE(one_that_is_gone_has_none)
 {
     char *path;
 
@@ -154,7 +156,7 @@ static void one_that_is_gone_has_none(void)
 
 /* The one right before it tells that all have lower numbers than that; and as many permits: it
  * reads no other. One may have gone since the list. */
-static void above_all_that_are_used(void)
+TEST_CASE(above_all_that_are_used)
 {
     static const struct {
         const char *names, *data, *written;
@@ -185,7 +187,7 @@ static void above_all_that_are_used(void)
 
 /* There are fewer permits than the numbers below that: one has gone. That of the one right before
  * it, 2, would be enough for 0, 1 and 2; but they are 0, 3 and 2. */
-static void one_below_all_is_free(void)
+TEST_CASE(one_below_all_is_free)
 {
     enter(1, "s3 s4 s5 *");
     permit_story_read(&st, "*", "me", 0);
@@ -197,7 +199,7 @@ static void one_below_all_is_free(void)
 }
 
 /* What another tells is not of all that are before the own node. */
-static void the_one_before_it_does_not_tell(void)
+TEST_CASE(the_one_before_it_does_not_tell)
 {
     for (int gone = 0; gone < 2; gone++) {
         char *path;
@@ -218,7 +220,7 @@ static void the_one_before_it_does_not_tell(void)
 }
 
 /* A set that was done, and its answer lost: they are its own, in order. */
-static void found_in_its_own_data(void)
+TEST_CASE(found_in_its_own_data)
 {
     static const char *const data[] = {OWN_DATA(" 1 3"), OWN_DATA(" 3 1"), OWN_DATA(" 1 3 of 4")};
 
@@ -233,7 +235,7 @@ static void found_in_its_own_data(void)
 }
 
 /* Not as many as its permits: they are of nobody. */
-static void too_few_in_its_own_data(void)
+TEST_CASE(too_few_in_its_own_data)
 {
     enter(2, "*");
     permit_story_read(&st, "*", OWN_DATA(" 1"), 1);
@@ -261,7 +263,7 @@ static void wait_for(const char *who)
 }
 
 /* For the one right before it, and then reads the others. */
-static void waits_for_the_last_one(void)
+TEST_CASE(waits_for_the_last_one)
 {
     for (int gone = 0; gone < 2; gone++) {
         enter(1, "s3 s4 s5 *");
@@ -289,7 +291,7 @@ static void waits_for_the_last_one(void)
 }
 
 /* Somebody has written over them. What was read of others is not read again. */
-static void waits_for_one_that_has_none_any_more(void)
+TEST_CASE(waits_for_one_that_has_none_any_more)
 {
     enter(1, "s3 s4 s5 *");
     permit_story_read(&st, "*", "me", 0);
@@ -309,7 +311,7 @@ static void waits_for_one_that_has_none_any_more(void)
 }
 
 /* It has them, or is gone, before the watch is there. */
-static void has_them_meanwhile(void)
+TEST_CASE(has_them_meanwhile)
 {
     for (int gone = 0; gone < 2; gone++) {
         char *path;
@@ -334,7 +336,7 @@ static void has_them_meanwhile(void)
 
 /* The set may have been done, and written over since: those behind go by it. So the same numbers
  * are written, though others are free by now. */
-static void own_node_was_changed(void)
+TEST_CASE(own_node_was_changed)
 {
     enter(1, "s3 *");
     permit_story_read(&st, "*", "me", 0);
@@ -357,7 +359,7 @@ static void count_asked(const zkl_grant *grant, zkl_state state, void *calls)
 
 /* While it waited, or had no numbers yet. These are written over that, and it is heard all the
  * same; once, whoever has seen it besides. */
-static void asked_to_give_way(void)
+TEST_CASE(asked_to_give_way)
 {
     for (int late = 0; late < 2; late++) {
         int calls = 0;
@@ -377,7 +379,7 @@ static void asked_to_give_way(void)
     }
 }
 
-static void not_asked_to_give_way(void)
+TEST_CASE(not_asked_to_give_way)
 {
     int calls = 0;
 
@@ -406,7 +408,7 @@ static void check_writes(const char *data)
 }
 
 /* Its transactions leave the numbers where they are, below what asks it to give way as well. */
-static void numbers_stay_behind_transactions(void)
+TEST_CASE(numbers_stay_behind_transactions)
 {
     int calls = 0;
 
@@ -439,7 +441,7 @@ static void check_enters_again(void)
     permit_story_end(&st);
 }
 
-static void own_node_is_gone(void)
+TEST_CASE(own_node_is_gone)
 {
     enter(1, "*");
     ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
@@ -499,14 +501,14 @@ static void refuse(enum store_rc rc, int code)
     }
 }
 
-static void refused(void)
+TEST_CASE(refused)
 {
     refuse(STORE_NOAUTH, ZKL_EACCES);
     refuse(STORE_BAD, ZKL_EPROTO);
 }
 
 /* There is no room for the watch on the one that it waits for. */
-static void too_much_is_watched(void)
+TEST_CASE(too_much_is_watched)
 {
     enter(1, "s3 *");
     permit_story_read(&st, "*", "me", 0);
@@ -528,7 +530,7 @@ static bool refuse_lists(const struct store_request *request, struct store_reply
 }
 
 /* In the midst of its admission; its contender's own timers must not outlive it. */
-static void refused_at_once(void)
+TEST_CASE(refused_at_once)
 {
     begin(1);
     permit_story_created(&st);
@@ -546,7 +548,7 @@ static void refused_at_once(void)
     permit_story_end(&st);
 }
 
-static void canceled(void)
+TEST_CASE(canceled)
 {
     static const enum {
         ADMITTED,
@@ -611,7 +613,7 @@ static bool answer_admission(const struct store_request *request, struct store_r
 }
 
 /* Before its contender is known to be one. */
-static void admitted_at_once(void)
+TEST_CASE(admitted_at_once)
 {
     permit_story_begin(&st, 4, true);
     lists = 0;
@@ -625,7 +627,7 @@ static void admitted_at_once(void)
     permit_story_end(&st);
 }
 
-static void canceled_before_its_admission(void)
+TEST_CASE(canceled_before_its_admission)
 {
     begin(1);
     check_node(false);
@@ -640,7 +642,7 @@ static void canceled_before_its_admission(void)
 
 /* Admitted again by nobody. */
 /* What it has waited for is of no interest in another session. */
-static void session_replaced_while_waiting(void)
+TEST_CASE(session_replaced_while_waiting)
 {
     enter(1, "s3 *");
     check_node(false);
@@ -656,7 +658,7 @@ static void session_replaced_while_waiting(void)
     permit_story_end(&st);
 }
 
-static void canceled_before_it_enters_again(void)
+TEST_CASE(canceled_before_it_enters_again)
 {
     enter(1, "*");
     ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
@@ -667,7 +669,7 @@ static void canceled_before_it_enters_again(void)
     permit_story_end(&st);
 }
 
-static void closed_before_it_enters_again(void)
+TEST_CASE(closed_before_it_enters_again)
 {
     enter(1, "*");
     ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
@@ -678,7 +680,7 @@ static void closed_before_it_enters_again(void)
     permit_story_end(&st);
 }
 
-static void closed_when_it_has_entered_again(void)
+TEST_CASE(closed_when_it_has_entered_again)
 {
     enter(1, "*");
     ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
@@ -691,7 +693,7 @@ static void closed_when_it_has_entered_again(void)
     permit_story_end(&st);
 }
 
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     permit_story_begin(&st, 4, true);
     permit_story_acquire(&st, 1, 1000);
@@ -709,7 +711,7 @@ static void timed_out(void)
 }
 
 /* It waits for no holder, but for numbers, as long as for a server. */
-static void try_of_what_is_free(void)
+TEST_CASE(try_of_what_is_free)
 {
     for (int in_time = 0; in_time < 2; in_time++) {
         permit_story_begin(&st, 4, true);
@@ -734,7 +736,7 @@ static void try_of_what_is_free(void)
     }
 }
 
-static void not_admitted(void)
+TEST_CASE(not_admitted)
 {
     begin(5);
     admit("*");
@@ -749,7 +751,7 @@ static void not_admitted(void)
 /* ---- sessions ---- */
 
 /* Nothing of the session before counts. */
-static void session_replaced(void)
+TEST_CASE(session_replaced)
 {
     char *path;
 
@@ -769,7 +771,7 @@ static void session_replaced(void)
     permit_story_end(&st);
 }
 
-static void session_closed(void)
+TEST_CASE(session_closed)
 {
     enter(1, "*");
     hand_close(st.s);
@@ -780,7 +782,7 @@ static void session_closed(void)
     permit_story_end(&st);
 }
 
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     enter(1, "*");
     fake_event(STORE_EV_AUTH);
@@ -789,7 +791,7 @@ static void credentials_refused(void)
 }
 
 /* The deadline passes while others are waited for: its place is gone with it. */
-static void admission_lapses(void)
+TEST_CASE(admission_lapses)
 {
     enter(1, "*");
     permit_story_read(&st, "*", "me", 0);
@@ -802,7 +804,7 @@ static void admission_lapses(void)
     permit_story_end(&st);
 }
 
-static void lost(void)
+TEST_CASE(lost)
 {
     enter(1, "*");
     permit_story_read(&st, "*", "me", 0);
@@ -813,45 +815,3 @@ static void lost(void)
     CHECK(!fake_is_asked(STORE_CREATE, STORY_PATH));
     permit_story_end(&st);
 }
-
-static const struct test_case cases[] = {
-    {"alone", alone},
-    {"lowest_that_are_free", lowest_that_are_free},
-    {"between_those_of_others", between_those_of_others},
-    {"behind_a_transaction", behind_a_transaction},
-    {"one_that_is_gone_has_none", one_that_is_gone_has_none},
-    {"above_all_that_are_used", above_all_that_are_used},
-    {"one_below_all_is_free", one_below_all_is_free},
-    {"the_one_before_it_does_not_tell", the_one_before_it_does_not_tell},
-    {"found_in_its_own_data", found_in_its_own_data},
-    {"too_few_in_its_own_data", too_few_in_its_own_data},
-    {"waits_for_the_last_one", waits_for_the_last_one},
-    {"waits_for_one_that_has_none_any_more", waits_for_one_that_has_none_any_more},
-    {"has_them_meanwhile", has_them_meanwhile},
-    {"own_node_was_changed", own_node_was_changed},
-    {"asked_to_give_way", asked_to_give_way},
-    {"not_asked_to_give_way", not_asked_to_give_way},
-    {"numbers_stay_behind_transactions", numbers_stay_behind_transactions},
-    {"own_node_is_gone", own_node_is_gone},
-    {"refused", refused},
-    {"too_much_is_watched", too_much_is_watched},
-    {"refused_at_once", refused_at_once},
-    {"canceled", canceled},
-    {"admitted_at_once", admitted_at_once},
-    {"canceled_before_its_admission", canceled_before_its_admission},
-    {"session_replaced_while_waiting", session_replaced_while_waiting},
-    {"canceled_before_it_enters_again", canceled_before_it_enters_again},
-    {"closed_before_it_enters_again", closed_before_it_enters_again},
-    {"closed_when_it_has_entered_again", closed_when_it_has_entered_again},
-    {"timed_out", timed_out},
-    {"try_of_what_is_free", try_of_what_is_free},
-    {"not_admitted", not_admitted},
-    {"session_replaced", session_replaced},
-    {"session_closed", session_closed},
-    {"credentials_refused", credentials_refused},
-    {"admission_lapses", admission_lapses},
-    {"lost", lost},
-    {NULL, NULL},
-};
-
-const struct test_suite numbered_suite = {.name = "numbered", .cases = cases};

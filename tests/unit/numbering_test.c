@@ -2,9 +2,11 @@
 #include "numbering.h"
 
 #include "exchange.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(numbering);
 
 /* What is heard, and what it shows. */
 struct heard {
@@ -109,7 +111,7 @@ static void play(const struct row *rows, size_t count)
         LISTED(n), "own read " last " too"                                                         \
     }
 
-static void gets_numbers(void)
+TEST_CASE(gets_numbers)
 {
     static const struct row rows[] = {
         {"alone",
@@ -158,7 +160,7 @@ static void gets_numbers(void)
 
 /* Only the first node that is known tells of all before the own node. There must be as many permits
  * as numbers below its ceiling. */
-static void ceiling_is_told(void)
+TEST_CASE(ceiling_is_told)
 {
     static const struct row rows[] = {
         {"as many", {BEHIND(3, "2"), {OWN(false), ""}, {TELLS(2, 4), "write@6"}}},
@@ -189,7 +191,7 @@ static void ceiling_is_told(void)
     play(rows, G_N_ELEMENTS(rows));
 }
 
-static void first_number(void)
+TEST_CASE(first_number)
 {
     static const struct heard told[] = {BEGIN, LISTED(3), OWN(false), TELLS(2, 3)},
                               read[] = {BEGIN,   LISTED(3),   OWN(false),
@@ -205,7 +207,7 @@ static void first_number(void)
     CHECK_INT(n.first, 0);
 }
 
-static void ends(void)
+TEST_CASE(ends)
 {
     static const struct row rows[] = {
         {"the directory is gone",
@@ -238,7 +240,7 @@ static void ends(void)
     play(rows, G_N_ELEMENTS(rows));
 }
 
-static void invariant_sees(void)
+TEST_CASE(invariant_sees)
 {
     static const struct numbering wrong[] = {
         {.state = NUMBERING_READING},
@@ -266,7 +268,7 @@ static void invariant_sees(void)
     }
 }
 
-static void lowest_free_numbers(void)
+TEST_CASE(lowest_free_numbers)
 {
     static const int32_t used[] = {5, 0, 2, 0}, highest[] = {INT32_MAX, INT32_MAX - 1};
     int32_t chosen[3];
@@ -282,7 +284,7 @@ static void lowest_free_numbers(void)
     CHECK_INT(numbering_choose(highest + 1, 1, 0, chosen, 1), INT32_MAX);
 }
 
-static void numbers_in_data(void)
+TEST_CASE(numbers_in_data)
 {
     static const struct {
         const char *data;
@@ -331,12 +333,3 @@ static void numbers_in_data(void)
             runner_fail(__FILE__, __LINE__, "of \"%s\"", rows[i].data);
     }
 }
-
-static const struct test_case cases[] = {
-    {"gets_numbers", gets_numbers},       {"ceiling_is_told", ceiling_is_told},
-    {"first_number", first_number},       {"ends", ends},
-    {"invariant_sees", invariant_sees},   {"lowest_free_numbers", lowest_free_numbers},
-    {"numbers_in_data", numbers_in_data}, {NULL, NULL},
-};
-
-const struct test_suite numbering_suite = {.name = "numbering", .cases = cases};

@@ -3,12 +3,14 @@
 #include "recipes/exchange.h"
 #include "recipes/observe.h"
 
+#include "runner.h"
 #include "seeded.h"
-#include "suites.h"
 
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
+
+TEST_SUITE(observe);
 
 enum { SEE_MAX = 12 };
 
@@ -32,26 +34,26 @@ static void follow(const struct step *steps, size_t count, int line)
         follow(steps, sizeof(steps) / sizeof(*steps), __LINE__);                                   \
     } while (0)
 
-static void the_first_thing_is_told(void)
+TEST_CASE(the_first_thing_is_told)
 {
     FOLLOW({0, false, OBSERVE_NOBODY}, {0, false, OBSERVE_NOTHING});
     FOLLOW({5, false, OBSERVE_LEADER}, {5, false, OBSERVE_NOTHING});
 }
 
-static void every_change_is_told_once(void)
+TEST_CASE(every_change_is_told_once)
 {
     FOLLOW({5, false, OBSERVE_LEADER}, {6, false, OBSERVE_LEADER}, {0, false, OBSERVE_NOBODY},
            {0, false, OBSERVE_NOTHING}, {9, false, OBSERVE_LEADER}, {9, false, OBSERVE_NOTHING});
 }
 
-static void news_of_the_same_leader(void)
+TEST_CASE(news_of_the_same_leader)
 {
     FOLLOW({5, true, OBSERVE_LEADER}, {5, true, OBSERVE_LEADER}, {5, false, OBSERVE_NOTHING},
            {0, true, OBSERVE_NOBODY}, {0, true, OBSERVE_NOTHING});
 }
 
 /* A lower token is nobody's that counts; and who was gone does not come back. */
-static void tokens_only_rise(void)
+TEST_CASE(tokens_only_rise)
 {
     FOLLOW({5, false, OBSERVE_LEADER}, {4, true, OBSERVE_NOBODY}, {4, true, OBSERVE_NOTHING},
            {5, true, OBSERVE_NOTHING}, {6, false, OBSERVE_LEADER});
@@ -61,7 +63,7 @@ static void tokens_only_rise(void)
 
 /* The servers' data went back. Lower tokens count, and the leader is gone; older lists and data
  * count too. */
-static void tokens_begin_anew(void)
+TEST_CASE(tokens_begin_anew)
 {
     struct observing o = {.node = OBSERVING_LISTING, .data_zxid = 9};
 
@@ -80,7 +82,7 @@ static void tokens_begin_anew(void)
 }
 
 /* Whatever is seen: what is told of leaders rises, and nobody is not told twice in a row. */
-static void any_sequence(void)
+TEST_CASE(any_sequence)
 {
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         uint64_t r = seed, told = 0;
@@ -119,7 +121,7 @@ static void expect_data(const char *text, size_t length, bool good, uint64_t tok
     free(copy);
 }
 
-static void proclaimed_data(void)
+TEST_CASE(proclaimed_data)
 {
     expect_data("7\nx", 3, true, 7, 2);
     expect_data("7\n", 2, true, 7, 2);
@@ -270,7 +272,7 @@ static void play(const struct row *rows, size_t count)
         LISTED(1), "unwatch name first 2 data 3 = reading asked"                                   \
     }
 
-static void what_is_read(void)
+TEST_CASE(what_is_read)
 {
     static const struct row rows[] = {
         {"both are read, in any order, before anything is told",
@@ -347,7 +349,7 @@ static void what_is_read(void)
     play(rows, G_N_ELEMENTS(rows));
 }
 
-static void whose_data(void)
+TEST_CASE(whose_data)
 {
     static const struct row rows[] = {
         {"what carries its token is told, again when it changes",
@@ -410,7 +412,7 @@ static void whose_data(void)
         SYNCED(4), "list 5 = listing unknown"                                                      \
     }
 
-static void what_is_older(void)
+TEST_CASE(what_is_older)
 {
     static const struct row rows[] = {
         {"a list: all of it is read again, until it counts",
@@ -510,7 +512,7 @@ static void what_is_older(void)
 }
 
 /* The diagram. */
-static void moves(void)
+TEST_CASE(moves)
 {
     static const bool nodes[OBSERVING_NODES][OBSERVING_NODES] = {
         [OBSERVING_LISTING] = {true, true, false},
@@ -533,7 +535,7 @@ static void moves(void)
     }
 }
 
-static void invariant(void)
+TEST_CASE(invariant)
 {
     static const struct {
         struct observing o;
@@ -553,21 +555,3 @@ static void invariant(void)
             runner_fail(__FILE__, __LINE__, "row %zu", i);
     }
 }
-
-static const struct test_case cases[] = {
-    {"the_first_thing_is_told", the_first_thing_is_told},
-    {"every_change_is_told_once", every_change_is_told_once},
-    {"news_of_the_same_leader", news_of_the_same_leader},
-    {"tokens_only_rise", tokens_only_rise},
-    {"tokens_begin_anew", tokens_begin_anew},
-    {"any_sequence", any_sequence},
-    {"proclaimed_data", proclaimed_data},
-    {"what_is_read", what_is_read},
-    {"whose_data", whose_data},
-    {"what_is_older", what_is_older},
-    {"moves", moves},
-    {"invariant", invariant},
-    {NULL, NULL},
-};
-
-const struct test_suite observe_suite = {.name = "observe", .cases = cases};

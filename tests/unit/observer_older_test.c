@@ -1,9 +1,11 @@
 /* A server may have older data than an observer of an election has already seen: the server lags,
  * or its data have gone back. These tests say what the observer does then. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(observer_older);
 
 #define ELECTION "/root/e"
 #define A "_c_a-latch-0000000003"
@@ -117,7 +119,7 @@ static void turn_to(const struct server *server)
 }
 
 /* What is older is told behind one session timeout on one connection: it is all there is. */
-static void what_is_older_counts_in_the_end(void)
+TEST_CASE(what_is_older_counts_in_the_end)
 {
     static const struct {
         const char *what;
@@ -155,7 +157,7 @@ static void what_is_older_counts_in_the_end(void)
 }
 
 /* A leader that leads no more does not come back, unless it has in older data. */
-static void one_that_was_gone_counts_in_the_end(void)
+TEST_CASE(one_that_was_gone_counts_in_the_end)
 {
     static const struct server gone = {12, NULL, 0, "9\nnew", 11};
 
@@ -172,7 +174,7 @@ static void one_that_was_gone_counts_in_the_end(void)
 }
 
 /* At once, and 1, 3 and 7 s later; and the log says so once. */
-static void it_is_read_less_and_less_often(void)
+TEST_CASE(it_is_read_less_and_less_often)
 {
     begin(&at_first);
     story.server = (struct server){12, B, 4, "", 13};
@@ -186,7 +188,7 @@ static void it_is_read_less_and_less_often(void)
 
 /* On one connection no server's data go back: what comes behind the leader told is no restored
  * one, but one that its number put there. */
-static void the_present_connection_shows_nothing_restored(void)
+TEST_CASE(the_present_connection_shows_nothing_restored)
 {
     static const struct server lower = {12, B, 4, "", 13};
 
@@ -206,7 +208,7 @@ static void the_present_connection_shows_nothing_restored(void)
 }
 
 /* Where numbers are used up, who came later may be first. */
-static void used_up_numbers_show_nothing(void)
+TEST_CASE(used_up_numbers_show_nothing)
 {
     static const struct server rows[][2] = {
         {{10, A, 9, "", 11}, {12, USED_UP, 4, "", 13}},
@@ -226,7 +228,7 @@ static void used_up_numbers_show_nothing(void)
 }
 
 /* A server that lagged catches up. */
-static void newer_data_are_told_at_once(void)
+TEST_CASE(newer_data_are_told_at_once)
 {
     begin(&at_first);
     story.server = (struct server){4, B, 4, "", 1};
@@ -240,7 +242,7 @@ static void newer_data_are_told_at_once(void)
 }
 
 /* Each connection may be to another server: its time begins anew. */
-static void each_connection_is_given_time(void)
+TEST_CASE(each_connection_is_given_time)
 {
     static const struct server rows[] = {{4, B, 4, "", 1}, {12, B, 4, "", 13}};
 
@@ -255,17 +257,3 @@ static void each_connection_is_given_time(void)
         end();
     }
 }
-
-static const struct test_case cases[] = {
-    {"what_is_older_counts_in_the_end", what_is_older_counts_in_the_end},
-    {"one_that_was_gone_counts_in_the_end", one_that_was_gone_counts_in_the_end},
-    {"it_is_read_less_and_less_often", it_is_read_less_and_less_often},
-    {"the_present_connection_shows_nothing_restored",
-     the_present_connection_shows_nothing_restored},
-    {"used_up_numbers_show_nothing", used_up_numbers_show_nothing},
-    {"newer_data_are_told_at_once", newer_data_are_told_at_once},
-    {"each_connection_is_given_time", each_connection_is_given_time},
-    {NULL, NULL},
-};
-
-const struct test_suite observer_older_suite = {"observer_older", NULL, NULL, cases};

@@ -1,9 +1,11 @@
 /* Observers over a store that answers what the test says. */
 #include "election_story.h"
 #include "lib/election/observer.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(observer);
 
 static zkl_watch *observe(struct election_story *s)
 {
@@ -57,7 +59,7 @@ static void end(struct election_story *s, zkl_watch *o)
 }
 
 /* A lower token than one told leads nobody who checks it; the next higher one is told. */
-static void tokens_rise(void)
+TEST_CASE(tokens_rise)
 {
     struct election_story s;
     zkl_watch *o = begin_with(&s, A, 5, "a", "");
@@ -78,7 +80,7 @@ static void tokens_rise(void)
 #define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-latch-0000000001"
 
 /* A transaction of the leader's changes its node, not its id. */
-static void transactions_unseen(void)
+TEST_CASE(transactions_unseen)
 {
     struct election_story s;
     zkl_watch *o = begin_with(&s, OURS, 5, "a", "");
@@ -93,7 +95,7 @@ static void transactions_unseen(void)
 }
 
 /* After a reconnect everything is looked at again, behind a sync; the same is not told again. */
-static void reconnected(void)
+TEST_CASE(reconnected)
 {
     struct election_story s;
     zkl_watch *o = begin_with(&s, A, 5, "a", "5\nx");
@@ -119,7 +121,7 @@ static void reconnected(void)
 }
 
 /* A query that a disconnection cut off is stale, whatever is answered to it later. */
-static void stale_queries(void)
+TEST_CASE(stale_queries)
 {
     struct election_story s;
 
@@ -139,7 +141,7 @@ static void stale_queries(void)
 }
 
 /* Another session of ours: nothing of the old one counts, and the same leader is no news. */
-static void another_session(void)
+TEST_CASE(another_session)
 {
     struct election_story s;
     zkl_watch *o = begin_with(&s, A, 5, "a", "");
@@ -163,7 +165,7 @@ static void another_session(void)
 
 /* The servers' data have gone back. Lower tokens count in the next session, whether or not the
  * servers have since passed what the last session had seen. */
-static void servers_have_gone_back(void)
+TEST_CASE(servers_have_gone_back)
 {
     for (int passed = 0; passed <= 1; passed++) {
         struct election_story s;
@@ -185,7 +187,7 @@ static void servers_have_gone_back(void)
     }
 }
 
-static void left_between_list_and_read(void)
+TEST_CASE(left_between_list_and_read)
 {
     struct election_story s;
 
@@ -202,7 +204,7 @@ static void left_between_list_and_read(void)
 }
 
 /* Only what carries the leader's token is its own; and changes of it are told. */
-static void whose_data(void)
+TEST_CASE(whose_data)
 {
     struct election_story s;
     zkl_watch *o = begin_with(&s, A, 5, "a", "4\nold");
@@ -228,7 +230,7 @@ static void whose_data(void)
 }
 
 /* Nobody: by a watch on the children, or on the path's coming. Other layouts are nobody. */
-static void nobody(void)
+TEST_CASE(nobody)
 {
     struct election_story s;
 
@@ -265,7 +267,7 @@ static void nobody(void)
 
 /* A watch set for an observer that is gone by then is removed; one on the children leaves that on
  * the node alone. */
-static void watches_are_removed(void)
+TEST_CASE(watches_are_removed)
 {
     struct election_story s;
 
@@ -285,7 +287,7 @@ static void watches_are_removed(void)
 }
 
 /* Refused: tried again later, from the beginning. */
-static void refused(void)
+TEST_CASE(refused)
 {
     struct election_story s;
 
@@ -325,7 +327,7 @@ static bool is_stopped(struct election_story *s, const zkl_watch *o)
 }
 
 /* What is queued behind the call under way is not told any more. */
-static void freed_with_more_to_tell(void)
+TEST_CASE(freed_with_more_to_tell)
 {
     struct election_story s;
     zkl_watch *o = begin_with(&s, A, 5, "a", "");
@@ -350,7 +352,7 @@ static void freed_with_more_to_tell(void)
 }
 
 /* The session's end is the observer's, also between two tries. */
-static void closed_in_a_pause(void)
+TEST_CASE(closed_in_a_pause)
 {
     struct election_story s;
 
@@ -363,22 +365,3 @@ static void closed_in_a_pause(void)
     CHECK(watch_of(o)->stopped && !watch_of(o)->driver.timer->at);
     end(&s, o);
 }
-
-static const struct test_case cases[] = {
-    {"tokens_rise", tokens_rise},
-    {"transactions_unseen", transactions_unseen},
-    {"reconnected", reconnected},
-    {"stale_queries", stale_queries},
-    {"another_session", another_session},
-    {"servers_have_gone_back", servers_have_gone_back},
-    {"left_between_list_and_read", left_between_list_and_read},
-    {"whose_data", whose_data},
-    {"nobody", nobody},
-    {"watches_are_removed", watches_are_removed},
-    {"refused", refused},
-    {"freed_with_more_to_tell", freed_with_more_to_tell},
-    {"closed_in_a_pause", closed_in_a_pause},
-    {NULL, NULL},
-};
-
-const struct test_suite observer_suite = {"observer", NULL, NULL, cases};

@@ -2,11 +2,13 @@
 #include "lib/lock/op.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(op);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -30,7 +32,7 @@ static void stop(void)
     hand_close(s);
 }
 
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     s = hand_session();
     hand_enter(&a, s, 1000);
@@ -46,7 +48,7 @@ static void timed_out(void)
 }
 
 /* 0 waits for no other contender, but for the server: one session timeout. */
-static void tried_in_vain(void)
+TEST_CASE(tried_in_vain)
 {
     s = hand_session();
     hand_enter(&a, s, 0);
@@ -58,7 +60,7 @@ static void tried_in_vain(void)
     stop();
 }
 
-static void timed_out_without_a_connection(void)
+TEST_CASE(timed_out_without_a_connection)
 {
     s = hand_session();
     fake_event(STORE_EV_DOWN);
@@ -69,7 +71,7 @@ static void timed_out_without_a_connection(void)
     stop();
 }
 
-static void no_limit(void)
+TEST_CASE(no_limit)
 {
     static const int64_t limits[] = {ZKL_FOREVER, INT64_MAX, INT64_MAX / CLOCK_MS};
 
@@ -82,7 +84,7 @@ static void no_limit(void)
     }
 }
 
-static void busy(void)
+TEST_CASE(busy)
 {
     s = hand_session();
     hand_enter(&a, s, 0);
@@ -94,7 +96,7 @@ static void busy(void)
     stop();
 }
 
-static void acquired_in_time(void)
+TEST_CASE(acquired_in_time)
 {
     s = hand_session();
     hand_stand_alone(s);
@@ -109,7 +111,7 @@ static void acquired_in_time(void)
     stop();
 }
 
-static void canceled_while_it_waits(void)
+TEST_CASE(canceled_while_it_waits)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -124,7 +126,7 @@ static void canceled_while_it_waits(void)
 }
 
 /* It has won, but nobody knows yet: the cancel wins, and what was won is given back. */
-static void canceled_before_it_is_told(void)
+TEST_CASE(canceled_before_it_is_told)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -138,7 +140,7 @@ static void canceled_before_it_is_told(void)
     stop();
 }
 
-static void canceled_too_late(void)
+TEST_CASE(canceled_too_late)
 {
     s = hand_session();
     hand_hold(&a, s);
@@ -149,14 +151,14 @@ static void canceled_too_late(void)
     stop();
 }
 
-static void no_op(void)
+TEST_CASE(no_op)
 {
     zkl_op_cancel(NULL);
     zkl_op_free(NULL);
     CHECK(true);
 }
 
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     s = hand_session();
     fake_event(STORE_EV_AUTH);
@@ -166,7 +168,7 @@ static void credentials_refused(void)
     stop();
 }
 
-static void freed_while_it_waits(void)
+TEST_CASE(freed_while_it_waits)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -178,7 +180,7 @@ static void freed_while_it_waits(void)
     stop();
 }
 
-static void closed_while_it_waits(void)
+TEST_CASE(closed_while_it_waits)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -204,7 +206,7 @@ static void win_and_free(void)
 }
 
 /* The grant comes nevertheless, and belongs to who hears of it. */
-static void freed_before_it_is_told(void)
+TEST_CASE(freed_before_it_is_told)
 {
     win_and_free();
     CHECK_INT(a.calls, 0);
@@ -217,7 +219,7 @@ static void freed_before_it_is_told(void)
     stop();
 }
 
-static void closed_before_it_is_told(void)
+TEST_CASE(closed_before_it_is_told)
 {
     win_and_free();
     hand_close(s);
@@ -230,7 +232,7 @@ static void closed_before_it_is_told(void)
     hand_leave(&a);
 }
 
-static void closed_meanwhile(void)
+TEST_CASE(closed_meanwhile)
 {
     struct contender_spec spec = {.directory = "/root/l", .payload = ""};
     struct op_queue waiters = {.ops = G_QUEUE_INIT};
@@ -283,7 +285,7 @@ static pthread_t block(struct blocked *b)
     return thread;
 }
 
-static void waited_for(void)
+TEST_CASE(waited_for)
 {
     struct blocked b;
     pthread_t thread = block(&b);
@@ -298,7 +300,7 @@ static void waited_for(void)
     stop();
 }
 
-static void waited_for_in_vain(void)
+TEST_CASE(waited_for_in_vain)
 {
     struct blocked b;
     pthread_t thread = block(&b);
@@ -329,7 +331,7 @@ static void check_node(void)
 }
 
 /* As it was made, without a request. */
-static void knows_its_node(void)
+TEST_CASE(knows_its_node)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -338,28 +340,3 @@ static void knows_its_node(void)
     CHECK_INT(fake_count(STORE_LIST, "/root/l"), 0);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"knows_its_node", knows_its_node},
-    {"timed_out", timed_out},
-    {"tried_in_vain", tried_in_vain},
-    {"timed_out_without_a_connection", timed_out_without_a_connection},
-    {"no_limit", no_limit},
-    {"busy", busy},
-    {"acquired_in_time", acquired_in_time},
-    {"canceled_while_it_waits", canceled_while_it_waits},
-    {"canceled_before_it_is_told", canceled_before_it_is_told},
-    {"canceled_too_late", canceled_too_late},
-    {"no_op", no_op},
-    {"credentials_refused", credentials_refused},
-    {"freed_while_it_waits", freed_while_it_waits},
-    {"closed_while_it_waits", closed_while_it_waits},
-    {"freed_before_it_is_told", freed_before_it_is_told},
-    {"closed_before_it_is_told", closed_before_it_is_told},
-    {"closed_meanwhile", closed_meanwhile},
-    {"waited_for", waited_for},
-    {"waited_for_in_vain", waited_for_in_vain},
-    {NULL, NULL},
-};
-
-const struct test_suite op_suite = {.name = "op", .cases = cases};

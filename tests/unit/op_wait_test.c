@@ -1,6 +1,6 @@
 /* Acquisitions that a thread waits for and another one ends; how deep a thread holds. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <pthread.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(op_wait);
 
 static const char *const paths[] = {"/l", "/k"};
 static zkl_session *s;
@@ -152,7 +154,7 @@ static char *answer_entry(bool alone)
     return node;
 }
 
-static void gives_the_grant(void)
+TEST_CASE(gives_the_grant)
 {
     zkl_grant *grant = NULL;
 
@@ -171,7 +173,7 @@ static void gives_the_grant(void)
     }
 }
 
-static void while_it_waits(void)
+TEST_CASE(while_it_waits)
 {
     struct waiter a;
 
@@ -187,7 +189,7 @@ static void while_it_waits(void)
 }
 
 /* A caller of a handle that retains has no request of its own. */
-static void while_it_waits_for_a_turn(void)
+TEST_CASE(while_it_waits_for_a_turn)
 {
     struct waiter a, b;
 
@@ -205,7 +207,7 @@ static void while_it_waits_for_a_turn(void)
     stop();
 }
 
-static void before_it_waits(void)
+TEST_CASE(before_it_waits)
 {
     struct waiter a;
 
@@ -220,7 +222,7 @@ static void before_it_waits(void)
 }
 
 /* Nobody waits for it any more, whether it was granted or not. */
-static void freed(void)
+TEST_CASE(freed)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(begins); i++) {
         zkl_stats stats = ZKL_STATS_INIT;
@@ -248,7 +250,7 @@ static void freed(void)
     }
 }
 
-static void time_limit(void)
+TEST_CASE(time_limit)
 {
     zkl_grant *grant = NULL;
     zkl_op *op;
@@ -264,7 +266,7 @@ static void time_limit(void)
 }
 
 /* No clock can count that far. */
-static void no_time_limit(void)
+TEST_CASE(no_time_limit)
 {
     struct waiter a;
     zkl_op *op;
@@ -278,7 +280,7 @@ static void no_time_limit(void)
     stop();
 }
 
-static void session_closed(void)
+TEST_CASE(session_closed)
 {
     struct waiter a;
 
@@ -322,7 +324,7 @@ static void on_state(const zkl_grant *grant, zkl_state state, void *data)
     sem_post(&in->told);
 }
 
-static void misuse(void)
+TEST_CASE(misuse)
 {
     struct inside inside;
     zkl_grant *grant = NULL;
@@ -370,7 +372,7 @@ static void *cancel(void *op)
 }
 
 /* A grant that comes while it is canceled: either it is given, or nothing is held. */
-static void at_any_moment(void)
+TEST_CASE(at_any_moment)
 {
     enum { TIMES = 400 };
 
@@ -396,7 +398,7 @@ static void at_any_moment(void)
 }
 
 /* A cast lets it compile. */
-static void releases_what_is_lent(void)
+TEST_CASE(releases_what_is_lent)
 {
     const zkl_grant *lent;
 
@@ -427,7 +429,7 @@ static bool is_seen_to_be_free(const zkl_grant *lent)
 }
 
 /* Also behind a loss; and no longer, as who asks it still is then seen. */
-static void lent_until_the_last_unlock(void)
+TEST_CASE(lent_until_the_last_unlock)
 {
     const zkl_grant *lent, *again;
 
@@ -451,7 +453,7 @@ static void lent_until_the_last_unlock(void)
     stop();
 }
 
-static void depth(void)
+TEST_CASE(depth)
 {
     start(0);
     fake_answer_at_once(alone);
@@ -470,22 +472,3 @@ static void depth(void)
     fake_answer_at_once(NULL);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"gives_the_grant", gives_the_grant},
-    {"while_it_waits", while_it_waits},
-    {"while_it_waits_for_a_turn", while_it_waits_for_a_turn},
-    {"before_it_waits", before_it_waits},
-    {"freed", freed},
-    {"time_limit", time_limit},
-    {"no_time_limit", no_time_limit},
-    {"session_closed", session_closed},
-    {"misuse", misuse},
-    {"at_any_moment", at_any_moment},
-    {"releases_what_is_lent", releases_what_is_lent},
-    {"lent_until_the_last_unlock", lent_until_the_last_unlock},
-    {"depth", depth},
-    {NULL, NULL},
-};
-
-const struct test_suite op_wait_suite = {.name = "op_wait", .cases = cases};

@@ -1,10 +1,12 @@
 /* Structs of options: which sizes are taken, and what zeros in them mean. */
 #include "fake_store.h"
 #include "lib/session/core.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(options);
 
 enum { BYTES = 8192 };
 
@@ -78,7 +80,7 @@ static int call(zkl_session *s, const struct kind *k, size_t size, size_t set)
     return code;
 }
 
-static void sizes(void)
+TEST_CASE(sizes)
 {
     zkl_session *s = fake_session();
 
@@ -107,7 +109,7 @@ static void sizes(void)
         CHECK(memcmp(&macro, &zeros, sizeof zeros) == 0);                                          \
     } while (0)
 
-static void macros(void)
+TEST_CASE(macros)
 {
     CHECK_MACRO(barrier_options, ZKL_BARRIER_OPTIONS_INIT);
     CHECK_MACRO(election_options, ZKL_ELECTION_OPTIONS_INIT);
@@ -118,7 +120,7 @@ static void macros(void)
     CHECK_MACRO(session_options, ZKL_SESSION_OPTIONS_INIT, .log_level = ZKL_LOG_WARN);
 }
 
-static void version(void)
+TEST_CASE(version)
 {
     char *numbers =
         g_strdup_printf("%d.%d.%d", ZKL_VERSION_MAJOR, ZKL_VERSION_MINOR, ZKL_VERSION_PATCH);
@@ -128,7 +130,7 @@ static void version(void)
     g_free(numbers);
 }
 
-static void status_size(void)
+TEST_CASE(status_size)
 {
     zkl_session *s = fake_session();
     zkl_election_status status[2] = {{.size = sizeof status}};
@@ -153,7 +155,7 @@ static void count_warning(const zkl_log_record *record, void *data)
 }
 
 /* Clocks are still taken to differ, and warnings to be of interest. */
-static void zeros(void)
+TEST_CASE(zeros)
 {
     atomic_int warnings = 0;
     zkl_session_options o = {.size = sizeof o, .log = count_warning, .log_data = &warnings};
@@ -170,9 +172,3 @@ static void zeros(void)
     zkl_session_close(s);
     CHECK_INT(atomic_load(&warnings), 1);
 }
-
-static const struct test_case cases[] = {
-    {"sizes", sizes}, {"macros", macros}, {"version", version}, {"status_size", status_size},
-    {"zeros", zeros}, {NULL, NULL},
-};
-const struct test_suite options_suite = {"options", NULL, NULL, cases};

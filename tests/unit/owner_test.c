@@ -1,7 +1,7 @@
 /* Owners of mutexes: who may lock again, and what becomes of their locks when their thread ends,
  * when the handle is freed, and when the process forks. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -13,6 +13,8 @@
 #include "lib/base/lock_owner.h"
 #include "lib/contender/contender.h"
 #include "lib/lock/handle.h"
+
+TEST_SUITE(owner);
 
 static uint64_t same_key(void *data)
 {
@@ -41,7 +43,7 @@ static void wait_asked(enum store_kind kind, const char *path)
 }
 
 /* An owner by key that is acquiring elsewhere would wait for itself; freeing ends its wait. */
-static void one_key(void)
+TEST_CASE(one_key)
 {
     zkl_session *s = fake_session();
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
@@ -83,7 +85,7 @@ static zkl_mutex *mutex_of_owners(zkl_session *s)
 }
 
 /* An owner that has unlocked is forgotten, and may lock again; so may the one that did last. */
-static void owners_by_turns(void)
+TEST_CASE(owners_by_turns)
 {
     static const uint64_t turns[] = {1, 2, 1, 1, 3, 2, 2, 1};
     zkl_session *s = fake_session();
@@ -117,7 +119,7 @@ static bool refuse_creates(const struct store_request *request, struct store_rep
 }
 
 /* Nothing is left of an owner who did not get it, whether it had it before or not. */
-static void owner_is_refused(void)
+TEST_CASE(owner_is_refused)
 {
     for (int before = 0; before < 2; before++) {
         zkl_session *s = fake_session();
@@ -163,7 +165,7 @@ static void *ask(void *mutex)
 }
 
 /* By default a contender has the name of the thread that asks, whoever asked before. */
-static void names_of_threads(void)
+TEST_CASE(names_of_threads)
 {
     zkl_session *s = fake_session();
     pthread_t thread;
@@ -216,7 +218,7 @@ static bool free_and_answer(const struct store_request *request, struct store_re
 }
 
 /* Nobody holds a mutex that was freed: what is granted meanwhile is released again. */
-static void freed_as_it_is_granted(void)
+TEST_CASE(freed_as_it_is_granted)
 {
     zkl_session *s = fake_session();
     pthread_t thread;
@@ -275,7 +277,7 @@ static void *use(void *handles)
 
 /* What is the thread's goes with it, even where it would be retained; and what is its key's stays,
  * whatever number that is. */
-static void thread_ends(void)
+TEST_CASE(thread_ends)
 {
     static const char *const paths[HANDLES] = {"/l", "/a/l", "/b/l", "/c/l", "/d/l"};
     zkl_session_options with_log = ZKL_SESSION_OPTIONS_INIT;
@@ -330,7 +332,7 @@ static void check_child(pid_t child)
 
 /* In parent and child, handles of the parent's and their own. When the thread ends that both have,
  * the child leaves alone what it holds in the parent. */
-static void handles_behind_a_fork(void)
+TEST_CASE(handles_behind_a_fork)
 {
     if (!runner_starts_threads_in_children())
         return;
@@ -411,7 +413,7 @@ static pid_t fork_as_it_ends(struct ending *e, pthread_t threads[2])
 /* A fork waits for the thread that has the list of all handles, which would be in use for ever in
  * the child. Nothing is logged, nor does any thread begin or end meanwhile: not every sanitizer's
  * memory outlives a fork then. */
-static void fork_as_a_thread_ends(void)
+TEST_CASE(fork_as_a_thread_ends)
 {
     if (!runner_starts_threads_in_children())
         return;
@@ -441,17 +443,3 @@ static void fork_as_a_thread_ends(void)
     fake_answer_at_once(NULL);
     zkl_session_close(e.s);
 }
-
-static const struct test_case cases[] = {
-    {"one_key", one_key},
-    {"owners_by_turns", owners_by_turns},
-    {"owner_is_refused", owner_is_refused},
-    {"names_of_threads", names_of_threads},
-    {"freed_as_it_is_granted", freed_as_it_is_granted},
-    {"thread_ends", thread_ends},
-    {"handles_behind_a_fork", handles_behind_a_fork},
-    {"fork_as_a_thread_ends", fork_as_a_thread_ends},
-    {NULL, NULL},
-};
-
-const struct test_suite owner_suite = {"owner", NULL, NULL, cases};

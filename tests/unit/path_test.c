@@ -1,9 +1,11 @@
 #include "lib/base/path.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <string.h>
 #include <zkl/error.h>
+
+TEST_SUITE(path);
 
 static void check_refused(const char *path, const char *why)
 {
@@ -12,7 +14,7 @@ static void check_refused(const char *path, const char *why)
     CHECK(wrong && strstr(wrong, why));
 }
 
-static void good_paths(void)
+TEST_CASE(good_paths)
 {
     CHECK(path_check("/a") == NULL);
     CHECK(path_check("/a/b.c/..d/...") == NULL);
@@ -20,7 +22,7 @@ static void good_paths(void)
     CHECK(path_check("/\xf0\x9f\x98\x80") == NULL); /* beyond the first plane */
 }
 
-static void bad_paths(void)
+TEST_CASE(bad_paths)
 {
     char *longer = g_strnfill(PATH_LENGTH_MAX + 1, 'a');
 
@@ -41,7 +43,7 @@ static void bad_paths(void)
 }
 
 /* Below a chroot it is a name like any other. */
-static void of_the_servers(void)
+TEST_CASE(of_the_servers)
 {
     CHECK_INT(path_error("", "/zookeeper"), ZKL_EINVAL);
     CHECK_INT(path_error("", "/zookeeper/a"), ZKL_EINVAL);
@@ -50,7 +52,7 @@ static void of_the_servers(void)
     CHECK_INT(path_error("/a", "/zookeeper"), 0);
 }
 
-static void bad_characters(void)
+TEST_CASE(bad_characters)
 {
     check_refused("/\xff", "UTF-8");
     check_refused("/a\x01", "character");
@@ -68,7 +70,7 @@ static void bad_characters(void)
     CHECK(path_check("/\xef\xbf\xaf") == NULL); /* U+FFEF */
 }
 
-static void within(void)
+TEST_CASE(within)
 {
     CHECK(path_is_within("/a", "/a"));
     CHECK(path_is_within("/a/b", "/a"));
@@ -90,7 +92,7 @@ static void check_split(const char *connect, const char *hosts, const char *chro
     g_free(got_chroot);
 }
 
-static void connect_strings(void)
+TEST_CASE(connect_strings)
 {
     check_split("a", "a:2181", "");
     check_split("a:1,b:65535", "a:1,b:65535", "");
@@ -101,7 +103,7 @@ static void connect_strings(void)
     check_split("a:1/x/y", "a:1", "/x/y");
 }
 
-static void bad_connect_strings(void)
+TEST_CASE(bad_connect_strings)
 {
     static const struct {
         const char *connect, *why;
@@ -140,7 +142,7 @@ static void bad_connect_strings(void)
     }
 }
 
-static void above(void)
+TEST_CASE(above)
 {
     static const char *const of[] = {"/a", "/a/bc", "/a/bc/d", "/a/bc/d"};
 
@@ -154,7 +156,7 @@ static void above(void)
 }
 
 /* As they were given, with their ports. */
-static void shown_hosts(void)
+TEST_CASE(shown_hosts)
 {
     static const char *const same[] = {"a:1", "[::1]:77,b:2181", "b:1,[fe80::1%lo]:2,[::]:3"};
 
@@ -168,18 +170,3 @@ static void shown_hosts(void)
         g_free(shown);
     }
 }
-
-static const struct test_case cases[] = {
-    {"good_paths", good_paths},
-    {"bad_paths", bad_paths},
-    {"bad_characters", bad_characters},
-    {"within", within},
-    {"above", above},
-    {"connect_strings", connect_strings},
-    {"bad_connect_strings", bad_connect_strings},
-    {"shown_hosts", shown_hosts},
-    {"of_the_servers", of_the_servers},
-    {NULL, NULL},
-};
-
-const struct test_suite path_suite = {"path", NULL, NULL, cases};

@@ -2,9 +2,11 @@
  * told. Number 7 is ours. */
 #include "attempt_play.h"
 #include "limit.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(permits);
 
 static void start(uint32_t permits)
 {
@@ -29,7 +31,7 @@ static void start_behind(void)
 
 /* ---- the limit ---- */
 
-static void limits(void)
+TEST_CASE(limits)
 {
     static const struct {
         const char *data;
@@ -48,7 +50,7 @@ static void limits(void)
 }
 
 /* It is read along with the first list, where it is not known yet. */
-static void limit_is_read_once(void)
+TEST_CASE(limit_is_read_once)
 {
     play_start_permits(1, false);
     play.c.limit_zxid = 0;
@@ -61,7 +63,7 @@ static void limit_is_read_once(void)
 }
 
 /* A list counts with the limit of its own instant alone. */
-static void limit_changed_between(void)
+TEST_CASE(limit_changed_between)
 {
     start(1);
     STEP("listed 4 5 7* z10", ST_LISTING, "limit, list");
@@ -73,7 +75,7 @@ static void limit_changed_between(void)
     STEP("left listed 4 5 7* z12", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
-static void limit_that_always_changes(void)
+TEST_CASE(limit_that_always_changes)
 {
     start(1);
     for (int i = 0; i < 100; i++)
@@ -81,7 +83,7 @@ static void limit_that_always_changes(void)
     STEP("listed 7* z8", ST_DONE, "fail protocol, delete");
 }
 
-static void no_limit(void)
+TEST_CASE(no_limit)
 {
     start(1);
     STEP("listed 7* z10", ST_LISTING, "limit, list");
@@ -94,7 +96,7 @@ static void no_limit(void)
     STEP("created nonode", ST_DONE, "fail no-limit"); /* who has none makes no directory */
 }
 
-static void directory_is_made_with_the_limit(void)
+TEST_CASE(directory_is_made_with_the_limit)
 {
     play_start_permits(1, false);
     SAY("enter");
@@ -102,7 +104,7 @@ static void directory_is_made_with_the_limit(void)
     STEP("parents", ST_CREATING, "create, list");
 }
 
-static void limit_cannot_be_read(void)
+TEST_CASE(limit_cannot_be_read)
 {
     start(1);
     SAY("listed 7* z10");
@@ -118,7 +120,7 @@ static void limit_cannot_be_read(void)
 
 /* ---- admission ---- */
 
-static void free_permits(void)
+TEST_CASE(free_permits)
 {
     start(1);
     STEP("listed 7*", ST_HOLDING, "grant, arm");
@@ -130,7 +132,7 @@ static void free_permits(void)
 }
 
 /* One who saw us as not admitted waits for our node, whatever this list says of it. */
-static void touches_if_anybody_is_behind(void)
+TEST_CASE(touches_if_anybody_is_behind)
 {
     start(1);
     STEP("listed 5 7* 8", ST_HOLDING, "touch, grant, arm");
@@ -144,7 +146,7 @@ static void touches_if_anybody_is_behind(void)
     STEP("read 7", ST_HOLDING, "grant, arm");
 }
 
-static void all_or_nothing(void)
+TEST_CASE(all_or_nothing)
 {
     start(2);
     STEP("listed 5 7*", ST_LISTING, "limit-watch, list-watch");
@@ -155,20 +157,20 @@ static void all_or_nothing(void)
 }
 
 /* One permit is free, but somebody before us waits for two. */
-static void nobody_overtakes(void)
+TEST_CASE(nobody_overtakes)
 {
     start(1);
     STEP("listed 5 6x2 7*", ST_WAITING, "watch 6");
 }
 
-static void numbers_that_are_used_up_are_before_all(void)
+TEST_CASE(numbers_that_are_used_up_are_before_all)
 {
     start(1);
     STEP("listed -3 2147483647 7*", ST_LISTING, "limit-watch, list-watch");
 }
 
 /* One that has come since 5 and 6 were admitted, which will not tell of it again. */
-static void number_that_is_used_up_comes_later(void)
+TEST_CASE(number_that_is_used_up_comes_later)
 {
     for (int negative = 0; negative < 2; negative++) {
         start(1);
@@ -181,13 +183,13 @@ static void number_that_is_used_up_comes_later(void)
     }
 }
 
-static void more_than_the_limit(void)
+TEST_CASE(more_than_the_limit)
 {
     start(3);
     STEP("listed 7*", ST_DONE, "fail permits, delete");
 }
 
-static void more_than_a_lowered_limit(void)
+TEST_CASE(more_than_a_lowered_limit)
 {
     start(2);
     SAY("listed 5 7*");
@@ -198,7 +200,7 @@ static void more_than_a_lowered_limit(void)
     STEP("left listed 5 7* z20", ST_DONE, "fail permits, unwatch-limit, delete");
 }
 
-static void try_only(void)
+TEST_CASE(try_only)
 {
     play_start_permits(1, true);
     SAY("enter");
@@ -210,7 +212,7 @@ static void try_only(void)
     STEP("listed 5 7* 8", ST_HOLDING, "touch, grant, arm");
 }
 
-static void another_layout(void)
+TEST_CASE(another_layout)
 {
     start(1);
     STEP("listed 5! 7*", ST_DONE, "fail layout 5, delete");
@@ -218,7 +220,7 @@ static void another_layout(void)
 
 /* ---- first in line ---- */
 
-static void first_in_line_hears_of_a_release(void)
+TEST_CASE(first_in_line_hears_of_a_release)
 {
     start_first_in_line();
     STEP("children", ST_LISTING, "list-watch");
@@ -230,7 +232,7 @@ static void first_in_line_hears_of_a_release(void)
     STEP("left listed 5 7* 8", ST_HOLDING, "unwatch-limit, touch, grant, arm, unwatch-children");
 }
 
-static void first_in_line_hears_of_the_limit(void)
+TEST_CASE(first_in_line_hears_of_the_limit)
 {
     start_first_in_line();
     STEP("limit-changed", ST_LISTING, "limit-watch, list-watch");
@@ -239,7 +241,7 @@ static void first_in_line_hears_of_the_limit(void)
 }
 
 /* The limit may have changed without a word from its watch. */
-static void permits_limit_is_in_doubt(void)
+TEST_CASE(limit_is_in_doubt)
 {
     start_first_in_line();
     STEP("doubt", ST_LISTING, "limit-watch, list-watch");
@@ -255,7 +257,7 @@ static void permits_limit_is_in_doubt(void)
 }
 
 /* Its read left a watch, though there was no limit to learn. */
-static void permits_watch_on_no_limit(void)
+TEST_CASE(watch_on_no_limit)
 {
     start(1);
     SAY("listed 4 5 7*");
@@ -267,7 +269,7 @@ static void permits_watch_on_no_limit(void)
 }
 
 /* It stays first in line: where more are held than the limit allows, too. */
-static void limit_is_lowered(void)
+TEST_CASE(limit_is_lowered)
 {
     start_first_in_line();
     SAY("limit-changed");
@@ -279,7 +281,7 @@ static void limit_is_lowered(void)
     STEP("left listed 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
-static void limit_changes_while_it_lists(void)
+TEST_CASE(limit_changes_while_it_lists)
 {
     start_first_in_line();
     STEP("children", ST_LISTING, "list-watch");
@@ -293,7 +295,7 @@ static void limit_changes_while_it_lists(void)
     STEP("left listed 4 5 7* z21", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
 }
 
-static void too_much_is_watched(void)
+TEST_CASE(too_much_is_watched)
 {
     start(1);
     SAY("listed 4 5 7*");
@@ -301,7 +303,7 @@ static void too_much_is_watched(void)
     STEP("listed 4 5 7*", ST_DONE, "fail limit, unwatch-limit, delete");
 }
 
-static void own_node_goes(void)
+TEST_CASE(own_node_goes)
 {
     start_first_in_line();
     SAY("children");
@@ -314,7 +316,7 @@ static void own_node_goes(void)
 
 /* ---- behind ---- */
 
-static void predecessor_is_admitted(void)
+TEST_CASE(predecessor_is_admitted)
 {
     start_behind();
     STEP("watched 6", ST_WAITING, "");
@@ -323,7 +325,7 @@ static void predecessor_is_admitted(void)
     STEP("left listed 5 6 7*", ST_FIRST, "");
 }
 
-static void predecessor_goes(void)
+TEST_CASE(predecessor_goes)
 {
     start_behind();
     SAY("watched 6");
@@ -337,14 +339,14 @@ static void predecessor_goes(void)
 }
 
 /* It was admitted between our list and our watch. */
-static void predecessor_was_touched_before(void)
+TEST_CASE(predecessor_was_touched_before)
 {
     start_behind();
     STEP("watched 6 v1", ST_LISTING, "unwatch, limit-watch, list-watch");
 }
 
 /* A limit that was lowered behind its create: it may hold since before. */
-static void predecessor_is_older_than_the_limit(void)
+TEST_CASE(predecessor_is_older_than_the_limit)
 {
     start_behind();
     play.c.limit_zxid = 1007; /* and it was made at 1006 */
@@ -358,7 +360,7 @@ static void predecessor_is_older_than_the_limit(void)
 
 /* ---- others ---- */
 
-static void holder_hears_of_others(void)
+TEST_CASE(holder_hears_of_others)
 {
     start(1);
     SAY("listed 7*");
@@ -389,7 +391,7 @@ static void start_lease(void)
     STEP("created 7", ST_LISTING, "");
 }
 
-static void leases_are_counted(void)
+TEST_CASE(leases_are_counted)
 {
     start_lease();
     STEP("listed 7* z30", ST_HOLDING, "grant, arm"); /* what the data are is no matter */
@@ -405,7 +407,7 @@ static void leases_are_counted(void)
     STEP("listed 4? 5? 7*", ST_LISTING, "list-watch"); /* whatever they are called */
 }
 
-static void lease_waits_for_room(void)
+TEST_CASE(lease_waits_for_room)
 {
     start_lease();
     SAY("listed 4 5 7*");
@@ -419,7 +421,7 @@ static void lease_waits_for_room(void)
     STEP("listed 4 5 7*", ST_DONE, "fail limit, delete"); /* too much is watched */
 }
 
-static void lease_of_a_try(void)
+TEST_CASE(lease_of_a_try)
 {
     play_start_lease(true);
     SAY("enter");
@@ -427,7 +429,7 @@ static void lease_of_a_try(void)
     STEP("listed 4 5 7*", ST_DONE, "fail busy, delete");
 }
 
-static void lease_goes(void)
+TEST_CASE(lease_goes)
 {
     start_lease();
     SAY("listed 4 5 7*");
@@ -438,7 +440,7 @@ static void lease_goes(void)
     STEP("created nonode", ST_PARENTS, "parents");
 }
 
-static void holder_of_a_lease_hears_of_others(void)
+TEST_CASE(holder_of_a_lease_hears_of_others)
 {
     start_lease();
     SAY("listed 5 7*");
@@ -447,44 +449,3 @@ static void holder_of_a_lease_hears_of_others(void)
     STEP("children", ST_HOLDING, "arm, list-watch");
     STEP("left listed 5 7* 8", ST_HOLDING, "others wait");
 }
-
-static const struct test_case cases[] = {
-    {"limits", limits},
-    {"limit_is_read_once", limit_is_read_once},
-    {"limit_changed_between", limit_changed_between},
-    {"limit_that_always_changes", limit_that_always_changes},
-    {"no_limit", no_limit},
-    {"directory_is_made_with_the_limit", directory_is_made_with_the_limit},
-    {"limit_cannot_be_read", limit_cannot_be_read},
-    {"free_permits", free_permits},
-    {"touches_if_anybody_is_behind", touches_if_anybody_is_behind},
-    {"all_or_nothing", all_or_nothing},
-    {"nobody_overtakes", nobody_overtakes},
-    {"numbers_that_are_used_up_are_before_all", numbers_that_are_used_up_are_before_all},
-    {"number_that_is_used_up_comes_later", number_that_is_used_up_comes_later},
-    {"more_than_the_limit", more_than_the_limit},
-    {"more_than_a_lowered_limit", more_than_a_lowered_limit},
-    {"try_only", try_only},
-    {"another_layout", another_layout},
-    {"first_in_line_hears_of_a_release", first_in_line_hears_of_a_release},
-    {"first_in_line_hears_of_the_limit", first_in_line_hears_of_the_limit},
-    {"limit_is_in_doubt", permits_limit_is_in_doubt},
-    {"watch_on_no_limit", permits_watch_on_no_limit},
-    {"limit_is_lowered", limit_is_lowered},
-    {"limit_changes_while_it_lists", limit_changes_while_it_lists},
-    {"too_much_is_watched", too_much_is_watched},
-    {"own_node_goes", own_node_goes},
-    {"predecessor_is_admitted", predecessor_is_admitted},
-    {"predecessor_goes", predecessor_goes},
-    {"predecessor_was_touched_before", predecessor_was_touched_before},
-    {"predecessor_is_older_than_the_limit", predecessor_is_older_than_the_limit},
-    {"holder_hears_of_others", holder_hears_of_others},
-    {"leases_are_counted", leases_are_counted},
-    {"lease_waits_for_room", lease_waits_for_room},
-    {"lease_of_a_try", lease_of_a_try},
-    {"lease_goes", lease_goes},
-    {"holder_of_a_lease_hears_of_others", holder_of_a_lease_hears_of_others},
-    {NULL, NULL},
-};
-
-const struct test_suite permits_suite = {.name = "permits", .cases = cases};

@@ -1,7 +1,9 @@
 /* What a contender of a semaphore writes: the limit where there is none, and its own node's data as
  * they are, which tells the next in line. Number 7 is ours. */
 #include "attempt_play.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(permits_written);
 
 /* ---- the limit ---- */
 
@@ -14,7 +16,7 @@ static void written_start(void)
     SAY("created 7");
 }
 
-static void written_and_read_again(void)
+TEST_CASE(and_read_again)
 {
     static const char *const answers[] = {"written", "written badversion"}; /* another was first */
 
@@ -31,7 +33,7 @@ static void written_and_read_again(void)
 }
 
 /* The list was asked for with the read, and is of before the write. */
-static void written_behind_the_list(void)
+TEST_CASE(behind_the_list)
 {
     written_start();
     STEP("limited empty v4", ST_LISTING, "write-limit v4");
@@ -42,7 +44,7 @@ static void written_behind_the_list(void)
     STEP("listed 7* z30", ST_HOLDING, "grant, arm");
 }
 
-static void written_again_when_it_is_gone_again(void)
+TEST_CASE(again_when_it_is_gone_again)
 {
     written_start();
     SAY("limited empty v4");
@@ -50,7 +52,7 @@ static void written_again_when_it_is_gone_again(void)
     STEP("limited empty v6", ST_LISTING, "write-limit v6");
 }
 
-static void written_in_vain(void)
+TEST_CASE(in_vain)
 {
     static const struct {
         const char *words;
@@ -70,7 +72,7 @@ static void written_in_vain(void)
 }
 
 /* Nobody said what it is to be, or the data are something else. */
-static void written_by_nobody(void)
+TEST_CASE(by_nobody)
 {
     written_start();
     play.c.has_limit = false;
@@ -80,7 +82,7 @@ static void written_by_nobody(void)
 }
 
 /* The first in line watches what it reads again. */
-static void written_by_the_first_in_line(void)
+TEST_CASE(by_the_first_in_line)
 {
     play_start_permits(1, false);
     SAY("enter");
@@ -104,7 +106,7 @@ static void written_look(void)
     CHECK_STR(play_awaited(), "listed, written");
 }
 
-static void written_by_a_holder_that_looks(void)
+TEST_CASE(by_a_holder_that_looks)
 {
     static const char *const answers[] = {"written", "written badversion"};
 
@@ -118,7 +120,7 @@ static void written_by_a_holder_that_looks(void)
 }
 
 /* Which takes nothing from it; it may look again. */
-static void written_in_vain_by_a_holder(void)
+TEST_CASE(in_vain_by_a_holder)
 {
     static const char *const answers[] = {"written refused", "written bad", "written nonode"};
 
@@ -135,7 +137,7 @@ static void written_in_vain_by_a_holder(void)
 }
 
 /* All of a look is beside the line: to watch the own node meanwhile makes none of it stale. */
-static void written_beside_the_own_watch(void)
+TEST_CASE(beside_the_own_watch)
 {
     static const struct {
         const char *words, *actions, *awaited;
@@ -157,7 +159,7 @@ static void written_beside_the_own_watch(void)
     }
 }
 
-static void written_by_a_holder_without_a_limit(void)
+TEST_CASE(by_a_holder_without_a_limit)
 {
     play_start_permits(1, false);
     SAY("enter");
@@ -179,7 +181,7 @@ static void touch_start(void)
     STEP("listed 5 7* 8", ST_HOLDING, "touch, grant, arm");
 }
 
-static void touch_is_done(void)
+TEST_CASE(touch_is_done)
 {
     touch_start();
     STEP("touched", ST_HOLDING, "");
@@ -187,7 +189,7 @@ static void touch_is_done(void)
 }
 
 /* Somebody else has written there, or it was done and its answer lost. */
-static void touch_meets_other_data(void)
+TEST_CASE(touch_meets_other_data)
 {
     touch_start();
     STEP("touched badversion", ST_HOLDING, "reread");
@@ -198,7 +200,7 @@ static void touch_meets_other_data(void)
 }
 
 /* The next in line waits longer: until the node is gone. */
-static void touch_is_refused(void)
+TEST_CASE(touch_is_refused)
 {
     static const char *const answers[] = {"touched refused", "touched bad"};
 
@@ -210,7 +212,7 @@ static void touch_is_refused(void)
 }
 
 /* The own watch tells of that, and of what is written there. */
-static void touch_meets_no_node(void)
+TEST_CASE(touch_meets_no_node)
 {
     static const char *const answers[] = {"reread nonode", "reread refused", "reread asked v3",
                                           "reread others v3"};
@@ -226,7 +228,7 @@ static void touch_meets_no_node(void)
 }
 
 /* No other question makes it stale. */
-static void touch_goes_beside_the_rest(void)
+TEST_CASE(touch_goes_beside_the_rest)
 {
     play_start_permits(1, false);
     SAY("enter");
@@ -242,24 +244,3 @@ static void touch_goes_beside_the_rest(void)
     STEP("touched badversion", ST_LAPSED, "reread");
     STEP("release", ST_DONE, "delete");
 }
-
-static const struct test_case cases[] = {
-    {"and_read_again", written_and_read_again},
-    {"behind_the_list", written_behind_the_list},
-    {"again_when_it_is_gone_again", written_again_when_it_is_gone_again},
-    {"in_vain", written_in_vain},
-    {"by_nobody", written_by_nobody},
-    {"by_the_first_in_line", written_by_the_first_in_line},
-    {"by_a_holder_that_looks", written_by_a_holder_that_looks},
-    {"in_vain_by_a_holder", written_in_vain_by_a_holder},
-    {"beside_the_own_watch", written_beside_the_own_watch},
-    {"by_a_holder_without_a_limit", written_by_a_holder_without_a_limit},
-    {"touch_is_done", touch_is_done},
-    {"touch_meets_other_data", touch_meets_other_data},
-    {"touch_is_refused", touch_is_refused},
-    {"touch_meets_no_node", touch_meets_no_node},
-    {"touch_goes_beside_the_rest", touch_goes_beside_the_rest},
-    {NULL, NULL},
-};
-
-const struct test_suite permits_written_suite = {.name = "permits_written", .cases = cases};

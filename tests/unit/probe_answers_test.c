@@ -10,7 +10,8 @@
 
 #include "probe_listener.h"
 #include "runner.h"
-#include "suites.h"
+
+TEST_SUITE(probe_answers);
 
 enum { GREETING = 49, WELCOME = 41, SRVR = 4, ENDLESS = 1 << 20, TRIES = 20 };
 
@@ -62,7 +63,7 @@ static void check_serves(const char *says, size_t length, unsigned times)
     CHECK_INT(heard, ROLLBACK_SERVES);
 }
 
-static void welcome_cut_at_each_byte(void)
+TEST_CASE(welcome_cut_at_each_byte)
 {
     for (size_t length = 0; length < WELCOME - 1; length++)
         CHECK_INT(zxid_of(welcome, length, 0), ROLLBACK_NONE);
@@ -71,7 +72,7 @@ static void welcome_cut_at_each_byte(void)
 }
 
 /* In its length or its protocol, the only numbers that are looked at. */
-static void welcome_that_lies(void)
+TEST_CASE(welcome_that_lies)
 {
     static const int32_t lies[] = {-1, INT32_MIN, INT32_MAX, 0, 1, 35, 38};
     char said[WELCOME];
@@ -88,7 +89,7 @@ static void welcome_that_lies(void)
 }
 
 /* An answer without end is read only as far as it is of interest. */
-static void welcome_without_end(void)
+TEST_CASE(welcome_without_end)
 {
     check_serves(welcome, sizeof welcome, ENDLESS);
     CHECK_INT(zxid_of("\377\377\377\377", 4, ENDLESS), ROLLBACK_NONE);
@@ -116,7 +117,7 @@ static char *hosts_of(const char *says, size_t length, unsigned times, enum stor
 
 /* A server that says nothing stays. One that says something must say all that a ZooKeeper is known
  * by. */
-static void words_cut_at_each_byte(void)
+TEST_CASE(words_cut_at_each_byte)
 {
     static const char words[] = "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f";
     const size_t known = strlen("Zookeeper version: ");
@@ -132,7 +133,7 @@ static void words_cut_at_each_byte(void)
     }
 }
 
-static void words_without_end(void)
+TEST_CASE(words_without_end)
 {
     enum store_trouble trouble;
 
@@ -141,14 +142,3 @@ static void words_without_end(void)
     CHECK(hosts_of("Zookeeper version", 17, ENDLESS, &trouble) == NULL);
     CHECK_INT(trouble, TROUBLE_FOREIGN);
 }
-
-static const struct test_case cases[] = {
-    {"welcome_cut_at_each_byte", welcome_cut_at_each_byte},
-    {"welcome_that_lies", welcome_that_lies},
-    {"welcome_without_end", welcome_without_end},
-    {"words_cut_at_each_byte", words_cut_at_each_byte},
-    {"words_without_end", words_without_end},
-    {NULL, NULL},
-};
-
-const struct test_suite probe_answers_suite = {.name = "probe_answers", .cases = cases};

@@ -10,7 +10,8 @@
 
 #include "probe_listener.h"
 #include "runner.h"
-#include "suites.h"
+
+TEST_SUITE(probe);
 
 enum { GREETING = 49, WELCOME = 41, ZXID_AT = 8, MANY = 100 };
 
@@ -45,7 +46,7 @@ static void *serve(void *data)
     return NULL;
 }
 
-static void greetings(void)
+TEST_CASE(greetings)
 {
     static const struct {
         int before, room;
@@ -71,7 +72,7 @@ static void greetings(void)
     }
 }
 
-static void nobody_listens(void)
+TEST_CASE(nobody_listens)
 {
     struct server server = {.room = MANY};
 
@@ -113,7 +114,7 @@ static void *speak(void *data)
 
 static const char alert[] = {21, 3, 3, 0, 2, 2, 40}, server_hello[] = {22, 3, 3, 0, 80, 2};
 
-static void troubles(void)
+TEST_CASE(troubles)
 {
     static const struct {
         uint8_t to;
@@ -146,7 +147,7 @@ static void troubles(void)
 }
 
 /* One that says nothing is left out where another is a ZooKeeper, and stays where none is. */
-static void silent(void)
+TEST_CASE(silent)
 {
     struct speaker mute = {.words = "", .to = 's'};
     struct speaker server = {.words = "Zookeeper version: 3.8.0", .length = 24, .to = 's'};
@@ -169,7 +170,7 @@ static void silent(void)
 }
 
 /* The listener is gone, and its port with it. */
-static void trouble_of_nobody(void)
+TEST_CASE(trouble_of_nobody)
 {
     struct server server = {.room = MANY};
     char *good;
@@ -188,7 +189,7 @@ static void trouble_of_nobody(void)
     CHECK_INT(probe_trouble("no.such.host.invalid:1", NULL), TROUBLE_UNKNOWN);
 }
 
-static void trouble_of_our_own(void)
+TEST_CASE(trouble_of_our_own)
 {
     struct rlimit before, none;
     const int next = dup(STDERR_FILENO);
@@ -203,15 +204,3 @@ static void trouble_of_our_own(void)
     CHECK_INT(own, TROUBLE_DESCRIPTORS);
     CHECK_INT(all, TROUBLE_DESCRIPTORS);
 }
-
-static const struct test_case cases[] = {
-    {"troubles", troubles},
-    {"silent", silent},
-    {"trouble_of_nobody", trouble_of_nobody},
-    {"trouble_of_our_own", trouble_of_our_own},
-    {"greetings", greetings},
-    {"nobody_listens", nobody_listens},
-    {NULL, NULL},
-};
-
-const struct test_suite probe_suite = {.name = "probe", .cases = cases};

@@ -1,9 +1,11 @@
 /* The chain of proofs as the session runs it, and when it stops. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <limits.h>
 #include <string.h>
+
+TEST_SUITE(proof_chain);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -21,7 +23,7 @@ static void answer_config(const char *data)
         answer_config(data);
 }
 
-static void proved_by_a_chain_in_an_ensemble(void)
+TEST_CASE(proved_by_a_chain_in_an_ensemble)
 {
     s = hand_session();
     fake_event(STORE_EV_DOWN);
@@ -47,7 +49,7 @@ static void proved_by_a_chain_in_an_ensemble(void)
 }
 
 /* The write behind the handshake is sent at once. */
-static void proved_by_a_reconnect(void)
+TEST_CASE(proved_by_a_reconnect)
 {
     s = hand_session();
     answer_config("server.1=a");
@@ -69,7 +71,7 @@ static void proved_by_a_reconnect(void)
 
 /* The servers allow so short a timeout that no chain lasts: that is logged, but not of one server.
  */
-static void cannot_last(void)
+TEST_CASE(cannot_last)
 {
     static const char *const configs[] = {NULL, "server.1=a"};
 
@@ -85,7 +87,7 @@ static void cannot_last(void)
 }
 
 /* An anchor for a later round does not wait for the sync of this one. */
-static void sends_all_that_is_wanted(void)
+TEST_CASE(sends_all_that_is_wanted)
 {
     s = hand_session();
     answer_config("server.1=a");
@@ -98,7 +100,7 @@ static void sends_all_that_is_wanted(void)
     hand_close(s);
 }
 
-static void chain_begun_anew_when_a_step_fails(void)
+TEST_CASE(chain_begun_anew_when_a_step_fails)
 {
     static const enum store_rc failures[] = {STORE_BAD, STORE_UNKNOWN};
 
@@ -118,7 +120,7 @@ static void chain_begun_anew_when_a_step_fails(void)
 }
 
 /* A step that could not be sent is not one under way. */
-static void step_not_taken(void)
+TEST_CASE(step_not_taken)
 {
     s = hand_session();
     answer_config("server.1=a");
@@ -132,7 +134,7 @@ static void step_not_taken(void)
     hand_close(s);
 }
 
-static void proved_by_each_write_of_a_lone_server(void)
+TEST_CASE(proved_by_each_write_of_a_lone_server)
 {
     s = hand_session();
     CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
@@ -148,7 +150,7 @@ static void proved_by_each_write_of_a_lone_server(void)
     hand_close(s);
 }
 
-static void a_lone_server_is_shown_on_its_connection(void)
+TEST_CASE(a_lone_server_is_shown_on_its_connection)
 {
     s = hand_session();
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_NOAUTH);
@@ -170,7 +172,7 @@ static void a_lone_server_is_shown_on_its_connection(void)
 }
 
 /* Each connection asks for itself. */
-static void asked_once_for_each_connection(void)
+TEST_CASE(asked_once_for_each_connection)
 {
     s = hand_session();
     fake_event(STORE_EV_DOWN);
@@ -182,7 +184,7 @@ static void asked_once_for_each_connection(void)
 
 /* ---- warm and cold ---- */
 
-static void proofs_end_when_nobody_needs_them(void)
+TEST_CASE(proofs_end_when_nobody_needs_them)
 {
     s = hand_session();
     hand_stand_alone(s);
@@ -203,7 +205,7 @@ static void proofs_end_when_nobody_needs_them(void)
 }
 
 /* An ensemble would need a chain, a new session is proved by its creation. */
-static void cold_session_is_replaced(void)
+TEST_CASE(cold_session_is_replaced)
 {
     s = hand_session_with(NULL);
     session_set_warm_ms(s, 1000);
@@ -223,7 +225,7 @@ static void cold_session_is_replaced(void)
     hand_close(s);
 }
 
-static void cold_session_stays_while_kept(void)
+TEST_CASE(cold_session_stays_while_kept)
 {
     s = hand_session();
     answer_config("server.1=a");
@@ -247,7 +249,7 @@ static void cold_session_stays_while_kept(void)
 }
 
 /* It may live on, and what it has with it. */
-static void not_replaced_while_disconnected(void)
+TEST_CASE(not_replaced_while_disconnected)
 {
     s = hand_session();
     fake_event(STORE_EV_DOWN);
@@ -258,7 +260,7 @@ static void not_replaced_while_disconnected(void)
     hand_close(s);
 }
 
-static void kept_warm_by_a_holder_and_after_it(void)
+TEST_CASE(kept_warm_by_a_holder_and_after_it)
 {
     s = hand_session();
     hand_stand_alone(s);
@@ -274,23 +276,3 @@ static void kept_warm_by_a_holder_and_after_it(void)
     hand_leave(&a);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"proved_by_a_chain_in_an_ensemble", proved_by_a_chain_in_an_ensemble},
-    {"proved_by_a_reconnect", proved_by_a_reconnect},
-    {"cannot_last", cannot_last},
-    {"sends_all_that_is_wanted", sends_all_that_is_wanted},
-    {"chain_begun_anew_when_a_step_fails", chain_begun_anew_when_a_step_fails},
-    {"step_not_taken", step_not_taken},
-    {"proved_by_each_write_of_a_lone_server", proved_by_each_write_of_a_lone_server},
-    {"a_lone_server_is_shown_on_its_connection", a_lone_server_is_shown_on_its_connection},
-    {"asked_once_for_each_connection", asked_once_for_each_connection},
-    {"proofs_end_when_nobody_needs_them", proofs_end_when_nobody_needs_them},
-    {"cold_session_is_replaced", cold_session_is_replaced},
-    {"cold_session_stays_while_kept", cold_session_stays_while_kept},
-    {"not_replaced_while_disconnected", not_replaced_while_disconnected},
-    {"kept_warm_by_a_holder_and_after_it", kept_warm_by_a_holder_and_after_it},
-    {NULL, NULL},
-};
-
-const struct test_suite proof_chain_suite = {.name = "proof_chain", .cases = cases};

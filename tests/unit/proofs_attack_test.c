@@ -1,10 +1,12 @@
 /* Adversaries that broke simpler rules. A deadline must not be later than the earliest moment at
  * which the servers may end the session: the last touch that the leader heard of + timeout. */
 #include "proofs_clock.h"
+#include "runner.h"
 #include "seeded.h"
-#include "suites.h"
 
 #include <stddef.h>
+
+TEST_SUITE(proofs_attack);
 
 struct attack_step {
     enum proof_kind kind;
@@ -99,7 +101,7 @@ static void expect_attack_fails(const struct attack *a)
                     (long long)a->naive, (long long)deadline_ms(&p), (long long)earliest_end);
 }
 
-static void known_attacks(void)
+TEST_CASE(known_attacks)
 {
     for (size_t i = 0; i < sizeof(attacks) / sizeof(*attacks); i++)
         expect_attack_fails(&attacks[i]);
@@ -205,7 +207,7 @@ static bool run_follower(struct follower *f)
     return true;
 }
 
-static void random_stalls_on_a_follower(void)
+TEST_CASE(random_stalls_on_a_follower)
 {
     unsigned proved = 0, naive_wrong = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
@@ -220,11 +222,3 @@ static void random_stalls_on_a_follower(void)
     CHECK(proved > 5000);
     CHECK(naive_wrong > 500); /* or the adversary has no teeth */
 }
-
-static const struct test_case cases[] = {
-    {"known_attacks", known_attacks},
-    {"random_stalls_on_a_follower", random_stalls_on_a_follower},
-    {NULL, NULL},
-};
-
-const struct test_suite proofs_attack_suite = {.name = "proofs_attack", .cases = cases};

@@ -1,8 +1,10 @@
 /* Clocks that disagree, connections that change, and what is wanted when. */
 #include "proofs_clock.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stddef.h>
+
+TEST_SUITE(proofs_clock);
 
 static struct proofs p;
 
@@ -12,7 +14,7 @@ static void start(void)
     proofs_created(&p, at(0), 10000 * MS);
 }
 
-static void instants(void)
+TEST_CASE(instants)
 {
     struct instant d = instant_add(at(100), 50 * MS);
     CHECK_INT(d.boot, at(150).boot);
@@ -36,7 +38,7 @@ static void instants(void)
 }
 
 /* BOOTTIME below it: RAW may have run twice as fast since, and is short of the deadline. */
-static void sure_by_one_clock(void)
+TEST_CASE(sure_by_one_clock)
 {
     static const struct {
         int64_t boot, raw, sure;
@@ -55,7 +57,7 @@ static void sure_by_one_clock(void)
     }
 }
 
-static void suspended(void)
+TEST_CASE(suspended)
 {
     start();
     CHECK(proofs_deadline(&p, at(3000)));
@@ -65,7 +67,7 @@ static void suspended(void)
 }
 
 /* BOOTTIME slowed down by a time daemon: RAW is right. */
-static void slewed(void)
+TEST_CASE(slewed)
 {
     start();
     CHECK(proofs_deadline(&p, at_each(8055, 8949)));
@@ -77,7 +79,7 @@ static void slewed(void)
 
 /* The deadline counts from when the newest request was sent that was answered before the handshake:
  * not from the handshake's own time, nor from the write's. */
-static void a_handshake_is_an_anchor(void)
+TEST_CASE(a_handshake_is_an_anchor)
 {
     start();
     request(&p, PROOF_ANCHOR, 3000, 3010);
@@ -96,7 +98,7 @@ static void a_handshake_is_an_anchor(void)
 }
 
 /* Each is an anchor for itself; what was answered between counts for the second. */
-static void two_handshakes(void)
+TEST_CASE(two_handshakes)
 {
     start();
     request(&p, PROOF_ANCHOR, 3000, 3010);
@@ -112,7 +114,7 @@ static void two_handshakes(void)
 }
 
 /* What was answered on that connection comes behind its handshake. */
-static void answers_behind_a_handshake_are_no_part_of_it(void)
+TEST_CASE(answers_behind_a_handshake_are_no_part_of_it)
 {
     start();
     request(&p, PROOF_ANCHOR, 3000, 3010);
@@ -122,7 +124,7 @@ static void answers_behind_a_handshake_are_no_part_of_it(void)
     CHECK_INT(deadline_ms(&p), 3000 + 8950);
 }
 
-static void a_handshake_needs_its_write(void)
+TEST_CASE(a_handshake_needs_its_write)
 {
     static const enum proof_kind others[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE};
     for (size_t i = 0; i < 3; i++) {
@@ -142,7 +144,7 @@ static void a_handshake_needs_its_write(void)
 }
 
 /* Its touch may have come between the end of the session's time and the end of the session. */
-static void a_handshake_revives_no_deadline(void)
+TEST_CASE(a_handshake_revives_no_deadline)
 {
     static const struct {
         int64_t boot, raw;
@@ -166,7 +168,7 @@ static void a_handshake_revives_no_deadline(void)
 }
 
 /* Which is known only behind the write: it counts for itself, and is a round. */
-static void a_handshake_of_a_lone_server(void)
+TEST_CASE(a_handshake_of_a_lone_server)
 {
     start();
     proofs_reconnected(&p, 10000 * MS);
@@ -185,7 +187,7 @@ static void failed_handshake(int64_t timeout_ms)
     proofs_failed(&p, PROOF_RENEWAL);
 }
 
-static void an_old_connection_is_void(void)
+TEST_CASE(an_old_connection_is_void)
 {
     start(); /* the anchor */
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -211,7 +213,7 @@ static void an_old_connection_is_void(void)
     CHECK_INT(deadline_ms(&p), 8950);
 }
 
-static void answers_without_a_connection_prove_nothing(void)
+TEST_CASE(answers_without_a_connection_prove_nothing)
 {
     start();
     proofs_alone(&p);
@@ -229,7 +231,7 @@ static void answers_without_a_connection_prove_nothing(void)
     CHECK(proofs_want(&p, at(2320)) != PROOF_SEND_WRITE);
 }
 
-static void reconnected_without_a_notice_between(void)
+TEST_CASE(reconnected_without_a_notice_between)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -239,7 +241,7 @@ static void reconnected_without_a_notice_between(void)
     CHECK_INT(deadline_ms(&p), 8950);
 }
 
-static void chain_on_a_new_connection(void)
+TEST_CASE(chain_on_a_new_connection)
 {
     start();
     proofs_disconnected(&p);
@@ -254,7 +256,7 @@ static void chain_on_a_new_connection(void)
 }
 
 /* Whatever was answered touched the session under a timeout of at least S'. */
-static void smaller_timeout_takes_the_deadline_back(void)
+TEST_CASE(smaller_timeout_takes_the_deadline_back)
 {
     static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE, PROOF_RENEWAL};
     for (size_t i = 0; i < 4; i++) {
@@ -272,7 +274,7 @@ static void smaller_timeout_takes_the_deadline_back(void)
     CHECK_INT(deadline_ms(&p), 4000 - 450);
 }
 
-static void newest_is_by_the_time_of_sending(void)
+TEST_CASE(newest_is_by_the_time_of_sending)
 {
     start();
     proofs_answered(&p, PROOF_ANCHOR, at(2000), at(2100));
@@ -282,7 +284,7 @@ static void newest_is_by_the_time_of_sending(void)
     CHECK_INT(deadline_ms(&p), 2000 + 4000 - 450);
 }
 
-static void no_reconnect_moves_a_deadline_on(void)
+TEST_CASE(no_reconnect_moves_a_deadline_on)
 {
     start();
     request(&p, PROOF_ANCHOR, 7000, 7010);
@@ -298,7 +300,7 @@ static void no_reconnect_moves_a_deadline_on(void)
     CHECK(deadline_ms(&p) <= 8000 + 8950);
 }
 
-static void smaller_timeout_rules_the_next_proofs(void)
+TEST_CASE(smaller_timeout_rules_the_next_proofs)
 {
     start();
     proofs_disconnected(&p);
@@ -310,7 +312,7 @@ static void smaller_timeout_rules_the_next_proofs(void)
     CHECK_INT(deadline_ms(&p), 3000 + 3550);
 }
 
-static void relay_of_an_unknown_tick_follows_the_timeout(void)
+TEST_CASE(relay_of_an_unknown_tick_follows_the_timeout)
 {
     proofs_init(&p, 0, 100);
     proofs_created(&p, at(0), 10000 * MS);
@@ -322,7 +324,7 @@ static void relay_of_an_unknown_tick_follows_the_timeout(void)
     CHECK(request(&p, PROOF_RENEWAL, 4040, 4050));
 }
 
-static void overdue(void)
+TEST_CASE(overdue)
 {
     start();
     int64_t limit = proofs_period(&p) * 5 / 2 / MS; /* 4166 */
@@ -340,7 +342,7 @@ static void overdue(void)
 }
 
 /* One of a kind is under way at a time, and what failed is asked for again. */
-static void wanted_one_after_the_other(void)
+TEST_CASE(wanted_one_after_the_other)
 {
     start();
     CHECK_INT(proofs_want(&p, at(10)), PROOF_SEND_ANCHOR);
@@ -367,7 +369,7 @@ static void wanted_one_after_the_other(void)
     CHECK_INT(proofs_want(&p, at(3810 + 1700)), PROOF_SEND_SYNC);
 }
 
-static void nothing_is_wanted_when_disconnected(void)
+TEST_CASE(nothing_is_wanted_when_disconnected)
 {
     start();
     CHECK(proofs_want(&p, at(2000)) != PROOF_NOTHING);
@@ -379,31 +381,3 @@ static void nothing_is_wanted_when_disconnected(void)
     proofs_reconnected(&p, 10000 * MS);
     CHECK(proofs_want(&p, at(20000)) != PROOF_NOTHING);
 }
-
-static const struct test_case cases[] = {
-    {"instants", instants},
-    {"sure_by_one_clock", sure_by_one_clock},
-    {"suspended", suspended},
-    {"slewed", slewed},
-    {"a_handshake_is_an_anchor", a_handshake_is_an_anchor},
-    {"two_handshakes", two_handshakes},
-    {"answers_behind_a_handshake_are_no_part_of_it", answers_behind_a_handshake_are_no_part_of_it},
-    {"a_handshake_needs_its_write", a_handshake_needs_its_write},
-    {"a_handshake_revives_no_deadline", a_handshake_revives_no_deadline},
-    {"a_handshake_of_a_lone_server", a_handshake_of_a_lone_server},
-    {"an_old_connection_is_void", an_old_connection_is_void},
-    {"answers_without_a_connection_prove_nothing", answers_without_a_connection_prove_nothing},
-    {"reconnected_without_a_notice_between", reconnected_without_a_notice_between},
-    {"chain_on_a_new_connection", chain_on_a_new_connection},
-    {"smaller_timeout_takes_the_deadline_back", smaller_timeout_takes_the_deadline_back},
-    {"newest_is_by_the_time_of_sending", newest_is_by_the_time_of_sending},
-    {"no_reconnect_moves_a_deadline_on", no_reconnect_moves_a_deadline_on},
-    {"smaller_timeout_rules_the_next_proofs", smaller_timeout_rules_the_next_proofs},
-    {"relay_of_an_unknown_tick_follows_the_timeout", relay_of_an_unknown_tick_follows_the_timeout},
-    {"overdue", overdue},
-    {"wanted_one_after_the_other", wanted_one_after_the_other},
-    {"nothing_is_wanted_when_disconnected", nothing_is_wanted_when_disconnected},
-    {NULL, NULL},
-};
-
-const struct test_suite proofs_clock_suite = {.name = "proofs_clock", .cases = cases};

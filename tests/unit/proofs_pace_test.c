@@ -3,9 +3,11 @@
 #include "proofs.h"
 
 #include "proofs_clock.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stddef.h>
+
+TEST_SUITE(proofs_pace);
 
 static struct proofs p;
 
@@ -22,7 +24,7 @@ static struct instant later_ns(int64_t boot, int64_t raw)
     return (struct instant){t.boot + boot, t.raw + raw};
 }
 
-static void the_last_nanosecond(void)
+TEST_CASE(the_last_nanosecond)
 {
     CHECK_INT(instant_left(at(0), later_ns(1, 1)), 1);
     CHECK_INT(instant_left(at(0), later_ns(1, 5)), 1);
@@ -33,7 +35,7 @@ static void the_last_nanosecond(void)
 }
 
 /* Later by one clock and the same by the other is no later. */
-static void later_by_both_clocks(void)
+TEST_CASE(later_by_both_clocks)
 {
     start();
     proofs_alone(&p);
@@ -44,7 +46,7 @@ static void later_by_both_clocks(void)
 }
 
 /* A smaller timeout takes back what is too late, by either clock, and nothing else. */
-static void taken_back_by_each_clock(void)
+TEST_CASE(taken_back_by_each_clock)
 {
     start();
     request(&p, PROOF_ANCHOR, 8000, 8010);
@@ -62,7 +64,7 @@ static void taken_back_by_each_clock(void)
 
 /* Whatever was under way on the old connection, announced as lost or not: the write behind the
  * handshake, and an anchor for the rounds to come. */
-static void a_new_connection_begins_with_a_write(void)
+TEST_CASE(a_new_connection_begins_with_a_write)
 {
     for (int announced = 0; announced < 2; announced++) {
         start();
@@ -80,7 +82,7 @@ static void a_new_connection_begins_with_a_write(void)
 }
 
 /* Else the ring would not reach back over a relay period. */
-static void anchors_are_sparse(void)
+TEST_CASE(anchors_are_sparse)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -90,7 +92,7 @@ static void anchors_are_sparse(void)
     CHECK_INT(p.anchors, 2);
 }
 
-static void a_failed_round_is_no_reason_to_hurry(void)
+TEST_CASE(a_failed_round_is_no_reason_to_hurry)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -103,7 +105,7 @@ static void a_failed_round_is_no_reason_to_hurry(void)
     CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
 }
 
-static void rounds_count_from_their_sync(void)
+TEST_CASE(rounds_count_from_their_sync)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -114,7 +116,7 @@ static void rounds_count_from_their_sync(void)
     CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
 }
 
-static void how_long_to_wait(void)
+TEST_CASE(how_long_to_wait)
 {
     start();
     CHECK_INT(proofs_wait(&p, at(0)), 300 * MS); /* half of an anchor's period: none is there yet */
@@ -142,7 +144,7 @@ static void check_lasts_until(int64_t ms)
 }
 
 /* A relay period and a quarter until the first round, and 833 ms for its round trips. */
-static void a_fresh_deadline_lasts(void)
+TEST_CASE(a_fresh_deadline_lasts)
 {
     start();
     check_lasts_until(8950 - 1500 - 834);
@@ -157,7 +159,7 @@ static void a_fresh_deadline_lasts(void)
     check_lasts_until(8950 - 300 - 834); /* the first write does */
 }
 
-static void a_round_under_way_lasts(void)
+TEST_CASE(a_round_under_way_lasts)
 {
     start();
     request(&p, PROOF_ANCHOR, 4000, 4010);
@@ -174,7 +176,7 @@ static void a_round_under_way_lasts(void)
 
 /* 30 s and no tick: relay 9 s, a renewal each 5 s. After a pause there is one anchor,
  * which is as old as the deadline: the first round moves that by nothing, nor does the second. */
-static void an_old_anchor_is_of_no_use(void)
+TEST_CASE(an_old_anchor_is_of_no_use)
 {
     proofs_init(&p, 0, 100);
     proofs_created(&p, at(0), 30000 * MS);
@@ -193,7 +195,7 @@ static void an_old_anchor_is_of_no_use(void)
 }
 
 /* With one that is half as old the rounds rest on ever newer ones, each in time. */
-static void the_next_anchor_is_in_time(void)
+TEST_CASE(the_next_anchor_is_in_time)
 {
     proofs_init(&p, 0, 100);
     proofs_created(&p, at(0), 30000 * MS);
@@ -201,21 +203,3 @@ static void the_next_anchor_is_in_time(void)
     request(&p, PROOF_ANCHOR, 6000, 6010);
     CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_LASTING);
 }
-
-static const struct test_case cases[] = {
-    {"the_last_nanosecond", the_last_nanosecond},
-    {"later_by_both_clocks", later_by_both_clocks},
-    {"taken_back_by_each_clock", taken_back_by_each_clock},
-    {"a_new_connection_begins_with_a_write", a_new_connection_begins_with_a_write},
-    {"anchors_are_sparse", anchors_are_sparse},
-    {"a_failed_round_is_no_reason_to_hurry", a_failed_round_is_no_reason_to_hurry},
-    {"rounds_count_from_their_sync", rounds_count_from_their_sync},
-    {"how_long_to_wait", how_long_to_wait},
-    {"a_fresh_deadline_lasts", a_fresh_deadline_lasts},
-    {"a_round_under_way_lasts", a_round_under_way_lasts},
-    {"an_old_anchor_is_of_no_use", an_old_anchor_is_of_no_use},
-    {"the_next_anchor_is_in_time", the_next_anchor_is_in_time},
-    {NULL, NULL},
-};
-
-const struct test_suite proofs_pace_suite = {.name = "proofs_pace", .cases = cases};

@@ -1,8 +1,10 @@
 /* The chain of proofs kept running in virtual time: what it costs and what it leaves. */
 #include "proofs_clock.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
+
+TEST_SUITE(proofs_steady);
 
 struct steady {
     struct proofs proofs;
@@ -95,7 +97,7 @@ static void run(struct steady *s, int64_t timeout, int64_t tick, int64_t seconds
            (long long)(s->least_left / MS));
 }
 
-static void cost_and_remaining_time(void)
+TEST_CASE(cost_and_remaining_time)
 {
     struct steady s = {.latency = 2 * MS};
     run(&s, 10000, 2000, 1000);
@@ -107,14 +109,14 @@ static void cost_and_remaining_time(void)
     CHECK(s.overslept <= 1); /* the very first round is found by polling */
 }
 
-static void slow_servers(void)
+TEST_CASE(slow_servers)
 {
     struct steady s = {.latency = 100 * MS};
     run(&s, 10000, 2000, 1000);
     CHECK(s.least_left >= 4800 * MS);
 }
 
-static void other_timeouts(void)
+TEST_CASE(other_timeouts)
 {
     static const struct {
         int64_t timeout, tick, left;
@@ -128,7 +130,7 @@ static void other_timeouts(void)
 }
 
 /* Thousands of answers a second must not push out the anchors that are old enough. */
-static void busy_session(void)
+TEST_CASE(busy_session)
 {
     struct steady s = {.latency = 2 * MS, .every = MS / 5, .user_next = 3 * MS};
     run(&s, 10000, 2000, 100);
@@ -136,7 +138,7 @@ static void busy_session(void)
     CHECK(s.sent[PROOF_RENEWAL] <= 61);
 }
 
-static void standing_alone(void)
+TEST_CASE(standing_alone)
 {
     struct steady s = {.latency = 2 * MS, .least_left = INT64_MAX};
     proofs_init(&s.proofs, 2000 * MS, 100);
@@ -156,14 +158,3 @@ static void standing_alone(void)
           s.sent[PROOF_SYNC] == 0); /* each write is a proof by itself */
     CHECK(s.least_left >= 7000 * MS);
 }
-
-static const struct test_case cases[] = {
-    {"cost_and_remaining_time", cost_and_remaining_time},
-    {"slow_servers", slow_servers},
-    {"other_timeouts", other_timeouts},
-    {"busy_session", busy_session},
-    {"standing_alone", standing_alone},
-    {NULL, NULL},
-};
-
-const struct test_suite proofs_steady_suite = {.name = "proofs_steady", .cases = cases};

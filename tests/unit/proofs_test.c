@@ -2,9 +2,11 @@
 #include "proofs.h"
 
 #include "proofs_clock.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stddef.h>
+
+TEST_SUITE(proofs);
 
 static struct proofs p;
 
@@ -15,7 +17,7 @@ static void start(void)
     proofs_created(&p, at(0), 10000 * MS);
 }
 
-static void parameters(void)
+TEST_CASE(parameters)
 {
     CHECK_INT(proofs_margin(10000 * MS, 100), 1050 * MS);
     CHECK_INT(proofs_margin(4000 * MS, 100), 450 * MS);
@@ -33,14 +35,14 @@ static void parameters(void)
     CHECK(PROOF_ANCHORS * proofs_anchor_period(&p) > p.relay + proofs_anchor_period(&p));
 }
 
-static void no_overflow(void)
+TEST_CASE(no_overflow)
 {
     int64_t day = 86400000 * MS;
     CHECK_INT(proofs_margin(30 * day, 100), 3 * day + 50 * MS);
     CHECK_INT(proofs_relay(30 * day, 0), 9 * day);
 }
 
-static void nothing_is_proved_at_first(void)
+TEST_CASE(nothing_is_proved_at_first)
 {
     proofs_init(&p, 2000 * MS, 100);
     CHECK(!proofs_deadline(&p, at(0)));
@@ -48,7 +50,7 @@ static void nothing_is_proved_at_first(void)
     CHECK_INT(proofs_want(&p, at(0)), PROOF_NOTHING);
 }
 
-static void proved_by_its_creation(void)
+TEST_CASE(proved_by_its_creation)
 {
     start();
     CHECK(p.has_deadline && p.connected);
@@ -61,7 +63,7 @@ static void proved_by_its_creation(void)
 }
 
 /* A session that follows another begins anew, whatever was proved before. */
-static void creation_replaces_the_old_session(void)
+TEST_CASE(creation_replaces_the_old_session)
 {
     start();
     proofs_alone(&p);
@@ -75,7 +77,7 @@ static void creation_replaces_the_old_session(void)
     CHECK_INT(deadline_ms(&p), 9550);
 }
 
-static void alone_any_write_is_a_proof(void)
+TEST_CASE(alone_any_write_is_a_proof)
 {
     static const struct {
         enum proof_kind kind;
@@ -90,7 +92,7 @@ static void alone_any_write_is_a_proof(void)
     }
 }
 
-static void deadlines_never_go_back_by_a_proof(void)
+TEST_CASE(deadlines_never_go_back_by_a_proof)
 {
     start();
     proofs_alone(&p);
@@ -100,7 +102,7 @@ static void deadlines_never_go_back_by_a_proof(void)
 }
 
 /* No clock's part of a deadline is given up for the other's. */
-static void deadlines_never_go_back_by_either_clock(void)
+TEST_CASE(deadlines_never_go_back_by_either_clock)
 {
     start();
     proofs_alone(&p);
@@ -110,7 +112,7 @@ static void deadlines_never_go_back_by_either_clock(void)
     CHECK_INT(p.deadline.raw, at(8950).raw);
 }
 
-static void single_requests_prove_nothing_in_an_ensemble(void)
+TEST_CASE(single_requests_prove_nothing_in_an_ensemble)
 {
     static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE, PROOF_RENEWAL};
     for (size_t i = 0; i < 4; i++) {
@@ -121,7 +123,7 @@ static void single_requests_prove_nothing_in_an_ensemble(void)
     }
 }
 
-static void chain_extends_from_its_anchor(void)
+TEST_CASE(chain_extends_from_its_anchor)
 {
     start();
     CHECK(!request(&p, PROOF_ANCHOR, 1000, 1100));
@@ -131,7 +133,7 @@ static void chain_extends_from_its_anchor(void)
     CHECK_INT(p.deadline.raw, at(9950).raw);
 }
 
-static void chain_needs_the_relay_period_by_both_clocks(void)
+TEST_CASE(chain_needs_the_relay_period_by_both_clocks)
 {
     static const struct {
         int64_t boot, raw; /* when the sync is sent; the anchor was answered at 1100 */
@@ -156,7 +158,7 @@ static void chain_needs_the_relay_period_by_both_clocks(void)
     }
 }
 
-static void chain_rests_on_the_newest_anchor_that_is_old_enough(void)
+TEST_CASE(chain_rests_on_the_newest_anchor_that_is_old_enough)
 {
     start();
     request(&p, PROOF_ANCHOR, 700, 710);
@@ -168,7 +170,7 @@ static void chain_rests_on_the_newest_anchor_that_is_old_enough(void)
 }
 
 /* A slow answer says only that the touch was before it. */
-static void anchor_counts_from_its_answer(void)
+TEST_CASE(anchor_counts_from_its_answer)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1900);
@@ -177,7 +179,7 @@ static void anchor_counts_from_its_answer(void)
     CHECK_INT(deadline_ms(&p), 8950);
 }
 
-static void an_anchor_answered_during_the_round_is_for_the_next(void)
+TEST_CASE(an_anchor_answered_during_the_round_is_for_the_next)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -187,7 +189,7 @@ static void an_anchor_answered_during_the_round_is_for_the_next(void)
     CHECK_INT(deadline_ms(&p), 1000 + 8950);
 }
 
-static void chain_is_broken_by_a_failure(void)
+TEST_CASE(chain_is_broken_by_a_failure)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -208,7 +210,7 @@ static void chain_is_broken_by_a_failure(void)
 }
 
 /* A write that was sent before the sync was answered may have overtaken the relay. */
-static void write_must_follow_the_answered_sync(void)
+TEST_CASE(write_must_follow_the_answered_sync)
 {
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
@@ -223,27 +225,3 @@ static void write_must_follow_the_answered_sync(void)
     CHECK(!proofs_answered(&p, PROOF_WRITE, at(2305), at(2320)));
     CHECK_INT(deadline_ms(&p), 8950);
 }
-
-static const struct test_case cases[] = {
-    {"parameters", parameters},
-    {"no_overflow", no_overflow},
-    {"nothing_is_proved_at_first", nothing_is_proved_at_first},
-    {"proved_by_its_creation", proved_by_its_creation},
-    {"creation_replaces_the_old_session", creation_replaces_the_old_session},
-    {"alone_any_write_is_a_proof", alone_any_write_is_a_proof},
-    {"deadlines_never_go_back_by_a_proof", deadlines_never_go_back_by_a_proof},
-    {"deadlines_never_go_back_by_either_clock", deadlines_never_go_back_by_either_clock},
-    {"single_requests_prove_nothing_in_an_ensemble", single_requests_prove_nothing_in_an_ensemble},
-    {"chain_extends_from_its_anchor", chain_extends_from_its_anchor},
-    {"chain_needs_the_relay_period_by_both_clocks", chain_needs_the_relay_period_by_both_clocks},
-    {"chain_rests_on_the_newest_anchor_that_is_old_enough",
-     chain_rests_on_the_newest_anchor_that_is_old_enough},
-    {"anchor_counts_from_its_answer", anchor_counts_from_its_answer},
-    {"an_anchor_answered_during_the_round_is_for_the_next",
-     an_anchor_answered_during_the_round_is_for_the_next},
-    {"chain_is_broken_by_a_failure", chain_is_broken_by_a_failure},
-    {"write_must_follow_the_answered_sync", write_must_follow_the_answered_sync},
-    {NULL, NULL},
-};
-
-const struct test_suite proofs_suite = {.name = "proofs", .cases = cases};

@@ -1,9 +1,11 @@
 /* Asking contenders to give way, and removing them, with answers that no server gives on demand. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(queue_change);
 
 #define NODE(name, number) "_c_" name "-lock-000000000" number
 #define FIRST NODE("a", "1")
@@ -82,7 +84,7 @@ static void expect_asked(const char *path)
     CHECK_INT(r.version, -1);
 }
 
-static void holder_is_asked(void)
+TEST_CASE(holder_is_asked)
 {
     struct call c;
 
@@ -104,7 +106,7 @@ static void holder_is_asked(void)
     zkl_queue_free(c.q);
 }
 
-static void waiter_is_asked(void)
+TEST_CASE(waiter_is_asked)
 {
     struct call c;
 
@@ -124,7 +126,7 @@ static void waiter_is_asked(void)
 
 /* One of two readers goes meanwhile, and the call tells of the other. In the next session only the
  * other is asked again. */
-static void readers_are_asked(void)
+TEST_CASE(readers_are_asked)
 {
     char a[] = "_c_a-__READ__0000000001", b[] = "_c_b-__READ__0000000002", *names[] = {a, b};
 
@@ -168,7 +170,7 @@ static void check_sets(const char *path, const char *data, int version)
 }
 
 /* What others read in the node stays there, for exactly the version that it was read of. */
-static void numbers_stay(void)
+TEST_CASE(numbers_stay)
 {
     char node[] = "_c_a-s2-lease-0000000001", *names[] = {node};
     static const char path[] = "/b/_c_a-s2-lease-0000000001";
@@ -187,7 +189,7 @@ static void numbers_stay(void)
     end(&c, 0);
 }
 
-static void numbers_are_not_told(void)
+TEST_CASE(numbers_are_not_told)
 {
     static const struct {
         enum store_rc rc;
@@ -209,7 +211,7 @@ static void numbers_are_not_told(void)
 }
 
 /* Made again, whatever became of it, even in the next session. */
-static void answer_to_asking_is_lost(void)
+TEST_CASE(answer_to_asking_is_lost)
 {
     struct call c;
 
@@ -229,7 +231,7 @@ static void answer_to_asking_is_lost(void)
     end(&c, 0);
 }
 
-static void nobody_is_asked(void)
+TEST_CASE(nobody_is_asked)
 {
     static const struct {
         const char *node;
@@ -267,7 +269,7 @@ static void nobody_is_asked(void)
     }
 }
 
-static void bad_input(void)
+TEST_CASE(bad_input)
 {
     zkl_session *s = fake_session();
     zkl_queue *q;
@@ -283,7 +285,7 @@ static void bad_input(void)
 
 /* ---- breaking ---- */
 
-static void is_removed(void)
+TEST_CASE(is_removed)
 {
     struct call c;
 
@@ -297,7 +299,7 @@ static void is_removed(void)
 }
 
 /* One that is another's by now is left alone, and so is one that has gone. */
-static void is_another_one(void)
+TEST_CASE(is_another_one)
 {
     struct call c;
 
@@ -318,7 +320,7 @@ static void is_another_one(void)
 }
 
 /* What may be another's by now is read again before another try. */
-static void answer_to_removing_is_lost(void)
+TEST_CASE(answer_to_removing_is_lost)
 {
     for (int taken = 0; taken < 2; taken++) {
         struct call c;
@@ -344,7 +346,7 @@ static void answer_to_removing_is_lost(void)
     }
 }
 
-static void is_not_removed(void)
+TEST_CASE(is_not_removed)
 {
     static const struct {
         enum store_rc list, rc;
@@ -372,7 +374,7 @@ static void is_not_removed(void)
 }
 
 /* The time is that of all that is asked. */
-static void too_late(void)
+TEST_CASE(too_late)
 {
     for (int removes = 0; removes < 2; removes++) {
         struct call c = {.s = fake_session(), .node = FIRST, .token = removes ? 8 : 0};
@@ -385,7 +387,7 @@ static void too_late(void)
 }
 
 /* No time is left for the second request: it must not get all the time that a call has. */
-static void no_time_is_left(void)
+TEST_CASE(no_time_is_left)
 {
     char first[] = FIRST, *names[] = {first};
     struct call c = {.s = hand_session(), .node = FIRST, .timeout_ms = 1000};
@@ -403,7 +405,7 @@ static void no_time_is_left(void)
     hand_close(c.s);
 }
 
-static void closed_meanwhile(void)
+TEST_CASE(closed_meanwhile)
 {
     struct call c;
 
@@ -415,24 +417,3 @@ static void closed_meanwhile(void)
     pthread_join(c.thread, NULL);
     CHECK_INT(c.code, ZKL_ECLOSED);
 }
-
-static const struct test_case cases[] = {
-    {"holder_is_asked", holder_is_asked},
-    {"waiter_is_asked", waiter_is_asked},
-    {"readers_are_asked", readers_are_asked},
-    {"numbers_stay", numbers_stay},
-    {"numbers_are_not_told", numbers_are_not_told},
-    {"answer_to_asking_is_lost", answer_to_asking_is_lost},
-    {"nobody_is_asked", nobody_is_asked},
-    {"bad_input", bad_input},
-    {"is_removed", is_removed},
-    {"is_another_one", is_another_one},
-    {"answer_to_removing_is_lost", answer_to_removing_is_lost},
-    {"is_not_removed", is_not_removed},
-    {"too_late", too_late},
-    {"no_time_is_left", no_time_is_left},
-    {"closed_meanwhile", closed_meanwhile},
-    {NULL, NULL},
-};
-
-const struct test_suite queue_change_suite = {.name = "queue_change", .cases = cases};

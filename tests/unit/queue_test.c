@@ -1,9 +1,11 @@
 /* Reading who queues, with answers that no server of ours gives on demand. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(queue);
 
 #define NODE(name, number) "_c_" name "-lock-000000000" number
 
@@ -58,7 +60,7 @@ static void answer_list(void)
 }
 
 /* In order, without what is no contender, and fit for a terminal. */
-static void sorted_and_clean(void)
+TEST_CASE(sorted_and_clean)
 {
     struct reading r;
 
@@ -88,7 +90,7 @@ static void sorted_and_clean(void)
 #define OURS(name) "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-" name
 
 /* What a transaction of ours has left behind the payload is not shown; what others wrote is. */
-static void behind_the_payload(void)
+TEST_CASE(behind_the_payload)
 {
     static const struct {
         const char *name, *data;
@@ -163,7 +165,7 @@ static void expect_holders(const char *const *names, const char *due)
 }
 
 /* The name alone tells which retain, first or later in line; whether one holds does not. */
-static void those_that_retain(void)
+TEST_CASE(those_that_retain)
 {
     static const char *const names[] = {OURS("lock-0000000001"),
                                         "_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000002",
@@ -176,7 +178,7 @@ static void those_that_retain(void)
     zkl_queue_free(q);
 }
 
-static void holders(void)
+TEST_CASE(holders)
 {
     static const struct {
         const char *names[5];
@@ -220,7 +222,7 @@ static void holders(void)
 }
 
 /* What a contender is and whose, for people. */
-static void kinds_and_clients(void)
+TEST_CASE(kinds_and_clients)
 {
     static const struct {
         const char *name;
@@ -250,7 +252,7 @@ static void kinds_and_clients(void)
     zkl_queue_free(q);
 }
 
-static void who_left_is_left_out(void)
+TEST_CASE(who_left_is_left_out)
 {
     struct reading r;
 
@@ -276,7 +278,7 @@ static void check_list(enum store_rc rc, int code)
     CHECK_STR(r.why.path, "/b");
 }
 
-static void refused_lists(void)
+TEST_CASE(refused_lists)
 {
     check_list(STORE_NONODE, ZKL_ENOENT);
     check_list(STORE_NOAUTH, ZKL_EACCES);
@@ -284,7 +286,7 @@ static void refused_lists(void)
 }
 
 /* The first error counts; the other read is still waited for. */
-static void refused_read(void)
+TEST_CASE(refused_read)
 {
     struct reading r;
 
@@ -296,7 +298,7 @@ static void refused_read(void)
     CHECK_INT(r.code, ZKL_EACCES);
 }
 
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     struct reading r;
 
@@ -311,7 +313,7 @@ static void timed_out(void)
 }
 
 /* The session ends in between: asked again in the next. */
-static void asked_again(void)
+TEST_CASE(asked_again)
 {
     struct reading r;
 
@@ -328,7 +330,7 @@ static void asked_again(void)
     zkl_queue_free(r.q);
 }
 
-static void closed_meanwhile(void)
+TEST_CASE(closed_meanwhile)
 {
     struct reading r;
     zkl_mutex *keeps; /* the handle good after close */
@@ -342,7 +344,7 @@ static void closed_meanwhile(void)
     zkl_mutex_free(keeps);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     zkl_session *s = fake_session();
     zkl_queue *q;
@@ -358,7 +360,7 @@ static void bad_arguments(void)
 }
 
 /* Only the names of those beyond the most are known. */
-static void no_more_than(void)
+TEST_CASE(no_more_than)
 {
     struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
 
@@ -381,7 +383,7 @@ static void no_more_than(void)
 
 /* A contender that waits and was read before is not read again. One that holds is, and so is one
  * that was not read before. */
-static void not_again(void)
+TEST_CASE(not_again)
 {
     struct reading r;
     zkl_queue *before;
@@ -415,7 +417,7 @@ static void not_again(void)
 }
 
 /* In a directory that was made anew, or older than it was, the same name is another's. */
-static void another_of_that_name(void)
+TEST_CASE(another_of_that_name)
 {
     static const struct {
         uint64_t made, changed;
@@ -448,7 +450,7 @@ static void another_of_that_name(void)
 }
 
 /* A refused list ends it, whatever was known. */
-static void refused_when_known(void)
+TEST_CASE(refused_when_known)
 {
     struct reading r;
     zkl_queue *before;
@@ -467,7 +469,7 @@ static void refused_when_known(void)
 }
 
 /* A contender of which only the name was known counts as unknown. */
-static void not_known_by_name_alone(void)
+TEST_CASE(not_known_by_name_alone)
 {
     struct reading r = {.s = fake_session(), .timeout_ms = ZKL_FOREVER};
     zkl_queue *before;
@@ -509,7 +511,7 @@ static void check_holders(const char *names, const char *holders)
     g_strfreev(list);
 }
 
-static void who_holds(void)
+TEST_CASE(who_holds)
 {
     check_holders("a-lock-0000000001 b-lock-0000000002", "hw");
     check_holders("a__READ__0000000001 b__READ__0000000002 c__WRIT__0000000003 d__READ__0000000004",
@@ -523,7 +525,7 @@ static void who_holds(void)
 
 /* The limit was changed in zxid 20, to 1. An earlier one may have admitted whoever came before; of
  * those with numbers it has who has some. */
-static void behind_a_lowered_limit(void)
+TEST_CASE(behind_a_lowered_limit)
 {
     static const struct {
         char *name;
@@ -569,7 +571,7 @@ static void behind_a_lowered_limit(void)
 }
 
 /* Nothing more is asked behind a limit that cannot be read; in the next session all is. */
-static void limit_is_not_read(void)
+TEST_CASE(limit_is_not_read)
 {
     char *name = OURS("lease-0000000001");
 
@@ -591,7 +593,7 @@ static void limit_is_not_read(void)
 }
 
 /* A lease that waits is not read again, unless the limit was changed. */
-static void leases_known(void)
+TEST_CASE(leases_known)
 {
     char *names[] = {OURS("lease-0000000001"), OURS("lease-0000000002")};
 
@@ -617,7 +619,7 @@ static void leases_known(void)
 }
 
 /* What an earlier session has seen may be another's by now. */
-static void limit_is_read_again(void)
+TEST_CASE(limit_is_read_again)
 {
     char *name = OURS("lease-0000000001");
     struct reading r;
@@ -633,31 +635,3 @@ static void limit_is_read_again(void)
     end(&r);
     CHECK_INT(r.code, ZKL_EACCES);
 }
-
-static const struct test_case cases[] = {
-    {"sorted_and_clean", sorted_and_clean},
-    {"behind_the_payload", behind_the_payload},
-    {"holders", holders},
-    {"those_that_retain", those_that_retain},
-    {"kinds_and_clients", kinds_and_clients},
-    {"who_left_is_left_out", who_left_is_left_out},
-    {"refused_lists", refused_lists},
-    {"refused_read", refused_read},
-    {"timed_out", timed_out},
-    {"asked_again", asked_again},
-    {"closed_meanwhile", closed_meanwhile},
-    {"bad_arguments", bad_arguments},
-    {"no_more_than", no_more_than},
-    {"not_again", not_again},
-    {"another_of_that_name", another_of_that_name},
-    {"refused_when_known", refused_when_known},
-    {"not_known_by_name_alone", not_known_by_name_alone},
-    {"who_holds", who_holds},
-    {"behind_a_lowered_limit", behind_a_lowered_limit},
-    {"leases_known", leases_known},
-    {"limit_is_not_read", limit_is_not_read},
-    {"limit_is_read_again", limit_is_read_again},
-    {NULL, NULL},
-};
-
-const struct test_suite queue_suite = {"queue", NULL, NULL, cases};

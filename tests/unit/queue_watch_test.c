@@ -1,11 +1,13 @@
 /* A watch tells that a queue may have changed: once for each change, at the right time. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include "lib/queue/children_watch.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(queue_watch);
 
 #define QUEUE "/root/q"
 
@@ -61,7 +63,7 @@ static int told(struct watching *w)
 }
 
 /* Told when the watch stands, so that nothing can be missed behind it. */
-static void once_for_each_change(void)
+TEST_CASE(once_for_each_change)
 {
     struct watching w;
 
@@ -82,7 +84,7 @@ static void once_for_each_change(void)
 }
 
 /* One call for all that is found before it begins. */
-static void told_together(void)
+TEST_CASE(told_together)
 {
     struct watching w;
 
@@ -99,7 +101,7 @@ static void told_together(void)
 }
 
 /* The first change after a pause at once, those behind it 100 ms later, and later yet for many. */
-static void not_too_often(void)
+TEST_CASE(not_too_often)
 {
     struct watching w;
 
@@ -123,7 +125,7 @@ static void not_too_often(void)
     end(&w);
 }
 
-static void path_comes_and_goes(void)
+TEST_CASE(path_comes_and_goes)
 {
     struct watching w;
 
@@ -147,7 +149,7 @@ static void path_comes_and_goes(void)
 }
 
 /* Behind a sync, since the next server may lag; even when a look was waiting for its time. */
-static void after_a_connection(void)
+TEST_CASE(after_a_connection)
 {
     struct watching w;
 
@@ -174,7 +176,7 @@ static void after_a_connection(void)
     end(&w);
 }
 
-static void after_another_session(void)
+TEST_CASE(after_another_session)
 {
     struct watching w;
 
@@ -198,7 +200,7 @@ static void after_another_session(void)
 }
 
 /* Told that it fails, and logged, once, so that a read can say why; tried again later. */
-static void refused(void)
+TEST_CASE(refused)
 {
     struct watching w;
 
@@ -230,7 +232,7 @@ static void refused(void)
 }
 
 /* Neither what was queued before nor what comes behind; and the server's watch goes. */
-static void not_after_free(void)
+TEST_CASE(not_after_free)
 {
     struct watching w;
 
@@ -265,7 +267,7 @@ static void free_itself(void *data)
     zkl_watch_free(w->watch);
 }
 
-static void freed_when_told(void)
+TEST_CASE(freed_when_told)
 {
     struct watching w = {.s = hand_session()};
 
@@ -300,7 +302,7 @@ static void let_it_be_freed(void *data)
     w->told++;
 }
 
-static void freed_while_told(void)
+TEST_CASE(freed_while_told)
 {
     struct watching w = {.s = hand_session()};
 
@@ -314,7 +316,7 @@ static void freed_while_told(void)
 }
 
 /* Also between two tries. */
-static void ends_with_the_session(void)
+TEST_CASE(ends_with_the_session)
 {
     struct watching w;
 
@@ -327,7 +329,7 @@ static void ends_with_the_session(void)
     zkl_watch_free(w.watch);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     zkl_session *s = fake_session();
     zkl_watch *w = NULL;
@@ -344,7 +346,7 @@ static void bad_arguments(void)
 }
 
 /* As a read would be: told to those who watch, and to who begins to. */
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     struct watching w;
     zkl_watch *late;
@@ -359,22 +361,3 @@ static void credentials_refused(void)
     zkl_watch_free(late);
     end(&w);
 }
-
-static const struct test_case cases[] = {
-    {"once_for_each_change", once_for_each_change},
-    {"told_together", told_together},
-    {"not_too_often", not_too_often},
-    {"path_comes_and_goes", path_comes_and_goes},
-    {"after_a_connection", after_a_connection},
-    {"after_another_session", after_another_session},
-    {"refused", refused},
-    {"credentials_refused", credentials_refused},
-    {"not_after_free", not_after_free},
-    {"freed_when_told", freed_when_told},
-    {"freed_while_told", freed_while_told},
-    {"ends_with_the_session", ends_with_the_session},
-    {"bad_arguments", bad_arguments},
-    {NULL, NULL},
-};
-
-const struct test_suite queue_watch_suite = {"queue_watch", NULL, NULL, cases};

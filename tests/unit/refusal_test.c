@@ -2,7 +2,9 @@
 #include "lib/session/request.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(refusal);
 
 static zkl_session *s;
 static struct acquisition holder; /* while something is held the session is kept */
@@ -61,7 +63,7 @@ static void stop(void)
     hand_close(s);
 }
 
-static void done_at_once(void)
+TEST_CASE(done_at_once)
 {
     static const enum store_rc done[] = {STORE_OK, STORE_NONODE};
 
@@ -77,7 +79,7 @@ static void done_at_once(void)
     }
 }
 
-static void retried_later_and_later(void)
+TEST_CASE(retried_later_and_later)
 {
     static const int64_t pauses[] = {500, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
 
@@ -96,7 +98,7 @@ static void retried_later_and_later(void)
     stop();
 }
 
-static void gone_meanwhile(void)
+TEST_CASE(gone_meanwhile)
 {
     hold_and_be_refused();
     check_asked_after(500);
@@ -106,7 +108,7 @@ static void gone_meanwhile(void)
 }
 
 /* One refusal for a path, and apart for each. */
-static void refused_twice(void)
+TEST_CASE(refused_twice)
 {
     hold_and_be_refused();
     request_delete(s, g_strdup("/root/x"));
@@ -124,7 +126,7 @@ static void refused_twice(void)
 }
 
 /* The end of the session removes what a delete cannot, but takes what is held along. */
-static void session_replaced_when_nothing_is_held(void)
+TEST_CASE(session_replaced_when_nothing_is_held)
 {
     hold_and_be_refused();
     hand_pass_proved(s, 100);
@@ -144,7 +146,7 @@ static void session_replaced_when_nothing_is_held(void)
     stop();
 }
 
-static void session_replaced_at_once_when_nothing_was_held(void)
+TEST_CASE(session_replaced_at_once_when_nothing_was_held)
 {
     start();
     request_delete(s, g_strdup("/root/x"));
@@ -155,7 +157,7 @@ static void session_replaced_at_once_when_nothing_was_held(void)
     hand_close(s);
 }
 
-static void session_kept_for_who_holds_meanwhile(void)
+TEST_CASE(session_kept_for_who_holds_meanwhile)
 {
     start();
     request_delete(s, g_strdup("/root/x"));
@@ -168,7 +170,7 @@ static void session_kept_for_who_holds_meanwhile(void)
 }
 
 /* A caller that waits enters anew. */
-static void session_replaced_while_somebody_waits(void)
+TEST_CASE(session_replaced_while_somebody_waits)
 {
     start();
     hand_enter(&holder, s, ZKL_FOREVER);
@@ -181,7 +183,7 @@ static void session_replaced_while_somebody_waits(void)
 }
 
 /* The answer comes when the refusal is forgotten, with the session. */
-static void forgotten_while_asked(void)
+TEST_CASE(forgotten_while_asked)
 {
     hold_and_be_refused();
     check_asked_after(500);
@@ -191,19 +193,3 @@ static void forgotten_while_asked(void)
     CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"done_at_once", done_at_once},
-    {"retried_later_and_later", retried_later_and_later},
-    {"gone_meanwhile", gone_meanwhile},
-    {"refused_twice", refused_twice},
-    {"session_replaced_when_nothing_is_held", session_replaced_when_nothing_is_held},
-    {"session_replaced_at_once_when_nothing_was_held",
-     session_replaced_at_once_when_nothing_was_held},
-    {"session_kept_for_who_holds_meanwhile", session_kept_for_who_holds_meanwhile},
-    {"session_replaced_while_somebody_waits", session_replaced_while_somebody_waits},
-    {"forgotten_while_asked", forgotten_while_asked},
-    {NULL, NULL},
-};
-
-const struct test_suite refusal_suite = {.name = "refusal", .cases = cases};

@@ -2,7 +2,9 @@
 #include "lib/session/request.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(request);
 
 static zkl_session *s;
 
@@ -38,7 +40,7 @@ static void check_heard(const struct heard *heard, int calls, enum store_rc rc)
     CHECK_INT(heard->rc, rc);
 }
 
-static void what_each_proves(void)
+TEST_CASE(what_each_proves)
 {
     static const struct {
         enum store_kind kind;
@@ -53,7 +55,7 @@ static void what_each_proves(void)
     }
 }
 
-static void answered(void)
+TEST_CASE(answered)
 {
     struct heard heard = {0};
 
@@ -67,7 +69,7 @@ static void answered(void)
 }
 
 /* The bytes of paths and data, with those of each change. */
-static void bytes_are_counted(void)
+TEST_CASE(bytes_are_counted)
 {
     static const struct store_change changes[] = {
         {.kind = STORE_SET, .path = "/a/bc", .data = "1234567", .length = 7, .version = -1},
@@ -87,7 +89,7 @@ static void bytes_are_counted(void)
     hand_close(s);
 }
 
-static void sent_in_order_when_there_is_a_connection(void)
+TEST_CASE(sent_in_order_when_there_is_a_connection)
 {
     struct heard a = {0}, b = {0}, c = {0};
 
@@ -110,7 +112,7 @@ static void sent_in_order_when_there_is_a_connection(void)
     check_heard(&c, 1, STORE_GONE);
 }
 
-static void repeated_until_it_is_answered(void)
+TEST_CASE(repeated_until_it_is_answered)
 {
     struct heard heard = {0}, behind = {0};
 
@@ -137,7 +139,7 @@ static void repeated_until_it_is_answered(void)
 }
 
 /* The retry's time is that of the first that failed. */
-static void retried_together(void)
+TEST_CASE(retried_together)
 {
     struct heard a = {0}, b = {0};
 
@@ -153,7 +155,7 @@ static void retried_together(void)
     hand_close(s);
 }
 
-static void told_when_unknown_if_marked_once(void)
+TEST_CASE(told_when_unknown_if_marked_once)
 {
     struct heard heard = {0};
 
@@ -167,7 +169,7 @@ static void told_when_unknown_if_marked_once(void)
 }
 
 /* Connected, says the library, and then takes nothing. */
-static void not_taken(void)
+TEST_CASE(not_taken)
 {
     struct heard a = {0}, b = {0};
 
@@ -187,7 +189,7 @@ static void not_taken(void)
     hand_close(s);
 }
 
-static void tried_once(void)
+TEST_CASE(tried_once)
 {
     struct heard heard = {0};
 
@@ -203,7 +205,7 @@ static void tried_once(void)
     CHECK_INT(heard.calls, 1);
 }
 
-static void recalled_if_not_sent(void)
+TEST_CASE(recalled_if_not_sent)
 {
     struct heard a = {0}, b = {0};
 
@@ -219,7 +221,7 @@ static void recalled_if_not_sent(void)
 }
 
 /* And what was parked and then sent is not parked. */
-static void recalled_too_late(void)
+TEST_CASE(recalled_too_late)
 {
     struct heard a = {0}, b = {0};
 
@@ -239,7 +241,7 @@ static void recalled_too_late(void)
 }
 
 /* A caller that asks again at once means the session to come. */
-static void over_with_the_session(void)
+TEST_CASE(over_with_the_session)
 {
     struct heard once = {0}, again = {.again = true};
 
@@ -258,7 +260,7 @@ static void over_with_the_session(void)
     hand_close(s);
 }
 
-static void closing(void)
+TEST_CASE(closing)
 {
     struct heard heard = {0};
 
@@ -275,7 +277,7 @@ static void closing(void)
 
 enum { WINDOW = 1024, SOME = 10 };
 
-static void many_small_ones(void)
+TEST_CASE(many_small_ones)
 {
     struct heard heard[WINDOW + SOME], proof = {0};
     char path[16];
@@ -315,7 +317,7 @@ static void send_here(uint32_t connection, struct heard *heard)
 }
 
 /* Whether it waits for room or not. */
-static void sent_on_one_connection_only(void)
+TEST_CASE(sent_on_one_connection_only)
 {
     struct heard heard[WINDOW], sent, parked;
 
@@ -363,7 +365,7 @@ static void answer_list(const char *path, int count)
     g_free(names);
 }
 
-static void few_long_lists(void)
+TEST_CASE(few_long_lists)
 {
     struct heard lists[2 * SOME], behind = {0}, other = {0};
 
@@ -387,7 +389,7 @@ static void few_long_lists(void)
 }
 
 /* One that is more than all that may be under way goes alone. */
-static void one_huge_list_at_a_time(void)
+TEST_CASE(one_huge_list_at_a_time)
 {
     struct heard before = {0}, list = {0}, behind = {0};
 
@@ -407,7 +409,7 @@ static void one_huge_list_at_a_time(void)
 }
 
 /* What was under way comes before what was not sent yet, however often the connection goes. */
-static void order_kept_through_disconnections(void)
+TEST_CASE(order_kept_through_disconnections)
 {
     static const char *const paths[] = {"/a/0", "/a/1", "/a/2", "/a/3"};
     struct heard heard[G_N_ELEMENTS(paths)], list = {0}, last = {0};
@@ -438,7 +440,7 @@ static void order_kept_through_disconnections(void)
 }
 
 /* Those that wait for room wait for the retry of one before them, too. */
-static void none_passes_one_that_is_retried(void)
+TEST_CASE(none_passes_one_that_is_retried)
 {
     struct heard list = {0}, a = {0}, b = {0}, behind = {0};
 
@@ -465,7 +467,7 @@ static bool answer_gets(const struct store_request *request, struct store_reply 
     return request->kind == STORE_GET && g_str_has_prefix(request->path, "/a");
 }
 
-static void answered_at_once(void)
+TEST_CASE(answered_at_once)
 {
     enum { MANY = 100000 };
     struct heard heard = {0};
@@ -482,7 +484,7 @@ static void answered_at_once(void)
 }
 
 /* Only what was sent and answered on the present connection says anything about the session. */
-static void proves_on_its_connection_only(void)
+TEST_CASE(proves_on_its_connection_only)
 {
     struct heard heard = {0};
 
@@ -511,30 +513,3 @@ static void proves_on_its_connection_only(void)
     CHECK_INT(s->confirmed, confirmed);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"what_each_proves", what_each_proves},
-    {"answered", answered},
-    {"bytes_are_counted", bytes_are_counted},
-    {"sent_in_order_when_there_is_a_connection", sent_in_order_when_there_is_a_connection},
-    {"repeated_until_it_is_answered", repeated_until_it_is_answered},
-    {"retried_together", retried_together},
-    {"told_when_unknown_if_marked_once", told_when_unknown_if_marked_once},
-    {"not_taken", not_taken},
-    {"tried_once", tried_once},
-    {"recalled_if_not_sent", recalled_if_not_sent},
-    {"recalled_too_late", recalled_too_late},
-    {"over_with_the_session", over_with_the_session},
-    {"closing", closing},
-    {"many_small_ones", many_small_ones},
-    {"sent_on_one_connection_only", sent_on_one_connection_only},
-    {"few_long_lists", few_long_lists},
-    {"one_huge_list_at_a_time", one_huge_list_at_a_time},
-    {"order_kept_through_disconnections", order_kept_through_disconnections},
-    {"none_passes_one_that_is_retried", none_passes_one_that_is_retried},
-    {"answered_at_once", answered_at_once},
-    {"proves_on_its_connection_only", proves_on_its_connection_only},
-    {NULL, NULL},
-};
-
-const struct test_suite request_suite = {.name = "request", .cases = cases};

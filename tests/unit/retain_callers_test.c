@@ -1,10 +1,12 @@
 /* The machine of a lock that is retained: callers that try, and a token for each owner. */
 #include "retain_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 
-static void tries(void)
+TEST_SUITE(retain_callers);
+
+TEST_CASE(tries)
 {
     static const struct retain_row rows[] = {
         {"it has what is idle",
@@ -79,7 +81,7 @@ static void tries(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void fence64(void)
+TEST_CASE(fence64)
 {
 #define SAME .ev.same = true
     static const struct retain_row rows[] = {
@@ -107,11 +109,3 @@ static void fence64(void)
 
     retain_play(rows, G_N_ELEMENTS(rows));
 }
-
-static const struct test_case cases[] = {
-    {"tries", tries},
-    {"fence64", fence64},
-    {NULL, NULL},
-};
-
-const struct test_suite retain_callers_suite = {.name = "retain_callers", .cases = cases};

@@ -1,9 +1,10 @@
 /* The machine of a lock that is retained: whether that pays. */
 #include "retain_play.h"
 #include "runner.h"
-#include "suites.h"
 
 #include <glib.h>
+
+TEST_SUITE(retain_guard);
 
 /* What it takes to get the lock alone is 2 ms: so much is saved by each turn but the first. */
 #define ALONE                                                                                      \
@@ -12,7 +13,7 @@
         EV(3, GRANTED, .ev.watched = true), "turn 0"                                               \
     }
 
-static void pays(void)
+TEST_CASE(pays)
 {
     static const struct retain_row rows[] = {
         {"idle: the rival's wait is what it takes to get the lock, nine times",
@@ -200,7 +201,7 @@ static void look(struct retain *r, int64_t at, bool others)
 }
 
 /* Each that finds a rival costs twice as much as the one before, at most eight times. */
-static void doubles(void)
+TEST_CASE(doubles)
 {
     static const int64_t off[] = {9, 18, 36, 72, 72};
     static const struct retain_told alone[] = {EV(900, LOCK), EV(901, GRANTED),
@@ -260,7 +261,7 @@ static void payoff_call(struct payoff *p, enum payoff_call which, int64_t now, u
 }
 
 /* What each call makes of what was noted before. */
-static void payoff_accounts(void)
+TEST_CASE(accounts)
 {
 #define LONG (INT64_C(1) << 45)
 #define ASKED .asked = 7
@@ -360,12 +361,3 @@ static void payoff_accounts(void)
     CHECK(!payoff_allows(&off, 4));
     CHECK(payoff_allows(&off, 5));
 }
-
-static const struct test_case cases[] = {
-    {"accounts", payoff_accounts},
-    {"pays", pays},
-    {"doubles", doubles},
-    {NULL, NULL},
-};
-
-const struct test_suite retain_guard_suite = {.name = "retain_guard", .cases = cases};

@@ -1,10 +1,12 @@
 /* The machine of a lock that is retained: rivals, and how soon they have it. */
 #include "retain_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 
-static void hearing(void)
+TEST_SUITE(retain_rival);
+
+TEST_CASE(hearing)
 {
     static const struct retain_row rows[] = {
         {"an idle tenure ends at once; a caller that comes then is behind",
@@ -47,7 +49,7 @@ static void hearing(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void looking(void)
+TEST_CASE(looking)
 {
     static const struct retain_row rows[] = {
         {"behind a grant that was waited for, once, while turns go on",
@@ -135,7 +137,7 @@ static void looking(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void gate(void)
+TEST_CASE(gate)
 {
     static const struct retain_row rows[] = {
         {"those who wait, no later callers",
@@ -197,12 +199,3 @@ static void gate(void)
 
     retain_play(rows, G_N_ELEMENTS(rows));
 }
-
-static const struct test_case cases[] = {
-    {"hearing", hearing},
-    {"looking", looking},
-    {"gate", gate},
-    {NULL, NULL},
-};
-
-const struct test_suite retain_rival_suite = {.name = "retain_rival", .cases = cases};

@@ -1,11 +1,13 @@
 /* The machine of a lock that is retained: turns, attempts, ends of tenures, its diagram. */
 #include "recipes/retain.h"
 #include "retain_play.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 
-static void turns(void)
+TEST_SUITE(retain);
+
+TEST_CASE(turns)
 {
     static const struct retain_row rows[] = {
         {"one at a time, in order, numbered anew in each tenure",
@@ -52,7 +54,7 @@ static void turns(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void attempts(void)
+TEST_CASE(attempts)
 {
     static const struct retain_row rows[] = {
         {"that fails: for the first; who came behind it gets another",
@@ -141,7 +143,7 @@ static void attempts(void)
     retain_play(rows, G_N_ELEMENTS(rows));
 }
 
-static void ends(void)
+TEST_CASE(ends)
 {
     static const struct retain_row rows[] = {
         {"idle for too long: timed from the last turn",
@@ -216,7 +218,7 @@ static void ends(void)
 }
 
 /* Only what is configured stays. */
-static void init(void)
+TEST_CASE(init)
 {
     struct retain r = {.retain_ns = 1,
                        .local_turns = 3,
@@ -235,7 +237,7 @@ static void init(void)
 }
 
 /* The diagram. */
-static void moves(void)
+TEST_CASE(moves)
 {
     static const char *const allowed[RETAIN_STATES] = {
         [RETAIN_NONE] = "entering ",
@@ -257,7 +259,7 @@ static void moves(void)
 }
 
 /* Each that does not hold is broken by one thing. */
-static void invariant(void)
+TEST_CASE(invariant)
 {
 #define RESTS .state = RETAIN_IDLE, .armed = true
 #define WANTED .state = RETAIN_TURN, .wanted = true, .local_turns = 3
@@ -307,10 +309,3 @@ static void invariant(void)
             runner_fail(__FILE__, __LINE__, "row %zu", i);
     }
 }
-
-static const struct test_case cases[] = {
-    {"turns", turns}, {"attempts", attempts},   {"ends", ends}, {"init", init},
-    {"moves", moves}, {"invariant", invariant}, {NULL, NULL},
-};
-
-const struct test_suite retain_suite = {.name = "retain", .cases = cases};

@@ -1,9 +1,11 @@
 /* Where a mutex that retains meets transactions, owners and its own end. */
 #include "by_hand.h"
 #include "multi_story.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(retained_seam);
 
 enum { NODES_MAX = 4 };
 
@@ -75,7 +77,7 @@ static void end(zkl_session *s)
 }
 
 /* The caller that had waited longest would have the lock of a handle that is no more. */
-static void freed_while_one_waits(void)
+TEST_CASE(freed_while_one_waits)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m = begin(s, (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT);
@@ -99,7 +101,7 @@ static uint64_t key(void *data)
 
 /* The old node of the handle is not ahead of a new caller's. No key makes a caller the owner that
  * an asynchronous call was. */
-static void fence64_of_asynchronous_calls(void)
+TEST_CASE(fence64_of_asynchronous_calls)
 {
     static const uint64_t keys[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
 
@@ -128,7 +130,7 @@ static void fence64_of_asynchronous_calls(void)
 }
 
 /* Nobody else may have a turn while it may still come: the node goes, which shuts it out. */
-static void unknown_transaction(void)
+TEST_CASE(unknown_transaction)
 {
     struct story story;
     struct ending e;
@@ -159,7 +161,7 @@ static void use_once(zkl_session *s, zkl_mutex *m)
 
 /* The second that passes before there is a connection is not what a lock costs: a rival that came
  * once does not keep the handle from retaining for nine of them. */
-static void entered_before_connected(void)
+TEST_CASE(entered_before_connected)
 {
     zkl_session *s = hand_session_with(NULL);
     zkl_mutex *m = begin(s, (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT);
@@ -175,13 +177,3 @@ static void entered_before_connected(void)
     fake_answer_at_once(NULL);
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"freed_while_one_waits", freed_while_one_waits},
-    {"fence64_of_asynchronous_calls", fence64_of_asynchronous_calls},
-    {"unknown_transaction", unknown_transaction},
-    {"entered_before_connected", entered_before_connected},
-    {NULL, NULL},
-};
-
-const struct test_suite retained_seam_suite = {.name = "retained_seam", .cases = cases};

@@ -3,10 +3,12 @@
 #include "lib/lock/mutex.h"
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+TEST_SUITE(retained);
 
 struct call {
     zkl_op *op;
@@ -126,7 +128,7 @@ static void check_deleted(char *node)
     g_free(node);
 }
 
-static void turns(void)
+TEST_CASE(turns)
 {
     start();
     open_mutex();
@@ -160,7 +162,7 @@ static void turns(void)
 }
 
 /* A blocking call, and the fence of its grant. */
-static void of_a_thread(void)
+TEST_CASE(of_a_thread)
 {
     char fence[ZKL_FENCE_SIZE];
     const zkl_grant *grant, *again;
@@ -186,7 +188,7 @@ static void of_a_thread(void)
     stop();
 }
 
-static void rival_of_an_idle_tenure(void)
+TEST_CASE(rival_of_an_idle_tenure)
 {
     start();
     open_mutex();
@@ -204,7 +206,7 @@ static void rival_of_an_idle_tenure(void)
 }
 
 /* A contender that waits for the lock is a rival, whatever recipe it is of. */
-static void rivals_of_other_recipes(void)
+TEST_CASE(rivals_of_other_recipes)
 {
     static char curator[] = "_c_other-lock-0000000099", java[] = "x-5-0000000099",
                 c[] = "x-0123456789abcdef-0000000099";
@@ -226,7 +228,7 @@ static void rivals_of_other_recipes(void)
 
 /* A caller that came before the rival was heard of goes first. One that comes later enters the
  * queue before the node goes. */
-static void rival_of_a_turn(void)
+TEST_CASE(rival_of_a_turn)
 {
     start();
     turns_local = 1;
@@ -253,7 +255,7 @@ static void rival_of_a_turn(void)
 }
 
 /* The list left a watch in vain: nobody is to hear of the 99 others. */
-static void others_when_it_enters(void)
+TEST_CASE(others_when_it_enters)
 {
     start();
     open_mutex();
@@ -271,7 +273,7 @@ static void others_when_it_enters(void)
 }
 
 /* An administrator has deleted it before the list left its watch, which nothing fires then. */
-static void own_node_not_listed(void)
+TEST_CASE(own_node_not_listed)
 {
     start();
     open_mutex();
@@ -286,7 +288,7 @@ static void own_node_not_listed(void)
 }
 
 /* As long as the session is proved. */
-static void a_long_turn(void)
+TEST_CASE(a_long_turn)
 {
     start();
     hand_stand_alone(s);
@@ -310,7 +312,7 @@ static void on_told(const zkl_grant *grant, zkl_state state, void *data)
     last = state;
 }
 
-static void lost_while_idle(void)
+TEST_CASE(lost_while_idle)
 {
     start();
     options.retain_ms = 100000;
@@ -327,7 +329,7 @@ static void lost_while_idle(void)
 }
 
 /* The turn is told, once; who waits enters anew. */
-static void lost_in_a_turn(void)
+TEST_CASE(lost_in_a_turn)
 {
     start();
     open_mutex();
@@ -349,7 +351,7 @@ static void lost_in_a_turn(void)
 }
 
 /* Found out by who unlocks, before any timer runs: it is told all the same. */
-static void lost_when_unlocked(void)
+TEST_CASE(lost_when_unlocked)
 {
     start();
     open_mutex();
@@ -372,7 +374,7 @@ static void lost_when_unlocked(void)
 }
 
 /* Somebody may refer to it yet, as a transaction does. */
-static void given_back_twice(void)
+TEST_CASE(given_back_twice)
 {
     start();
     open_mutex();
@@ -391,7 +393,7 @@ static void given_back_twice(void)
     stop();
 }
 
-static void no_turn_in_doubt(void)
+TEST_CASE(no_turn_in_doubt)
 {
     start();
     hand_stand_alone(s);
@@ -429,7 +431,7 @@ static void *use(void *ret_turn)
 }
 
 /* A thread, which would have it at once, waits for the proof, and its turn is the only one. */
-static void no_turn_at_once_in_doubt(void)
+TEST_CASE(no_turn_at_once_in_doubt)
 {
     pthread_t thread;
     uint64_t turn = 0;
@@ -459,7 +461,7 @@ static void on_applied(const zkl_error *error, void *data)
 }
 
 /* What is not decided yet is not the next turn's: the tenure ends. */
-static void transaction_under_way(void)
+TEST_CASE(transaction_under_way)
 {
     start();
     open_mutex();
@@ -474,7 +476,7 @@ static void transaction_under_way(void)
 }
 
 /* One that was applied is: the versions of the node go on from it. */
-static void transaction_of_an_earlier_turn(void)
+TEST_CASE(transaction_of_an_earlier_turn)
 {
     start();
     open_mutex();
@@ -501,7 +503,7 @@ static void transaction_of_an_earlier_turn(void)
 }
 
 /* The transaction deletes the node itself; who comes next enters the queue. */
-static void given_back_by_a_transaction(void)
+TEST_CASE(given_back_by_a_transaction)
 {
     start();
     open_mutex();
@@ -523,7 +525,7 @@ static void given_back_by_a_transaction(void)
     stop();
 }
 
-static void freed_with_a_turn(void)
+TEST_CASE(freed_with_a_turn)
 {
     start();
     open_mutex();
@@ -542,7 +544,7 @@ static void freed_with_a_turn(void)
     stop();
 }
 
-static void freed_while_idle(void)
+TEST_CASE(freed_while_idle)
 {
     start();
     open_mutex();
@@ -555,7 +557,7 @@ static void freed_while_idle(void)
     stop();
 }
 
-static void given_up_while_entering(void)
+TEST_CASE(given_up_while_entering)
 {
     start();
     open_mutex();
@@ -575,7 +577,7 @@ static void given_up_while_entering(void)
 }
 
 /* The others get attempts of their own. */
-static void refused(void)
+TEST_CASE(refused)
 {
     start();
     open_mutex();
@@ -591,7 +593,7 @@ static void refused(void)
     stop();
 }
 
-static void closed(void)
+TEST_CASE(closed)
 {
     start();
     open_mutex();
@@ -608,7 +610,7 @@ static void closed(void)
     g_free(node);
 }
 
-static void least_lately_used_goes(void)
+TEST_CASE(least_lately_used_goes)
 {
     start(); /* which keeps one */
     open_mutex();
@@ -627,7 +629,7 @@ static void least_lately_used_goes(void)
     stop();
 }
 
-static void a_token_for_each_owner(void)
+TEST_CASE(a_token_for_each_owner)
 {
     start();
     options.fence64 = 1;
@@ -647,7 +649,7 @@ static void a_token_for_each_owner(void)
 
 /* ---- others wait ---- */
 
-static void wanted(void)
+TEST_CASE(wanted)
 {
     start();
     open_mutex();
@@ -668,7 +670,7 @@ static void wanted(void)
     stop();
 }
 
-static void wanted_without_retaining(void)
+TEST_CASE(wanted_without_retaining)
 {
     start();
     hand_stand_alone(s);
@@ -703,7 +705,7 @@ static void answer_own(const char *node, bool asked)
     zkl_session_dispatch(s);
 }
 
-static void idle_tenure_is_asked(void)
+TEST_CASE(idle_tenure_is_asked)
 {
     start();
     open_mutex();
@@ -718,7 +720,7 @@ static void idle_tenure_is_asked(void)
 }
 
 /* As by a rival: at the unlock; and the turn is told, the next one too. */
-static void turn_is_asked(void)
+TEST_CASE(turn_is_asked)
 {
     start();
     open_mutex();
@@ -748,7 +750,7 @@ static void turn_is_asked(void)
 
 /* Whether the request comes before the first who wants to hear or behind, it is told once to each;
  * and not to who wanted to know of others. */
-static void asked_without_retaining(void)
+TEST_CASE(asked_without_retaining)
 {
     for (int before = 0; before < 2; before++) {
         start();
@@ -778,7 +780,7 @@ static void asked_without_retaining(void)
     }
 }
 
-static void asked_too_late(void)
+TEST_CASE(asked_too_late)
 {
     start();
     options.retain_ms = 0;
@@ -794,39 +796,3 @@ static void asked_too_late(void)
     check_deleted(node);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"turns", turns},
-    {"of_a_thread", of_a_thread},
-    {"rival_of_an_idle_tenure", rival_of_an_idle_tenure},
-    {"rivals_of_other_recipes", rivals_of_other_recipes},
-    {"rival_of_a_turn", rival_of_a_turn},
-    {"others_when_it_enters", others_when_it_enters},
-    {"own_node_not_listed", own_node_not_listed},
-    {"a_long_turn", a_long_turn},
-    {"lost_while_idle", lost_while_idle},
-    {"lost_in_a_turn", lost_in_a_turn},
-    {"lost_when_unlocked", lost_when_unlocked},
-    {"given_back_twice", given_back_twice},
-    {"no_turn_in_doubt", no_turn_in_doubt},
-    {"no_turn_at_once_in_doubt", no_turn_at_once_in_doubt},
-    {"transaction_under_way", transaction_under_way},
-    {"transaction_of_an_earlier_turn", transaction_of_an_earlier_turn},
-    {"given_back_by_a_transaction", given_back_by_a_transaction},
-    {"freed_with_a_turn", freed_with_a_turn},
-    {"freed_while_idle", freed_while_idle},
-    {"given_up_while_entering", given_up_while_entering},
-    {"refused", refused},
-    {"closed", closed},
-    {"least_lately_used_goes", least_lately_used_goes},
-    {"a_token_for_each_owner", a_token_for_each_owner},
-    {"wanted", wanted},
-    {"wanted_without_retaining", wanted_without_retaining},
-    {"idle_tenure_is_asked", idle_tenure_is_asked},
-    {"turn_is_asked", turn_is_asked},
-    {"asked_without_retaining", asked_without_retaining},
-    {"asked_too_late", asked_too_late},
-    {NULL, NULL},
-};
-
-const struct test_suite retained_suite = {.name = "retained", .cases = cases};

@@ -4,9 +4,10 @@
 #include "recipes/users.h"
 
 #include "runner.h"
-#include "suites.h"
 
 #include <stddef.h>
+
+TEST_SUITE(rollback);
 
 enum { TIMEOUT = 1000 };
 
@@ -22,7 +23,7 @@ static bool hear(struct rollback *r, enum rollback_evidence evidence, int64_t no
     return rollback_is_final(r, at(now, now), TIMEOUT);
 }
 
-static void refused_for_a_timeout(void)
+TEST_CASE(refused_for_a_timeout)
 {
     struct rollback r = {0};
 
@@ -31,7 +32,7 @@ static void refused_for_a_timeout(void)
     CHECK(hear(&r, ROLLBACK_REFUSES, 100 + TIMEOUT));
 }
 
-static void kept_out_for_three(void)
+TEST_CASE(kept_out_for_three)
 {
     struct rollback r = {0};
 
@@ -40,7 +41,7 @@ static void kept_out_for_three(void)
     CHECK(hear(&r, ROLLBACK_SERVES, 100 + 3 * TIMEOUT));
 }
 
-static void nobody_serves(void)
+TEST_CASE(nobody_serves)
 {
     struct rollback r = {0};
 
@@ -49,7 +50,7 @@ static void nobody_serves(void)
 }
 
 /* Whatever had been heard before. */
-static void a_break_begins_anew(void)
+TEST_CASE(a_break_begins_anew)
 {
     static const enum rollback_evidence all[] = {ROLLBACK_SERVES, ROLLBACK_REFUSES};
 
@@ -67,7 +68,7 @@ static void a_break_begins_anew(void)
 }
 
 /* One that would take us after all: its refusals do not count any more, that it serves does. */
-static void a_server_catches_up(void)
+TEST_CASE(a_server_catches_up)
 {
     struct rollback r = {0};
 
@@ -81,7 +82,7 @@ static void a_server_catches_up(void)
 }
 
 /* A machine that slept has not heard servers meanwhile. */
-static void by_both_clocks(void)
+TEST_CASE(by_both_clocks)
 {
     struct rollback r = {0};
 
@@ -91,7 +92,7 @@ static void by_both_clocks(void)
     CHECK(rollback_is_final(&r, at(TIMEOUT, TIMEOUT), TIMEOUT));
 }
 
-static void not_under_its_users(void)
+TEST_CASE(not_under_its_users)
 {
     static const struct {
         struct users users;
@@ -114,16 +115,3 @@ static void not_under_its_users(void)
         }
     }
 }
-
-static const struct test_case cases[] = {
-    {"refused_for_a_timeout", refused_for_a_timeout},
-    {"kept_out_for_three", kept_out_for_three},
-    {"nobody_serves", nobody_serves},
-    {"a_break_begins_anew", a_break_begins_anew},
-    {"a_server_catches_up", a_server_catches_up},
-    {"by_both_clocks", by_both_clocks},
-    {"not_under_its_users", not_under_its_users},
-    {NULL, NULL},
-};
-
-const struct test_suite rollback_suite = {.name = "rollback", .cases = cases};

@@ -2,10 +2,12 @@
 #include "rule.h"
 
 #include "name.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <stdio.h>
 #include <string.h>
+
+TEST_SUITE(rule_kind);
 
 #define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427"
 #define OUR_HEX "1b4e28ba2fa181d2883f0016d3cca427"
@@ -60,7 +62,7 @@ static struct child parse(const char *before)
     return child;
 }
 
-static void kinds(void)
+TEST_CASE(kinds)
 {
     CHECK_INT(sizeof(seen) / sizeof(*seen) + 1, CHILD_KINDS);
     for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
@@ -75,7 +77,7 @@ static void kinds(void)
 }
 
 /* What no name tells: those of ours that are beside no lock of Apache's. */
-static void selectors(void)
+TEST_CASE(selectors)
 {
     CHECK_INT(rule_kind(RULE_SELECTOR), CHILD_LOCK);
     for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++) {
@@ -86,7 +88,7 @@ static void selectors(void)
 
 /* Each of ours holds, and each of the others is behind it: it is seen if it waits, whomever we
  * would wait for ourselves. */
-static void behind(void)
+TEST_CASE(behind)
 {
     for (enum rule own = RULE_LOCK; own <= RULE_LEASE; own++)
         for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
@@ -105,7 +107,7 @@ static void behind(void)
 }
 
 /* One incompatible child at a time, at each side of number 7 and of the edge of what is usable. */
-static void incompatible(void)
+TEST_CASE(incompatible)
 {
     static const struct {
         int32_t number;
@@ -137,7 +139,7 @@ static void incompatible(void)
 
 /* A read-write lock's contender number 7 among others, and what it finds: i incompatible, b
  * somebody behind, and of those ahead how many and the nearest. */
-static void readers_and_writers(void)
+TEST_CASE(readers_and_writers)
 {
     static const struct {
         enum rule own;
@@ -204,14 +206,14 @@ static void readers_and_writers(void)
     }
 }
 
-static void shared_kinds(void)
+TEST_CASE(shared_kinds)
 {
     for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
         CHECK_INT(rule_is_shared(kind), kind == CHILD_READ || kind == CHILD_WRITE);
 }
 
 /* One of ours is none, however it is called; nor is one from before. */
-static void our_own_are_compatible(void)
+TEST_CASE(our_own_are_compatible)
 {
     const struct child list[] = {
         {.id = 1, .kind = CHILD_LOCK, .number = 5, .own = true},
@@ -224,7 +226,7 @@ static void our_own_are_compatible(void)
     CHECK_INT(p.ahead, 1);
 }
 
-static void foreign_children(void)
+TEST_CASE(foreign_children)
 {
     const struct child list[] = {
         {.id = 1, .kind = CHILD_LOCK, .number = 0},
@@ -240,7 +242,7 @@ static void foreign_children(void)
     CHECK_INT(id, 9);
 }
 
-static void other_kinds_are_not_waited_for(void)
+TEST_CASE(other_kinds_are_not_waited_for)
 {
     const struct child children[] = {
         {.id = 1, .kind = CHILD_LATCH, .number = 2},
@@ -258,18 +260,3 @@ static void other_kinds_are_not_waited_for(void)
     CHECK_INT(p.ahead, 2);
     CHECK_INT(p.predecessor, 4);
 }
-
-static const struct test_case cases[] = {
-    {"kinds", kinds},
-    {"selectors", selectors},
-    {"behind", behind},
-    {"incompatible", incompatible},
-    {"readers_and_writers", readers_and_writers},
-    {"shared_kinds", shared_kinds},
-    {"our_own_are_compatible", our_own_are_compatible},
-    {"foreign_children", foreign_children},
-    {"other_kinds_are_not_waited_for", other_kinds_are_not_waited_for},
-    {NULL, NULL},
-};
-
-const struct test_suite rule_kind_suite = {.name = "rule_kind", .cases = cases};

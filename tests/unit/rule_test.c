@@ -1,9 +1,11 @@
 #include "rule.h"
 
+#include "runner.h"
 #include "seeded.h"
-#include "suites.h"
 
 #include <stdlib.h>
+
+TEST_SUITE(rule);
 
 enum { NOBODY = 999 };
 
@@ -120,13 +122,13 @@ static void expect_row(const struct row *r)
         runner_fail(__FILE__, __LINE__, "case \"%s\"", r->what);
 }
 
-static void places(void)
+TEST_CASE(places)
 {
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         expect_row(&rows[i]);
 }
 
-static void lowest_of_ours_is_found(void)
+TEST_CASE(lowest_of_ours_is_found)
 {
     const struct child children[] = {
         {.id = 5, .kind = CHILD_LOCK, .number = 9, .own = true},
@@ -149,7 +151,7 @@ static void lowest_of_ours_is_found(void)
 }
 
 /* An id of an earlier session marks what is to be removed, never the own node. */
-static void old_ids_are_spares(void)
+TEST_CASE(old_ids_are_spares)
 {
     const struct child children[] = {OLD(2), OWN(6)};
     struct place p = rule_place(children, 2, RULE_LOCK, 6);
@@ -159,7 +161,7 @@ static void old_ids_are_spares(void)
     CHECK(!p.present && !p.found);
 }
 
-static void exhausted_numbers(void)
+TEST_CASE(exhausted_numbers)
 {
     CHECK(rule_exhausted(INT32_MAX));
     CHECK(rule_exhausted(-1));
@@ -171,7 +173,7 @@ static void exhausted_numbers(void)
     CHECK_INT(RULE_NUMBER_WARN, 2147483647 - 1048576);
 }
 
-static void queue_order(void)
+TEST_CASE(queue_order)
 {
     static const int32_t rising[] = {-2147483647 - 1, -7,       -1, 0, 1, 9, 10,
                                      INT32_MAX - 1,   INT32_MAX};
@@ -256,27 +258,14 @@ static void expect_any_order(uint64_t seed, size_t count)
     free(children);
 }
 
-static void agrees_with_an_oracle_in_any_order(void)
+TEST_CASE(agrees_with_an_oracle_in_any_order)
 {
     for (uint64_t seed = 1; seed <= 4000; seed++)
         expect_any_order(seed, 1 + seed % 20);
 }
 
-static void large_lists(void)
+TEST_CASE(large_lists)
 {
     expect_any_order(1, 100000);
     expect_any_order(2, 20000);
 }
-
-static const struct test_case cases[] = {
-    {"places", places},
-    {"lowest_of_ours_is_found", lowest_of_ours_is_found},
-    {"old_ids_are_spares", old_ids_are_spares},
-    {"exhausted_numbers", exhausted_numbers},
-    {"queue_order", queue_order},
-    {"agrees_with_an_oracle_in_any_order", agrees_with_an_oracle_in_any_order},
-    {"large_lists", large_lists},
-    {NULL, NULL},
-};
-
-const struct test_suite rule_suite = {.name = "rule", .cases = cases};

@@ -1,10 +1,12 @@
 /* What the calls of a read-write lock ask for, and what they answer to those who may not. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+
+TEST_SUITE(rwlock);
 
 static zkl_session *s;
 static zkl_rwlock *l;
@@ -58,7 +60,7 @@ static void check_refused(const char *text)
     CHECK_STR(why.text, text);
 }
 
-static void bad_rwlock(void)
+TEST_CASE(bad_rwlock)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
 
@@ -91,7 +93,7 @@ static void bad_rwlock(void)
 }
 
 /* Each call makes the node of its side. */
-static void sides(void)
+TEST_CASE(sides)
 {
     begin(NULL);
     check_refused("/l: the caller does not hold it");
@@ -115,7 +117,7 @@ static void sides(void)
 
 /* Levels of both sides stand on the writer's grant. All of them are a writer's, and the library
  * asks nothing between the first and the last. */
-static void reads_within_a_write(void)
+TEST_CASE(reads_within_a_write)
 {
     const zkl_grant *first, *g;
 
@@ -145,7 +147,7 @@ static void reads_within_a_write(void)
 }
 
 /* Each level still owes its unlock. */
-static void lost_with_levels(void)
+TEST_CASE(lost_with_levels)
 {
     const zkl_grant *grant;
 
@@ -166,7 +168,7 @@ static void lost_with_levels(void)
     end();
 }
 
-static void sides_of_waits(void)
+TEST_CASE(sides_of_waits)
 {
     zkl_grant *grant;
     zkl_op *op;
@@ -191,7 +193,7 @@ static void *lock_and_end(void *code)
     return NULL;
 }
 
-static void owner_ends(void)
+TEST_CASE(owner_ends)
 {
     pthread_t thread;
     int code;
@@ -216,7 +218,7 @@ static void on_acquired(zkl_grant *grant, const zkl_error *error, void *user)
 }
 
 /* A caller that waits is told. */
-static void freed(void)
+TEST_CASE(freed)
 {
     begin(NULL);
     fake_answer_at_once(NULL);
@@ -230,7 +232,7 @@ static void freed(void)
     end();
 }
 
-static void sides_async(void)
+TEST_CASE(sides_async)
 {
     static int (*const calls[])(zkl_rwlock *, int64_t, zkl_acquired_fn, void *,
                                 zkl_op **) = {zkl_rwlock_lock_async, zkl_rwlock_lock_shared_async};
@@ -250,7 +252,7 @@ static void sides_async(void)
 }
 
 /* The node has the name; a foreign child is no error. */
-static void options(void)
+TEST_CASE(options)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
 
@@ -262,18 +264,3 @@ static void options(void)
     CHECK_INT(zkl_rwlock_unlock(l), 0);
     end();
 }
-
-static const struct test_case cases[] = {
-    {"bad_rwlock", bad_rwlock},
-    {"sides", sides},
-    {"reads_within_a_write", reads_within_a_write},
-    {"lost_with_levels", lost_with_levels},
-    {"sides_of_waits", sides_of_waits},
-    {"owner_ends", owner_ends},
-    {"freed", freed},
-    {"sides_async", sides_async},
-    {"options", options},
-    {NULL, NULL},
-};
-
-const struct test_suite rwlock_suite = {"rwlock", NULL, NULL, cases};

@@ -1,9 +1,11 @@
 /* The driver of a semaphore's contender: the limit, whom it hears, and the touch. */
 #include "parts.h"
+#include "runner.h"
 #include "semaphore_story.h"
-#include "suites.h"
 
 #include <string.h>
+
+TEST_SUITE(semaphore_driver);
 
 static struct permit_story st;
 
@@ -30,7 +32,7 @@ static void hold(const char *names)
 
 /* ---- the limit ---- */
 
-static void free_permits(void)
+TEST_CASE(free_permits)
 {
     zkl_part part = {0};
 
@@ -50,7 +52,7 @@ static void free_permits(void)
 }
 
 /* It is read once, until a list shows that it was changed. */
-static void limit_is_kept(void)
+TEST_CASE(limit_is_kept)
 {
     hold("*");
     permit_story_release(&st);
@@ -70,7 +72,7 @@ static void limit_is_kept(void)
 }
 
 /* The servers' data may have gone back since, and zxids come again. */
-static void limit_of_another_session(void)
+TEST_CASE(limit_of_another_session)
 {
     hold("*");
     permit_story_release(&st);
@@ -85,7 +87,7 @@ static void limit_of_another_session(void)
 }
 
 /* One that waits, too. */
-static void limit_of_another_session_while_waiting(void)
+TEST_CASE(limit_of_another_session_while_waiting)
 {
     begin(1);
     enter("n3 n4 n5 *");
@@ -98,7 +100,7 @@ static void limit_of_another_session_while_waiting(void)
     permit_story_end(&st);
 }
 
-static void more_than_the_limit(void)
+TEST_CASE(more_than_the_limit)
 {
     begin(3);
     enter("*");
@@ -115,7 +117,7 @@ static void answer_nonode(void)
 }
 
 /* With the limit that is known, which an administrator may have changed. */
-static void directory_is_made(void)
+TEST_CASE(directory_is_made)
 {
     begin(1);
     answer_nonode();
@@ -133,7 +135,7 @@ static void directory_is_made(void)
     permit_story_end(&st);
 }
 
-static void nobody_names_a_limit(void)
+TEST_CASE(nobody_names_a_limit)
 {
     permit_story_begin(&st, 0, false);
     permit_story_acquire(&st, 1, ZKL_FOREVER);
@@ -147,7 +149,7 @@ static void nobody_names_a_limit(void)
     permit_story_end(&st);
 }
 
-static void one_is_a_limit(void)
+TEST_CASE(one_is_a_limit)
 {
     permit_story_begin(&st, 1, false);
     permit_story_acquire(&st, 1, ZKL_FOREVER);
@@ -157,7 +159,7 @@ static void one_is_a_limit(void)
     permit_story_end(&st);
 }
 
-static void no_limit(void)
+TEST_CASE(no_limit)
 {
     begin(1);
     permit_story_created(&st);
@@ -169,7 +171,7 @@ static void no_limit(void)
 }
 
 /* For exactly the version that had none; and whoever did it, it is read then. */
-static void limit_is_written(void)
+TEST_CASE(limit_is_written)
 {
     static const enum store_rc rcs[] = {STORE_OK, STORE_BADVERSION};
 
@@ -187,7 +189,7 @@ static void limit_is_written(void)
     }
 }
 
-static void limit_cannot_be_written(void)
+TEST_CASE(limit_cannot_be_written)
 {
     permit_story_begin(&st, 1, false);
     permit_story_acquire(&st, 1, ZKL_FOREVER);
@@ -198,7 +200,7 @@ static void limit_cannot_be_written(void)
     permit_story_end(&st);
 }
 
-static void limit_cannot_be_read(void)
+TEST_CASE(limit_cannot_be_read)
 {
     begin(1);
     permit_story_created(&st);
@@ -208,7 +210,7 @@ static void limit_cannot_be_read(void)
 }
 
 /* Nobody waits for what an earlier session had asked. */
-static void session_ends_while_the_limit_is_written(void)
+TEST_CASE(session_ends_while_the_limit_is_written)
 {
     begin(1);
     permit_story_created(&st);
@@ -233,7 +235,7 @@ static void first_in_line(const char *names)
     permit_story_told(&st, 0, 0);
 }
 
-static void first_hears_of_a_release(void)
+TEST_CASE(first_hears_of_a_release)
 {
     first_in_line("n3 n4 *");
     fake_fire(STORY_PATH, STORE_FIRED_CHILDREN);
@@ -244,7 +246,7 @@ static void first_hears_of_a_release(void)
     permit_story_end(&st);
 }
 
-static void first_hears_of_the_limit(void)
+TEST_CASE(first_hears_of_the_limit)
 {
     first_in_line("n3 n4 *");
     fake_watch(STORY_PATH, false);
@@ -260,7 +262,7 @@ static void first_hears_of_the_limit(void)
 }
 
 /* Also where it had to write it: a set leaves no watch. */
-static void first_watches_what_it_writes(void)
+TEST_CASE(first_watches_what_it_writes)
 {
     begin(1);
     enter("n3 n4 *");
@@ -277,7 +279,7 @@ static void first_watches_what_it_writes(void)
 }
 
 /* A contender that is over leaves no watch behind, either. */
-static void over_while_the_limit_is_written(void)
+TEST_CASE(over_while_the_limit_is_written)
 {
     first_in_line("n3 n4 *");
     fake_watch(STORY_PATH, false);
@@ -297,7 +299,7 @@ static bool refuse_reads(const struct store_request *request, struct store_reply
 }
 
 /* A contender that is refused at once leaves no watch behind. */
-static void first_is_refused_at_once(void)
+TEST_CASE(first_is_refused_at_once)
 {
     begin(1);
     permit_story_created(&st);
@@ -314,7 +316,7 @@ static void first_is_refused_at_once(void)
 
 /* The servers' data may have gone back, and libzookeeper has set its watches again without a word.
  * So the first in line looks again. */
-static void first_looks_again_when_connected_again(void)
+TEST_CASE(first_looks_again_when_connected_again)
 {
     first_in_line("n3 n4 *");
     fake_event(STORE_EV_DOWN);
@@ -329,7 +331,7 @@ static void first_looks_again_when_connected_again(void)
     permit_story_end(&st);
 }
 
-static void behind_hears_of_the_touch(void)
+TEST_CASE(behind_hears_of_the_touch)
 {
     char *node;
 
@@ -347,7 +349,7 @@ static void behind_hears_of_the_touch(void)
     permit_story_end(&st);
 }
 
-static void try_of_what_is_not_free(void)
+TEST_CASE(try_of_what_is_not_free)
 {
     permit_story_begin(&st, 4, false);
     permit_story_acquire(&st, 1, 0);
@@ -357,7 +359,7 @@ static void try_of_what_is_not_free(void)
     permit_story_end(&st);
 }
 
-static void behind_what_is_no_contender(void)
+TEST_CASE(behind_what_is_no_contender)
 {
     char other[] = "data", *names[2] = {NULL, other};
 
@@ -370,7 +372,7 @@ static void behind_what_is_no_contender(void)
     permit_story_end(&st);
 }
 
-static void timed_out(void)
+TEST_CASE(timed_out)
 {
     permit_story_begin(&st, 4, false);
     permit_story_acquire(&st, 1, 1000);
@@ -386,7 +388,7 @@ static void timed_out(void)
 }
 
 /* Its create is done after all, beside the node that was made instead: a permit less for all. */
-static void late_create_beside_a_holder(void)
+TEST_CASE(late_create_beside_a_holder)
 {
     char *late, *names[2];
 
@@ -415,7 +417,7 @@ static void late_create_beside_a_holder(void)
 
 /* ---- the touch ---- */
 
-static void touched(void)
+TEST_CASE(touched)
 {
     hold("* n8");
     permit_story_sets(&st, st.node, "me", 0);
@@ -426,7 +428,7 @@ static void touched(void)
 }
 
 /* What somebody else has written there stays. */
-static void touched_until_it_succeeds(void)
+TEST_CASE(touched_until_it_succeeds)
 {
     hold("* n8");
     for (int version = 1; version < 4; version++) {
@@ -441,7 +443,7 @@ static void touched_until_it_succeeds(void)
 }
 
 /* What somebody has written to a node that is gone is not written to the next one. */
-static void touched_with_nothing_of_a_node_before(void)
+TEST_CASE(touched_with_nothing_of_a_node_before)
 {
     char *node, *name;
 
@@ -464,7 +466,7 @@ static void touched_with_nothing_of_a_node_before(void)
     permit_story_end(&st);
 }
 
-static void touch_is_refused(void)
+TEST_CASE(touch_is_refused)
 {
     static const struct {
         enum store_rc rc;
@@ -482,7 +484,7 @@ static void touch_is_refused(void)
     }
 }
 
-static void touch_finds_nothing(void)
+TEST_CASE(touch_finds_nothing)
 {
     hold("* n8");
     ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
@@ -491,7 +493,7 @@ static void touch_finds_nothing(void)
     permit_story_end(&st);
 }
 
-static void released_while_touched(void)
+TEST_CASE(released_while_touched)
 {
     hold("* n8");
     zkl_grant_release(st.grant);
@@ -503,7 +505,7 @@ static void released_while_touched(void)
 
 /* ---- the handle ---- */
 
-static void named_by_its_host(void)
+TEST_CASE(named_by_its_host)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
@@ -518,7 +520,7 @@ static void named_by_its_host(void)
     permit_story_end(&st);
 }
 
-static void parents(void)
+TEST_CASE(parents)
 {
     static const enum store_mode modes[] = {
         [ZKL_PARENTS_CONTAINER] = STORE_CONTAINER, [ZKL_PARENTS_PERSISTENT] = STORE_PERSISTENT};
@@ -539,7 +541,7 @@ static void parents(void)
     }
 }
 
-static void longest_name(void)
+TEST_CASE(longest_name)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
     char name[1026];
@@ -556,7 +558,7 @@ static void longest_name(void)
     permit_story_end(&st);
 }
 
-static void canceled(void)
+TEST_CASE(canceled)
 {
     first_in_line("n3 n4 *");
     zkl_op_cancel(st.op);
@@ -566,7 +568,7 @@ static void canceled(void)
 }
 
 /* What is held stays. */
-static void freed(void)
+TEST_CASE(freed)
 {
     zkl_grant *held;
 
@@ -582,7 +584,7 @@ static void freed(void)
     permit_story_end(&st);
 }
 
-static void session_closed(void)
+TEST_CASE(session_closed)
 {
     zkl_semaphore *m;
     zkl_grant *none = NULL;
@@ -615,7 +617,7 @@ static void on_change(const zkl_grant *grant, zkl_state state, void *data)
     in_callback[3] = zkl_semaphore_acquire_async(st.semaphore, 0, 0, NULL, NULL, NULL);
 }
 
-static void inside_a_callback(void)
+TEST_CASE(inside_a_callback)
 {
     hold("*");
     CHECK_INT(zkl_grant_on_change(st.grant, on_change, NULL), 0);
@@ -626,46 +628,3 @@ static void inside_a_callback(void)
     CHECK_INT(in_callback[3], ZKL_EINVAL);
     permit_story_end(&st);
 }
-
-static const struct test_case cases[] = {
-    {"free_permits", free_permits},
-    {"limit_is_kept", limit_is_kept},
-    {"limit_of_another_session", limit_of_another_session},
-    {"limit_of_another_session_while_waiting", limit_of_another_session_while_waiting},
-    {"more_than_the_limit", more_than_the_limit},
-    {"directory_is_made", directory_is_made},
-    {"nobody_names_a_limit", nobody_names_a_limit},
-    {"one_is_a_limit", one_is_a_limit},
-    {"no_limit", no_limit},
-    {"limit_is_written", limit_is_written},
-    {"limit_cannot_be_written", limit_cannot_be_written},
-    {"limit_cannot_be_read", limit_cannot_be_read},
-    {"session_ends_while_the_limit_is_written", session_ends_while_the_limit_is_written},
-    {"first_hears_of_a_release", first_hears_of_a_release},
-    {"first_hears_of_the_limit", first_hears_of_the_limit},
-    {"first_watches_what_it_writes", first_watches_what_it_writes},
-    {"over_while_the_limit_is_written", over_while_the_limit_is_written},
-    {"first_is_refused_at_once", first_is_refused_at_once},
-    {"first_looks_again_when_connected_again", first_looks_again_when_connected_again},
-    {"behind_hears_of_the_touch", behind_hears_of_the_touch},
-    {"try_of_what_is_not_free", try_of_what_is_not_free},
-    {"behind_what_is_no_contender", behind_what_is_no_contender},
-    {"timed_out", timed_out},
-    {"late_create_beside_a_holder", late_create_beside_a_holder},
-    {"touched", touched},
-    {"touched_until_it_succeeds", touched_until_it_succeeds},
-    {"touched_with_nothing_of_a_node_before", touched_with_nothing_of_a_node_before},
-    {"touch_is_refused", touch_is_refused},
-    {"touch_finds_nothing", touch_finds_nothing},
-    {"released_while_touched", released_while_touched},
-    {"named_by_its_host", named_by_its_host},
-    {"parents", parents},
-    {"longest_name", longest_name},
-    {"canceled", canceled},
-    {"freed", freed},
-    {"session_closed", session_closed},
-    {"inside_a_callback", inside_a_callback},
-    {NULL, NULL},
-};
-
-const struct test_suite semaphore_driver_suite = {.name = "semaphore_driver", .cases = cases};

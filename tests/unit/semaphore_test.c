@@ -2,9 +2,11 @@
  * numbers. */
 #include "by_hand.h"
 #include "parts.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(semaphore);
 
 #define OTHER "_c_other-s1-lease-0000000003"
 
@@ -92,7 +94,7 @@ static void check_written(const char *numbers)
 
 /* The set was done, its answer lost, and its data written over: who came behind has read the
  * numbers, so that they stay, though a lower one is free by now. */
-static void numbers_that_may_be_known_stay(void)
+TEST_CASE(numbers_that_may_be_known_stay)
 {
     zkl_part part = {0};
 
@@ -138,7 +140,7 @@ static void on_odd_answer(void)
 }
 
 /* Whatever ends it on the way to its numbers, the node goes. */
-static void given_up_before_its_numbers(void)
+TEST_CASE(given_up_before_its_numbers)
 {
     static const struct {
         void (*give_up)(void);
@@ -160,7 +162,7 @@ static void given_up_before_its_numbers(void)
 }
 
 /* Where the numbers are used up the directory is made anew: with the limit that it had last. */
-static void directory_made_anew(void)
+TEST_CASE(directory_made_anew)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
@@ -186,7 +188,7 @@ static void on_queue(void *data)
 
 /* The first in line watches limit and children. Where there is no room for the first watch it
  * fails, and leaves no other behind. */
-static void too_much_is_watched(void)
+TEST_CASE(too_much_is_watched)
 {
     zkl_watch *watch;
 
@@ -205,13 +207,3 @@ static void too_much_is_watched(void)
     zkl_watch_free(watch);
     end();
 }
-
-static const struct test_case cases[] = {
-    {"given_up_before_its_numbers", given_up_before_its_numbers},
-    {"directory_made_anew", directory_made_anew},
-    {"too_much_is_watched", too_much_is_watched},
-    {"numbers_that_may_be_known_stay", numbers_that_may_be_known_stay},
-    {NULL, NULL},
-};
-
-const struct test_suite semaphore_suite = {.name = "semaphore", .cases = cases};

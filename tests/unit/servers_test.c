@@ -1,13 +1,15 @@
 /* A list of servers that changes, and what the ensemble says of itself: the session stays. */
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(servers);
 
 static const char config[] = "server.1=a:1:2:participant;b:3\nversion=0";
 
 /* The store has the list at once. A waiter keeps its place, and a holder its grant. */
-static void when_the_connection_is_lost(void)
+TEST_CASE(when_the_connection_is_lost)
 {
     zkl_session *s = hand_session();
     struct acquisition holder, waiter;
@@ -29,7 +31,7 @@ static void when_the_connection_is_lost(void)
 }
 
 /* The next session begins at it, too, whatever ended the one before. */
-static void for_the_next_session(void)
+TEST_CASE(for_the_next_session)
 {
     zkl_session *s = hand_session();
 
@@ -43,7 +45,7 @@ static void for_the_next_session(void)
 }
 
 /* One that was never connected. */
-static void before_a_connection(void)
+TEST_CASE(before_a_connection)
 {
     zkl_session *s = hand_session_with(NULL);
 
@@ -58,7 +60,7 @@ static void hear(const char *text, int length)
 }
 
 /* Read once with each connection, once more to be told of changes, and when there is one. */
-static void the_ensemble_is_heard(void)
+TEST_CASE(the_ensemble_is_heard)
 {
     zkl_session *s = hand_session();
     const int length = (int)strlen(config);
@@ -87,7 +89,7 @@ static void the_ensemble_is_heard(void)
 }
 
 /* A server that stands alone is left no watch. */
-static void one_server_is_no_ensemble(void)
+TEST_CASE(one_server_is_no_ensemble)
 {
     zkl_session *s = hand_session();
 
@@ -97,7 +99,7 @@ static void one_server_is_no_ensemble(void)
 }
 
 /* What cannot be read, or is of an earlier connection, is not heard. */
-static void unheard(void)
+TEST_CASE(unheard)
 {
     zkl_session *s = hand_session();
 
@@ -110,7 +112,7 @@ static void unheard(void)
     hand_close(s);
 }
 
-static void fixed_servers(void)
+TEST_CASE(fixed_servers)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
@@ -148,17 +150,17 @@ static void cold(bool strays)
     hand_close(s);
 }
 
-static void cold_at_home(void)
+TEST_CASE(cold_at_home)
 {
     cold(false);
 }
 
-static void cold_astray(void)
+TEST_CASE(cold_astray)
 {
     cold(true);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     zkl_session *s = hand_session();
 
@@ -170,19 +172,3 @@ static void bad_arguments(void)
     CHECK_STR(fake_hosts(), "fake:1");
     hand_close(s);
 }
-
-static const struct test_case cases[] = {
-    {"when_the_connection_is_lost", when_the_connection_is_lost},
-    {"for_the_next_session", for_the_next_session},
-    {"before_a_connection", before_a_connection},
-    {"the_ensemble_is_heard", the_ensemble_is_heard},
-    {"one_server_is_no_ensemble", one_server_is_no_ensemble},
-    {"unheard", unheard},
-    {"fixed_servers", fixed_servers},
-    {"cold_at_home", cold_at_home},
-    {"cold_astray", cold_astray},
-    {"bad_arguments", bad_arguments},
-    {NULL, NULL},
-};
-
-const struct test_suite servers_suite = {"servers", NULL, NULL, cases};

@@ -3,9 +3,11 @@
 #include "by_hand.h"
 #include "lib/session/driver.h"
 #include "lib/session/watch.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(session_driver);
 
 #define REACTION(...)                                                                              \
     (const struct machine_actions)                                                                 \
@@ -184,7 +186,7 @@ static void end(zkl_session *s, const char *heard)
     end_in(s, zkl_session_close, heard);
 }
 
-static void another_question(void)
+TEST_CASE(another_question)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2, .also = true));
     played.reactions[2] = REACTION(ASK(GET, .node = 3));
@@ -198,7 +200,7 @@ static void another_question(void)
 }
 
 /* But for those without a path. */
-static void several(void)
+TEST_CASE(several)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = PLAY_PATHLESS - 1, .more = 2));
     zkl_session *s = begin();
@@ -210,7 +212,7 @@ static void several(void)
 }
 
 /* One slot's answers do not become stale by what is asked in another. */
-static void two_slots(void)
+TEST_CASE(two_slots)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .slot = 1));
     zkl_session *s = begin();
@@ -221,7 +223,7 @@ static void two_slots(void)
 }
 
 /* What was asked in the slot is stale, and nothing is asked instead. */
-static void forgotten(void)
+TEST_CASE(forgotten)
 {
     played.reactions[0] =
         REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .slot = 1), DO(FORGET, .slot = 1));
@@ -232,7 +234,7 @@ static void forgotten(void)
     end(s, "begin; answer 0 of verb 2, node 1");
 }
 
-static void children_are_counted(void)
+TEST_CASE(children_are_counted)
 {
     char *names[] = {"a", "b"};
     played.reactions[0] = REACTION(ASK(LIST, .node = 1), ASK(GET, .node = 1, .also = true));
@@ -253,7 +255,7 @@ static bool answer_list(const struct store_request *request, struct store_reply 
 }
 
 /* A list tells the length of the listed node's data, without the data; none has less than none. */
-static void data_are_measured(void)
+TEST_CASE(data_are_measured)
 {
     for (listed_length = -1; listed_length < 10; listed_length += 10) {
         played.reactions[0] = REACTION(ASK(LIST, .node = 1));
@@ -273,7 +275,7 @@ static bool answer_get(const struct store_request *request, struct store_reply *
 }
 
 /* What is answered while it is being asked is told behind the step. */
-static void answered_at_once(void)
+TEST_CASE(answered_at_once)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), DO(TELL, .verdict = 5));
     played.reactions[1] = REACTION(ASK(GET, .node = 2), DO(TELL, .verdict = 6));
@@ -295,7 +297,7 @@ static bool answer_names(const struct store_request *request, struct store_reply
 }
 
 /* The names are those of this answer, however late it is told. */
-static void listed_at_once(void)
+TEST_CASE(listed_at_once)
 {
     played.reactions[0] = REACTION(ASK(LIST, .node = 1), DO(TELL, .verdict = 5));
     fake_answer_at_once(answer_names);
@@ -306,7 +308,7 @@ static void listed_at_once(void)
 }
 
 /* And it may be stale by then. */
-static void stale_at_once(void)
+TEST_CASE(stale_at_once)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2));
     fake_answer_at_once(answer_get);
@@ -317,7 +319,7 @@ static void stale_at_once(void)
     end(s, "begin; answer 0 of verb 7, node 2");
 }
 
-static void parents(void)
+TEST_CASE(parents)
 {
     played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
     zkl_session *s = begin();
@@ -330,7 +332,7 @@ static void parents(void)
     end(s, "begin; answer 2 of verb 0, node 1");
 }
 
-static void parents_are_refused(void)
+TEST_CASE(parents_are_refused)
 {
     played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
     zkl_session *s = begin();
@@ -343,7 +345,7 @@ static void parents_are_refused(void)
 
 /* The last one's answer counts, and only with it is the create asked again or told; but if it could
  * not be made for want of a parent, the reason is that of the first. */
-static void several_parents(void)
+TEST_CASE(several_parents)
 {
     static const struct {
         enum store_rc first, last;
@@ -374,7 +376,7 @@ static void several_parents(void)
     }
 }
 
-static void parents_of_the_past(void)
+TEST_CASE(parents_of_the_past)
 {
     played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
     played.reactions[1] = REACTION(ASK(STAT, .node = 2));
@@ -388,7 +390,7 @@ static void parents_of_the_past(void)
 }
 
 /* Each answer of the session's end is for the driver alone. */
-static void session_ends(void)
+TEST_CASE(session_ends)
 {
     played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true), ASK(GET, .also = true));
     played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
@@ -401,7 +403,7 @@ static void session_ends(void)
 
 /* What has happened between the end of one session and the news of the next changes nothing of it;
  * but another question does. */
-static void session_ends_slowly(void)
+TEST_CASE(session_ends_slowly)
 {
     for (int asks = 0; asks < 2; asks++) {
         played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true));
@@ -416,7 +418,7 @@ static void session_ends_slowly(void)
     }
 }
 
-static void session_ends_before_it_is_asked(void)
+TEST_CASE(session_ends_before_it_is_asked)
 {
     played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
     zkl_session *s = begin();
@@ -429,7 +431,7 @@ static void session_ends_before_it_is_asked(void)
 }
 
 /* What was not sent is recalled, and nobody hears of it. */
-static void stopped_before_it_is_asked(void)
+TEST_CASE(stopped_before_it_is_asked)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
     played.reactions[2] = REACTION(DO(END), DO(TELL, .verdict = 3));
@@ -444,7 +446,7 @@ static void stopped_before_it_is_asked(void)
     end(s, "begin; timer; stop, unsent; told 3");
 }
 
-static void stopped_after_it_was_asked(void)
+TEST_CASE(stopped_after_it_was_asked)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1));
     played.reactions[1] = REACTION(DO(END), DO(TELL, .verdict = 3));
@@ -456,7 +458,7 @@ static void stopped_after_it_was_asked(void)
 }
 
 /* The requests of one node are recalled, and the machine hears of it. */
-static void recalled(void)
+TEST_CASE(recalled)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1), ASK(GET, .node = 2, .also = true));
     played.reactions[2] = REACTION(DO(RECALL, .node = 1), DO(TELL, .verdict = 3));
@@ -472,7 +474,7 @@ static void recalled(void)
 }
 
 /* The oldest first, whichever of them were answered meanwhile. */
-static void recalled_in_order(void)
+TEST_CASE(recalled_in_order)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 1, .also = true),
                                    ASK(SYNC, .node = 1, .also = true));
@@ -497,12 +499,12 @@ static void recalled_in_order(void)
 }
 
 /* Thousands have a driver and wait. */
-static void is_small(void)
+TEST_CASE(is_small)
 {
     CHECK(sizeof(struct driver) <= 72);
 }
 
-static void sent_once(void)
+TEST_CASE(sent_once)
 {
     played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true),
                                    ASK(SET, .node = 2, .version = 7, .also = true));
@@ -519,7 +521,7 @@ static void sent_once(void)
 }
 
 /* On that connection or not at all. */
-static void on_another_connection(void)
+TEST_CASE(on_another_connection)
 {
     played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true, .connection = UINT32_MAX));
     zkl_session *s = begin();
@@ -530,7 +532,7 @@ static void on_another_connection(void)
 }
 
 /* What the store does not take is not sent; but it may have been sent before. */
-static void not_taken(void)
+TEST_CASE(not_taken)
 {
     for (int again = 0; again < 2; again++) {
         played.reactions[again ? 0 : 1] = REACTION(ASK(SET, .node = 1));
@@ -548,7 +550,7 @@ static void not_taken(void)
     }
 }
 
-static void changes(void)
+TEST_CASE(changes)
 {
     static const char *const asked[] = {"set /p/1 7", "set /p/1 7; create /x 0; delete /y 2"};
 
@@ -574,7 +576,7 @@ static bool note_length(const struct store_request *request, struct store_reply 
 }
 
 /* What writes nothing has no data, and not data of no length. */
-static void changes_without_data(void)
+TEST_CASE(changes_without_data)
 {
     played.reactions[0] =
         REACTION(ASK(MULTI, .node = 1, .count = 1, .parts = {{.verb = STORE_DELETE, .node = 1}}));
@@ -586,7 +588,7 @@ static void changes_without_data(void)
     end(s, "begin; answer 0 of verb 8, node 1");
 }
 
-static void watches(void)
+TEST_CASE(watches)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
                                    ASK(STAT, .node = 2, .watch = true, .also = true),
@@ -608,7 +610,7 @@ static void watches(void)
 }
 
 /* Whether a request has left its watch is told with the answer. */
-static void watch_is_told(void)
+TEST_CASE(watch_is_told)
 {
     static const struct {
         bool asks, drops, told;
@@ -635,7 +637,7 @@ static void watch_is_told(void)
 }
 
 /* The step in which the answer came has dropped the watch; one that has fired since is told. */
-static void watch_is_told_late(void)
+TEST_CASE(watch_is_told_late)
 {
     for (int drops = 0; drops < 2; drops++) {
         played.reactions[0] =
@@ -663,7 +665,7 @@ static bool answer_nonode(const struct store_request *request, struct store_repl
 }
 
 /* The watch that stands by then is another request's. */
-static void watch_is_told_of_its_own_request(void)
+TEST_CASE(watch_is_told_of_its_own_request)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
                                    ASK(STAT, .node = 1, .watch = true, .also = true));
@@ -678,7 +680,7 @@ static void watch_is_told_of_its_own_request(void)
 }
 
 /* A watch that has fired in the step that asks again is not told: the answer tells. */
-static void fires_before_it_is_asked_again(void)
+TEST_CASE(fires_before_it_is_asked_again)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
     played.reactions[2] =
@@ -694,7 +696,7 @@ static void fires_before_it_is_asked_again(void)
 }
 
 /* A watch that fires in a step is told behind it, unless the step drops it. */
-static void fires_in_a_step(void)
+TEST_CASE(fires_in_a_step)
 {
     for (int drops = 0; drops < 2; drops++) {
         played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
@@ -709,7 +711,7 @@ static void fires_in_a_step(void)
 }
 
 /* One watch for a node, however often it is asked for. */
-static void watched_again(void)
+TEST_CASE(watched_again)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
     played.reactions[2] = REACTION(ASK(GET, .node = 1, .watch = true));
@@ -725,7 +727,7 @@ static void watched_again(void)
 }
 
 /* But for those without a path; the watches on them end with them. */
-static void deletes_several(void)
+TEST_CASE(deletes_several)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = PLAY_PATHLESS - 1, .more = 2, .watch = true));
     played.reactions[3] = REACTION(DO(DELETE, .node = PLAY_PATHLESS - 1, .more = 2));
@@ -744,7 +746,7 @@ static void deletes_several(void)
 }
 
 /* Behind the actions of each step. */
-static void after(void)
+TEST_CASE(after)
 {
     played.talks = 2;
     played.reactions[0] = REACTION(ASK(GET, .node = 1), DO(TELL, .verdict = 5));
@@ -757,7 +759,7 @@ static void after(void)
            "stop, unsent; stop, unsent");
 }
 
-static void path_of_a_watch(void)
+TEST_CASE(path_of_a_watch)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
     zkl_session *s = begin();
@@ -772,7 +774,7 @@ static void path_of_a_watch(void)
 }
 
 /* The server need not remove a watch on a node that is being deleted. */
-static void ends_with_its_node(void)
+TEST_CASE(ends_with_its_node)
 {
     for (int deleting = 0; deleting < 2; deleting++) {
         played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true));
@@ -801,7 +803,7 @@ static void fill_window(zkl_session *s, bool full)
 }
 
 /* Sent before what waits for room; nothing is kept for its answer. */
-static void note(void)
+TEST_CASE(note)
 {
     played.reactions[1] =
         REACTION(ASK(GET, .node = 1), DO(NOTE, .node = 3, .version = 4), DO(FORGET, .slot = 0));
@@ -821,7 +823,7 @@ static void note(void)
     end(s, "begin; timer");
 }
 
-static void note_without_a_connection(void)
+TEST_CASE(note_without_a_connection)
 {
     played.reactions[1] = REACTION(DO(NOTE, .node = 3));
     zkl_session *s = begin();
@@ -834,7 +836,7 @@ static void note_without_a_connection(void)
 }
 
 /* The path is left in peace for a minute; that others came first is no refusal. */
-static void note_refused(void)
+TEST_CASE(note_refused)
 {
     static const struct {
         enum store_rc rc;
@@ -862,7 +864,7 @@ static void note_refused(void)
 }
 
 /* All refusals are forgotten when they are very many. */
-static void notes_refused(void)
+TEST_CASE(notes_refused)
 {
     const int64_t until = INT64_MAX;
 
@@ -884,7 +886,7 @@ static void notes_refused(void)
 /* ---- what is refused for want of room ---- */
 
 /* What was not asked is gone when the end recalls what is under way. */
-static void too_many_watches_at_the_end(void)
+TEST_CASE(too_many_watches_at_the_end)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(END));
     zkl_session *s = begin();
@@ -900,7 +902,7 @@ static void too_many_watches_at_the_end(void)
     end(s, "begin; timer");
 }
 
-static void too_many_watches(void)
+TEST_CASE(too_many_watches)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(TELL, .verdict = 5));
     zkl_session *s = begin();
@@ -917,7 +919,7 @@ static void too_many_watches(void)
 }
 
 /* It is asked without one, whatever others watch since. */
-static void too_many_optional_watches(void)
+TEST_CASE(too_many_optional_watches)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true, .optional = true));
     played.reactions[2] =
@@ -951,7 +953,7 @@ static bool has_heard(const char *what)
     return heard;
 }
 
-static void timer(void)
+TEST_CASE(timer)
 {
     played.reactions[0] = REACTION(DO(ARM, .at = INT64_MAX));
     played.reactions[1] = REACTION(DO(DISARM));
@@ -968,7 +970,7 @@ static void timer(void)
 }
 
 /* Each action is done, and nothing else. */
-static void one_by_one(void)
+TEST_CASE(one_by_one)
 {
     played.reactions[0] =
         REACTION(ASK(GET, .node = 1, .watch = true), ASK(STAT, .node = 2, .also = true));
@@ -991,7 +993,7 @@ static void one_by_one(void)
 }
 
 /* The directory of a node that may be made late is listed later. */
-static void looks_for_late(void)
+TEST_CASE(looks_for_late)
 {
     played.reactions[0] = REACTION(DO(LATE, .node = 3));
     zkl_session *s = begin();
@@ -1005,7 +1007,7 @@ static void looks_for_late(void)
 }
 
 /* For searches. */
-static void numbers_of_questions(void)
+TEST_CASE(numbers_of_questions)
 {
     static const struct machine_action asks = {.kind = MACHINE_ACT_REQUEST},
                                        beside = {.kind = MACHINE_ACT_REQUEST, .slot = 1};
@@ -1028,56 +1030,3 @@ static void numbers_of_questions(void)
     CHECK(exchange_is_stale(&x, r[1]) && exchange_is_stale(&x, r[2]) && !x.lost);
     CHECK(machine_is_answered(STORE_NOTEMPTY) && !machine_is_answered(STORE_BAD));
 }
-
-static const struct test_case cases[] = {
-    {"another_question", another_question},
-    {"several", several},
-    {"two_slots", two_slots},
-    {"forgotten", forgotten},
-    {"children_are_counted", children_are_counted},
-    {"data_are_measured", data_are_measured},
-    {"answered_at_once", answered_at_once},
-    {"listed_at_once", listed_at_once},
-    {"stale_at_once", stale_at_once},
-    {"parents", parents},
-    {"parents_are_refused", parents_are_refused},
-    {"several_parents", several_parents},
-    {"parents_of_the_past", parents_of_the_past},
-    {"session_ends", session_ends},
-    {"session_ends_slowly", session_ends_slowly},
-    {"session_ends_before_it_is_asked", session_ends_before_it_is_asked},
-    {"stopped_before_it_is_asked", stopped_before_it_is_asked},
-    {"stopped_after_it_was_asked", stopped_after_it_was_asked},
-    {"recalled", recalled},
-    {"recalled_in_order", recalled_in_order},
-    {"is_small", is_small},
-    {"sent_once", sent_once},
-    {"on_another_connection", on_another_connection},
-    {"not_taken", not_taken},
-    {"changes", changes},
-    {"changes_without_data", changes_without_data},
-    {"watches", watches},
-    {"watch_is_told", watch_is_told},
-    {"watch_is_told_late", watch_is_told_late},
-    {"watch_is_told_of_its_own_request", watch_is_told_of_its_own_request},
-    {"fires_before_it_is_asked_again", fires_before_it_is_asked_again},
-    {"fires_in_a_step", fires_in_a_step},
-    {"watched_again", watched_again},
-    {"after", after},
-    {"path_of_a_watch", path_of_a_watch},
-    {"deletes_several", deletes_several},
-    {"ends_with_its_node", ends_with_its_node},
-    {"note", note},
-    {"note_without_a_connection", note_without_a_connection},
-    {"note_refused", note_refused},
-    {"notes_refused", notes_refused},
-    {"too_many_watches", too_many_watches},
-    {"too_many_watches_at_the_end", too_many_watches_at_the_end},
-    {"too_many_optional_watches", too_many_optional_watches},
-    {"one_by_one", one_by_one},
-    {"looks_for_late", looks_for_late},
-    {"numbers_of_questions", numbers_of_questions},
-    {"timer", timer},
-    {NULL, NULL},
-};
-const struct test_suite session_driver_suite = {.name = "session_driver", .cases = cases};

@@ -1,11 +1,13 @@
 /* What a session answers without a server, and how it takes what the store reports. */
 #include "fake_store.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <zkl-glib.h>
+
+TEST_SUITE(session);
 
 static void refused_options(const zkl_session_options *o, const char *named)
 {
@@ -17,7 +19,7 @@ static void refused_options(const zkl_session_options *o, const char *named)
     CHECK(strstr(why.text, named));
 }
 
-static void bad_options(void)
+TEST_CASE(bad_options)
 {
     static const zkl_credential no_auth = {"digest", NULL}, no_scheme = {NULL, "a:b"};
     static const struct {
@@ -50,7 +52,7 @@ static void bad_options(void)
         refused_options(&bad[i].o, bad[i].named);
 }
 
-static void bad_arguments(void)
+TEST_CASE(bad_arguments)
 {
     zkl_session *s;
     zkl_error why;
@@ -86,7 +88,7 @@ static void hear(zkl_session *s, zkl_session_event event, int64_t id, void *data
     atomic_fetch_add(&h->events[event], 1);
 }
 
-static void events(void)
+TEST_CASE(events)
 {
     zkl_session *s = fake_session();
     struct heard h = {.code = 0};
@@ -124,7 +126,7 @@ static void wait_code(atomic_int *code)
 }
 
 /* Refused credentials end everything, what is asked for later too. */
-static void credentials_refused(void)
+TEST_CASE(credentials_refused)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -147,7 +149,7 @@ static void credentials_refused(void)
 }
 
 /* The session is over: the attempt enters again, under a new id, in the next one. */
-static void expired(void)
+TEST_CASE(expired)
 {
     zkl_session *s = fake_session();
     zkl_mutex *m;
@@ -180,7 +182,7 @@ static void take_line(const zkl_log_record *record, void *data)
 }
 
 /* What is no contender is told about once, to whom wants to hear such. */
-static void log_lines(void)
+TEST_CASE(log_lines)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
     zkl_session *s;
@@ -217,7 +219,7 @@ static int no_thread(struct store **ret, const struct store_config *config,
     return -1;
 }
 
-static void ended_without_threads(void)
+TEST_CASE(ended_without_threads)
 {
     const struct store_ops ops = {.open = no_thread};
     const zkl_session_claim claim = {.id = 1};
@@ -245,7 +247,7 @@ static void *free_canceled(void *data)
 }
 
 /* The session's end is no such point, though a descriptor is closed: half of it would be left. */
-static void the_last_reference_is_given_up_whole(void)
+TEST_CASE(the_last_reference_is_given_up_whole)
 {
     zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
     struct ending e = {.went_on = false};
@@ -263,17 +265,3 @@ static void the_last_reference_is_given_up_whole(void)
     CHECK(e.went_on);
     CHECK(result == PTHREAD_CANCELED);
 }
-
-static const struct test_case cases[] = {
-    {"ended_without_threads", ended_without_threads},
-    {"bad_options", bad_options},
-    {"bad_arguments", bad_arguments},
-    {"events", events},
-    {"credentials_refused", credentials_refused},
-    {"expired", expired},
-    {"log_lines", log_lines},
-    {"the_last_reference_is_given_up_whole", the_last_reference_is_given_up_whole},
-    {NULL, NULL},
-};
-
-const struct test_suite session_suite = {"session", NULL, NULL, cases};

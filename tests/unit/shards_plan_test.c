@@ -1,9 +1,11 @@
 /* What a host does about a shard; and what several hosts do about one, by a model of its lock. */
-#include "suites.h"
+#include "runner.h"
 #include "tools/pause.h"
 #include "tools/shards_plan.h"
 
 #include <glib.h>
+
+TEST_SUITE(shards_plan);
 
 enum { DRAIN = 4000, DOUBT = 6000 };
 
@@ -47,7 +49,7 @@ static struct play hold(void)
     return p;
 }
 
-static void seeks_when_the_view_has_settled(void)
+TEST_CASE(seeks_when_the_view_has_settled)
 {
     struct play p = begin();
 
@@ -71,7 +73,7 @@ static void seeks_when_the_view_has_settled(void)
 }
 
 /* Nobody looks while there is nothing new. */
-static void a_view_settles_anew_behind_a_long_doubt(void)
+TEST_CASE(a_view_settles_anew_behind_a_long_doubt)
 {
     struct play p = begin();
 
@@ -87,7 +89,7 @@ static void a_view_settles_anew_behind_a_long_doubt(void)
     CHECK_INT(step(&p, SHARD_SETTLE_MS), SHARD_SEEK);
 }
 
-static void no_longer_seeks_what_another_owns(void)
+TEST_CASE(no_longer_seeks_what_another_owns)
 {
     struct play p = begin();
 
@@ -109,7 +111,7 @@ static void look_finds(struct play *p, bool waits)
     p->facts.waits = waits;
 }
 
-static void keeps_what_nobody_asks_for(void)
+TEST_CASE(keeps_what_nobody_asks_for)
 {
     struct play p = hold();
 
@@ -124,7 +126,7 @@ static void keeps_what_nobody_asks_for(void)
 }
 
 /* Somebody has asked, and is gone when another one should have it. */
-static void looks_until_somebody_waits(void)
+TEST_CASE(looks_until_somebody_waits)
 {
     struct play p = hold();
 
@@ -144,7 +146,7 @@ static void looks_until_somebody_waits(void)
     CHECK_INT(step(&p, 0), SHARD_STOP);
 }
 
-static void an_answer_of_before_does_not_count(void)
+TEST_CASE(an_answer_of_before_does_not_count)
 {
     struct play p = hold();
 
@@ -163,7 +165,7 @@ static void an_answer_of_before_does_not_count(void)
 }
 
 /* What it comes to, when the look has ended. */
-static void keeps_or_gives_up(void)
+TEST_CASE(keeps_or_gives_up)
 {
     static const struct {
         bool owned, confirmed, past, wanted, waits;
@@ -200,7 +202,7 @@ static void keeps_or_gives_up(void)
 }
 
 /* It was stopped, say: others have seen it gone. */
-static void past_the_deadline_of_its_membership_it_seeks_nothing(void)
+TEST_CASE(past_the_deadline_of_its_membership_it_seeks_nothing)
 {
     struct play p = begin();
 
@@ -214,7 +216,7 @@ static void past_the_deadline_of_its_membership_it_seeks_nothing(void)
     CHECK_INT(step(&p, 0), SHARD_SEEK);
 }
 
-static void keeps_what_is_its_own(void)
+TEST_CASE(keeps_what_is_its_own)
 {
     struct play p = hold();
 
@@ -224,7 +226,7 @@ static void keeps_what_is_its_own(void)
     CHECK_INT(step(&p, 0), SHARD_LOOK);
 }
 
-static void gives_way_to_a_request_by_name(void)
+TEST_CASE(gives_way_to_a_request_by_name)
 {
     struct play p = hold();
 
@@ -232,7 +234,7 @@ static void gives_way_to_a_request_by_name(void)
     CHECK_INT(step(&p, 0), SHARD_STOP);
 }
 
-static void unconfirmed_gives_up_when_others_must_have_seen_it_gone(void)
+TEST_CASE(unconfirmed_gives_up_when_others_must_have_seen_it_gone)
 {
     struct play p = hold();
 
@@ -248,7 +250,7 @@ static void unconfirmed_gives_up_when_others_must_have_seen_it_gone(void)
     CHECK_INT(step(&p, 0), SHARD_STOP);
 }
 
-static void drains_for_so_long_at_most(void)
+TEST_CASE(drains_for_so_long_at_most)
 {
     struct play p = hold();
 
@@ -266,7 +268,7 @@ static void drains_for_so_long_at_most(void)
     CHECK_INT(step(&p, 1), SHARD_KILL);
 }
 
-static void pauses_after_failures(void)
+TEST_CASE(pauses_after_failures)
 {
     static const int64_t pauses[] = {1000, 2000, 4000, 8000, 16000, 30000, 30000};
     struct play p = hold();
@@ -379,7 +381,7 @@ static void turn(struct model *m, int64_t now, GRand *rand)
     CHECK(m->waiting <= HOSTS);
 }
 
-static void hosts_agree_in_the_end(void)
+TEST_CASE(hosts_agree_in_the_end)
 {
     for (guint32 seed = 1; seed <= 50; seed++) {
         GRand *rand = g_rand_new_with_seed(seed);
@@ -408,7 +410,7 @@ static void hosts_agree_in_the_end(void)
     }
 }
 
-static void many_are_killed_earlier(void)
+TEST_CASE(many_are_killed_earlier)
 {
     CHECK_INT(shards_margin_ms(0, 1000, 250), 250);
     CHECK_INT(shards_margin_ms(64, 1000, 250), 250);
@@ -416,25 +418,3 @@ static void many_are_killed_earlier(void)
     CHECK_INT(shards_margin_ms(1000, 1000, 250), 750); /* the rest is for TERM */
     CHECK_INT(shards_margin_ms(1000, 100, 125), 125);
 }
-
-static const struct test_case cases[] = {
-    {"seeks_when_the_view_has_settled", seeks_when_the_view_has_settled},
-    {"a_view_settles_anew_behind_a_long_doubt", a_view_settles_anew_behind_a_long_doubt},
-    {"no_longer_seeks_what_another_owns", no_longer_seeks_what_another_owns},
-    {"keeps_what_nobody_asks_for", keeps_what_nobody_asks_for},
-    {"keeps_what_is_its_own", keeps_what_is_its_own},
-    {"looks_until_somebody_waits", looks_until_somebody_waits},
-    {"an_answer_of_before_does_not_count", an_answer_of_before_does_not_count},
-    {"keeps_or_gives_up", keeps_or_gives_up},
-    {"past_the_deadline_of_its_membership_it_seeks_nothing",
-     past_the_deadline_of_its_membership_it_seeks_nothing},
-    {"gives_way_to_a_request_by_name", gives_way_to_a_request_by_name},
-    {"unconfirmed_gives_up_when_others_must_have_seen_it_gone",
-     unconfirmed_gives_up_when_others_must_have_seen_it_gone},
-    {"drains_for_so_long_at_most", drains_for_so_long_at_most},
-    {"pauses_after_failures", pauses_after_failures},
-    {"many_are_killed_earlier", many_are_killed_earlier},
-    {"hosts_agree_in_the_end", hosts_agree_in_the_end},
-    {NULL, NULL},
-};
-const struct test_suite shards_plan_suite = {"shards_plan", NULL, NULL, cases};

@@ -3,15 +3,17 @@
 #include "lib/member/members.h"
 #include "lib/member/view.h"
 #include "recipes/shards.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <glib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+TEST_SUITE(shards);
+
 /* Computed by another program: a daemon in another language has the same. */
-static void hashes(void)
+TEST_CASE(hashes)
 {
     static const struct {
         const char *id;
@@ -29,7 +31,7 @@ static void hashes(void)
         CHECK(shard_hash(rows[i].id, rows[i].shard) == rows[i].hash);
 }
 
-static void scores(void)
+TEST_CASE(scores)
 {
     static const struct {
         uint64_t hash;
@@ -82,7 +84,7 @@ static char *owners_of(const zkl_members *ms, size_t count)
 }
 
 /* Computed by another program, in another way: all pairs in the order of their scores. */
-static void plans(void)
+TEST_CASE(plans)
 {
     static const struct {
         const char *says[3]; /* of host-0 and so on; NULL: it is not there */
@@ -125,7 +127,7 @@ static void plans(void)
     }
 }
 
-static void ten_hosts(void)
+TEST_CASE(ten_hosts)
 {
     static const char *const expected[] = {"hegafabdifcigcjd", "feicfcbeifciccibhiefihff"};
 
@@ -148,7 +150,7 @@ static void ten_hosts(void)
 }
 
 /* Members of a party may have the same id. */
-static void same_ids(void)
+TEST_CASE(same_ids)
 {
     static const char *const nodes[] = {"b__party__", "a__party__"};
     const zkl_member_info *owners[4];
@@ -167,7 +169,7 @@ static void same_ids(void)
     zkl_members_free(ms);
 }
 
-static void invalid(void)
+TEST_CASE(invalid)
 {
     const zkl_member_info *owners[1];
     zkl_members *none = members_new(g_ptr_array_new());
@@ -179,7 +181,7 @@ static void invalid(void)
     zkl_members_free(none);
 }
 
-static void shares(void)
+TEST_CASE(shares)
 {
     static const struct {
         const char *data;
@@ -322,7 +324,7 @@ static struct curve draw_curve(int host_count, int count)
     return c;
 }
 
-static void curves(void)
+TEST_CASE(curves)
 {
     static const int counts[] = {3, 10, 16, 64, 128, 256, 1000};
     static const int sizes[] = {3, 5, 8, 10, 20, 50};
@@ -347,7 +349,7 @@ static void curves(void)
     free_hosts();
 }
 
-static void each_has_its_share(void)
+TEST_CASE(each_has_its_share)
 {
     for (int n = 1; n <= 50; n += n < 12 ? 1 : 7) {
         for (int count = 1; count <= MOST_SHARDS; count += count / 3 + 1) {
@@ -365,7 +367,7 @@ static void each_has_its_share(void)
 }
 
 /* Twice as much weight, twice as many shards, a little more or less. */
-static void weights_count(void)
+TEST_CASE(weights_count)
 {
     int has[10] = {0};
 
@@ -384,7 +386,7 @@ static void weights_count(void)
 }
 
 /* A host that has twice as many from now on gets them, and nobody else has others. */
-static void more_shards_move_none(void)
+TEST_CASE(more_shards_move_none)
 {
     int moves = 0;
 
@@ -404,19 +406,3 @@ static void more_shards_move_none(void)
     CHECK_INT(moves, 0);
     free_hosts();
 }
-
-static const struct test_case cases[] = {
-    {"hashes", hashes},
-    {"scores", scores},
-    {"plans", plans},
-    {"ten_hosts", ten_hosts},
-    {"same_ids", same_ids},
-    {"invalid", invalid},
-    {"shares", shares},
-    {"curves", curves},
-    {"each_has_its_share", each_has_its_share},
-    {"weights_count", weights_count},
-    {"more_shards_move_none", more_shards_move_none},
-    {NULL, NULL},
-};
-const struct test_suite shards_suite = {"shards", NULL, NULL, cases};

@@ -1,10 +1,12 @@
 /* What only some functions return, in a plight that each of them can be in. */
 #include "every_call.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
+
+TEST_SUITE(some_calls);
 
 #define OTHER "_c_00000000-0000-8000-8000-000000000000"
 
@@ -47,7 +49,7 @@ static void have_no_room(void)
     come_behind();
 }
 
-static void contending(void)
+TEST_CASE(contending)
 {
     number = "0000000007";
     rival = NULL;
@@ -69,7 +71,7 @@ static void cancel(void)
     estate.cancels = true;
 }
 
-static void canceled(void)
+TEST_CASE(canceled)
 {
     every_check_all(CANCELABLE, cancel, LONG_MS, ZKL_ECANCELED);
 }
@@ -103,14 +105,14 @@ static void lose_node(void)
     fake_answer_at_once(without_node);
 }
 
-static void holding_no_more(void)
+TEST_CASE(holding_no_more)
 {
     every_check_all(HOLDER | LEAVES, end_session, SHORT_MS, ZKL_ELOST);
     every_check_all(WRITES, lose_node, LONG_MS, ZKL_ELOST);
     every_check_all(HOLDER | WRITES, give_up, SHORT_MS, ZKL_EPERM);
 }
 
-static void still_to_unlock(void)
+TEST_CASE(still_to_unlock)
 {
     for (const struct every_call *c = every_call; c->name; c++) {
         if (!(c->may & REENTERS))
@@ -152,7 +154,7 @@ static void leave_company_without_room(void)
     fake_answer_at_once(in_company);
 }
 
-static void watching(void)
+TEST_CASE(watching)
 {
     every_check_all(LEAVES, leave_company_without_room, LONG_MS, ZKL_ELIMIT);
     every_check_all(WATCHES, be_alone_without_room, LONG_MS, ZKL_ELIMIT);
@@ -246,7 +248,7 @@ static void close_session(void)
     estate_close(&estate);
 }
 
-static void ended_meanwhile(void)
+TEST_CASE(ended_meanwhile)
 {
     check_meanwhile(ENDED, be_silent, refuse_credentials, ZKL_EAUTH);
     check_meanwhile(OF_SESSION, be_silent, close_session, ZKL_ECLOSED);
@@ -294,7 +296,7 @@ static void lose_write(void)
     fake_answer_at_once(never_written);
 }
 
-static void counting(void)
+TEST_CASE(counting)
 {
     every_check_all(WRITES, be_late, ZKL_FOREVER, ZKL_EBUSY);
     every_check_all(WRITES, read_odd_data, ZKL_FOREVER, ZKL_ELAYOUT);
@@ -316,7 +318,7 @@ static void begin_transaction(void)
     REQUIRE(zkl_grant_multi_async(estate.own, NULL, 0, 0, ZKL_FOREVER, ignore, NULL) == 0);
 }
 
-static void too_much(void)
+TEST_CASE(too_much)
 {
     const zkl_change huge = {
         .kind = ZKL_CHANGE_SET, .version = -1, .path = "/x", .data = "", .size = 1000001};
@@ -327,7 +329,7 @@ static void too_much(void)
     estate_end(&estate);
 }
 
-static void changing(void)
+TEST_CASE(changing)
 {
     every_check_all(CHANGES, NULL, SHORT_MS, ZKL_EUNKNOWN);
     every_check_all(CHANGES, begin_transaction, SHORT_MS, ZKL_ETIMEDOUT);
@@ -356,7 +358,7 @@ static void leave(void)
     zkl_member_leave(m, SHORT_MS);
 }
 
-static void joining(void)
+TEST_CASE(joining)
 {
     every_check_all(MEMBERS, be_second, SHORT_MS, ZKL_EBUSY);
     every_check_all(MEMBERS, leave, SHORT_MS, ZKL_EPERM);
@@ -368,33 +370,15 @@ static void be_meeting(void)
     REQUIRE(zkl_double_barrier_enter_async(estate.pair, ZKL_FOREVER, ignore, NULL) == 0);
 }
 
-static void meeting(void)
+TEST_CASE(meeting)
 {
     every_check_all(MEETS | LEAVES, be_meeting, SHORT_MS, ZKL_EBUSY);
 }
 
-static void not_inside(void)
+TEST_CASE(not_inside)
 {
     estate_begin(&estate);
     CHECK_INT(zkl_double_barrier_leave(estate.pair, SHORT_MS), ZKL_EPERM);
     CHECK_INT(zkl_double_barrier_leave_async(estate.pair, SHORT_MS, ignore, NULL), ZKL_EPERM);
     estate_end(&estate);
 }
-
-static const struct test_case cases[] = {
-    {"contending", contending},
-    {"canceled", canceled},
-    {"holding_no_more", holding_no_more},
-    {"still_to_unlock", still_to_unlock},
-    {"watching", watching},
-    {"ended_meanwhile", ended_meanwhile},
-    {"counting", counting},
-    {"too_much", too_much},
-    {"changing", changing},
-    {"joining", joining},
-    {"meeting", meeting},
-    {"not_inside", not_inside},
-    {NULL, NULL},
-};
-
-const struct test_suite some_calls_suite = {.name = "some_calls", .cases = cases};

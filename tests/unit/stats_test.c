@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "by_hand.h"
-#include "suites.h"
+#include "runner.h"
+
+TEST_SUITE(stats);
 
 static zkl_session *s;
 static struct acquisition a;
@@ -26,7 +28,7 @@ static zkl_stats stats(void)
     return all;
 }
 
-static void bad_sizes(void)
+TEST_CASE(bad_sizes)
 {
     static const size_t sizes[] = {0, sizeof(zkl_stats) - 1};
     struct {
@@ -61,7 +63,7 @@ static void check_times(const zkl_histogram *h, uint64_t count, int64_t ms)
 }
 
 /* 300 ms to the grant, 700 ms to its end. */
-static void a_lock_is_counted(void)
+TEST_CASE(a_lock_is_counted)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -114,7 +116,7 @@ static void refuse_credentials(void)
     fake_event(STORE_EV_AUTH);
 }
 
-static void losses_are_told_apart(void)
+TEST_CASE(losses_are_told_apart)
 {
     static const struct {
         void (*lose)(void);
@@ -142,7 +144,7 @@ static void losses_are_told_apart(void)
 }
 
 /* One who keeps the session can still ask. */
-static void a_close_is_counted(void)
+TEST_CASE(a_close_is_counted)
 {
     start();
     hand_hold(&a, s);
@@ -156,7 +158,7 @@ static void a_close_is_counted(void)
     session_unref(s);
 }
 
-static void failures_are_told_apart(void)
+TEST_CASE(failures_are_told_apart)
 {
     start();
     hand_enter(&a, s, 0);
@@ -174,7 +176,7 @@ static void failures_are_told_apart(void)
     stop();
 }
 
-static void a_grant_nobody_gets(void)
+TEST_CASE(a_grant_nobody_gets)
 {
     start();
     hand_enter(&a, s, ZKL_FOREVER);
@@ -190,7 +192,7 @@ static void a_grant_nobody_gets(void)
 }
 
 /* Turns of a handle that retains: one each, without a request. */
-static void turns_are_counted(void)
+TEST_CASE(turns_are_counted)
 {
     zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
     zkl_mutex *m;
@@ -221,7 +223,7 @@ static void ignore_election(zkl_election *e, zkl_election_event event, const zkl
 }
 
 /* Each campaign of it: the first is refused, the second wins 300 ms after it began. */
-static void elections_are_counted(void)
+TEST_CASE(elections_are_counted)
 {
     zkl_election *e;
 
@@ -251,7 +253,7 @@ static void elections_are_counted(void)
     stop();
 }
 
-static void renewals_are_timed(void)
+TEST_CASE(renewals_are_timed)
 {
     start();
     hand_stand_alone(s);
@@ -266,7 +268,7 @@ static void renewals_are_timed(void)
     stop();
 }
 
-static void connections_are_counted(void)
+TEST_CASE(connections_are_counted)
 {
     start();
     fake_event(STORE_EV_DOWN);
@@ -285,7 +287,7 @@ static void connections_are_counted(void)
 
 /* ---- the text ---- */
 
-static void bad_labels(void)
+TEST_CASE(bad_labels)
 {
     static const zkl_label bad[] = {{"", "x"},   {"1a", "x"},     {"a-b", "x"}, {"__a", "x"},
                                     {NULL, "x"}, {"a", NULL},     {"le", "x"},  {"kind", "x"},
@@ -315,7 +317,7 @@ static char *rendered(const zkl_stats *all, const zkl_label *labels, size_t coun
     return text;
 }
 
-static void text_is_prometheus(void)
+TEST_CASE(text_is_prometheus)
 {
     static const char *const lines[] = {
         "# HELP zkl_acquisitions_total Acquisitions that ended with a grant.\n"
@@ -348,21 +350,3 @@ static void text_is_prometheus(void)
     CHECK(strstr(text, "\nzkl_wait_seconds_bucket{le=\"+Inf\"} 3\n"));
     g_free(text);
 }
-
-static const struct test_case cases[] = {
-    {"bad_sizes", bad_sizes},
-    {"a_lock_is_counted", a_lock_is_counted},
-    {"losses_are_told_apart", losses_are_told_apart},
-    {"a_close_is_counted", a_close_is_counted},
-    {"failures_are_told_apart", failures_are_told_apart},
-    {"a_grant_nobody_gets", a_grant_nobody_gets},
-    {"turns_are_counted", turns_are_counted},
-    {"elections_are_counted", elections_are_counted},
-    {"renewals_are_timed", renewals_are_timed},
-    {"connections_are_counted", connections_are_counted},
-    {"bad_labels", bad_labels},
-    {"text_is_prometheus", text_is_prometheus},
-    {NULL, NULL},
-};
-
-const struct test_suite stats_suite = {.name = "stats", .cases = cases};

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "runner.h"
-#include "suites.h"
+
+TEST_SUITE(store_check);
 
 /* ---- answers ---- */
 
@@ -18,7 +19,7 @@ static int check_names(int32_t count, char **data)
     return store_zk_check_names(ZOK, &(struct String_vector){count, data});
 }
 
-static void names(void)
+TEST_CASE(names)
 {
     char a[] = "a", b[] = "", *good[] = {a, b}, *bad[] = {a, NULL}, *first[] = {NULL, a};
 
@@ -35,7 +36,7 @@ static void names(void)
     CHECK_INT(store_zk_check_names(ZNONODE, NULL), ZNONODE);
 }
 
-static void data(void)
+TEST_CASE(data)
 {
     CHECK_INT(store_zk_check_data(ZOK, "x", 1), ZOK);
     CHECK_INT(store_zk_check_data(ZOK, NULL, 0), ZOK);
@@ -46,7 +47,7 @@ static void data(void)
     CHECK_INT(store_zk_check_data(ZNOAUTH, NULL, 0), ZNOAUTH);
 }
 
-static void path(void)
+TEST_CASE(path)
 {
     CHECK_INT(store_zk_check_path(ZOK, "/a/b-0000000001", "/a/b-"), ZOK);
     CHECK_INT(store_zk_check_path(ZOK, "/a", "/a"), ZOK);
@@ -60,7 +61,7 @@ static void path(void)
 
 /* ---- lists of servers ---- */
 
-static void servers_are_counted(void)
+TEST_CASE(servers_are_counted)
 {
     CHECK_INT(store_zk_count("127.0.0.1:2181"), 1);
     CHECK_INT(store_zk_count("127.0.0.1:2181,::1:2181"), 2);
@@ -97,7 +98,7 @@ static void lock_when_it_waits(struct unopened *u)
 }
 
 /* It wakes the connector, which takes it over, once. */
-static void a_list_is_heard(void)
+TEST_CASE(a_list_is_heard)
 {
     struct unopened u = {.monitor = PTHREAD_MUTEX_INITIALIZER,
                          .store.wake = PTHREAD_COND_INITIALIZER};
@@ -121,7 +122,7 @@ static void a_list_is_heard(void)
 #define TRIED_ALL "1:ZOO_WARN@zookeeper_interest@1: Delaying connection"
 
 /* Each store has a function of its own, as long as it lives. */
-static void lines_find_their_store(void)
+TEST_CASE(lines_find_their_store)
 {
     pthread_mutex_t monitor = PTHREAD_MUTEX_INITIALIZER;
     struct store a = {.sink.monitor = &monitor, .up = true},
@@ -179,7 +180,7 @@ static void await_told(const int *times)
 }
 
 /* The session is told why there is no connection. */
-static void unknown_host(void)
+TEST_CASE(unknown_host)
 {
     const struct store_config config = {.hosts = "no.such.host.invalid:1", .timeout_ms = 10000};
     const struct store_sink sink = {
@@ -245,7 +246,7 @@ static bool kernel_tells(const struct mute *m)
 
 /* What is stuck goes, and nothing else, as a connection of the program's own to another port, which
  * is stuck for longer. */
-static void stuck(void)
+TEST_CASE(stuck)
 {
     struct mute other, wanted;
     GArray *servers = g_array_new(FALSE, FALSE, sizeof(struct address));
@@ -265,17 +266,3 @@ static void stuck(void)
     mute_end(&wanted);
     mute_end(&other);
 }
-
-static const struct test_case cases[] = {
-    {"names", names},
-    {"data", data},
-    {"path", path},
-    {"servers_are_counted", servers_are_counted},
-    {"a_list_is_heard", a_list_is_heard},
-    {"lines_find_their_store", lines_find_their_store},
-    {"unknown_host", unknown_host},
-    {"stuck", stuck},
-    {NULL, NULL},
-};
-
-const struct test_suite store_check_suite = {.name = "store_check", .cases = cases};

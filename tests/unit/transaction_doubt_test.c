@@ -1,10 +1,12 @@
 /* The machine of fenced transactions when answers are lost. */
-#include "suites.h"
+#include "runner.h"
 #include "transaction_play.h"
 
 #include <glib.h>
 
-static void in_doubt(void)
+TEST_SUITE(transaction_doubt);
+
+TEST_CASE(in_doubt)
 {
     static const struct exchange rows[] = {
         {"applied, and only the answer lost",
@@ -129,7 +131,7 @@ static void in_doubt(void)
 }
 
 /* Refused while an earlier sending may still come. */
-static void sealed(void)
+TEST_CASE(sealed)
 {
 #define IN_DOUBT                                                                                   \
     {BEGIN(), "send 1@0"}, {LOST, "read"}, {READ(0, 0), "send 1@0"},                               \
@@ -191,7 +193,7 @@ static void sealed(void)
 }
 
 /* What ended as unknown may come as long as the node stands; nothing else may. */
-static void loose(void)
+TEST_CASE(loose)
 {
     static const struct {
         struct told last[2];
@@ -211,12 +213,3 @@ static void loose(void)
         CHECK_INT(t.loose, rows[i].loose);
     }
 }
-
-static const struct test_case cases[] = {
-    {"in_doubt", in_doubt},
-    {"sealed", sealed},
-    {"loose", loose},
-    {NULL, NULL},
-};
-
-const struct test_suite transaction_doubt_suite = {.name = "transaction_doubt", .cases = cases};

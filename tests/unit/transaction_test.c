@@ -1,12 +1,14 @@
 /* The machine of fenced transactions: in order, at its limits, and its diagram. */
 #include "recipes/revoke.h"
-#include "suites.h"
+#include "runner.h"
 #include "transaction_play.h"
 
 #include <glib.h>
 #include <string.h>
 
-static void without_doubt(void)
+TEST_SUITE(transaction);
+
+TEST_CASE(without_doubt)
 {
     static const struct exchange rows[] = {
         {"one after the other",
@@ -81,7 +83,7 @@ static void without_doubt(void)
 }
 
 /* Behind the last version comes none that could prove anything. */
-static void last_version(void)
+TEST_CASE(last_version)
 {
     static const struct {
         struct told told;
@@ -105,7 +107,7 @@ static void last_version(void)
 }
 
 /* The diagram. */
-static void moves(void)
+TEST_CASE(moves)
 {
     static const char *const allowed[TX_COUNT] = {
         [TX_IDLE] = "idle reading sent ",       [TX_READING] = "idle sent ",
@@ -128,7 +130,7 @@ static void moves(void)
 }
 
 /* Each but the first of a kind is broken by one thing. */
-static void invariant(void)
+TEST_CASE(invariant)
 {
 #define SENT .state = TX_SENT, .numbers = 1, .number = 1
 #define DOUBT .numbers = 1, .number = 1, .failures = 1, .asked = 4, .version = 4
@@ -179,7 +181,7 @@ static void invariant(void)
     }
 }
 
-static void payloads(void)
+TEST_CASE(payloads)
 {
     static const struct {
         const char *data;
@@ -219,7 +221,7 @@ static void payloads(void)
 }
 
 /* The word alone, which somebody has set, or what a transaction has made of that. */
-static void asks_to_give_way(void)
+TEST_CASE(asks_to_give_way)
 {
     static const struct {
         const char *data;
@@ -251,15 +253,3 @@ static void asks_to_give_way(void)
     CHECK(!revoke_asks(NULL, 0, 1));
     CHECK(!revoke_asks(NULL, -1, 1));
 }
-
-static const struct test_case cases[] = {
-    {"without_doubt", without_doubt},
-    {"last_version", last_version},
-    {"moves", moves},
-    {"invariant", invariant},
-    {"payloads", payloads},
-    {"asks_to_give_way", asks_to_give_way},
-    {NULL, NULL},
-};
-
-const struct test_suite transaction_suite = {.name = "transaction", .cases = cases};

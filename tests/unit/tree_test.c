@@ -1,5 +1,5 @@
 /* Members of a command's tree, out of tables of processes. */
-#include "suites.h"
+#include "runner.h"
 #include "tools/guard/processes.h"
 
 #include <errno.h>
@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+TEST_SUITE(tree);
 
 #define GUARD 10
 #define LEADER 20
@@ -51,7 +53,7 @@ static void tell(const struct tree *tree, struct process *list, size_t count, ch
 
 static const struct tree of_guard = {.root = GUARD, .group = LEADER};
 
-static void by_parenthood(void)
+TEST_CASE(by_parenthood)
 {
     EXPECT_MEMBERS(&of_guard, "20:0 21:0 30:0 31:0 40:0", P(1, 0, 1), P(GUARD, 1, GUARD),
                    P(LEADER, GUARD, LEADER), P(21, LEADER, LEADER), P(30, 21, 30), P(31, 30, 31),
@@ -59,14 +61,14 @@ static void by_parenthood(void)
 }
 
 /* The leader's id is kept by a zombie; and what is above a process need not be seen. */
-static void by_group(void)
+TEST_CASE(by_group)
 {
     EXPECT_MEMBERS(&of_guard, "21:0 22:0", P(1, 0, 1), P(GUARD, 1, GUARD),
                    P(LEADER, GUARD, LEADER, .dead = true), P(21, 1, LEADER), P(22, 99, LEADER),
                    P(23, 99, 23));
 }
 
-static void no_group_known(void)
+TEST_CASE(no_group_known)
 {
     static const struct tree tree = {.root = GUARD};
 
@@ -74,7 +76,7 @@ static void no_group_known(void)
 }
 
 /* The tool stands in for a guard that is stopped: what is below either. */
-static void a_helper_is_none(void)
+TEST_CASE(a_helper_is_none)
 {
     static const struct tree tree = {.root = 9, .helper = GUARD, .group = LEADER};
 
@@ -82,7 +84,7 @@ static void a_helper_is_none(void)
                    P(LEADER, GUARD, LEADER), P(30, 9, 30));
 }
 
-static void strangers_are_none(void)
+TEST_CASE(strangers_are_none)
 {
     struct process before[] = {P(30, GUARD, 30), P(40, GUARD, 40)};
     const struct tree tree = {.root = GUARD, .group = LEADER, .prior = {before, 2}};
@@ -92,7 +94,7 @@ static void strangers_are_none(void)
                    PROCESS(40, GUARD, 40, SESSION, 41, ));
 }
 
-static void other_sessions_left_alone(void)
+TEST_CASE(other_sessions_left_alone)
 {
     static const struct tree tree = {
         .root = GUARD, .group = LEADER, .session = SESSION, .leave_sessions = true};
@@ -102,7 +104,7 @@ static void other_sessions_left_alone(void)
 }
 
 /* Its leader is outside of our namespace, as in a container. */
-static void other_sessions_left_alone_beside_number_0(void)
+TEST_CASE(other_sessions_left_alone_beside_number_0)
 {
     static const struct tree tree = {.root = GUARD, .group = LEADER, .leave_sessions = true};
 
@@ -111,7 +113,7 @@ static void other_sessions_left_alone_beside_number_0(void)
                    PROCESS(32, LEADER, 32, 0, 32, ));
 }
 
-static void locks_within(void)
+TEST_CASE(locks_within)
 {
     EXPECT_MEMBERS(&of_guard, "20:0 30:0t 31:0 40:1 41:1t 42:1 50:2 60:0t 61:0t 62:0",
                    P(LEADER, GUARD, LEADER), P(30, LEADER, LEADER, .name = "zkl"),
@@ -121,7 +123,7 @@ static void locks_within(void)
                    P(62, 61, 62, .guard = true));
 }
 
-static void who_closes_a_session_is_none(void)
+TEST_CASE(who_closes_a_session_is_none)
 {
     EXPECT_MEMBERS(&of_guard, "20:0", P(GUARD, 1, GUARD), P(LEADER, GUARD, LEADER),
                    P(30, GUARD, 30, .closing = true), P(31, LEADER, LEADER, .closing = true));
@@ -129,13 +131,13 @@ static void who_closes_a_session_is_none(void)
 
 /* If numbers began again, parents have higher numbers than their children. A table that was read
  * while numbers were used again may have circles. */
-static void numbers_used_again(void)
+TEST_CASE(numbers_used_again)
 {
     EXPECT_MEMBERS(&of_guard, "11:0 12:0 20:0", P(11, 12, 11), P(12, LEADER, 12),
                    P(LEADER, GUARD, LEADER), P(30, 31, 30), P(31, 32, 31), P(32, 30, 32));
 }
 
-static void nobody(void)
+TEST_CASE(nobody)
 {
     EXPECT_MEMBERS(&of_guard, "", P(1, 0, 1), P(GUARD, 1, GUARD),
                    P(LEADER, GUARD, LEADER, .dead = true));
@@ -171,7 +173,7 @@ static bool still(const struct tree *tree, const struct process *member, const s
     return tree_still(tree, (struct process_table){table, 4}, member, read_world, &w);
 }
 
-static void still_a_member(void)
+TEST_CASE(still_a_member)
 {
     static const struct process handed_over[] = {P(40, GUARD, 40)};
     static const struct tree no_group = {.root = GUARD};
@@ -181,7 +183,7 @@ static void still_a_member(void)
     CHECK(still(&of_guard, &table[3], handed_over, 1));
 }
 
-static void no_longer_that_one(void)
+TEST_CASE(no_longer_that_one)
 {
     static const struct process other[] = {PROCESS(40, 30, 40, SESSION, 99, ), P(30, LEADER, 30),
                                            P(LEADER, GUARD, LEADER)};
@@ -192,7 +194,7 @@ static void no_longer_that_one(void)
 }
 
 /* Its parent's number means somebody else now: the table's parent may never have been its own. */
-static void the_parent_is_another(void)
+TEST_CASE(the_parent_is_another)
 {
     static const struct process other[] = {P(40, 30, 40), PROCESS(30, LEADER, 30, SESSION, 99, ),
                                            P(LEADER, GUARD, LEADER)};
@@ -205,7 +207,7 @@ static void the_parent_is_another(void)
     CHECK(!still(&of_guard, &table[3], unknown, 2));
 }
 
-static void never_a_stranger(void)
+TEST_CASE(never_a_stranger)
 {
     struct process before[] = {P(30, LEADER, 30)};
     const struct tree tree = {.root = GUARD, .prior = {before, 1}};
@@ -292,7 +294,7 @@ static void expect_same_members(const struct tree *tree, const char *count)
     g_free(below);
 }
 
-static void a_part_of_proc_has_the_members_of_all(void)
+TEST_CASE(a_part_of_proc_has_the_members_of_all)
 {
 #ifdef __SANITIZE_THREAD__
     runner_skip("a process that another thread has forked may have no thread of its own");
@@ -361,7 +363,7 @@ static void look_without_stdin(void)
     _exit(0);
 }
 
-static void no_descriptor_is_wasted(void)
+TEST_CASE(no_descriptor_is_wasted)
 {
     int status;
     const pid_t pid = fork();
@@ -371,26 +373,3 @@ static void no_descriptor_is_wasted(void)
     REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
     CHECK_INT(status, 0);
 }
-
-static const struct test_case cases[] = {
-    {"by_parenthood", by_parenthood},
-    {"by_group", by_group},
-    {"no_group_known", no_group_known},
-    {"a_helper_is_none", a_helper_is_none},
-    {"strangers_are_none", strangers_are_none},
-    {"other_sessions_left_alone", other_sessions_left_alone},
-    {"other_sessions_left_alone_beside_number_0", other_sessions_left_alone_beside_number_0},
-    {"locks_within", locks_within},
-    {"who_closes_a_session_is_none", who_closes_a_session_is_none},
-    {"numbers_used_again", numbers_used_again},
-    {"nobody", nobody},
-    {"still_a_member", still_a_member},
-    {"no_longer_that_one", no_longer_that_one},
-    {"the_parent_is_another", the_parent_is_another},
-    {"never_a_stranger", never_a_stranger},
-    {"a_part_of_proc_has_the_members_of_all", a_part_of_proc_has_the_members_of_all},
-    {"no_descriptor_is_wasted", no_descriptor_is_wasted},
-    {NULL, NULL},
-};
-
-const struct test_suite tree_suite = {"tree", NULL, NULL, cases};

@@ -3,9 +3,11 @@
 
 #include "by_hand.h"
 #include "lib/session/incarnation.h"
-#include "suites.h"
+#include "runner.h"
 
 #include <string.h>
+
+TEST_SUITE(watch);
 
 #define PATH "/root/w"
 enum { COST = sizeof PATH - 1 + 8 };
@@ -73,7 +75,7 @@ static void stop(void)
     hand_close(s);
 }
 
-static void fires_once(void)
+TEST_CASE(fires_once)
 {
     start();
     want(&a, PATH);
@@ -91,7 +93,7 @@ static void fires_once(void)
     stop();
 }
 
-static void fires_for_all(void)
+TEST_CASE(fires_for_all)
 {
     start();
     want(&a, PATH);
@@ -107,7 +109,7 @@ static void fires_for_all(void)
 }
 
 /* In the order in which they came. */
-static void fires_in_order(void)
+TEST_CASE(fires_in_order)
 {
     static const struct {
         struct subscriber *first, *second;
@@ -127,7 +129,7 @@ static void fires_in_order(void)
     }
 }
 
-static void removed_with_the_last_subscription(void)
+TEST_CASE(removed_with_the_last_subscription)
 {
     start();
     want(&a, PATH);
@@ -148,7 +150,7 @@ static void removed_with_the_last_subscription(void)
 }
 
 /* The watch may be set after nobody wants it any more. */
-static void dropped_before_the_answer(void)
+TEST_CASE(dropped_before_the_answer)
 {
     start();
     want(&a, PATH);
@@ -160,7 +162,7 @@ static void dropped_before_the_answer(void)
     stop();
 }
 
-static void deleting_removes_it(void)
+TEST_CASE(deleting_removes_it)
 {
     start();
     want(&a, PATH);
@@ -173,7 +175,7 @@ static void deleting_removes_it(void)
     stop();
 }
 
-static void no_watch_without_a_node(void)
+TEST_CASE(no_watch_without_a_node)
 {
     start();
     want(&a, PATH);
@@ -189,7 +191,7 @@ static void no_watch_without_a_node(void)
 }
 
 /* libzookeeper sets it again at the reconnect, so it has to be removed again. */
-static void removal_cut_off(void)
+TEST_CASE(removal_cut_off)
 {
     start();
     want(&a, PATH);
@@ -214,7 +216,7 @@ static void fail_removal(void)
 }
 
 /* On a standing connection it would fail again, so it is tried again a little later. */
-static void removal_not_done(void)
+TEST_CASE(removal_not_done)
 {
     fail_removal();
     hand_pass(s, 99);
@@ -228,7 +230,7 @@ static void removal_not_done(void)
 }
 
 /* Nothing is left to remove by then: somebody wants it, or it was used up. */
-static void removal_not_needed(void)
+TEST_CASE(removal_not_needed)
 {
     fail_removal();
     want(&b, PATH);
@@ -247,7 +249,7 @@ static void removal_not_needed(void)
     hand_close(s); /* while it waits */
 }
 
-static void wanted_again_while_being_removed(void)
+TEST_CASE(wanted_again_while_being_removed)
 {
     start();
     want(&a, PATH);
@@ -263,7 +265,7 @@ static void wanted_again_while_being_removed(void)
     stop();
 }
 
-static void moves_to_another_path(void)
+TEST_CASE(moves_to_another_path)
 {
     start();
     want(&a, "/root/x");
@@ -282,7 +284,7 @@ static void moves_to_another_path(void)
 }
 
 /* A subscriber that comes while the watch fires waits for the next event. */
-static void wanted_again_while_firing(void)
+TEST_CASE(wanted_again_while_firing)
 {
     start();
     a.again = &a;
@@ -302,7 +304,7 @@ static void wanted_again_while_firing(void)
     stop();
 }
 
-static void dropped_while_firing(void)
+TEST_CASE(dropped_while_firing)
 {
     start();
     a.drops = &b;
@@ -317,7 +319,7 @@ static void dropped_while_firing(void)
 }
 
 /* Nothing of it is left to look at; one subscription or two end the round differently. */
-static void session_ended_while_firing(void)
+TEST_CASE(session_ended_while_firing)
 {
     start();
     a.ends = true;
@@ -341,7 +343,7 @@ static void session_ended_while_firing(void)
 }
 
 /* Nothing is left that the next session would be asked to remove. */
-static void asked_again_when_the_session_ends(void)
+TEST_CASE(asked_again_when_the_session_ends)
 {
     start();
     want(&a, PATH);
@@ -357,7 +359,7 @@ static void asked_again_when_the_session_ends(void)
 }
 
 /* What an event of before the newest read has changed, that read will tell. */
-static void asked_twice(void)
+TEST_CASE(asked_twice)
 {
     start();
     want(&a, PATH);
@@ -391,7 +393,7 @@ static bool watch_long(int n, bool optional, struct subscription *i)
 }
 
 /* 512 KiB in all: what a server takes in one packet, at a reconnect, with room to spare. */
-static void limited(void)
+TEST_CASE(limited)
 {
     struct subscription many[MOST + 1] = {0};
 
@@ -406,7 +408,7 @@ static void limited(void)
 }
 
 /* What is not needed leaves half of it. */
-static void limited_if_optional(void)
+TEST_CASE(limited_if_optional)
 {
     struct subscription many[MOST / 2 + 1] = {0};
 
@@ -419,7 +421,7 @@ static void limited_if_optional(void)
     stop();
 }
 
-static void over_with_the_session(void)
+TEST_CASE(over_with_the_session)
 {
     start();
     want(&a, PATH);
@@ -433,7 +435,7 @@ static void over_with_the_session(void)
 }
 
 /* What happened before the answer, the answer tells; the watch that it leaves is still wanted. */
-static void waits_for_its_answer(void)
+TEST_CASE(waits_for_its_answer)
 {
     start();
     want(&b, PATH);
@@ -452,7 +454,7 @@ static void waits_for_its_answer(void)
 }
 
 /* Only what is asked for anew does: others fire. */
-static void one_waits_for_its_answer(void)
+TEST_CASE(one_waits_for_its_answer)
 {
     start();
     want(&a, PATH);
@@ -470,7 +472,7 @@ static void one_waits_for_its_answer(void)
 }
 
 /* What was dropped has nothing to do with the answer any more. */
-static void dropped_before_a_failure(void)
+TEST_CASE(dropped_before_a_failure)
 {
     start();
     want(&a, PATH);
@@ -481,7 +483,7 @@ static void dropped_before_a_failure(void)
 }
 
 /* Asked for twice: only the newest request's failure ends the subscription. */
-static void an_older_failure_is_none(void)
+TEST_CASE(an_older_failure_is_none)
 {
     start();
     want(&a, PATH);
@@ -493,33 +495,3 @@ static void an_older_failure_is_none(void)
     CHECK_INT(a.gone, 1);
     stop();
 }
-
-static const struct test_case cases[] = {
-    {"waits_for_its_answer", waits_for_its_answer},
-    {"one_waits_for_its_answer", one_waits_for_its_answer},
-    {"dropped_before_a_failure", dropped_before_a_failure},
-    {"an_older_failure_is_none", an_older_failure_is_none},
-    {"fires_once", fires_once},
-    {"fires_for_all", fires_for_all},
-    {"fires_in_order", fires_in_order},
-    {"removed_with_the_last_subscription", removed_with_the_last_subscription},
-    {"dropped_before_the_answer", dropped_before_the_answer},
-    {"deleting_removes_it", deleting_removes_it},
-    {"no_watch_without_a_node", no_watch_without_a_node},
-    {"removal_cut_off", removal_cut_off},
-    {"removal_not_done", removal_not_done},
-    {"removal_not_needed", removal_not_needed},
-    {"wanted_again_while_being_removed", wanted_again_while_being_removed},
-    {"moves_to_another_path", moves_to_another_path},
-    {"wanted_again_while_firing", wanted_again_while_firing},
-    {"dropped_while_firing", dropped_while_firing},
-    {"session_ended_while_firing", session_ended_while_firing},
-    {"asked_again_when_the_session_ends", asked_again_when_the_session_ends},
-    {"asked_twice", asked_twice},
-    {"limited", limited},
-    {"limited_if_optional", limited_if_optional},
-    {"over_with_the_session", over_with_the_session},
-    {NULL, NULL},
-};
-
-const struct test_suite watch_suite = {.name = "watch", .cases = cases};

@@ -1,6 +1,8 @@
 /* Servers fail at random: whatever was acknowledged stays, at every server, and is there once. */
 #include "puppet.h"
-#include "world_suites.h"
+#include "runner.h"
+
+TEST_SUITE(chaos);
 
 enum { PUPPETS = 4, STEPS = 400, SEEDS = 20, TIMEOUT_MS = 10000 };
 
@@ -117,19 +119,12 @@ static void play(int servers)
     CHECK(made > SEEDS * STEPS / 10);
 }
 
-static void test_trio(void)
+TEST_CASE(trio)
 {
     play(3);
 }
 
-static void test_five(void)
+TEST_CASE(five)
 {
     play(5);
 }
-
-static const struct test_case cases[] = {
-    {"trio", test_trio},
-    {"five", test_five},
-    {NULL, NULL},
-};
-const struct test_suite chaos_suite = {"chaos", NULL, NULL, cases};

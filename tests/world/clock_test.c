@@ -1,9 +1,11 @@
 /* Hosts' clocks, and that nothing but the seed decides. */
 #include "lib/base/clock.h"
 #include "puppet.h"
-#include "world_suites.h"
+#include "runner.h"
 
-static void test_rates(void)
+TEST_SUITE(clock);
+
+TEST_CASE(rates)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1});
     struct host *fast = world_host(world, "fast", 100000),
@@ -23,7 +25,7 @@ static void test_rates(void)
     end_world();
 }
 
-static void test_suspension(void)
+TEST_CASE(suspension)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1});
     struct host *h = world_host(world, "h", 0);
@@ -41,7 +43,7 @@ static void test_suspension(void)
 }
 
 /* Suspended, the client does not notice how long it was: the server tells it. */
-static void test_suspended_client(void)
+TEST_CASE(suspended_client)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1});
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -55,7 +57,7 @@ static void test_suspended_client(void)
 }
 
 /* A fast client gives up before two thirds of true time, and still pings in time. */
-static void test_client_clock(void)
+TEST_CASE(client_clock)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1});
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -69,7 +71,7 @@ static void test_client_clock(void)
     end_world();
 }
 
-static void test_entered(void)
+TEST_CASE(entered)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1});
     struct host *a = world_host(world, "a", 0), *b = world_host(world, "b", 0);
@@ -104,7 +106,7 @@ static char *play(uint64_t seed)
     return heard;
 }
 
-static void test_seed(void)
+TEST_CASE(seed)
 {
     char *a = play(7), *b = play(7), *c = play(8);
 
@@ -114,14 +116,3 @@ static void test_seed(void)
     g_free(b);
     g_free(c);
 }
-
-static const struct test_case cases[] = {
-    {"rates", test_rates},
-    {"suspension", test_suspension},
-    {"suspended_client", test_suspended_client},
-    {"client_clock", test_client_clock},
-    {"entered", test_entered},
-    {"seed", test_seed},
-    {NULL, NULL},
-};
-const struct test_suite clock_suite = {"clock", NULL, NULL, cases};

@@ -116,15 +116,7 @@ void conform_case(int servers, void (*body)(void))
 
 int conform_main(int argc, char **argv, const struct bench *on)
 {
-    static const struct test_suite *const suites[] = {
-        &conform_create_suite,     &conform_node_suite,         &conform_order_suite,
-        &conform_watch_suite,      &conform_unwatch_suite,      &conform_replay_suite,
-        &conform_children_suite,   &conform_absent_suite,       &conform_multi_suite,
-        &conform_connection_suite, &conform_end_suite,          &conform_admin_suite,
-        &conform_trio_suite,       &conform_trio_session_suite, NULL,
-    };
-
     bench = on;
     clients_init();
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -153,22 +153,12 @@ void conform_case(int servers, void (*body)(void));
 #define CASE(name) CASE_OF(name, 1)
 #define CASE_OF(name, servers)                                                                     \
     static void name##_body(void);                                                                 \
-    static void name(void)                                                                         \
+    TEST_CASE(name)                                                                                \
     {                                                                                              \
         conform_case(servers, name##_body);                                                        \
     }                                                                                              \
     static void name##_body(void)
 
-#define LISTED(name)                                                                               \
-    {                                                                                              \
-#name, name                                                                                \
-    }
-
 int conform_init(void);
-
-extern const struct test_suite conform_create_suite, conform_node_suite, conform_order_suite,
-    conform_watch_suite, conform_unwatch_suite, conform_replay_suite, conform_children_suite,
-    conform_absent_suite, conform_multi_suite, conform_connection_suite, conform_end_suite,
-    conform_admin_suite, conform_trio_suite, conform_trio_session_suite;
 
 #endif

@@ -2,6 +2,8 @@
  * ordinary one if it is; and over a lost connection. */
 #include "conform.h"
 
+TEST_SUITE(absent, .init = conform_init);
+
 static struct client *watcher, *other;
 
 /* The watcher looks for "p", which is there or is not. */
@@ -171,20 +173,3 @@ CASE(missed_nothing)
             RC(other, req(STORE_DELETE, at("p")), STORE_OK);
     }
 }
-
-static const struct test_case cases[] = {
-    LISTED(stat),
-    LISTED(of_what_may_not_be_read),
-    LISTED(made),
-    LISTED(others_are_made),
-    LISTED(changed),
-    LISTED(deleted),
-    LISTED(one_with_a_read),
-    LISTED(taken_back),
-    LISTED(missed_the_making),
-    LISTED(missed_making_and_end),
-    LISTED(missed_the_end),
-    LISTED(missed_nothing),
-    {NULL, NULL},
-};
-const struct test_suite conform_absent_suite = {"absent", conform_init, NULL, cases};

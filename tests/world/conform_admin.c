@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+TEST_SUITE(admin, .init = conform_init);
+
 #define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
 
 static struct client *c;
@@ -187,12 +189,3 @@ CASE(config_alone)
     CHECK_INT(a->rc, STORE_OK);
     CHECK_INT(a->length, 0);
 }
-
-static const struct test_case cases[] = {
-    LISTED(create_refused), LISTED(delete_refused),    LISTED(delete_refused_and_closed),
-    LISTED(set_refused),    LISTED(get_refused),       LISTED(list_refused),
-    LISTED(multi_refused),  LISTED(reaped_when_empty), LISTED(not_reaped_before_it_had_any),
-    LISTED(exhausted),      LISTED(numbers_go_on),     LISTED(config_alone),
-    {NULL, NULL},
-};
-const struct test_suite conform_admin_suite = {"admin", conform_init, NULL, cases};

@@ -2,6 +2,8 @@
  * over a lost connection. */
 #include "conform.h"
 
+TEST_SUITE(children, .init = conform_init);
+
 /* One that watches the children of "p", and another. */
 static struct client *watcher, *other;
 
@@ -201,22 +203,3 @@ CASE(missed_nothing)
     RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
     check_heard_once(STORE_FIRED_CHILDREN);
 }
-
-static const struct test_case cases[] = {
-    LISTED(one_comes),
-    LISTED(one_goes),
-    LISTED(the_node_goes),
-    LISTED(of_children_alone),
-    LISTED(of_no_node),
-    LISTED(with_one_of_the_node),
-    LISTED(in_a_transaction),
-    LISTED(of_a_session_that_ends),
-    LISTED(removed_by_kind),
-    LISTED(missed_one_that_came),
-    LISTED(missed_one_that_came_and_went),
-    LISTED(missed_the_end),
-    LISTED(missed_another_node),
-    LISTED(missed_nothing),
-    {NULL, NULL},
-};
-const struct test_suite conform_children_suite = {"children", conform_init, NULL, cases};

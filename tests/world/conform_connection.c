@@ -1,6 +1,8 @@
 /* A connection that is made, lost and made again, and what becomes of requests meanwhile. */
 #include "conform.h"
 
+TEST_SUITE(connection, .init = conform_init);
+
 #define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
 
 static void wait_back(struct client *c)
@@ -203,19 +205,3 @@ CASE(idle)
     CHECK_INT(events(idle, STORE_EV_EXPIRED), 0);
     RC(idle, req(STORE_GET, at("n-0000000000")), STORE_OK);
 }
-
-static const struct test_case cases[] = {
-    LISTED(begin),
-    LISTED(timeouts),
-    LISTED(same_session_again),
-    LISTED(under_way_unknown),
-    LISTED(lost_request),
-    LISTED(lost_answer),
-    LISTED(frozen_and_thawed),
-    LISTED(mute_server),
-    LISTED(mute_and_idle),
-    LISTED(submitted_while_down),
-    LISTED(idle),
-    {NULL, NULL},
-};
-const struct test_suite conform_connection_suite = {"connection", conform_init, NULL, cases};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+TEST_SUITE(create, .init = conform_init);
+
 #define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
 
 /* What the server appended to the path that was asked for. */
@@ -263,27 +265,3 @@ CASE(create2_unknown)
     RC(c, req_create(at("p"), STORE_CONTAINER), STORE_UNIMPLEMENTED);
     CHECK_INT(events(c, STORE_EV_DOWN), 0);
 }
-
-static const struct test_case cases[] = {
-    LISTED(persistent),
-    LISTED(container),
-    LISTED(ephemeral),
-    LISTED(sequential),
-    LISTED(prefix_may_be_empty),
-    LISTED(data),
-    LISTED(czxid_rises),
-    LISTED(czxid_counts_writes),
-    LISTED(numbers_go_on_after_deletes),
-    LISTED(numbers_are_the_parents),
-    LISTED(numbers_count_creates),
-    LISTED(numbers_restart),
-    LISTED(without_parent),
-    LISTED(existing),
-    LISTED(below_ephemeral),
-    LISTED(plain),
-    LISTED(plain_sequential),
-    LISTED(containers_unknown),
-    LISTED(create2_unknown),
-    {NULL, NULL},
-};
-const struct test_suite conform_create_suite = {"create", conform_init, NULL, cases};

@@ -1,6 +1,8 @@
 /* How sessions end, by close and by expiry, and what goes with them. */
 #include "conform.h"
 
+TEST_SUITE(end, .init = conform_init);
+
 #define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
 
 enum { SHORT_MS = 4 * CONFORM_TICK_MS };
@@ -192,18 +194,3 @@ CASE(back_in_time)
         check_expiry(sent_ms);
     }
 }
-
-static const struct test_case cases[] = {
-    LISTED(closed),
-    LISTED(answers_before_close_returns),
-    LISTED(requests_before_close),
-    LISTED(closed_at_once),
-    LISTED(closed_while_cut),
-    LISTED(expired_mute),
-    LISTED(expired_cut),
-    LISTED(told_of_expiry),
-    LISTED(closed_by_somebody_else),
-    LISTED(back_in_time),
-    {NULL, NULL},
-};
-const struct test_suite conform_end_suite = {"end", conform_init, NULL, cases};

@@ -1,6 +1,8 @@
 /* Transactions: all or nothing. */
 #include "conform.h"
 
+TEST_SUITE(multi, .init = conform_init);
+
 #define CHECK_ONLY STORE_GET
 
 static struct client *c;
@@ -198,17 +200,3 @@ CASE(one_czxid)
     CHECK_INT(x, y);
     CHECK(ask(c, req_create(at("z"), STORE_PERSISTENT))->czxid > y);
 }
-
-static const struct test_case cases[] = {
-    LISTED(all),
-    LISTED(none),
-    LISTED(first_failure),
-    LISTED(one_after_the_other),
-    LISTED(below_ephemeral),
-    LISTED(watches),
-    LISTED(check_only),
-    LISTED(numbers),
-    LISTED(one_czxid),
-    {NULL, NULL},
-};
-const struct test_suite conform_multi_suite = {"multi", conform_init, NULL, cases};

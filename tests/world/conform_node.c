@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+TEST_SUITE(node, .init = conform_init);
+
 CASE(delete_absent)
 {
     struct client *c = client_new();
@@ -191,12 +193,3 @@ CASE(sync_absent)
     RC(c, req(STORE_SYNC, at("p")), STORE_OK);
     RC(c, req(STORE_SYNC, at("")), STORE_OK);
 }
-
-static const struct test_case cases[] = {
-    LISTED(delete_absent), LISTED(delete_parent), LISTED(delete_of_others),
-    LISTED(get_absent),    LISTED(get_fields),    LISTED(get_counts_children),
-    LISTED(made_anew),     LISTED(set_version),   LISTED(set_absent),
-    LISTED(list_absent),   LISTED(list_complete), LISTED(list_fields),
-    LISTED(list_many),     LISTED(sync_absent),   {NULL, NULL},
-};
-const struct test_suite conform_node_suite = {"node", conform_init, NULL, cases};

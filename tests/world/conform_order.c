@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+TEST_SUITE(order, .init = conform_init);
+
 static void await_in_order(struct answer *const *answers, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -147,11 +149,3 @@ CASE(event_before_own_answer)
     CHECK_INT(heard_gone(c, at("q")), 1);
     CHECK(place_of_watch(c, at("q")) < gone->place);
 }
-
-static const struct test_case cases[] = {
-    LISTED(list_behind_create),      LISTED(list_behind_failing_create),
-    LISTED(everything_in_order),     LISTED(several_clients),
-    LISTED(seen_by_others),          LISTED(event_before_answer_that_shows_it),
-    LISTED(event_before_own_answer), {NULL, NULL},
-};
-const struct test_suite conform_order_suite = {"order", conform_init, NULL, cases};

@@ -2,6 +2,8 @@
  * client is connected again. */
 #include "conform.h"
 
+TEST_SUITE(replay, .init = conform_init);
+
 /* A client that watches a node, cut off from now on, and another one. */
 static struct client *watcher, *other;
 
@@ -172,19 +174,3 @@ CASE(of_a_lost_removal)
         CHECK_INT(heard(watcher, path), 1);
     }
 }
-
-static const struct test_case cases[] = {
-    LISTED(deleted),
-    LISTED(changed),
-    LISTED(changed_and_deleted),
-    LISTED(event_lost),
-    LISTED(made_anew),
-    LISTED(unchanged),
-    LISTED(again_and_again),
-    LISTED(change_seen_before),
-    LISTED(before_answers),
-    LISTED(of_a_lost_answer),
-    LISTED(of_a_lost_removal),
-    {NULL, NULL},
-};
-const struct test_suite conform_replay_suite = {"replay", conform_init, NULL, cases};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+TEST_SUITE(trio, .init = conform_init);
+
 #define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
 
 static struct client *c[SERVERS];
@@ -159,16 +161,3 @@ TRIO(config)
         CHECK(a->length > 0);
     }
 }
-
-static const struct test_case cases[] = {
-    LISTED(sync_shows_writes),
-    LISTED(sync_at_one_behind),
-    LISTED(own_writes_shown),
-    LISTED(ephemerals_everywhere),
-    LISTED(numbers_are_shared),
-    LISTED(watches),
-    LISTED(event_before_answer_that_shows_it),
-    LISTED(config),
-    {NULL, NULL},
-};
-const struct test_suite conform_trio_suite = {"trio", conform_init, NULL, cases};

@@ -1,6 +1,8 @@
 /* A session is the ensemble's: it is kept, and ends, wherever its client is connected. */
 #include "conform_trio.h"
 
+TEST_SUITE(trio_session, .init = conform_init);
+
 #define NUMBERED STORE_EPHEMERAL_SEQUENTIAL
 
 static struct client *c[SERVERS];
@@ -150,9 +152,3 @@ TRIO(timeouts)
                   CLAMP(wished[server], 2 * CONFORM_TICK_MS, 20 * CONFORM_TICK_MS));
     }
 }
-
-static const struct test_case cases[] = {
-    LISTED(expired_everywhere),  LISTED(idle),           LISTED(moves),    LISTED(moves_forward),
-    LISTED(moves_to_one_behind), LISTED(leader_crashes), LISTED(timeouts), {NULL, NULL},
-};
-const struct test_suite conform_trio_session_suite = {"trio_session", conform_init, NULL, cases};

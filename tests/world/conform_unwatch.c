@@ -1,6 +1,8 @@
 /* Watches that are taken back, and those that a client takes along. */
 #include "conform.h"
 
+TEST_SUITE(unwatch, .init = conform_init);
+
 CASE(removes)
 {
     struct client *a = client_new(), *b = client_new();
@@ -121,10 +123,3 @@ CASE(go_with_the_client)
     RC(b, req_set(at("p"), "new", -1), STORE_OK);
     CHECK_INT(heard(a, at("p")), 0);
 }
-
-static const struct test_case cases[] = {
-    LISTED(removes),       LISTED(of_nothing), LISTED(of_fired),      LISTED(of_several_at_once),
-    LISTED(leaves_others), LISTED(set_again),  LISTED(stays_removed), LISTED(go_with_the_client),
-    {NULL, NULL},
-};
-const struct test_suite conform_unwatch_suite = {"unwatch", conform_init, NULL, cases};

@@ -2,6 +2,8 @@
  * every event of it. */
 #include "conform.h"
 
+TEST_SUITE(watch, .init = conform_init);
+
 static struct client *new_with(const char *path)
 {
     struct client *c = client_new();
@@ -193,20 +195,3 @@ CASE(in_order_of_changes)
     CHECK(place_of_watch(a, at("a")) < place_of_watch(a, at("d")));
     CHECK(place_of_watch(a, at("d")) < place_of_watch(a, at("b")));
 }
-
-static const struct test_case cases[] = {
-    LISTED(change),
-    LISTED(delete),
-    LISTED(again_and_again),
-    LISTED(no_gap),
-    LISTED(refused_set),
-    LISTED(equal_data),
-    LISTED(of_the_node_alone),
-    LISTED(on_absent),
-    LISTED(plain_read),
-    LISTED(two_clients),
-    LISTED(twice_by_one),
-    LISTED(in_order_of_changes),
-    {NULL, NULL},
-};
-const struct test_suite conform_watch_suite = {"watch", conform_init, NULL, cases};

@@ -1,6 +1,8 @@
 /* Several servers: who knows what, and until when they believe it. */
 #include "puppet.h"
-#include "world_suites.h"
+#include "runner.h"
+
+TEST_SUITE(ensemble);
 
 enum { TICK_MS = 1000, TIMEOUT_MS = 4000 };
 
@@ -14,7 +16,7 @@ static int a_follower(void)
     return (world_leader(world) + 1) % 3;
 }
 
-static void test_basics(void)
+TEST_CASE(basics)
 {
     begin_trio(1);
     struct puppet *p = puppet_at("a", world_leader(world), TIMEOUT_MS);
@@ -33,7 +35,7 @@ static void test_basics(void)
     end_world();
 }
 
-static void test_lag(void)
+TEST_CASE(lag)
 {
     begin_trio(1);
     struct puppet *p = puppet_at("a", world_leader(world), TIMEOUT_MS);
@@ -76,13 +78,13 @@ static void play_behind(uint64_t seed)
     end_world();
 }
 
-static void test_behind(void)
+TEST_CASE(behind)
 {
     for (uint64_t seed = 1; seed <= 10; seed++)
         play_behind(seed);
 }
 
-static void test_cut_follower(void)
+TEST_CASE(cut_follower)
 {
     unsigned stale = 0;
 
@@ -114,7 +116,7 @@ static void test_cut_follower(void)
 
 /* A write through a follower is no touch: if the follower is cut off before its next report, the
  * session may end before write + timeout. */
-static void test_write_is_no_touch(void)
+TEST_CASE(write_is_no_touch)
 {
     unsigned early = 0;
 
@@ -136,7 +138,7 @@ static void test_write_is_no_touch(void)
     CHECK(early > 0);
 }
 
-static void test_cut_leader(void)
+TEST_CASE(cut_leader)
 {
     begin_trio(1);
     int old = world_leader(world);
@@ -169,7 +171,7 @@ static void test_cut_leader(void)
 }
 
 /* The server that leads from now on does not know how old the sessions are. */
-static void test_fresh_timeout(void)
+TEST_CASE(fresh_timeout)
 {
     begin_trio(1);
     struct puppet *p = puppet_at("a", a_follower(), TIMEOUT_MS);
@@ -186,7 +188,7 @@ static void test_fresh_timeout(void)
     end_world();
 }
 
-static void test_restart(void)
+TEST_CASE(restart)
 {
     begin_trio(1);
     struct puppet *p = puppet_new("a", "any:1", TIMEOUT_MS);
@@ -206,7 +208,7 @@ static void test_restart(void)
     end_world();
 }
 
-static void test_paused_leader(void)
+TEST_CASE(paused_leader)
 {
     begin_trio(1);
     int old = world_leader(world);
@@ -224,7 +226,7 @@ static void test_paused_leader(void)
 }
 
 /* A leader without majority gives up, and nobody follows it. */
-static void test_minority(void)
+TEST_CASE(minority)
 {
     begin_trio(1);
     int leader = world_leader(world);
@@ -242,7 +244,7 @@ static void test_minority(void)
 }
 
 /* What the old connection's server still passes on for a session that has moved is refused. */
-static void test_moved(void)
+TEST_CASE(moved)
 {
     begin_trio(1);
     int server = a_follower();
@@ -266,19 +268,3 @@ static void test_moved(void)
     g_free(hosts);
     end_world();
 }
-
-static const struct test_case cases[] = {
-    {"basics", test_basics},
-    {"lag", test_lag},
-    {"behind", test_behind},
-    {"cut_follower", test_cut_follower},
-    {"write_is_no_touch", test_write_is_no_touch},
-    {"cut_leader", test_cut_leader},
-    {"fresh_timeout", test_fresh_timeout},
-    {"restart", test_restart},
-    {"minority", test_minority},
-    {"moved", test_moved},
-    {"paused_leader", test_paused_leader},
-    {NULL, NULL},
-};
-const struct test_suite ensemble_suite = {"ensemble", NULL, NULL, cases};

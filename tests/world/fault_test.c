@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "puppet.h"
-#include "world_suites.h"
+#include "runner.h"
+
+TEST_SUITE(fault);
 
 enum { TICK_MS = 1000, TIMEOUT_MS = 4000 };
 
@@ -11,7 +13,7 @@ static void begin_seed(uint64_t seed)
     begin_world((struct world_config){.seed = seed, .servers = 1, .tick_ms = TICK_MS});
 }
 
-static void test_expiry(void)
+TEST_CASE(expiry)
 {
     for (uint64_t seed = 1; seed <= 40; seed++) {
         begin_world((struct world_config){.seed = seed,
@@ -36,7 +38,7 @@ static void test_expiry(void)
     }
 }
 
-static void test_reset(void)
+TEST_CASE(reset)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -65,7 +67,7 @@ static void test_reset(void)
     end_world();
 }
 
-static void test_break(void)
+TEST_CASE(break)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -111,14 +113,14 @@ static void play_missed(uint64_t seed)
     end_world();
 }
 
-static void test_missed(void)
+TEST_CASE(missed)
 {
     for (uint64_t seed = 1; seed <= 10; seed++)
         play_missed(seed);
 }
 
 /* A connection that never came about leaves no session. */
-static void test_unreached(void)
+TEST_CASE(unreached)
 {
     begin_seed(1);
     struct puppet *p = puppet_new("a", "any:1", TIMEOUT_MS);
@@ -131,7 +133,7 @@ static void test_unreached(void)
 }
 
 /* A cut in one direction: what was sent arrives when it is healed. */
-static void test_one_way(void)
+TEST_CASE(one_way)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -153,7 +155,7 @@ static void test_one_way(void)
     end_world();
 }
 
-static void test_pause(void)
+TEST_CASE(pause)
 {
     unsigned first = 0, second = 0;
 
@@ -180,7 +182,7 @@ static void test_pause(void)
     CHECK_INT(first + second, 40);
 }
 
-static void test_long_pause(void)
+TEST_CASE(long_pause)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -194,7 +196,7 @@ static void test_long_pause(void)
     end_world();
 }
 
-static void test_close(void)
+TEST_CASE(close)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -208,7 +210,7 @@ static void test_close(void)
     end_world();
 }
 
-static void test_forced(void)
+TEST_CASE(forced)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -221,7 +223,7 @@ static void test_forced(void)
 }
 
 /* The session ends while it is being resumed: now and then, nothing is answered any more. */
-static void test_race(void)
+TEST_CASE(race)
 {
     unsigned ghosts = 0;
 
@@ -255,7 +257,7 @@ static void create_many(struct puppet *p, const char *name)
 
 /* After a restore, sessions and nodes are as of the backup. A client that has seen more is kept
  * out, whoever else is there. */
-static void test_restore(void)
+TEST_CASE(restore)
 {
     for (int kept = 0; kept <= 1; kept++) {
         begin_seed(1);
@@ -282,7 +284,7 @@ static void test_restore(void)
 }
 
 /* Nothing is heard of servers that do not serve, or are not reached. */
-static void test_evidence(void)
+TEST_CASE(evidence)
 {
     begin_seed(1);
     struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
@@ -298,14 +300,3 @@ static void test_evidence(void)
     UNTIL(p->up);
     end_world();
 }
-
-static const struct test_case cases[] = {
-    {"restore", test_restore},     {"evidence", test_evidence},
-    {"expiry", test_expiry},       {"reset", test_reset},
-    {"break", test_break},         {"missed", test_missed},
-    {"one_way", test_one_way},     {"pause", test_pause},
-    {"close", test_close},         {"long_pause", test_long_pause},
-    {"forced", test_forced},       {"race", test_race},
-    {"unreached", test_unreached}, {NULL, NULL},
-};
-const struct test_suite fault_suite = {"fault", NULL, NULL, cases};

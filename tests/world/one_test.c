@@ -2,14 +2,16 @@
 #include <string.h>
 
 #include "puppet.h"
-#include "world_suites.h"
+#include "runner.h"
+
+TEST_SUITE(one);
 
 static void begin_one(void)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1});
 }
 
-static void test_basics(void)
+TEST_CASE(basics)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -37,7 +39,7 @@ static void test_basics(void)
 }
 
 /* Nobody is to rely on the order of children. */
-static void test_list(void)
+TEST_CASE(list)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -56,7 +58,7 @@ static void test_list(void)
     end_world();
 }
 
-static void test_data(void)
+TEST_CASE(data)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -77,7 +79,7 @@ static void test_data(void)
     end_world();
 }
 
-static void test_order(void)
+TEST_CASE(order)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -91,7 +93,7 @@ static void test_order(void)
     end_world();
 }
 
-static void test_watch(void)
+TEST_CASE(watch)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000), *q = puppet_at("b", 0, 10000);
@@ -119,7 +121,7 @@ static void test_watch(void)
     end_world();
 }
 
-static void test_counter(void)
+TEST_CASE(counter)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -137,7 +139,7 @@ static void test_counter(void)
     end_world();
 }
 
-static void test_containers(void)
+TEST_CASE(containers)
 {
     begin_world((struct world_config){.seed = 1, .servers = 1, .reap_ms = 1000});
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -163,7 +165,7 @@ static enum store_rc multi(struct puppet *p, int count, const struct store_chang
     return DO(p, .kind = STORE_MULTI, .path = "/", .count = count, .changes = changes);
 }
 
-static void test_multi(void)
+TEST_CASE(multi)
 {
     const struct store_change good[] = {{STORE_SET, "/a", "x", 1, 0},
                                         {STORE_CREATE, "/b", NULL, 0, -1},
@@ -186,7 +188,7 @@ static void test_multi(void)
     end_world();
 }
 
-static void test_admin(void)
+TEST_CASE(admin)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -212,7 +214,7 @@ static void test_admin(void)
 }
 
 /* Stopped and started, it has forgotten when it last heard of whom. */
-static void test_restart(void)
+TEST_CASE(restart)
 {
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
@@ -229,18 +231,3 @@ static void test_restart(void)
     HEARD(p, "/a=0 /a=0 down up changed:/a /a=0 ");
     end_world();
 }
-
-static const struct test_case cases[] = {
-    {"basics", test_basics},
-    {"data", test_data},
-    {"order", test_order},
-    {"watch", test_watch},
-    {"counter", test_counter},
-    {"containers", test_containers},
-    {"multi", test_multi},
-    {"admin", test_admin},
-    {"restart", test_restart},
-    {"list", test_list},
-    {NULL, NULL},
-};
-const struct test_suite one_suite = {"one", NULL, NULL, cases};

@@ -6,6 +6,8 @@
 #include "lib/session/participant.h"
 #include "puppet.h"
 
+TEST_SUITE(session_alone);
+
 enum { TIMEOUT_MS = 10000 };
 
 struct user {
@@ -134,7 +136,7 @@ static void end(void)
 }
 
 /* Proofs go on while somebody contends, whoever that is, and no longer. */
-static void kept_proved_while_busy(void)
+TEST_CASE(kept_proved_while_busy)
 {
     begin(0);
     run_for(60 * SECOND);
@@ -149,7 +151,7 @@ static void kept_proved_while_busy(void)
 }
 
 /* In this order: it may end, it has ended as far as anybody can tell, it has ended. */
-static void told_of_an_expiry(void)
+TEST_CASE(told_of_an_expiry)
 {
     begin(0);
     for (int i = 0; i < 3; i++)
@@ -180,7 +182,7 @@ static void purge(void)
 }
 
 /* Where a node stands that only the end of the session removes. */
-static void not_replaced_while_held(void)
+TEST_CASE(not_replaced_while_held)
 {
     begin(0);
     user->holding = true;
@@ -192,7 +194,7 @@ static void not_replaced_while_held(void)
     end();
 }
 
-static void found_by_its_ops(void)
+TEST_CASE(found_by_its_ops)
 {
     static const struct participant_ops other = {.free = free_user};
 
@@ -204,16 +206,7 @@ static void found_by_its_ops(void)
     end();
 }
 
-static const struct test_case cases[] = {{"kept_proved_while_busy", kept_proved_while_busy},
-                                         {"told_of_an_expiry", told_of_an_expiry},
-                                         {"not_replaced_while_held", not_replaced_while_held},
-                                         {"found_by_its_ops", found_by_its_ops},
-                                         {NULL, NULL}};
-static const struct test_suite session_suite = {"session_alone", NULL, NULL, cases};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite *const suites[] = {&session_suite, NULL};
-
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

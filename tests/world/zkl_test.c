@@ -1,7 +1,9 @@
 /* A real session and a real mutex over the world, run by hand. */
 #include "lib/session/core.h"
 #include "puppet.h"
-#include "world_suites.h"
+#include "runner.h"
+
+TEST_SUITE(zkl);
 
 enum { TIMEOUT_MS = 10000 };
 
@@ -146,18 +148,18 @@ static void play_handover(int servers)
     end_play(actors, 2);
 }
 
-static void test_alone(void)
+TEST_CASE(alone)
 {
     play_handover(1);
 }
 
-static void test_trio(void)
+TEST_CASE(trio)
 {
     play_handover(3);
 }
 
 /* The holder stands still: its grant ends by its own clock before the other's begins. */
-static void test_pause(void)
+TEST_CASE(pause)
 {
     struct actor actors[2], *a = &actors[0], *b = &actors[1];
 
@@ -180,11 +182,3 @@ static void test_pause(void)
     unlock(b);
     end_play(actors, 2);
 }
-
-static const struct test_case cases[] = {
-    {"alone", test_alone},
-    {"trio", test_trio},
-    {"pause", test_pause},
-    {NULL, NULL},
-};
-const struct test_suite zkl_suite = {"zkl", NULL, NULL, cases};

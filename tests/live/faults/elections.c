@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+TEST_SUITE(elections, .init = scenario_init);
+
 enum { CANDIDATES = 5, ROUNDS = 4, AIM_MS = TIMEOUT_MS + TICK_MS * 3 / 2 + 2000 };
 
 static int rounds;
@@ -151,7 +153,7 @@ static void replace(int worker)
     CHECK(scene_replace(&scene, worker));
 }
 
-static void killed(void)
+TEST_CASE(killed)
 {
     play(&(struct deed){.begin = replace});
 }
@@ -166,7 +168,7 @@ static void let_on(int worker)
     scene_let_on(&scene, worker);
 }
 
-static void stopped(void)
+TEST_CASE(stopped)
 {
     play(&(struct deed){stop, let_on});
 }
@@ -183,7 +185,7 @@ static void mend(int worker)
         proxy_thaw(scene.actor[worker].way[n]);
 }
 
-static void cut_off(void)
+TEST_CASE(cut_off)
 {
     play(&(struct deed){cut, mend});
 }
@@ -193,20 +195,13 @@ static void resign(int worker)
     scene_next(&scene, worker);
 }
 
-static void resigned(void)
+TEST_CASE(resigned)
 {
     play(&(struct deed){.begin = resign});
 }
 
-static const struct test_case cases[] = {
-    {"killed", killed},     {"stopped", stopped}, {"cut_off", cut_off},
-    {"resigned", resigned}, {NULL, NULL},
-};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite suite = {"elections", scenario_init, NULL, cases};
-    static const struct test_suite *const suites[] = {&suite, NULL};
     int options = 0;
 
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
@@ -215,5 +210,5 @@ int main(int argc, char **argv)
         options = 2;
     rounds = options > 0 ? atoi(argv[2]) : ROUNDS;
     signal(SIGPIPE, SIG_IGN); /* a worker that was killed takes no orders */
-    return runner_main(argc - options, argv + options, suites);
+    return runner_main(argc - options, argv + options);
 }

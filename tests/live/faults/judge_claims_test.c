@@ -1,6 +1,8 @@
 /* The judge of what several may have at once, or one at several places: as in judge_test.c. */
 #include "judge_trial.h"
 
+TEST_SUITE(judge_claims);
+
 /* Worker w is the process 10 + w. */
 static void at(int ms, int worker, event_kind kind, int64_t value, uint64_t token)
 {
@@ -70,7 +72,7 @@ static void shared(void)
     at(81, 0, EV_RELEASE, 0, 4);
 }
 
-static void accepts_readers(void)
+TEST_CASE(accepts_readers)
 {
     shared();
     judgement *j = trial_hear(0);
@@ -94,7 +96,7 @@ static void expect_readers(guint count)
 }
 
 /* At one path, and when one comes the others see themselves own later. */
-static void counts_readers(void)
+TEST_CASE(counts_readers)
 {
     const claim elsewhere = {CLAIM_READ, 2, 0, 0};
 
@@ -113,7 +115,7 @@ static void counts_readers(void)
     expect_readers(1);
 }
 
-static void rejects_a_reader_beside_a_writer(void)
+TEST_CASE(rejects_a_reader_beside_a_writer)
 {
     shared();
     trial_pick(EV_GRANT, 10, 4)->ns = MS(59); /* before that one ended */
@@ -124,7 +126,7 @@ static void rejects_a_reader_beside_a_writer(void)
     trial_expect(1);
 }
 
-static void rejects_a_writer_beside_readers(void)
+TEST_CASE(rejects_a_writer_beside_readers)
 {
     shared();
     at(51, 2, EV_SEEN, 880, 2);
@@ -137,7 +139,7 @@ static void rejects_a_writer_beside_readers(void)
     trial_expect(1);
 }
 
-static void rejects_a_broken_promise_of_sharing(void)
+TEST_CASE(rejects_a_broken_promise_of_sharing)
 {
     shared();
     trial_pick(EV_RELEASE, 12, 2)->kind = EV_KILL; /* a reader's binds the writer */
@@ -152,7 +154,7 @@ static void rejects_a_broken_promise_of_sharing(void)
     trial_expect(2);
 }
 
-static void rejects_falling_tokens_of_writers(void)
+TEST_CASE(rejects_falling_tokens_of_writers)
 {
     shared();
     renumber(10, 1, 9); /* above the writer's */
@@ -163,7 +165,7 @@ static void rejects_falling_tokens_of_writers(void)
     trial_expect(-1);
 }
 
-static void rejects_a_stale_read(void)
+TEST_CASE(rejects_a_stale_read)
 {
     shared();
     trial_pick(EV_READ, 10, 4)->value = 0; /* what is written is gone */
@@ -205,7 +207,7 @@ static void counted(void)
     at(50, 4, EV_RELEASE, 0, 3);
 }
 
-static void accepts_permits(void)
+TEST_CASE(accepts_permits)
 {
     counted();
     judgement *j = trial_hear(0);
@@ -217,7 +219,7 @@ static void accepts_permits(void)
     judgement_free(j);
 }
 
-static void rejects_a_permit_too_many(void)
+TEST_CASE(rejects_a_permit_too_many)
 {
     counted();
     want(3, 6, permits(1));
@@ -239,7 +241,7 @@ static void rejects_a_permit_too_many(void)
 }
 
 /* Each semaphore has its own. */
-static void accepts_permits_elsewhere(void)
+TEST_CASE(accepts_permits_elsewhere)
 {
     claim elsewhere = numbered(3);
 
@@ -253,7 +255,7 @@ static void accepts_permits_elsewhere(void)
     trial_expect(-1);
 }
 
-static void rejects_a_permit_that_is_promised(void)
+TEST_CASE(rejects_a_permit_that_is_promised)
 {
     counted();
     trial_pick(EV_RELEASE, 12, 1)->kind = EV_KILL;
@@ -268,7 +270,7 @@ static void rejects_a_permit_that_is_promised(void)
     trial_expect(-1);
 }
 
-static void rejects_a_number_twice(void)
+TEST_CASE(rejects_a_number_twice)
 {
     counted();
     ends(10, 2, 28, 29); /* there are permits enough */
@@ -287,7 +289,7 @@ static void rejects_a_number_twice(void)
 }
 
 /* Over when it was first looked at: nobody believed in it. */
-static void accepts_permits_seen_too_late(void)
+TEST_CASE(accepts_permits_seen_too_late)
 {
     counted();
     want(3, 6, permits(3));
@@ -297,7 +299,7 @@ static void accepts_permits_seen_too_late(void)
     trial_expect(-1);
 }
 
-static void rejects_wrong_numbers(void)
+TEST_CASE(rejects_wrong_numbers)
 {
     static const int64_t wrong[] = {0, 1, 7, 8 | 1}; /* for two permits of three */
 
@@ -342,7 +344,7 @@ static void several(void)
     at(40, 2, EV_RELEASE, 0, 4);
 }
 
-static void accepts_several_paths(void)
+TEST_CASE(accepts_several_paths)
 {
     several();
     judgement *j = trial_hear(0);
@@ -354,7 +356,7 @@ static void accepts_several_paths(void)
     judgement_free(j);
 }
 
-static void rejects_another_at_one_of_them(void)
+TEST_CASE(rejects_another_at_one_of_them)
 {
     for (int w = 1; w <= 2; w++) {
         const uint64_t token = w == 1 ? 5 : 4;
@@ -368,7 +370,7 @@ static void rejects_another_at_one_of_them(void)
     }
 }
 
-static void rejects_a_part_of_them(void)
+TEST_CASE(rejects_a_part_of_them)
 {
     several();
     trial_drop(EV_PART, 10, 1);
@@ -381,7 +383,7 @@ static void rejects_a_part_of_them(void)
 }
 
 /* Killed before it could say what it has at the second path, where somebody was before. */
-static void accepts_one_killed_with_a_part(void)
+TEST_CASE(accepts_one_killed_with_a_part)
 {
     several();
     want(41, 0, both);
@@ -390,7 +392,7 @@ static void accepts_one_killed_with_a_part(void)
     trial_expect(-1);
 }
 
-static void rejects_falling_tokens_at_one_of_them(void)
+TEST_CASE(rejects_falling_tokens_at_one_of_them)
 {
     several();
     trial_pick(EV_PART, 10, 1)->value = 6;
@@ -399,7 +401,7 @@ static void rejects_falling_tokens_at_one_of_them(void)
     trial_expect(3);
 }
 
-static void rejects_a_careless_register_at_one_of_them(void)
+TEST_CASE(rejects_a_careless_register_at_one_of_them)
 {
     several();
     trial_pick(EV_WRITE, 11, 5)->value = 1;
@@ -410,7 +412,7 @@ static void rejects_a_careless_register_at_one_of_them(void)
 }
 
 /* A holder that lost the second path may not go on at the first. */
-static void accepts_a_third_party_at_one_of_them(void)
+TEST_CASE(accepts_a_third_party_at_one_of_them)
 {
     several();
     at(13, -1, EV_DELETE, 100, 2);
@@ -423,30 +425,3 @@ static void accepts_a_third_party_at_one_of_them(void)
     loses(21, 0, 1); /* before its deadline, so it binds nobody any more */
     trial_expect(-1);
 }
-
-static const struct test_case cases[] = {
-    {"accepts_readers", accepts_readers},
-    {"counts_readers", counts_readers},
-    {"rejects_a_reader_beside_a_writer", rejects_a_reader_beside_a_writer},
-    {"rejects_a_writer_beside_readers", rejects_a_writer_beside_readers},
-    {"rejects_a_broken_promise_of_sharing", rejects_a_broken_promise_of_sharing},
-    {"rejects_falling_tokens_of_writers", rejects_falling_tokens_of_writers},
-    {"rejects_a_stale_read", rejects_a_stale_read},
-    {"accepts_permits", accepts_permits},
-    {"rejects_a_permit_too_many", rejects_a_permit_too_many},
-    {"accepts_permits_elsewhere", accepts_permits_elsewhere},
-    {"rejects_a_permit_that_is_promised", rejects_a_permit_that_is_promised},
-    {"rejects_a_number_twice", rejects_a_number_twice},
-    {"accepts_permits_seen_too_late", accepts_permits_seen_too_late},
-    {"rejects_wrong_numbers", rejects_wrong_numbers},
-    {"accepts_several_paths", accepts_several_paths},
-    {"rejects_another_at_one_of_them", rejects_another_at_one_of_them},
-    {"rejects_a_part_of_them", rejects_a_part_of_them},
-    {"accepts_one_killed_with_a_part", accepts_one_killed_with_a_part},
-    {"rejects_falling_tokens_at_one_of_them", rejects_falling_tokens_at_one_of_them},
-    {"rejects_a_careless_register_at_one_of_them", rejects_a_careless_register_at_one_of_them},
-    {"accepts_a_third_party_at_one_of_them", accepts_a_third_party_at_one_of_them},
-    {NULL, NULL},
-};
-
-const struct test_suite judge_claims_suite = {"judge_claims", NULL, NULL, cases};

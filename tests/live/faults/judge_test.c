@@ -2,6 +2,8 @@
  * of many ways to spoil it is rejected for the right reason. */
 #include "judge_trial.h"
 
+TEST_SUITE(judge);
+
 /* Path 0: w0 releases; w2 is cut off and loses; w0 is killed while it holds and comes again as 20;
  * w2 is stopped while it holds and its write is refused; an administrator deletes 20's node; w2
  * holds when its session is ended by force. Path 1: w1 alone. */
@@ -40,7 +42,7 @@ static void fresh(void)
     trial_begin(good, G_N_ELEMENTS(good));
 }
 
-static void accepts(void)
+TEST_CASE(accepts)
 {
     fresh();
     judgement *j = trial_hear(0);
@@ -64,7 +66,7 @@ static void accepts(void)
 }
 
 /* Granted, stopped, and over when it was first looked at: nobody believed in it. */
-static void accepts_a_grant_seen_too_late(void)
+TEST_CASE(accepts_a_grant_seen_too_late)
 {
     fresh();
     trial_insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
@@ -78,7 +80,7 @@ static void accepts_a_grant_seen_too_late(void)
 }
 
 /* The promise is that nobody else gets it. */
-static void accepts_an_owner_again(void)
+TEST_CASE(accepts_an_owner_again)
 {
     fresh();
     trial_drop(EV_RELEASE, 20, 8);
@@ -90,7 +92,7 @@ static void accepts_an_owner_again(void)
     trial_expect(-1);
 }
 
-static void rejects_overlap(void)
+TEST_CASE(rejects_overlap)
 {
     fresh();
     trial_pick(EV_SEEN, 12, 5)->ns = MS(3501); /* of a holder that goes on believing */
@@ -113,7 +115,7 @@ static void rejects_overlap(void)
 }
 
 /* The one in between does not hide it. */
-static void rejects_overlap_with_the_next_but_one(void)
+TEST_CASE(rejects_overlap_with_the_next_but_one)
 {
     fresh();
     trial_insert((event){MS(3600), 0, 20, EV_RELEASE, 0, 6, 0});
@@ -139,7 +141,7 @@ static void rejects_overlap_with_the_next_but_one(void)
     trial_expect(1);
 }
 
-static void rejects_broken_promise(void)
+TEST_CASE(rejects_broken_promise)
 {
     fresh();
     trial_pick(EV_SEEN, 12, 3)->value =
@@ -154,7 +156,7 @@ static void rejects_broken_promise(void)
 }
 
 /* The session of a killed holder was ended by force: before the next grant, or behind it. */
-static void rejects_but_for_a_third_party(void)
+TEST_CASE(rejects_but_for_a_third_party)
 {
     static const int64_t evicted[] = {MS(1150), MS(2301)};
 
@@ -167,7 +169,7 @@ static void rejects_but_for_a_third_party(void)
     }
 }
 
-static void rejects_falling_tokens(void)
+TEST_CASE(rejects_falling_tokens)
 {
     fresh();
     trial_pick(EV_GRANT, 12, 3)->token = 1;
@@ -187,7 +189,7 @@ static void rejects_falling_tokens(void)
 }
 
 /* w2 stands in line before its first grant; whom the end of its session moved is not overtaken. */
-static void rejects_a_lost_place(void)
+TEST_CASE(rejects_a_lost_place)
 {
     const event place = {MS(3), 2, 12, EV_LINE, 102, 3, 0};
 
@@ -203,7 +205,7 @@ static void rejects_a_lost_place(void)
     trial_expect(-1);
 }
 
-static void rejects_a_careless_register(void)
+TEST_CASE(rejects_a_careless_register)
 {
     fresh();
     trial_pick(EV_REFUSED, 12, 5)->value = 4; /* after token 6 */
@@ -215,7 +217,7 @@ static void rejects_a_careless_register(void)
     trial_expect(4);
 }
 
-static void rejects_starvation(void)
+TEST_CASE(rejects_starvation)
 {
     fresh();
     trial_insert((event){S(5), 2, 12, EV_WANT, 0, 7, 0});
@@ -226,13 +228,13 @@ static void rejects_starvation(void)
     trial_expect(5);
 }
 
-static void rejects_left_nodes(void)
+TEST_CASE(rejects_left_nodes)
 {
     fresh();
     trial_expect_left(6, 1);
 }
 
-static void rejects_a_silent_loss(void)
+TEST_CASE(rejects_a_silent_loss)
 {
     fresh();
     trial_drop(EV_TOLD, 12, 3);
@@ -252,7 +254,7 @@ static void rejects_a_silent_loss(void)
     trial_expect(7);
 }
 
-static void rejects_two_words(void)
+TEST_CASE(rejects_two_words)
 {
     fresh();
     trial_insert((event){MS(990), 2, 12, EV_TOLD, 0, 3, 0});
@@ -266,7 +268,7 @@ static void rejects_two_words(void)
 }
 
 /* Late by its own stopped time only. */
-static void rejects_a_late_word(void)
+TEST_CASE(rejects_a_late_word)
 {
     fresh();
     trial_pick(EV_TOLD, 12, 5)->ns = S(70);
@@ -279,7 +281,7 @@ static void rejects_a_late_word(void)
     judgement_free(j);
 }
 
-static void rejects_failed_calls(void)
+TEST_CASE(rejects_failed_calls)
 {
     fresh();
     trial_insert((event){MS(100), 0, 10, EV_ERROR, -3, 0, 0});
@@ -306,7 +308,7 @@ static void later_turn(void)
     trial_insert((event){MS(36), 1, 11, EV_RELEASE, 0, 2, 1});
 }
 
-static void accepts_turns(void)
+TEST_CASE(accepts_turns)
 {
     later_turn();
     judgement *j = trial_hear(0);
@@ -345,14 +347,14 @@ static event *pick_turn(event_kind kind, uint64_t turn)
     runner_fail_fatal(__FILE__, __LINE__, "no such event");
 }
 
-static void rejects_turns_that_do_not_rise(void)
+TEST_CASE(rejects_turns_that_do_not_rise)
 {
     later_turn();
     pick_turn(EV_GRANT, 1)->turn = 0;
     trial_expect(3);
 }
 
-static void rejects_a_turn_of_anothers_token(void)
+TEST_CASE(rejects_a_turn_of_anothers_token)
 {
     later_turn();
     for (guint i = 0; i < trial.events->len; i++)
@@ -365,7 +367,7 @@ static void rejects_a_turn_of_anothers_token(void)
     trial_expect(3);
 }
 
-static void rejects_a_write_of_an_earlier_turn(void)
+TEST_CASE(rejects_a_write_of_an_earlier_turn)
 {
     later_turn();
     trial_insert((event){MS(37), 1, 11, EV_WRITE, 3, 2, 0});
@@ -389,7 +391,7 @@ static void end_with_counts(void)
     }
 }
 
-static void accepts_counts(void)
+TEST_CASE(accepts_counts)
 {
     end_with_counts();
     trial_expect(-1);
@@ -402,7 +404,7 @@ static void accepts_counts(void)
     judgement_free(j);
 }
 
-static void rejects_wrong_counts(void)
+TEST_CASE(rejects_wrong_counts)
 {
     for (int of = 0; of < COUNTED; of++) {
         for (int by = -1; by <= 1; by += 2) {
@@ -423,36 +425,7 @@ static void rejects_wrong_counts(void)
     trial_expect(9);
 }
 
-static const struct test_case cases[] = {
-    {"accepts", accepts},
-    {"accepts_a_grant_seen_too_late", accepts_a_grant_seen_too_late},
-    {"accepts_an_owner_again", accepts_an_owner_again},
-    {"rejects_overlap", rejects_overlap},
-    {"rejects_overlap_with_the_next_but_one", rejects_overlap_with_the_next_but_one},
-    {"rejects_broken_promise", rejects_broken_promise},
-    {"rejects_but_for_a_third_party", rejects_but_for_a_third_party},
-    {"rejects_falling_tokens", rejects_falling_tokens},
-    {"rejects_a_lost_place", rejects_a_lost_place},
-    {"rejects_a_careless_register", rejects_a_careless_register},
-    {"rejects_starvation", rejects_starvation},
-    {"rejects_left_nodes", rejects_left_nodes},
-    {"rejects_a_silent_loss", rejects_a_silent_loss},
-    {"rejects_two_words", rejects_two_words},
-    {"rejects_a_late_word", rejects_a_late_word},
-    {"rejects_failed_calls", rejects_failed_calls},
-    {"accepts_turns", accepts_turns},
-    {"rejects_turns_that_do_not_rise", rejects_turns_that_do_not_rise},
-    {"rejects_a_turn_of_anothers_token", rejects_a_turn_of_anothers_token},
-    {"rejects_a_write_of_an_earlier_turn", rejects_a_write_of_an_earlier_turn},
-    {"accepts_counts", accepts_counts},
-    {"rejects_wrong_counts", rejects_wrong_counts},
-    {NULL, NULL},
-};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite suite = {"judge", NULL, NULL, cases};
-    static const struct test_suite *const suites[] = {&suite, &judge_claims_suite, NULL};
-
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

@@ -16,8 +16,6 @@ struct trial {
 };
 
 extern struct trial trial;
-extern const struct test_suite judge_claims_suite;
-
 void trial_begin(const event *given, guint count); /* forgets the one before */
 void trial_insert(event e);                        /* in any order */
 

@@ -29,6 +29,8 @@ static int stop_lab(void)
     return 0;
 }
 
+TEST_SUITE(scenario_net, .init = start_lab, .done = stop_lab);
+
 /* The holder's packets to its server, or those to it, or both, vanish until the other is granted
  * the lock. */
 static void cut_client(bool requests, bool replies)
@@ -48,17 +50,17 @@ static void cut_client(bool requests, bool replies)
     scenario_end();
 }
 
-static void s01_client_cut_from_its_server(void)
+TEST_CASE(s01_client_cut_from_its_server)
 {
     cut_client(true, true);
 }
 
-static void s02_what_the_client_sends_is_lost(void)
+TEST_CASE(s02_what_the_client_sends_is_lost)
 {
     cut_client(true, false);
 }
 
-static void s02_what_the_client_should_hear_is_lost(void)
+TEST_CASE(s02_what_the_client_should_hear_is_lost)
 {
     cut_client(false, true);
 }
@@ -79,7 +81,7 @@ static bool between(int node, bool cut, bool out, bool in)
 }
 
 /* Both ways, and each way alone. */
-static void s03_follower_cut_from_leader(void)
+TEST_CASE(s03_follower_cut_from_leader)
 {
     scenario_begin(&lab);
     int node = follower(0);
@@ -95,7 +97,7 @@ static void s03_follower_cut_from_leader(void)
 }
 
 /* Followers that are killed at the cut elect at once, and the old leader serves on. */
-static void s06_zombie_leader(void)
+TEST_CASE(s06_zombie_leader)
 {
     scenario_begin(&lab);
     int old = leader(), one = follower(0), other = follower(1);
@@ -112,22 +114,10 @@ static void s06_zombie_leader(void)
     scenario_end();
 }
 
-static const struct test_case cases[] = {
-    {"s01_client_cut_from_its_server", s01_client_cut_from_its_server},
-    {"s02_what_the_client_sends_is_lost", s02_what_the_client_sends_is_lost},
-    {"s02_what_the_client_should_hear_is_lost", s02_what_the_client_should_hear_is_lost},
-    {"s03_follower_cut_from_leader", s03_follower_cut_from_leader},
-    {"s06_zombie_leader", s06_zombie_leader},
-    {NULL, NULL},
-};
-
 int main(int argc, char **argv)
 {
-    static const struct test_suite suite = {"scenario_net", start_lab, stop_lab, cases};
-    static const struct test_suite *const suites[] = {&suite, NULL};
-
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
         return worker_main(argc - 1, argv + 1);
     no_lab = lab_enter();
-    return runner_main(argc, argv, suites);
+    return runner_main(argc, argv);
 }

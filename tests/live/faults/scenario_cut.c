@@ -1,7 +1,9 @@
 /* The holder, or its server, is cut off: the next one is granted the lock when the old one knows
  * that it has lost it, and not before. */
 #include "scenario.h"
-#include "scenarios.h"
+#include "tests/support/runner.h"
+
+TEST_SUITE(scenario_cut, .init = scenario_init);
 
 static void cut_client(unsigned directions)
 {
@@ -18,24 +20,24 @@ static void cut_client(unsigned directions)
     scenario_end();
 }
 
-static void s01_client_cut_from_its_server(void)
+TEST_CASE(s01_client_cut_from_its_server)
 {
     cut_client(PROXY_BOTH);
 }
 
-static void s02_what_the_client_sends_is_lost(void)
+TEST_CASE(s02_what_the_client_sends_is_lost)
 {
     cut_client(PROXY_TO_SERVER);
 }
 
-static void s02_what_the_client_should_hear_is_lost(void)
+TEST_CASE(s02_what_the_client_should_hear_is_lost)
 {
     cut_client(PROXY_TO_CLIENT);
 }
 
 /* Right after a renewal, since then the deadline is furthest ahead. The follower goes on answering
  * pings and reads long after the leader has ended the session. */
-static void s03_follower_cut_from_leader(void)
+TEST_CASE(s03_follower_cut_from_leader)
 {
     scenario_begin(NULL);
     int node = follower(0);
@@ -49,13 +51,3 @@ static void s03_follower_cut_from_leader(void)
     }
     scenario_end();
 }
-
-static const struct test_case cases[] = {
-    {"s01_client_cut_from_its_server", s01_client_cut_from_its_server},
-    {"s02_what_the_client_sends_is_lost", s02_what_the_client_sends_is_lost},
-    {"s02_what_the_client_should_hear_is_lost", s02_what_the_client_should_hear_is_lost},
-    {"s03_follower_cut_from_leader", s03_follower_cut_from_leader},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_cut_suite = {"scenario_cut", scenario_init, NULL, cases};

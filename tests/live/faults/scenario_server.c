@@ -1,9 +1,11 @@
 /* Servers that are out of date: a deposed leader, a follower that lags, links that flap. */
 #include "scenario.h"
-#include "scenarios.h"
+#include "tests/support/runner.h"
+
+TEST_SUITE(scenario_server, .init = scenario_init);
 
 /* The old leader goes on answering pings, reads and syncs, while a new one ends the session. */
-static void s06_zombie_leader(void)
+TEST_CASE(s06_zombie_leader)
 {
     scenario_begin(NULL);
     int old = leader(), one = follower(0), other = follower(1);
@@ -37,7 +39,7 @@ static void flap(GRand *rand)
     g_usleep((gulong)g_rand_int_range(rand, 5, 501) * 1000);
 }
 
-static void s15_flapping_links(void)
+TEST_CASE(s15_flapping_links)
 {
     enum { WORKERS = 4, FLAPS = 20 };
     GRand *rand = g_rand_new_with_seed(15);
@@ -62,7 +64,7 @@ static void move(int worker, int from, int to)
 
 /* First as a waiter, whose predecessor is still there for the lagging server; then as a holder, who
  * is not proved there. */
-static void s18_reconnect_to_a_lagging_follower(void)
+TEST_CASE(s18_reconnect_to_a_lagging_follower)
 {
     const struct actor_options everywhere = {
         .node = -1, .hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON};
@@ -88,12 +90,3 @@ static void s18_reconnect_to_a_lagging_follower(void)
     zk_server_rejoin(scene.server, one);
     scenario_end();
 }
-
-static const struct test_case cases[] = {
-    {"s06_zombie_leader", s06_zombie_leader},
-    {"s15_flapping_links", s15_flapping_links},
-    {"s18_reconnect_to_a_lagging_follower", s18_reconnect_to_a_lagging_follower},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_server_suite = {"scenario_server", scenario_init, NULL, cases};

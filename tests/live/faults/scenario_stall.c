@@ -1,8 +1,10 @@
 /* The holder stalls, and a server dies or is cut off at the worst moment after it. */
 #include "scenario.h"
-#include "scenarios.h"
 #include "tests/support/fourletter.h"
 #include "tests/support/raw.h"
+#include "tests/support/runner.h"
+
+TEST_SUITE(scenario_stall, .init = scenario_init);
 
 /* Stops the holder for 0.6 of the timeout, so that its server reports nothing of it to the leader,
  * and lets it renew once. false when it lost the lock by then: no attack. */
@@ -17,7 +19,7 @@ static bool stall_and_renew(int holder, int node)
     return proxy_wait_answers(way, PROXY_OP_SET_DATA, renewals + 1, TIMEOUT_MS / 4);
 }
 
-static void s04_stall_one_write_cut(void)
+TEST_CASE(s04_stall_one_write_cut)
 {
     enum { TRIES = 10 }; /* on a machine that stalls the holder for longer than this does */
     int attacks = 0;
@@ -45,7 +47,7 @@ static bool has_asked(const struct proxy_stats *stats, void *before)
 
 /* While the leader is paused, another step of the chain reaches it; then it hears the follower no
  * more, and the other follower completes the majority for that step. */
-static void s05_leader_paused_and_deaf(void)
+TEST_CASE(s05_leader_paused_and_deaf)
 {
     scenario_begin(NULL);
     int lead = leader(), node = follower(0);
@@ -88,7 +90,7 @@ static bool own_node_is_watched(struct raw *admin, int node)
 
 /* An event that waits in the socket's buffer makes libzookeeper believe, on waking, that it has
  * just heard from its server; which is cut off and answers reads of the node that is long gone. */
-static void s08_event_waits_on_a_cut_server(void)
+TEST_CASE(s08_event_waits_on_a_cut_server)
 {
     scenario_begin(NULL);
     int node = follower(0);
@@ -122,12 +124,3 @@ static void s08_event_waits_on_a_cut_server(void)
     g_free(connect);
     scenario_end();
 }
-
-static const struct test_case cases[] = {
-    {"s04_stall_one_write_cut", s04_stall_one_write_cut},
-    {"s05_leader_paused_and_deaf", s05_leader_paused_and_deaf},
-    {"s08_event_waits_on_a_cut_server", s08_event_waits_on_a_cut_server},
-    {NULL, NULL},
-};
-
-const struct test_suite scenario_stall_suite = {"scenario_stall", scenario_init, NULL, cases};
