@@ -12,12 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct entry {
     CU_pTest test;
     const struct test_case *test_case;
     char *name;
 };
+
+enum { RUNNER_NAME = 128 };
+
+bool runner_starts_over;
 
 /* mutex guards what a check in another thread touches: CUnit's own lists have no lock. */
 static struct {
@@ -32,6 +37,8 @@ static struct {
     int64_t started;
     unsigned passed, failed, skipped;
     bool broken;
+    char behind[RUNNER_NAME]; /* begin behind that test; "": at the beginning */
+    unsigned before;          /* so many tests ran before that */
 } run = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct entry *entry_of(CU_pTest test)
@@ -92,10 +99,58 @@ void runner_fail(const char *file, int line, const char *format, ...)
     g_free(text);
 }
 
+/* ---- beginning anew ---- */
+
+static void print_failed(const struct entry *e)
+{
+    printf("FAIL %s (%.3f s)\n", e->name, (double)(g_get_monotonic_time() - run.started) / 1e6);
+}
+
+/* What the next process goes on with: the counts, and the test that it begins behind. */
+#define RUNNER_GOES_ON "ZKL_TEST_GOES_ON"
+
+/* The running test has failed. Nothing of it is undone, since other threads may use its stack. */
+static void start_over(void)
+{
+    char *text = g_strdup_printf("%u %u %u %d %s", run.passed, run.failed + 1, run.skipped,
+                                 run.broken, run.current->name);
+    gsize length;
+    char *line;
+
+    if (!g_file_get_contents("/proc/self/cmdline", &line, &length, NULL))
+        return;
+    GPtrArray *argv = g_ptr_array_new();
+    for (gsize at = 0; at < length; at += strlen(line + at) + 1)
+        g_ptr_array_add(argv, line + at);
+    g_ptr_array_add(argv, NULL);
+    g_setenv(RUNNER_GOES_ON, text, TRUE);
+    print_failed(run.current);
+    fflush(NULL);
+    execv("/proc/self/exe", (char **)argv->pdata);
+    g_ptr_array_free(argv, TRUE);
+    g_free(line);
+    g_free(text);
+}
+
+static void go_on(void)
+{
+    const char *text = g_getenv(RUNNER_GOES_ON);
+    int broken;
+
+    if (!text || sscanf(text, "%u %u %u %d %127s", &run.passed, &run.failed, &run.skipped, &broken,
+                        run.behind) != 5)
+        return;
+    run.broken = broken;
+    run.before = run.passed + run.failed + run.skipped;
+    g_unsetenv(RUNNER_GOES_ON);
+}
+
 _Noreturn void runner_fail_fatal(const char *file, int line, const char *condition)
 {
     bool here = pthread_equal(pthread_self(), run.main) && runner_current();
     runner_fail(file, line, "REQUIRE(%s)", condition);
+    if (here && runner_starts_over)
+        start_over();
     if (here) /* leaves by longjmp, so not under our mutex; the failure is counted twice, no harm */
         CU_assertImplementation(CU_FALSE, (unsigned)line, condition, file, "", CU_TRUE);
     abort();
@@ -152,7 +207,7 @@ static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
     pthread_mutex_unlock(&run.mutex);
     if (failure) {
         run.failed++;
-        printf("FAIL %s (%.3f s)\n", e->name, seconds);
+        print_failed(e);
     } else if (skip) {
         run.skipped++;
         printf("skip %s (%.3f s): %s\n", e->name, seconds, skip);
@@ -203,12 +258,22 @@ void runner_add(struct test_suite *suite, struct test_case *c)
     *at = c;
 }
 
+/* What ran before this process began anew. */
+static bool ran_before(const char *name)
+{
+    if (!run.behind[0])
+        return false;
+    if (strcmp(name, run.behind) == 0)
+        run.behind[0] = '\0';
+    return true;
+}
+
 static bool register_suite(const struct test_suite *suite, char **patterns, int count, bool list)
 {
     CU_pSuite cu = NULL;
     for (const struct test_case *c = suite->cases; c; c = c->next) {
         struct entry e = {.test_case = c, .name = g_strdup_printf("%s.%s", suite->name, c->name)};
-        if (!wanted(suite->name, e.name, patterns, count)) {
+        if (!wanted(suite->name, e.name, patterns, count) || ran_before(e.name)) {
             g_free(e.name);
             continue;
         }
@@ -235,7 +300,7 @@ static void set_handlers(void)
 static int verdict(void)
 {
     printf("%u passed, %u failed, %u skipped\n", run.passed, run.failed, run.skipped);
-    if (run.broken || run.passed + run.failed + run.skipped != run.entries->len)
+    if (run.broken || run.passed + run.failed + run.skipped != run.before + run.entries->len)
         return RUNNER_BROKEN;
     if (run.failed)
         return RUNNER_FAILED;
@@ -258,10 +323,11 @@ int runner_main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     run.main = pthread_self();
     run.entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
+    go_on();
     bool ok = CU_initialize_registry() == CUE_SUCCESS && watchdog_start();
     for (const struct test_suite *s = run.suites; ok && s; s = s->next)
         ok = register_suite(s, argv + first, argc - first, list);
-    if (ok && run.entries->len == 0) {
+    if (ok && run.before + run.entries->len == 0) {
         puts("no test matches");
         ok = false;
     }

@@ -59,6 +59,11 @@ enum {
  * Each test may last $ZKL_TEST_TIMEOUT seconds (default 120), then the process aborts. */
 int runner_main(int argc, char **argv);
 
+/* What a test leaves behind is unknown if a REQUIRE has failed in it. Where this is true the
+ * program then begins anew with the next test, by execve(). A program that has servers to stop
+ * leaves it false. */
+extern bool runner_starts_over;
+
 /* Marks the running test as skipped; it does not return from it. */
 void runner_skip(const char *why);
 

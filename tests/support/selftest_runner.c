@@ -4,6 +4,7 @@
 #include <glib.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +33,19 @@ static void require(void)
 {
     REQUIRE(getpid() == 0);
     runner_fail(__FILE__, __LINE__, "came past REQUIRE");
+}
+
+static bool is_spoilt;
+
+static void spoil(void)
+{
+    is_spoilt = true;
+    REQUIRE(getpid() == 0);
+}
+
+static void spoilt(void)
+{
+    CHECK(!is_spoilt);
 }
 
 static void *check_false(void *unused)
@@ -102,12 +116,15 @@ int selftest_planted(int argc, char **argv)
     plant(&planted, "require", require);
     plant(&planted, "fail_in_thread", fail_in_thread);
     plant(&planted, "skip", skip);
+    plant(&planted, "spoil", spoil);
+    plant(&planted, "spoilt", spoilt);
     plant(&planted, "hang", hang);
     plant(&planted, "needs_server", needs_server);
     for (size_t i = 0; i < G_N_ELEMENTS(fine); i++) {
         plant(&fine[i], "pass", pass);
         plant(&fine[i], "fail", fail);
     }
+    runner_starts_over = getenv("SELFTEST_STARTS_OVER") != NULL;
     return runner_main(argc, argv);
 }
 
@@ -146,6 +163,19 @@ TEST_CASE(messages)
     expect("planted.require", NULL, NULL, 1, "\n0 passed, 1 failed, 0 skipped\n",
            "REQUIRE(getpid() == 0)\nFAIL");
     expect("planted.fail_in_thread", NULL, NULL, 1, NULL, "in a thread");
+}
+
+TEST_CASE(starts_over)
+{
+    static const char *const starts_over[] = {"SELFTEST_STARTS_OVER", "1", NULL};
+
+    expect("planted.*spoil*", NULL, NULL, 1, "\n0 passed, 2 failed, 0 skipped\n", NULL);
+    expect("planted.*spoil*", NULL, starts_over, 1, "\n1 passed, 1 failed, 0 skipped\n",
+           "FAIL planted.spoil (");
+    expect("planted.spoil", "planted.[fp]a[is]*", starts_over, 1,
+           "\n1 passed, 3 failed, 0 skipped\n", "ok   planted.pass");
+    expect("planted.spoil", NULL, starts_over, 1, "\n0 passed, 1 failed, 0 skipped\n", NULL);
+    expect("bad_done.pass", "planted.spoil", starts_over, 99, NULL, "FAIL bad_done");
 }
 
 TEST_CASE(suites)
