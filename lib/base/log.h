@@ -1,6 +1,7 @@
 /* Lines go to the session's callback, in order with its other callbacks, or to stderr. Only so many
  * lines of one event go out in a minute; the others are counted, and a later line gives their
- * number. */
+ * number. A thread writes the lines for stderr, so that only this thread waits if nobody reads
+ * stderr. Lines that find no room meanwhile are dropped and counted. */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
 
@@ -46,5 +47,13 @@ void log_library(struct log *log, zkl_log_level level, enum library_line kind, c
 /* An attempt to connect has failed; how many have. With any lock held. */
 void log_attempt(struct log *log);
 unsigned log_attempts(struct log *log);
+
+/* ---- lines for stderr, for tests ---- */
+
+/* Appends "zkl: TEXT" and a newline. Callable with any lock held. */
+void log_stderr(const char *text);
+
+/* Waits until everything is written, but not for long where stderr takes nothing. Without locks. */
+void log_stderr_flush(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* Nobody reads stderr. A thread that has a line for it goes on, and the number of dropped lines is
  * told. */
-#include "lib/base/log_stderr.h"
+#include "lib/base/log.h"
 
 #include "lib/base/fork.h"
 #include "runner.h"
