@@ -206,3 +206,12 @@ void names_append(GString *list, const struct address *address)
                     port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
         g_string_append_printf(list, "%s%s:%s", list->len ? "," : "", host, port);
 }
+
+unsigned names_count(const char *list)
+{
+    unsigned count = 1;
+
+    for (const char *at = list; (at = strchr(at, ',')); at++)
+        count++;
+    return count;
+}

@@ -19,6 +19,9 @@ GArray *names_find(const char *host_port);
 /* Appends "address:port" to a list with commas. */
 void names_append(GString *list, const struct address *address);
 
+/* How many there are in such a list. */
+unsigned names_count(const char *list);
+
 /* Between these two calls fork() waits, for half a second at most. The C library holds locks there,
  * and a child of that moment would have them locked for ever. */
 void names_begin(void);

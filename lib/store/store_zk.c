@@ -9,20 +9,41 @@
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
  * - watch contexts may be used after removal: the context is the store, which outlives the handle;
  * - its sockets stay open in programs that are executed: each is closed on exec once connected.
- */
+ *
+ * Servers that the ensemble names are tried beside the user's, as long as the ensemble knows the
+ * server of our connection by the address that we use. The connector, which waits for names,
+ * decides that a moment after news, and again while there is no connection. */
+#ifdef HAVE_ZOO_TLS
+#define HAVE_OPENSSL_H 1
+#endif
+#ifdef HAVE_ZOO_SASL
+#define HAVE_CYRUS_SASL_H 1
+#include <sasl/sasl.h>
+#endif
+#include <fcntl.h>
 #include <glib.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 #include <zookeeper/zookeeper.h>
 
 #include "lib/base/acl.h"
 #include "lib/base/clock.h"
 #include "lib/base/credentials.h"
 #include "lib/base/log.h"
+#include "lib/base/path.h"
 #include "lib/base/thread.h"
 #include "names.h"
+#include "recipes/ensemble.h"
 #include "store_zk.h"
+
+/* The scheme of credentials that are not given to the library by zoo_add_auth(). */
+#define STORE_SASL "sasl"
 
 enum {
     RETRY_MS = 500,       /* between attempts to make a handle */
@@ -32,6 +53,100 @@ enum {
     PROBES = 4,           /* of the servers, in a session timeout without a connection */
     STUCK_LOOK_MS = 1000, /* until libzookeeper may be waiting for the wrong server */
 };
+
+/* ---- sockets ----
+ *
+ * libzookeeper opens them without SOCK_CLOEXEC and shows them to nobody. We find them by the
+ * server's address at the other end. A socket of the program's own to that port is hardly meant to
+ * be inherited either. */
+
+enum {
+    STUCK_MS = 1000,
+    AGAIN_MS = 1000,    /* at most until TCP sends what was lost again */
+    SYN_SENT = 2,       /* as in netinet/tcp.h, which linux/tcp.h excludes */
+    RTO_MAX_OPTION = 44 /* TCP_RTO_MAX_MS of Linux 6.15 */
+};
+
+/* getpeername() knows none before the server has answered. */
+static bool socket_leads_to(int fd, const struct address *server)
+{
+    struct address peer = {.length = server->length};
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &peer.bytes, &peer.length) == 0 &&
+           peer.length == server->length && memcmp(&peer.bytes, &server->bytes, peer.length) == 0;
+}
+
+/* If packets get lost, TCP sends the first one again after 3 s, and then only after 6 s: a deadline
+ * may come before. This shortens that time. A kernel that cannot change it refuses. */
+static bool socket_keep(int fd, const void *server)
+{
+    const int again_ms = AGAIN_MS;
+
+    if (!socket_leads_to(fd, server))
+        return false;
+    setsockopt(fd, IPPROTO_TCP, RTO_MAX_OPTION, &again_ms, sizeof again_ms);
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Whether nothing at all has come back, although the first packet was sent a second ago, and so
+ * once more, or the first request a while ago. */
+static bool socket_is_stuck(int fd)
+{
+    struct tcp_info info = {.tcpi_last_data_sent = 0};
+    socklen_t length = sizeof info;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && length == sizeof info &&
+           (info.tcpi_state == SYN_SENT
+                ? info.tcpi_retransmits > 0
+                : info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS);
+}
+
+/* Uses a descriptor of our own, since the library may close its one, and another thread get the
+ * number. A descriptor that is closed on exec is not the library's, or was connected. */
+static bool socket_drop(int fd, const void *servers)
+{
+    const GArray *all = servers;
+    bool dropped = false;
+
+    const int copy = fcntl(fd, F_GETFD) == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (copy < 0)
+        return false;
+    for (guint i = 0; i < all->len && !dropped; i++)
+        dropped = socket_leads_to(copy, &g_array_index(all, struct address, i)) &&
+                  socket_is_stuck(copy) && shutdown(copy, SHUT_RDWR) == 0;
+    close(copy);
+    return dropped;
+}
+
+/* Whether fn was true of one. */
+static bool socket_for_each(bool (*fn)(int fd, const void *data), const void *data)
+{
+    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    const char *name;
+    bool any = false;
+
+    while (dir && (name = g_dir_read_name(dir)))
+        any |= fn(atoi(name), data);
+    if (dir)
+        g_dir_close(dir);
+    return any;
+}
+
+/* Keeps the connection of zh, which has just been made, from programs that this process executes.
+ * *ret is the server's address, or all zero. Without the monitor held, on the library's thread. */
+static void store_zk_keep_socket(zhandle_t *zh, struct address *ret)
+{
+    *ret = (struct address){.length = sizeof ret->bytes};
+    if (zookeeper_get_connected_host(zh, (struct sockaddr *)&ret->bytes, &ret->length))
+        socket_for_each(socket_keep, ret);
+    else
+        ret->length = 0;
+}
+
+bool store_zk_drop_stuck(const GArray *servers)
+{
+    return socket_for_each(socket_drop, servers);
+}
 
 /* ---- answers ---- */
 
@@ -477,6 +592,516 @@ static bool store_zk_submit(struct store *store, const struct store_request *req
     return true;
 }
 
+/* ---- servers, and what keeps it from them: without the monitor held, unless it is said ---- */
+
+/* A session that is only used for a command has ended by then. */
+enum { HEARD_MS = 1000, CONFIG_MAX = 64 * 1024 };
+
+static void store_zk_tell_trouble(struct store *store, enum store_trouble trouble)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (!store->closing && store->sink.trouble)
+        store->sink.trouble(store->sink.context, trouble);
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+static void zk_servers_tell_hosts(struct store *store, const char *good)
+{
+    char *shown = path_show_hosts(store->hosts), *shown_good = path_show_hosts(good);
+
+    log_line(store->log, ZKL_LOG_WARN, "not-zookeeper", NULL, "of %s only %s are ZooKeeper servers",
+             shown, shown_good);
+    g_free(shown);
+    g_free(shown_good);
+}
+
+/* Reads the files again each time, since certificates are renewed. Returns NULL if there is no TLS,
+ * or if *tls has a reason. */
+static struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *tls)
+{
+    *tls = (struct probe_tls){NULL, NULL};
+    if (store->tls.ca)
+        tls->tls = tls_new(&store->tls, &tls->why);
+    return tls->tls ? tls : NULL;
+}
+
+/* Tells the reason, too, unless it is no longer one. */
+static void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (tells && tls->why && !store->closing && !store->up && store->sink.unusable)
+        store->sink.unusable(store->sink.context, tls->why);
+    pthread_mutex_unlock(store->sink.monitor);
+    tls_free(tls->tls);
+    g_free(tls->why);
+}
+
+/* ---- addresses ---- */
+
+/* After each failure libzookeeper passes over the next server of its list (ZOOKEEPER-2466). With an
+ * even number it would try only every other one, for ever, and never pause. */
+static char *zk_servers_make_odd(char *addresses)
+{
+    if (names_count(addresses) % 2 == 1)
+        return addresses;
+    const char *second = strchr(addresses, ',');
+    char *odd = g_strdup_printf("%s,%.*s", addresses, (int)(second - addresses), addresses);
+    g_free(addresses);
+    return odd;
+}
+
+/* An array of struct address. */
+static GArray *zk_servers_find_all(const char *hosts)
+{
+    char **list = g_strsplit(hosts, ",", -1);
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(struct address));
+
+    for (guint i = 0; list[i]; i++) {
+        GArray *found = names_find(list[i]);
+        if (found->len > 0)
+            g_array_append_vals(all, found->data, found->len);
+        g_array_unref(found);
+    }
+    g_strfreev(list);
+    return all;
+}
+
+/* "address:port,…" of the names. To be freed. Blocks. */
+static char *zk_servers_resolve(const char *hosts)
+{
+    GArray *found = zk_servers_find_all(hosts);
+    GString *all = g_string_new(NULL);
+
+    for (guint i = 0; i < found->len; i++)
+        names_append(all, &g_array_index(found, struct address, i));
+    g_array_unref(found);
+    return g_string_free(all, FALSE);
+}
+
+/* Takes a list of the user's; those that the ensemble names stand behind it. */
+static char *zk_servers_append_added(char *hosts, const struct store *store)
+{
+    if (!store->added)
+        return hosts;
+    char *all = g_strdup_printf("%s%s%s", hosts, hosts[0] ? "," : "", store->added);
+    g_free(hosts);
+    return all;
+}
+
+static char *zk_servers_resolve_all(const struct store *store)
+{
+    return zk_servers_append_added(zk_servers_resolve(store->hosts), store);
+}
+
+/* ---- one that does not answer ---- */
+
+/* A server that the ensemble has named may be the one that serves, or that does not answer. */
+static bool zk_servers_drop_stuck(struct store *store)
+{
+    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
+    char *all = zk_servers_append_added(g_strdup(store->hosts), store);
+    const bool serves = !tls.why && probe_serves(all, used);
+    GArray *servers = serves ? zk_servers_find_all(all) : NULL;
+    const bool dropped = serves && store_zk_drop_stuck(servers);
+
+    store_zk_end_tls(store, &tls, false);
+    if (servers)
+        g_array_unref(servers);
+    g_free(all);
+    return dropped;
+}
+
+/* There is no connection. If zh waits for a server that does not answer, while another server
+ * answers, zh goes on to the next one. The caller holds the monitor, which is given up meanwhile.
+ *
+ * This is done as often as there are addresses. If servers need so long to answer, clients that
+ * begin again and again make it worse. After that the pauses begin anew, since a server answers. */
+static void store_zk_pass_on(struct store *store, zhandle_t *zh)
+{
+    const int state = zoo_state(zh);
+
+    /* It pauses, or it has had its turns. */
+    if (state <= 0 || state == ZOO_NOTCONNECTED_STATE || store->dropped >= store->servers)
+        return;
+    pthread_mutex_unlock(store->sink.monitor);
+    const bool dropped = zk_servers_drop_stuck(store);
+    pthread_mutex_lock(store->sink.monitor);
+    store->dropped += dropped;
+    if (dropped)
+        store->rounds = 0;
+}
+
+/* ---- finding them ---- */
+
+/* Returns the addresses that libzookeeper may be given, an odd number, for the caller to free. NULL
+ * if there is none, and *ret says why. again: those that it was without are asked again; if nobody
+ * answers, it stays as it was. Blocks. */
+static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, bool again)
+{
+    struct probe_found found = {.named = true};
+    char *resolved = zk_servers_resolve_all(store); /* first: what changes since is found again */
+    struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
+    char *hosts = tls.why ? NULL : probe_hosts(store->hosts, used, &found);
+
+    *ret = !found.named                                        ? STORE_EV_HOST
+           : store->tls.ca && found.trouble != TROUBLE_FOREIGN ? STORE_EV_DOWN
+                                                               : STORE_EV_FOREIGN;
+    store_zk_tell_trouble(store, found.trouble);
+    store_zk_end_tls(store, &tls, !hosts);
+    if (!hosts || (again && !found.answered)) {
+        g_free(resolved);
+        g_free(hosts);
+        return NULL;
+    }
+    if (found.foreign && !again)
+        zk_servers_tell_hosts(store, hosts);
+    g_free(store->resolved);
+    store->resolved = resolved;
+    store->silent = found.silent;
+    return zk_servers_make_odd(zk_servers_append_added(hosts, store));
+}
+
+/* Finds the addresses again, for libzookeeper's next failure. If they are others than the last
+ * time, or some were silent, it ends the pause. Blocks. The caller holds the monitor, which is
+ * given up meanwhile. */
+static void store_zk_follow_names(struct store *store)
+{
+    enum store_event ignored;
+    char *hosts = NULL;
+
+    pthread_mutex_unlock(store->sink.monitor);
+    char *resolved = zk_servers_resolve_all(store);
+    const bool moved = g_strcmp0(resolved, store->resolved) != 0;
+    if (moved || store->silent)
+        hosts = zk_servers_find_hosts(store, &ignored, !moved);
+    g_free(resolved);
+    if (moved && hosts)
+        log_line(store->log, ZKL_LOG_INFO, "servers-changed", NULL, "the servers are now %s",
+                 hosts);
+    pthread_mutex_lock(store->sink.monitor);
+    if (!hosts)
+        return;
+    g_free(store->newer);
+    store->newer = hosts;
+    pthread_cond_broadcast(&store->wake);
+}
+
+/* ---- what is heard, with the monitor held ---- */
+
+static void zk_servers_hear(struct store *store, char **what, char *news)
+{
+    g_free(*what);
+    *what = news;
+    store->heard = true;
+    store->heard_at = clock_after_ms(HEARD_MS);
+    pthread_cond_broadcast(&store->wake);
+}
+
+static void store_zk_set_hosts(struct store *store, const char *hosts)
+{
+    zk_servers_hear(store, &store->next_hosts, g_strdup(hosts));
+}
+
+static void store_zk_hear_config(struct store *store, const char *config, int length)
+{
+    zk_servers_hear(store, &store->config, g_strndup(config, (gsize)CLAMP(length, 0, CONFIG_MAX)));
+}
+
+static bool store_zk_strays(const struct store *store)
+{
+    return store->strays;
+}
+
+bool store_zk_take_hosts(struct store *store)
+{
+    if (!store->next_hosts)
+        return false;
+    g_free(store->hosts);
+    store->hosts = g_steal_pointer(&store->next_hosts);
+    return true;
+}
+
+/* ---- what the ensemble names ---- */
+
+static void zk_servers_append(GString *list, const char *address)
+{
+    g_string_append_printf(list, "%s%s", list->len ? "," : "", address);
+}
+
+/* The addresses of its servers: of all, and of those that vote. */
+static void zk_servers_find_members(const char *config, GString *all, GString *voters)
+{
+    struct ensemble_member members[ENSEMBLE_MAX];
+    const size_t count = ensemble_read(config, strlen(config), members);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct ensemble_member *m = &members[i];
+        char *name = g_strdup_printf("%.*s:%.*s", m->host_length, m->host, m->port_length, m->port);
+        char *found = zk_servers_resolve(name);
+        if (found[0]) {
+            zk_servers_append(all, found);
+            if (m->votes)
+                zk_servers_append(voters, found);
+        }
+        g_free(found);
+        g_free(name);
+    }
+}
+
+static bool zk_servers_was_added(const struct store *store, const char *address)
+{
+    char **list = g_strsplit(store->added ? store->added : "", ",", -1);
+    const bool was = g_strv_contains((const char *const *)list, address);
+
+    g_strfreev(list);
+    return was;
+}
+
+/* Servers that were not asked yet must answer first, since libzookeeper does not survive an answer
+ * of another program, and waits long for a silent server. Returns NULL if there are none. */
+static char *zk_servers_choose(const struct store *store, const char *own, const char *voters,
+                               const char *server)
+{
+    GString *chosen = g_string_new(NULL), *asked = g_string_new(NULL);
+    char **list = g_strsplit(voters, ",", -1);
+
+    for (guint i = 0; list[i]; i++)
+        if (ensemble_adds(list[i], own, server))
+            zk_servers_append(zk_servers_was_added(store, list[i]) ? chosen : asked, list[i]);
+    char *answering = asked->len ? probe_answering(asked->str) : NULL;
+    if (answering)
+        zk_servers_append(chosen, answering);
+    g_free(answering);
+    g_strfreev(list);
+    g_string_free(asked, TRUE);
+    return g_string_free(chosen, chosen->len == 0);
+}
+
+/* Whether the ensemble knows the server, or knew it a while ago. A server that was removed goes on,
+ * and tells of the servers that have taken its place. */
+static bool zk_servers_is_known(struct store *store, const char *members, const char *server)
+{
+    if (ensemble_knows(members, server)) {
+        g_free(store->members);
+        store->members = g_strdup(members);
+    }
+    return store->members && ensemble_knows(store->members, server);
+}
+
+/* Unless there is another connection by now, which is to be heard of. */
+static void zk_servers_note_strays(struct store *store, const struct address *server, bool strays)
+{
+    pthread_mutex_lock(store->sink.monitor);
+    if (server->length == store->server.length &&
+        memcmp(&server->bytes, &store->server.bytes, server->length) == 0)
+        store->strays = strays;
+    pthread_mutex_unlock(store->sink.monitor);
+}
+
+/* Whether others are added now. */
+static bool zk_servers_decide(struct store *store, const char *config, const struct address *server)
+{
+    GString *name = g_string_new(NULL), *all = g_string_new(NULL), *voters = g_string_new(NULL);
+    char *own = zk_servers_resolve(store->hosts), *chosen = NULL;
+
+    names_append(name, server);
+    zk_servers_find_members(config, all, voters);
+    zk_servers_note_strays(store, server, !ensemble_knows(own, name->str));
+    if (zk_servers_is_known(store, all->str, name->str))
+        chosen = zk_servers_choose(store, own, voters->str, name->str);
+    const bool changed = g_strcmp0(store->added, chosen) != 0;
+    g_free(store->added);
+    store->added = chosen;
+    g_free(own);
+    g_string_free(voters, TRUE);
+    g_string_free(all, TRUE);
+    g_string_free(name, TRUE);
+    return changed;
+}
+
+/* Decides anew which servers are tried beside the user's; false: the same ones. Blocks. The caller
+ * holds the monitor, which is given up meanwhile. */
+static bool store_zk_follow_ensemble(struct store *store)
+{
+    const struct address server = store->server;
+    char *config = g_strdup(store->config);
+
+    store->heard = false;
+    if (!config)
+        return false;
+    pthread_mutex_unlock(store->sink.monitor);
+    const bool changed = zk_servers_decide(store, config, &server);
+    pthread_mutex_lock(store->sink.monitor);
+    g_free(config);
+    return changed;
+}
+
+/* ---- the handle: plain, or with TLS or SASL if libzookeeper was built with that ----
+ *
+ * Its function for TLS takes no log function, so the handle gets that afterwards. Lines that come
+ * before would go to stderr, so they are turned off. It has no function for TLS and SASL together.
+ */
+
+static const clientid_t *claimed(const struct store *store)
+{
+    return store->claimed.client_id != 0 ? &store->claimed : NULL;
+}
+
+#ifdef HAVE_ZOO_TLS
+static zhandle_t *init_tls(struct store *store, const char *hosts, watcher_fn watcher)
+{
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* it uses strtok() */
+    const struct tls_files *files = &store->tls;
+    char *cert = g_strjoin(",", files->ca, files->cert, files->key, NULL);
+
+    pthread_mutex_lock(&one_at_a_time);
+    zoo_set_debug_level((ZooLogLevel)0); /* of all handles */
+    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, watcher, store->timeout_ms, claimed(store),
+                                       store, ZOO_NO_LOG_CLIENTENV);
+    if (zh)
+        zoo_set_log_callback(zh, store_zk_log(store));
+    zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
+    pthread_mutex_unlock(&one_at_a_time);
+    g_free(cert);
+    return zh;
+}
+#endif
+
+#ifdef HAVE_ZOO_SASL
+struct store_sasl {
+    sasl_callback_t callbacks[5];
+    char *user;
+    sasl_secret_t *password;
+    size_t size; /* of password */
+};
+
+static int give_user(void *context, int id, const char **result, unsigned *length)
+{
+    const struct store_sasl *sasl = context;
+
+    if (id != SASL_CB_USER && id != SASL_CB_AUTHNAME)
+        return SASL_BADPARAM;
+    *result = sasl->user;
+    if (length)
+        *length = (unsigned)strlen(sasl->user);
+    return SASL_OK;
+}
+
+static int give_password(sasl_conn_t *conn, void *context, int id, sasl_secret_t **ret)
+{
+    const struct store_sasl *sasl = context;
+
+    if (!conn || id != SASL_CB_PASS)
+        return SASL_BADPARAM;
+    *ret = sasl->password;
+    return SASL_OK;
+}
+
+/* The server's: there is one. */
+static int give_realm(void *context, int id, const char **available, const char **result)
+{
+    (void)context, (void)id;
+    *result = available && available[0] ? available[0] : "";
+    return SASL_OK;
+}
+
+/* auth is "user:password". */
+static struct store_sasl *sasl_new(const char *auth)
+{
+    struct store_sasl *sasl = g_new0(struct store_sasl, 1);
+    const char *colon = strchr(auth, ':'), *password = colon ? colon + 1 : "";
+    const size_t length = strlen(password);
+
+    sasl->user = g_strndup(auth, colon ? (gsize)(colon - auth) : strlen(auth));
+    sasl->size = sizeof *sasl->password + length + 1;
+    sasl->password = g_malloc0(sasl->size);
+    sasl->password->len = length;
+    memcpy(sasl->password->data, password, length);
+    const sasl_callback_t callbacks[] = {
+        {SASL_CB_GETREALM, (int (*)(void))(uintptr_t)give_realm, sasl},
+        {SASL_CB_USER, (int (*)(void))(uintptr_t)give_user, sasl},
+        {SASL_CB_AUTHNAME, (int (*)(void))(uintptr_t)give_user, sasl},
+        {SASL_CB_PASS, (int (*)(void))(uintptr_t)give_password, sasl},
+        {SASL_CB_LIST_END, NULL, NULL}};
+    memcpy(sasl->callbacks, callbacks, sizeof callbacks);
+    return sasl;
+}
+
+static void load_plugins(void)
+{
+    sasl_client_init(NULL);
+}
+
+/* The name of the server is the one that every ZooKeeper has for DIGEST-MD5. */
+static zhandle_t *init_sasl(struct store *store, const char *hosts, watcher_fn watcher)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    zoo_sasl_params_t params = {
+        .service = "zookeeper", .host = "zk-sasl-md5", .mechlist = "DIGEST-MD5"};
+
+    pthread_once(&once, load_plugins);
+    params.callbacks = store->sasl->callbacks;
+    return zookeeper_init_sasl(hosts, watcher, store->timeout_ms, claimed(store), store,
+                               ZOO_NO_LOG_CLIENTENV, store_zk_log(store), &params);
+}
+#endif
+
+/* What the library needs of the credentials; NULL: there are none for it. Freed when there is no
+ * handle. */
+static struct store_sasl *store_zk_sasl_new(const struct credentials *all)
+{
+    struct store_sasl *sasl = NULL;
+
+#ifdef HAVE_ZOO_SASL
+    for (size_t i = 0; all && i < all->count && !sasl; i++) {
+        if (strcmp(all->each[i].scheme, STORE_SASL) == 0)
+            sasl = sasl_new(all->each[i].secret);
+    }
+#else
+    (void)all;
+#endif
+    return sasl;
+}
+
+static void store_zk_sasl_free(struct store_sasl *sasl)
+{
+#ifdef HAVE_ZOO_SASL
+    if (!sasl)
+        return;
+    explicit_bzero(sasl->password, sasl->size);
+    g_free(sasl->password);
+    g_free(sasl->user);
+    g_free(sasl);
+#else
+    (void)sasl;
+#endif
+}
+
+const char *store_sasl_unsupported(void)
+{
+#ifdef HAVE_ZOO_SASL
+    return NULL;
+#else
+    return "this libzookeeper has no SASL: build ZooKeeper's C client with Cyrus SASL "
+           "(libsasl2-dev), then zkl with it (--with-zookeeper)";
+#endif
+}
+
+/* As zookeeper_init2(), with the store's TLS or SASL. */
+static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_fn watcher)
+{
+#ifdef HAVE_ZOO_TLS
+    if (store->tls.ca)
+        return init_tls(store, hosts, watcher);
+#endif
+#ifdef HAVE_ZOO_SASL
+    if (store->sasl)
+        return init_sasl(store, hosts, watcher);
+#endif
+    return zookeeper_init2(hosts, watcher, store->timeout_ms, claimed(store), store,
+                           ZOO_NO_LOG_CLIENTENV, store_zk_log(store));
+}
+
 /* ---- the connector: making the handle ---- */
 
 /* That of each node to be made, from text as in acl.h. */
@@ -548,7 +1173,7 @@ static void store_zk_wait_for_attempt(zhandle_t *zh)
 static enum store_event store_zk_make_handle(struct store *store, zhandle_t **ret)
 {
     enum store_event why;
-    char *hosts = store_zk_find_hosts(store, &why);
+    char *hosts = zk_servers_find_hosts(store, &why, false);
 
     *ret = NULL;
     if (!hosts)
@@ -560,7 +1185,7 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
         return STORE_EV_DOWN;
     }
     store_zk_tell(store, STORE_EV_BEGIN);
-    store->servers = store_zk_count(hosts);
+    store->servers = names_count(hosts);
     names_begin();
     *ret = store_zk_init(store, hosts, store_zk_event);
     if (*ret)

@@ -62,29 +62,6 @@ static inline bool store_zk_is_down(const struct store *store)
     return !store->up && !store->over && !store->closing;
 }
 
-/* ---- store_zk_socket.c ---- */
-
-/* Keeps the connection of zh, which has just been made, from programs that this process executes.
- * *ret is the server's address, or all zero. Without the monitor held, on the library's thread. */
-void store_zk_keep_socket(zhandle_t *zh, struct address *ret);
-
-/* Ends connections to servers, of struct address, that have not answered our first packet or
- * handshake for a second. libzookeeper takes that for the server's end. Returns whether there was
- * one. */
-bool store_zk_drop_stuck(const GArray *servers);
-
-/* ---- store_zk_init.c ---- */
-
-/* As zookeeper_init2(), with the store's TLS or SASL. */
-zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_fn watcher);
-
-/* The scheme of credentials that are not given to the library by zoo_add_auth(). */
-#define STORE_SASL "sasl"
-
-/* What it needs of the credentials; NULL: there are none for it. Freed when there is no handle. */
-struct store_sasl *store_zk_sasl_new(const struct credentials *all);
-void store_zk_sasl_free(struct store_sasl *sasl);
-
 /* ---- store_zk_log.c ---- */
 
 /* Takes the library's lines for the store, until its end. */
@@ -98,43 +75,12 @@ int store_zk_check_names(int rc, const struct String_vector *names);
 int store_zk_check_data(int rc, const char *value, int length);
 int store_zk_check_path(int rc, const char *path, const char *asked);
 
-/* ---- store_zk_servers.c: without the monitor held, unless it is said ---- */
-
-void store_zk_tell_trouble(struct store *store, enum store_trouble trouble);
-
-/* Reads the files again each time, since certificates are renewed. Returns NULL if there is no TLS,
- * or if *tls has a reason. */
-struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *tls);
-
-/* Tells the reason, too, unless it is no longer one. */
-void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells);
-
-unsigned store_zk_count(const char *hosts);
-
-/* Returns the addresses that libzookeeper may be given, an odd number, for the caller to free. NULL
- * if there is none, and *ret says why. Blocks. */
-char *store_zk_find_hosts(struct store *store, enum store_event *ret);
-
-/* Finds the addresses again, for libzookeeper's next failure. If they are others than the last
- * time, or some were silent, it ends the pause. Blocks. The caller holds the monitor, which is
- * given up meanwhile. */
-void store_zk_follow_names(struct store *store);
-
-/* There is no connection. If zh waits for a server that does not answer, while another server
- * answers, zh goes on to the next one. The caller holds the monitor, which is given up
- * meanwhile. */
-void store_zk_pass_on(struct store *store, zhandle_t *zh);
-
-/* For store_ops. */
-void store_zk_set_hosts(struct store *store, const char *hosts);
-void store_zk_hear_config(struct store *store, const char *config, int length);
-bool store_zk_strays(const struct store *store);
+/* Ends connections to servers, of struct address, that have not answered our first packet or
+ * handshake for a second. libzookeeper takes that for the server's end. Returns whether there was
+ * one. */
+bool store_zk_drop_stuck(const GArray *servers);
 
 /* Takes over what the user has set; false: nothing. With the monitor held. */
 bool store_zk_take_hosts(struct store *store);
-
-/* Decides anew which servers are tried beside the user's; false: the same ones. Blocks. The caller
- * holds the monitor, which is given up meanwhile. */
-bool store_zk_follow_ensemble(struct store *store);
 
 #endif

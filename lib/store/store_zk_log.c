@@ -59,7 +59,7 @@ static void zk_log_failed(struct store *store)
     zhandle_t *zh = store->zh; /* closing it waits for this thread */
     char *newer = zh && zk_log_takes_servers(zh) ? g_steal_pointer(&store->newer) : NULL;
     if (newer)
-        store->servers = store_zk_count(newer);
+        store->servers = names_count(newer);
     pthread_mutex_unlock(store->sink.monitor);
     if (newer)
         zoo_set_servers(zh, newer);

@@ -63,9 +63,9 @@ TEST_CASE(path)
 
 TEST_CASE(servers_are_counted)
 {
-    CHECK_INT(store_zk_count("127.0.0.1:2181"), 1);
-    CHECK_INT(store_zk_count("127.0.0.1:2181,::1:2181"), 2);
-    CHECK_INT(store_zk_count("127.0.0.1:2181,::1:2181,127.0.0.2:2181"), 3);
+    CHECK_INT(names_count("127.0.0.1:2181"), 1);
+    CHECK_INT(names_count("127.0.0.1:2181,::1:2181"), 2);
+    CHECK_INT(names_count("127.0.0.1:2181,::1:2181,127.0.0.2:2181"), 3);
 }
 
 /* A store that nobody has opened, and its connector. */
@@ -107,7 +107,7 @@ TEST_CASE(a_list_is_heard)
     CHECK(!store_zk_take_hosts(&u.store));
     REQUIRE(pthread_create(&connector, NULL, wait_for_news, &u) == 0);
     lock_when_it_waits(&u);
-    store_zk_set_hosts(&u.store, "a:1");
+    store_zk.set_hosts(&u.store, "a:1");
     pthread_mutex_unlock(&u.monitor);
     pthread_join(connector, NULL);
     for (int i = 0; i < 2; i++) {
