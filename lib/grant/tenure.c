@@ -1,5 +1,149 @@
 #include "tenure.h"
 
+#include "lib/base/clock.h"
+
+/* ---- until when it is valid ---- */
+
+/* What a word is made of. */
+enum { STATE_BITS = 2, LOSS_BITS = 3, LOW_BITS = STATE_BITS + LOSS_BITS };
+
+static struct validity *validity_loadable(const struct validity *v)
+{
+    return (struct validity *)(uintptr_t)v;
+}
+
+static uint64_t validity_pack(int64_t boot_ns, zkl_state state)
+{
+    return (uint64_t)(boot_ns / 1000) << LOW_BITS | (uint64_t)state;
+}
+
+static zkl_state validity_word_state(uint64_t word)
+{
+    return (zkl_state)(word & ((1U << STATE_BITS) - 1));
+}
+
+static zkl_loss validity_word_loss(uint64_t word)
+{
+    return (zkl_loss)(word >> STATE_BITS & ((1U << LOSS_BITS) - 1));
+}
+
+static int64_t validity_word_boot(uint64_t word)
+{
+    return (int64_t)(word >> LOW_BITS) * 1000;
+}
+
+static bool validity_is_word_valid(uint64_t word)
+{
+    return validity_word_state(word) <= ZKL_SUSPECT;
+}
+
+/* A valid word with another state. */
+static uint64_t validity_change_word(uint64_t word, zkl_state state, enum loss loss)
+{
+    return (word >> LOW_BITS << LOW_BITS) | (uint64_t)loss << STATE_BITS | (uint64_t)state;
+}
+
+/* The word is to follow. */
+static void validity_set_limits(struct validity *v, struct instant deadline)
+{
+    atomic_store(&v->raw, deadline.raw);
+    atomic_store(&v->sure, instant_sure(clock_now(), deadline));
+}
+
+/* The word now, with what is left of it. */
+static uint64_t validity_settle(struct validity *v, struct validity_view *ret)
+{
+    uint64_t word = atomic_load(&v->word);
+
+    while (validity_is_word_valid(word)) {
+        ret->deadline = (struct instant){validity_word_boot(word), atomic_load(&v->raw)};
+        uint64_t before = word, lost = validity_change_word(word, ZKL_LOST, LOSS_DEADLINE);
+        ret->left = instant_left(clock_now(), ret->deadline);
+        if (ret->left == 0 && atomic_compare_exchange_weak(&v->word, &word, lost))
+            word = lost;
+        else if (ret->left > 0 && (word = atomic_load(&v->word)) == before)
+            return word;
+    }
+    *ret = (struct validity_view){.left = 0};
+    return word;
+}
+
+void validity_begin(struct validity *v, zkl_state state, struct instant deadline)
+{
+    validity_set_limits(v, deadline);
+    atomic_store(&v->word, validity_pack(deadline.boot, state));
+}
+
+bool validity_extend(struct validity *v, struct instant deadline, bool proved)
+{
+    struct validity_view view;
+    uint64_t word = validity_settle(v, &view);
+
+    while (validity_is_word_valid(word)) {
+        validity_set_limits(v, deadline);
+        const zkl_state state = proved ? ZKL_HELD : validity_word_state(word);
+        if (atomic_compare_exchange_weak(&v->word, &word, validity_pack(deadline.boot, state)))
+            return true;
+    }
+    return false;
+}
+
+static bool validity_change(struct validity *v, zkl_state state, enum loss loss)
+{
+    struct validity_view view;
+    uint64_t word = validity_settle(v, &view);
+
+    while (validity_is_word_valid(word)) {
+        const uint64_t changed = validity_change_word(word, state, loss);
+        if (atomic_compare_exchange_weak(&v->word, &word, changed))
+            return true;
+    }
+    return false;
+}
+
+bool validity_suspect(struct validity *v)
+{
+    return validity_change(v, ZKL_SUSPECT, LOSS_NONE);
+}
+
+bool validity_lose(struct validity *v, enum loss loss)
+{
+    return validity_change(v, ZKL_LOST, loss);
+}
+
+struct validity_view validity_read(const struct validity *v)
+{
+    struct validity_view view = {.left = 0};
+    const uint64_t word = validity_settle(validity_loadable(v), &view);
+
+    view.state = validity_word_state(word);
+    view.loss = validity_word_loss(word);
+    return view;
+}
+
+zkl_state validity_last(const struct validity *v)
+{
+    return validity_word_state(atomic_load(&validity_loadable(v)->word));
+}
+
+/* One clock is enough until the deadline comes nearer. */
+zkl_state validity_state(const struct validity *v, int64_t *ret_now)
+{
+    struct validity *loadable = validity_loadable(v);
+    const uint64_t word = atomic_load(&loadable->word);
+    const int64_t sure = atomic_load(&loadable->sure);
+
+    *ret_now = 0;
+    if (!validity_is_word_valid(word))
+        return validity_word_state(word);
+    *ret_now = clock_boot();
+    if (*ret_now < sure && atomic_load(&loadable->word) == word)
+        return validity_word_state(word);
+    return validity_read(v).state;
+}
+
+/* ---- all of it ---- */
+
 struct tenure *tenure_new(zkl_session *s, const struct tenure_ops *ops, struct contender *keeper,
                           const char *full_node, const char *payload, uint64_t token)
 {

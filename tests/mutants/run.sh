@@ -27,7 +27,7 @@ files=(recipes/attempt.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
     lib/counter/counter.c
     lib/election/candidacy.c lib/election/observer.c
-    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c lib/grant/validity.c
+    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c
     lib/contender/contender.c
     lib/lock/handle.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/op.c lib/lock/rwlock.c lib/lock/semaphore.c
     lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/view.c
