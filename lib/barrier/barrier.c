@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lib/base/error.h"
-#include "lib/session/driven.h"
+#include "lib/session/driver.h"
 #include "recipes/barrier_call.h"
 #include "spec.h"
 

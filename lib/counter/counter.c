@@ -4,7 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/grant/grant.h"
 #include "lib/session/denial.h"
-#include "lib/session/driven.h"
+#include "lib/session/driver.h"
 
 struct zkl_counter {
     zkl_session *session;

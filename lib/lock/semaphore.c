@@ -14,7 +14,6 @@
 #include "lib/contender/contender.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
-#include "lib/session/driven.h"
 #include "lib/session/driver.h"
 #include "multi_attempt.h"
 #include "op.h"

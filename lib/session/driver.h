@@ -4,7 +4,7 @@
 #ifndef LIB_DRIVER_H
 #define LIB_DRIVER_H
 
-#include "core.h"
+#include "call.h"
 #include "recipes/exchange.h"
 
 struct driver;
@@ -59,5 +59,30 @@ const char *driver_heard_name(const struct driver *d, size_t i);
 
 /* watch_path() of the watch on node, while it stands; or NULL. */
 char *driver_watch_path(struct driver *d, unsigned node);
+
+/* ---- that of a call ---- */
+
+/* A call that a machine answers. The machine begins with the call, hears of its end by
+ * MACHINE_EV_STOP, and goes on in another session. It is the first member of a larger struct. */
+struct driven {
+    struct call call;
+    struct driver driver;
+};
+
+struct driven *driven_of(struct driver *d);
+
+/* A call that needs no more than these: */
+extern const struct call_ops driven_call_ops;
+
+/* For a struct call_ops: */
+void driven_begin(struct call *c);
+void driven_stop(struct call *c, const zkl_error *why); /* why is the call's error from here on */
+void driven_replaced(struct call *c);
+void driven_free(struct call *c);
+
+/* For a struct driver_ops: */
+char *driven_path(struct driver *d, unsigned node); /* of the call: the only node */
+void driven_ref(struct driver *d);
+void driven_unref(struct driver *d);
 
 #endif

@@ -10,7 +10,7 @@
 
 TEST_SUITE(retained);
 
-struct call {
+struct locking {
     zkl_op *op;
     zkl_grant *grant;
     int calls, code;
@@ -18,7 +18,7 @@ struct call {
 
 static zkl_session *s;
 static zkl_mutex *m;
-static struct call a, b;
+static struct locking a, b;
 static zkl_mutex_options options;
 static const char *at = "/root/l", *below = "/root/l/"; /* of the mutex */
 static int told;                                        /* states, or that others wait */
@@ -38,7 +38,7 @@ static void start(void)
     lines[0] = '\0';
     told = 0;
     last = ZKL_HELD;
-    a = b = (struct call){.op = NULL};
+    a = b = (struct locking){.op = NULL};
     options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
     options.retain_ms = 1000;
     session_options.log = on_log;
@@ -65,22 +65,22 @@ static void stop(void)
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
-    struct call *c = data;
+    struct locking *c = data;
 
     c->calls++;
     c->grant = grant;
     c->code = error ? error->code : 0;
 }
 
-static void lock(struct call *c, int64_t timeout_ms)
+static void lock(struct locking *c, int64_t timeout_ms)
 {
     zkl_op_free(c->op);
-    *c = (struct call){.op = NULL};
+    *c = (struct locking){.op = NULL};
     REQUIRE(zkl_mutex_lock_async(m, timeout_ms, on_acquired, c, &c->op) == 0);
     zkl_session_dispatch(s);
 }
 
-static void unlock(struct call *c)
+static void unlock(struct locking *c)
 {
     zkl_grant_release(c->grant);
     c->grant = NULL;
