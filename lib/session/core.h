@@ -73,7 +73,7 @@ struct zkl_session {
         int64_t pause_ms; /* before the line after the next */
         unsigned attempts_before;
         bool on, told;
-        unsigned facts; /* of outage.h: said already */
+        unsigned facts; /* of incarnation.c: said already */
     } outage;
     bool closing;
     bool closed;              /* no callback can be made any more */
