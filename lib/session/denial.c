@@ -30,7 +30,7 @@ static char *parent_of(const char *path)
     return slash == path ? g_strdup("/") : g_strndup(path, (gsize)(slash - path));
 }
 
-/* An ACL that the server does not take is refused in the same way, but lacks no permission. */
+/* An ACL that the server does not take is refused in the same way, but no permission is missing. */
 void denial_note(zkl_session *s, enum store_kind kind, const char *path,
                  const struct store_reply *reply)
 {
