@@ -552,7 +552,7 @@ static char *member_driver_data(struct driver *d, unsigned node, int *ret_length
 }
 
 /* A node of the member stands, or may, as long as the session does. So the session ends, if nobody
- * else needs it. request_delete() would not do: what it deletes late may be another member's. */
+ * else needs it. orphan_delete() would not do: what it deletes late may be another member's. */
 static void member_keep_orphan(zkl_member *m)
 {
     zkl_session *s = m->session;

@@ -103,7 +103,7 @@ struct zkl_session {
     struct {
         uint64_t asked, answered; /* in the same order */
         unsigned leaving;         /* attempts that have given up, and may ask for one yet */
-    } deletes;                    /* of flush.c */
+    } deletes;                    /* of orphans.c */
     struct {
         enum store_kind kind;
         char *node;          /* whose permission was missing; NULL: none is known */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "late_create.h"
 #include "lib/base/path.h"
+#include "orphans.h"
 #include "request.h"
 #include "watch.h"
 
@@ -421,7 +421,7 @@ static void driver_delete(struct driver *d, const struct machine_action *a)
         if (!path)
             continue;
         driver_unwatch(d, a->node + i, true);
-        request_delete(d->session, path);
+        orphan_delete(d->session, path);
     }
 }
 

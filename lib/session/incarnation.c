@@ -2,6 +2,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "orphans.h"
 #include "participant.h"
 #include "proof_chain.h"
 #include "request.h"
@@ -267,7 +268,7 @@ void incarnation_close(zkl_session *s)
     timers_cancel(&s->proof_timer);
     timers_cancel(&s->deadline_timer);
     request_drop_all(s);
-    request_forget_refusals(s);
+    orphan_forget_refusals(s);
     s->rollback = (struct rollback){.serves = false};
     s->resurrected = false;
     s->hears_ensemble = false;

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "denial.h"
-#include "flush.h"
-#include "incarnation.h"
 #include "lib/base/log.h"
 #include "lib/base/probes.h"
 #include "proof_chain.h"
@@ -14,8 +12,6 @@
 /* WINDOW limits the requests under way. They keep a server busy, and it handles them in a small
  * part of a session timeout. A list counts as one request more for each NAMES_EACH names in it. */
 enum { WINDOW = 1024, NAMES_EACH = 32 };
-
-enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
 
 struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
@@ -392,107 +388,4 @@ void request_drop_all(zkl_session *s)
     timers_cancel(&s->retry_timer);
     for (guint n = s->parked.length; n > 0 && !g_queue_is_empty(&s->parked); n--)
         request_end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
-}
-
-/* ---- deletes that the server refuses are tried again, and the session ends when nothing else
- * helps ---- */
-
-struct refusal {
-    zkl_session *session;
-    char *path;
-    int64_t pause; /* ns */
-    struct timer timer;
-    GList link;
-};
-
-static void refusal_free(struct refusal *refusal)
-{
-    timers_cancel(&refusal->timer);
-    g_queue_unlink(&refusal->session->refusals, &refusal->link);
-    pthread_cond_broadcast(&refusal->session->changed);
-    g_free(refusal->path);
-    g_free(refusal);
-}
-
-static void refusal_on_deleted(struct request *r, const struct store_reply *reply);
-
-static void refusal_try_again(void *data)
-{
-    struct refusal *refusal = data;
-
-    request_send(refusal->session,
-                 request_new(STORE_DELETE, g_strdup(refusal->path), refusal_on_deleted, refusal));
-}
-
-static struct refusal *refusal_find(zkl_session *s, const char *path)
-{
-    for (GList *l = s->refusals.head; l; l = l->next) {
-        struct refusal *refusal = l->data;
-        if (strcmp(refusal->path, path) == 0)
-            return refusal;
-    }
-    return NULL;
-}
-
-static void refusal_pause(struct refusal *refusal)
-{
-    timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
-               refusal_try_again, refusal);
-    refusal->pause = MIN(refusal->pause * 2, PAUSE_LAST_MS * CLOCK_MS);
-}
-
-static void request_refuse(zkl_session *s, const char *path)
-{
-    struct refusal *refusal;
-
-    if (refusal_find(s, path))
-        return;
-    refusal = g_new0(struct refusal, 1);
-    char *text = denial_text(s, ZKL_EACCES, session_path(s, path));
-    log_line(s->log, ZKL_LOG_ERROR, "delete-refused", session_path(s, path),
-             "%s: cannot delete it: %s", path, text);
-    g_free(text);
-    refusal->session = s;
-    refusal->path = g_strdup(path);
-    refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;
-    refusal->link.data = refusal;
-    g_queue_push_tail_link(&s->refusals, &refusal->link);
-    refusal_pause(refusal);
-    incarnation_purge(s);
-}
-
-/* The refusal still exists: it has one delete under way, and a session's deletes are answered
- * before its refusals are forgotten. */
-static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
-{
-    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
-        refusal_free(r->context);
-    else
-        refusal_pause(r->context);
-}
-
-static void request_on_deleted(struct request *r, const struct store_reply *reply)
-{
-    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        request_refuse(r->context, r->what.path);
-    flush_answered(r->context);
-}
-
-void request_delete(zkl_session *s, char *path)
-{
-    flush_asked(s);
-    request_send(s, request_new(STORE_DELETE, path, request_on_deleted, s));
-}
-
-const char *request_refused(const zkl_session *s)
-{
-    const struct refusal *first = g_queue_peek_head((GQueue *)(uintptr_t)&s->refusals);
-
-    return first ? first->path : NULL;
-}
-
-void request_forget_refusals(zkl_session *s)
-{
-    while (!g_queue_is_empty(&s->refusals))
-        refusal_free(s->refusals.head->data);
 }

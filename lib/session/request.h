@@ -53,13 +53,4 @@ void request_flush(zkl_session *s);
 /* The session is over: answers what is parked. */
 void request_drop_all(zkl_session *s);
 
-/* Deletes path (taken), again and again until that is confirmed or the session is gone. */
-void request_delete(zkl_session *s, char *path);
-
-/* What the server refuses to delete, the longest; NULL: nothing. */
-const char *request_refused(const zkl_session *s);
-
-/* The session is over: forgets the deletes that wait for another try. */
-void request_forget_refusals(zkl_session *s);
-
 #endif

@@ -7,7 +7,6 @@
 
 #include "core.h"
 #include "denial.h"
-#include "flush.h"
 #include "incarnation.h"
 #include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
@@ -18,6 +17,7 @@
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "lib/base/thread.h"
+#include "orphans.h"
 #include "participant.h"
 #include "watch.h"
 

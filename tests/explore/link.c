@@ -222,7 +222,7 @@ void link_answer(struct state *st, int i, const struct reply *reply)
         client_step(st, i, &heard);
 }
 
-/* request_refuse() of lib/session/request.c: tried again, and the session goes. */
+/* refusal_begin() of lib/session/orphans.c: tried again, and the session goes. */
 static void link_refused(struct client *c, struct ask delete)
 {
     c->purge = true;

@@ -1,6 +1,6 @@
 /* zkl_session_flush(): what it waits for, and what it says when that does not come. */
 #include "by_hand.h"
-#include "lib/session/request.h"
+#include "lib/session/orphans.h"
 #include "runner.h"
 
 #include <pthread.h>
@@ -62,7 +62,7 @@ TEST_CASE(refused)
 
     begin();
     hand_hold(&a, s);
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     ANSWER(STORE_DELETE, "/root/x", .rc = STORE_NOAUTH);
     CHECK_INT(zkl_session_flush(s, ZKL_FOREVER), ZKL_EACCES);
     CHECK_INT(zkl_last_error(&error), ZKL_EACCES);
@@ -70,7 +70,7 @@ TEST_CASE(refused)
     hand_pass_proved(s, 1000);
     ANSWER(STORE_DELETE, "/root/x", .rc = STORE_OK);
     CHECK_INT(zkl_session_flush(s, 0), 0);
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     ANSWER(STORE_DELETE, "/root/x", .rc = STORE_NOAUTH);
     release();
     ANSWER(STORE_DELETE, a.node, .rc = STORE_OK);
@@ -120,7 +120,7 @@ TEST_CASE(only_what_was_released_before)
     hand_hold(&a, s);
     release();
     flush_meanwhile(&thread, &code);
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     ANSWER(STORE_DELETE, a.node, .rc = STORE_OK);
     pthread_join(thread, NULL);
     CHECK_INT(code, 0);

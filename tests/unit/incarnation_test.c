@@ -3,6 +3,7 @@
 #include "lib/session/incarnation.h"
 
 #include "by_hand.h"
+#include "lib/session/orphans.h"
 #include "lib/session/request.h"
 #include "runner.h"
 
@@ -488,7 +489,7 @@ static void arm_retry(void)
 
 static void arm_redelete(void)
 {
-    request_delete(s, g_strdup("/x"));
+    orphan_delete(s, g_strdup("/x"));
     ANSWER(STORE_DELETE, "/x", .rc = STORE_NOAUTH);
 }
 

@@ -1,5 +1,5 @@
 /* Deletes that the server refuses: tried again, later and later, and then by a new session. */
-#include "lib/session/request.h"
+#include "lib/session/orphans.h"
 
 #include "by_hand.h"
 #include "runner.h"
@@ -53,7 +53,7 @@ static void hold_and_be_refused(void)
     start();
     hand_stand_alone(s);
     hand_hold(&holder, s);
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     answer(STORE_NOAUTH);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE(done_at_once)
 
     for (size_t i = 0; i < G_N_ELEMENTS(done); i++) {
         start();
-        request_delete(s, g_strdup("/root/x"));
+        orphan_delete(s, g_strdup("/root/x"));
         answer(done[i]);
         hand_pass(s, 5000);
         CHECK(!fake_is_asked(STORE_DELETE, "/root/x"));
@@ -111,9 +111,9 @@ TEST_CASE(gone_meanwhile)
 TEST_CASE(refused_twice)
 {
     hold_and_be_refused();
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     answer(STORE_NOAUTH);
-    request_delete(s, g_strdup("/root/y"));
+    orphan_delete(s, g_strdup("/root/y"));
     ANSWER(STORE_DELETE, "/root/y", .rc = STORE_NOAUTH);
     CHECK_INT(s->refusals.length, 2);
     check_errors(1);
@@ -149,7 +149,7 @@ TEST_CASE(session_replaced_when_nothing_is_held)
 TEST_CASE(session_replaced_at_once_when_nothing_was_held)
 {
     start();
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     answer(STORE_NOAUTH);
     CHECK_INT(s->id, FAKE_SESSION_ID);
     hand_pass(s, 0);
@@ -160,7 +160,7 @@ TEST_CASE(session_replaced_at_once_when_nothing_was_held)
 TEST_CASE(session_kept_for_who_holds_meanwhile)
 {
     start();
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     answer(STORE_NOAUTH);
     hand_hold(&holder, s);
     hand_pass(s, 0);
@@ -175,7 +175,7 @@ TEST_CASE(session_replaced_while_somebody_waits)
     start();
     hand_enter(&holder, s, ZKL_FOREVER);
     hand_answer_entry(&holder, 3);
-    request_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/x"));
     answer(STORE_NOAUTH);
     hand_pass(s, 0);
     CHECK_INT(s->id, 0);

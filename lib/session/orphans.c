@@ -1,0 +1,428 @@
+#include "orphans.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "denial.h"
+#include "incarnation.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "participant.h"
+#include "recipes/name.h"
+#include "request.h"
+
+/* Counts for all sessions of this process without TLS: OpenSSL may have ended before us. */
+static atomic_int unconfirmed;
+
+static void flush_count(const zkl_session *s, int change)
+{
+    if (!s->tls.ca)
+        atomic_fetch_add(&unconfirmed, change);
+}
+
+static void flush_asked(zkl_session *s)
+{
+    s->deletes.asked++;
+    flush_count(s, 1);
+}
+
+static void flush_answered(zkl_session *s)
+{
+    s->deletes.answered++;
+    flush_count(s, -1);
+    pthread_cond_broadcast(&s->changed);
+}
+
+void flush_leaves(zkl_session *s)
+{
+    s->deletes.leaving++;
+    flush_count(s, 1);
+}
+
+void flush_left(zkl_session *s)
+{
+    s->deletes.leaving--;
+    flush_count(s, -1);
+    pthread_cond_broadcast(&s->changed);
+}
+
+/* ---- deletes, and those that the server refuses: they are tried again, and the session ends when
+ * nothing else helps ---- */
+
+enum { PAUSE_FIRST_MS = 500, PAUSE_LAST_MS = 30000 };
+
+struct refusal {
+    zkl_session *session;
+    char *path;
+    int64_t pause; /* ns */
+    struct timer timer;
+    GList link;
+};
+
+static void refusal_free(struct refusal *refusal)
+{
+    timers_cancel(&refusal->timer);
+    g_queue_unlink(&refusal->session->refusals, &refusal->link);
+    pthread_cond_broadcast(&refusal->session->changed);
+    g_free(refusal->path);
+    g_free(refusal);
+}
+
+static void refusal_on_deleted(struct request *r, const struct store_reply *reply);
+
+static void refusal_try_again(void *data)
+{
+    struct refusal *refusal = data;
+
+    request_send(refusal->session,
+                 request_new(STORE_DELETE, g_strdup(refusal->path), refusal_on_deleted, refusal));
+}
+
+static struct refusal *refusal_find(zkl_session *s, const char *path)
+{
+    for (GList *l = s->refusals.head; l; l = l->next) {
+        struct refusal *refusal = l->data;
+        if (strcmp(refusal->path, path) == 0)
+            return refusal;
+    }
+    return NULL;
+}
+
+static void refusal_pause(struct refusal *refusal)
+{
+    timers_arm(refusal->session->timers, &refusal->timer, clock_now().boot + refusal->pause,
+               refusal_try_again, refusal);
+    refusal->pause = MIN(refusal->pause * 2, PAUSE_LAST_MS * CLOCK_MS);
+}
+
+static void refusal_begin(zkl_session *s, const char *path)
+{
+    struct refusal *refusal;
+
+    if (refusal_find(s, path))
+        return;
+    refusal = g_new0(struct refusal, 1);
+    char *text = denial_text(s, ZKL_EACCES, session_path(s, path));
+    log_line(s->log, ZKL_LOG_ERROR, "delete-refused", session_path(s, path),
+             "%s: cannot delete it: %s", path, text);
+    g_free(text);
+    refusal->session = s;
+    refusal->path = g_strdup(path);
+    refusal->pause = PAUSE_FIRST_MS * CLOCK_MS;
+    refusal->link.data = refusal;
+    g_queue_push_tail_link(&s->refusals, &refusal->link);
+    refusal_pause(refusal);
+    incarnation_purge(s);
+}
+
+/* The refusal still exists: it has one delete under way, and a session's deletes are answered
+ * before its refusals are forgotten. */
+static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
+        refusal_free(r->context);
+    else
+        refusal_pause(r->context);
+}
+
+static void orphan_on_deleted(struct request *r, const struct store_reply *reply)
+{
+    if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
+        refusal_begin(r->context, r->what.path);
+    flush_answered(r->context);
+}
+
+void orphan_delete(zkl_session *s, char *path)
+{
+    flush_asked(s);
+    request_send(s, request_new(STORE_DELETE, path, orphan_on_deleted, s));
+}
+
+/* What the server refuses to delete, the longest; NULL: nothing. */
+static const char *orphan_refused(const zkl_session *s)
+{
+    const struct refusal *first = g_queue_peek_head((GQueue *)(uintptr_t)&s->refusals);
+
+    return first ? first->path : NULL;
+}
+
+void orphan_forget_refusals(zkl_session *s)
+{
+    while (!g_queue_is_empty(&s->refusals))
+        refusal_free(s->refusals.head->data);
+}
+
+/* ---- creates that may be done late ----
+ *
+ * If the answer to a create was lost, the session sends a write, which its server's leader orders
+ * behind the create, and then asks whether the create was done. But a leader may later let in a
+ * request that a server had kept back from an earlier connection (docs/design/nodes.md). Such a
+ * node belongs to nobody, and others wait for it as long as the session lives. So the session looks
+ * for it when its contender or member has ended, and beside a node that holds permits. */
+
+/* A directory is listed after pauses of 1, 3, 9, 27 and 81 s: a follower keeps what it could not
+ * send for syncLimit ticks at most, mostly 10 s. If a directory has more than IDS, the oldest are
+ * forgotten: each name of a list is compared with all. */
+enum { FIRST_S = 1, TIMES = 3, LOOKS = 5, IDS = 64 };
+
+/* What a session looks for: directory -> struct late_create. */
+struct late_creates {
+    struct participant participant;
+    GHashTable *table;
+};
+
+struct sought {
+    char *id, *keep;
+};
+
+/* What is looked for in one directory. */
+struct late_create {
+    struct timer timer;
+    zkl_session *session;
+    struct late_creates *all;
+    char *directory;
+    GPtrArray *ids; /* of struct sought */
+    bool over;      /* its incarnation; the answer to a list is still to come */
+    int pause_s;
+    int looks;
+};
+
+static void late_create_end(struct late_create *l)
+{
+    g_free(l->directory);
+    g_ptr_array_unref(l->ids);
+    g_free(l);
+}
+
+static void late_create_look_now(void *data);
+
+static void late_create_arm(struct late_create *l, int pause_s)
+{
+    l->pause_s = pause_s;
+    timers_arm(l->session->timers, &l->timer, clock_boot() + pause_s * 1000 * CLOCK_MS,
+               late_create_look_now, l);
+}
+
+static bool is_found(const struct late_create *l, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (guint i = 0; i < l->ids->len; i++) {
+        const struct sought *sought = l->ids->pdata[i];
+        const char *id = sought->id;
+        if ((strcmp(name, id) == 0 || name_has_id(name, length, id, strlen(id))) &&
+            g_strcmp0(name, sought->keep) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void on_listed(struct request *r, const struct store_reply *reply)
+{
+    struct late_create *l = r->context;
+
+    if (l->over) {
+        late_create_end(l);
+        return;
+    }
+    for (int i = 0; reply->rc == STORE_OK && i < reply->count; i++)
+        if (is_found(l, reply->names[i]))
+            orphan_delete(l->session, g_strconcat(l->directory, "/", reply->names[i], NULL));
+    if (++l->looks < LOOKS) {
+        late_create_arm(l, TIMES * l->pause_s);
+        return;
+    }
+    g_hash_table_remove(l->all->table, l->directory);
+    late_create_end(l);
+}
+
+static void late_create_look_now(void *data)
+{
+    struct late_create *l = data;
+
+    request_send(l->session, request_new(STORE_LIST, g_strdup(l->directory), on_listed, l));
+}
+
+/* One whose timer is not armed has asked, and ends with the answer. */
+static gboolean forget(gpointer directory, gpointer late_create, gpointer unused)
+{
+    struct late_create *l = late_create;
+    const bool asks = !l->timer.at;
+
+    (void)directory, (void)unused;
+    timers_cancel(&l->timer);
+    l->over = true;
+    if (!asks)
+        late_create_end(l);
+    return TRUE;
+}
+
+/* The incarnation has ended, and with it the nodes. */
+static void forget_all(struct participant *p)
+{
+    g_hash_table_foreach_remove(((struct late_creates *)p)->table, forget, NULL);
+}
+
+static void free_all(struct participant *p)
+{
+    g_hash_table_unref(((struct late_creates *)p)->table);
+    g_free(p);
+}
+
+static const struct participant_ops participant = {
+    .on = {[NEWS_REPLACED] = forget_all, [NEWS_REFUSED] = forget_all, [NEWS_CLOSED] = forget_all},
+    .free = free_all};
+
+static struct late_creates *late_creates_of(zkl_session *s)
+{
+    struct late_creates *all =
+        (struct late_creates *)participant_of(s, &participant, sizeof(struct late_creates));
+
+    if (!all->table)
+        all->table = g_hash_table_new(g_str_hash, g_str_equal);
+    return all;
+}
+
+static void free_sought(void *data)
+{
+    struct sought *sought = data;
+
+    g_free(sought->id);
+    g_free(sought->keep);
+    g_free(sought);
+}
+
+static struct late_create *look_in(zkl_session *s, const char *directory)
+{
+    struct late_creates *all = late_creates_of(s);
+    struct late_create *l = g_hash_table_lookup(all->table, directory);
+
+    if (l)
+        return l;
+    l = g_new0(struct late_create, 1);
+    l->session = s;
+    l->all = all;
+    l->directory = g_strdup(directory);
+    l->ids = g_ptr_array_new_with_free_func(free_sought);
+    g_hash_table_insert(all->table, l->directory, l);
+    late_create_arm(l, FIRST_S);
+    return l;
+}
+
+/* The intervals begin anew, but for a list that is under way. */
+void late_create_look(zkl_session *s, const char *directory, const char *id, const char *keep)
+{
+    struct late_create *l;
+    struct sought *sought;
+
+    if (s->closing || s->refused)
+        return;
+    l = look_in(s, directory);
+    if (l->ids->len == IDS)
+        g_ptr_array_remove_index(l->ids, 0);
+    sought = g_new(struct sought, 1);
+    *sought = (struct sought){g_strdup(id), g_strdup(keep)};
+    g_ptr_array_add(l->ids, sought);
+    l->looks = 0;
+    if (l->timer.at && l->pause_s > FIRST_S)
+        late_create_arm(l, FIRST_S);
+    else
+        l->pause_s = FIRST_S;
+}
+
+/* ---- at exit() ---- */
+
+enum { EXIT_PAUSES = 50 };
+
+/* Takes no lock, calls nobody and touches nothing that ends: whatever the thread was doing, and
+ * whatever other threads and the handlers before this one have done, it returns. */
+static void flush_at_exit(void)
+{
+    const struct timespec pause = {.tv_nsec = CLOCK_MS};
+    int before;
+
+    if (callbacks_inside())
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    for (int n = 0; n < EXIT_PAUSES && atomic_load(&unconfirmed) > 0; n++)
+        nanosleep(&pause, NULL);
+    pthread_setcancelstate(before, NULL);
+}
+
+/* What the parent asked for is not the child's. */
+static void forget_parent(void)
+{
+    atomic_store(&unconfirmed, 0);
+}
+
+static void flush_install(void)
+{
+    fork_handle(NULL, NULL, forget_parent);
+    atexit(flush_at_exit);
+}
+
+void flush_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, flush_install);
+}
+
+/* ---- a call ---- */
+
+/* Deletes are answered in the order in which they were asked for. So a flush waits for none that
+ * comes later. */
+struct flush {
+    uint64_t asked;
+    bool leaving; /* there were some that had not asked for theirs */
+};
+
+static bool is_flushed(const zkl_session *s, struct flush *f)
+{
+    if (f->leaving) {
+        f->asked = s->deletes.asked;
+        f->leaving = s->deletes.leaving > 0;
+    }
+    return !s->refused && !f->leaving && s->deletes.answered >= f->asked && !orphan_refused(s) &&
+           s->stores <= (s->store != NULL);
+}
+
+/* The session stays as long as something is held or kept in it. Then a node that the server refuses
+ * to delete stays too. */
+static int why_not_flushed(const zkl_session *s, bool over)
+{
+    const char *refused = orphan_refused(s);
+    zkl_error why;
+
+    if (s->refused || (over && !s->up))
+        session_why_down(s, &why);
+    else if (refused && (participants_hold(s) || s->users.kept > 0))
+        denial_fill(s, &why, ZKL_EACCES, session_path(s, refused));
+    else if (over)
+        error_fill(&why, ZKL_ETIMEDOUT, NULL, "not all that was released is known to be deleted");
+    else
+        return 0;
+    return error_keep(&why);
+}
+
+static int await_flush(zkl_session *s, const struct timespec *until)
+{
+    struct flush f = {.leaving = true};
+
+    for (bool more = true;; more = session_wait_change(s, until)) {
+        if (s->closing)
+            return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+        if (is_flushed(s, &f))
+            return 0;
+        const int code = why_not_flushed(s, !more);
+        if (code)
+            return code;
+    }
+}
+
+int zkl_session_flush(zkl_session *s, int64_t timeout_ms)
+{
+    return session_await(s, "zkl_session_flush", timeout_ms, await_flush);
+}

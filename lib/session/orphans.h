@@ -1,0 +1,29 @@
+/* Orphans: nodes of ours that nobody wants any more. They are deleted in the background, each until
+ * that is confirmed. Where the server refuses, the session ends when nothing else helps. Those that
+ * may be made late are looked for. zkl_session_flush() waits until what was released is deleted,
+ * and exit() waits a moment for that. The caller holds the monitor. docs/design/nodes.md has the
+ * argument. */
+#ifndef LIB_ORPHANS_H
+#define LIB_ORPHANS_H
+
+#include "core.h"
+
+/* Without the monitor held: from now on exit() waits, too. */
+void flush_watch(void);
+
+/* Deletes path (taken), again and again until that is confirmed or the session is gone. */
+void orphan_delete(zkl_session *s, char *path);
+
+/* The session is over: forgets the deletes that wait for another try. */
+void orphan_forget_refusals(zkl_session *s);
+
+/* A node may come yet that nobody wants; its delete, if one is needed, was asked for. */
+void flush_leaves(zkl_session *s);
+void flush_left(zkl_session *s);
+
+/* Looks for nodes with the id in the directory, or of that name, at longer and longer intervals, as
+ * long as the incarnation lasts. Deletes all of them but the one called keep (NULL: none). Nobody
+ * makes nodes with the id any more. */
+void late_create_look(zkl_session *s, const char *directory, const char *id, const char *keep);
+
+#endif
