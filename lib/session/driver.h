@@ -5,7 +5,7 @@
 #define LIB_DRIVER_H
 
 #include "call.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 struct driver;
 struct driver_asked;

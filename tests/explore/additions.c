@@ -7,7 +7,7 @@
 
 #include "breadth.h"
 #include "recipes/counter.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 enum { OPS = 2, STRAYS = 3, WIDTH = 4, ANEW = 100 };
 

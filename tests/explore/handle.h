@@ -6,7 +6,7 @@
 
 #include "breadth.h"
 #include "recipes/candidacy.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 enum { HANDLE_CANDIDACIES = 2, HANDLE_LISTS = 3, HANDLE_MESSAGES = 8 };
 

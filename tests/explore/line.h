@@ -5,7 +5,7 @@
 #define EXPLORE_LINE_H
 
 #include "breadth.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 #include "recipes/transaction.h"
 
 enum {

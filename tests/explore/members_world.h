@@ -5,7 +5,7 @@
 #define EXPLORE_MEMBERS_WORLD_H
 
 #include "breadth.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 #include "recipes/member.h"
 
 enum { GROUP_PROCESSES = 3, GROUP_SESSIONS = 6, GROUP_ASKED = 6, GROUP_HEARD = 8 };

@@ -10,7 +10,7 @@
 #define EXPLORE_MODEL_H
 
 #include "recipes/attempt.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 enum {
     MODEL_CONTENDERS = 4,

@@ -6,7 +6,7 @@
 #define EXPLORE_NUMBERS_WORLD_H
 
 #include "breadth.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 #include "recipes/numbering.h"
 
 enum {

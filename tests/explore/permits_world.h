@@ -7,7 +7,7 @@
 
 #include "breadth.h"
 #include "recipes/attempt.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 enum {
     PERMITS_CLIENTS = 4,

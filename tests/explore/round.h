@@ -5,7 +5,7 @@
 
 #include "breadth.h"
 #include "recipes/barrier.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 enum { ROUND_MEMBERS = 3, ROUND_ASKED = 6, ROUND_HEARD = 8 };
 

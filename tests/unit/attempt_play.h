@@ -27,7 +27,7 @@
 #define UNIT_ATTEMPT_PLAY_H
 
 #include "attempt.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 /* What may happen: a row of the table in attempt_words_test.c. */
 enum play_row {

@@ -52,7 +52,7 @@ struct heard {
     bool unsent;
 };
 
-struct exchange {
+struct exchange_row {
     const char *what;
     struct {
         struct heard heard;
@@ -206,7 +206,7 @@ static void play_heard(const struct heard *h)
     }
 }
 
-static void play(const struct exchange *x)
+static void play(const struct exchange_row *x)
 {
     memset(&game, 0, sizeof game);
     game.b.wanted = 2;
@@ -225,7 +225,7 @@ static void play(const struct exchange *x)
     }
 }
 
-static void play_all(const struct exchange *rows, size_t count)
+static void play_all(const struct exchange_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         play(&rows[i]);
@@ -252,7 +252,7 @@ static void play_all(const struct exchange *rows, size_t count)
 /* For two: by the own list, or by a ready that is younger and high enough. */
 TEST_CASE(entering)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"by the own list", {INSIDE}},
         {"by ready",
          {ENTER,
@@ -358,7 +358,7 @@ TEST_CASE(entering)
 /* The lowest waits for the highest, others for the lowest; those of other rounds do not count. */
 TEST_CASE(leaving)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"the last",
          {INSIDE,
           {EV(LEAVE), .acts = "count = leaving"},
@@ -414,7 +414,7 @@ TEST_CASE(leaving)
 /* None is told before its node is gone. */
 TEST_CASE(stopped)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"while it joins",
          {ENTER,
           {EV(STOP), .acts = " = joining"},
@@ -471,7 +471,7 @@ TEST_CASE(stopped)
 
 TEST_CASE(session_ends)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"before anything was sent",
          {ENTER, {EV(REPLACED, .unsent = true), .acts = "join = joining"}}},
         {"when there may be a node", {ENTER, {EV(REPLACED), .acts = "ignore tell lost = outside"}}},

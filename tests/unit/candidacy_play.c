@@ -1,7 +1,7 @@
 #include "candidacy_play.h"
 
 #include "exchange.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 
 #include <glib.h>
 

@@ -2,7 +2,7 @@
 #include "exchange.h"
 #include "recipes/back_off.h"
 #include "recipes/children.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 #include "runner.h"
 
 #include <glib.h>

@@ -33,7 +33,7 @@ TEST_SUITE(counter);
 
 enum { STEPS_MAX = 10 };
 
-struct exchange {
+struct exchange_row {
     const char *what;
     struct counter machine;
     struct {
@@ -84,7 +84,7 @@ static char *step(struct counter *c, struct machine_event ev)
     return describe(c, &out);
 }
 
-static void play(const struct exchange *x)
+static void play(const struct exchange_row *x)
 {
     struct counter c = x->machine;
 
@@ -92,7 +92,7 @@ static void play(const struct exchange *x)
         exchange_check(step(&c, x->steps[k].heard), x->steps[k].acts, x->what, k);
 }
 
-static void play_all(const struct exchange *rows, size_t count)
+static void play_all(const struct exchange_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         play(&rows[i]);
@@ -100,7 +100,7 @@ static void play_all(const struct exchange *rows, size_t count)
 
 TEST_CASE(goals)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"get", {GET}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "done 7"}, {EV(STOP), ""}}},
         {"get of none", {GET}, {{EV(BEGIN), "read"}, {RC(NONODE), "done 0"}}},
         {"get of no data", {GET}, {{EV(BEGIN), "read"}, {RC(OK), "done 0"}}},
@@ -151,7 +151,7 @@ TEST_CASE(goals)
 TEST_CASE(bounds)
 {
     static const char high[] = "\177\377\377\377\377\377\377\377", low[] = "\200\0\0\0\0\0\0\0";
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"overflow of 4", {ADD_TWO}, {{EV(BEGIN), "read"}, {HOLDS(LAST, 0), "overflow"}}},
         {"the last of 4",
          {4, COUNTER_ADD, .operand = 1},
@@ -191,7 +191,7 @@ TEST_CASE(bounds)
 /* The version that was read is that of another node: its number is overwritten. */
 TEST_CASE(made_anew)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"add",
          {ADD_TWO},
          {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 0), "set 9 for 0"}, {RC(OK, .czxid = 6), "unknown"}}},
@@ -239,13 +239,13 @@ TEST_CASE(doubt)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         const int64_t first = rows[i].machine.operand == -7 ? 0 : 9;
         char *sent = g_strdup_printf("set %d for 3", (int)first);
-        const struct exchange x = {rows[i].what,
-                                   rows[i].machine,
-                                   {{EV(BEGIN), "read"},
-                                    {HOLDS(SEVEN, 3), sent},
-                                    {RC(UNKNOWN), "pass"},
-                                    {RC(NONODE), "read"},
-                                    {rows[i].heard, rows[i].acts}}};
+        const struct exchange_row x = {rows[i].what,
+                                       rows[i].machine,
+                                       {{EV(BEGIN), "read"},
+                                        {HOLDS(SEVEN, 3), sent},
+                                        {RC(UNKNOWN), "pass"},
+                                        {RC(NONODE), "read"},
+                                        {rows[i].heard, rows[i].acts}}};
         play(&x);
         g_free(sent);
     }
@@ -261,7 +261,7 @@ TEST_CASE(doubt)
 /* It may come behind all that, while its version is the present one. */
 TEST_CASE(comes_late)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"not at all", {ADD_TWO}, {DOUBTED, {IS_SET, "done 9"}}},
         {"before the other one",
          {ADD_TWO},
@@ -288,7 +288,7 @@ TEST_CASE(comes_late)
 
 TEST_CASE(ends)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"before anything", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(STOP), "late"}}},
         {"before it is made",
          {ADD_TWO},
@@ -352,13 +352,13 @@ TEST_CASE(others_are_faster)
 /* A version is 32 bits, and the next one of the last is the first. */
 TEST_CASE(versions_wrap)
 {
-    static const struct exchange wrap = {"wrap",
-                                         {SET_NINE},
-                                         {{EV(BEGIN), "read"},
-                                          {HOLDS(SEVEN, INT32_MAX), "set 9 for 2147483647"},
-                                          {RC(UNKNOWN), "pass"},
-                                          {RC(NONODE), "read"},
-                                          {HOLDS(NINE, INT32_MIN), "done 9"}}};
+    static const struct exchange_row wrap = {"wrap",
+                                             {SET_NINE},
+                                             {{EV(BEGIN), "read"},
+                                              {HOLDS(SEVEN, INT32_MAX), "set 9 for 2147483647"},
+                                              {RC(UNKNOWN), "pass"},
+                                              {RC(NONODE), "read"},
+                                              {HOLDS(NINE, INT32_MIN), "done 9"}}};
 
     play(&wrap);
 }

@@ -52,7 +52,7 @@ struct heard {
     int32_t version;
 };
 
-struct exchange {
+struct exchange_row {
     const char *what;
     struct {
         struct heard heard;
@@ -158,7 +158,7 @@ static bool is_denied(const struct machine_action *first, uint32_t count)
            first->rc == STORE_NOAUTH;
 }
 
-static void play(const struct exchange *x)
+static void play(const struct exchange_row *x)
 {
     struct member m = {.state = MEMBER_OUT};
 
@@ -181,7 +181,7 @@ static void play(const struct exchange *x)
     }
 }
 
-static void play_all(const struct exchange *rows, size_t count)
+static void play_all(const struct exchange_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         play(&rows[i]);
@@ -219,7 +219,7 @@ static void play_all(const struct exchange *rows, size_t count)
 
 TEST_CASE(joining)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"made", {JOINED}},
         {"twice begun", {BEGIN, {EV(BEGIN), "= creating"}}},
         {"made, and the answer was lost",
@@ -248,7 +248,7 @@ TEST_CASE(joining)
 
 TEST_CASE(staying)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"in doubt",
          {JOINED,
           {EV(STANDING, .suspect = true), "suspect = in"},
@@ -334,7 +334,7 @@ TEST_CASE(staying)
 
 TEST_CASE(data)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"set", {JOINED, {EV(UPDATE), "set:0 = in"}, {EV(SET), "written = in"}}},
         {"one after the other",
          {JOINED,
@@ -412,7 +412,7 @@ TEST_CASE(data)
 
 TEST_CASE(of_another)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"while it is waited for", {WAITING, AS_BEFORE("waiting")}},
         {"that leaves", {WAITING, {EV(FIRED, .gone = true), "create = creating"}}},
         {"that leaves, and another is faster",
@@ -449,7 +449,7 @@ TEST_CASE(of_another)
 
 TEST_CASE(leaving)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"of a member",
          {JOINED,
           {EV(LEAVE), "out:left ignore delete = leaving"},
@@ -579,7 +579,7 @@ TEST_CASE(leaving)
 
 TEST_CASE(refused)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"again and again",
          {BEGIN,
           {EV(REFUSED), "arm:1000 failed = backed off"},

@@ -1,6 +1,6 @@
 /* What an observer is told: tokens rise, nothing twice. */
 #include "exchange.h"
-#include "recipes/exchange.h"
+#include "recipes/machine.h"
 #include "recipes/observe.h"
 
 #include "runner.h"

@@ -8,7 +8,7 @@ TEST_SUITE(transaction_doubt);
 
 TEST_CASE(in_doubt)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"applied, and only the answer lost",
          {{BEGIN(), "send 1@0"},
           {LOST, "read"},
@@ -138,7 +138,7 @@ TEST_CASE(sealed)
     {                                                                                              \
         REFUSED(3), "seal 2@0"                                                                     \
     }
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"shut out", {IN_DOUBT, {APPLIED, "refused 5:3 end"}, {BEGIN(), "send 3@1"}}},
         {"it had come", {IN_DOUBT, {OUTDATED, "read"}, {READ(1, 1), "applied end"}}},
         {"the answer of the seal lost",

@@ -45,7 +45,7 @@ char *exchange_step(struct transaction *t, const struct told *told)
     return g_string_free(text, FALSE);
 }
 
-static void play(const struct exchange *x)
+static void play(const struct exchange_row *x)
 {
     struct transaction t = {.state = TX_IDLE};
 
@@ -55,7 +55,7 @@ static void play(const struct exchange *x)
     }
 }
 
-void exchange_play(const struct exchange *rows, size_t count)
+void exchange_play(const struct exchange_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         play(&rows[i]);

@@ -45,7 +45,7 @@ struct told {
         }                                                                                          \
     }
 
-struct exchange {
+struct exchange_row {
     const char *what;
     struct {
         struct told told;
@@ -57,6 +57,6 @@ struct exchange {
 char *exchange_step(struct transaction *t, const struct told *told);
 
 /* Each from the beginning, as far as there are steps. */
-void exchange_play(const struct exchange *rows, size_t count);
+void exchange_play(const struct exchange_row *rows, size_t count);
 
 #endif

@@ -10,7 +10,7 @@ TEST_SUITE(transaction);
 
 TEST_CASE(without_doubt)
 {
-    static const struct exchange rows[] = {
+    static const struct exchange_row rows[] = {
         {"one after the other",
          {{BEGIN(), "send 1@0"},
           {APPLIED, "applied end"},
