@@ -1,4 +1,52 @@
-/* One member of a double barrier in Curator's layout: n members enter together, and leave together.
+/* Barriers: an operation on one, and a member of a double one. */
+#ifndef RECIPES_BARRIER_H
+#define RECIPES_BARRIER_H
+
+#include "machine.h"
+
+/* ---- an operation ----
+ *
+ * One operation on a barrier, which is closed while its node exists.
+ *
+ *   IDLE ──> ASKING ──it is as wanted, or refused──────> OVER
+ *             │  ^                                      ^
+ *   WAIT:     │  │changed, or another session           │gone
+ *   it exists v  │                                      │
+ *           WATCHING ───────────────────────────────────┘
+ *
+ * To set or remove it is asked for until that is certain, in the next session if need be: whoever
+ * has done it, it is done. */
+
+enum barrier_goal { BARRIER_SET, BARRIER_REMOVE, BARRIER_WAIT };
+
+enum barrier_call_state {
+    BARRIER_CALL_IDLE,
+    BARRIER_CALL_ASKING,
+    BARRIER_CALL_WATCHING,
+    BARRIER_CALL_OVER,
+    BARRIER_CALL_STATES
+};
+
+enum barrier_call_verdict {
+    BARRIER_CALL_DONE,
+    BARRIER_CALL_REFUSED, /* .rc */
+    BARRIER_CALL_STOPPED
+};
+
+/* All 0 but for the goal. Its only node is the barrier's. */
+struct barrier_call {
+    enum barrier_goal goal;
+    enum barrier_call_state state;
+};
+
+void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
+                       struct machine_actions *out);
+
+bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state to);
+
+/* ---- a member of a double barrier ----
+ *
+ * One member of a double barrier in Curator's layout: n members enter together, and leave together.
  * Each has an ephemeral node in the barrier's directory; `ready` there says that a round has begun.
  *
  *   OUTSIDE ──> JOINING ──> LOOKING ──not let in by ready──> COUNTING ──fewer──> WAITING
@@ -6,8 +54,7 @@
  *                  │own node   │ └──ready changes, or the last──┼──────────────────┘
  *                  │is gone    │    one of its round has left   │n of them
  *                  └───────────┼────────────────────────────────┤
- *                              └─let in──> INSIDE <──made────OPENING ──another was faster──>
- * LOOKING
+ *                              └─let in──> INSIDE <──made────OPENING ──too late──> LOOKING
  *
  *   INSIDE ──> LEAVING ──not the lowest, or the last──> QUITTING ──> LEAVING ──all gone──> OUTSIDE
  *
@@ -30,10 +77,6 @@
  *
  * A czxid is read only where it is needed: each member reads few others, as long as no more come
  * than may enter. */
-#ifndef RECIPES_BARRIER_H
-#define RECIPES_BARRIER_H
-
-#include "machine.h"
 
 enum barrier_state {
     BARRIER_OUTSIDE,

@@ -3,7 +3,7 @@
 
 #include "lib/base/error.h"
 #include "lib/session/driver.h"
-#include "recipes/barrier_call.h"
+#include "recipes/barrier.h"
 #include "spec.h"
 
 struct zkl_barrier {

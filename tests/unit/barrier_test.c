@@ -2,7 +2,6 @@
  * requests that it then makes. Its driver is tested with a refusal at once. tests/explore/rounds
  * has every interleaving. */
 #include "recipes/barrier.h"
-#include "recipes/barrier_call.h"
 
 #include "by_hand.h"
 #include "exchange.h"
