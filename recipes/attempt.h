@@ -20,8 +20,8 @@
 #define RECIPES_ATTEMPT_H
 
 #include "child.h"
+#include "ending.h"
 #include "head_hint.h"
-#include "loss.h"
 #include "machine.h"
 
 enum attempt_state {

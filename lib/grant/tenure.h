@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "lib/session/core.h"
-#include "recipes/loss.h"
+#include "recipes/ending.h"
 #include "recipes/proofs.h"
 
 /* ---- until when it is valid ---- */

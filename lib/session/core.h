@@ -17,10 +17,8 @@
 #include "lib/store/store.h"
 #include "lib/store/tls.h"
 #include "recipes/create_form.h"
-#include "recipes/loss.h"
+#include "recipes/ending.h"
 #include "recipes/proofs.h"
-#include "recipes/rollback.h"
-#include "recipes/users.h"
 
 struct callbacks;
 struct log;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recipes/rollback.h"
+#include "recipes/ending.h"
 #include "store.h"
 #include "tls.h"
 

@@ -1,7 +1,6 @@
 /* When a session is given up. If no server takes it back, servers that serve all the time tell
  * that. Any other session is given up only while nobody uses it. */
-#include "recipes/rollback.h"
-#include "recipes/users.h"
+#include "recipes/ending.h"
 
 #include "runner.h"
 

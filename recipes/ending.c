@@ -1,4 +1,4 @@
-#include "rollback.h"
+#include "ending.h"
 
 enum { UNKNOWN_TIMES = 3 };
 
@@ -19,4 +19,16 @@ bool rollback_is_final(const struct rollback *r, struct instant now, int64_t tim
 {
     return (r->refuses && instant_passed(now, r->refusing, timeout)) ||
            (r->serves && instant_passed(now, r->serving, UNKNOWN_TIMES * timeout));
+}
+
+/* Whether the users of the session let it end. When a session has just been made, no request of a
+ * call has gone out; those of a handle may have. If no server has heard of a session for its
+ * timeout, it ends even if they use it. */
+bool users_let_end(const struct users *u, bool holds, enum end_reason why, int64_t out,
+                   int64_t timeout)
+{
+    const bool made_now = why == ENDING_STALE;
+    const bool used = (u->calls > 0 && !made_now) || u->lent > 0 || u->kept > 0;
+
+    return !holds && (!used || (out >= timeout && !made_now));
 }

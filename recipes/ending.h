@@ -1,0 +1,80 @@
+/* The end of a session, and of what was held in it. The library gives a session up for another one
+ * if the servers will never let it return, or for a reason of its own while nobody uses it. */
+#ifndef RECIPES_ENDING_H
+#define RECIPES_ENDING_H
+
+#include "proofs.h"
+
+/* Why a grant was lost. The attempt decides that, or the session if it has ended. The values are in
+ * the order of zkl_loss. */
+enum loss {
+    LOSS_NONE,
+    LOSS_DEADLINE, /* no proof came in time */
+    LOSS_EXPIRED,  /* the servers say that the session has ended */
+    LOSS_DELETED,  /* the node is gone, or another session's stands there, and ours goes on */
+    LOSS_CLOSED,   /* the user has closed the session */
+    LOSS_REPLACED, /* we gave the session up for another one */
+    LOSS_REFUSED   /* the server refused the credentials */
+};
+
+/* ---- the servers ----
+ *
+ * Will the servers ever let this session return? Where their data has gone back (emptied, restored
+ * from a backup, the last transactions lost in a crash), a server refuses every handle that has
+ * seen more than it has itself. It closes the connection without a word, and libzookeeper tries
+ * again for ever.
+ *
+ * So while there is no connection, the servers are asked in handshakes that name no session. What
+ * counts is a server that serves all the time and stays without us:
+ * - it refuses whoever has seen what this session is known to have seen: for one session timeout.
+ *   One that only lags behind catches up, or leaves the ensemble, within that.
+ * - it does not refuse that, but the session may have seen more than is known here: for three. By
+ *   then a server that has lost its leader has noticed (syncLimit), and dead servers that
+ *   libzookeeper tries first have been tried.
+ * In either time nothing reached the session, so that the servers end it if they have it at all:
+ * a new one loses nothing. Where nobody serves, nothing counts: a plain outage ends no session.
+ * docs/design/servers.md has the argument. */
+
+enum rollback_evidence {
+    ROLLBACK_NONE,   /* no server serves */
+    ROLLBACK_SERVES, /* one serves, and takes who has seen as much as this session is known to */
+    ROLLBACK_REFUSES /* one serves, and none takes who has seen that much */
+};
+
+/* All zero: nothing was heard yet. */
+struct rollback {
+    bool serves, refuses;
+    struct instant serving, refusing; /* since when, without a break */
+    bool refused;                     /* at any time */
+};
+
+/* What the servers say now. */
+void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct instant now);
+
+/* Whether a new session must begin; asked right after rollback_heard(). timeout: the longest that
+ * the session ever had, ns. */
+bool rollback_is_final(const struct rollback *r, struct instant now, int64_t timeout);
+
+/* ---- the users ---- */
+
+enum end_reason {
+    ENDING_STALE, /* a session that has just been made is to be made again, quicker */
+    ENDING_COLD,  /* another one is proved sooner */
+    ENDING_PURGE, /* a node stands that nothing else removes */
+    ENDINGS
+};
+
+/* The users of a ZooKeeper session that hold nothing in it. The library may not end the session by
+ * itself while it has such a user, unless the servers end it anyway. */
+struct users {
+    unsigned calls; /* and transactions, that are under way */
+    unsigned lent;  /* handles, to functions of the program's own */
+    unsigned kept;  /* the program's own nodes, as far as it has declared them */
+};
+
+/* holds: something is held, or a member is in or on its way. out: for how long there has been no
+ * connection, 0 if there is one. Both in ns. */
+bool users_let_end(const struct users *u, bool holds, enum end_reason why, int64_t out,
+                   int64_t timeout);
+
+#endif
