@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-#include "rule.h"
-
 /* A directory that vanishes this often in one attempt is somebody's bug. */
 enum { ROUNDS_MAX = 100 };
 

@@ -19,10 +19,10 @@
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
 
-#include "child.h"
 #include "ending.h"
 #include "head_hint.h"
 #include "machine.h"
+#include "rule.h"
 
 enum attempt_state {
     ST_IDLE,

@@ -5,7 +5,6 @@
 
 #include "back_off.h"
 #include "name.h"
-#include "rule.h"
 
 #define BIT(state) (1U << (state))
 

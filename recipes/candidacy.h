@@ -13,8 +13,8 @@
 #ifndef RECIPES_CANDIDACY_H
 #define RECIPES_CANDIDACY_H
 
-#include "child.h"
 #include "machine.h"
+#include "rule.h"
 
 enum candidacy_state {
     CANDIDACY_PAUSED,   /* the timer begins the next attempt; the first begins so, too */

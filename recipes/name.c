@@ -3,8 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "rule.h"
-
 /* The server prints the number with "%010d": 10 characters, 11 for the lowest negative ones. */
 enum { NUMBER_MIN = 10, NUMBER_MAX = 11 };
 

@@ -5,7 +5,7 @@
 #ifndef RECIPES_NAME_H
 #define RECIPES_NAME_H
 
-#include "child.h"
+#include "rule.h"
 
 /* Reads kind, rule, number, permits and retains of a child's name of length bytes into out; id, own
  * and old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */

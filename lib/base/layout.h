@@ -4,7 +4,7 @@
 
 #include <glib.h>
 
-#include "recipes/child.h"
+#include "recipes/rule.h"
 
 /* Fills in random bytes. Replaced by simulations, which must repeat themselves. */
 extern void (*layout_random)(void *bytes, size_t size);

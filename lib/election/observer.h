@@ -7,8 +7,8 @@
 #include <zkl/election.h>
 
 #include "lib/queue/children_watch.h"
-#include "recipes/child.h"
 #include "recipes/observe.h"
+#include "recipes/rule.h"
 
 /* One of an election's, of whose candidates those of that rule count. It has not begun. */
 struct children_watch *observer_new(zkl_session *s, const char *directory, enum rule rule,

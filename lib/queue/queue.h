@@ -3,7 +3,7 @@
 #define LIB_QUEUE_H
 
 #include "lib/session/core.h"
-#include "recipes/child.h"
+#include "recipes/rule.h"
 
 struct queue_wish {
     enum rule first;  /* only the first contender that one of that rule waits for, read after a
