@@ -3,7 +3,7 @@
  *
  * A member is a node, by its czxid. If a node was deleted and made anew with the same name, one
  * member has left and another has joined. Data older than those that were told are held back
- * (newest.h). */
+ * (children.h). */
 #ifndef RECIPES_GROUP_H
 #define RECIPES_GROUP_H
 

@@ -8,14 +8,13 @@
  * node changes, READING. The election's own data, where leaders proclaim, are watched across terms:
  * they are UNKNOWN when they change, and on another connection.
  *
- * What is older than what was read before is held back (newest.h): a list, or the election's data.
- * So is, on another connection, a first in line that was made before the leader told, unless a
- * number that is used up put it there: it counts as nobody until then. */
+ * What is older than what was read before is held back (children.h): a list, or the election's
+ * data. So is, on another connection, a first in line that was made before the leader told, unless
+ * a number that is used up put it there: it counts as nobody until then. */
 #ifndef RECIPES_OBSERVE_H
 #define RECIPES_OBSERVE_H
 
 #include "children.h"
-#include "newest.h"
 
 enum observe_tell { OBSERVE_NOTHING, OBSERVE_LEADER, OBSERVE_NOBODY };
 

@@ -7,8 +7,8 @@
 
 #include "lib/queue/children_watch.h"
 #include "lib/session/watch.h"
+#include "recipes/children.h"
 #include "recipes/group.h"
-#include "recipes/newest.h"
 
 /* Events of its own. */
 enum {

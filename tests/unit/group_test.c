@@ -1,6 +1,6 @@
 /* What is told of a group. */
+#include "recipes/children.h"
 #include "recipes/group.h"
-#include "recipes/newest.h"
 #include "runner.h"
 
 #include <glib.h>
