@@ -23,15 +23,29 @@
 struct callbacks;
 struct log;
 
+struct session_listener {
+    zkl_session_fn fn;
+    void *data;
+};
+
 /* The longest session timeout, asked for or granted: in round figures the most with which
  * libzookeeper computes without overflow. */
 enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
+
+/* What the parts of a session tell those that use them; incarnation.c has the table. */
+struct session_hooks {
+    /* A request of this kind was answered definitely on the present connection. */
+    void (*proved)(zkl_session *s, enum proof_kind kind, struct instant sent);
+    /* A node stands that only the end of the session removes. */
+    void (*purge)(zkl_session *s);
+};
 
 struct zkl_session {
     /* set at open */
     gint refs;
     unsigned generation; /* of fork.h */
     const struct store_ops *ops;
+    const struct session_hooks *hooks;
     char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
     bool fixed_servers;                       /* no others than these hosts */
     struct credentials *credentials;

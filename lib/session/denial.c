@@ -18,11 +18,6 @@ static const struct demand {
     [STORE_STAT] = {"read the state of", "read (r)", false},
 };
 
-void denial_forget(zkl_session *s)
-{
-    g_clear_pointer(&s->denial.node, g_free);
-}
-
 static char *parent_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -34,7 +29,7 @@ static char *parent_of(const char *path)
 void denial_note(zkl_session *s, enum store_kind kind, const char *path,
                  const struct store_reply *reply)
 {
-    denial_forget(s);
+    g_clear_pointer(&s->denial.node, g_free);
     if (reply->bad_acl || kind >= G_N_ELEMENTS(demands) || !demands[kind].words)
         return;
     s->denial.kind = kind;

@@ -15,6 +15,4 @@ char *denial_text(const zkl_session *s, int code, const char *path);
 /* Fills *ret with code, path and that text. */
 void denial_fill(const zkl_session *s, zkl_error *ret, int code, const char *path);
 
-void denial_forget(zkl_session *s);
-
 #endif

@@ -1,91 +1,11 @@
 #include "incarnation.h"
 
-#include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "orphans.h"
 #include "participant.h"
 #include "proof_chain.h"
 #include "request.h"
 #include "watch.h"
-
-/* ---- why there is no connection ---- */
-
-static zkl_outage outage_of_trouble(enum store_trouble trouble)
-{
-    static const zkl_outage outages[] = {
-        [TROUBLE_UNKNOWN] = ZKL_OUTAGE_UNKNOWN,
-        [TROUBLE_NO_ROUTE] = ZKL_OUTAGE_NO_ROUTE,
-        [TROUBLE_REFUSED] = ZKL_OUTAGE_REFUSED,
-        [TROUBLE_SILENT] = ZKL_OUTAGE_SILENT,
-        [TROUBLE_HANGS_UP] = ZKL_OUTAGE_HANGS_UP,
-        [TROUBLE_FOREIGN] = ZKL_OUTAGE_FOREIGN,
-        [TROUBLE_TLS] = ZKL_OUTAGE_TLS,
-        [TROUBLE_NOT_SERVING] = ZKL_OUTAGE_NOT_SERVING,
-        [TROUBLE_NONE] = ZKL_OUTAGE_UNKNOWN,
-        [TROUBLE_MEMORY] = ZKL_OUTAGE_MEMORY,
-        [TROUBLE_DESCRIPTORS] = ZKL_OUTAGE_DESCRIPTORS,
-    };
-
-    return outages[trouble];
-}
-
-/* Certain reasons come before those that were found out by asking. But if a name is unknown, or TLS
- * is nonsense to us, such a finding may be the reason. */
-static zkl_outage outage_why(const zkl_session *s)
-{
-    if (s->refused)
-        return ZKL_OUTAGE_AUTH;
-    if (s->trouble >= TROUBLE_MEMORY || s->trouble == TROUBLE_TLS)
-        return outage_of_trouble(s->trouble);
-    if (s->unusable)
-        return ZKL_OUTAGE_CERTIFICATE;
-    if (s->foreigners)
-        return ZKL_OUTAGE_FOREIGN;
-    if (s->host_unknown)
-        return ZKL_OUTAGE_HOST;
-    return s->rollback.refuses ? ZKL_OUTAGE_ROLLED_BACK : outage_of_trouble(s->trouble);
-}
-
-int session_why_down(const zkl_session *s, zkl_error *ret)
-{
-    static const char *const texts[] = {
-        [ZKL_OUTAGE_UNKNOWN] = "no server answers",
-        [ZKL_OUTAGE_HOST] = "no server name can be resolved",
-        [ZKL_OUTAGE_NO_ROUTE] = "no server answers: there is no route to it",
-        [ZKL_OUTAGE_REFUSED] = "no server answers: connection refused",
-        [ZKL_OUTAGE_SILENT] = "no server answers: nothing comes back",
-        [ZKL_OUTAGE_HANGS_UP] = "no server answers: it closes the connection at once; it may have "
-                                "too many from this address",
-        [ZKL_OUTAGE_NOT_SERVING] = "the server that answers there does not serve: it is starting, "
-                                   "or has no quorum",
-        [ZKL_OUTAGE_FOREIGN] = "the server that answers there is not ZooKeeper",
-        [ZKL_OUTAGE_TLS] = "the server that answers there speaks TLS, and this connection does not",
-        [ZKL_OUTAGE_DESCRIPTORS] = "cannot connect: no file descriptor is left",
-        [ZKL_OUTAGE_MEMORY] = "cannot connect: the system refuses memory or a thread",
-        [ZKL_OUTAGE_ROLLED_BACK] = "the servers' data is older than what the session has seen",
-    };
-    const zkl_outage outage = outage_why(s);
-    if (outage == ZKL_OUTAGE_CERTIFICATE)
-        return error_fill(ret, ZKL_EUNREACHABLE, s->shown_hosts, "%s", s->unusable);
-    const int code = outage == ZKL_OUTAGE_AUTH   ? ZKL_EAUTH
-                     : outage == ZKL_OUTAGE_HOST ? ZKL_EHOST
-                                                 : ZKL_EUNREACHABLE;
-
-    return error_fill(ret, code, s->shown_hosts, "%s: %s", s->shown_hosts,
-                      code == ZKL_EAUTH ? zkl_strerror(code) : texts[outage]);
-}
-
-zkl_outage zkl_session_outage(zkl_session *s)
-{
-    if (session_check(s))
-        return ZKL_OUTAGE_UNKNOWN;
-    session_lock(s);
-    const zkl_outage outage = s->closing ? ZKL_OUTAGE_CLOSED
-                              : s->up    ? ZKL_OUTAGE_NONE
-                                         : outage_why(s);
-    session_unlock(s);
-    return outage;
-}
 
 /* ---- what is said of an outage ---- */
 
@@ -225,6 +145,9 @@ static void retry_begin(void *data)
     incarnation_begin(data);
 }
 
+static const struct session_hooks incarnation_hooks = {.proved = proof_chain_proved,
+                                                       .purge = incarnation_purge};
+
 void incarnation_begin(zkl_session *s)
 {
     const struct store_config config = {.hosts = s->hosts,
@@ -237,6 +160,7 @@ void incarnation_begin(zkl_session *s)
         on_store_event, on_store_watch,   on_store_closed,   s,
         &s->monitor,    on_store_trouble, on_store_unusable, on_store_left};
 
+    s->hooks = &incarnation_hooks;
     outage_begin(s);
     if (s->ops->open(&s->store, &config, &sink) == 0) {
         s->stores++;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "denial.h"
-#include "incarnation.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -114,7 +113,7 @@ static void refusal_begin(zkl_session *s, const char *path)
     refusal->link.data = refusal;
     g_queue_push_tail_link(&s->refusals, &refusal->link);
     refusal_pause(refusal);
-    incarnation_purge(s);
+    s->hooks->purge(s);
 }
 
 /* The refusal still exists: it has one delete under way, and a session's deletes are answered

@@ -5,7 +5,6 @@
 #include "denial.h"
 #include "lib/base/log.h"
 #include "lib/base/probes.h"
-#include "proof_chain.h"
 
 #define RETRY_NS (100 * CLOCK_MS)
 
@@ -129,7 +128,7 @@ static void request_prove(zkl_session *s, const struct request *r, const struct 
     if (reply->rc >= STORE_BAD || r->connection != s->connection)
         return;
     s->confirmed = s->connection;
-    proof_chain_proved(s, r->made ? PROOF_ANCHOR : r->proves, r->sent);
+    s->hooks->proved(s, r->made ? PROOF_ANCHOR : r->proves, r->sent);
 }
 
 static void request_answer(zkl_session *s, struct request *r, const struct store_reply *reply)

@@ -1,12 +1,10 @@
-/* A session as its user has it, from its options to its end. And what everything above it asks:
- * does it live, why does it not work, who is told? */
+/* A session as its user has it, from its options to its end. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 #include <zkl-glib.h>
 
 #include "core.h"
-#include "denial.h"
 #include "incarnation.h"
 #include "lib/base/acl.h"
 #include "lib/base/callbacks.h"
@@ -27,13 +25,7 @@ enum {
     DRIFT_DEFAULT = 100,
     DRIFT_MAX = 500,
     WARM_MS = 60000,
-    PATIENCE_MAX_MS = 60000,
     CLOSE_WAIT_MS = 5000
-};
-
-struct session_listener {
-    zkl_session_fn fn;
-    void *data;
 };
 
 const struct store_ops *session_store = &store_zk;
@@ -163,152 +155,6 @@ static zkl_session *session_new(const zkl_session_options *o, char *hosts, char 
     pthread_mutex_init(&s->monitor, NULL);
     thread_cond_init(&s->changed);
     return s;
-}
-
-zkl_session *session_ref(zkl_session *s)
-{
-    g_atomic_int_inc(&s->refs);
-    return s;
-}
-
-static void session_free(zkl_session *s)
-{
-    participants_free(s);
-    if (s->timers)
-        timers_free(s->timers);
-    if (s->log)
-        log_free(s->log);
-    if (s->callbacks)
-        callbacks_free(s->callbacks);
-    g_hash_table_unref(s->watches);
-    g_hash_table_unref(s->logged);
-    g_hash_table_unref(s->unnoted);
-    g_array_unref(s->listeners);
-    pthread_mutex_destroy(&s->monitor);
-    pthread_cond_destroy(&s->changed);
-    g_free(s->hosts);
-    g_free(s->shown_hosts);
-    g_free(s->chroot);
-    credentials_unref(s->credentials);
-    tls_files_clear(&s->tls);
-    g_free(s->unusable);
-    g_free(s->acl);
-    denial_forget(s);
-    g_free(s);
-}
-
-/* Closing descriptors is a point of cancellation. */
-void session_unref(zkl_session *s)
-{
-    int before;
-
-    if (!g_atomic_int_dec_and_test(&s->refs))
-        return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    session_free(s);
-    pthread_setcancelstate(before, NULL);
-}
-
-/* ---- what others ask of it ---- */
-
-const char *session_path(const zkl_session *s, const char *full)
-{
-    size_t length = strlen(s->chroot);
-
-    if (strncmp(full, s->chroot, length) == 0 && full[length] == '/')
-        return full + length;
-    return full;
-}
-
-int64_t session_patience_ms(const zkl_session *s)
-{
-    return MIN(s->timeout_ms, MAX(s->wanted_timeout_ms, PATIENCE_MAX_MS));
-}
-
-int session_check(const zkl_session *s)
-{
-    if (!s)
-        return error_set(ZKL_EINVAL, NULL, "the session is NULL");
-    if (fork_is_child(s->generation))
-        return error_set(ZKL_ECHILD, s->shown_hosts,
-                         "the session of %s belongs to the parent process", s->shown_hosts);
-    return 0;
-}
-
-int session_check_open(zkl_session *s)
-{
-    session_lock(s);
-    const bool closing = s->closing;
-    session_unlock(s);
-    return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
-}
-
-/* Others have the monitor meanwhile, and leave their own state. */
-bool session_wait_change(zkl_session *s, const struct timespec *until)
-{
-    int cancel_state = s->cancel_state, code;
-
-    if (until)
-        code = pthread_cond_timedwait(&s->changed, &s->monitor, until);
-    else
-        code = pthread_cond_wait(&s->changed, &s->monitor);
-    s->cancel_state = cancel_state;
-    return code != ETIMEDOUT;
-}
-
-/* ---- listeners ---- */
-
-struct session_message {
-    struct session_listener listener;
-    zkl_session *session;
-    zkl_session_event event;
-    int64_t id;
-};
-
-static void session_deliver(void *data)
-{
-    struct session_message *m = data;
-
-    m->listener.fn(m->session, m->event, m->id, m->listener.data);
-    g_free(m);
-}
-
-/* The queue ends before the session does, so no reference is needed. */
-static void session_tell_one(zkl_session *s, const struct session_listener *listener,
-                             zkl_session_event event, int64_t id)
-{
-    struct session_message *m = g_new(struct session_message, 1);
-
-    *m = (struct session_message){*listener, s, event, id};
-    if (!callbacks_push(s->callbacks, session_deliver, m))
-        g_free(m);
-}
-
-void session_tell(zkl_session *s, zkl_session_event event, int64_t id)
-{
-    for (guint i = 0; i < s->listeners->len; i++)
-        session_tell_one(s, &g_array_index(s->listeners, struct session_listener, i), event, id);
-}
-
-int zkl_session_on_change(zkl_session *s, zkl_session_fn fn, void *data)
-{
-    struct session_listener listener = {fn, data};
-    int code = session_check(s);
-
-    if (code)
-        return code;
-    if (!fn)
-        return error_set(ZKL_EINVAL, NULL, "zkl_session_on_change: fn is NULL");
-    session_lock(s);
-    if (s->closing) {
-        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
-    } else {
-        g_array_append_val(s->listeners, listener);
-        if (s->up)
-            session_tell_one(s, &listener, ZKL_SESSION_CONNECTED, s->id);
-    }
-    session_unlock(s);
-    return code;
 }
 
 /* ---- open ---- */
@@ -473,24 +319,6 @@ static int session_wait_up(zkl_session *s, const struct timespec *until)
             return error_keep(&why);
         }
     }
-}
-
-int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
-                  int (*await)(zkl_session *s, const struct timespec *until))
-{
-    int code = session_check(s);
-
-    if (code)
-        return code;
-    if (callbacks_inside())
-        return error_set(ZKL_EDEADLK, NULL, "%s: called in a callback", doing);
-    struct timespec until = clock_after_ms(timeout_ms);
-    session_ref(s); /* closing it ends the wait, and may come first to its end */
-    session_lock(s);
-    code = await(s, timeout_ms == ZKL_FOREVER ? NULL : &until);
-    session_unlock(s);
-    session_unref(s);
-    return code;
 }
 
 int zkl_session_wait(zkl_session *s, int64_t timeout_ms)
