@@ -13,6 +13,7 @@ static struct acquisition a;
 
 static void begin(void)
 {
+    a = (struct acquisition){.calls = 0};
     s = hand_session();
     hand_stand_alone(s);
 }
@@ -52,6 +53,18 @@ TEST_CASE(canceled)
     hand_answer_entry(&a, -1);
     CHECK_INT(zkl_session_flush(s, 0), ZKL_ETIMEDOUT);
     ANSWER(STORE_DELETE, a.node, .rc = STORE_NONODE);
+    CHECK_INT(zkl_session_flush(s, 0), 0);
+    end();
+}
+
+TEST_CASE(all_of_them)
+{
+    begin();
+    orphan_delete(s, g_strdup("/root/x"));
+    orphan_delete(s, g_strdup("/root/y"));
+    ANSWER(STORE_DELETE, "/root/x", .rc = STORE_OK);
+    CHECK_INT(zkl_session_flush(s, 0), ZKL_ETIMEDOUT);
+    ANSWER(STORE_DELETE, "/root/y", .rc = STORE_OK);
     CHECK_INT(zkl_session_flush(s, 0), 0);
     end();
 }
