@@ -1,25 +1,53 @@
-/* An election: its handle and its term, a campaign, a started election, its leader. */
-#include "election.h"
-
+/* An election: its handle and its term, a campaign, a started election, its leader and observers of
+ * it. At most one way to a term is under way: a campaign, or a candidacy, which campaigns again and
+ * again. The monitor guards all that is not set at the start.
+ *
+ * A candidacy hears of the end of a term as any holder of a grant does, on the callback thread. So
+ * the next campaign begins, and the node of a lost term goes, after the user's callback has
+ * returned. An observer asks who is first, keeps a watch on that one, and on what it proclaims, and
+ * asks again when any of this changes. recipes/candidacy.h and observe.h decide. */
 #include <stdio.h>
 #include <string.h>
 
-#include "candidacy.h"
 #include "lib/base/callbacks.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
 #include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
+#include "lib/lock/op.h"
+#include "lib/queue/children_watch.h"
 #include "lib/queue/queue.h"
 #include "lib/session/participant.h"
-#include "observer.h"
+#include "lib/session/stats.h"
 #include "recipes/candidacy.h"
 #include "recipes/name.h"
+#include "recipes/observe.h"
+#include "recipes/rule.h"
 
 enum { ID_MAX_BYTES = 1024, PROCLAIM_MAX = 64 * 1024 };
 
-const char *election_path(const zkl_election *e)
+struct zkl_election {
+    int refs; /* the user's, and of whatever will still call back */
+    zkl_session *session;
+    char *directory; /* GRefString, with chroot */
+    char *id;        /* GRefString; NULL: it only looks */
+    zkl_election_options options;
+    enum rule rule;
+    /* at most one of these is under way: */
+    struct campaign *campaign;
+    struct election_candidacy *candidacy;
+    zkl_grant *grant; /* a reference: of the present term, or of one whose end nobody saw yet */
+    uint64_t terms;
+    zkl_error last;
+    struct op_queue waiters;
+    GQueue observers; /* of struct observer */
+    GList link;       /* of its session's */
+};
+
+/* As the user sees it. */
+static const char *election_path(const zkl_election *e)
 {
     return session_path(e->session, e->directory);
 }
@@ -38,7 +66,8 @@ static int election_check(const zkl_election *e, bool candidate)
     return code;
 }
 
-void election_unref(zkl_election *e)
+/* The session has another reference. */
+static void election_unref(zkl_election *e)
 {
     if (--e->refs > 0)
         return;
@@ -50,7 +79,7 @@ void election_unref(zkl_election *e)
     g_free(e);
 }
 
-struct contender_spec election_spec(const zkl_election *e)
+static struct contender_spec election_spec(const zkl_election *e)
 {
     return (struct contender_spec){.directory = e->directory,
                                    .payload = e->id,
@@ -61,7 +90,8 @@ struct contender_spec election_spec(const zkl_election *e)
 
 /* ---- its term: one at a time ---- */
 
-void election_set_grant(zkl_election *e, zkl_grant *grant)
+/* A term begins with that grant: the election takes a reference to it. NULL: the last term ends. */
+static void election_set_grant(zkl_election *e, zkl_grant *grant)
 {
     if (e->grant)
         grant_unref(e->grant);
@@ -352,6 +382,348 @@ int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size, 
     return election_proclaim(e, data, size, timeout_ms, fn, fn_data);
 }
 
+/* ---- a candidacy ---- */
+
+/* What zkl_election_start() began: it campaigns again and again. */
+struct election_candidacy {
+    int refs; /* its own until it is over, each message, each request, its grant's watcher */
+    struct driver driver;
+    struct candidacy machine;
+    zkl_election *election;
+    zkl_election_fn fn;
+    void *data;
+    struct contender *contender; /* QUEUED */
+    zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
+    int64_t entered;             /* CLOCK_BOOTTIME ns: the last attempt */
+    bool closed;                 /* it stops because the session is closed */
+    zkl_error failure;           /* of the last attempt */
+    zkl_error why;               /* it is over; .code 0: it was asked to */
+    bool over;                   /* to be told behind the end of the term */
+    int answer;                  /* to the user's call under way */
+};
+
+static void candidacy_unref(struct election_candidacy *c)
+{
+    if (--c->refs > 0)
+        return;
+    driver_clear(&c->driver);
+    election_unref(c->election);
+    g_free(c);
+}
+
+/* ---- telling ---- */
+
+struct candidacy_message {
+    struct election_candidacy *candidacy;
+    zkl_election_event event;
+    zkl_grant *grant;
+    zkl_error error;
+};
+
+static void candidacy_free_message(struct candidacy_message *m)
+{
+    if (m->grant)
+        grant_unref(m->grant);
+    candidacy_unref(m->candidacy);
+    g_free(m);
+}
+
+static void candidacy_deliver(void *data)
+{
+    struct candidacy_message *m = data;
+    struct election_candidacy *c = m->candidacy;
+    zkl_session *s = c->election->session; /* open as long as there are callbacks */
+
+    c->fn(c->election, m->event, m->grant, m->error.code ? &m->error : NULL, c->data);
+    session_lock(s);
+    candidacy_free_message(m);
+    session_unlock(s);
+}
+
+static void candidacy_push(struct election_candidacy *c, zkl_election_event event, zkl_grant *grant,
+                           const zkl_error *error)
+{
+    struct candidacy_message *m = g_new0(struct candidacy_message, 1);
+
+    m->candidacy = c;
+    m->event = event;
+    m->grant = grant ? grant_ref(grant) : NULL;
+    if (error)
+        m->error = *error;
+    c->refs++;
+    if (!callbacks_push(c->election->session->callbacks, candidacy_deliver, m))
+        candidacy_free_message(m);
+}
+
+/* ---- events ---- */
+
+static void candidacy_hear(struct election_candidacy *c, unsigned kind)
+{
+    driver_hear(&c->driver, (struct machine_event){.kind = kind});
+}
+
+static void candidacy_on_news(void *context, enum contender_news news)
+{
+    if (news == CONTENDER_ASKED)
+        candidacy_hear(context, CANDIDACY_EV_REVOKED);
+}
+
+static void candidacy_count(const struct election_candidacy *c, zkl_grant *grant,
+                            const zkl_error *error)
+{
+    zkl_session *s = c->election->session;
+    const int64_t now = clock_boot();
+
+    s->stats.waiting--;
+    if (grant)
+        grant_began(grant, now - c->entered, now);
+    else
+        stats_failed(s, error->code);
+}
+
+static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+{
+    struct election_candidacy *c = context;
+    zkl_grant *grant = tenure ? grant_new_on(tenure) : NULL;
+
+    c->contender = NULL;
+    candidacy_count(c, grant, error);
+    if (grant) {
+        c->grant = grant;
+        contender_hear(contender_of(tenure), candidacy_on_news);
+    } else {
+        c->failure = *error;
+    }
+    candidacy_hear(c, grant ? CANDIDACY_EV_WON : CANDIDACY_EV_FAILED);
+}
+
+/* The grant's watcher: on the callback thread, without the monitor. */
+static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *data)
+{
+    static const zkl_election_event events[] = {
+        [ZKL_HELD] = ZKL_ELECTION_HELD,
+        [ZKL_SUSPECT] = ZKL_ELECTION_SUSPECT,
+        [ZKL_LOST] = ZKL_ELECTION_LOST,
+        [ZKL_RELEASED] = ZKL_ELECTION_RESIGNED,
+    };
+    struct election_candidacy *c = data;
+    zkl_session *s = c->election->session;
+
+    c->fn(c->election, events[state], grant, NULL, c->data);
+    if (state < ZKL_LOST)
+        return;
+    session_lock(s);
+    candidacy_hear(c, CANDIDACY_EV_TERM_TOLD);
+    bool over = c->over;
+    session_unlock(s);
+    /* Not by way of the queue: a candidate that was asked to stop may have been started again. */
+    if (over)
+        c->fn(c->election, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL, c->data);
+    session_lock(s);
+    if (over)
+        candidacy_unref(c);
+    candidacy_unref(c); /* the watcher's */
+    session_unlock(s);
+}
+
+/* ---- actions ---- */
+
+static void candidacy_contend(struct election_candidacy *c)
+{
+    const struct contender_spec spec = election_spec(c->election);
+
+    c->entered = clock_boot();
+    c->election->session->stats.waiting++;
+    contender_enter(&c->contender, c->election->session, &spec, candidacy_on_decided, c);
+}
+
+static void candidacy_forget(struct election_candidacy *c)
+{
+    if (c->election->grant == c->grant)
+        election_set_grant(c->election, NULL);
+    grant_unref(c->grant);
+    c->grant = NULL;
+}
+
+static void candidacy_begin_term(struct election_candidacy *c)
+{
+    election_set_grant(c->election, c->grant);
+    candidacy_push(c, ZKL_ELECTION_LEADING, c->grant, NULL);
+    c->refs++;
+    grant_watch(c->grant, candidacy_on_change, c);
+}
+
+static zkl_error candidacy_error(const struct election_candidacy *c, enum candidacy_cause cause)
+{
+    static const int codes[] = {
+        [CANDIDACY_CAUSE_LOST] = ZKL_ELOST,
+        [CANDIDACY_CAUSE_REFUSED] = ZKL_EAUTH,
+        [CANDIDACY_CAUSE_CLOSED] = ZKL_ECLOSED,
+    };
+    const char *path = election_path(c->election);
+    zkl_error error = {.code = 0};
+
+    if (cause == CANDIDACY_CAUSE_ATTEMPT)
+        return c->failure;
+    if (cause != CANDIDACY_CAUSE_NONE)
+        error_fill(&error, codes[cause], path, "%s: %s", path, zkl_strerror(codes[cause]));
+    return error;
+}
+
+static void candidacy_end_with(struct election_candidacy *c, enum candidacy_cause cause,
+                               bool behind)
+{
+    if (c->election->candidacy == c)
+        c->election->candidacy = NULL;
+    c->why = candidacy_error(c, cause);
+    c->over = behind;
+    if (behind)
+        return;
+    candidacy_push(c, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL);
+    candidacy_unref(c);
+}
+
+static struct election_candidacy *candidacy_of(struct driver *d)
+{
+    return DRIVER_OWNER(d, struct election_candidacy);
+}
+
+static void candidacy_do(struct driver *d, const struct machine_action *a)
+{
+    struct election_candidacy *c = candidacy_of(d);
+    const enum candidacy_cause cause = (enum candidacy_cause)a->why;
+
+    switch ((enum candidacy_tell)a->verdict) {
+    case CANDIDACY_ENTER:
+        candidacy_contend(c);
+        break;
+    case CANDIDACY_ABORT:
+        contender_abort(c->contender, ZKL_ECANCELED, "resigned");
+        break;
+    case CANDIDACY_LEAVE:
+        grant_give_back(c->grant, false);
+        candidacy_forget(c);
+        break;
+    case CANDIDACY_LEAD:
+        candidacy_begin_term(c);
+        break;
+    case CANDIDACY_RESIGN:
+        c->answer = grant_give_back(c->grant, false) ? 0 : ZKL_ELOST;
+        break;
+    case CANDIDACY_FORGET:
+        candidacy_forget(c);
+        break;
+    case CANDIDACY_ASK:
+        candidacy_push(c, ZKL_ELECTION_ASKED, c->grant, NULL);
+        break;
+    case CANDIDACY_FAIL:
+        candidacy_push(c, ZKL_ELECTION_FAILED, NULL, &c->failure);
+        break;
+    case CANDIDACY_NOTE:
+        c->election->last = candidacy_error(c, cause);
+        break;
+    case CANDIDACY_STOP:
+    case CANDIDACY_STOP_BEHIND:
+        candidacy_end_with(c, cause, a->verdict == CANDIDACY_STOP_BEHIND);
+        break;
+    }
+}
+
+/* ---- the driver ---- */
+
+static void candidacy_driver_step(struct driver *d, const struct machine_event *ev,
+                                  struct machine_actions *out)
+{
+    struct election_candidacy *c = candidacy_of(d);
+    const zkl_election *e = c->election;
+    const zkl_state state = c->grant ? zkl_grant_state(c->grant) : ZKL_LOST;
+    const struct candidacy_moment moment = {
+        .now = clock_now().boot,
+        .refused = e->session->refused,
+        .closing = e->session->closing,
+        .superseded = e->candidacy && e->candidacy != c,
+        .owned = c->grant && state < ZKL_LOST,
+        .released = c->grant && state == ZKL_RELEASED,
+        .why = c->failure.code == ZKL_EAUTH     ? CANDIDACY_CAUSE_REFUSED
+               : c->failure.code == ZKL_ECLOSED ? CANDIDACY_CAUSE_CLOSED
+                                                : CANDIDACY_CAUSE_ATTEMPT,
+        .lost = state == ZKL_LOST,
+        .closed = c->closed,
+        .names = ev->names,
+        .count = ev->count,
+        .own = c->grant ? strrchr(grant_full_node(c->grant), '/') + 1 : ""};
+
+    candidacy_step(&c->machine, ev, &moment, out);
+}
+
+static char *candidacy_path(struct driver *d, unsigned node)
+{
+    (void)node;
+    return g_strdup(candidacy_of(d)->election->directory);
+}
+
+static void candidacy_driver_ref(struct driver *d)
+{
+    candidacy_of(d)->refs++;
+}
+
+static void candidacy_driver_unref(struct driver *d)
+{
+    candidacy_unref(candidacy_of(d));
+}
+
+static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step,
+                                                   .path = candidacy_path,
+                                                   .tell = candidacy_do,
+                                                   .ref = candidacy_driver_ref,
+                                                   .unref = candidacy_driver_unref};
+
+/* ---- the handle's side ---- */
+
+/* The candidacy hears the user's YIELD or STOP; closed: the session's end. Returns the answer: 0,
+ * or ZKL_ELOST if the grant was not owned any more. If the recipe has the grant given back, that
+ * gives the answer instead. */
+static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool closed, int answer)
+{
+    c->refs++;
+    c->answer = answer;
+    c->closed = closed;
+    candidacy_hear(c, kind);
+    answer = c->answer;
+    candidacy_unref(c);
+    return answer;
+}
+
+/* The first attempt begins. */
+static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
+{
+    const zkl_election_options *o = &e->options;
+    struct election_candidacy *c = g_new0(struct election_candidacy, 1);
+
+    c->refs = 1;
+    c->election = e;
+    c->fn = fn;
+    c->data = data;
+    c->machine = (struct candidacy){
+        .rule = e->rule, .once = o->once, .yield = o->yield, .priority = o->priority};
+    driver_init(&c->driver, &candidacy_driver, e->session, STORE_PERSISTENT);
+    e->refs++;
+    e->candidacy = c;
+    candidacy_hear(c, MACHINE_EV_BEGIN);
+}
+
+/* .candidacy and .ahead, which is left alone where it is not known. */
+static void candidacy_describe(const struct election_candidacy *c, zkl_election_status *ret)
+{
+    const enum candidacy_state state = c->machine.state;
+
+    ret->candidacy = state == CANDIDACY_PAUSED ? ZKL_CANDIDACY_PAUSED : ZKL_CANDIDACY_QUEUED;
+    if (c->contender)
+        ret->ahead = contender_ahead(c->contender);
+    else if (state == CANDIDACY_CHECKING || state == CANDIDACY_PASSING)
+        ret->ahead = 0;
+}
+
 /* ---- a started election ---- */
 
 static int election_begin_candidacy(zkl_election *e, zkl_election_fn fn, void *data)
@@ -361,7 +733,7 @@ static int election_begin_candidacy(zkl_election *e, zkl_election_fn fn, void *d
     if (e->candidacy || e->campaign || election_leads(e))
         return ZKL_EBUSY;
     election_forget(e);
-    election_candidacy_begin(e, fn, data);
+    candidacy_begin(e, fn, data);
     return 0;
 }
 
@@ -386,7 +758,7 @@ int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data)
 static void election_tell_session(zkl_election *e, bool over)
 {
     if (e->candidacy)
-        election_candidacy_session(e->candidacy, over);
+        candidacy_hear(e->candidacy, over ? MACHINE_EV_OVER : MACHINE_EV_SESSION);
 }
 
 /* Ends the candidacy, and its term if it has one. The handle may then get another candidacy, even
@@ -397,7 +769,7 @@ static int election_stop_candidacy(zkl_election *e, bool closed)
     struct election_candidacy *c = e->candidacy;
 
     e->candidacy = NULL;
-    return election_candidacy_tell(c, MACHINE_EV_STOP, closed, 0);
+    return candidacy_answer(c, MACHINE_EV_STOP, closed, 0);
 }
 
 /* The end of the term is heard of as any, and a new campaign follows. */
@@ -408,14 +780,223 @@ int zkl_election_yield(zkl_election *e)
     if (code)
         return code;
     session_lock(e->session);
-    code = e->candidacy
-               ? election_candidacy_tell(e->candidacy, CANDIDACY_EV_YIELD, false, ZKL_EPERM)
-               : ZKL_EPERM;
+    code = e->candidacy ? candidacy_answer(e->candidacy, CANDIDACY_EV_YIELD, false, ZKL_EPERM)
+                        : ZKL_EPERM;
     session_unlock(e->session);
     if (code)
         error_set(code, election_path(e), "%s: %s", election_path(e),
                   code == ZKL_EPERM ? "not leading in a started election" : "the term was lost");
     return code;
+}
+
+/* ---- an observer ---- */
+
+struct observer {
+    struct children_watch watch; /* the first member */
+    enum rule rule;              /* of its candidates */
+    zkl_leader_fn fn;
+    void *data;
+    struct observing machine;
+    char *first;        /* in the newest list; NULL: nobody */
+    char *node, *id;    /* of the first in line that is read */
+    char *told_node;    /* of the last leader told */
+    GBytes *proclaimed; /* as read last; NULL: nothing, or not known */
+    GBytes *told_data;  /* with the last leader; NULL: nothing */
+};
+
+static void observer_free(struct children_watch *cw)
+{
+    struct observer *o = (struct observer *)cw;
+
+    g_clear_pointer(&o->told_data, g_bytes_unref);
+    g_clear_pointer(&o->proclaimed, g_bytes_unref);
+    g_free(o->first);
+    g_free(o->node);
+    g_free(o->told_node);
+    g_free(o->id);
+    g_free(o);
+}
+
+/* ---- telling ---- */
+
+struct observer_message {
+    struct children_watch_message base;
+    uint64_t token;
+    char *id, *node;
+    GBytes *data;
+};
+
+static void observer_free_message(struct children_watch_message *base)
+{
+    struct observer_message *m = (struct observer_message *)base;
+
+    if (m->data)
+        g_bytes_unref(m->data);
+    g_free(m->id);
+    g_free(m->node);
+    g_free(m);
+}
+
+static void observer_call(struct children_watch_message *base)
+{
+    const struct observer_message *m = (struct observer_message *)base;
+    const struct observer *o = (struct observer *)base->watch;
+    zkl_leader leader = {.token = m->token, .id = m->id, .node = m->node};
+
+    if (m->data)
+        leader.data = g_bytes_get_data(m->data, &leader.size);
+    if (m->data && !leader.data)
+        leader.data = ""; /* proclaimed, but empty */
+    o->fn(&leader, o->data);
+}
+
+static void observer_push(struct observer *o, bool leads)
+{
+    struct observer_message *m = g_new0(struct observer_message, 1);
+
+    m->base.call = observer_call;
+    m->base.free = observer_free_message;
+    m->token = leads ? o->machine.token : 0;
+    m->id = g_strdup(leads ? o->id : "");
+    m->node = g_strdup(leads ? o->node : "");
+    m->data = leads && o->told_data ? g_bytes_ref(o->told_data) : NULL;
+    children_watch_tell(&o->watch, &m->base);
+}
+
+static struct observer *observer_of(struct driver *d)
+{
+    return (struct observer *)children_watch_of(d);
+}
+
+static void observer_tell(struct driver *d, const struct machine_action *a)
+{
+    struct observer *o = observer_of(d);
+    const bool leads = a->verdict != OBSERVING_TELL_NOBODY;
+
+    if (a->verdict < CHILDREN_TELL_OWN) {
+        children_watch_log(&o->watch, (enum children_tell)a->verdict);
+        return;
+    }
+    g_clear_pointer(&o->told_data, g_bytes_unref);
+    if (a->verdict == OBSERVING_TELL_PROCLAIMED && o->proclaimed)
+        o->told_data = g_bytes_ref(o->proclaimed);
+    if (leads) {
+        g_free(o->told_node);
+        o->told_node = g_strdup(o->node);
+    }
+    observer_push(o, leads);
+}
+
+/* ---- steps ---- */
+
+static bool observer_is_used_up(const char *name)
+{
+    struct child child;
+
+    name_parse(name, strlen(name), &child);
+    return rule_exhausted(child.number);
+}
+
+static bool observer_same_bytes(GBytes *a, GBytes *b)
+{
+    return a && b ? g_bytes_equal(a, b) : a == b;
+}
+
+static void observer_keep_proclaimed(struct observer *o, const struct machine_event *ev)
+{
+    const char *data = ev->data ? ev->data : "";
+    uint64_t token;
+    size_t at;
+
+    g_clear_pointer(&o->proclaimed, g_bytes_unref);
+    if (ev->rc == STORE_OK && observe_data(data, ev->length, &token, &at))
+        o->proclaimed = g_bytes_new(data + at, ev->length - at);
+}
+
+static void observer_keep_id(struct observer *o, const struct machine_event *ev)
+{
+    const int length = queue_payload_length(o->node, ev->data, (int)ev->length, ev->version);
+
+    g_free(o->id);
+    o->id = g_utf8_make_valid(ev->data ? ev->data : "", length);
+}
+
+static void observer_keep(struct observer *o, const struct machine_event *ev)
+{
+    if (ev->node == OBSERVING_DATA && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
+        observer_keep_proclaimed(o, ev);
+    } else if (ev->verb == STORE_LIST && ev->rc == STORE_OK) {
+        g_free(o->first);
+        o->first = g_strdup(queue_first(ev->names, (int)ev->count, o->rule));
+    } else if (ev->node == OBSERVING_FIRST && ev->rc == STORE_OK) {
+        observer_keep_id(o, ev);
+    }
+}
+
+static void observer_step(struct driver *d, const struct machine_event *ev,
+                          struct machine_actions *out)
+{
+    struct observer *o = observer_of(d);
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        observer_keep(o, ev);
+    const struct observing_moment moment = {
+        .children = children_watch_moment(&o->watch),
+        .patience = session_patience_ms(o->watch.session) * CLOCK_MS,
+        .some = o->first != NULL,
+        .used_up = o->first && observer_is_used_up(o->first),
+        .other_node = g_strcmp0(o->node, o->told_node) != 0,
+        .told_any = o->told_data != NULL,
+        .same = observer_same_bytes(o->proclaimed, o->told_data)};
+
+    observing_step(&o->machine, ev, &moment, out);
+}
+
+static char *observer_path(struct driver *d, unsigned node)
+{
+    const struct observer *o = observer_of(d);
+
+    return node == OBSERVING_FIRST ? g_strconcat(o->watch.directory, "/", o->node, NULL)
+                                   : g_strdup(o->watch.directory);
+}
+
+static void observer_name(struct driver *d, unsigned node)
+{
+    struct observer *o = observer_of(d);
+
+    (void)node;
+    g_free(o->node);
+    o->node = g_strdup(o->first);
+}
+
+static const struct children_watch_kind observer_kind = {
+    .driver = {.step = observer_step,
+               .path = observer_path,
+               .name = observer_name,
+               .tell = observer_tell,
+               .ref = children_watch_driver_ref,
+               .unref = children_watch_driver_unref},
+    .doing = "looking for the leader",
+    .free = observer_free};
+
+/* The candidates are those of that rule. It has not begun. */
+static struct children_watch *observer_new(zkl_session *s, const char *directory, enum rule rule,
+                                           zkl_leader_fn fn, void *data, GQueue *list)
+{
+    struct observer *o = g_new0(struct observer, 1);
+
+    o->rule = rule;
+    o->fn = fn;
+    o->data = data;
+    children_watch_init(&o->watch, s, directory, &observer_kind, list);
+    return &o->watch;
+}
+
+/* The servers' data have gone back: what was read and told so far is no measure any more. */
+static void observer_rewind_all(GQueue *observers)
+{
+    for (GList *l = observers->head; l; l = l->next)
+        observing_rewind(&((struct observer *)l->data)->machine);
 }
 
 /* ---- the leader: asked for once, and observed ---- */
@@ -498,7 +1079,6 @@ int zkl_election_watch(zkl_watch **ret, zkl_election *e, zkl_leader_fn fn, void 
 
 /* ---- all elections of a session that are not freed ---- */
 
-/* All elections of a session that are not freed. */
 struct election_list {
     struct participant participant;
     GQueue list;
@@ -693,7 +1273,7 @@ static void election_describe(const zkl_election *e, zkl_election_status *ret)
         ret->candidacy = ZKL_CANDIDACY_LEADING;
         ret->token = zkl_grant_token(e->grant);
     } else if (e->candidacy) {
-        election_candidacy_describe(e->candidacy, ret);
+        candidacy_describe(e->candidacy, ret);
     } else if (e->campaign) {
         ret->candidacy = ZKL_CANDIDACY_QUEUED;
         ret->ahead = op_ahead(e->campaign->op);

@@ -43,7 +43,7 @@ void handle_changed(struct handle_state *st)
     }
 }
 
-/* ---- the driver, as lib/election/candidacy.c ---- */
+/* ---- the driver, as lib/election/election.c ---- */
 
 static void enter(struct handle_state *st, struct handle_candidacy *c)
 {

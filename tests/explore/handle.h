@@ -1,6 +1,6 @@
 /* The world around the handle of a started election as a flat value, for exhaustive search: its
  * user, who stops, yields and starts again at any time, callbacks that come late, attempts, lists
- * and watches as lib/election/candidacy.c has them, and one rival. */
+ * and watches as lib/election/election.c has them, and one rival. */
 #ifndef EXPLORE_HANDLE_H
 #define EXPLORE_HANDLE_H
 

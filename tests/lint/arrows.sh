@@ -63,7 +63,7 @@ session contender_release
 contender handle_new
 lock queue_read
 queue grant_ref
-lock election_path
+lock zkl_election_new
 barrier grant_ref
 counter queue_read
 grant contender_release

@@ -90,9 +90,9 @@ expect_none "layers look the right way" "$(offences "$top_srcdir")"
 while read -r file header; do
     tree=$scratch/tree
     rm -rf "$tree"
-    mkdir -p "$tree"/{recipes,lib/{base,store,session,grant,lock,queue,election},include/zkl,tools/guard,examples,bench,tests/support}
+    mkdir -p "$tree"/{recipes,lib/{base,store,session,grant,lock,queue,member},include/zkl,tools/guard,examples,bench,tests/support}
     touch "$tree"/{recipes/name,include/zkl,tools/tool,tools/hold,tests/support/server}.h "$tree/include/zkl.hpp"
-    touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,grant/grant,lock/handle,queue/queue,election/election}.h
+    touch "$tree"/lib/{base/log,store/store,store/store_zk,session/core,grant/grant,lock/handle,queue/queue,member/member}.h
     echo "#include $header" >"$tree/$file"
     expect_some "sees $header in $file" "$(offences "$tree")"
 done <<'PLANTED'
@@ -122,7 +122,7 @@ lib/store/driver.c "lib/session/core.h"
 lib/session/driver.c "lib/grant/grant.h"
 lib/session/driver.c "lib/queue/queue.h"
 lib/lock/driver.c "lib/queue/queue.h"
-lib/lock/driver.c "lib/election/election.h"
+lib/lock/driver.c "lib/member/member.h"
 lib/queue/driver.c "lib/grant/grant.h"
 tools/main.c "recipes/name.h"
 tools/main.c "../lib/store/store.h"

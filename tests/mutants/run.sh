@@ -26,8 +26,8 @@ files=(recipes/attempt.c
     recipes/observe.c recipes/payoff.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c
     lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
     lib/counter/counter.c
-    lib/election/candidacy.c lib/election/observer.c
-    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c
+    lib/election/election.c
+    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c lib/grant/validity.c
     lib/contender/contender.c
     lib/lock/handle.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/op.c lib/lock/rwlock.c lib/lock/semaphore.c
     lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/view.c
@@ -39,7 +39,7 @@ locks="multilock rwlock handle owner late_create"
 rendezvous="barrier barrier_bad barrier_call double_enter double_leave servers"
 groups="member_call member_data member_join member_node member_state members_call members_observe members_watch shards servers"
 changes="multi multi_bounds multi_doubt multilock"
-terms="election election_status servers stats"
+terms="election election_status observer observer_older servers stats"
 queues="queue queue_watch queue_change election_status observer_older members_watch members_call members_observe"
 
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
@@ -49,13 +49,11 @@ programs=(
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/grant/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"
-    "terms|lib/election/candidacy||tests/unit/unit|$terms"
-    "leaks-of-terms|lib/election/candidacy|-fsanitize=leak|tests/unit/unit|$terms"
+    "terms|lib/election/||tests/unit/unit|$terms"
+    "leaks-of-terms|lib/election/|-fsanitize=leak|tests/unit/unit|$terms"
     "queues|lib/queue/||tests/unit/unit|$queues"
     "leaks-of-queues|lib/queue/|-fsanitize=leak|tests/unit/unit|$queues"
     "leaders|recipes/observe||tests/unit/unit|observer_older observer"
-    "looks|lib/election/observer||tests/unit/unit|observer_older observer"
-    "leaks-of-looks|lib/election/observer|-fsanitize=leak|tests/unit/unit|observer_older observer"
     "replay|lib/||tests/explore/replay|--max-states 400"
     "semaphores|lib/lock/||tests/unit/unit|semaphore semaphore_driver numbered limit_call leased"
     "grants|lib/grant/||tests/unit/unit|grant grant_quick retained_*"

@@ -1,6 +1,6 @@
 /* Observers over a store that answers what the test says. */
 #include "election_story.h"
-#include "lib/election/observer.h"
+#include "lib/queue/children_watch.h"
 #include "runner.h"
 
 #include <string.h>
