@@ -31,8 +31,8 @@ files=(recipes/attempt.c
     lib/contender/contender.c
     lib/lock/handle.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/op.c lib/lock/rwlock.c lib/lock/semaphore.c
     lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/view.c
-    lib/queue/children_watch.c lib/queue/queue.c lib/queue/queue_watch.c
-    lib/session/driver.c lib/session/incarnation.c lib/session/orphans.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
+    lib/queue/children_watch.c lib/queue/queue.c
+    lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle owner late_create"
