@@ -1,10 +1,65 @@
-/* Barriers: closed while their node exists. */
+/* Barriers, which are closed while their node exists, and members of double barriers. A member that
+ * is not outside keeps its session. recipes/barrier.h decides. */
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "lib/base/layout.h"
+#include "lib/base/options.h"
+#include "lib/session/denial.h"
 #include "lib/session/driver.h"
+#include "lib/session/incarnation.h"
+#include "lib/session/participant.h"
 #include "recipes/barrier.h"
-#include "spec.h"
+
+/* What both kinds are made from. */
+struct barrier_spec {
+    zkl_session *session;
+    char *path; /* with chroot */
+    char *name; /* what the nodes hold */
+    enum store_mode parents;
+};
+
+/* For a call of doing: fills in what is all zero. 0, or the thread's last error. */
+static int barrier_spec_take(struct barrier_spec *spec, const char *doing, zkl_session *s,
+                             const char *path, const zkl_barrier_options *options)
+{
+    zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
+    int code = call_check(s, doing, path, false);
+    const char *wrong;
+
+    if (code)
+        return code;
+    wrong = options_take(&o, sizeof o, options);
+    if (!wrong)
+        wrong = options_check(o.name, o.parents);
+    if (wrong)
+        return error_set(ZKL_EINVAL, "options", "%s", wrong);
+    if ((code = session_check_open(s)))
+        return code;
+    spec->session = session_ref(s);
+    spec->path = g_strconcat(s->chroot, path, NULL);
+    spec->name = o.name ? g_strdup(o.name) : options_default_name(0);
+    spec->parents = o.parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT;
+    return 0;
+}
+
+/* The same for a call that uses a barrier, which the user may have given as NULL: so is spec. */
+static int barrier_spec_check(const struct barrier_spec *spec, const char *doing, bool blocking)
+{
+    if (!spec)
+        return error_set(ZKL_EINVAL, NULL, "%s: the barrier is NULL", doing);
+    return call_check(spec->session, doing, session_path(spec->session, spec->path), blocking);
+}
+
+/* Without the monitor held, or not the last. */
+static void barrier_spec_clear(struct barrier_spec *spec)
+{
+    session_unref(spec->session);
+    g_free(spec->path);
+    g_free(spec->name);
+}
+
+/* ---- barriers ---- */
 
 struct zkl_barrier {
     struct barrier_spec spec;
@@ -58,8 +113,6 @@ static const struct driver_ops barrier_driver = {.step = barrier_op_step,
                                                  .ref = driven_ref,
                                                  .unref = driven_unref};
 
-/* ---- the handle ---- */
-
 int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                     const zkl_barrier_options *options)
 {
@@ -92,8 +145,6 @@ void zkl_barrier_free(zkl_barrier *b)
     barrier_spec_clear(&b->spec);
     g_free(b);
 }
-
-/* ---- calls ---- */
 
 static int barrier_op_enter(struct call *call)
 {
@@ -150,4 +201,447 @@ int zkl_barrier_wait_async(zkl_barrier *b, int64_t timeout_ms, zkl_done_fn fn, v
     if (!fn)
         return error_set(ZKL_EINVAL, NULL, "zkl_barrier_wait_async: fn is NULL");
     return barrier_run(b, "zkl_barrier_wait_async", BARRIER_WAIT, timeout_ms, fn, data);
+}
+
+/* ---- double barriers ---- */
+
+enum { MEMBERS_MAX = 1000 };
+
+struct double_call {
+    struct call call;
+    zkl_double_barrier *of; /* NULL once it has ended */
+    bool enters;            /* or leaves */
+};
+
+/* All guarded by the monitor, but what is set when it is made. */
+struct zkl_double_barrier {
+    int refs; /* the user's, each request's, and while it is not outside */
+    struct barrier_spec spec;
+    struct driver driver;
+    struct barrier machine;
+    GList link;               /* in those of the session that are not outside */
+    struct double_call *call; /* under way; NULL: none */
+    zkl_error error;          /* why it fails */
+    char *own;                /* the name of its node; NULL: it has had none */
+    char *data;               /* in the directory */
+    int length;
+    GPtrArray *names; /* of the members, in order */
+    GArray *czxids;   /* of uint64_t, the same */
+};
+
+static void double_ref(zkl_double_barrier *b)
+{
+    b->refs++;
+}
+
+/* The session has another reference. */
+static void double_unref(zkl_double_barrier *b)
+{
+    if (--b->refs > 0)
+        return;
+    barrier_spec_clear(&b->spec);
+    g_ptr_array_unref(b->names);
+    g_array_unref(b->czxids);
+    driver_clear(&b->driver);
+    g_free(b->own);
+    g_free(b->data);
+    g_free(b);
+}
+
+/* ---- double barriers: all of a session that are not outside ---- */
+
+struct doubles {
+    struct participant participant;
+    GQueue list; /* of zkl_double_barrier */
+};
+
+static bool double_is_busy(const struct participant *p)
+{
+    return ((const struct doubles *)p)->list.length > 0;
+}
+
+/* A member loses something if its node goes with the session, even on its way in: others may have
+ * counted it. If no deadline is ahead, the servers may have ended the session. Then nothing is
+ * held, and the session may be given up. */
+static bool double_holds(const struct participant *p)
+{
+    if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
+        return false;
+    for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next)
+        if (((const zkl_double_barrier *)l->data)->machine.own)
+            return true;
+    return false;
+}
+
+static void double_step_all(struct participant *p, enum machine_event_kind kind)
+{
+    GQueue *list = &((struct doubles *)p)->list;
+
+    for (GList *l = list->head, *next; l; l = next) {
+        zkl_double_barrier *b = l->data;
+        next = l->next;
+        driver_hear(&b->driver, (struct machine_event){.kind = kind});
+    }
+}
+
+static void double_on_replaced(struct participant *p)
+{
+    double_step_all(p, MACHINE_EV_SESSION);
+}
+
+static void double_on_over(struct participant *p)
+{
+    double_step_all(p, MACHINE_EV_OVER);
+}
+
+static const struct participant_ops participant = {.is_busy = double_is_busy,
+                                                   .holds = double_holds,
+                                                   .on = {[NEWS_REPLACED] = double_on_replaced,
+                                                          [NEWS_REFUSED] = double_on_over,
+                                                          [NEWS_CLOSED] = double_on_over}};
+
+static GQueue *doubles_of(zkl_session *s)
+{
+    return &((struct doubles *)participant_of(s, &participant, sizeof(struct doubles)))->list;
+}
+
+/* ---- double barriers: steps ---- */
+
+/* The first time: later it may be told again that its own node is gone. */
+static void double_end_call(zkl_double_barrier *b, enum barrier_verdict verdict)
+{
+    struct double_call *c = b->call;
+
+    b->call = NULL;
+    if (!c)
+        return;
+    c->of = NULL;
+    if (verdict == BARRIER_DONE)
+        call_end(&c->call, 0, NULL);
+    else if (verdict == BARRIER_LOST)
+        call_end(&c->call, ZKL_ELOST, "the session ended, and the member's node with it");
+    else
+        call_end_as(&c->call, &b->error);
+}
+
+static size_t double_own_place(const zkl_double_barrier *b)
+{
+    size_t i = 0;
+
+    while (i < b->names->len && g_strcmp0(b->names->pdata[i], b->own) != 0)
+        i++;
+    return i;
+}
+
+static zkl_double_barrier *double_driven(struct driver *d)
+{
+    return DRIVER_OWNER(d, zkl_double_barrier);
+}
+
+/* The session lists the members that are not outside, and keeps them. */
+static void double_note_state(zkl_double_barrier *b, bool was_out)
+{
+    zkl_session *s = b->spec.session;
+    const bool is_out = b->machine.state == BARRIER_OUTSIDE;
+
+    if (was_out && !is_out) {
+        double_ref(b);
+        g_queue_push_tail_link(doubles_of(s), &b->link);
+    } else if (!was_out && is_out) {
+        g_queue_unlink(doubles_of(s), &b->link);
+        incarnation_retired(s);
+        double_unref(b); /* its driver has another reference in a step */
+    }
+}
+
+static gint double_compare(gconstpointer a, gconstpointer b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void double_keep_names(zkl_double_barrier *b, const struct machine_event *ev)
+{
+    g_ptr_array_set_size(b->names, 0);
+    for (size_t i = 0; i < ev->count; i++) {
+        if (strcmp(ev->names[i], "ready") != 0)
+            g_ptr_array_add(b->names, g_strdup(ev->names[i]));
+    }
+    g_ptr_array_sort(b->names, double_compare);
+    g_array_set_size(b->czxids, b->names->len);
+    for (guint i = 0; i < b->czxids->len; i++)
+        g_array_index(b->czxids, uint64_t, i) = BARRIER_UNREAD;
+}
+
+static void double_keep(zkl_double_barrier *b, const struct machine_event *ev)
+{
+    const bool there = ev->rc == STORE_OK;
+
+    if (!there && ev->rc != STORE_NONODE)
+        return;
+    if (ev->verb == STORE_LIST) {
+        double_keep_names(b, ev);
+    } else if (ev->node >= BARRIER_MEMBER) {
+        g_array_index(b->czxids, uint64_t, ev->node - BARRIER_MEMBER) = there ? ev->czxid : 0;
+    } else if (ev->verb == STORE_GET && ev->node == BARRIER_DIRECTORY && there) {
+        b->length = (int)ev->length;
+        g_free(b->data);
+        b->data = g_memdup2(ev->data, ev->length);
+    }
+}
+
+static void double_step(struct driver *d, const struct machine_event *ev,
+                        struct machine_actions *out)
+{
+    zkl_double_barrier *b = double_driven(d);
+    const bool was_out = b->machine.state == BARRIER_OUTSIDE;
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        double_keep(b, ev);
+    const struct barrier_members members = {(const uint64_t *)(const void *)b->czxids->data,
+                                            b->names->len, double_own_place(b)};
+
+    barrier_step(&b->machine, ev, &members, out);
+    double_note_state(b, was_out);
+}
+
+static const char *double_name_of(const zkl_double_barrier *b, unsigned node)
+{
+    switch (node) {
+    case BARRIER_OWN:
+        return b->own;
+    case BARRIER_READY:
+        return "ready";
+    case BARRIER_AWAITED:
+        return b->names->pdata[b->machine.awaited];
+    default:
+        return b->names->pdata[node - BARRIER_MEMBER];
+    }
+}
+
+static char *double_path(struct driver *d, unsigned node)
+{
+    const zkl_double_barrier *b = double_driven(d);
+
+    if (node == BARRIER_DIRECTORY)
+        return g_strdup(b->spec.path);
+    return g_strconcat(b->spec.path, "/", double_name_of(b, node), NULL);
+}
+
+static void double_name(struct driver *d, unsigned node)
+{
+    zkl_double_barrier *b = double_driven(d);
+
+    (void)node;
+    g_free(b->own);
+    b->own = layout_new_id(CHILD_FOREIGN, false);
+}
+
+/* The directory's data stay what they are. */
+static char *double_data(struct driver *d, unsigned node, int *ret_length)
+{
+    const zkl_double_barrier *b = double_driven(d);
+    char *text;
+
+    if (node == BARRIER_DIRECTORY) {
+        *ret_length = b->length;
+        return g_memdup2(b->data, (gsize)MAX(b->length, 0));
+    }
+    text = node == BARRIER_OWN
+               ? g_strdup(b->spec.name)
+               : g_strdup_printf(BARRIER_WORDS "%" G_GUINT64_FORMAT, b->machine.bound);
+    *ret_length = (int)strlen(text);
+    return text;
+}
+
+static void double_tell(struct driver *d, const struct machine_action *a)
+{
+    zkl_double_barrier *b = double_driven(d);
+    const char *path = session_path(b->spec.session, b->spec.path);
+
+    if (a->verdict == BARRIER_REFUSED)
+        denial_fill(b->spec.session, &b->error, call_error(a->rc), path);
+    else
+        double_end_call(b, (enum barrier_verdict)a->verdict);
+}
+
+static void double_driver_ref(struct driver *d)
+{
+    double_ref(double_driven(d));
+}
+
+static void double_driver_unref(struct driver *d)
+{
+    double_unref(double_driven(d));
+}
+
+static const struct driver_ops double_driver = {.step = double_step,
+                                                .path = double_path,
+                                                .name = double_name,
+                                                .data = double_data,
+                                                .tell = double_tell,
+                                                .ref = double_driver_ref,
+                                                .unref = double_driver_unref};
+
+/* ---- double barriers: calls ---- */
+
+static struct double_call *double_call_of(struct call *c)
+{
+    return (struct double_call *)c;
+}
+
+static void double_on_late(void *data)
+{
+    struct double_call *c = data;
+
+    if (!c->of)
+        return;
+    zkl_double_barrier *b = c->of;
+    double_end_call(b, BARRIER_FAILED); /* its node goes in the background */
+}
+
+/* When the own node is gone, or one session timeout later; at once if nothing will be answered. */
+static void double_on_stop(struct call *call, const zkl_error *why)
+{
+    struct double_call *c = double_call_of(call);
+    zkl_double_barrier *b = c->of;
+
+    if (!b) {
+        call_end_as(call, why);
+        return;
+    }
+    b->error = *why;
+    if (b->spec.session->closing || b->spec.session->refused) {
+        double_end_call(b, BARRIER_FAILED);
+        return;
+    }
+    call_arm(call->session, &call->timer, 0, double_on_late, c);
+    driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+}
+
+/* 0, or why it cannot begin now. */
+static int double_may_begin(const zkl_double_barrier *b, bool enters)
+{
+    const char *path = session_path(b->spec.session, b->spec.path);
+    const enum barrier_state state = b->machine.state;
+
+    if (b->spec.session->closing)
+        return error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    if (b->call || (enters && state == BARRIER_INSIDE))
+        return error_set(ZKL_EBUSY, path, "%s: %s", path,
+                         b->call ? "another call of this member is in progress"
+                                 : "the member is inside");
+    if (!enters && state != BARRIER_INSIDE)
+        return error_set(ZKL_EPERM, path, "%s: the member is not inside", path);
+    if (enters && state != BARRIER_OUTSIDE)
+        return error_set(ZKL_EBUSY, path, "%s: the member is still leaving", path);
+    return 0;
+}
+
+static int double_on_enter(struct call *call)
+{
+    struct double_call *c = double_call_of(call);
+    const int code = double_may_begin(c->of, c->enters);
+
+    if (!code)
+        c->of->call = c;
+    return code;
+}
+
+static void double_on_begin(struct call *call)
+{
+    struct double_call *c = double_call_of(call);
+
+    if (c->enters)
+        incarnation_warm(call->session);
+    driver_hear(&c->of->driver,
+                (struct machine_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
+}
+
+static const struct call_ops double_call_ops = {
+    .waits = true, .enter = double_on_enter, .begin = double_on_begin, .stop = double_on_stop};
+
+/* fn NULL: blocks. */
+static int double_run(zkl_double_barrier *b, const char *doing, bool enters, int64_t timeout_ms,
+                      zkl_done_fn fn, void *data)
+{
+    const int code = barrier_spec_check(b ? &b->spec : NULL, doing, fn == NULL);
+
+    if (code)
+        return code;
+    struct double_call *c = g_new0(struct double_call, 1);
+    c->of = b;
+    c->enters = enters;
+    call_init(&c->call, &double_call_ops, b->spec.session, g_strdup(b->spec.path), fn, data);
+    return call_run(&c->call, timeout_ms);
+}
+
+int zkl_double_barrier_enter(zkl_double_barrier *b, int64_t timeout_ms)
+{
+    return double_run(b, "zkl_double_barrier_enter", true, timeout_ms, NULL, NULL);
+}
+
+int zkl_double_barrier_leave(zkl_double_barrier *b, int64_t timeout_ms)
+{
+    return double_run(b, "zkl_double_barrier_leave", false, timeout_ms, NULL, NULL);
+}
+
+int zkl_double_barrier_enter_async(zkl_double_barrier *b, int64_t timeout_ms, zkl_done_fn fn,
+                                   void *data)
+{
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_double_barrier_enter_async: fn is NULL");
+    return double_run(b, "zkl_double_barrier_enter_async", true, timeout_ms, fn, data);
+}
+
+int zkl_double_barrier_leave_async(zkl_double_barrier *b, int64_t timeout_ms, zkl_done_fn fn,
+                                   void *data)
+{
+    if (!fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_double_barrier_leave_async: fn is NULL");
+    return double_run(b, "zkl_double_barrier_leave_async", false, timeout_ms, fn, data);
+}
+
+/* ---- double barriers: the handle ---- */
+
+int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char *path, int members,
+                           const zkl_barrier_options *options)
+{
+    zkl_double_barrier *b;
+
+    if (!ret || members < 1 || members > MEMBERS_MAX)
+        return error_set(ZKL_EINVAL, path, "zkl_double_barrier_new: %s",
+                         ret ? "members must be 1 to 1000" : "ret is NULL");
+    b = g_new0(zkl_double_barrier, 1);
+    int code = barrier_spec_take(&b->spec, "zkl_double_barrier_new", s, path, options);
+    if (code) {
+        g_free(b);
+        return code;
+    }
+    b->refs = 1;
+    b->link.data = b;
+    b->machine.wanted = (size_t)members;
+    driver_init(&b->driver, &double_driver, b->spec.session, b->spec.parents);
+    b->names = g_ptr_array_new_with_free_func(g_free);
+    b->czxids = g_array_new(FALSE, TRUE, sizeof(uint64_t));
+    *ret = b;
+    return 0;
+}
+
+void zkl_double_barrier_free(zkl_double_barrier *b)
+{
+    zkl_session *s;
+    zkl_error why;
+
+    if (!b || fork_is_child(b->spec.session->generation))
+        return;
+    s = session_ref(b->spec.session);
+    session_lock(s);
+    error_fill(&why, ZKL_ECLOSED, session_path(s, b->spec.path), "the barrier was freed");
+    b->error = why;
+    if (!s->closing)
+        driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+    double_end_call(b, BARRIER_FAILED); /* without waiting for that */
+    double_unref(b);
+    session_unlock(s);
+    session_unref(s);
 }

@@ -22,9 +22,9 @@ export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-10}
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
 files=(recipes/attempt.c
-    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/machine.c recipes/member.c recipes/multi_lock.c recipes/numbering.c recipes/proofs.c recipes/name.c
-    recipes/observe.c recipes/payoff.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c
-    lib/barrier/barrier.c lib/barrier/double.c lib/barrier/spec.c
+    recipes/back_off.c recipes/barrier.c recipes/barrier_call.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/exchange.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/machine.c recipes/member.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/proofs.c recipes/name.c
+    recipes/observe.c recipes/payoff.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
+    lib/barrier/barrier.c
     lib/counter/counter.c
     lib/election/election.c
     lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c lib/grant/validity.c
