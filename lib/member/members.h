@@ -1,11 +1,22 @@
-/* The members of a group as they were read: what is told, and handed out. */
+/* The members of a group as they were read, for tests. */
 #ifndef LIB_MEMBERS_H
 #define LIB_MEMBERS_H
 
 #include <glib.h>
 #include <zkl.h>
 
-/* Takes an array of references to boxes (view.h), which it puts in order; for tests, too. */
+#include "lib/store/store.h"
+
+/* A member as it was read, shared by all that tell of it. */
+struct member_box {
+    zkl_member_info info;
+};
+
+/* The child of that name, as it was read. */
+struct member_box *member_box_new(const char *name, zkl_member_layout layout,
+                                  const struct store_reply *reply);
+
+/* Takes an array of references to boxes, which it puts in order. */
 zkl_members *members_new(GPtrArray *boxes);
 
 /* So many members of a session are not stepped for each proof that it gets; tests set it. */

@@ -29,8 +29,8 @@ files=(recipes/attempt.c
     lib/election/election.c
     lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c lib/grant/validity.c
     lib/contender/contender.c
-    lib/lock/handle.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/op.c lib/lock/rwlock.c lib/lock/semaphore.c
-    lib/member/member.c lib/member/members.c lib/member/shards.c lib/member/view.c
+    lib/lock/handle.c lib/lock/leased.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/turns.c lib/lock/rwlock.c lib/lock/semaphore.c
+    lib/member/member.c lib/member/members.c
     lib/queue/children_watch.c lib/queue/queue.c
     lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
 

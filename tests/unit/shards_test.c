@@ -1,7 +1,6 @@
 /* Which member has which shard. ZKL_CURVES=1 prints how even it is, and how many shards a change
  * moves. */
 #include "lib/member/members.h"
-#include "lib/member/view.h"
 #include "recipes/shards.h"
 #include "runner.h"
 
