@@ -25,21 +25,19 @@ static int take_number(int *ret, const char *option, const char *text)
     return GO_ON;
 }
 
-static int append(char ***list, const char *value)
+static int append(char ***list, char *value)
 {
     const guint count = *list ? g_strv_length(*list) : 0;
 
     *list = g_renew(char *, *list, count + 2);
-    (*list)[count] = g_strdup(value);
+    (*list)[count] = value;
     (*list)[count + 1] = NULL;
     return GO_ON;
 }
 
 /* value: NULL if there is none. */
-static int take_value(const GOptionEntry *entry, const char *option, const char *value)
+static int take_value(const GOptionEntry *entry, const char *option, char *value)
 {
-    char **text = entry->arg_data;
-
     if (!value)
         return fail(STATUS_USAGE, "%s: needs a value", option);
     if (entry->arg == G_OPTION_ARG_CALLBACK)
@@ -50,8 +48,7 @@ static int take_value(const GOptionEntry *entry, const char *option, const char 
         return append(entry->arg_data, value);
     if (entry->arg == G_OPTION_ARG_INT64)
         return option_time(option, value, entry->arg_data);
-    g_free(*text);
-    *text = g_strdup(value);
+    *(char **)entry->arg_data = value;
     return GO_ON;
 }
 
@@ -66,16 +63,16 @@ static bool is_flag(const GOptionEntry *entry)
     return entry->arg == G_OPTION_ARG_NONE;
 }
 
-static const char *next_word(char ***next)
+static char *next_word(char ***next)
 {
     return **next ? *(*next)++ : NULL;
 }
 
 /* --name, --name=value or --name value. The value of an unknown one may be a secret. */
-static int take_long(const GOptionEntry *const *tables, const char *word, char ***next)
+static int take_long(const GOptionEntry *const *tables, char *word, char ***next)
 {
     const size_t length = strcspn(word, "=");
-    const char *equals = word[length] ? word + length : NULL;
+    char *equals = word[length] ? word + length : NULL;
     const GOptionEntry *entry = length > 2 ? arguments_find(tables, word + 2, length - 2) : NULL;
     char *option = g_strndup(word, length);
     int status;
@@ -93,9 +90,9 @@ static int take_long(const GOptionEntry *const *tables, const char *word, char *
 }
 
 /* Flags, and then perhaps one option whose value is the rest of the word, or the next word. */
-static int take_letters(const GOptionEntry *const *tables, const char *word, char ***next)
+static int take_letters(const GOptionEntry *const *tables, char *word, char ***next)
 {
-    for (const char *letter = word + 1; *letter; letter++) {
+    for (char *letter = word + 1; *letter; letter++) {
         const GOptionEntry *entry = arguments_find(tables, letter, 0);
         const char option[] = {'-', *letter, '\0'};
 
@@ -116,7 +113,7 @@ int arguments_parse(const GOptionEntry *const *tables, int *argc, char ***argv)
     int status = GO_ON;
 
     while (status == GO_ON && *next && next[0][0] == '-' && next[0][1]) {
-        const char *word = *next++;
+        char *word = *next++;
 
         if (strcmp(word, "--") == 0)
             break;

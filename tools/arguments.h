@@ -8,7 +8,7 @@
 /* Takes the options after argv[0], up to the first operand or behind "--", and moves on so that
  * argv[1] is what follows them. tables ends with NULL; its options are flags, whole numbers, times
  * (G_OPTION_ARG_INT64, in milliseconds), texts (G_OPTION_ARG_FILENAME) and lists of them
- * (G_OPTION_ARG_FILENAME_ARRAY), which are the caller's to free.
+ * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list itself.
  * GO_ON, or STATUS_USAGE after a message. */
 int arguments_parse(const GOptionEntry *const *tables, int *argc, char ***argv);
 

@@ -66,7 +66,7 @@ int command_line_operand(struct command_line *l, const char *what, char **ret)
     if (l->argc < 2)
         return fail(STATUS_USAGE, "no %s given; \"zkl %s --help\" lists the options", what,
                     l->verb);
-    *ret = g_strdup(l->argv[1]);
+    *ret = l->argv[1];
     /* Once more, from it on, as if that were the program's name. */
     l->argc--;
     l->argv++;
@@ -181,17 +181,4 @@ int command_line_command(struct command_line *l)
     l->options->hold.path = l->options->path;
     l->options->hold.argv = string ? shell_command(string) : g_strdupv(rest);
     return GO_ON;
-}
-
-void command_line_end(struct command_line *l)
-{
-    g_free(l->raw.shell_command);
-    g_free(l->raw.parents);
-    g_free(l->raw.on_lost);
-    g_free(l->raw.on_lost_timeout);
-    g_free(l->raw.on_suspect);
-    g_free(l->raw.status_fd);
-    g_free(l->raw.timeout);
-    g_free(l->raw.grace);
-    g_free(l->raw.kill_after);
 }

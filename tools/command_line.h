@@ -33,7 +33,7 @@ struct command_line {
     char **words; /* argv as it was in the beginning */
 };
 
-/* Each returns GO_ON, or a status after a message; command_line_end() in all cases. */
+/* Each returns GO_ON, or a status after a message. */
 
 /* The options before the first operand; the defaults of what is not given. */
 int command_line_begin(struct command_line *l, int argc, char **argv);
@@ -44,7 +44,5 @@ int command_line_operand(struct command_line *l, const char *what, char **ret);
 /* Checks the options, and takes the command: what is left of the line, or the -c string. */
 int command_line_check(struct command_line *l);
 int command_line_command(struct command_line *l);
-
-void command_line_end(struct command_line *l);
 
 #endif

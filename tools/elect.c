@@ -15,6 +15,6 @@ int verb_elect(struct settings *settings, int argc, char **argv)
                                            : elect_look(settings, &options, &events);
         events_close(&events);
     }
-    elect_options_free(&options);
+    lock_options_free(&options.run);
     return status;
 }

@@ -151,13 +151,5 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
         status = elect_options_take_operands(o, &line, &raw);
-    command_line_end(&line);
-    g_free(raw.layout);
     return status;
-}
-
-void elect_options_free(struct elect_options *o)
-{
-    lock_options_free(&o->run);
-    g_free(o->id);
 }

@@ -15,8 +15,7 @@ struct elect_options {
     gboolean json;
 };
 
-/* GO_ON, or a status after a message; elect_options_free() in both cases. */
+/* GO_ON, or a status after a message; lock_options_free(&o->run) in both cases. */
 int elect_options_parse(struct elect_options *o, struct settings *settings, int argc, char **argv);
-void elect_options_free(struct elect_options *o);
 
 #endif

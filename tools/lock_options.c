@@ -95,19 +95,12 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
-    command_line_end(&line);
-    g_free(peer);
-    g_free(on_revoke);
-    g_free(slots);
     return status;
 }
 
 void lock_options_free(struct lock_options *o)
 {
-    g_free(o->path);
-    g_strfreev(o->hold.others);
-    g_free(o->name);
+    g_free(o->hold.others);
     g_strfreev(o->hold.argv);
     g_strfreev(o->hold.on_lost);
-    g_free(o->metrics_file);
 }

@@ -135,6 +135,6 @@ int verb_member(struct settings *settings, int argc, char **argv)
                                               : member_look(settings, &m.options, &events);
         events_close(&events);
     }
-    member_options_free(&m.options);
+    lock_options_free(&m.options.run);
     return status;
 }

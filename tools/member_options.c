@@ -97,14 +97,5 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
     status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
         status = member_options_take_operands(o, &line, &raw);
-    command_line_end(&line);
-    g_free(raw.layout);
     return status;
-}
-
-void member_options_free(struct member_options *o)
-{
-    lock_options_free(&o->run);
-    g_free(o->id);
-    g_free(o->data);
 }

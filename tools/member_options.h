@@ -15,9 +15,8 @@ struct member_options {
     gboolean json;
 };
 
-/* GO_ON, or a status after a message; member_options_free() in both cases. */
+/* GO_ON, or a status after a message; lock_options_free(&o->run) in both cases. */
 int member_options_parse(struct member_options *o, struct settings *settings, int argc,
                          char **argv);
-void member_options_free(struct member_options *o);
 
 #endif

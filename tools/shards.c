@@ -495,6 +495,6 @@ int verb_shards(struct settings *settings, int argc, char **argv)
         status = run_host(&host);
         events_close(&events);
     }
-    shards_options_free(&options);
+    lock_options_free(&options.run);
     return status;
 }

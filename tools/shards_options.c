@@ -14,7 +14,6 @@ static int take_count(struct shards_options *o, struct command_line *l)
     if (status == GO_ON && !g_ascii_string_to_unsigned(text, 10, 1, SHARDS_MAX, &count, NULL))
         status = fail(STATUS_USAGE, "N: must be 1 to %d, not %s", SHARDS_MAX, text);
     o->count = (int)count;
-    g_free(text);
     return status;
 }
 
@@ -29,9 +28,9 @@ static int shards_options_take_operands(struct shards_options *o, struct command
 
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc, char **argv)
 {
-    char *drain = NULL;
+    char *drain = NULL, *id = NULL;
     const GOptionEntry entries[] = {
-        {"id", 0, 0, G_OPTION_ARG_FILENAME, &o->id,
+        {"id", 0, 0, G_OPTION_ARG_FILENAME, &id,
          "The name of this member, which keeps its shards (host name)", "ID"},
         {"weight", 0, 0, G_OPTION_ARG_INT, &o->weight,
          "This host's part of the shards, against others' (1)", "N"},
@@ -65,16 +64,6 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
         status = command_line_check(&line);
     if (status == GO_ON)
         status = command_line_command(&line);
-    if (!o->id)
-        o->id = g_strdup(g_get_host_name());
-    command_line_end(&line);
-    g_free(drain);
+    o->id = id ? id : g_get_host_name();
     return status;
-}
-
-void shards_options_free(struct shards_options *o)
-{
-    lock_options_free(&o->run);
-    g_free(o->id);
-    g_free(o->data);
 }

@@ -7,15 +7,14 @@
 struct shards_options {
     struct lock_options run;
     int count; /* of shards */
-    char *id;
+    const char *id;
     char *data;
     int weight;
     int64_t drain_ms;
 };
 
-/* GO_ON, or a status after a message; shards_options_free() in both cases. */
+/* GO_ON, or a status after a message; lock_options_free(&o->run) in both cases. */
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc,
                          char **argv);
-void shards_options_free(struct shards_options *o);
 
 #endif

@@ -10,7 +10,8 @@
 #include "duration.h"
 #include "failure.h"
 
-/* The global options, with their defaults filled in by main(). */
+/* The global options, with their defaults filled in by main(). Texts are words of the command line,
+ * here as in all options. */
 struct settings {
     char *connect;
     char *session_timeout; /* as it was given, or NULL */

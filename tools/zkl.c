@@ -114,13 +114,6 @@ int main(int argc, char **argv)
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
     status = end_output(zkl_run(&settings, argc, argv));
-    g_free(settings.connect);
-    g_free(settings.session_timeout);
-    g_free(settings.auth_file);
-    g_free(settings.acl);
     credentials_forget();
-    g_free(settings.cacert);
-    g_free(settings.cert);
-    g_free(settings.key);
     return status;
 }

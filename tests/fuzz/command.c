@@ -21,6 +21,9 @@ static struct {
     struct lock_options o;
 } locked;
 
+/* What the texts of struct lock_options are in. */
+static GPtrArray *argvs;
+
 static void forget(void)
 {
     if (locked.accepted)
@@ -94,7 +97,7 @@ int verb_elect(struct settings *settings, int argc, char **argv)
     if (status == GO_ON)
         status = session_open(settings, &session);
     zkl_session_close(session);
-    elect_options_free(&o);
+    lock_options_free(&o.run);
     return status == GO_ON ? STATUS_OK : status;
 }
 
@@ -106,7 +109,7 @@ int verb_member(struct settings *settings, int argc, char **argv)
     forget();
     if (status == GO_ON)
         CHECK(o.run.path && (o.mode != MEMBER_RUN) == !o.run.hold.argv);
-    member_options_free(&o);
+    lock_options_free(&o.run);
     return status == GO_ON ? STATUS_OK : status;
 }
 
@@ -120,7 +123,7 @@ int verb_shards(struct settings *settings, int argc, char **argv)
         check_ranges(&o.run);
         CHECK(o.count > 0 && o.id && o.drain_ms >= 0 && o.run.timeout_ms == ZKL_FOREVER);
     }
-    shards_options_free(&o);
+    lock_options_free(&o.run);
     return status == GO_ON ? STATUS_OK : status;
 }
 
@@ -214,7 +217,7 @@ static int run(GPtrArray *words)
     capture_begin();
     int status = command_main((int)words->len - 1, argv);
     capture_end(&out, &err);
-    g_strfreev(argv);
+    g_ptr_array_add(argvs, argv);
     for (size_t i = 0; i < G_N_ELEMENTS(known); i++)
         is_known |= status == known[i];
     if (!CHECK(is_known))
@@ -322,6 +325,8 @@ static void clear(void)
 void fuzz_command(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
+
+    argvs = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
     GPtrArray *words = take_words(&in);
 
     fake_library.open_code = take_code(&in);
@@ -335,4 +340,5 @@ void fuzz_command(const uint8_t *data, size_t size)
         check_locked(words);
     g_ptr_array_unref(words);
     clear();
+    g_ptr_array_unref(argvs);
 }
