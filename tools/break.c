@@ -9,7 +9,7 @@
 struct breaking {
     const char *path, *node;
     gboolean yes;
-    int64_t timeout_ms;
+    const struct settings *settings;
 };
 
 /* The only one who is meant; its place in line. */
@@ -57,7 +57,7 @@ static int confirm(const struct breaking *b)
 
 static int remove_node(const struct breaking *b, zkl_session *session, const zkl_contender *c)
 {
-    if (zkl_queue_break(session, b->path, c->node, c->token, b->timeout_ms) == 0)
+    if (zkl_queue_break(session, b->path, c->node, c->token, b->settings->connect_timeout_ms) == 0)
         return STATUS_OK;
     if (zkl_last_error(NULL) == ZKL_ENOENT)
         return fail(STATUS_CONFLICT, "%s: the contender has left meanwhile", b->path);
@@ -68,7 +68,7 @@ static int break_run(const struct breaking *b, zkl_session *session)
 {
     zkl_queue *q;
     size_t at = 0;
-    int status = contenders_read(&q, session, b->path, b->timeout_ms);
+    int status = contenders_read(&q, session, b->path, b->settings->connect_timeout_ms);
 
     if (status != STATUS_OK)
         return status;
@@ -85,7 +85,7 @@ static int break_run(const struct breaking *b, zkl_session *session)
 
 int verb_break(struct settings *settings, int argc, char **argv)
 {
-    struct breaking b = {.yes = FALSE};
+    struct breaking b = {.settings = settings};
     const GOptionEntry entries[] = {{"yes", 0, 0, G_OPTION_ARG_NONE, &b.yes, "Do not ask", NULL},
                                     G_OPTION_ENTRY_NULL};
     const char *summary =
@@ -100,8 +100,6 @@ int verb_break(struct settings *settings, int argc, char **argv)
                       "%s: there is no terminal for the question; --yes removes the node "
                       "without asking",
                       b.path);
-    if (status == GO_ON)
-        status = connect_timeout_ms(settings, &b.timeout_ms);
     if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)

@@ -120,8 +120,9 @@ static char *full_path(const struct settings *settings, const char *path)
 }
 
 int children_read(const struct settings *settings, zkl_session *session, const char *path,
-                  int64_t timeout_ms, GPtrArray **ret)
+                  GPtrArray **ret)
 {
+    const int64_t timeout_ms = settings->connect_timeout_ms;
     zkl_error error = {0};
     struct question q = {0};
     char *full;
@@ -144,10 +145,10 @@ int children_read(const struct settings *settings, zkl_session *session, const c
 }
 
 int children_show(const struct settings *settings, zkl_session *session, const char *path,
-                  int64_t timeout_ms, bool json)
+                  bool json)
 {
     GPtrArray *names;
-    int status = children_read(settings, session, path, timeout_ms, &names);
+    int status = children_read(settings, session, path, &names);
 
     if (status != STATUS_OK)
         return status;

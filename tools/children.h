@@ -4,14 +4,14 @@
 
 #include "tool.h"
 
-/* The names of path's children, sorted; path may be "/". Waits timeout_ms at most. STATUS_OK, and
- * *ret is the caller's; or another status after a message. */
+/* The names of path's children, sorted; path may be "/". Waits --connect-timeout at most.
+ * STATUS_OK, and *ret is the caller's; or another status after a message. */
 int children_read(const struct settings *settings, zkl_session *session, const char *path,
-                  int64_t timeout_ms, GPtrArray **ret);
+                  GPtrArray **ret);
 
 /* Writes the names of path's children, sorted, a line each or as a JSON array. path may be "/".
- * Waits timeout_ms at most. Returns the exit status, after a message if it is not STATUS_OK. */
+ * Returns the exit status, after a message if it is not STATUS_OK. */
 int children_show(const struct settings *settings, zkl_session *session, const char *path,
-                  int64_t timeout_ms, bool json);
+                  bool json);
 
 #endif

@@ -85,14 +85,6 @@ int session_open(const struct settings *settings, zkl_session **ret)
                               NULL);
 }
 
-int connect_timeout_ms(const struct settings *settings, int64_t *ret)
-{
-    *ret = settings->connect_timeout_ms;
-    if (*ret > 0)
-        return GO_ON;
-    return fail(STATUS_USAGE, "--connect-timeout: must be more than 0 seconds: 0");
-}
-
 /* On a thread of the library: the waiting thread looks again. */
 static void connect_on_session(zkl_session *session, zkl_session_event event, int64_t id,
                                void *events)
@@ -126,16 +118,11 @@ static int wait_for_session(zkl_session *session, int64_t limit_ms, struct event
 int session_connect(const struct settings *settings, zkl_session **session, int64_t limit_ms,
                     struct events *events)
 {
+    const int64_t most = MIN(limit_ms, settings->connect_timeout_ms);
     zkl_error error = {0};
-    int64_t most;
-    int status = connect_timeout_ms(settings, &most);
     int result = 0;
     int signo;
 
-    if (status != GO_ON)
-        return status;
-    if (limit_ms < most)
-        most = limit_ms;
     if (settings->verbose)
         say("connecting to %s", connect_string(settings));
     zkl_session_on_change(*session, connect_on_session, events);

@@ -19,9 +19,6 @@ int session_open(const struct settings *settings, zkl_session **ret);
 int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_log_fn heard,
                        void *data);
 
-/* --connect-timeout: GO_ON, or STATUS_USAGE after a message; there is no connecting in no time. */
-int connect_timeout_ms(const struct settings *settings, int64_t *ret);
-
 /* Waits until the session is made, at most --connect-timeout and limit_ms (ZKL_FOREVER: no limit
  * of its own). GO_ON, or a status: after a message, or 128+n after signal n; *session is then
  * closed and NULL. */

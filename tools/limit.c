@@ -50,18 +50,15 @@ int verb_limit(struct settings *settings, int argc, char **argv)
                           "A lower limit takes no slots from their holders.";
     zkl_session *session = NULL;
     const char *path, *text;
-    int64_t timeout_ms;
     int limit,
         status = options_parse_path(settings, entries, summary, argc, argv, &path, "N", &text);
 
     if (status == GO_ON)
         status = parse_limit(text, &limit);
     if (status == GO_ON)
-        status = connect_timeout_ms(settings, &timeout_ms);
-    if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = limit_run(session, path, limit, timeout_ms);
+        status = limit_run(session, path, limit, settings->connect_timeout_ms);
     zkl_session_close(session);
     return status;
 }

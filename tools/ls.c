@@ -82,19 +82,16 @@ int verb_ls(struct settings *settings, int argc, char **argv)
     const char *summary = "Shows who holds the lock PATH and who waits, in order.";
     zkl_session *session = NULL;
     const char *path;
-    int64_t timeout_ms;
     int status = options_parse_path(settings, entries, summary, argc, argv, &path, NULL, NULL);
 
     if (status == GO_ON && tree && children)
         status = fail(STATUS_USAGE, "-r and --children exclude each other");
     if (status == GO_ON)
-        status = connect_timeout_ms(settings, &timeout_ms);
-    if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = children ? children_show(settings, session, path, timeout_ms, json)
-                 : tree   ? ls_tree_show(settings, session, path, timeout_ms, json)
-                          : ls_show(session, path, timeout_ms, json);
+        status = children ? children_show(settings, session, path, json)
+                 : tree   ? ls_tree_show(settings, session, path, json)
+                          : ls_show(session, path, settings->connect_timeout_ms, json);
     zkl_session_close(session);
     return status;
 }

@@ -13,7 +13,6 @@
 struct walk {
     const struct settings *settings;
     zkl_session *session;
-    int64_t timeout_ms;
     struct table *table; /* NULL: */
     GString *json;
     size_t found;
@@ -58,7 +57,7 @@ static void json_queue(const struct walk *w, const char *path, const zkl_queue *
 /* Only the first contender is read. */
 static void visit(struct walk *w, const char *path)
 {
-    zkl_queue *q = contenders_first(w->session, path, 1, w->timeout_ms);
+    zkl_queue *q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
 
     if (zkl_queue_count(q) > 0) {
         if (w->table)
@@ -82,7 +81,7 @@ static int descend(struct walk *w, const char *path)
 {
     GPtrArray *names;
     bool contended = false;
-    int status = children_read(w->settings, w->session, path, w->timeout_ms, &names);
+    int status = children_read(w->settings, w->session, path, &names);
 
     if (status != STATUS_OK)
         return status;
@@ -103,11 +102,10 @@ static int descend(struct walk *w, const char *path)
     return status;
 }
 
-int ls_tree_show(const struct settings *settings, zkl_session *session, const char *path,
-                 int64_t timeout_ms, bool json)
+int ls_tree_show(const struct settings *settings, zkl_session *session, const char *path, bool json)
 {
     static const char *const heads[] = {"PATH", "HOLDS", "WAIT"};
-    struct walk w = {.settings = settings, .session = session, .timeout_ms = timeout_ms};
+    struct walk w = {.settings = settings, .session = session};
     int status;
 
     if (json)

@@ -5,8 +5,8 @@
 #include "tool.h"
 
 /* Writes who holds and how many wait at path, which may be "/", and everywhere below it; each
- * request may take timeout_ms. The exit status; after a message if it is not STATUS_OK. */
+ * request may take --connect-timeout. The exit status; after a message if it is not STATUS_OK. */
 int ls_tree_show(const struct settings *settings, zkl_session *session, const char *path,
-                 int64_t timeout_ms, bool json);
+                 bool json);
 
 #endif

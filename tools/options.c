@@ -89,6 +89,8 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
     status = arguments_parse(all, argc, argv);
     if (status == GO_ON && settings->session_timeout)
         status = take_session_timeout(settings, settings->session_timeout);
+    if (status == GO_ON && settings->connect_timeout_ms == 0)
+        status = fail(STATUS_USAGE, "--connect-timeout: must be more than 0 seconds: 0");
     return status == GO_ON && settings->help && summary ? options_show_help(all, synopsis, summary)
                                                         : status;
 }

@@ -21,15 +21,12 @@ int verb_revoke(struct settings *settings, int argc, char **argv)
         "asked.\nDoes not wait for the holder.";
     zkl_session *session = NULL;
     const char *path, *node;
-    int64_t timeout_ms;
     int status = options_parse_path(settings, entries, summary, argc, argv, &path, "NODE", &node);
 
     if (status == GO_ON)
-        status = connect_timeout_ms(settings, &timeout_ms);
-    if (status == GO_ON)
         status = session_open(settings, &session);
     if (status == GO_ON)
-        status = revoke_ask(session, path, node, timeout_ms);
+        status = revoke_ask(session, path, node, settings->connect_timeout_ms);
     zkl_session_close(session);
     return status;
 }

@@ -36,13 +36,10 @@ static int show_once(const struct watch *w, zkl_session *session)
 {
     struct reading reading = {.time_ms = g_get_real_time() / 1000};
     const struct view view = {.reading = &reading, .up = true};
-    int64_t timeout_ms;
-    int status = connect_timeout_ms(w->onlooker.settings, &timeout_ms);
+    int status =
+        contenders_read(&reading.queue, session, w->path, w->onlooker.settings->connect_timeout_ms);
     GString *line;
 
-    if (status != GO_ON)
-        return status;
-    status = contenders_read(&reading.queue, session, w->path, timeout_ms);
     if (status != STATUS_OK)
         return status;
     if (w->json) {
