@@ -5,7 +5,6 @@
 #include "environment.h"
 #include "on_lost.h"
 #include "processes.h"
-#include "termination_tree.h"
 
 #include <errno.h>
 #include <sys/prctl.h>

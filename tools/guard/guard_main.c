@@ -12,7 +12,6 @@
 #include "priority.h"
 #include "processes.h"
 #include "spawn.h"
-#include "termination_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -33,11 +33,28 @@ struct termination {
     bool rest_killed;
 };
 
+/* For the caller, guard or tool (then helper is the guard). Before it has children of its own. */
+void termination_tree_init(struct termination *e, pid_t root, pid_t helper);
+void termination_tree_free(struct termination *e);
+
 /* KILL comes so long before the deadline; and the tool steps in when half of it is over. */
 int64_t termination_margin_ms(const struct termination *e);
 
 /* The grace; not less than the margin, which then leaves no time for TERM. */
 int64_t termination_grace_ms(const struct termination *e);
+
+/* The first sends STOP to each process that is not stopped yet, but to no zkl and no guard, which
+ * go on renewing their locks. The second sends CONT to the processes that the first has stopped. */
+void termination_tree_stop(struct termination *e);
+void termination_tree_continue(struct termination *e);
+
+/* Sends KILL. nested: to another zkl and what is below it too, but for a while not to its guard,
+ * which then sees to its own. Once --on-lost was started, nobody gets it. The time from look to
+ * look grows. */
+void termination_tree_kill(struct termination *e, bool nested);
+
+/* Tells of each process that cannot be signalled. */
+void termination_tree_probe(struct termination *e);
 
 /* Why a lock ends that nobody has given up. */
 enum exit_cause termination_reason(const struct termination *e);

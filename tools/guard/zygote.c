@@ -5,7 +5,6 @@
 #include "../tool.h"
 #include "channel.h"
 #include "processes.h"
-#include "termination_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
