@@ -1,6 +1,5 @@
 /* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
 #include "command_line.h"
-#include "status_line.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include "guard/channel.h"
 #include "guard/processes.h"
 #include "loss.h"
-#include "status_line.h"
 #include "terminal.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "closing.h"
 #include "connect.h"
 #include "metrics.h"
-#include "status_line.h"
 #include "waiting.h"
 
 #define LOOK_EVERY_MS 1000

@@ -1,7 +1,9 @@
-/* How the command speaks: one line for each failure, and the exit status that belongs to it. */
+/* How the command speaks: one line for each failure, and the exit status that belongs to it. To
+ * programs it speaks by lines on --status-fd. */
 #include "tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
@@ -166,4 +168,40 @@ int fail_once(const zkl_error *error, const char *subject, int *said_code)
 
     *said_code = error->code;
     return again ? failure_status(error->code) : fail_error(error, subject);
+}
+
+/* ---- --status-fd ---- */
+
+int status_fd_check(int fd)
+{
+    const int flags = fd > 0 ? fcntl(fd, F_GETFL) : -1;
+
+    if (fd <= 0)
+        return fail(STATUS_USAGE, "--status-fd: not a descriptor to write to: %d", fd);
+    if (flags < 0)
+        return fail(STATUS_USAGE, "--status-fd %d: %s", fd, g_strerror(errno));
+    if ((flags & O_ACCMODE) == O_RDONLY)
+        return fail(STATUS_USAGE, "--status-fd %d: open for reading only", fd);
+    if (fd > STDERR_FILENO)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return GO_ON;
+}
+
+/* A reader of the status lines must not be able to hold up or end the holder. So SIGPIPE and the
+ * like are blocked, and a line that does not fit is dropped. A line is shorter than PIPE_BUF, so
+ * that a pipe takes all of it or nothing. */
+void status_line(int fd, const char *format, ...)
+{
+    GString *line;
+    va_list args;
+
+    if (fd == STATUS_FD_NONE)
+        return;
+    line = g_string_new(NULL);
+    va_start(args, format);
+    g_string_vprintf(line, format, args);
+    va_end(args);
+    g_string_append_c(line, '\n');
+    write_without_waiting(fd, line, 0);
+    g_string_free(line, TRUE);
 }

@@ -1,7 +1,6 @@
 #include "shard.h"
 #include "contenders.h"
 #include "loss.h"
-#include "status_line.h"
 
 #include <sys/socket.h>
 

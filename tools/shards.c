@@ -12,7 +12,6 @@
 #include "metrics.h"
 #include "reader.h"
 #include "shards_member.h"
-#include "status_line.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -95,6 +95,17 @@ const char *ordinal_suffix(int n);
 /* Writes a whole line, or as much of it as fits. Waits for a slow reader patience_ms at most. */
 void write_without_waiting(int fd, const GString *line, int patience_ms);
 
+#define STATUS_FD_NONE (-1)
+
+/* For --status-fd. Returns GO_ON, or STATUS_USAGE after a message. The command does not inherit fd,
+ * unless it is one of the three that everybody has. This is called before we open anything, so that
+ * fd is the caller's. */
+int status_fd_check(int fd);
+
+/* What happens, one line each, for a program to read; in one write. Dropped when the reader is slow
+ * or gone. */
+void status_line(int fd, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* Adds text with control and format characters as \x1b or \u202e; never a raw one. */
 void append_visible(GString *out, const char *text);
 

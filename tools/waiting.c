@@ -1,7 +1,6 @@
 #include "waiting.h"
 #include "contenders.h"
 #include "identity.h"
-#include "status_line.h"
 #include "table.h"
 
 #include <inttypes.h>

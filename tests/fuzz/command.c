@@ -13,7 +13,7 @@
 #include "tools/elect_options.h"
 #include "tools/member_options.h"
 #include "tools/shards_options.h"
-#include "tools/status_line.h"
+#include "tools/tool.h"
 
 /* What the last zkl lock was told, if it took it. */
 static struct {

@@ -7,7 +7,6 @@
 #include "runner.h"
 #include "text.h"
 #include "tools/json.h"
-#include "tools/status_line.h"
 #include "tools/table.h"
 #include "tools/tool.h"
 

@@ -3,7 +3,6 @@
  * the tool's being awake. */
 #include "../orphan.h"
 #include "../shards_plan.h"
-#include "../status_line.h"
 #include "../tool.h"
 #include "channel.h"
 #include "environment.h"

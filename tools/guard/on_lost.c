@@ -1,7 +1,6 @@
 /* The guard runs --on-lost, so that it runs even if the tool is stopped or dead. If the guard is
  * dead, the tool runs it. */
 #include "on_lost.h"
-#include "../status_line.h"
 #include "../tool.h"
 #include "spawn.h"
 

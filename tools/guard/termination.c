@@ -7,7 +7,6 @@
 #include "termination.h"
 #include "../events.h"
 #include "../shards_plan.h"
-#include "../status_line.h"
 #include "../tool.h"
 #include "processes.h"
 
