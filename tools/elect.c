@@ -1,6 +1,496 @@
-/* zkl elect: the verb. */
-#include "elect_look.h"
-#include "supervisor.h"
+/* zkl elect: one term after the other, each by a child of one term (candidate.h); or who leads.
+ *
+ * The supervisor of the terms has no threads and no session, and is the service manager's main
+ * process. It passes signals on and tells how it stands. Before it begins anew, it waits for all
+ * that its child leaves. */
+#include "candidate.h"
+#include "contenders.h"
+#include "guard/channel.h"
+#include "guard/processes.h"
+#include "guard/shared.h"
+#include "guard/sweep.h"
+#include "json.h"
+#include "listener.h"
+#include "notify.h"
+#include "pause.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOOK_FIRST_MS 20
+#define LOOK_LAST_MS 1000
+
+struct supervisor {
+    const struct settings *settings;
+    struct elect_options *options;
+    struct events *events;
+    struct notify *notify;
+    struct shared *shared; /* by the child and its guard */
+    struct sweep sweep;    /* of what these leave to us, should both be killed */
+    int channel;           /* to the child */
+    pid_t child;
+    int result; /* the child's, as of waitpid() */
+    bool child_ended;
+    bool cleared;      /* its guard has ended all of the command's tree */
+    bool ready;        /* was told */
+    bool asked_to_end; /* INT or TERM has been passed on */
+    int late;          /* the one that came when the child had ended */
+    bool was_in_line;
+    int64_t pause_ms;      /* behind the last failure; 0: there was none since the last term */
+    int64_t refused_since; /* by now_ms(): see failure_passes() */
+    int said;              /* the status of the last failure, which was said; GO_ON: none */
+};
+
+/* ---- what is told ---- */
+
+static void tell_leading(struct supervisor *s)
+{
+    GDateTime *since = g_date_time_new_from_unix_utc(atomic_load(&s->shared->since));
+    char *text = g_date_time_format_iso8601(since);
+
+    notify_send(s->notify, "STATUS=leader since %s", text);
+    g_free(text);
+    g_date_time_unref(since);
+}
+
+static void tell_stage(struct supervisor *s)
+{
+    const bool connected = atomic_load(&s->shared->connected);
+    const bool over = atomic_load(&s->shared->gone);
+    const int ahead = atomic_load(&s->shared->ahead);
+
+    if (s->child_ended)
+        notify_send(s->notify, "STATUS=not in line, ending what is left of the last term");
+    else if (over)
+        notify_send(s->notify, "STATUS=no longer leader%s",
+                    s->options->run.hold.on_lost ? ", running --on-lost" : "");
+    if (s->asked_to_end || s->child_ended || over)
+        return;
+    if (connected && !s->ready)
+        notify_send(s->notify, "READY=1");
+    s->ready |= connected;
+    if (!connected)
+        notify_send(s->notify, "STATUS=connecting");
+    else if (atomic_load(&s->shared->since) != 0)
+        tell_leading(s);
+    else if (ahead > 0)
+        notify_send(s->notify, "STATUS=waiting, %d%s in line", ahead, ordinal_suffix(ahead));
+    else
+        notify_send(s->notify, "STATUS=waiting");
+}
+
+/* ---- one term ---- */
+
+static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
+{
+    struct events events;
+    int status = STATUS_INTERNAL;
+
+    /* Its guard hears of that, and kills the command. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    say_no_more_of(s->said);
+    if (getppid() == parent && events_open_below(&events, s->events, s->channel))
+        status = candidate_run(s->settings, s->options, &events, s->shared);
+    exit(status);
+}
+
+static bool supervisor_start(struct supervisor *s)
+{
+    const pid_t self = getpid();
+
+    shared_free(s->shared, 1);
+    s->shared = shared_new(1);
+    s->child_ended = false;
+    s->cleared = false;
+    if (!s->shared)
+        return false;
+    s->child = channel_fork(&s->channel);
+    if (s->child == 0)
+        become_candidate(s, self);
+    if (s->child > 0)
+        events_add(s->events, s->channel);
+    return s->child > 0;
+}
+
+/* What has a session of its own looks after itself, as --on-lost's daemons do. */
+static bool is_on_lost(const struct member *m, void *data)
+{
+    (void)data;
+    return m->process->session == getsid(0);
+}
+
+/* Its guard, which hears no signal, runs --on-lost. */
+static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
+{
+    s->sweep.tree.helper = atomic_load(&s->shared->guard);
+    if (again)
+        sweep_kill(&s->sweep, is_on_lost, NULL);
+    else
+        sweep_signal(&s->sweep, signo, is_on_lost, NULL);
+}
+
+/* The child obeys us alone: see events_open_below(). */
+static void supervisor_pass_on(struct supervisor *s, int signo)
+{
+    const struct message message = {.kind = MESSAGE_SIGNAL, .value = signo};
+    const bool ends = signo == SIGINT || signo == SIGTERM;
+    const bool again = ends && s->asked_to_end; /* a dying child may have swallowed the first */
+
+    if (signo == SIGCHLD)
+        return;
+    if (ends) {
+        s->asked_to_end = true;
+        notify_send(s->notify, "STOPPING=1");
+    }
+    if (ends && s->child_ended)
+        s->late = signo;
+    if (s->child_ended)
+        pass_on_for_dead(s, signo, again);
+    else
+        channel_send(s->channel, &message, NULL);
+}
+
+/* Also what others have left to us. */
+static void supervisor_reap(struct supervisor *s)
+{
+    pid_t pid;
+    int result;
+
+    while ((pid = waitpid(-1, &result, WNOHANG)) > 0)
+        if (pid == s->child) {
+            s->child_ended = true;
+            s->result = result;
+        } else if (pid == atomic_load(&s->shared->guard)) {
+            s->cleared = WIFEXITED(result) && WEXITSTATUS(result) == STATUS_LOST;
+        }
+}
+
+/* It has said nothing of its end. */
+static bool was_killed(const struct supervisor *s)
+{
+    return !WIFEXITED(s->result);
+}
+
+/* A child that was killed leaves its guard to us, which is just ending the command. */
+static bool guard_lives(const struct supervisor *s)
+{
+    const pid_t guard = atomic_load(&s->shared->guard);
+
+    if (child_look(guard, NULL) == CHILD_NONE)
+        return false;
+    kill(guard, SIGCONT);
+    return true;
+}
+
+static void wait_for_child(struct supervisor *s)
+{
+    bool open = true;
+
+    while (!s->child_ended || guard_lives(s)) {
+        int signo;
+
+        tell_stage(s);
+        events_wait(s->events);
+        supervisor_reap(s); /* first, for who is dead passes nothing on */
+        while ((signo = events_signal(s->events)) != 0)
+            supervisor_pass_on(s, signo);
+        supervisor_reap(
+            s); /* and again, for a SIGCHLD that was just read may be of a later death */
+        if (open && !channel_nudged(s->channel)) {
+            open = false;
+            events_remove(s->events, s->channel);
+        }
+    }
+    if (open)
+        events_remove(s->events, s->channel);
+    close(s->channel);
+}
+
+static void supervisor_on_refused(const struct process *p, void *data)
+{
+    const struct supervisor *s = data;
+
+    say("%s: process %d (%s) cannot be signalled because it runs as another user; no new term "
+        "begins while it lives",
+        s->options->run.path, (int)p->pid, p->name[0] ? p->name : "?");
+}
+
+/* Candidate and guard are both gone, and did not say how: what they leave comes to us. */
+static void end_inheritance(struct supervisor *s)
+{
+    int64_t pause_ms = LOOK_FIRST_MS;
+
+    while (sweep_left(&s->sweep) == SWEEP_LIVES) {
+        sweep_kill(&s->sweep, sweep_everybody, NULL);
+        events_arm(s->events, pause_ms);
+        events_wait(s->events);
+        if (events_asked_to_end(s->events) != 0)
+            s->asked_to_end = true;
+        if (s->asked_to_end && pause_ms == LOOK_LAST_MS)
+            return; /* nothing more can be done */
+        pause_ms = MIN(pause_ms * 2, LOOK_LAST_MS);
+    }
+}
+
+/* ---- again and again ---- */
+
+/* What it was, however it has ended since, ends all trouble of before. */
+static void look_at_line(struct supervisor *s)
+{
+    if (!atomic_load(&s->shared->in_line))
+        return;
+    s->was_in_line = true;
+    s->refused_since = 0;
+    s->said = GO_ON;
+    if (atomic_load(&s->shared->since) != 0)
+        s->pause_ms = 0;
+}
+
+/* GO_ON, or 128+n: a signal came. */
+static int pause_after_failure(struct supervisor *s, int status)
+{
+    int signo;
+
+    s->pause_ms = pause_next_ms(s->pause_ms);
+    if (status != s->said)
+        say("%s: not in line; tried again at least every %d s", s->options->run.path,
+            PAUSE_LAST_MS / 1000);
+    s->said = s->settings->verbose ? GO_ON : status;
+    notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
+    signo = events_pause(s->events, s->pause_ms);
+    supervisor_reap(s);
+    return signo != 0 ? STATUS_SIGNAL + signo : GO_ON;
+}
+
+/* GO_ON, or the status to end with. */
+static int judge(struct supervisor *s)
+{
+    const bool killed = was_killed(s);
+    const enum exit_cause cause = killed ? CAUSE_NONE : shared_cause(s->shared);
+    const int status = killed ? fail(STATUS_INTERNAL, "%s: the candidate's process was killed",
+                                     s->options->run.path)
+                              : WEXITSTATUS(s->result);
+
+    if (cause == CAUSE_ENDED || s->options->once)
+        return status;
+    if (s->late != 0 && !killed)
+        return STATUS_SIGNAL + s->late;
+    if (s->asked_to_end)
+        return status;
+    look_at_line(s);
+    if (cause != CAUSE_NONE && cause != CAUSE_GUARD)
+        return GO_ON; /* deposed, or it has stepped down */
+    return failure_passes(status, s->was_in_line, &s->refused_since, now_ms(),
+                          s->settings->session_timeout_ms)
+               ? pause_after_failure(s, status)
+               : status;
+}
+
+/* What earlier terms have left, as --on-lost may on purpose, is none of this one's. */
+static bool run_child(struct supervisor *s)
+{
+    struct hold_options *o = &s->options->run.hold;
+    bool started;
+
+    if (!processes_reserve())
+        return false;
+    sweep_init(&s->sweep, getpid(), 0, o->leave_daemons);
+    o->cgroup = cgroup_new(o->leave_daemons);
+    s->sweep.cgroup = o->cgroup;
+    s->sweep.on_refused = supervisor_on_refused;
+    s->sweep.data = s;
+    started = supervisor_start(s);
+    if (started)
+        wait_for_child(s);
+    if (started && was_killed(s) && !s->cleared)
+        end_inheritance(s);
+    sweep_free(&s->sweep);
+    cgroup_free(o->cgroup);
+    return started;
+}
+
+static int one_term(struct supervisor *s)
+{
+    if (!run_child(s))
+        return fail(STATUS_INTERNAL, "cannot start a process: %s", g_strerror(errno));
+    return judge(s);
+}
+
+static int supervise(const struct settings *settings, struct elect_options *options,
+                     struct events *events)
+{
+    struct supervisor s = {
+        .settings = settings, .options = options, .events = events, .said = GO_ON};
+    int status = GO_ON;
+
+    s.notify = notify_open();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    while (status == GO_ON)
+        status = one_term(&s);
+    notify_send(s.notify, "STOPPING=1");
+    notify_close(s.notify);
+    events->key = s.shared ? atomic_load(&s.shared->key) : 0;
+    shared_free(s.shared, 1);
+    return status;
+}
+
+/* ---- who leads ---- */
+
+/* --listen and --leader: a line for one leader, its token and its id, or "nobody". */
+struct elect_look {
+    struct listener listener; /* the first member */
+    const struct elect_options *options;
+    zkl_election *election;
+    uint64_t token; /* told last */
+    bool told;
+};
+
+static char *elect_look_as_json(uint64_t token, const char *id)
+{
+    GString *out = g_string_new("{\"token\": ");
+
+    if (token == 0) {
+        g_string_append(out, "null, \"id\": null");
+    } else {
+        g_string_append_printf(out, "%" G_GUINT64_FORMAT ", \"id\": ", token);
+        json_string(out, id);
+    }
+    g_string_append(out, "}\n");
+    return g_string_free(out, FALSE);
+}
+
+static char *as_text(uint64_t token, const char *id)
+{
+    GString *out = g_string_new(NULL);
+
+    if (token == 0) {
+        g_string_append(out, "nobody");
+    } else {
+        g_string_append_printf(out, "%" G_GUINT64_FORMAT " ", token);
+        append_visible(out, id);
+    }
+    g_string_append_c(out, '\n');
+    return g_string_free(out, FALSE);
+}
+
+static int open_election(struct onlooker *o)
+{
+    struct elect_look *l = (struct elect_look *)o;
+
+    return zkl_election_new(&l->election, o->session, o->path, NULL, &l->options->election) == 0
+               ? GO_ON
+               : fail_last(o->path);
+}
+
+/* ---- --leader ---- */
+
+/* NULL: the library's error is in *ret_code. */
+static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_code)
+{
+    size_t size = 2048;
+    char *id = g_malloc(size);
+
+    /* Those who are not zkl may have long ones; no node has more than a megabyte. */
+    while ((*ret_code = zkl_election_leader(election, id, size, ret_token)) == ZKL_ERANGE) {
+        size *= 2;
+        id = g_realloc(id, size);
+    }
+    if (*ret_code == 0)
+        return id;
+    g_free(id);
+    return NULL;
+}
+
+static int show_leader(struct onlooker *o)
+{
+    const struct elect_look *l = (const struct elect_look *)o;
+    uint64_t token = 0;
+    int code;
+    char *id = read_leader(l->election, &token, &code);
+    GString *line;
+
+    if (code != 0 && code != ZKL_ENOENT)
+        return contenders_failed(o->path);
+    if (l->options->json) {
+        char *json = elect_look_as_json(token, id);
+
+        fputs(json, stdout);
+        g_free(json);
+    } else if (id) {
+        line = g_string_new(NULL);
+        if (o->settings->verbose)
+            g_string_append_printf(line, "%" G_GUINT64_FORMAT " ", token);
+        append_visible(line, id);
+        puts(line->str);
+        g_string_free(line, TRUE);
+    }
+    g_free(id);
+    return code == 0 ? STATUS_OK : STATUS_CONFLICT;
+}
+
+/* ---- --listen ---- */
+
+/* On a thread of the library, which must not wait for a slow reader: the last leader counts. */
+static void on_leader(const zkl_leader *leader, void *data)
+{
+    struct elect_look *l = data;
+
+    if (l->told && leader->token == l->token)
+        return; /* it has proclaimed something */
+    l->told = true;
+    l->token = leader->token;
+    listener_tell(&l->listener,
+                  l->options->json ? elect_look_as_json(leader->token, leader->id)
+                                   : as_text(leader->token, leader->id),
+                  false);
+}
+
+static int observe_leaders(struct onlooker *o)
+{
+    struct elect_look *l = (struct elect_look *)o;
+
+    return zkl_election_watch(&l->listener.observer, l->election, on_leader, l) == 0
+               ? GO_ON
+               : fail_last(o->path);
+}
+
+static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
+{
+    const struct onlooker *o = r->data;
+    zkl_queue_options options = ZKL_QUEUE_OPTIONS_INIT;
+
+    (void)most;
+    options.max_nodes = 1;
+    return zkl_queue_read(ret, o->session, o->path, &options, ZKL_FOREVER);
+}
+
+static int look_at_leaders(struct onlooker *o)
+{
+    const struct elect_look *l = (const struct elect_look *)o;
+
+    return l->options->mode == ELECT_LISTEN ? observe_leaders(o) : show_leader(o);
+}
+
+static int elect_look(const struct settings *settings, const struct elect_options *options,
+                      struct events *events)
+{
+    static const struct onlooker_ops ops = {.open = open_election,
+                                            .begin = look_at_leaders,
+                                            .see = listener_see,
+                                            .end = listener_end,
+                                            .read = read_first_candidate};
+    struct elect_look l = {.options = options};
+    const int status = listener_run(&l.listener, settings, options->run.path, events, &ops);
+
+    zkl_election_free(l.election);
+    return status;
+}
+
+/* ---- the verb ---- */
 
 int verb_elect(struct settings *settings, int argc, char **argv)
 {
