@@ -13,40 +13,17 @@ struct lock {
     char *name; /* with host and process; NULL: the library's own */
 };
 
-static int open_all(struct lock *l, zkl_session *session)
+static int open_all(struct lock *l, zkl_session *session, const zkl_mutex_options *options)
 {
-    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
     const guint count = 1 + g_strv_length(l->options.hold.others);
     const char **paths = g_new(const char *, count);
 
-    options.name = l->name;
-    options.parents = l->options.parents;
-    options.peer = l->options.peer;
     paths[0] = l->options.path;
     for (guint i = 1; i < count; i++)
         paths[i] = l->options.hold.others[i - 1];
-    int code = zkl_multilock_new(&l->all, session, paths, count, &options);
+    int code = zkl_multilock_new(&l->all, session, paths, count, options);
     g_free(paths);
     return code;
-}
-
-static int open_mutex(struct lock *l, zkl_session *session)
-{
-    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
-
-    options.name = l->name;
-    options.parents = l->options.parents;
-    options.peer = l->options.peer;
-    return zkl_mutex_new(&l->mutex, session, l->options.path, &options);
-}
-
-static int open_rwlock(struct lock *l, zkl_session *session)
-{
-    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
-
-    options.name = l->name;
-    options.parents = l->options.parents;
-    return zkl_rwlock_new(&l->rwlock, session, l->options.path, &options);
 }
 
 static int open_semaphore(struct lock *l, zkl_session *session)
@@ -63,14 +40,20 @@ static int open_semaphore(struct lock *l, zkl_session *session)
 static int lock_open(void *self, zkl_session *session)
 {
     struct lock *l = self;
+    const char *path = l->options.path;
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     l->name = identity_text(l->options.name);
-    if (l->options.hold.others)
-        return open_all(l, session);
+    options.name = l->name;
+    options.parents = l->options.parents;
+    options.peer = l->options.peer;
     if (l->options.slots > 0)
         return open_semaphore(l, session);
-    return l->options.shared || l->options.exclusive ? open_rwlock(l, session)
-                                                     : open_mutex(l, session);
+    if (l->options.hold.others)
+        return open_all(l, session, &options);
+    return l->options.shared || l->options.exclusive
+               ? zkl_rwlock_new(&l->rwlock, session, path, &options)
+               : zkl_mutex_new(&l->mutex, session, path, &options);
 }
 
 static int lock_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
