@@ -64,22 +64,6 @@ static char *render(const struct metrics *m)
     return g_string_free(text, FALSE);
 }
 
-static bool write_all(int fd, const char *text)
-{
-    size_t left = strlen(text);
-
-    while (left > 0) {
-        const ssize_t written = write(fd, text, left);
-        if (written < 0 && errno != EINTR)
-            return false;
-        if (written > 0) {
-            text += written;
-            left -= (size_t)written;
-        }
-    }
-    return true;
-}
-
 /* A device, say, which would be gone. */
 static bool is_no_file(const char *name)
 {
@@ -92,11 +76,12 @@ static bool is_no_file(const char *name)
 static bool replace(const struct metrics *m, const char *text)
 {
     const int fd = open(m->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
 
-    if (fd < 0)
+    if (!file)
         return false;
-    const bool written = write_all(fd, text);
-    if (close(fd) == 0 && written && rename(m->temporary, m->file) == 0)
+    const bool written = fputs(text, file) >= 0 && fflush(file) == 0;
+    if (fclose(file) == 0 && written && rename(m->temporary, m->file) == 0)
         return true;
     const int error = errno;
     unlink(m->temporary);
