@@ -3,6 +3,7 @@
  * adds the request to close the session. It makes no other use of the protocol.
  * docs/design/guard.md has the argument. */
 #include "closing.h"
+#include "events.h"
 #include "guard/cgroup.h"
 #include "guard/processes.h"
 #include "worker.h"
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How long that child waits for the server to hang up. */
@@ -96,14 +96,6 @@ static void ask_to_close(int fd)
     send(fd, request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static int64_t monotonic_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Replies are read, since unread ones would reset the connection, and with it undo what the server
  * has not read yet. */
 static void await_hang_up(int fd, int64_t until)
@@ -112,7 +104,7 @@ static void await_hang_up(int fd, int64_t until)
     char answers[4096];
     int64_t left;
 
-    while ((left = until - monotonic_ms()) > 0 && poll(&in, 1, (int)left) > 0)
+    while ((left = until - now_ms()) > 0 && poll(&in, 1, (int)left) > 0)
         if (recv(fd, answers, sizeof answers, MSG_DONTWAIT) <= 0)
             return;
 }
@@ -137,7 +129,7 @@ static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
         _exit(STATUS_INTERNAL);
     while (read(fds[count], &nothing, sizeof nothing) < 0 && errno == EINTR)
         continue;
-    until = monotonic_ms() + REMAIN_MS;
+    until = now_ms() + REMAIN_MS;
     for (size_t i = 0; i < count; i++)
         ask_to_close(fds[i]);
     for (size_t i = 0; i < count; i++)

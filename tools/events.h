@@ -86,7 +86,8 @@ enum child child_look(pid_t pid, siginfo_t *ret);
 /* Reaps those that have ended, up to one of the two that are kept; 0: none is. */
 void children_reap(pid_t kept, pid_t kept_too);
 
-/* The clock that deadlines are thought in: it runs on in suspend and nobody can set it. */
+/* The clock that deadlines are thought in: it runs on in suspend and nobody can set it.
+ * Async-signal-safe. */
 int64_t now_ms(void);
 
 #endif

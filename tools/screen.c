@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,13 +16,6 @@
 
 #define PATIENCE_MS 2000
 #define PIECE 512
-
-bool screen_is_there(void)
-{
-    const char *term = g_getenv("TERM");
-
-    return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
-}
 
 void screen_measure(struct screen *s)
 {

@@ -17,9 +17,6 @@ struct screen {
     int rows, columns;
 };
 
-/* Whether standard output is a terminal that can be drawn upon. */
-bool screen_is_there(void);
-
 /* Takes the terminal, once we are in front. */
 void screen_enter(struct screen *s);
 

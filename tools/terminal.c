@@ -5,7 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+bool terminal_draws(int fd)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
 
 void terminal_init(struct terminal *t)
 {

@@ -12,6 +12,9 @@ struct terminal {
     pid_t lent;  /* the group that has it from us, 0 for none */
 };
 
+/* Whether fd is a terminal that can be drawn upon. */
+bool terminal_draws(int fd);
+
 /* Takes stdin if that is a terminal; nothing is changed. */
 void terminal_init(struct terminal *t);
 

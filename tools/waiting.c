@@ -2,6 +2,7 @@
 #include "contenders.h"
 #include "identity.h"
 #include "table.h"
+#include "terminal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -24,10 +25,8 @@
 /* Ours to write on, and nobody else's turn. */
 static bool has_terminal(const struct waiting *w)
 {
-    const char *term = g_getenv("TERM");
-
-    return !w->run->settings->verbose && isatty(STDERR_FILENO) && term && *term &&
-           strcmp(term, "dumb") != 0 && tcgetpgrp(STDERR_FILENO) == getpgrp();
+    return !w->run->settings->verbose && terminal_draws(STDERR_FILENO) &&
+           tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
 static bool has_lines(const struct waiting *w)

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* The ages change, and what is written into a node is told by nobody. */
 #define TICK_MS 1000
@@ -248,7 +249,7 @@ static int watch_on(struct watch *w)
 
     w->onlooker.path = w->path;
     w->onlooker.events = &w->events;
-    w->onlooker.prints = w->json || !screen_is_there();
+    w->onlooker.prints = w->json || !terminal_draws(STDOUT_FILENO);
     w->onlooker.ops = &ops;
     status = onlooker_run(&w->onlooker);
     zkl_watch_free(w->told);
