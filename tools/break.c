@@ -66,7 +66,7 @@ static int remove_node(const struct breaking *b, zkl_session *session, const zkl
 
 static int break_run(const struct breaking *b, zkl_session *session)
 {
-    zkl_queue *q;
+    g_autoptr(zkl_queue) q = NULL;
     size_t at = 0;
     int status = contenders_read(&q, session, b->path, b->settings->connect_timeout_ms);
 
@@ -77,10 +77,7 @@ static int break_run(const struct breaking *b, zkl_session *session)
         contender_print(zkl_queue_get(q, at), at);
         status = confirm(b);
     }
-    if (status == GO_ON)
-        status = remove_node(b, session, zkl_queue_get(q, at));
-    zkl_queue_free(q);
-    return status;
+    return status == GO_ON ? remove_node(b, session, zkl_queue_get(q, at)) : status;
 }
 
 int verb_break(struct settings *settings, int argc, char **argv)
@@ -91,7 +88,7 @@ int verb_break(struct settings *settings, int argc, char **argv)
     const char *summary =
         "Shows the holder of the lock PATH, or the contender NODE, and removes its node by "
         "force.\nA holder that was removed may still believe that it holds the lock.";
-    zkl_session *session = NULL;
+    g_autoptr(zkl_session) session = NULL;
     int status =
         options_parse_path(settings, entries, summary, argc, argv, &b.path, "NODE", &b.node);
 
@@ -102,8 +99,5 @@ int verb_break(struct settings *settings, int argc, char **argv)
                       b.path);
     if (status == GO_ON)
         status = session_open(settings, &session);
-    if (status == GO_ON)
-        status = break_run(&b, session);
-    zkl_session_close(session);
-    return status;
+    return status == GO_ON ? break_run(&b, session) : status;
 }

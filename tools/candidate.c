@@ -107,7 +107,7 @@ static void candidate_look(void *self)
 
 static void find_node(struct candidate *c, int64_t session)
 {
-    zkl_queue *queue =
+    g_autoptr(zkl_queue) queue =
         contenders_first(c->run.session, c->options->run.path, CANDIDATES_READ, READ_MS);
 
     g_clear_pointer(&c->node, g_free);
@@ -117,7 +117,6 @@ static void find_node(struct candidate *c, int64_t session)
         if (one->token != 0 && one->session_id == session)
             c->node = g_strdup(one->node);
     }
-    zkl_queue_free(queue);
 }
 
 /* A started election has no operation that knows its node. */

@@ -75,7 +75,7 @@ static int children_by_name(const void *a, const void *b)
 
 static void children_print(GPtrArray *names, bool json)
 {
-    GString *out = g_string_new(json ? "[" : NULL);
+    g_autoptr(GString) out = g_string_new(json ? "[" : NULL);
 
     for (guint i = 0; i < names->len; i++) {
         if (json) {
@@ -89,7 +89,6 @@ static void children_print(GPtrArray *names, bool json)
     if (json)
         g_string_append(out, names->len > 0 ? "\n]\n" : "]\n");
     fputs(out->str, stdout);
-    g_string_free(out, TRUE);
 }
 
 /* The names, which are the caller's, or NULL with a code of libzookeeper. */
@@ -124,20 +123,17 @@ int children_read(const struct settings *settings, zkl_session *session, const c
 {
     const int64_t timeout_ms = settings->connect_timeout_ms;
     zkl_error error = {0};
-    struct question q = {0};
-    char *full;
+    g_autofree char *full = full_path(settings, path);
+    struct question q = {.path = full};
     int code;
 
     if (zkl_session_wait(session, timeout_ms) != 0) {
         zkl_last_error(&error);
         return fail_error(&error, connect_string(settings));
     }
-    full = full_path(settings, path);
-    q.path = full;
     q.answers = g_async_queue_new_full(answer_free);
     *ret = get(session, &q, timeout_ms, &code);
     g_async_queue_unref(q.answers);
-    g_free(full);
     if (!*ret)
         return refused(code, path);
     g_ptr_array_sort(*ret, children_by_name);
@@ -147,12 +143,10 @@ int children_read(const struct settings *settings, zkl_session *session, const c
 int children_show(const struct settings *settings, zkl_session *session, const char *path,
                   bool json)
 {
-    GPtrArray *names;
-    int status = children_read(settings, session, path, &names);
+    g_autoptr(GPtrArray) names = NULL;
+    const int status = children_read(settings, session, path, &names);
 
-    if (status != STATUS_OK)
-        return status;
-    children_print(names, json);
-    g_ptr_array_unref(names);
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        children_print(names, json);
+    return status;
 }

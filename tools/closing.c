@@ -44,7 +44,7 @@ static bool is_connection(int fd)
 static GArray *connections(void)
 {
     GArray *fds = g_array_new(FALSE, FALSE, sizeof(int));
-    GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
+    g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
     const char *name;
 
     while (dir && (name = g_dir_read_name(dir))) {
@@ -53,8 +53,6 @@ static GArray *connections(void)
         if (is_connection(fd))
             g_array_append_val(fds, fd);
     }
-    if (dir)
-        g_dir_close(dir);
     return fds;
 }
 
@@ -141,13 +139,12 @@ static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
 
 static size_t own_connections(int fds[CONNECTIONS])
 {
-    GArray *all = connections();
+    g_autoptr(GArray) all = connections();
     size_t count = 0;
 
     for (guint i = 0; i < all->len && count < CONNECTIONS; i++)
         if (!is_inherited(g_array_index(all, int, i)))
             fds[count++] = g_array_index(all, int, i);
-    g_array_unref(all);
     return count;
 }
 

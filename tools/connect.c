@@ -60,7 +60,7 @@ int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_l
 {
     zkl_session_options options = connect_options(settings);
     zkl_error error = {0};
-    GArray *credentials;
+    g_autoptr(GArray) credentials = NULL;
     int status = credentials_read(settings, &credentials);
 
     if (status != GO_ON)
@@ -74,7 +74,6 @@ int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_l
     closing_prepare();
     if (zkl_session_open(ret, connect_string(settings), &options, &error) != 0)
         status = open_failed(settings, &error);
-    g_array_unref(credentials);
     credentials_forget();
     return status;
 }

@@ -75,7 +75,7 @@ bool contender_is_asked(const zkl_contender *c)
 char *contender_owner(const zkl_contender *c)
 {
     GString *text = g_string_new(NULL);
-    char *name = name_of(c);
+    g_autofree char *name = name_of(c);
 
     if (contender_is_asked(c))
         g_string_append(text, "(asked to revoke)");
@@ -83,7 +83,6 @@ char *contender_owner(const zkl_contender *c)
         append_visible(text, name);
     else
         g_string_append_c(text, '-');
-    g_free(name);
     return g_string_free(text, FALSE);
 }
 
@@ -116,8 +115,8 @@ static struct table *heads(bool narrow)
 
 static void table_contender(struct table *t, const zkl_contender *c, size_t position, bool narrow)
 {
-    char *age = age_text(identity_age_ms(c)), *host = contender_host(c),
-         *owner = contender_owner(c);
+    g_autofree char *age = age_text(identity_age_ms(c)), *host = contender_host(c),
+                    *owner = contender_owner(c);
     const char *client = contender_client(c);
 
     if (c->holds)
@@ -137,9 +136,6 @@ static void table_contender(struct table *t, const zkl_contender *c, size_t posi
         table_cell_printf(t, "0x%" PRIx64, (uint64_t)c->session_id);
     table_cell(t, owner);
     table_cell(t, c->node);
-    g_free(age);
-    g_free(host);
-    g_free(owner);
 }
 
 GString *contenders_table(const zkl_queue *q, size_t most, bool narrow)
@@ -196,7 +192,7 @@ static void json_string_or_null(GString *out, const char *key, const char *text)
 
 void contender_json(GString *out, const zkl_contender *c, size_t position)
 {
-    char *host = contender_host(c), *name = name_of(c);
+    g_autofree char *host = contender_host(c), *name = name_of(c);
     const int64_t pid = identity_of(c).pid;
 
     g_string_append_printf(out, "{\"position\": %zu, \"state\": \"%s\", \"token\": %" PRIu64,
@@ -215,8 +211,6 @@ void contender_json(GString *out, const zkl_contender *c, size_t position)
         g_string_append_printf(out, "%" PRId64 "}", pid);
     else
         g_string_append(out, "null}");
-    g_free(name);
-    g_free(host);
 }
 
 void contenders_json(GString *out, const zkl_queue *q, const char *between)

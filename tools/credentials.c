@@ -124,7 +124,8 @@ static ssize_t read_all(const char *name, char *buffer, size_t size)
 
 static int add_file(GArray *list, const char *option, const char *name)
 {
-    char *source = g_strdup_printf("%s: %s", option, name), buffer[FILE_MAX];
+    g_autofree char *source = g_strdup_printf("%s: %s", option, name);
+    char buffer[FILE_MAX];
     const ssize_t length = read_all(name, buffer, sizeof buffer);
     int status;
 
@@ -135,7 +136,6 @@ static int add_file(GArray *list, const char *option, const char *name)
     else
         status = (buffer[length] = '\0', add_lines(list, source, buffer));
     explicit_bzero(buffer, sizeof buffer);
-    g_free(source);
     return status;
 }
 
@@ -150,12 +150,11 @@ static int add_given(GArray *list)
 
 static int add_inherited(GArray *list)
 {
-    char *text = g_strdup(inherited);
+    g_autofree char *text = g_strdup(inherited);
     const size_t size = strlen(text);
     const int status = add_lines(list, "ZKL_AUTH", text);
 
     explicit_bzero(text, size);
-    g_free(text);
     return status;
 }
 
@@ -178,15 +177,13 @@ static int add_all(const struct settings *settings, GArray *list)
 
 int credentials_read(const struct settings *settings, GArray **ret)
 {
-    GArray *list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
+    g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
     int status;
 
     g_assert(!forgotten); /* a second session would have none */
     g_array_set_clear_func(list, credentials_clear);
     status = add_all(settings, list);
-    if (status != GO_ON)
-        g_array_unref(list);
-    else
-        *ret = list;
+    if (status == GO_ON)
+        *ret = g_steal_pointer(&list);
     return status;
 }

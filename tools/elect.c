@@ -49,12 +49,10 @@ struct supervisor {
 
 static void tell_leading(struct supervisor *s)
 {
-    GDateTime *since = g_date_time_new_from_unix_utc(atomic_load(&s->shared->since));
-    char *text = g_date_time_format_iso8601(since);
+    g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(atomic_load(&s->shared->since));
+    g_autofree char *text = g_date_time_format_iso8601(since);
 
     notify_send(s->notify, "STATUS=leader since %s", text);
-    g_free(text);
-    g_date_time_unref(since);
 }
 
 static void tell_stage(struct supervisor *s)
@@ -392,17 +390,14 @@ static int open_election(struct onlooker *o)
 static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_code)
 {
     size_t size = 2048;
-    char *id = g_malloc(size);
+    g_autofree char *id = g_malloc(size);
 
     /* Those who are not zkl may have long ones; no node has more than a megabyte. */
     while ((*ret_code = zkl_election_leader(election, id, size, ret_token)) == ZKL_ERANGE) {
         size *= 2;
         id = g_realloc(id, size);
     }
-    if (*ret_code == 0)
-        return id;
-    g_free(id);
-    return NULL;
+    return *ret_code == 0 ? g_steal_pointer(&id) : NULL;
 }
 
 static int show_leader(struct onlooker *o)
@@ -410,25 +405,21 @@ static int show_leader(struct onlooker *o)
     const struct elect_look *l = (const struct elect_look *)o;
     uint64_t token = 0;
     int code;
-    char *id = read_leader(l->election, &token, &code);
-    GString *line;
+    g_autofree char *id = read_leader(l->election, &token, &code);
+    g_autoptr(GString) line = g_string_new(NULL);
 
     if (code != 0 && code != ZKL_ENOENT)
         return contenders_failed(o->path);
     if (l->options->json) {
-        char *json = elect_look_as_json(token, id);
+        g_autofree char *json = elect_look_as_json(token, id);
 
         fputs(json, stdout);
-        g_free(json);
     } else if (id) {
-        line = g_string_new(NULL);
         if (o->settings->verbose)
             g_string_append_printf(line, "%" G_GUINT64_FORMAT " ", token);
         append_visible(line, id);
         puts(line->str);
-        g_string_free(line, TRUE);
     }
-    g_free(id);
     return code == 0 ? STATUS_OK : STATUS_CONFLICT;
 }
 

@@ -199,12 +199,11 @@ void events_remove(struct events *e, int fd)
 static int ordered_signal(const struct events *e)
 {
     struct message message = {0};
-    char *text = NULL;
-    const bool heard =
-        e->orders >= 0 && channel_receive(e->orders, &message, &text) == MESSAGE_HEARD;
+    g_autofree char *text = NULL;
 
-    g_free(text);
-    return heard ? message.value : 0;
+    return e->orders >= 0 && channel_receive(e->orders, &message, &text) == MESSAGE_HEARD
+               ? message.value
+               : 0;
 }
 
 /* Whether it is the same request to end as before. */

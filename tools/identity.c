@@ -64,14 +64,10 @@ struct identity identity_of(const zkl_contender *c)
 
 char *identity_text(const char *name)
 {
-    char *text =
+    g_autofree char *text =
         name ? g_strdup_printf("%s (%s pid %d)", name, g_get_host_name(), (int)getpid()) : NULL;
 
-    if (text && strlen(text) > NAME_MAX_BYTES) {
-        g_free(text);
-        text = g_strdup(name);
-    }
-    return text;
+    return text && strlen(text) > NAME_MAX_BYTES ? g_strdup(name) : g_steal_pointer(&text);
 }
 
 int64_t identity_age_ms(const zkl_contender *c)
@@ -97,13 +93,11 @@ static void identity_append_time(GString *out, int64_t ms)
 
 static void append_name(GString *out, const char *text, size_t length)
 {
-    char *part = g_strndup(text, length);
-    GString *visible = g_string_new(NULL);
+    g_autofree char *part = g_strndup(text, length);
+    g_autoptr(GString) visible = g_string_new(NULL);
 
     append_visible(visible, part);
     append_fitting(out, visible->str, NAME_COLUMNS);
-    g_string_free(visible, TRUE);
-    g_free(part);
 }
 
 char *identity_sentence(const zkl_contender *c)

@@ -14,7 +14,7 @@ static int failed(const char *path)
 /* limit 0: shows it. */
 static int limit_run(zkl_session *session, const char *path, int limit, int64_t timeout_ms)
 {
-    zkl_semaphore *semaphore;
+    g_autoptr(zkl_semaphore) semaphore = NULL;
     int code = zkl_semaphore_new(&semaphore, session, path, NULL);
 
     if (code)
@@ -22,7 +22,6 @@ static int limit_run(zkl_session *session, const char *path, int limit, int64_t 
     const bool show = limit == 0;
     code = show ? zkl_semaphore_get_limit(semaphore, timeout_ms, &limit)
                 : zkl_semaphore_set_limit(semaphore, limit, timeout_ms);
-    zkl_semaphore_free(semaphore);
     if (code)
         return failed(path);
     if (show)
@@ -48,7 +47,7 @@ int verb_limit(struct settings *settings, int argc, char **argv)
     const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
     const char *summary = "Shows how many slots the semaphore PATH has, or sets that number to N.\n"
                           "A lower limit takes no slots from their holders.";
-    zkl_session *session = NULL;
+    g_autoptr(zkl_session) session = NULL;
     const char *path, *text;
     int limit,
         status = options_parse_path(settings, entries, summary, argc, argv, &path, "N", &text);
@@ -57,8 +56,5 @@ int verb_limit(struct settings *settings, int argc, char **argv)
         status = parse_limit(text, &limit);
     if (status == GO_ON)
         status = session_open(settings, &session);
-    if (status == GO_ON)
-        status = limit_run(session, path, limit, settings->connect_timeout_ms);
-    zkl_session_close(session);
-    return status;
+    return status == GO_ON ? limit_run(session, path, limit, settings->connect_timeout_ms) : status;
 }

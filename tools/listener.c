@@ -58,13 +58,12 @@ int listener_see(struct onlooker *o, struct reading *newest)
     reading_unref(newest); /* which only says that all is well */
     while (status == GO_ON) {
         pthread_mutex_lock(&l->lock);
-        char *line = listener_take(l);
+        g_autofree char *line = listener_take(l);
         pthread_cond_signal(&l->room);
         pthread_mutex_unlock(&l->lock);
         if (!line)
             break;
         status = events_print(o->events, line);
-        g_free(line);
     }
     return status;
 }

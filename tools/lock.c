@@ -16,14 +16,12 @@ struct lock {
 static int open_all(struct lock *l, zkl_session *session, const zkl_mutex_options *options)
 {
     const guint count = 1 + g_strv_length(l->options.hold.others);
-    const char **paths = g_new(const char *, count);
+    g_autofree const char **paths = g_new(const char *, count);
 
     paths[0] = l->options.path;
     for (guint i = 1; i < count; i++)
         paths[i] = l->options.hold.others[i - 1];
-    int code = zkl_multilock_new(&l->all, session, paths, count, options);
-    g_free(paths);
-    return code;
+    return zkl_multilock_new(&l->all, session, paths, count, options);
 }
 
 static int open_semaphore(struct lock *l, zkl_session *session)

@@ -13,12 +13,11 @@
 
 static void print_json(const zkl_queue *q)
 {
-    GString *out = g_string_new(NULL);
+    g_autoptr(GString) out = g_string_new(NULL);
 
     contenders_json(out, q, "\n  ");
     g_string_append(out, zkl_queue_count(q) ? "\n]\n" : "]\n");
     fputs(out->str, stdout);
-    g_string_free(out, TRUE);
 }
 
 static bool has_ephemeral(const zkl_members *ms)
@@ -31,7 +30,7 @@ static bool has_ephemeral(const zkl_members *ms)
 
 static void print_members(const zkl_members *ms, bool json)
 {
-    GString *out = json ? g_string_new("[") : members_table(ms);
+    g_autoptr(GString) out = json ? g_string_new("[") : members_table(ms);
 
     for (size_t i = 0; json && i < zkl_members_count(ms); i++) {
         g_string_append(out, i == 0 ? "\n  " : ",\n  ");
@@ -40,36 +39,33 @@ static void print_members(const zkl_members *ms, bool json)
     if (json)
         g_string_append(out, "\n]\n");
     fputs(out->str, stdout);
-    g_string_free(out, TRUE);
 }
 
 /* Nobody contends there: is it a group? */
 static bool show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
-    zkl_members *ms;
+    g_autoptr(zkl_members) ms = NULL;
 
-    if (zkl_members_read(&ms, session, path, ZKL_MEMBER_GROUP, timeout_ms) != 0)
+    if (zkl_members_read(&ms, session, path, ZKL_MEMBER_GROUP, timeout_ms) != 0 ||
+        !has_ephemeral(ms))
         return false;
-    const bool group = has_ephemeral(ms);
-    if (group)
-        print_members(ms, json);
-    zkl_members_free(ms);
-    return group;
+    print_members(ms, json);
+    return true;
 }
 
 static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
-    zkl_queue *q;
-    int status = contenders_read(&q, session, path, timeout_ms);
+    g_autoptr(zkl_queue) q = NULL;
+    const int status = contenders_read(&q, session, path, timeout_ms);
 
     if (status != STATUS_OK)
         return status;
-    const bool group = zkl_queue_count(q) == 0 && show_members(session, path, timeout_ms, json);
-    if (!group && json)
+    if (zkl_queue_count(q) == 0 && show_members(session, path, timeout_ms, json))
+        return status;
+    if (json)
         print_json(q);
-    else if (!group)
+    else
         contenders_print(q, path);
-    zkl_queue_free(q);
     return status;
 }
 
@@ -95,8 +91,8 @@ static void count(const zkl_queue *q, size_t *ret_holding, size_t *ret_waiting)
 static void table_queue(const struct walk *w, const char *path, const zkl_queue *q)
 {
     size_t holding, waiting;
-    char *holder = identity_sentence(zkl_queue_get(q, 0));
-    GString *text = g_string_new(holder);
+    g_autofree char *holder = identity_sentence(zkl_queue_get(q, 0));
+    g_autoptr(GString) text = g_string_new(holder);
 
     count(q, &holding, &waiting);
     if (holding > 1)
@@ -104,8 +100,6 @@ static void table_queue(const struct walk *w, const char *path, const zkl_queue 
     table_cell(w->table, path);
     table_cell(w->table, text->str);
     table_cell_printf(w->table, "%zu", waiting);
-    g_string_free(text, TRUE);
-    g_free(holder);
 }
 
 static void json_queue(const struct walk *w, const char *path, const zkl_queue *q)
@@ -124,16 +118,15 @@ static void json_queue(const struct walk *w, const char *path, const zkl_queue *
 /* Only the first contender is read. */
 static void visit(struct walk *w, const char *path)
 {
-    zkl_queue *q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
+    g_autoptr(zkl_queue) q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
 
-    if (zkl_queue_count(q) > 0) {
-        if (w->table)
-            table_queue(w, path, q);
-        else
-            json_queue(w, path, q);
-        w->found++;
-    }
-    zkl_queue_free(q);
+    if (zkl_queue_count(q) == 0)
+        return;
+    if (w->table)
+        table_queue(w, path, q);
+    else
+        json_queue(w, path, q);
+    w->found++;
 }
 
 static bool is_contender(const char *name)
@@ -146,7 +139,7 @@ static bool is_contender(const char *name)
 /* Deep trees are no deeper than a path is long. */
 static int descend(struct walk *w, const char *path)
 {
-    GPtrArray *names;
+    g_autoptr(GPtrArray) names = NULL;
     bool contended = false;
     int status = children_read(w->settings, w->session, path, &names);
 
@@ -158,14 +151,12 @@ static int descend(struct walk *w, const char *path)
         visit(w, path);
     for (guint i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
-        char *below = g_strconcat(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
+        g_autofree char *below = g_strconcat(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
         if (!is_contender(name) && strcmp(below, "/zookeeper") != 0) {
             const int other = descend(w, below);
             status = other == STATUS_CONFLICT ? status : MAX(status, other);
         }
-        g_free(below);
     }
-    g_ptr_array_unref(names);
     return status;
 }
 
@@ -182,14 +173,13 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
     else
         w.table = table_new(heads, G_N_ELEMENTS(heads), 1U << 2);
     status = descend(&w, path);
-    GString *text = json ? w.json : table_end(w.table);
+    g_autoptr(GString) text = json ? w.json : table_end(w.table);
     if (json)
         g_string_append(text, w.found > 0 ? "\n]\n" : "]\n");
     if (w.found == 0 && !json && status == STATUS_OK)
         say("%s: no contenders", path);
     else if (w.found > 0 || json)
         fputs(text->str, stdout);
-    g_string_free(text, TRUE);
     return status;
 }
 
@@ -206,7 +196,7 @@ int verb_ls(struct settings *settings, int argc, char **argv)
          "Write the names of all children of PATH, which may be /", NULL},
         G_OPTION_ENTRY_NULL};
     const char *summary = "Shows who holds the lock PATH and who waits, in order.";
-    zkl_session *session = NULL;
+    g_autoptr(zkl_session) session = NULL;
     const char *path;
     int status = options_parse_path(settings, entries, summary, argc, argv, &path, NULL, NULL);
 
@@ -214,10 +204,9 @@ int verb_ls(struct settings *settings, int argc, char **argv)
         status = fail(STATUS_USAGE, "-r and --children exclude each other");
     if (status == GO_ON)
         status = session_open(settings, &session);
-    if (status == GO_ON)
-        status = children ? children_show(settings, session, path, json)
-                 : tree   ? ls_tree_show(settings, session, path, json)
-                          : ls_show(session, path, settings->connect_timeout_ms, json);
-    zkl_session_close(session);
-    return status;
+    if (status != GO_ON)
+        return status;
+    return children ? children_show(settings, session, path, json)
+           : tree   ? ls_tree_show(settings, session, path, json)
+                    : ls_show(session, path, settings->connect_timeout_ms, json);
 }

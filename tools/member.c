@@ -136,14 +136,13 @@ struct member_look {
 
 static void append_line(GString *out, const char *event, const zkl_member_info *m)
 {
-    char *data = g_utf8_make_valid(m->data, (gssize)m->size);
+    g_autofree char *data = g_utf8_make_valid(m->data, (gssize)m->size);
 
     g_string_append_printf(out, "%s %" G_GUINT64_FORMAT " ", event, (guint64)m->token);
     append_visible(out, m->id);
     if (m->size > 0)
         g_string_append_c(out, ' ');
     append_visible(out, data);
-    g_free(data);
 }
 
 /* ---- --list ---- */
@@ -162,16 +161,13 @@ static GString *member_look_as_json(const zkl_members *ms)
 static int list_members(struct onlooker *o)
 {
     const struct member_look *l = (const struct member_look *)o;
-    zkl_members *ms;
+    g_autoptr(zkl_members) ms = NULL;
 
     if (zkl_members_read(&ms, o->session, o->path, l->layout, o->settings->connect_timeout_ms) != 0)
         return contenders_failed(o->path);
-    const size_t count = zkl_members_count(ms);
-    GString *text = l->options->json ? member_look_as_json(ms) : members_table(ms);
+    g_autoptr(GString) text = l->options->json ? member_look_as_json(ms) : members_table(ms);
     fputs(text->str, stdout);
-    g_string_free(text, TRUE);
-    zkl_members_free(ms);
-    return count > 0 ? STATUS_OK : STATUS_CONFLICT;
+    return zkl_members_count(ms) > 0 ? STATUS_OK : STATUS_CONFLICT;
 }
 
 /* ---- --listen ---- */
@@ -212,13 +208,11 @@ static int read_members(zkl_queue **ret, struct reader *r, size_t most)
 {
     const struct member_look *l = r->data;
     const struct onlooker *o = r->data;
-    zkl_members *ms = NULL;
-    const int code = zkl_members_read(&ms, o->session, o->path, l->layout, ZKL_FOREVER);
+    g_autoptr(zkl_members) ms = NULL;
 
     (void)most;
     *ret = NULL;
-    zkl_members_free(ms);
-    return code;
+    return zkl_members_read(&ms, o->session, o->path, l->layout, ZKL_FOREVER);
 }
 
 static int look_at_group(struct onlooker *o)

@@ -4,7 +4,7 @@
 
 void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m)
 {
-    char *data = g_utf8_make_valid(m->data, (gssize)m->size);
+    g_autofree char *data = g_utf8_make_valid(m->data, (gssize)m->size);
 
     g_string_append_c(out, '{');
     if (key)
@@ -14,7 +14,6 @@ void member_json(GString *out, const char *key, const char *value, const zkl_mem
     g_string_append(out, ", \"data\": ");
     json_string(out, data);
     g_string_append_printf(out, ", \"session\": \"0x%" G_GINT64_MODIFIER "x\"}", m->session_id);
-    g_free(data);
 }
 
 GString *members_table(const zkl_members *ms)
@@ -26,27 +25,21 @@ GString *members_table(const zkl_members *ms)
     struct table *table = table_new(heads, G_N_ELEMENTS(heads), 2);
     for (size_t i = 0; i < zkl_members_count(ms); i++) {
         const zkl_member_info *m = zkl_members_get(ms, i);
-        char *data = g_utf8_make_valid(m->data, (gssize)m->size);
+        g_autofree char *data = g_utf8_make_valid(m->data, (gssize)m->size);
 
         table_cell(table, m->id);
         table_cell_printf(table, "%" G_GUINT64_FORMAT, (guint64)m->token);
         table_cell_printf(table, "0x%" G_GINT64_MODIFIER "x", m->session_id);
         table_cell(table, m->size > 0 ? data : "-");
-        g_free(data);
     }
     return table_end(table);
 }
 
 int64_t membership_ms(zkl_member *member)
 {
-    zkl_grant *grant;
-    int64_t left;
+    g_autoptr(zkl_grant) grant = NULL;
 
-    if (zkl_member_grant(member, &grant) != 0)
-        return 0;
-    left = zkl_grant_remaining_ms(grant);
-    zkl_grant_release(grant);
-    return left;
+    return zkl_member_grant(member, &grant) == 0 ? zkl_grant_remaining_ms(grant) : 0;
 }
 
 static void ignore_left(const zkl_error *err, void *data)

@@ -39,13 +39,12 @@ static void append_gauges(GString *text, const struct metrics_gauge *gauges)
 {
     static const char like[] = "\nzkl_connected{";
     const char *from = strstr(text->str, like) + strlen(like);
-    char *labels = g_strndup(from, strcspn(from, "\n"));
+    g_autofree char *labels = g_strndup(from, strcspn(from, "\n"));
 
     *strrchr(labels, '}') = 0;
     for (const struct metrics_gauge *g = gauges; g->name; g++)
         g_string_append_printf(text, "# HELP %s %s\n# TYPE %s gauge\n%s{%s} %d\n", g->name, g->help,
                                g->name, g->name, labels, atomic_load(&g->value));
-    g_free(labels);
 }
 
 static char *render(const struct metrics *m)
@@ -110,10 +109,9 @@ static void *keep_writing(void *data)
     pthread_mutex_lock(&m->shared.lock);
     while (m->session) {
         const struct timespec until = worker_after_ms(EVERY_MS);
-        char *text = render(m);
+        g_autofree char *text = render(m);
         pthread_mutex_unlock(&m->shared.lock);
         write_text(m, text);
-        g_free(text);
         pthread_mutex_lock(&m->shared.lock);
         while (m->session && worker_await(&m->shared.changed, &m->shared.lock, &until))
             continue;

@@ -52,21 +52,18 @@ struct notify *notify_open(void)
 void notify_send(struct notify *n, const char *format, ...)
 {
     va_list args;
-    char *text;
 
     if (n->fd < 0)
         return;
     va_start(args, format);
-    text = g_strdup_vprintf(format, args);
+    g_autofree char *text = g_strdup_vprintf(format, args);
     va_end(args);
     if (g_strcmp0(text, n->last) == 0 ||
         sendto(n->fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&n->address,
-               n->length) < 0) {
-        g_free(text);
+               n->length) < 0)
         return;
-    }
     g_free(n->last);
-    n->last = text;
+    n->last = g_steal_pointer(&text);
 }
 
 void notify_close(struct notify *n)

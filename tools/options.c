@@ -84,19 +84,15 @@ static int take_long(const GOptionEntry *const *tables, char *word, char ***next
     const size_t length = strcspn(word, "=");
     char *equals = word[length] ? word + length : NULL;
     const GOptionEntry *entry = length > 2 ? arguments_find(tables, word + 2, length - 2) : NULL;
-    char *option = g_strndup(word, length);
-    int status;
+    g_autofree char *option = g_strndup(word, length);
 
     if (!entry)
-        status = fail(STATUS_USAGE, "%s: unknown option", option);
-    else if (!is_flag(entry))
-        status = take_value(entry, option, equals ? equals + 1 : next_word(next));
-    else if (equals)
-        status = fail(STATUS_USAGE, "%s: takes no value", option);
-    else
-        status = set_flag(entry);
-    g_free(option);
-    return status;
+        return fail(STATUS_USAGE, "%s: unknown option", option);
+    if (!is_flag(entry))
+        return take_value(entry, option, equals ? equals + 1 : next_word(next));
+    if (equals)
+        return fail(STATUS_USAGE, "%s: takes no value", option);
+    return set_flag(entry);
 }
 
 /* Flags, and then perhaps one option whose value is the rest of the word, or the next word. */
@@ -146,11 +142,11 @@ static int arguments_parse(const GOptionEntry *const *tables, int *argc, char **
 static int options_show_help(const GOptionEntry *const *tables, const char *synopsis,
                              const char *summary)
 {
-    GOptionContext *context = g_option_context_new(synopsis);
+    g_autoptr(GOptionContext) context = g_option_context_new(synopsis);
     GOptionGroup *main_group = g_option_group_new("zkl", "", "", NULL, NULL);
-    char *text = g_strdup_printf("SECS are seconds, or times as 500ms, 30s, 5m and 1h.\n"
-                                 "More is in zkl(1) and zkl-%.*s(1).\n",
-                                 (int)strcspn(synopsis, " "), synopsis);
+    g_autofree char *text = g_strdup_printf("SECS are seconds, or times as 500ms, 30s, 5m and 1h.\n"
+                                            "More is in zkl(1) and zkl-%.*s(1).\n",
+                                            (int)strcspn(synopsis, " "), synopsis);
 
     for (; *tables; tables++)
         g_option_group_add_entries(main_group, *tables);
@@ -158,11 +154,8 @@ static int options_show_help(const GOptionEntry *const *tables, const char *syno
     g_option_context_set_summary(context, summary);
     g_option_context_set_help_enabled(context, FALSE);
     g_option_context_set_description(context, text);
-    g_free(text);
-    text = g_option_context_get_help(context, TRUE, NULL);
-    fputs(text, stdout);
-    g_free(text);
-    g_option_context_free(context);
+    g_autofree char *help = g_option_context_get_help(context, TRUE, NULL);
+    fputs(help, stdout);
     return STATUS_OK;
 }
 
@@ -255,15 +248,13 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
 {
     const GOptionEntry *const tables[] = {entries, NULL};
     const char *operands[2] = {NULL, NULL};
-    char *more = second ? g_strdup_printf("[%s] ", second) : g_strdup("");
-    char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", argv[0], more);
+    g_autofree char *more = second ? g_strdup_printf("[%s] ", second) : g_strdup("");
+    g_autofree char *synopsis = g_strdup_printf("%s PATH %s[OPTION...]", argv[0], more);
     int status = parse_operands(settings, tables, synopsis, summary, argc, argv, operands, second);
 
     *ret = operands[0];
     if (second)
         *ret_second = operands[1];
-    g_free(synopsis);
-    g_free(more);
     return status;
 }
 

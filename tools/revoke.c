@@ -4,12 +4,11 @@
 
 static int revoke_ask(zkl_session *session, const char *path, const char *node, int64_t timeout_ms)
 {
-    zkl_queue *asked;
+    g_autoptr(zkl_queue) asked = NULL;
 
     if (zkl_queue_revoke(&asked, session, path, node, timeout_ms) != 0)
         return contenders_failed(path);
     contenders_print_some(asked);
-    zkl_queue_free(asked);
     return STATUS_OK;
 }
 
@@ -19,14 +18,11 @@ int verb_revoke(struct settings *settings, int argc, char **argv)
     const char *summary =
         "Asks the holder of the lock PATH, or the contender NODE, to give way, and shows who was "
         "asked.\nDoes not wait for the holder.";
-    zkl_session *session = NULL;
+    g_autoptr(zkl_session) session = NULL;
     const char *path, *node;
     int status = options_parse_path(settings, entries, summary, argc, argv, &path, "NODE", &node);
 
     if (status == GO_ON)
         status = session_open(settings, &session);
-    if (status == GO_ON)
-        status = revoke_ask(session, path, node, settings->connect_timeout_ms);
-    zkl_session_close(session);
-    return status;
+    return status == GO_ON ? revoke_ask(session, path, node, settings->connect_timeout_ms) : status;
 }

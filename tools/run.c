@@ -56,20 +56,18 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
 /* And by whom, if that can be seen. */
 static int held(const struct run *t, const char *path, const char *what, const char *by)
 {
-    char *holders = waiting_holders(t, path);
+    g_autofree char *holders = waiting_holders(t, path);
 
     say("%s: %s%s%s", path, what, holders ? by : "", holders ? holders : "");
-    g_free(holders);
     return t->options->conflict_status;
 }
 
 static int not_in_time(const struct run *t, const char *path)
 {
-    char *what = g_strdup_printf("not acquired within %g s", (double)t->options->wait_ms / 1000);
-    const int status = held(t, path, what, "; held by ");
+    g_autofree char *what =
+        g_strdup_printf("not acquired within %g s", (double)t->options->wait_ms / 1000);
 
-    g_free(what);
-    return status;
+    return held(t, path, what, "; held by ");
 }
 
 static int not_acquired(const struct run *t)

@@ -86,12 +86,11 @@ void write_without_waiting(int fd, const GString *line, int patience_ms)
  * may a reader that has stopped reading keep us from ending the command when its lock ends. */
 static void write_line(const char *text)
 {
-    GString *line = g_string_new("zkl: ");
+    g_autoptr(GString) line = g_string_new("zkl: ");
 
     append_visible(line, text);
     g_string_append_c(line, '\n');
     write_without_waiting(STDERR_FILENO, line, say_patience_ms);
-    g_string_free(line, TRUE);
 }
 
 void say_without_waiting(void)
@@ -103,10 +102,9 @@ static void say_va(const char *format, va_list args) G_GNUC_PRINTF(1, 0);
 
 static void say_va(const char *format, va_list args)
 {
-    char *text = g_strdup_vprintf(format, args);
+    g_autofree char *text = g_strdup_vprintf(format, args);
 
     write_line(text);
-    g_free(text);
 }
 
 void say(const char *format, ...)
@@ -146,11 +144,10 @@ int fail_error(const zkl_error *error, const char *subject)
     const char *about = error->path[0] ? error->path : subject;
     const char *text = error->text[0] ? error->text : zkl_strerror(error->code);
 
-    char *begin = g_strndup(about, 32); /* long ones are cut */
+    g_autofree char *begin = g_strndup(about, 32); /* long ones are cut */
 
     /* The library's sentence often names its subject already. */
     const bool named = strstr(text, begin) != NULL;
-    g_free(begin);
     return fail(failure_status(error->code), "%s%s%s", named ? "" : about, named ? "" : ": ", text);
 }
 
@@ -192,16 +189,14 @@ int status_fd_check(int fd)
  * that a pipe takes all of it or nothing. */
 void status_line(int fd, const char *format, ...)
 {
-    GString *line;
+    g_autoptr(GString) line = g_string_new(NULL);
     va_list args;
 
     if (fd == STATUS_FD_NONE)
         return;
-    line = g_string_new(NULL);
     va_start(args, format);
     g_string_vprintf(line, format, args);
     va_end(args);
     g_string_append_c(line, '\n');
     write_without_waiting(fd, line, 0);
-    g_string_free(line, TRUE);
 }

@@ -28,11 +28,10 @@ void screen_measure(struct screen *s)
 
 static void write_now(const char *text)
 {
-    GString *line = g_string_new(text);
+    g_autoptr(GString) line = g_string_new(text);
 
     tcflow(STDOUT_FILENO, TCOON); /* nothing is to be seen where ^S holds it up */
     write_without_waiting(STDOUT_FILENO, line, PATIENCE_MS);
-    g_string_free(line, TRUE);
 }
 
 /* Not so where it controls nobody: nobody would put us in front of it either. */
@@ -103,8 +102,8 @@ static bool write_frame(const struct events *events, const GString *frame)
 
 bool screen_draw(struct screen *s, const struct events *events, const char *text)
 {
-    GString *frame = g_string_new(HOME);
-    char **lines = g_strsplit(text, "\n", -1);
+    g_autoptr(GString) frame = g_string_new(HOME);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
     for (int i = 0; lines[i] && i < s->rows; i++) {
         g_string_append(frame, i > 0 ? "\r\n" : "");
@@ -112,8 +111,5 @@ bool screen_draw(struct screen *s, const struct events *events, const char *text
         g_string_append(frame, END_OF_LINE);
     }
     g_string_append(frame, END_OF_SCREEN);
-    bool there = write_frame(events, frame);
-    g_strfreev(lines);
-    g_string_free(frame, TRUE);
-    return there;
+    return write_frame(events, frame);
 }

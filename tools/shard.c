@@ -75,16 +75,13 @@ static void on_last_call(const zkl_grant *grant, zkl_state state, void *data)
 void shard_read_queue(struct shard *s)
 {
     const int64_t began = now_ms();
-    const zkl_contender *first;
-    zkl_queue *queue;
 
     atomic_store(&s->look_due, false); /* what is asked from here on is another look */
-    queue = contenders_first(s->host->session, shard_path(s), 1, READ_MS);
+    g_autoptr(zkl_queue) queue = contenders_first(s->host->session, shard_path(s), 1, READ_MS);
+    const zkl_contender *first = zkl_queue_get(queue, 0);
     atomic_store(&s->waits, zkl_queue_count(queue) > 1);
-    first = zkl_queue_get(queue, 0);
     atomic_store(&s->own_first, first && first->session_id == zkl_session_id(s->host->session));
     atomic_store(&s->looked_at, began);
-    zkl_queue_free(queue);
     events_wake(s->host->events);
 }
 

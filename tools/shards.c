@@ -419,10 +419,9 @@ static void fill_holds(struct host *h)
 
 static void set_number(const char *name, int number)
 {
-    char *text = g_strdup_printf("%d", number);
+    g_autofree char *text = g_strdup_printf("%d", number);
 
     g_setenv(name, text, TRUE);
-    g_free(text);
 }
 
 /* The command inherits the numbers. */

@@ -84,7 +84,7 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
 static void take_view(struct shards_member *m, const zkl_members *all)
 {
     const struct shards_options *o = m->host->options;
-    const zkl_member_info **owners = g_new0(const zkl_member_info *, (gsize)o->count);
+    g_autofree const zkl_member_info **owners = g_new0(const zkl_member_info *, (gsize)o->count);
 
     m->seen = 0;
     for (size_t i = 0; i < zkl_members_count(all); i++) {
@@ -98,7 +98,6 @@ static void take_view(struct shards_member *m, const zkl_members *all)
     zkl_shards_plan(owners, (size_t)o->count, all);
     for (int k = 0; k < o->count; k++)
         m->owned[k] = owners[k] && strcmp(owners[k]->id, o->id) == 0;
-    g_free(owners);
     m->denied[TO_SEE].code = 0;
     compare_tokens(m);
 }
@@ -193,11 +192,10 @@ bool shards_member_owns(struct shards_member *m, int k)
 
 void shards_member_read(struct shards_member *m)
 {
-    zkl_members *all = NULL;
+    g_autoptr(zkl_members) all = NULL;
     zkl_error error = {0};
     int code = zkl_members_read(&all, m->host->session, m->group, ZKL_MEMBER_GROUP, READ_MS);
 
-    zkl_members_free(all);
     if (code != 0)
         zkl_last_error(&error);
     if (code == 0 || code == ZKL_ENOENT)

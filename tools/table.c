@@ -61,12 +61,12 @@ struct table *table_new(const char *const *heads, unsigned columns, unsigned rig
 
 void table_cell(struct table *t, const char *text)
 {
-    GString *visible = g_string_new(NULL), *cell = g_string_new(NULL);
+    g_autoptr(GString) visible = g_string_new(NULL);
+    GString *cell = g_string_new(NULL);
     const unsigned column = t->cells->len % t->columns;
 
     append_visible(visible, text);
     append_fitting(cell, visible->str, column + 1 < t->columns ? WIDEST : INT_MAX);
-    g_string_free(visible, TRUE);
     t->widths[column] = MAX(t->widths[column], width_of(cell->str));
     g_ptr_array_add(t->cells, g_string_free(cell, FALSE));
 }
@@ -74,13 +74,11 @@ void table_cell(struct table *t, const char *text)
 void table_cell_printf(struct table *t, const char *format, ...)
 {
     va_list args;
-    char *text;
 
     va_start(args, format);
-    text = g_strdup_vprintf(format, args);
+    g_autofree char *text = g_strdup_vprintf(format, args);
     va_end(args);
     table_cell(t, text);
-    g_free(text);
 }
 
 static void append_cell(GString *out, const struct table *t, unsigned column, const char *text)

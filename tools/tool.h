@@ -5,7 +5,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <zkl.h>
+#include <zkl-glib.h>
 
 #include "duration.h"
 #include "failure.h"

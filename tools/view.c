@@ -28,12 +28,10 @@ static size_t holding(const zkl_queue *q)
 /* 2026-11-21T23:06:47.123Z */
 static void append_time(GString *out, int64_t time_ms)
 {
-    GDateTime *time = g_date_time_new_from_unix_utc(time_ms / 1000);
-    char *text = g_date_time_format(time, "%Y-%m-%dT%H:%M:%S");
+    g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(time_ms / 1000);
+    g_autofree char *text = g_date_time_format(time, "%Y-%m-%dT%H:%M:%S");
 
     g_string_append_printf(out, "%s.%03dZ", text, (int)(time_ms % 1000));
-    g_free(text);
-    g_date_time_unref(time);
 }
 
 /* "TIME EVENT" */
@@ -46,17 +44,16 @@ static void change_line(GString *out, int64_t time_ms, const char *event)
 /* In one piece: a blank would begin the next column. */
 static void append_word(GString *out, const char *text)
 {
-    GString *word = g_string_new(NULL);
+    g_autoptr(GString) word = g_string_new(NULL);
 
     append_visible(word, text);
     g_string_replace(word, " ", "\\x20", 0);
     g_string_append(out, word->str);
-    g_string_free(word, TRUE);
 }
 
 static void contender_line(GString *out, int64_t time_ms, const char *event, const zkl_contender *c)
 {
-    char *host = contender_host(c), *owner = contender_owner(c);
+    g_autofree char *host = contender_host(c), *owner = contender_owner(c);
     const char *client = contender_client(c);
 
     append_time(out, time_ms);
@@ -66,8 +63,6 @@ static void contender_line(GString *out, int64_t time_ms, const char *event, con
     g_string_append_c(out, ' ');
     append_word(out, c->node);
     g_string_append_printf(out, " %s\n", owner);
-    g_free(host);
-    g_free(owner);
 }
 
 static GHashTable *changes_by_name(const zkl_queue *q)
@@ -108,7 +103,7 @@ static void compare(GString *out, int64_t time_ms, const zkl_contender *old,
 static void changes_between(GString *out, int64_t time_ms, const zkl_queue *old,
                             const zkl_queue *new)
 {
-    GHashTable *before = changes_by_name(old), *after = changes_by_name(new);
+    g_autoptr(GHashTable) before = changes_by_name(old), after = changes_by_name(new);
 
     for (size_t i = 0; i < zkl_queue_count(old); i++) {
         const zkl_contender *c = zkl_queue_get(old, i);
@@ -121,8 +116,6 @@ static void changes_between(GString *out, int64_t time_ms, const zkl_queue *old,
 
         compare(out, time_ms, changes_same(before, c), c);
     }
-    g_hash_table_unref(before);
-    g_hash_table_unref(after);
 }
 
 GString *view_lines(const struct view *old, const struct view *new)
@@ -163,12 +156,12 @@ GString *view_json(const char *path, const struct view *v)
 
 /* ---- on a terminal ---- */
 
+/* Takes time. */
 static void append_clock(GString *out, GDateTime *time)
 {
-    char *text = g_date_time_format(time, "%H:%M:%S");
+    g_autofree char *text = g_date_time_format(time, "%H:%M:%S");
 
     g_string_append(out, text);
-    g_free(text);
     g_date_time_unref(time);
 }
 
@@ -204,18 +197,17 @@ GString *view_screen(const char *path, const struct view *v, int rows)
     const zkl_queue *q = queue_of(v);
     const size_t count = zkl_queue_count(q);
     size_t fit = rows > 2 ? (size_t)rows - 2 : 0; /* below title and heads */
-    GString *out = g_string_new(NULL), *table;
+    GString *out = g_string_new(NULL);
 
     append_title(out, path, v);
     if (count == 0)
         return out;
     if (count > fit && fit > 0)
         fit--; /* for the last line */
-    table = contenders_table(q, fit, true);
+    g_autoptr(GString) table = contenders_table(q, fit, true);
     g_string_append_c(out, '\n');
     g_string_append_len(out, table->str, (gssize)table->len - 1);
     if (count > fit)
         g_string_append_printf(out, "\n… %zu more", count - fit);
-    g_string_free(table, TRUE);
     return out;
 }

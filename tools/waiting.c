@@ -38,10 +38,9 @@ static bool has_lines(const struct waiting *w)
 
 static void append_holder(GString *text, const zkl_contender *c)
 {
-    char *holder = identity_sentence(c);
+    g_autofree char *holder = identity_sentence(c);
 
     g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", holder);
-    g_free(holder);
 }
 
 /* Those of queue besides ourselves. */
@@ -67,11 +66,9 @@ static char *name_holders(const zkl_queue *queue, int64_t own)
 
 char *waiting_holders(const struct run *run, const char *path)
 {
-    zkl_queue *queue = contenders_first(run->session, path, NAMED + 1, READ_MS);
-    char *text = name_holders(queue, zkl_session_id(run->session));
+    g_autoptr(zkl_queue) queue = contenders_first(run->session, path, NAMED + 1, READ_MS);
 
-    zkl_queue_free(queue);
-    return text;
+    return name_holders(queue, zkl_session_id(run->session));
 }
 
 static void look_again(struct waiting *w)
@@ -129,9 +126,8 @@ static char *describe(const struct waiting *w, const struct sight *s)
     if (s->place > 0)
         g_string_append_printf(text, ", %zu%s", s->place, ordinal_suffix((int)s->place));
     if (s->first) {
-        char *holder = identity_sentence(s->first);
+        g_autofree char *holder = identity_sentence(s->first);
         g_string_append_printf(text, ", %s %s", behind, holder);
-        g_free(holder);
     }
     if (s->first && s->more > 0)
         g_string_append_printf(text, " and %zu more", s->more);
@@ -141,9 +137,10 @@ static char *describe(const struct waiting *w, const struct sight *s)
 /* A line that is too long drops the path: the user has typed it. */
 static char *fit(const char *path, const char *text, int columns)
 {
-    char *whole = g_strdup_printf("zkl: %s: %s", path, text),
-         *less = g_strdup_printf("zkl: %s", text);
-    GString *visible = g_string_new(NULL), *line = g_string_new(NULL);
+    g_autofree char *whole = g_strdup_printf("zkl: %s: %s", path, text),
+                    *less = g_strdup_printf("zkl: %s", text);
+    g_autoptr(GString) visible = g_string_new(NULL);
+    GString *line = g_string_new(NULL);
 
     append_visible(visible, whole);
     append_fitting(line, visible->str, columns);
@@ -151,9 +148,6 @@ static char *fit(const char *path, const char *text, int columns)
         g_string_truncate(line, 0);
         append_fitting(line, less, columns);
     }
-    g_string_free(visible, TRUE);
-    g_free(whole);
-    g_free(less);
     return g_string_free(line, FALSE);
 }
 
@@ -165,10 +159,9 @@ static void waiting_show(struct waiting *w, const char *text)
     char *line =
         fit(w->run->options->path, text, MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
     if (g_strcmp0(line, w->shown) != 0) {
-        GString *out = g_string_new(OVER_IT);
+        g_autoptr(GString) out = g_string_new(OVER_IT);
         g_string_append_printf(out, "%s" END_OF_LINE, line);
         write_without_waiting(STDERR_FILENO, out, 0);
-        g_string_free(out, TRUE);
     }
     g_free(w->shown);
     w->shown = line;
@@ -176,33 +169,30 @@ static void waiting_show(struct waiting *w, const char *text)
 
 static void hide(struct waiting *w)
 {
-    GString *out = g_string_new(OVER_IT END_OF_LINE);
+    g_autoptr(GString) out = g_string_new(OVER_IT END_OF_LINE);
 
     if (w->shown)
         write_without_waiting(STDERR_FILENO, out, 0);
-    g_string_free(out, TRUE);
     g_clear_pointer(&w->shown, g_free);
 }
 
 static void tell_status(const struct waiting *w, const struct sight *s)
 {
     const struct identity i = identity_of(s->first);
-    char *place = s->place > 0 ? g_strdup_printf("%zu", s->place) : g_strdup("-"),
-         *host = i.host ? g_strndup(i.host, i.host_length) : g_strdup("-");
-    GString *visible = g_string_new(NULL);
+    g_autofree char *place = s->place > 0 ? g_strdup_printf("%zu", s->place) : g_strdup("-"),
+                    *host = i.host ? g_strndup(i.host, i.host_length) : g_strdup("-");
+    g_autoptr(GString) visible = g_string_new(NULL);
 
     append_visible(visible, host);
     status_line(w->run->options->hold.status_fd, "behind %s %" PRIu64 " %" PRId64 " %.255s", place,
                 s->first->token, i.pid, visible->str);
-    g_string_free(visible, TRUE);
-    g_free(place);
-    g_free(host);
 }
 
 /* Once for each place behind each holder. */
 static void waiting_tell(struct waiting *w, const struct sight *s, const char *text)
 {
-    char *about = g_strdup_printf("%zu %" PRIu64, s->place, s->first ? s->first->token : 0);
+    g_autofree char *about =
+        g_strdup_printf("%zu %" PRIu64, s->place, s->first ? s->first->token : 0);
 
     if (s->first && g_strcmp0(about, w->told) != 0) {
         if (w->run->settings->verbose)
@@ -211,7 +201,6 @@ static void waiting_tell(struct waiting *w, const struct sight *s, const char *t
         g_free(w->told);
         w->told = g_steal_pointer(&about);
     }
-    g_free(about);
 }
 
 /* ---- when ---- */
@@ -239,11 +228,10 @@ void waiting_look(struct waiting *w)
     if (!w->queue)
         return;
     const struct sight s = see(w);
-    char *text = describe(w, &s);
+    g_autofree char *text = describe(w, &s);
     if (terminal)
         waiting_show(w, text);
     waiting_tell(w, &s, text);
-    g_free(text);
 }
 
 void waiting_end(struct waiting *w)

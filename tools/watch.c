@@ -35,22 +35,20 @@ struct watch {
 
 static int show_once(const struct watch *w, zkl_session *session)
 {
-    struct reading reading = {.time_ms = g_get_real_time() / 1000};
-    const struct view view = {.reading = &reading, .up = true};
-    int status =
-        contenders_read(&reading.queue, session, w->path, w->onlooker.settings->connect_timeout_ms);
-    GString *line;
+    g_autoptr(zkl_queue) queue = NULL;
+    const int status =
+        contenders_read(&queue, session, w->path, w->onlooker.settings->connect_timeout_ms);
 
     if (status != STATUS_OK)
         return status;
     if (w->json) {
-        line = view_json(w->path, &view);
+        struct reading reading = {.queue = queue, .time_ms = g_get_real_time() / 1000};
+        const struct view view = {.reading = &reading, .up = true};
+        g_autoptr(GString) line = view_json(w->path, &view);
         fputs(line->str, stdout);
-        g_string_free(line, TRUE);
     } else {
-        contenders_print(reading.queue, w->path);
+        contenders_print(queue, w->path);
     }
-    zkl_queue_free(reading.queue);
     return status;
 }
 
@@ -147,10 +145,9 @@ static void see_connection(struct watch *w)
 
 static int draw(struct watch *w)
 {
-    GString *text = view_screen(w->path, &w->view, w->screen.rows);
-    bool there = screen_draw(&w->screen, &w->events, text->str);
+    g_autoptr(GString) text = view_screen(w->path, &w->view, w->screen.rows);
+    const bool there = screen_draw(&w->screen, &w->events, text->str);
 
-    g_string_free(text, TRUE);
     if (now_ms() >= w->look_ms) {
         reader_want_again(&w->onlooker.reader);
         w->look_ms = now_ms() + LOOK_MS;
@@ -161,14 +158,11 @@ static int draw(struct watch *w)
 
 static int watch_print(struct watch *w)
 {
-    GString *text;
-    int status;
-
     if (w->view.reading == w->shown.reading && w->view.up == w->shown.up)
         return GO_ON;
-    text = w->json ? view_json(w->path, &w->view) : view_lines(&w->shown, &w->view);
-    status = events_print(&w->events, text->str);
-    g_string_free(text, TRUE);
+    g_autoptr(GString) text =
+        w->json ? view_json(w->path, &w->view) : view_lines(&w->shown, &w->view);
+    const int status = events_print(&w->events, text->str);
     reading_unref(w->shown.reading);
     w->shown = w->view;
     if (w->shown.reading)
@@ -260,15 +254,12 @@ static int watch_on(struct watch *w)
 
 static int watch_watch(struct watch *w)
 {
-    zkl_session *session = NULL;
+    g_autoptr(zkl_session) session = NULL;
     int status;
 
     if (w->once) {
         status = session_open(w->onlooker.settings, &session);
-        if (status == GO_ON)
-            status = show_once(w, session);
-        zkl_session_close(session);
-        return status;
+        return status == GO_ON ? show_once(w, session) : status;
     }
     if (!events_open(&w->events)) /* before there are threads */
         return STATUS_INTERNAL;

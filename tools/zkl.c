@@ -65,8 +65,6 @@ static int zkl_show_help(struct settings *settings, int argc, char **argv)
     const bool about_verb = argc > 1 && strcmp(argv[1], "help") != 0;
     const struct verb *verb = about_verb ? find_verb(argv[1]) : NULL;
     int own_argc = 2;
-    char *text;
-    int status;
 
     if (argc > 2)
         return fail(STATUS_USAGE, "%s: help takes one command", argv[2]);
@@ -76,10 +74,8 @@ static int zkl_show_help(struct settings *settings, int argc, char **argv)
         own[0] = argv[1];
         return verb->run(settings, own_argc, own_argv);
     }
-    text = overview();
-    status = options_parse(settings, own_tables, "COMMAND ...", text, &own_argc, &own_argv);
-    g_free(text);
-    return status;
+    g_autofree char *text = overview();
+    return options_parse(settings, own_tables, "COMMAND ...", text, &own_argc, &own_argv);
 }
 
 static int zkl_run(struct settings *settings, int argc, char **argv)

@@ -49,9 +49,12 @@ int zkl_queue_read(zkl_queue **ret, zkl_session *s, const char *path,
                    const zkl_queue_options *options, int64_t timeout_ms)
 {
     (void)s, (void)options, (void)timeout_ms;
+    const int code = answer(fake_library.read_code, path);
+
     fake_library.read++;
-    *ret = (zkl_queue *)&queue;
-    return answer(fake_library.read_code, path);
+    if (code == 0)
+        *ret = (zkl_queue *)&queue;
+    return code;
 }
 
 size_t zkl_queue_count(const zkl_queue *q)

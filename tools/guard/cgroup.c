@@ -46,16 +46,12 @@ static bool file_begins(int dir, const char *file, const char *what)
 
 static char *cgroup_own_path(void)
 {
-    char *mountinfo = NULL;
-    char *membership = NULL;
-    char *path = NULL;
+    g_autofree char *mountinfo = NULL, *membership = NULL;
 
-    if (g_file_get_contents("/proc/self/mountinfo", &mountinfo, NULL, NULL) &&
-        g_file_get_contents("/proc/self/cgroup", &membership, NULL, NULL))
-        path = cgroup_path(mountinfo, membership);
-    g_free(mountinfo);
-    g_free(membership);
-    return path;
+    return g_file_get_contents("/proc/self/mountinfo", &mountinfo, NULL, NULL) &&
+                   g_file_get_contents("/proc/self/cgroup", &membership, NULL, NULL)
+               ? cgroup_path(mountinfo, membership)
+               : NULL;
 }
 
 static bool has_mark(int dir, const char *name)
@@ -86,11 +82,10 @@ static bool has_limits(int dir)
 /* With controllers for children a child would have shares of its own. */
 static int open_own(void)
 {
-    char *path = cgroup_own_path();
+    g_autofree char *path = cgroup_own_path();
     const int dir = path ? cgroup_open_dir(AT_FDCWD, path) : -1;
     struct statfs fs;
 
-    g_free(path);
     if (dir < 0 ||
         (fstatfs(dir, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC && is_delegated(dir) &&
          !has_limits(dir) && !file_begins(dir, "cgroup.subtree_control", NULL)))
@@ -247,14 +242,12 @@ void cgroup_kill(const struct cgroup *c)
 
 int cgroup_open_outside(void)
 {
-    char *own = cgroup_own_path();
-    char *outside = own ? cgroup_path_outside(own) : NULL;
+    g_autofree char *own = cgroup_own_path();
+    g_autofree char *outside = own ? cgroup_path_outside(own) : NULL;
     const int dir = outside ? cgroup_open_dir(AT_FDCWD, outside) : -1;
     const int fd = dir >= 0 ? openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC) : -1;
 
     if (dir >= 0)
         close(dir);
-    g_free(outside);
-    g_free(own);
     return fd;
 }

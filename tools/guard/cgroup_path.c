@@ -23,14 +23,11 @@ static const char *below(const char *path, const char *root)
 
 static char *by_mount(char *const *fields, const char *own)
 {
-    char *root = g_strcompress(fields[ROOT]); /* what is special is in octal */
+    g_autofree char *root = g_strcompress(fields[ROOT]); /* what is special is in octal */
     const char *rest = below(own, root);
-    char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
-    char *path = point ? g_strconcat(point, rest, NULL) : NULL;
+    g_autofree char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
 
-    g_free(root);
-    g_free(point);
-    return path;
+    return point ? g_strconcat(point, rest, NULL) : NULL;
 }
 
 /* "ID PARENT DEVICE ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS" */
@@ -47,32 +44,27 @@ static bool is_cgroup2(char *const *fields)
 
 static char *cgroup_path_own_path(const char *membership)
 {
-    char **lines = g_strsplit(membership, "\n", -1);
-    char *own = NULL;
+    g_auto(GStrv) lines = g_strsplit(membership, "\n", -1);
 
-    for (char **line = lines; *line && !own; line++)
+    for (char **line = lines; *line; line++)
         if (g_str_has_prefix(*line, "0::/"))
-            own = g_strdup(*line + strlen("0::"));
-    g_strfreev(lines);
-    return own;
+            return g_strdup(*line + strlen("0::"));
+    return NULL;
 }
 
 /* The last mount is on top of those before. */
 char *cgroup_path(const char *mountinfo, const char *membership)
 {
-    char *own = cgroup_path_own_path(membership);
-    char **lines = g_strsplit(mountinfo, "\n", -1);
+    g_autofree char *own = cgroup_path_own_path(membership);
+    g_auto(GStrv) lines = g_strsplit(mountinfo, "\n", -1);
     char *path = NULL;
 
     for (guint i = g_strv_length(lines); own && i > 0 && !path; i--) {
-        char **fields = g_strsplit(lines[i - 1], " ", -1);
+        g_auto(GStrv) fields = g_strsplit(lines[i - 1], " ", -1);
 
         if (is_cgroup2(fields))
             path = by_mount(fields, own);
-        g_strfreev(fields);
     }
-    g_strfreev(lines);
-    g_free(own);
     return path;
 }
 

@@ -11,7 +11,8 @@
 
 char *grant_text(const zkl_grant *grant)
 {
-    GString *text = g_string_new(NULL), *tokens = g_string_new(NULL);
+    GString *text = g_string_new(NULL);
+    g_autoptr(GString) tokens = g_string_new(NULL);
     zkl_part part;
 
     for (size_t i = 0; zkl_grant_part(grant, i, &part) == 0; i++) {
@@ -19,27 +20,24 @@ char *grant_text(const zkl_grant *grant)
         g_string_append_printf(tokens, "%c%" PRIu64, i == 0 ? DIVIDER : '\n', part.token);
     }
     g_string_append(text, tokens->str);
-    g_string_free(tokens, TRUE);
     return g_string_free(text, FALSE);
 }
 
 static char *all_paths(const struct hold_options *o)
 {
-    char *others = o->others ? g_strjoinv("\n", o->others) : NULL,
-         *all = g_strconcat(o->path, others ? "\n" : NULL, others, NULL);
+    g_autofree char *others = o->others ? g_strjoinv("\n", o->others) : NULL;
 
-    g_free(others);
-    return all;
+    return g_strconcat(o->path, others ? "\n" : NULL, others, NULL);
 }
 
 char **command_environment(const struct hold_options *o, const char *grant_text, uint64_t token,
                            int64_t session_id, int slot)
 {
     const char *divider = strchr(grant_text, DIVIDER);
-    char *nodes = g_strndup(grant_text, (gsize)(divider - grant_text)),
-         *node = g_strndup(nodes, strcspn(nodes, "\n")), *paths = all_paths(o);
-    char *decimal = g_strdup_printf("%" PRIu64, token);
-    char *session = g_strdup_printf("0x%" PRIx64, (uint64_t)session_id);
+    g_autofree char *nodes = g_strndup(grant_text, (gsize)(divider - grant_text)),
+                    *node = g_strndup(nodes, strcspn(nodes, "\n")), *paths = all_paths(o),
+                    *decimal = g_strdup_printf("%" PRIu64, token),
+                    *session = g_strdup_printf("0x%" PRIx64, (uint64_t)session_id);
     char **envp = g_get_environ();
 
     envp = g_environ_setenv(envp, "ZKL_PATH", o->path, TRUE);
@@ -54,14 +52,8 @@ char **command_environment(const struct hold_options *o, const char *grant_text,
     if (o->candidate)
         envp = g_environ_setenv(envp, "ZKL_CANDIDATE", o->candidate, TRUE);
     if (slot >= 0) {
-        char *number = g_strdup_printf("%d", slot);
+        g_autofree char *number = g_strdup_printf("%d", slot);
         envp = g_environ_setenv(envp, "ZKL_SLOT", number, TRUE);
-        g_free(number);
     }
-    g_free(nodes);
-    g_free(node);
-    g_free(paths);
-    g_free(decimal);
-    g_free(session);
     return envp;
 }

@@ -189,12 +189,11 @@ static void hear(struct guarding *g)
         continue; /* SIGCHLD: the loop looks for itself */
     while (!g->tool_dead && heard == MESSAGE_HEARD) {
         struct message message;
-        char *text = NULL;
+        g_autofree char *text = NULL;
 
         heard = channel_receive(g->channel, &message, &text);
         if (heard == MESSAGE_HEARD)
             on_message(g, &message, text);
-        g_free(text);
     }
     on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* for what found no room */
     if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.parent)) {

@@ -308,12 +308,11 @@ static bool append_seen(GArray *list, GHashTable *seen, pid_t pid)
 
 static bool append_children_of(GArray *list, GHashTable *seen, pid_t parent)
 {
-    GArray *pids = processes_children(parent);
+    g_autoptr(GArray) pids = processes_children(parent);
     bool told = pids || is_reaped(parent);
 
     for (guint i = 0; pids && told && i < pids->len; i++)
         told = append_seen(list, seen, g_array_index(pids, pid_t, i));
-    g_clear_pointer(&pids, g_array_unref);
     return told;
 }
 
@@ -334,7 +333,7 @@ static bool append_round(const struct tree *tree, GArray *list, GHashTable *seen
 GArray *processes_below(const struct tree *tree)
 {
     GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
-    GHashTable *seen = g_hash_table_new(NULL, NULL);
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     bool told = kill(tree->root, 0) == 0;
     bool more = true;
 
@@ -344,7 +343,6 @@ GArray *processes_below(const struct tree *tree)
         told = append_round(tree, list, seen);
         more = list->len > before;
     }
-    g_hash_table_unref(seen);
     tree_sort((struct process *)(void *)list->data, list->len);
     if (!told)
         g_clear_pointer(&list, g_array_unref);

@@ -53,20 +53,16 @@ static struct process_table as_table(const GArray *list)
 
 static GArray *children_now(void)
 {
-    GArray *pids;
-    GArray *list;
-
     if (waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
         return NULL; /* the usual case: none */
-    pids = processes_children(getpid());
-    list = g_array_new(FALSE, FALSE, sizeof(struct process));
+    g_autoptr(GArray) pids = processes_children(getpid());
+    GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
     for (guint i = 0; pids && i < pids->len; i++) {
         struct process p;
 
         if (process_read(g_array_index(pids, pid_t, i), &p, NULL))
             g_array_append_val(list, p);
     }
-    g_clear_pointer(&pids, g_array_unref);
     tree_sort((struct process *)(void *)list->data, list->len);
     return list;
 }
@@ -120,12 +116,11 @@ static bool is_kept(const struct sweep *s, pid_t pid)
 
 static void sweep_reap(const struct sweep *s)
 {
-    GArray *pids = processes_children(getpid());
+    g_autoptr(GArray) pids = processes_children(getpid());
 
     for (guint i = 0; pids && i < pids->len; i++)
         if (!is_kept(s, g_array_index(pids, pid_t, i)))
             waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
-    g_clear_pointer(&pids, g_array_unref);
 }
 
 /* ---- signals ---- */
@@ -191,11 +186,11 @@ static bool is_first(const struct sweep *s, const struct process *p, int signo)
 
 /* The table begins with the oldest process. A parent may heed the stops of its children. It is
  * stopped before them and continued after them, so it does not see that. */
-static struct swept signal_listed(struct sweep *s, GArray *list, int signo, sweep_choose_fn *choose,
-                                  void *data)
+static struct swept signal_listed(struct sweep *s, const GArray *list, int signo,
+                                  sweep_choose_fn *choose, void *data)
 {
     const struct process_table table = as_table(list);
-    struct member *members = g_new(struct member, table.count + 1);
+    g_autofree struct member *members = g_new(struct member, table.count + 1);
     const size_t count = tree_members(&s->tree, table, members);
     struct swept r = {0};
 
@@ -209,14 +204,12 @@ static struct swept signal_listed(struct sweep *s, GArray *list, int signo, swee
                  is_first(s, m->process, signo))
             r.sent++;
     }
-    g_free(members);
-    g_array_unref(list);
     return r;
 }
 
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
 {
-    GArray *list = processes_below(&s->tree);
+    g_autoptr(GArray) list = processes_below(&s->tree);
 
     if (!list)
         list = processes_read();
@@ -245,12 +238,11 @@ void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
     bool any = s->all_killed;
 
     for (int i = 0; i < CHILDREN_MOST && any; i++) {
-        GArray *pids = processes_children(getpid());
+        g_autoptr(GArray) pids = processes_children(getpid());
 
         any = false;
         for (guint k = pids ? pids->len : 0; k > 0; k--)
             any |= kill_child(s, g_array_index(pids, pid_t, k - 1), choose, data);
-        g_clear_pointer(&pids, g_array_unref);
         if (any)
             priority_pause(); /* to die */
     }
@@ -338,13 +330,11 @@ static bool is_member(const struct sweep *s, pid_t pid)
 /* false if the kernel does not tell. */
 static bool sweep_append_children(GArray *all, pid_t parent)
 {
-    GArray *pids = processes_children(parent);
+    g_autoptr(GArray) pids = processes_children(parent);
 
-    if (!pids)
-        return false;
-    g_array_append_vals(all, pids->data, pids->len);
-    g_array_unref(pids);
-    return true;
+    if (pids)
+        g_array_append_vals(all, pids->data, pids->len);
+    return pids != NULL;
 }
 
 /* The children of root and helper: NULL where unknown. */
@@ -385,7 +375,7 @@ static enum sweep_left cannot_tell(void)
  * and that list is the same, there are no others. */
 static enum sweep_left left_by_children(struct sweep *s)
 {
-    GArray *last = NULL;
+    g_autoptr(GArray) last = NULL;
     enum sweep_left result = SWEEP_LIVES;
 
     for (int i = 0; i < LOOKS_MOST && result == SWEEP_LIVES; i++) {
@@ -402,7 +392,6 @@ static enum sweep_left left_by_children(struct sweep *s)
         g_clear_pointer(&last, g_array_unref);
         last = now;
     }
-    g_clear_pointer(&last, g_array_unref);
     return result;
 }
 
@@ -410,7 +399,7 @@ static enum sweep_left left_by_children(struct sweep *s)
 static enum sweep_left left_by_table(struct sweep *s)
 {
     for (int i = 0; i < 2; i++) {
-        GArray *list = processes_read();
+        g_autoptr(GArray) list = processes_read();
 
         if (!list)
             return cannot_tell();

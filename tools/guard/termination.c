@@ -68,14 +68,13 @@ enum exit_cause termination_reason(const struct termination *e)
 static void termination_on_refused(const struct process *p, void *data)
 {
     const struct termination *e = data;
-    GString *name = g_string_new(NULL);
+    g_autoptr(GString) name = g_string_new(NULL);
 
     append_visible(name, p->name[0] ? p->name : "?");
     status_line(e->options->status_fd, "refused %d %s", (int)p->pid, name->str);
     say("%s: process %d (%s) cannot be signalled because it runs as another user; the lock is not "
         "released while it lives",
         e->options->path, (int)p->pid, name->str);
-    g_string_free(name, TRUE);
 }
 
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper)

@@ -87,7 +87,7 @@ static bool clear_killed(struct zygote *z, const GArray *killed)
 /* Looks at all guards. How many are not cleared; *ret_due: some were killed. */
 static int mind(struct zygote *z, bool *ret_due)
 {
-    GArray *killed = g_array_new(FALSE, FALSE, sizeof(int));
+    g_autoptr(GArray) killed = g_array_new(FALSE, FALSE, sizeof(int));
     int left = 0;
 
     *ret_due = false;
@@ -113,7 +113,6 @@ static int mind(struct zygote *z, bool *ret_due)
         left += (int)killed->len;
         *ret_due = true;
     }
-    g_array_unref(killed);
     return left;
 }
 
@@ -184,8 +183,8 @@ static bool hear_tool(struct zygote *z, struct events *events)
 /* Orphans, and guards and leaders that were forgotten. */
 static void reap_forgotten(const struct zygote *z)
 {
-    GArray *pids = processes_children(getpid());
-    GHashTable *known = g_hash_table_new(NULL, NULL);
+    g_autoptr(GArray) pids = processes_children(getpid());
+    g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
 
     for (int k = 0; k < z->count; k++) {
         g_hash_table_add(known, GINT_TO_POINTER(atomic_load(&z->shared[k].guard)));
@@ -194,8 +193,6 @@ static void reap_forgotten(const struct zygote *z)
     for (guint i = 0; pids && i < pids->len; i++)
         if (!g_hash_table_contains(known, GINT_TO_POINTER(g_array_index(pids, pid_t, i))))
             waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
-    g_hash_table_unref(known);
-    g_clear_pointer(&pids, g_array_unref);
 }
 
 /* The tool is dead. Each command will be dead soon, and then the locks need not wait for the
