@@ -149,7 +149,7 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
     if (s->child_ended)
         pass_on_for_dead(s, signo, again);
     else
-        channel_send(s->channel, &message, NULL);
+        channel_send(s->channel, &message, NULL, -1);
 }
 
 /* Also what others have left to us. */

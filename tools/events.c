@@ -201,7 +201,7 @@ static int ordered_signal(const struct events *e)
     struct message message = {0};
     g_autofree char *text = NULL;
 
-    return e->orders >= 0 && channel_receive(e->orders, &message, &text) == MESSAGE_HEARD
+    return e->orders >= 0 && channel_receive(e->orders, &message, &text, NULL) == MESSAGE_HEARD
                ? message.value
                : 0;
 }

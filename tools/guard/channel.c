@@ -28,23 +28,41 @@ pid_t channel_fork(int *ret)
     return pid;
 }
 
-bool channel_send(int fd, const struct message *message, const char *text)
+/* Room for one descriptor. */
+union passed {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
+bool channel_send(int fd, const struct message *message, const char *text, int passed)
 {
     struct message copy = *message;
     struct iovec parts[] = {
         {.iov_base = &copy, .iov_len = sizeof copy},
         {.iov_base = (void *)(uintptr_t)text, .iov_len = text ? strlen(text) : 0},
     };
+    union passed control = {.header = {.cmsg_len = CMSG_LEN(sizeof passed),
+                                       .cmsg_level = SOL_SOCKET,
+                                       .cmsg_type = SCM_RIGHTS}};
     struct msghdr header = {.msg_iov = parts, .msg_iovlen = G_N_ELEMENTS(parts)};
 
+    if (passed >= 0) {
+        memcpy(CMSG_DATA(&control.header), &passed, sizeof passed);
+        header.msg_control = &control;
+        header.msg_controllen = sizeof control;
+    }
     return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text)
+enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text, int *ret_passed)
 {
     const ssize_t length = recv(fd, NULL, 0, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
     struct iovec parts[2];
-    struct msghdr header = {.msg_iov = parts, .msg_iovlen = G_N_ELEMENTS(parts)};
+    union passed control = {.room = ""};
+    struct msghdr header = {.msg_iov = parts,
+                            .msg_iovlen = G_N_ELEMENTS(parts),
+                            .msg_control = &control,
+                            .msg_controllen = sizeof control};
     size_t text_length;
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
@@ -55,48 +73,12 @@ enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text)
     *ret_text = g_malloc0(text_length + 1);
     parts[0] = (struct iovec){.iov_base = ret, .iov_len = sizeof *ret};
     parts[1] = (struct iovec){.iov_base = *ret_text, .iov_len = text_length};
-    recvmsg(fd, &header, MSG_DONTWAIT);
-    return MESSAGE_HEARD;
-}
-
-/* Room for one descriptor. */
-union passed {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int))];
-};
-
-bool channel_pass(int fd, const struct message *message, int passed)
-{
-    struct message copy = *message;
-    struct iovec part = {.iov_base = &copy, .iov_len = sizeof copy};
-    union passed control = {.header = {.cmsg_len = CMSG_LEN(sizeof passed),
-                                       .cmsg_level = SOL_SOCKET,
-                                       .cmsg_type = SCM_RIGHTS}};
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = &control,
-                            .msg_controllen = sizeof control};
-
-    memcpy(CMSG_DATA(&control.header), &passed, sizeof passed);
-    return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
-}
-
-enum channel_heard channel_take(int fd, struct message *ret, int *ret_passed)
-{
-    struct iovec part = {.iov_base = ret, .iov_len = sizeof *ret};
-    union passed control = {.room = ""};
-    struct msghdr header = {.msg_iov = &part,
-                            .msg_iovlen = 1,
-                            .msg_control = &control,
-                            .msg_controllen = sizeof control};
-    const ssize_t length = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-    *ret_passed = -1;
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return MESSAGE_NOTHING;
-    if (CMSG_FIRSTHDR(&header))
+    recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (ret_passed)
+        *ret_passed = -1;
+    if (ret_passed && CMSG_FIRSTHDR(&header))
         memcpy(ret_passed, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof *ret_passed);
-    return length < (ssize_t)sizeof *ret ? MESSAGE_END : MESSAGE_HEARD;
+    return MESSAGE_HEARD;
 }
 
 void channel_nudge(int fd)

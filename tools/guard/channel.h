@@ -35,16 +35,14 @@ bool channel_open(int ret[2]);
 /* fork(2) with a channel between the two, of which *ret is the caller's side. -1 with errno set. */
 pid_t channel_fork(int *ret);
 
-/* Sends a message, with a text or NULL. Any thread may call it, and it never blocks. Returns false
- * with errno set if the other end is dead, or has not listened for long. */
-bool channel_send(int fd, const struct message *message, const char *text);
+/* Sends a message, with a text or NULL, and with a descriptor, of which the other gets a copy, or
+ * -1. Any thread may call it, and it never blocks. Returns false with errno set if the other end is
+ * dead, or has not listened for long. */
+bool channel_send(int fd, const struct message *message, const char *text, int passed);
 
-/* Never blocks. *ret_text is the text, to be freed by g_free(). */
-enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text);
-
-/* The same with a descriptor, of which the other gets a copy: *ret_passed, -1 for none. */
-bool channel_pass(int fd, const struct message *message, int passed);
-enum channel_heard channel_take(int fd, struct message *ret, int *ret_passed);
+/* Never blocks. *ret_text is the text, to be freed by g_free(); *ret_passed is the descriptor, -1
+ * for none. ret_passed is NULL where none is sent. */
+enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text, int *ret_passed);
 
 /* A message of nothing, that wakes the other. */
 void channel_nudge(int fd);

@@ -69,7 +69,7 @@ bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct event
     g->envp =
         command_environment(o, g->start_text, g->start.token, g->start.session_id, g->start.slot);
     events_add(events, g->channel);
-    g->running = channel_send(g->channel, &g->start, g->start_text);
+    g->running = channel_send(g->channel, &g->start, g->start_text, -1);
     return g->running;
 }
 
@@ -79,7 +79,7 @@ bool guard_repeat(struct guard *g, const struct guard *other, struct events *eve
     g->start = other->start;
     g->start_text = g_strdup(other->start_text);
     events_add(events, g->channel);
-    g->running = channel_send(g->channel, &g->start, g->start_text);
+    g->running = channel_send(g->channel, &g->start, g->start_text, -1);
     return g->running;
 }
 
@@ -96,7 +96,7 @@ void guard_tell(struct guard *g, int kind, int value)
 {
     const struct message message = {.kind = kind, .value = value, .token = g->token};
 
-    channel_send(g->channel, &message, NULL);
+    channel_send(g->channel, &message, NULL, -1);
 }
 
 /* What is sent from here on counts as asked for, before it can have an effect. */

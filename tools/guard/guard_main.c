@@ -191,7 +191,7 @@ static void hear(struct guarding *g)
         struct message message;
         g_autofree char *text = NULL;
 
-        heard = channel_receive(g->channel, &message, &text);
+        heard = channel_receive(g->channel, &message, &text, NULL);
         if (heard == MESSAGE_HEARD)
             on_message(g, &message, text);
     }

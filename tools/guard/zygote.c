@@ -166,9 +166,10 @@ static bool hear_tool(struct zygote *z, struct events *events)
 {
     for (;;) {
         struct message message;
+        g_autofree char *nothing = NULL;
         int passed;
 
-        switch (channel_take(z->channel, &message, &passed)) {
+        switch (channel_receive(z->channel, &message, &nothing, &passed)) {
         case MESSAGE_NOTHING:
             return true;
         case MESSAGE_END:
@@ -286,7 +287,7 @@ bool zygote_fork(struct zygote *z, int k, struct guard *ret)
     atomic_store(&z->shared[k].cleared, false);
     if (!channel_open(channel))
         return false;
-    sent = channel_pass(z->channel, &message, channel[1]);
+    sent = channel_send(z->channel, &message, NULL, channel[1]);
     close(channel[1]);
     if (!sent) {
         close(channel[0]);
@@ -314,7 +315,7 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     guard_free(g, z->events);
     atomic_store(&s->leader, LEADER_BARRED);
     atomic_store(&s->guard, 0);
-    channel_send(z->channel, &message, NULL);
+    channel_send(z->channel, &message, NULL, -1);
 }
 
 /* Guards that it has not told of are swept with what is left. */
