@@ -4,7 +4,6 @@
 #include "connect.h"
 #include "json.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
@@ -75,7 +74,7 @@ static int children_by_name(const void *a, const void *b)
 
 static void children_print(GPtrArray *names, bool json)
 {
-    g_autoptr(GString) out = g_string_new(json ? "[" : NULL);
+    GString *out = g_string_new(json ? "[" : NULL);
 
     for (guint i = 0; i < names->len; i++) {
         if (json) {
@@ -88,7 +87,7 @@ static void children_print(GPtrArray *names, bool json)
     }
     if (json)
         g_string_append(out, names->len > 0 ? "\n]\n" : "]\n");
-    fputs(out->str, stdout);
+    print_text(out);
 }
 
 /* The names, which are the caller's, or NULL with a code of libzookeeper. */

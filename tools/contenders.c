@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- what is known of one ---- */
@@ -147,18 +146,12 @@ GString *contenders_table(const zkl_queue *q, size_t most, bool narrow)
     return table_end(t);
 }
 
-static void print_table(GString *text)
-{
-    fputs(text->str, stdout);
-    g_string_free(text, TRUE);
-}
-
 void contender_print(const zkl_contender *c, size_t position)
 {
     struct table *t = heads(false);
 
     table_contender(t, c, position, false);
-    print_table(table_end(t));
+    print_text(table_end(t));
 }
 
 void contenders_print_some(const zkl_queue *q)
@@ -167,7 +160,7 @@ void contenders_print_some(const zkl_queue *q)
 
     for (size_t i = 0; i < zkl_queue_count(q); i++)
         table_contender(t, zkl_queue_get(q, i), CONTENDER_SOMEWHERE, false);
-    print_table(table_end(t));
+    print_text(table_end(t));
 }
 
 void contenders_print(const zkl_queue *q, const char *path)
@@ -176,7 +169,7 @@ void contenders_print(const zkl_queue *q, const char *path)
         say("%s: no contenders", path);
         return;
     }
-    print_table(contenders_table(q, SIZE_MAX, false));
+    print_text(contenders_table(q, SIZE_MAX, false));
 }
 
 /* ---- as JSON ---- */

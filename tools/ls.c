@@ -8,16 +8,15 @@
 #include "members.h"
 #include "table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void print_json(const zkl_queue *q)
 {
-    g_autoptr(GString) out = g_string_new(NULL);
+    GString *out = g_string_new(NULL);
 
     contenders_json(out, q, "\n  ");
     g_string_append(out, zkl_queue_count(q) ? "\n]\n" : "]\n");
-    fputs(out->str, stdout);
+    print_text(out);
 }
 
 static bool has_ephemeral(const zkl_members *ms)
@@ -30,7 +29,7 @@ static bool has_ephemeral(const zkl_members *ms)
 
 static void print_members(const zkl_members *ms, bool json)
 {
-    g_autoptr(GString) out = json ? g_string_new("[") : members_table(ms);
+    GString *out = json ? g_string_new("[") : members_table(ms);
 
     for (size_t i = 0; json && i < zkl_members_count(ms); i++) {
         g_string_append(out, i == 0 ? "\n  " : ",\n  ");
@@ -38,7 +37,7 @@ static void print_members(const zkl_members *ms, bool json)
     }
     if (json)
         g_string_append(out, "\n]\n");
-    fputs(out->str, stdout);
+    print_text(out);
 }
 
 /* Nobody contends there: is it a group? */
@@ -178,8 +177,8 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
         g_string_append(text, w.found > 0 ? "\n]\n" : "]\n");
     if (w.found == 0 && !json && status == STATUS_OK)
         say("%s: no contenders", path);
-    else if (w.found > 0 || json)
-        fputs(text->str, stdout);
+    if (w.found > 0 || json)
+        print_text(g_steal_pointer(&text));
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include "members.h"
 #include "run.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct membership {
@@ -165,8 +164,7 @@ static int list_members(struct onlooker *o)
 
     if (zkl_members_read(&ms, o->session, o->path, l->layout, o->settings->connect_timeout_ms) != 0)
         return contenders_failed(o->path);
-    g_autoptr(GString) text = l->options->json ? member_look_as_json(ms) : members_table(ms);
-    fputs(text->str, stdout);
+    print_text(l->options->json ? member_look_as_json(ms) : members_table(ms));
     return zkl_members_count(ms) > 0 ? STATUS_OK : STATUS_CONFLICT;
 }
 

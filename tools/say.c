@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -132,6 +133,12 @@ int fail(int status, const char *format, ...)
         say_va(format, args);
     va_end(args);
     return status;
+}
+
+void print_text(GString *text)
+{
+    fputs(text->str, stdout);
+    g_string_free(text, TRUE);
 }
 
 int fail_output(int error)

@@ -74,6 +74,9 @@ void say_without_waiting(void);
 /* The same as say(), and returns status. */
 int fail(int status, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Writes text to standard output, and frees it. */
+void print_text(GString *text);
+
 /* Says that standard output cannot be written, an errno value being why; returns STATUS_IOERR. */
 int fail_output(int error);
 

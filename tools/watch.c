@@ -10,7 +10,6 @@
 #include "view.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <unistd.h>
 
 /* The ages change, and what is written into a node is told by nobody. */
@@ -44,8 +43,7 @@ static int show_once(const struct watch *w, zkl_session *session)
     if (w->json) {
         struct reading reading = {.queue = queue, .time_ms = g_get_real_time() / 1000};
         const struct view view = {.reading = &reading, .up = true};
-        g_autoptr(GString) line = view_json(w->path, &view);
-        fputs(line->str, stdout);
+        print_text(view_json(w->path, &view));
     } else {
         contenders_print(queue, w->path);
     }
