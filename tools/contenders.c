@@ -98,6 +98,15 @@ static char *age_text(int64_t ms)
     return g_strdup_printf("%" PRId64 "d%02" PRId64 "h", s / 86400, s / 3600 % 24);
 }
 
+size_t contenders_holding(const zkl_queue *q)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < zkl_queue_count(q); i++)
+        n += zkl_queue_get(q, i)->holds != 0;
+    return n;
+}
+
 /* ---- as a table ---- */
 
 static struct table *heads(bool narrow)

@@ -16,6 +16,9 @@ bool contender_is_asked(const zkl_contender *c);
 /* The owner, made visible; "-" if it has none. g_free() it. */
 char *contender_owner(const zkl_contender *c);
 
+/* How many of them hold. */
+size_t contenders_holding(const zkl_queue *q);
+
 /* A line of heads, and one for each of the first most contenders; narrow: without sessions. */
 GString *contenders_table(const zkl_queue *q, size_t most, bool narrow);
 

@@ -80,36 +80,27 @@ struct walk {
     size_t found;
 };
 
-static void count(const zkl_queue *q, size_t *ret_holding, size_t *ret_waiting)
-{
-    *ret_holding = *ret_waiting = 0;
-    for (size_t i = 0; i < zkl_queue_count(q); i++)
-        ++*(zkl_queue_get(q, i)->holds ? ret_holding : ret_waiting);
-}
-
 static void table_queue(const struct walk *w, const char *path, const zkl_queue *q)
 {
-    size_t holding, waiting;
+    const size_t holding = contenders_holding(q);
     g_autofree char *holder = identity_sentence(zkl_queue_get(q, 0));
     g_autoptr(GString) text = g_string_new(holder);
 
-    count(q, &holding, &waiting);
     if (holding > 1)
         g_string_append_printf(text, " and %zu more", holding - 1);
     table_cell(w->table, path);
     table_cell(w->table, text->str);
-    table_cell_printf(w->table, "%zu", waiting);
+    table_cell_printf(w->table, "%zu", zkl_queue_count(q) - holding);
 }
 
 static void json_queue(const struct walk *w, const char *path, const zkl_queue *q)
 {
-    size_t holding, waiting;
+    const size_t holding = contenders_holding(q);
 
-    count(q, &holding, &waiting);
     g_string_append_printf(w->json, "%s\n  {\"path\": ", w->found > 0 ? "," : "");
     json_string(w->json, path);
     g_string_append_printf(w->json, ", \"holding\": %zu, \"waiting\": %zu, \"holder\": ", holding,
-                           waiting);
+                           zkl_queue_count(q) - holding);
     contender_json(w->json, zkl_queue_get(q, 0), 0);
     g_string_append_c(w->json, '}');
 }

@@ -30,15 +30,6 @@ static bool is_missing(const struct view *v)
     return v->reading && !v->reading->queue;
 }
 
-static size_t holding(const zkl_queue *q)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < zkl_queue_count(q); i++)
-        n += zkl_queue_get(q, i)->holds != 0;
-    return n;
-}
-
 /* ---- a view as lines: what became of a queue between two snapshots ---- */
 
 /* 2026-11-21T23:06:47.123Z */
@@ -157,7 +148,7 @@ static GString *view_lines(const struct view *old, const struct view *new)
 static GString *view_json(const char *path, const struct view *v)
 {
     const zkl_queue *q = queue_of(v);
-    const size_t holders = holding(q);
+    const size_t holders = contenders_holding(q);
     GString *out = g_string_new("{\"time\": \"");
 
     append_time(out, v->up && v->reading ? v->reading->time_ms : v->since_ms);
@@ -200,7 +191,7 @@ static void append_state(GString *out, const struct view *v)
 static void append_title(GString *out, const char *path, const struct view *v)
 {
     const zkl_queue *q = queue_of(v);
-    const size_t holders = holding(q), waiting = zkl_queue_count(q) - holders;
+    const size_t holders = contenders_holding(q), waiting = zkl_queue_count(q) - holders;
 
     append_visible(out, path);
     g_string_append_printf(out, "  %zu hold%s, %zu wait%s  ", holders, holders == 1 ? "s" : "",
