@@ -34,8 +34,8 @@ static int candidate_open(void *self, zkl_session *session)
 {
     struct candidate *c = self;
 
-    return zkl_election_new(&c->election, session, c->options->run.path, c->options->id,
-                            &c->options->election);
+    return zkl_election_new(&c->election, session, c->options->run.hold.path,
+                            c->options->run.hold.candidate, &c->options->election);
 }
 
 /* On a thread of the library, like the next. */
@@ -108,7 +108,7 @@ static void candidate_look(void *self)
 static void find_node(struct candidate *c, int64_t session)
 {
     g_autoptr(zkl_queue) queue =
-        contenders_first(c->run.session, c->options->run.path, CANDIDATES_READ, READ_MS);
+        contenders_first(c->run.session, c->options->run.hold.path, CANDIDATES_READ, READ_MS);
 
     g_clear_pointer(&c->node, g_free);
     c->node_session = session;
@@ -129,7 +129,7 @@ static int candidate_node(void *self, char *buf, size_t size)
         find_node(c, session);
     if (!c->node)
         return ZKL_ENOENT;
-    return (size_t)g_snprintf(buf, size, "%s/%s", c->options->run.path, c->node) < size
+    return (size_t)g_snprintf(buf, size, "%s/%s", c->options->run.hold.path, c->node) < size
                ? 0
                : ZKL_ERANGE;
 }

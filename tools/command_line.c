@@ -60,7 +60,7 @@ int command_line_begin(struct command_line *l, int argc, char **argv)
     return command_line_parse(l);
 }
 
-int command_line_operand(struct command_line *l, const char *what, char **ret)
+int command_line_operand(struct command_line *l, const char *what, const char **ret)
 {
     if (l->argc < 2)
         return fail(STATUS_USAGE, "no %s given; \"zkl %s --help\" lists the options", what,
@@ -176,8 +176,7 @@ int command_line_command(struct command_line *l)
         return fail(STATUS_USAGE, "-c: takes one string; \"%s\" is one argument too many", rest[0]);
     if (!string && !rest[0])
         return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" lists the options",
-                    l->options->path, l->verb);
-    l->options->hold.path = l->options->path;
+                    l->options->hold.path, l->verb);
     l->options->hold.argv = string ? shell_command(string) : g_strdupv(rest);
     return GO_ON;
 }

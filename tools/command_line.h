@@ -39,7 +39,7 @@ struct command_line {
 int command_line_begin(struct command_line *l, int argc, char **argv);
 
 /* The next operand, which is called what, and the options behind it. */
-int command_line_operand(struct command_line *l, const char *what, char **ret);
+int command_line_operand(struct command_line *l, const char *what, const char **ret);
 
 /* Checks the options, and takes the command: what is left of the line, or the -c string. */
 int command_line_check(struct command_line *l);

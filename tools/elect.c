@@ -214,7 +214,7 @@ static void supervisor_on_refused(const struct process *p, void *data)
 
     say("%s: process %d (%s) cannot be signalled because it runs as another user; no new term "
         "begins while it lives",
-        s->options->run.path, (int)p->pid, p->name[0] ? p->name : "?");
+        s->options->run.hold.path, (int)p->pid, p->name[0] ? p->name : "?");
 }
 
 /* Candidate and guard are both gone, and did not say how: what they leave comes to us. */
@@ -255,7 +255,7 @@ static int pause_after_failure(struct supervisor *s, int status)
 
     s->pause_ms = pause_next_ms(s->pause_ms);
     if (status != s->said)
-        say("%s: not in line; tried again at least every %d s", s->options->run.path,
+        say("%s: not in line; tried again at least every %d s", s->options->run.hold.path,
             PAUSE_LAST_MS / 1000);
     s->said = s->settings->verbose ? GO_ON : status;
     notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
@@ -270,7 +270,7 @@ static int judge(struct supervisor *s)
     const bool killed = was_killed(s);
     const enum exit_cause cause = killed ? CAUSE_NONE : shared_cause(s->shared);
     const int status = killed ? fail(STATUS_INTERNAL, "%s: the candidate's process was killed",
-                                     s->options->run.path)
+                                     s->options->run.hold.path)
                               : WEXITSTATUS(s->result);
 
     if (cause == CAUSE_ENDED || s->options->once)
@@ -475,7 +475,7 @@ static int elect_look(const struct settings *settings, const struct elect_option
                                             .end = listener_end,
                                             .read = read_first_candidate};
     struct elect_look l = {.options = options};
-    const int status = listener_run(&l.listener, settings, options->run.path, events, &ops);
+    const int status = listener_run(&l.listener, settings, options->run.hold.path, events, &ops);
 
     zkl_election_free(l.election);
     return status;

@@ -86,29 +86,29 @@ static int check_rest(const struct elect_options *o, const struct command_line *
 
 static int take_candidate(struct elect_options *o, struct command_line *l, const struct raw *raw)
 {
-    int status = command_line_operand(l, "ID", &o->id);
+    int status = command_line_operand(l, "ID", &o->run.hold.candidate);
 
     if (status == GO_ON)
-        status = check_id(o->id);
+        status = check_id(o->run.hold.candidate);
     /* Any of these may have stood behind ID. */
     if (status == GO_ON)
         status = elect_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != ELECT_RUN)
-        return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command", o->id);
+        return fail(STATUS_USAGE, "%s: --listen and --leader take one PATH and no command",
+                    o->run.hold.candidate);
     if (status == GO_ON)
         status = command_line_check(l);
     if (status == GO_ON)
         status = check_terms(o);
     o->election.once = 1; /* each term has a process of its own */
     o->election.parents = o->run.parents;
-    o->run.hold.candidate = o->id;
     return status == GO_ON ? command_line_command(l) : status;
 }
 
 static int elect_options_take_operands(struct elect_options *o, struct command_line *l,
                                        const struct raw *raw)
 {
-    int status = command_line_operand(l, "PATH", &o->run.path);
+    int status = command_line_operand(l, "PATH", &o->run.hold.path);
 
     if (status == GO_ON)
         status = elect_options_check_mode(o, raw);

@@ -7,9 +7,8 @@
 enum elect_mode { ELECT_RUN, ELECT_LISTEN, ELECT_LEADER };
 
 struct elect_options {
-    struct lock_options run; /* of --listen and --leader path alone */
+    struct lock_options run; /* of --listen and --leader hold.path alone */
     enum elect_mode mode;
-    char *id;
     zkl_election_options election;
     gboolean once;
     gboolean json;

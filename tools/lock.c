@@ -18,7 +18,7 @@ static int open_all(struct lock *l, zkl_session *session, const zkl_mutex_option
     const guint count = 1 + g_strv_length(l->options.hold.others);
     g_autofree const char **paths = g_new(const char *, count);
 
-    paths[0] = l->options.path;
+    paths[0] = l->options.hold.path;
     for (guint i = 1; i < count; i++)
         paths[i] = l->options.hold.others[i - 1];
     return zkl_multilock_new(&l->all, session, paths, count, options);
@@ -32,13 +32,13 @@ static int open_semaphore(struct lock *l, zkl_session *session)
     options.parents = l->options.parents;
     options.limit = l->options.slots;
     options.numbered = 1;
-    return zkl_semaphore_new(&l->semaphore, session, l->options.path, &options);
+    return zkl_semaphore_new(&l->semaphore, session, l->options.hold.path, &options);
 }
 
 static int lock_open(void *self, zkl_session *session)
 {
     struct lock *l = self;
-    const char *path = l->options.path;
+    const char *path = l->options.hold.path;
     zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
 
     l->name = identity_text(l->options.name);

@@ -76,7 +76,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
     int status = command_line_begin(&line, argc, argv);
 
     if (status == GO_ON)
-        status = command_line_operand(&line, "PATH", &o->path);
+        status = command_line_operand(&line, "PATH", &o->hold.path);
     if (status == GO_ON && o->shared && o->exclusive)
         status = fail(STATUS_USAGE, "-s and -x exclude each other");
     if (status == GO_ON && (o->shared || o->exclusive) && o->hold.others)

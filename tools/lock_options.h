@@ -6,7 +6,6 @@
 
 /* The options of both commands: */
 struct lock_options {
-    char *path;
     int64_t timeout_ms;  /* 0: try, ZKL_FOREVER: no -w */
     int64_t wait_ms;     /* -w as given, for the message */
     int conflict_status; /* -E */

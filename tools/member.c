@@ -44,7 +44,7 @@ static void member_say_busy(struct membership *m, const zkl_member_news *news)
 
     if (m->ended)
         return;
-    say_id_is_taken(o->path, m->options.id, news);
+    say_id_is_taken(o->hold.path, m->options.id, news);
     if (o->timeout_ms == 0)
         member_end(m, NULL, &error);
 }
@@ -86,7 +86,7 @@ static int member_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
     options.parents = o->run.parents;
     options.fn = member_on_event;
     options.fn_data = m;
-    int code = zkl_member_join(&m->member, m->session, o->run.path, o->id, o->data,
+    int code = zkl_member_join(&m->member, m->session, o->run.hold.path, o->id, o->data,
                                o->data ? strlen(o->data) : 0, &options);
     return code ? code : zkl_member_wait_async(m->member, timeout_ms, member_on_waited, m);
 }
@@ -227,7 +227,7 @@ static int member_look(const struct settings *settings, const struct member_opti
         .begin = look_at_group, .see = listener_see, .end = listener_end, .read = read_members};
     struct member_look l = {.options = options, .layout = options->layout};
 
-    return listener_run(&l.listener, settings, options->run.path, events, &ops);
+    return listener_run(&l.listener, settings, options->run.hold.path, events, &ops);
 }
 
 /* ---- the verb ---- */

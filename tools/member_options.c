@@ -55,7 +55,7 @@ static int take_member(struct member_options *o, struct command_line *l, const s
 static int member_options_take_operands(struct member_options *o, struct command_line *l,
                                         const struct raw *raw)
 {
-    int status = command_line_operand(l, "PATH", &o->run.path);
+    int status = command_line_operand(l, "PATH", &o->run.hold.path);
 
     if (status == GO_ON)
         status = member_options_check_mode(o, raw);

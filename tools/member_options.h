@@ -7,9 +7,9 @@
 enum member_mode { MEMBER_RUN, MEMBER_LIST, MEMBER_LISTEN };
 
 struct member_options {
-    struct lock_options run; /* of --list and --listen path alone */
+    struct lock_options run; /* of --list and --listen hold.path alone */
     enum member_mode mode;
-    char *id;
+    const char *id;
     char *data;
     zkl_member_layout layout;
     gboolean json;

@@ -20,7 +20,7 @@ static int run_prepare(struct run *t)
         status = session_open(t->settings, &t->session);
     if (status != GO_ON)
         return status;
-    return t->ops->open(t->self, t->session) == 0 ? GO_ON : fail_last(t->options->path);
+    return t->ops->open(t->self, t->session) == 0 ? GO_ON : fail_last(t->options->hold.path);
 }
 
 /* Until a session is made; -w runs from here on. */
@@ -74,7 +74,7 @@ static int not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
-    const char *path = o->hold.others ? error->path : o->path;
+    const char *path = o->hold.others ? error->path : o->hold.path;
 
     switch (error->code) {
     case ZKL_EBUSY:
@@ -86,10 +86,10 @@ static int not_acquired(const struct run *t)
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
     case ZKL_ENOENT: /* of slots, and no conflict: the data are no limit */
-        fail_error(error, o->path);
+        fail_error(error, o->hold.path);
         return STATUS_DATA;
     default:
-        return fail_error(error, o->path);
+        return fail_error(error, o->hold.path);
     }
 }
 
@@ -123,12 +123,12 @@ static int acquire(struct run *t)
     int signo;
 
     if (t->settings->verbose)
-        say("%s: queueing", t->options->path);
+        say("%s: queueing", t->options->hold.path);
     status_line(t->options->hold.status_fd, "waiting");
-    t->metrics = metrics_begin(t->options->metrics_file, t->options->path, t->session, NULL);
+    t->metrics = metrics_begin(t->options->metrics_file, t->options->hold.path, t->session, NULL);
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
-        return fail_last(t->options->path);
+        return fail_last(t->options->hold.path);
     signo = await(t);
     if (signo != 0) {
         t->ops->give_up(t->self);
@@ -151,7 +151,7 @@ static int hold(struct run *t)
     say_no_more_of(GO_ON); /* what fails from here on is new */
     hold_fit(o, o->grace_ms, zkl_session_timeout_ms(t->session));
     if (t->settings->verbose)
-        say("%s: held with token %" G_GUINT64_FORMAT, t->options->path, token);
+        say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
     status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
@@ -172,7 +172,7 @@ static int run_steps(struct run *t)
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
         status = steps[i](t);
     if (status == STATUS_SIGNAL + SIGCHLD && !t->hold)
-        status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->path);
+        status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->hold.path);
     if (t->hold && t->metrics)
         zkl_grant_release(t->attempt.grant);
     metrics_end(t->metrics);

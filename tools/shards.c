@@ -117,8 +117,8 @@ static int connect_host(struct host *h)
     if (status == GO_ON) {
         zkl_session_on_change(h->common.session, hear_session, h);
         atomic_store(&h->refused, zkl_session_outage(h->common.session) == ZKL_OUTAGE_AUTH);
-        h->metrics = metrics_begin(h->common.options->run.metrics_file, h->common.options->run.path,
-                                   h->common.session, h->gauges);
+        h->metrics = metrics_begin(h->common.options->run.metrics_file,
+                                   h->common.options->run.hold.path, h->common.session, h->gauges);
     }
     return status;
 }
@@ -224,11 +224,11 @@ static void look_at_credentials(struct host *h)
     if (!atomic_load(&h->refused) || h->ending)
         return;
     if (!host_bears(h, failure_status(error.code)))
-        end_host(h, fail_error(&error, h->common.options->run.path));
+        end_host(h, fail_error(&error, h->common.options->run.hold.path));
     else if (first)
         say("%s: the servers refuse the credentials; all shards are given up, and other sessions "
             "are tried",
-            h->common.options->run.path);
+            h->common.options->run.hold.path);
     end_host_session(h);
 }
 
@@ -344,7 +344,7 @@ static void look_at_zygote(struct host *h, int64_t *due)
 
     if (h->common.zygote.dead && h->status == GO_ON) {
         say("%s: the process that starts the guards is dead; all commands are ended",
-            h->common.options->run.path);
+            h->common.options->run.hold.path);
         end_host(h, STATUS_INTERNAL);
     }
     if (again != INT64_MAX)
@@ -410,7 +410,7 @@ static void fill_holds(struct host *h)
         struct hold_options *hold = &h->common.holds[k];
 
         *hold = run->hold;
-        hold->path = g_strdup_printf("%s/shards/%d", run->path, k);
+        hold->path = g_strdup_printf("%s/shards/%d", run->hold.path, k);
         hold->commands = h->common.options->count;
         hold->ends_rest = true;
         hold->status_fd = STATUS_FD_NONE; /* the host tells */

@@ -76,7 +76,8 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
     told = g_hash_table_lookup(m->others, other->id);
     if (GPOINTER_TO_UINT(told) == share.count || (!told && share.count == (uint32_t)o->count))
         return;
-    say("%s: %s shares %u shards, not %d", o->run.path, other->id, (unsigned)share.count, o->count);
+    say("%s: %s shares %u shards, not %d", o->run.hold.path, other->id, (unsigned)share.count,
+        o->count);
     g_hash_table_insert(m->others, g_strdup(other->id), GUINT_TO_POINTER(share.count));
 }
 
@@ -123,7 +124,7 @@ void shards_member_init(struct shards_member *m, struct host_common *host)
     const struct shards_options *o = host->options;
 
     *m = (struct shards_member){.host = host, .lock = PTHREAD_MUTEX_INITIALIZER};
-    m->group = g_strconcat(o->run.path, "/members", NULL);
+    m->group = g_strconcat(o->run.hold.path, "/members", NULL);
     m->data = g_strdup_printf("%s%szkl-shards %d %d", o->data ? o->data : "", o->data ? "\n" : "",
                               o->count, o->weight);
     m->owned = g_new0(bool, (gsize)o->count);

@@ -7,7 +7,7 @@
 
 static int take_count(struct shards_options *o, struct command_line *l)
 {
-    char *text = NULL;
+    const char *text = NULL;
     guint64 count = 0;
     int status = command_line_operand(l, "N", &text);
 
@@ -19,7 +19,7 @@ static int take_count(struct shards_options *o, struct command_line *l)
 
 static int shards_options_take_operands(struct shards_options *o, struct command_line *l)
 {
-    int status = command_line_operand(l, "PATH", &o->run.path);
+    int status = command_line_operand(l, "PATH", &o->run.hold.path);
 
     if (status == GO_ON)
         status = take_count(o, l);

@@ -157,7 +157,7 @@ static void waiting_show(struct waiting *w, const char *text)
 
     ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
     char *line =
-        fit(w->run->options->path, text, MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
+        fit(w->run->options->hold.path, text, MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
     if (g_strcmp0(line, w->shown) != 0) {
         g_autoptr(GString) out = g_string_new(OVER_IT);
         g_string_append_printf(out, "%s" END_OF_LINE, line);
@@ -196,7 +196,7 @@ static void waiting_tell(struct waiting *w, const struct sight *s, const char *t
 
     if (s->first && g_strcmp0(about, w->told) != 0) {
         if (w->run->settings->verbose)
-            say("%s: %s", w->run->options->path, text);
+            say("%s: %s", w->run->options->hold.path, text);
         tell_status(w, s);
         g_free(w->told);
         w->told = g_steal_pointer(&about);

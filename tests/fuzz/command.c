@@ -41,7 +41,7 @@ static bool is_word_or_its_end(char **words, const char *text)
 
 static void check_ranges(const struct lock_options *o)
 {
-    CHECK(o->path && o->hold.argv && o->hold.argv[0]);
+    CHECK(o->hold.path && o->hold.argv && o->hold.argv[0]);
     CHECK(o->timeout_ms >= 0);
     CHECK(o->hold.grace_ms >= 0 || o->hold.grace_ms == GRACE_DEFAULT);
     CHECK(o->conflict_status >= 0 && o->conflict_status <= 255);
@@ -55,7 +55,7 @@ static void check_ranges(const struct lock_options *o)
 static char *describe(const struct lock_options *o)
 {
     return g_strdup_printf("%s %" G_GINT64_FORMAT " %d %s %" G_GINT64_FORMAT " %d %d %d %s",
-                           o->path, o->timeout_ms, o->conflict_status, o->name ? o->name : "-",
+                           o->hold.path, o->timeout_ms, o->conflict_status, o->name ? o->name : "-",
                            o->hold.grace_ms, (int)o->parents, (int)o->hold.on_suspect,
                            o->hold.status_fd, o->hold.on_lost ? o->hold.on_lost[2] : "-");
 }
@@ -80,7 +80,7 @@ int verb_lock(struct settings *settings, int argc, char **argv)
 static void check_candidate(const struct elect_options *o)
 {
     check_ranges(&o->run);
-    CHECK(o->id[0] && g_utf8_validate(o->id, -1, NULL));
+    CHECK(o->run.hold.candidate[0] && g_utf8_validate(o->run.hold.candidate, -1, NULL));
     CHECK(o->election.priority >= 0 && o->election.priority <= 999);
     CHECK(o->once ? !o->election.yield : o->run.timeout_ms == ZKL_FOREVER);
 }
@@ -108,7 +108,7 @@ int verb_member(struct settings *settings, int argc, char **argv)
 
     forget();
     if (status == GO_ON)
-        CHECK(o.run.path && (o.mode != MEMBER_RUN) == !o.run.hold.argv);
+        CHECK(o.run.hold.path && (o.mode != MEMBER_RUN) == !o.run.hold.argv);
     lock_options_free(&o.run);
     return status == GO_ON ? STATUS_OK : status;
 }
