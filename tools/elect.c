@@ -1,10 +1,11 @@
-/* zkl elect: one term after the other, each by a child of one term (candidate.h); or who leads.
+/* zkl elect: one term after the other; or who leads.
  *
+ * Each term has a process of its own, the candidate: a guard is forked before there are threads.
  * The supervisor of the terms has no threads and no session, and is the service manager's main
  * process. It passes signals on and tells how it stands. Before it begins anew, it waits for all
  * that its child leaves. */
-#include "candidate.h"
 #include "contenders.h"
+#include "elect_options.h"
 #include "guard/channel.h"
 #include "guard/processes.h"
 #include "guard/shared.h"
@@ -13,16 +14,192 @@
 #include "listener.h"
 #include "notify.h"
 #include "pause.h"
+#include "run.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define LOOK_FIRST_MS 20
-#define LOOK_LAST_MS 1000
+/* ---- the candidate ---- */
+
+/* An election is the way to the grant. With --once it is one campaign; otherwise a started
+ * election, which tells when to step down too. */
+struct candidate {
+    struct elect_options *options;
+    struct shared *shared;
+    struct run run;
+    struct attempt *attempt;
+    zkl_election *election;
+    zkl_op *op; /* --once */
+    char *node; /* the name of ours in that session; NULL: was not seen yet */
+    int64_t node_session;
+};
+
+/* How many candidates are looked at, once for each session, to find our own. */
+#define CANDIDATES_READ 100
+#define READ_MS 500
+
+/* The supervisor looks at what is shared. From any thread. */
+static void tell_supervisor(void *self)
+{
+    const struct candidate *c = self;
+
+    channel_nudge(c->run.events->orders);
+}
+
+static int candidate_open(void *self, zkl_session *session)
+{
+    struct candidate *c = self;
+
+    return zkl_election_new(&c->election, session, c->options->run.hold.path,
+                            c->options->run.hold.candidate, &c->options->election);
+}
+
+/* On a thread of the library, like the next. */
+static void won(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    struct candidate *c = data;
+
+    if (grant) {
+        atomic_store(&c->shared->since, (int64_t)time(NULL));
+        atomic_store(&c->shared->in_line, true);
+        tell_supervisor(c);
+    }
+    attempt_end(grant, error, c->attempt);
+}
+
+static void candidate_on_event(zkl_election *election, zkl_election_event event,
+                               const zkl_grant *lent, const zkl_error *error, void *data)
+{
+    struct candidate *c = data;
+    zkl_grant *grant = NULL;
+    zkl_error lost = {.code = ZKL_ELOST};
+
+    (void)lent;
+    switch (event) {
+    case ZKL_ELECTION_LEADING:
+        /* A reference of our own. */
+        if (zkl_election_campaign(election, 0, &grant) == 0)
+            won(grant, NULL, c);
+        else
+            won(NULL, &lost, c);
+        break;
+    case ZKL_ELECTION_ASKED:
+        guard_ask(&c->run.guard);
+        break;
+    case ZKL_ELECTION_FAILED:
+    case ZKL_ELECTION_STOPPED:
+        if (!atomic_load(&c->attempt->done))
+            won(NULL, error ? error : &lost, c);
+        break;
+    default: /* the holder hears it from the grant */
+        break;
+    }
+}
+
+static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
+{
+    struct candidate *c = self;
+
+    c->attempt = attempt;
+    atomic_store(&c->shared->connected, true);
+    tell_supervisor(c);
+    if (c->options->once)
+        return zkl_election_campaign_async(c->election, timeout_ms, won, c, &c->op);
+    return zkl_election_start(c->election, candidate_on_event, c);
+}
+
+static void candidate_look(void *self)
+{
+    struct candidate *c = self;
+    zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
+
+    if (zkl_election_get_status(c->election, &status) != 0)
+        return;
+    if (status.ahead >= 0)
+        atomic_store(&c->shared->in_line, true);
+    if (atomic_exchange(&c->shared->ahead, status.ahead) != status.ahead)
+        tell_supervisor(c);
+}
+
+static void find_node(struct candidate *c, int64_t session)
+{
+    g_autoptr(zkl_queue) queue =
+        contenders_first(c->run.session, c->options->run.hold.path, CANDIDATES_READ, READ_MS);
+
+    g_clear_pointer(&c->node, g_free);
+    c->node_session = session;
+    for (size_t i = 0; i < zkl_queue_count(queue) && !c->node; i++) {
+        const zkl_contender *one = zkl_queue_get(queue, i);
+        if (one->token != 0 && one->session_id == session)
+            c->node = g_strdup(one->node);
+    }
+}
+
+/* A started election has no operation that knows its node. */
+static int candidate_node(void *self, char *buf, size_t size)
+{
+    struct candidate *c = self;
+    const int64_t session = zkl_session_id(c->run.session);
+
+    if (!c->node || c->node_session != session)
+        find_node(c, session);
+    if (!c->node)
+        return ZKL_ENOENT;
+    return (size_t)g_snprintf(buf, size, "%s/%s", c->options->run.hold.path, c->node) < size
+               ? 0
+               : ZKL_ERANGE;
+}
+
+static void candidate_give_up(void *self)
+{
+    const struct candidate *c = self;
+
+    zkl_election_resign(c->election);
+}
+
+static void candidate_close(void *self)
+{
+    struct candidate *c = self;
+
+    zkl_op_free(c->op);
+    zkl_election_free(c->election);
+    g_free(c->node);
+}
+
+static const struct acquire_ops candidate_ops = {.open = candidate_open,
+                                                 .seek = candidate_seek,
+                                                 .look = candidate_look,
+                                                 .node = candidate_node,
+                                                 .give_up = candidate_give_up,
+                                                 .over = tell_supervisor,
+                                                 .close = candidate_close};
+
+/* Campaigns, leads and ends; events is open, and orders was given to it. shared tells the
+ * supervisor too how that came. Returns the exit status. */
+static int candidate_run(const struct settings *settings, struct elect_options *options,
+                         struct events *events, struct shared *shared)
+{
+    struct candidate c = {.options = options,
+                          .shared = shared,
+                          .run = {.settings = settings,
+                                  .options = &options->run,
+                                  .events = events,
+                                  .shared = shared,
+                                  .ops = &candidate_ops,
+                                  .self = &c}};
+
+    return run_once(&c.run);
+}
+
+/* ---- the supervisor ---- */
+
+#define SWEEP_FIRST_MS 20
+#define SWEEP_LAST_MS 1000
 
 struct supervisor {
     const struct settings *settings;
@@ -220,7 +397,7 @@ static void supervisor_on_refused(const struct process *p, void *data)
 /* Candidate and guard are both gone, and did not say how: what they leave comes to us. */
 static void end_inheritance(struct supervisor *s)
 {
-    int64_t pause_ms = LOOK_FIRST_MS;
+    int64_t pause_ms = SWEEP_FIRST_MS;
 
     while (sweep_left(&s->sweep) == SWEEP_LIVES) {
         sweep_kill(&s->sweep, sweep_everybody, NULL);
@@ -228,9 +405,9 @@ static void end_inheritance(struct supervisor *s)
         events_wait(s->events);
         if (events_asked_to_end(s->events) != 0)
             s->asked_to_end = true;
-        if (s->asked_to_end && pause_ms == LOOK_LAST_MS)
+        if (s->asked_to_end && pause_ms == SWEEP_LAST_MS)
             return; /* nothing more can be done */
-        pause_ms = MIN(pause_ms * 2, LOOK_LAST_MS);
+        pause_ms = MIN(pause_ms * 2, SWEEP_LAST_MS);
     }
 }
 
