@@ -36,7 +36,7 @@ struct sharer {
     unsigned count, weight;                                              /* what it says */
     zkl_member *member;
     zkl_watch *watch;
-    uint64_t joined, seen; /* as in tools/shards_member.c */
+    uint64_t joined, seen; /* as in tools/shards.c */
     bool confirmed;
     int64_t confirmed_since;
     bool stops; /* it gives up its shards, or has */
