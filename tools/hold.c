@@ -10,6 +10,29 @@
 
 #include <errno.h>
 
+/* Right before a renewal is proved, about this much of the session timeout is still ahead when the
+ * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
+ * 0.3 later. A grace may take half of it, so that a late renewal does not end a healthy command. */
+#define WORST_STEADY_PERMILLE 300
+#define GRACE_MAX_PERMILLE (WORST_STEADY_PERMILLE / 2)
+
+int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
+{
+    const int64_t most = (int64_t)session_timeout_ms * GRACE_MAX_PERMILLE / 1000;
+
+    if (grace_ms > most)
+        return fail(STATUS_USAGE,
+                    "--grace: %g s is too much for a session timeout of %.1f s: at most %.3f s",
+                    (double)grace_ms / 1000, session_timeout_ms / 1000.0, (double)most / 1000);
+    return GO_ON;
+}
+
+void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms)
+{
+    o->session_timeout_ms = session_timeout_ms;
+    o->grace_ms = grace_ms == GRACE_DEFAULT ? session_timeout_ms / 8 : grace_ms;
+}
+
 /* What runs, and what stands around it. */
 struct hold {
     const struct hold_options *options;

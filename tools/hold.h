@@ -15,9 +15,9 @@ int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 /* What is known of a session that is connected: grace_ms is as given, or GRACE_DEFAULT. */
 void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 
-/* Lets the guard run the command under right. Returns the exit status at the command's end; after a
+/* Lets the guard run the command under grant. Returns the exit status at the command's end; after a
  * loss, or a signal that ended the command, only when nothing of its tree lives any more. guard,
- * right and events must outlive *ret. */
+ * grant and events must outlive *ret. */
 int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events);
 
 /* Whether the lock was ours to give back when that was done. */

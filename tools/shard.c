@@ -1,17 +1,10 @@
 #include "shard.h"
 #include "contenders.h"
-#include "loss.h"
 
 #include <sys/socket.h>
 
 /* How long one look at a queue may take. */
 #define READ_MS 1000
-
-/* It belongs to us, and to the library's last call for the grant. */
-struct shard_hold {
-    zkl_grant *grant;
-    struct loss loss;
-};
 
 const char *shard_path(const struct shard *s)
 {
@@ -166,7 +159,6 @@ static void see_answer(struct shard *s)
 static void prepare_guard(struct shard *s)
 {
     struct hold_options *o = &s->host->holds[s->number];
-    struct shard_hold *hold;
 
     if (s->plan.state > SHARD_HELD) {
         release_at_once(s);
@@ -175,28 +167,24 @@ static void prepare_guard(struct shard *s)
     if (!zygote_fork(&s->host->zygote, s->number, &s->guard))
         return; /* it has much to do */
     hold_fit(o, s->host->options->run.hold.grace_ms, zkl_session_timeout_ms(s->host->session));
-    hold = g_atomic_rc_box_new0(struct shard_hold);
-    s->hold = g_atomic_rc_box_acquire(hold);
-    hold->grant = s->attempt.grant;
-    loss_init(&hold->loss, &s->guard, hold->grant, s->host->events);
-    if (zkl_grant_on_change(hold->grant, on_last_call, hold) != 0)
-        g_atomic_rc_box_release(hold);
+    s->loss = g_atomic_rc_box_new0(struct loss);
+    loss_init(s->loss, &s->guard, s->attempt.grant, s->host->events);
+    g_atomic_rc_box_acquire(s->loss);
+    if (zkl_grant_on_change(s->attempt.grant, on_last_call, s->loss) != 0)
+        g_atomic_rc_box_release(s->loss);
     s->phase = SHARD_READY;
 }
 
 /* Nothing of the command lives, or it never began. */
 static void give_lock_back(struct shard *s)
 {
-    struct shard_hold *hold = s->hold;
-
     s->cause = shared_cause(s->guard.termination.shared);
-    s->status = guard_result(&s->guard, loss_remaining_ms(&hold->loss) > 0);
+    s->status = guard_result(&s->guard, loss_remaining_ms(s->loss) > 0);
     if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0)
         s->host->fatal = s->status;
-    loss_finish(&hold->loss);
-    zkl_grant_release(hold->grant);
-    s->hold = NULL;
-    g_atomic_rc_box_release(hold);
+    loss_finish(s->loss);
+    zkl_grant_release(s->attempt.grant);
+    g_clear_pointer(&s->loss, g_atomic_rc_box_release);
     if (!s->guard.running)
         shutdown(s->guard.channel, SHUT_WR); /* which ends it */
     s->to_send = 0;
@@ -205,14 +193,14 @@ static void give_lock_back(struct shard *s)
 
 static void begin_command(struct shard *s)
 {
-    if (s->plan.state > SHARD_HELD || loss_before_beginning(&s->hold->loss)) {
+    if (s->plan.state > SHARD_HELD || loss_before_beginning(s->loss)) {
         give_lock_back(s);
         return;
     }
-    if (!loss_is_safe(&s->hold->loss))
+    if (!loss_is_safe(s->loss))
         return;
-    loss_publish(&s->hold->loss);
-    if (!guard_run(&s->guard, s->hold->grant, false, s->host->events)) {
+    loss_publish(s->loss);
+    if (!guard_run(&s->guard, s->attempt.grant, false, s->host->events)) {
         give_lock_back(s); /* it could not be forked */
         return;
     }
@@ -225,7 +213,7 @@ static void watch_command(struct shard *s)
 {
     const struct shared *shared = s->guard.termination.shared;
 
-    loss_look(&s->hold->loss);
+    loss_look(s->loss);
     if (s->to_send != 0)
         shard_signal(s, s->to_send);
     if (shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone))
@@ -338,7 +326,7 @@ static int64_t due_in_ms(const struct shard *s)
     case SHARD_READY:
         return LOOK_MS;
     case SHARD_RUNNING:
-        return s->to_send != 0 ? LOOK_MS : loss_due_ms(&s->hold->loss);
+        return s->to_send != 0 ? LOOK_MS : loss_due_ms(s->loss);
     default:
         return INT64_MAX / 2;
     }

@@ -4,6 +4,7 @@
 #define ZKL_TOOLS_SHARD_H
 
 #include "guard/zygote.h"
+#include "loss.h"
 #include "run.h"
 #include "shards_options.h"
 #include "shards_plan.h"
@@ -28,8 +29,6 @@ enum shard_phase {
     SHARD_CLEARING /* the lock is given back, and the guard has not ended */
 };
 
-struct shard_hold; /* the grant, for as long as the library may call us for it */
-
 struct shard {
     struct host_common *host;
     int number;
@@ -38,7 +37,7 @@ struct shard {
     zkl_mutex *mutex;
     zkl_op *op;
     struct attempt attempt;
-    struct shard_hold *hold;
+    struct loss *loss; /* of the grant; an rc box: it is also that of the library's last call */
     struct guard guard;
     int to_send;           /* a signal for a command that has not begun; 0: none */
     int status;            /* of the last command, once it is over */
