@@ -13,7 +13,6 @@
 #include "json.h"
 #include "listener.h"
 #include "notify.h"
-#include "pause.h"
 #include "run.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What a failure means to whoever would try again: one table for all verbs. Pure. */
+/* What a failure means to whoever would try again, one table for all verbs; and when to. Pure. */
 #ifndef ZKL_TOOLS_FAILURE_H
 #define ZKL_TOOLS_FAILURE_H
 
@@ -32,5 +32,17 @@ int failure_status(int code);
  * *refused_since becomes now if it is 0; the caller sets it to 0 when all is well. */
 bool failure_passes(int status, bool was_in, int64_t *refused_since, int64_t now,
                     int64_t bearable_ms);
+
+/* How long it waits before that. */
+#define PAUSE_FIRST_MS 1000
+#define PAUSE_LAST_MS 30000
+
+/* before: the pause before that attempt, 0 for none. */
+static inline int64_t pause_next_ms(int64_t before)
+{
+    if (before == 0)
+        return PAUSE_FIRST_MS;
+    return before * 2 < PAUSE_LAST_MS ? before * 2 : PAUSE_LAST_MS;
+}
 
 #endif

@@ -6,7 +6,7 @@
 #include "guard/guard.h"
 #include "lock_options.h"
 
-/* One acquisition, filled by the library's thread before done is set. */
+/* One attempt to acquire, filled by the library's thread before done is set. */
 struct attempt {
     struct events *events;
     zkl_grant *grant; /* owned; NULL: there is none */

@@ -1,5 +1,5 @@
 #include "shards_plan.h"
-#include "pause.h"
+#include "failure.h"
 
 static void look(struct shard_plan *s, const struct shard_facts *f)
 {

@@ -1,7 +1,6 @@
 /* What a failure means: its status, and whether a service goes on. */
 #include "runner.h"
 #include "tools/failure.h"
-#include "tools/pause.h"
 
 #include <zkl/error.h>
 

@@ -1,6 +1,6 @@
 /* What a host does about a shard; and what several hosts do about one, by a model of its lock. */
 #include "runner.h"
-#include "tools/pause.h"
+#include "tools/failure.h"
 #include "tools/shards_plan.h"
 
 #include <glib.h>
