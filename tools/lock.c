@@ -1,6 +1,6 @@
 /* zkl lock: the way to the grant is a mutex, a read-write lock, a semaphore, or a lock at several
  * paths. */
-#include "identity.h"
+#include "contenders.h"
 #include "run.h"
 
 struct lock {

@@ -3,7 +3,6 @@
 #include "children.h"
 #include "connect.h"
 #include "contenders.h"
-#include "identity.h"
 #include "json.h"
 #include "members.h"
 #include "table.h"

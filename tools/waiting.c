@@ -1,6 +1,5 @@
 #include "waiting.h"
 #include "contenders.h"
-#include "identity.h"
 #include "table.h"
 #include "terminal.h"
 
