@@ -29,31 +29,17 @@ static int limit_run(zkl_session *session, const char *path, int limit, int64_t 
     return STATUS_OK;
 }
 
-static int parse_limit(const char *text, int *ret)
-{
-    guint64 limit;
-
-    *ret = 0;
-    if (!text)
-        return GO_ON;
-    if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &limit, NULL))
-        return fail(STATUS_USAGE, "N: must be a number of 1 or more, not %s", text);
-    *ret = (int)limit;
-    return GO_ON;
-}
-
 int verb_limit(struct settings *settings, int argc, char **argv)
 {
-    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
     const char *summary = "Shows how many slots the semaphore PATH has, or sets that number to N.\n"
                           "A lower limit takes no slots from their holders.";
     g_autoptr(zkl_session) session = NULL;
     const char *path, *text;
-    int limit,
-        status = options_parse_path(settings, entries, summary, argc, argv, &path, "N", &text);
+    int limit = 0;
+    int status = options_parse_path(settings, NULL, summary, argc, argv, &path, "N", &text);
 
     if (status == GO_ON)
-        status = parse_limit(text, &limit);
+        status = option_count("N", text, &limit);
     if (status == GO_ON)
         status = session_open(settings, &session);
     return status == GO_ON ? limit_run(session, path, limit, settings->connect_timeout_ms) : status;

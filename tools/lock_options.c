@@ -29,13 +29,10 @@ static int check_on_revoke(struct lock_options *o, const char *text)
 
 static int check_slots(struct lock_options *o, const char *text)
 {
-    guint64 slots;
-
     if (!text)
         return GO_ON;
-    if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &slots, NULL))
-        return fail(STATUS_USAGE, "--slots: must be a number of 1 or more, not %s", text);
-    o->slots = (int)slots;
+    if (option_count("--slots", text, &o->slots) != GO_ON)
+        return STATUS_USAGE;
     if (o->shared || o->exclusive)
         return fail(STATUS_USAGE, "--slots: cannot be combined with -s or -x");
     if (o->hold.others)

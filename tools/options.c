@@ -266,3 +266,15 @@ int option_time(const char *option, const char *text, int64_t *ret_ms)
                 "%s: not a time in seconds, nor one with a unit (500ms, 30s, 5m, 1h): %s", option,
                 text);
 }
+
+int option_count(const char *option, const char *text, int *ret)
+{
+    guint64 count;
+
+    if (!text)
+        return GO_ON;
+    if (!g_ascii_string_to_unsigned(text, 10, 1, INT32_MAX, &count, NULL))
+        return fail(STATUS_USAGE, "%s: must be a number of 1 or more, not %s", option, text);
+    *ret = (int)count;
+    return GO_ON;
+}

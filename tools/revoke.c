@@ -14,13 +14,12 @@ static int revoke_ask(zkl_session *session, const char *path, const char *node, 
 
 int verb_revoke(struct settings *settings, int argc, char **argv)
 {
-    const GOptionEntry entries[] = {G_OPTION_ENTRY_NULL};
     const char *summary =
         "Asks the holder of the lock PATH, or the contender NODE, to give way, and shows who was "
         "asked.\nDoes not wait for the holder.";
     g_autoptr(zkl_session) session = NULL;
     const char *path, *node;
-    int status = options_parse_path(settings, entries, summary, argc, argv, &path, "NODE", &node);
+    int status = options_parse_path(settings, NULL, summary, argc, argv, &path, "NODE", &node);
 
     if (status == GO_ON)
         status = session_open(settings, &session);

@@ -52,9 +52,9 @@ void credentials_forget(void);
 int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                   const char *synopsis, const char *summary, int *argc, char ***argv);
 
-/* The same for a verb with the operand PATH, before and after options of one table. second names an
- * operand that may follow; *ret_second is NULL if it is not given. second NULL: nothing may
- * follow. */
+/* The same for a verb with the operand PATH, before and after options of one table, or of none:
+ * NULL. second names an operand that may follow; *ret_second is NULL if it is not given. second
+ * NULL: nothing may follow. */
 int options_parse_path(struct settings *settings, const GOptionEntry *entries, const char *summary,
                        int argc, char **argv, const char **ret, const char *second,
                        const char **ret_second);
@@ -62,6 +62,9 @@ int options_parse_path(struct settings *settings, const GOptionEntry *entries, c
 /* Parses the time that an option has, with duration_parse(). Without a text it leaves *ret_ms
  * alone. A text that is no time is told in a message. Returns GO_ON or STATUS_USAGE. */
 int option_time(const char *option, const char *text, int64_t *ret_ms);
+
+/* The same for a number of 1 or more. */
+int option_count(const char *option, const char *text, int *ret);
 
 /* say.c */
 
