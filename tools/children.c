@@ -93,13 +93,12 @@ static void children_print(GPtrArray *names, bool json)
 /* The names, which are the caller's, or NULL with a code of libzookeeper. */
 static GPtrArray *get(zkl_session *session, struct question *q, int64_t timeout_ms, int *ret_code)
 {
-    struct answer *a;
     GPtrArray *names = NULL;
 
     *ret_code = zkl_session_call(session, children_ask, q) != 0 ? ZCONNECTIONLOSS : q->code;
     if (*ret_code != ZOK)
         return NULL;
-    a = g_async_queue_timeout_pop(q->answers, (guint64)timeout_ms * 1000);
+    struct answer *a = g_async_queue_timeout_pop(q->answers, (guint64)timeout_ms * 1000);
     *ret_code = a ? a->code : ZOPERATIONTIMEOUT;
     if (a && a->code == ZOK)
         names = g_ptr_array_ref(a->names);

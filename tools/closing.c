@@ -119,7 +119,6 @@ void closing_detach(int outside)
 static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
 {
     char nothing;
-    int64_t until;
 
     closing_detach(outside);
     fds[count] = fcntl(parent, F_DUPFD, fds[count - 1] + 1);
@@ -127,7 +126,7 @@ static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
         _exit(STATUS_INTERNAL);
     while (read(fds[count], &nothing, sizeof nothing) < 0 && errno == EINTR)
         continue;
-    until = now_ms() + REMAIN_MS;
+    const int64_t until = now_ms() + REMAIN_MS;
     for (size_t i = 0; i < count; i++)
         ask_to_close(fds[i]);
     for (size_t i = 0; i < count; i++)
@@ -155,12 +154,11 @@ static void leave_behind(void)
     int fds[CONNECTIONS + 1];
     const size_t count = own_connections(fds);
     sigset_t all, none, before;
-    int outside;
     int ends[2];
 
     if (count == 0 || pipe2(ends, O_CLOEXEC) != 0)
         return;
-    outside = cgroup_open_outside();
+    const int outside = cgroup_open_outside();
     sigfillset(&all);
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -229,11 +227,9 @@ static bool confirmed(struct closing *c, int64_t patience_ms)
 
 void closing_close(zkl_session *session, int64_t patience_ms)
 {
-    struct closing *c;
-
     if (!session)
         return;
-    c = g_new0(struct closing, 1);
+    struct closing *c = g_new0(struct closing, 1);
     c->session = session;
     worker_shared_init(&c->shared);
     zkl_session_on_change(session, closing_on_session, c);

@@ -120,12 +120,11 @@ int session_connect(const struct settings *settings, zkl_session **session, int6
     const int64_t most = MIN(limit_ms, settings->connect_timeout_ms);
     zkl_error error = {0};
     int result = 0;
-    int signo;
 
     if (settings->verbose)
         say("connecting to %s", connect_string(settings));
     zkl_session_on_change(*session, connect_on_session, events);
-    signo = wait_for_session(*session, most, events, &result);
+    const int signo = wait_for_session(*session, most, events, &result);
     if (signo != 0) {
         closing_close(*session, 0);
         *session = NULL;

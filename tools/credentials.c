@@ -178,11 +178,10 @@ static int add_all(const struct settings *settings, GArray *list)
 int credentials_read(const struct settings *settings, GArray **ret)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
-    int status;
 
     g_assert(!forgotten); /* a second session would have none */
     g_array_set_clear_func(list, credentials_clear);
-    status = add_all(settings, list);
+    const int status = add_all(settings, list);
     if (status == GO_ON)
         *ret = g_steal_pointer(&list);
     return status;

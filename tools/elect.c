@@ -427,15 +427,13 @@ static void look_at_line(struct supervisor *s)
 /* GO_ON, or 128+n: a signal came. */
 static int pause_after_failure(struct supervisor *s, int status)
 {
-    int signo;
-
     s->pause_ms = pause_next_ms(s->pause_ms);
     if (status != s->said)
         say("%s: not in line; tried again at least every %d s", s->options->run.hold.path,
             PAUSE_LAST_MS / 1000);
     s->said = s->settings->verbose ? GO_ON : status;
     notify_send(s->notify, "STATUS=not in line, next attempt in %d s", (int)(s->pause_ms / 1000));
-    signo = events_pause(s->events, s->pause_ms);
+    const int signo = events_pause(s->events, s->pause_ms);
     supervisor_reap(s);
     return signo != 0 ? STATUS_SIGNAL + signo : GO_ON;
 }
@@ -468,7 +466,6 @@ static int judge(struct supervisor *s)
 static bool run_child(struct supervisor *s)
 {
     struct hold_options *o = &s->options->run.hold;
-    bool started;
 
     if (!processes_reserve())
         return false;
@@ -477,7 +474,7 @@ static bool run_child(struct supervisor *s)
     s->sweep.cgroup = o->cgroup;
     s->sweep.on_refused = supervisor_on_refused;
     s->sweep.data = s;
-    started = supervisor_start(s);
+    const bool started = supervisor_start(s);
     if (started)
         wait_for_child(s);
     if (started && was_killed(s) && !s->cleared)

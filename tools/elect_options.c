@@ -145,10 +145,9 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
                    "PATH, shows who leads.",
         .entries = entries,
     };
-    int status;
 
     *o = (struct elect_options){.election = standard};
-    status = command_line_begin(&line, argc, argv);
+    int status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
         status = elect_options_take_operands(o, &line, &raw);
     return status;

@@ -311,10 +311,8 @@ int events_pause(struct events *e, int64_t ms)
 int events_until(struct events *e, const atomic_bool *done)
 {
     while (!atomic_load(done)) {
-        int signo;
-
         events_wait(e);
-        signo = events_asked_to_end(e);
+        const int signo = events_asked_to_end(e);
         if (signo != 0)
             return signo;
     }

@@ -210,8 +210,6 @@ static void hold_watch(struct hold *h)
 
 static int run_command(struct hold *h)
 {
-    bool lent;
-
     terminal_init(&h->terminal);
     h->lending = terminal_is_ours(&h->terminal);
     /* From here on Ctrl-Z at us is the command's: we stop when it has. */
@@ -221,7 +219,7 @@ static int run_command(struct hold *h)
                     g_strerror(errno));
     hold_watch(h);
     catch_up(h);
-    lent = h->terminal.lent != 0;
+    const bool lent = h->terminal.lent != 0;
     terminal_take_back(&h->terminal);
     terminal_close(&h->terminal);
     atomic_store(&h->shared->key, key_that_ended(h, lent));
@@ -231,7 +229,6 @@ static int run_command(struct hold *h)
 int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events)
 {
     struct hold *h = g_new0(struct hold, 1);
-    int status;
 
     *ret = h;
     h->options = guard->termination.options;
@@ -242,7 +239,7 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
     loss_init(&h->loss, guard, grant, events);
     if (h->options->term_on_revoke)
         zkl_grant_on_revoke(grant, hold_on_revoke, h);
-    status = loss_wait_safe(&h->loss);
+    int status = loss_wait_safe(&h->loss);
     if (status == GO_ON)
         status = run_command(h);
     loss_finish(&h->loss);

@@ -7,8 +7,6 @@
 int listener_run(struct listener *l, const struct settings *settings, const char *path,
                  struct events *events, const struct onlooker_ops *ops)
 {
-    int status;
-
     *l = (struct listener){.onlooker = {.settings = settings,
                                         .path = path,
                                         .events = events,
@@ -17,7 +15,7 @@ int listener_run(struct listener *l, const struct settings *settings, const char
                            .lock = PTHREAD_MUTEX_INITIALIZER,
                            .room = PTHREAD_COND_INITIALIZER,
                            .lines = G_QUEUE_INIT};
-    status = onlooker_run(&l->onlooker);
+    const int status = onlooker_run(&l->onlooker);
     zkl_watch_free(l->observer);
     g_queue_clear_full(&l->lines, g_free);
     return status;

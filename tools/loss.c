@@ -12,12 +12,11 @@
 void loss_publish(struct loss *l)
 {
     zkl_deadline deadline;
-    bool farther;
 
     pthread_mutex_lock(&l->lock);
     if (zkl_grant_deadline(l->grant, &deadline) != 0) /* both are 0 */
         atomic_store(&l->guard->termination.shared->loss, (int)zkl_grant_loss(l->grant));
-    farther = shared_set_deadline(l->guard->termination.shared, &deadline);
+    const bool farther = shared_set_deadline(l->guard->termination.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
     if (!farther)
         guard_tell(l->guard, MESSAGE_LOOK, 0);
@@ -135,13 +134,11 @@ bool loss_before_beginning(struct loss *l)
 int loss_wait_safe(struct loss *l)
 {
     while (!loss_is_safe(l)) {
-        int signo;
-
         if (loss_before_beginning(l))
             return STATUS_LOST;
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);
-        signo = events_asked_to_end(l->events);
+        const int signo = events_asked_to_end(l->events);
         if (signo != 0 && signo != SIGCHLD) /* a dead guard will not take the command */
             return STATUS_SIGNAL + signo;
     }

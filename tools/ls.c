@@ -155,13 +155,12 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
 {
     static const char *const heads[] = {"PATH", "HOLDS", "WAIT"};
     struct walk w = {.settings = settings, .session = session};
-    int status;
 
     if (json)
         w.json = g_string_new("[");
     else
         w.table = table_new(heads, G_N_ELEMENTS(heads), 1U << 2);
-    status = descend(&w, path);
+    const int status = descend(&w, path);
     g_autoptr(GString) text = json ? w.json : table_end(w.table);
     if (json)
         g_string_append(text, w.found > 0 ? "\n]\n" : "]\n");

@@ -116,10 +116,9 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
                       .events = events,
                       .ops = &acquire_ops,
                       .self = m};
-    int status;
 
     hold->cgroup = cgroup_new(hold->leave_daemons);
-    status = run_once(&run);
+    const int status = run_once(&run);
     cgroup_free(hold->cgroup);
     return status;
 }

@@ -91,10 +91,9 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
                    "status.\nWith --list PATH or --listen PATH, shows the members.",
         .entries = entries,
     };
-    int status;
 
     *o = (struct member_options){.mode = MEMBER_RUN};
-    status = command_line_begin(&line, argc, argv);
+    int status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
         status = member_options_take_operands(o, &line, &raw);
     return status;

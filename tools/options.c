@@ -206,12 +206,11 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
         G_OPTION_ENTRY_NULL};
     const GOptionEntry *all[OPTION_TABLES + 2] = {NULL};
     size_t count = 0;
-    int status;
 
     while (*tables)
         all[count++] = *tables++;
     all[count] = global;
-    status = arguments_parse(all, argc, argv);
+    int status = arguments_parse(all, argc, argv);
     if (status == GO_ON && settings->session_timeout)
         status = take_session_timeout(settings, settings->session_timeout);
     if (status == GO_ON && settings->connect_timeout_ms == 0)

@@ -101,10 +101,8 @@ void reader_want_again(void *data)
 
 struct reading *reader_take(struct reader *r)
 {
-    struct reading *newest;
-
     pthread_mutex_lock(&r->lock);
-    newest = g_steal_pointer(&r->newest);
+    struct reading *newest = g_steal_pointer(&r->newest);
     pthread_mutex_unlock(&r->lock);
     return newest;
 }

@@ -120,7 +120,6 @@ static int await(struct run *t)
 static int acquire(struct run *t)
 {
     struct attempt *a = &t->attempt;
-    int signo;
 
     if (t->settings->verbose)
         say("%s: queueing", t->options->hold.path);
@@ -129,7 +128,7 @@ static int acquire(struct run *t)
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
         return fail_last(t->options->hold.path);
-    signo = await(t);
+    const int signo = await(t);
     if (signo != 0) {
         t->ops->give_up(t->self);
         while (events_until(t->events, &a->done) != 0)
@@ -146,7 +145,6 @@ static int hold(struct run *t)
 {
     struct hold_options *o = &t->options->hold;
     const guint64 token = zkl_grant_token(t->attempt.grant);
-    int status;
 
     say_no_more_of(GO_ON); /* what fails from here on is new */
     hold_fit(o, o->grace_ms, zkl_session_timeout_ms(t->session));
@@ -154,7 +152,7 @@ static int hold(struct run *t)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
-    status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
+    const int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
@@ -189,11 +187,9 @@ static int run_steps(struct run *t)
 /* The guard before any thread, and to the end: it may still run --on-lost. */
 int run_once(struct run *t)
 {
-    int status;
-
     if (!guard_start(&t->guard, &t->options->hold, t->shared, t->events))
         return STATUS_INTERNAL;
-    status = run_steps(t);
+    const int status = run_steps(t);
     guard_finish(&t->guard, t->events);
     return status;
 }

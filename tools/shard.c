@@ -335,11 +335,10 @@ static int64_t due_in_ms(const struct shard *s)
 int64_t shard_look(struct shard *s, const struct shard_facts *of_host)
 {
     struct shard_facts facts = *of_host;
-    bool held;
     int64_t due;
 
     see_what_has_come(s);
-    held = s->plan.held_at != 0;
+    const bool held = s->plan.held_at != 0;
     facts.granted = s->phase >= SHARD_GRANTED;
     facts.wanted = atomic_load(&s->wanted);
     facts.revoked = atomic_load(&s->revoked);

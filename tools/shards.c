@@ -108,11 +108,10 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
 {
     const struct shards_options *o = m->host->options;
     zkl_shards_share share;
-    gpointer told;
 
     if (zkl_shards_share_of(other, &share) == 0)
         return;
-    told = g_hash_table_lookup(m->others, other->id);
+    const gpointer told = g_hash_table_lookup(m->others, other->id);
     if (GPOINTER_TO_UINT(told) == share.count || (!told && share.count == (uint32_t)o->count))
         return;
     say("%s: %s shares %u shards, not %d", o->run.hold.path, other->id, (unsigned)share.count,
@@ -475,11 +474,10 @@ static bool host_bears(struct host *h, int status)
 static void look_at_credentials(struct host *h)
 {
     const zkl_error error = {.code = ZKL_EAUTH};
-    bool first;
 
     if (atomic_load(&h->member.is_in))
         h->refused_since = 0;
-    first = h->refused_since == 0;
+    const bool first = h->refused_since == 0;
     if (!atomic_load(&h->refused) || h->ending)
         return;
     if (!host_bears(h, failure_status(error.code)))

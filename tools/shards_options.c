@@ -49,10 +49,9 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
         .entries = entries,
         .waits = true,
     };
-    int status;
 
     *o = (struct shards_options){.drain_ms = DRAIN_DEFAULT_MS, .weight = 1};
-    status = command_line_begin(&line, argc, argv);
+    int status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
         status = shards_options_take_operands(o, &line);
     if (status == GO_ON)

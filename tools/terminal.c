@@ -43,11 +43,9 @@ void terminal_lend(struct terminal *t, pid_t group)
 
 void terminal_take_back(struct terminal *t)
 {
-    pid_t front;
-
     if (t->lent == 0)
         return;
-    front = tcgetpgrp(t->fd);
+    const pid_t front = tcgetpgrp(t->fd);
     if (front == t->lent || (front > 0 && kill(-front, 0) != 0 && errno == ESRCH))
         tcsetpgrp(t->fd, t->own);
     t->lent = 0;

@@ -73,7 +73,6 @@ char *waiting_holders(const struct run *run, const char *path)
 static void look_again(struct waiting *w)
 {
     char path[NODE_MAX];
-    char *slash;
 
     w->read_at = now_ms();
     zkl_queue_free(w->queue);
@@ -82,7 +81,7 @@ static void look_again(struct waiting *w)
     w->node = NULL;
     if (w->run->ops->node(w->run->self, path, sizeof path) != 0)
         return;
-    slash = strrchr(path, '/');
+    char *slash = strrchr(path, '/');
     *slash = '\0';
     w->node = g_strdup(slash + 1);
     w->queue = contenders_first(w->run->session, path, 1, READ_MS);

@@ -449,13 +449,12 @@ static int watch_on(struct watch *w)
                                             .heed = watch_heed,
                                             .end = watch_end,
                                             .read = read_watched};
-    int status;
 
     w->onlooker.path = w->path;
     w->onlooker.events = &w->events;
     w->onlooker.prints = w->json || !terminal_draws(STDOUT_FILENO);
     w->onlooker.ops = &ops;
-    status = onlooker_run(&w->onlooker);
+    const int status = onlooker_run(&w->onlooker);
     zkl_watch_free(w->told);
     reading_unref(w->view.reading);
     reading_unref(w->shown.reading);

@@ -80,7 +80,6 @@ static int zkl_show_help(struct settings *settings, int argc, char **argv)
 
 static int zkl_run(struct settings *settings, int argc, char **argv)
 {
-    const struct verb *verb;
     const int status = options_parse(settings, own_tables, NULL, NULL, &argc, &argv);
 
     if (status != GO_ON)
@@ -95,7 +94,7 @@ static int zkl_run(struct settings *settings, int argc, char **argv)
         return fail(STATUS_USAGE, "no command given; \"zkl help\" lists them");
     if (strcmp(argv[1], "help") == 0)
         return zkl_show_help(settings, argc - 1, argv + 1);
-    verb = find_verb(argv[1]);
+    const struct verb *verb = find_verb(argv[1]);
     if (!verb)
         return fail(STATUS_USAGE, "%s: no such command; \"zkl help\" lists them", argv[1]);
     return verb->run(settings, argc - 1, argv + 1);
@@ -104,12 +103,11 @@ static int zkl_run(struct settings *settings, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct settings settings = {.session_timeout_ms = 30000, .connect_timeout_ms = 10000};
-    int status;
 
     credentials_hide();
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
-    status = end_output(zkl_run(&settings, argc, argv));
+    const int status = end_output(zkl_run(&settings, argc, argv));
     credentials_forget();
     return status;
 }

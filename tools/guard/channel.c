@@ -15,11 +15,10 @@ bool channel_open(int ret[2])
 pid_t channel_fork(int *ret)
 {
     int ends[2];
-    pid_t pid;
 
     if (!channel_open(ends))
         return -1;
-    pid = fork();
+    const pid_t pid = fork();
     close(ends[pid == 0 ? 0 : 1]);
     if (pid < 0)
         close(ends[0]);
@@ -63,13 +62,12 @@ enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text,
                             .msg_iovlen = G_N_ELEMENTS(parts),
                             .msg_control = &control,
                             .msg_controllen = sizeof control};
-    size_t text_length;
 
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return MESSAGE_NOTHING;
     if (length < (ssize_t)sizeof *ret)
         return MESSAGE_END;
-    text_length = (size_t)length - sizeof *ret;
+    const size_t text_length = (size_t)length - sizeof *ret;
     *ret_text = g_malloc0(text_length + 1);
     parts[0] = (struct iovec){.iov_base = ret, .iov_len = sizeof *ret};
     parts[1] = (struct iovec){.iov_base = *ret_text, .iov_len = text_length};

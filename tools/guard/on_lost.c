@@ -25,7 +25,6 @@ void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
 {
     const enum exit_cause cause = shared_cause(e->shared);
     struct spawn s = {.argv = e->options->on_lost, .events = events, .no_input = true};
-    pid_t pid;
 
     o->termination = e;
     if (!s.argv || cause == CAUSE_NONE || cause == CAUSE_ENDED || !atomic_load(&e->shared->begun) ||
@@ -34,7 +33,7 @@ void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
     s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", exit_cause_name(cause), TRUE);
     if (termination_loss_name(e))
         s.envp = g_environ_setenv(s.envp, "ZKL_LOST_BY", termination_loss_name(e), TRUE);
-    pid = spawn(&s);
+    pid_t pid = spawn(&s);
     if (pid < 0)
         say("--on-lost: cannot fork: %s", g_strerror(errno));
     g_strfreev(s.envp);

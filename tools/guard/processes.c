@@ -188,12 +188,11 @@ GArray *processes_read(void)
 {
     DIR *dir = has_own_proc() ? processes_open_dir("/proc") : NULL;
     const struct dirent *entry;
-    GArray *list;
     int error = 0;
 
     if (!dir)
         return NULL;
-    list = g_array_new(FALSE, FALSE, sizeof(struct process));
+    GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
     while ((entry = readdir(dir))) {
         struct process p;
         char path[32];

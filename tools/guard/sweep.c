@@ -379,10 +379,8 @@ static enum sweep_left left_by_children(struct sweep *s)
     enum sweep_left result = SWEEP_LIVES;
 
     for (int i = 0; i < LOOKS_MOST && result == SWEEP_LIVES; i++) {
-        GArray *now;
-
         sweep_reap(s);
-        now = children_of_tree(s);
+        GArray *now = children_of_tree(s);
         if (!now)
             result = cannot_tell();
         else if (any_alive(s, now))

@@ -172,7 +172,6 @@ void termination_tree_kill(struct termination *e, bool nested)
 {
     const int64_t now = now_ms();
     struct kill_order order = {.shared = e->shared, .nested = nested};
-    bool rare;
 
     if (nested)
         kill(-shared_leader(e->shared), SIGKILL);
@@ -187,7 +186,7 @@ void termination_tree_kill(struct termination *e, bool nested)
     }
     sweep_kill(aim(e), wants_kill, &order);
     /* What is new then comes to the guard as a child, and an end wakes it before. */
-    rare = e->sweep.all_killed && e->guard == getpid();
+    const bool rare = e->sweep.all_killed && e->guard == getpid();
     e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
 
@@ -272,11 +271,10 @@ void termination_begin(struct termination *e, enum exit_cause why)
 void termination_kill(struct termination *e, enum exit_cause why)
 {
     const bool decided = shared_decide(e->shared, why);
-    pid_t leader;
 
     if (shared_cause(e->shared) == CAUSE_ENDED)
         return; /* what is left of the tree is nobody's business */
-    leader = shared_bar(e->shared);
+    const pid_t leader = shared_bar(e->shared);
     if (leader > 0) {
         kill(-leader, SIGKILL); /* nothing before this */
         if (!atomic_load(&e->shared->killed))
@@ -301,13 +299,12 @@ int64_t termination_look_ms(const struct termination *e)
 bool termination_leader_ended(struct termination *e)
 {
     siginfo_t info;
-    bool by_signal;
 
     if (atomic_load(&e->shared->ended) != NOT_ENDED)
         return true;
     if (child_look(shared_leader(e->shared), &info) != CHILD_ENDED)
         return false;
-    by_signal = info.si_code != CLD_EXITED;
+    const bool by_signal = info.si_code != CLD_EXITED;
     atomic_store(&e->shared->ended, info.si_status + (by_signal ? ENDED_BY_SIGNAL : 0));
     announce_kill(e);
     if (!atomic_load(&e->shared->gone))

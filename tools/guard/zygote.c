@@ -145,10 +145,9 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
 static void fork_guard(struct zygote *z, int k, int channel, struct events *events)
 {
     const pid_t self = getpid();
-    pid_t pid;
 
     errno = EMFILE; /* why no channel has come */
-    pid = channel >= 0 ? fork() : -1;
+    const pid_t pid = channel >= 0 ? fork() : -1;
     if (pid == 0)
         become_its_guard(z, k, channel, events, self);
     if (pid < 0) {
@@ -281,13 +280,12 @@ bool zygote_fork(struct zygote *z, int k, struct guard *ret)
 {
     const struct message message = {.kind = MESSAGE_FORK, .value = k};
     int channel[2];
-    bool sent;
 
     atomic_store(&z->shared[k].guard, 0);
     atomic_store(&z->shared[k].cleared, false);
     if (!channel_open(channel))
         return false;
-    sent = channel_send(z->channel, &message, NULL, channel[1]);
+    const bool sent = channel_send(z->channel, &message, NULL, channel[1]);
     close(channel[1]);
     if (!sent) {
         close(channel[0]);
