@@ -147,8 +147,6 @@ int elect_options_parse(struct elect_options *o, struct settings *settings, int 
     };
 
     *o = (struct elect_options){.election = standard};
-    int status = command_line_begin(&line, argc, argv);
-    if (status == GO_ON)
-        status = elect_options_take_operands(o, &line, &raw);
-    return status;
+    const int status = command_line_begin(&line, argc, argv);
+    return status == GO_ON ? elect_options_take_operands(o, &line, &raw) : status;
 }

@@ -90,9 +90,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = check_slots(o, slots);
     if (status == GO_ON)
         status = command_line_check(&line);
-    if (status == GO_ON)
-        status = command_line_command(&line);
-    return status;
+    return status == GO_ON ? command_line_command(&line) : status;
 }
 
 void lock_options_free(struct lock_options *o)

@@ -93,8 +93,6 @@ int member_options_parse(struct member_options *o, struct settings *settings, in
     };
 
     *o = (struct member_options){.mode = MEMBER_RUN};
-    int status = command_line_begin(&line, argc, argv);
-    if (status == GO_ON)
-        status = member_options_take_operands(o, &line, &raw);
-    return status;
+    const int status = command_line_begin(&line, argc, argv);
+    return status == GO_ON ? member_options_take_operands(o, &line, &raw) : status;
 }

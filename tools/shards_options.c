@@ -17,15 +17,6 @@ static int take_count(struct shards_options *o, struct command_line *l)
     return status;
 }
 
-static int shards_options_take_operands(struct shards_options *o, struct command_line *l)
-{
-    int status = command_line_operand(l, "PATH", &o->run.hold.path);
-
-    if (status == GO_ON)
-        status = take_count(o, l);
-    return status;
-}
-
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc, char **argv)
 {
     char *drain = NULL, *id = NULL;
@@ -53,7 +44,9 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
     *o = (struct shards_options){.drain_ms = DRAIN_DEFAULT_MS, .weight = 1};
     int status = command_line_begin(&line, argc, argv);
     if (status == GO_ON)
-        status = shards_options_take_operands(o, &line);
+        status = command_line_operand(&line, "PATH", &o->run.hold.path);
+    if (status == GO_ON)
+        status = take_count(o, &line);
     if (status == GO_ON)
         status = option_time("--drain", drain, &o->drain_ms);
     if (status == GO_ON && (o->weight < 1 || o->weight > ZKL_SHARDS_WEIGHT_MAX))
