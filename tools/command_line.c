@@ -137,15 +137,18 @@ static int check_status_fd(struct lock_options *o, const char *text)
     return status_fd_check(o->hold.status_fd);
 }
 
-static int check_watching(struct lock_options *o, const struct raw_options *raw)
+static int command_line_take_command(struct command_line *l)
 {
-    int status = check_on_suspect(o, raw->on_suspect);
+    const char *string = l->raw.shell_command;
+    char **rest = l->argv + 1;
 
-    if (status == GO_ON)
-        status = check_status_fd(o, raw->status_fd);
-    if (status == GO_ON && raw->on_lost)
-        o->hold.on_lost = shell_command(raw->on_lost);
-    return status;
+    if (string && rest[0])
+        return fail(STATUS_USAGE, "-c: takes one string; \"%s\" is one argument too many", rest[0]);
+    if (!string && !rest[0])
+        return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" lists the options",
+                    l->options->hold.path, l->verb);
+    l->options->hold.argv = string ? shell_command(string) : g_strdupv(rest);
+    return GO_ON;
 }
 
 int command_line_check(struct command_line *l)
@@ -162,21 +165,10 @@ int command_line_check(struct command_line *l)
         o->parents = ZKL_PARENTS_CONTAINER;
     else if (parents)
         return fail(STATUS_USAGE, "--parents: must be container or persistent, not %s", parents);
-    if (check_times(l) != GO_ON)
+    if (check_times(l) != GO_ON || check_on_suspect(o, l->raw.on_suspect) != GO_ON ||
+        check_status_fd(o, l->raw.status_fd) != GO_ON)
         return STATUS_USAGE;
-    return check_watching(o, &l->raw);
-}
-
-int command_line_command(struct command_line *l)
-{
-    const char *string = l->raw.shell_command;
-    char **rest = l->argv + 1;
-
-    if (string && rest[0])
-        return fail(STATUS_USAGE, "-c: takes one string; \"%s\" is one argument too many", rest[0]);
-    if (!string && !rest[0])
-        return fail(STATUS_USAGE, "%s: no command to run; \"zkl %s --help\" lists the options",
-                    l->options->hold.path, l->verb);
-    l->options->hold.argv = string ? shell_command(string) : g_strdupv(rest);
-    return GO_ON;
+    if (l->raw.on_lost)
+        o->hold.on_lost = shell_command(l->raw.on_lost);
+    return command_line_take_command(l);
 }

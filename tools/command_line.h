@@ -43,6 +43,5 @@ int command_line_operand(struct command_line *l, const char *what, const char **
 
 /* Checks the options, and takes the command: what is left of the line, or the -c string. */
 int command_line_check(struct command_line *l);
-int command_line_command(struct command_line *l);
 
 #endif

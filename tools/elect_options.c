@@ -102,7 +102,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
         status = check_terms(o);
     o->election.once = 1; /* each term has a process of its own */
     o->election.parents = o->run.parents;
-    return status == GO_ON ? command_line_command(l) : status;
+    return status;
 }
 
 static int elect_options_take_operands(struct elect_options *o, struct command_line *l,

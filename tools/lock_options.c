@@ -88,9 +88,7 @@ int lock_options_parse(struct lock_options *o, struct settings *settings, int ar
         status = check_on_revoke(o, on_revoke);
     if (status == GO_ON)
         status = check_slots(o, slots);
-    if (status == GO_ON)
-        status = command_line_check(&line);
-    return status == GO_ON ? command_line_command(&line) : status;
+    return status == GO_ON ? command_line_check(&line) : status;
 }
 
 void lock_options_free(struct lock_options *o)

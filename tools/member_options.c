@@ -47,9 +47,7 @@ static int take_member(struct member_options *o, struct command_line *l, const s
         return fail(STATUS_USAGE, "%s: --list and --listen take one PATH and no command", o->id);
     if (status == GO_ON && o->data && o->layout == ZKL_MEMBER_PARTY)
         return fail(STATUS_USAGE, "--data: a member of a party has none");
-    if (status == GO_ON)
-        status = command_line_check(l);
-    return status == GO_ON ? command_line_command(l) : status;
+    return status == GO_ON ? command_line_check(l) : status;
 }
 
 static int member_options_take_operands(struct member_options *o, struct command_line *l,

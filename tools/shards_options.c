@@ -54,8 +54,6 @@ int shards_options_parse(struct shards_options *o, struct settings *settings, in
                       o->weight);
     if (status == GO_ON)
         status = command_line_check(&line);
-    if (status == GO_ON)
-        status = command_line_command(&line);
     o->id = id ? id : g_get_host_name();
     return status;
 }
