@@ -104,9 +104,36 @@ TEST_CASE(started_after_a_loss)
     CHECK_INT(zkl_election_get_status(s.election, &status), 0);
     CHECK_INT(status.candidacy, ZKL_CANDIDACY_QUEUED);
     CHECK_INT(status.last.code, ZKL_ELOST);
+    CHECK_INT(status.terms, 1);
     CHECK_INT(zkl_election_resign(s.election), 0);
     TOLD(&s, "stopped");
     zkl_grant_release(atomic_load(&grant));
+    election_end(&s);
+}
+
+static void keep_proclaimed(const zkl_error *err, void *code)
+{
+    atomic_store((_Atomic(int) *)code, err ? err->code : 0);
+}
+
+/* What is proclaimed stands behind the term's token, by which observers know whose it is. */
+TEST_CASE(proclaimed_behind_the_token)
+{
+    struct election_story s;
+    _Atomic(int) code = 1;
+
+    election_begin(&s, NULL);
+    election_start(&s);
+    election_win(&s, 5);
+    TOLD(&s, "leading");
+    REQUIRE(zkl_election_proclaim_async(s.election, "data", 4, ZKL_FOREVER, keep_proclaimed,
+                                        &code) == 0);
+    char *written = fake_changed_data(s.node);
+    CHECK(written && g_str_has_suffix(written, "5\ndata"));
+    g_free(written);
+    ANSWER(STORE_MULTI, s.node, .rc = STORE_OK);
+    election_flush(&s);
+    CHECK_INT(atomic_load(&code), 0);
     election_end(&s);
 }
 
