@@ -1,6 +1,7 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- grant <- contender <- lock, queue <- election; session
-# <- barrier; grant <- counter; queue, grant <- member. A table of functions may point up; a name may not.
+# <- barrier; grant <- counter; queue, grant <- member. A table of functions may point up; a name may not. And no file
+# of lib calls one that calls it.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -51,6 +52,23 @@ for folder in "${!above[@]}"; do
     # shellcheck disable=SC2046
     expect_none "$folder calls nobody above" "$(climbs "$folder" $(objects "$folder"))"
 done
+
+# The files of lib are in one order: none calls one that calls it, by whatever way.
+rings() { # OBJECT...
+    local object
+    for object in "$@"; do
+        defined "$object" | sed "s|\$| $object|"
+    done | sort >"$scratch/where"
+    for object in "$@"; do
+        asked_for "$object" | join -o 2.2 - "$scratch/where" | sed "s|^|$object |"
+    done | awk '$1 != $2' | tsort 2>&1 >/dev/null
+}
+expect_none "no file of lib is in a ring" "$(rings "$top_builddir"/lib/*/.libs/lib*_la-*.o)"
+for pair in one:other other:one; do
+    echo "void one(void); void other(void); void ${pair%:*}(void) { ${pair#*:}(); }" |
+        $CC -x c -fPIC -c -o "$scratch/${pair%:*}.o" -
+done
+expect_some "sees a ring" "$(rings "$scratch/one.o" "$scratch/other.o")"
 
 while read -r folder call; do
     echo "void $call(void); void planted(void); void planted(void) { $call(); }" |
