@@ -1295,7 +1295,7 @@ static void attempt_step_leaving(struct attempt *c, const struct machine_event *
 }
 
 /* The caller has its answer, but our create is not settled: the attempt looks for a node that it
- * may have made, and removes it. The event may already be the refusal of such a look. */
+ * may have made, and removes it. ev may already be the refusal of such a look. */
 static void attempt_begin_leaving(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {

@@ -89,7 +89,8 @@ void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille);
 void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns);
 
 /* The same session has a new connection: everything of the old connection is void, and a smaller
- * timeout takes deadlines back. What was answered last before it is an anchor from now on. */
+ * timeout takes deadlines back. The newest request that was answered before that counts as an
+ * anchor from now on. */
 void proofs_reconnected(struct proofs *p, int64_t timeout_ns);
 void proofs_disconnected(struct proofs *p);
 

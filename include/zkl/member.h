@@ -20,7 +20,7 @@ typedef enum zkl_member_layout {
                              data. Every child of the path is a member */
     ZKL_MEMBER_PARTY = 1  /* kazoo's Party: the node is "<32 hex digits>__party__" and holds the id.
                              There are no data, and several members may have one id. Other children
-                             of the path are none. Use it with persistent parents */
+                             of the path are not members. Use it with persistent parents */
 } zkl_member_layout;
 
 /* ---- being a member ---- */

@@ -10,9 +10,9 @@ bool lock_owner_watch(void);
 
 uint64_t lock_owner_thread(void);
 
-/* Counts what the calling thread holds. When it ends while the count is positive, on_exit is called
- * with its number, and the count is 0 again. What is counted in the last round of the thread's
- * destructors is not seen. */
+/* Counts what the calling thread holds. If the thread ends while the count is positive, on_exit is
+ * called with the thread's number, and the count is 0 again. What is counted in the last round of
+ * the thread's destructors goes unnoticed. */
 void lock_owner_count(int change, void (*on_exit)(uint64_t owner));
 
 #endif

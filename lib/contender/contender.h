@@ -120,7 +120,7 @@ void contender_vanished(struct contender *c);
 /* ---- all of a session ---- */
 
 /* The callers that wait for acquisitions, by handle. They hear of the session's end before its
- * contenders do, which would enter again. */
+ * contenders do: one that heard of it first would enter again. */
 struct all_callers {
     GQueue list; /* of struct callers */
     GList *next; /* the one told next; NULL: nobody */

@@ -12,8 +12,8 @@ enum { TURNS_MOST = 1000, TURNS_LOCAL = 16 };
 extern guint turns_most;
 extern uint32_t turns_local;
 
-/* For tests: what is kept by one of the session's idle ones (contenders.idle). With the monitor
- * held. */
+/* For tests: the tenure that t keeps for nobody; t is an entry of contenders.idle. The caller holds
+ * the monitor. */
 struct turns;
 struct tenure *turns_tenure(const struct turns *t);
 

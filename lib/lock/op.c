@@ -19,8 +19,8 @@ struct zkl_op {
     zkl_acquired_fn fn;
     union {
         void *data;  /* for fn */
-        sem_t *wake; /* with fn NULL, guarded by the monitor: of the thread that blocks in
-                        op_wait(); NULL: there is none */
+        sem_t *wake; /* if fn is NULL; guarded by the monitor. Wakes the thread that blocks in
+                        op_wait(); NULL: no thread does */
     };
     /* guarded by the monitor: */
     const struct op_way *way; /* NULL: by one contender */
