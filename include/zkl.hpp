@@ -28,8 +28,8 @@
  * inside a callback). So declare what callbacks refer to before the session, or let them own it.
  * Tasks of the executor that have not run yet are the executor's own.
  *
- * Destructors never wait for a server, but for the session's: up to 5 s. Their order does not
- * matter: locks, grants and elections may go before their session or after it. But a mutex or
+ * No destructor waits for a server except the session's, which waits up to 5 s. Their order does
+ * not matter: locks, grants and elections may go before their session or after it. But a mutex or
  * rwlock must not go before the std::unique_lock that refers to it. In a forked child destructors
  * change nothing. */
 #ifndef ZKL_HPP

@@ -197,8 +197,8 @@ struct attempt {
 
 void attempt_init(struct attempt *c, enum rule rule, bool try_only);
 
-/* Makes an attempt that was just set up a lease in Curator's layout. The directory may have as many
- * children as limit. */
+/* Turns an attempt that was just set up into a lease in Curator's layout. The directory may have as
+ * many children as limit. */
 void attempt_count_leases(struct attempt *c, int32_t limit);
 
 /* Takes one event and empties *out, which gets what is to be done. */

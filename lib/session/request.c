@@ -206,9 +206,9 @@ static void request_learn_form(zkl_session *s, const struct request *r, enum sto
         request_tell_form(s, rc == STORE_UNIMPLEMENTED);
 }
 
-/* A create that was not done because the server does not know it is sent in another form. Requests
- * behind it have been sent. A create that is marked once may rely on their order, so its recipe
- * finds out itself. */
+/* A create that was not done, because the server does not know its form, is sent in another form,
+ * and so behind requests that came after it. If .once is set, the recipe may rely on the order:
+ * then the create is not sent again, and the recipe hears STORE_UNKNOWN. */
 static void request_translate(const struct request *r, struct store_reply *reply)
 {
     if (reply->rc == STORE_UNIMPLEMENTED)

@@ -477,8 +477,8 @@ static bool probe_is_refused(const struct probe *p)
 }
 
 /* A server that begins or ceases to serve, or takes no more connections from this address, closes
- * some of them without a word too. So the answer to seen counts only if the server welcomes the
- * connection before and the one after. */
+ * some of them without a word too. So the answer to the greeting with seen counts only if the
+ * server welcomes the greeting before it and the one after it. */
 enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls)
 {
     const struct question greetings[] = {probe_greeting(0), probe_greeting(seen),

@@ -20,8 +20,8 @@ struct guard {
 
 /* Forks the guard. The main thread must do this, since the guard takes that thread's end for the
  * tool's; and before there is any other thread, so that the guard may call everything. options must
- * outlive it. shared: their memory, which is freed with it; NULL: new memory. Returns false after a
- * message. */
+ * outlive it. shared: the memory of guard and tool, which is freed with g; NULL: new memory.
+ * Returns false after a message. */
 bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
                  struct events *events);
 
