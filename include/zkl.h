@@ -1,6 +1,6 @@
 /* zkl: ZooKeeper locks and leaders for C. This header includes the whole public interface.
  *
- * Everything is there since 0.1, but for what a comment says is newer.
+ * Everything is there since 0.1, unless its comment says that it is newer.
  *
  * Conventions. Each one holds for every function whose own comment does not say otherwise:
  * - A function of type int returns 0, or a negative ZKL_E… code. After an error, zkl_last_error()
@@ -12,8 +12,8 @@
  *   for a handle, path, function or required output that is NULL. The comment names the outputs and
  *   options that may be NULL. Outputs are written on success only.
  * - A timeout_ms is in milliseconds. 0 does not wait for other contenders. It does wait for the
- *   server, for one session timeout at most. A negative number, as a deadline that has passed less
- *   the time now, is 0. ZKL_FOREVER, the largest number, has no limit.
+ *   server, for one session timeout at most. A negative number counts as 0, so a caller may pass a
+ *   deadline less the present time. ZKL_FOREVER, the largest number, has no limit.
  * - Any thread may call any function, even inside a callback. A function that would have to block
  *   inside a callback returns ZKL_EDEADLK instead.
  * - Callbacks of a session run one at a time, in the order of events, with no lock of the library

@@ -791,8 +791,8 @@ static void attempt_leave_children(const struct attempt *c, struct machine_actio
     a->deleting = true;
 }
 
-/* Asks to enter again, since thousands may have to at once. A session that ends may have let in a
- * contender that could not send its create before the next session began. */
+/* Asks for admission again, since thousands may have to enter at once. A create that could not be
+ * sent before its session ended is recalled. */
 static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
 {
     if (c->creating)
@@ -1045,7 +1045,7 @@ static void attempt_step_enter(struct attempt *c, const struct machine_event *ev
  * nothing behind ---- */
 
 /* A grant proves that nobody stands before only if the contender's kind waits for its own kind and
- * holds alone. A version below 0 has come round, and may be the one that means any. */
+ * holds alone. A version below 0 has overflowed, and -1 would stand for any version. */
 static bool attempt_is_to_hint(const struct attempt *c)
 {
     return c->rule != RULE_LEASE && rule_waits(c->rule, rule_kind(c->rule)) &&
@@ -1154,8 +1154,8 @@ static void attempt_look(struct attempt *c, struct machine_actions *out)
     a->watch = a->optional = true;
 }
 
-/* The watch on the children would have told of the own node's end too. Not every newcomer waits for
- * a reader or for a permit: there a list tells. */
+/* The watch on the children has told of the own node's end too, so the own node now gets a watch
+ * itself. Not every newcomer waits for a reader or a holder of permits: for these a list tells. */
 static void attempt_on_children_fired(struct attempt *c, const struct attempt_moment *m,
                                       struct machine_actions *out)
 {

@@ -109,8 +109,9 @@ enum attempt_verdict {
                           it is found before */
 };
 
-/* A holder has no watch on its own node at first. Short holds never need one, and its event at
- * their end would wake them once more. So the watch is set when the hold has lasted this long. */
+/* A holder has no watch on its own node at first. A short hold never needs one, and the event at
+ * its end would wake the holder once more. So the watch is set when the hold has lasted this long.
+ */
 #define ATTEMPT_OWN_WATCH_MS 20
 
 /* How long a try waits for the only contender ahead to yield, if its name says that it retains. The

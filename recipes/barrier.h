@@ -68,8 +68,8 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  * were there.
  *
  * A ready that does not let the own node in is of an earlier round. While one of the members that
- * it let in is still there, the others wait. With none of them it was left behind, and the next
- * round sets its bound anew.
+ * it let in is still there, the others wait. When none of them is, that ready was left behind, and
+ * the next round sets its bound anew.
  *
  * Leaving is Curator's: the lowest by name waits for the highest, the others delete their nodes and
  * wait for the lowest, which removes ready together with its own node. Members beyond the bound are

@@ -6,8 +6,8 @@
  *                         ^   └─no such path─> FINDING ─┐     └─too soon─> RESTING ─┘ timer
  *                         └─────────there is──────┘ └─there is none: READING
  *
- * A refusal leads to BACKED_OFF, whose timer begins at SYNCING; so does a connection, wherever it
- * was. Without a connection it is AWAY, and OVER when it is to stop.
+ * A refusal leads to BACKED_OFF, and its timer to SYNCING. A new connection leads to SYNCING from
+ * every state. Without a connection it is AWAY, and OVER when it is to stop.
  *
  * It is a part of a larger machine, which reads what there is. One that only tells that something
  * may have changed needs no more than children_report(). */

@@ -25,9 +25,9 @@ struct group_news {
                     that only left has 0, and comes first */
 };
 
-/* Returns the news of a name that was told as *told and is read as now, and copies now to *told.
- * other: it is the same node with the same zxids, but not the same data. Where the servers' data
- * have gone back, zxids come again. */
+/* Returns the news of a name. *told is how it was told last, now is how it was read; copies now to
+ * *told. other: it is the same node with the same zxids, but not the same data. Where the servers'
+ * data have gone back, zxids come again. */
 struct group_news group_see(struct group_node *told, struct group_node now, bool other);
 
 /* Whether now is an earlier state of the node that was told. */

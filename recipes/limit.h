@@ -6,8 +6,8 @@
  *   IDLE ──> READING ──it is another──> SETTING ────┤
  *               └──as wanted, or refused────> OVER <┘ set
  *
- * A set whose answer was lost is sent again. It may have been done, and then another version is
- * read, and what was to be set. */
+ * A set whose answer was lost is sent again. If it had been done, the next read finds another
+ * version, and the limit that was to be set. */
 #ifndef RECIPES_LIMIT_H
 #define RECIPES_LIMIT_H
 

@@ -1,5 +1,5 @@
-/* From the admission of a contender to its numbers: which ones have those that were admitted
- * before, as their nodes' data tell?
+/* From the admission of a contender to its numbers. The data of the nodes before it tell which
+ * numbers are taken.
  *
  *  begin          list           all are known           set
  *  IDLE ──> LISTING ──> READING ──────────────> WRITING ──────> NUMBERED
@@ -7,13 +7,14 @@
  *              │         └───┴──> WAITING          │
  *              └<── the own node was changed ──────┘
  *
- * The one right before it is read first. While that has none, nothing else is asked for: it waits
- * for all before it, and its set wakes one. Its data tell below which number all are, its own and
- * those of all before it: where these have as many permits, the next numbers are the lowest free
- * ones, and the others are not read. Numbers that were read are kept until the next list.
- * Whenever its own node is found to have numbers, they are what it has: a set whose answer was lost
- * was done. Where its admission ends, or something is refused, it is OVER.
- * docs/design/permits.md has the argument. */
+ * The node right before the own node is read first. While that has no numbers, nothing else is
+ * asked for: its contender waits for all before it, and its set wakes one. Its data tell the
+ * ceiling: its numbers and those of all before it are below that. If the contenders before ours
+ * have as many permits as that, or more, the numbers from the ceiling on are the lowest free ones,
+ * and no other node is read. Numbers that were read are kept until the next list. If the own node
+ * is found to have numbers, these are the contender's: a set whose answer was lost was done. When
+ * the admission ends, or something is refused, it is OVER. docs/design/permits.md has the argument.
+ */
 #ifndef RECIPES_NUMBERING_H
 #define RECIPES_NUMBERING_H
 

@@ -102,9 +102,10 @@ static bool observing_holds_back(struct observing *o, const struct observing_mom
     return true;
 }
 
-/* Whether the data are older than what was told. The first in line cannot follow the leader that
- * was told if it was made before that one was first, or is gone, or if another node has its token.
- * On the connection on which that leader was first, only a used-up number can have put it there. */
+/* Whether the data are older than what was told. They are if the first in line has a lower token
+ * than the leader told last; or if it has the same token, but was told to be gone or is another
+ * node. On the connection on which that leader was first, only a used-up number puts such a node
+ * there. */
 static bool observing_is_older(const struct observing *o, const struct observing_moment *m)
 {
     const bool same = o->token == o->told.top;

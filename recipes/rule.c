@@ -10,9 +10,9 @@ int rule_compare(int32_t a, int32_t b)
     return (a > b) - (a < b);
 }
 
-/* Where a contender with that number stands beside the own one. The last number that there is waits
- * for lower ones. But it may stand there since before the directory's numbers came round, because
- * so many numbers do not pass while one contender stands. */
+/* Where a contender with that number stands beside the own one. The last number that there is comes
+ * after all lower ones. But beside a low number of our own it came before the directory's numbers
+ * began anew: half of all numbers do not pass while one contender stands. */
 static int64_t key_beside(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;

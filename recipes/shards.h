@@ -2,8 +2,8 @@
  *
  * Each pair of a host and a shard has a score. A shard would be with the host for which its score
  * is lowest; a host that has more than it may gives up those with the highest scores, which go to
- * the next best. The end of this is one, in whatever order it is done (it is the stable matching of
- * Gale and Shapley, since both sides go by the same scores). At last a host that has too little
+ * the next best. The result is the same in whatever order this is done (it is the stable matching
+ * of Gale and Shapley, since both sides go by the same scores). At last a host that has too little
  * takes the shards of the lowest score from hosts that have enough. docs/design/shards.md says what
  * then holds.
  *

@@ -27,9 +27,10 @@ enum {
 /* The exit status for an error of the library. */
 int failure_status(int code);
 
-/* Whether a service tries again after a failure with that status, which is not its command's. If it
- * was in before, it bears a refusal for bearable_ms: somebody may just be changing a permission.
- * *refused_since becomes now if it is 0; the caller sets it to 0 when all is well. */
+/* Whether a service tries again after a failure with that status, which is not its command's.
+ * was_in: it has waited in line, or has been a member, before; then it bears a refusal for
+ * bearable_ms: somebody may just be changing a permission. *refused_since becomes now if it is 0;
+ * the caller sets it to 0 when all is well. */
 bool failure_passes(int status, bool was_in, int64_t *refused_since, int64_t now,
                     int64_t bearable_ms);
 

@@ -82,8 +82,8 @@ static void stop_with_child(struct hold *h, int signo)
     loss_stand_in(&h->loss);
     if (!running(h))
         return;
-    /* In an orphaned group nobody would ever continue it, and it would ask for the terminal again
-     * and again if we did. */
+    /* In an orphaned group nobody will ever continue the command. If we did, it would ask for the
+     * terminal again and again. */
     if (!continued && (signo == SIGTTIN || signo == SIGTTOU)) {
         say("%s: the command needs the terminal and cannot get it; it stays stopped",
             h->options->path);

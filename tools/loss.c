@@ -33,8 +33,8 @@ int64_t loss_due_ms(const struct loss *l)
                loss_remaining_ms(l) - termination_margin_ms(e) / 2);
 }
 
-/* Whether the zygote ends the tree, in place of its own guard, which is dead. Before there is a
- * guard nothing runs. */
+/* Whether the zygote ends the tree, because the tree's own guard is dead. Before there is a guard
+ * nothing runs. */
 static bool is_zygotes(const struct guard *g)
 {
     const struct termination *e = &g->termination;

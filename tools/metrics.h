@@ -1,6 +1,6 @@
 /* --metrics-file: the numbers of the session, for the textfile collector of Prometheus' node
- * exporter. A thread of its own writes them. Nothing waits for that thread, but for a moment at the
- * end, so a file system that hangs or is full does not harm the lock. */
+ * exporter. A thread of its own writes them. Nothing waits for that thread, except for a moment at
+ * the end, so a file system that hangs or is full does not harm the lock. */
 #ifndef ZKL_TOOLS_METRICS_H
 #define ZKL_TOOLS_METRICS_H
 

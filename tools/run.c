@@ -7,8 +7,8 @@
 
 #define LOOK_EVERY_MS 1000
 
-/* zkl waits so long for a slow server to confirm the release. Otherwise a script could go on with
- * "-n", find the node that is not gone yet, and take it for another client's. */
+/* How long zkl waits for a slow server to confirm the release. If it did not wait, a script could
+ * go on with "-n", find the node that is not gone yet, and take it for another client's. */
 #define PATIENCE_HOLDER_MS 1000
 
 /* What can be refused is refused before any server is asked. */

@@ -14,8 +14,8 @@ int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
 /* A condition for worker_await(). */
 void worker_condition_init(pthread_cond_t *condition);
 
-/* What a thread and its waiter have together. The last of the two frees the larger struct that has
- * this one. */
+/* What a thread and its waiter share. The last of the two frees the larger struct that this is a
+ * member of. */
 struct worker_shared {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* for worker_await() */

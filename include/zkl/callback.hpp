@@ -79,8 +79,8 @@ template <class... Args> class callback
     std::shared_ptr<const std::function<void(Args...)>> fn_;
 };
 
-/* For what C may call once too often: it knows only a number, which means nothing when the entry is
- * gone. Never destroyed, since library threads may run until the process ends. */
+/* For objects that C may call back once too often: C knows only a number, which means nothing when
+ * the entry is gone. Never destroyed, since library threads may run until the process ends. */
 template <class T> class registry
 {
   public:

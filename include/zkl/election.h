@@ -70,7 +70,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *
  * Returns 0 if this candidate leads; or
  *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this handle is already
- *     campaigning, also by zkl_election_start();
+ *     campaigning, be it by zkl_election_start();
  *   ZKL_ETIMEDOUT: the candidate did not lead within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer, or a proof of the session);
@@ -96,13 +96,13 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
  * gets another reference to the same grant. *ret is then NULL, since there is nothing to cancel.
  *
  * Returns 0; or
- *   ZKL_EBUSY: this handle is already campaigning, also by zkl_election_start();
+ *   ZKL_EBUSY: this handle is already campaigning, be it by zkl_election_start();
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_ECHILD.
  * err has one of the codes of zkl_election_campaign(), except ZKL_EDEADLK, ZKL_EINVAL and
- * ZKL_ECHILD. ZKL_EBUSY means that timeout_ms is 0 and another candidate is first. err is
- * ZKL_ECANCELED also after zkl_op_cancel(). */
+ * ZKL_ECHILD. ZKL_EBUSY means that timeout_ms is 0 and another candidate is first.
+ * ZKL_ECANCELED comes after zkl_op_cancel() too. */
 ZKL_API int zkl_election_campaign_async(zkl_election *e, int64_t timeout_ms, zkl_acquired_fn fn,
                                         void *data, zkl_op **ret);
 
@@ -283,7 +283,7 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * *ret and must be freed with zkl_watch_free(). The calls end with zkl_watch_free(), with the
  * handle or with the session.
  *
- * Tokens rise: nothing is reported twice or out of order, also across disconnections and sessions.
+ * Tokens rise: nothing is reported twice or out of order, even across disconnections and sessions.
  * After "no leader", a leader is reported again only in another term. A leader whose token is lower
  * than a reported one counts as no leader. Tokens begin anew when the servers' data has gone back
  * (see zkl(7)), and the present leader may then be reported again. If the session was not replaced

@@ -119,7 +119,7 @@ inline zkl_election_options to_c(const election_options &o) noexcept
 
 } // namespace detail
 
-/* A candidate, or with an id that is std::nullopt somebody who only looks. zkl/election.h describes
+/* A candidate; or, if its id is std::nullopt, a handle that only looks. zkl/election.h describes
  * the functions. */
 class election
 {

@@ -55,7 +55,7 @@ typedef struct zkl_error {
 ZKL_API const char *zkl_strerror(int err);
 
 /* Copies the calling thread's last failure to *ret, unless ret is NULL, and returns its code. The
- * code is 0 if there was no failure yet. A success does not reset it. May be called anywhere, also
+ * code is 0 if there was no failure yet. A success does not reset it. May be called anywhere, even
  * in a forked child. */
 ZKL_API int zkl_last_error(zkl_error *ret);
 

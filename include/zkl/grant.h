@@ -1,8 +1,8 @@
 /* A grant: the right to a lock that its holder has. A grant knows its own deadline. An owned grant
- * is a zkl_grant *, a lent one a const zkl_grant *. Behind the last unlock of its owner, the end of
- * that thread or the end of its mutex, a lent grant is invalid for everybody, except inside
- * callbacks of the grant: the library does not see who asks it still, and the memory may be that of
- * another holder's grant. */
+ * is a zkl_grant *, a lent one a const zkl_grant *. After its owner's last unlock, after the end of
+ * that thread, or after the mutex was freed, a lent grant is invalid for everybody, except inside
+ * callbacks of the grant. The library does not see who still uses it, and another holder's grant
+ * may have its memory by then. */
 #ifndef ZKL_GRANT_H
 #define ZKL_GRANT_H
 
@@ -109,9 +109,9 @@ ZKL_API const char *zkl_strloss(zkl_loss loss);
  * string is valid as long as the grant. Returns NULL for NULL. */
 ZKL_API const char *zkl_grant_node(const zkl_grant *g);
 
-/* One of what a grant has several of: a node for each path of a zkl_multilock, in the order in
- * which zkl_multilock_new() got the paths; a node for each permit of a semaphore in Curator's
- * layout, in any order; a number for each numbered permit, in rising order. */
+/* A part of a grant. There are several in these cases: a node for each path of a zkl_multilock, in
+ * the order in which zkl_multilock_new() got the paths; a node for each permit of a semaphore in
+ * Curator's layout, in any order; a number for each numbered permit, in rising order. */
 typedef struct zkl_part {
     uint64_t token;   /* the fencing token: the czxid of the node */
     const char *node; /* its path, as zkl_grant_node(); valid as long as the grant */
@@ -153,7 +153,7 @@ ZKL_API int zkl_grant_on_change(const zkl_grant *g, zkl_grant_fn fn, void *data)
 ZKL_API int zkl_grant_on_wanted(const zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* Registers fn(g, state, data), which is called once, when somebody asks the holder to give way. If
- * that has happened already, also before the grant, fn is called now. zkl_queue_revoke(), zkl
+ * that has happened already, even before the grant, fn is called now. zkl_queue_revoke(), zkl
  * revoke and Curator's Revoker make such a request: they set the data of the grant's node to
  * "__REVOKE__", which replaces the payload. The request forces nothing: the holder may release the
  * lock now, later or never. state is the state when the library heard of the request; the call may

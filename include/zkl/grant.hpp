@@ -133,8 +133,8 @@ class grant_view
         return std::chrono::milliseconds(zkl_grant_remaining_ms(handle_));
     }
 
-    /* That instant, on two clocks of this machine. Throws errc::lost or errc::not_owner at its end.
-     */
+    /* The end of that time, on two clocks of this machine. Throws errc::lost or errc::not_owner
+     * when the grant has ended. */
     zkl_deadline deadline() const
     {
         zkl_deadline at;

@@ -32,10 +32,11 @@ typedef enum zkl_member_event {
     ZKL_MEMBER_HELD = 3,    /* after SUSPECT: proved again */
     ZKL_MEMBER_LOST = 4,    /* others may think that it is gone. It joins again by itself, which may
                                be with the same node and token */
-    ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Once for
-                               each node of another */
+    ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Told once
+                               for each such node */
     ZKL_MEMBER_FAILED = 6,  /* the server refused a request with err; it is tried again, 1 s later
-                               and then twice as late each time, up to 30 s. Once until it joins */
+                               and then twice as late each time, up to 30 s. Told once until it
+                               joins */
     ZKL_MEMBER_LEFT = 7     /* the last event. err gives the reason; NULL: it was asked to leave */
 } zkl_member_event;
 
@@ -222,7 +223,7 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * The calls report the differences between two readings. A node that is created and deleted in
  * between is not reported; one that changes twice is reported once. A node that was deleted and
  * created again with the same id is reported as LEFT and JOINED, with another token. No difference
- * is reported twice, also across disconnections and sessions, unless the group's path itself was
+ * is reported twice, even across disconnections and sessions, unless the group's path itself was
  * missing meanwhile, or the servers' data has gone back (see zkl(7)). If a server has older data
  * than was reported, there are no calls until it has newer data, or for one session timeout at
  * least; after that the data has gone back, and the differences are reported. Without a connection

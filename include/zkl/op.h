@@ -57,8 +57,8 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
  *
  * Returns 0; or
  *   ZKL_ENOENT: no node is known: it was not created yet, a caller of the same handle goes first,
- *     numbered permits are being numbered, or the acquisition has completed; and for a mutex that
- *     retains and leases in Curator's layout;
+ *     numbered permits are being numbered, or the acquisition has completed. For a mutex that
+ *     retains, and for permits in Curator's layout, no node is ever known;
  *   ZKL_ERANGE: size is too small;
  *   ZKL_EINVAL: op or buf is NULL;
  *   ZKL_ECHILD. */

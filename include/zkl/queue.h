@@ -127,8 +127,8 @@ ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, 
  *
  * node and token are those of the contender in a snapshot of path, so the function removes only a
  * contender that the caller has seen. It lists and reads the node once more before it deletes it.
- * (If the name of a node has no id, as with zk-ruby, another node could be mistaken for it: one
- * that got the same number in a directory that was created anew between that read and the delete.)
+ * (The names of zk-ruby's nodes have no id. If the directory is deleted and created anew between
+ * that read and the delete, the function may delete another node that got the same number there.)
  * Blocks for timeout_ms at most; 0 means one session timeout. If a connection breaks before the
  * answer, the library finds out what happened.
  *

@@ -72,7 +72,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  * In Curator's layout each permit is a node of its own in path/leases. The grant has a token for
  * each node, its czxid (zkl_grant_part()), and is lost as soon as one node is. While a contender
  * waits for permits it holds the lock at path/locks. Calls with timeout_ms 0 then fail with
- * ZKL_EBUSY, also if that contender is just acquiring permits that are free. Curator itself
+ * ZKL_EBUSY, even if that contender is just acquiring permits that are free. Curator itself
  * acquires several permits one after the other. A client of Curator that has some of its permits,
  * and a contender of zkl that waits for several with the lock, can therefore wait for each other
  * until the time limit of one of them. Contenders of zkl never wait for each other in this way.

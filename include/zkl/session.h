@@ -36,11 +36,11 @@ typedef struct zkl_log_record {
  *   connected-again: there is a connection after such a line;
  *   expired: the ZooKeeper session has expired;
  *   data-went-back: the servers' data is older than what the session has seen;
- *   rejected: the servers do not accept the session any more for that reason;
+ *   rejected: because of that the servers do not accept the session any more;
  *   not-zookeeper: what answers is not ZooKeeper;
  *   old-servers: the servers do not know a kind of node, and others are made;
- *   servers-changed: other addresses are tried when there is no connection: names were given other
- *     ones, or the list of servers, or the ensemble (ZKL_LOG_INFO);
+ *   servers-changed: other addresses are tried when there is no connection, since names have other
+ *     addresses, or the list of servers or the ensemble was changed (ZKL_LOG_INFO);
  *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
  *     allow, so that grants end early;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
@@ -143,22 +143,22 @@ typedef struct zkl_credential {
  * and their number is written later. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
-    int session_timeout_ms; /* default 10000, also for 0; 200 to 10^9. The server may change it,
+    int session_timeout_ms; /* default 10000, even for 0; 200 to 10^9. The server may change it,
                                within its own limits */
     const char *acl; /* the ACL of the nodes that the library creates, comma separated, as the
-                        ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, also for NULL),
+                        ZooKeeper shell takes it: "world:anyone:cdrwa" (the default, even for NULL),
                         "auth::cdrwa" (needs credentials)… Existing nodes keep their ACL */
     zkl_log_fn log;  /* NULL: stderr */
     void *log_data;  /* argument of log */
     zkl_log_level
-        log_level;      /* default ZKL_LOG_WARN, also for 0; lines above it are not delivered */
+        log_level;      /* default ZKL_LOG_WARN, even for 0; lines above it are not delivered */
     int tick_ms;        /* the servers' tickTime; 0 (the default): unknown. The library then assumes
                            0.3 of the session timeout, which is safe if minSessionTimeout is at
                            least two ticks. ZKL_EINVAL if an ensemble could not renew a grant in
                            time: 0.9 ticks, the drift and 50 ms must be less than three quarters of
                            the session timeout */
     int drift_permille; /* by how much the rates of clocks may differ, in 1/1000: 1 to 500; default
-                           100, also for 0 */
+                           100, even for 0 */
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run
                            inside zkl_session_dispatch() */
     const zkl_credential *credentials; /* the session has the permissions of all. NULL: none. The

@@ -26,8 +26,8 @@ unsigned contender_abreast = 32;
  * They enter in the order in which they came. Contenders whose nodes went, with their session or
  * with the directory, enter again before all that came later. The server handles a session's
  * requests in order, so a later contender cannot be granted before an earlier one anyway. Thousands
- * of them under way at once would gain nothing: their requests would lie in memory between what
- * stays, and at the server before the proofs of the session. */
+ * of them under way at once would gain nothing: their requests would fragment memory, and at the
+ * server the session's proofs would wait behind them. */
 
 /* INSIDE once admitted; admitted again after its node is lost. */
 enum contender_progress { OUTSIDE, ENTERING, INSIDE };

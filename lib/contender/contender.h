@@ -90,9 +90,9 @@ void contender_want(struct contender *c);
 /* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
 
-/* From here on news(), with the context of the holder's decided, hears what happens to the
- * contender. If it is set while CONTENDER_ENDED is heard, it hears that once more, when the node
- * has been given up. */
+/* From here on news() hears what happens to the contender, with the same context as decided(). If
+ * news() is set while CONTENDER_ENDED is heard, it hears that once more, when the node has been
+ * given up. */
 void contender_hear(struct contender *c, contender_news_fn news);
 
 /* Whether one that was granted had to wait, and what is known of others. */

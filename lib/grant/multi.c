@@ -185,8 +185,8 @@ static uint32_t multi_number_in(struct multi_line *line, const struct machine_ev
     return ours || line->asked ? number : 0;
 }
 
-/* Returns the tenure whose node the server did not find, unless it is the grant's first: the grant
- * is then lost. NULL: the server found them. */
+/* Returns the tenure whose node the server did not find, if that is not the grant's first one: then
+ * the grant is lost. Otherwise NULL. */
 static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc, int failed)
 {
     const bool of_part = failed > 0 && (uint32_t)failed < grant_count(m->grant);
@@ -227,8 +227,8 @@ static char *multi_path(struct driver *d, unsigned node)
 }
 
 /* The data of the own node: payload, numbers, line. If somebody has asked the holder to give way,
- * that word stays in place of the payload. Until the data were read, nobody may have heard of it;
- * they are read before a set asks for their version. */
+ * that word stays in place of the payload. Only a read shows that word, and a set asks for the
+ * version of another client's data only after a read of them. */
 static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 {
     const struct multi_line *line = multi_line_driven(d);

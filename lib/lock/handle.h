@@ -60,9 +60,9 @@ enum { HANDLE_HAS_KEYS = 1, HANDLE_HAS_PEERS = 2, HANDLE_HAS_TURNS = 4 };
  * for such a kind of lock, or NULL. */
 const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has);
 
-/* Returns 0, or the error of what, which is the function that creates a handle. wrong: what is
- * wrong with its options, or NULL. The first one is for a handle of several paths: it checks
- * neither those nor session_check_open(). */
+/* For the function called what, which creates a handle; returns 0, or that function's error. wrong:
+ * what is wrong with the options, or NULL. The first is for a handle of several paths: it checks
+ * neither the paths nor that the session is open. */
 int handle_check_options_taken(const char *what, const void *ret, const zkl_session *s,
                                const char *wrong);
 int handle_check_new(const char *what, const void *ret, zkl_session *s, const char *path,
@@ -81,8 +81,8 @@ void handle_free(struct handle *h);
 /* 0, or the error that every entry point returns first, already made the thread's last. */
 int handle_check(const struct handle *h, const char *what);
 
-/* The first returns what the calling thread's contenders are, but for their rule. The second
- * returns the text in their nodes, a GRefString of h's. The caller holds the monitor. */
+/* The first describes the calling thread's contenders, except for their rule. The second returns
+ * the text in their nodes, a GRefString of h's. The caller holds the monitor. */
 struct contender_spec handle_spec(struct handle *h);
 char *handle_payload(struct handle *h);
 

@@ -30,8 +30,8 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
 struct op_way {
     /* The caller gives up; op_decide() comes of it, with code and text. */
     void (*abort)(void *on_way, int code, const char *text);
-    /* The contender whose node the user may know. Returns NULL if there is none now. NULL: there
-     * never is. */
+    /* The contender whose node the user may know. Returns NULL if there is none now. If this member
+     * is NULL, there never is one. */
     const struct contender *(*waiting)(const void *on_way);
 };
 

@@ -201,8 +201,8 @@ static bool member_is_valid(const zkl_member *m, struct instant now)
     return validity_state(m->tenure ? &m->tenure->validity : &next, &ignored) < ZKL_LOST;
 }
 
-/* The session was proved, or a shorter timeout agreed on. The next session's deadline is none of a
- * tenure that ends with this one. */
+/* The session was proved, or a shorter timeout agreed on. A tenure that ends with this session has
+ * no part in the deadline of the next one. */
 static void member_prolong(zkl_member *m)
 {
     if (m->tenure && m->machine.told_in)

@@ -159,8 +159,8 @@ static void queue_mark_admitted(zkl_queue *q)
     }
 }
 
-/* Marks the contenders that no earlier one keeps waiting. Until the reading ends, holds of some
- * contenders is another number than 0 and 1. */
+/* Marks the contenders that no earlier one keeps waiting. Until the reading ends, .holds of some
+ * contenders is neither 0 nor 1. */
 static void queue_mark_holders(zkl_queue *q)
 {
     bool seen[CHILD_KINDS] = {false};
@@ -244,8 +244,9 @@ static struct request *queue_request_for(struct queue_exchange *x, enum store_ki
     return request_new(kind, path, done, x);
 }
 
-/* A request about a contender, not sent yet; its done, whose context is the exchange, ends in
- * queue_answered(). Where nothing was to be asked, queue_end() says so. */
+/* Makes a request about a contender, and does not send it. Its context is the exchange, and its
+ * done ends with queue_answered(). An exchange that has nothing to ask calls queue_end() instead.
+ */
 static struct request *
 queue_request(struct queue_exchange *x, enum store_kind kind, guint contender,
               void (*done)(struct request *r, const struct store_reply *reply))
@@ -399,8 +400,8 @@ static void queue_enter(zkl_queue *q, const char *name)
     g_array_append_val(q->list, c);
 }
 
-/* Picks the contenders that the wish is for. If the limit was changed, only the reading of all
- * tells who holds beyond it. */
+/* Keeps the contenders that the caller wants. If the limit was changed, all are read, since only
+ * their data tell who holds beyond the new limit. */
 static void queue_pick(zkl_queue *q)
 {
     const struct queue_wish *wish = &q->wish;

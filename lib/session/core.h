@@ -1,5 +1,5 @@
-/* The session as the runtime sees it. Everything here is guarded by the monitor, but what is set
- * before the session is published and never changed.
+/* The session as the runtime sees it. The monitor guards everything here, except what is set before
+ * the session is published and never changed.
  *
  * The thread that has an event runs it: a caller's, the store's completion thread or the timer
  * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
@@ -166,8 +166,8 @@ static inline void session_forget_many(GHashTable *table)
         g_hash_table_remove_all(table);
 }
 
-/* How long "without waiting" may wait for the server: a session timeout, of a server to be trusted
- * or of one that speaks nonsense. */
+/* How long "without waiting" may wait for the server: a session timeout. A server that speaks
+ * nonsense may grant a very long one, so there is a limit. */
 int64_t session_patience_ms(const zkl_session *s);
 
 /* Waits for s->changed; until NULL: for ever. The caller holds the monitor, which is given up

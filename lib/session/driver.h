@@ -1,6 +1,6 @@
 /* Runs a machine of recipes/: does what the machine asks for, and gives it the answers
- * (docs/design/driver.md). A driver is the first member of a larger struct, or another one. The
- * caller holds the monitor. */
+ * (docs/design/driver.md). A driver is a member of a larger struct, see DRIVER_OWNER(). The caller
+ * holds the monitor. */
 #ifndef LIB_DRIVER_H
 #define LIB_DRIVER_H
 

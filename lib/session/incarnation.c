@@ -228,7 +228,8 @@ void incarnation_warm(zkl_session *s)
     if (!s->up || !cold)
         return;
     /* A server that stands alone proves the session with the first write, while an ensemble would
-     * need a chain. The user's servers may be gone. */
+     * need a chain. And where the connection is to a server that is not in the user's list, those
+     * in the list may be gone. */
     const bool strays = s->ops->strays && s->ops->strays(s->store);
     if (!s->proofs.alone && !strays && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
         incarnation_may_end(s, ENDING_COLD))

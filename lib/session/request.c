@@ -190,7 +190,7 @@ static void request_tell_form(zkl_session *s, bool told)
 }
 
 /* The answer to a create may tell whether the servers know that form of it. An error that came with
- * the end of the session tells nothing, and so does one on a connection that still stands: only a
+ * the end of the session tells nothing, nor does one on a connection that still stands: only a
  * server, or the network, ends a connection in the middle. */
 static void request_learn_form(zkl_session *s, const struct request *r, enum store_rc rc)
 {

@@ -39,8 +39,8 @@ static const char *session_check_acl(const zkl_session_options *o)
 
     if (!acl)
         return "acl must be scheme:id:perms,… with perms of r, w, c, d and a";
-    /* The server puts the session's own in its place, and refuses each create when there are none.
-     */
+    /* The server puts the session's own ids in the place of auth, and refuses each create if there
+     * are none. */
     for (guint i = 0; i < acl->len && o->credential_count == 0; i++) {
         if (strcmp(g_array_index(acl, struct acl_entry, i).scheme, "auth") == 0)
             wrong = "acl has the scheme auth, which needs credentials";

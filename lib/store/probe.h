@@ -42,8 +42,9 @@ char *probe_hosts(const char *hosts, struct probe_tls *tls, struct probe_found *
  * it. Blocks as long as probe_hosts() does without TLS. */
 char *probe_answering(const char *hosts);
 
-/* Returns the same trouble, but asks servers that are silent or hang up whether they speak TLS. To
- * a ZooKeeper that is nonsense, and it writes a line into its log. Blocks twice as long. */
+/* Returns the trouble that probe_hosts() finds, but asks servers that are silent or hang up whether
+ * they speak TLS. To a ZooKeeper without TLS that is nonsense, and it writes a line into its log.
+ * Blocks twice as long. */
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);
 
 /* Whether one serves, as the same tells. */

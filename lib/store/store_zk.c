@@ -269,9 +269,9 @@ static void store_zk_use_stat(const void *data, struct store_reply *reply, const
     reply->data_length = stat->dataLength;
 }
 
-/* libzookeeper ignores how far it came in reading an answer. It hands over as good an answer that
- * is cut short, or that lies about its lengths. If that shows, we have no answer. The node's stat,
- * which stands behind it, was not read either. */
+/* libzookeeper ignores how far it came in reading an answer. If an answer is cut short, or lies
+ * about its lengths, it hands over what it has as if that were good. Where that shows, we have no
+ * answer. The node's stat, which comes last in an answer, was not read either. */
 int store_zk_check_names(int rc, const struct String_vector *names)
 {
     if (rc != ZOK)

@@ -28,7 +28,7 @@ class Change(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One of what a grant has several of: a path of several, or a permit. slot: the number of a numbered permit."""
+    """A part of a grant that has several: a path, or a permit. slot: the number of a numbered permit."""
 
     token: int
     node: str

@@ -176,8 +176,8 @@ static bool guard_reaped(const struct guard *g)
     return waitpid(g->termination.guard, NULL, WNOHANG) != 0;
 }
 
-/* The tool takes over from a dead guard, and with it its --on-lost. asked: how often the guard was
- * told to end; it may not have passed that on. */
+/* The tool takes over from a dead guard, --on-lost included. asked: how often the guard was told to
+ * end; it may not have passed that on. */
 static void replace_guard(const struct guard *g, struct events *events, int asked)
 {
     struct on_lost on_lost = {.pid = 0};

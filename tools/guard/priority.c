@@ -1,5 +1,5 @@
-/* Only the policy changes, and no nice value, so that exactly what was is given back. Only the soft
- * limit changes, because nobody may raise a hard one again. */
+/* Only the policy changes, and no nice value, so that the earlier priority can be given back
+ * exactly. Only the soft limit changes, because nobody may raise a hard one again. */
 #include "priority.h"
 
 #include <sched.h>

@@ -51,8 +51,8 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
  * that reaps calls this. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
-/* For the time between two sweeps with KILL, if the last one spared nobody: signals only the
- * children that are new since. */
+/* Kills only the children that have come since the last sweep with KILL. For the time between two
+ * such sweeps, if the last one spared nobody. */
 void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* STOP to all that are chosen and run, and again until a look finds nobody new. */

@@ -61,9 +61,10 @@ bool tree_exempts(const struct tree *tree, const struct process *p);
 /* Reads a process anew; false if there is none. */
 typedef bool tree_read_fn(pid_t pid, struct process *ret, void *data);
 
-/* Whether the member's pid still means the same process as in the table, and did all the time since
- * we got hold of it. Each parent is read after its child. If it is still the process of the table,
- * it was the parent when the child was read, and no prior with a number used again. */
+/* Whether the member's pid still means the process of the table, and has done so since we got hold
+ * of it. Each parent is read after its child. If the parent's pid still means the process of the
+ * table, that process was the parent when the child was read, and not a prior one whose pid was
+ * used again. */
 bool tree_still(const struct tree *tree, struct process_table table, const struct process *member,
                 tree_read_fn *read, void *data);
 
