@@ -103,8 +103,8 @@ static void numbering_ask_next(struct numbering *n, struct machine_actions *out)
     }
 }
 
-/* A node that is gone by now uses no number. The first node that is known is the one right before
- * the own node: no other can tell of all before it. */
+/* A node that is gone by now uses no number. The first node that becomes known is the one right
+ * before the own node, and only its ceiling covers all before the own node. */
 static void numbering_learn(struct numbering *n, const struct machine_event *ev,
                             const struct numbering_moment *shown)
 {

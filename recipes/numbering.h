@@ -7,13 +7,14 @@
  *              │         └───┴──> WAITING          │
  *              └<── the own node was changed ──────┘
  *
- * The node right before the own node is read first. While that has no numbers, nothing else is
- * asked for: its contender waits for all before it, and its set wakes one. Its data tell the
- * ceiling: its numbers and those of all before it are below that. If the contenders before ours
- * have as many permits as that, or more, the numbers from the ceiling on are the lowest free ones,
- * and no other node is read. Numbers that were read are kept until the next list. If the own node
- * is found to have numbers, these are the contender's: a set whose answer was lost was done. When
- * the admission ends, or something is refused, it is OVER. docs/design/permits.md has the argument.
+ * The node right before the own node is read first. While that node has no numbers, nothing else is
+ * asked for: the contender of that node waits for all before it, and its set wakes ours alone. The
+ * data of that node tell the ceiling, below which the numbers of the node and of all before it are.
+ * If the contenders before ours have that many permits, or more, the numbers from the ceiling on
+ * are the lowest free ones, and no other node is read. Numbers that were read are kept until the
+ * next list. If the own node is found to have numbers, these are the contender's: a set whose
+ * answer was lost was done. When the admission ends, or something is refused, it is OVER.
+ * docs/design/permits.md has the argument.
  */
 #ifndef RECIPES_NUMBERING_H
 #define RECIPES_NUMBERING_H

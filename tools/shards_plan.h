@@ -71,8 +71,8 @@ void shard_ended(struct shard_plan *s, bool failed, int64_t now);
 /* The last attempt has failed, and the next has not begun. */
 bool shard_is_paused(const struct shard_plan *s);
 
-/* How long before their common deadline so many commands are killed: each takes a while to end,
- * even on a busy host. At most three quarters of the grace; alone_ms if that is more. */
+/* How long before their common deadline that number of commands is killed: each takes a while to
+ * end, even on a busy host. At most three quarters of the grace; alone_ms if that is more. */
 int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms);
 
 /* The invariant: true after each step. */

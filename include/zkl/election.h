@@ -70,7 +70,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *
  * Returns 0 if this candidate leads; or
  *   ZKL_EBUSY: timeout_ms is 0 and another candidate is first; or this handle is already
- *     campaigning, be it by zkl_election_start();
+ *     campaigning, or was started by zkl_election_start();
  *   ZKL_ETIMEDOUT: the candidate did not lead within timeout_ms;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer, or a proof of the session);
@@ -96,7 +96,7 @@ ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
  * gets another reference to the same grant. *ret is then NULL, since there is nothing to cancel.
  *
  * Returns 0; or
- *   ZKL_EBUSY: this handle is already campaigning, be it by zkl_election_start();
+ *   ZKL_EBUSY: this handle is already campaigning, or was started by zkl_election_start();
  *   ZKL_EINVAL: e or fn is NULL, or e is no candidate;
  *   ZKL_ECLOSED: the session was closed;
  *   ZKL_ECHILD.

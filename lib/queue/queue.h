@@ -6,7 +6,7 @@
 #include "recipes/rule.h"
 
 struct queue_wish {
-    enum rule first;  /* only the first contender that one of that rule waits for, read after a
+    enum rule first;  /* only the first contender for which one of that rule waits, read after a
                          sync, with the complete payload as valid UTF-8; RULE_NONE: all
                          contenders */
     bool holders;     /* nobody but those who hold */

@@ -363,9 +363,9 @@ static void on_down(zkl_session *s)
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
 }
 
-/* Tokens begin anew below those that observers were told, even if the servers have since passed
- * what this session had seen. If the servers had only lagged, nothing old is told either: what the
- * next session sees is no older than itself. */
+/* Tells observers that tokens may begin anew, below those that they were told. They may even if the
+ * servers have meanwhile counted past what this session had seen. If the servers had only lagged,
+ * this does no harm: the next session sees nothing that is older than itself. */
 static void replace_rolled_back(zkl_session *s, enum loss why)
 {
     bool refused = s->rollback.refused;
