@@ -14,8 +14,8 @@
  *   semaphore, all ahead are admitted: LISTING ──> FIRST ── children or limit changed ──> LISTING
  *   Curator's semaphore, too many children: the same
  *
- * Requests but the create are answered definitely by the layer below, which retries them through
- * disconnections. */
+ * All requests except the create are answered definitely by the layer below, which retries them
+ * through disconnections. */
 #ifndef RECIPES_ATTEMPT_H
 #define RECIPES_ATTEMPT_H
 

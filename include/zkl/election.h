@@ -139,8 +139,8 @@ typedef enum zkl_election_event {
 } zkl_election_event;
 
 /* Called on a library thread, in the order of events. grant is lent from LEADING to LOST or
- * RESIGNED; it is NULL for the other events. err is not NULL for FAILED,
- * and may be NULL for STOPPED. It is valid during the call. */
+ * RESIGNED; it is NULL for the other events. err is not NULL for FAILED, and may be NULL for
+ * STOPPED; it is valid during the call. */
 typedef void (*zkl_election_fn)(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
                                 const zkl_error *err, void *data);
 

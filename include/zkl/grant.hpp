@@ -97,8 +97,8 @@ class grant_view
         return text;
     }
 
-    /* Each path of a multilock, each permit that has a node or number of its own; of any other
-     * grant one. Empty without a grant. */
+    /* One for each path of a multilock, and for each permit that has a node or number of its own; a
+     * single one for any other grant. Empty without a grant. */
     std::vector<grant_part> parts() const
     {
         std::vector<grant_part> all;

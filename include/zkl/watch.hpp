@@ -51,8 +51,8 @@ class watch
 namespace detail
 {
 
-/* begin(ret, data) begins it: its calls find what they call by data, as long as there is the watch.
- * One that ends inside its own call goes behind that. */
+/* begin(ret, data) begins the watch. By data the watch's calls find call, as long as the watch
+ * exists. If the watch ends inside its own call, call is destroyed after that. */
 template <class Call, class Begin> watch begin_watch(Call call, Begin begin)
 {
     auto &all = registry<Call>::instance();

@@ -1,6 +1,6 @@
 /* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
- * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. All but the functions of
- * the interface with the monitor held. */
+ * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. The functions of the
+ * interface take the monitor; all others are called with it held. */
 #include <glib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -421,8 +421,8 @@ struct part {
     char *directory;                /* GRefString */
     struct contender *contender;    /* NULL: none, or decided */
     struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
-    struct contender *holder;       /* of what was granted; NULL: nothing was granted, or its end
-                                       was heard, or several are held */
+    struct contender *holder;       /* after the grant; NULL: nothing was granted, its end was
+                                       heard, or several are held */
     struct tenure *tenure;          /* ours; NULL: none, or it is several */
     zkl_grant *grant;               /* of several, ours; NULL: none */
     unsigned granted, failed, lost; /* what leasing.h hears of it */
