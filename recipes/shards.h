@@ -43,8 +43,8 @@ struct shards_shard {
 };
 
 /* There are as many shards as the highest count. The hosts are in an order that all know. Shards
- * that the same hosts take are shared out by themselves. If some hosts take 64 and others 128,
- * these are the shards below 64, and those from 64 to 127. */
+ * that the same hosts take are shared out apart from all others. If some hosts take 64 and others
+ * 128, these are the shards below 64, and those from 64 to 127. */
 void shards_plan(struct shards_host *hosts, uint32_t host_count, struct shards_shard *shards);
 
 /* Reads the count and the weight of a member from the last line of its data; false: it is none. */

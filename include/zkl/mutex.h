@@ -127,8 +127,8 @@ ZKL_API int zkl_mutex_depth(zkl_mutex *m);
 
 /* Undoes one level of the caller's lock. The last unlock deletes the node in the background, unless
  * the handle retains the node or another caller of the handle gets it (see retain_ms). Never waits
- * for the server, nor for a callback that is running. A process that ends right after it calls
- * zkl_session_flush() or zkl_session_close() first.
+ * for the server, nor for a callback that is running. If the process is to end right after that,
+ * call zkl_session_flush() or zkl_session_close() first.
  *
  * Returns 0; or
  *   ZKL_EPERM: the caller does not hold this lock;

@@ -84,8 +84,8 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
  * or waits for the others there; during a call of a counter, and of other functions that wait for
  * the servers alone; during a transaction; during zkl_session_call(); and while the program keeps
- * it (zkl_session_keep()). Calls and the program's own no longer count without a connection for a
- * session timeout: by then the servers end it themselves. */
+ * it (zkl_session_keep()). If there was no connection for a session timeout, calls and
+ * zkl_session_keep() no longer count: by then the servers end the session themselves. */
 typedef enum zkl_session_event {
     ZKL_SESSION_CONNECTED = 1, /* there is a connection, the first one or a new one */
     ZKL_SESSION_SUSPENDED = 2, /* the connection was lost; the ZooKeeper session may continue */
@@ -287,9 +287,10 @@ ZKL_API int zkl_session_dispatch(zkl_session *s);
  * long-lived program of servers that replace others. The library does not follow with TLS, if the
  * permission to read that node is missing, or with the option fixed_servers.
  *
- * Both need libzookeeper's lines about errors: a program that switches them off
- * (zoo_set_debug_level(0)) keeps each ZooKeeper session on the servers with which it was opened,
- * and so do the sessions of a process behind the 256th.
+ * For another list and for following an ensemble, the library needs libzookeeper's lines about
+ * errors. If a program switches them off (zoo_set_debug_level(0)), each of its ZooKeeper sessions
+ * stays on the servers with which it was opened. So does each session of a process beyond the
+ * 256th.
  *
  * Returns 0; or
  *   ZKL_EINVAL: s is NULL, or connect is invalid or has another chroot;

@@ -24,8 +24,8 @@ typedef struct zkl_stats {
     size_t size; /* set by the caller to sizeof(zkl_stats); after the call, how many bytes were
                     filled */
 
-    /* Acquisitions: of locks, permits and leadership. The levels of a reentrant lock count as one,
-     * the turns of a lock that is retained as one each. */
+    /* Acquisitions: of locks, permits and leadership. All levels of a reentrant lock count as one;
+     * each turn of a lock that is retained counts. */
     uint64_t acquisitions;           /* that ended with a grant */
     uint64_t acquisitions_discarded; /* of those: given back at once, since the call had failed */
     uint64_t failed_busy;            /* calls that ended with ZKL_EBUSY */

@@ -10,8 +10,8 @@ struct acl_entry {
     char *scheme, *id;
 };
 
-/* A new array of struct acl_entry from text, NULL meaning everybody may do everything; NULL when
- * the text is wrong. Free with g_array_unref(). */
+/* Parses text into a new array of struct acl_entry; text NULL: everybody may do everything. Returns
+ * NULL if text is wrong. Free with g_array_unref(). */
 GArray *acl_parse(const char *text);
 
 #endif
