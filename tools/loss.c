@@ -75,8 +75,8 @@ static bool is_finished(struct loss *l)
     return gone;
 }
 
-/* Runs on a thread of the library. The guard does what it waits for, and the main thread tells of
- * it. */
+/* Runs on a thread of the library. After a loss it waits until nothing of the tree is left: the
+ * guard ends the tree, and the main thread says when that is done. */
 static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct loss *l = data;

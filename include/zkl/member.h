@@ -150,8 +150,8 @@ ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_f
  * observers know it, and until its deadline nobody can see the member gone, unless somebody deletes
  * the node. A grant begins with ZKL_MEMBER_JOINED, and ends with ZKL_MEMBER_LOST or when the member
  * leaves. A member that joins again has another grant; if its session had lived on, with the same
- * token and a higher turn. Every function of zkl/grant.h works with it, and zkl_grant_multi() does
- * not; it is never wanted, and nobody asks it to give way. The caller owns it: zkl_grant_release()
+ * token and a higher turn. Every function of zkl/grant.h works with it, but zkl_grant_multi() does
+ * not. It is never wanted, and nobody asks it to give way. The caller owns it: zkl_grant_release()
  * frees it, and the member stays. Never waits; may be called inside a callback.
  *
  * Returns 0; or
