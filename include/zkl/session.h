@@ -63,10 +63,10 @@ typedef struct zkl_log_record {
  * Levels that are not given are ZKL_LOG_WARN. A later version may add events.
  *
  * In 60 s at most 10 lines of one event are delivered; the tenth says so. The number of the others
- * is in a line of that event with suppressed, before the next line after these 60 s, or when the
- * session is closed. After such a line the time is twice as long as before, at most an hour.
- * Without a callback, stderr receives the same lines, but none of libzookeeper. A process that has
- * more than 256 sessions receives lines of libzookeeper for 256 of them. */
+ * comes as the member suppressed of a line of that event: before the next line after these 60 s, or
+ * when the session is closed. After such a line the time is twice as long as before, at most an
+ * hour. Without a callback, stderr receives the same lines, but none of libzookeeper. A process
+ * that has more than 256 sessions receives lines of libzookeeper for 256 of them. */
 typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
 
 /* What happened to a session.
