@@ -159,8 +159,9 @@ inline bool locked(int code)
     return !is_taken(code) && check(code) == 0;
 }
 
-/* What an unlock has returned. That the grant had been lost is known from the grant; in a forked
- * child nothing is locked. So neither ends a scope by an exception. */
+/* For what an unlock has returned. Two errors do not throw, so that neither ends a scope by an
+ * exception: the grant had been lost, as the grant itself tells, and in a forked child nothing is
+ * locked. */
 inline void unlocked(int code)
 {
     if (code != ZKL_ELOST && code != ZKL_ECHILD)
