@@ -82,7 +82,7 @@ bool numbering_invariant(const struct numbering *n);
 bool numbering_may_move(enum numbering_state from, enum numbering_state to);
 const char *numbering_state_name(enum numbering_state state);
 
-/* Chooses the lowest count numbers from first on that are not used. Returns the number below which
+/* Chooses count numbers, the lowest from first on that are not used. Returns the number below which
  * all of them are; 0: there are not so many. */
 int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
                          size_t count);
