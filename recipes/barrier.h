@@ -58,7 +58,7 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  *
  *   INSIDE ──> LEAVING ──not the lowest, or the last──> QUITTING ──> LEAVING ──all gone──> OUTSIDE
  *
- * and from wherever the own node stands by QUITTING to OUTSIDE when it is stopped.
+ * If it is stopped while the own node stands, it goes by QUITTING to OUTSIDE from every state.
  *
  * The n members with the lowest czxids may enter; members of the round before do not count. A
  * member that sees n of them makes ready, unless anything about ready has changed since it was

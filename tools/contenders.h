@@ -45,8 +45,8 @@ GString *contenders_table(const zkl_queue *q, size_t most, bool narrow);
 void contender_json(GString *out, const zkl_contender *c, size_t position);
 void contenders_json(GString *out, const zkl_queue *q, const char *between);
 
-/* Reads a snapshot. Everything is known of the first most contenders, and only the names of the
- * others. NULL if that cannot be done in time. */
+/* Reads a snapshot. At most the first `most` contenders are read; only the names of the others are
+ * known. NULL if that cannot be done in time. */
 zkl_queue *contenders_first(zkl_session *session, const char *path, size_t most,
                             int64_t timeout_ms);
 

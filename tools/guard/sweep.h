@@ -36,7 +36,7 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
 /* Takes processes, a GArray of struct process: neither they nor what is below them are members.
- * They replace the children of the beginning. */
+ * They replace those that sweep_init() has noted. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
 /* Sends signo once to each member that choose chooses; choose NULL: to nobody. signo 0 only finds
