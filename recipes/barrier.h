@@ -14,8 +14,8 @@
  *   it exists v  │                                      │
  *           WATCHING ───────────────────────────────────┘
  *
- * To set or remove it is asked for until that is certain, in the next session if need be: whoever
- * has done it, it is done. */
+ * A set or remove is asked for until the outcome is certain, in the next session if need be. It
+ * does not matter by whom it was done. */
 
 enum barrier_goal { BARRIER_SET, BARRIER_REMOVE, BARRIER_WAIT };
 

@@ -72,8 +72,8 @@ struct users {
     unsigned kept;  /* the program's own nodes, as far as it has declared them */
 };
 
-/* holds: something is held, or a member is in or on its way. out: for how long there has been no
- * connection, 0 if there is one. Both in ns. */
+/* holds: something is held, or a member has joined or is joining. out: for how long there has been
+ * no connection, 0 if there is one. Both in ns. */
 bool users_let_end(const struct users *u, bool holds, enum end_reason why, int64_t out,
                    int64_t timeout);
 

@@ -9,8 +9,8 @@
  * they are UNKNOWN when they change, and on another connection.
  *
  * What is older than what was read before is held back (children.h): a list, or the election's
- * data. So is, on another connection, a first in line that was made before the leader told, unless
- * a number that is used up put it there: it counts as nobody until then. */
+ * data. On another connection a first in line that was made before the leader told is held back
+ * too, and counts as nobody until then, unless a number that is used up put it there. */
 #ifndef RECIPES_OBSERVE_H
 #define RECIPES_OBSERVE_H
 

@@ -680,9 +680,9 @@ static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step
 
 /* ---- the handle's side ---- */
 
-/* The candidacy hears the user's YIELD or STOP; closed: the session's end. Returns the answer: 0,
- * or ZKL_ELOST if the grant was not owned any more. If the recipe has the grant given back, that
- * gives the answer instead. */
+/* The candidacy hears the user's YIELD or STOP; closed: the session's end. answer: 0, or ZKL_ELOST
+ * if the grant was not owned any more. Returns it, or what giving the grant back returned, if the
+ * recipe does that. */
 static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool closed, int answer)
 {
     c->refs++;

@@ -499,8 +499,8 @@ static GQueue *view_list_of(zkl_session *s)
     return &((struct view_list *)participant_of(s, &participant, sizeof(struct view_list)))->list;
 }
 
-/* The members above group are set, and the others are all zero. Fills in the others, with one
- * reference, which is that of the session's list. children_watch_begin() comes next. */
+/* Fills in a view that is all zero but for layout, watches, seen and failed. Its one reference is
+ * that of the session's list. children_watch_begin() comes next. */
 static void view_init(struct view *v, zkl_session *s, const char *path)
 {
     char *directory = g_strconcat(s->chroot, path, NULL);

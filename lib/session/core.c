@@ -199,8 +199,8 @@ static zkl_outage outage_of_trouble(enum store_trouble trouble)
     return outages[trouble];
 }
 
-/* Certain reasons come before those that were found out by asking. But if a name is unknown, or TLS
- * is nonsense to us, such a finding may be the reason. */
+/* Reasons that are certain come before those that were found out by asking. But if a name is
+ * unknown, or TLS is nonsense to us, such a finding may be the reason. */
 static zkl_outage outage_why(const zkl_session *s)
 {
     if (s->refused)

@@ -22,8 +22,8 @@ void flush_leaves(zkl_session *s);
 void flush_left(zkl_session *s);
 
 /* Looks for nodes with the id in the directory, or of that name, at longer and longer intervals, as
- * long as the incarnation lasts. Deletes all of them but the one called keep (NULL: none). Nobody
- * makes nodes with the id any more. */
+ * long as the incarnation lasts. Deletes all of them except the one called keep (NULL: none).
+ * Nobody makes nodes with the id any more. */
 void late_create_look(zkl_session *s, const char *directory, const char *id, const char *keep);
 
 #endif

@@ -11,8 +11,9 @@
  * - its sockets stay open in programs that are executed: each is closed on exec once connected.
  *
  * Servers that the ensemble names are tried beside the user's, as long as the ensemble knows the
- * server of our connection by the address that we use. The connector, which waits for names,
- * decides that a moment after news, and again while there is no connection. */
+ * server of our connection by the address that we use. The connector decides which servers are
+ * tried, since it may wait for names: a moment after news, and again while there is no connection.
+ */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1
 #endif
@@ -88,8 +89,8 @@ static bool socket_keep(int fd, const void *server)
     return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Whether nothing at all has come back, although the first packet was sent a second ago, and so
- * once more, or the first request a while ago. */
+/* Whether nothing at all has come back, although TCP has sent its first packet a second time, or we
+ * have sent our first request a while ago. */
 static bool socket_is_stuck(int fd)
 {
     struct tcp_info info = {.tcpi_last_data_sent = 0};
@@ -101,8 +102,9 @@ static bool socket_is_stuck(int fd)
                 : info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS);
 }
 
-/* Uses a descriptor of our own, since the library may close its one, and another thread get the
- * number. A descriptor that is closed on exec is not the library's, or was connected. */
+/* Works on a copy, since the library may close its descriptor, and another thread may get the
+ * number. Passes over a descriptor that is closed on exec: it is not the library's, or has been
+ * connected, see socket_keep(). */
 static bool socket_drop(int fd, const void *servers)
 {
     const GArray *all = servers;
@@ -714,8 +716,9 @@ static bool zk_servers_drop_stuck(struct store *store)
 /* There is no connection. If zh waits for a server that does not answer, while another server
  * answers, zh goes on to the next one. The caller holds the monitor, which is given up meanwhile.
  *
- * This is done as often as there are addresses. If servers need so long to answer, clients that
- * begin again and again make it worse. After that the pauses begin anew, since a server answers. */
+ * Drops as many connections as there are addresses, and then no more: if servers need so long to
+ * answer, clients that begin again and again make it worse. The pauses begin anew, since a server
+ * answers. */
 static void store_zk_pass_on(struct store *store, zhandle_t *zh)
 {
     const int state = zoo_state(zh);

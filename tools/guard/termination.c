@@ -1,5 +1,5 @@
-/* Two processes may take every step, but it is taken once: by the one that says that it decides the
- * cause, that sends the first KILL, or that finds the tree gone.
+/* Guard and tool may both come to a step, but it is taken once, by the first that notes it in the
+ * shared memory: to decide the cause, to tell of the first KILL, to find the tree gone.
  *
  * The group gets its signal first, as one, which nobody can escape by forking; then all others of
  * the tree get it. A lock within ours is a zkl, its guard and its command. Only that zkl is asked,
@@ -153,8 +153,8 @@ static bool wants_kill(const struct member *m, void *data)
 {
     const struct kill_order *order = data;
 
-    /* The guard or the tool has found the tree gone, and this process may be its --on-lost. If that
-     * is not so even now, it was not so when the table was read. */
+    /* The guard or the tool has found the tree gone, and this process may be its --on-lost. If
+     * nobody has found that even now, nobody had when the table was read. */
     if (atomic_load(&order->shared->told))
         return false;
     if (m->process->guard)
