@@ -119,7 +119,7 @@ void contender_unref(struct contender *c)
     if (--c->refs > 0)
         return;
     if (c->unsure > 0)
-        late_create_look(contender_session(c), c->admission->path, c->id, NULL);
+        orphan_look_late(contender_session(c), c->admission->path, c->id, NULL);
     driver_clear(&c->driver);
     admission_unuse(c->admission);
     g_ref_string_release(c->payload);
@@ -665,7 +665,7 @@ static void contender_look_for_spare(struct contender *c)
     if (c->unsure == 0 || c->machine.rule != RULE_LEASE)
         return;
     name = contender_name(c);
-    late_create_look(contender_session(c), c->admission->path, c->id, name);
+    orphan_look_late(contender_session(c), c->admission->path, c->id, name);
     g_free(name);
 }
 
@@ -902,7 +902,7 @@ static void contender_retire(struct contender *c)
     contender_tell(c, CONTENDER_ENDED);
     s->orphans -= c->orphan;
     if (c->leaves)
-        flush_left(s);
+        orphan_left(s);
     admission_leave(c);
     contender_unref(c);
     incarnation_retired(s);
@@ -954,7 +954,7 @@ static void contender_on_stepped(struct driver *d)
 
     if (c->machine.state == ST_LEAVING && !c->leaves) {
         c->leaves = true;
-        flush_leaves(d->session);
+        orphan_leaves(d->session);
     }
     if (c->machine.state == ST_DONE && !c->retired)
         contender_retire(c);

@@ -466,7 +466,7 @@ static void driver_look_for_late(struct driver *d, uint32_t node)
     char *slash = strrchr(path, '/');
 
     *slash = '\0';
-    late_create_look(d->session, path, slash + 1, NULL);
+    orphan_look_late(d->session, path, slash + 1, NULL);
     g_free(path);
 }
 

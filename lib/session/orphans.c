@@ -15,35 +15,35 @@
 /* Counts for all sessions of this process without TLS: OpenSSL may have ended before us. */
 static atomic_int unconfirmed;
 
-static void flush_count(const zkl_session *s, int change)
+static void orphan_count(const zkl_session *s, int change)
 {
     if (!s->tls.ca)
         atomic_fetch_add(&unconfirmed, change);
 }
 
-static void flush_asked(zkl_session *s)
+static void orphan_asked(zkl_session *s)
 {
     s->deletes.asked++;
-    flush_count(s, 1);
+    orphan_count(s, 1);
 }
 
-static void flush_answered(zkl_session *s)
+static void orphan_answered(zkl_session *s)
 {
     s->deletes.answered++;
-    flush_count(s, -1);
+    orphan_count(s, -1);
     pthread_cond_broadcast(&s->changed);
 }
 
-void flush_leaves(zkl_session *s)
+void orphan_leaves(zkl_session *s)
 {
     s->deletes.leaving++;
-    flush_count(s, 1);
+    orphan_count(s, 1);
 }
 
-void flush_left(zkl_session *s)
+void orphan_left(zkl_session *s)
 {
     s->deletes.leaving--;
-    flush_count(s, -1);
+    orphan_count(s, -1);
     pthread_cond_broadcast(&s->changed);
 }
 
@@ -130,12 +130,12 @@ static void orphan_on_deleted(struct request *r, const struct store_reply *reply
 {
     if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
         refusal_begin(r->context, r->what.path);
-    flush_answered(r->context);
+    orphan_answered(r->context);
 }
 
 void orphan_delete(zkl_session *s, char *path)
 {
-    flush_asked(s);
+    orphan_asked(s);
     request_send(s, request_new(STORE_DELETE, path, orphan_on_deleted, s));
 }
 
@@ -311,7 +311,7 @@ static struct late_create *look_in(zkl_session *s, const char *directory)
 }
 
 /* The intervals begin anew, but for a list that is under way. */
-void late_create_look(zkl_session *s, const char *directory, const char *id, const char *keep)
+void orphan_look_late(zkl_session *s, const char *directory, const char *id, const char *keep)
 {
     struct late_create *l;
     struct sought *sought;
@@ -337,7 +337,7 @@ enum { EXIT_PAUSES = 50 };
 
 /* Takes no lock, calls nobody and touches nothing that ends: whatever the thread was doing, and
  * whatever other threads and the handlers before this one have done, it returns. */
-static void flush_at_exit(void)
+static void orphans_at_exit(void)
 {
     const struct timespec pause = {.tv_nsec = CLOCK_MS};
     int before;
@@ -356,17 +356,17 @@ static void forget_parent(void)
     atomic_store(&unconfirmed, 0);
 }
 
-static void flush_install(void)
+static void orphans_install(void)
 {
     fork_handle(NULL, NULL, forget_parent);
-    atexit(flush_at_exit);
+    atexit(orphans_at_exit);
 }
 
-void flush_watch(void)
+void orphans_watch_exit(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, flush_install);
+    pthread_once(&once, orphans_install);
 }
 
 /* ---- a call ---- */

@@ -9,7 +9,7 @@
 #include "core.h"
 
 /* Without the monitor held: from now on exit() waits, too. */
-void flush_watch(void);
+void orphans_watch_exit(void);
 
 /* Deletes path (taken), again and again until that is confirmed or the session is gone. */
 void orphan_delete(zkl_session *s, char *path);
@@ -18,12 +18,12 @@ void orphan_delete(zkl_session *s, char *path);
 void orphan_forget_refusals(zkl_session *s);
 
 /* A node may come yet that nobody wants; its delete, if one is needed, was asked for. */
-void flush_leaves(zkl_session *s);
-void flush_left(zkl_session *s);
+void orphan_leaves(zkl_session *s);
+void orphan_left(zkl_session *s);
 
 /* Looks for nodes with the id in the directory, or of that name, at longer and longer intervals, as
  * long as the incarnation lasts. Deletes all of them except the one called keep (NULL: none).
  * Nobody makes nodes with the id any more. */
-void late_create_look(zkl_session *s, const char *directory, const char *id, const char *keep);
+void orphan_look_late(zkl_session *s, const char *directory, const char *id, const char *keep);
 
 #endif

@@ -226,7 +226,7 @@ int zkl_session_open(zkl_session **ret, const char *connect, const zkl_session_o
         return ZKL_EINVAL;
     }
     fork_watch();
-    flush_watch();
+    orphans_watch_exit();
     zkl_session *s = session_new(&o, hosts, chroot);
     if (!lock_owner_watch() || !session_start_threads(s, &o)) {
         session_unref(s);
