@@ -20,7 +20,7 @@ struct entry {
     char *name;
 };
 
-enum { RUNNER_NAME = 128 };
+enum { RUNNER_NAME = 128, RUNNER_ENDS = 4 };
 
 bool runner_starts_over;
 
@@ -33,7 +33,8 @@ static struct {
     const struct entry *current;
     char *skip;
     char *suite_skip;
-    void (*at_end)(void);
+    void (*at_end[RUNNER_ENDS])(void);
+    bool ending, failed_at_end;
     int64_t started;
     unsigned passed, failed, skipped;
     bool broken;
@@ -70,7 +71,22 @@ void runner_skip(const char *why)
 
 void runner_at_end(void (*fn)(void))
 {
-    run.at_end = fn;
+    size_t i = 0;
+
+    while (i < RUNNER_ENDS && run.at_end[i] && run.at_end[i] != fn)
+        i++;
+    g_assert(i < RUNNER_ENDS);
+    run.at_end[i] = fn;
+}
+
+static void run_ends(void)
+{
+    run.ending = true;
+    for (size_t i = 0; i < RUNNER_ENDS && run.at_end[i]; i++) {
+        run.at_end[i]();
+        run.at_end[i] = NULL;
+    }
+    run.ending = false;
 }
 
 bool runner_starts_threads_in_children(void)
@@ -91,6 +107,7 @@ void runner_fail(const char *file, int line, const char *format, ...)
     va_end(args);
     printf("  %s:%d: %s\n", file, line, text);
     pthread_mutex_lock(&run.mutex);
+    run.failed_at_end |= run.ending;
     if (run.current)
         CU_assertImplementation(CU_FALSE, (unsigned)line, text, file, "", CU_FALSE);
     else
@@ -197,15 +214,14 @@ static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
 {
     (void)test;
     double seconds = (double)(g_get_monotonic_time() - run.started) / 1e6;
-    if (run.at_end)
-        run.at_end();
-    run.at_end = NULL;
+    run.failed_at_end = false;
+    run_ends();
     pthread_mutex_lock(&run.mutex);
     const struct entry *e = run.current;
     run.current = NULL;
     char *skip = g_steal_pointer(&run.skip);
     pthread_mutex_unlock(&run.mutex);
-    if (failure) {
+    if (failure || run.failed_at_end) {
         run.failed++;
         print_failed(e);
     } else if (skip) {

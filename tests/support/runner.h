@@ -70,7 +70,8 @@ void runner_skip(const char *why);
 /* Whether a child of ours may start threads. If not, the running test is marked as skipped. */
 bool runner_starts_threads_in_children(void);
 
-/* fn runs when the running test has ended, by REQUIRE, too. */
+/* fn runs when the running test has ended, by REQUIRE, too; each once. It may say by runner_fail()
+ * that the test has failed. */
 void runner_at_end(void (*fn)(void));
 
 /* "suite.case", or NULL outside of tests. */

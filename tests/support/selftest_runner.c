@@ -48,6 +48,17 @@ static void spoilt(void)
     CHECK(!is_spoilt);
 }
 
+static void fail_at_the_end(void)
+{
+    runner_fail(__FILE__, __LINE__, "at the end");
+}
+
+static void fails_at_its_end(void)
+{
+    runner_at_end(fail_at_the_end);
+    runner_at_end(fail_at_the_end);
+}
+
 static void *check_false(void *unused)
 {
     runner_fail(__FILE__, __LINE__, "in a thread");
@@ -96,9 +107,10 @@ static int check_in_init(void)
 
 static void plant(struct test_suite *suite, const char *name, void (*fn)(void))
 {
-    static struct test_case cases[16];
+    static struct test_case cases[32];
     static size_t count;
 
+    g_assert(count < G_N_ELEMENTS(cases));
     cases[count] = (struct test_case){.name = name, .fn = fn};
     runner_add(suite, &cases[count++]);
 }
@@ -119,6 +131,7 @@ int selftest_planted(int argc, char **argv)
     plant(&planted, "spoil", spoil);
     plant(&planted, "spoilt", spoilt);
     plant(&planted, "hang", hang);
+    plant(&planted, "ending", fails_at_its_end);
     plant(&planted, "needs_server", needs_server);
     for (size_t i = 0; i < G_N_ELEMENTS(fine); i++) {
         plant(&fine[i], "pass", pass);
@@ -163,6 +176,12 @@ TEST_CASE(messages)
     expect("planted.require", NULL, NULL, 1, "\n0 passed, 1 failed, 0 skipped\n",
            "REQUIRE(getpid() == 0)\nFAIL");
     expect("planted.fail_in_thread", NULL, NULL, 1, NULL, "in a thread");
+}
+
+TEST_CASE(fails_at_the_end)
+{
+    expect("planted.ending", "planted.pass", NULL, 1, "\n1 passed, 1 failed, 0 skipped\n",
+           "at the end\nFAIL planted.ending");
 }
 
 TEST_CASE(starts_over)

@@ -1,6 +1,7 @@
 #include "fake_store.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { ASKED_MAX = 4096 };
@@ -22,6 +23,7 @@ static struct store {
     bool busy;                        /* takes no request, and cannot be opened */
     bool strays;
     char config[256]; /* that was heard last */
+    atomic_int open;
 } fake;
 
 static int fake_open(struct store **ret, const struct store_config *config,
@@ -32,6 +34,7 @@ static int fake_open(struct store **ret, const struct store_config *config,
     if (fake.busy)
         return -1;
     fake.sink = *sink;
+    fake.open++;
     *ret = &fake;
     return 0;
 }
@@ -129,6 +132,7 @@ static void fake_close(struct store *store)
         g_clear_pointer(&store->asked[i].changed_data, g_free);
     }
     store->count = 0;
+    store->open--;
     if (pthread_create(&thread, NULL, report_closed, g_memdup2(&fake.sink, sizeof fake.sink)) == 0)
         pthread_detach(thread);
 }
@@ -164,10 +168,18 @@ const struct store_ops fake_ops = {fake_open,      fake_submit,      fake_close,
                                    fake_borrow,    fake_give_back,   NULL,
                                    fake_set_hosts, fake_hear_config, fake_strays};
 
+static void fake_must_be_closed(void)
+{
+    if (fake.open != 0)
+        runner_fail(__FILE__, __LINE__, "the test has not closed its session");
+    fake.open = 0;
+}
+
 zkl_session *fake_open_session(const char *connect, const zkl_session_options *options)
 {
     zkl_session *s;
 
+    runner_at_end(fake_must_be_closed);
     session_store = &fake_ops;
     REQUIRE(zkl_session_open(&s, connect, options, NULL) == 0);
     session_store = &store_zk;
