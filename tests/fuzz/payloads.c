@@ -23,7 +23,7 @@ struct node {
 };
 
 static struct {
-    zkl_session *session; /* one for all inputs */
+    zkl_session *session; /* one for all inputs of a run */
     enum store_rc rc;
     struct node nodes[NODES_MAX];
     char *names[NODES_MAX];
@@ -176,14 +176,22 @@ static void clear(void)
     tree.count = 0;
 }
 
+static void close_session(void)
+{
+    zkl_session_close(tree.session);
+    tree.session = NULL;
+}
+
 void fuzz_payloads(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
     zkl_queue *q = NULL;
 
     fake_answer_at_once(answer);
-    if (!tree.session)
+    if (!tree.session) {
+        runner_at_end(close_session);
         tree.session = fake_session();
+    }
     tree.rc = take_rc(&in);
     while (in.size > 0 && tree.count < NODES_MAX)
         take_node(&in);
