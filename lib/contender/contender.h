@@ -52,7 +52,6 @@ struct contender_spec {
     int rank; /* part of the name: see layout_name() */
     struct permit_limit
         *limit;     /* of a semaphore, an rc_box: .rank permits are asked for; NULL: it is none */
-    bool numbered;  /* of a semaphore: with numbers */
     int32_t leases; /* the limit of Curator's semaphore; 0: it is none */
     bool try_only;
     bool hints;             /* it leaves the hints of long queues, and goes by them: head_hint.h */

@@ -882,7 +882,6 @@ static zkl_op *semaphore_start(zkl_semaphore *m, int permits, int64_t timeout_ms
                                   .rule = RULE_LEASE,
                                   .rank = m->numbered ? -permits : permits,
                                   .try_only = timeout_ms <= 0,
-                                  .numbered = m->numbered,
                                   .limit = m->curator ? NULL : m->limit,
                                   .leases = m->curator ? m->limit->initial : 0};
 
