@@ -112,6 +112,15 @@ TEST_CASE(refused_at_once)
     multi_story_end(&st);
 }
 
+/* The node with which it waits, at the first path where it does. */
+static void check_waits_with(const char *full_node)
+{
+    char node[256];
+
+    CHECK_INT(zkl_op_node(st.op, node, sizeof node), 0);
+    CHECK_STR(node, full_node + strlen("/root"));
+}
+
 /* Behind what is waited for nothing stays queued or held. */
 TEST_CASE(waits_in_order)
 {
@@ -124,6 +133,7 @@ TEST_CASE(waits_in_order)
     multi_story_asked(STORE_DELETE, "c");
     multi_story_asked(STORE_CREATE, "");
     CHECK_INT(st.calls, 0);
+    check_waits_with(multi_story_node(&st, 'b'));
     multi_story_head_gone(&st, 'b');
     multi_story_asked(STORE_CREATE, "c");
     CHECK_INT(st.calls, 0);
