@@ -1,5 +1,5 @@
 /* The queue of what users are told. Either a thread of its own calls the users, or
- * callbacks_dispatch() does in the user's thread. Callbacks come in order, one at a time, with no
+ * callbacks_flush() does in the user's thread. Callbacks come in order, one at a time, with no
  * lock of ours held, never on a thread that anything else needs. */
 #ifndef LIB_CALLBACKS_H
 #define LIB_CALLBACKS_H

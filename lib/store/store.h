@@ -146,8 +146,8 @@ struct store_ops {
      * connection; done does not come. */
     bool (*submit)(struct store *store, const struct store_request *request, store_done done,
                    void *context);
-    /* Answers every request with STORE_GONE before it returns. After that, only give_back may be
-     * called. sink.closed comes when the server was told, or could not be. */
+    /* Answers every request with STORE_GONE before it returns. The caller may still call give_back,
+     * and nothing else. The store calls sink.closed when it has told the server, or cannot. */
     void (*close)(struct store *store);
     /* borrow returns the client's own handle, NULL if there is none. close does not end before each
      * borrowed handle is given back. */

@@ -115,12 +115,12 @@ static void check_place(struct stage *stage, const struct acquisition *a,
     stage->oracle.last_number[place] = a->number;
 }
 
-/* Whether the process knew that the node was gone: the node was taken away before a write was sent
- * whose answer came before the grant. (Answers of one step come in any order.) Only a mutex is sure
- * to know. The winner of an election looks at its rivals after its grant. A later turn goes by the
- * proof of the first, as a hold does: in the first 20 ms the own node and the children may still be
- * without a watch. A lock at both paths holds one before the other comes. Numbers come after the
- * admission, and so does the look at the path of leases. */
+/* Whether the process knew that the node was gone. It did if it sent a write after the node was
+ * taken away, and heard the answer before the grant. (Answers of one step come in any order.) Only
+ * a mutex is sure to know. The winner of an election looks at its rivals after its grant. A later
+ * turn goes by the proof of the first, as a hold does: in the first 20 ms the own node and the
+ * children may still be without a watch. A lock at both paths holds one before the other comes.
+ * Numbers come after the admission, and so does the look at the path of leases. */
 static bool is_known_gone(const struct acquisition *a, const struct contender_node *n)
 {
     return a->path < PATHS && a->turn == 0 && !a->with && !a->numbered && !client_leasing &&

@@ -64,7 +64,7 @@ static bool alone(const struct store_request *request, struct store_reply *reply
 
 /* ---- every kind of acquisition ---- */
 
-/* Without a function the data is nobody's. */
+/* The library ignores data that come without a function. */
 static int begin_mutex(int64_t ms, zkl_op **ret)
 {
     return zkl_mutex_lock_async(m, ms, NULL, &s, ret);
