@@ -4,7 +4,7 @@
 # shellcheck shell=bash disable=SC2154
 
 mutants() { # EVERY SEED
-    local status=0 judge=tests/live/faults/judge_exclusion.c
+    local status=0 judge=tests/history/judge_exclusion.c
     build o1 tests/mutants/mutate
     tests/mutants/run.sh _build/o1 _build/small-changes "$1" "$2" || status=1
     FILES="$judge" PROGRAMS=judge tests/mutants/run.sh _build/o1 _build/changes-of-judge "$1" "$2" || status=1

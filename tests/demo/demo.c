@@ -1,9 +1,9 @@
 /* ./dev demo: real processes increment one file under a zkl lock while one is killed, one cut off
  * and three try to unlock what is not theirs; then the record of it is judged. */
 #include "draw.h"
-#include "number.h"
 #include "progress.h"
 #include "run.h"
+#include "tests/history/register.h"
 #include "worker.h"
 
 #include <errno.h>

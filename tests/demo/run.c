@@ -1,7 +1,7 @@
 #include "run.h"
 
-#include "number.h"
 #include "progress.h"
+#include "tests/history/register.h"
 
 #include <errno.h>
 #include <fcntl.h>

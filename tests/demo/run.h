@@ -2,7 +2,7 @@
 #ifndef DEMO_RUN_H
 #define DEMO_RUN_H
 
-#include "history.h"
+#include "tests/history/history.h"
 #include "tests/support/process.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"

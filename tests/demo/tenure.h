@@ -2,7 +2,7 @@
 #ifndef DEMO_TENURE_H
 #define DEMO_TENURE_H
 
-#include "history.h"
+#include "tests/history/history.h"
 
 typedef enum tenure_end {
     END_NONE,    /* the history ends first, or the worker took another grant without an end */

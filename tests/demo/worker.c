@@ -1,6 +1,6 @@
 #include "worker.h"
 
-#include "number.h"
+#include "tests/history/register.h"
 
 #include <stdio.h>
 #include <string.h>

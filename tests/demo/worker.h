@@ -2,7 +2,7 @@
 #ifndef DEMO_WORKER_H
 #define DEMO_WORKER_H
 
-#include "history.h"
+#include "tests/history/history.h"
 
 #include <pthread.h>
 #include <stdio.h>

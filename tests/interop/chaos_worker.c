@@ -1,7 +1,7 @@
 #include "chaos_worker.h"
 
 #include "chaos_judge.h"
-#include "tests/demo/number.h"
+#include "tests/history/register.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -88,7 +88,7 @@ programs=(
     "numbers|recipes/numbering||tests/explore/numbers|"
     "golden|||tests/sim/golden/golden|"
     "sim|||tests/sim/sim|--schedules 300"
-    "judge|tests/live/faults/||tests/live/faults/judge_test|"
+    "judge|tests/history/||tests/history/judge_test|"
     "sim-permits|||tests/sim/sim|--permits --schedules 300"
     "sim-leases|recipes/leasing||tests/sim/sim|--leases --schedules 300"
     "sim-leased|lib/lock/leased||tests/sim/sim|--leases --schedules 300"

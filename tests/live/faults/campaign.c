@@ -2,7 +2,7 @@
  * workers recorded. Without options a short selection with fixed seeds. */
 #include "campaign.h"
 
-#include "worker.h"
+#include "tests/history/worker.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* elections [--rounds N] [PATTERN…]: five candidates, and what ends a leader's term, again and
  * again. The history decides; how long it took until the next one led is printed. */
 #include "scenario.h"
-#include "worker.h"
+#include "tests/history/worker.h"
 
 #include "tests/support/raw.h"
 

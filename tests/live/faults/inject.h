@@ -2,7 +2,7 @@
 #ifndef FAULTS_INJECT_H
 #define FAULTS_INJECT_H
 
-#include "scene.h"
+#include "tests/history/scene.h"
 
 enum fault_scope {
     SCOPE_CLIENT,   /* a worker, or its way to the servers: one at a time for each */

@@ -1,8 +1,8 @@
 /* Silent cuts between hosts of their own: packets vanish, no connection is told. What proxies can
  * only imitate. Skipped where such hosts cannot be made. */
 #include "scenario.h"
+#include "tests/history/worker.h"
 #include "tests/support/fixture.h"
-#include "worker.h"
 
 #include <string.h>
 

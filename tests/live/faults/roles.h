@@ -2,7 +2,7 @@
 #ifndef FAULTS_ROLES_H
 #define FAULTS_ROLES_H
 
-#include "scene.h"
+#include "tests/history/scene.h"
 
 struct role {
     enum turn_kind takes;

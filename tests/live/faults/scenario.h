@@ -3,7 +3,7 @@
 #ifndef FAULTS_SCENARIO_H
 #define FAULTS_SCENARIO_H
 
-#include "scene.h"
+#include "tests/history/scene.h"
 
 #include "tests/support/runner.h"
 

@@ -1,7 +1,7 @@
 /* scenarios [PATTERN…]: the named faults; scenarios worker …: one of their processes. */
 #include "tests/support/runner.h"
 
-#include "worker.h"
+#include "tests/history/worker.h"
 
 #include <stddef.h>
 #include <string.h>

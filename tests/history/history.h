@@ -1,7 +1,7 @@
 /* The record of a run: one line per event, in one file per process, merged afterwards. Written by
  * the demo and its workers, and by those of tests/live/faults. */
-#ifndef DEMO_HISTORY_H
-#define DEMO_HISTORY_H
+#ifndef HISTORY_HISTORY_H
+#define HISTORY_HISTORY_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 typedef enum event_kind {
     EV_SPAWN,   /* demo: the process was started */
     EV_READY,   /* worker: its session is there */
-    EV_WANT,    /* asks for the lock: value = which, in tests/live/faults (claim.h) */
+    EV_WANT,    /* asks for the lock: value = which (struct claim), or 0 */
     EV_GRANT,   /* has it: token */
     EV_HOLD,    /* was told to go on holding, the number is read but not written: token */
     EV_WRITE,   /* acknowledged increment: value, token */
@@ -86,5 +86,31 @@ void history_free(history *h);
  * NULL) when a line makes no sense. */
 guint history_poll(history *h, bool *ok);
 void history_sort(history *h);
+
+/* ---- what a worker asks for: the value of EV_WANT ---- */
+
+typedef enum claim_kind {
+    CLAIM_LOCK,     /* one path, or leadership there */
+    CLAIM_SEVERAL,  /* several paths, all of them */
+    CLAIM_READ,     /* the shared side of a read-write lock */
+    CLAIM_WRITE,    /* the other one */
+    CLAIM_PERMITS,  /* of a semaphore */
+    CLAIM_NUMBERED, /* the same, each with a number */
+    CLAIM_KINDS
+} claim_kind;
+
+enum { CLAIM_PATHS_MAX = 16, CLAIM_PARTS_MAX = 4 }; /* in all; of one claim */
+
+typedef struct claim {
+    claim_kind kind;
+    unsigned paths;     /* bit p: path p */
+    int permits, limit; /* of a semaphore */
+} claim;
+
+/* That of a lock at path 0 is 1. */
+int64_t claim_pack(const claim *c);
+claim claim_unpack(int64_t value);
+
+const char *claim_kind_name(claim_kind kind);
 
 #endif

@@ -1,6 +1,6 @@
 /* What the parts of the judge share. */
-#ifndef FAULTS_COURT_H
-#define FAULTS_COURT_H
+#ifndef HISTORY_COURT_H
+#define HISTORY_COURT_H
 
 #include "judge.h"
 
@@ -22,8 +22,5 @@ bool court_is_later(uint64_t token, uint64_t turn, uint64_t than, uint64_t than_
 
 /* V1, V2, V3 among grants, V8. */
 void court_exclusion(struct court *c);
-
-/* V9. */
-void court_counts(struct court *c);
 
 #endif

@@ -1,8 +1,8 @@
 /* What a worker takes turns at: a lock, or leadership. */
-#ifndef FAULTS_TURN_H
-#define FAULTS_TURN_H
+#ifndef HISTORY_TURN_H
+#define HISTORY_TURN_H
 
-#include "claim.h"
+#include "history.h"
 
 #include <pthread.h>
 #include <stdbool.h>

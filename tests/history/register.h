@@ -1,8 +1,8 @@
 /* The shared resource: a file that holds the highest token of a write, the latest turn of it and
  * the number of writes, and refuses whoever has a lower token, or an earlier turn of the same.
  * Readers leave no trace. Check and write are one step; its order is recorded. */
-#ifndef FAULTS_REGISTER_H
-#define FAULTS_REGISTER_H
+#ifndef HISTORY_REGISTER_H
+#define HISTORY_REGISTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +21,12 @@ typedef void (*register_fn)(enum register_answer answer, int64_t value, void *da
 /* The file is made when it is not there. fn is not called for REGISTER_FAILED. */
 enum register_answer register_use(const char *file, const struct register_use *u, register_fn fn,
                                   void *data);
+
+/* ---- a number, beside which is the token that it was last written with ----
+ *
+ * It is read, and later written back. Two who do that at once lose an increment. */
+
+bool number_read(const char *file, int64_t *number, uint64_t *token);
+bool number_write(const char *file, int64_t number, uint64_t token);
 
 #endif

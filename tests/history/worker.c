@@ -1,7 +1,6 @@
 #include "worker.h"
 
 #include "judge.h"
-#include "worker_parts.h"
 
 #include <stdio.h>
 #include <unistd.h>

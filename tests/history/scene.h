@@ -1,6 +1,6 @@
 /* A server with everything between its parts in our hands, and worker processes on it. */
-#ifndef FAULTS_SCENE_H
-#define FAULTS_SCENE_H
+#ifndef HISTORY_SCENE_H
+#define HISTORY_SCENE_H
 
 #include "judge.h"
 #include "turn.h"

@@ -1,5 +1,5 @@
 /* One turn of a worker: it waits, looks whether it still may, acts, and gives back. */
-#include "worker_parts.h"
+#include "worker.h"
 
 #include "parts.h"
 #include "register.h"

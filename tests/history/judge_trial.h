@@ -1,6 +1,6 @@
 /* A history, spoilt at will, and what the judge says of it. */
-#ifndef FAULTS_JUDGE_TRIAL_H
-#define FAULTS_JUDGE_TRIAL_H
+#ifndef HISTORY_JUDGE_TRIAL_H
+#define HISTORY_JUDGE_TRIAL_H
 
 #include "judge.h"
 

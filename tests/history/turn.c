@@ -1,19 +1,19 @@
 #include "turn.h"
 
-static void on_event(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
+static void on_event(zkl_election *e, zkl_election_event what, const zkl_grant *grant,
                      const zkl_error *err, void *data)
 {
     struct turn *t = data;
 
     (void)e;
     pthread_mutex_lock(&t->monitor);
-    if (event == ZKL_ELECTION_LEADING)
+    if (what == ZKL_ELECTION_LEADING)
         t->lent = grant;
-    else if (event == ZKL_ELECTION_FAILED)
+    else if (what == ZKL_ELECTION_FAILED)
         t->failed = err->code;
     pthread_cond_broadcast(&t->changed);
     /* When this has returned the grant is no more, and the next campaign begins. */
-    if (event == ZKL_ELECTION_LOST || event == ZKL_ELECTION_RESIGNED) {
+    if (what == ZKL_ELECTION_LOST || what == ZKL_ELECTION_RESIGNED) {
         while (t->taken)
             pthread_cond_wait(&t->changed, &t->monitor);
         t->lent = NULL;

@@ -1,12 +1,20 @@
-/* What the parts of a worker share. */
-#ifndef FAULTS_WORKER_PARTS_H
-#define FAULTS_WORKER_PARTS_H
+/* A process that takes what a lock gives, or leads, acts on the register while it may, and records
+ * all of it.
+ * It knows nothing but the public interface of zkl. */
+#ifndef HISTORY_WORKER_H
+#define HISTORY_WORKER_H
 
 #include "turn.h"
 
-#include "tests/demo/history.h"
+#include "history.h"
 
 #include <stdio.h>
+
+/* PROGRAM worker --option=value…; see worker.c. A byte on stdin ends the present hold, the end of
+ * file asks for one more round and then the end. */
+int worker_main(int argc, char **argv);
+
+/* ---- what its parts share ---- */
 
 struct worker {
     int id, timeout_ms, tick_ms, hold_min_ms, hold_max_ms, rest_ms, retain_ms, seed;

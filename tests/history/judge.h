@@ -13,8 +13,8 @@
  *
  * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
  * on; the token (V3, V4) and being told (V7) are. */
-#ifndef FAULTS_JUDGE_H
-#define FAULTS_JUDGE_H
+#ifndef HISTORY_JUDGE_H
+#define HISTORY_JUDGE_H
 
 #include "hold.h"
 

@@ -1,10 +1,8 @@
 /* From events to holds: who believed to own which lock from when to when, and what it claimed. */
-#ifndef FAULTS_HOLD_H
-#define FAULTS_HOLD_H
+#ifndef HISTORY_HOLD_H
+#define HISTORY_HOLD_H
 
-#include "claim.h"
-
-#include "tests/demo/history.h"
+#include "history.h"
 
 /* How a hold ended for the process that had it. */
 typedef enum hold_end {

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 /* What takes longer than this has not happened at all. */
 #define TOO_LATE (60 * INT64_C(1000000000))
@@ -203,6 +204,79 @@ static void judge_calls(struct court *c)
     }
 }
 
+/* ---- V9: what a session counted is what its process recorded ----
+ *
+ * The counts are its last events but for the callbacks that were still to come, so those that were
+ * killed have none. */
+
+/* What one process's session counted, and what the process recorded. */
+struct tally {
+    int64_t counted[COUNTED], recorded[COUNTED];
+    unsigned said; /* bit n: its session counted n */
+};
+
+static bool is_count_of_grants(const event *e)
+{
+    return e->kind == EV_COUNTED && e->token == COUNTED_GRANTS;
+}
+
+static void tally_event(struct tally *t, const event *e)
+{
+    if (e->kind == EV_GRANT) {
+        t->recorded[COUNTED_GRANTS]++;
+        t->recorded[COUNTED_WAITS]++;
+        t->recorded[COUNTED_HOLDS]++;
+    } else if (e->kind == EV_TOLD && e->value > 0 && e->value < COUNTED_WAITS) {
+        t->recorded[e->value]++;
+    } else if (e->kind == EV_COUNTED && e->token < COUNTED) {
+        t->counted[e->token] = e->value;
+        t->said |= 1u << e->token;
+    }
+}
+
+static struct tally tally_of(const struct court *c, int pid)
+{
+    struct tally t = {.said = 1u << ZKL_LOSS_FORKED}; /* which is never counted */
+
+    for (guint i = 0; i < c->in->events->len; i++) {
+        const event *e = &g_array_index(c->in->events, event, i);
+
+        if (e->pid == pid)
+            tally_event(&t, e);
+    }
+    return t;
+}
+
+static void compare_counts(struct court *c, const event *end, const struct tally *t)
+{
+    if (t->said != (1u << COUNTED) - 1)
+        court_violate(c, 9, -1, end->ns, "w%d said only %x of what its session counted",
+                      end->worker, t->said);
+    for (int of = 0; of < COUNTED; of++) {
+        c->j->counted[of] += t->counted[of];
+        c->j->recorded[of] += t->recorded[of];
+        if (t->counted[of] != t->recorded[of])
+            court_violate(c, 9, -1, end->ns,
+                          "w%d's session counted %" PRId64 " of sort %d, recorded are %" PRId64,
+                          end->worker, t->counted[of], of, t->recorded[of]);
+    }
+}
+
+static void judge_counts(struct court *c)
+{
+    for (guint i = 0; i < c->in->events->len; i++) {
+        const event *e = &g_array_index(c->in->events, event, i);
+
+        if (!is_count_of_grants(e))
+            continue;
+        const struct tally t = tally_of(c, e->pid);
+        c->j->sessions++;
+        compare_counts(c, e, &t);
+    }
+}
+
+/* ---- all of it ---- */
+
 static void judge_all(struct court *c)
 {
     court_exclusion(c);
@@ -214,7 +288,7 @@ static void judge_all(struct court *c)
         c->j->of[court_nth(c, i)->claim.kind].grants++;
     }
     judge_calls(c);
-    court_counts(c);
+    judge_counts(c);
     if (c->in->garbled)
         court_violate(c, 0, -1, 0, "the history has lines that make no sense");
     if (c->j->grants == 0)
@@ -262,4 +336,48 @@ void judgement_free(judgement *j)
     if (j)
         g_array_free(j->violations, TRUE);
     g_free(j);
+}
+
+/* ---- what is told of it ---- */
+
+enum { AROUND_MS = 2500, LINES = 60, ACTORS = 16 };
+
+static void print_event(const event *e, int64_t origin)
+{
+    printf("      %+10.3f ms  w%-2d %-7d %-8s %-14" PRId64 " %" PRIx64 ".%" PRIu64 "\n",
+           (double)(e->ns - origin) / 1e6, e->worker, e->pid, history_kind_name(e->kind), e->value,
+           e->token, e->turn);
+}
+
+/* What was known about that path, and about the servers, just before and after. */
+static void print_around(const judge_input *in, const violation *v)
+{
+    int64_t from = v->at - AROUND_MS * INT64_C(1000000), to = v->at + AROUND_MS * INT64_C(400000);
+    guint left = LINES;
+    unsigned paths[ACTORS] = {0};
+
+    for (int w = 0; w < ACTORS; w++)
+        paths[w] = claimed_paths(in->events, in->paths, w);
+    for (guint i = 0; i < in->events->len && left > 0; i++) {
+        const event *e = &g_array_index(in->events, event, i);
+        bool here = e->worker < 0 || v->path < 0 || paths[e->worker] >> v->path & 1;
+
+        if (!here || e->ns < from || e->ns > to)
+            continue;
+        print_event(e, v->at);
+        left--;
+    }
+}
+
+void judgement_explain(const judgement *j, const judge_input *in, guint most)
+{
+    for (guint i = 0; i < j->violations->len && i < most; i++) {
+        const violation *v = &g_array_index(j->violations, violation, i);
+
+        printf("  VIOLATION of V%d on path %d: %s\n", v->number, v->path, v->text);
+        if (v->at != 0)
+            print_around(in, v);
+    }
+    if (j->violations->len > most)
+        printf("  and %u more violations\n", j->violations->len - most);
 }
