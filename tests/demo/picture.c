@@ -11,13 +11,14 @@ static void add_words(GString *json, const verdict *v, int workers, bool unsafe)
 {
     g_string_append_printf(json,
                            "\"title\": \"zkl: who held the lock when%s\",\n"
-                           "\"facts\": \"%d processes, %" PRId64 " increments of one file, "
+                           "\"facts\": \"%d processes, %u increments of one file, "
                            "%u grants in %.1f s, on a real ZooKeeper\",\n"
                            "\"pass\": %s,\n"
-                           "\"verdict\": \"increments lost %" PRId64 ", overlaps %u, tokens %s, ",
-                           unsafe ? " (run without the lock)" : "", workers, v->acknowledged,
-                           v->grants, S(v->t->t1 - v->t->t0), v->pass ? "true" : "false", v->lost,
-                           v->overlaps, v->falls == 0 ? "rising" : "not rising");
+                           "\"verdict\": \"increments lost %u, overlaps %u, tokens %s, ",
+                           unsafe ? " (run without the lock)" : "", workers,
+                           v->j->number.increments, v->j->grants, S(v->t1 - v->t0),
+                           v->pass ? "true" : "false", v->j->number.lost, v->j->overlaps,
+                           v->j->falls == 0 ? "rising" : "not rising");
     if (v->foreign.tries == 0)
         g_string_append(json, "foreign unlocks none tried\"");
     else
@@ -36,27 +37,28 @@ static void G_GNUC_PRINTF(2, 3) add_item(GString *json, const char *format, ...)
 }
 
 /* Worker, start, where doubt begins, end, token. */
-static void add_holds(GString *json, const tenures *t)
+static void add_holds(GString *json, const verdict *v)
 {
     g_string_append(json, ",\n\"holds\": [");
-    for (guint i = 0; i < t->list->len; i++) {
-        const tenure *n = &g_array_index(t->list, tenure, i);
-        int64_t end = MIN(n->end, t->t1);
-        int64_t doubt = n->suspect ? MIN(n->suspect, end) : end;
+    for (guint i = 0; i < v->h->list->len; i++) {
+        const hold *n = &g_array_index(v->h->list, hold, i);
+        int64_t end = MIN(n->end, v->t1);
+        int64_t doubt = n->suspect_at ? MIN(n->suspect_at, end) : end;
 
-        add_item(json, "[%d, %.6f, %.6f, %.6f, %" PRIu64 "]", n->worker, S(n->start - t->t0),
-                 S(doubt - t->t0), S(end - t->t0), n->token);
+        add_item(json, "[%d, %.6f, %.6f, %.6f, %" PRIu64 "]", n->worker, S(n->start - v->t0),
+                 S(doubt - v->t0), S(end - v->t0), n->token);
     }
     g_string_append(json, "]");
 }
 
-static void add_waits(GString *json, const tenures *t)
+static void add_waits(GString *json, const verdict *v)
 {
     g_string_append(json, ",\n\"waits\": [");
-    for (guint i = 0; i < t->waits->len; i++) {
-        const wait_span *w = &g_array_index(t->waits, wait_span, i);
+    for (guint i = 0; i < v->h->waits->len; i++) {
+        const wait_for *w = &g_array_index(v->h->waits, wait_for, i);
 
-        add_item(json, "[%d, %.6f, %.6f]", w->worker, S(w->start - t->t0), S(w->end - t->t0));
+        add_item(json, "[%d, %.6f, %.6f]", w->worker, S(w->since - v->t0),
+                 S(MIN(w->end, v->t1) - v->t0));
     }
     g_string_append(json, "]");
 }
@@ -69,7 +71,7 @@ static void add_marks(GString *json, const verdict *v)
     for (guint i = 0; i < marks->len; i++) {
         const mark *m = &g_array_index(marks, mark, i);
 
-        add_item(json, "[%.6f, %d, \"%.1s\", \"%s\"]", S(m->ns - v->t->t0), m->worker, &m->letter,
+        add_item(json, "[%.6f, %d, \"%.1s\", \"%s\"]", S(m->ns - v->t0), m->worker, &m->letter,
                  m->label);
     }
     g_string_append(json, "]");
@@ -110,9 +112,9 @@ bool picture_draw(const char *file, const char *dir, const verdict *v, const ver
 
     add_words(json, v, in->workers, unsafe);
     g_string_append_printf(json, ",\n\"workers\": %d, \"end\": %.6f", in->workers,
-                           S(v->t->t1 - v->t->t0));
-    add_holds(json, v->t);
-    add_waits(json, v->t);
+                           S(v->t1 - v->t0));
+    add_holds(json, v);
+    add_waits(json, v);
     add_marks(json, v);
     g_string_append(json, "}\n");
     if (!g_file_set_contents(data, json->str, (gssize)json->len, &error))

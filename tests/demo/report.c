@@ -47,7 +47,7 @@ static void print_table(const verdict *v, int workers, const look *l)
 
 static double since_start(const verdict *v, int64_t ns)
 {
-    return S(ns - v->t->t0);
+    return S(ns - v->t0);
 }
 
 static void print_foreign(const verdict *v)
@@ -129,10 +129,10 @@ void report_print(const verdict *v, const verdict_input *in, const look *l)
 
 static void print_tokens(const verdict *v)
 {
-    if (v->falls == 0 && v->grants > 0)
-        printf("tokens            rising (%u grants)\n", v->grants);
+    if (v->j->falls == 0 && v->j->grants > 0)
+        printf("tokens            rising (%u grants)\n", v->j->grants);
     else
-        printf("tokens            NOT rising (%u of %u grants)\n", v->falls, v->grants);
+        printf("tokens            NOT rising (%u of %u grants)\n", v->j->falls, v->j->grants);
 }
 
 static void print_unlocks(const foreign_fault *f)
@@ -152,8 +152,8 @@ void report_verdict(const verdict *v, const look *l)
     for (guint i = 0; i < v->reasons->len; i++)
         printf("%s%s\n", i == 0 ? "\nwhy it fails\n  " : "  ",
                (const char *)g_ptr_array_index(v->reasons, i));
-    printf("\nincrements lost   %" PRId64 " of %" PRId64 "\n", v->lost, v->acknowledged);
-    printf("overlaps          %u\n", v->overlaps);
+    printf("\nincrements lost   %u of %u\n", v->j->number.lost, v->j->number.increments);
+    printf("overlaps          %u\n", v->j->overlaps);
     print_tokens(v);
     print_unlocks(&v->foreign);
     printf("%sverdict: %s%s\n", colour, v->pass ? "PASS" : "FAIL", off(l));

@@ -98,8 +98,6 @@ bool run_spawn(run *r, int worker)
         argv[2 + i] = g_ptr_array_index(texts, i);
     ok = spawn_with(r, worker, argv);
     g_ptr_array_free(texts, TRUE);
-    if (ok)
-        run_record(r, worker, EV_SPAWN, 0);
     return ok;
 }
 

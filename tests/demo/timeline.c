@@ -78,24 +78,24 @@ static void spread(const grid *g, int worker, int64_t start, int64_t end, bool h
     }
 }
 
-static void spread_suspect(const grid *g, const tenure *n, int64_t end)
+static void spread_suspect(const grid *g, const hold *n, int64_t end)
 {
-    if (!n->suspect)
+    if (!n->suspect_at)
         return;
-    for (int c = column_of(g, n->suspect); c <= column_of(g, end - 1); c++)
+    for (int c = column_of(g, n->suspect_at); c <= column_of(g, end - 1); c++)
         cell_at(g, n->worker, c)->suspect = true;
 }
 
 static void fill(const grid *g, const verdict *v, const GArray *marks)
 {
-    for (guint i = 0; i < v->t->waits->len; i++) {
-        const wait_span *w = &g_array_index(v->t->waits, wait_span, i);
+    for (guint i = 0; i < v->h->waits->len; i++) {
+        const wait_for *w = &g_array_index(v->h->waits, wait_for, i);
 
-        spread(g, w->worker, w->start, w->end, false);
+        spread(g, w->worker, w->since, MIN(w->end, v->t1), false);
     }
-    for (guint i = 0; i < v->t->list->len; i++) {
-        const tenure *n = &g_array_index(v->t->list, tenure, i);
-        int64_t end = MIN(n->end, v->t->t1);
+    for (guint i = 0; i < v->h->list->len; i++) {
+        const hold *n = &g_array_index(v->h->list, hold, i);
+        int64_t end = MIN(n->end, v->t1);
 
         spread(g, n->worker, n->start, end, true);
         spread_suspect(g, n, end);
@@ -155,8 +155,8 @@ static void print_tokens(const grid *g, const verdict *v)
     char *line = g_strnfill((gsize)g->columns, ' ');
     int free_from = 0;
 
-    for (guint i = 0; i < v->t->list->len; i++) {
-        const tenure *n = &g_array_index(v->t->list, tenure, i);
+    for (guint i = 0; i < v->h->list->len; i++) {
+        const hold *n = &g_array_index(v->h->list, hold, i);
         char *text = g_strdup_printf("#%" PRIu64, n->token);
         int c = column_of(g, n->start), length = (int)strlen(text);
 
@@ -202,12 +202,12 @@ static void print_legend(const grid *g, const look *l)
 
 void timeline_print(const verdict *v, const verdict_input *in, const look *l)
 {
-    grid g = {.columns = l->width - LABEL - 5, .workers = in->workers, .t0 = v->t->t0};
+    grid g = {.columns = l->width - LABEL - 5, .workers = in->workers, .t0 = v->t0};
     GArray *marks;
 
-    if (v->t->list->len == 0)
+    if (v->h->list->len == 0)
         return;
-    g.slice = MAX((v->t->t1 - v->t->t0) / g.columns + 1, 1);
+    g.slice = MAX((v->t1 - v->t0) / g.columns + 1, 1);
     g.cells = g_new0(cell, (gsize)g.columns * (gsize)g.workers);
     marks = marks_new(v);
     fill(&g, v, marks);

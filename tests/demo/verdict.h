@@ -2,11 +2,12 @@
 #ifndef DEMO_VERDICT_H
 #define DEMO_VERDICT_H
 
-#include "tenure.h"
+#include "tests/history/judge.h"
 
 typedef struct verdict_input {
-    const GArray *events; /* sorted by time */
-    int64_t number;       /* what the shared file says at the end */
+    const GArray *events;    /* sorted by time */
+    struct register_end end; /* what the shared file says then */
+    bool garbled;            /* a record could not be read */
     int workers;
     int increments; /* each worker's duty */
 } verdict_input;
@@ -41,18 +42,16 @@ typedef struct foreign_fault {
 } foreign_fault;
 
 typedef struct worker_stats {
-    guint grants, writes, losses, errors;
+    guint grants, writes, errors;
     int64_t longest_wait;
 } worker_stats;
 
 typedef struct verdict {
-    tenures *t;
-    worker_stats *stats;           /* one per worker */
-    GPtrArray *reasons;            /* of char *: why it fails; empty when it passes */
-    int64_t acknowledged;          /* increments written */
-    int64_t expected;              /* workers * increments */
-    int64_t lost;                  /* increments */
-    guint overlaps, grants, falls; /* falls: grants whose token was not above the one before */
+    judgement *j;
+    holds *h;
+    int64_t t0, t1;      /* the first want, the last event */
+    worker_stats *stats; /* one per worker */
+    GPtrArray *reasons;  /* of char *: why it fails; empty when it passes */
     kill_fault kill;
     cut_fault cut;
     foreign_fault foreign;
@@ -61,9 +60,5 @@ typedef struct verdict {
 
 verdict *verdict_new(const verdict_input *in);
 void verdict_free(verdict *v);
-
-/* faults.c: fills kill, cut and foreign, and adds the reasons they give. */
-void verdict_faults(verdict *v, const verdict_input *in);
-void verdict_reason(verdict *v, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 #endif

@@ -11,18 +11,19 @@
 #define SUFFIX ".history"
 
 static const char *const kind_names[EV_KINDS] = {
-    [EV_SPAWN] = "spawn",     [EV_READY] = "ready",     [EV_WANT] = "want",
-    [EV_GRANT] = "grant",     [EV_HOLD] = "hold",       [EV_WRITE] = "write",
-    [EV_SUSPECT] = "suspect", [EV_HELD] = "held",       [EV_TOLD] = "told",
-    [EV_LOST] = "lost",       [EV_ELOST] = "elost",     [EV_RELEASE] = "release",
-    [EV_DENIED] = "denied",   [EV_ALLOWED] = "allowed", [EV_INTACT] = "intact",
-    [EV_BROKEN] = "broken",   [EV_ERROR] = "error",     [EV_DONE] = "done",
-    [EV_KILL] = "kill",       [EV_DEAD] = "dead",       [EV_CUT] = "cut",
-    [EV_THAW] = "thaw",       [EV_OWNER] = "owner",     [EV_SEEN] = "seen",
-    [EV_REFUSED] = "refused", [EV_STOP] = "stop",       [EV_GOON] = "goon",
-    [EV_DELETE] = "delete",   [EV_EVICT] = "evict",     [EV_FAULT] = "fault",
-    [EV_PART] = "part",       [EV_NUMBERS] = "numbers", [EV_READ] = "read",
-    [EV_LINE] = "line",       [EV_COUNTED] = "counted",
+    [EV_READY] = "ready",     [EV_WANT] = "want",       [EV_GRANT] = "grant",
+    [EV_HOLD] = "hold",       [EV_WRITE] = "write",     [EV_SUSPECT] = "suspect",
+    [EV_HELD] = "held",       [EV_TOLD] = "told",       [EV_LOST] = "lost",
+    [EV_ELOST] = "elost",     [EV_RELEASE] = "release", [EV_DENIED] = "denied",
+    [EV_ALLOWED] = "allowed", [EV_INTACT] = "intact",   [EV_BROKEN] = "broken",
+    [EV_ERROR] = "error",     [EV_DONE] = "done",       [EV_KILL] = "kill",
+    [EV_DEAD] = "dead",       [EV_CUT] = "cut",         [EV_THAW] = "thaw",
+    [EV_OWNER] = "owner",     [EV_SEEN] = "seen",       [EV_REFUSED] = "refused",
+    [EV_STOP] = "stop",       [EV_GOON] = "goon",       [EV_DELETE] = "delete",
+    [EV_EVICT] = "evict",     [EV_FAULT] = "fault",     [EV_PART] = "part",
+    [EV_NUMBERS] = "numbers", [EV_READ] = "read",       [EV_BEGIN] = "begin",
+    [EV_GO] = "go",           [EV_SKIP] = "skip",       [EV_LINE] = "line",
+    [EV_COUNTED] = "counted",
 };
 
 int64_t history_now(void)
@@ -90,6 +91,15 @@ void history_free(history *h)
     g_free(h);
 }
 
+event_kind history_kind(const char *name)
+{
+    int kind = 0;
+
+    while (kind < EV_KINDS && strcmp(name, kind_names[kind]) != 0)
+        kind++;
+    return (event_kind)kind;
+}
+
 static bool parse_line(const char *line, event *ret)
 {
     char name[16];
@@ -98,14 +108,9 @@ static bool parse_line(const char *line, event *ret)
     if (sscanf(line, "%" SCNd64 " %d %d %15s %" SCNd64 " %" SCNu64 " %" SCNu64, &e.ns, &e.worker,
                &e.pid, name, &e.value, &e.token, &e.turn) != 7)
         return false;
-    for (int k = 0; k < EV_KINDS; k++) {
-        if (strcmp(name, kind_names[k]) == 0) {
-            e.kind = (event_kind)k;
-            *ret = e;
-            return true;
-        }
-    }
-    return false;
+    e.kind = history_kind(name);
+    *ret = e;
+    return e.kind != EV_KINDS;
 }
 
 /* Takes whole lines only: the reader may be ahead of the writer by half a line. */

@@ -1,5 +1,5 @@
 /* The record of a run: one line per event, in one file per process, merged afterwards. Written by
- * the demo and its workers, and by those of tests/live/faults. */
+ * workers, and by what does things to them: the demo, the fault tests, interop's chaos. */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
 
@@ -9,7 +9,6 @@
 
 /* What can happen. A worker records its own life; the demo records what it does to a worker. */
 typedef enum event_kind {
-    EV_SPAWN,   /* demo: the process was started */
     EV_READY,   /* worker: its session is there */
     EV_WANT,    /* asks for the lock: value = which (struct claim), or 0 */
     EV_GRANT,   /* has it: token */
@@ -17,7 +16,7 @@ typedef enum event_kind {
     EV_WRITE,   /* acknowledged increment: value, token */
     EV_SUSPECT, /* the library says: connection gone: token */
     EV_HELD,    /* the library says: proved again: token */
-    EV_TOLD,    /* the library's callback says LOST: value = why, in tests/live/faults: token */
+    EV_TOLD,    /* the library's callback says LOST: value = why: token */
     EV_LOST,    /* the working thread saw LOST and has stopped: token */
     EV_ELOST,   /* its unlock answered ZKL_ELOST: token */
     EV_RELEASE, /* is about to unlock: token */
@@ -27,11 +26,10 @@ typedef enum event_kind {
     EV_BROKEN,  /* holder, after foreign unlocks: not so: token */
     EV_ERROR,   /* a call failed: value = its code */
     EV_DONE,    /* all increments written */
-    EV_KILL,    /* demo: is about to kill the worker with signal 9 */
-    EV_DEAD,    /* demo: the process is gone: value = its wait status */
-    EV_CUT,     /* demo: its connection was silently frozen */
-    EV_THAW,    /* demo: its connection was let go on */
-    /* Only tests/live/faults has these: */
+    EV_KILL,    /* is about to be killed with signal 9 */
+    EV_DEAD,    /* the process is gone: value = its wait status */
+    EV_CUT,     /* its connection was silently frozen */
+    EV_THAW,    /* its connection was let go on */
     EV_OWNER,   /* value = the session of the grant: token */
     EV_SEEN,    /* looked, and the grant still had value ms: token */
     EV_REFUSED, /* the register refused a write: token */
@@ -43,6 +41,9 @@ typedef enum event_kind {
     EV_PART,    /* of a grant of several paths: value = the token at the next one: token */
     EV_NUMBERS, /* of permits with numbers: bit n of value: number n: token */
     EV_READ,    /* the register let it read: value = the number of writes: token */
+    EV_BEGIN,   /* the same, and left its token there: it means to write one more: value, token */
+    EV_GO,      /* means to write one more than value now: token */
+    EV_SKIP,    /* does not write, as its time was too short: value, token */
     EV_LINE,    /* waits in line: value = its session, token = that of its node */
     EV_COUNTED, /* what its session counted, at its end: token = of what (judge.h), value */
     EV_KINDS
@@ -58,11 +59,12 @@ typedef struct event {
     event_kind kind;
     int64_t value;
     uint64_t token;
-    uint64_t turn; /* of the token; 0 but in tests/live/faults */
+    uint64_t turn; /* of the token */
 } event;
 
 int64_t history_now(void);
 const char *history_kind_name(event_kind kind);
+event_kind history_kind(const char *name); /* EV_KINDS: none */
 
 /* Opens DIR/NAME.history for appending; a descriptor, or -1 with a message on stderr. */
 int history_open(const char *dir, const char *name);

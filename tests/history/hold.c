@@ -104,6 +104,7 @@ static void begin_hold(struct sweep *s, const event *e)
     set_open(s->open_hold, e->pid, s->h->list->len);
 }
 
+/* Who is about to be killed may still record what it did before. */
 static void end_hold(struct sweep *s, const event *e, hold_end how)
 {
     hold *n = open_hold(s, e->pid);
@@ -112,7 +113,18 @@ static void end_hold(struct sweep *s, const event *e, hold_end how)
         return;
     n->end = e->ns;
     n->how = how;
-    g_hash_table_remove(s->open_hold, GINT_TO_POINTER(e->pid));
+    if (e->kind != EV_KILL)
+        g_hash_table_remove(s->open_hold, GINT_TO_POINTER(e->pid));
+}
+
+static void count_write(struct sweep *s, const event *e)
+{
+    hold *n = open_hold(s, e->pid);
+
+    if (n)
+        n->writes++;
+    else
+        s->h->strays++;
 }
 
 /* Callbacks, and the answer of unlock, may come when the hold has ended already. */
@@ -132,6 +144,8 @@ static void take_word(hold *n, const event *e)
     if (!n)
         return;
     n->after += n->told > 0;
+    if (e->kind == EV_SUSPECT && n->suspect_at == 0)
+        n->suspect_at = e->ns;
     if (e->kind != EV_TOLD)
         return;
     if (n->told++ == 0)
@@ -194,7 +208,11 @@ static void take(struct sweep *s, const event *e)
     case EV_LOST:
         end_hold(s, e, HOLD_LOST);
         break;
+    case EV_WRITE:
+        count_write(s, e);
+        break;
     case EV_KILL:
+    case EV_DEAD:
         end_wait(s, e, false);
         end_hold(s, e, HOLD_KILLED);
         break;
@@ -226,7 +244,16 @@ static void take_third_party(holds *h, const event *e)
     }
 }
 
-holds *holds_new(const GArray *events, int paths)
+static void believe_to_the_end(holds *h)
+{
+    for (guint i = 0; i < h->list->len; i++) {
+        hold *n = &g_array_index(h->list, hold, i);
+
+        n->seen = n->end;
+    }
+}
+
+holds *holds_new(const GArray *events, int paths, bool look)
 {
     holds *h = g_new0(holds, 1);
     struct sweep s = {h, g_hash_table_new(NULL, NULL), g_hash_table_new(NULL, NULL), paths};
@@ -241,6 +268,8 @@ holds *holds_new(const GArray *events, int paths)
         if (e->kind == EV_DELETE || e->kind == EV_EVICT)
             take_third_party(h, e);
     }
+    if (!look)
+        believe_to_the_end(h);
     g_hash_table_destroy(s.open_hold);
     g_hash_table_destroy(s.open_wait);
     return h;
@@ -260,6 +289,28 @@ const hold_part *hold_at(const hold *h, int path)
     for (int i = 0; i < h->parts; i++)
         if (h->part[i].path == path)
             return &h->part[i];
+    return NULL;
+}
+
+const hold *holds_during(const holds *h, int worker, int64_t ns)
+{
+    for (guint i = 0; i < h->list->len; i++) {
+        const hold *n = &g_array_index(h->list, hold, i);
+
+        if (n->worker == worker && n->start <= ns && ns < n->end)
+            return n;
+    }
+    return NULL;
+}
+
+const hold *holds_next(const holds *h, int64_t ns, int not_worker)
+{
+    for (guint i = 0; i < h->list->len; i++) {
+        const hold *n = &g_array_index(h->list, hold, i);
+
+        if (n->start >= ns && n->worker != not_worker)
+            return n;
+    }
     return NULL;
 }
 

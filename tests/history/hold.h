@@ -9,7 +9,7 @@ typedef enum hold_end {
     HOLD_OPEN,     /* the history ends first */
     HOLD_RELEASED, /* release begun */
     HOLD_LOST,     /* the process saw LOST */
-    HOLD_KILLED    /* the process was killed */
+    HOLD_KILLED    /* the process was killed, or is gone */
 } hold_end;
 
 /* A hold at one of its paths. */
@@ -33,6 +33,8 @@ typedef struct hold {
     int64_t end;   /* INT64_MAX while HOLD_OPEN */
     hold_end how;
     bool owed;           /* its unlock answered ZKL_ELOST */
+    guint writes;        /* to the register, acknowledged */
+    int64_t suspect_at;  /* the first callback that said SUSPECT; 0: none */
     guint told;          /* callbacks that said LOST */
     int64_t told_at;     /* the first of them */
     guint after;         /* callbacks that came after it, whatever they said */
@@ -51,14 +53,21 @@ typedef struct wait_for {
 typedef struct holds {
     GArray *list;  /* of hold, by start */
     GArray *waits; /* of wait_for */
+    guint strays;  /* writes of a process that held nothing */
 } holds;
 
-/* events: in order of time. A claim that is 0 is for a lock at path w % paths of worker w. */
-holds *holds_new(const GArray *events, int paths);
+/* events: in order of time. A claim that is 0 is for a lock at path w % paths of worker w. Owners
+ * that look record when they last saw themselves own; others believe it until their end. */
+holds *holds_new(const GArray *events, int paths, bool look);
 void holds_free(holds *h);
 
 /* NULL: it has none there. */
 const hold_part *hold_at(const hold *h, int path);
+
+/* The hold of a worker at this instant, and the first one that another began then or later; NULL:
+ * none. */
+const hold *holds_during(const holds *h, int worker, int64_t ns);
+const hold *holds_next(const holds *h, int64_t ns, int not_worker);
 
 /* What the worker ever asked for: a bit for each path. */
 unsigned claimed_paths(const GArray *events, int paths, int worker);

@@ -78,44 +78,6 @@ static void judge_line(struct court *c)
     }
 }
 
-/* ---- V4: the register ---- */
-
-struct register_seen {
-    uint64_t token, turn;
-    int64_t writes;
-};
-
-static void judge_use(struct court *c, int path, struct register_seen *r, const event *e)
-{
-    const bool reads = e->kind == EV_READ;
-
-    if (court_is_later(r->token, r->turn, e->token, e->turn))
-        court_violate(c, 4, path, e->ns,
-                      "token %" PRIx64 ".%" PRIu64 " was accepted below %" PRIx64 ".%" PRIu64,
-                      e->token, e->turn, r->token, r->turn);
-    if (e->value < r->writes + !reads) /* who is killed may leave a number unrecorded */
-        court_violate(c, 4, path, e->ns, "%s %" PRId64 " comes after write %" PRId64,
-                      reads ? "the read of" : "write", e->value, r->writes);
-    r->writes = e->value;
-    if (!reads)
-        r->token = e->token, r->turn = e->turn;
-}
-
-/* Each path has one; of a grant of several paths the token says which. */
-static void judge_registers(struct court *c)
-{
-    struct register_seen seen[CLAIM_PATHS_MAX] = {0};
-
-    for (guint i = 0; i < c->in->events->len; i++) {
-        const event *e = &g_array_index(c->in->events, event, i);
-        const int path = court_path_of(c, e->token);
-
-        c->j->refused += e->kind == EV_REFUSED;
-        if (path >= 0 && (e->kind == EV_WRITE || e->kind == EV_READ))
-            judge_use(c, path, &seen[path], e);
-    }
-}
-
 /* ---- V5, V6 ---- */
 
 static void judge_service(struct court *c)
@@ -197,7 +159,11 @@ static void judge_calls(struct court *c)
     for (guint i = 0; i < c->in->events->len; i++) {
         const event *e = &g_array_index(c->in->events, event, i);
 
-        if (e->kind == EV_ERROR || e->kind == EV_DEAD)
+        c->j->refused += e->kind == EV_REFUSED;
+        if (e->worker >= c->in->workers)
+            court_violate(c, 0, -1, e->ns, "there is no w%d", e->worker);
+        if (e->kind == EV_ERROR ||
+            (e->kind == EV_DEAD && !court_was_killed(c->in->events, e->pid, e->ns)))
             court_violate(c, 0, -1, e->ns, "w%d: %s %" PRId64, e->worker,
                           e->kind == EV_DEAD ? "ended badly, wait status" : "a call answered",
                           e->value);
@@ -280,7 +246,7 @@ static void judge_counts(struct court *c)
 static void judge_all(struct court *c)
 {
     court_exclusion(c);
-    judge_registers(c);
+    court_registers(c);
     judge_line(c);
     judge_service(c);
     for (guint i = 0; i < c->h->list->len; i++) {
@@ -312,8 +278,8 @@ static GHashTable *paths_by_token(const holds *h)
 judgement *judge(const judge_input *in)
 {
     judgement *j = g_new0(judgement, 1);
-    holds *h = holds_new(in->events, in->paths);
-    struct court c = {in, h, j, paths_by_token(h)};
+    holds *h = holds_new(in->events, in->paths, in->look);
+    struct court c = {.in = in, .h = h, .j = j, .path_of = paths_by_token(h)};
 
     j->violations = g_array_new(FALSE, TRUE, sizeof(violation));
     j->nodes_left = in->nodes_left;
@@ -327,6 +293,33 @@ judgement *judge(const judge_input *in)
 bool judgement_passes(const judgement *j)
 {
     return j->violations->len == 0;
+}
+
+guint judgement_count(const judgement *j, int number)
+{
+    guint count = 0;
+
+    for (guint i = 0; i < j->violations->len; i++)
+        count += g_array_index(j->violations, violation, i).number == number;
+    return count;
+}
+
+const char *judge_promise(int number)
+{
+    static const char *const promises[VERDICTS] = {
+        "the history makes sense, no call failed",
+        "V1 no two owners at once, no permit too many, no number twice",
+        "V2 no grant before another's deadline",
+        "V3 tokens rise, and turns of a token",
+        "V4 the register took nothing stale and lost nothing",
+        "V5 everyone alive was served",
+        "V6 no node is left",
+        "V7 each loss was told once",
+        "V8 all paths or none, a number for each permit",
+        "V9 the sessions' counts are what was recorded",
+    };
+
+    return promises[number];
 }
 
 void judgement_free(judgement *j)

@@ -25,12 +25,32 @@ enum { VERDICTS = 10 }; /* V1 to V9; 0: the history makes no sense, or a call fa
 /* What a session counts, beside each zkl_loss. In a history, this is the token of EV_COUNTED. */
 enum { COUNTED_GRANTS = 0, COUNTED_WAITS = 8, COUNTED_HOLDS, COUNTED };
 
+/* What a number is at the end, and by which token and turn it was written last. */
+struct register_end {
+    int64_t number;
+    uint64_t token, turn;
+};
+
+/* What the uses of a number came to. Each finds it and later writes one more, so a write is known
+ * by what it wrote. */
+struct register_judgement {
+    guint increments; /* recorded */
+    guint kept;       /* written, but their process was killed before it had recorded that */
+    guint lost;       /* recorded, but overwritten */
+    guint stale;   /* accepted although a higher token had been accepted before, or a later turn */
+    guint turns;   /* of those accepted: not the first of their token */
+    guint made_up; /* in the number, and nobody's */
+};
+
 typedef struct judge_input {
-    const GArray *events; /* sorted by time */
-    int paths;            /* as for holds_new() */
-    int nodes_left;       /* children of the paths at rest */
-    bool garbled;         /* a record could not be read */
-    int64_t service_ns;   /* an aim, printed only: session timeout, 1.5 ticks and 2 s */
+    const GArray *events;           /* sorted by time */
+    int workers;                    /* none has this number, or a higher one */
+    int paths;                      /* as for holds_new() */
+    bool look;                      /* as for holds_new() */
+    const struct register_end *end; /* NULL: of one number for each path, whose end is unknown */
+    int nodes_left;                 /* children of the paths at rest */
+    bool garbled;                   /* a record could not be read */
+    int64_t service_ns;             /* an aim, printed only: session timeout, 1.5 ticks and 2 s */
     int64_t idle_ns; /* printed only: session timeout and 1.5 ticks, in which servers that run all
                         the while end the session of one that retained an idle lock and died */
 } judge_input;
@@ -57,6 +77,8 @@ typedef struct judgement {
     guint third_party; /* holds that one took away */
     guint sessions;    /* whose counts were compared; and the sums of both: */
     int64_t counted[COUNTED], recorded[COUNTED];
+    struct register_judgement number; /* where its end is known */
+    guint falls;                      /* grants with a token that is not above that of one before */
     int nodes_left;
     int64_t longest_wait;     /* of those served */
     int64_t longest_unused;   /* of that, what passed after the one before had released it */
@@ -71,6 +93,19 @@ typedef struct judgement {
 judgement *judge(const judge_input *in);
 void judgement_free(judgement *j);
 bool judgement_passes(const judgement *j);
+guint judgement_count(const judgement *j, int number); /* of violations of this verdict */
+
+/* What a verdict says if it is kept. */
+const char *judge_promise(int number);
+
+/* The number alone. events: each process's in its order; those of killed ones are known by EV_KILL.
+ */
+void judge_register(const GArray *events, const struct register_end *end,
+                    struct register_judgement *ret);
+
+/* Whether event i was a begin that came to no write, though its process went on to something else:
+ * the register refused it. */
+bool register_refused(const GArray *events, guint i);
 
 /* Prints the violations, at most so many, each with what its path's history says around it. */
 void judgement_explain(const judgement *j, const judge_input *in, guint most);

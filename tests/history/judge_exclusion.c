@@ -28,10 +28,12 @@ static void compare_tokens(struct court *c, int path, const hold *a, const hold 
 
     if (had == 0 || got == 0)
         return;
-    if (!court_is_later(got, b->turn, had, a->turn))
+    if (!court_is_later(got, b->turn, had, a->turn)) {
+        c->fell = true;
         court_violate(c, 3, path, b->start,
                       "w%d got token %" PRIx64 ".%" PRIu64 " after w%d had %" PRIx64 ".%" PRIu64,
                       b->worker, got, b->turn, a->worker, had, a->turn);
+    }
     if (got == had && b->pid != a->pid)
         court_violate(c, 3, path, b->start, "w%d got a turn of w%d's token %" PRIx64, b->worker,
                       a->worker, had);
@@ -90,8 +92,10 @@ static void judge_path(struct court *c, int path)
 
         if (!hold_at(b, path) || is_semaphore(b) || b->seen == 0)
             continue;
+        c->fell = false;
         for (guint k = 0; k < before->len; k++)
             compare(c, path, before->pdata[k], b);
+        c->j->falls += c->fell;
         if (before->len > 0)
             measure(c, before->pdata[before->len - 1], b);
         g_ptr_array_add(before, (gpointer)b);

@@ -126,7 +126,9 @@ void scene_input(const struct scene *s, judge_input *ret, int nodes)
     const int64_t idle_ns = (s->o.timeout_ms + s->o.tick_ms * 3 / 2) * INT64_C(1000000);
 
     *ret = (judge_input){.events = s->h->events,
+                         .workers = s->actors,
                          .paths = s->o.paths,
+                         .look = true,
                          .nodes_left = nodes,
                          .garbled = s->garbled,
                          .service_ns = idle_ns + 2000 * INT64_C(1000000),

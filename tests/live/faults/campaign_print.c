@@ -2,19 +2,6 @@
 
 #include <stdio.h>
 
-static const char *const promises[VERDICTS] = {
-    "the history makes sense, no call failed",
-    "V1 no two owners at once, no permit too many, no number twice",
-    "V2 no grant before another's deadline",
-    "V3 tokens rise, and turns of a token",
-    "V4 the register took nothing stale and lost nothing",
-    "V5 everyone alive was served",
-    "V6 no node is left",
-    "V7 each loss was told once",
-    "V8 all paths or none, a number for each permit",
-    "V9 the sessions' counts are what was recorded",
-};
-
 static const char *const loss_names[] = {
     [ZKL_LOSS_DEADLINE] = "lost to the deadline",
     [ZKL_LOSS_EXPIRED] = "expired",
@@ -102,15 +89,6 @@ static void demand(const struct campaign *c, int *failed)
     }
 }
 
-static guint count_violations(const judgement *j, int number)
-{
-    guint count = 0;
-
-    for (guint i = 0; i < j->violations->len; i++)
-        count += g_array_index(j->violations, violation, i).number == number;
-    return count;
-}
-
 void campaign_print(const struct campaign *c, int *passed, int *failed)
 {
     const judgement *j = c->judgement;
@@ -138,9 +116,9 @@ void campaign_print(const struct campaign *c, int *passed, int *failed)
     row_seconds("  the latest after the deadline", j->worst_succession);
     print_counts(j);
     for (int v = 0; v < VERDICTS; v++) {
-        guint count = count_violations(j, v);
+        guint count = judgement_count(j, v);
 
-        printf("%s: %s\n", count > 0 ? "FAILED" : "ok", promises[v]);
+        printf("%s: %s\n", count > 0 ? "FAILED" : "ok", judge_promise(v));
         *(count > 0 ? failed : passed) += 1;
     }
     demand(c, failed);
