@@ -4,7 +4,6 @@
 #include "progress.h"
 #include "run.h"
 #include "tests/history/register.h"
-#include "worker.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,10 +80,19 @@ static bool parse_options(run_options *o, int argc, char **argv)
            in_range("increments", o->increments, 10, 10000);
 }
 
+static void keep_records(const run *r)
+{
+    char *folder = g_mkdtemp(g_strdup("zkl-demo-XXXXXX"));
+
+    if (folder)
+        scratch_keep(&r->scene.scratch, folder);
+    g_free(folder);
+}
+
 /* From the files again, not from what was seen on the way. */
 static int judge_run(const run *r, const look *l)
 {
-    history *h = history_new(r->dir);
+    history *h = history_new(r->scene.scratch.path);
     verdict_input in = {.workers = r->o->workers, .increments = r->o->increments};
     bool sound, drawn, pass;
     verdict *v;
@@ -96,7 +104,7 @@ static int judge_run(const run *r, const look *l)
     if (!number_read(r->file, &in.end.number, &in.end.token))
         in.end.number = -1;
     v = verdict_new(&in);
-    drawn = picture_draw(r->o->svg, r->dir, v, &in, r->o->unsafe);
+    drawn = picture_draw(r->o->svg, r->scene.scratch.path, v, &in, r->o->unsafe);
     if (!r->o->quiet) {
         report_print(v, &in, l);
         timeline_print(v, &in, l);
@@ -104,7 +112,7 @@ static int judge_run(const run *r, const look *l)
             printf("\nthe same as a picture: %s\n", r->o->svg);
     }
     if (r->o->keep)
-        printf("the history: %s\n", r->dir);
+        keep_records(r);
     report_verdict(v, l);
     pass = v->pass;
     verdict_free(v);
@@ -115,7 +123,7 @@ static int judge_run(const run *r, const look *l)
 static int demo(const run_options *o)
 {
     look l = look_of_stdout(o->no_color);
-    run r = {.record = -1};
+    run r = {.scene = {.record = -1}};
     int status = EXIT_UNABLE;
     bool started;
 
@@ -123,7 +131,6 @@ static int demo(const run_options *o)
     started = run_start(&r, o);
     if (started)
         run_play(&r);
-    run_stop(&r);
     progress_stop();
     if (run_interrupted) {
         fprintf(stderr, "demo: interrupted\n");

@@ -100,13 +100,15 @@ event_kind history_kind(const char *name)
     return (event_kind)kind;
 }
 
+/* Behind an event may be a word for people: what kind of contender it was. */
 static bool parse_line(const char *line, event *ret)
 {
-    char name[16];
+    char name[16], who[16], rest;
     event e = {0};
+    int n = sscanf(line, "%" SCNd64 " %d %d %15s %" SCNd64 " %" SCNu64 " %" SCNu64 " %15s %c",
+                   &e.ns, &e.worker, &e.pid, name, &e.value, &e.token, &e.turn, who, &rest);
 
-    if (sscanf(line, "%" SCNd64 " %d %d %15s %" SCNd64 " %" SCNu64 " %" SCNu64, &e.ns, &e.worker,
-               &e.pid, name, &e.value, &e.token, &e.turn) != 7)
+    if (n != 7 && n != 8)
         return false;
     e.kind = history_kind(name);
     *ret = e;

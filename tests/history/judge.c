@@ -333,7 +333,7 @@ void judgement_free(judgement *j)
 
 /* ---- what is told of it ---- */
 
-enum { AROUND_MS = 2500, LINES = 60, ACTORS = 16 };
+enum { AROUND_MS = 2500, LINES = 60 };
 
 static void print_event(const event *e, int64_t origin)
 {
@@ -347,15 +347,13 @@ static void print_around(const judge_input *in, const violation *v)
 {
     int64_t from = v->at - AROUND_MS * INT64_C(1000000), to = v->at + AROUND_MS * INT64_C(400000);
     guint left = LINES;
-    unsigned paths[ACTORS] = {0};
 
-    for (int w = 0; w < ACTORS; w++)
-        paths[w] = claimed_paths(in->events, in->paths, w);
     for (guint i = 0; i < in->events->len && left > 0; i++) {
         const event *e = &g_array_index(in->events, event, i);
-        bool here = e->worker < 0 || v->path < 0 || paths[e->worker] >> v->path & 1;
 
-        if (!here || e->ns < from || e->ns > to)
+        if (e->ns < from || e->ns > to ||
+            (e->worker >= 0 && v->path >= 0 &&
+             !(claimed_paths(in->events, in->paths, e->worker) >> v->path & 1)))
             continue;
         print_event(e, v->at);
         left--;

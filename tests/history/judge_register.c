@@ -162,15 +162,14 @@ void judge_register(const GArray *events, const struct register_end *end,
         const event *e = accepted->pdata[i];
         const unsigned wrong = raise_level(&level, e);
 
+        const bool lost = wrong & BEHIND || (e->kind == EV_WRITE && e->value > end->number);
+
         ret->stale += (wrong & STALE) != 0;
-        if (e->kind != EV_WRITE)
+        ret->lost += lost;
+        ret->increments += e->kind == EV_WRITE;
+        ret->turns += e->kind == EV_WRITE && e->turn > 0;
+        if (lost || e->kind != EV_WRITE)
             continue;
-        ret->increments++;
-        ret->turns += e->turn > 0;
-        if (wrong & BEHIND || e->value > end->number) {
-            ret->lost++;
-            continue;
-        }
         settle(events, next, e->value, ret);
         next = e->value + 1;
     }

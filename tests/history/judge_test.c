@@ -443,6 +443,7 @@ static const struct row numbers[] = {
     {"a stale turn", NUMBER, "write 18 9 turn=2; =turn 2; +260 0 19 begin 5 9 1", "V4", "stale=1 lost=0 made_up=0"},
     {"the same turn", NULL, "begin 19 9 turn=2", NULL, "stale=0"},
     {"a stale turn as the last", NULL, "=turn 1", "V4", "stale=1 lost=0 made_up=0"},
+    {"found what is no number of writes", NUMBER, "begin 11 1 value=-1", "V4", "lost=1"},
 };
 
 /* w1 holds while three try to unlock its lock, w2 is killed while it holds, w3 is cut off. */
@@ -732,6 +733,15 @@ TEST_CASE(rejects_wrong_counts)
 /* What a worker records is what is read, half a line is left for later, junk is noticed. */
 TEST_CASE(recorded)
 {
+    static const char *const junk[] = {
+        "\n",
+        "12 0 1 dance 0 17 2\n",
+        "12 0 1 grant 0 17\n",
+        "12 0 1 grant 0 17 2 zkl 1\n",
+        "12 0 1 grant 0 x 2 zkl\n",
+        "12 0 1 grant 0 17. 2 zkl\n",
+        "12 0 1 grant 0 17 2 a-kind-of-16-letters\n",
+    };
     char *dir = g_dir_make_tmp("zkl-history-XXXXXX", NULL), *file;
     history *r = history_new(dir);
     int fd = history_open(dir, "w1");
@@ -753,9 +763,14 @@ TEST_CASE(recorded)
     CHECK(ok && r->events->len == 2);
     CHECK_INT(g_array_index(r->events, event, 0).turn, 0);
     CHECK_INT(g_array_index(r->events, event, 1).turn, 2);
-    REQUIRE(write(fd, "12 0 1 dance 0 17 2\n", 20) == 20);
+    REQUIRE(write(fd, "12 0 1 grant 0 17 2 zkl-retain\n", 31) == 31);
     history_poll(r, &ok);
-    CHECK(!ok && r->events->len == 2);
+    CHECK(ok && r->events->len == 3);
+    for (size_t i = 0; i < G_N_ELEMENTS(junk); i++) {
+        REQUIRE(write(fd, junk[i], strlen(junk[i])) == (ssize_t)strlen(junk[i]));
+        history_poll(r, &ok);
+        CHECK(!ok && r->events->len == 3);
+    }
     close(fd);
     file = g_build_filename(dir, "w1.history", NULL);
     g_remove(file);

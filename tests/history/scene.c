@@ -1,9 +1,9 @@
 #include "scene.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool start_server(struct scene *s)
@@ -45,10 +45,9 @@ void scene_stop(struct scene *s)
     for (int w = 0; w < s->actors; w++) {
         struct actor *a = &s->actor[w];
 
-        if (a->pid) {
+        if (a->pid)
             process_end(a->pid, SIGKILL, 0);
-            close(a->control);
-        }
+        scene_end(s, w);
         for (int n = 0; n < s->o.nodes; n++)
             proxy_stop(a->way[n]);
     }
@@ -92,58 +91,46 @@ static enum turn_kind kind_of_turns(const struct scene *s, int worker)
 {
     if (s->o.election)
         return worker % 2 == 0 ? TURN_CAMPAIGN : TURN_STARTED;
-    return s->with[worker].takes;
+    return (enum turn_kind)s->with[worker].does.takes;
 }
 
 static GPtrArray *arguments(const struct scene *s, int worker)
 {
-    const struct actor_options *o = &s->with[worker];
-    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
+    const struct actor_options *with = &s->with[worker];
+    struct worker_options o = with->does;
     char *connect = connect_string(s, worker);
-    const unsigned paths = o->paths != 0 ? o->paths : 1u << worker % s->o.paths;
+    GPtrArray *argv;
 
-    for (int i = 0; s->o.lab && s->o.lab->within[o->host][i]; i++)
-        g_ptr_array_add(argv, g_strdup(s->o.lab->within[o->host][i]));
-    g_ptr_array_add(argv, g_file_read_link("/proc/self/exe", NULL));
-    g_ptr_array_add(argv, g_strdup("worker"));
-    g_ptr_array_add(argv, g_strdup_printf("--id=%d", worker));
-    g_ptr_array_add(argv, g_strdup_printf("--connect=%s", connect));
-    g_ptr_array_add(argv, g_strdup_printf("--takes=%d", (int)kind_of_turns(s, worker)));
-    g_ptr_array_add(argv, g_strdup_printf("--paths=%u", paths));
-    g_ptr_array_add(argv, g_strdup_printf("--dir=%s", s->scratch.path));
-    g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", s->o.timeout_ms));
-    g_ptr_array_add(argv, g_strdup_printf("--tick=%d", s->o.tick_ms));
-    g_ptr_array_add(argv, g_strdup_printf("--hold-min=%d", o->hold_min_ms));
-    g_ptr_array_add(argv, g_strdup_printf("--hold-max=%d", o->hold_max_ms));
-    g_ptr_array_add(argv, g_strdup_printf("--rest=%d", o->rest_ms));
-    g_ptr_array_add(argv, g_strdup_printf("--retain=%d", o->retain_ms));
-    g_ptr_array_add(argv, g_strdup_printf("--seed=%d", o->seed + s->actor[worker].number));
-    g_ptr_array_add(argv, NULL);
+    o.id = worker;
+    o.connect = connect;
+    o.dir = s->scratch.path;
+    o.root = SCENE_ROOT;
+    o.takes = (int)kind_of_turns(s, worker);
+    o.timeout_ms = s->o.timeout_ms;
+    o.tick_ms = s->o.tick_ms;
+    o.paths = o.paths != 0 ? o.paths : 1 << worker % s->o.paths;
+    o.seed += s->actor[worker].number;
+    argv = worker_arguments(&o);
+    for (int i = 0; s->o.lab && s->o.lab->within[with->host][i]; i++)
+        g_ptr_array_insert(argv, i, g_strdup(s->o.lab->within[with->host][i]));
     g_free(connect);
     return argv;
 }
 
-static bool spawn(struct scene *s, int worker)
+bool scene_again(struct scene *s, int worker)
 {
     struct actor *a = &s->actor[worker];
     GPtrArray *argv = arguments(s, worker);
     char *log = g_strdup_printf("%s/w%d.err", s->scratch.path, worker);
-    struct process_options po = {.argv = (const char *const *)argv->pdata, .log = log};
-    int ends[2] = {-1, -1};
+    const struct process_options po = {.argv = (const char *const *)argv->pdata, .log = log};
 
-    a->pid = 0;
     a->stopped = false;
-    if (pipe2(ends, O_CLOEXEC) == 0) {
-        po.input = ends[0];
-        a->pid = process_spawn(&po);
-        a->control = ends[1];
-        close(ends[0]);
-    }
+    a->number++;
+    a->pid = process_spawn_told(&po, &a->control);
     if (a->pid <= 0) {
         fprintf(stderr, "cannot start a worker: %s\n", g_strerror(errno));
         a->pid = 0;
     }
-    a->number++;
     g_free(log);
     g_ptr_array_free(argv, TRUE);
     return a->pid > 0;
@@ -160,7 +147,7 @@ int scene_add(struct scene *s, const struct actor_options *o)
         a->way[n] = proxy_start(zk_server_port(s->server, n));
         ok = ok && a->way[n];
     }
-    return ok && spawn(s, worker) ? worker : -1;
+    return ok && scene_again(s, worker) ? worker : -1;
 }
 
 void scene_end(struct scene *s, int worker)
@@ -192,7 +179,7 @@ void scene_let_on(struct scene *s, int worker)
     a->stopped = false;
 }
 
-bool scene_replace(struct scene *s, int worker)
+bool scene_kill(struct scene *s, int worker)
 {
     struct actor *a = &s->actor[worker];
 
@@ -200,8 +187,37 @@ bool scene_replace(struct scene *s, int worker)
         return false;
     scene_record(s, worker, EV_KILL, 0, 0);
     process_end(a->pid, SIGKILL, 0);
+    scene_record(s, worker, EV_DEAD, SIGKILL, 0);
     scene_end(s, worker);
-    return spawn(s, worker);
+    a->pid = 0;
+    return true;
+}
+
+bool scene_replace(struct scene *s, int worker)
+{
+    return scene_kill(s, worker) && scene_again(s, worker);
+}
+
+static bool bury(struct scene *s, int worker)
+{
+    struct actor *a = &s->actor[worker];
+    int status;
+
+    if (a->pid == 0 || waitpid(a->pid, &status, WNOHANG) <= 0)
+        return a->pid == 0;
+    if (status != 0)
+        scene_record(s, worker, EV_DEAD, status, 0);
+    a->pid = 0;
+    return true;
+}
+
+int scene_running(struct scene *s)
+{
+    int running = 0;
+
+    for (int w = 0; w < s->actors; w++)
+        running += !bury(s, w);
+    return running;
 }
 
 /* ---- the record ---- */
@@ -254,6 +270,14 @@ void scene_next(struct scene *s, int worker)
     if (!e || e->ns == a->told)
         return;
     a->told = e->ns;
-    if (write(a->control, "n", 1) != 1)
+    scene_tell(s, worker, "next");
+}
+
+/* A worker that is gone shows in the history. */
+void scene_tell(struct scene *s, int worker, const char *order)
+{
+    const struct actor *a = &s->actor[worker];
+
+    if (a->pid > 0 && !process_tell(a->control, order))
         fprintf(stderr, "w%d takes no orders: %s\n", worker, g_strerror(errno));
 }

@@ -3,7 +3,7 @@
 #define HISTORY_SCENE_H
 
 #include "judge.h"
-#include "turn.h"
+#include "worker.h"
 
 #include "tests/support/lab.h"
 #include "tests/support/process.h"
@@ -12,7 +12,9 @@
 
 #include <limits.h>
 
-enum { NODES = 3, ACTORS_MAX = 16, HOLD_ON = INT_MAX - 1 };
+enum { NODES = 3, ACTORS_MAX = 64, HOLD_ON = INT_MAX - 1 };
+
+#define SCENE_ROOT "/faults" /* path p is SCENE_ROOT/p */
 
 struct scene_options {
     int nodes; /* 1 or 3; three are linked */
@@ -34,14 +36,11 @@ struct actor {
 };
 
 struct actor_options {
-    int node;                     /* the only one that it knows; -1: all */
-    int hold_min_ms, hold_max_ms; /* HOLD_ON: until told */
-    int rest_ms;                  /* at most, between two rounds */
-    int retain_ms;                /* of a mutex */
-    enum turn_kind takes;         /* not of candidates */
-    unsigned paths;               /* bit p: path p; 0: path w % paths of worker w */
-    int seed;
-    int host; /* of the lab, where it runs */
+    int node;                   /* the only one that it knows; -1: all */
+    int host;                   /* of the lab, where it runs */
+    struct worker_options does; /* hold_max_ms HOLD_ON: until told. The scene fills in what it
+                                   knows: the ways, the times, and where paths is 0, path w % paths
+                                   of worker w; what candidates take */
 };
 
 struct scene {
@@ -62,11 +61,15 @@ void scene_stop(struct scene *s); /* ends what is left */
 /* ---- workers ---- */
 
 int scene_add(struct scene *s, const struct actor_options *o); /* its number; -1: failed */
-void scene_next(struct scene *s, int worker);                  /* ends its present hold, if any */
-void scene_end(struct scene *s, int worker);                   /* one more round, then its end */
-void scene_stop_worker(struct scene *s, int worker);           /* SIGSTOP */
-void scene_let_on(struct scene *s, int worker);                /* SIGCONT */
-bool scene_replace(struct scene *s, int worker);               /* kill -9, and another instead */
+void scene_tell(struct scene *s, int worker, const char *order);
+void scene_next(struct scene *s, int worker);        /* ends its present hold, if any */
+void scene_end(struct scene *s, int worker);         /* one more round, then its end */
+void scene_stop_worker(struct scene *s, int worker); /* SIGSTOP */
+void scene_let_on(struct scene *s, int worker);      /* SIGCONT */
+bool scene_kill(struct scene *s, int worker);        /* -9; false: it does not run */
+bool scene_again(struct scene *s, int worker);       /* another process instead */
+bool scene_replace(struct scene *s, int worker);     /* both */
+int scene_running(struct scene *s); /* workers; what ended by itself, and not well, is recorded */
 
 /* ---- the record ---- */
 
@@ -83,7 +86,7 @@ bool scene_waits(struct scene *s, int worker);
 judgement *scene_judge(struct scene *s);
 void scene_input(const struct scene *s, judge_input *ret, int nodes_left);
 
-/* Merges the history into a file of the present folder; says where. */
-void scene_keep(struct scene *s, const char *name);
+/* Those that had something to say on stderr. Nobody has, unless something is wrong. */
+void scene_complain(const struct scene *s);
 
 #endif

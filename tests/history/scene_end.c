@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { LIMIT_S = 60, POLL_US = 5000 };
 
@@ -26,44 +24,24 @@ static void heal(struct scene *s)
     }
 }
 
-/* What ended by itself, and not well, is in the record. */
-static bool bury(struct scene *s, int worker)
-{
-    struct actor *a = &s->actor[worker];
-    int status;
-
-    if (waitpid(a->pid, &status, WNOHANG) <= 0)
-        return false;
-    if (status != 0)
-        scene_record(s, worker, EV_DEAD, status, 0);
-    a->pid = 0;
-    return true;
-}
-
 static void await_ends(struct scene *s)
 {
     int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-    int left = 0;
 
-    for (int w = 0; w < s->actors; w++) {
-        left += s->actor[w].pid > 0;
+    for (int w = 0; w < s->actors; w++)
         scene_end(s, w);
-    }
-    while (left > 0 && g_get_monotonic_time() < deadline) {
-        for (int w = 0; w < s->actors; w++)
-            left -= s->actor[w].pid > 0 && bury(s, w);
+    while (scene_running(s) > 0 && g_get_monotonic_time() < deadline)
         g_usleep(POLL_US);
-    }
 }
 
-/* A worker has nothing to say on stderr unless something is wrong; soon it would be removed. */
-static void complain(const struct scene *s)
+/* Soon it would be removed. */
+void scene_complain(const struct scene *s)
 {
     for (int w = 0; w < s->actors; w++) {
         char *file = g_strdup_printf("%s/w%d.err", s->scratch.path, w), *text = NULL;
 
         if (g_file_get_contents(file, &text, NULL, NULL) && *text)
-            printf("  w%d said:\n%s\n", w, text);
+            fprintf(stderr, "%s:\n%s\n", file, text);
         g_free(text);
         g_free(file);
     }
@@ -74,7 +52,7 @@ static int count_nodes(struct scene *s, struct raw *r)
     int count = 0;
 
     for (int path = 0; path < s->o.paths; path++) {
-        char *name = g_strdup_printf("/faults/%d", path);
+        char *name = g_strdup_printf(SCENE_ROOT "/%d", path);
         raw_sync(r, name);
         char **children = raw_children(r, name);
         count += children ? (int)g_strv_length(children) : 0;
@@ -91,7 +69,7 @@ static void name_nodes(struct scene *s, struct raw *r)
     struct Stat stat = {.ephemeralOwner = 0};
 
     for (int path = 0; path < s->o.paths; path++) {
-        char *name = g_strdup_printf("/faults/%d", path);
+        char *name = g_strdup_printf(SCENE_ROOT "/%d", path);
         char **children = raw_children(r, name);
         for (char **child = children; child && *child; child++) {
             char *node = g_strconcat(name, "/", *child, NULL);
@@ -141,28 +119,10 @@ judgement *scene_judge(struct scene *s)
 
     heal(s);
     await_ends(s);
-    complain(s);
+    scene_complain(s);
     int left = nodes_left(s);
     scene_poll(s);
     history_sort(s->h);
     scene_input(s, &in, left);
     return judge(&in);
-}
-
-void scene_keep(struct scene *s, const char *name)
-{
-    FILE *file = fopen(name, "we");
-
-    if (!file)
-        return;
-    for (guint i = 0; i < s->h->events->len; i++) {
-        const event *e = &g_array_index(s->h->events, event, i);
-
-        fprintf(file, "%" PRId64 " %d %d %s %" PRId64 " %" PRIx64 "\n", e->ns, e->worker, e->pid,
-                history_kind_name(e->kind), e->value, e->token);
-    }
-    fclose(file);
-    char *dir = g_get_current_dir();
-    printf("  the whole history: %s/%s\n", dir, name);
-    g_free(dir);
 }

@@ -75,6 +75,8 @@ int turn_new(struct turn *t, const struct turn_options *o)
     case TURN_PERMITS:
     case TURN_NUMBERED:
         return zkl_semaphore_new(&t->semaphore, o->session, o->paths[0], &so);
+    case TURN_NOTHING:
+        return 0;
     default:
         return new_election(t, o);
     }
@@ -102,6 +104,8 @@ int turn_take(struct turn *t, const claim *c, const zkl_grant **ret)
                           ret);
     case TURN_CAMPAIGN:
         return take_owned(t, zkl_election_campaign(t->election, ZKL_FOREVER, &t->own), ret);
+    case TURN_NOTHING:
+        return 0;
     default:
         return take_lent(t, ret);
     }
@@ -132,6 +136,8 @@ int turn_give(struct turn *t)
         err = zkl_election_resign(t->election);
         zkl_grant_release(t->own);
         return err;
+    case TURN_NOTHING:
+        return 0;
     default:
         return give_back(t);
     }

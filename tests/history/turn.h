@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <zkl.h>
 
-/* TURN_CAMPAIGN asks for each term; TURN_STARTED lets the library campaign on and on. */
+/* TURN_CAMPAIGN asks for each term; TURN_STARTED lets the library campaign on and on; TURN_NOTHING
+ * asks for nothing, and gets no grant. */
 enum turn_kind {
     TURN_LOCK,
     TURN_SEVERAL,
@@ -16,7 +17,8 @@ enum turn_kind {
     TURN_PERMITS,
     TURN_NUMBERED,
     TURN_CAMPAIGN,
-    TURN_STARTED
+    TURN_STARTED,
+    TURN_NOTHING
 };
 
 enum { TURN_LIMIT = 4 }; /* permits of each semaphore */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -105,6 +106,30 @@ pid_t process_spawn(const struct process_options *options)
     return pid;
 }
 
+pid_t process_spawn_told(const struct process_options *options, int *ret_control)
+{
+    struct process_options o = *options;
+    int ends[2];
+
+    *ret_control = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    o.input = ends[0];
+    pid_t pid = process_spawn(&o);
+    close(ends[0]);
+    *ret_control = ends[1];
+    return pid;
+}
+
+bool process_tell(int control, const char *order)
+{
+    char *line = g_strconcat(order, "\n", NULL);
+    const ssize_t size = (ssize_t)strlen(line);
+    bool told = write(control, line, (size_t)size) == size;
+    g_free(line);
+    return told;
+}
+
 bool process_gone(pid_t pid)
 {
     siginfo_t info = {0};
@@ -178,4 +203,27 @@ void scratch_remove(struct scratch *s)
     close(s->lifeline);
     free(s->path);
     *s = (struct scratch){.janitor = -1, .lifeline = -1};
+}
+
+void scratch_keep(const struct scratch *s, const char *folder)
+{
+    GDir *dir = g_dir_open(s->path, 0, NULL);
+    char *here = g_get_current_dir();
+
+    g_mkdir_with_parents(folder, 0755);
+    for (const char *name; dir && (name = g_dir_read_name(dir)) != NULL;) {
+        char *from = g_build_filename(s->path, name, NULL);
+        char *to = g_build_filename(folder, name, NULL), *text = NULL;
+        gsize size;
+
+        if (g_file_get_contents(from, &text, &size, NULL))
+            g_file_set_contents(to, text, (gssize)size, NULL);
+        g_free(text);
+        g_free(from);
+        g_free(to);
+    }
+    if (dir)
+        g_dir_close(dir);
+    printf("  all records and logs: %s/%s\n", here, folder);
+    g_free(here);
 }

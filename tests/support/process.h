@@ -17,6 +17,10 @@ struct process_options {
  * Any thread may call it. */
 pid_t process_spawn(const struct process_options *options);
 
+/* The same, with a pipe as its input, whose other end is the caller's. */
+pid_t process_spawn_told(const struct process_options *options, int *ret_control);
+bool process_tell(int control, const char *order); /* writes a line; false with errno */
+
 /* Sends sig and waits up to timeout_ms for the end, then sends SIGKILL. Reaps. */
 void process_end(pid_t pid, int sig, int timeout_ms);
 bool process_gone(pid_t pid);  /* ended, perhaps not reaped yet */
@@ -31,5 +35,8 @@ struct scratch {
 };
 bool scratch_make(struct scratch *ret, const char *prefix);
 void scratch_remove(struct scratch *s);
+
+/* Copies its files to a folder of the present one, and says where. */
+void scratch_keep(const struct scratch *s, const char *folder);
 
 #endif

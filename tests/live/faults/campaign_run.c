@@ -181,12 +181,12 @@ static bool start(struct play *p)
     for (int w = 0; w < p->c->roles->count; w++) {
         const struct role *role = &p->c->roles->role[w];
         const struct actor_options ao = {.node = -1,
-                                         .hold_max_ms = so.timeout_ms * 4,
-                                         .rest_ms = 20,
-                                         .retain_ms = role->retain_ms,
-                                         .takes = role->takes,
-                                         .paths = role->paths,
-                                         .seed = p->c->seed * 1000 + w * 100};
+                                         .does = {.hold_max_ms = so.timeout_ms * 4,
+                                                  .rest_ms = 20,
+                                                  .retain_ms = role->retain_ms,
+                                                  .takes = (int)role->takes,
+                                                  .paths = (int)role->paths,
+                                                  .seed = p->c->seed * 1000 + w * 100}};
         if (scene_add(&p->scene, &ao) < 0)
             return false;
     }
@@ -195,13 +195,12 @@ static bool start(struct play *p)
 
 static void explain(struct play *p)
 {
-    char *name =
-        g_strdup_printf("campaign-%s-%d-%d.history", p->c->roles->recipe, p->c->nodes, p->c->seed);
+    char *name = g_strdup_printf("campaign-%s-%d-%d", p->c->roles->recipe, p->c->nodes, p->c->seed);
     judge_input in;
 
     scene_input(&p->scene, &in, p->c->judgement->nodes_left);
     judgement_explain(p->c->judgement, &in, 5);
-    scene_keep(&p->scene, name);
+    scratch_keep(&p->scene.scratch, name);
     g_free(name);
 }
 

@@ -67,19 +67,10 @@ static void wake(void)
     zoo_aset(raw_handle(waker), "/", "", 0, -1, on_woken, NULL);
 }
 
-static void keep(void)
-{
-    char *name = g_strdup_printf("%s.history", runner_current());
-
-    history_sort(scene.h);
-    scene_keep(&scene, name);
-    g_free(name);
-}
-
 void scenario_wait(int64_t end, const char *condition, const char *file, int line)
 {
     if (g_get_monotonic_time() > end) {
-        keep();
+        scratch_keep(&scene.scratch, runner_current());
         runner_fail_fatal(file, line, condition);
     }
     wake();
@@ -97,7 +88,7 @@ void scenario_end(void)
         printf("  %u places in line were kept\n", j->kept);
     if (!CHECK(judgement_passes(j))) {
         judgement_explain(j, &in, 3);
-        keep();
+        scratch_keep(&scene.scratch, runner_current());
     }
     judgement_free(j);
     scenario_stop();
@@ -125,8 +116,9 @@ int follower(int nth)
 
 int holder_at(int node)
 {
-    const struct actor_options o = {
-        .node = node, .hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON, .host = NODES + scene.actors};
+    const struct actor_options o = {.node = node,
+                                    .host = NODES + scene.actors,
+                                    .does = {.hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON}};
     int worker = scene_add(&scene, &o);
 
     REQUIRE(worker >= 0);

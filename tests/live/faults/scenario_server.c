@@ -46,7 +46,8 @@ TEST_CASE(s15_flapping_links)
 
     scenario_begin(NULL);
     for (int w = 0; w < WORKERS; w++) {
-        const struct actor_options o = {.node = -1, .hold_max_ms = 30, .rest_ms = 5, .seed = w};
+        const struct actor_options o = {.node = -1,
+                                        .does = {.hold_max_ms = 30, .rest_ms = 5, .seed = w}};
         REQUIRE(scene_add(&scene, &o) == w);
     }
     for (int left = scenario_rounds(FLAPS); left > 0; left--)
@@ -67,7 +68,7 @@ static void move(int worker, int from, int to)
 TEST_CASE(s18_reconnect_to_a_lagging_follower)
 {
     const struct actor_options everywhere = {
-        .node = -1, .hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON};
+        .node = -1, .does = {.hold_min_ms = HOLD_ON, .hold_max_ms = HOLD_ON}};
 
     scenario_begin(NULL);
     int lead = leader(), one = follower(0), other = follower(1);

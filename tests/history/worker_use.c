@@ -5,7 +5,6 @@
 #include "register.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,15 +14,17 @@ enum {
     NAP_MS = 6,   /* at most, between the check and the act */
     ACT_MS = 5,   /* between two acts, on average */
     SHORT_HOLD_MS = 15,
-    LONG_HOLD = 20,          /* one in so many may last longer */
-    LAST_MS = 20,            /* at most, the hold after the last order */
-    READERS = 60,            /* per cent of the turns */
-    REGISTER_FAILURE = -1000 /* beside the library's codes */
+    LONG_HOLD = 20, /* one in so many may last longer */
+    LAST_MS = 20,   /* at most, the hold after the last order */
+    READERS = 60,   /* per cent of the turns */
+    PATIENCE_MS = 60000,
+    REGISTER_FAILURE = -1000, /* beside the library's codes */
+    NUMBER_FAILURE = -1001
 };
 
 void worker_record(const struct worker *w, event_kind kind, int64_t value)
 {
-    const event e = {history_now(), w->id, getpid(), kind, value, w->token, w->turn};
+    const event e = {history_now(), w->o.id, getpid(), kind, value, w->token, w->turn};
 
     history_add_event(w->record, &e);
 }
@@ -36,20 +37,6 @@ static void pause_ms(int ms)
         ;
 }
 
-/* Waits so long for an order, and takes it. */
-void worker_listen_ms(struct worker *w, int ms)
-{
-    struct pollfd in = {.fd = w->ended ? -1 : STDIN_FILENO, .events = POLLIN};
-    char byte;
-
-    if (poll(&in, 1, ms) <= 0 || !in.revents)
-        return;
-    if (read(STDIN_FILENO, &byte, 1) == 1)
-        w->next = true;
-    else
-        w->ended = true;
-}
-
 static void changed(const zkl_grant *grant, zkl_state state, void *data)
 {
     static const event_kind kinds[] = {
@@ -59,7 +46,7 @@ static void changed(const zkl_grant *grant, zkl_state state, void *data)
     if (state == ZKL_RELEASED)
         return;
     const event e = {.ns = history_now(),
-                     .worker = w->id,
+                     .worker = w->o.id,
                      .pid = getpid(),
                      .kind = kinds[state],
                      .value = zkl_grant_loss(grant),
@@ -72,7 +59,7 @@ static void changed(const zkl_grant *grant, zkl_state state, void *data)
 static void record_seen(struct worker *w)
 {
     const int64_t left = (w->until - w->seen) / 1000000;
-    const event e = {w->seen, w->id, getpid(), EV_SEEN, left, w->token, w->turn};
+    const event e = {w->seen, w->o.id, getpid(), EV_SEEN, left, w->token, w->turn};
 
     history_add_event(w->record, &e);
     w->recorded = w->until;
@@ -102,7 +89,7 @@ static void on_used(enum register_answer answer, int64_t value, void *data)
 {
     const struct act *a = data;
     const event e = {.ns = history_now(),
-                     .worker = a->w->id,
+                     .worker = a->w->o.id,
                      .pid = getpid(),
                      .kind = answer == REGISTER_REFUSED ? EV_REFUSED
                              : a->use.reads             ? EV_READ
@@ -119,7 +106,7 @@ int worker_path(const struct worker *w, int nth)
     int path = -1;
 
     for (int i = 0; i <= nth && (i == 0 || path >= 0); i++)
-        path = g_bit_nth_lsf((gulong)w->paths, path);
+        path = g_bit_nth_lsf((gulong)w->o.paths, path);
     return path;
 }
 
@@ -132,7 +119,7 @@ static void act(struct worker *w)
     pause_ms(g_rand_int_range(w->rand, 0, NAP_MS + 1));
     const int nth = g_rand_int_range(w->rand, 0, (gint)w->parts);
     struct act a = {w, {w->part[nth].token, w->turn, w->claim.kind == CLAIM_READ}};
-    char *file = g_strdup_printf("%s/register.%d", w->dir, worker_path(w, nth));
+    char *file = g_strdup_printf("%s/register.%d", w->o.dir, worker_path(w, nth));
     if (register_use(file, &a.use, on_used, &a) == REGISTER_FAILED)
         worker_record(w, EV_ERROR, REGISTER_FAILURE);
     g_free(file);
@@ -143,14 +130,14 @@ static void draw_claim(struct worker *w)
 {
     claim *c = &w->claim;
 
-    *c = (claim){.paths = (unsigned)w->paths};
-    if (w->takes == TURN_SEVERAL)
+    *c = (claim){.paths = (unsigned)w->o.paths};
+    if (w->o.takes == TURN_SEVERAL)
         c->kind = CLAIM_SEVERAL;
-    if (w->takes == TURN_RWLOCK)
+    if (w->o.takes == TURN_RWLOCK)
         c->kind = g_rand_int_range(w->rand, 0, 100) < READERS ? CLAIM_READ : CLAIM_WRITE;
-    if (w->takes != TURN_PERMITS && w->takes != TURN_NUMBERED)
+    if (w->o.takes != TURN_PERMITS && w->o.takes != TURN_NUMBERED)
         return;
-    c->kind = w->takes == TURN_PERMITS ? CLAIM_PERMITS : CLAIM_NUMBERED;
+    c->kind = w->o.takes == TURN_PERMITS ? CLAIM_PERMITS : CLAIM_NUMBERED;
     c->permits = g_rand_int_range(w->rand, 1, TURN_LIMIT);
     c->limit = TURN_LIMIT;
 }
@@ -178,7 +165,8 @@ bool worker_acquire(struct worker *w)
 {
     int err;
 
-    w->next = false;
+    worker_listen_ms(w, 0);
+    w->told.next = false; /* that was for the turn before */
     draw_claim(w);
     worker_record(w, EV_WANT, claim_pack(&w->claim));
     err = turn_take(&w->source, &w->claim, &w->grant);
@@ -187,11 +175,16 @@ bool worker_acquire(struct worker *w)
         return false;
     }
     w->seen = history_now();
+    if (!w->grant) {
+        w->token++; /* nobody hands out rising ones */
+        worker_record(w, EV_GRANT, 0);
+        return true;
+    }
     w->token = zkl_grant_token(w->grant);
     w->turn = zkl_grant_turn(w->grant);
     int64_t left = zkl_grant_remaining_ms(w->grant);
     w->until = w->recorded = w->seen + left * 1000000;
-    const event e = {w->seen, w->id, getpid(), EV_GRANT, left, w->token, w->turn};
+    const event e = {w->seen, w->o.id, getpid(), EV_GRANT, left, w->token, w->turn};
     history_add_event(w->record, &e);
     record_more(w);
     err = zkl_grant_on_change(w->grant, changed, w);
@@ -203,23 +196,23 @@ bool worker_acquire(struct worker *w)
 /* Mostly short, now and then long. */
 static int draw_hold_ms(struct worker *w)
 {
-    int most = w->hold_max_ms;
+    int most = w->o.hold_max_ms;
 
     if (g_rand_int_range(w->rand, 0, LONG_HOLD) > 0)
-        most = MIN(most, MAX(w->hold_min_ms, SHORT_HOLD_MS));
-    return w->hold_min_ms == most ? most : g_rand_int_range(w->rand, w->hold_min_ms, most);
+        most = MIN(most, MAX(w->o.hold_min_ms, SHORT_HOLD_MS));
+    return w->o.hold_min_ms == most ? most : g_rand_int_range(w->rand, w->o.hold_min_ms, most);
 }
 
 /* Works until its time is over, it is told to end, or the lock is lost; true in the last case. */
-bool worker_hold(struct worker *w)
+static bool use_register(struct worker *w)
 {
     int64_t begun = history_now();
     int ms = draw_hold_ms(w);
 
     while (look(w) || zkl_grant_state(w->grant) != ZKL_LOST) {
-        if (w->ended)
+        if (w->told.ended)
             ms = MIN(ms, LAST_MS);
-        if (w->next || history_now() - begun >= ms * INT64_C(1000000))
+        if (w->told.next || history_now() - begun >= ms * INT64_C(1000000))
             return false;
         if (g_rand_int_range(w->rand, 0, ACT_MS) == 0)
             act(w);
@@ -228,11 +221,104 @@ bool worker_hold(struct worker *w)
     return true;
 }
 
+/* ---- the number ---- */
+
+static bool is_lost(const struct worker *w)
+{
+    return w->grant && !w->o.careless && zkl_grant_state(w->grant) == ZKL_LOST;
+}
+
+/* After others tried to unlock it: is the lock still ours, for us and for the server? */
+static void check_intact(struct worker *w)
+{
+    const zkl_contender *head;
+    char *path = g_strdup_printf("%s/%d", w->o.root, worker_path(w, 0));
+    zkl_queue *q = NULL;
+    int err = zkl_queue_read(&q, w->session, path, NULL, PATIENCE_MS);
+
+    g_free(path);
+    if (err != 0) {
+        worker_record(w, EV_ERROR, err);
+        return;
+    }
+    head = zkl_queue_get(q, 0);
+    const bool ok = head && head->token == w->token &&
+                    head->session_id == zkl_grant_session_id(w->grant) &&
+                    zkl_grant_state(w->grant) == ZKL_HELD;
+    zkl_queue_free(q);
+    worker_record(w, ok ? EV_INTACT : EV_BROKEN, 0);
+}
+
+/* Works on until it may go on, is killed, or the lock is lost. */
+static void hold_on(struct worker *w)
+{
+    worker_listen_ms(w, 0);
+    if (!w->told.held)
+        return;
+    worker_record(w, EV_HOLD, 0);
+    while (w->told.held && !w->told.ended && !is_lost(w))
+        worker_listen_ms(w, LOOK_MS);
+    if (w->told.check && w->grant)
+        check_intact(w);
+}
+
+/* A worker that is stopped between the last look and the write may come too late, whatever the lock
+ * does. So its intention is recorded before the look. */
+static bool may_write(struct worker *w, int64_t number)
+{
+    if (is_lost(w))
+        return false;
+    worker_record(w, EV_GO, number);
+    if (!w->grant || w->o.careless || zkl_grant_remaining_ms(w->grant) >= MAX(1, w->o.margin_ms))
+        return true;
+    if (!is_lost(w))
+        worker_record(w, EV_SKIP, number);
+    return false;
+}
+
+static bool write_next(struct worker *w, const char *file, int64_t number)
+{
+    if (!number_write(file, number, w->token))
+        return false;
+    worker_record(w, EV_WRITE, number);
+    w->done = w->o.todo > 0 && --w->o.todo == 0;
+    return true;
+}
+
+/* Reads, works and writes back: what loses increments when two do it at once. */
+static bool use_number(struct worker *w)
+{
+    char *file = g_strdup_printf("%s/number", w->o.dir);
+    bool lost = false;
+    int64_t number;
+    uint64_t last;
+    bool ok = number_read(file, &number, &last);
+
+    if (ok) {
+        pause_ms(g_rand_int_range(w->rand, w->o.hold_min_ms, w->o.hold_max_ms + 1));
+        hold_on(w);
+        if (may_write(w, number))
+            ok = write_next(w, file, number + 1);
+        else
+            lost = is_lost(w);
+    }
+    if (!ok)
+        worker_record(w, EV_ERROR, NUMBER_FAILURE);
+    g_free(file);
+    return lost;
+}
+
+bool worker_hold(struct worker *w)
+{
+    return (w->o.role == WORKER_AT_NUMBER ? use_number : use_register)(w);
+}
+
 void worker_leave(struct worker *w, bool lost)
 {
     int err;
 
-    record_seen(w);
+    if (w->o.role == WORKER_AT_REGISTER)
+        record_seen(w);
     worker_record(w, lost ? EV_LOST : EV_RELEASE, 0);
     err = turn_give(&w->source);
     w->grant = NULL;
