@@ -82,7 +82,7 @@ final class Contend extends Thread {
         } else {
             counter.write(token, ++number);
         }
-        counter.record(System.nanoTime(), "end", token, number);
+        counter.record(System.nanoTime(), reads ? "read" : "write", token, number);
     }
 
     /** Its end, asked for or by itself. */

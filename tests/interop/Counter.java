@@ -53,8 +53,8 @@ final class Counter implements AutoCloseable {
 
     /** At: of CLOCK_MONOTONIC, which is what System.nanoTime() reads on Linux. */
     void record(long at, String word, long token, long number) throws IOException {
-        String line = String.format("%d %s %s %d %d %d\n", at, word, kind,
-            ProcessHandle.current().pid(), token, number);
+        String line = String.format("%d 0 %d %s %d %d 0 %s\n", at, ProcessHandle.current().pid(),
+            word, number, token, kind);
         history.write(ByteBuffer.wrap(line.getBytes(StandardCharsets.US_ASCII)));
     }
 

@@ -81,11 +81,6 @@ static int draw_time(struct play *p, const struct coming *f)
     return g_rand_int_range(p->rand, SHORT_MIN_MS, SESSION_MS / 2);
 }
 
-static guint turns(const struct play *p)
-{
-    return (p->roles.reg.acts->len + p->roles.plain.acts->len) / 2;
-}
-
 /* All that is drawn is drawn here, and the same whether or not the slot has one coming already, and
  * gets none. */
 static void plan(struct play *p)
@@ -110,7 +105,7 @@ static void plan_some(struct play *p)
     for (int i = g_rand_int_range(p->rand, 1, AT_ONCE + 1); i > 0; i--)
         plan(p);
     p->next = in_ms(g_rand_int_range(p->rand, GAP_MIN_MS, GAP_MAX_MS));
-    p->next_turn = turns(p) + (guint)g_rand_int_range(p->rand, TURNS_MIN, TURNS_MAX);
+    p->next_turn = p->roles.turns + (guint)g_rand_int_range(p->rand, TURNS_MIN, TURNS_MAX);
 }
 
 /* false: not now. ok is false if it cannot go on. */
@@ -140,16 +135,16 @@ static bool begin(struct play *p, int i)
 {
     struct coming *f = &p->coming[i];
     struct slot *s = &p->roles.slot[i];
-    bool holds = slot_holds(s), ok = true;
+    bool held = slot_holds(s), ok = true;
 
-    if (f->aimed && !holds && g_get_monotonic_time() < f->due)
+    if (f->aimed && !held && g_get_monotonic_time() < f->due)
         return true;
     if (!strike(p, s, f, &ok))
         return ok;
     if (f->fault == FAULT_STOP)
-        holds = slot_holds(s);
+        held = slot_holds(s);
     p->c->done[f->fault][s->kind]++;
-    p->c->of_holders[f->fault][s->kind] += holds;
+    p->c->of_holders[f->fault][s->kind] += held;
     f->stage = f->fault == FAULT_KILL ? NONE : UNDER_WAY;
     f->until = in_ms(f->lasts_ms);
     return ok;
@@ -174,13 +169,11 @@ static void take_back(struct play *p, int i)
 static bool is_over(const struct play *p, int i)
 {
     const struct slot *s = &p->roles.slot[i];
-    const GArray *acts = s->kind == CAREFUL ? p->roles.plain.acts : p->roles.reg.acts;
     int64_t over = g_get_monotonic_time() - p->coming[i].until;
 
     if (over < 0 || !p->coming[i].aimed || !s->stopped || !slot_holds(s))
         return over >= 0;
-    return g_array_index(acts, act, acts->len - 1).token > s->last.token ||
-           over >= OVERTIME_S * G_USEC_PER_SEC;
+    return slot_is_overtaken(&p->roles, s) || over >= OVERTIME_S * G_USEC_PER_SEC;
 }
 
 /* One turn of the watch over all of them. */
@@ -201,13 +194,71 @@ static bool step(struct play *p)
     return ok;
 }
 
+/* ---- what has happened so far ---- */
+
+static void count_all(struct chaos *c, const struct roles *roles)
+{
+    for (int k = 0; k < KINDS; k++)
+        c->granted[k] = c->refused[k] = 0;
+    c->skipped = 0;
+    for (guint i = 0; i < roles->h->events->len; i++) {
+        const event *e = &g_array_index(roles->h->events, event, i);
+        const enum kind kind = roles_kind(roles, e);
+
+        if (kind == KINDS)
+            continue;
+        c->granted[kind] += e->kind == EV_BEGIN || e->kind == EV_GRANT;
+        c->refused[kind] += register_refused(roles->h->events, i);
+        c->skipped += e->kind == EV_SKIP || e->kind == EV_LOST;
+    }
+}
+
+bool chaos_late(const struct chaos *c)
+{
+    return c->refused[CURATOR] + c->refused[KAZOO] > 0;
+}
+
+bool chaos_all_granted(const struct chaos *c)
+{
+    for (int k = 0; k < KINDS; k++)
+        if (c->granted[k] < (guint)c->grants)
+            return false;
+    return true;
+}
+
+static bool is_spoilt(const struct roles *roles, bool careful)
+{
+    struct register_judgement r;
+
+    roles_judge(roles, careful, &r);
+    return r.lost + r.stale > 0;
+}
+
+/* Has all happened that a run is to show? All kinds had their grants and each its faults; and
+ * somebody came late, which was refused, or where that is left out did harm. */
+static bool has_shown_all(struct chaos *c, const struct roles *roles)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int f = 0; f < FAULTS; f++)
+            if (c->done[f][k] == 0 && (f != FAULT_CUT || roles->slot[k * EACH].way))
+                return false;
+    count_all(c, roles);
+    if (!chaos_all_granted(c))
+        return false;
+    if (!c->with.careful)
+        return is_spoilt(roles, true);
+    return c->with.fenced ? chaos_late(c) : is_spoilt(roles, false);
+}
+
+/* ---- the run ---- */
+
 static bool rage(struct play *p)
 {
     int64_t begun = g_get_monotonic_time(), ran_s = 0;
 
-    while (ran_s < p->c->seconds + MORE_S &&
-           (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds || !chaos_enough(p->c, &p->roles))) {
-        if (g_get_monotonic_time() >= p->next || turns(p) >= p->next_turn)
+    while (ran_s < p->c->seconds + MORE_S && (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds ||
+                                              !has_shown_all(p->c, &p->roles))) {
+        if (g_get_monotonic_time() >= p->next || p->roles.turns >= p->next_turn)
             plan_some(p);
         if (!step(p))
             return false;
@@ -222,15 +273,18 @@ static bool rage(struct play *p)
 /* Until everybody has written after the last fault, or does not come to it. */
 static bool serve_all(struct play *p)
 {
-    int64_t healed = g_get_monotonic_time(), deadline = healed + SERVE_S * G_USEC_PER_SEC;
+    int64_t deadline = g_get_monotonic_time() + SERVE_S * G_USEC_PER_SEC;
     int served = 0;
 
+    roles_follow(&p->roles);
+    for (int i = 0; i < SLOTS; i++)
+        p->roles.slot[i].served = false;
     while (served < SLOTS && g_get_monotonic_time() < deadline) {
         if (!step(p))
             return false;
         served = 0;
         for (int i = 0; i < SLOTS; i++) {
-            p->c->served[i] = p->roles.slot[i].served > healed * 1000;
+            p->c->served[i] = p->roles.slot[i].served;
             served += p->c->served[i];
         }
     }
@@ -242,14 +296,14 @@ static void look_back(struct play *p)
     struct chaos *c = p->c;
 
     c->nodes_left = roles_nodes_left(&p->roles);
-    chaos_count(c, &p->roles);
+    count_all(c, &p->roles);
     for (int i = 0; i < SLOTS; i++) {
         c->broken += p->roles.slot[i].broken;
         c->overdue += p->roles.slot[i].overdue;
     }
-    c->garbled = p->roles.reg.garbled || p->roles.plain.garbled;
-    roles_judge(&p->roles, &p->roles.reg, &c->reg);
-    roles_judge(&p->roles, &p->roles.plain, &c->plain);
+    c->garbled = p->roles.garbled;
+    roles_judge(&p->roles, false, &c->reg);
+    roles_judge(&p->roles, true, &c->plain);
 }
 
 bool chaos_run(struct chaos *c)
@@ -263,7 +317,7 @@ bool chaos_run(struct chaos *c)
     }
     if (!ok || chaos_failed(c)) {
         char *folder = g_strdup_printf("chaos-%d", c->seed);
-        roles_keep(&p.roles, folder);
+        scratch_keep(&p.roles.scratch, folder);
         g_free(folder);
     }
     roles_end(&p.roles);

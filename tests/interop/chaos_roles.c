@@ -1,16 +1,25 @@
 #include "chaos_roles.h"
 
+#include "tests/history/register.h"
+#include "tests/history/worker.h"
+#include "tests/support/raw.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NUMBER "00000000000000000000 00000000000000000000\n" /* and the token, or the reverse */
+#define NUMBER "00000000000000000000 00000000000000000000\n" /* the token, and the number */
 #define FOR_EVER "1000000"                                   /* seconds */
+
+enum { PAUSE_MS = 4, LIMIT_S = 60, POLL_US = 5000 };
+
+/* What says where a process is. */
+#define ACTS                                                                                       \
+    (EV_BIT(EV_GRANT) | EV_BIT(EV_BEGIN) | EV_BIT(EV_GO) | EV_BIT(EV_SKIP) | EV_BIT(EV_WRITE) |    \
+     EV_BIT(EV_RELEASE) | EV_BIT(EV_LOST))
 
 const char *kind_name(enum kind kind)
 {
@@ -21,21 +30,26 @@ const char *kind_name(enum kind kind)
 
 /* ---- starting ---- */
 
-static void add_careful(const struct roles *c, const struct slot *s, GPtrArray *argv)
+static GPtrArray *careful_arguments(const struct roles *c, const struct slot *s)
 {
-    g_ptr_array_add(argv, g_file_read_link("/proc/self/exe", NULL));
-    g_ptr_array_add(argv, g_strdup("worker"));
-    g_ptr_array_add(argv, g_strdup(proxy_connect(s->way)));
-    g_ptr_array_add(argv, g_strdup(CHAOS_PATH));
-    g_ptr_array_add(argv, g_strdup(c->plain.number));
-    g_ptr_array_add(argv, g_strdup(c->plain.history));
-    g_ptr_array_add(argv, g_strdup(s->hold));
-    g_ptr_array_add(argv, g_strdup_printf("%d", SESSION_MS));
-    g_ptr_array_add(argv, g_strdup(c->o.careful ? "0" : "1"));
+    const struct worker_options o = {.connect = proxy_connect(s->way),
+                                     .dir = c->scratch.path,
+                                     .root = CHAOS_ROOT,
+                                     .id = (int)(s - c->slot),
+                                     .role = WORKER_AT_NUMBER,
+                                     .takes = TURN_LOCK,
+                                     .paths = 1,
+                                     .timeout_ms = SESSION_MS,
+                                     .hold_max_ms = PAUSE_MS,
+                                     .margin_ms = MARGIN_MS,
+                                     .careless = !c->o.careful};
+
+    return worker_arguments(&o);
 }
 
-static void add_other(const struct roles *c, const struct slot *s, GPtrArray *argv)
+static GPtrArray *other_arguments(const struct roles *c, const struct slot *s)
 {
+    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
     char **words = g_strsplit(c->o.command[s->kind], " ", 0);
 
     for (char **word = words; *word; word++)
@@ -43,57 +57,50 @@ static void add_other(const struct roles *c, const struct slot *s, GPtrArray *ar
     g_free(words);
     g_ptr_array_add(argv, g_strdup(s->way ? proxy_connect(s->way) : zk_server_connect(c->server)));
     g_ptr_array_add(argv, g_strdup("locks"));
-}
-
-static bool order(const struct slot *s, const char *text)
-{
-    ssize_t size = (ssize_t)strlen(text);
-
-    return write(s->control, text, (size_t)size) == size;
+    g_ptr_array_add(argv, NULL);
+    return argv;
 }
 
 static bool begin(const struct roles *c, const struct slot *s)
 {
     if (s->kind == CAREFUL)
         return true;
-    char *text = g_strdup_printf("contend %s %s %s %s " FOR_EVER " 0 %d\n", CHAOS_PATH,
-                                 kind_name(s->kind), c->reg.number, c->reg.history, c->o.fenced);
-    bool ok = order(s, text);
+    char *text = g_strdup_printf("contend %s %s %s %s " FOR_EVER " 0 %d", CHAOS_PATH,
+                                 kind_name(s->kind), c->reg, c->contended, c->o.fenced);
+    bool ok = process_tell(s->control, text);
     g_free(text);
     return ok;
 }
 
 static bool spawn(struct roles *c, struct slot *s)
 {
-    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
-    struct process_options po = {.log = s->log};
-    int ends[2];
+    GPtrArray *argv = (s->kind == CAREFUL ? careful_arguments : other_arguments)(c, s);
+    const struct process_options po = {.argv = (const char *const *)argv->pdata, .log = s->log};
 
-    (s->kind == CAREFUL ? add_careful : add_other)(c, s, argv);
-    g_ptr_array_add(argv, NULL);
-    po.argv = (const char *const *)argv->pdata;
-    s->pid = 0;
-    s->last = (act){0};
+    s->last = (event){0};
     s->stopped = false;
-    if (pipe2(ends, O_CLOEXEC) == 0) {
-        po.input = ends[0];
-        s->pid = process_spawn(&po);
-        s->control = ends[1];
-        close(ends[0]);
-    }
+    s->pid = process_spawn_told(&po, &s->control);
     if (s->pid <= 0)
-        fprintf(stderr, "cannot start %s: %s\n", (const char *)argv->pdata[0], g_strerror(errno));
+        fprintf(stderr, "cannot start %s: %s\n", po.argv[0], g_strerror(errno));
+    g_hash_table_insert(c->slot_of, GINT_TO_POINTER(s->pid), GINT_TO_POINTER(1 + (s - c->slot)));
     g_ptr_array_free(argv, TRUE);
     return s->pid > 0 && begin(c, s);
 }
 
-static bool make_record(const struct roles *c, struct record *r, const char *name)
+static bool make_records(struct roles *c)
 {
-    r->number = g_strdup_printf("%s/%s", c->scratch.path, name);
-    r->history = g_strdup_printf("%s/%s.history", c->scratch.path, name);
-    r->acts = g_array_new(FALSE, TRUE, sizeof(act));
-    return g_file_set_contents(r->number, NUMBER, -1, NULL) &&
-           g_file_set_contents(r->history, "", 0, NULL);
+    if (!scratch_make(&c->scratch, "zkl-chaos"))
+        return false;
+    c->reg = g_strdup_printf("%s/register", c->scratch.path);
+    c->number = g_strdup_printf("%s/number", c->scratch.path);
+    c->contended = g_strdup_printf("%s/register.history", c->scratch.path);
+    c->h = history_new(c->scratch.path);
+    c->record = history_open(c->scratch.path, "chaos");
+    if (!g_file_set_contents(c->reg, NUMBER, -1, NULL) || !number_write(c->number, 0, 0) ||
+        !g_file_set_contents(c->contended, "", 0, NULL))
+        return false;
+    c->reg_fd = open(c->reg, O_RDONLY | O_CLOEXEC);
+    return c->reg_fd >= 0 && c->record >= 0;
 }
 
 static bool start_slot(struct roles *c, int i)
@@ -102,7 +109,6 @@ static bool start_slot(struct roles *c, int i)
 
     *s = (struct slot){.kind = (enum kind)(i / EACH), .control = -1};
     s->log = g_strdup_printf("%s/%s-%d.log", c->scratch.path, kind_name(s->kind), i % EACH);
-    s->hold = g_strdup_printf("%s/hold-%d", c->scratch.path, i);
     if (s->kind == ZKL || s->kind == CAREFUL) {
         s->way = proxy_start(zk_server_port(c->server, 0));
         if (!s->way)
@@ -113,26 +119,14 @@ static bool start_slot(struct roles *c, int i)
 
 bool roles_start(struct roles *c, const struct roles_options *o)
 {
-    *c = (struct roles){.o = *o, .reg_fd = -1};
-    c->killed = g_array_new(FALSE, TRUE, sizeof(int));
-    bool ok = scratch_make(&c->scratch, "zkl-chaos") && make_record(c, &c->reg, "register") &&
-              make_record(c, &c->plain, "plain");
-    if (ok)
-        c->reg_fd = open(c->reg.number, O_RDONLY | O_CLOEXEC);
-    if (ok)
-        c->server = zk_server_start(NULL);
-    ok = ok && c->reg_fd >= 0 && c->server;
+    bool ok;
+
+    *c = (struct roles){.o = *o, .reg_fd = -1, .record = -1};
+    c->slot_of = g_hash_table_new(NULL, NULL);
+    ok = make_records(c) && (c->server = zk_server_start(NULL)) != NULL;
     for (int i = 0; ok && i < SLOTS; i++)
         ok = start_slot(c, i);
     return ok;
-}
-
-static void free_record(struct record *r)
-{
-    g_free(r->number);
-    g_free(r->history);
-    if (r->acts)
-        g_array_free(r->acts, TRUE);
 }
 
 void roles_end(struct roles *c)
@@ -147,70 +141,68 @@ void roles_end(struct roles *c)
         if (s->way)
             proxy_stop(s->way);
         g_free(s->log);
-        g_free(s->hold);
     }
     zk_server_stop(c->server);
     if (c->reg_fd >= 0)
         close(c->reg_fd);
-    free_record(&c->reg);
-    free_record(&c->plain);
-    g_array_free(c->killed, TRUE);
+    if (c->record >= 0)
+        close(c->record);
+    history_free(c->h);
+    g_hash_table_destroy(c->slot_of);
+    g_free(c->reg);
+    g_free(c->number);
+    g_free(c->contended);
     if (c->scratch.path)
         scratch_remove(&c->scratch);
 }
 
 /* ---- what they record ---- */
 
-static void take(struct roles *c, struct record *r, const char *line)
+enum kind roles_kind(const struct roles *c, const event *e)
 {
-    act a;
+    const int slot = GPOINTER_TO_INT(g_hash_table_lookup(c->slot_of, GINT_TO_POINTER(e->pid)));
 
-    if (!act_parse(&a, line)) {
-        fprintf(stderr, "in %s: %s\n", r->history, line);
-        r->garbled = true;
-        return;
-    }
-    g_array_append_val(r->acts, a);
+    return slot > 0 ? c->slot[slot - 1].kind : KINDS;
+}
+
+static void take_act(struct roles *c, const event *e)
+{
+    c->turns += e->kind == EV_BEGIN || e->kind == EV_GRANT;
+    c->latest[roles_kind(c, e) == CAREFUL] = e->token;
     for (int i = 0; i < SLOTS; i++) {
         struct slot *s = &c->slot[i];
 
-        if (s->pid != a.pid)
+        if (s->pid != e->pid)
             continue;
-        s->last = a;
-        if (a.word == ACT_END)
-            s->served = a.ns;
+        s->last = *e;
+        s->served = s->served || e->kind == EV_WRITE;
     }
-}
-
-static void follow(struct roles *c, struct record *r)
-{
-    char buf[16384], *line = buf, *end;
-    int fd = open(r->history, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : pread(fd, buf, sizeof buf - 1, r->read);
-
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return;
-    buf[n] = '\0';
-    for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        *end = '\0';
-        take(c, r, line);
-    }
-    r->read += line - buf;
-    if (n == (ssize_t)sizeof buf - 1)
-        follow(c, r);
 }
 
 void roles_follow(struct roles *c)
 {
-    follow(c, &c->reg);
-    follow(c, &c->plain);
+    bool sense;
+
+    for (guint i = history_poll(c->h, &sense); i < c->h->events->len; i++) {
+        const event *e = &g_array_index(c->h->events, event, i);
+        const int slot = GPOINTER_TO_INT(g_hash_table_lookup(c->slot_of, GINT_TO_POINTER(e->pid)));
+
+        if ((EV_BIT(e->kind) & ACTS) != 0)
+            take_act(c, e);
+        if (e->kind == EV_ERROR && slot > 0)
+            c->slot[slot - 1].broken++;
+    }
+    c->garbled |= !sense;
 }
 
 bool slot_holds(const struct slot *s)
 {
-    return s->last.pid != 0 && (s->last.word == ACT_BEGIN || s->last.word == ACT_READ);
+    return s->last.pid != 0 && (s->last.kind == EV_BEGIN || s->last.kind == EV_GRANT);
+}
+
+bool slot_is_overtaken(const struct roles *c, const struct slot *s)
+{
+    return c->latest[s->kind == CAREFUL] > s->last.token;
 }
 
 /* ---- what is done to them ---- */
@@ -225,10 +217,8 @@ static bool replace(struct roles *c, struct slot *s)
 
 bool roles_kill(struct roles *c, struct slot *s)
 {
-    int pid = s->pid;
-
+    history_add(c->record, (int)(s - c->slot), s->pid, EV_KILL, 0, 0);
     process_end(s->pid, SIGKILL, 0);
-    g_array_append_val(c->killed, pid);
     return replace(c, s);
 }
 
@@ -243,7 +233,7 @@ bool roles_stop(struct roles *c, struct slot *s)
 {
     process_pause(s->pid);
     roles_follow(c);
-    if (has_register(c, s) || (s->last.pid != 0 && s->last.word == ACT_GO)) {
+    if (has_register(c, s) || (s->last.pid != 0 && s->last.kind == EV_GO)) {
         process_resume(s->pid);
         return false;
     }
@@ -259,12 +249,8 @@ void roles_let_on(struct slot *s)
 
 void slot_hold(const struct slot *s, bool on)
 {
-    if (s->kind != CAREFUL)
-        return;
-    if (on)
-        g_file_set_contents(s->hold, "", 0, NULL);
-    else
-        g_unlink(s->hold);
+    if (s->kind == CAREFUL && !process_tell(s->control, on ? "hold" : "go"))
+        perror(s->log);
 }
 
 bool roles_look_after(struct roles *c)
@@ -281,4 +267,100 @@ bool roles_look_after(struct roles *c)
         ok = replace(c, s) && ok;
     }
     return ok;
+}
+
+/* ---- the end ---- */
+
+static void tell_end(struct slot *s)
+{
+    /* A process that cannot be told has ended, which is noticed below. */
+    if (!process_tell(s->control, "stop"))
+        perror(s->log);
+    close(s->control);
+    s->control = -1;
+}
+
+static bool bury(struct slot *s)
+{
+    int status;
+
+    if (waitpid(s->pid, &status, WNOHANG) != s->pid)
+        return false;
+    if (status != 0) {
+        fprintf(stderr, "%s ended with status %#x\n", s->log, (unsigned)status);
+        s->broken++;
+    }
+    s->pid = 0;
+    return true;
+}
+
+void roles_dismiss(struct roles *c)
+{
+    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    int left = SLOTS;
+
+    for (int i = 0; i < SLOTS; i++)
+        tell_end(&c->slot[i]);
+    while (left > 0 && g_get_monotonic_time() < deadline) {
+        for (int i = 0; i < SLOTS; i++)
+            left -= c->slot[i].pid > 0 && bury(&c->slot[i]);
+        g_usleep(POLL_US);
+    }
+    for (int i = 0; i < SLOTS; i++)
+        c->slot[i].overdue = c->slot[i].pid > 0;
+    roles_follow(c);
+}
+
+static int count_nodes(struct raw *r)
+{
+    raw_sync(r, CHAOS_PATH);
+    char **children = raw_children(r, CHAOS_PATH);
+    int count = children ? (int)g_strv_length(children) : 0;
+    g_strfreev(children);
+    return count;
+}
+
+int roles_nodes_left(struct roles *c)
+{
+    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
+    struct raw *r = raw_open(zk_server_connect(c->server));
+    int count = -1;
+
+    while (r && (count = count_nodes(r)) > 0 && g_get_monotonic_time() < deadline)
+        g_usleep(50000);
+    raw_close(r);
+    return count;
+}
+
+/* The register's file has the token, the number and the turn. */
+static void read_register(const struct roles *c, struct register_end *ret)
+{
+    char *text = NULL, *at = NULL;
+
+    *ret = (struct register_end){.number = -1};
+    if (g_file_get_contents(c->reg, &text, NULL, NULL)) {
+        ret->token = g_ascii_strtoull(text, &at, 10);
+        ret->number = g_ascii_strtoll(at, &at, 10);
+        ret->turn = g_ascii_strtoull(at, NULL, 10);
+    }
+    g_free(text);
+}
+
+void roles_judge(const struct roles *c, bool careful, struct register_judgement *ret)
+{
+    GArray *events = g_array_new(FALSE, TRUE, sizeof(event));
+    struct register_end end = {.number = -1};
+
+    for (guint i = 0; i < c->h->events->len; i++) {
+        const event *e = &g_array_index(c->h->events, event, i);
+
+        if ((roles_kind(c, e) == CAREFUL) == careful)
+            g_array_append_vals(events, e, 1);
+    }
+    if (!careful)
+        read_register(c, &end);
+    else if (!number_read(c->number, &end.number, &end.token))
+        end.number = -1;
+    judge_register(events, &end, ret);
+    g_array_free(events, TRUE);
 }

@@ -1,31 +1,25 @@
-/* The contenders: processes of several libraries. Each can be killed, stopped and started anew, and
- * those of zkl can be cut off, too. */
+/* The processes that contend, and what can be done to them. Each has a slot: it is killed and
+ * started anew, and those of zkl can be cut off, too. */
 #ifndef INTEROP_CHAOS_ROLES_H
 #define INTEROP_CHAOS_ROLES_H
 
-#include "chaos_judge.h"
-
+#include "tests/history/judge.h"
 #include "tests/support/process.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
 
-enum { SESSION_MS = 4000, EACH = 2 };
+/* A careful one writes only when its grant is good for MARGIN_MS more: a write takes microseconds,
+ * but somebody else may have the processor just then. */
+enum { SESSION_MS = 4000, EACH = 2, MARGIN_MS = 500 };
 
 /* The first three write to a register that looks at tokens and turns, by their programs' `contend`:
- * see peers.sh. Those of zkl retain, and are of several threads. The careful one, of zkl too, has a
- * plain number: see chaos_worker.h. */
+ * see peers.sh. Those of zkl retain, and are of several threads. The careful one, of zkl too, is a
+ * worker of tests/history at a number. */
 enum kind { CURATOR, KAZOO, ZKL, CAREFUL, KINDS };
 enum { SLOTS = KINDS * EACH };
 
-#define CHAOS_PATH "/interop/chaos"
-
-/* Where they record what they do; and what is there so far. */
-struct record {
-    char *number, *history; /* files */
-    goffset read;
-    GArray *acts; /* of act */
-    bool garbled;
-};
+#define CHAOS_ROOT "/interop"
+#define CHAOS_PATH CHAOS_ROOT "/0"
 
 /* The place of one process, whose successor takes it when it was killed. */
 struct slot {
@@ -34,12 +28,11 @@ struct slot {
     int control; /* its standard input */
     bool stopped;
     struct proxy *way; /* NULL: it has none of its own */
-    char *hold;        /* a file that makes a careful holder go on holding */
     char *log;
-    act last;       /* of the present process; its pid is 0 before the first */
-    int64_t served; /* when the latest write was recorded here, ns */
-    bool overdue;   /* did not end when it was told to */
-    int broken;     /* processes that ended badly by themselves */
+    event last;   /* act of the present process; its pid is 0 before the first */
+    bool served;  /* has written since this was false */
+    bool overdue; /* did not end when it was told to */
+    int broken;   /* processes that ended badly by themselves, and calls that failed */
 };
 
 struct roles_options {
@@ -51,9 +44,14 @@ struct roles {
     struct roles_options o;
     struct zk_server *server;
     struct scratch scratch;
-    struct record reg, plain; /* the register's and the plain number's */
-    int reg_fd;
-    GArray *killed; /* of int: process ids */
+    char *reg, *number; /* the files of the register, and of the careful ones' number */
+    char *contended;    /* where those at the register record what they do */
+    int reg_fd, record; /* our own record: who was killed */
+    history *h;
+    bool garbled;
+    guint turns;         /* of the lock, so far */
+    uint64_t latest[2];  /* token at the register, and at the number */
+    GHashTable *slot_of; /* process id -> 1 + number of its slot */
     struct slot slot[SLOTS];
 };
 
@@ -65,10 +63,14 @@ bool roles_start(struct roles *c, const struct roles_options *o);
 void roles_end(struct roles *c);
 
 void roles_follow(struct roles *c); /* reads what was recorded since */
+enum kind roles_kind(const struct roles *c, const event *e);
 
 /* Between its read and its write, as far as is recorded. A register's writer also when it has been
  * refused since. */
 bool slot_holds(const struct slot *s);
+
+/* Somebody has been where it is with a later token. */
+bool slot_is_overtaken(const struct roles *c, const struct slot *s);
 
 /* ---- what is done to them ---- */
 
@@ -79,7 +81,7 @@ bool roles_kill(struct roles *c, struct slot *s);
  * between a careful one's last look and its write. false: it was there, and goes on. */
 bool roles_stop(struct roles *c, struct slot *s);
 void roles_let_on(struct slot *s);
-void slot_hold(const struct slot *s, bool on);
+void slot_hold(const struct slot *s, bool on); /* a careful holder goes on holding */
 
 /* Starts those anew who ended by themselves, and counts them. */
 bool roles_look_after(struct roles *c);
@@ -89,7 +91,8 @@ bool roles_look_after(struct roles *c);
 /* Tells all to end after their present turn, and waits for that. */
 void roles_dismiss(struct roles *c);
 int roles_nodes_left(struct roles *c); /* at the path, after the dead ones' sessions; -1: unknown */
-void roles_judge(const struct roles *c, const struct record *r, struct chaos_verdict *ret);
-void roles_keep(const struct roles *c, const char *folder); /* all records and logs; says where */
+
+/* Of the register, or of the careful ones' number. */
+void roles_judge(const struct roles *c, bool careful, struct register_judgement *ret);
 
 #endif

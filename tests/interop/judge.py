@@ -34,17 +34,12 @@ def shared(use):
     return use.kind.endswith("-read") or permits(use) > 0
 
 
-def pair(token):
-    """Of TOKEN.TURN, or of TOKEN, whose turn is 0."""
-    number, _, turn = token.partition(".")
-    return int(number), int(turn or 0)
-
-
 def pairs(lines, faults):
     """Each process's begins with their ends."""
     open_uses, uses = {}, []
     for line in lines:
-        at, word, kind, pid, token, number = line.split()
+        at, _, pid, word, number, token, turn, kind = line.split()
+        token = int(token), int(turn)
         if word == "begin":
             if pid in open_uses:
                 faults.append("%s begins twice" % pid)
@@ -54,7 +49,7 @@ def pairs(lines, faults):
             if begin is None or begin[1:3] != (kind, token) or begin[0] > int(at):
                 faults.append("%s ends what it did not begin" % pid)
             else:
-                uses.append(Use(begin[0], int(at), kind, pid, pair(token), begin[3], int(number)))
+                uses.append(Use(begin[0], int(at), kind, pid, token, begin[3], int(number)))
     faults.extend("%s never ends" % pid for pid in open_uses)
     return sorted(uses)
 

@@ -8,9 +8,11 @@
 need_kazoo
 begin
 
-# The history is on standard input: of a turn both records, or one line "BEGIN-END KIND PID TOKEN FOUND-LEFT".
+# The history is on standard input: of a turn two lines "NANOSECONDS begin|end KIND PID TOKEN[.TURN] COUNT", or one
+# "BEGIN-END KIND PID TOKEN[.TURN] FOUND-LEFT".
 take_history() {
-    sed -E 's/^([0-9]+)-([0-9]+) (.*) ([0-9]+)-([0-9]+)$/\1 begin \3 \4\n\2 end \3 \5/' >"$scratch/history"
+    sed -E 's/^([0-9]+)-([0-9]+) (.*) ([0-9]+)-([0-9]+)$/\1 begin \3 \4\n\2 end \3 \5/' |
+        sed -E 's/^(.*) (\S+) (\S+) (\S+) ([0-9]+)(\.([0-9]+))? (\S+)$/\1 0 \4 \2 \8 \5 0\7 \3/' >"$scratch/history"
 }
 
 judged() { # WHAT VERDICT COUNTER LEAST PID=GRANTS...

@@ -40,7 +40,7 @@ class Counter:
             fcntl.lockf(self.file, fcntl.LOCK_UN)
 
     def record(self, at, word, token, number):
-        line = "%d %s %s %d %d %d\n" % (at, word, self.kind, os.getpid(), token, number)
+        line = "%d 0 %d %s %d %d 0 %s\n" % (at, os.getpid(), word, number, token, self.kind)
         os.write(self.history, line.encode())
 
     def close(self):
@@ -102,7 +102,7 @@ class Contend(threading.Thread):
         if reads or random.randrange(4) == 0:
             time.sleep((LONGER if permits else 1) * random.uniform(0.001, 0.005))
         number = self.counter.access(token, None if reads else number + 1)
-        self.counter.record(time.monotonic_ns(), "end", token, number)
+        self.counter.record(time.monotonic_ns(), "read" if reads else "write", token, number)
 
     def result(self, now):
         """Its end, asked for or by itself."""

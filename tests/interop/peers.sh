@@ -33,8 +33,9 @@
 # four and tells their numbers, a bit for each, in place of the count; one of -permitN reads, too, and has M permits at once if it is of -permitNxM. With FENCED 1 a step with a lower
 # token than the last, or the same and a lower turn, is refused, which is an error.
 # HISTORY gets a line at the beginning and, unless there is an error, at the end of each turn:
-#   NANOSECONDS begin|end KIND PID TOKEN COUNT
-# with the count found and the one left, and TOKEN.TURN for each later turn of a token. Errors are told on standard error too.
+#   NANOSECONDS 0 PID begin|write|read|numbers COUNT TOKEN TURN KIND
+# with the count found and the one left: an event as in tests/history/history.h, and the kind. Errors are told on
+# standard error too.
 #
 # Kinds: zkl and, with other options, zkl-kazoo, zkl-retain, which contends by several
 # threads, zkl-read, zkl-write, zkl-numbered, zkl-multi and zkl-multi-timed, which gives up after 0.3 s, the two at PATH and PATH-and

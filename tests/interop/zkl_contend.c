@@ -83,14 +83,13 @@ static int access_counter(struct attempt *c, struct pair by, uint64_t *number, b
     return err;
 }
 
+/* As tests/history records it, and the kind. */
 static int record(struct attempt *c, int64_t at, const char *word, struct pair by, uint64_t number)
 {
-    char line[LINE_MAX_SIZE], turn[32] = "";
-
-    if (by.turn > 0)
-        snprintf(turn, sizeof turn, ".%" PRIu64, by.turn);
-    int n = snprintf(line, sizeof line, "%" PRId64 " %s %s %d %" PRIu64 "%s %" PRIu64 "\n", at,
-                     word, c->kind, (int)getpid(), by.token, turn, number);
+    char line[LINE_MAX_SIZE];
+    int n =
+        snprintf(line, sizeof line, "%" PRId64 " 0 %d %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
+                 at, (int)getpid(), word, number, by.token, by.turn, c->kind);
 
     return write(c->history, line, (size_t)n) == n ? 0 : -EIO;
 }
@@ -110,7 +109,7 @@ static int use(struct attempt *c, struct pair by)
     if (!err)
         err = access_counter(c, by, &number, !c->reads);
     if (!err)
-        err = record(c, now_ns(), "end", by, number);
+        err = record(c, now_ns(), c->reads ? "read" : "write", by, number);
     return err;
 }
 
@@ -121,7 +120,7 @@ static int use_numbers(struct attempt *c, struct pair by)
     int err = record(c, now_ns(), "begin", by, had);
 
     usleep((useconds_t)(1000 + random() % 4000));
-    return err ? err : record(c, now_ns(), "end", by, peer_lock_numbers(c->lock));
+    return err ? err : record(c, now_ns(), "numbers", by, peer_lock_numbers(c->lock));
 }
 
 static bool turn(struct attempt *c)
