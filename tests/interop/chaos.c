@@ -1,6 +1,6 @@
 /* chaos: processes of Curator, kazoo and zkl at one lock, killed, stopped and cut off at random
  * from a seed; and the judgement of what they recorded. */
-#include "chaos_play.h"
+#include "chaos_roles.h"
 
 #include "tests/history/worker.h"
 
@@ -9,7 +9,331 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 64, EXIT_SKIPPED = 77, PROMISES = 11 };
+enum {
+    STEP_US = 200,
+    LOOK_STEPS = 250, /* steps between two looks for who has ended by itself */
+    AIM_MS = 8000,    /* so long is a holder waited for */
+    AT_ONCE = 3,      /* faults in one go, most of whose ways to a dead session then coincide */
+    GAP_MIN_MS = 3000,
+    GAP_MAX_MS = 7000,
+    TURNS_MIN = 40, /* of the lock before the next go, unless that time is over before */
+    TURNS_MAX = 240,
+    SHORT_MIN_MS = 200,
+    LONG_MIN_MS = SESSION_MS + 1500, /* the session is over by then */
+    LONG_MAX_MS = SESSION_MS + 3500,
+    OVERTIME_S = 20,
+    MORE_S = 120, /* for what was wanted and has not happened yet */
+    SERVE_S = 60,
+    EXIT_USAGE = 64,
+    EXIT_SKIPPED = 77,
+    PROMISES = 11
+};
+
+enum fault { FAULT_KILL, FAULT_STOP, FAULT_CUT, FAULTS };
+
+struct chaos {
+    int seed, seconds, grants; /* for so long, and until each kind had so many grants */
+    struct roles_options with;
+    /* What came out: */
+    int took_s;
+    int done[FAULTS][KINDS];
+    int of_holders[FAULTS][KINDS];                 /* of those: it held, as far as was recorded */
+    guint granted[KINDS], refused[KINDS], skipped; /* careful ones' grants without a write */
+    bool served[SLOTS];                            /* after the last fault */
+    int broken, overdue, nodes_left;
+    bool garbled;
+    struct register_judgement reg, plain;
+};
+
+/* A fault that a slot has to come. */
+struct coming {
+    enum { NONE, AWAITED, UNDER_WAY } stage;
+    enum fault fault;
+    bool aimed;    /* at a holder, until due */
+    bool silently; /* cut off; else its connection is closed, and new ones are refused */
+    int64_t due;   /* monotonic us */
+    int64_t until; /* when it is taken back */
+    int lasts_ms;
+};
+
+struct card {
+    enum fault fault;
+    enum kind kind;
+};
+
+/* Every fault to every kind, in an order that is drawn, and again. */
+static const struct card cards[] = {
+    {FAULT_KILL, CURATOR}, {FAULT_KILL, KAZOO}, {FAULT_KILL, ZKL}, {FAULT_KILL, CAREFUL},
+    {FAULT_STOP, CURATOR}, {FAULT_STOP, KAZOO}, {FAULT_STOP, ZKL}, {FAULT_STOP, CAREFUL},
+    {FAULT_CUT, ZKL},      {FAULT_CUT, CAREFUL}};
+
+enum { CARDS = G_N_ELEMENTS(cards) };
+
+struct play {
+    struct chaos *c;
+    struct roles roles;
+    GRand *rand;
+    struct card deck[CARDS];
+    int left; /* cards in it */
+    struct coming coming[SLOTS];
+    int64_t next;    /* when the next fault is planned */
+    guint next_turn; /* or at how many turns, if that is sooner */
+    int steps;
+};
+
+static struct card draw(struct play *p)
+{
+    if (p->left == 0) {
+        for (int i = 0; i < CARDS; i++)
+            p->deck[i] = cards[i];
+        p->left = CARDS;
+    }
+    int i = g_rand_int_range(p->rand, 0, p->left);
+    struct card one = p->deck[i];
+    p->deck[i] = p->deck[--p->left];
+    return one;
+}
+
+static int64_t in_ms(int ms)
+{
+    return g_get_monotonic_time() + ms * INT64_C(1000);
+}
+
+/* A holder is stopped for longer than its session, others as often as not. */
+static int draw_time(struct play *p, const struct coming *f)
+{
+    bool longer = g_rand_boolean(p->rand);
+
+    if (longer || (f->fault == FAULT_STOP && f->aimed))
+        return g_rand_int_range(p->rand, LONG_MIN_MS, LONG_MAX_MS);
+    return g_rand_int_range(p->rand, SHORT_MIN_MS, SESSION_MS / 2);
+}
+
+/* All that is drawn is drawn here, and the same whether or not the slot has one coming already, and
+ * gets none. */
+static void plan(struct play *p)
+{
+    struct card one = draw(p);
+    int i = (int)one.kind * EACH + g_rand_int_range(p->rand, 0, EACH);
+    struct coming next = {.stage = AWAITED, .fault = one.fault};
+
+    next.aimed = g_rand_int_range(p->rand, 0, 4) < (one.fault == FAULT_STOP ? 3 : 2);
+    next.lasts_ms = draw_time(p, &next);
+    next.silently = g_rand_boolean(p->rand);
+    next.due = in_ms(next.aimed ? AIM_MS : 0);
+    if (p->coming[i].stage != NONE)
+        return;
+    p->coming[i] = next;
+    if (next.fault == FAULT_CUT)
+        slot_hold(&p->roles.slot[i], true);
+}
+
+static void plan_some(struct play *p)
+{
+    for (int i = g_rand_int_range(p->rand, 1, AT_ONCE + 1); i > 0; i--)
+        plan(p);
+    p->next = in_ms(g_rand_int_range(p->rand, GAP_MIN_MS, GAP_MAX_MS));
+    p->next_turn = p->roles.turns + (guint)g_rand_int_range(p->rand, TURNS_MIN, TURNS_MAX);
+}
+
+/* false: not now. ok is false if it cannot go on. */
+static bool strike(struct play *p, struct slot *s, const struct coming *f, bool *ok)
+{
+    switch (f->fault) {
+    case FAULT_KILL:
+        *ok = roles_kill(&p->roles, s);
+        return true;
+    case FAULT_STOP:
+        if (!roles_stop(&p->roles, s))
+            return false;
+        if (!f->aimed || slot_holds(s) || g_get_monotonic_time() >= f->due)
+            return true;
+        roles_let_on(s); /* too late: it has written */
+        return false;
+    default:
+        if (f->silently)
+            proxy_freeze(s->way, PROXY_BOTH);
+        else
+            proxy_cut(s->way);
+        return true;
+    }
+}
+
+static bool begin(struct play *p, int i)
+{
+    struct coming *f = &p->coming[i];
+    struct slot *s = &p->roles.slot[i];
+    bool held = slot_holds(s), ok = true;
+
+    if (f->aimed && !held && g_get_monotonic_time() < f->due)
+        return true;
+    if (!strike(p, s, f, &ok))
+        return ok;
+    if (f->fault == FAULT_STOP)
+        held = slot_holds(s);
+    p->c->done[f->fault][s->kind]++;
+    p->c->of_holders[f->fault][s->kind] += held;
+    f->stage = f->fault == FAULT_KILL ? NONE : UNDER_WAY;
+    f->until = in_ms(f->lasts_ms);
+    return ok;
+}
+
+static void take_back(struct play *p, int i)
+{
+    struct coming *f = &p->coming[i];
+    struct slot *s = &p->roles.slot[i];
+
+    if (f->stage == UNDER_WAY && f->fault == FAULT_STOP)
+        roles_let_on(s);
+    if (f->fault == FAULT_CUT) {
+        proxy_heal(s->way);
+        slot_hold(s, false);
+    }
+    f->stage = NONE;
+}
+
+/* A process that was stopped while it held sleeps until another has been at the same number after
+ * it, so that it comes late. */
+static bool is_over(const struct play *p, int i)
+{
+    const struct slot *s = &p->roles.slot[i];
+    int64_t over = g_get_monotonic_time() - p->coming[i].until;
+
+    if (over < 0 || !p->coming[i].aimed || !s->stopped || !slot_holds(s))
+        return over >= 0;
+    return slot_is_overtaken(&p->roles, s) || over >= OVERTIME_S * G_USEC_PER_SEC;
+}
+
+/* One turn of the watch over all of them. */
+static bool step(struct play *p)
+{
+    bool ok = true;
+
+    roles_follow(&p->roles);
+    for (int i = 0; ok && i < SLOTS; i++) {
+        if (p->coming[i].stage == AWAITED)
+            ok = begin(p, i);
+        else if (p->coming[i].stage == UNDER_WAY && is_over(p, i))
+            take_back(p, i);
+    }
+    if (++p->steps % LOOK_STEPS == 0)
+        ok = ok && roles_look_after(&p->roles);
+    g_usleep(STEP_US);
+    return ok;
+}
+
+/* ---- what has happened so far ---- */
+
+static void count_all(struct chaos *c, const struct roles *roles)
+{
+    for (int k = 0; k < KINDS; k++)
+        c->granted[k] = c->refused[k] = 0;
+    c->skipped = 0;
+    for (guint i = 0; i < roles->h->events->len; i++) {
+        const event *e = &g_array_index(roles->h->events, event, i);
+        const enum kind kind = roles_kind(roles, e);
+
+        if (kind == KINDS)
+            continue;
+        c->granted[kind] += e->kind == EV_BEGIN || e->kind == EV_GRANT;
+        c->refused[kind] += register_refused(roles->h->events, i);
+        c->skipped += e->kind == EV_SKIP || e->kind == EV_LOST;
+    }
+}
+
+/* Curator or kazoo came late, and was refused. */
+static bool chaos_late(const struct chaos *c)
+{
+    return c->refused[CURATOR] + c->refused[KAZOO] > 0;
+}
+
+static bool chaos_all_granted(const struct chaos *c)
+{
+    for (int k = 0; k < KINDS; k++)
+        if (c->granted[k] < (guint)c->grants)
+            return false;
+    return true;
+}
+
+static bool is_spoilt(const struct roles *roles, bool careful)
+{
+    struct register_judgement r;
+
+    roles_judge(roles, careful, &r);
+    return r.lost + r.stale > 0;
+}
+
+/* Has all happened that a run is to show? All kinds had their grants and each its faults; and
+ * somebody came late, which was refused, or where that is left out did harm. */
+static bool has_shown_all(struct chaos *c, const struct roles *roles)
+{
+    for (int k = 0; k < KINDS; k++)
+        for (int f = 0; f < FAULTS; f++)
+            if (c->done[f][k] == 0 && (f != FAULT_CUT || roles->slot[k * EACH].way))
+                return false;
+    count_all(c, roles);
+    if (!chaos_all_granted(c))
+        return false;
+    if (!c->with.careful)
+        return is_spoilt(roles, true);
+    return c->with.fenced ? chaos_late(c) : is_spoilt(roles, false);
+}
+
+/* ---- the run ---- */
+
+static bool rage(struct play *p)
+{
+    int64_t begun = g_get_monotonic_time(), ran_s = 0;
+
+    while (ran_s < p->c->seconds + MORE_S && (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds ||
+                                              !has_shown_all(p->c, &p->roles))) {
+        if (g_get_monotonic_time() >= p->next || p->roles.turns >= p->next_turn)
+            plan_some(p);
+        if (!step(p))
+            return false;
+        ran_s = (g_get_monotonic_time() - begun) / G_USEC_PER_SEC;
+    }
+    for (int i = 0; i < SLOTS; i++)
+        take_back(p, i);
+    p->c->took_s = (int)ran_s;
+    return true;
+}
+
+/* Until everybody has written after the last fault, or does not come to it. */
+static bool serve_all(struct play *p)
+{
+    int64_t deadline = g_get_monotonic_time() + SERVE_S * G_USEC_PER_SEC;
+    int served = 0;
+
+    roles_follow(&p->roles);
+    for (int i = 0; i < SLOTS; i++)
+        p->roles.slot[i].served = false;
+    while (served < SLOTS && g_get_monotonic_time() < deadline) {
+        if (!step(p))
+            return false;
+        served = 0;
+        for (int i = 0; i < SLOTS; i++) {
+            p->c->served[i] = p->roles.slot[i].served;
+            served += p->c->served[i];
+        }
+    }
+    return true;
+}
+
+static void look_back(struct play *p)
+{
+    struct chaos *c = p->c;
+
+    c->nodes_left = roles_nodes_left(&p->roles);
+    count_all(c, &p->roles);
+    for (int i = 0; i < SLOTS; i++) {
+        c->broken += p->roles.slot[i].broken;
+        c->overdue += p->roles.slot[i].overdue;
+    }
+    c->garbled = p->roles.garbled;
+    roles_judge(&p->roles, false, &c->reg);
+    roles_judge(&p->roles, true, &c->plain);
+}
 
 /* ---- what came of it ---- */
 
@@ -17,6 +341,46 @@ struct promise {
     const char *text;
     bool kept;
 };
+
+static bool all_served(const struct chaos *c)
+{
+    for (int i = 0; i < SLOTS; i++)
+        if (!c->served[i])
+            return false;
+    return true;
+}
+
+static void check_promises(const struct chaos *c, struct promise ret[PROMISES])
+{
+    const struct promise promises[PROMISES] = {
+        {"the register accepts nothing below a higher token", c->reg.stale == 0},
+        {"later turns of a token wrote to it as well", c->reg.turns > 0},
+        {"it keeps every increment that it accepted", c->reg.lost == 0 && c->reg.made_up == 0},
+        {"it refused others' libraries when they came late", chaos_late(c)},
+        {"careful zkl holders lose no increment of a plain counter",
+         c->plain.lost == 0 && c->plain.made_up == 0},
+        {"and their tokens rise", c->plain.stale == 0},
+        {"every kind had its grants", chaos_all_granted(c)},
+        {"after the last fault every process gets the lock again", all_served(c)},
+        {"every process ends by order, and no earlier", c->broken == 0 && c->overdue == 0},
+        {"nothing is left at the path", c->nodes_left == 0},
+        {"the records make sense", !c->garbled},
+    };
+
+    for (int i = 0; i < PROMISES; i++)
+        ret[i] = promises[i];
+}
+
+static bool chaos_failed(const struct chaos *c)
+{
+    struct promise promises[PROMISES];
+
+    check_promises(c, promises);
+    for (int i = 0; i < PROMISES; i++)
+        if (!promises[i].kept)
+            return true;
+    return false;
+}
 
 static void row(const char *what, const int *each)
 {
@@ -68,46 +432,6 @@ static void print_table(const struct chaos *c)
     printf("  later turns of a token that zkl retained: %u increments\n", c->reg.turns);
 }
 
-static bool all_served(const struct chaos *c)
-{
-    for (int i = 0; i < SLOTS; i++)
-        if (!c->served[i])
-            return false;
-    return true;
-}
-
-static void check_promises(const struct chaos *c, struct promise ret[PROMISES])
-{
-    const struct promise promises[PROMISES] = {
-        {"the register accepts nothing below a higher token", c->reg.stale == 0},
-        {"later turns of a token wrote to it as well", c->reg.turns > 0},
-        {"it keeps every increment that it accepted", c->reg.lost == 0 && c->reg.made_up == 0},
-        {"it refused others' libraries when they came late", chaos_late(c)},
-        {"careful zkl holders lose no increment of a plain counter",
-         c->plain.lost == 0 && c->plain.made_up == 0},
-        {"and their tokens rise", c->plain.stale == 0},
-        {"every kind had its grants", chaos_all_granted(c)},
-        {"after the last fault every process gets the lock again", all_served(c)},
-        {"every process ends by order, and no earlier", c->broken == 0 && c->overdue == 0},
-        {"nothing is left at the path", c->nodes_left == 0},
-        {"the records make sense", !c->garbled},
-    };
-
-    for (int i = 0; i < PROMISES; i++)
-        ret[i] = promises[i];
-}
-
-bool chaos_failed(const struct chaos *c)
-{
-    struct promise promises[PROMISES];
-
-    check_promises(c, promises);
-    for (int i = 0; i < PROMISES; i++)
-        if (!promises[i].kept)
-            return true;
-    return false;
-}
-
 /* The table, and one line for each promise; counts them. */
 static void print_all(const struct chaos *c, int *passed, int *failed)
 {
@@ -123,6 +447,26 @@ static void print_all(const struct chaos *c, int *passed, int *failed)
 }
 
 /* ---- the program ---- */
+
+/* false: it could not be started, or not be gone on with. */
+static bool chaos_run(struct chaos *c)
+{
+    struct play p = {.c = c, .rand = g_rand_new_with_seed((guint32)c->seed)};
+    bool ok = roles_start(&p.roles, &c->with) && rage(&p) && serve_all(&p);
+
+    if (ok) {
+        roles_dismiss(&p.roles);
+        look_back(&p);
+    }
+    if (!ok || chaos_failed(c)) {
+        char *folder = g_strdup_printf("chaos-%d", c->seed);
+        scratch_keep(&p.roles.scratch, folder);
+        g_free(folder);
+    }
+    roles_end(&p.roles);
+    g_rand_free(p.rand);
+    return ok;
+}
 
 static bool parse(struct chaos *c, int argc, char **argv)
 {
