@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "breadth.h"
+#include "flat.h"
 #include "recipes/counter.h"
 #include "recipes/machine.h"
 
@@ -35,83 +36,38 @@ struct count_state {
     int32_t value;
     uint8_t version, czxid; /* of the node; czxid 0: there is none */
     uint8_t made;           /* the czxid of the last one */
-    uint8_t faults, broken, unused[7];
-};
-
-enum count_broken {
-    COUNT_WHOLE,
-    COUNT_TWICE,
-    COUNT_NEVER,
-    COUNT_ALL_THE_SAME,
-    COUNT_INEXACT,
-    COUNT_STUCK,
-    COUNT_BROKEN_COUNT
-};
-
-static const char *const broken_texts[COUNT_BROKEN_COUNT] = {
-    [COUNT_WHOLE] = "nothing",
-    [COUNT_TWICE] = "one operation has written twice",
-    [COUNT_NEVER] = "it is told to be written, and is not",
-    [COUNT_ALL_THE_SAME] = "it is told not to be written, and is",
-    [COUNT_INEXACT] = "it is told to be written, over another number",
-    [COUNT_STUCK] = "nothing can happen, but somebody waits",
+    uint8_t faults, unused[8];
 };
 
 enum count_move {
-    /* sooner or later; .at: whose */
     COUNT_BEGIN,
     COUNT_SERVE,
     COUNT_DELIVER,
-    /* may never happen */
-    COUNT_ARRIVE, /* the first of the sets that were not answered, at last */
-    /* faults: one of the budget each */
-    COUNT_LOSE, /* the connection, with what is asked or answered */
-    COUNT_LATE, /* its time passes */
-    COUNT_ANEW, /* the node is deleted and made anew */
-    COUNT_GONE, /* the node is deleted */
+    COUNT_ARRIVE,
+    COUNT_LOSE,
+    COUNT_LATE,
+    COUNT_ANEW,
+    COUNT_GONE,
     COUNT_MOVES
 };
 
-static const char *const moves[COUNT_MOVES] = {
-    "begins",           "is served",        "hears",        "comes late",
-    "loses the answer", "has no more time", "is made anew", "is deleted"};
-
-static const struct count_run {
-    const char *what;
-    struct counter ops[OPS];
-    int faults;
-    bool absent, soak;
-} runs[] = {
-    {"two sums", .ops = {{.goal = COUNTER_ADD, .operand = 2}, {.goal = COUNTER_ADD, .operand = 1}},
-     .faults = 3},
-    {"equal sums",
-     .ops = {{.goal = COUNTER_ADD, .operand = 2}, {.goal = COUNTER_ADD, .operand = 2}},
-     .faults = 3},
-    {"of no node",
-     .ops = {{.goal = COUNTER_ADD, .operand = 2}, {.goal = COUNTER_SWAP, .operand = 5}},
-     .faults = 2, .absent = true},
-    {"a sum and a swap",
-     .ops = {{.goal = COUNTER_ADD, .operand = 2},
-             {.goal = COUNTER_SWAP, .expected = 9, .operand = 5}},
-     .faults = 3},
-    {"a sum and a set",
-     .ops = {{.goal = COUNTER_ADD, .operand = 2}, {.goal = COUNTER_SET, .operand = 9}},
-     .faults = 3},
-    {"a sum and a look", .ops = {{.goal = COUNTER_ADD, .operand = 2}, {.goal = COUNTER_GET}},
-     .faults = 3},
-    {"two sums", .ops = {{.goal = COUNTER_ADD, .operand = 2}, {.goal = COUNTER_ADD, .operand = 1}},
-     .faults = 4, .soak = true},
+static const struct breadth_kind moves[COUNT_MOVES] = {
+    [COUNT_BEGIN] = {"begins", FAIR, OPS},
+    [COUNT_SERVE] = {"is served", FAIR, OPS},
+    [COUNT_DELIVER] = {"hears", FAIR, OPS},
+    [COUNT_ARRIVE] = {"a set that was not answered comes late of", PERHAPS, OPS},
+    [COUNT_LOSE] = {"loses the connection, with what is asked or answered:", FAULT, OPS},
+    [COUNT_LATE] = {"has no more time", FAULT, OPS},
+    [COUNT_ANEW] = {"the node is deleted and made anew", FAULT, 1},
+    [COUNT_GONE] = {"the node is deleted", FAULT, 1},
 };
 
-static const struct count_run *run;
-static int faults;
-static uint32_t reached;
+struct count_config {
+    struct counter ops[OPS];
+    bool absent; /* the node, at first */
+};
 
-static void fail(struct count_state *st, enum count_broken broken)
-{
-    if (!st->broken)
-        st->broken = (uint8_t)broken;
-}
+static const struct count_config *config;
 
 /* ---- one operation ---- */
 
@@ -126,19 +82,17 @@ static bool may_come(const struct count_state *st, const struct count_op *op)
     return false;
 }
 
-static void check_told(struct count_state *st, const struct count_op *op)
+static void check_told(const struct count_state *st, const struct count_op *op)
 {
     const bool written = op->written || may_come(st, op);
 
-    if (op->told != COUNTER_DONE && op->told != COUNTER_UNKNOWN && written)
-        fail(st, COUNT_ALL_THE_SAME);
+    breadth_require(op->told == COUNTER_DONE || op->told == COUNTER_UNKNOWN || !written,
+                    "it is told not to be written, and is");
     if (op->told != COUNTER_DONE || op->machine.goal == COUNTER_GET ||
         op->machine.goal == COUNTER_SET) /* the same number of another is as good */
         return;
-    if (!op->written)
-        fail(st, COUNT_NEVER);
-    if (!op->exact)
-        fail(st, COUNT_INEXACT);
+    breadth_require(op->written, "it is told to be written, and is not");
+    breadth_require(op->exact, "it is told to be written, over another number");
 }
 
 /* The server that answers does not lag: a sync changes nothing. */
@@ -193,10 +147,9 @@ static void write_number(struct count_state *st, struct count_op *op, const stru
     st->value = set->value;
     st->version++;
     op->written = true;
-    if (++op->here > 1)
-        fail(st, COUNT_TWICE);
-    if (op->ends && op->told != COUNTER_UNKNOWN)
-        fail(st, COUNT_ALL_THE_SAME);
+    breadth_require(++op->here == 1, "one operation has written twice");
+    breadth_require(!op->ends || op->told == COUNTER_UNKNOWN,
+                    "it is told not to be written, and is");
 }
 
 static void make(struct count_state *st, int32_t value)
@@ -309,25 +262,26 @@ static void arrive(struct count_state *st, struct count_op *op)
 
 /* ---- the world ---- */
 
-static void init(void *state)
+static void init(void *state, const void *data)
 {
     struct count_state *st = state;
 
-    memset(st, 0, sizeof *st);
-    st->faults = (uint8_t)faults;
-    if (!run->absent)
+    config = data;
+    if (!config->absent)
         make(st, 7);
     for (int i = 0; i < OPS; i++) {
-        memcpy(&st->ops[i].machine, &run->ops[i], sizeof run->ops[i]);
+        memcpy(&st->ops[i].machine, &config->ops[i], sizeof config->ops[i]);
         st->ops[i].machine.width = WIDTH;
         exchange_plain(&st->ops[i].exchange);
     }
 }
 
-static bool is_possible(const struct count_state *st, enum count_move kind,
-                        const struct count_op *op)
+static bool may(const void *state, struct move move)
 {
-    switch (kind) {
+    const struct count_state *st = state;
+    const struct count_op *op = &st->ops[move.at];
+
+    switch (move.kind) {
     case COUNT_BEGIN:
         return op->machine.state == COUNTER_IDLE;
     case COUNT_SERVE:
@@ -338,24 +292,10 @@ static bool is_possible(const struct count_state *st, enum count_move kind,
         return op->strays[0].waits;
     case COUNT_LOSE:
     case COUNT_LATE:
-        return st->faults > 0 && (op->asks.waits || op->hears.waits);
+        return (op->asks.waits || op->hears.waits);
     default:
-        return st->faults > 0 && st->czxid && op == st->ops;
+        return st->czxid;
     }
-}
-
-static int list(const void *state, struct breadth_step *steps)
-{
-    const struct count_state *st = state;
-    int count = 0;
-
-    for (uint8_t kind = 0; kind < COUNT_MOVES; kind++) {
-        for (uint8_t at = 0; at < OPS; at++) {
-            if (is_possible(st, kind, &st->ops[at]))
-                steps[count++] = (struct breadth_step){kind, at};
-        }
-    }
-    return count;
 }
 
 static void plain(struct count_op *op)
@@ -367,14 +307,12 @@ static void plain(struct count_op *op)
     exchange_plain(&op->exchange);
 }
 
-static void take(void *state, struct breadth_step by)
+static void take(void *state, struct move move)
 {
     struct count_state *st = state;
-    struct count_op *op = &st->ops[by.at];
+    struct count_op *op = &st->ops[move.at];
 
-    if (by.kind > COUNT_ARRIVE)
-        st->faults--;
-    switch (by.kind) {
+    switch (move.kind) {
     case COUNT_BEGIN:
         step(st, op, (struct machine_event){.kind = MACHINE_EV_BEGIN});
         break;
@@ -403,42 +341,57 @@ static void take(void *state, struct breadth_step by)
     plain(op);
 }
 
-static int check_end(const void *state)
+static const char *check_end(const void *state)
 {
     const struct count_state *st = state;
 
     for (int i = 0; i < OPS; i++) {
         if (!st->ops[i].ends)
-            return COUNT_STUCK;
+            return "nothing can happen, but somebody waits";
     }
-    return COUNT_WHOLE;
+    return NULL;
 }
 
-static void print(const void *state, const struct breadth_step *by)
+/* ---- the program ---- */
+
+#define CONFIG(...) BREADTH_CONFIG(count_config, __VA_ARGS__)
+#define ADD(n)                                                                                     \
+    {                                                                                              \
+        .goal = COUNTER_ADD, .operand = (n)                                                        \
+    }
+#define SWAP(from, to)                                                                             \
+    {                                                                                              \
+        .goal = COUNTER_SWAP, .expected = (from), .operand = (to)                                  \
+    }
+
+static const struct breadth_run runs[] = {
+    {"two sums", ALWAYS, 3, CONFIG(.ops = {ADD(2), ADD(1)})},
+    {"equal sums", ALWAYS, 3, CONFIG(.ops = {ADD(2), ADD(2)})},
+    {"of no node", ALWAYS, 2, CONFIG(.ops = {ADD(2), SWAP(0, 5)}, .absent = true)},
+    {"a sum and a swap", ALWAYS, 3, CONFIG(.ops = {ADD(2), SWAP(9, 5)})},
+    {"a sum and a set", ALWAYS, 3, CONFIG(.ops = {ADD(2), {.goal = COUNTER_SET, .operand = 9}})},
+    {"a sum and a look", ALWAYS, 3, CONFIG(.ops = {ADD(2), {.goal = COUNTER_GET}})},
+    {"two sums", SOAK, 4, CONFIG(.ops = {ADD(2), ADD(1)})},
+};
+
+static void print(const void *state)
 {
     const struct count_state *st = state;
 
-    printf("  %s %d: %d, version %d of %d;", by ? moves[by->kind] : "the beginning",
-           by ? by->at : 0, (int)st->value, st->version, st->czxid);
+    printf(" %d, version %d of %d;", (int)st->value, st->version, st->czxid);
     for (int i = 0; i < OPS; i++)
         printf(" %s, written %d times;", counter_state_name(st->ops[i].machine.state),
                st->ops[i].here);
-    printf("\n");
 }
 
-static void note_reached(const void *state)
+static uint32_t reached(const void *state)
 {
     const struct count_state *st = state;
+    uint32_t states = 0;
 
     for (int i = 0; i < OPS; i++)
-        reached |= 1U << st->ops[i].machine.state;
-}
-
-static const char *configure(size_t search, bool full)
-{
-    run = &runs[search];
-    faults = run->faults;
-    return run->soak && !full ? NULL : run->what;
+        states |= 1U << st->ops[i].machine.state;
+    return states;
 }
 
 static const char *state_name(int state)
@@ -449,22 +402,19 @@ static const char *state_name(int state)
 int main(int argc, char **argv)
 {
     static const struct breadth_world world = {.size = sizeof(struct count_state),
-                                               .broken = offsetof(struct count_state, broken),
-                                               .texts = broken_texts,
-                                               .unfair = COUNT_ARRIVE,
-                                               .init = init,
-                                               .list = list,
+                                               .faults = offsetof(struct count_state, faults),
+                                               .kinds = moves,
+                                               .kind_count = COUNT_MOVES,
+                                               .may = may,
                                                .take = take,
+                                               .init = init,
                                                .check_end = check_end,
                                                .print = print,
-                                               .reached = note_reached};
-    const struct breadth_program program = {.world = &world,
-                                            .count = G_N_ELEMENTS(runs),
-                                            .configure = configure,
-                                            .faults = &faults,
-                                            .reached = &reached,
-                                            .states = COUNTER_STATES,
-                                            .state_name = state_name};
+                                               .reached = reached,
+                                               .runs = runs,
+                                               .run_count = G_N_ELEMENTS(runs),
+                                               .states = COUNTER_STATES,
+                                               .state_name = state_name};
 
-    return breadth_main(&program, argc, argv);
+    return breadth_main(&world, argc, argv);
 }

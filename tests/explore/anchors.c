@@ -1,13 +1,14 @@
 /* A session that reconnects, and what its leader knows of it: every interleaving of handshakes,
  * answers that come late, a leader that is deposed and goes on, and time, breadth first, over
  * recipes/proofs.h. Only reconnects prove here: no follower ever reports what it has heard. Then
- * the same with faults planted, each of which must be found. usage: anchors [--full] */
+ * the same with faults planted, each of which must be found. Nothing is fair. usage: anchors
+ * [--full] */
 #include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "breadth.h"
+#include "flat.h"
 #include "recipes/proofs.h"
 
 #define UNIT INT64_C(1000000000) /* of time, ns */
@@ -33,7 +34,6 @@ struct anchor_state {
     uint8_t conn, server, link;
     uint8_t sent;       /* when, the write on it */
     uint8_t kept, held; /* planted: the anchor of the connection before; whether there is one */
-    uint8_t broken;
     struct {
         uint8_t leader;
         uint8_t pending; /* the connection that the next validation is for; 0: none */
@@ -47,6 +47,7 @@ struct anchor_state {
     } leaders[LEADERS];
     uint8_t deposed; /* the first leader, and not every server has heard of it */
     uint8_t ended;   /* the session, for all */
+    uint8_t faults;  /* so often it may connect yet */
     uint8_t unused[6];
 };
 
@@ -68,26 +69,19 @@ enum anchor_move {
     ANCHOR_MOVES
 };
 
-static const char *const moves[ANCHOR_MOVES] = {
-    "time passes",
-    "a read is answered",
-    "the connection is lost",
-    "the client connects to",
-    "the revalidation is sent by",
-    "the client writes",
-    "the leader hears",
-    "the leader is heard by",
-    "the session's time is up at leader",
-    "the session is closing at leader",
-    "another one leads",
-    "the new leader is followed by",
-};
-
-enum anchor_broken { ANCHOR_WHOLE, ANCHOR_BELIEVED, ANCHOR_BROKEN_COUNT };
-
-static const char *const broken_texts[ANCHOR_BROKEN_COUNT] = {
-    [ANCHOR_WHOLE] = "nothing",
-    [ANCHOR_BELIEVED] = "the session has ended, and its deadline is ahead",
+static const struct breadth_kind moves[ANCHOR_MOVES] = {
+    [ANCHOR_PASS] = {"time passes", PERHAPS, 1},
+    [ANCHOR_READ] = {"a read is answered", PERHAPS, 1},
+    [ANCHOR_LOSE] = {"the connection is lost", PERHAPS, 1},
+    [ANCHOR_CONNECT] = {"the client connects to", FAULT, SERVERS},
+    [ANCHOR_SEND] = {"the revalidation is sent by", PERHAPS, SERVERS},
+    [ANCHOR_PROVE] = {"the client writes", PERHAPS, 1},
+    [ANCHOR_UP] = {"the leader hears", PERHAPS, SERVERS},
+    [ANCHOR_DOWN] = {"the leader is heard by", PERHAPS, SERVERS},
+    [ANCHOR_TAKE] = {"the session's time is up at leader", PERHAPS, LEADERS},
+    [ANCHOR_CLOSE] = {"the session is closing at leader", PERHAPS, LEADERS},
+    [ANCHOR_DEPOSE] = {"another one leads", PERHAPS, 1},
+    [ANCHOR_REJOIN] = {"the new leader is followed by", PERHAPS, SERVERS},
 };
 
 enum anchor_fault {
@@ -99,23 +93,12 @@ enum anchor_fault {
     FAULT_OVERTAKES
 };
 
-static const struct anchor_run {
-    const char *what;
+struct anchor_config {
     enum anchor_fault fault;
-    int conns, until;
-    bool full;
-} runs[] = {
-    {"as it is", FAULT_NONE, 4, 5, false},
-    {"as it is, longer", FAULT_NONE, 5, 6, true},
-    {"planted: the anchor is the time of the connect", FAULT_CONNECT_TIME, 4, 5, false},
-    {"planted: no write behind the handshake", FAULT_NO_WRITE, 4, 5, false},
-    {"planted: an anchor that the next handshake confirms", FAULT_TWO_HANDSHAKES, 4, 5, false},
-    {"planted: a deadline that was over is moved on", FAULT_REVIVES, 4, 5, false},
-    {"planted: servers whose write overtakes the handshake", FAULT_OVERTAKES, 4, 5, false},
+    uint8_t until;
 };
 
-static const struct anchor_run *run;
-static int conns_max;
+static const struct anchor_config *config;
 
 /* What must have been seen, or the search says nothing. */
 enum { SAW_EXTENDED, SAW_LATE, SAW_DEPOSED_VALID, SAW_TOUCHED_CLOSING, SAW_COUNT };
@@ -123,7 +106,12 @@ enum { SAW_EXTENDED, SAW_LATE, SAW_DEPOSED_VALID, SAW_TOUCHED_CLOSING, SAW_COUNT
 static const char *const sights[SAW_COUNT] = {
     "a deadline moved on", "a handshake completed by the answer to an older one",
     "a handshake completed by a deposed leader", "a session touched that was about to end"};
-static bool saw[SAW_COUNT];
+
+static void see(int what, bool is)
+{
+    if (is)
+        breadth_reached(1U << what);
+}
 
 static struct instant at_unit(uint8_t units)
 {
@@ -139,16 +127,14 @@ static bool way_has_room(const struct anchor_way *way)
 
 static void way_push(struct anchor_way *way, struct anchor_message m)
 {
-    way->messages[way->count++] = m;
+    flat_push(way->messages, &way->count, ON_WAY, sizeof m, &m);
 }
 
 static struct anchor_message way_pop(struct anchor_way *way)
 {
     const struct anchor_message first = way->messages[0];
 
-    memmove(&way->messages[0], &way->messages[1], sizeof first * (ON_WAY - 1));
-    memset(&way->messages[ON_WAY - 1], 0, sizeof first);
-    way->count--;
+    flat_remove(way->messages, &way->count, sizeof first, 0);
     return first;
 }
 
@@ -157,12 +143,9 @@ static struct anchor_message way_pop(struct anchor_way *way)
 /* Nobody hears any more what was written on it. */
 static void forget_on_way(struct anchor_way *way, const uint8_t kind)
 {
-    const struct anchor_way all = *way;
-
-    memset(way, 0, sizeof *way);
-    for (int i = 0; i < all.count; i++) {
-        if (all.messages[i].kind != kind)
-            way_push(way, all.messages[i]);
+    for (int i = way->count; i-- > 0;) {
+        if (way->messages[i].kind == kind)
+            flat_remove(way->messages, &way->count, sizeof way->messages[0], i);
     }
 }
 
@@ -189,11 +172,11 @@ static void handshake_heard(struct anchor_state *st)
 {
     st->link = LINK_UP;
     proofs_reconnected(&st->proofs, TIMEOUT * UNIT);
-    if (run->fault == FAULT_CONNECT_TIME)
+    if (config->fault == FAULT_CONNECT_TIME)
         st->proofs.chain_base = at_unit(st->now);
-    if (run->fault == FAULT_NO_WRITE)
+    if (config->fault == FAULT_NO_WRITE)
         believe(st, st->proofs.newest);
-    if (run->fault != FAULT_TWO_HANDSHAKES)
+    if (config->fault != FAULT_TWO_HANDSHAKES)
         return;
     if (st->held)
         believe(st, at_unit(st->kept));
@@ -205,10 +188,10 @@ static void proof_heard(struct anchor_state *st)
 {
     const int64_t before = st->proofs.deadline.boot;
 
-    if (run->fault == FAULT_REVIVES)
+    if (config->fault == FAULT_REVIVES)
         st->proofs.on_handshake = false;
     proofs_answered(&st->proofs, PROOF_RENEWAL, at_unit(st->sent), at_unit(st->now));
-    saw[SAW_EXTENDED] |= st->proofs.deadline.boot > before;
+    see(SAW_EXTENDED, st->proofs.deadline.boot > before);
     st->held = false;
 }
 
@@ -235,7 +218,7 @@ static void send_handshake(struct anchor_state *st, uint8_t server)
     st->server = server;
     st->link = LINK_HANDSHAKE;
     st->servers[server].pending = st->conn;
-    if (run->fault == FAULT_OVERTAKES)
+    if (config->fault == FAULT_OVERTAKES)
         st->servers[server].unsent = true;
     else
         way_push(&st->servers[server].up, (struct anchor_message){ANCHOR_REVALIDATE, 0, 0});
@@ -256,7 +239,7 @@ static void leader_hears(struct anchor_state *st, uint8_t server)
     if (m.kind == ANCHOR_REVALIDATE) {
         if (valid)
             st->leaders[leader].expiry = st->now + TIMEOUT;
-        saw[SAW_TOUCHED_CLOSING] |= valid && st->leaders[leader].taken;
+        see(SAW_TOUCHED_CLOSING, valid && st->leaders[leader].taken);
         way_push(&st->servers[server].down, (struct anchor_message){ANCHOR_VALID, 0, valid});
     } else if (valid && !is_deposed(st, leader)) {
         way_push(&st->servers[server].down, (struct anchor_message){ANCHOR_COMMIT, m.conn, 0});
@@ -282,8 +265,8 @@ static void validated(struct anchor_state *st, uint8_t server, bool valid)
         drop_connection(st); /* and knows why */
         return;
     }
-    saw[SAW_LATE] |= has_revalidation(st, server);
-    saw[SAW_DEPOSED_VALID] |= is_deposed(st, st->servers[server].leader);
+    see(SAW_LATE, has_revalidation(st, server));
+    see(SAW_DEPOSED_VALID, is_deposed(st, st->servers[server].leader));
     handshake_heard(st);
 }
 
@@ -314,11 +297,11 @@ static void depose_first(struct anchor_state *st)
 
 /* ---- the world ---- */
 
-static void init(void *state)
+static void init(void *state, const void *data)
 {
     struct anchor_state *st = state;
 
-    memset(st, 0, sizeof *st);
+    config = data;
     proofs_init(&st->proofs, 0, 0);
     proofs_created(&st->proofs, at_unit(0), TIMEOUT * UNIT);
     st->conn = 1;
@@ -328,7 +311,7 @@ static void init(void *state)
 }
 
 /* Nothing of a chain with a sync. */
-static void plain_proofs(void *state)
+static void plain(void *state)
 {
     struct anchor_state *st = state;
     const struct proofs p = st->proofs;
@@ -341,14 +324,13 @@ static void plain_proofs(void *state)
     st->proofs.on_handshake = p.on_handshake;
 }
 
-static bool is_possible_there(const struct anchor_state *st, enum anchor_move kind, uint8_t i)
+static bool may_there(const struct anchor_state *st, enum anchor_move kind, uint8_t i)
 {
     const struct anchor_way *up = &st->servers[i].up, *down = &st->servers[i].down;
 
     switch (kind) {
     case ANCHOR_CONNECT:
-        return st->link == LINK_NONE && st->conn < conns_max && way_has_room(up) &&
-               !st->servers[i].unsent;
+        return st->link == LINK_NONE && way_has_room(up) && !st->servers[i].unsent;
     case ANCHOR_SEND:
         return st->servers[i].unsent && way_has_room(up);
     case ANCHOR_UP:
@@ -365,44 +347,32 @@ static bool is_possible_there(const struct anchor_state *st, enum anchor_move ki
 }
 
 /* A deadline that is over stays over, but for what is on its way. */
-static bool is_possible(const struct anchor_state *st, enum anchor_move kind, uint8_t i)
+static bool may(const void *state, struct move move)
 {
+    const struct anchor_state *st = state;
+    const enum anchor_move kind = (enum anchor_move)move.kind;
     const bool valid = proofs_deadline(&st->proofs, at_unit(st->now)) != DEADLINE_NONE;
 
     switch (kind) {
     case ANCHOR_PASS:
-        return i == 0 && st->now < run->until && (valid || st->link == LINK_HANDSHAKE);
+        return st->now < config->until && (valid || st->link == LINK_HANDSHAKE);
     case ANCHOR_READ:
-        return i == 0 && st->link == LINK_UP && valid;
+        return st->link == LINK_UP && valid;
     case ANCHOR_LOSE:
-        return i == 0 && st->link != LINK_NONE && valid;
+        return st->link != LINK_NONE && valid;
     case ANCHOR_PROVE:
-        return i == 0 && proofs_want(&st->proofs, at_unit(st->now)) == PROOF_SEND_WRITE &&
+        return proofs_want(&st->proofs, at_unit(st->now)) == PROOF_SEND_WRITE &&
                way_has_room(&st->servers[st->server].up);
     case ANCHOR_DEPOSE:
-        return i == 0 && !st->deposed && !st->ended;
+        return !st->deposed && !st->ended;
     case ANCHOR_CONNECT:
-        return valid && is_possible_there(st, kind, i);
+        return valid && may_there(st, kind, move.at);
     default:
-        return is_possible_there(st, kind, i);
+        return may_there(st, kind, move.at);
     }
 }
 
-static int list(const void *state, struct breadth_step *steps)
-{
-    const struct anchor_state *st = state;
-    int count = 0;
-
-    for (uint8_t kind = 0; kind < ANCHOR_MOVES; kind++) {
-        for (uint8_t i = 0; i < SERVERS; i++) {
-            if (is_possible(st, kind, i))
-                steps[count++] = (struct breadth_step){kind, i};
-        }
-    }
-    return count;
-}
-
-static void take(void *state, struct breadth_step by)
+static void take(void *state, struct move by)
 {
     struct anchor_state *st = state;
 
@@ -446,73 +416,62 @@ static void take(void *state, struct breadth_step by)
         follow_anew(st, by.at);
         break;
     }
-    if (st->ended && proofs_deadline(&st->proofs, at_unit(st->now)) != DEADLINE_NONE)
-        st->broken = ANCHOR_BELIEVED;
+    breadth_require(!st->ended || proofs_deadline(&st->proofs, at_unit(st->now)) == DEADLINE_NONE,
+                    "the session has ended, and its deadline is ahead");
 }
 
-static int check_end(const void *state)
+static const char *check_end(const void *state)
 {
     (void)state;
-    return ANCHOR_WHOLE;
+    return NULL;
 }
 
-static void print(const void *state, const struct breadth_step *by)
+static void print(const void *state)
 {
     const struct anchor_state *st = state;
 
-    printf("  %d: %s %d; connection %d%s, newest %d, until %.2f; leaders end it at %d and %d\n",
-           st->now, by ? moves[by->kind] : "the beginning", by ? by->at : 0, st->conn,
-           st->link == LINK_UP ? " is up" : "", (int)(st->proofs.newest.boot / UNIT),
+    printf(" at %d; connection %d%s, newest %d, until %.2f; leaders end it at %d and %d", st->now,
+           st->conn, st->link == LINK_UP ? " is up" : "", (int)(st->proofs.newest.boot / UNIT),
            (double)st->proofs.deadline.boot / (double)UNIT, st->leaders[0].expiry,
            st->leaders[1].expiry);
 }
 
-static void note_nothing(const void *state)
-{
-    (void)state;
-}
+/* ---- the program ---- */
 
-static bool all_seen(void)
+#define CONFIG(...) BREADTH_CONFIG(anchor_config, __VA_ARGS__)
+
+/* So many times it may connect again. */
+static const struct breadth_run runs[] = {
+    {"as it is", ALWAYS, 3, CONFIG(FAULT_NONE, 5)},
+    {"as it is, longer", SOAK, 4, CONFIG(FAULT_NONE, 6)},
+    {"the anchor is the time of the connect", PLANTED, 3, CONFIG(FAULT_CONNECT_TIME, 5)},
+    {"no write behind the handshake", PLANTED, 3, CONFIG(FAULT_NO_WRITE, 5)},
+    {"an anchor that the next handshake confirms", PLANTED, 3, CONFIG(FAULT_TWO_HANDSHAKES, 5)},
+    {"a deadline that was over is moved on", PLANTED, 3, CONFIG(FAULT_REVIVES, 5)},
+    {"servers whose write overtakes the handshake", PLANTED, 3, CONFIG(FAULT_OVERTAKES, 5)},
+};
+
+static const char *sight_name(int sight)
 {
-    for (int i = 0; i < SAW_COUNT; i++) {
-        if (!saw[i]) {
-            printf("never %s\n", sights[i]);
-            return false;
-        }
-    }
-    return true;
+    return sights[sight];
 }
 
 int main(int argc, char **argv)
 {
     static const struct breadth_world world = {.size = sizeof(struct anchor_state),
-                                               .broken = offsetof(struct anchor_state, broken),
-                                               .texts = broken_texts,
-                                               .unfair = 0,
-                                               .init = init,
-                                               .plain = plain_proofs,
-                                               .list = list,
+                                               .faults = offsetof(struct anchor_state, faults),
+                                               .kinds = moves,
+                                               .kind_count = ANCHOR_MOVES,
+                                               .may = may,
                                                .take = take,
+                                               .init = init,
+                                               .plain = plain,
                                                .check_end = check_end,
                                                .print = print,
-                                               .reached = note_nothing};
-    const bool full = argc == 2 && strcmp(argv[1], "--full") == 0;
-    const char *instrumented = getenv("ZKL_INSTRUMENTED");
-    const bool slow = instrumented && *instrumented;
-    int passed = 0, failed = 0;
+                                               .runs = runs,
+                                               .run_count = G_N_ELEMENTS(runs),
+                                               .states = SAW_COUNT,
+                                               .state_name = sight_name};
 
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
-        run = &runs[i];
-        if (run->full && !full)
-            continue;
-        conns_max = run->conns - (slow && run->fault == FAULT_NONE);
-        if (breadth_search(&world, run->what) != (run->fault == FAULT_NONE) ||
-            (run->fault == FAULT_NONE && !all_seen()))
-            failed++;
-        else
-            passed++;
-    }
-    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
-    return failed ? 1 : 0;
+    return breadth_main(&world, argc, argv);
 }

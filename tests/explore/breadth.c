@@ -1,323 +1,626 @@
 #include "breadth.h"
 
 #include <glib.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fair.h"
+#include "scratch.h"
 
-enum { SLOTS_FIRST = 1 << 12 };
+enum { WORD = sizeof(uint64_t), SLOTS_FIRST = 1 << 12, ROOM_FIRST = 1 << 12 };
+enum { NO_STATE = UINT32_MAX }; /* the parent of the first */
 
-/* A fingerprint of what a state looks like. */
-struct print {
-    guint64 a, b;
-};
+/* ---- fingerprints ---- */
 
-struct origin {
-    guint32 parent;
-    struct breadth_step by;
-};
-
-struct search {
-    const struct breadth_world *world;
-    GArray *prints;  /* of struct print: of all, in the order in which they were found */
-    GArray *origins; /* of struct origin, of all */
-    GArray *slots;   /* of guint32: which of them, and 1; 0: free; open addressing */
-    GQueue *ahead;   /* of GByteArray: those whose steps are to be tried, packed */
-    struct fair *fair;
-    guint64 transitions;
-    guint8 *state, *next, *plain; /* as the world has them; what next looks like */
-};
-
-/* ---- states ---- */
-
-static guint64 mix(guint64 h)
+static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
 {
-    h = (h ^ h >> 33) * G_GUINT64_CONSTANT(0xff51afd7ed558ccd);
-    h = (h ^ h >> 33) * G_GUINT64_CONSTANT(0xc4ceb9fe1a85ec53);
-    return h ^ h >> 33;
-}
-
-static guint64 word_at(const guint8 *state, size_t at, size_t size)
-{
-    guint64 word = 0;
+    uint64_t word = 0;
 
     if (at + sizeof word <= size)
-        memcpy(&word, &state[at], sizeof word);
+        memcpy(&word, &bytes[at], sizeof word);
     else
-        memcpy(&word, &state[at], size - at);
+        memcpy(&word, &bytes[at], size - at);
     return word;
 }
 
-/* Two independent hashes of 64 bits: of the words that are not 0, which few are, and of where. */
-static struct print print_of(const guint8 *state, size_t size)
+static uint64_t mix(uint64_t h)
 {
-    struct print p = {G_GUINT64_CONSTANT(0x9e3779b97f4a7c15),
-                      G_GUINT64_CONSTANT(0xc2b2ae3d27d4eb4f)};
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 33;
+}
 
-    for (size_t i = 0; i < size; i += sizeof(guint64)) {
-        const guint64 word = word_at(state, i, size);
+/* Two independent hashes of 64 bits, a half of the second left out: of the words that are not 0,
+ * which few are, and of where. */
+struct breadth_print breadth_print_of(const void *bytes, size_t size)
+{
+    uint64_t a = UINT64_C(0x9e3779b97f4a7c15) ^ size, b = UINT64_C(0xc2b2ae3d27d4eb4f);
+
+    for (size_t i = 0; i < size; i += WORD) {
+        const uint64_t word = word_at(bytes, i, size);
         if (word == 0)
             continue;
-        p.a = (p.a ^ word) * G_GUINT64_CONSTANT(0xff51afd7ed558ccd);
-        p.a = (p.a ^ p.a >> 31) + i;
-        p.b = (p.b + word) * G_GUINT64_CONSTANT(0xc4ceb9fe1a85ec53);
-        p.b = (p.b ^ p.b >> 33) ^ i;
+        a = (a ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        a = (a ^ a >> 31) + i;
+        b = (b + word) * UINT64_C(0xc4ceb9fe1a85ec53);
+        b = (b ^ b >> 33) ^ i;
     }
-    return (struct print){mix(p.a), mix(p.b)};
+    a = mix(a);
+    return (struct breadth_print){{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)mix(b)}};
 }
 
-/* How many bytes are 0 from there on, as far as a byte can count. */
-static guint8 count_zeros(const guint8 *state, size_t from, size_t size)
+/* ---- the states that were seen ---- */
+
+/* Each with the move that first led to it. Room for more is made in small steps, and the table is
+ * filled by three quarters. */
+struct visited {
+    struct breadth_print *prints;
+    uint32_t *parents;
+    struct move *moves;
+    uint32_t count, room;
+    uint32_t *slots; /* state + 1, 0: free; open addressing */
+    size_t size;     /* a power of two */
+};
+
+static void visited_free(struct visited *v)
 {
-    size_t at = from, end = MIN(size, from + G_MAXUINT8);
-
-    while (at + sizeof(guint64) <= end && word_at(state, at, size) == 0)
-        at += sizeof(guint64);
-    while (at < end && state[at] == 0)
-        at++;
-    return (guint8)(at - from);
+    g_free(v->prints);
+    g_free(v->parents);
+    g_free(v->moves);
+    g_free(v->slots);
 }
 
-/* Most bytes are 0: how many of them, how many others, these; and so on. */
-static GByteArray *pack(const guint8 *state, size_t size)
+static size_t first_slot(const struct visited *v, const struct breadth_print *print)
 {
-    GByteArray *packed = g_byte_array_new();
-
-    for (size_t i = 0; i < size;) {
-        guint8 counts[2] = {count_zeros(state, i, size), 0};
-        i += counts[0];
-        while (i + counts[1] < size && counts[1] < G_MAXUINT8 && state[i + counts[1]] != 0)
-            counts[1]++;
-        g_byte_array_append(packed, counts, 2);
-        g_byte_array_append(packed, &state[i], counts[1]);
-        i += counts[1];
-    }
-    return packed;
+    return print->words[0] & (v->size - 1);
 }
-
-static void unpack(const GByteArray *packed, guint8 *state, size_t size)
-{
-    size_t to = 0;
-
-    memset(state, 0, size);
-    for (guint at = 0; at < packed->len; at += 2U + packed->data[at + 1]) {
-        to += packed->data[at];
-        memcpy(&state[to], &packed->data[at + 2], packed->data[at + 1]);
-        to += packed->data[at + 1];
-    }
-}
-
-static const struct origin *origin_of(const struct search *s, guint32 number)
-{
-    return &g_array_index(s->origins, struct origin, number);
-}
-
-/* Makes it anew, step by step, into state. */
-static void print_way(const struct search *s, guint32 number, guint8 *state)
-{
-    const struct origin *from = origin_of(s, number);
-
-    if (number == 0) {
-        memset(state, 0, s->world->size);
-        s->world->init(state);
-    } else {
-        print_way(s, from->parent, state);
-        s->world->take(state, from->by);
-    }
-    s->world->print(state, number > 0 ? &from->by : NULL);
-}
-
-/* ---- those that were found ---- */
 
 /* Where it is, or belongs. */
-static guint32 *find(const struct search *s, const struct print *p)
+static size_t find_slot(const struct visited *v, const struct breadth_print *print)
 {
-    size_t at = p->a & (s->slots->len - 1);
-    guint32 *slot;
+    size_t at = first_slot(v, print);
 
-    for (;; at = (at + 1) & (s->slots->len - 1)) {
-        slot = &g_array_index(s->slots, guint32, at);
-        if (*slot == 0)
-            return slot;
-        const struct print *other = &g_array_index(s->prints, struct print, *slot - 1);
-        if (other->a == p->a && other->b == p->b)
-            return slot;
+    for (; v->slots[at]; at = (at + 1) & (v->size - 1)) {
+        if (memcmp(&v->prints[v->slots[at] - 1], print, sizeof *print) == 0)
+            break;
+    }
+    return at;
+}
+
+static void grow(struct visited *v)
+{
+    g_free(v->slots);
+    v->size = v->size ? v->size * 2 : SLOTS_FIRST;
+    v->slots = g_new0(uint32_t, v->size);
+    for (uint32_t state = 0; state < v->count; state++)
+        v->slots[find_slot(v, &v->prints[state])] = state + 1;
+}
+
+static void make_room(struct visited *v)
+{
+    v->room += v->room / 8 + ROOM_FIRST;
+    v->prints = g_renew(struct breadth_print, v->prints, v->room);
+    v->parents = g_renew(uint32_t, v->parents, v->room);
+    v->moves = g_renew(struct move, v->moves, v->room);
+}
+
+/* The state's number; *ret_new: it was not there. */
+static uint32_t visited_add(struct visited *v, const struct breadth_print *print, uint32_t parent,
+                            struct move move, bool *ret_new)
+{
+    const size_t at = find_slot(v, print);
+
+    *ret_new = v->slots[at] == 0;
+    if (!*ret_new)
+        return v->slots[at] - 1;
+    if (v->count == v->room)
+        make_room(v);
+    v->prints[v->count] = *print;
+    v->parents[v->count] = parent;
+    v->moves[v->count] = move;
+    v->slots[at] = ++v->count;
+    if (v->count > v->size / 4 * 3)
+        grow(v);
+    return v->count - 1;
+}
+
+/* ---- the states of one depth ---- */
+
+/* First all are put, then all are got, in the same order. The file has, for each word, a byte with
+ * a bit for each byte that is not 0, and those bytes. For words of 0 in a row it has a byte without
+ * a bit, and their number. */
+struct level {
+    FILE *file;
+    uint32_t count; /* of states that can be got */
+};
+
+static void level_clear(struct level *l)
+{
+    scratch_empty(l->file);
+    l->count = 0;
+}
+
+static uint8_t *pack_word(uint8_t *to, uint64_t word)
+{
+    uint8_t *bits = to++;
+
+    *bits = 0;
+    for (int k = 0; k < WORD; k++, word >>= 8)
+        if (word & 0xff) {
+            *bits |= (uint8_t)(1U << k);
+            *to++ = (uint8_t)word;
+        }
+    return to;
+}
+
+static uint16_t pack(const uint8_t *state, size_t size, uint8_t *packed)
+{
+    uint8_t *to = packed;
+
+    for (size_t at = 0; at < size;) {
+        uint8_t zeros = 0;
+        for (; at < size && zeros < UINT8_MAX && !word_at(state, at, size); at += WORD)
+            zeros++;
+        if (zeros) {
+            *to++ = 0;
+            *to++ = zeros;
+        } else {
+            to = pack_word(to, word_at(state, at, size));
+            at += WORD;
+        }
+    }
+    return (uint16_t)(to - packed);
+}
+
+static void unpack(const uint8_t *from, uint8_t *state, size_t size)
+{
+    memset(state, 0, size);
+    for (size_t at = 0; at < size; at += WORD) {
+        const uint8_t bits = *from++;
+        if (!bits)
+            at += WORD * (size_t)(*from++ - 1);
+        for (int k = 0; k < WORD && bits >> k; k++)
+            if (bits >> k & 1)
+                state[at + (size_t)k] = *from++;
     }
 }
 
-static void grow(struct search *s)
-{
-    const guint size = s->slots->len * 2;
+/* ---- the search ---- */
 
-    g_array_set_size(s->slots, 0);
-    g_array_set_size(s->slots, size);
-    for (guint32 i = 0; i < s->prints->len; i++)
-        *find(s, &g_array_index(s->prints, struct print, i)) = i + 1;
+struct search {
+    const struct breadth_world *world;
+    struct visited visited;
+    struct level level, next; /* the states themselves, of this depth and of the one below */
+    struct fair *fair;
+    uint64_t transitions;
+    struct breadth_ends ends;
+    uint32_t at; /* the state being left */
+    int depth;
+    uint8_t *state, *plain, *packed;
+};
+
+/* What the moves from one state lead to. They are made all at once and then looked up all at once,
+ * as each of the two alone would wait for memory most of the time. */
+static struct {
+    struct move moves[BREADTH_MOVES];
+    struct breadth_print prints[BREADTH_MOVES];
+    uint8_t *states;
+} successors;
+static volatile int made;
+static const char *volatile broken;
+static volatile uint64_t passed;
+static uint32_t reached;
+static sigjmp_buf assertion;
+
+void breadth_require(bool holds, const char *what)
+{
+    if (!holds && !broken)
+        broken = what;
 }
 
-/* The number of s->next, which is new unless one that looks the same was found before. */
-static guint32 add(struct search *s, guint32 parent, struct breadth_step by)
+void breadth_pass(void)
 {
-    const struct breadth_world *w = s->world;
-    const struct origin origin = {parent, by};
-    guint8 *looks = s->next;
+    passed++;
+}
 
-    if (w->plain) {
-        memcpy(s->plain, s->next, w->size);
-        w->plain(s->plain);
-        looks = s->plain;
+uint32_t breadth_reached(uint32_t more)
+{
+    return reached |= more;
+}
+
+static void on_assertion(int sig)
+{
+    (void)sig;
+    siglongjmp(assertion, 1);
+}
+
+static void set_handler(void (*handler)(int sig))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NODEFER};
+
+    sigaction(SIGABRT, &action, NULL);
+}
+
+static uint8_t *successor(const struct search *s, int k)
+{
+    return &successors.states[(size_t)k * s->world->size];
+}
+
+static bool is_fair(const struct breadth_world *w, struct move move)
+{
+    return w->is_fair ? w->is_fair(move) : w->kinds[move.kind].when == FAIR;
+}
+
+static int list(const struct breadth_world *w, const uint8_t *state, struct move *moves)
+{
+    int count = 0;
+
+    if (w->list)
+        return w->list(state, moves);
+    for (uint8_t kind = 0; kind < w->kind_count; kind++) {
+        if (w->kinds[kind].when == FAULT && state[w->faults] == 0)
+            continue;
+        for (uint8_t at = 0; at < w->kinds[kind].ats; at++) {
+            const struct move move = {kind, at, 0};
+            g_assert(count < BREADTH_MOVES);
+            if (w->may(state, move))
+                moves[count++] = move;
+        }
     }
-    const struct print print = print_of(looks, w->size);
-    guint32 *slot = find(s, &print);
-    if (*slot)
-        return *slot - 1;
-    g_array_append_val(s->prints, print);
-    g_array_append_val(s->origins, origin);
-    *slot = s->prints->len;
-    g_queue_push_tail(s->ahead, pack(s->next, w->size));
-    w->reached(s->next);
-    if (s->prints->len * 2 > s->slots->len)
-        grow(s);
-    return s->prints->len - 1;
+    return count;
 }
 
-static void print_broken(const struct search *s, guint32 number, const char *broken)
+static void take(const struct breadth_world *w, uint8_t *state, struct move move)
 {
-    print_way(s, number, s->next);
-    printf("BROKEN: %s\n", broken);
+    if (w->kinds && w->kinds[move.kind].when == FAULT)
+        state[w->faults]--;
+    w->take(state, move);
 }
 
-/* Tries all that can happen to s->state. What is broken is printed. */
-static bool expand(struct search *s, guint32 number)
+static struct breadth_print print_of(const struct search *s, const uint8_t *state)
 {
     const struct breadth_world *w = s->world;
-    struct breadth_step steps[BREADTH_STEPS];
-    int count = w->list(s->state, steps), fair = 0, broken = 0;
+
+    if (w->print_of)
+        return w->print_of(state);
+    if (!w->plain)
+        return breadth_print_of(state, w->size);
+    memcpy(s->plain, state, w->size);
+    w->plain(s->plain);
+    return breadth_print_of(s->plain, w->size);
+}
+
+/* Until one is broken: that is the one behind those that are made. */
+static void make_successors(const struct search *s, int count)
+{
+    for (made = 0; made < count; made++) {
+        uint8_t *to = successor(s, made);
+        memcpy(to, s->state, s->world->size);
+        passed++;
+        take(s->world, to, successors.moves[made]);
+        if (broken)
+            return;
+        successors.prints[made] = print_of(s, to);
+        __builtin_prefetch(&s->visited.slots[first_slot(&s->visited, &successors.prints[made])]);
+    }
+}
+
+static void put(struct search *s, const uint8_t *state)
+{
+    const uint16_t size = pack(state, s->world->size, s->packed);
+
+    scratch_write(s->next.file, &size, sizeof size);
+    scratch_write(s->next.file, s->packed, size);
+    s->next.count++;
+    if (s->world->reached)
+        reached |= s->world->reached(state);
+}
+
+static int find_successors(struct search *s)
+{
+    int fair = 0;
+    bool new;
+
+    for (int k = 0; k < made; k++) {
+        const uint32_t slot = s->visited.slots[first_slot(&s->visited, &successors.prints[k])];
+        if (slot)
+            __builtin_prefetch(&s->visited.prints[slot - 1]);
+    }
+    for (int k = 0; k < made; k++) {
+        const uint32_t number =
+            visited_add(&s->visited, &successors.prints[k], s->at, successors.moves[k], &new);
+        if (is_fair(s->world, successors.moves[k])) {
+            fair++;
+            fair_add(s->fair, number);
+        }
+        if (new)
+            put(s, successor(s, k));
+    }
+    return fair;
+}
+
+/* Nothing fair happens any more. */
+static void end_here(struct search *s)
+{
+    const struct breadth_print print = print_of(s, s->state);
+
+    s->ends.count++;
+    s->ends.sum += (uint64_t)print.words[1] << 32 | print.words[0];
+    broken = s->world->check_end(s->state);
+}
+
+/* Tries every move from s->state. The assertions of the recipe end up here as well, by a jump:
+ * hence the static variables. */
+static void expand(struct search *s)
+{
+    const int count = list(s->world, s->state, successors.moves);
+
+    passed = 0;
+    if (sigsetjmp(assertion, 0))
+        broken = "an assertion of the recipe failed";
+    else
+        make_successors(s, count);
+    s->transitions += passed;
+    const bool ends = find_successors(s) == 0;
+    if (ends && !broken) {
+        made = -1;
+        end_here(s);
+    }
+}
+
+static void run_level(struct search *s, uint32_t max_states)
+{
+    const struct level done = s->level;
+    uint16_t size;
+
+    s->level = s->next;
+    s->next = done;
+    level_clear(&s->next);
+    scratch_seek(s->level.file, 0);
+    for (; !broken && s->level.count > 0 && s->visited.count <= max_states; s->level.count--) {
+        scratch_read(s->level.file, &size, sizeof size);
+        scratch_read(s->level.file, s->packed, size);
+        unpack(s->packed, s->state, s->world->size);
+        expand(s);
+        fair_end(s->fair);
+        s->at++;
+    }
+    s->depth++;
+}
+
+/* ---- the way to a state ---- */
+
+static bool begin(const struct search *s, uint8_t *state, int number)
+{
+    memset(state, 0, s->world->size);
+    return s->world->begin(state, number);
+}
+
+static void print_move(const struct breadth_world *w, const uint8_t *state, const struct move *move)
+{
+    printf("  %s %d:", move ? w->kinds[move->kind].text : "the beginning", move ? move->at : 0);
+    w->print(state);
+    putchar('\n');
+}
+
+static void tell(const struct search *s, uint8_t *state, const struct move *move)
+{
+    if (s->world->tell) {
+        s->world->tell(state, move);
+        return;
+    }
+    if (move)
+        take(s->world, state, *move);
+    print_move(s->world, state, move);
+}
+
+/* Makes it anew, move by move. */
+static void print_way(const struct search *s, uint32_t number, uint8_t *state)
+{
+    const struct move move = s->visited.moves[number];
+
+    if (s->visited.parents[number] == NO_STATE) {
+        begin(s, state, move.at);
+        tell(s, state, NULL);
+    } else {
+        print_way(s, s->visited.parents[number], state);
+        tell(s, state, &move);
+    }
+}
+
+/* The state whose way is printed, and the move behind it, if that is broken. */
+static void tell_broken(const struct search *s)
+{
+    const char *what = broken;
+    const int by = made;
+
+    printf("BROKEN: %s\n", what);
+    if (sigsetjmp(assertion, 0))
+        return;
+    print_way(s, s->at - 1, s->state); /* run_level() has gone on */
+    if (by >= 0)
+        tell(s, s->state, &successors.moves[by]);
+}
+
+static bool step_to(const struct search *s, uint32_t number)
+{
+    const int count = list(s->world, s->state, successors.moves);
+    uint8_t *to = successor(s, 0);
 
     for (int k = 0; k < count; k++) {
-        memcpy(s->next, s->state, w->size);
-        w->take(s->next, steps[k]);
-        const guint32 to = add(s, number, steps[k]);
-        s->transitions++;
-        if (steps[k].kind < w->unfair) {
-            fair++;
-            fair_add(s->fair, to);
-        }
-        if ((broken = s->next[w->broken])) {
-            print_broken(s, to, w->texts[broken]);
-            return false;
-        }
+        memcpy(to, s->state, s->world->size);
+        take(s->world, to, successors.moves[k]);
+        const struct breadth_print print = print_of(s, to);
+        if (!is_fair(s->world, successors.moves[k]) ||
+            memcmp(&print, &s->visited.prints[number], sizeof print) != 0)
+            continue;
+        tell(s, s->state, &successors.moves[k]);
+        return true;
     }
-    if (fair == 0 && (broken = w->check_end(s->state)))
-        print_broken(s, number, w->texts[broken]);
-    return !broken;
+    return false;
 }
 
-static bool has_cycle(const struct search *s)
+/* Without a cycle of fair moves, whatever happens comes to an end once the faults do; and where it
+ * ends, check_end() has looked. */
+static bool find_cycle(const struct search *s)
 {
     struct cycle cycle = fair_find_cycle(s->fair);
+    bool found = true;
 
-    if (cycle.length > 0)
-        print_broken(s, cycle.states[0], "it never ends");
+    if (cycle.length == 0)
+        return false;
+    printf("BROKEN: it can go on for ever, by %u moves behind:\n", cycle.length);
+    print_way(s, cycle.states[0], s->state);
+    puts("and then, again and again:");
+    for (guint k = 1; found && k <= cycle.length; k++)
+        found = step_to(s, cycle.states[k % cycle.length]);
     g_free(cycle.states);
-    return cycle.length > 0;
+    return true;
 }
 
-static void begin(struct search *s, const struct breadth_world *world)
+/* ---- one search ---- */
+
+static void start(struct search *s, const struct breadth_world *world)
 {
+    bool new;
+
     *s = (struct search){.world = world,
-                         .prints = g_array_new(FALSE, FALSE, sizeof(struct print)),
-                         .origins = g_array_new(FALSE, FALSE, sizeof(struct origin)),
-                         .slots = g_array_new(FALSE, TRUE, sizeof(guint32)),
-                         .ahead = g_queue_new(),
+                         .level.file = scratch_open(),
+                         .next.file = scratch_open(),
                          .fair = fair_new(),
-                         .state = g_malloc0(world->size),
-                         .next = g_malloc0(world->size),
-                         .plain = g_malloc0(world->size)};
-    g_array_set_size(s->slots, SLOTS_FIRST);
-    world->init(s->next);
-    add(s, 0, (struct breadth_step){0, 0});
+                         .state = g_malloc(world->size),
+                         .plain = g_malloc(world->size),
+                         .packed = g_malloc(world->size / WORD * (WORD + 1) + 2 * WORD)};
+    successors.states = g_malloc(BREADTH_MOVES * world->size);
+    grow(&s->visited);
+    broken = NULL;
+    for (int number = 0; begin(s, s->state, number); number++) {
+        const struct breadth_print print = print_of(s, s->state);
+        visited_add(&s->visited, &print, NO_STATE, (struct move){.at = (uint8_t)number}, &new);
+        if (new)
+            put(s, s->state);
+    }
 }
 
 static void end(struct search *s)
 {
-    g_array_unref(s->prints);
-    g_array_unref(s->origins);
-    g_array_unref(s->slots);
-    g_queue_free_full(s->ahead, (GDestroyNotify)g_byte_array_unref);
+    visited_free(&s->visited);
+    fclose(s->level.file);
+    fclose(s->next.file);
     fair_free(s->fair);
     g_free(s->state);
-    g_free(s->next);
     g_free(s->plain);
+    g_free(s->packed);
+    g_free(successors.states);
 }
 
-bool breadth_search(const struct breadth_world *world, const char *title)
+/* Only large searches tell it. */
+static void tell_chance(double count)
 {
-    struct search s;
-    bool whole = true;
+    const double prints = 79228162514264337593543950336.0; /* 2 to the 96th */
 
-    begin(&s, world);
-    for (guint32 i = 0; whole && !g_queue_is_empty(s.ahead); i++) {
-        GByteArray *packed = g_queue_pop_head(s.ahead);
-        unpack(packed, s.state, world->size);
-        g_byte_array_unref(packed);
-        whole = expand(&s, i);
-        fair_end(s.fair);
+    if (count > 1e7)
+        printf("  a state was taken for another with a chance of %.0e\n",
+               count * count / 2 / prints);
+}
+
+enum breadth_end breadth_search(const struct breadth_world *world, const char *title,
+                                uint32_t max_states, struct breadth_ends *ret_ends)
+{
+    const gint64 begun = g_get_monotonic_time();
+    struct search s;
+    bool cut = false, cycle = false;
+
+    start(&s, world);
+    set_handler(on_assertion);
+    while (s.next.count > 0 && !broken && !cut) {
+        run_level(&s, max_states);
+        cut = s.visited.count > max_states;
     }
-    whole = whole && !has_cycle(&s);
-    printf("%s: %u states, %" G_GUINT64_FORMAT " transitions\n", title, s.prints->len,
-           s.transitions);
+    const bool found = broken != NULL;
+    if (found)
+        tell_broken(&s);
+    else if (!cut)
+        cycle = find_cycle(&s);
+    set_handler(SIG_DFL);
+    printf("%s: %u states, %" G_GUINT64_FORMAT " transitions, depth %d, %" G_GUINT64_FORMAT
+           " ends, %.1f s%s\n",
+           title, s.visited.count, s.transitions, s.depth, s.ends.count,
+           (double)(g_get_monotonic_time() - begun) / 1e6, cut ? ", not finished" : "");
+    tell_chance(s.visited.count);
+    *ret_ends = s.ends;
     end(&s);
-    return whole;
+    return found || cycle ? BREADTH_BROKEN : cut ? BREADTH_CUT : BREADTH_HOLDS;
 }
 
 /* ---- programs ---- */
 
-static bool search(const struct breadth_program *p, const char *what)
-{
-    char *title = g_strdup_printf("%s, %d faults", what, *p->faults);
-    bool whole = breadth_search(p->world, title);
+static const struct breadth_world *program;
+static const struct breadth_run *run;
+static int faults;
 
+static bool begin_run(void *state, int number)
+{
+    ((uint8_t *)state)[program->faults] = (uint8_t)faults;
+    program->init(state, run->config);
+    return number == 0;
+}
+
+/* What only something planted reaches is not reached. */
+static bool search(struct breadth_world *world)
+{
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+    const uint32_t before = reached;
+    struct breadth_ends ends;
+
+    faults =
+        run->faults - (instrumented && *instrumented && run->faults > 0 && run->when != PLANTED);
+    char *title = g_strdup_printf("%s%s, %d faults", run->when == PLANTED ? "planted: " : "",
+                                  run->what, faults);
+    const enum breadth_end end = breadth_search(world, title, UINT32_MAX - 1, &ends);
     g_free(title);
-    return whole;
+    if (run->when == PLANTED)
+        reached = before;
+    return end == (run->when == PLANTED ? BREADTH_BROKEN : BREADTH_HOLDS);
 }
 
 /* A search that does not get there says nothing. */
-static bool all_reached(const struct breadth_program *p)
+static bool all_reached(const struct breadth_world *world)
 {
-    for (int state = 0; state < p->states; state++) {
-        if (*p->reached >> state & 1U)
+    for (int state = 0; state < world->states; state++) {
+        if (reached >> state & 1U)
             continue;
-        printf("never %s\n", p->state_name(state));
+        printf("never %s\n", world->state_name(state));
         return false;
     }
     return true;
 }
 
-int breadth_main(const struct breadth_program *program, int argc, char **argv)
+int breadth_main(const struct breadth_world *world, int argc, char **argv)
 {
     const bool full = argc == 2 && strcmp(argv[1], "--full") == 0;
-    const char *instrumented = getenv("ZKL_INSTRUMENTED");
-    int failed = 0, passed = 0;
+    struct breadth_world begun = *world;
+    int right = 0, wrong = 0;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < program->count; i++) {
-        const char *what = program->configure(i, full);
-        if (!what)
+    program = world;
+    begun.begin = begin_run;
+    for (size_t i = 0; i < world->run_count; i++) {
+        run = &world->runs[i];
+        if (run->when == SOAK && !full)
             continue;
-        if (instrumented && *instrumented && *program->faults > 0)
-            --*program->faults;
-        if (search(program, what))
-            passed++;
+        if (search(&begun))
+            right++;
         else
-            failed++;
+            wrong++;
     }
-    if (failed == 0 && all_reached(program))
-        passed++;
+    if (wrong == 0 && all_reached(world))
+        right++;
     else
-        failed++;
-    printf("%d passed, %d failed, 0 skipped\n", passed, failed);
-    return failed ? 1 : 0;
+        wrong++;
+    printf("%d passed, %d failed, 0 skipped\n", right, wrong);
+    return wrong ? 1 : 0;
 }

@@ -1,7 +1,8 @@
 /* Tries everything that can happen in a small world, breadth first, so that the way to what is
- * broken is the shortest one. A state is a flat value without padding that is not 0. Only a hash of
- * 128 bits is kept of each state that was seen: among 100 million states, two have the same hash
- * with a probability of about 1e-23, and one of them would be missed. */
+ * broken is the shortest one. A state is a flat value without padding that is not 0. Only a
+ * fingerprint of 96 bits is kept of each state that was seen: among ten million states, two have
+ * the same one with a probability of about 1e-15, and one of them would be missed. What need not be
+ * in memory is in files. */
 #ifndef EXPLORE_BREADTH_H
 #define EXPLORE_BREADTH_H
 
@@ -9,46 +10,100 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BREADTH_STEPS = 64 };
+enum { BREADTH_MOVES = 160 }; /* that are possible in one state */
 
-struct breadth_step {
-    uint8_t kind, at;
+/* What happens, and to what of the world. */
+struct move {
+    uint8_t kind, at, node;
+};
+
+struct breadth_kind {
+    const char *text;
+    enum {
+        FAIR,    /* happens sooner or later, unless it cannot */
+        PERHAPS, /* may never happen */
+        FAULT    /* one of the budget each */
+    } when;
+    uint8_t ats; /* .at of such a move is below */
+};
+
+struct breadth_run {
+    const char *what;
+    enum {
+        ALWAYS,
+        SOAK,    /* with --full only */
+        PLANTED, /* something wrong, which must be found */
+        TWICE    /* explore's: in every order, too */
+    } when;
+    int faults; /* one less, if any and nothing is planted, in an instrumented build */
+    const void *config;
+};
+
+#define BREADTH_CONFIG(type, ...) (&(const struct type){__VA_ARGS__})
+
+struct breadth_print {
+    uint32_t words[3];
 };
 
 struct breadth_world {
-    size_t size;              /* of a state */
-    size_t broken;            /* where the byte of it is that says what is wrong; 0: nothing */
-    const char *const *texts; /* for each value of that byte */
-    int unfair;               /* kinds of steps below happen sooner or later, unless they cannot */
-    void (*init)(void *state);
+    size_t size;   /* of a state */
+    size_t faults; /* where the byte of it is that counts those which may happen yet */
+    const struct breadth_kind *kinds;
+    uint8_t kind_count;
+    bool (*may)(const void *state, struct move move);
+    void (*take)(void *state, struct move move);
+    /* Of a state that is all 0 but for its faults. */
+    void (*init)(void *state, const void *config);
     /* Makes the same of all that differ only in names; NULL: none do. */
     void (*plain)(void *state);
-    /* What can happen next; at most BREADTH_STEPS. */
-    int (*list)(const void *state, struct breadth_step *steps);
-    void (*take)(void *state, struct breadth_step step);
-    int (*check_end)(const void *state); /* what is wrong if nothing fair can happen any more */
-    /* On one line; by is NULL for the beginning. */
-    void (*print)(const void *state, const struct breadth_step *by);
-    void (*reached)(const void *state); /* each, once */
-};
+    const char *(*check_end)(const void *state); /* what is wrong if nothing fair can happen */
+    void (*print)(const void *state);            /* on the line that the move begins */
+    /* A bit for each state of the machine that is reached. */
+    uint32_t (*reached)(const void *state);
 
-/* Prints how many states there are and, where something is broken, the way there; fair steps must
- * not go round in a circle either. True: nothing is broken. */
-bool breadth_search(const struct breadth_world *world, const char *title);
-
-/* A program: searches, one after the other, that together reach each state of a machine. */
-struct breadth_program {
-    const struct breadth_world *world;
-    size_t count;
-    /* Configures the world for that search and says what it is; NULL: only with --full. */
-    const char *(*configure)(size_t search, bool full);
-    int *faults;             /* as configured: one less, if any, in an instrumented build */
-    const uint32_t *reached; /* by any search: a bit for each state of the machine */
+    /* A program: searches, one after the other, that together reach each state of the machine. */
+    const struct breadth_run *runs;
+    size_t run_count;
     int states;
     const char *(*state_name)(int state);
+
+    /* In place of the above, for a world that has a list of moves, a fingerprint, a way to tell of
+     * a move while it takes it, or several beginnings of its own. */
+    int (*list)(const void *state, struct move *moves);
+    bool (*is_fair)(struct move move);
+    struct breadth_print (*print_of)(const void *state);
+    void (*tell)(void *state, const struct move *move); /* NULL: the beginning */
+    bool (*begin)(void *state, int number);             /* false: there are no more */
 };
 
-/* Its main(): prints the closing line and returns the exit status. */
-int breadth_main(const struct breadth_program *program, int argc, char **argv);
+/* Unless that holds, something is wrong with the move that is taken. */
+void breadth_require(bool holds, const char *broken);
+
+/* A move behind the one that is taken is taken with it. */
+void breadth_pass(void);
+
+/* All that was reached by searches for what is not planted; and more of it. */
+uint32_t breadth_reached(uint32_t more);
+
+/* Of words that are 0 it knows only where they are not. */
+struct breadth_print breadth_print_of(const void *bytes, size_t size);
+
+enum breadth_end {
+    BREADTH_HOLDS,  /* nothing is broken anywhere, nor do fair moves go round in a circle */
+    BREADTH_BROKEN, /* the way there was printed */
+    BREADTH_CUT     /* too many states: nothing was found in those visited */
+};
+
+/* Where nothing fair happens any more: how many states, and the sum of their fingerprints. */
+struct breadth_ends {
+    uint64_t count, sum;
+};
+
+/* Prints one line about what was done, beginning with title. */
+enum breadth_end breadth_search(const struct breadth_world *world, const char *title,
+                                uint32_t max_states, struct breadth_ends *ret_ends);
+
+/* The main() of a program: prints the closing line and returns the exit status. */
+int breadth_main(const struct breadth_world *world, int argc, char **argv);
 
 #endif

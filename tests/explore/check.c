@@ -1,39 +1,6 @@
-#include "check.h"
+#include "model.h"
 
-#include "link.h"
 #include "recipes/rule.h"
-
-const char *check_text(enum broken broken)
-{
-    static const char *const texts[BROKEN_COUNT] = {
-        [BROKEN_NOT] = "nothing",
-        [BROKEN_ASSERT] = "an assertion of the recipe failed",
-        [BROKEN_ACTION] = "an action that nobody understands",
-        [BROKEN_TWICE] = "the caller was answered twice",
-        [BROKEN_DEADLINE] = "granted without a deadline",
-        [BROKEN_TOKEN] = "the token is not the node's, or did not rise",
-        [BROKEN_UNPROVED] = "granted a node that was never first",
-        [BROKEN_ORDER] = "granted although another is to be waited for",
-        [BROKEN_DEAF] = "it heard that its node is gone, and holds still",
-        [BROKEN_EARLY] = "the node goes while its holder is being told of the loss",
-        [BROKEN_REFUSAL] = "refused, and the child named is no reason",
-        [BROKEN_WAITS] = "one that only tries waits for others",
-        [BROKEN_INVARIANT] = "the recipe is inconsistent",
-        [BROKEN_TWO] = "two grants are valid",
-        [BROKEN_NO_NODE] = "a valid grant without a node",
-        [BROKEN_UNTOLD] = "a holder will never hear that its node is gone",
-        [BROKEN_ORPHAN] = "a node is left that nobody will delete",
-        [BROKEN_WATCH] = "a watch is left that nobody wants",
-        [BROKEN_STUCK] = "somebody waits for ever",
-        [BROKEN_LEFT] = "everybody is done, and something is left at the server",
-        [BROKEN_ENDLESS] = "it can go on for ever",
-        [BROKEN_ASKED] = "told that it is asked to give way: wrongly, or twice",
-        [BROKEN_UNASKED] = "a holder will never hear that it is asked to give way",
-        [BROKEN_UNRECALLED] = "a create waits to be sent that nobody wants any more",
-        [BROKEN_OVERWRITTEN] = "a hint in place of others' data",
-    };
-    return texts[broken];
-}
 
 static bool stands(const struct state *st, uint8_t n)
 {
@@ -73,17 +40,17 @@ void check_grant(struct state *st, int i)
     const struct node *own = &st->nodes[c->node == MODEL_NONE ? 0 : c->node];
 
     if (!c->in_time)
-        st->broken = BROKEN_DEADLINE;
+        st->broken = "granted without a deadline";
     else if (c->node == MODEL_NONE || c->machine.token != own->czxid)
-        st->broken = BROKEN_TOKEN;
+        st->broken = "the token is not the node's, or did not rise";
     else if (!own->headed)
-        st->broken = BROKEN_UNPROVED;
+        st->broken = "granted a node that was never first";
     if (st->broken || !stands(st, c->node))
         return;
     if (is_preceded(st, i))
-        st->broken = BROKEN_ORDER;
+        st->broken = "granted although another is to be waited for";
     else if (is_token_low(st, own))
-        st->broken = BROKEN_TOKEN;
+        st->broken = "the token is not the node's, or did not rise";
 }
 
 void check_asked(struct state *st, int i)
@@ -91,7 +58,7 @@ void check_asked(struct state *st, int i)
     const struct client *c = &st->clients[i];
 
     if (c->told_asked || !c->decided || c->node == MODEL_NONE || !st->nodes[c->node].asked)
-        st->broken = BROKEN_ASKED;
+        st->broken = "told that it is asked to give way: wrongly, or twice";
 }
 
 /* Layouts of which one does not wait for the other, told apart by hand. */
@@ -112,7 +79,7 @@ void check_refusal(struct state *st, int i, uint8_t child)
     const struct node *n = &st->nodes[child], *own = &st->nodes[st->clients[i].node];
 
     if (child == MODEL_NONE || n->client == i || n->czxid > own->czxid || !is_incompatible(i, n))
-        st->broken = BROKEN_REFUSAL;
+        st->broken = "refused, and the child named is no reason";
 }
 
 static bool check_is_create(const struct ask *ask)
@@ -158,26 +125,26 @@ static bool check_hears_of(const struct client *c, uint8_t n)
 }
 
 /* One whose node a third party removed is excused; it must hear of it, though. */
-static enum broken check_holder(const struct state *st, const struct client *c)
+static const char *check_holder(const struct state *st, const struct client *c)
 {
     if (c->node == MODEL_NONE)
-        return BROKEN_NO_NODE;
+        return "a valid grant without a node";
     if (stands(st, c->node))
-        return BROKEN_NOT;
+        return NULL;
     if (!st->nodes[c->node].forced)
-        return BROKEN_NO_NODE;
+        return "a valid grant without a node";
     if (st->nodes[c->node].heard)
-        return BROKEN_DEAF;
+        return "it heard that its node is gone, and holds still";
     if (c->expired || c->timer || check_asks_for(c, check_is_watching_read, c->node) ||
         check_hears_of(c, c->node) || (c->watched & MODEL_BIT(c->node)) ||
         (!c->connected && (c->kept & MODEL_BIT(c->node))))
-        return BROKEN_NOT;
-    return BROKEN_UNTOLD;
+        return NULL;
+    return "a holder will never hear that its node is gone";
 }
 
 /* A watch is of use until its server has seen the request; from then on the event, the timer that
  * sets the first watch, or a read must be under way. */
-static enum broken check_heeding(const struct client *c)
+static const char *check_heeding(const struct client *c)
 {
     const uint16_t bit = MODEL_BIT(c->node);
     const bool pending = c->timer || c->expired ||
@@ -185,34 +152,34 @@ static enum broken check_heeding(const struct client *c)
                          check_hears_of(c, c->node) || (c->missed & bit);
 
     if (pending || (!(c->sees_asked & bit) && ((c->connected ? c->watched : c->kept) & bit)))
-        return BROKEN_NOT;
-    return BROKEN_UNASKED;
+        return NULL;
+    return "a holder will never hear that it is asked to give way";
 }
 
 /* Every node of a finished attempt has a delete under way, or its session ends. */
-static enum broken check_done(const struct state *st, int i)
+static const char *check_done(const struct state *st, int i)
 {
     const struct client *c = &st->clients[i];
 
     if (!c->established || c->expired || c->purge)
-        return BROKEN_NOT;
+        return NULL;
     if (check_asks_for(c, check_is_create, MODEL_NONE))
-        return BROKEN_ORPHAN;
+        return "a node is left that nobody will delete";
     for (uint8_t n = 0; n < MODEL_NODES; n++)
         if (stands(st, n) && st->nodes[n].client == i && st->nodes[n].session == c->session &&
             !check_will_be_deleted(c, n))
-            return BROKEN_ORPHAN;
-    return BROKEN_NOT;
+            return "a node is left that nobody will delete";
+    return NULL;
 }
 
 /* A watch that stands has a subscription, or goes with its node, or its removal is under way. */
-static enum broken check_watches(const struct client *c)
+static const char *check_watches(const struct client *c)
 {
     for (uint8_t n = 0; n < MODEL_NODES; n++)
         if ((c->armed & c->watched & MODEL_BIT(n)) && c->own_watch != n &&
             c->predecessor_watch != n && !link_watch_asked(c, n) && !check_will_be_deleted(c, n))
-            return BROKEN_WATCH;
-    return BROKEN_NOT;
+            return "a watch is left that nobody wants";
+    return NULL;
 }
 
 /* One that tries waits for one that retains alone, and a timer ends it. */
@@ -231,26 +198,26 @@ static bool check_keeps_create(const struct client *c)
            check_asks_for(c, check_is_create, MODEL_NONE);
 }
 
-enum broken check_state(const struct state *st)
+const char *check_state(const struct state *st)
 {
     int valid = 0, alone = 0; /* of all layouts together */
-    enum broken broken = BROKEN_NOT;
+    const char *broken = NULL;
 
     for (int i = 0; i < model_config.contenders && !broken; i++) {
         const struct client *c = &st->clients[i];
         if (!attempt_invariant(&c->machine))
-            return BROKEN_INVARIANT;
+            return "the recipe is inconsistent";
         if (waits_in_vain(st, i))
-            return BROKEN_WAITS;
+            return "one that only tries waits for others";
         if (check_keeps_create(c))
-            return BROKEN_UNRECALLED;
+            return "a create waits to be sent that nobody wants any more";
         if (c->grant) {
             broken = check_holder(st, c);
             if (!broken && stands(st, c->node) && st->nodes[c->node].asked && !c->told_asked)
                 broken = check_heeding(c);
             alone += stands(st, c->node) && rule_kind(c->machine.rule) != CHILD_READ;
             if (stands(st, c->node) && ++valid > 1 && alone > 0)
-                return BROKEN_TWO;
+                return "two grants are valid";
         }
         if (!broken && c->machine.state == ST_DONE)
             broken = check_done(st, i);
@@ -260,17 +227,17 @@ enum broken check_state(const struct state *st)
     return broken;
 }
 
-enum broken check_end(const struct state *st)
+const char *check_end(const struct state *st)
 {
     for (int i = 0; i < model_config.contenders; i++)
         if (st->clients[i].machine.state != ST_DONE || !st->clients[i].decided)
-            return BROKEN_STUCK;
+            return "somebody waits for ever";
     if (st->standing)
-        return BROKEN_LEFT;
+        return "everybody is done, and something is left at the server";
     for (int i = 0; i < model_config.contenders; i++) {
         const struct client *c = &st->clients[i];
         if (c->watched || c->asks_count || c->replies_count)
-            return BROKEN_LEFT;
+            return "everybody is done, and something is left at the server";
     }
-    return BROKEN_NOT;
+    return NULL;
 }

@@ -1,7 +1,4 @@
-#include "client.h"
-
-#include "check.h"
-#include "link.h"
+#include "model.h"
 
 /* What was recalled in a step. */
 struct coming {
@@ -50,7 +47,7 @@ static void client_ask(struct state *st, int i, const struct machine_action *a)
                             .heard = true};
 
     if (a->more > 0 || a->node >= ATTEMPT_PARENT || (a->watch && !link_watch_wanted(c, a->node))) {
-        st->broken = BROKEN_ACTION;
+        st->broken = "an action that nobody understands";
         return;
     }
     if (a->watch)
@@ -79,7 +76,7 @@ static void client_delete(struct state *st, int i, const struct machine_action *
     struct client *c = &st->clients[i];
 
     if (c->stopping)
-        st->broken = BROKEN_EARLY;
+        st->broken = "the node goes while its holder is being told of the loss";
     for (uint32_t k = a->node; k <= a->node + a->more; k++) {
         const uint8_t n = client_node(st, i, k, listed);
         if (link_watch_wanted(c, k))
@@ -112,7 +109,7 @@ static void client_end(struct client *c, bool deleting, struct coming *coming)
 static void client_decide(struct state *st, struct client *c)
 {
     if (c->decided)
-        st->broken = BROKEN_TWICE;
+        st->broken = "the caller was answered twice";
     c->decided = true;
 }
 
@@ -154,7 +151,7 @@ static void client_tell(struct state *st, int i, const struct machine_action *a,
         c->orphan = true;
         break;
     default:
-        st->broken = BROKEN_ACTION;
+        st->broken = "an action that nobody understands";
     }
 }
 
@@ -192,7 +189,7 @@ static void client_perform(struct state *st, int i, const struct machine_action 
         client_tell(st, i, a, heard);
         break;
     default:
-        st->broken = BROKEN_ACTION;
+        st->broken = "an action that nobody understands";
     }
 }
 
@@ -210,7 +207,7 @@ void client_step(struct state *st, int i, struct heard *heard)
     for (uint32_t k = 0; k < actions.count; k++)
         client_perform(st, i, &actions.list[k], heard, &coming);
     if (!c->machine.watching && c->predecessor_watch != MODEL_NONE)
-        st->broken = BROKEN_WATCH;
+        st->broken = "a watch is left that nobody wants";
     for (int k = 0; k < coming.count; k++)
         link_answer(st, i, &(struct reply){.to = coming.asks[k], .rc = STORE_BAD});
 }

@@ -1,4 +1,4 @@
-#include "encode.h"
+#include "search.h"
 
 #include <string.h>
 
@@ -240,33 +240,7 @@ static void encode_put_client(struct encoder *e, int i)
     encode_put_queues(e, c);
 }
 
-static uint64_t mix(uint64_t h)
-{
-    h ^= h >> 32;
-    h *= UINT64_C(0xd6e8feb86659fd93);
-    h ^= h >> 29;
-    h *= UINT64_C(0x9fb21c651e98df25);
-    return h ^ h >> 32;
-}
-
-/* Two independent 64-bit hashes of the same bytes, a half of the second left out. */
-static struct fingerprint hash(struct encoder *e)
-{
-    uint64_t a = UINT64_C(0x9e3779b97f4a7c15), b = UINT64_C(0xc2b2ae3d27d4eb4f);
-
-    while (e->count % 8)
-        put(e, 0);
-    for (size_t k = 0; k < e->count / 8; k++) {
-        a = (a ^ e->words[k]) * UINT64_C(0xff51afd7ed558ccd);
-        a ^= a >> 31;
-        b = (b + e->words[k]) * UINT64_C(0xc4ceb9fe1a85ec53);
-        b ^= b >> 33;
-    }
-    a = mix(a ^ e->count);
-    return (struct fingerprint){{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)mix(b)}};
-}
-
-struct fingerprint encode_state(const struct state *st)
+struct breadth_print encode_state(const struct state *st)
 {
     struct encoder e = {.nodes = 0};
 
@@ -277,5 +251,7 @@ struct fingerprint encode_state(const struct state *st)
     put_log(&e);
     for (int k = 0; k < model_config.contenders; k++)
         encode_put_client(&e, e.at[k]);
-    return hash(&e);
+    while (e.count % sizeof e.words[0])
+        put(&e, 0);
+    return breadth_print_of(e.words, e.count);
 }

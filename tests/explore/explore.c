@@ -6,127 +6,67 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
 #include "search.h"
-
-struct run {
-    const char *what;
-    struct model_config config;
-    enum { ALWAYS, TWICE, SOAK } when; /* TWICE: in every order, too; SOAK: with --full only */
-};
 
 enum { NEAR_END = INT32_MAX - 1 };
 
-#define LOCKS                                                                                      \
-    {                                                                                              \
-        RULE_LOCK, RULE_LOCK, RULE_LOCK, RULE_LOCK                                                 \
-    }
+/* A lock and latches: whoever comes behind the other is refused. Apache's own waits for what is
+ * called as our lock; the lock waits for it, a candidate is refused. */
+#define LOCKS RULE_LOCK, RULE_LOCK, RULE_LOCK, RULE_LOCK
+#define LATCHES RULE_LATCH, RULE_LATCH, RULE_LATCH, RULE_LATCH
+#define MIXED RULE_LATCH, RULE_LOCK, RULE_LATCH, RULE_LOCK
+#define APACHE(ours) RULE_APACHE, ours, RULE_APACHE, ours
+#define WRITERS RULE_WRITE, RULE_READ, RULE_WRITE, RULE_READ
+#define READERS RULE_READ, RULE_WRITE, RULE_READ, RULE_WRITE
+#define READERS_AND_LOCK RULE_READ, RULE_LOCK, RULE_WRITE, RULE_LOCK
+#define CONFIG(n, ...) BREADTH_CONFIG(model_config, .contenders = (n), __VA_ARGS__)
 
-#define LATCHES                                                                                    \
-    {                                                                                              \
-        RULE_LATCH, RULE_LATCH, RULE_LATCH, RULE_LATCH                                             \
-    }
-
-/* A lock and latches: whoever comes behind the other is refused. */
-#define MIXED                                                                                      \
-    {                                                                                              \
-        RULE_LATCH, RULE_LOCK, RULE_LATCH, RULE_LOCK                                               \
-    }
-
-/* Apache's own waits for what is called as our lock; the lock waits for it, a candidate is refused.
- */
-#define APACHE(ours)                                                                               \
-    {                                                                                              \
-        RULE_APACHE, ours, RULE_APACHE, ours                                                       \
-    }
-
-#define WRITERS                                                                                    \
-    {                                                                                              \
-        RULE_WRITE, RULE_READ, RULE_WRITE, RULE_READ                                               \
-    }
-#define READERS                                                                                    \
-    {                                                                                              \
-        RULE_READ, RULE_WRITE, RULE_READ, RULE_WRITE                                               \
-    }
-#define READERS_AND_LOCK                                                                           \
-    {                                                                                              \
-        RULE_READ, RULE_LOCK, RULE_WRITE, RULE_LOCK                                                \
-    }
-
-static const struct run runs[] = {
-    {"mutex", {.contenders = 1, .faults = 4, .rules = LOCKS}, ALWAYS},
-    {"mutex", {.contenders = 2, .faults = 2, .rules = LOCKS}, ALWAYS},
-    {"mutex", {.contenders = 3, .faults = 1, .rules = LOCKS}, ALWAYS},
-    {"lagging servers", {.contenders = 2, .faults = 1, .lag = true, .rules = LOCKS}, TWICE},
-    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 2, .rules = LOCKS}, ALWAYS},
-    {"head hints, no directory",
-     {.contenders = 3, .faults = 1, .no_directory = true, .long_queue = 2, .rules = LOCKS},
-     ALWAYS},
-    {"head hints, lagging servers",
-     {.contenders = 3, .faults = 0, .lag = true, .long_queue = 2, .rules = LOCKS},
-     ALWAYS},
-    {"head hints among others' data",
-     {.contenders = 3, .faults = 1, .foreign = true, .long_queue = 1, .rules = LOCKS},
-     ALWAYS},
-    {"one only tries",
-     {.contenders = 2, .faults = 2, .rules = LOCKS, .try_only = {false, true}},
-     ALWAYS},
-    {"one only tries, the other retains",
-     {.contenders = 2, .faults = 2, .rules = LOCKS, .try_only = {false, true}, .retains = {true}},
-     ALWAYS},
-    {"two only try, one retains",
-     {.contenders = 3,
-      .faults = 0,
-      .rules = LOCKS,
-      .try_only = {false, true, true},
-      .retains = {true, false, true}},
-     ALWAYS},
-    {"numbers run out", {.contenders = 2, .faults = 2, .next = NEAR_END, .rules = LOCKS}, ALWAYS},
-    {"no directory",
-     {.contenders = 2, .faults = 1, .no_directory = true, .lag = true, .rules = LOCKS},
-     ALWAYS},
-    {"latches", {.contenders = 2, .faults = 2, .rules = LATCHES}, ALWAYS},
-    {"a latch and a lock", {.contenders = 2, .faults = 2, .rules = MIXED}, ALWAYS},
-    {"latches and a lock", {.contenders = 3, .faults = 1, .rules = MIXED}, ALWAYS},
-    {"Apache's and a candidate",
-     {.contenders = 2, .faults = 2, .rules = APACHE(RULE_SELECTOR)},
-     ALWAYS},
-    {"Apache's and a lock", {.contenders = 2, .faults = 1, .rules = APACHE(RULE_LOCK)}, TWICE},
-    {"a latch and a lock at the end",
-     {.contenders = 2, .faults = 1, .next = NEAR_END, .rules = MIXED},
-     ALWAYS},
-    {"a writer and a reader", {.contenders = 2, .faults = 2, .rules = WRITERS}, TWICE},
-    {"writers and a reader", {.contenders = 3, .faults = 1, .rules = WRITERS}, ALWAYS},
-    {"readers and a writer", {.contenders = 3, .faults = 1, .rules = READERS}, ALWAYS},
-    {"a writer and a reader, lagging servers",
-     {.contenders = 2, .faults = 1, .rules = WRITERS, .lag = true},
-     ALWAYS},
-    {"a reader and a lock", {.contenders = 2, .faults = 2, .rules = READERS_AND_LOCK}, ALWAYS},
-    {"writers and a reader", {.contenders = 3, .faults = 2, .rules = WRITERS}, SOAK},
-    {"readers and a writer", {.contenders = 3, .faults = 2, .rules = READERS}, SOAK},
-    {"writers and a reader, lagging servers",
-     {.contenders = 3, .faults = 1, .rules = WRITERS, .lag = true},
-     SOAK},
-    {"mutex", {.contenders = 2, .faults = 4, .rules = LOCKS}, SOAK},
-    {"mutex", {.contenders = 3, .faults = 2, .rules = LOCKS}, SOAK},
-    {"mutex", {.contenders = 4, .faults = 1, .rules = LOCKS}, SOAK},
-    {"head hints", {.contenders = 3, .faults = 1, .long_queue = 1, .rules = LOCKS}, SOAK},
-    {"head hints, lagging servers",
-     {.contenders = 3, .faults = 1, .lag = true, .long_queue = 2, .rules = LOCKS},
-     SOAK},
-    {"lagging servers", {.contenders = 2, .faults = 3, .lag = true, .rules = LOCKS}, SOAK},
-    {"lagging servers", {.contenders = 3, .faults = 1, .lag = true, .rules = LOCKS}, SOAK},
-    {"one only tries",
-     {.contenders = 3, .faults = 2, .rules = LOCKS, .try_only = {false, false, true}},
-     SOAK},
-    {"one only tries, another retains",
-     {.contenders = 3,
-      .faults = 1,
-      .rules = LOCKS,
-      .try_only = {false, false, true},
-      .retains = {true}},
-     SOAK},
-    {"numbers run out", {.contenders = 2, .faults = 3, .next = NEAR_END, .rules = LOCKS}, SOAK},
+static const struct breadth_run runs[] = {
+    {"mutex", ALWAYS, 4, CONFIG(1, .rules = {LOCKS})},
+    {"mutex", ALWAYS, 2, CONFIG(2, .rules = {LOCKS})},
+    {"mutex", ALWAYS, 1, CONFIG(3, .rules = {LOCKS})},
+    {"lagging servers", TWICE, 1, CONFIG(2, .lag = true, .rules = {LOCKS})},
+    {"head hints", ALWAYS, 1, CONFIG(3, .long_queue = 2, .rules = {LOCKS})},
+    {"head hints, no directory", ALWAYS, 1,
+     CONFIG(3, .no_directory = true, .long_queue = 2, .rules = {LOCKS})},
+    {"head hints, lagging servers", ALWAYS, 0,
+     CONFIG(3, .lag = true, .long_queue = 2, .rules = {LOCKS})},
+    {"head hints among others' data", ALWAYS, 1,
+     CONFIG(3, .foreign = true, .long_queue = 1, .rules = {LOCKS})},
+    {"one only tries", ALWAYS, 2, CONFIG(2, .rules = {LOCKS}, .try_only = {false, true})},
+    {"one only tries, the other retains", ALWAYS, 2,
+     CONFIG(2, .rules = {LOCKS}, .try_only = {false, true}, .retains = {true})},
+    {"two only try, one retains", ALWAYS, 0,
+     CONFIG(3, .rules = {LOCKS}, .try_only = {false, true, true}, .retains = {true, false, true})},
+    {"numbers run out", ALWAYS, 2, CONFIG(2, .next = NEAR_END, .rules = {LOCKS})},
+    {"no directory", ALWAYS, 1, CONFIG(2, .no_directory = true, .lag = true, .rules = {LOCKS})},
+    {"latches", ALWAYS, 2, CONFIG(2, .rules = {LATCHES})},
+    {"a latch and a lock", ALWAYS, 2, CONFIG(2, .rules = {MIXED})},
+    {"latches and a lock", ALWAYS, 1, CONFIG(3, .rules = {MIXED})},
+    {"Apache's and a candidate", ALWAYS, 2, CONFIG(2, .rules = {APACHE(RULE_SELECTOR)})},
+    {"Apache's and a lock", TWICE, 1, CONFIG(2, .rules = {APACHE(RULE_LOCK)})},
+    {"a latch and a lock at the end", ALWAYS, 1, CONFIG(2, .next = NEAR_END, .rules = {MIXED})},
+    {"a writer and a reader", TWICE, 2, CONFIG(2, .rules = {WRITERS})},
+    {"writers and a reader", ALWAYS, 1, CONFIG(3, .rules = {WRITERS})},
+    {"readers and a writer", ALWAYS, 1, CONFIG(3, .rules = {READERS})},
+    {"a writer and a reader, lagging servers", ALWAYS, 1,
+     CONFIG(2, .rules = {WRITERS}, .lag = true)},
+    {"a reader and a lock", ALWAYS, 2, CONFIG(2, .rules = {READERS_AND_LOCK})},
+    {"writers and a reader", SOAK, 2, CONFIG(3, .rules = {WRITERS})},
+    {"readers and a writer", SOAK, 2, CONFIG(3, .rules = {READERS})},
+    {"writers and a reader, lagging servers", SOAK, 1, CONFIG(3, .rules = {WRITERS}, .lag = true)},
+    {"mutex", SOAK, 4, CONFIG(2, .rules = {LOCKS})},
+    {"mutex", SOAK, 2, CONFIG(3, .rules = {LOCKS})},
+    {"mutex", SOAK, 1, CONFIG(4, .rules = {LOCKS})},
+    {"head hints", SOAK, 1, CONFIG(3, .long_queue = 1, .rules = {LOCKS})},
+    {"head hints, lagging servers", SOAK, 1,
+     CONFIG(3, .lag = true, .long_queue = 2, .rules = {LOCKS})},
+    {"lagging servers", SOAK, 3, CONFIG(2, .lag = true, .rules = {LOCKS})},
+    {"lagging servers", SOAK, 1, CONFIG(3, .lag = true, .rules = {LOCKS})},
+    {"one only tries", SOAK, 2, CONFIG(3, .rules = {LOCKS}, .try_only = {false, false, true})},
+    {"one only tries, another retains", SOAK, 1,
+     CONFIG(3, .rules = {LOCKS}, .try_only = {false, false, true}, .retains = {true})},
+    {"numbers run out", SOAK, 3, CONFIG(2, .next = NEAR_END, .rules = {LOCKS})},
 };
 
 static struct options {
@@ -150,12 +90,13 @@ bool search_tries_every_order(void)
     return options.every_order;
 }
 
-static enum search_end run(const struct run *r, struct search_ends *ret_ends)
+static enum breadth_end run(const struct breadth_run *r, struct breadth_ends *ret_ends)
 {
-    enum search_end end;
+    enum breadth_end end;
     char *title;
 
-    model_config = r->config;
+    model_config = *(const struct model_config *)r->config;
+    model_config.faults = r->faults;
     if (options.contenders)
         model_config.contenders = options.contenders;
     if (options.faults >= 0)
@@ -166,22 +107,22 @@ static enum search_end run(const struct run *r, struct search_ends *ret_ends)
                             model_config.faults, options.every_order ? ", every order" : "");
     end = search_run(title, (uint32_t)options.max_states, ret_ends);
     g_free(title);
-    passed += end == SEARCH_HOLDS;
-    failed += end == SEARCH_BROKEN;
-    skipped += end == SEARCH_CUT;
+    passed += end == BREADTH_HOLDS;
+    failed += end == BREADTH_BROKEN;
+    skipped += end == BREADTH_CUT;
     return end;
 }
 
 /* What is left out leads nowhere else: in every order it ends in the same states. */
-static void run_twice(const struct run *r)
+static void run_twice(const struct breadth_run *r)
 {
     const gboolean every_order = options.every_order;
-    struct search_ends ends, others;
+    struct breadth_ends ends, others;
 
-    if (run(r, &ends) != SEARCH_HOLDS || r->when != TWICE || search_uses_library())
+    if (run(r, &ends) != BREADTH_HOLDS || r->when != TWICE || search_uses_library())
         return;
     options.every_order = !every_order;
-    if (run(r, &others) == SEARCH_HOLDS) {
+    if (run(r, &others) == BREADTH_HOLDS) {
         const bool same = ends.count == others.count && ends.sum == others.sum;
         printf("%s\n", same ? "the ends are the same" : "BROKEN: the ends differ");
         failed += !same;
@@ -189,7 +130,7 @@ static void run_twice(const struct run *r)
     options.every_order = every_order;
 }
 
-static bool is_chosen(const struct run *r)
+static bool is_chosen(const struct breadth_run *r)
 {
     if (options.only && !strstr(r->what, options.only))
         return false;

@@ -3,6 +3,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "breadth.h"
+
+void flat_push(void *list, uint8_t *count, int room, size_t size, const void *element)
+{
+    breadth_require(*count < room, "the world is too small");
+    if (*count < room)
+        memcpy((uint8_t *)list + size * (*count)++, element, size);
+}
+
 void flat_remove(void *list, uint8_t *count, size_t size, int at)
 {
     uint8_t *element = (uint8_t *)list + size * (size_t)at;
@@ -44,4 +53,41 @@ void flat_rank(const struct flat_numbers *all)
     }
     for (int i = 0; i < all->count; i++)
         *all->list[i] = 1 + (uint64_t)place_of(sorted, count, *all->list[i]);
+}
+
+struct flat_places flat_keep(uint16_t nodes, void *array, uint8_t *made, size_t size)
+{
+    struct flat_places places = {{0}};
+    uint8_t *node = array, kept = 0;
+
+    for (uint8_t n = 0; n < *made; n++) {
+        if (!(nodes & flat_bit(n)))
+            continue;
+        places.to[n] = kept;
+        memmove(node + size * kept++, node + size * n, size);
+    }
+    memset(node + size * kept, 0, size * (size_t)(*made - kept));
+    *made = kept;
+    return places;
+}
+
+uint16_t flat_bit(uint8_t node)
+{
+    return (uint16_t)(node == FLAT_NO_NODE ? 0 : 1U << node);
+}
+
+void flat_move(const struct flat_places *p, uint8_t *node)
+{
+    if (*node != FLAT_NO_NODE)
+        *node = p->to[*node];
+}
+
+void flat_move_all(const struct flat_places *p, uint16_t *nodes)
+{
+    uint16_t moved = 0;
+
+    for (uint8_t n = 0; *nodes >> n; n++)
+        if (*nodes >> n & 1)
+            moved |= flat_bit(p->to[n]);
+    *nodes = moved;
 }

@@ -236,11 +236,11 @@ static void close_session(struct actor *a)
 static void do_move(struct actor *a, const struct state *before, struct move move,
                     const struct state *after)
 {
-    const struct client *c = &before->clients[move.client];
+    const struct client *c = &before->clients[move.at];
 
     switch (move.kind) {
     case MOVE_ENTER:
-        enter(a, move.client);
+        enter(a, move.at);
         break;
     case MOVE_HANDLE:
     case MOVE_REFUSE:
@@ -250,7 +250,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
         library_take(a, before, &c->replies[0]);
         break;
     case MOVE_CONNECT:
-        connect(a, library_session_id(move.client, after->clients[move.client].session));
+        connect(a, library_session_id(move.at, after->clients[move.at].session));
         break;
     case MOVE_NOTICE:
         tell(a, STORE_EV_EXPIRED, 0);
@@ -322,7 +322,7 @@ static void name_nodes(const struct state *before, const struct state *after)
 
 const char *library_do(const struct state *before, struct move move, const struct state *after)
 {
-    struct actor *a = acting = &actors[move.client];
+    struct actor *a = acting = &actors[move.at];
 
     g_string_truncate(missing, 0);
     name_nodes(before, after);

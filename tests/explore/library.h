@@ -5,7 +5,7 @@
 #define EXPLORE_LIBRARY_H
 
 #include "lib/contender/contender.h"
-#include "move.h"
+#include "model.h"
 
 #define LIBRARY_DIRECTORY "/l"
 

@@ -1,9 +1,6 @@
-#include "link.h"
+#include "model.h"
 
 #include <string.h>
-
-#include "check.h"
-#include "client.h"
 
 /* ---- watches ---- */
 
@@ -211,7 +208,7 @@ void link_answer(struct state *st, int i, const struct reply *reply)
         exchange_answered(&c->exchange, reply->to.number, &heard.ev);
 
     if (answer == EXCHANGE_PARENTS)
-        st->broken = BROKEN_ACTION;
+        st->broken = "an action that nobody understands";
     if (answer != EXCHANGE_HEARD)
         return;
     link_keep(st, i, reply);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flat.h"
 #include "recipes/rule.h"
 
 struct model_config model_config;
@@ -76,9 +77,9 @@ bool model_is_at_rest(const struct state *st, int i)
     return true;
 }
 
-static void require(bool ok, const char *what)
+void model_require(bool fits, const char *what)
 {
-    if (ok)
+    if (fits)
         return;
     fprintf(stderr, "explore: the model is too small: %s\n", what);
     exit(99);
@@ -91,31 +92,29 @@ bool model_asks(const struct ask *ask, enum store_kind verb, enum attempt_node a
 
 void model_push_ask(struct client *c, struct ask ask)
 {
-    require(c->asks_count < MODEL_QUEUE, "requests");
+    model_require(c->asks_count < MODEL_QUEUE, "requests");
     c->asks[c->asks_count++] = ask;
 }
 
 void model_push_reply(struct client *c, struct reply reply)
 {
-    require(c->replies_count < MODEL_QUEUE, "answers");
+    model_require(c->replies_count < MODEL_QUEUE, "answers");
     c->replies[c->replies_count++] = reply;
 }
 
 struct ask model_take_ask(struct client *c, int at)
 {
-    struct ask ask = c->asks[at];
+    const struct ask ask = c->asks[at];
 
-    c->asks_count--;
-    memmove(&c->asks[at], &c->asks[at + 1], (size_t)(c->asks_count - at) * sizeof(ask));
+    flat_remove(c->asks, &c->asks_count, sizeof ask, at);
     return ask;
 }
 
 struct reply model_take_reply(struct client *c)
 {
-    struct reply reply = c->replies[0];
+    const struct reply reply = c->replies[0];
 
-    c->replies_count--;
-    memmove(&c->replies[0], &c->replies[1], c->replies_count * sizeof(reply));
+    flat_remove(c->replies, &c->replies_count, sizeof reply, 0);
     return reply;
 }
 

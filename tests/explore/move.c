@@ -1,10 +1,6 @@
-#include "move.h"
+#include "model.h"
 
 #include <stdio.h>
-
-#include "client.h"
-#include "link.h"
-#include "server.h"
 
 static bool is_busy(const struct client *c)
 {
@@ -93,14 +89,14 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     }
 }
 
-int move_list(const struct state *st, struct move moves[MOVES_MAX])
+int move_list(const struct state *st, struct move *moves)
 {
     int count = 0;
 
     for (int kind = 0; kind < MOVE_FORCE_DELETE; kind++)
         for (int i = 0; i < model_config.contenders; i++)
             if ((kind < MOVE_LOSE || st->clients[i].faults) && can(st, (enum move_kind)kind, i))
-                moves[count++] = (struct move){.kind = (uint8_t)kind, .client = (uint8_t)i};
+                moves[count++] = (struct move){.kind = (uint8_t)kind, .at = (uint8_t)i};
     for (int i = 0; i < model_config.contenders; i++)
         if (can(st, MOVE_CONNECT, i) && server_has_missed(st, i))
             moves[count++] = (struct move){MOVE_CONNECT, (uint8_t)i, true};
@@ -113,7 +109,7 @@ int move_list(const struct state *st, struct move moves[MOVES_MAX])
     }
     for (int i = 0; i < model_config.contenders; i++)
         if (st->directory && !st->standing && st->clients[i].faults && !model_is_at_rest(st, i))
-            moves[count++] = (struct move){.kind = MOVE_REAP, .client = (uint8_t)i};
+            moves[count++] = (struct move){.kind = MOVE_REAP, .at = (uint8_t)i};
     return count;
 }
 
@@ -135,7 +131,7 @@ static void connect(struct state *st, int i, bool backwards)
 
 static void do_to_client(struct state *st, struct move move)
 {
-    int i = move.client;
+    int i = move.at;
 
     switch (move.kind) {
     case MOVE_ENTER:
@@ -191,22 +187,22 @@ static void do_to_server(struct state *st, struct move move)
 {
     switch (move.kind) {
     case MOVE_HANDLE:
-        server_handle(st, move.client);
+        server_handle(st, move.at);
         break;
     case MOVE_REFUSE:
-        server_refuse(st, move.client);
+        server_refuse(st, move.at);
         break;
     case MOVE_FOLLOW:
-        server_follow(st, move.client);
+        server_follow(st, move.at);
         break;
     case MOVE_CLOSE_OLD:
-        server_close_old(st, move.client);
+        server_close_old(st, move.at);
         break;
     case MOVE_EXPIRE:
-        server_close_session(st, move.client);
+        server_close_session(st, move.at);
         break;
     case MOVE_FORCE_CLOSE:
-        server_force_close(st, move.client);
+        server_force_close(st, move.at);
         break;
     case MOVE_FORCE_DELETE:
         server_force_delete(st, move.node);
@@ -225,7 +221,7 @@ static void do_to_server(struct state *st, struct move move)
 void move_do(struct state *st, struct move move)
 {
     if (move.kind >= MOVE_LOSE)
-        st->clients[move.client].faults--;
+        st->clients[move.at].faults--;
     do_to_client(st, move);
     do_to_server(st, move);
     server_settle(st);
@@ -301,8 +297,8 @@ static void move_describe_reply(const struct client *c, char *text, size_t size)
 
 void move_describe(const struct state *st, struct move move, char *text, size_t size)
 {
-    const struct client *c = &st->clients[move.client];
-    int length = snprintf(text, size, "%c: %s", 'A' + move.client, words[move.kind]);
+    const struct client *c = &st->clients[move.at];
+    int length = snprintf(text, size, "%c: %s", 'A' + move.at, words[move.kind]);
     size_t left = size - (size_t)length;
     char what[40];
 

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
 #include "lib/grant/grant.h"
 #include "library.h"
-#include "link.h"
+#include "model.h"
 #include "unit/seeded.h"
 
 enum { WALKS = 800, WALKS_SLOW = 200, MOVES = 400, FAULTY_MAX = 40 };
@@ -189,13 +188,13 @@ static bool step(struct walk *w, struct move move)
     move_do(&w->st, move);
     for (int i = 0; i < model_config.contenders; i++)
         reached |= 1U << w->st.clients[i].machine.state;
-    return agree(w, move.client, library_do(&w->before, move, &w->st));
+    return agree(w, move.at, library_do(&w->before, move, &w->st));
 }
 
 /* Returns how many moves it was; 0: model and library differ. */
 static unsigned walk(struct walk *w)
 {
-    struct move moves[MOVES_MAX];
+    struct move moves[BREADTH_MOVES];
     struct model_shares shares = {.of = {0}};
     unsigned done = 0;
     bool same = true;
@@ -212,7 +211,7 @@ static unsigned walk(struct walk *w)
     return same ? done : 0;
 }
 
-enum search_end search_run(const char *title, uint32_t max_states, struct search_ends *ret_ends)
+enum breadth_end search_run(const char *title, uint32_t max_states, struct breadth_ends *ret_ends)
 {
     (void)ret_ends;
     struct walk w = {.chance = g_str_hash(title),
@@ -232,5 +231,5 @@ enum search_end search_run(const char *title, uint32_t max_states, struct search
     g_string_free(w.told, TRUE);
     g_string_free(w.model, TRUE);
     g_string_free(w.library, TRUE);
-    return last > 0 ? SEARCH_HOLDS : SEARCH_BROKEN;
+    return last > 0 ? BREADTH_HOLDS : BREADTH_BROKEN;
 }

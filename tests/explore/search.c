@@ -1,37 +1,13 @@
+/* The model as a world of breadth.h: what its states are called, what need not be tried in every
+ * order, and how a way is told. */
 #include "search.h"
 
-#include <glib.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
-#include "fair.h"
-#include "level.h"
-#include "reduce.h"
-#include "trace.h"
-#include "visited.h"
-
-struct search {
-    struct visited *visited;
-    struct level *level, *next; /* the states themselves, of this depth and of the one below */
-    struct fair *fair;
-    uint64_t transitions;
-    struct search_ends ends;
-    uint32_t at; /* the state being left */
-    int depth;
-    enum broken broken;
-    struct move broken_by; /* behind at, unless it is at that is broken */
-    bool broken_at;
-};
-
-static uint32_t reached;
-static sigjmp_buf assertion;
-
 uint32_t search_reached(void)
 {
-    return reached;
+    return breadth_reached(0);
 }
 
 bool search_uses_library(void)
@@ -44,218 +20,232 @@ const char *search_about(void)
     return "states are told apart by 96-bit fingerprints";
 }
 
-static void on_assertion(int sig)
+/* ---- reduction ---- */
+
+/* Moves that need not be tried in every order with others: partial-order reduction.
+ *
+ * A move may stand for all that can happen in a state when, whatever the others do first, it can
+ * still happen and leads to the same, and when no rule sees the difference between before and
+ * behind it. Then each way from that state has the same end, and breaks the same rules, as one that
+ * begins with that move. Three kinds are like that:
+ *
+ *  - a contender enters. Until it does nothing else can happen to it, no fault either, and all it
+ *    does is to ask;
+ *  - its server does what it asks about a node that is gone, or a watch that is; or reads its own
+ *    node, which stands, is of its present session, and cannot go or change unless it asks for that
+ *    itself behind the read: for it has no faults left, and other contenders do not touch it;
+ *  - it takes an answer or an event, which concerns what it alone knows, and pushes requests to the
+ *    end of its own queue, whose head its server takes. It has no faults left, its session and its
+ *    connection are in order, and no timer runs, so of what else it does nothing comes in between.
+ *    It has no grant before or behind that: a rule looks at grants beside what others hold and
+ *    have, and a holder may also give back instead.
+ *
+ * That nothing is put off for ever needs no care: what can go on for ever is found as such, as ways
+ * that differ in their order only are endless together. Where servers lag behind, what a contender
+ * does decides how far they do, so that only what it takes stands for the rest. */
+
+/* Nothing becomes of its session but what it asks for. */
+static bool is_safe(const struct client *c)
 {
-    (void)sig;
-    siglongjmp(assertion, 1);
+    return c->faults == 0 && c->established && c->connected && c->in_time && !c->expired &&
+           !c->cut && !c->purge && !c->orphan && !c->lapse_due;
 }
 
-static void set_handler(void (*handler)(int sig))
+/* What is asked next is answered in the same way whenever that is. */
+static bool is_certain(const struct state *st, const struct client *c)
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NODEFER};
+    const struct ask *ask = &c->asks[0];
+    const uint8_t n = ask->node;
 
-    sigaction(SIGABRT, &action, NULL);
+    if (c->asks_count == 0 || n == MODEL_NONE || ask->verb == STORE_SET)
+        return false;
+    if (ask->verb == STORE_UNWATCH)
+        return !(c->watched & MODEL_BIT(n));
+    if (!(st->standing & MODEL_BIT(n)))
+        return true;
+    return model_asks(ask, STORE_GET, ATTEMPT_OWN) && st->nodes[n].session == c->session &&
+           &st->clients[st->nodes[n].client] == c;
 }
 
-/* What the moves from one state lead to. They are made all at once and then looked up all at once,
- * as each of the two alone would wait for memory most of the time. */
-static struct successor {
-    struct move move;
-    struct fingerprint print;
-    struct state state;
-} successors[MOVES_MAX];
-static volatile int made;
-static enum broken made_broken;
-
-static bool note(const struct state *before, struct move move, const struct state *then, void *data)
+/* What it hears is for nobody any more: the end of a watch, or its event. */
+static bool is_of_no_interest(const struct client *c)
 {
-    struct search *s = data;
+    const struct reply *reply = &c->replies[0];
 
+    const uint8_t n = reply->to.node;
+
+    if (reply->fired)
+        return c->own_watch != n && c->predecessor_watch != n;
+    return reply->to.verb == STORE_UNWATCH && link_watch_asked(c, n) == 1 &&
+           !(c->armed & MODEL_BIT(n));
+}
+
+static bool may_stand_for_all(const struct state *st, struct move move)
+{
+    const struct client *c = &st->clients[move.at];
+    const enum attempt_state s = c->machine.state;
+
+    switch (move.kind) {
+    case MOVE_ENTER:
+        return !model_config.lag && s == ST_IDLE;
+    case MOVE_HANDLE:
+        return !model_config.lag && is_safe(c) && is_certain(st, c);
+    case MOVE_TAKE:
+        if (is_safe(c) && !model_config.lag && is_of_no_interest(c))
+            return true;
+        return is_safe(c) && !c->grant && !c->timer && !c->stopping && s != ST_IDLE &&
+               s != ST_REENTERING && !(model_config.lag && s == ST_DONE);
+    default:
+        return false;
+    }
+}
+
+/* The move that stands for all in st, and what it leads to. */
+static bool next(const struct state *st, struct move *move, struct state *then)
+{
+    struct move moves[BREADTH_MOVES];
+    const int count = move_list(st, moves);
+
+    for (int k = 0; k < count && move_is_fair(moves[k]); k++) {
+        const struct client *before = &st->clients[moves[k].at];
+        const struct client *c = &then->clients[moves[k].at];
+        if (!may_stand_for_all(st, moves[k]))
+            continue;
+        *move = moves[k];
+        memcpy(then, st, model_size());
+        move_do(then, *move);
+        if (then->broken || move->kind != MOVE_TAKE ||
+            (c->grant == before->grant && !(model_config.lag && c->machine.state == ST_DONE)))
+            return true;
+    }
+    return false;
+}
+
+/* Hears of each move. False: no further. */
+typedef bool reduce_told(const struct state *before, struct move move, const struct state *then);
+
+/* Does the move and then, as long as there is one, that which stands for all. */
+static void reduce_do(struct state *st, struct move move, reduce_told *told)
+{
+    struct state then;
+
+    memcpy(&then, st, model_size());
+    move_do(&then, move);
+    while (told(st, move, &then)) {
+        memcpy(st, &then, model_size());
+        if (!next(st, &move, &then))
+            return;
+    }
+    memcpy(st, &then, model_size());
+}
+
+/* ---- the world ---- */
+
+static bool behind; /* the move that was chosen */
+
+static bool note(const struct state *before, struct move move, const struct state *then)
+{
     (void)before, (void)move;
-    s->transitions++;
+    const char *broken = then->broken ? then->broken : check_state(then);
+
+    if (behind)
+        breadth_pass();
+    behind = true;
     for (int i = 0; i < model_config.contenders; i++)
-        reached |= 1U << then->clients[i].machine.state;
-    made_broken = then->broken ? (enum broken)then->broken : check_state(then);
-    return !made_broken && !search_tries_every_order();
+        breadth_reached(1U << then->clients[i].machine.state);
+    breadth_require(!broken, broken);
+    return !broken && !search_tries_every_order();
 }
 
-/* Until one is broken: that is the one behind those that are made. */
-static void make_successors(struct search *s, const struct state *st, const struct move *moves,
-                            int count)
+static void take(void *state, struct move move)
 {
-    for (made = 0; made < count; made++) {
-        struct successor *to = &successors[made];
-        to->move = moves[made];
-        memcpy(&to->state, st, model_size());
-        reduce_do(&to->state, to->move, note, s);
-        if (made_broken)
-            return;
-        to->print = encode_state(&to->state);
-        visited_prefetch_slot(s->visited, &to->print);
-    }
+    behind = false;
+    reduce_do(state, move, note);
 }
 
-static void found(struct search *s, const struct successor *to)
+static int list(const void *state, struct move *moves)
 {
-    bool new;
-    uint32_t number = visited_add(s->visited, &to->print, s->at, to->move, &new);
-
-    if (move_is_fair(to->move))
-        fair_add(s->fair, number);
-    if (new)
-        level_put(s->next, &to->state);
+    return move_list(state, moves);
 }
 
-static int find_successors(struct search *s)
+static struct breadth_print print_of(const void *state)
 {
-    int fair = 0;
-
-    for (int k = 0; k < made; k++)
-        visited_prefetch(s->visited, &successors[k].print);
-    for (int k = 0; k < made; k++) {
-        fair += move_is_fair(successors[k].move);
-        found(s, &successors[k]);
-    }
-    return fair;
+    return encode_state(state);
 }
 
-/* Nothing fair happens any more. */
-static void end_here(struct search *s, const struct state *st)
+static const char *end(const void *state)
 {
-    const struct fingerprint print = encode_state(st);
-
-    s->ends.count++;
-    s->ends.sum += (uint64_t)print.words[1] << 32 | print.words[0];
-    s->broken = check_end(st);
-    s->broken_at = s->broken != BROKEN_NOT;
+    return check_end(state);
 }
 
-/* Tries every move from st. The assertions of the recipe end up here as well, by a jump: hence the
- * static variables. */
-static void expand(struct search *s, const struct state *st)
-{
-    static struct move moves[MOVES_MAX];
-    int count = move_list(st, moves);
-
-    made_broken = BROKEN_NOT;
-    if (sigsetjmp(assertion, 0))
-        made_broken = BROKEN_ASSERT;
-    else
-        make_successors(s, st, moves, count);
-    int fair = find_successors(s);
-    if (made_broken) {
-        s->broken = made_broken;
-        s->broken_by = moves[made];
-    } else if (fair == 0) {
-        end_here(s, st);
-    }
-}
-
-static void run_level(struct search *s, uint32_t max_states)
-{
-    struct level *done = s->level;
-    static struct state st;
-
-    s->level = s->next;
-    s->next = done;
-    level_clear(s->next);
-    while (!s->broken && level_get(s->level, &st)) {
-        if (visited_count(s->visited) > max_states)
-            return;
-        expand(s, &st);
-        fair_end(s->fair);
-        s->at++;
-    }
-    s->depth++;
-}
-
-static void start(struct search *s)
+static bool begin(void *state, int number)
 {
     struct model_shares shares = model_first_shares();
     struct state st;
-    uint8_t number = 0;
-    bool new;
 
-    s->visited = visited_new();
-    s->level = level_new();
-    s->next = level_new();
-    s->fair = fair_new();
-    do {
-        model_init(&st, &shares);
-        struct fingerprint print = encode_state(&st);
-        visited_add(s->visited, &print, VISITED_NONE,
-                    (struct move){.kind = MOVE_COUNT, .client = number++}, &new);
-        if (new)
-            level_put(s->next, &st);
-    } while (model_next_shares(&shares));
-}
-
-static void end(struct search *s)
-{
-    visited_free(s->visited);
-    level_free(s->level);
-    level_free(s->next);
-    fair_free(s->fair);
-}
-
-/* The state whose way is printed, and the move behind it. */
-static void tell_broken(struct search *s)
-{
-    uint32_t last = s->at - 1; /* run_level() has gone on */
-
-    printf("BROKEN: %s\n", check_text(s->broken));
-    if (!sigsetjmp(assertion, 0))
-        trace_print(s->visited, last, s->broken_at ? NULL : &s->broken_by);
-}
-
-/* Without a cycle of fair moves, whatever happens comes to an end once the faults do; and where it
- * ends, check_end() has looked. */
-static bool find_cycle(struct search *s)
-{
-    struct cycle cycle = fair_find_cycle(s->fair);
-
-    if (cycle.length == 0)
-        return false;
-    printf("BROKEN: %s, by %u moves behind:\n", check_text(BROKEN_ENDLESS), cycle.length);
-    trace_print_cycle(s->visited, &cycle);
-    g_free(cycle.states);
+    for (int k = 0; k < number; k++)
+        if (!model_next_shares(&shares))
+            return false;
+    model_init(&st, &shares);
+    memcpy(state, &st, model_size());
     return true;
 }
 
-/* Only large searches tell it: those of ten million states miss one with a chance of 1e-15. */
-static void tell_chance(const struct search *s)
-{
-    const double count = visited_count(s->visited);
-    const double prints = 79228162514264337593543950336.0; /* 2 to the 96th */
+/* ---- words ---- */
 
-    if (count > 1e7)
-        printf("  a state was taken for another with a chance of %.0e\n",
-               count * count / 2 / prints);
+/* "waiting #1 (2 asked)*": the star is a valid grant. */
+static void print_client(const struct state *st, int i)
+{
+    const struct client *c = &st->clients[i];
+
+    printf("  %c %s", 'A' + i, attempt_state_name(c->machine.state));
+    if (c->node != MODEL_NONE)
+        printf(" #%d%s", st->nodes[c->node].number,
+               st->standing & MODEL_BIT(c->node) ? "" : " (gone)");
+    printf("%s%s%s%s", c->grant ? " GRANT" : "", c->expired ? " expired" : "",
+           c->connected ? "" : " down", c->in_time ? "" : " no deadline");
+    if (c->asks_count || c->replies_count)
+        printf(" %d>%d<", c->asks_count, c->replies_count);
 }
 
-enum search_end search_run(const char *title, uint32_t max_states, struct search_ends *ret_ends)
+static void print_move(const struct state *before, struct move move, const struct state *after)
 {
-    struct search s = {.at = 0};
-    gint64 begun = g_get_monotonic_time();
-    bool cut = false, cycle = false;
+    static int number;
+    char text[100];
 
-    start(&s);
-    set_handler(on_assertion);
-    while (level_count(s.next) > 0 && !s.broken && !cut) {
-        run_level(&s, max_states);
-        cut = visited_count(s.visited) > max_states;
-    }
-    if (s.broken)
-        tell_broken(&s);
-    else if (!cut)
-        cycle = find_cycle(&s);
-    set_handler(SIG_DFL);
-    printf("%s: %u states, %" G_GUINT64_FORMAT " transitions, depth %d, %" G_GUINT64_FORMAT
-           " ends, %.1f s%s\n",
-           title, visited_count(s.visited), s.transitions, s.depth, s.ends.count,
-           (double)(g_get_monotonic_time() - begun) / 1e6, cut ? ", not finished" : "");
-    tell_chance(&s);
-    *ret_ends = s.ends;
-    end(&s);
-    return s.broken || cycle ? SEARCH_BROKEN : cut ? SEARCH_CUT : SEARCH_HOLDS;
+    number = before ? number + 1 : 0;
+    if (before)
+        move_describe(before, move, text, sizeof(text));
+    printf("%4d %-52s", number, before ? text : "the beginning");
+    for (int i = 0; i < model_config.contenders; i++)
+        print_client(after, i);
+    putchar('\n');
+}
+
+static bool told(const struct state *before, struct move move, const struct state *then)
+{
+    print_move(before, move, then);
+    return !then->broken && !search_tries_every_order();
+}
+
+static void tell(void *state, const struct move *move)
+{
+    if (move)
+        reduce_do(state, *move, told);
+    else
+        print_move(NULL, (struct move){.kind = 0}, state);
+}
+
+enum breadth_end search_run(const char *title, uint32_t max_states, struct breadth_ends *ret_ends)
+{
+    const struct breadth_world world = {.size = model_size(),
+                                        .list = list,
+                                        .take = take,
+                                        .is_fair = move_is_fair,
+                                        .begin = begin,
+                                        .check_end = end,
+                                        .print_of = print_of,
+                                        .tell = tell};
+
+    return breadth_search(&world, title, max_states, ret_ends);
 }

@@ -3,24 +3,12 @@
 #ifndef EXPLORE_SEARCH_H
 #define EXPLORE_SEARCH_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-enum search_end {
-    SEARCH_HOLDS,  /* nothing is broken anywhere */
-    SEARCH_BROKEN, /* a way there was printed, of the fewest moves that are not put together */
-    SEARCH_CUT     /* too many states: nothing was found in those visited */
-};
+#include "model.h"
 
 /* Built to look at the code, not at the bound. */
 bool search_is_slow(void);
 
-/* Where nothing fair happens any more: how many states, and the sum of their fingerprints. */
-struct search_ends {
-    uint64_t count, sum;
-};
-
-/* What could stand for all orders does not (reduce.h). */
+/* What could stand for all orders does not (search.c). */
 bool search_tries_every_order(void);
 
 /* What to know of all searches. */
@@ -33,6 +21,12 @@ bool search_uses_library(void);
 uint32_t search_reached(void);
 
 /* Prints one line about what was done, beginning with title. Walks leave *ret_ends alone. */
-enum search_end search_run(const char *title, uint32_t max_states, struct search_ends *ret_ends);
+enum breadth_end search_run(const char *title, uint32_t max_states, struct breadth_ends *ret_ends);
+
+/* ---- encode.c: what matters of a state for the future, and nothing else ---- */
+
+/* Equal for states that differ only in names: which of the like contenders is which, absolute tags,
+ * numbers, transaction ids, ids and sessions, the places of nodes in the table. */
+struct breadth_print encode_state(const struct state *st);
 
 #endif

@@ -1,9 +1,5 @@
-#include "server.h"
+#include "model.h"
 
-#include "check.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool server_is_changed_by(const struct ask *ask)
@@ -42,10 +38,7 @@ static void note_heads(struct state *st)
 
 static void append(struct state *st, enum change_kind kind, uint16_t nodes)
 {
-    if (st->log_count == MODEL_LOG) {
-        fputs("explore: the model is too small: changes\n", stderr);
-        exit(99);
-    }
+    model_require(st->log_count < MODEL_LOG, "changes");
     st->log[st->log_count++] =
         (struct change){.kind = (uint8_t)kind, .nodes = nodes, .hint = st->hint};
     if (kind == CHANGE_CREATE)
@@ -57,18 +50,18 @@ static void append(struct state *st, enum change_kind kind, uint16_t nodes)
 
 static int new_node(struct state *st, int i)
 {
-    for (int n = 0; n < MODEL_NODES; n++)
-        if (!st->nodes[n].used) {
-            st->nodes[n] = (struct node){.used = true,
-                                         .number = st->next,
-                                         .czxid = ++st->czxid,
-                                         .client = (uint8_t)i,
-                                         .id = st->clients[i].id,
-                                         .session = st->clients[i].session};
-            return n;
-        }
-    fputs("explore: the model is too small: nodes\n", stderr);
-    exit(99);
+    int n = 0;
+
+    while (n < MODEL_NODES && st->nodes[n].used)
+        n++;
+    model_require(n < MODEL_NODES, "nodes");
+    st->nodes[n] = (struct node){.used = true,
+                                 .number = st->next,
+                                 .czxid = ++st->czxid,
+                                 .client = (uint8_t)i,
+                                 .id = st->clients[i].id,
+                                 .session = st->clients[i].session};
+    return n;
 }
 
 static bool name_stands(const struct state *st, int i, int32_t number)
@@ -117,7 +110,7 @@ static void server_do_hint(struct state *st, const struct ask *ask)
     if (!st->directory || ask->version != st->hint.version)
         return;
     if (st->hint.node == MODEL_FOREIGN)
-        st->broken = BROKEN_OVERWRITTEN;
+        st->broken = "a hint in place of others' data";
     st->hint.node = ask->node;
     st->hint.version++;
     append(st, CHANGE_HINT, 0);

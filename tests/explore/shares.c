@@ -23,43 +23,43 @@ struct share_host {
 
 struct share_state {
     struct share_host h[HOSTS_MAX];
-    uint8_t owner, faults, broken;
+    uint8_t owner, faults;
     uint8_t guest; /* the place of a contender that only asks, and goes again */
     uint8_t unused[4];
 };
 
-enum share_broken { SHARE_WHOLE, SHARE_TWO, SHARE_VAIN, SHARE_STRAY, SHARE_BROKEN_COUNT };
-
-static const char *const broken_texts[SHARE_BROKEN_COUNT] = {
-    [SHARE_WHOLE] = "nothing",
-    [SHARE_TWO] = "two work on the shard",
-    [SHARE_VAIN] = "the shard is given up for nobody",
-    [SHARE_STRAY] = "nothing can happen, and the shard is not with its owner alone",
-};
-
 enum share_move {
-    /* sooner or later; .at: whose */
-    SHARE_LOOK,   /* the host decides */
-    SHARE_END,    /* its process ends, that was told to */
-    SHARE_GRANT,  /* the lock is granted to the first in line */
-    SHARE_WANTED, /* who holds it hears of the next */
-    SHARE_LEARN,  /* the host sees who is there */
-    SHARE_BYE,    /* the guest goes */
+    SHARE_LOOK,
+    SHARE_END,
+    SHARE_GRANT,
+    SHARE_WANTED,
+    SHARE_LEARN,
+    SHARE_BYE,
     SHARE_TIME,
-    /* faults: one of the budget each */
-    SHARE_OWNER, /* others join or leave: .at should have it */
-    SHARE_DOUBT, /* the host does not see itself */
-    SHARE_GUEST, /* somebody asks who does no work */
-    SHARE_LOSE,  /* its lock is lost, and the command ended before */
-    SHARE_STOP,  /* the host is to end */
+    SHARE_OWNER,
+    SHARE_DOUBT,
+    SHARE_GUEST,
+    SHARE_LOSE,
+    SHARE_STOP,
     SHARE_MOVES
 };
 
-static const char *const moves[SHARE_MOVES] = {
-    "looks",       "ends",         "is granted",  "is asked",    "sees all",       "guest goes",
-    "time passes", "is to own it", "is in doubt", "guest comes", "loses the lock", "is to stop"};
+static const struct breadth_kind moves[SHARE_MOVES] = {
+    [SHARE_LOOK] = {"looks, and decides", FAIR, HOSTS_MAX},
+    [SHARE_END] = {"its process ends, as it was told to,", FAIR, HOSTS_MAX},
+    [SHARE_GRANT] = {"is granted", FAIR, HOSTS_MAX},
+    [SHARE_WANTED] = {"is asked", FAIR, HOSTS_MAX},
+    [SHARE_LEARN] = {"sees who is there", FAIR, HOSTS_MAX},
+    [SHARE_BYE] = {"the guest goes", FAIR, 1},
+    [SHARE_TIME] = {"time passes", FAIR, 1},
+    [SHARE_OWNER] = {"is to own it, as others have joined or left,", FAULT, HOSTS_MAX},
+    [SHARE_DOUBT] = {"does not see itself", FAULT, HOSTS_MAX},
+    [SHARE_GUEST] = {"a guest asks who does no work", FAULT, 1},
+    [SHARE_LOSE] = {"its command ends, and its lock is lost:", FAULT, HOSTS_MAX},
+    [SHARE_STOP] = {"is to stop", FAULT, HOSTS_MAX},
+};
 
-static int hosts, faults;
+static int hosts;
 
 /* ---- time ---- */
 
@@ -157,8 +157,8 @@ static void look(struct share_state *st, struct share_host *h)
         read_queue_of(st, h);
     else if (act != SHARD_REST)
         h->orders = true;
-    if (before == SHARD_HELD && act == SHARD_STOP && !h->stop && !h->asked)
-        st->broken = SHARE_VAIN;
+    breadth_require(before != SHARD_HELD || act != SHARD_STOP || h->stop || h->asked,
+                    "the shard is given up for nobody");
     if (h->confirmed && h->plan.mine)
         h->asked = false;
     forget(h);
@@ -199,16 +199,14 @@ static void note_asked(struct share_state *st)
     }
 }
 
-static void take(void *state, struct breadth_step step)
+static void take(void *state, struct move move)
 {
     struct share_state *st = state;
-    struct share_host *h = &st->h[step.at];
+    struct share_host *h = &st->h[move.at];
     int working = 0;
 
-    if (step.kind >= SHARE_OWNER)
-        st->faults--;
     note_asked(st);
-    switch ((enum share_move)step.kind) {
+    switch ((enum share_move)move.kind) {
     case SHARE_LOOK:
         look(st, h);
         break;
@@ -223,7 +221,7 @@ static void take(void *state, struct breadth_step step)
         h->wanted = true;
         break;
     case SHARE_LEARN:
-        learn(st, step.at);
+        learn(st, move.at);
         break;
     case SHARE_GUEST:
         st->guest = (uint8_t)(in_line(st) + 1);
@@ -235,21 +233,20 @@ static void take(void *state, struct breadth_step step)
         pass(st);
         break;
     case SHARE_OWNER:
-        st->owner = step.at;
+        st->owner = move.at;
         break;
     case SHARE_DOUBT:
         doubt(h);
         break;
     case SHARE_STOP:
-        stop(st, step.at);
+        stop(st, move.at);
         break;
     default:
         break;
     }
     for (int i = 0; i < hosts; i++)
         working += st->h[i].plan.held_at != 0;
-    if (working > 1)
-        st->broken = SHARE_TWO;
+    breadth_require(working <= 1, "two work on the shard");
 }
 
 static bool is_possible(const struct share_state *st, enum share_move kind, int i)
@@ -269,64 +266,54 @@ static bool is_possible(const struct share_state *st, enum share_move kind, int 
     case SHARE_LEARN:
         return !h->stop;
     case SHARE_GUEST:
-        return st->faults && i == 0 && !st->guest;
+        return !st->guest;
     case SHARE_BYE:
-        return i == 0 && st->guest;
-    case SHARE_TIME:
-        return i == 0;
+        return st->guest;
     case SHARE_OWNER:
-        return st->faults && !h->stop && st->owner != i;
+        return !h->stop && st->owner != i;
     case SHARE_DOUBT:
-        return st->faults && h->confirmed;
+        return h->confirmed;
     case SHARE_LOSE:
-        return st->faults && h->place;
+        return h->place;
     case SHARE_STOP:
-        return st->faults && !h->stop && running > 1;
+        return !h->stop && running > 1;
     default:
         return true;
     }
 }
 
 /* What changes nothing does not happen. */
-static int list(const void *state, struct breadth_step *steps)
+static bool may(const void *state, struct move move)
 {
-    int count = 0;
+    struct share_state next;
 
-    for (int kind = 0; kind < SHARE_MOVES; kind++) {
-        for (int i = 0; i < hosts; i++) {
-            const struct breadth_step step = {(uint8_t)kind, (uint8_t)i};
-            struct share_state next;
-            if (!is_possible(state, (enum share_move)kind, i))
-                continue;
-            memcpy(&next, state, sizeof next);
-            take(&next, step);
-            if (memcmp(&next, state, sizeof next) != 0)
-                steps[count++] = step;
-        }
-    }
-    return count;
+    if (move.at >= hosts || !is_possible(state, (enum share_move)move.kind, move.at))
+        return false;
+    if (moves[move.kind].when == FAULT)
+        return true;
+    memcpy(&next, state, sizeof next);
+    take(&next, move);
+    return memcmp(&next, state, sizeof next) != 0;
 }
 
-static int check_end(const void *state)
+static const char *check_end(const void *state)
 {
     const struct share_state *st = state;
 
     for (int i = 0; i < hosts; i++)
         if (st->h[i].plan.state != (i == st->owner ? SHARD_HELD : SHARD_OUT))
-            return SHARE_STRAY;
-    return in_line(st) == 1 ? SHARE_WHOLE : SHARE_STRAY;
+            return "nothing can happen, and the shard is not with its owner alone";
+    return in_line(st) == 1 ? NULL
+                            : "nothing can happen, and the shard is not with its owner alone";
 }
 
 /* ---- the program ---- */
 
-static uint32_t reached;
-
-static void init(void *state)
+static void init(void *state, const void *data)
 {
     struct share_state *st = state;
 
-    memset(st, 0, sizeof *st);
-    st->faults = (uint8_t)faults;
+    hosts = *(const int *)data;
     for (int i = 0; i < hosts; i++) {
         st->h[i].confirmed_since = NOW;
         forget(&st->h[i]);
@@ -340,57 +327,48 @@ static const char *state_name(int state)
     return names[state];
 }
 
-static void print(const void *state, const struct breadth_step *by)
+static void print(const void *state)
 {
     const struct share_state *st = state;
 
-    printf("  %s %d:", by ? moves[by->kind] : "the beginning", by ? by->at : 0);
     for (int i = 0; i < hosts; i++)
         printf(" %s%s%s, place %d;", state_name((int)st->h[i].plan.state),
                st->h[i].confirmed ? "" : " (in doubt)", st->h[i].owned ? " (owns)" : "",
                st->h[i].place);
-    printf(" owner %d\n", st->owner);
+    printf(" owner %d", st->owner);
 }
 
-static void note_reached(const void *state)
+static uint32_t reached(const void *state)
 {
+    const struct share_state *st = state;
+    uint32_t states = 0;
+
     for (int i = 0; i < hosts; i++)
-        reached |= 1U << ((const struct share_state *)state)->h[i].plan.state;
+        states |= 1U << st->h[i].plan.state;
+    return states;
 }
 
-static const char *configure(size_t search, bool full)
-{
-    static const struct {
-        const char *what;
-        int hosts, faults;
-        bool soak;
-    } runs[] = {
-        {"two hosts", 2, 3, false}, {"three hosts", 3, 2, false}, {"three hosts", 3, 3, true}};
-
-    hosts = runs[search].hosts;
-    faults = runs[search].faults;
-    return runs[search].soak && !full ? NULL : runs[search].what;
-}
+static const int two = 2, three = 3;
+static const struct breadth_run runs[] = {{"two hosts", ALWAYS, 3, &two},
+                                          {"three hosts", ALWAYS, 2, &three},
+                                          {"three hosts", SOAK, 3, &three}};
 
 int main(int argc, char **argv)
 {
     static const struct breadth_world world = {.size = sizeof(struct share_state),
-                                               .broken = offsetof(struct share_state, broken),
-                                               .texts = broken_texts,
-                                               .unfair = SHARE_OWNER,
-                                               .init = init,
-                                               .list = list,
+                                               .faults = offsetof(struct share_state, faults),
+                                               .kinds = moves,
+                                               .kind_count = SHARE_MOVES,
+                                               .may = may,
                                                .take = take,
+                                               .init = init,
                                                .check_end = check_end,
                                                .print = print,
-                                               .reached = note_reached};
-    const struct breadth_program program = {.world = &world,
-                                            .count = 3,
-                                            .configure = configure,
-                                            .faults = &faults,
-                                            .reached = &reached,
-                                            .states = SHARD_KILLED + 1,
-                                            .state_name = state_name};
+                                               .reached = reached,
+                                               .runs = runs,
+                                               .run_count = G_N_ELEMENTS(runs),
+                                               .states = SHARD_KILLED + 1,
+                                               .state_name = state_name};
 
-    return breadth_main(&program, argc, argv);
+    return breadth_main(&world, argc, argv);
 }
