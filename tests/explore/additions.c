@@ -1,7 +1,6 @@
 /* Every interleaving of two operations on one counter, whose node may be made anew, with a few
  * faults, breadth first. A set that was not answered may be carried out much later, behind all that
  * was asked since; but not on a node that was made anew. usage: additions [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -384,16 +383,6 @@ static void print(const void *state)
                st->ops[i].here);
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct count_state *st = state;
-    uint32_t states = 0;
-
-    for (int i = 0; i < OPS; i++)
-        states |= 1U << st->ops[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return counter_state_name((enum counter_state)state);
@@ -401,20 +390,10 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct count_state),
-                                               .faults = offsetof(struct count_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = COUNT_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = COUNTER_STATES,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct count_state),
+        .machine = offsetof(struct count_state, ops[0].machine.state),
+        .stride = sizeof(struct count_op), .machines = OPS, .states = COUNTER_STATES};
 
     return breadth_main(&world, argc, argv);
 }

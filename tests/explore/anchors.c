@@ -3,7 +3,6 @@
  * recipes/proofs.h. Only reconnects prove here: no follower ever reports what it has heard. Then
  * the same with faults planted, each of which must be found. Nothing is fair. usage: anchors
  * [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -451,27 +450,15 @@ static const struct breadth_run runs[] = {
     {"servers whose write overtakes the handshake", PLANTED, 3, CONFIG(FAULT_OVERTAKES, 5)},
 };
 
-static const char *sight_name(int sight)
+static const char *state_name(int sight)
 {
     return sights[sight];
 }
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct anchor_state),
-                                               .faults = offsetof(struct anchor_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = ANCHOR_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .plain = plain,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = SAW_COUNT,
-                                               .state_name = sight_name};
+    static const struct breadth_world world = {BREADTH_WORLD(struct anchor_state), .plain = plain,
+                                               .states = SAW_COUNT};
 
     return breadth_main(&world, argc, argv);
 }

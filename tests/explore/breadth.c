@@ -308,6 +308,14 @@ static void make_successors(const struct search *s, int count)
     }
 }
 
+static unsigned machine_state(const struct breadth_world *w, const uint8_t *state, int i)
+{
+    unsigned is;
+
+    memcpy(&is, &state[w->machine + w->stride * (size_t)i], sizeof is);
+    return is;
+}
+
 static void put(struct search *s, const uint8_t *state)
 {
     const uint16_t size = pack(state, s->world->size, s->packed);
@@ -315,8 +323,8 @@ static void put(struct search *s, const uint8_t *state)
     scratch_write(s->next.file, &size, sizeof size);
     scratch_write(s->next.file, s->packed, size);
     s->next.count++;
-    if (s->world->reached)
-        reached |= s->world->reached(state);
+    for (int i = 0; i < s->world->machines; i++)
+        reached |= 1U << machine_state(s->world, state, i);
 }
 
 static int find_successors(struct search *s)

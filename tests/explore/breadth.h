@@ -39,6 +39,13 @@ struct breadth_run {
     const void *config;
 };
 
+/* All of a world's own that has its usual name. */
+#define BREADTH_WORLD(type)                                                                        \
+    .size = sizeof(type), .faults = offsetof(type, faults), .kinds = moves,                        \
+    .kind_count = sizeof moves / sizeof moves[0], .may = may, .take = take, .init = init,          \
+    .check_end = check_end, .print = print, .runs = runs,                                          \
+    .run_count = sizeof runs / sizeof runs[0], .state_name = state_name
+
 #define BREADTH_CONFIG(type, ...) (&(const struct type){__VA_ARGS__})
 
 struct breadth_print {
@@ -58,8 +65,9 @@ struct breadth_world {
     void (*plain)(void *state);
     const char *(*check_end)(const void *state); /* what is wrong if nothing fair can happen */
     void (*print)(const void *state);            /* on the line that the move begins */
-    /* A bit for each state of the machine that is reached. */
-    uint32_t (*reached)(const void *state);
+    /* Where the state of the machine is, an enum: of the first of so many that are so far apart. */
+    size_t machine, stride;
+    int machines;
 
     /* A program: searches, one after the other, that together reach each state of the machine. */
     const struct breadth_run *runs;

@@ -1,7 +1,6 @@
 /* Every interleaving of a started election's candidacies and a few faults, breadth first: the user
  * stops, yields and starts again at any time, callbacks come late, attempts, lists and watches are
  * as lib/election/election.c has them, and there is one rival. usage: candidacies [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -734,16 +733,6 @@ static void print(const void *state)
     printf(" %d messages%s%s", st->messages, st->rival ? ", a rival" : "", st->up ? "" : ", down");
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct handle_state *st = state;
-    uint32_t states = 0;
-
-    for (uint8_t i = 0; i < st->begun; i++)
-        states |= 1U << st->c[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return candidacy_state_name((enum candidacy_state)state);
@@ -751,20 +740,11 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct handle_state),
-                                               .faults = offsetof(struct handle_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = HANDLE_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = CANDIDACY_STATES,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct handle_state),
+        .machine = offsetof(struct handle_state, c[0].machine.state),
+        .stride = sizeof(struct handle_candidacy), .machines = HANDLE_CANDIDACIES,
+        .states = CANDIDACY_STATES};
 
     return breadth_main(&world, argc, argv);
 }

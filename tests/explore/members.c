@@ -1,7 +1,6 @@
 /* Every interleaving of the processes that want one member's id and a few faults, breadth first:
  * connections break, sessions end or are left behind, processes die, requests are applied when
  * nobody waits for them any more. usage: members [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -706,16 +705,6 @@ static void print(const void *state)
     printf(" node %d of session %d", (int)st->czxid, st->owner);
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct group_state *st = state;
-    uint32_t states = 0;
-
-    for (int i = 0; i < config->processes; i++)
-        states |= 1U << st->p[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return member_state_name((enum member_state)state);
@@ -723,20 +712,11 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct group_state),
-                                               .faults = offsetof(struct group_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = GROUP_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = MEMBER_STATES,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct group_state),
+        .machine = offsetof(struct group_state, p[0].machine.state),
+        .stride = sizeof(struct group_process), .machines = GROUP_PROCESSES,
+        .states = MEMBER_STATES};
 
     return breadth_main(&world, argc, argv);
 }

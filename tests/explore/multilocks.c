@@ -4,7 +4,6 @@
  * its node goes when it is left. A client that takes permits in Curator's layout is of this kind,
  * too: it has a lock at its first path, and a lease at each other one, where all nodes are counted.
  * usage: multilocks [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -644,9 +643,11 @@ static const char *check_end(const void *state)
     return none ? "of all that tried none was granted" : NULL;
 }
 
-/* Numbers that make no difference are no part of the state. */
-static void forget(struct multilock_client *c)
+/* What is reached. Numbers that make no difference are no part of the state. */
+static void note(struct multilock_client *c)
 {
+    breadth_reached(config->limit > 0 ? 1U << ((int)MULTI_LOCK_STATES + (int)c->leasing.state)
+                                      : 1U << c->machine.state);
     c->machine.entries = 0;
     for (uint32_t i = 0; i < MULTILOCK_PLACES; i++)
         c->paths[i].entry = 0;
@@ -673,6 +674,7 @@ static void init(void *state, const void *data)
         st->c[i].machine.count = paths ? (uint32_t)strlen(paths) : 0;
         st->c[i].machine.one_by_one = is_a(i, TRIES);
         st->c[i].rounds = paths ? (uint8_t)config->rounds : 0;
+        note(&st->c[i]);
     }
 }
 
@@ -802,7 +804,7 @@ static void take(void *state, struct move move)
     st->struck = st->struck || moves[move.kind].when == FAULT;
     happen(st, (enum multilock_move)move.kind, client_of(move.at), path_of(move.at));
     for (uint8_t i = 0; i < MULTILOCK_CLIENTS; i++)
-        forget(&st->c[i]);
+        note(&st->c[i]);
     check(st);
 }
 
@@ -949,17 +951,6 @@ static void print(const void *state)
     }
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct multilock_state *st = state;
-    uint32_t states = 0;
-
-    for (int i = 0; i < MULTILOCK_CLIENTS; i++)
-        states |= config->limit > 0 ? 1U << ((int)MULTI_LOCK_STATES + (int)st->c[i].leasing.state)
-                                    : 1U << st->c[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return state < MULTI_LOCK_STATES
@@ -969,21 +960,9 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct multilock_state),
-                                               .faults = offsetof(struct multilock_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = MULTILOCK_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
+    static const struct breadth_world world = {BREADTH_WORLD(struct multilock_state),
                                                .states =
-                                                   (int)MULTI_LOCK_STATES + (int)LEASING_STATES,
-                                               .state_name = state_name};
+                                                   (int)MULTI_LOCK_STATES + (int)LEASING_STATES};
 
     return breadth_main(&world, argc, argv);
 }

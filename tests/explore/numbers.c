@@ -3,7 +3,6 @@
  * any that finds room may be. A session's nodes go when the session is over, which is behind its
  * holder's deadline. Until the deadline the holder believes, unless it gave back. usage: numbers
  * [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -573,6 +572,8 @@ static void init(void *state, const void *data)
 {
     struct numbers_state *st = state;
 
+    /* A contender whose admission ends enters again; none is over. */
+    breadth_reached(1U << NUMBERING_OVER);
     config = data;
     st->limit = config->limit;
     for (int i = 0; i < config->clients; i++) {
@@ -760,17 +761,6 @@ static void print(const void *state)
             printf(", %d of %d has %#x", n, st->nodes[n].client, st->nodes[n].numbers);
 }
 
-/* A contender whose admission ends enters again; none is over. */
-static uint32_t reached(const void *state)
-{
-    const struct numbers_state *st = state;
-    uint32_t states = 1U << NUMBERING_OVER;
-
-    for (int i = 0; i < config->clients; i++)
-        states |= 1U << st->clients[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return numbering_state_name((enum numbering_state)state);
@@ -778,21 +768,13 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct numbers_state),
-                                               .faults = offsetof(struct numbers_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = NUMBERS_MOVE_COUNT,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .plain = plain,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = NUMBERING_STATES,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct numbers_state),
+        .plain = plain,
+        .machine = offsetof(struct numbers_state, clients[0].machine.state),
+        .stride = sizeof(struct numbers_client),
+        .machines = NUMBERS_CLIENTS,
+        .states = NUMBERING_STATES};
 
     return breadth_main(&world, argc, argv);
 }

@@ -2,7 +2,6 @@
  * changes of its limit and of faults, breadth first. The watch on the own node is left out; there
  * is one server, and deadlines are always ahead. Holders may hold for ever: whoever could be
  * admitted then and is not, waits in vain. usage: permits [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -672,6 +671,9 @@ static void init(void *state, const void *data)
 {
     struct permits_state *st = state;
 
+    /* Deadlines are always ahead here, the directory stands, and numbers do not run out. */
+    breadth_reached(1U << ST_PARENTS | 1U << ST_SUCCEEDING | 1U << ST_PROVING | 1U << ST_CLAIMING |
+                    1U << ST_RESETTING | 1U << ST_LAPSED);
     config = data;
     st->limit = st->highest = config->limit;
     st->limit_zxid = st->zxid = 1;
@@ -1065,18 +1067,6 @@ static void print(const void *state)
             printf(", %d of %d", n, st->nodes[n].client);
 }
 
-/* Deadlines are always ahead here, the directory stands, and numbers do not run out. */
-static uint32_t reached(const void *state)
-{
-    const struct permits_state *st = state;
-    uint32_t states = 1U << ST_PARENTS | 1U << ST_SUCCEEDING | 1U << ST_PROVING |
-                      1U << ST_CLAIMING | 1U << ST_RESETTING | 1U << ST_LAPSED;
-
-    for (int i = 0; i < config->clients; i++)
-        states |= 1U << st->clients[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return attempt_state_name((enum attempt_state)state);
@@ -1084,21 +1074,13 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct permits_state),
-                                               .faults = offsetof(struct permits_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = PERMITS_MOVE_COUNT,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .plain = plain,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = ST_COUNT,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct permits_state),
+        .plain = plain,
+        .machine = offsetof(struct permits_state, clients[0].machine.state),
+        .stride = sizeof(struct permits_client),
+        .machines = PERMITS_CLIENTS,
+        .states = ST_COUNT};
 
     return breadth_main(&world, argc, argv);
 }

@@ -2,7 +2,6 @@
  * and some callers, a contender of another library and a few faults, breadth first. An attempt is
  * as much of lib/contender/contender.c as matters here: it creates, lists, waits for whoever is
  * ahead. usage: retains [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -1275,16 +1274,6 @@ static void print(const void *state)
         printf(" %d", st->node[i].owner);
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct retained_state *st = state;
-    uint32_t states = 0;
-
-    for (int i = 0; i < config->handles; i++)
-        states |= 1U << st->h[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return retain_state_name((enum retain_state)state);
@@ -1292,20 +1281,11 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct retained_state),
-                                               .faults = offsetof(struct retained_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = RETAINED_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = RETAIN_STATES,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct retained_state),
+        .machine = offsetof(struct retained_state, h[0].machine.state),
+        .stride = sizeof(struct retained_handle), .machines = RETAINED_HANDLES,
+        .states = RETAIN_STATES};
 
     return breadth_main(&world, argc, argv);
 }

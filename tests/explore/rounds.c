@@ -1,6 +1,5 @@
 /* Every interleaving of the members of a double barrier and a few faults, breadth first: each asks
  * and hears in its own time, is stopped, loses its session or crashes. usage: rounds [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -627,16 +626,6 @@ static void print(const void *state)
     printf(" ready %d for %d", (int)st->ready, (int)st->bound);
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct round_state *st = state;
-    uint32_t states = 0;
-
-    for (int i = 0; i < config->members; i++)
-        states |= 1U << st->m[i].machine.state;
-    return states;
-}
-
 static const char *state_name(int state)
 {
     return barrier_state_name((enum barrier_state)state);
@@ -644,20 +633,10 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct round_state),
-                                               .faults = offsetof(struct round_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = ROUND_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = BARRIER_STATES,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct round_state),
+        .machine = offsetof(struct round_state, m[0].machine.state),
+        .stride = sizeof(struct round_member), .machines = ROUND_MEMBERS, .states = BARRIER_STATES};
 
     return breadth_main(&world, argc, argv);
 }

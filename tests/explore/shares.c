@@ -338,16 +338,6 @@ static void print(const void *state)
     printf(" owner %d", st->owner);
 }
 
-static uint32_t reached(const void *state)
-{
-    const struct share_state *st = state;
-    uint32_t states = 0;
-
-    for (int i = 0; i < hosts; i++)
-        states |= 1U << st->h[i].plan.state;
-    return states;
-}
-
 static const int two = 2, three = 3;
 static const struct breadth_run runs[] = {{"two hosts", ALWAYS, 3, &two},
                                           {"three hosts", ALWAYS, 2, &three},
@@ -355,20 +345,9 @@ static const struct breadth_run runs[] = {{"two hosts", ALWAYS, 3, &two},
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct share_state),
-                                               .faults = offsetof(struct share_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = SHARE_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = SHARD_KILLED + 1,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct share_state), .machine = offsetof(struct share_state, h[0].plan.state),
+        .stride = sizeof(struct share_host), .machines = HOSTS_MAX, .states = SHARD_KILLED + 1};
 
     return breadth_main(&world, argc, argv);
 }

@@ -2,7 +2,6 @@
  * first: one node with a version and its data, a connection that breaks, sendings without an answer
  * that are applied later or never, reads that show what was, a third party.
  * usage: transactions [--full] */
-#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -524,11 +523,6 @@ static void print(const void *state)
            st->up ? "" : ", down");
 }
 
-static uint32_t reached(const void *state)
-{
-    return 1U << ((const struct line_state *)state)->machine.state;
-}
-
 static const char *state_name(int state)
 {
     return transaction_state_name((enum transaction_state)state);
@@ -536,20 +530,9 @@ static const char *state_name(int state)
 
 int main(int argc, char **argv)
 {
-    static const struct breadth_world world = {.size = sizeof(struct line_state),
-                                               .faults = offsetof(struct line_state, faults),
-                                               .kinds = moves,
-                                               .kind_count = LINE_MOVES,
-                                               .may = may,
-                                               .take = take,
-                                               .init = init,
-                                               .check_end = check_end,
-                                               .print = print,
-                                               .reached = reached,
-                                               .runs = runs,
-                                               .run_count = G_N_ELEMENTS(runs),
-                                               .states = TX_COUNT,
-                                               .state_name = state_name};
+    static const struct breadth_world world = {
+        BREADTH_WORLD(struct line_state), .machine = offsetof(struct line_state, machine.state),
+        .machines = 1, .states = TX_COUNT};
 
     return breadth_main(&world, argc, argv);
 }
