@@ -20,13 +20,14 @@ TEST_SUITE(costs);
 #define SHORT ((ATTEMPT_OWN_WATCH_MS - 10) * MS)
 #define LONG ((ATTEMPT_OWN_WATCH_MS + 10) * MS)
 
-enum { ACTORS = 3, CROWD = 1000, WAITERS_MAX = 3 * LONG_QUEUE };
+enum { ACTORS = 3, CROWD = 1000, WAITERS_MAX = 3 * LONG_QUEUE, PERMITS = 2 };
 
 struct actor {
     struct host *host;
     zkl_session *session;
     zkl_mutex *mutex;
     zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore; /* NULL: none is wanted */
 };
 
 struct waiter {
@@ -48,14 +49,20 @@ struct load {
     int creates, most_creates, lists, most_lists;
 };
 
+struct setting {
+    int64_t hold;   /* by each before it leaves */
+    int64_t retain; /* ms, of the first actor's mutex */
+    int latency_us; /* of each message; 0: drawn anew */
+    int permits;    /* the limit of semaphores; 0: there are none */
+    bool numbered;
+};
+
 static struct world *world;
 static struct actor actors[ACTORS];
 static struct waiter waiters[WAITERS_MAX];
 static struct costs costs;
 static struct load load;
-static int64_t held;   /* by each before it leaves */
-static int64_t retain; /* ms, of the first actor's mutex */
-static int latency_us; /* of each message; 0: drawn anew */
+static int64_t held;
 
 static void count_request(enum store_kind kind)
 {
@@ -113,13 +120,12 @@ static int64_t next_timer(struct actor *a)
 
 static void run_actor(struct actor *a)
 {
-    struct host *before = host_enter(a->host);
-
+    host_enter(a->host);
     session_lock(a->session);
     timers_run(a->session->timers);
     session_unlock(a->session);
     zkl_session_dispatch(a->session);
-    host_enter(before);
+    host_enter(NULL);
 }
 
 static void pass(int64_t ns)
@@ -136,80 +142,88 @@ static void pass(int64_t ns)
     }
 }
 
-static void begin(int64_t hold)
+static void begin_actor(struct actor *a, const struct setting *wanted, int64_t retain)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
     zkl_mutex_options mutex_options = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_semaphore_options semaphore_options = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    options.dispatch = 1;
+    mutex_options.retain_ms = retain;
+    semaphore_options.limit = wanted->permits;
+    semaphore_options.numbered = wanted->numbered;
+    *a = (struct actor){.host = world_host(world, "host", 0)};
+    host_enter(a->host);
+    REQUIRE(zkl_session_open(&a->session, "any:1", &options, NULL) == 0);
+    REQUIRE(zkl_mutex_new(&a->mutex, a->session, "/l", &mutex_options) == 0);
+    REQUIRE(zkl_rwlock_new(&a->rwlock, a->session, "/l", NULL) == 0);
+    if (wanted->permits > 0)
+        REQUIRE(zkl_semaphore_new(&a->semaphore, a->session, "/l", &semaphore_options) == 0);
+    host_enter(NULL);
+}
+
+static void begin_with(const struct setting *wanted)
+{
     const struct world_config config = {.seed = 5,
                                         .servers = 1,
                                         .note = on_note,
-                                        .latency_min_us = latency_us,
-                                        .latency_max_us = latency_us};
+                                        .latency_min_us = wanted->latency_us,
+                                        .latency_max_us = wanted->latency_us};
 
-    held = hold;
+    held = wanted->hold;
     world = world_new(&config);
     timers_by_hand = true;
     session_store = &world_store;
-    options.dispatch = 1;
-    for (int i = 0; i < ACTORS; i++) {
-        actors[i].host = world_host(world, "host", 0);
-        struct host *before = host_enter(actors[i].host);
-        REQUIRE(zkl_session_open(&actors[i].session, "any:1", &options, NULL) == 0);
-        mutex_options.retain_ms = i == 0 ? retain : 0;
-        REQUIRE(zkl_mutex_new(&actors[i].mutex, actors[i].session, "/l", &mutex_options) == 0);
-        REQUIRE(zkl_rwlock_new(&actors[i].rwlock, actors[i].session, "/l", NULL) == 0);
-        host_enter(before);
-    }
+    for (int i = 0; i < ACTORS; i++)
+        begin_actor(&actors[i], wanted, i == 0 ? wanted->retain : 0);
     pass(100 * MS);
+}
+
+static void begin(void)
+{
+    begin_with(&(struct setting){.hold = SHORT});
 }
 
 static void leave(int i)
 {
-    struct host *before = host_enter(waiters[i].actor->host);
-
     REQUIRE(waiters[i].grant != NULL);
+    host_enter(waiters[i].actor->host);
     zkl_grant_release(waiters[i].grant);
     waiters[i].grant = NULL;
-    host_enter(before);
+    host_enter(NULL);
     pass(held);
 }
 
-static void end_actor(struct actor *a)
+static void end_handles(struct actor *a)
 {
-    struct host *before = host_enter(a->host);
-
-    zkl_session_close(a->session);
-    host_enter(before);
+    host_enter(a->host);
+    zkl_mutex_free(a->mutex);
+    zkl_rwlock_free(a->rwlock);
+    zkl_semaphore_free(a->semaphore);
+    for (int i = 0; i < WAITERS_MAX; i++)
+        if (waiters[i].actor == a)
+            zkl_mutex_free(g_steal_pointer(&waiters[i].own));
+    host_enter(NULL);
 }
 
-static void free_own(struct waiter *w)
+static void end_session(struct actor *a)
 {
-    if (!w->own)
-        return;
-    struct host *before = host_enter(w->actor->host);
-    zkl_mutex_free(w->own);
-    host_enter(before);
-    w->own = NULL;
+    host_enter(a->host);
+    zkl_session_close(a->session);
+    host_enter(NULL);
 }
 
 /* A caller that waits is told that the mutex is gone. */
 static void end(void)
 {
-    for (int i = 0; i < ACTORS; i++) {
-        struct host *before = host_enter(actors[i].host);
-        zkl_mutex_free(actors[i].mutex);
-        zkl_rwlock_free(actors[i].rwlock);
-        host_enter(before);
-    }
-    for (int i = 0; i < WAITERS_MAX; i++)
-        free_own(&waiters[i]);
+    for (int i = 0; i < ACTORS; i++)
+        end_handles(&actors[i]);
     pass(10 * MS);
-    for (int i = 0; i < WAITERS_MAX; i++) {
+    for (int i = 0; i < WAITERS_MAX; i++)
         if (waiters[i].grant)
             leave(i);
-    }
     for (int i = 0; i < ACTORS; i++)
-        end_actor(&actors[i]);
+        end_session(&actors[i]);
     world_run(world, world_now(world) + 1000 * MS);
     CHECK_INT(world_session_count(world), 0);
     world_free(world);
@@ -217,42 +231,72 @@ static void end(void)
     timers_by_hand = false;
 }
 
-/* ---- locks ---- */
+/* ---- how one enters: on the host of its actor ---- */
 
-/* On the host of its actor. */
-static void lock(struct waiter *w, int64_t timeout_ms)
+static int by_mutex(struct waiter *w, int64_t timeout_ms)
 {
-    zkl_mutex *m = w->own ? w->own : w->actor->mutex;
-
-    CHECK_INT(zkl_mutex_lock_async(m, timeout_ms, on_acquired, w, NULL), 0);
-}
-
-static void lock_here(struct waiter *w)
-{
-    lock(w, ZKL_FOREVER);
+    return zkl_mutex_lock_async(w->own ? w->own : w->actor->mutex, timeout_ms, on_acquired, w,
+                                NULL);
 }
 
 /* The callers of one handle would wait for each other without nodes. */
-static void lock_apart(struct waiter *w)
+static int by_own_mutex(struct waiter *w, int64_t timeout_ms)
 {
     if (!w->own)
         REQUIRE(zkl_mutex_new(&w->own, w->actor->session, "/l", NULL) == 0);
-    lock(w, ZKL_FOREVER);
+    return by_mutex(w, timeout_ms);
+}
+
+static int by_writing(struct waiter *w, int64_t timeout_ms)
+{
+    return zkl_rwlock_lock_async(w->actor->rwlock, timeout_ms, on_acquired, w, NULL);
+}
+
+static int by_reading(struct waiter *w, int64_t timeout_ms)
+{
+    return zkl_rwlock_lock_shared_async(w->actor->rwlock, timeout_ms, on_acquired, w, NULL);
+}
+
+static int by_permit(struct waiter *w, int64_t timeout_ms)
+{
+    return zkl_semaphore_acquire_async(w->actor->semaphore, 1, timeout_ms, on_acquired, w, NULL);
+}
+
+typedef int (*way)(struct waiter *w, int64_t timeout_ms);
+
+static void ask(int i, struct actor *a, way by, int64_t timeout_ms)
+{
+    struct waiter *w = &waiters[i];
+
+    w->actor = a;
+    w->grant = NULL;
+    w->code = 0;
+    host_enter(a->host);
+    CHECK_INT(by(w, timeout_ms), 0);
+    host_enter(NULL);
 }
 
 static void begin_to_enter(int i, int64_t timeout_ms)
 {
-    struct waiter *w = &waiters[i];
+    ask(i, &actors[i % ACTORS], i < ACTORS ? by_mutex : by_own_mutex, timeout_ms);
+}
 
-    w->actor = &actors[i % ACTORS];
-    w->grant = NULL;
-    w->code = 0;
-    struct host *before = host_enter(w->actor->host);
-    if (i < ACTORS)
-        lock(w, timeout_ms);
-    else
-        lock_apart(w);
-    host_enter(before);
+/* ---- what rows of the table do ---- */
+
+static void count_anew(int unused)
+{
+    (void)unused;
+    costs = (struct costs){0};
+}
+
+static void granted(int i)
+{
+    REQUIRE(waiters[i].grant != NULL);
+}
+
+static void waits(int i)
+{
+    REQUIRE(!waiters[i].grant);
 }
 
 static void enter(int i)
@@ -261,360 +305,383 @@ static void enter(int i)
     pass(2 * MS);
 }
 
-/* The costs of one taking over from the one before. */
-static struct costs hand_over(int to)
+static void enter_to_write(int i)
 {
-    REQUIRE(waiters[to - 1].grant && !waiters[to].grant);
-    costs = (struct costs){0};
+    ask(i, &actors[i % ACTORS], by_writing, ZKL_FOREVER);
+    pass(2 * MS);
+}
+
+static void enter_to_read(int i)
+{
+    ask(i, &actors[i % ACTORS], by_reading, ZKL_FOREVER);
+    pass(2 * MS);
+}
+
+static void take_permit(int i)
+{
+    ask(i, &actors[i % ACTORS], by_permit, ZKL_FOREVER);
+    pass(10 * MS);
+}
+
+/* The one before it leaves. Counts that alone. */
+static void hand_over(int to)
+{
+    granted(to - 1);
+    waits(to);
+    count_anew(0);
     leave(to - 1);
-    REQUIRE(waiters[to].grant);
-    return costs;
+    granted(to);
 }
 
-static void check(struct costs got, struct costs expected, int line)
+static void leave_when_granted(int i)
 {
-    bool same = memcmp(&got, &expected, sizeof got) == 0;
-
-    if (!same)
-        runner_fail(__FILE__, line,
-                    "%u created, %u listed, %u read, %u set, %u deleted, %u others, %u changes, %u "
-                    "events",
-                    got.create, got.list, got.read, got.set, got.delete, got.others, got.changes,
-                    got.events);
+    for (int k = 0; k < 10 && !waiters[i].grant; k++)
+        pass(1 * MS);
+    leave(i);
 }
-#define CHECK_COSTS(got, ...) check((got), (struct costs){__VA_ARGS__}, __LINE__)
 
-TEST_CASE(uncontended)
+/* A permit, to the first in line. */
+static void give_on(int i)
 {
-    begin(SHORT);
-    enter(0); /* makes the directory */
-    leave(0);
-    costs = (struct costs){0};
-    enter(0);
-    leave(0);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .delete = 1, .changes = 2);
+    leave(i);
+    pass(10 * MS);
+    granted(PERMITS + i);
+    waits(PERMITS + i + 1);
+}
+
+static void let_go(int i)
+{
+    host_enter(actors[i].host);
+    CHECK_INT(zkl_mutex_yield(actors[i].mutex), 0);
+    host_enter(NULL);
+    pass(2 * MS);
+}
+
+static void take_turns(int i)
+{
+    for (int k = 0; k < 20; k++) {
+        enter(i);
+        leave(i);
+    }
+}
+
+/* Counts what it costs until it is answered, and behind that. */
+static void try_to_enter(int i, int64_t ns)
+{
+    count_anew(0);
+    begin_to_enter(i, 0);
+    pass(ns);
+}
+
+static void try_free(int i)
+{
+    try_to_enter(i, 2 * MS);
+    CHECK_INT(waiters[i].code, 0);
+    granted(i);
+}
+
+static void try_idle(int i)
+{
+    try_to_enter(i, 10 * MS);
+    CHECK_INT(waiters[i].code, 0);
+    granted(i);
+}
+
+static void try_held(int i)
+{
+    try_to_enter(i, 2 * MS);
+    CHECK_INT(waiters[i].code, ZKL_EBUSY);
+    waits(i);
+}
+
+/* The holder has its time to give way, and does not. */
+static void try_used(int i)
+{
+    try_to_enter(i, (ATTEMPT_YIELD_MS - 10) * MS);
+    CHECK_INT(waiters[i].code, 0);
+    pass(20 * MS);
+    CHECK_INT(waiters[i].code, ZKL_EBUSY);
+}
+
+/* ---- cases that are told in steps ---- */
+
+struct step {
+    const char *name;
+    void (*act)(int who); /* NULL: it was the last step */
+    int who, last;        /* by each of these */
+    bool counted;
+    struct costs costs; /* since the step before that has some */
+};
+
+#define STEP(what, i) STEPS(what, i, i)
+#define STEPS(what, i, k)                                                                          \
+    {                                                                                              \
+        .name = #what, .act = (what), .who = (i), .last = (k)                                      \
+    }
+#define COSTS(what, i, ...) EACH_COSTS(what, i, i, __VA_ARGS__)
+#define EACH_COSTS(what, i, k, ...)                                                                \
+    {                                                                                              \
+        .name = #what, .act = (what), .who = (i), .last = (k), .counted = true, .costs = {         \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+static void check(const struct step *step)
+{
+    const struct costs *got = &costs;
+
+    if (!step->counted)
+        return;
+    if (memcmp(got, &step->costs, sizeof costs) != 0)
+        runner_fail(__FILE__, __LINE__,
+                    "%s(%d): %u created, %u listed, %u read, %u set, %u deleted, %u others, "
+                    "%u changes, %u events",
+                    step->name, step->who, got->create, got->list, got->read, got->set, got->delete,
+                    got->others, got->changes, got->events);
+    count_anew(0);
+}
+
+static void do_step(const struct step *step)
+{
+    struct step s = *step;
+
+    for (; s.who <= s.last; s.who++) {
+        s.act(s.who);
+        check(&s);
+    }
+}
+
+static void play(const struct setting *wanted, const struct step *steps)
+{
+    begin_with(wanted);
+    for (; steps->act; steps++)
+        do_step(steps);
     end();
 }
+
+#define TOLD(name, setting, ...)                                                                   \
+    TEST_CASE(name)                                                                                \
+    {                                                                                              \
+        static const struct step steps[] = {__VA_ARGS__, {.act = NULL}};                           \
+        play(&(setting), steps);                                                                   \
+    }
+
+static const struct setting plain = {.hold = SHORT}, held_long = {.hold = LONG},
+                            retains = {.hold = SHORT, .retain = 10000},
+                            nobody_holds = {.hold = 2 * MS},
+                            counts = {.hold = 2 * MS, .permits = PERMITS},
+                            numbers = {.hold = 2 * MS, .permits = PERMITS, .numbered = true};
+
+/* The first one makes the directory. */
+TOLD(uncontended, plain, STEP(enter, 0), STEP(leave, 0), STEP(count_anew, 0), STEP(enter, 0),
+     COSTS(leave, 0, .create = 1, .list = 1, .delete = 1, .changes = 2))
 
 /* A contender watches its own node when it enters, and the silence of that watch proves the node.
  * So the event of the predecessor's end is all that it hears. At its own end the watch fires once
  * more. */
-TEST_CASE(handed_over_to_the_only_one)
-{
-    begin(SHORT);
-    enter(0);
-    for (int i = 1; i < 4; i++) {
-        costs = (struct costs){0};
-        enter(i);
-        CHECK_COSTS(costs, .create = 1, .list = 1, .read = 2, .changes = 1);
-        CHECK_COSTS(hand_over(i), .delete = 1, .changes = 1, .events = i > 1 ? 2 : 1);
-    }
-    end();
-}
+TOLD(handed_over_to_the_only_one, plain, STEP(enter, 0), STEP(count_anew, 0),
+     COSTS(enter, 1, .create = 1, .list = 1, .read = 2, .changes = 1),
+     COSTS(hand_over, 1, .delete = 1, .changes = 1, .events = 1),
+     COSTS(enter, 2, .create = 1, .list = 1, .read = 2, .changes = 1),
+     COSTS(hand_over, 2, .delete = 1, .changes = 1, .events = 2),
+     COSTS(enter, 3, .create = 1, .list = 1, .read = 2, .changes = 1),
+     COSTS(hand_over, 3, .delete = 1, .changes = 1, .events = 2))
 
-/* In a short queue there is less to list than to write. */
-TEST_CASE(handed_over_in_a_short_queue)
-{
-    begin(SHORT);
-    for (int i = 0; i < LONG_QUEUE / 2; i++)
-        enter(i);
-    hand_over(1);
-    hand_over(2); /* from the one that watched its own node */
-    for (int i = 3; i < LONG_QUEUE / 2; i++)
-        CHECK_COSTS(hand_over(i), .list = 1, .delete = 1, .changes = 1, .events = 1);
-    end();
-}
+/* In a short queue there is less to list than to write. The second one takes over from the one that
+ * watched its own node. */
+TOLD(handed_over_in_a_short_queue, plain, STEPS(enter, 0, LONG_QUEUE / 2 - 1),
+     STEPS(hand_over, 1, 2),
+     EACH_COSTS(hand_over, 3, LONG_QUEUE / 2 - 1, .list = 1, .delete = 1, .changes = 1,
+                .events = 1))
+
+/* Then the own node is watched as well, and the watch is heard of once more at its end. */
+TOLD(held_for_longer, held_long, STEPS(enter, 0, LONG_QUEUE / 2 - 1), STEP(hand_over, 1),
+     EACH_COSTS(hand_over, 2, LONG_QUEUE / 2 - 1, .list = 1, .read = 1, .delete = 1, .changes = 1,
+                .events = 2))
 
 /* The first ones entered a short queue, and list; then nobody does until it is short again. */
-static void hand_over_in_long_queue(int count)
-{
-    begin(SHORT);
-    for (int i = 0; i < count; i++)
-        enter(i);
-    for (int i = 1; i <= LONG_QUEUE; i++)
-        hand_over(i);
-    for (int i = LONG_QUEUE + 1; i < LONG_QUEUE + 20; i++)
-        CHECK_COSTS(hand_over(i), .read = 2, .set = 1, .delete = 1, .changes = 2, .events = 1);
-    end();
-}
+#define IN_LONG_QUEUE(waiters)                                                                     \
+    STEPS(enter, 0, (waiters)-1), STEPS(hand_over, 1, LONG_QUEUE),                                 \
+        EACH_COSTS(hand_over, LONG_QUEUE + 1, LONG_QUEUE + 19, .read = 2, .set = 1, .delete = 1,   \
+                   .changes = 2, .events = 1)
+TOLD(handed_over_in_a_long_queue, plain, IN_LONG_QUEUE(2 * LONG_QUEUE + 20))
+TOLD(handed_over_in_a_longer_queue, plain, IN_LONG_QUEUE(WAITERS_MAX))
 
-TEST_CASE(handed_over_in_a_long_queue)
+/* A writer wakes all readers behind it, which list; the last reader one writer. */
+TOLD(readers_and_writers, nobody_holds, STEP(enter_to_write, 0), STEP(count_anew, 0),
+     COSTS(enter_to_read, 1, .create = 1, .list = 1, .read = 1, .changes = 1),
+     STEP(enter_to_read, 2), STEP(count_anew, 0),
+     COSTS(leave, 0, .list = 2, .delete = 1, .changes = 1, .events = 2), STEPS(granted, 1, 2),
+     COSTS(enter_to_write, 3, .create = 1, .list = 1, .read = 1, .changes = 1),
+     COSTS(leave, 2, .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 1),
+     COSTS(leave, 1, .list = 1, .delete = 1, .changes = 1, .events = 1), STEP(granted, 3))
+
+/* The limit is read by a handle's first contender, and then when it has changed. */
+TOLD(permits_that_are_free, counts, STEP(take_permit, 0), STEP(leave, 0), STEP(count_anew, 0),
+     STEP(take_permit, 1),
+     COSTS(leave, 1, .create = 1, .list = 1, .read = 1, .delete = 1, .changes = 2),
+     STEP(take_permit, 1), COSTS(leave, 1, .create = 1, .list = 1, .delete = 1, .changes = 2))
+
+/* When permits are given back, only the first in line hears of it, however many wait. It touches
+ * its node when it is admitted, so that the next one becomes the first. The third event is the echo
+ * of the leaver's watch on its own node. The second read is for the own watch of the contender that
+ * was admitted before, 20 ms later. */
+TOLD(permits_given_on, counts, STEPS(take_permit, 0, PERMITS + 11), STEP(count_anew, 0),
+     COSTS(give_on, 0, .list = 2, .read = 1, .set = 1, .delete = 1, .others = 2, .changes = 2,
+           .events = 3),
+     EACH_COSTS(give_on, 1, 2, .list = 2, .read = 2, .set = 1, .delete = 1, .others = 2,
+                .changes = 2, .events = 3))
+
+/* The second one reads the limit, and the numbers of the first. */
+TOLD(numbers_of_permits, numbers, STEP(take_permit, 0), STEP(leave, 0), STEP(count_anew, 0),
+     COSTS(take_permit, 0, .create = 1, .list = 2, .read = 1, .set = 1, .changes = 2),
+     COSTS(take_permit, 1, .create = 1, .list = 2, .read = 3, .set = 1, .changes = 2),
+     STEP(leave, 0), COSTS(leave, 1, .delete = 2, .changes = 2))
+
+/* The first unlock looks once, since the handle had not listed before. */
+TOLD(first_tenure, retains, STEP(enter, 0), STEP(count_anew, 0), COSTS(leave, 0, .list = 1),
+     COSTS(let_go, 0, .delete = 1, .changes = 1, .events = 1))
+
+#define RETAINED STEP(enter, 0), STEP(leave_when_granted, 0)
+
+/* A tenure that lasts has the watch on its own node, to hear that it is asked to give way. */
+TOLD(turns_of_a_tenure, retains, RETAINED, STEP(let_go, 0), STEP(count_anew, 0),
+     COSTS(enter, 0, .create = 1, .list = 1, .changes = 1), STEP(leave, 0), STEP(count_anew, 0),
+     COSTS(take_turns, 0, .read = 1), COSTS(take_turns, 0, .create = 0),
+     COSTS(let_go, 0, .delete = 1, .changes = 1, .events = 2))
+
+/* By one that comes, and finds it gone when it would watch it. */
+TOLD(idle_tenure_is_recalled, retains, RETAINED, STEP(count_anew, 0),
+     COSTS(enter, 1, .create = 1, .list = 1, .read = 2, .delete = 1, .changes = 2, .events = 1),
+     STEP(granted, 1))
+
+TOLD(try_of_what_is_free, plain, STEP(enter, 0), STEP(leave, 0),
+     COSTS(try_free, 1, .create = 1, .list = 1, .changes = 1), STEP(leave, 1))
+
+/* Refused by one list, whatever the one who tries does itself. */
+TOLD(try_of_what_is_held, plain, STEP(enter, 0),
+     COSTS(try_held, 1, .create = 1, .list = 1, .delete = 1, .changes = 2), STEP(leave, 0))
+TOLD(try_by_one_that_retains, retains, STEP(enter, 1),
+     COSTS(try_held, 0, .create = 1, .list = 1, .delete = 1, .changes = 2), STEP(leave, 1))
+
+/* As idle_tenure_is_recalled by one that waits. */
+TOLD(try_of_what_is_idle, retains, RETAINED,
+     COSTS(try_idle, 1, .create = 1, .list = 1, .read = 2, .delete = 1, .changes = 2, .events = 1))
+
+/* While the try waits, it watches its own node and the other's. The holder looks at its own node,
+ * as it does whenever a rival comes. */
+TOLD(try_of_what_is_retained_and_used, retains, RETAINED, STEP(enter, 0),
+     COSTS(try_used, 1, .create = 1, .list = 1, .read = 3, .delete = 1, .others = 1, .changes = 2,
+           .events = 2),
+     STEP(leave, 0))
+
+static void check_costs(struct costs expected)
 {
-    hand_over_in_long_queue(2 * LONG_QUEUE + 20);
-    hand_over_in_long_queue(WAITERS_MAX);
+    check(&(struct step){.name = "all that", .counted = true, .costs = expected});
 }
+#define CHECK_COSTS(...) check_costs((struct costs){__VA_ARGS__})
 
 /* ---- several paths ---- */
 
 enum { SEVERAL = 4 };
 static const char *const several[SEVERAL] = {"/l1", "/l2", "/l3", "/l4"};
 
-static zkl_multilock *several_of(struct actor *a)
-{
-    zkl_multilock *l = NULL;
-    struct host *before = host_enter(a->host);
+static zkl_multilock *multilocks[2]; /* of the first actors */
 
-    REQUIRE(zkl_multilock_new(&l, a->session, several, SEVERAL, NULL) == 0);
-    host_enter(before);
-    return l;
+static int by_multilock(struct waiter *w, int64_t timeout_ms)
+{
+    return zkl_multilock_lock_async(multilocks[w->actor - actors], timeout_ms, on_acquired, w,
+                                    NULL);
 }
 
-static void enter_several(zkl_multilock *l, int i, int64_t timeout_ms)
+/* The first one makes the directories. */
+static void begin_several(int latency_us)
 {
-    struct waiter *w = &waiters[i];
-
-    *w = (struct waiter){.actor = &actors[i]};
-    struct host *before = host_enter(w->actor->host);
-    CHECK_INT(zkl_multilock_lock_async(l, timeout_ms, on_acquired, w, NULL), 0);
-    host_enter(before);
+    begin_with(&(struct setting){.hold = SHORT, .latency_us = latency_us});
+    for (size_t i = 0; i < G_N_ELEMENTS(multilocks); i++) {
+        host_enter(actors[i].host);
+        REQUIRE(zkl_multilock_new(&multilocks[i], actors[i].session, several, SEVERAL, NULL) == 0);
+        host_enter(NULL);
+    }
+    ask(0, &actors[0], by_multilock, ZKL_FOREVER);
+    pass(100 * MS);
+    leave(0);
 }
 
-/* ns until the waiter is granted. */
-static int64_t time_of(int i)
+static void end_several(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(multilocks); i++)
+        zkl_multilock_free(multilocks[i]);
+    end();
+}
+
+/* ns until it is granted. */
+static int64_t time_to_enter(int i, way by, int64_t timeout_ms)
 {
     const int64_t began = world_now(world);
 
+    ask(i, &actors[i], by, timeout_ms);
     for (int n = 0; n < 1000 && !waiters[i].grant; n++)
         pass(MS / 100);
     return world_now(world) - began;
 }
 
-/* All creates in one round trip, and the lists behind them: it takes as long as one path. */
-TEST_CASE(several_paths)
+/* The same, of one path, which has its directory. */
+static int64_t time_of_one(int64_t timeout_ms)
 {
-    latency_us = 500;
-    begin(SHORT);
-    zkl_multilock *l = several_of(&actors[0]);
-    enter_several(l, 0, ZKL_FOREVER); /* makes the directories */
-    pass(100 * MS);
-    leave(0);
-    costs = (struct costs){0};
-    enter_several(l, 0, ZKL_FOREVER);
-    const int64_t took = time_of(0);
-    leave(0);
-    CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .delete = SEVERAL,
-                .changes = 2 * SEVERAL);
     enter(1);
     pass(100 * MS);
     leave(1);
-    struct host *before = host_enter(actors[1].host);
-    CHECK_INT(zkl_mutex_lock_async(actors[1].mutex, ZKL_FOREVER, on_acquired, &waiters[1], NULL),
-              0);
-    host_enter(before);
-    CHECK_INT(time_of(1), took);
+    const int64_t took = time_to_enter(1, by_mutex, timeout_ms);
     leave(1);
-    zkl_multilock_free(l);
-    end();
-    latency_us = 0;
+    return took;
+}
+
+static int64_t time_of_several(int64_t timeout_ms)
+{
+    count_anew(0);
+    const int64_t took = time_to_enter(0, by_multilock, timeout_ms);
+    leave(0);
+    CHECK_COSTS(.create = SEVERAL, .list = SEVERAL, .delete = SEVERAL, .changes = 2 * SEVERAL);
+    return took;
+}
+
+/* All creates in one round trip, and the lists behind them: it takes as long as one path. */
+TEST_CASE(several_paths)
+{
+    begin_several(500);
+    const int64_t took = time_of_several(ZKL_FOREVER);
+    CHECK_INT(time_of_one(ZKL_FOREVER), took);
+    end_several();
 }
 
 /* The second path is another's: what is behind it is left, and entered again when that is free. */
 TEST_CASE(several_paths_that_wait)
 {
-    begin(SHORT);
-    zkl_multilock *l = several_of(&actors[0]), *other = several_of(&actors[1]);
-    enter_several(l, 0, ZKL_FOREVER);
-    pass(100 * MS);
-    leave(0);
+    begin_several(0);
     zkl_mutex *held_by_another = actors[2].mutex;
     REQUIRE(zkl_mutex_new(&actors[2].mutex, actors[2].session, several[1], NULL) == 0);
     enter(2);
-    costs = (struct costs){0};
-    enter_several(other, 1, ZKL_FOREVER);
+    count_anew(0);
+    ask(1, &actors[1], by_multilock, ZKL_FOREVER);
     pass(SHORT);
-    CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .read = 2, .delete = 2,
-                .changes = SEVERAL + 2);
-    costs = (struct costs){0};
+    CHECK_COSTS(.create = SEVERAL, .list = SEVERAL, .read = 2, .delete = 2, .changes = SEVERAL + 2);
     leave(2);
-    REQUIRE(waiters[1].grant);
-    CHECK_COSTS(costs, .create = 2, .list = 2, .delete = 1, .changes = 3, .events = 1);
+    granted(1);
+    CHECK_COSTS(.create = 2, .list = 2, .delete = 1, .changes = 3, .events = 1);
     leave(1);
     zkl_mutex_free(actors[2].mutex);
     actors[2].mutex = held_by_another;
-    zkl_multilock_free(l);
-    zkl_multilock_free(other);
-    end();
+    end_several();
 }
 
 /* A try asks at one path after the other. */
 TEST_CASE(several_paths_are_tried)
 {
-    latency_us = 500;
-    begin(SHORT);
-    zkl_multilock *l = several_of(&actors[0]);
-    enter_several(l, 0, ZKL_FOREVER);
-    pass(100 * MS);
-    leave(0);
-    enter(1);
-    pass(100 * MS);
-    leave(1);
-    struct host *before = host_enter(actors[1].host);
-    CHECK_INT(zkl_mutex_lock_async(actors[1].mutex, 0, on_acquired, &waiters[1], NULL), 0);
-    host_enter(before);
-    const int64_t one = time_of(1);
-    leave(1);
-    costs = (struct costs){0};
-    enter_several(l, 0, 0);
-    const int64_t all = time_of(0);
+    begin_several(500);
+    const int64_t one = time_of_one(0), all = time_of_several(0);
     CHECK(all > (SEVERAL - 1) * one && all <= SEVERAL * one);
-    leave(0);
-    CHECK_COSTS(costs, .create = SEVERAL, .list = SEVERAL, .delete = SEVERAL,
-                .changes = 2 * SEVERAL);
-    zkl_multilock_free(l);
-    end();
-    latency_us = 0;
-}
-
-/* Then the own node is watched as well, and the watch is heard of once more at its end. */
-TEST_CASE(held_for_longer)
-{
-    begin(LONG);
-    for (int i = 0; i < LONG_QUEUE / 2; i++)
-        enter(i);
-    hand_over(1);
-    for (int i = 2; i < LONG_QUEUE / 2; i++)
-        CHECK_COSTS(hand_over(i), .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 2);
-    end();
-}
-
-/* ---- readers and writers ---- */
-
-static void share(int i, bool shared)
-{
-    struct waiter *w = &waiters[i];
-
-    w->actor = &actors[i % ACTORS];
-    w->grant = NULL;
-    struct host *before = host_enter(w->actor->host);
-    CHECK_INT((shared ? zkl_rwlock_lock_shared_async
-                      : zkl_rwlock_lock_async)(w->actor->rwlock, ZKL_FOREVER, on_acquired, w, NULL),
-              0);
-    host_enter(before);
-    pass(2 * MS);
-}
-
-/* A writer wakes all readers behind it, which list; the last reader one writer. */
-TEST_CASE(readers_and_writers)
-{
-    begin(2 * MS); /* nobody holds for long */
-    share(0, false);
-    costs = (struct costs){0};
-    share(1, true);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .changes = 1);
-    share(2, true);
-    costs = (struct costs){0};
-    leave(0);
-    REQUIRE(waiters[1].grant && waiters[2].grant);
-    CHECK_COSTS(costs, .list = 2, .delete = 1, .changes = 1, .events = 2);
-    costs = (struct costs){0};
-    share(3, false);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .changes = 1);
-    costs = (struct costs){0};
-    leave(2);
-    CHECK_COSTS(costs, .list = 1, .read = 1, .delete = 1, .changes = 1, .events = 1);
-    costs = (struct costs){0};
-    leave(1);
-    REQUIRE(waiters[3].grant);
-    CHECK_COSTS(costs, .list = 1, .delete = 1, .changes = 1, .events = 1);
-    end();
-}
-
-enum { PERMITS = 2 };
-
-static zkl_semaphore *semaphores[ACTORS];
-
-static void begin_counting(int limit, bool numbered)
-{
-    zkl_semaphore_options options = ZKL_SEMAPHORE_OPTIONS_INIT;
-
-    begin(2 * MS); /* nobody holds for long */
-    options.limit = limit;
-    options.numbered = numbered;
-    for (int i = 0; i < ACTORS; i++) {
-        struct host *before = host_enter(actors[i].host);
-        REQUIRE(zkl_semaphore_new(&semaphores[i], actors[i].session, "/l", &options) == 0);
-        host_enter(before);
-    }
-}
-
-static void end_counting(void)
-{
-    for (int i = 0; i < ACTORS; i++) {
-        struct host *before = host_enter(actors[i].host);
-        zkl_semaphore_free(semaphores[i]);
-        host_enter(before);
-    }
-    end();
-}
-
-static void count_in(int i)
-{
-    struct waiter *w = &waiters[i];
-
-    *w = (struct waiter){.actor = &actors[i % ACTORS]};
-    struct host *before = host_enter(w->actor->host);
-    CHECK_INT(
-        zkl_semaphore_acquire_async(semaphores[i % ACTORS], 1, ZKL_FOREVER, on_acquired, w, NULL),
-        0);
-    host_enter(before);
-    pass(10 * MS);
-}
-
-/* The limit is read by a handle's first contender, and then when it has changed. */
-TEST_CASE(permits_that_are_free)
-{
-    begin_counting(PERMITS, false);
-    count_in(0); /* makes the directory */
-    leave(0);
-    costs = (struct costs){0};
-    count_in(1);
-    leave(1);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 1, .delete = 1, .changes = 2);
-    costs = (struct costs){0};
-    count_in(1);
-    leave(1);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .delete = 1, .changes = 2);
-    end_counting();
-}
-
-/* When permits are given back, only the first in line hears of it, however many wait. It touches
- * its node when it is admitted, so that the next one becomes the first. The third event is the echo
- * of the leaver's watch on its own node. The second read is for the own watch of the contender that
- * was admitted before, 20 ms later. */
-TEST_CASE(permits_given_on)
-{
-    enum { WAITERS = 12 };
-
-    begin_counting(PERMITS, false);
-    for (int i = 0; i < PERMITS + WAITERS; i++)
-        count_in(i);
-    for (int i = 0; i < 3; i++) {
-        costs = (struct costs){0};
-        leave(i);
-        pass(10 * MS);
-        REQUIRE(waiters[PERMITS + i].grant && !waiters[PERMITS + i + 1].grant);
-        CHECK_COSTS(costs, .list = 2, .read = i == 0 ? 1 : 2, .set = 1, .delete = 1, .others = 2,
-                    .changes = 2, .events = 3);
-    }
-    end_counting();
-}
-
-TEST_CASE(numbers_of_permits)
-{
-    begin_counting(PERMITS, true);
-    count_in(0);
-    leave(0);
-    costs = (struct costs){0};
-    count_in(0);
-    CHECK_COSTS(costs, .create = 1, .list = 2, .read = 1, .set = 1, .changes = 2);
-    costs = (struct costs){0};
-    count_in(1); /* and the limit, and the numbers of the one before */
-    CHECK_COSTS(costs, .create = 1, .list = 2, .read = 3, .set = 1, .changes = 2);
-    costs = (struct costs){0};
-    leave(0);
-    leave(1);
-    CHECK_COSTS(costs, .delete = 2, .changes = 2);
-    end_counting();
+    end_several();
 }
 
 /* ---- double barriers ---- */
@@ -637,13 +704,13 @@ static unsigned meet(int count, bool enters, int64_t apart)
     const struct costs *c = &costs;
 
     met = 0;
-    costs = (struct costs){0};
+    count_anew(0);
     for (int i = 0; i < count; i++) {
-        struct host *before = host_enter(actors[i % ACTORS].host);
+        host_enter(actors[i % ACTORS].host);
         CHECK_INT((enters ? zkl_double_barrier_enter_async
                           : zkl_double_barrier_leave_async)(members[i], ZKL_FOREVER, on_met, NULL),
                   0);
-        host_enter(before);
+        host_enter(NULL);
         pass(apart);
     }
     for (int i = 0; i < 1000 && met < count; i++)
@@ -657,21 +724,21 @@ static unsigned meet(int count, bool enters, int64_t apart)
 static void begin_to_meet(int count)
 {
     g_random_set_seed(1);
-    begin(SHORT);
+    begin();
     for (int i = 0; i < count; i++) {
-        struct host *before = host_enter(actors[i % ACTORS].host);
+        host_enter(actors[i % ACTORS].host);
         REQUIRE(zkl_double_barrier_new(&members[i], actors[i % ACTORS].session, "/l", count,
                                        NULL) == 0);
-        host_enter(before);
+        host_enter(NULL);
     }
 }
 
 static void end_meeting(int count)
 {
     for (int i = 0; i < count; i++) {
-        struct host *before = host_enter(actors[i % ACTORS].host);
+        host_enter(actors[i % ACTORS].host);
         zkl_double_barrier_free(members[i]);
-        host_enter(before);
+        host_enter(NULL);
     }
     end();
 }
@@ -705,18 +772,12 @@ TEST_CASE(numbers_in_a_crowd)
 {
     enum { COUNT = 400, READS = 7 };
 
-    begin_counting(COUNT, true);
-    count_in(0);
+    begin_with(&(struct setting){.hold = 2 * MS, .permits = COUNT, .numbered = true});
+    take_permit(0);
     leave(0);
-    costs = (struct costs){0};
-    for (int i = 0; i < COUNT; i++) {
-        waiters[i] = (struct waiter){.actor = &actors[i % ACTORS]};
-        struct host *before = host_enter(waiters[i].actor->host);
-        CHECK_INT(zkl_semaphore_acquire_async(semaphores[i % ACTORS], 1, ZKL_FOREVER, on_acquired,
-                                              &waiters[i], NULL),
-                  0);
-        host_enter(before);
-    }
+    count_anew(0);
+    for (int i = 0; i < COUNT; i++)
+        ask(i, &actors[i % ACTORS], by_permit, ZKL_FOREVER);
     pass(1000 * MS);
     for (int i = 0; i < COUNT; i++)
         CHECK(waiters[i].grant != NULL);
@@ -727,94 +788,16 @@ TEST_CASE(numbers_in_a_crowd)
     CHECK(costs.others <= COUNT);
     CHECK(costs.events <= 2 * COUNT);
     leave(0);
-    costs = (struct costs){0};
-    count_in(0);
+    count_anew(0);
+    take_permit(0);
     CHECK(waiters[0].grant != NULL);
     CHECK_INT(costs.read, COUNT - 1 + 1); /* the others, and the own node */
     for (int i = 0; i < COUNT; i++)
         leave(i);
-    end_counting();
+    end();
 }
 
 /* ---- retained ---- */
-
-static void leave_when_granted(int i)
-{
-    for (int k = 0; k < 10 && !waiters[i].grant; k++)
-        pass(1 * MS);
-    leave(i);
-}
-
-static void let_go(void)
-{
-    struct host *before = host_enter(actors[0].host);
-
-    CHECK_INT(zkl_mutex_yield(actors[0].mutex), 0);
-    host_enter(before);
-    pass(2 * MS);
-}
-
-static void begin_retaining(void)
-{
-    retain = 10000;
-    begin(SHORT);
-    retain = 0;
-    enter(0);
-    leave_when_granted(0);
-}
-
-/* The first unlock looks once, since the handle had not listed before. */
-TEST_CASE(first_tenure)
-{
-    retain = 10000;
-    begin(SHORT);
-    retain = 0;
-    enter(0);
-    costs = (struct costs){0};
-    leave(0);
-    CHECK_COSTS(costs, .list = 1);
-    costs = (struct costs){0};
-    let_go();
-    CHECK_COSTS(costs, .delete = 1, .changes = 1, .events = 1);
-    end();
-}
-
-/* A tenure that lasts has the watch on its own node, to hear that it is asked to give way. */
-TEST_CASE(turns_of_a_tenure)
-{
-    begin_retaining();
-    let_go();
-    costs = (struct costs){0};
-    enter(0);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .changes = 1);
-    leave(0);
-    costs = (struct costs){0};
-    for (int i = 0; i < 20; i++) {
-        enter(0);
-        leave(0);
-    }
-    CHECK_COSTS(costs, .read = 1);
-    costs = (struct costs){0};
-    for (int i = 0; i < 20; i++) {
-        enter(0);
-        leave(0);
-    }
-    CHECK_COSTS(costs, .create = 0);
-    let_go();
-    CHECK_COSTS(costs, .delete = 1, .changes = 1, .events = 2);
-    end();
-}
-
-/* By one that comes, and finds it gone when it would watch it. */
-TEST_CASE(idle_tenure_is_recalled)
-{
-    begin_retaining();
-    costs = (struct costs){0};
-    enter(1);
-    REQUIRE(waiters[1].grant);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 2, .delete = 1, .changes = 2, .events = 1);
-    end();
-}
 
 /* A contender that was granted after a wait knows of nobody behind it, and looks. But it makes
  * others wait for that no more than a tenth of the time. */
@@ -823,9 +806,9 @@ TEST_CASE(handed_to_and_fro)
     enum { TIMES = 50, LATENCY_US = 400 };
     unsigned looks = 0;
 
-    latency_us = LATENCY_US;
-    begin_retaining();
-    latency_us = 0;
+    begin_with(&(struct setting){.hold = SHORT, .retain = 10000, .latency_us = LATENCY_US});
+    enter(0);
+    leave_when_granted(0);
     held = 1 * MS;
     enter(1);
     int64_t began = world_now(world);
@@ -833,83 +816,12 @@ TEST_CASE(handed_to_and_fro)
         enter(0);
         leave_when_granted(1);
         enter(1);
-        costs = (struct costs){0};
+        count_anew(0);
         leave_when_granted(0);
         looks += costs.list;
     }
     CHECK(looks > 0 && looks < TIMES);
     CHECK(looks * 9 * 2 * LATENCY_US <= (world_now(world) - began) / 1000);
-    end();
-}
-
-/* ---- tries ---- */
-
-/* What it costs until it is answered, and behind that. */
-static struct costs try_to_enter(int i, int64_t ns, int code)
-{
-    costs = (struct costs){0};
-    begin_to_enter(i, 0);
-    pass(ns);
-    CHECK_INT(waiters[i].code, code);
-    CHECK_INT(waiters[i].grant != NULL, code == 0);
-    return costs;
-}
-
-TEST_CASE(try_of_what_is_free)
-{
-    begin(SHORT);
-    enter(0);
-    leave(0);
-    CHECK_COSTS(try_to_enter(1, 2 * MS, 0), .create = 1, .list = 1, .changes = 1);
-    leave(1);
-    end();
-}
-
-/* Refused by one list, whatever the one who tries does itself. */
-TEST_CASE(try_of_what_is_held)
-{
-    begin(SHORT);
-    enter(0);
-    CHECK_COSTS(try_to_enter(1, 2 * MS, ZKL_EBUSY), .create = 1, .list = 1, .delete = 1,
-                .changes = 2);
-    leave(0);
-    end();
-    retain = 10000;
-    begin(SHORT);
-    retain = 0;
-    enter(1);
-    CHECK_COSTS(try_to_enter(0, 2 * MS, ZKL_EBUSY), .create = 1, .list = 1, .delete = 1,
-                .changes = 2);
-    leave(1);
-    end();
-}
-
-/* As idle_tenure_is_recalled by one that waits. */
-TEST_CASE(try_of_what_is_idle)
-{
-    begin_retaining();
-    CHECK_COSTS(try_to_enter(1, 10 * MS, 0), .create = 1, .list = 1, .read = 2, .delete = 1,
-                .changes = 2, .events = 1);
-    end();
-}
-
-/* While the try waits, it watches its own node and the other's. The holder looks at its own node,
- * as it does whenever a rival comes. */
-TEST_CASE(try_of_what_is_retained_and_used)
-{
-    enum { YIELD_MS = ATTEMPT_YIELD_MS };
-
-    begin_retaining();
-    enter(0);
-    costs = (struct costs){0};
-    begin_to_enter(1, 0);
-    pass((YIELD_MS - 10) * MS);
-    CHECK_INT(waiters[1].code, 0);
-    pass(20 * MS);
-    CHECK_INT(waiters[1].code, ZKL_EBUSY);
-    CHECK_COSTS(costs, .create = 1, .list = 1, .read = 3, .delete = 1, .others = 1, .changes = 2,
-                .events = 2);
-    leave(0);
     end();
 }
 
@@ -930,21 +842,16 @@ static void check_in_line(int count, int abreast)
     g_strfreev(names);
 }
 
-static void come(int count, void (*start)(struct waiter *w))
+static void come(int count, way by)
 {
-    struct host *before = host_enter(actors[0].host);
-
     load = (struct load){0};
-    for (int i = 0; i < count; i++) {
-        waiters[i] = (struct waiter){.actor = &actors[0]};
-        start(&waiters[i]);
-    }
-    host_enter(before);
+    for (int i = 0; i < count; i++)
+        ask(i, &actors[0], by, ZKL_FOREVER);
 }
 
 static void come_at_once(void)
 {
-    come(CROWD, lock_apart);
+    come(CROWD, by_own_mutex);
     check_in_line(CROWD, ABREAST);
     CHECK_INT(load.most_lists, ABREAST);
 }
@@ -952,7 +859,7 @@ static void come_at_once(void)
 /* The holder has lost its grant, and does not enter again. */
 TEST_CASE(they_enter_again_in_another_session)
 {
-    begin(SHORT);
+    begin();
     come_at_once();
     load = (struct load){0};
     CHECK(world_expire(world, zkl_session_id(actors[0].session)));
@@ -964,7 +871,7 @@ TEST_CASE(they_enter_again_in_another_session)
 /* Those who see their predecessors go list first. */
 TEST_CASE(they_enter_again_in_another_directory)
 {
-    begin(SHORT);
+    begin();
     come_at_once();
     load = (struct load){0};
     CHECK(world_admin_delete(world, "/l"));
@@ -979,16 +886,17 @@ TEST_CASE(callers_of_one_handle)
 {
     uint64_t token = 0;
 
-    begin(SHORT);
-    come(CROWD, lock_here);
+    begin();
+    come(CROWD, by_mutex);
     check_in_line(1, 1);
     CHECK_INT(load.most_lists, 1);
     hand_over(1); /* from the one that watched its own node */
     for (int i = 1; i < CROWD - 1; i++) {
-        REQUIRE(waiters[i].grant != NULL);
+        granted(i);
         CHECK(zkl_grant_token(waiters[i].grant) > token);
         token = zkl_grant_token(waiters[i].grant);
-        CHECK_COSTS(hand_over(i + 1), .create = 1, .list = 1, .delete = 1, .changes = 2);
+        hand_over(i + 1);
+        CHECK_COSTS(.create = 1, .list = 1, .delete = 1, .changes = 2);
     }
     CHECK_INT(load.most_creates, 1);
     CHECK_INT(load.most_lists, 1);
@@ -1000,15 +908,17 @@ TEST_CASE(callers_and_a_rival)
 {
     enum { CALLERS = 10, RIVAL = CROWD - 1 };
 
-    begin(SHORT);
-    come(CALLERS, lock_here);
+    begin();
+    come(CALLERS, by_mutex);
     pass(ALL_IN_LINE_MS * MS);
     for (int i = 0; i < CALLERS - 2; i++) {
         enter(RIVAL);
         leave(i);
-        REQUIRE(waiters[RIVAL].grant && !waiters[i + 1].grant);
+        granted(RIVAL);
+        waits(i + 1);
         leave(RIVAL);
-        REQUIRE(waiters[i + 1].grant && !waiters[i + 2].grant);
+        granted(i + 1);
+        waits(i + 2);
     }
     CHECK_INT(load.most_creates, 1);
     end();
