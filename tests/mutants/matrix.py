@@ -49,7 +49,6 @@ PROGRAMS = [
     ("fuzz-replay", "tests/fuzz/replay", []),
     ("costs", "tests/sim/costs", []),
     ("observers", "tests/sim/observers", []),
-    ("undecided", "tests/sim/undecided", []),
     ("deposed", "tests/sim/deposed", []),
     ("barriers", "tests/sim/barriers", []),
     ("golden", "tests/sim/golden/golden", []),

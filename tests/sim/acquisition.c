@@ -8,7 +8,7 @@
 #include "lib/grant/grant.h"
 #include "nodes.h"
 #include "parts.h"
-#include "tables.h"
+#include "trace.h"
 
 char *acquisition_name(const struct acquisition *a)
 {

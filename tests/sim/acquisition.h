@@ -45,7 +45,7 @@ struct acquisition {
     bool closed;    /* its session or mutex was closed meanwhile */
     bool lent;      /* a term of a started election: its grant is not ours */
     bool released;
-    bool heeds;         /* revoker.c's */
+    bool heeds;         /* admin.c's */
     bool shared;        /* a reader's */
     bool excused;       /* a third party has taken its node away */
     int64_t ends_by;    /* when excused */

@@ -2,44 +2,20 @@
 #include "foreign_node.h"
 #include "onlooker.h"
 #include "roles.h"
-#include "unit/seeded.h"
-
-#define MS INT64_C(1000000)
-
-/* Another stream than that of the schedule; one that leaves the known seeds (seeds.c) without. */
-#define STREAM UINT64_C(0x656c656374696f70)
 
 enum { PERCENT = 25 }; /* of all schedules */
 
-/* ---- chance ---- */
-
-static uint32_t below(struct roles *roles, uint32_t n)
-{
-    return seeded_below(&roles->chance, n);
-}
-
 static bool chance(struct roles *roles, uint32_t percent)
 {
-    return below(roles, 100) < percent;
+    return stream_chance(&roles->elections, percent);
 }
 
-static int64_t up_to(struct roles *roles, int64_t ms)
+void actors_draw(struct roles *roles)
 {
-    return (int64_t)(seeded_next(&roles->chance) % (uint64_t)(ms + 1));
-}
-
-/* A time from now on, of the order of a session timeout / part. */
-static int64_t soon(struct roles *roles, int part)
-{
-    return stage_now(roles->stage) + up_to(roles, roles->timeout_ms * INT64_C(1000) / part) * 1000;
-}
-
-void actors_draw(struct roles *roles, uint64_t seed)
-{
-    roles->chance = seed ^ STREAM;
+    stream_begin(&roles->elections, roles, UINT64_C(0x656c656374696f70), NULL);
     if (!chance(roles, PERCENT))
         return;
-    roles->actors = 2 + below(roles, ACTORS_MAX - 1);
+    roles->actors = 2 + stream_below(&roles->elections, ACTORS_MAX - 1);
     roles->lines = chance(roles, 50) ? 1 : LINE_LOCKS - PATHS;
 }
 
@@ -50,7 +26,7 @@ const char *actors_path(struct roles *roles)
 
 static int draw_line(struct roles *roles)
 {
-    return LINE_LATCH + (int)below(roles, roles->lines);
+    return LINE_LATCH + (int)stream_below(&roles->elections, roles->lines);
 }
 
 static zkl_election_options draw_options(struct roles *roles)
@@ -59,7 +35,7 @@ static zkl_election_options draw_options(struct roles *roles)
 
     o.once = !chance(roles, 85);
     o.yield = chance(roles, 60);
-    o.priority = chance(roles, 60) ? (int)below(roles, 4) : 0;
+    o.priority = chance(roles, 60) ? (int)stream_below(&roles->elections, 4) : 0;
     if (foreign_nodes_kazoo(roles))
         o.layout = ZKL_LAYOUT_KAZOO; /* where it selects */
     return o;
@@ -78,7 +54,9 @@ static void leave(struct actor *actor)
 static void proclaim(struct roles *roles, struct candidate *c)
 {
     if (c->line != LINE_SELECTOR)
-        candidate_proclaim(c, chance(roles, 50) ? ZKL_FOREVER : up_to(roles, roles->timeout_ms));
+        candidate_proclaim(c, chance(roles, 50)
+                                  ? ZKL_FOREVER
+                                  : stream_up_to(&roles->elections, roles->timeout_ms));
 }
 
 static void on_event(struct candidate *c, zkl_election_event event)
@@ -97,13 +75,14 @@ static void on_event(struct candidate *c, zkl_election_event event)
     else if (event == ZKL_ELECTION_STOPPED && c->election && !c->closed && chance(roles, 50))
         candidate_start(c);
     else
-        actor->act.at = MIN(actor->act.at, soon(roles, chance(roles, 50) ? 20 : 1));
+        actor->act.at =
+            MIN(actor->act.at, stream_soon(&roles->elections, chance(roles, 50) ? 20 : 1));
 }
 
 static void act_in_term(struct actor *actor)
 {
     struct roles *roles = actor->member->roles;
-    uint32_t how = below(roles, 100);
+    uint32_t how = stream_below(&roles->elections, 100);
 
     if (how < 35)
         candidate_yield(actor->candidate);
@@ -153,7 +132,8 @@ static void on_turn(struct acquisition *a, enum turn turn)
         acquisition_release(a);
     if (turn == TURN_LOST)
         actor->acquisition = NULL;
-    actor->act.at = roles->stage->calm ? soon(roles, 100) : soon(roles, chance(roles, 50) ? 20 : 1);
+    actor->act.at = roles->stage->calm ? stream_soon(&roles->elections, 100)
+                                       : stream_soon(&roles->elections, chance(roles, 50) ? 20 : 1);
 }
 
 static void end_term(struct actor *actor)
@@ -178,7 +158,8 @@ static void act_as_campaigner(struct actor *actor)
     candidate_check(actor->candidate);
     if (!actor->acquisition)
         actor->acquisition = acquisition_campaign(
-            actor->candidate, chance(roles, 60) ? ZKL_FOREVER : up_to(roles, roles->timeout_ms),
+            actor->candidate,
+            chance(roles, 60) ? ZKL_FOREVER : stream_up_to(&roles->elections, roles->timeout_ms),
             on_turn, actor);
     else if (actor->acquisition->grant)
         end_term(actor);
@@ -217,14 +198,14 @@ static void on_act(void *data)
     if (roles->stage->calm || !actor->member->process->session)
         return;
     acts[actor->kind](actor);
-    actor->act.at = soon(roles, chance(roles, 50) ? 10 : 1);
+    actor->act.at = stream_soon(&roles->elections, chance(roles, 50) ? 10 : 1);
 }
 
 void actors_start(struct roles *roles)
 {
     for (unsigned i = 0; i < roles->actors; i++) {
         struct actor *actor = &roles->actor[i];
-        uint32_t how = below(roles, 100);
+        uint32_t how = stream_below(&roles->elections, 100);
         actor->member = &roles->member[i % roles->members];
         actor->kind = how < 55 ? ACTOR_STARTER : how < 75 ? ACTOR_CAMPAIGNER : ACTOR_OBSERVER;
         actor->act = (struct alarm){NEVER, NULL, on_act, actor};
@@ -242,7 +223,7 @@ void actors_wake(struct member *m)
         actor->acquisition = NULL;
         actor->onlooker = NULL;
         actor->act.process = m->process;
-        actor->act.at = soon(m->roles, chance(m->roles, 60) ? 50 : 2);
+        actor->act.at = stream_soon(&m->roles->elections, chance(m->roles, 60) ? 50 : 2);
     }
 }
 
@@ -262,7 +243,9 @@ void actors_calm(struct roles *roles)
             actor->acquisition = NULL;
             actor->onlooker = NULL;
         }
-        actor->act.at = actor->acquisition && actor->acquisition->grant ? soon(roles, 100) : NEVER;
+        actor->act.at = actor->acquisition && actor->acquisition->grant
+                            ? stream_soon(&roles->elections, 100)
+                            : NEVER;
     }
 }
 

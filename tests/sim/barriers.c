@@ -4,7 +4,6 @@
 
 #include "lib/base/timers.h"
 #include "lib/session/core.h"
-#include "runner.h"
 #include "troubled.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "client.h"
 #include "foreign_node.h"
-#include "tables.h"
+#include "trace.h"
 #include "write.h"
 
 static struct stage *stage_of(const struct candidate *c)

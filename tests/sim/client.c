@@ -6,8 +6,8 @@
 #include "group.h"
 #include "lib/lock/mutex.h"
 #include "lib/session/core.h"
-#include "limit_log.h"
 #include "onlooker.h"
+#include "permits.h"
 #include "unit/seeded.h"
 
 const char *const client_paths[LINES] = {"/a", "/b/c", "/e", "/e", "/a", "/a/locks", "/b/c/locks"};

@@ -84,8 +84,8 @@ struct client {
     int64_t running_since;
     int64_t up_at;            /* its connection; 0: there is none */
     uint64_t up_in;           /* the step */
-    struct unproved unproved; /* order.c's */
-    struct kept_out kept_out; /* order.c's */
+    struct unproved unproved; /* oracle.c's */
+    struct kept_out kept_out; /* oracle.c's */
 };
 
 /* rate_ppm: of its clocks. options: what matters of timeout, tick, drift and warmth. */

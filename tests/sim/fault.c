@@ -1,4 +1,5 @@
 #include "roles.h"
+#include "write.h"
 
 #define MS INT64_C(1000000)
 
@@ -371,4 +372,204 @@ void fault_calm(struct roles *roles)
             client_resume(p);
     }
     world_refuse(world, STORE_SYNC, "/");
+}
+
+/* ---- limbo ---- */
+
+enum {
+    LIMBO_PERCENT = 15, /* of all schedules */
+    STEPS_MAX = 12,
+    LATENCIES = 6 /* of the longest, between two steps */
+};
+
+/* A leader that hears too few servers to commit anything gives up after some ticks. The servers
+ * come back before that. */
+static void leave_undecided(struct limbo *l, bool on)
+{
+    struct world *world = l->stream.roles->stage->world;
+    const int servers = l->stream.roles->servers, leader = world_leader(world);
+    int left = servers / 2 + 1, at = (int)stream_below(&l->stream, (uint32_t)servers);
+
+    l->stream.roles->stage->faults += on ? 1U : -1U;
+    stage_disturbed(l->stream.roles->stage, l->stream.roles->timeout_ms * MS);
+    for (int n = 0; n < servers; n++, at = (at + 1) % servers) {
+        if (on && (at == leader || left == 0))
+            continue;
+        world_cut_server(world, at, on);
+        left--;
+    }
+}
+
+static struct acquisition *some_holder(struct limbo *l)
+{
+    const GPtrArray *holding = l->stream.roles->stage->oracle.holding;
+
+    return holding->len > 0 ? holding->pdata[stream_below(&l->stream, holding->len)] : NULL;
+}
+
+static void begin_limbo(struct limbo *l)
+{
+    l->holder = some_holder(l);
+    if (!l->holder || world_leader(l->stream.roles->stage->world) < 0) {
+        stream_wait(&l->stream, l->stream.roles->timeout_ms * INT64_C(100000));
+        return;
+    }
+    leave_undecided(l, true);
+    l->steps = 3 + stream_below(&l->stream, STEPS_MAX - 2);
+    stream_wait(&l->stream, 0);
+}
+
+/* Short of time, so that it is told to be unknown before it is known. */
+static void make_write(struct limbo *l)
+{
+    const int64_t timeout_ms =
+        stream_below(&l->stream, 3) == 0
+            ? ZKL_FOREVER
+            : 1 + (int64_t)stream_below(&l->stream, 1 + (uint32_t)(l->most_ns / 1000000));
+
+    if (l->holder->grant && client_runs(l->holder->process))
+        write_start(l->holder, false, timeout_ms);
+}
+
+/* What was sent once may be refused the next time, and be applied after that. */
+static void refuse_writes(struct limbo *l)
+{
+    struct stage *stage = l->stream.roles->stage;
+
+    l->refusing = !l->refusing;
+    stage->oracle.refusing_writes = true;
+    world_refuse(stage->world, l->refusing ? STORE_CREATE : STORE_SYNC, write_directory);
+}
+
+static void go_on_with_limbo(struct limbo *l)
+{
+    struct client *p = l->holder->process;
+    const uint32_t how = stream_below(&l->stream, 10);
+
+    if (how < 5)
+        make_write(l);
+    else if (how == 5)
+        refuse_writes(l);
+    else if (!p->dead && stream_below(&l->stream, 4) == 0)
+        world_reset_after_effect(p->host);
+    else if (!p->dead)
+        world_reset(p->host);
+    stream_wait(&l->stream, l->most_ns);
+    if (--l->steps > 0)
+        return;
+    if (l->refusing)
+        refuse_writes(l);
+    leave_undecided(l, false);
+    stream_wait(&l->stream, l->stream.roles->timeout_ms * MS);
+}
+
+static void on_limbo(void *data)
+{
+    struct limbo *l = &((struct stream *)data)->roles->limbo;
+
+    if (l->stream.roles->stage->calm)
+        return;
+    if (l->steps > 0)
+        go_on_with_limbo(l);
+    else
+        begin_limbo(l);
+}
+
+void limbo_draw(struct roles *roles, int latency_us)
+{
+    struct limbo *l = &roles->limbo;
+
+    stream_begin(&l->stream, roles, UINT64_C(0x6c696d626f000020), on_limbo);
+    l->most_ns = latency_us * INT64_C(1000) * LATENCIES;
+    if (stream_chance(&l->stream, LIMBO_PERCENT) && roles->servers > 1)
+        stream_wait(&l->stream, roles->timeout_ms * MS);
+}
+
+/* ---- deafness ---- */
+
+/* Handshakes that clients make with a deaf server touch their sessions. They are answered late, and
+ * complete later handshakes. Then the server is cut off, mostly before it has reported anything of
+ * them. */
+enum { DEAFNESS_PERCENT = 15 /* of all schedules */, RESETS_MAX = 8 };
+
+/* The process reaches that server alone. */
+static void isolate(const struct deafness *d)
+{
+    for (int i = 0; i < d->stream.roles->servers; i++)
+        if (i != d->server)
+            world_cut(d->process->host, i, true, true);
+}
+
+static void begin_deafness(struct deafness *d)
+{
+    struct roles *roles = d->stream.roles;
+
+    d->server = (int)stream_below(&d->stream, (uint32_t)roles->servers);
+    d->process = roles->member[stream_below(&d->stream, roles->members)].process;
+    stream_wait(&d->stream, roles->timeout_ms * MS / 2);
+    if (d->process->dead || d->server == world_leader(roles->stage->world))
+        return;
+    roles->stage->faults++;
+    stage_disturbed(roles->stage, 0);
+    world_deafen_server(roles->stage->world, d->server, true);
+    isolate(d);
+    d->state = DEAF_NOW;
+    d->resets = 2 + stream_below(&d->stream, RESETS_MAX - 1);
+    stream_wait(&d->stream, 0);
+}
+
+/* A client that is reset tries the next server. */
+static void go_on_with_deafness(struct deafness *d)
+{
+    struct roles *roles = d->stream.roles;
+
+    if (d->resets-- > 0) {
+        if (!d->process->dead)
+            world_reset(d->process->host);
+        stream_wait(&d->stream, roles->timeout_ms * MS / (d->resets > 0 ? 8 : 1));
+        return;
+    }
+    world_deafen_server(roles->stage->world, d->server, false);
+    d->state = DEAF_BEFORE;
+    stream_wait(&d->stream, roles->tick_ms * MS / 2);
+}
+
+static void on_deafness(void *data)
+{
+    struct deafness *d = &((struct stream *)data)->roles->deafness;
+    struct world *world = d->stream.roles->stage->world;
+
+    if (d->stream.roles->stage->calm)
+        return;
+    switch (d->state) {
+    case DEAF_NOT:
+        begin_deafness(d);
+        break;
+    case DEAF_NOW:
+        go_on_with_deafness(d);
+        break;
+    case DEAF_BEFORE:
+        world_cut_server(world, d->server, true);
+        d->state = DEAF_CUT;
+        stream_wait(&d->stream, d->stream.roles->timeout_ms * MS * 3 / 2);
+        break;
+    case DEAF_CUT:
+        world_cut_server(world, d->server, false);
+        if (!d->process->dead)
+            world_heal(d->process->host, -1);
+        d->stream.roles->stage->faults--;
+        stage_disturbed(d->stream.roles->stage, fault_aftermath(d->stream.roles));
+        d->state = DEAF_NOT;
+        stream_wait(&d->stream, d->stream.roles->timeout_ms * MS);
+        break;
+    }
+}
+
+void deafness_draw(struct roles *roles)
+{
+    struct deafness *d = &roles->deafness;
+
+    stream_begin(&d->stream, roles, UINT64_C(0x6465616673000300), on_deafness);
+    if (stream_chance(&d->stream, DEAFNESS_PERCENT) && roles->servers > 1)
+        stream_wait(&d->stream, roles->timeout_ms * MS);
 }

@@ -5,10 +5,8 @@
 #include "client.h"
 #include "lib/contender/contender.h"
 #include "recipes/head_hint.h"
-#include "unit/seeded.h"
 
-/* Another than that of the schedule and of elections; one that leaves seeds without (seeds.c). */
-#define STREAM UINT64_C(0x6e65696768622d2f)
+#define MS INT64_C(1000000)
 
 enum { STANDING_MAX = 3, NUMBER_MAX = 40, STYLES_PERCENT = 40, CHILDREN_PERCENT = 30 };
 
@@ -37,29 +35,9 @@ static const struct {
     [FOREIGN_NONE] = {"o", "-other-", false, false, true},
 };
 
-/* ---- chance ---- */
-
-static uint32_t below(struct roles *roles, uint32_t n)
-{
-    return seeded_below(&roles->beside, n);
-}
-
-static int64_t soon(struct roles *roles)
-{
-    return stage_now(roles->stage) + (int64_t)(seeded_next(&roles->beside) %
-                                               (uint64_t)(roles->timeout_ms * INT64_C(1000000)));
-}
-
-void foreign_nodes_draw(struct roles *roles, uint64_t seed)
-{
-    roles->beside = seed ^ STREAM;
-    roles->styles = below(roles, 100) < STYLES_PERCENT;
-    roles->has_foreign = below(roles, 100) < CHILDREN_PERCENT;
-}
-
 bool foreign_nodes_kazoo(struct roles *roles)
 {
-    return roles->styles && below(roles, 2);
+    return roles->styles && stream_below(&roles->foreign, 2);
 }
 
 /* ---- putting them there ---- */
@@ -93,10 +71,12 @@ const char *foreign_node_place(struct stage *stage, int line, enum foreign_form 
 /* On an election's path none that an observer would take for a candidate. */
 static void put_foreign_node(struct roles *roles)
 {
-    bool election = roles->actors > 0 && below(roles, 2);
-    int line = election ? LINE_LATCH : (int)below(roles, roles->paths);
-    enum foreign_form form = (enum foreign_form)below(roles, FOREIGN_FORMS);
-    int32_t number = below(roles, 20) ? (int32_t)below(roles, NUMBER_MAX) : INT32_MAX;
+    bool election = roles->actors > 0 && stream_below(&roles->foreign, 2);
+    int line = election ? LINE_LATCH : (int)stream_below(&roles->foreign, roles->paths);
+    enum foreign_form form = (enum foreign_form)stream_below(&roles->foreign, FOREIGN_FORMS);
+    int32_t number = stream_below(&roles->foreign, 20)
+                         ? (int32_t)stream_below(&roles->foreign, NUMBER_MAX)
+                         : INT32_MAX;
 
     if (!election || form != FOREIGN_LOCK)
         foreign_node_place(roles->stage, line, form, number);
@@ -119,44 +99,49 @@ static struct foreign_node *standing(const struct stage *stage, unsigned *ret_co
 
 static void on_act(void *data)
 {
-    struct roles *roles = data;
+    struct stream *s = data;
+    struct roles *roles = s->roles;
     unsigned count;
     const struct foreign_node *first = standing(roles->stage, &count);
 
     if (roles->stage->calm)
         return;
-    if (first && (count == STANDING_MAX || below(roles, 2)))
+    if (first && (count == STANDING_MAX || stream_below(s, 2)))
         world_admin_delete(roles->stage->world, first->path);
     else
         put_foreign_node(roles);
-    roles->foreign_alarm.at = soon(roles);
+    stream_wait(s, roles->timeout_ms * MS - 1);
 }
 
-void foreign_nodes_start(struct roles *roles)
+void foreign_nodes_draw(struct roles *roles)
 {
-    roles->foreign_alarm =
-        (struct alarm){roles->has_foreign ? soon(roles) : NEVER, NULL, on_act, roles};
-    stage_add_alarm(roles->stage, &roles->foreign_alarm);
+    struct stream *s = &roles->foreign;
+
+    stream_begin(s, roles, UINT64_C(0x6e65696768622d2f), on_act);
+    roles->styles = stream_chance(s, STYLES_PERCENT);
+    if (stream_chance(s, CHILDREN_PERCENT))
+        stream_wait(s, roles->timeout_ms * MS - 1);
 }
 
 /* Once there is a leader again, nobody refuses. */
 static void on_calm(void *data)
 {
-    struct roles *roles = data;
+    struct stream *s = data;
+    struct roles *roles = s->roles;
     const struct foreign_node *first;
     unsigned count;
 
     while ((first = standing(roles->stage, &count)) &&
            world_admin_delete(roles->stage->world, first->path))
         ;
-    roles->foreign_alarm.at =
-        first ? stage_now(roles->stage) + roles->tick_ms * INT64_C(1000000) : NEVER;
+    if (first)
+        stream_wait_exactly(s, roles->tick_ms * MS);
 }
 
 void foreign_nodes_calm(struct roles *roles)
 {
-    roles->foreign_alarm.fn = on_calm;
-    roles->foreign_alarm.at = stage_now(roles->stage);
+    roles->foreign.act.fn = on_calm;
+    stream_wait_exactly(&roles->foreign, 0);
 }
 
 void foreign_nodes_note(struct stage *stage, const struct note *note)

@@ -1,6 +1,5 @@
 /* Children beside our contenders, put there by hand: those of other libraries' layouts and of no
- * layout. And the styles that our own nodes have. All draws come from a stream of their own, so
- * that a schedule without such children is what it would be if there were none. */
+ * layout. And the styles that our own nodes have. */
 #ifndef SIM_FOREIGN_NODE_H
 #define SIM_FOREIGN_NODE_H
 
@@ -23,8 +22,7 @@ enum foreign_form {
 const char *foreign_node_place(struct stage *stage, int line, enum foreign_form form,
                                int32_t number);
 
-void foreign_nodes_draw(struct roles *roles, uint64_t seed);
-void foreign_nodes_start(struct roles *roles);
+void foreign_nodes_draw(struct roles *roles);
 void foreign_nodes_calm(struct roles *roles); /* all of them go */
 
 /* Whether the candidates that begin now are in kazoo's style. */

@@ -1,5 +1,5 @@
-/* Groups of members as the servers have them, and the processes that join them (joiner.h) and
- * observe them (viewer.h). What must be true, whatever happens:
+/* Groups of members as the servers have them, and the processes that join them and
+ * observe them. What must be true, whatever happens:
  *
  *  - a process that says that it is a member has a node at the leader, with its own session as the
  *    owner, until a third party takes that; each node is deleted by its own session alone, and
@@ -15,6 +15,8 @@
  * another process has created it, the former owner may still write into that, or delete it. */
 #ifndef SIM_GROUP_H
 #define SIM_GROUP_H
+
+#include <zkl.h>
 
 #include "stage.h"
 
@@ -53,11 +55,6 @@ void group_close(struct client *p);    /* its session is about to be closed, */
 void group_closed(struct client *p);   /* and was */
 void group_abandon(struct client *p);  /* it is dead */
 
-/* The newest with that name and token, or NULL. */
-struct member_node *group_find(const struct group *g, int path, const char *name, uint64_t token);
-/* The one that stands, or NULL. */
-struct member_node *group_standing(const struct group *g, int path, const char *name);
-
 /* Faults use these. The first returns the path of a node that stands, to be freed, or NULL. The
  * second returns the session of a node that had gone and was restored; 0: there is none. */
 char *group_some_node(const struct group *g, uint32_t random);
@@ -65,5 +62,68 @@ int64_t group_restored(const struct group *g);
 
 /* NULL, or what is left of members that have all left. To be freed. */
 char *group_remains(const struct group *g);
+
+/* ---- those who join ---- */
+
+/* One membership that a process has asked for: what it says of itself, what it is told, and how its
+ * calls end. */
+struct joiner {
+    struct client *process;
+    unsigned number; /* from 1 */
+    int path;
+    char *id;
+    zkl_member *member; /* NULL: freed */
+    bool leaving;       /* it has been asked to leave, or freed */
+    bool closed;        /* or its session was closed */
+    bool ended;         /* it was told that it has left */
+    bool abandoned;     /* its process is dead */
+    /* as it was told: */
+    bool joined, in, suspect, busy, failed;
+    uint64_t token;
+    zkl_grant *grant;   /* of the last JOINED; NULL: none */
+    bool lost;          /* that was seen lost */
+    unsigned asked;     /* the newest data: a number; 1 from the beginning */
+    unsigned stored;    /* the newest that the servers have committed */
+    GPtrArray *calls;   /* of struct joiner_call */
+    struct alarm *wake; /* of whoever plays it: to act soon, when it has heard something */
+};
+
+struct joiner *joiner_new(struct client *p, int path, const char *id, struct alarm *wake);
+
+/* Calls, of which the ends are checked. */
+void joiner_update(struct joiner *j, int64_t timeout_ms);
+void joiner_wait(struct joiner *j, int64_t timeout_ms);
+void joiner_leave(struct joiner *j, int64_t timeout_ms);
+void joiner_give_up(struct joiner *j); /* frees the handle */
+
+bool joiner_wants_in(const struct joiner *j);
+/* It says so, and its node stands. */
+bool joiner_is_in(const struct joiner *j);
+bool joiner_is_waiting(const struct joiner *j); /* for a call */
+
+/* ---- those who observe ---- */
+
+struct viewer {
+    struct client *process;
+    unsigned number; /* from 1 */
+    int path;
+    zkl_watch *watch;
+    bool ended, abandoned;
+    bool any;           /* it was told who is there, once */
+    GHashTable *told;   /* name -> struct told: who is there, as it was told */
+    GHashTable *last;   /* name -> the last token that it was told */
+    int64_t well_since; /* it has had a connection */
+    bool others;        /* since ALL somebody joined or changed */
+    bool news;          /* or left */
+    uint64_t batch;     /* the last token that joined since ALL */
+};
+
+struct viewer *viewer_new(struct client *p, int path);
+void viewer_end(struct viewer *v);
+
+/* NULL: what it was told is so; else what is not. */
+const char *viewer_errs(const struct viewer *v);
+/* Whether it must have been told by now what it was not. */
+void viewer_check(struct viewer *v);
 
 #endif

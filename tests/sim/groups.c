@@ -1,50 +1,31 @@
-/* The processes that join groups and observe them. All their draws come from a stream of their own,
- * as those of elections do. */
-#include "joiner.h"
+/* The processes that join groups and observe them. */
+#include "group.h"
 #include "roles.h"
-#include "unit/seeded.h"
-#include "viewer.h"
 
 #define MS INT64_C(1000000)
-#define STREAM UINT64_C(0x6d656d6265727335)
 
 enum { IDS = 3, GAP_MS = 100 /* between lists */, SLACK_MS = 500, LOOKS = 20 };
 
-static uint32_t below(struct roles *roles, uint32_t n)
-{
-    return seeded_below(&roles->grouping, n);
-}
-
 static bool chance(struct roles *roles, uint32_t percent)
 {
-    return below(roles, 100) < percent;
-}
-
-static int64_t up_to(struct roles *roles, int64_t ms)
-{
-    return (int64_t)(seeded_next(&roles->grouping) % (uint64_t)(ms + 1));
-}
-
-static int64_t soon(struct roles *roles, int part)
-{
-    return stage_now(roles->stage) + up_to(roles, roles->timeout_ms * INT64_C(1000) / part) * 1000;
+    return stream_chance(&roles->groups, percent);
 }
 
 static int64_t draw_timeout(struct roles *roles)
 {
-    return chance(roles, 40) ? ZKL_FOREVER : up_to(roles, 3 * roles->timeout_ms);
+    return chance(roles, 40) ? ZKL_FOREVER : stream_up_to(&roles->groups, 3 * roles->timeout_ms);
 }
 
 const char *groups_path(struct roles *roles)
 {
     static const char *const paths[] = {"/g", "/g", "/p"};
 
-    return paths[below(roles, G_N_ELEMENTS(paths))];
+    return paths[stream_below(&roles->groups, G_N_ELEMENTS(paths))];
 }
 
 char *groups_node(struct roles *roles)
 {
-    return group_some_node(roles->stage->group, below(roles, 1 << 20));
+    return group_some_node(roles->stage->group, stream_below(&roles->groups, 1 << 20));
 }
 
 /* How old the data of a server may be. The server lags, or it was cut off and has not noticed. In
@@ -61,13 +42,13 @@ static int64_t stale_ns(const struct roles *roles, int sync_limit)
     return ms * MS;
 }
 
-void groups_draw(struct roles *roles, uint64_t seed, int sync_limit)
+void groups_draw(struct roles *roles, int sync_limit)
 {
-    roles->grouping = seed ^ STREAM;
+    stream_begin(&roles->groups, roles, UINT64_C(0x6d656d6265727335), NULL);
     roles->slots = roles->both = 0;
     roles->writes = false;
-    roles->members = MAX(roles->members, 1 + below(roles, MEMBERS_MAX));
-    roles->seats = 2 + below(roles, SEATS_MAX - 1);
+    roles->members = MAX(roles->members, 1 + stream_below(&roles->groups, MEMBERS_MAX));
+    roles->seats = 2 + stream_below(&roles->groups, SEATS_MAX - 1);
     roles->stage->group = group_new(roles->stage);
     roles->stage->group->stale_ns = stale_ns(roles, sync_limit);
 }
@@ -78,10 +59,10 @@ static void act_as_joiner(struct seat *seat)
 {
     struct roles *roles = seat->member->roles;
     struct joiner *j = seat->joiner;
-    const uint32_t how = below(roles, 100);
+    const uint32_t how = stream_below(&roles->groups, 100);
 
     if (!j || j->ended || (j->leaving && how < 40)) {
-        char id[] = {(char)('a' + below(roles, IDS)), 0};
+        char id[] = {(char)('a' + stream_below(&roles->groups, IDS)), 0};
         if (j && j->member)
             joiner_give_up(j);
         seat->joiner =
@@ -123,7 +104,7 @@ static void on_act(void *data)
         act_as_viewer(seat);
     else
         act_as_joiner(seat);
-    seat->act.at = soon(roles, chance(roles, 50) ? 10 : 1);
+    seat->act.at = stream_soon(&roles->groups, chance(roles, 50) ? 10 : 1);
 }
 
 /* While all is well, whoever is in leaves it to others. */
@@ -175,7 +156,7 @@ void groups_wake(struct member *m)
         seat->joiner = NULL;
         seat->viewer = NULL;
         seat->act.process = m->process;
-        seat->act.at = soon(m->roles, chance(m->roles, 60) ? 50 : 2);
+        seat->act.at = stream_soon(&m->roles->groups, chance(m->roles, 60) ? 50 : 2);
     }
 }
 

@@ -1,12 +1,7 @@
 #include "roles.h"
 #include "write.h"
 
-#include "unit/seeded.h"
-
 #define MS INT64_C(1000000)
-
-/* Another stream than that of the schedule; one that leaves the known seeds (seeds.c) without. */
-#define STREAM UINT64_C(0x6d616e7970617468)
 
 enum { BOTH_PERCENT = 15 }; /* of all schedules */
 
@@ -20,14 +15,15 @@ static struct stage *stage_of(const struct slot *slot)
     return slot->member->roles->stage;
 }
 
-void member_draw(struct roles *roles, uint64_t seed)
+void member_draw(struct roles *roles)
 {
-    uint64_t chance = seed ^ STREAM;
+    struct stream s;
 
-    if (client_sharing || client_counting || seeded_below(&chance, 100) >= BOTH_PERCENT)
+    stream_begin(&s, roles, UINT64_C(0x6d616e7970617468), NULL);
+    if (client_sharing || client_counting || !stream_chance(&s, BOTH_PERCENT))
         return;
     roles->paths = PATHS;
-    roles->both = 1 + seeded_below(&chance, roles->members);
+    roles->both = 1 + stream_below(&s, roles->members);
 }
 
 /* ---- what a thread does ---- */
@@ -177,7 +173,7 @@ static void be_born(struct member *m)
     m->process = client_new(m->roles->stage, name, m->rate_ppm, &m->options);
     m->process->warm_ms = m->warm_ms;
     m->process->locks_both = m->letter < 'A' + (int)m->roles->both;
-    m->process->styles = m->roles->styles ? &m->roles->beside : NULL;
+    m->process->styles = m->roles->styles ? &m->roles->foreign.chance : NULL;
     m->process->timers_late = stage_chance(m->roles->stage, 70) ? 0 : 2 * MS;
     client_open(m->process);
     wake_slots(m);

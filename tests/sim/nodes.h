@@ -38,6 +38,9 @@ struct contender_node *nodes_find(const struct oracle *o, const char *path);
 /* A lease is made. Returns whether a node of its owner has been the first in line for the lock. */
 bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease);
 
+/* To somebody: that may be lost, and wait for a callback that hangs. */
+bool nodes_was_granted(const struct stage *stage, const struct contender_node *n);
+
 /* Its number was not the last one that there is, or beyond. */
 bool nodes_is_usable(const struct contender_node *n);
 

@@ -13,7 +13,12 @@
  *  - ZKL_ELAYOUT names a child for which that contender would not have waited;
  *  - a grant that is HELD, on a connection to which nothing has been done since it was made, is not
  *    lost by its deadline while that stays so;
- *  - nobody waits for a contender that cannot be granted (order.h);
+ *  - a contender to which nothing has been missing but a deadline, for a session timeout of one
+ *    connection, makes way for those behind it;
+ *  - a lock at both paths whose process has nothing under way has no node at the second path while
+ *    its node at the first is not at the head;
+ *  - no tenure of a mutex that retains is idle while another waits, once the session has proved
+ *    itself since: the answer to a write that was sent after the create shows the waiter;
  *  - the end of a node wakes one waiter at most;
  *  - each acquisition completes once, with an error that fits it, never after a cancel that won;
  *  - the end of a grant is told once, last, and in time; without a connection it is SUSPECT. */
@@ -47,7 +52,7 @@ struct oracle {
     GPtrArray *believing; /* of them, in the present look: of a semaphore, and valid */
     GHashTable *down;     /* sessions that know that they are disconnected */
     GHashTable *shaken;   /* sessions that may have watches too many */
-    GPtrArray *watching;  /* of waking.c's */
+    GPtrArray *watching;  /* of nodes.c's */
     GHashTable *doubtful; /* creates without an answer: path as sent */
     /* of each path, by its first line: */
     uint64_t last_token[LINES_MAX], last_turn[LINES_MAX];

@@ -37,4 +37,15 @@ void permits_check_believing(struct stage *stage);
 bool permits_are_used(const struct stage *stage);
 void permits_at_rest(struct stage *stage);
 
+/* ---- which limit the semaphores of a path had, and when ---- */
+
+/* The limit now; 0: there is none. */
+int32_t limit_log_now(const struct oracle *o, int line);
+
+/* All agree on it, in Curator's layout. */
+void limit_log_agree(struct stage *stage, int line, int32_t limit);
+
+/* Whether the limit was such, since it was asked, that it fails as it did. */
+bool limit_log_explains(const struct stage *stage, const struct acquisition *a);
+
 #endif

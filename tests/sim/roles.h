@@ -11,6 +11,14 @@ enum { MEMBERS_MAX = 4, SLOTS_MAX = 3, FAULTS_MAX = 3, ACTORS_MAX = 8, SEATS_MAX
 struct roles;
 struct member;
 
+/* Something that happens now and then. Its draws come from a stream of their own, so that a
+ * schedule without it is what it would be if there were no such thing. */
+struct stream {
+    struct roles *roles;
+    uint64_t chance;
+    struct alarm act;
+};
+
 /* One acquisition after the other. */
 struct slot {
     struct member *member;
@@ -67,22 +75,18 @@ struct fault {
 };
 
 /* Now and then nothing is committed for a while, and connections that break leave a holder's
- * transactions undecided. The draws come from a stream of their own, as those of elections do. */
+ * transactions undecided. */
 struct limbo {
-    struct roles *roles;
-    uint64_t chance;
-    struct alarm act;
+    struct stream stream;
     int64_t most_ns; /* between two of its steps */
     unsigned steps;  /* until all is committed again; 0: it is */
     bool refusing;   /* its changes */
     struct acquisition *holder;
 };
 
-/* The same of a server that hears nobody: deafness.c. */
+/* Now and then a server of an ensemble hears nobody, but is heard. */
 struct deafness {
-    struct roles *roles;
-    uint64_t chance;
-    struct alarm act;
+    struct stream stream;
     enum { DEAF_NOT, DEAF_NOW, DEAF_BEFORE, DEAF_CUT } state;
     unsigned resets; /* of the process, until it hears again */
     struct client *process;
@@ -91,6 +95,7 @@ struct deafness {
 
 struct roles {
     struct stage *stage;
+    uint64_t seed;
     unsigned members, slots, faults, paths;
     int servers;
     int tick_ms, timeout_ms;
@@ -100,51 +105,51 @@ struct roles {
     bool lingering; /* all is well, and who is granted anything now keeps it */
     struct member member[MEMBERS_MAX];
     struct fault fault[FAULTS_MAX];
-    unsigned both;    /* so many of the members lock both paths */
-    uint64_t beside;  /* chance of what foreign_node.h is about */
-    bool styles;      /* contenders have any style and peer */
-    bool has_foreign; /* children of others are put beside them */
-    struct alarm foreign_alarm;
-    uint64_t admin; /* chance of what admin.c is about */
-    bool admin_aims;
-    struct alarm admin_alarm;
-    uint64_t revoking; /* chance of what revoker.c is about */
-    bool revokes;
-    struct alarm revoking_alarm;
-    GPtrArray *heeders;   /* its own */
-    GHashTable *asked_at; /* node -> int64_t */
-    uint64_t chance;      /* of elections */
-    uint64_t undoing;     /* chance of restore.c */
-    bool restores;        /* the server's data goes back */
-    bool kept;            /* to what it was */
-    struct alarm restoring;
-    uint64_t limiting; /* chance of limits.c */
-    bool limits;       /* change */
-    struct alarm limits_alarm;
-    unsigned actors; /* 0: there are none */
-    unsigned lines;  /* of them */
+    unsigned both;         /* so many of the members lock both paths */
+    struct stream foreign; /* children of others are put beside them: foreign_node.h */
+    bool styles;           /* contenders have any style and peer */
+    struct stream deleter; /* admin.c has these four */
+    struct stream revoker;
+    GPtrArray *heeders;     /* its own */
+    GHashTable *asked_at;   /* node -> int64_t */
+    struct stream restorer; /* the server's data goes back */
+    bool kept;              /* to what it was */
+    struct stream limiter;
+    struct stream elections; /* its alarm is not used, nor that of groups */
+    unsigned actors;         /* 0: there are none */
+    unsigned lines;          /* of them */
     struct actor actor[ACTORS_MAX];
     struct limbo limbo;
     struct deafness deafness;
-    uint64_t grouping; /* chance of groups.c */
-    unsigned seats;    /* 0: there are no groups */
+    struct stream groups;
+    unsigned seats; /* 0: there are no groups */
     struct seat seat[SEATS_MAX];
     struct alarm looking; /* whether observers know what they must */
     bool making_room;     /* members leave, for others that want their ids */
 };
 
+/* Begins without a time at which fn is called: fn's data is the stream. Another salt gives another
+ * stream; each was chosen so that the known seeds (main.c) stay as they were. */
+void stream_begin(struct stream *s, struct roles *roles, uint64_t salt, void (*fn)(void *data));
+uint32_t stream_below(struct stream *s, uint32_t below); /* 0 .. below - 1 */
+bool stream_chance(struct stream *s, uint32_t percent);
+int64_t stream_up_to(struct stream *s, int64_t most); /* included */
+int64_t stream_soon(struct stream *s, int part);      /* as roles_soon() */
+void stream_wait(struct stream *s, int64_t most_ns);  /* included, until it acts */
+void stream_wait_exactly(struct stream *s, int64_t ns);
+
 /* A time from now on, of the order of a session timeout / part. */
 int64_t roles_soon(const struct roles *roles, int part);
 
 void member_start(struct roles *roles, unsigned i);
-void member_calm(struct member *m); /* nothing new, and what is held is let go soon */
-void member_draw(struct roles *roles, uint64_t seed); /* who locks both paths */
+void member_calm(struct member *m);    /* nothing new, and what is held is let go soon */
+void member_draw(struct roles *roles); /* who locks both paths */
 bool member_is_done(const struct member *m);
 void member_end(struct member *m);
 
 /* ---- elections: actor.c ---- */
 
-void actors_draw(struct roles *roles, uint64_t seed);
+void actors_draw(struct roles *roles);
 void actors_start(struct roles *roles);
 void actors_wake(struct member *m);           /* its process has a session */
 const char *actors_path(struct roles *roles); /* of an election; NULL: that of a mutex is better */
@@ -158,7 +163,7 @@ bool actors_are_empty(const struct roles *roles);
 
 /* ---- members of groups, and observers: groups.c ---- */
 
-void groups_draw(struct roles *roles, uint64_t seed, int sync_limit);
+void groups_draw(struct roles *roles, int sync_limit);
 void groups_start(struct roles *roles);
 void groups_wake(struct member *m);           /* its process has a session */
 const char *groups_path(struct roles *roles); /* for faults */
@@ -172,39 +177,19 @@ void groups_end(struct roles *roles); /* all leave, nobody observes */
 bool groups_are_empty(const struct roles *roles);
 void groups_at_end(const struct roles *roles);
 
-/* ---- who deletes nodes at the worst moment: admin.c ---- */
+/* ---- third parties: admin.c ---- */
 
-void admin_draw(struct roles *roles, uint64_t seed);
-void admin_start(struct roles *roles);
-
-/* ---- who asks holders to give way: revoker.c ---- */
-
-void revoker_draw(struct roles *roles, uint64_t seed);
-void revoker_start(struct roles *roles);
+void admin_draw(struct roles *roles);
+void restore_draw(struct roles *roles); /* the last of those who draw, but limits */
+void limits_draw(struct roles *roles);
 void revoker_end(struct roles *roles); /* when the stage is over */
-
-/* ---- who changes the limits of semaphores: limits.c ---- */
-
-void limits_draw(struct roles *roles, uint64_t seed);
-void limits_start(struct roles *roles);
-
-/* ---- limbo.c ---- */
-
-void limbo_draw(struct roles *roles, uint64_t seed, int latency_us);
-
-/* ---- deafness.c ---- */
-
-void deafness_draw(struct roles *roles, uint64_t seed);
-
-/* ---- the server's data goes back: restore.c ---- */
-
-void restore_draw(struct roles *roles, uint64_t seed); /* the last of those who draw */
-void restore_start(struct roles *roles);
 
 /* ---- faults: fault.c ---- */
 
 /* Chooses what may happen at all. */
 void fault_draw(struct roles *roles);
+void limbo_draw(struct roles *roles, int latency_us);
+void deafness_draw(struct roles *roles);
 void fault_start(struct roles *roles, unsigned i);
 void fault_calm(struct roles *roles); /* everything is healed */
 

@@ -22,6 +22,48 @@ enum { LATENCIES_MIN = 60 }; /* that a session timeout must be worth */
 
 bool schedule_lacking;
 
+/* ---- streams ---- */
+
+void stream_begin(struct stream *s, struct roles *roles, uint64_t salt, void (*fn)(void *data))
+{
+    *s = (struct stream){roles, roles->seed ^ salt, {NEVER, NULL, fn, s}};
+    if (fn)
+        stage_add_alarm(roles->stage, &s->act);
+}
+
+uint32_t stream_below(struct stream *s, uint32_t below)
+{
+    return seeded_below(&s->chance, below);
+}
+
+bool stream_chance(struct stream *s, uint32_t percent)
+{
+    return stream_below(s, 100) < percent;
+}
+
+int64_t stream_up_to(struct stream *s, int64_t most)
+{
+    return (int64_t)(seeded_next(&s->chance) % (uint64_t)(most + 1));
+}
+
+int64_t stream_soon(struct stream *s, int part)
+{
+    return stage_now(s->roles->stage) +
+           stream_up_to(s, s->roles->timeout_ms * INT64_C(1000) / part) * 1000;
+}
+
+void stream_wait_exactly(struct stream *s, int64_t ns)
+{
+    s->act.at = stage_now(s->roles->stage) + ns;
+}
+
+void stream_wait(struct stream *s, int64_t most_ns)
+{
+    stream_wait_exactly(s, stream_up_to(s, most_ns));
+}
+
+/* ---- what is drawn ---- */
+
 static void draw_lacks(struct world_config *config, uint64_t seed)
 {
     if (!schedule_lacking)
@@ -184,11 +226,6 @@ static void play(struct roles *roles)
 
     write_prepare(stage);
     actors_start(roles);
-    foreign_nodes_start(roles);
-    admin_start(roles);
-    revoker_start(roles);
-    restore_start(roles);
-    limits_start(roles);
     groups_start(roles);
     for (unsigned i = 0; i < roles->members; i++) {
         draw_options(roles, &roles->member[i]);
@@ -206,8 +243,10 @@ static void play(struct roles *roles)
 static void leave_alone(struct roles *roles)
 {
     roles->actors = 0;
-    roles->has_foreign = roles->styles = false;
-    roles->restores = roles->restores && (client_counting || client_grouping);
+    roles->styles = false;
+    roles->foreign.act.at = NEVER;
+    if (client_sharing)
+        roles->restorer.act.at = NEVER;
 }
 
 char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
@@ -216,24 +255,24 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     struct roles *roles = g_new0(struct roles, 1);
     struct world_config config = draw_world(&random, &roles->timeout_ms);
 
+    roles->seed = seed;
     draw_lacks(&config, seed);
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
     members_many = seed / 2 % 2 ? 0 : MEMBERS_MANY;
     roles->stage = stage_new(random, config, trace);
     draw_roles(roles, &config);
-    member_draw(roles, seed);
-    foreign_nodes_draw(roles, seed);
-    actors_draw(roles, seed);
-    admin_draw(roles, seed);
-    revoker_draw(roles, seed);
-    limbo_draw(roles, seed, config.latency_max_us);
-    deafness_draw(roles, seed);
-    restore_draw(roles, seed);
-    limits_draw(roles, seed);
+    member_draw(roles);
+    foreign_nodes_draw(roles);
+    actors_draw(roles);
+    admin_draw(roles);
+    limbo_draw(roles, config.latency_max_us);
+    deafness_draw(roles);
+    restore_draw(roles);
+    limits_draw(roles);
     if (client_sharing || client_counting || client_grouping)
         leave_alone(roles);
     if (client_grouping)
-        groups_draw(roles, seed, config.sync_limit);
+        groups_draw(roles, config.sync_limit);
     play(roles);
     tally_add(tally, &roles->stage->tally);
     char *wrong = g_steal_pointer(&roles->stage->wrong);

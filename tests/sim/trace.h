@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <zkl.h>
 
 #include "world/world.h"
 
@@ -27,5 +28,15 @@ void trace_note(struct trace *t, int64_t now, const struct note *note);
 
 /* text with every id of a contender in it replaced by its short name: free it. */
 char *trace_shorten(struct trace *t, const char *text);
+
+/* ---- names of what is counted off in enums ---- */
+
+const char *request_name(enum store_kind kind);
+const char *fired_name(enum store_fired fired); /* behind a path */
+const char *rc_name(enum store_rc rc);
+const char *cause_name(enum cause cause);
+const char *event_name(enum store_event event);
+const char *election_event_name(zkl_election_event event);
+const char *state_name(zkl_state state);
 
 #endif
