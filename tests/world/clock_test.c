@@ -1,4 +1,4 @@
-/* Hosts' clocks, and that nothing but the seed decides. */
+/* Hosts' clocks. */
 #include "lib/base/clock.h"
 #include "puppet.h"
 #include "runner.h"
@@ -83,36 +83,4 @@ TEST_CASE(entered)
     CHECK(host_entered() == NULL);
     CHECK_STR(host_name(a), "a");
     end_world();
-}
-
-/* Everything that chance has a hand in. */
-static char *play(uint64_t seed)
-{
-    begin_world((struct world_config){.seed = seed, .servers = 3});
-    struct puppet *p = puppet_new("a", "any:1", 10000), *q = puppet_new("b", "any:1", 10000);
-    for (int i = 0; i < 10; i++) {
-        pass(SECOND / 3);
-        puppet_send(p, (struct store_request){
-                           .kind = STORE_CREATE, .path = "/x", .mode = STORE_EPHEMERAL_SEQUENTIAL});
-        puppet_send(q, (struct store_request){.kind = STORE_LIST, .path = "/"});
-    }
-    world_cut_server(world, world_leader(world), true);
-    pass(20 * SECOND);
-    world_reset(p->host);
-    pass(20 * SECOND);
-    char *heard = g_strdup_printf("%s%s%s%" G_GINT64_FORMAT, notes->str, p->heard->str,
-                                  q->heard->str, world_now(world));
-    end_world();
-    return heard;
-}
-
-TEST_CASE(seed)
-{
-    char *a = play(7), *b = play(7), *c = play(8);
-
-    CHECK_STR(a, b);
-    CHECK(g_strcmp0(a, c) != 0);
-    g_free(a);
-    g_free(b);
-    g_free(c);
 }

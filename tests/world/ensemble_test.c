@@ -16,25 +16,6 @@ static int a_follower(void)
     return (world_leader(world) + 1) % 3;
 }
 
-TEST_CASE(basics)
-{
-    begin_trio(1);
-    struct puppet *p = puppet_at("a", world_leader(world), TIMEOUT_MS);
-    struct puppet *q = puppet_at("b", a_follower(), TIMEOUT_MS);
-    CHECK_INT(CREATE(q, "/a"), STORE_OK);
-    CHECK_INT(WATCH(p, "/a"), STORE_OK);
-    CHECK_INT(QUEUE_UP(q, "/a/x-"), STORE_OK);
-    CHECK_STR(q->path, "/a/x-0000000000");
-    CHECK_INT(DO(q, .kind = STORE_SYNC, .path = "/"), STORE_OK);
-    CHECK_INT(DO(q, .kind = STORE_SET, .path = "/a", .version = -1), STORE_OK);
-    CHECK_INT(GET(q, "/zookeeper/config"), STORE_OK);
-    CHECK(q->length > 0);
-    pass(60 * SECOND);
-    HEARD(p, "/a=0 changed:/a ");
-    CHECK_INT(world_session_count(world), 2);
-    end_world();
-}
-
 TEST_CASE(lag)
 {
     begin_trio(1);
@@ -52,36 +33,6 @@ TEST_CASE(lag)
     UNTIL(q->unanswered == 0);
     CHECK_INT(q->rc, STORE_OK);
     end_world();
-}
-
-/* A client that has seen more than a server knows is not served by that server. */
-static void play_behind(uint64_t seed)
-{
-    begin_trio(seed);
-    int behind = a_follower(), leader = world_leader(world);
-    char *hosts = g_strdup_printf("server%d:1,server%d:1", behind, leader);
-    struct puppet *p = puppet_new("a", hosts, 20000);
-    UNTIL(p->up);
-    world_lag(world, behind, 5 * SECOND);
-    world_cut(p->host, behind, true, true);
-    world_reset(p->host);
-    UNTIL(p->up);
-    CHECK_INT(CREATE(p, "/a"), STORE_OK);
-    int64_t seen = world_now(world);
-    world_cut(p->host, leader, true, true);
-    world_heal(p->host, behind);
-    world_reset(p->host);
-    UNTIL(p->up);
-    CHECK(world_now(world) > seen + 5 * SECOND - SECOND / 100);
-    CHECK_INT(GET(p, "/a"), STORE_OK);
-    g_free(hosts);
-    end_world();
-}
-
-TEST_CASE(behind)
-{
-    for (uint64_t seed = 1; seed <= 10; seed++)
-        play_behind(seed);
 }
 
 TEST_CASE(cut_follower)

@@ -1,6 +1,4 @@
 /* Resets, cuts, pauses and deaths, on one server. */
-#include <string.h>
-
 #include "puppet.h"
 #include "runner.h"
 
@@ -89,36 +87,6 @@ TEST_CASE(break)
     end_world();
 }
 
-/* What happened while it was away is told behind the news that it is back. */
-static void play_missed(uint64_t seed)
-{
-    begin_seed(seed);
-    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS), *q = puppet_at("b", 0, TIMEOUT_MS);
-    const char *const paths[] = {"/a", "/b", "/c"};
-    for (int i = 0; i < 3; i++) {
-        CHECK_INT(CREATE(q, paths[i]), STORE_OK);
-        CHECK_INT(WATCH(p, paths[i]), STORE_OK);
-    }
-    HEARD(p, "/a=0 /b=0 /c=0 ");
-    world_cut(p->host, -1, true, true);
-    CHECK_INT(DO(q, .kind = STORE_DELETE, .path = "/a"), STORE_OK);
-    CHECK_INT(DO(q, .kind = STORE_SET, .path = "/b", .version = -1), STORE_OK);
-    UNTIL(!p->up);
-    world_heal(p->host, -1);
-    pass(SECOND);
-    CHECK(g_str_has_prefix(p->heard->str, "down up "));
-    CHECK(strstr(p->heard->str, "gone:/a ") && strstr(p->heard->str, "changed:/b "));
-    CHECK(!strstr(p->heard->str, "/c"));
-    CHECK_INT(world_watch_count(world), 1);
-    end_world();
-}
-
-TEST_CASE(missed)
-{
-    for (uint64_t seed = 1; seed <= 10; seed++)
-        play_missed(seed);
-}
-
 /* A connection that never came about leaves no session. */
 TEST_CASE(unreached)
 {
@@ -193,32 +161,6 @@ TEST_CASE(long_pause)
     UNTIL(p->expired);
     HEARD(p, "down expired ");
     CHECK(!puppet_send(p, (struct store_request){.kind = STORE_GET, .path = "/"}));
-    end_world();
-}
-
-TEST_CASE(close)
-{
-    begin_seed(1);
-    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
-    SEND(p, .kind = STORE_CREATE, .path = "/a", .mode = STORE_EPHEMERAL_SEQUENTIAL);
-    puppet_close(p);
-    HEARD(p, "/a=10 ");
-    pass(SECOND);
-    CHECK_INT(world_session_count(world), 0);
-    CHECK_INT(ended_by, CAUSE_CLOSE);
-    CHECK_INT(expiring_at, 0);
-    end_world();
-}
-
-TEST_CASE(forced)
-{
-    begin_seed(1);
-    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
-    CHECK(!world_expire(world, p->session + 1));
-    CHECK(world_expire(world, p->session));
-    CHECK_INT(ended_by, CAUSE_FORCED);
-    UNTIL(p->expired);
-    HEARD(p, "down expired ");
     end_world();
 }
 

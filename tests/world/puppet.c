@@ -201,3 +201,9 @@ void check_heard(struct puppet *p, const char *expected, const char *file, int l
     runner_check_str(p->heard->str, expected, host_name(p->host), file, line);
     g_string_truncate(p->heard, 0);
 }
+
+/* Of each program that has puppets. */
+int main(int argc, char **argv)
+{
+    return runner_main(argc, argv);
+}

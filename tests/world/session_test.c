@@ -205,8 +205,3 @@ TEST_CASE(found_by_its_ops)
     session_unlock(session);
     end();
 }
-
-int main(int argc, char **argv)
-{
-    return runner_main(argc, argv);
-}
