@@ -149,11 +149,11 @@ const char *at(const char *name); /* a path that is this case's own; "": the nod
 
 void conform_case(int servers, void (*body)(void));
 
-/* A case with one server, and one with three. */
-#define CASE(name) CASE_OF(name, 1)
-#define CASE_OF(name, servers)                                                                     \
+/* A case with one server; and one of a suite that is not the first of its file. */
+#define CASE(name) CASE_IN(this_suite, name, 1)
+#define CASE_IN(suite, name, servers)                                                              \
     static void name##_body(void);                                                                 \
-    TEST_CASE(name)                                                                                \
+    TEST_CASE_OF(suite, name)                                                                      \
     {                                                                                              \
         conform_case(servers, name##_body);                                                        \
     }                                                                                              \

@@ -1,8 +1,206 @@
 /* Watches: what fires them, how often, and for whom. A request behind the change is answered behind
- * every event of it. */
+ * every event of it. What happens while the watcher is cut off is told once, behind the news that
+ * it is connected again. */
 #include "conform.h"
 
+#include <string.h>
+
 TEST_SUITE(watch, .init = conform_init);
+static struct test_suite children = {.name = "children", .init = conform_init};
+static struct test_suite absent = {.name = "absent", .init = conform_init};
+static struct test_suite replay = {.name = "replay", .init = conform_init};
+static struct test_suite unwatch = {.name = "unwatch", .init = conform_init};
+
+/* ---- one that watches "p", and another that does something ---- */
+
+static struct client *watcher, *other;
+
+static struct store_request req_watch_by(enum store_kind kind)
+{
+    return (struct store_request){.kind = kind, .path = at("p"), .watch = true};
+}
+
+/* kind: a GET, LIST or STAT. */
+static void begin(enum store_kind kind, bool there)
+{
+    watcher = client_new();
+    other = client_new();
+    if (there)
+        RC(other, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(watcher, req_watch_by(kind), there ? STORE_OK : STORE_NONODE);
+}
+
+static void cut_off(void)
+{
+    bench->cut(client_link(watcher), true);
+    UNTIL(events(watcher, STORE_EV_DOWN) == 1);
+}
+
+static void come_back(void)
+{
+    bench->cut(client_link(watcher), false);
+    UNTIL(events(watcher, STORE_EV_UP) == 2);
+}
+
+static void check_heard_once(enum store_fired fired)
+{
+    CAUGHT_UP(watcher);
+    CHECK_INT(heard(watcher, at("p")), 1);
+    CHECK_INT(heard_as(watcher, at("p"), fired), 1);
+}
+
+/* ---- cases that are a row ---- */
+
+enum { NOTHING = -1 };
+
+static const struct row {
+    struct test_suite *suite;
+    const char *name;
+    int line;
+    enum store_kind by;          /* of the watcher */
+    enum { ABSENT, THERE } node; /* "p", when it is watched */
+    enum { UP, CUT } meanwhile;  /* the watcher */
+    const char *does;            /* what the other one does: "create p, set p wrongly" */
+    int fired;                   /* what is told, once */
+} rows[] = {
+#define ROW(suite_, name_) .suite = &(suite_), .name = #name_, .line = __LINE__
+    {ROW(this_suite, change), STORE_GET, THERE, UP, "set p, set p, delete p", STORE_FIRED_CHANGED},
+    {ROW(this_suite, delete), STORE_GET, THERE, UP, "delete p, create p, delete p",
+     STORE_FIRED_GONE},
+    {ROW(this_suite, refused_set), STORE_GET, THERE, UP, "set p wrongly", NOTHING},
+    /* Children coming and going do not change a node, nor do its siblings. */
+    {ROW(this_suite, of_the_node_alone), STORE_GET, THERE, UP,
+     "create p/below, set p/below, delete p/below, create q, create pp, set q, set .", NOTHING},
+    {ROW(this_suite, on_absent), STORE_GET, ABSENT, UP, "create p, set p, delete p", NOTHING},
+    {ROW(children, one_comes), STORE_LIST, THERE, UP, "create p/1, create p/2",
+     STORE_FIRED_CHILDREN},
+    {ROW(children, the_node_goes), STORE_LIST, THERE, UP, "delete p", STORE_FIRED_GONE},
+    {ROW(children, of_no_node), STORE_LIST, ABSENT, UP, "create p, create p/1", NOTHING},
+    {ROW(children, missed_one_that_came), STORE_LIST, THERE, CUT, "create p/1",
+     STORE_FIRED_CHILDREN},
+    {ROW(children, missed_one_that_came_and_went), STORE_LIST, THERE, CUT, "create p/1, delete p/1",
+     STORE_FIRED_CHILDREN},
+    {ROW(children, missed_the_end), STORE_LIST, THERE, CUT, "delete p", STORE_FIRED_GONE},
+    /* The same path again, without children: a change. */
+    {ROW(children, missed_another_node), STORE_LIST, THERE, CUT, "delete p, create p",
+     STORE_FIRED_CHILDREN},
+    {ROW(children, missed_nothing), STORE_LIST, THERE, CUT, "set p", NOTHING},
+    {ROW(absent, made), STORE_STAT, ABSENT, UP, "create p, delete p", STORE_FIRED_CREATED},
+    {ROW(absent, others_are_made), STORE_STAT, ABSENT, UP, "create q, create pp", NOTHING},
+    {ROW(absent, changed), STORE_STAT, THERE, UP, "set p", STORE_FIRED_CHANGED},
+    {ROW(absent, deleted), STORE_STAT, THERE, UP, "delete p", STORE_FIRED_GONE},
+    {ROW(absent, missed_the_making), STORE_STAT, ABSENT, CUT, "create p", STORE_FIRED_CREATED},
+    /* Made and deleted: nothing is told, and the watch stands. */
+    {ROW(absent, missed_making_and_end), STORE_STAT, ABSENT, CUT, "create p, delete p", NOTHING},
+    {ROW(absent, missed_the_end), STORE_STAT, THERE, CUT, "delete p", STORE_FIRED_GONE},
+    {ROW(absent, missed_nothing), STORE_STAT, THERE, CUT, "", NOTHING},
+    {ROW(absent, missed_nothing_of_none), STORE_STAT, ABSENT, CUT, "", NOTHING},
+    {ROW(replay, deleted), STORE_GET, THERE, CUT, "delete p", STORE_FIRED_GONE},
+    {ROW(replay, changed), STORE_GET, THERE, CUT, "set p, set p", STORE_FIRED_CHANGED},
+    {ROW(replay, changed_and_deleted), STORE_GET, THERE, CUT, "set p, delete p", STORE_FIRED_GONE},
+    /* It looks like a change. */
+    {ROW(replay, made_anew), STORE_GET, THERE, CUT, "delete p, create p", STORE_FIRED_CHANGED},
+    {ROW(replay, unchanged), STORE_GET, THERE, CUT, "create p/below, delete p/below, set p wrongly",
+     NOTHING},
+};
+
+static const struct row *row;
+
+static bool stands(void)
+{
+    return row->node == THERE || row->by == STORE_STAT;
+}
+
+/* The bench counts watches of nodes, but none of children. */
+static void check_watchers(bool any)
+{
+    CHECK_INT(bench->watchers(at("p")), any && row->by != STORE_LIST);
+}
+
+/* "." is the node above the others. "wrongly" asks for a version that there is not. */
+static void do_one(const char *what)
+{
+    char **words = g_strsplit(what, " ", -1);
+    const char *path = at(strcmp(words[1], ".") == 0 ? "" : words[1]);
+
+    if (strcmp(words[0], "create") == 0)
+        RC(other, req_create(path, STORE_PERSISTENT), STORE_OK);
+    else if (strcmp(words[0], "delete") == 0)
+        RC(other, req(STORE_DELETE, path), STORE_OK);
+    else if (words[2])
+        RC(other, req_set(path, "new", INT32_MAX), STORE_BADVERSION);
+    else
+        RC(other, req_set(path, "new", -1), STORE_OK);
+    g_strfreev(words);
+}
+
+static void do_all(void)
+{
+    char **all = g_strsplit(row->does, ", ", -1);
+
+    for (char **what = all; *what; what++)
+        do_one(*what);
+    g_strfreev(all);
+}
+
+/* The watch stands, and tells of what comes next; or there is none. */
+static void check_nothing_heard(void)
+{
+    CAUGHT_UP(watcher);
+    CHECK_INT(heard(watcher, at("p")), 0);
+    check_watchers(stands());
+    if (!stands()) {
+        RC(watcher, row->by == STORE_LIST ? req_unwatch_list(at("p")) : req(STORE_UNWATCH, at("p")),
+           STORE_BAD);
+        return;
+    }
+    RC(other,
+       row->node == THERE ? req(STORE_DELETE, at("p")) : req_create(at("p"), STORE_PERSISTENT),
+       STORE_OK);
+    check_heard_once(row->node == THERE ? STORE_FIRED_GONE : STORE_FIRED_CREATED);
+}
+
+static void row_body(void)
+{
+    begin(row->by, row->node == THERE);
+    check_watchers(stands());
+    if (row->meanwhile == CUT)
+        cut_off();
+    do_all();
+    if (row->meanwhile == CUT)
+        come_back();
+    if (row->fired == NOTHING) {
+        check_nothing_heard();
+        return;
+    }
+    check_heard_once((enum store_fired)row->fired);
+    CHECK_INT(heard(other, at("p")), 0);
+    check_watchers(false);
+    if (row->meanwhile == CUT)
+        CHECK(place_of_watch(watcher, at("p")) > place_of_event(watcher, STORE_EV_UP, 1));
+}
+
+static void play_row(void)
+{
+    const char *name = strchr(runner_current(), '.') + 1;
+
+    row = rows;
+    while (strcmp(row->name, name) != 0 || !g_str_has_prefix(runner_current(), row->suite->name))
+        row++;
+    conform_case(1, row_body);
+}
+
+__attribute__((constructor)) static void add_rows(void)
+{
+    static struct test_case cases[G_N_ELEMENTS(rows)];
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        cases[i] = (struct test_case){.name = rows[i].name, .fn = play_row, .line = rows[i].line};
+        runner_add(rows[i].suite, &cases[i]);
+    }
+}
+
+/* ---- on a node ---- */
 
 static struct client *new_with(const char *path)
 {
@@ -10,37 +208,6 @@ static struct client *new_with(const char *path)
 
     RC(c, req_create(path, STORE_PERSISTENT), STORE_OK);
     return c;
-}
-
-CASE(change)
-{
-    struct client *a = new_with(at("p")), *b = client_new();
-
-    RC(a, req_watch(at("p")), STORE_OK);
-    CHECK_INT(bench->watchers(at("p")), 1);
-    RC(b, req_set(at("p"), "1", -1), STORE_OK);
-    UNTIL(heard(a, at("p")) == 1);
-    CHECK_INT(heard_gone(a, at("p")), 0);
-    CHECK_INT(bench->watchers(at("p")), 0);
-    RC(b, req_set(at("p"), "2", -1), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
-    CAUGHT_UP(a);
-    CHECK_INT(heard(a, at("p")), 1);
-    CHECK_INT(heard(b, at("p")), 0);
-}
-
-CASE(delete)
-{
-    struct client *a = new_with(at("p")), *b = client_new();
-
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
-    UNTIL(heard_gone(a, at("p")) == 1);
-    RC(b, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
-    CAUGHT_UP(a);
-    CHECK_INT(heard(a, at("p")), 1);
-    CHECK_INT(heard(b, at("p")), 0);
 }
 
 /* Set again by the read that the event asked for. */
@@ -74,18 +241,6 @@ CASE(no_gap)
     }
 }
 
-CASE(refused_set)
-{
-    struct client *a = new_with(at("p")), *b = client_new();
-
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(b, req_set(at("p"), "", INT32_MAX), STORE_BADVERSION);
-    RC(a, req_set(at("p"), "", INT32_MAX), STORE_BADVERSION);
-    CAUGHT_UP(a);
-    CHECK_INT(heard(a, at("p")), 0);
-    CHECK_INT(bench->watchers(at("p")), 1);
-}
-
 /* The same content is a change. */
 CASE(equal_data)
 {
@@ -95,38 +250,6 @@ CASE(equal_data)
     RC(a, req_watch(at("p")), STORE_OK);
     RC(a, req_set(at("p"), "same", -1), STORE_OK);
     CHECK_INT(heard(a, at("p")), 1);
-}
-
-/* Children coming and going do not change a node, nor do its siblings. */
-CASE(of_the_node_alone)
-{
-    struct client *a = new_with(at("p")), *b = client_new();
-
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(b, req_create(at("p/below"), STORE_PERSISTENT), STORE_OK);
-    RC(b, req_set(at("p/below"), "new", -1), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p/below")), STORE_OK);
-    RC(b, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
-    RC(b, req_create(at("pp"), STORE_PERSISTENT), STORE_OK);
-    RC(b, req_set(at("q"), "new", -1), STORE_OK);
-    RC(b, req_set(at(""), "new", -1), STORE_OK);
-    CAUGHT_UP(a);
-    CHECK_INT(heard(a, at("p")), 0);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
-    UNTIL(heard_gone(a, at("p")) == 1);
-}
-
-CASE(on_absent)
-{
-    struct client *a = client_new(), *b = client_new();
-
-    RC(a, req_watch(at("p")), STORE_NONODE);
-    CHECK_INT(bench->watchers(at("p")), 0);
-    RC(b, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(b, req_set(at("p"), "new", -1), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
-    CAUGHT_UP(a);
-    CHECK_INT(heard(a, at("p")), 0);
 }
 
 /* A read that wants none takes none away and sets none. */
@@ -194,4 +317,368 @@ CASE(in_order_of_changes)
     CHECK(place_of_watch(a, at("c")) < place_of_watch(a, at("a")));
     CHECK(place_of_watch(a, at("a")) < place_of_watch(a, at("d")));
     CHECK(place_of_watch(a, at("d")) < place_of_watch(a, at("b")));
+}
+
+/* ---- on the children of a node ---- */
+
+CASE_IN(children, one_goes, 1)
+{
+    watcher = client_new();
+    other = client_new();
+    RC(other, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    check_heard_once(STORE_FIRED_CHILDREN);
+}
+
+/* It is no child's, and no grandchild's, data that is watched. */
+CASE_IN(children, of_children_alone, 1)
+{
+    begin(STORE_LIST, true);
+    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    check_heard_once(STORE_FIRED_CHILDREN);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    RC(other, req_set(at("p/1"), "new", -1), STORE_OK);
+    RC(other, req_create(at("p/1/2"), STORE_PERSISTENT), STORE_OK);
+    RC(other, req(STORE_DELETE, at("p/1/2")), STORE_OK);
+    RC(other, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    check_heard_once(STORE_FIRED_CHILDREN);
+    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 2);
+}
+
+/* Both of its watches fire, but one event tells of the end. */
+CASE_IN(children, with_one_of_the_node, 1)
+{
+    begin(STORE_LIST, true);
+    RC(watcher, req_watch(at("p")), STORE_OK);
+    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    CAUGHT_UP(watcher);
+    CHECK_INT(bench->watchers(at("p")), 1);
+    CHECK_INT(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN), 1);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 2);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    CAUGHT_UP(watcher);
+    CHECK_INT(heard_gone(watcher, at("p")), 1);
+    CHECK_INT(heard(watcher, at("p")), 3);
+}
+
+CASE_IN(children, in_a_transaction, 1)
+{
+    const struct store_change changes[] = {
+        {.kind = STORE_CREATE, .path = at("p/1"), .version = -1},
+        {.kind = STORE_CREATE, .path = at("p/2"), .version = -1},
+    };
+
+    begin(STORE_LIST, true);
+    RC(other, req_multi(changes, 2), STORE_OK);
+    check_heard_once(STORE_FIRED_CHILDREN);
+}
+
+CASE_IN(children, of_a_session_that_ends, 1)
+{
+    begin(STORE_LIST, true);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    RC(other, req_create(at("p/n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
+    UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 1);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    client_close(other);
+    UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 2);
+}
+
+CASE_IN(children, removed_by_kind, 1)
+{
+    begin(STORE_LIST, true);
+    RC(watcher, req_watch(at("p")), STORE_OK);
+    RC(watcher, req_unwatch_list(at("p")), STORE_OK);
+    RC(watcher, req_unwatch_list(at("p")), STORE_BAD);
+    CHECK_INT(bench->watchers(at("p")), 1);
+    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    CAUGHT_UP(watcher);
+    CHECK_INT(heard(watcher, at("p")), 0);
+    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    RC(watcher, req(STORE_UNWATCH, at("p")), STORE_OK);
+    RC(watcher, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    CHECK_INT(bench->watchers(at("p")), 0);
+    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    check_heard_once(STORE_FIRED_CHILDREN);
+}
+
+/* ---- on what may be absent ---- */
+
+CASE_IN(absent, stat, 1)
+{
+    struct client *a = client_new();
+
+    RC(a, req(STORE_STAT, at("p")), STORE_NONODE);
+    const struct answer *made = ask(a, req_create(at("p"), STORE_PERSISTENT));
+    RC(a, req_set(at("p"), "new", -1), STORE_OK);
+    RC(a, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    const struct answer *stat = ask(a, req(STORE_STAT, at("p")));
+    CHECK_INT(stat->rc, STORE_OK);
+    CHECK_INT(stat->czxid, made->czxid);
+    CHECK_INT(stat->version, 1);
+    CHECK_INT(stat->children, 1);
+    CHECK_INT(stat->ephemeral_owner, 0);
+    CHECK(!stat->data);
+    CHECK_INT(bench->watchers(at("p")), 0);
+}
+
+/* 3.8.0 needs no permission to read for that, 3.9.3 does. */
+CASE_IN(absent, of_what_may_not_be_read, 1)
+{
+    struct client *a = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    REQUIRE(bench->refuse(STORE_GET, at("p")));
+    RC(a, req(STORE_GET, at("p")), STORE_NOAUTH);
+    const enum store_rc rc = ask(a, req(STORE_STAT, at("p")))->rc;
+    CHECK(rc == STORE_OK || (rc == STORE_NOAUTH && bench->ops == &store_zk));
+}
+
+/* The same watch as a read's. */
+CASE_IN(absent, one_with_a_read, 1)
+{
+    begin(STORE_STAT, true);
+    RC(watcher, req_watch(at("p")), STORE_OK);
+    CHECK_INT(bench->watchers(at("p")), 1);
+    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    check_heard_once(STORE_FIRED_CHANGED);
+}
+
+CASE_IN(absent, taken_back, 1)
+{
+    for (int there = 0; there < 2; there++) {
+        begin(STORE_STAT, there);
+        RC(watcher, req_unwatch_list(at("p")), STORE_BAD);
+        RC(watcher, req(STORE_UNWATCH, at("p")), STORE_OK);
+        RC(watcher, req(STORE_UNWATCH, at("p")), STORE_BAD);
+        CHECK_INT(bench->watchers(at("p")), 0);
+        RC(other, there ? req(STORE_DELETE, at("p")) : req_create(at("p"), STORE_PERSISTENT),
+           STORE_OK);
+        CAUGHT_UP(watcher);
+        CHECK_INT(heard(watcher, at("p")), 0);
+        if (!there)
+            RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    }
+}
+
+/* ---- over a lost connection ---- */
+
+/* The server had sent the event already. */
+CASE_IN(replay, event_lost, 1)
+{
+    begin(STORE_GET, true);
+    bench->freeze(client_link(watcher), true);
+    RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    cut_off();
+    CHECK_INT(heard(watcher, at("p")), 0);
+    come_back();
+    check_heard_once(STORE_FIRED_GONE);
+}
+
+/* Each connection takes over what the last one had. */
+CASE_IN(replay, each_connection, 1)
+{
+    begin(STORE_GET, true);
+    for (unsigned i = 0; i < 3; i++) {
+        bench->reset(client_link(watcher));
+        UNTIL(events(watcher, STORE_EV_UP) == i + 2);
+    }
+    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    UNTIL(heard(watcher, at("p")) == 1);
+    bench->reset(client_link(watcher));
+    UNTIL(events(watcher, STORE_EV_UP) == 5);
+    RC(other, req_set(at("p"), "newer", -1), STORE_OK);
+    CAUGHT_UP(watcher);
+    CHECK_INT(heard(watcher, at("p")), 1);
+}
+
+/* The watch knows what its client has seen last, not what it was set at. */
+CASE_IN(replay, change_seen_before, 1)
+{
+    watcher = client_new();
+    RC(watcher, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(watcher, req_set(at("p"), "new", -1), STORE_OK);
+    RC(watcher, req_watch(at("p")), STORE_OK);
+    bench->reset(client_link(watcher));
+    UNTIL(events(watcher, STORE_EV_UP) == 2);
+    CAUGHT_UP(watcher);
+    CHECK_INT(heard(watcher, at("p")), 0);
+    CHECK_INT(bench->watchers(at("p")), 1);
+}
+
+/* Answers on the new connection come behind what was missed. */
+CASE_IN(replay, before_answers, 1)
+{
+    begin(STORE_GET, true);
+    cut_off();
+    RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    come_back();
+    const struct answer *get = ask(watcher, req(STORE_GET, at("p")));
+    CHECK_INT(get->rc, STORE_NONODE);
+    CHECK_INT(heard_gone(watcher, at("p")), 1);
+    CHECK(place_of_watch(watcher, at("p")) < get->place);
+}
+
+/* A read whose answer is lost has set no watch that anybody is told of. */
+CASE_IN(replay, of_a_lost_answer, 1)
+{
+    for (int after_effect = 0; after_effect < 2; after_effect++) {
+        const char *path = at(after_effect ? "p" : "q");
+        watcher = client_new();
+        RC(watcher, req_create(path, STORE_PERSISTENT), STORE_OK);
+        bench->lose(client_link(watcher), STORE_GET, after_effect);
+        RC(watcher, req_watch(path), STORE_UNKNOWN);
+        UNTIL(events(watcher, STORE_EV_UP) == 2);
+        RC(watcher, req_set(path, "new", -1), STORE_OK);
+        CHECK_INT(heard(watcher, path), 0);
+    }
+}
+
+/* Not removed as long as nobody was told so: the next connection sets it again. */
+CASE_IN(replay, of_a_lost_removal, 1)
+{
+    for (int after_effect = 0; after_effect < 2; after_effect++) {
+        const char *path = at(after_effect ? "p" : "q");
+        watcher = client_new();
+        RC(watcher, req_create(path, STORE_PERSISTENT), STORE_OK);
+        RC(watcher, req_watch(path), STORE_OK);
+        bench->lose(client_link(watcher), STORE_UNWATCH, after_effect);
+        RC(watcher, req(STORE_UNWATCH, path), STORE_UNKNOWN);
+        UNTIL(events(watcher, STORE_EV_UP) == 2);
+        RC(watcher, req(STORE_SYNC, path), STORE_OK);
+        CHECK_INT(bench->watchers(path), 1);
+        RC(watcher, req_set(path, "new", -1), STORE_OK);
+        CHECK_INT(heard(watcher, path), 1);
+    }
+}
+
+/* ---- taken back, and taken along by a client ---- */
+
+CASE_IN(unwatch, removes, 1)
+{
+    struct client *a = client_new(), *b = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    CHECK_INT(bench->watchers(at("p")), 0);
+    RC(b, req_set(at("p"), "new", -1), STORE_OK);
+    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
+    CAUGHT_UP(a);
+    CHECK_INT(heard(a, at("p")), 0);
+}
+
+CASE_IN(unwatch, of_nothing, 1)
+{
+    struct client *a = client_new();
+
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    RC(a, req(STORE_GET, at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+}
+
+/* What has fired is no watch any more, nor is what was removed. */
+CASE_IN(unwatch, of_fired, 1)
+{
+    struct client *a = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req_set(at("p"), "new", -1), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    CHECK_INT(heard(a, at("p")), 1);
+}
+
+CASE_IN(unwatch, of_several_at_once, 1)
+{
+    struct client *a = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    for (int i = 0; i < 3; i++)
+        RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    CHECK_INT(bench->watchers(at("p")), 0);
+    RC(a, req_set(at("p"), "new", -1), STORE_OK);
+    CHECK_INT(heard(a, at("p")), 0);
+}
+
+CASE_IN(unwatch, leaves_others, 1)
+{
+    struct client *a = client_new(), *b = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req_watch(at("q")), STORE_OK);
+    RC(b, req_watch(at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    CHECK_INT(bench->watchers(at("p")), 1);
+    RC(b, req_set(at("p"), "new", -1), STORE_OK);
+    RC(b, req_set(at("q"), "new", -1), STORE_OK);
+    UNTIL(heard(a, at("q")) == 1 && heard(b, at("p")) == 1);
+    CHECK_INT(heard(a, at("p")), 0);
+}
+
+CASE_IN(unwatch, set_again, 1)
+{
+    struct client *a = client_new(), *b = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
+    UNTIL(heard_gone(a, at("p")) == 1);
+}
+
+/* Removed, it is not set again by the next connection. */
+CASE_IN(unwatch, stays_removed, 1)
+{
+    struct client *a = client_new(), *b = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(a, req_watch(at("q")), STORE_OK);
+    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    bench->reset(client_link(a));
+    UNTIL(events(a, STORE_EV_UP) == 2);
+    CAUGHT_UP(a);
+    CHECK_INT(bench->watchers(at("p")), 0);
+    CHECK_INT(bench->watchers(at("q")), 1);
+    RC(b, req_set(at("p"), "new", -1), STORE_OK);
+    CAUGHT_UP(a);
+    CHECK_INT(heard(a, at("p")), 0);
+}
+
+CASE_IN(unwatch, go_with_the_client, 1)
+{
+    struct client *a = client_new(), *b = client_new();
+
+    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    RC(a, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
+    RC(a, req_watch(at("p")), STORE_OK);
+    RC(b, req_watch(at("n-0000000001")), STORE_OK);
+    client_close(a);
+    UNTIL(heard_gone(b, at("n-0000000001")) == 1);
+    /* A server forgets the connection of its client behind the end of the session. */
+    CAUGHT_UP(b);
+    for (int i = 0; i < 1000 && bench->watchers(at("p")) > 0; i++)
+        CAUGHT_UP(b);
+    CHECK_INT(bench->watchers(at("p")), 0);
+    RC(b, req_set(at("p"), "new", -1), STORE_OK);
+    CHECK_INT(heard(a, at("p")), 0);
 }

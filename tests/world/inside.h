@@ -3,13 +3,209 @@
 #define WORLD_INSIDE_H
 
 #include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "link.h"
-#include "queue.h"
-#include "tree.h"
 #include "world.h"
 
 #define MS INT64_C(1000000) /* ns */
+
+/* ---- queue.c ---- */
+
+/* Virtual time: what is due when, in an order that depends on nothing but who asked first; and the
+ * world's only source of chance. */
+
+/* Lives in what it belongs to; all zero is unarmed. */
+struct alarm {
+    int64_t at;
+    uint64_t order; /* among those of one instant */
+    guint slot;     /* in the heap, from 1; 0: unarmed */
+    void (*fn)(void *context);
+    void *context;
+};
+
+struct queue {
+    int64_t now; /* ns */
+    GPtrArray *heap;
+    uint64_t order;
+    uint64_t chance;
+};
+
+void queue_init(struct queue *q, uint64_t seed);
+void queue_clear(struct queue *q);
+
+/* Arming an armed one moves it. What is armed for the past happens now. */
+void queue_arm(struct queue *q, struct alarm *a, int64_t at, void (*fn)(void *context),
+               void *context);
+void queue_cancel(struct queue *q, struct alarm *a);
+
+int64_t queue_next(const struct queue *q); /* INT64_MAX: nothing */
+bool queue_run_next(struct queue *q, int64_t until);
+
+uint64_t chance_below(struct queue *q, uint64_t n); /* 0 .. n - 1 */
+bool chance_is(struct queue *q, unsigned percent);
+void chance_shuffle(struct queue *q, void **items, guint n);
+
+/* ---- tree.c ---- */
+
+/* One replica of what ZooKeeper keeps: nodes and sessions, changed by transactions only. */
+
+struct ask;
+
+struct node {
+    char *path, *name; /* GRefString: replicas share them */
+    GBytes *data;      /* NULL: none */
+    int32_t version;
+    int32_t creations; /* of children, ever: the next sequence number */
+    uint64_t czxid, mzxid, pzxid;
+    int64_t ctime_ms, ephemeral_owner;
+    bool container;
+    struct node *parent;
+    guint at;            /* among the parent's children */
+    guint at_owner;      /* among its session's nodes */
+    GPtrArray *children; /* of struct node */
+};
+
+/* What a transaction does to one node. */
+struct part {
+    enum store_kind kind; /* CREATE, SET, DELETE; GET: nothing, it was a check */
+    char *path, *name;    /* GRefString */
+    GBytes *data;
+    int32_t version;   /* afterwards */
+    int32_t creations; /* of the parent, afterwards */
+    int64_t ephemeral_owner;
+    bool container;
+};
+
+enum txn_kind { TXN_NODES, TXN_SESSION, TXN_END, TXN_ERROR };
+
+struct txn {
+    unsigned refs;
+    uint64_t zxid;
+    int64_t time_ms;
+    enum txn_kind kind;
+    int64_t session;
+    int timeout_ms; /* SESSION */
+    enum cause cause;
+    enum store_rc rc; /* ERROR */
+    int failed;       /* ERROR: which part */
+    struct ask *ask;  /* who asked for it; NULL: nobody */
+    GPtrArray *syncs; /* of struct ask: to be answered behind it */
+    GArray *parts;    /* of struct part; END: the session's nodes */
+};
+
+struct replica_session {
+    int64_t id;
+    int timeout_ms;
+    GPtrArray *nodes; /* of struct node: its ephemerals */
+};
+
+struct tree {
+    uint64_t zxid;       /* of the last transaction applied */
+    GHashTable *nodes;   /* path -> struct node; never walked */
+    GPtrArray *sessions; /* of struct replica_session, in the order of their making */
+    struct node *root;
+};
+
+struct tree *tree_new(bool alone);
+struct tree *tree_copy(const struct tree *from);
+void tree_free(struct tree *tree);
+
+struct node *tree_find(const struct tree *tree, const char *path);
+struct replica_session *tree_session(const struct tree *tree, int64_t id);
+unsigned tree_count(const struct tree *tree); /* but those of a fresh server */
+
+/* Calls changed for each node that was made, set or deleted, in order. */
+void tree_apply(struct tree *tree, const struct txn *txn,
+                void (*changed)(void *data, const char *path, enum store_fired fired), void *data);
+
+/* The parent's path; NULL for the root. */
+char *path_parent(const char *path);
+bool path_is_below(const char *path, const char *top); /* or the same */
+
+struct txn *txn_new(enum txn_kind kind, int64_t session);
+struct txn *txn_ref(struct txn *txn);
+void txn_unref(struct txn *txn);
+
+/* ---- link.c ---- */
+
+/* Messages, and the ordered ways they take. What a cut or a pause holds back stays on its way. */
+
+struct conn;
+struct world;
+
+enum message_kind {
+    /* client to server */
+    MSG_CONNECT, /* session or 0, timeout_ms, zxid: the newest seen */
+    MSG_WATCHES, /* paths, by enum watch_kind, zxid: those of before the reconnect */
+    MSG_REQUEST, /* ask */
+    MSG_PING,
+    MSG_END, /* of the session */
+    /* server to client */
+    MSG_WELCOME, /* session, or 0: it is over; timeout_ms */
+    MSG_ANSWER,  /* ask, zxid */
+    MSG_EVENT,   /* path, fired */
+    MSG_PONG,    /* zxid */
+    /* either: the sender has closed the connection */
+    MSG_FIN,
+    /* follower to leader */
+    MSG_FORWARD,    /* ask */
+    MSG_REVALIDATE, /* session */
+    MSG_ACK,        /* zxid */
+    MSG_TOUCHES,    /* sessions */
+    /* leader to follower */
+    MSG_PROPOSAL, /* txn */
+    MSG_COMMIT,   /* upto */
+    MSG_SYNCED,   /* ask */
+    MSG_VALID,    /* session, valid: not for which handshake */
+    MSG_BEAT,
+    /* either: the sender no longer follows, or leads */
+    MSG_BYE
+};
+
+struct message {
+    enum message_kind kind;
+    int64_t session;
+    uint64_t zxid;
+    int timeout_ms;
+    bool valid;
+    enum store_fired fired;
+    unsigned epoch; /* between servers: that of the sender */
+    guint64 upto;   /* in the history */
+    struct ask *ask;
+    struct txn *txn;
+    struct conn *conn;
+    char *path;          /* GRefString */
+    GPtrArray *paths[3]; /* of GRefString; or NULL */
+    GArray *sessions;    /* of int64_t */
+    /* of the link */
+    int64_t at;
+    struct message *next;
+};
+
+struct link {
+    struct world *w;
+    void *context;
+    bool (*blocked)(const struct link *link);
+    void (*deliver)(struct link *link, struct message *m);
+    struct message *first, *last;
+    int64_t latest; /* when the last message sent is due */
+    struct alarm alarm;
+};
+
+/* Takes the references in what. Nothing overtakes on a link. */
+void link_send(struct link *link, struct message what, int64_t delay_ns);
+
+int64_t link_latency(struct world *w); /* drawn anew */
+
+/* No longer blocked, perhaps: what is overdue arrives after that delay. */
+void link_kick(struct link *link, int64_t delay_ns);
+
+/* Delivers the next message now, blocked or not; false: there is none. */
+bool link_deliver_next(struct link *link);
+
+/* All that is on its way is lost. */
+void link_flush(struct link *link);
 
 /* ---- a request, from submit to its answer ---- */
 
@@ -208,7 +404,7 @@ struct world {
 
 void note(struct world *w, struct note what);
 
-/* ---- server.c, handshake.c ---- */
+/* ---- server.c ---- */
 
 void server_init(struct world *w, unsigned number);
 void server_clear(struct server *s);
@@ -220,9 +416,6 @@ void server_end_session(struct server *s, int64_t session);
 void handshake(struct conn *conn, const struct message *m);
 void handshake_done(struct conn *conn, int64_t session);
 
-/* ---- answer.c: from what a server has applied ---- */
-
-void answer_read(struct server *s, struct ask *ask);
 void answer_write(const struct server *s, struct ask *ask, const struct txn *txn);
 
 /* ---- watches.c: of one server ---- */
@@ -234,11 +427,9 @@ void watches_fire(void *server, const char *path, enum store_fired fired);
 void watches_forget(struct server *s, struct conn *conn);
 void watches_restore(struct server *s, struct conn *conn, const struct message *m);
 
-/* ---- sessions.c: the leader's tracker ---- */
-
+/* The leader's tracker: */
 void sessions_start(struct server *leader); /* each anew */
 struct tracked *sessions_find(const struct server *leader, int64_t id);
-void sessions_add(struct server *leader, int64_t id, int timeout_ms, unsigned server);
 bool sessions_touch(struct server *leader, int64_t id); /* false: there is none, or it is ending */
 void sessions_forget(struct server *leader, int64_t id);
 void sessions_check(struct server *leader);
@@ -280,9 +471,7 @@ void client_begin(struct store *store);
 void client_lost(struct store *store);                   /* its connection is gone */
 void client_wake(struct store *store, int64_t delay_ns); /* it looks at the time */
 
-/* ---- probe.c: whether servers would take it ---- */
-
-void probe_begin(struct store *store); /* its connection is gone */
+/* Whether servers would take it: */
 void probe_end(struct store *store);
 
 /* ---- store.c: towards the caller ---- */
@@ -300,9 +489,6 @@ void store_fail_all(struct store *store, enum store_rc rc);
 /* One world more, or less: while there is one, time is read in its hosts alone. */
 void host_count_worlds(int more);
 
-/* ---- porter.c ---- */
-
-void porter_tell(struct world *w, const struct store_sink *sink);
 void porter_free(struct porter *porter); /* when all are told; may be NULL */
 
 #endif

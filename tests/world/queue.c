@@ -1,4 +1,5 @@
-#include "queue.h"
+/* Virtual time and chance. */
+#include "inside.h"
 
 void queue_init(struct queue *q, uint64_t seed)
 {

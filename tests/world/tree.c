@@ -1,6 +1,7 @@
-#include "tree.h"
-
+/* One replica of what ZooKeeper keeps. */
 #include <string.h>
+
+#include "inside.h"
 
 /* As every server has them. */
 static const char *const fresh[] = {"/zookeeper", "/zookeeper/config", "/zookeeper/quota"};
