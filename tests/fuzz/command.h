@@ -1,5 +1,5 @@
 /* Read before each file of the command (-include): its main by another name, and in place of
- * libzkl and of files the fakes of fake_library.c. */
+ * libzkl and of files the fakes of command.c. */
 #ifndef FUZZ_COMMAND_H
 #define FUZZ_COMMAND_H
 

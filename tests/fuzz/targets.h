@@ -1,6 +1,6 @@
 /* What is fuzzed. A target takes any bytes and checks with runner.h's CHECK what must hold for all
- * of them; it leaves nothing behind that the next input could see. To add one: a file, a line here,
- * a line in targets.c, and seeds in the file corpus/NAME: see corpus.h. */
+ * of them; it leaves nothing behind that the next input could see. To add one: a line here, a
+ * line in targets.c, and seeds in the file corpus/NAME: see replay.c. */
 #ifndef FUZZ_TARGETS_H
 #define FUZZ_TARGETS_H
 

@@ -2,6 +2,7 @@
 #ifndef FUZZ_TEXT_H
 #define FUZZ_TEXT_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +21,13 @@ bool text_is_trick(int32_t c);
 
 /* Valid throughout, and without control characters. */
 bool text_is_clean(const char *text, size_t length);
+
+/* ---- JSON (RFC 8259), read without any knowledge of the code that writes it ---- */
+
+/* One value and white space; counts the objects in it, when asked. */
+bool json_check(const char *text, unsigned *ret_objects);
+
+/* What the one string that is all of text means, in UTF-8; NULL if it is not one. To be freed. */
+GString *json_check_string(const char *text);
 
 #endif

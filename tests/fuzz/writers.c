@@ -3,7 +3,6 @@
 #include "targets.h"
 
 #include "input.h"
-#include "json_check.h"
 #include "runner.h"
 #include "text.h"
 #include "tools/json.h"

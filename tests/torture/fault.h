@@ -3,7 +3,15 @@
 #ifndef TORTURE_FAULT_H
 #define TORTURE_FAULT_H
 
+#include <features.h> /* __GLIBC__ */
 #include <stdbool.h>
+
+/* Whether malloc() can be made to fail: under a sanitizer it is the sanitizer's. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define MEMORY_FAILS 0
+#else
+#define MEMORY_FAILS 1
+#endif
 
 /* ANSWER is none of libc's or libzookeeper's: the server's n-th answer, see client.h. */
 #define FAULT_CALLS(X)                                                                             \

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <zkl.h>
 
+#include "store_fault.h"
 #include "world/world.h"
 
 enum { LOCK_PATHS = 3, ACTORS_MAX = 4, ACQUISITIONS_MAX = 8, TRANSACTIONS_MAX = 4 };
@@ -93,5 +94,41 @@ void stage_admin_delete(const char *path);
 void stage_delete_node(const struct acquisition *t);
 void stage_expire(int64_t session);
 int64_t stage_session_id(void); /* of the host entered, whose monitor is held */
+
+/* ---- what must be true whatever fails ---- */
+
+/* How a run is to be called where it goes wrong. */
+void rules_name(const char *scene, enum way way, unsigned nth);
+
+/* Says that the present run is wrong; it goes on. */
+void rules_fail(const char *file, int line, const char *what);
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            rules_fail(__FILE__, __LINE__, #condition);                                            \
+    } while (0)
+
+/* In this run nothing is refused or taken away. */
+bool rules_mere_loss(void);
+
+/* A completion has just given this one. */
+void rules_granted(const struct acquisition *t);
+
+/* At most one valid grant on a path, and its node stands. */
+void rules_at_step(void);
+
+/* Behind the scene: nothing of ours is left before long, neither there nor here, but the sessions;
+ * and all was told once, and rightly. */
+void rules_at_end(void);
+
+/* How everything came out, in the order of the calls. */
+struct outcomes {
+    int codes[ACQUISITIONS_MAX], lost[ACQUISITIONS_MAX], answers[TRANSACTIONS_MAX];
+};
+struct outcomes rules_outcomes(void);
+
+/* What may come out in this run, when usual comes out if nothing fails, and the code also besides
+ * if a request is refused. */
+void rules_compare(const struct outcomes *usual, const struct outcomes *now, int also);
 
 #endif

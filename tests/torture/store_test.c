@@ -1,12 +1,468 @@
 /* Each request to the store, failed in turn in each way, over scenarios in a simulated world. */
 #include <glib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/contender/contender.h"
+#include "recipes/head_hint.h"
 #include "runner.h"
-#include "store_rules.h"
-#include "store_scenes.h"
+#include "store_stage.h"
+
+/* ---- what programs do with locks, played to its end whatever is answered ---- */
+
+#define LOCK_READER LOCK_PATH "/_c_other-__READ__0000000000"
+
+static void end(struct acquisition *t)
+{
+    stage_await(t);
+    stage_release(t);
+}
+
+static struct acquisition *hold(struct actor *a, const char *path)
+{
+    struct acquisition *t = stage_lock(a, path, ZKL_FOREVER);
+
+    stage_await(t);
+    return t;
+}
+
+/* Long enough to be in line whatever fails once. */
+static struct acquisition *queue_up(struct actor *a)
+{
+    struct acquisition *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
+
+    stage_run(1000);
+    return t;
+}
+
+static void alone(void)
+{
+    stage_release(hold(stage_join("a"), LOCK_PATH));
+}
+
+static void hand_over(struct actor *a, struct actor *b)
+{
+    struct acquisition *first = hold(a, LOCK_PATH), *second = queue_up(b);
+
+    stage_release(first);
+    end(second);
+}
+
+static void between_sessions(void)
+{
+    struct actor *a = stage_join("a");
+
+    hand_over(a, stage_join("b"));
+}
+
+static void in_one_session(void)
+{
+    struct actor *a = stage_join("a");
+
+    hand_over(a, a);
+}
+
+/* But the holder's own watch and that of the next in line. */
+static void check_watchers(const struct acquisition *t, unsigned most)
+{
+    if (t->node && rules_mere_loss())
+        MUST(world_watchers(stage.world, t->node) <= most);
+}
+
+static void middle_leaves(void)
+{
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH);
+    struct acquisition *middle = queue_up(stage_join("b"));
+    struct acquisition *last = queue_up(stage_join("c"));
+
+    stage_cancel(middle);
+    stage_run(1000);
+    check_watchers(first, 2);
+    stage_release(middle);
+    stage_release(first);
+    end(last);
+}
+
+/* The first that is granted; *ret_over: all are completed. */
+static struct acquisition *granted_in(struct acquisition *const line[], bool *ret_over)
+{
+    *ret_over = true;
+    for (int i = 0; line[i]; i++) {
+        if (line[i]->grant)
+            return line[i];
+        *ret_over &= line[i]->calls > 0;
+    }
+    return NULL;
+}
+
+static bool is_turn(const void *line)
+{
+    bool over;
+
+    return granted_in(line, &over) || over;
+}
+
+/* One whose session ended stands behind the others. */
+static void end_in_turn(struct acquisition *const line[])
+{
+    struct acquisition *t;
+    bool over;
+
+    do {
+        MUST(stage_until(is_turn, line));
+        t = granted_in(line, &over);
+        if (t)
+            stage_release(t);
+    } while (t);
+}
+
+/* Two are a long queue: the heads leave hints, and those behind them go by these. */
+static void in_long_queue(void)
+{
+    contender_long_queue = 2;
+    struct actor *a = stage_join("a"), *b = stage_join("b"), *c = stage_join("c");
+    struct acquisition *line[] = {hold(a, LOCK_PATH), queue_up(b), queue_up(c), queue_up(b), NULL};
+
+    end_in_turn(line);
+    contender_long_queue = LONG_QUEUE;
+}
+
+static void tries(void)
+{
+    struct actor *a = stage_join("a"), *b = stage_join("b");
+    struct acquisition *first = hold(a, LOCK_PATH);
+
+    end(stage_lock(b, LOCK_PATH, 0));
+    stage_release(first);
+    stage_run(5000);
+    end(stage_lock(b, LOCK_PATH, 0));
+}
+
+static void time_over(void)
+{
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH);
+
+    end(stage_lock(stage_join("b"), LOCK_PATH, 3000));
+    stage_run(1000);
+    check_watchers(first, 1);
+    stage_release(first);
+}
+
+static void place_reader(void)
+{
+    world_admin_create(stage.world, LOCK_PATH, NULL, true);
+    world_admin_create(stage.world, LOCK_READER, NULL, false);
+}
+
+/* Refused for a reader of another library that came first, until it has gone. */
+static void another_layout(void)
+{
+    struct actor *a = stage_join("a");
+
+    place_reader();
+    end(hold(a, LOCK_PATH));
+    end(stage_lock(a, LOCK_PATH, 0));
+    world_admin_delete(stage.world, LOCK_READER);
+    end(hold(a, LOCK_PATH));
+}
+
+/* The node that goes with the refusal was found again. */
+static void another_layout_adopted(void)
+{
+    struct actor *a = stage_join("a");
+
+    place_reader();
+    store_fault_lose_create(true);
+    end(hold(a, LOCK_PATH));
+    stage_run(1000);
+    world_admin_delete(stage.world, LOCK_READER);
+    end(hold(a, LOCK_PATH));
+}
+
+static void lose_create(bool done)
+{
+    struct actor *a = stage_join("a");
+
+    world_admin_create(stage.world, LOCK_PATH, NULL, true);
+    store_fault_lose_create(done);
+    hand_over(a, stage_join("b"));
+}
+
+static void adopted(void)
+{
+    lose_create(true);
+}
+
+static void created_again(void)
+{
+    lose_create(false);
+}
+
+/* Given up before it is known whether a node was made. */
+static void left_unsettled(void)
+{
+    struct actor *a = stage_join("a");
+
+    world_admin_create(stage.world, LOCK_PATH, NULL, true);
+    stage_run(1000);
+    store_fault_lose_create(true);
+    struct acquisition *t = stage_lock(a, LOCK_PATH, ZKL_FOREVER);
+    stage_cancel(t);
+    end(t);
+    end(hold(a, LOCK_PATH));
+}
+
+static void parents(void)
+{
+    stage_release(hold(stage_join("a"), LOCK_FAR));
+}
+
+/* Beyond the time when the own node is watched, and through some proofs. */
+static void long_hold(void)
+{
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH);
+
+    stage_run(12000);
+    stage_release(t);
+}
+
+static void node_deleted(void)
+{
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH);
+
+    stage_run(1000);
+    stage_delete_node(t);
+    stage_run(1000);
+    stage_release(t);
+}
+
+static void transactions(void)
+{
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
+
+    stage_multi(t, 0);
+    stage_multi(t, 0);
+    stage_run(3000);
+    stage_release(t);
+    end(next);
+}
+
+static void given_back(void)
+{
+    struct acquisition *t = hold(stage_join("a"), LOCK_PATH), *next = queue_up(stage_join("b"));
+
+    stage_multi(t, 0);
+    stage_multi(t, ZKL_MULTI_RELEASE);
+    stage_run(3000);
+    stage_release(t);
+    end(next);
+}
+
+static void exhaust(void)
+{
+    world_set_counter(stage.world, LOCK_PATH, INT_MAX);
+}
+
+static void numbers_reset(void)
+{
+    struct actor *a = stage_join("a");
+
+    stage_release(hold(a, LOCK_PATH));
+    stage_run(2000);
+    exhaust();
+    end(hold(a, LOCK_PATH));
+}
+
+static void numbers_used_up(void)
+{
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH);
+
+    exhaust();
+    end(hold(stage_join("b"), LOCK_PATH));
+    stage_release(first);
+}
+
+/* The sessions are replaced, and so the nodes go. */
+static void deletes_refused(void)
+{
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH),
+                       *second = queue_up(stage_join("b"));
+
+    world_refuse(stage.world, STORE_DELETE, LOCK_PATH);
+    stage_release(first);
+    end(second);
+    stage_run(3000);
+    world_refuse(stage.world, STORE_SYNC, NULL);
+}
+
+static bool is_gone(const void *data)
+{
+    const struct acquisition *t = data;
+
+    return !t->node || !world_exists(stage.world, t->node, NULL, NULL);
+}
+
+/* The session is needed, so the node stays for as long as that lasts. */
+static void deletes_refused_while_holding(void)
+{
+    struct actor *a = stage_join("a");
+    struct acquisition *other = hold(a, LOCK_OTHER), *t = hold(a, LOCK_PATH);
+
+    world_refuse(stage.world, STORE_DELETE, LOCK_PATH);
+    stage_release(t);
+    struct acquisition *next = queue_up(stage_join("b"));
+    stage_run(3000);
+    world_refuse(stage.world, STORE_SYNC, NULL);
+    MUST(stage_until(is_gone, t));
+    stage_release(other);
+    end(next);
+}
+
+/* ---- two paths ---- */
+
+static struct acquisition *hold_both(struct actor *a)
+{
+    struct acquisition *t = stage_lock_both(a, ZKL_FOREVER);
+
+    stage_await(t);
+    return t;
+}
+
+static void both_alone(void)
+{
+    stage_release(hold_both(stage_join("a")));
+}
+
+/* Behind a mutex at either path, one after the other. */
+static void both_wait(void)
+{
+    struct actor *a = stage_join("a"), *b = stage_join("b");
+    struct acquisition *first = hold(a, LOCK_PATH), *second = hold(a, LOCK_OTHER),
+                       *t = stage_lock_both(b, ZKL_FOREVER);
+
+    stage_run(1000);
+    stage_release(first);
+    stage_run(1000);
+    stage_release(second);
+    end(t);
+}
+
+static void both_again(void)
+{
+    struct acquisition *first = hold_both(stage_join("a")),
+                       *second = stage_lock_both(stage_join("b"), ZKL_FOREVER);
+
+    stage_run(1000);
+    stage_release(first);
+    end(second);
+}
+
+/* In vain. */
+static void both_half(void)
+{
+    struct acquisition *first = hold(stage_join("a"), LOCK_PATH),
+                       *t = stage_lock_both(stage_join("b"), 5000);
+
+    end(t);
+    stage_release(first);
+}
+
+static void both_node_deleted(void)
+{
+    struct acquisition *t = hold_both(stage_join("a"));
+
+    stage_run(1000);
+    if (t->other_node)
+        stage_admin_delete(t->other_node);
+    stage_run(1000);
+    stage_release(t);
+}
+
+static void both_transactions(void)
+{
+    struct acquisition *t = hold_both(stage_join("a")),
+                       *next = stage_lock_both(stage_join("b"), ZKL_FOREVER);
+
+    stage_multi(t, 0);
+    stage_multi(t, ZKL_MULTI_RELEASE);
+    stage_run(3000);
+    stage_release(t);
+    end(next);
+}
+
+/* The first in line is told of a release, and the next one is the first then. */
+static void acquire_in_turn(bool numbered)
+{
+    struct acquisition *t[3];
+
+    t[0] = stage_acquire(stage_join("a"), LOCK_OTHER, numbered);
+    stage_await(t[0]);
+    t[1] = stage_acquire(stage_join("b"), LOCK_OTHER, numbered);
+    stage_run(1000);
+    t[2] = stage_acquire(stage_join("c"), LOCK_OTHER, numbered);
+    stage_run(1000);
+    for (int i = 0; i < 9; i++) { /* who has lost its place is last */
+        stage_release(t[i % 3]);
+        stage_run(1000);
+    }
+    for (int i = 0; i < 3; i++)
+        end(t[i]);
+    stage_admin_delete(LOCK_OTHER); /* and with it watches that the server would not remove */
+}
+
+static void permits(void)
+{
+    acquire_in_turn(false);
+}
+
+static void numbers(void)
+{
+    acquire_in_turn(true);
+}
+
+static const struct scene {
+    const char *name;
+    void (*fn)(void);
+    const char *outcome; /* when nothing fails: codes, "-" for a loss told, "; " transactions */
+    unsigned requests;   /* that it makes then, at least */
+    bool trio;           /* to be played in an ensemble, too */
+    int also;            /* a code that may come when a request is refused */
+} scenes[] = {
+    {"alone", alone, "0", 9, false, 0},
+    {"between_sessions", between_sessions, "0 0", 16, true, 0},
+    {"in_one_session", in_one_session, "0 0", 14, false, 0},
+    {"middle_leaves", middle_leaves, "0 -5 0", 30, false, 0},
+    {"in_long_queue", in_long_queue, "0 0 0 0", 40, true, 0},
+    {"tries", tries, "0 -4 0", 22, false, 0},
+    {"time_over", time_over, "0 -3", 20, false, 0},
+    {"another_layout", another_layout, "-25 -25 0", 12, false, 0},
+    {"another_layout_adopted", another_layout_adopted, "-25 0", 12, false, 0},
+    {"adopted", adopted, "0 0", 14, true, 0},
+    {"created_again", created_again, "0 0", 15, false, 0},
+    {"left_unsettled", left_unsettled, "-5 0", 10, false, 0},
+    {"parents", parents, "0", 10, false, 0},
+    {"long_hold", long_hold, "0", 16, true, 0},
+    {"node_deleted", node_deleted, "0-", 10, false, 0},
+    {"transactions", transactions, "0 0; 0 0", 25, false, 0},
+    {"given_back", given_back, "0 0; 0 0", 25, true, 0},
+    {"numbers_reset", numbers_reset, "0 0", 20, false, ZKL_EOVERFLOW},
+    {"numbers_used_up", numbers_used_up, "0 -16", 15, false, 0},
+    {"deletes_refused", deletes_refused, "0 0", 25, false, 0},
+    {"deletes_refused_while_holding", deletes_refused_while_holding, "0 0 0", 36, false, 0},
+    {"both_alone", both_alone, "0", 12, false, 0},
+    {"both_wait", both_wait, "0 0 0", 20, true, 0},
+    {"both_again", both_again, "0 0", 20, false, 0},
+    {"both_half", both_half, "0 -3", 15, false, 0},
+    {"both_node_deleted", both_node_deleted, "0-", 12, false, 0},
+    {"both_transactions", both_transactions, "0 0; 0 0", 25, true, 0},
+    {"permits", permits, "0 0 0", 30, true, 0},
+    {"numbers", numbers, "0 0 0", 40, true, 0},
+    {NULL, NULL, NULL, 0, false, 0},
+};
+
+/* ---- each with each fault ---- */
 
 TEST_SUITE(store);
 

@@ -1,16 +1,16 @@
 /* The functions of libc that the library calls and that can fail. */
-#include "fault.h"
-
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stddef.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "held.h"
 
 /* Declares what the linker calls a function, and what it calls ours; a body follows. */
@@ -107,3 +107,45 @@ WRAP(int, pthread_join, pthread_t thread, void **ret)
     return __real_pthread_join(thread, ret);
 }
 /* clang-format on */
+
+/* ---- memory ---- */
+
+/* malloc() and its kin, in place of libc's for the whole process: the library allocates through
+ * GLib, and libc itself on the library's behalf. Under a sanitizer they are the sanitizer's. */
+
+#if MEMORY_FAILS
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+#define EXPORTED __attribute__((visibility("default")))
+EXPORTED void *malloc(size_t size);
+EXPORTED void *calloc(size_t count, size_t size);
+EXPORTED void *realloc(void *old, size_t size);
+
+static bool is_refused(void)
+{
+    int error = fault_of(CALL_malloc);
+
+    if (error)
+        errno = error;
+    return error != 0;
+}
+
+void *malloc(size_t size)
+{
+    return is_refused() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return is_refused() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return is_refused() ? NULL : __libc_realloc(old, size);
+}
+
+#endif
