@@ -81,8 +81,7 @@ static void call(struct blocking *c, int (*fn)(zkl_barrier *b, int64_t timeout_m
 {
     *c = (struct blocking){.call = fn};
     REQUIRE(pthread_create(&c->thread, NULL, run, c) == 0);
-    while (!fake_is_asked(kind, NODE))
-        g_usleep(1000);
+    fake_await(kind, NODE);
 }
 
 static void check_returns(struct blocking *c, int code)

@@ -64,6 +64,25 @@ zkl_session *hand_session_counting(int *warnings)
     return open_up(&o);
 }
 
+char hand_logged[1024];
+
+static void keep_line(const zkl_log_record *record, void *unused)
+{
+    (void)unused;
+    g_strlcat(hand_logged, record->text, sizeof hand_logged);
+    g_strlcat(hand_logged, "; ", sizeof hand_logged);
+}
+
+zkl_session *hand_session_logging(zkl_log_level level)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    hand_logged[0] = '\0';
+    o.log = keep_line;
+    o.log_level = level;
+    return open_up(&o);
+}
+
 void hand_close(zkl_session *s)
 {
     zkl_session_close(s);
@@ -130,7 +149,7 @@ void hand_await_waiter(zkl_session *s)
     }
 }
 
-static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+void hand_acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct acquisition *a = data;
 
@@ -144,7 +163,7 @@ void hand_enter(struct acquisition *a, zkl_session *s, int64_t timeout_ms)
 {
     *a = (struct acquisition){.calls = 0};
     REQUIRE(zkl_mutex_new(&a->mutex, s, "/l", NULL) == 0);
-    REQUIRE(zkl_mutex_lock_async(a->mutex, timeout_ms, on_acquired, a, &a->op) == 0);
+    REQUIRE(zkl_mutex_lock_async(a->mutex, timeout_ms, hand_acquired, a, &a->op) == 0);
     a->node = fake_created_name("/root/l", OWN_NUMBER);
 }
 

@@ -16,6 +16,10 @@ zkl_session *hand_session_with(const zkl_session_options *options); /* not conne
 zkl_session *hand_session_counting(int *warnings);                  /* those that are logged */
 void hand_close(zkl_session *s);
 
+/* What is logged of that level or worse is in hand_logged, with "; " behind each line. */
+zkl_session *hand_session_logging(zkl_log_level level);
+extern char hand_logged[1024];
+
 /* Both clocks go on; what comes due meanwhile runs at its time. */
 void hand_pass(zkl_session *s, int64_t ms);
 
@@ -41,6 +45,9 @@ struct acquisition {
     int calls;
     char *node; /* what the server names it; NULL: not asked to create it */
 };
+
+/* For any lock: data is an acquisition. */
+void hand_acquired(zkl_grant *grant, const zkl_error *error, void *data);
 
 void hand_enter(struct acquisition *a, zkl_session *s, int64_t timeout_ms);
 void hand_hold(struct acquisition *a, zkl_session *s); /* enters, and is first */

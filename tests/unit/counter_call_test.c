@@ -28,18 +28,12 @@ static void *add(void *data)
     return NULL;
 }
 
-static void wait_asked(enum store_kind kind, const char *path)
-{
-    while (!fake_is_asked(kind, path))
-        g_usleep(1000);
-}
-
 static void begin(struct call *c, int64_t delta, int64_t timeout_ms)
 {
     *c = (struct call){.s = fake_session(), .delta = delta, .timeout_ms = timeout_ms};
     REQUIRE(zkl_counter_new(&c->counter, c->s, NODE, ZKL_COUNTER_32) == 0);
     REQUIRE(pthread_create(&c->thread, NULL, add, c) == 0);
-    wait_asked(STORE_GET, NODE);
+    fake_await(STORE_GET, NODE);
 }
 
 static void end(struct call *c, int code)

@@ -28,12 +28,6 @@ static void wait_outcome(struct outcome *o)
         g_usleep(1000);
 }
 
-static void wait_asked(enum store_kind kind, const char *path)
-{
-    while (!fake_is_asked(kind, path))
-        g_usleep(1000);
-}
-
 /* Enters below path, and is answered a node with that number. */
 static char *enter(zkl_mutex *m, const char *path, int number, struct outcome *o)
 {
@@ -135,7 +129,7 @@ TEST_CASE(delete_refused_while_held)
     zkl_grant *held = obtain(b, "/b", &node_b), *released = obtain(c, "/c", &node_c);
     zkl_grant_release(released);
     for (int i = 0; i < 2; i++) {
-        wait_asked(STORE_DELETE, node_c);
+        fake_await(STORE_DELETE, node_c);
         ANSWER(STORE_DELETE, node_c, .rc = STORE_NOAUTH);
     }
     CHECK_INT(zkl_grant_state(held), ZKL_HELD);

@@ -279,19 +279,13 @@ static void *ask(void *data)
     return NULL;
 }
 
-static void wait_asked(enum store_kind kind, const char *path)
-{
-    while (!fake_is_asked(kind, path))
-        g_usleep(1000);
-}
-
 /* Behind a sync, in which the server catches up. */
 static void begin_asking(struct election_story *s, struct asking *a)
 {
     election_begin(s, NULL);
     *a = (struct asking){.election = s->election, .code = 1};
     REQUIRE(pthread_create(&a->thread, NULL, ask, a) == 0);
-    wait_asked(STORE_SYNC, ELECTION);
+    fake_await(STORE_SYNC, ELECTION);
     CHECK(!fake_is_asked(STORE_LIST, ELECTION));
 }
 

@@ -81,8 +81,7 @@ void election_win(struct election_story *s, uint64_t token)
 
 void election_set_own_watch(struct election_story *s)
 {
-    while (!fake_is_asked(STORE_GET, s->node))
-        g_usleep(1000);
+    fake_await(STORE_GET, s->node);
     ANSWER(STORE_GET, s->node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID);
 }
 

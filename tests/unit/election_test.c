@@ -109,8 +109,7 @@ TEST_CASE(passes)
     election_start(&s);
     election_win(&s, 5);
     answer_rivals(&s, HIGHER);
-    while (!fake_is_asked(STORE_CREATE, ELECTION))
-        g_usleep(1000);
+    fake_await(STORE_CREATE, ELECTION);
     CHECK(fake_is_asked(STORE_DELETE, s.node));
     ANSWER(STORE_DELETE, s.node, .rc = STORE_OK);
     CHECK_INT(fake_count(STORE_CREATE, ELECTION), 1);
@@ -133,8 +132,7 @@ TEST_CASE(expired_while_checking)
     fake_event(STORE_EV_EXPIRED);
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
-    while (!fake_is_asked(STORE_CREATE, ELECTION))
-        g_usleep(1000);
+    fake_await(STORE_CREATE, ELECTION);
     CHECK_INT(fake_count(STORE_CREATE, ELECTION), 1);
     TOLD(&s, "");
     election_win(&s, 8);

@@ -318,6 +318,12 @@ bool fake_is_asked(enum store_kind kind, const char *path)
     return asked;
 }
 
+void fake_await(enum store_kind kind, const char *path)
+{
+    while (!fake_is_asked(kind, path))
+        g_usleep(1000);
+}
+
 int fake_place(enum store_kind kind, const char *path)
 {
     pthread_mutex_lock(fake.sink.monitor);

@@ -31,6 +31,7 @@ void fake_fire(const char *path, enum store_fired fired); /* a watch, of the who
 
 /* All about the first request of that kind below path that is not answered yet. */
 bool fake_is_asked(enum store_kind kind, const char *path);
+void fake_await(enum store_kind kind, const char *path); /* until another thread asks */
 bool fake_answer(enum store_kind kind, const char *path, struct store_reply reply);
 /* When it was asked among all requests; -1: it was not, or is answered. */
 int fake_place(enum store_kind kind, const char *path);

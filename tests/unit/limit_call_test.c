@@ -35,8 +35,7 @@ static void begin(struct call *c, int limit, int64_t timeout_ms)
     *c = (struct call){.s = hand_session(), .limit = limit, .timeout_ms = timeout_ms};
     REQUIRE(zkl_semaphore_new(&c->semaphore, c->s, "/s", NULL) == 0);
     REQUIRE(pthread_create(&c->thread, NULL, ask, c) == 0);
-    while (!fake_is_asked(STORE_GET, NODE))
-        g_usleep(1000);
+    fake_await(STORE_GET, NODE);
     CHECK_INT(fake_request(STORE_GET, NODE).length, 0);
 }
 

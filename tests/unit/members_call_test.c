@@ -125,8 +125,7 @@ static void begin(struct reading *r, const char *path, const char *asked)
 {
     *r = (struct reading){.path = path};
     REQUIRE(pthread_create(&r->thread, NULL, run, r) == 0);
-    while (!fake_is_asked(STORE_SYNC, asked))
-        g_usleep(1000);
+    fake_await(STORE_SYNC, asked);
 }
 
 static void end(struct reading *r, int code)

@@ -295,14 +295,12 @@ TEST_CASE(refused)
     zkl_watch *o = observe(&s);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
-    while (!fake_is_asked(STORE_SYNC, ELECTION))
-        g_usleep(1000);
+    fake_await(STORE_SYNC, ELECTION);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(A);
     ANSWER(STORE_GET, PATH_OF(A), .rc = STORE_NOAUTH);
     answer_data("");
-    while (!fake_is_asked(STORE_SYNC, ELECTION))
-        g_usleep(1000);
+    fake_await(STORE_SYNC, ELECTION);
     TOLD(&s, "");
     end(&s, o);
 }

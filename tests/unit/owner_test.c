@@ -36,12 +36,6 @@ static void *lock(void *data)
     return NULL;
 }
 
-static void wait_asked(enum store_kind kind, const char *path)
-{
-    while (!fake_is_asked(kind, path))
-        g_usleep(1000);
-}
-
 /* An owner by key that is acquiring elsewhere would wait for itself; freeing ends its wait. */
 TEST_CASE(one_key)
 {
@@ -57,7 +51,7 @@ TEST_CASE(one_key)
     REQUIRE(zkl_mutex_new(&l.m, s, "/b", &o) == 0);
     CHECK_INT(zkl_mutex_lock_async(l.m, 0, NULL, NULL, NULL), ZKL_EINVAL);
     REQUIRE(pthread_create(&thread, NULL, lock, &l) == 0);
-    wait_asked(STORE_CREATE, "/b");
+    fake_await(STORE_CREATE, "/b");
     CHECK_INT(zkl_mutex_lock(l.m, 0, NULL), ZKL_EDEADLK);
     CHECK_INT(zkl_mutex_unlock(l.m), ZKL_EPERM);
     zkl_mutex_free(l.m);
@@ -225,7 +219,7 @@ TEST_CASE(freed_as_it_is_granted)
 
     REQUIRE(zkl_mutex_new(&waiter.m, s, "/l", NULL) == 0);
     REQUIRE(pthread_create(&thread, NULL, lock, &waiter) == 0);
-    wait_asked(STORE_LIST, "/l");
+    fake_await(STORE_LIST, "/l");
     node = fake_created_name("/l", 7);
     ANSWER(STORE_CREATE, "/l", .rc = STORE_OK, .path = node, .czxid = 5,
            .ephemeral_owner = FAKE_SESSION_ID);

@@ -33,12 +33,6 @@ static void *run(void *data)
     return NULL;
 }
 
-static void wait_asked(enum store_kind kind, const char *path)
-{
-    while (!fake_is_asked(kind, path))
-        g_usleep(1000);
-}
-
 static void begin(struct call *c, const char *node, uint64_t token)
 {
     *c =
@@ -63,20 +57,20 @@ static void answer_list(void)
     char second[] = SECOND, foreign[] = "junk", first[] = FIRST;
     char *names[] = {second, foreign, first};
 
-    wait_asked(STORE_LIST, "/b");
+    fake_await(STORE_LIST, "/b");
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
 }
 
 static void answer_read(const char *path, uint64_t czxid)
 {
-    wait_asked(STORE_GET, path);
+    fake_await(STORE_GET, path);
     ANSWER(STORE_GET, path, .rc = STORE_OK, .data = "who", .length = 3, .czxid = czxid,
            .ephemeral_owner = 4);
 }
 
 static void expect_asked(const char *path)
 {
-    wait_asked(STORE_SET, path);
+    fake_await(STORE_SET, path);
     const struct store_request r = fake_request(STORE_SET, path);
 
     CHECK_INT(r.length, 10);
@@ -133,11 +127,11 @@ TEST_CASE(readers_are_asked)
     for (int again = 0; again < 2; again++) {
         struct call c;
         begin(&c, NULL, 0);
-        wait_asked(STORE_LIST, "/b");
+        fake_await(STORE_LIST, "/b");
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
         answer_read("/b/_c_a-__READ__0000000001", 8);
         answer_read("/b/_c_b-__READ__0000000002", 9);
-        wait_asked(STORE_SET, "/b/_c_b");
+        fake_await(STORE_SET, "/b/_c_b");
         ANSWER(STORE_SET, "/b/_c_a", .rc = STORE_NONODE);
         if (again) {
             fake_next_session();
@@ -154,14 +148,14 @@ TEST_CASE(readers_are_asked)
 
 static void answer_numbers(const char *path, const char *data, int version)
 {
-    wait_asked(STORE_GET, path);
+    fake_await(STORE_GET, path);
     ANSWER(STORE_GET, path, .rc = STORE_OK, .data = data, .length = (int)strlen(data),
            .version = version, .czxid = 8);
 }
 
 static void check_sets(const char *path, const char *data, int version)
 {
-    wait_asked(STORE_SET, path);
+    fake_await(STORE_SET, path);
     const struct store_request r = fake_request(STORE_SET, path);
 
     CHECK_INT(r.length, (int)strlen(data));
@@ -177,7 +171,7 @@ TEST_CASE(numbers_stay)
     struct call c;
 
     begin(&c, node, 0);
-    wait_asked(STORE_LIST, "/b");
+    fake_await(STORE_LIST, "/b");
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
     answer_numbers(path, "who", 0);
     answer_numbers(path, "who", 0);
@@ -201,10 +195,10 @@ TEST_CASE(numbers_are_not_told)
         char node[] = "_c_a-s1-lease-0000000001", *names[] = {node};
         struct call c;
         begin(&c, node, 0);
-        wait_asked(STORE_LIST, "/b");
+        fake_await(STORE_LIST, "/b");
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
         answer_numbers(path, "who", 0);
-        wait_asked(STORE_GET, path);
+        fake_await(STORE_GET, path);
         ANSWER(STORE_GET, path, .rc = rows[i].rc);
         end(&c, rows[i].code);
     }
@@ -218,7 +212,7 @@ TEST_CASE(answer_to_asking_is_lost)
     begin(&c, NULL, 0);
     answer_list();
     answer_read(AT(FIRST), 8);
-    wait_asked(STORE_SET, AT(FIRST));
+    fake_await(STORE_SET, AT(FIRST));
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_SET, AT(FIRST), .rc = STORE_UNKNOWN);
     fake_event(STORE_EV_UP);
@@ -256,12 +250,12 @@ TEST_CASE(nobody_is_asked)
         char *names[] = {second, foreign, first};
         struct call c;
         begin(&c, rows[i].node, 0);
-        wait_asked(STORE_LIST, "/b");
+        fake_await(STORE_LIST, "/b");
         ANSWER(STORE_LIST, "/b", .rc = rows[i].list, .names = names, .count = rows[i].count);
         if (rows[i].count && !rows[i].node)
             ANSWER(STORE_GET, AT(FIRST), .rc = rows[i].read, .czxid = 8);
         if (rows[i].count && !rows[i].node && rows[i].read == STORE_OK) {
-            wait_asked(STORE_SET, AT(FIRST));
+            fake_await(STORE_SET, AT(FIRST));
             ANSWER(STORE_SET, AT(FIRST), .rc = rows[i].set);
         }
         end(&c, rows[i].code);
@@ -292,7 +286,7 @@ TEST_CASE(is_removed)
     begin(&c, SECOND, 9);
     answer_list();
     answer_read(AT(SECOND), 9);
-    wait_asked(STORE_DELETE, AT(SECOND));
+    fake_await(STORE_DELETE, AT(SECOND));
     CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
     ANSWER(STORE_DELETE, AT(SECOND), .rc = STORE_OK);
     end(&c, 0);
@@ -314,7 +308,7 @@ TEST_CASE(is_another_one)
     begin(&c, FIRST, 8);
     answer_list();
     answer_read(AT(FIRST), 8);
-    wait_asked(STORE_DELETE, AT(FIRST));
+    fake_await(STORE_DELETE, AT(FIRST));
     ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_NONODE); /* gone is gone */
     end(&c, 0);
 }
@@ -327,7 +321,7 @@ TEST_CASE(answer_to_removing_is_lost)
         begin(&c, FIRST, 8);
         answer_list();
         answer_read(AT(FIRST), 8);
-        wait_asked(STORE_DELETE, AT(FIRST));
+        fake_await(STORE_DELETE, AT(FIRST));
         fake_event(STORE_EV_DOWN);
         ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_UNKNOWN);
         fake_event(STORE_EV_UP);
@@ -335,7 +329,7 @@ TEST_CASE(answer_to_removing_is_lost)
         CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
         answer_read(AT(FIRST), taken ? 12 : 8);
         if (!taken) {
-            wait_asked(STORE_DELETE, AT(FIRST));
+            fake_await(STORE_DELETE, AT(FIRST));
             fake_event(STORE_EV_EXPIRED);
             fake_event(STORE_EV_BEGIN);
             fake_event(STORE_EV_UP);
@@ -363,10 +357,10 @@ TEST_CASE(is_not_removed)
         if (rows[i].list == STORE_OK) {
             answer_list();
             answer_read(AT(FIRST), 8);
-            wait_asked(STORE_DELETE, AT(FIRST));
+            fake_await(STORE_DELETE, AT(FIRST));
             ANSWER(STORE_DELETE, AT(FIRST), .rc = rows[i].rc);
         } else {
-            wait_asked(STORE_LIST, "/b");
+            fake_await(STORE_LIST, "/b");
             ANSWER(STORE_LIST, "/b", .rc = rows[i].list);
         }
         end(&c, rows[i].code);
@@ -393,11 +387,11 @@ TEST_CASE(no_time_is_left)
     struct call c = {.s = hand_session(), .node = FIRST, .timeout_ms = 1000};
 
     REQUIRE(pthread_create(&c.thread, NULL, run, &c) == 0);
-    wait_asked(STORE_LIST, "/root/b");
+    fake_await(STORE_LIST, "/root/b");
     ANSWER(STORE_LIST, "/root/b", .rc = STORE_OK, .names = names, .count = 1);
     hand_jump(1000, 1000);
     ANSWER(STORE_GET, "/root/b", .rc = STORE_OK, .czxid = 8);
-    wait_asked(STORE_SET, "/root/b");
+    fake_await(STORE_SET, "/root/b");
     hand_pass(c.s, 1);
     ANSWER(STORE_SET, "/root/b", .rc = STORE_OK);
     pthread_join(c.thread, NULL);
@@ -412,7 +406,7 @@ TEST_CASE(closed_meanwhile)
     begin(&c, FIRST, 8);
     answer_list();
     answer_read(AT(FIRST), 8);
-    wait_asked(STORE_DELETE, AT(FIRST));
+    fake_await(STORE_DELETE, AT(FIRST));
     zkl_session_close(c.s);
     pthread_join(c.thread, NULL);
     CHECK_INT(c.code, ZKL_ECLOSED);

@@ -35,8 +35,7 @@ static void read_with(struct reading *r, const zkl_queue_options *options)
 {
     r->options = *options;
     REQUIRE(pthread_create(&r->thread, NULL, read_queue, r) == 0);
-    while (!fake_is_asked(STORE_LIST, "/b"))
-        g_usleep(1000);
+    fake_await(STORE_LIST, "/b");
 }
 
 static void begin(struct reading *r, int64_t timeout_ms)

@@ -1,8 +1,10 @@
-/* The driver of a mutex that retains: what is asked of the store, who is told what. */
+/* A mutex that retains: what is asked of the store, who is told what, and where it meets
+ * transactions, owners and its own end. */
 #include "lib/contender/contender.h"
 #include "lib/lock/mutex.h"
 
 #include "by_hand.h"
+#include "multi_story.h"
 #include "runner.h"
 
 #include <pthread.h>
@@ -10,47 +12,35 @@
 
 TEST_SUITE(retained);
 
-struct locking {
-    zkl_op *op;
-    zkl_grant *grant;
-    int calls, code;
-};
-
 static zkl_session *s;
 static zkl_mutex *m;
-static struct locking a, b;
+static struct acquisition a, b;
 static zkl_mutex_options options;
 static const char *at = "/root/l", *below = "/root/l/"; /* of the mutex */
 static int told;                                        /* states, or that others wait */
 static zkl_state last;
-static char lines[512]; /* of the log */
-
-static void on_log(const zkl_log_record *record, void *data)
-{
-    (void)data;
-    g_strlcat(lines, record->text, sizeof lines);
-}
-
-static void start(void)
-{
-    zkl_session_options session_options = ZKL_SESSION_OPTIONS_INIT;
-
-    lines[0] = '\0';
-    told = 0;
-    last = ZKL_HELD;
-    a = b = (struct locking){.op = NULL};
-    options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
-    options.retain_ms = 1000;
-    session_options.log = on_log;
-    turns_most = 1;
-    s = hand_session_with(&session_options);
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
-}
 
 static void open_mutex(void)
 {
     REQUIRE(zkl_mutex_new(&m, s, "/l", &options) == 0);
+}
+
+static void start(void)
+{
+    told = 0;
+    last = ZKL_HELD;
+    a = b = (struct acquisition){.calls = 0};
+    options = (zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT;
+    options.retain_ms = 1000;
+    turns_most = 1;
+    s = hand_session_logging(ZKL_LOG_WARN);
+}
+
+/* With a handle, which nobody has used yet. */
+static void start_mutex(void)
+{
+    start();
+    open_mutex();
 }
 
 static void stop(void)
@@ -63,24 +53,15 @@ static void stop(void)
     turns_local = TURNS_LOCAL;
 }
 
-static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
-{
-    struct locking *c = data;
-
-    c->calls++;
-    c->grant = grant;
-    c->code = error ? error->code : 0;
-}
-
-static void lock(struct locking *c, int64_t timeout_ms)
+static void lock(struct acquisition *c, int64_t timeout_ms)
 {
     zkl_op_free(c->op);
-    *c = (struct locking){.op = NULL};
-    REQUIRE(zkl_mutex_lock_async(m, timeout_ms, on_acquired, c, &c->op) == 0);
+    *c = (struct acquisition){.calls = 0};
+    REQUIRE(zkl_mutex_lock_async(m, timeout_ms, hand_acquired, c, &c->op) == 0);
     zkl_session_dispatch(s);
 }
 
-static void unlock(struct locking *c)
+static void unlock(struct acquisition *c)
 {
     zkl_grant_release(c->grant);
     c->grant = NULL;
@@ -121,6 +102,12 @@ static char *make_idle(void)
     return node;
 }
 
+static char *start_idle(void)
+{
+    start_mutex();
+    return make_idle();
+}
+
 static void check_deleted(char *node)
 {
     CHECK(fake_is_asked(STORE_DELETE, node));
@@ -130,9 +117,7 @@ static void check_deleted(char *node)
 
 TEST_CASE(turns)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, 0);
     lock(&b, ZKL_FOREVER);
     REQUIRE(a.grant != NULL && !b.grant);
@@ -143,7 +128,7 @@ TEST_CASE(turns)
     CHECK_INT(zkl_grant_token(b.grant), 107);
     CHECK_INT(zkl_grant_turn(b.grant), 2);
     lock(&a, 0);
-    CHECK_INT(a.code, ZKL_EBUSY);
+    CHECK_INT(a.error.code, ZKL_EBUSY);
     unlock(&b);
     CHECK(!fake_is_asked(STORE_CREATE, "/root/l/") && !fake_is_asked(STORE_LIST, "/root/l"));
     CHECK_INT(zkl_mutex_yield(m), 0);
@@ -167,9 +152,7 @@ TEST_CASE(of_a_thread)
     char fence[ZKL_FENCE_SIZE];
     const zkl_grant *grant, *again;
 
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     CHECK_INT(zkl_mutex_lock(m, 0, &grant), 0);
     CHECK_INT(zkl_mutex_lock(m, 0, &again), 0);
     CHECK(again == grant);
@@ -190,9 +173,7 @@ TEST_CASE(of_a_thread)
 
 TEST_CASE(rival_of_an_idle_tenure)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     fake_fire("/root/l", STORE_FIRED_CHILDREN);
     check_deleted(node);
     lock(&a, ZKL_FOREVER);
@@ -201,7 +182,7 @@ TEST_CASE(rival_of_an_idle_tenure)
     zkl_op_cancel(a.op);
     g_free(answer_entry(8, true));
     zkl_session_dispatch(s);
-    CHECK_INT(a.code, ZKL_ECANCELED);
+    CHECK_INT(a.error.code, ZKL_ECANCELED);
     stop();
 }
 
@@ -257,9 +238,7 @@ TEST_CASE(rival_of_a_turn)
 /* The list left a watch in vain: nobody is to hear of the 99 others. */
 TEST_CASE(others_when_it_enters)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     CHECK_INT(zkl_mutex_yield(m), 0);
     check_deleted(node);
     CHECK(!fake_is_asked(STORE_UNWATCH, "/root/l"));
@@ -275,8 +254,7 @@ TEST_CASE(others_when_it_enters)
 /* An administrator has deleted it before the list left its watch, which nothing fires then. */
 TEST_CASE(own_node_not_listed)
 {
-    start();
-    open_mutex();
+    start_mutex();
     lock(&a, ZKL_FOREVER);
     char *node = answer_entry(7, false);
     unlock(&a);
@@ -320,7 +298,7 @@ TEST_CASE(lost_while_idle)
     char *node = make_idle();
     hand_pass(s, HAND_DEADLINE_MS);
     zkl_session_dispatch(s);
-    CHECK(strstr(lines, "lost") == NULL);
+    CHECK(strstr(hand_logged, "lost") == NULL);
     check_deleted(node);
     lock(&a, ZKL_FOREVER);
     CHECK(!a.grant);
@@ -331,9 +309,7 @@ TEST_CASE(lost_while_idle)
 /* The turn is told, once; who waits enters anew. */
 TEST_CASE(lost_in_a_turn)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     REQUIRE(a.grant != NULL);
@@ -343,7 +319,7 @@ TEST_CASE(lost_in_a_turn)
     zkl_session_dispatch(s);
     CHECK_INT(told, 2);
     CHECK_INT(last, ZKL_LOST);
-    CHECK(strstr(lines, ": lost") != NULL);
+    CHECK(strstr(hand_logged, ": lost") != NULL);
     unlock(&a);
     CHECK_INT(told, 2);
     check_deleted(node);
@@ -353,9 +329,7 @@ TEST_CASE(lost_in_a_turn)
 /* Found out by who unlocks, before any timer runs: it is told all the same. */
 TEST_CASE(lost_when_unlocked)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     CHECK_INT(zkl_grant_on_change(a.grant, on_told, NULL), 0);
     hand_jump(HAND_DEADLINE_MS, HAND_DEADLINE_MS);
@@ -376,9 +350,7 @@ TEST_CASE(lost_when_unlocked)
 /* Somebody may refer to it yet, as a transaction does. */
 TEST_CASE(given_back_twice)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     zkl_grant *first = grant_ref(a.grant);
     grant_own(first);
@@ -393,21 +365,32 @@ TEST_CASE(given_back_twice)
     stop();
 }
 
-TEST_CASE(no_turn_in_doubt)
+static char *start_in_doubt(void)
 {
     start();
     hand_stand_alone(s);
     open_mutex();
     char *node = make_idle();
     fake_event(STORE_EV_DOWN);
-    lock(&a, ZKL_FOREVER);
-    CHECK(!a.grant);
-    lock(&b, 0);
-    CHECK_INT(b.code, ZKL_EBUSY);
-    lock(&b, ZKL_FOREVER);
+    return node;
+}
+
+static void end_doubt(void)
+{
     fake_event(STORE_EV_UP);
     hand_stand_alone(s);
     hand_pass_proved(s, 5000);
+}
+
+TEST_CASE(no_turn_in_doubt)
+{
+    char *node = start_in_doubt();
+    lock(&a, ZKL_FOREVER);
+    CHECK(!a.grant);
+    lock(&b, 0);
+    CHECK_INT(b.error.code, ZKL_EBUSY);
+    lock(&b, ZKL_FOREVER);
+    end_doubt();
     zkl_session_dispatch(s);
     REQUIRE(a.grant != NULL);
     CHECK_INT(zkl_grant_turn(a.grant), 1);
@@ -435,17 +418,11 @@ TEST_CASE(no_turn_at_once_in_doubt)
 {
     pthread_t thread;
     uint64_t turn = 0;
+    char *node = start_in_doubt();
 
-    start();
-    hand_stand_alone(s);
-    open_mutex();
-    char *node = make_idle();
-    fake_event(STORE_EV_DOWN);
     REQUIRE(pthread_create(&thread, NULL, use, &turn) == 0);
     hand_await_waiter(s);
-    fake_event(STORE_EV_UP);
-    hand_stand_alone(s);
-    hand_pass_proved(s, 5000);
+    end_doubt();
     pthread_join(thread, NULL);
     CHECK_INT(turn, 1);
     CHECK_INT(zkl_mutex_yield(m), 0);
@@ -463,9 +440,7 @@ static void on_applied(const zkl_error *error, void *data)
 /* What is not decided yet is not the next turn's: the tenure ends. */
 TEST_CASE(transaction_under_way)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     const zkl_change change = {.kind = ZKL_CHANGE_SET, .path = "/d", .version = -1};
     CHECK_INT(zkl_grant_multi_async(a.grant, &change, 1, 0, ZKL_FOREVER, on_applied, NULL), 0);
@@ -478,9 +453,7 @@ TEST_CASE(transaction_under_way)
 /* One that was applied is: the versions of the node go on from it. */
 TEST_CASE(transaction_of_an_earlier_turn)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     for (int turn = 1; turn < 3; turn++) {
         lock(&a, ZKL_FOREVER);
         REQUIRE(a.grant != NULL);
@@ -505,9 +478,7 @@ TEST_CASE(transaction_of_an_earlier_turn)
 /* The transaction deletes the node itself; who comes next enters the queue. */
 TEST_CASE(given_back_by_a_transaction)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     CHECK_INT(
@@ -520,22 +491,20 @@ TEST_CASE(given_back_by_a_transaction)
     ANSWER(STORE_MULTI, node, .rc = STORE_OK);
     zkl_session_dispatch(s);
     CHECK_INT(told, 1);
-    CHECK(strstr(lines, "lost") == NULL);
+    CHECK(strstr(hand_logged, "lost") == NULL);
     g_free(node);
     stop();
 }
 
 TEST_CASE(freed_with_a_turn)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     zkl_mutex_free(m);
     m = NULL;
     zkl_session_dispatch(s);
-    CHECK_INT(b.code, ZKL_ECLOSED);
+    CHECK_INT(b.error.code, ZKL_ECLOSED);
     CHECK(!fake_is_asked(STORE_DELETE, node));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     unlock(&a);
@@ -546,9 +515,7 @@ TEST_CASE(freed_with_a_turn)
 
 TEST_CASE(freed_while_idle)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     zkl_mutex_free(m);
     m = NULL;
     check_deleted(node);
@@ -559,15 +526,14 @@ TEST_CASE(freed_while_idle)
 
 TEST_CASE(given_up_while_entering)
 {
-    start();
-    open_mutex();
+    start_mutex();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     zkl_op_cancel(a.op);
     zkl_op_cancel(b.op);
     zkl_session_dispatch(s);
-    CHECK_INT(a.code, ZKL_ECANCELED);
-    CHECK_INT(b.code, ZKL_ECANCELED);
+    CHECK_INT(a.error.code, ZKL_ECANCELED);
+    CHECK_INT(b.error.code, ZKL_ECANCELED);
     char *node = fake_created_name("/root/l/", 7);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_OK, .path = node, .czxid = 5,
            .ephemeral_owner = s->id);
@@ -579,29 +545,26 @@ TEST_CASE(given_up_while_entering)
 /* The others get attempts of their own. */
 TEST_CASE(refused)
 {
-    start();
-    open_mutex();
+    start_mutex();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
     zkl_session_dispatch(s);
-    CHECK_INT(a.code, ZKL_EACCES);
+    CHECK_INT(a.error.code, ZKL_EACCES);
     CHECK_INT(b.calls, 0);
     ANSWER(STORE_CREATE, "/root/l/", .rc = STORE_NOAUTH);
     zkl_session_dispatch(s);
-    CHECK_INT(b.code, ZKL_EACCES);
+    CHECK_INT(b.error.code, ZKL_EACCES);
     stop();
 }
 
 TEST_CASE(closed)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     hand_close(s);
-    CHECK_INT(b.code, ZKL_ECLOSED);
+    CHECK_INT(b.error.code, ZKL_ECLOSED);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     zkl_grant_release(a.grant);
     zkl_op_free(a.op);
@@ -651,9 +614,7 @@ TEST_CASE(a_token_for_each_owner)
 
 TEST_CASE(wanted)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     CHECK_INT(zkl_grant_on_wanted(a.grant, on_told, NULL), 0);
     CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
@@ -707,9 +668,7 @@ static void answer_own(const char *node, bool asked)
 
 TEST_CASE(idle_tenure_is_asked)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     hand_pass(s, 20);
     answer_own(node, false);
     CHECK(!fake_is_asked(STORE_DELETE, node));
@@ -722,9 +681,7 @@ TEST_CASE(idle_tenure_is_asked)
 /* As by a rival: at the unlock; and the turn is told, the next one too. */
 TEST_CASE(turn_is_asked)
 {
-    start();
-    open_mutex();
-    char *node = make_idle();
+    char *node = start_idle();
     lock(&a, ZKL_FOREVER);
     lock(&b, ZKL_FOREVER);
     CHECK_INT(zkl_grant_on_revoke(a.grant, on_told, NULL), 0);
@@ -795,4 +752,174 @@ TEST_CASE(asked_too_late)
     CHECK_INT(told, 0);
     check_deleted(node);
     stop();
+}
+
+/* ---- a server that answers at once ---- */
+
+enum { NODES_MAX = 4 };
+
+static char *nodes[NODES_MAX], *children[NODES_MAX]; /* those that stand, and their names */
+static int standing, created;
+
+static void release_at_once(zkl_grant *grant, const zkl_error *error, void *ending)
+{
+    zkl_grant_release(grant);
+    on_ended(error, ending);
+}
+
+static void answer_create(const char *path, struct store_reply *reply)
+{
+    char *node = g_strdup_printf("%s%010d", path, created++);
+
+    REQUIRE(standing < NODES_MAX);
+    nodes[standing] = node;
+    children[standing++] = strrchr(node, '/') + 1;
+    *reply = (struct store_reply){.rc = STORE_OK,
+                                  .path = node,
+                                  .czxid = (uint64_t)created,
+                                  .ephemeral_owner = FAKE_SESSION_ID};
+}
+
+static void answer_delete(const char *path, struct store_reply *reply)
+{
+    *reply = (struct store_reply){.rc = STORE_NONODE};
+    for (int i = 0; i < standing; i++) {
+        if (strcmp(nodes[i], path) != 0)
+            continue;
+        g_free(nodes[i]);
+        nodes[i] = nodes[--standing];
+        children[i] = children[standing];
+        *reply = (struct store_reply){.rc = STORE_OK};
+    }
+}
+
+/* A server that answers at once, and tells nothing by itself. */
+static bool serve(const struct store_request *request, struct store_reply *reply)
+{
+    if (request->kind == STORE_CREATE)
+        answer_create(request->path, reply);
+    else if (request->kind == STORE_DELETE)
+        answer_delete(request->path, reply);
+    else if (request->kind == STORE_LIST)
+        *reply = (struct store_reply){.rc = STORE_OK, .names = children, .count = standing};
+    else
+        return false;
+    return true;
+}
+
+static void begin(zkl_mutex_options wanted)
+{
+    created = 0;
+    fake_answer_at_once(serve);
+    wanted.retain_ms = 60000;
+    REQUIRE(zkl_mutex_new(&m, s, LOCK, &wanted) == 0);
+}
+
+static void end(void)
+{
+    CHECK_INT(standing, 0);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
+/* The caller that had waited longest would have the lock of a handle that is no more. */
+TEST_CASE(freed_while_one_waits)
+{
+    s = fake_session();
+    begin((zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT);
+    struct ending e = {.calls = 0};
+    const zkl_grant *g;
+
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, release_at_once, &e, NULL) == 0);
+    zkl_mutex_free(m);
+    check_ended(&e, ZKL_ECLOSED);
+    end();
+}
+
+static uint64_t any_key;
+
+static uint64_t key(void *data)
+{
+    (void)data;
+    return any_key;
+}
+
+/* The old node of the handle is not ahead of a new caller's. No key makes a caller the owner that
+ * an asynchronous call was. */
+TEST_CASE(fence64_of_asynchronous_calls)
+{
+    static const uint64_t keys[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        s = fake_session();
+        zkl_mutex_options wanted = ZKL_MUTEX_OPTIONS_INIT;
+        struct ending e = {.calls = 0};
+        const zkl_grant *g;
+
+        wanted.key = key;
+        wanted.fence64 = 1;
+        any_key = keys[i];
+        begin(wanted);
+        REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, release_at_once, &e, NULL) == 0);
+        check_ended(&e, 0);
+        REQUIRE(zkl_mutex_lock(m, 0, &g) == 0);
+        CHECK_INT(zkl_grant_token(g), 2);
+        CHECK_INT(zkl_grant_turn(g), 0);
+        CHECK_INT(zkl_mutex_unlock(m), 0);
+        REQUIRE(zkl_mutex_lock(m, 0, &g) == 0);
+        CHECK_INT(zkl_grant_token(g), 2);
+        CHECK_INT(zkl_grant_turn(g), 1);
+        zkl_mutex_free(m);
+        end();
+    }
+}
+
+/* Nobody else may have a turn while it may still come: the node goes, which shuts it out. */
+TEST_CASE(unknown_transaction)
+{
+    struct story story;
+    struct ending e;
+
+    story_begin_retaining(&story);
+    story_apply(&story, &e, 0, 20);
+    check_ended(&e, ZKL_EUNKNOWN);
+    lose_answer(&story);
+    zkl_grant_release(story.grant);
+    story.grant = NULL;
+    CHECK(fake_is_asked(STORE_DELETE, story.node));
+    story_end(&story);
+}
+
+static void use_once(void)
+{
+    struct ending e = {.calls = 0};
+
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, release_at_once, &e, NULL) == 0);
+    if (zkl_session_id(s) == 0) {
+        hand_jump(1000, 1000);
+        fake_event(STORE_EV_BEGIN);
+        fake_event(STORE_EV_UP);
+    }
+    CHECK_INT(zkl_session_dispatch(s), 0);
+    check_ended(&e, 0);
+}
+
+/* The second that passes before there is a connection is not what a lock costs: a rival that came
+ * once does not keep the handle from retaining for nine of them. */
+TEST_CASE(entered_before_connected)
+{
+    s = hand_session_with(NULL);
+    begin((zkl_mutex_options)ZKL_MUTEX_OPTIONS_INIT);
+
+    use_once();
+    CHECK_INT(standing, 1);
+    fake_fire("/root" LOCK, STORE_FIRED_CHILDREN);
+    CHECK_INT(standing, 0);
+    use_once();
+    CHECK_INT(standing, 1);
+    zkl_mutex_free(m);
+    CHECK_INT(standing, 0);
+    fake_answer_at_once(NULL);
+    hand_close(s);
 }

@@ -999,8 +999,7 @@ TEST_CASE(looks_for_late)
     zkl_session *s = begin();
 
     CHECK(!is_armed());
-    while (!fake_is_asked(STORE_LIST, "/p"))
-        g_usleep(1000);
+    fake_await(STORE_LIST, "/p");
     CHECK_STR(fake_request(STORE_LIST, "/p").path, "/p");
     ANSWER(STORE_LIST, "/p", .rc = STORE_OK);
     end(s, "begin");
