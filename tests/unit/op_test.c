@@ -116,19 +116,23 @@ TEST_CASE(canceled_while_it_waits)
     stop();
 }
 
-/* It has won, but nobody knows yet: the cancel wins, and what was won is given back. */
+/* It has won, or others are first, but nobody knows yet: the cancel wins, and what was won is given
+ * back. */
 TEST_CASE(canceled_before_it_is_told)
 {
-    s = hand_session();
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_answer_entry(&a, -1);
-    CHECK(!fake_is_asked(STORE_DELETE, a.node));
-    zkl_op_cancel(a.op);
-    CHECK(fake_is_asked(STORE_DELETE, a.node));
-    zkl_op_cancel(a.op);
-    check_told(1, ZKL_ECANCELED);
-    CHECK(a.grant == NULL);
-    stop();
+    for (int won = 0; won < 2; won++) {
+        s = hand_session();
+        hand_enter(&a, s, won ? ZKL_FOREVER : 0);
+        hand_answer_entry(&a, won ? -1 : 3);
+        CHECK_INT(fake_is_asked(STORE_DELETE, a.node), !won);
+        for (int i = 0; i < 2; i++) {
+            zkl_op_cancel(a.op);
+            CHECK(fake_is_asked(STORE_DELETE, a.node));
+        }
+        check_told(1, ZKL_ECANCELED);
+        CHECK(a.grant == NULL);
+        stop();
+    }
 }
 
 TEST_CASE(canceled_too_late)
