@@ -1,39 +1,21 @@
 /* A permit in Curator's layout: what is asked of the server, in which order, and what becomes of
  * the lock and the lease when the other one, the path or the session goes. */
-#include "by_hand.h"
 #include "parts.h"
 #include "runner.h"
+#include "semaphore_story.h"
 
 #include <glib.h>
 #include <string.h>
 
-#include "lib/contender/contender.h"
 #include "recipes/attempt.h"
 
 TEST_SUITE(leased);
 
 enum { NUMBER = 7 };
 
-static struct story {
-    zkl_session *s;
-    zkl_semaphore *m;
-    zkl_op *op;
-    zkl_grant *grant;
-    zkl_error error;
-    int calls;
-    int warnings; /* that were logged */
-} story;
+static struct permit_story story;
 
-static const char *const locks = "/root/l/locks", *const leases = "/root/l/leases";
-
-static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
-{
-    (void)data;
-    story.calls++;
-    story.grant = grant;
-    if (error)
-        story.error = *error;
-}
+static const char *const locks = STORY_PATH "/locks", *const leases = STORY_PATH "/leases";
 
 static void begin_several(int limit, int permits, int64_t timeout_ms)
 {
@@ -42,12 +24,8 @@ static void begin_several(int limit, int permits, int64_t timeout_ms)
     o.name = "me";
     o.limit = limit;
     o.layout = ZKL_SEMAPHORE_CURATOR;
-    story = (struct story){.calls = 0};
-    story.s = hand_session_counting(&story.warnings);
-    hand_stand_alone(story.s);
-    REQUIRE(zkl_semaphore_new(&story.m, story.s, "/l", &o) == 0);
-    REQUIRE(zkl_semaphore_acquire_async(story.m, permits, timeout_ms, on_acquired, NULL,
-                                        &story.op) == 0);
+    permit_story_begin_with(&story, &o);
+    permit_story_acquire(&story, permits, timeout_ms);
 }
 
 static void begin_with(int limit, int64_t timeout_ms)
@@ -62,11 +40,7 @@ static void begin(int64_t timeout_ms)
 
 static void end(void)
 {
-    zkl_grant_release(story.grant);
-    zkl_op_free(story.op);
-    zkl_semaphore_free(story.m);
-    CHECK_INT(contenders_of(story.s)->callers.list.length, 0);
-    hand_close(story.s);
+    permit_story_end(&story);
 }
 
 /* The create and the list behind it, with so many others before. The name; g_free() it. */
@@ -100,8 +74,8 @@ static void check_listed(char *other)
     char locks_name[] = "locks", leases_name[] = "leases",
          *names[] = {other, locks_name, leases_name};
 
-    CHECK_STR(fake_request(STORE_LIST, "/root/l").path, "/root/l");
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = other ? names : names + 1,
+    CHECK_STR(fake_request(STORE_LIST, STORY_PATH).path, STORY_PATH);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK, .names = other ? names : names + 1,
            .count = other ? 3 : 2);
     zkl_session_dispatch(story.s);
 }
@@ -113,7 +87,7 @@ static void expect_failed(int code, const char *text)
     CHECK(story.grant == NULL);
     CHECK_INT(story.error.code, code);
     CHECK(strstr(story.error.text, text) != NULL);
-    CHECK_STR(story.error.path, "/l");
+    CHECK_STR(story.error.path, "/s");
 }
 
 TEST_CASE(lock_then_lease_then_path)
@@ -125,7 +99,7 @@ TEST_CASE(lock_then_lease_then_path)
     CHECK(!fake_is_asked(STORE_DELETE, locks));
     char *node = enter(leases, 1);
     CHECK(fake_place(STORE_DELETE, locks) >= 0);
-    CHECK(fake_place(STORE_DELETE, locks) < fake_place(STORE_LIST, "/root/l"));
+    CHECK(fake_place(STORE_DELETE, locks) < fake_place(STORE_LIST, STORY_PATH));
     CHECK_INT(story.calls, 0);
     check_listed(NULL);
     REQUIRE(story.grant != NULL);
@@ -149,9 +123,7 @@ TEST_CASE(again)
         story.grant = NULL;
         ANSWER(STORE_DELETE, locks, .rc = STORE_OK);
         ANSWER(STORE_DELETE, leases, .rc = STORE_OK);
-        zkl_op_free(story.op);
-        REQUIRE(zkl_semaphore_acquire_async(story.m, 1, ZKL_FOREVER, on_acquired, NULL,
-                                            &story.op) == 0);
+        permit_story_acquire(&story, 1, ZKL_FOREVER);
     }
     end();
 }
@@ -220,7 +192,7 @@ TEST_CASE(path_cannot_be_listed)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         begin(ZKL_FOREVER);
         lease(0);
-        ANSWER(STORE_LIST, "/root/l", .rc = rows[i].rc);
+        ANSWER(STORE_LIST, STORY_PATH, .rc = rows[i].rc);
         expect_failed(rows[i].code, rows[i].text);
         CHECK(fake_is_asked(STORE_DELETE, leases));
         end();
@@ -232,7 +204,7 @@ TEST_CASE(path_is_gone)
 {
     begin(ZKL_FOREVER);
     lease(0);
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
     CHECK(fake_is_asked(STORE_DELETE, leases));
     CHECK(!fake_is_asked(STORE_CREATE, locks));
     hand_pass(story.s, 0);
@@ -248,7 +220,7 @@ TEST_CASE(canceled_before_it_begins_again)
 {
     begin(ZKL_FOREVER);
     lease(0);
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
     zkl_op_cancel(story.op);
     expect_failed(ZKL_ECANCELED, "canceled");
     hand_pass(story.s, 1);
@@ -292,7 +264,7 @@ TEST_CASE(caller_gives_up)
     zkl_op_cancel(story.op);
     expect_failed(ZKL_ECANCELED, "canceled");
     CHECK(fake_is_asked(STORE_DELETE, leases));
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK); /* too late */
+    ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_OK); /* too late */
     CHECK_INT(story.calls, 1);
     end();
 }
@@ -305,9 +277,7 @@ TEST_CASE(session_ends)
         g_free(enter(locks, 0));
         if (with_lease > 0)
             g_free(enter(leases, with_lease == 1 ? 2 : 0));
-        fake_event(STORE_EV_EXPIRED);
-        fake_event_of(STORE_EV_BEGIN, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+        fake_next_session();
         hand_pass(story.s, 0);
         CHECK_INT(fake_count(STORE_CREATE, leases), 0);
         CHECK_INT(fake_count(STORE_CREATE, locks), 1);
@@ -343,18 +313,14 @@ TEST_CASE(cannot_enter)
 {
     begin(ZKL_FOREVER);
     ANSWER(STORE_CREATE, locks, .rc = STORE_NOAUTH);
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EACCES);
-    CHECK_STR(story.error.path, "/l/locks");
+    permit_story_told(&story, 1, ZKL_EACCES);
+    CHECK_STR(story.error.path, "/s/locks");
     end();
     begin(ZKL_FOREVER);
     g_free(enter(locks, 0));
     ANSWER(STORE_CREATE, leases, .rc = STORE_NOAUTH);
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EACCES);
-    CHECK_STR(story.error.path, "/l/leases");
+    permit_story_told(&story, 1, ZKL_EACCES);
+    CHECK_STR(story.error.path, "/s/leases");
     CHECK(fake_is_asked(STORE_DELETE, locks));
     end();
 }
@@ -368,24 +334,20 @@ TEST_CASE(try_only)
     ANSWER(STORE_CREATE, locks, .rc = STORE_OK, .path = node, .czxid = 5,
            .ephemeral_owner = story.s->id);
     ANSWER(STORE_LIST, locks, .rc = STORE_OK, .names = names, .count = 2);
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EBUSY);
+    permit_story_told(&story, 1, ZKL_EBUSY);
     g_free(node);
     end();
     begin(0);
     g_free(enter(locks, 0));
     g_free(enter(leases, 2));
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EBUSY);
+    permit_story_told(&story, 1, ZKL_EBUSY);
     end();
 }
 
 static bool answer_locks(const struct store_request *request, struct store_reply *reply)
 {
-    return fake_alone(request, reply) && request->kind != STORE_DELETE &&
-           g_str_has_prefix(request->path, locks);
+    fake_alone(request, reply);
+    return request->kind != STORE_DELETE && g_str_has_prefix(request->path, locks);
 }
 
 /* Before its contender is known: it is left once. */
@@ -432,8 +394,8 @@ TEST_CASE(all_at_once)
 
 static bool answer_leases(const struct store_request *request, struct store_reply *reply)
 {
-    return fake_alone(request, reply) && request->kind != STORE_DELETE &&
-           g_str_has_prefix(request->path, leases);
+    fake_alone(request, reply);
+    return request->kind != STORE_DELETE && g_str_has_prefix(request->path, leases);
 }
 
 /* Before their attempt is known: it is over, and only what it gave is given back. */
@@ -485,9 +447,7 @@ TEST_CASE(several_given_up)
     begin_several(2, 2, 1000);
     lease_two(2);
     hand_pass(story.s, 1000);
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_ETIMEDOUT);
+    permit_story_told(&story, 1, ZKL_ETIMEDOUT);
     CHECK_INT(fake_count(STORE_DELETE, leases), 2);
     CHECK(fake_place(STORE_DELETE, leases) < fake_place(STORE_DELETE, locks));
     end();
@@ -498,9 +458,7 @@ TEST_CASE(several_given_up)
     ANSWER(STORE_CREATE, leases, .rc = STORE_OK, .path = second, .czxid = 6,
            .ephemeral_owner = story.s->id);
     g_free(second);
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EBUSY);
+    permit_story_told(&story, 1, ZKL_EBUSY);
     CHECK_INT(fake_count(STORE_DELETE, leases), 2);
     end();
 }
@@ -512,9 +470,7 @@ TEST_CASE(several_lost_before_they_are_given)
         begin_several(2, 2, ZKL_FOREVER);
         lease_two(1);
         if (expires) {
-            fake_event(STORE_EV_EXPIRED);
-            fake_event_of(STORE_EV_BEGIN, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
-            fake_event_of(STORE_EV_UP, FAKE_SESSION_ID + 1, FAKE_TIMEOUT_MS);
+            fake_next_session();
         } else {
             hand_pass_proved(story.s, ATTEMPT_OWN_WATCH_MS);
             ANSWER(STORE_GET, leases, .rc = STORE_NONODE);
@@ -539,18 +495,19 @@ TEST_CASE(session_ends_with_several)
     lease_two(2);
     zkl_semaphore *other;
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    struct acquisition beside = {.calls = 0};
     zkl_op *op;
     o.limit = 1;
     o.layout = ZKL_SEMAPHORE_CURATOR;
     REQUIRE(zkl_semaphore_new(&other, story.s, "/m", &o) == 0);
-    REQUIRE(zkl_semaphore_acquire_async(other, 1, ZKL_FOREVER, on_acquired, NULL, &op) == 0);
+    REQUIRE(zkl_semaphore_acquire_async(other, 1, ZKL_FOREVER, hand_acquired, &beside, &op) == 0);
     hand_close(story.s);
-    CHECK_INT(story.calls, 2);
+    CHECK_INT(story.calls + beside.calls, 2);
     CHECK_INT(story.error.code, ZKL_ECLOSED);
     zkl_op_free(op);
     zkl_op_free(story.op);
     zkl_semaphore_free(other);
-    zkl_semaphore_free(story.m);
+    zkl_semaphore_free(story.semaphore);
 }
 
 TEST_CASE(more_than_the_limit)
@@ -604,9 +561,7 @@ TEST_CASE(lease_refused_at_once)
     fake_answer_at_once(refuse_leases);
     g_free(enter(locks, 0));
     fake_answer_at_once(NULL);
-    zkl_session_dispatch(story.s);
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_EPROTO);
+    permit_story_told(&story, 1, ZKL_EPROTO);
     CHECK_INT(fake_count(STORE_DELETE, locks), 1);
     hand_pass_proved(story.s, ATTEMPT_OWN_WATCH_MS);
     CHECK(!fake_is_asked(STORE_GET, locks));
@@ -617,9 +572,8 @@ TEST_CASE(session_is_closed)
 {
     begin(ZKL_FOREVER);
     g_free(enter(locks, 0));
-    hand_close(story.s);
+    hand_close(g_steal_pointer(&story.s));
     CHECK_INT(story.calls, 1);
     CHECK_INT(story.error.code, ZKL_ECLOSED);
-    zkl_op_free(story.op);
-    zkl_semaphore_free(story.m);
+    end();
 }

@@ -627,6 +627,16 @@ TEST_CASE(admitted_at_once)
     permit_story_end(&st);
 }
 
+TEST_CASE(freed_before_its_numbers)
+{
+    begin(1);
+    admit("s3 *");
+    zkl_semaphore_free(g_steal_pointer(&st.semaphore));
+    permit_story_told(&st, 1, ZKL_ECLOSED);
+    CHECK(fake_is_asked(STORE_DELETE, st.node));
+    permit_story_end(&st);
+}
+
 TEST_CASE(canceled_before_its_admission)
 {
     begin(1);
@@ -640,7 +650,6 @@ TEST_CASE(canceled_before_its_admission)
     permit_story_end(&st);
 }
 
-/* Admitted again by nobody. */
 /* What it has waited for is of no interest in another session. */
 TEST_CASE(session_replaced_while_waiting)
 {
@@ -658,39 +667,32 @@ TEST_CASE(session_replaced_while_waiting)
     permit_story_end(&st);
 }
 
-TEST_CASE(canceled_before_it_enters_again)
+/* Its node has gone; it is given up, or the session is closed, before it enters again or when it
+ * has. */
+TEST_CASE(ended_around_its_next_entry)
 {
-    enter(1, "*");
-    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
-    zkl_op_cancel(st.op);
-    permit_story_told(&st, 1, ZKL_ECANCELED);
-    hand_pass_proved(st.s, 1000);
-    CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), 0);
-    permit_story_end(&st);
-}
+    static const struct {
+        bool cancels, enters;
+    } rows[] = {{true, false}, {false, false}, {false, true}};
 
-TEST_CASE(closed_before_it_enters_again)
-{
-    enter(1, "*");
-    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
-    hand_close(st.s);
-    CHECK_INT(st.calls, 1);
-    CHECK_INT(st.error.code, ZKL_ECLOSED);
-    st.s = NULL;
-    permit_story_end(&st);
-}
-
-TEST_CASE(closed_when_it_has_entered_again)
-{
-    enter(1, "*");
-    ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
-    hand_pass_proved(st.s, 1);
-    CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), 1);
-    hand_close(st.s);
-    CHECK_INT(st.calls, 1);
-    CHECK_INT(st.error.code, ZKL_ECLOSED);
-    st.s = NULL;
-    permit_story_end(&st);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        enter(1, "*");
+        ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
+        if (rows[i].enters)
+            hand_pass_proved(st.s, 1);
+        CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), rows[i].enters);
+        if (rows[i].cancels) {
+            zkl_op_cancel(st.op);
+            permit_story_told(&st, 1, ZKL_ECANCELED);
+            hand_pass_proved(st.s, 1000);
+            CHECK_INT(fake_count(STORE_CREATE, STORY_PATH "/"), 0);
+        } else {
+            hand_close(g_steal_pointer(&st.s));
+            CHECK_INT(st.calls, 1);
+            CHECK_INT(st.error.code, ZKL_ECLOSED);
+        }
+        permit_story_end(&st);
+    }
 }
 
 TEST_CASE(timed_out)
@@ -768,25 +770,6 @@ TEST_CASE(session_replaced)
     write_numbers(OWN_DATA(" 0 of 1"), 0);
     CHECK_INT(zkl_grant_session_id(st.grant), 8);
     g_free(path);
-    permit_story_end(&st);
-}
-
-TEST_CASE(session_closed)
-{
-    enter(1, "*");
-    hand_close(st.s);
-    CHECK_INT(st.calls, 1);
-    CHECK_INT(st.error.code, ZKL_ECLOSED);
-    CHECK(st.grant == NULL);
-    st.s = NULL;
-    permit_story_end(&st);
-}
-
-TEST_CASE(credentials_refused)
-{
-    enter(1, "*");
-    fake_event(STORE_EV_AUTH);
-    permit_story_told(&st, 1, ZKL_EAUTH);
     permit_story_end(&st);
 }
 

@@ -7,17 +7,22 @@
 
 enum { OWN_NUMBER = 7, NAMES_MAX = 8, OWN_ZXID = 5, LIMIT_ZXID = 9 };
 
+void permit_story_begin_with(struct permit_story *story, const zkl_semaphore_options *options)
+{
+    *story = (struct permit_story){.zxid = LIMIT_ZXID};
+    story->s = hand_session_counting(&story->warnings);
+    hand_stand_alone(story->s);
+    REQUIRE(zkl_semaphore_new(&story->semaphore, story->s, "/s", options) == 0);
+}
+
 void permit_story_begin(struct permit_story *story, int limit, bool numbered)
 {
     zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
 
-    *story = (struct permit_story){.zxid = LIMIT_ZXID};
-    story->s = hand_session_counting(&story->warnings);
-    hand_stand_alone(story->s);
     o.limit = limit;
     o.numbered = numbered;
     o.name = "me";
-    REQUIRE(zkl_semaphore_new(&story->semaphore, story->s, "/s", &o) == 0);
+    permit_story_begin_with(story, &o);
 }
 
 static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)

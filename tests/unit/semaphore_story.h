@@ -21,7 +21,8 @@ struct permit_story {
 };
 
 /* A session over a server that stands alone, so that every answered write is a proof; and the
- * semaphore, whose holders are called "me". */
+ * semaphore. Without options, its holders are called "me". */
+void permit_story_begin_with(struct permit_story *story, const zkl_semaphore_options *options);
 void permit_story_begin(struct permit_story *story, int limit, bool numbered);
 void permit_story_acquire(struct permit_story *story, int permits, int64_t timeout_ms);
 void permit_story_end(struct permit_story *story);
