@@ -1,18 +1,189 @@
-/* The driver of a lock at several paths: what is asked of the store, who is told what. */
-#include "multilock_story.h"
+/* A lock at /b, /a and /c (given in this order) over the fake store, by hand: what is asked of the
+ * store at each path, and who is told what. */
+#include "by_hand.h"
 #include "runner.h"
 
 #include <string.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
 
+#include "lib/contender/contender.h"
+
 TEST_SUITE(multilock);
 
-static struct multi_story st;
+enum { PATHS = 3 };
+
+static struct story {
+    zkl_session *s;
+    zkl_multilock *lock;
+    zkl_op *op;
+    zkl_grant *grant;
+    zkl_error error;
+    int calls;
+    char *node[PATHS];                 /* that was named last, of /a, /b, /c */
+    int losses, releases, wanted;      /* told of the grant */
+    int warnings;                      /* that were logged */
+    int nodes_deleted_before_the_loss; /* asked for by then */
+} st;
+
+static const char *const directories[PATHS] = {"/root/a", "/root/b", "/root/c"};
+static const char *const other = "_c_other-lock-0000000003";
+
+static int place(char path)
+{
+    return path - 'a';
+}
+
+static const char *node_at(char path)
+{
+    return st.node[place(path)];
+}
+
+/* A session that stands alone, so that every answered write is a proof, and the lock. */
+static void begin(void)
+{
+    static const char *const paths[PATHS] = {"/b", "/a", "/c"};
+
+    st = (struct story){.calls = 0};
+    st.s = hand_session_counting(&st.warnings);
+    hand_stand_alone(st.s);
+    REQUIRE(zkl_multilock_new(&st.lock, st.s, paths, PATHS, NULL) == 0);
+}
+
+static void on_acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    (void)data;
+    st.calls++;
+    st.grant = grant;
+    if (error)
+        st.error = *error;
+}
+
+static void dispatch(void)
+{
+    zkl_session_dispatch(st.s);
+}
+
+static void lock(int64_t timeout_ms)
+{
+    zkl_op_free(st.op);
+    st.op = NULL;
+    st.calls = 0;
+    REQUIRE(zkl_multilock_lock_async(st.lock, timeout_ms, on_acquired, NULL, &st.op) == 0);
+    dispatch();
+}
+
+static void end(void)
+{
+    zkl_grant_release(st.grant);
+    zkl_op_free(st.op);
+    zkl_multilock_free(st.lock);
+    for (int i = 0; i < PATHS; i++)
+        g_free(st.node[i]);
+    if (st.s) {
+        CHECK_INT(contenders_of(st.s)->callers.list.length, 0);
+        hand_close(st.s);
+    }
+}
+
+static void answer_create(int at)
+{
+    g_free(st.node[at]);
+    st.node[at] = fake_created_name(directories[at], 7);
+    REQUIRE(st.node[at] != NULL);
+    ANSWER(STORE_CREATE, directories[at], .rc = STORE_OK, .path = st.node[at],
+           .czxid = 100 + (uint64_t)at, .ephemeral_owner = st.s->id);
+}
+
+static void answer_list(int at, bool behind)
+{
+    char *names[] = {strrchr(st.node[at], '/') + 1, (char *)(uintptr_t)other};
+
+    ANSWER(STORE_LIST, directories[at], .rc = STORE_OK, .names = names, .count = 1 + behind);
+}
+
+/* The create and the list at the path of the letter are answered: the node is the first there, or
+ * another is ahead. The token is 100 and the letter's place. */
+static void be_first(char path)
+{
+    answer_create(place(path));
+    answer_list(place(path), false);
+    dispatch();
+}
+
+static void be_behind(char path)
+{
+    answer_create(place(path));
+    answer_list(place(path), true);
+    dispatch();
+}
+
+/* The reads of the own node and of the head are answered, and then the head goes. The silence of
+ * the own watch is the proof. */
+static void let_head_go(char path)
+{
+    const int at = place(path);
+    char *head = g_strconcat(directories[at], "/", other, NULL);
+
+    ANSWER(STORE_GET, st.node[at], .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    ANSWER(STORE_GET, head, .rc = STORE_OK, .ephemeral_owner = 99);
+    fake_watch(head, true);
+    g_free(head);
+    dispatch();
+}
+
+/* What is asked and not answered, as letters of paths: "abc". */
+static bool check_asked(enum store_kind kind, const char *paths)
+{
+    char found[PATHS + 1] = "", *end = found;
+
+    for (int i = 0; i < PATHS; i++) {
+        if (fake_is_asked(kind, directories[i]))
+            *end++ = (char)('a' + i);
+    }
+    return CHECK_STR(found, paths);
+}
+
+static void be_first_everywhere(void)
+{
+    be_first('a');
+    be_first('b');
+    be_first('c');
+}
+
+static void on_change(const zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)data;
+    (void)grant;
+    st.losses += state == ZKL_LOST;
+    st.releases += state == ZKL_RELEASED;
+    for (int i = 0; i < PATHS && state == ZKL_LOST; i++)
+        st.nodes_deleted_before_the_loss += fake_is_asked(STORE_DELETE, directories[i]);
+}
+
+static void hold(void)
+{
+    lock(ZKL_FOREVER);
+    be_first_everywhere();
+    REQUIRE(st.grant != NULL);
+    CHECK_INT(zkl_grant_on_change(st.grant, on_change, NULL), 0);
+}
+
+static void begin_locking(void)
+{
+    begin();
+    lock(ZKL_FOREVER);
+}
+
+static void begin_holding(void)
+{
+    begin();
+    hold();
+}
 
 static void check_told(int calls, int code)
 {
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(st.calls, calls);
     CHECK_INT(st.error.code, code);
 }
@@ -23,41 +194,39 @@ TEST_CASE(free_paths)
     static const uint64_t tokens[] = {101, 100, 102};
     zkl_part part;
 
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_asked(STORE_CREATE, "abc");
-    multi_story_asked(STORE_LIST, "abc");
-    multi_story_first(&st, 'c');
-    multi_story_first(&st, 'a');
+    begin_locking();
+    check_asked(STORE_CREATE, "abc");
+    check_asked(STORE_LIST, "abc");
+    be_first('c');
+    be_first('a');
     CHECK_INT(st.calls, 0);
-    multi_story_first(&st, 'b');
+    be_first('b');
     check_told(1, 0);
-    for (size_t i = 0; i < STORY_PATHS; i++) {
+    for (size_t i = 0; i < PATHS; i++) {
         CHECK_INT(zkl_grant_part(st.grant, i, &part), 0);
         CHECK_INT(part.token, tokens[i]);
-        CHECK_STR(part.node, multi_story_node(&st, "bac"[i]) + strlen("/root"));
+        CHECK_STR(part.node, node_at("bac"[i]) + strlen("/root"));
         CHECK_INT(part.slot, -1);
     }
-    CHECK_INT(zkl_grant_part(st.grant, STORY_PATHS, &part), ZKL_ENOENT);
+    CHECK_INT(zkl_grant_part(st.grant, PATHS, &part), ZKL_ENOENT);
     CHECK_INT(zkl_grant_token(st.grant), 101);
-    CHECK_STR(zkl_grant_node(st.grant), multi_story_node(&st, 'b') + strlen("/root"));
+    CHECK_STR(zkl_grant_node(st.grant), node_at('b') + strlen("/root"));
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
     CHECK(zkl_grant_remaining_ms(st.grant) > 0);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(released)
 {
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     zkl_grant_release(st.grant);
     st.grant = NULL;
-    multi_story_asked(STORE_DELETE, "abc");
+    check_asked(STORE_DELETE, "abc");
     CHECK(fake_place(STORE_DELETE, "/root/c") < fake_place(STORE_DELETE, "/root/a"));
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(st.releases, 1);
     CHECK_INT(st.losses, 0);
-    multi_story_end(&st);
+    end();
 }
 
 static const char *at_once; /* below that */
@@ -74,21 +243,21 @@ TEST_CASE(granted_at_once)
     static const char *const below[] = {"/root/a", "/root/"};
 
     for (size_t i = 0; i < G_N_ELEMENTS(below); i++) {
-        multi_story_begin(&st);
+        begin();
         at_once = below[i];
         fake_answer_at_once(answer);
-        multi_story_lock(&st, ZKL_FOREVER);
+        lock(ZKL_FOREVER);
         fake_answer_at_once(NULL);
         if (i == 0) {
-            multi_story_first(&st, 'b');
-            multi_story_first(&st, 'c');
+            be_first('b');
+            be_first('c');
         }
         check_told(1, 0);
         zkl_grant_release(st.grant);
         st.grant = NULL;
-        multi_story_asked(STORE_DELETE, "abc");
+        check_asked(STORE_DELETE, "abc");
         CHECK_INT(fake_count(STORE_DELETE, "/root/a"), 1);
-        multi_story_end(&st);
+        end();
     }
 }
 
@@ -101,15 +270,15 @@ static bool refuse_a(const struct store_request *request, struct store_reply *re
 /* Before the others have entered: they are left all the same. */
 TEST_CASE(refused_at_once)
 {
-    multi_story_begin(&st);
+    begin();
     fake_answer_at_once(refuse_a);
-    multi_story_lock(&st, ZKL_FOREVER);
+    lock(ZKL_FOREVER);
     fake_answer_at_once(NULL);
     check_told(1, ZKL_EACCES);
-    multi_story_first(&st, 'b');
-    multi_story_first(&st, 'c');
-    multi_story_asked(STORE_DELETE, "bc");
-    multi_story_end(&st);
+    be_first('b');
+    be_first('c');
+    check_asked(STORE_DELETE, "bc");
+    end();
 }
 
 /* The node with which it waits, at the first path where it does. */
@@ -124,138 +293,131 @@ static void check_waits_with(const char *full_node)
 /* Behind what is waited for nothing stays queued or held. */
 TEST_CASE(waits_in_order)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'c');
-    multi_story_first(&st, 'a');
-    multi_story_asked(STORE_DELETE, "");
-    multi_story_behind(&st, 'b');
-    multi_story_asked(STORE_DELETE, "c");
-    multi_story_asked(STORE_CREATE, "");
+    begin_locking();
+    be_first('c');
+    be_first('a');
+    check_asked(STORE_DELETE, "");
+    be_behind('b');
+    check_asked(STORE_DELETE, "c");
+    check_asked(STORE_CREATE, "");
     CHECK_INT(st.calls, 0);
-    check_waits_with(multi_story_node(&st, 'b'));
-    multi_story_head_gone(&st, 'b');
-    multi_story_asked(STORE_CREATE, "c");
+    check_waits_with(node_at('b'));
+    let_head_go('b');
+    check_asked(STORE_CREATE, "c");
     CHECK_INT(st.calls, 0);
-    multi_story_first(&st, 'c');
+    be_first('c');
     check_told(1, 0);
-    multi_story_asked(STORE_DELETE, "c"); /* the one from before, and none besides */
+    check_asked(STORE_DELETE, "c"); /* the one from before, and none besides */
     CHECK_INT(fake_count(STORE_DELETE, "/root/c"), 1);
-    multi_story_end(&st);
+    end();
 }
 
 /* What is not known to be there yet goes as soon as it is. */
 TEST_CASE(leaves_what_is_being_made)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_behind(&st, 'a');
-    multi_story_asked(STORE_DELETE, "");
-    multi_story_first(&st, 'b');
-    multi_story_first(&st, 'c');
-    multi_story_asked(STORE_DELETE, "bc");
+    begin_locking();
+    be_behind('a');
+    check_asked(STORE_DELETE, "");
+    be_first('b');
+    be_first('c');
+    check_asked(STORE_DELETE, "bc");
     CHECK_INT(st.calls, 0);
-    multi_story_end(&st);
+    end();
 }
 
 /* A try has no node at a path before it holds all others before that. */
 TEST_CASE(busy)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, 0);
-    multi_story_asked(STORE_CREATE, "a");
-    multi_story_first(&st, 'a');
-    multi_story_asked(STORE_CREATE, "b");
-    multi_story_first(&st, 'b');
-    multi_story_asked(STORE_CREATE, "c");
-    multi_story_behind(&st, 'c');
+    begin();
+    lock(0);
+    check_asked(STORE_CREATE, "a");
+    be_first('a');
+    check_asked(STORE_CREATE, "b");
+    be_first('b');
+    check_asked(STORE_CREATE, "c");
+    be_behind('c');
     check_told(1, ZKL_EBUSY);
     CHECK_STR(st.error.path, "/c");
-    multi_story_asked(STORE_DELETE, "abc");
-    multi_story_end(&st);
+    check_asked(STORE_DELETE, "abc");
+    end();
 }
 
 TEST_CASE(timed_out)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, 1000);
-    multi_story_first(&st, 'a');
-    multi_story_behind(&st, 'b');
+    begin();
+    lock(1000);
+    be_first('a');
+    be_behind('b');
     hand_pass_proved(st.s, 999);
     check_told(0, 0);
     hand_pass_proved(st.s, 1);
     check_told(1, ZKL_ETIMEDOUT);
     CHECK_STR(st.error.text, "/b: not acquired within 1000 ms");
-    multi_story_asked(STORE_DELETE, "ab");
-    multi_story_end(&st);
+    check_asked(STORE_DELETE, "ab");
+    end();
 }
 
 TEST_CASE(canceled)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_behind(&st, 'a');
+    begin_locking();
+    be_behind('a');
     zkl_op_cancel(st.op);
     check_told(1, ZKL_ECANCELED);
-    multi_story_asked(STORE_DELETE, "a");
-    multi_story_end(&st);
+    check_asked(STORE_DELETE, "a");
+    end();
 }
 
 /* Won, but nobody knows yet. */
 TEST_CASE(canceled_before_it_is_told)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_first(&st, 'b');
+    begin_locking();
+    be_first('a');
+    be_first('b');
     char *node = fake_created_name("/root/c", 7), *name = strrchr(node, '/') + 1;
     ANSWER(STORE_CREATE, "/root/c", .rc = STORE_OK, .path = node, .czxid = 9,
            .ephemeral_owner = st.s->id);
     ANSWER(STORE_LIST, "/root/c", .rc = STORE_OK, .names = &name, .count = 1);
-    multi_story_asked(STORE_DELETE, "");
+    check_asked(STORE_DELETE, "");
     zkl_op_cancel(st.op);
-    multi_story_asked(STORE_DELETE, "abc");
+    check_asked(STORE_DELETE, "abc");
     check_told(1, ZKL_ECANCELED);
     CHECK(st.grant == NULL);
     g_free(node);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(freed)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_behind(&st, 'a');
+    begin_locking();
+    be_behind('a');
     zkl_multilock_free(st.lock);
     st.lock = NULL;
     check_told(1, ZKL_ECLOSED);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(freed_while_held)
 {
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     zkl_multilock_free(st.lock);
     st.lock = NULL;
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
-    multi_story_asked(STORE_DELETE, "");
+    check_asked(STORE_DELETE, "");
     zkl_grant_release(st.grant);
     st.grant = NULL;
-    multi_story_asked(STORE_DELETE, "abc");
-    multi_story_end(&st);
+    check_asked(STORE_DELETE, "abc");
+    end();
 }
 
 TEST_CASE(fails)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
+    begin_locking();
+    be_first('a');
     ANSWER(STORE_CREATE, "/root/b", .rc = STORE_NOAUTH);
     check_told(1, ZKL_EACCES);
     CHECK_STR(st.error.path, "/b");
-    multi_story_asked(STORE_DELETE, "a");
-    multi_story_end(&st);
+    check_asked(STORE_DELETE, "a");
+    end();
 }
 
 /* ---- losses ---- */
@@ -263,57 +425,52 @@ TEST_CASE(fails)
 /* The nodes go behind the callback. */
 TEST_CASE(node_deleted)
 {
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     hand_pass_proved(st.s, 20);
-    ANSWER(STORE_GET, multi_story_node(&st, 'c'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
-    fake_watch(multi_story_node(&st, 'c'), true);
+    ANSWER(STORE_GET, node_at('c'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    fake_watch(node_at('c'), true);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
+    CHECK_INT(zkl_grant_loss(st.grant), ZKL_LOSS_DELETED);
     CHECK_INT(zkl_grant_remaining_ms(st.grant), 0);
-    multi_story_asked(STORE_DELETE, "");
-    multi_story_dispatch(&st);
+    check_asked(STORE_DELETE, "");
+    dispatch();
     CHECK_INT(st.losses, 1);
     CHECK_INT(st.nodes_deleted_before_the_loss, 0);
-    multi_story_asked(STORE_DELETE, "ab");
-    multi_story_dispatch(&st);
+    check_asked(STORE_DELETE, "ab");
+    dispatch();
     CHECK_INT(st.losses, 1);
-    multi_story_end(&st);
+    end();
 }
 
 /* With nobody to be told they go at once. */
 TEST_CASE(node_deleted_unwatched)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_first(&st, 'b');
-    multi_story_first(&st, 'c');
+    begin_locking();
+    be_first_everywhere();
     hand_pass_proved(st.s, 20);
-    ANSWER(STORE_GET, multi_story_node(&st, 'a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
-    fake_watch(multi_story_node(&st, 'a'), true);
-    multi_story_asked(STORE_DELETE, "bc");
+    ANSWER(STORE_GET, node_at('a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    fake_watch(node_at('a'), true);
+    check_asked(STORE_DELETE, "bc");
     CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(deadline_passes)
 {
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     hand_pass(st.s, FAKE_TIMEOUT_MS);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
-    multi_story_asked(STORE_DELETE, "");
-    multi_story_dispatch(&st);
+    check_asked(STORE_DELETE, "");
+    dispatch();
     CHECK_INT(st.losses, 1);
     CHECK_INT(st.nodes_deleted_before_the_loss, 0);
-    multi_story_asked(STORE_DELETE, "abc");
-    multi_story_end(&st);
+    check_asked(STORE_DELETE, "abc");
+    end();
 }
 
 TEST_CASE(in_doubt)
 {
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     fake_event(STORE_EV_DOWN);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
     hand_pass(st.s, 10);
@@ -322,112 +479,104 @@ TEST_CASE(in_doubt)
     hand_pass(st.s, 10);
     hand_stand_alone(st.s);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(st.losses, 0);
-    multi_story_end(&st);
+    end();
 }
 
 /* A part of it is. */
 TEST_CASE(in_doubt_when_it_is_whole)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_first(&st, 'b');
+    begin_locking();
+    be_first('a');
+    be_first('b');
     fake_event(STORE_EV_DOWN);
     hand_pass(st.s, 10);
     fake_event(STORE_EV_UP);
-    multi_story_first(&st, 'c');
+    be_first('c');
     check_told(1, 0);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
     hand_stand_alone(st.s);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
-    multi_story_end(&st);
+    end();
 }
 
 /* /a is lost while /b is waited for: /b is left before /a is entered again. */
 TEST_CASE(lost_while_another_is_waited_for)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_behind(&st, 'b');
-    multi_story_first(&st, 'c'); /* which was left */
+    begin_locking();
+    be_first('a');
+    be_behind('b');
+    be_first('c'); /* which was left */
     hand_pass_proved(st.s, 20);
-    ANSWER(STORE_GET, multi_story_node(&st, 'a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
-    fake_watch(multi_story_node(&st, 'a'), true);
-    multi_story_asked(STORE_DELETE, "bc");
-    multi_story_asked(STORE_CREATE, "abc");
+    ANSWER(STORE_GET, node_at('a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
+    fake_watch(node_at('a'), true);
+    check_asked(STORE_DELETE, "bc");
+    check_asked(STORE_CREATE, "abc");
     CHECK(fake_place(STORE_DELETE, "/root/b") < fake_place(STORE_CREATE, "/root/a"));
-    multi_story_first(&st, 'a');
-    multi_story_first(&st, 'b');
+    be_first('a');
+    be_first('b');
     CHECK_INT(st.calls, 0);
-    multi_story_first(&st, 'c');
+    be_first('c');
     check_told(1, 0);
-    multi_story_end(&st);
+    end();
 }
 
 /* Nobody knows of what was granted: its node goes before the next one comes. */
 TEST_CASE(lapses_while_another_is_waited_for)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_behind(&st, 'b');
+    begin_locking();
+    be_first('a');
+    be_behind('b');
     hand_pass(st.s, FAKE_TIMEOUT_MS);
-    multi_story_asked(STORE_DELETE, "ab");
-    multi_story_asked(STORE_CREATE, "abc");
+    check_asked(STORE_DELETE, "ab");
+    check_asked(STORE_CREATE, "abc");
     CHECK(fake_place(STORE_DELETE, "/root/a") < fake_place(STORE_CREATE, "/root/a"));
     CHECK(fake_place(STORE_DELETE, "/root/b") < fake_place(STORE_CREATE, "/root/b"));
     CHECK_INT(st.calls, 0);
-    multi_story_end(&st);
+    end();
 }
 
 /* ---- sessions ---- */
 
 TEST_CASE(session_replaced)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_behind(&st, 'b');
+    begin_locking();
+    be_first('a');
+    be_behind('b');
     fake_event(STORE_EV_EXPIRED);
     fake_event_of(STORE_EV_BEGIN, 8, FAKE_TIMEOUT_MS);
     fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
     hand_pass(st.s, 0);
-    multi_story_asked(STORE_CREATE, "abc");
+    check_asked(STORE_CREATE, "abc");
     CHECK_INT(fake_count(STORE_CREATE, "/root/a") + fake_count(STORE_CREATE, "/root/b") +
                   fake_count(STORE_CREATE, "/root/c"),
               3);
-    multi_story_first(&st, 'a');
-    multi_story_first(&st, 'b');
-    multi_story_first(&st, 'c');
+    be_first_everywhere();
     check_told(1, 0);
     CHECK_INT(st.warnings, 1); /* of the session, nothing else was had */
     CHECK_INT(zkl_grant_session_id(st.grant), 8);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(session_replaced_while_held)
 {
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     fake_event(STORE_EV_EXPIRED);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(st.losses, 1);
-    multi_story_asked(STORE_CREATE, "");
-    CHECK_INT(st.warnings, 1 + STORY_PATHS); /* of the session, and of each node */
-    multi_story_end(&st);
+    check_asked(STORE_CREATE, "");
+    CHECK_INT(st.warnings, 1 + PATHS); /* of the session, and of each node */
+    end();
 }
 
 /* Part of it is held: it must not enter again while the session ends. */
 TEST_CASE(session_closed)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_behind(&st, 'b');
+    begin_locking();
+    be_first('a');
+    be_behind('b');
     hand_close(st.s);
     st.s = NULL;
     CHECK_INT(st.calls, 1);
@@ -435,45 +584,42 @@ TEST_CASE(session_closed)
     zkl_grant *none = NULL;
     CHECK_INT(zkl_multilock_lock(st.lock, 0, &none), ZKL_ECLOSED);
     CHECK_INT(zkl_multilock_lock_async(st.lock, 0, NULL, NULL, NULL), ZKL_EINVAL);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(credentials_refused)
 {
-    multi_story_begin(&st);
-    multi_story_lock(&st, ZKL_FOREVER);
-    multi_story_first(&st, 'a');
-    multi_story_behind(&st, 'b');
+    begin_locking();
+    be_first('a');
+    be_behind('b');
     fake_event(STORE_EV_AUTH);
     check_told(1, ZKL_EAUTH);
-    multi_story_end(&st);
+    end();
 }
 
 /* ---- others, transactions ---- */
 
 static void on_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
-    (void)grant;
-    (void)state;
-    ((struct multi_story *)data)->wanted++;
+    (void)grant, (void)state, (void)data;
+    st.wanted++;
 }
 
 TEST_CASE(wanted)
 {
     char *names[2] = {NULL, (char *)(uintptr_t) "_c_other-lock-0000000099"};
 
-    multi_story_begin(&st);
-    multi_story_hold(&st);
-    CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, &st), 0);
-    multi_story_asked(STORE_LIST, "abc");
-    names[0] = strrchr(multi_story_node(&st, 'c'), '/') + 1;
+    begin_holding();
+    CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, NULL), 0);
+    check_asked(STORE_LIST, "abc");
+    names[0] = strrchr(node_at('c'), '/') + 1;
     ANSWER(STORE_LIST, "/root/c", .rc = STORE_OK, .names = names, .count = 2);
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(st.wanted, 1);
-    CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, &st), 0);
-    multi_story_dispatch(&st);
+    CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, NULL), 0);
+    dispatch();
     CHECK_INT(st.wanted, 2);
-    multi_story_end(&st);
+    end();
 }
 
 /* Its path was wanted before the others were had. */
@@ -484,8 +630,7 @@ TEST_CASE(wanted_before_it_is_whole)
     for (char path = 'a'; path <= 'c'; path++) {
         const char directory[] = {'/', 'r', 'o', 'o', 't', '/', path, '\0'};
 
-        multi_story_begin(&st);
-        multi_story_lock(&st, ZKL_FOREVER);
+        begin_locking();
         char *node = fake_created_name(directory, 7);
         names[0] = strrchr(node, '/') + 1;
         ANSWER(STORE_CREATE, directory, .rc = STORE_OK, .path = node, .czxid = 9,
@@ -493,13 +638,13 @@ TEST_CASE(wanted_before_it_is_whole)
         ANSWER(STORE_LIST, directory, .rc = STORE_OK, .names = names, .count = 2);
         for (char rest = 'a'; rest <= 'c'; rest++)
             if (rest != path)
-                multi_story_first(&st, rest);
+                be_first(rest);
         check_told(1, 0);
-        CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, &st), 0);
-        multi_story_dispatch(&st);
+        CHECK_INT(zkl_grant_on_wanted(st.grant, on_wanted, NULL), 0);
+        dispatch();
         CHECK_INT(st.wanted, 1);
         g_free(node);
-        multi_story_end(&st);
+        end();
     }
 }
 
@@ -520,7 +665,7 @@ static void check_changes(const char *expected)
 {
     char *changes = fake_changes("/root/b"), *plain = g_strdup(changes ? changes : "");
 
-    for (int i = 0; i < STORY_PATHS; i++) {
+    for (int i = 0; i < PATHS; i++) {
         char **parts = g_strsplit(plain, st.node[i], -1);
         char letter[] = {(char)('A' + i), '\0'};
         g_free(plain);
@@ -539,12 +684,11 @@ TEST_CASE(transactions)
     zkl_part part;
     int code;
 
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     apply(0, &code);
     check_changes("set B 0; check A -1; check C -1; create /root/x 0");
     ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(code, 0);
     CHECK_INT(zkl_grant_part(st.grant, 2, &part), 0);
     changes[0].path = part.node;
@@ -554,11 +698,11 @@ TEST_CASE(transactions)
     check_changes("set B 1; check A -1; check C -1; create /root/x 0; delete B -1; delete A -1; "
                   "delete C -1");
     ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(code, 0);
     CHECK_INT(st.releases, 1);
     CHECK_INT(st.losses, 0);
-    multi_story_end(&st);
+    end();
 }
 
 /* The user has let go of it before the transaction is decided, and then the session ends. */
@@ -572,24 +716,24 @@ TEST_CASE(transaction_size)
 
     for (size_t count = 2; count <= G_N_ELEMENTS(paths); count++) {
         int code = 1;
-        multi_story_begin(&st);
+        begin();
         zkl_multilock_free(st.lock);
         REQUIRE(zkl_multilock_new(&st.lock, st.s, paths, count, NULL) == 0);
-        multi_story_lock(&st, ZKL_FOREVER);
+        lock(ZKL_FOREVER);
         for (size_t i = 0; i < count; i++)
-            multi_story_first(&st, paths[i][1]);
+            be_first(paths[i][1]);
         check_told(1, 0);
         change.size = BYTES_MAX - strlen("/root/x") - BYTES_EACH -
-                      2 * (count - 1) * (strlen(multi_story_node(&st, 'c')) + BYTES_EACH);
+                      2 * (count - 1) * (strlen(node_at('c')) + BYTES_EACH);
         CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code),
                   0);
         ANSWER(STORE_MULTI, "/root/b", .rc = STORE_OK);
-        multi_story_dispatch(&st);
+        dispatch();
         CHECK_INT(code, 0);
         change.size++;
         CHECK_INT(zkl_grant_multi_async(st.grant, &change, 1, 0, ZKL_FOREVER, on_applied, &code),
                   ZKL_ELIMIT);
-        multi_story_end(&st);
+        end();
     }
     g_free(data);
 }
@@ -598,17 +742,16 @@ TEST_CASE(released_by_a_transaction_and_lost)
 {
     int code;
 
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     apply(ZKL_MULTI_RELEASE, &code);
     zkl_grant_release(st.grant);
     st.grant = NULL;
     fake_event(STORE_EV_EXPIRED);
-    multi_story_dispatch(&st);
+    dispatch();
     CHECK_INT(code, ZKL_EUNKNOWN);
     CHECK_INT(st.releases, 1);
     CHECK_INT(st.losses, 0);
-    multi_story_end(&st);
+    end();
 }
 
 /* Whatever it comes to, there is nothing left to give back. */
@@ -617,15 +760,14 @@ TEST_CASE(transaction_decided_after_the_loss)
     for (unsigned flags = 0; flags <= ZKL_MULTI_RELEASE; flags += ZKL_MULTI_RELEASE) {
         int code;
 
-        multi_story_begin(&st);
-        multi_story_hold(&st);
+        begin_holding();
         apply(flags, &code);
         hand_pass(st.s, FAKE_TIMEOUT_MS);
-        multi_story_dispatch(&st);
+        dispatch();
         ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = 0);
-        multi_story_dispatch(&st);
+        dispatch();
         CHECK_INT(code, ZKL_ELOST);
-        multi_story_end(&st);
+        end();
     }
 }
 
@@ -634,19 +776,18 @@ TEST_CASE(transaction_without_a_node)
 {
     static const char *const others[] = {"ac", "bc", "ab"};
 
-    for (int failed = 0; failed < STORY_PATHS; failed++) {
+    for (int failed = 0; failed < PATHS; failed++) {
         int code;
 
-        multi_story_begin(&st);
-        multi_story_hold(&st);
+        begin_holding();
         apply(0, &code);
         ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = failed);
         CHECK_INT(zkl_grant_state(st.grant), ZKL_LOST);
-        multi_story_dispatch(&st);
+        dispatch();
         CHECK_INT(code, ZKL_ELOST);
         CHECK_INT(st.losses, 1);
-        multi_story_asked(STORE_DELETE, others[failed]);
-        multi_story_end(&st);
+        check_asked(STORE_DELETE, others[failed]);
+        end();
     }
 }
 
@@ -655,30 +796,28 @@ TEST_CASE(transaction_refused)
 {
     int code;
 
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     apply(0, &code);
-    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = STORY_PATHS);
-    multi_story_dispatch(&st);
+    ANSWER(STORE_MULTI, "/root/b", .rc = STORE_NONODE, .failed = PATHS);
+    dispatch();
     CHECK_INT(code, ZKL_ENOENT);
     CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
-    multi_story_end(&st);
+    end();
 }
 
 TEST_CASE(check_ops)
 {
-    struct zoo_op ops[STORY_PATHS];
+    struct zoo_op ops[PATHS];
 
-    multi_story_begin(&st);
-    multi_story_hold(&st);
+    begin_holding();
     ops[0].type = -1;
     CHECK_INT(zkl_grant_check_op(st.grant, ops, 2), ZKL_ERANGE);
     CHECK_INT(ops[0].type, -1);
     CHECK_INT(zkl_grant_check_op(st.grant, ops, 3), 3);
-    CHECK_STR(ops[0].check_op.path, multi_story_node(&st, 'b'));
-    CHECK_STR(ops[1].check_op.path, multi_story_node(&st, 'a'));
-    CHECK_STR(ops[2].check_op.path, multi_story_node(&st, 'c'));
-    multi_story_end(&st);
+    CHECK_STR(ops[0].check_op.path, node_at('b'));
+    CHECK_STR(ops[1].check_op.path, node_at('a'));
+    CHECK_STR(ops[2].check_op.path, node_at('c'));
+    end();
 }
 
 /* ---- arguments ---- */
