@@ -1,9 +1,11 @@
-/* Reading who queues, with answers that no server of ours gives on demand. */
-#include "fake_store.h"
+/* Queues: who is in one, who is asked to give way or is removed, and what a watch tells of it. */
+#include "by_hand.h"
 #include "runner.h"
 
 #include <pthread.h>
 #include <string.h>
+
+#include "lib/queue/children_watch.h"
 
 TEST_SUITE(queue);
 
@@ -207,7 +209,8 @@ TEST_CASE(holders)
           "2b4e28ba2fa141d2883f0016d3cca427__rlock__0000000002"},
          "hw"},
         {{THEIRS("lease-0000000001"), THEIRS("lease-0000000002")}, "hh"},
-        {{"ex0000000001", "ex0000000002"}, "hw"},
+        {{"ex0000000001", "ex0000000002", "sh0000000003"}, "hww"},
+        {{"sh0000000001", "sh0000000002", "ex0000000003", "sh0000000004"}, "hhww"},
         /* A contender of Apache's waits for locks, and another library's lock does not wait for it.
          * Ours never hold behind anybody. */
         {{THEIRS("lock-0000000001"), "x-5-0000000002"}, "hw"},
@@ -319,43 +322,12 @@ TEST_CASE(asked_again)
     begin(&r, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK);
-    fake_event(STORE_EV_EXPIRED);
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
+    fake_next_session();
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK);
     end(&r);
     REQUIRE(r.code == 0);
     CHECK_INT(zkl_queue_count(r.q), 0);
     zkl_queue_free(r.q);
-}
-
-TEST_CASE(closed_meanwhile)
-{
-    struct reading r;
-    zkl_mutex *keeps; /* the handle good after close */
-
-    begin(&r, ZKL_FOREVER);
-    REQUIRE(zkl_mutex_new(&keeps, r.s, "/b", NULL) == 0);
-    zkl_session_close(r.s);
-    pthread_join(r.thread, NULL);
-    CHECK_INT(r.code, ZKL_ECLOSED);
-    CHECK_INT(zkl_queue_read(&r.q, r.s, "/b", NULL, 0), ZKL_ECLOSED);
-    zkl_mutex_free(keeps);
-}
-
-TEST_CASE(bad_arguments)
-{
-    zkl_session *s = fake_session();
-    zkl_queue *q;
-
-    CHECK_INT(zkl_queue_read(&q, NULL, "/b", NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_read(NULL, s, "/b", NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_read(&q, s, "b", NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_read(&q, s, NULL, NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_queue_count(NULL), 0);
-    CHECK(zkl_queue_get(NULL, 0) == NULL);
-    zkl_queue_free(NULL);
-    zkl_session_close(s);
 }
 
 /* Only the names of those beyond the most are known. */
@@ -489,39 +461,6 @@ TEST_CASE(not_known_by_name_alone)
     zkl_queue_free(r.q);
 }
 
-/* The names, each in the queue order, and who of them holds. */
-static void check_holders(const char *names, const char *holders)
-{
-    struct reading r;
-    char **list = g_strsplit(names, " ", -1);
-    GString *found = g_string_new(NULL);
-
-    begin(&r, ZKL_FOREVER);
-    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = list, .count = (int)g_strv_length(list));
-    for (int i = 0; list[i]; i++)
-        CHECK(fake_answer(STORE_GET, "/b", (struct store_reply){.rc = STORE_OK}));
-    end(&r);
-    REQUIRE(r.code == 0);
-    for (size_t i = 0; i < zkl_queue_count(r.q); i++)
-        g_string_append_c(found, zkl_queue_get(r.q, i)->holds ? 'h' : 'w');
-    runner_check_str(found->str, holders, names, __FILE__, __LINE__);
-    zkl_queue_free(r.q);
-    g_string_free(found, TRUE);
-    g_strfreev(list);
-}
-
-TEST_CASE(who_holds)
-{
-    check_holders("a-lock-0000000001 b-lock-0000000002", "hw");
-    check_holders("a__READ__0000000001 b__READ__0000000002 c__WRIT__0000000003 d__READ__0000000004",
-                  "hhww");
-    check_holders("a__WRIT__0000000001 b__READ__0000000002", "hw");
-    check_holders("a__rlock__0000000001 b__lock__0000000002", "hw"); /* kazoo's */
-    check_holders("a-lease-0000000001 b-lease-0000000002", "hh");
-    check_holders("sh0000000001 sh0000000002 ex0000000003 sh0000000004", "hhww");
-    check_holders("ex0000000001 ex0000000002 sh0000000003", "hww");
-}
-
 /* The limit was changed in zxid 20, to 1. An earlier one may have admitted whoever came before; of
  * those with numbers it has who has some. */
 TEST_CASE(behind_a_lowered_limit)
@@ -633,4 +572,736 @@ TEST_CASE(limit_is_read_again)
     ANSWER(STORE_GET, "/b", .rc = STORE_NOAUTH);
     end(&r);
     CHECK_INT(r.code, ZKL_EACCES);
+}
+
+/* ---- asking contenders to give way, and removing them ---- */
+
+#define FIRST NODE("a", "1")
+#define SECOND NODE("b", "2")
+#define AT(node) "/b/" node
+
+struct asking {
+    zkl_session *s;
+    const char *node;
+    uint64_t token; /* 0: asks */
+    int64_t timeout_ms;
+    zkl_queue *q;
+    int code;
+    zkl_error why;
+    pthread_t thread;
+};
+
+static void *run(void *data)
+{
+    struct asking *c = data;
+
+    c->code = c->token ? zkl_queue_break(c->s, "/b", c->node, c->token, c->timeout_ms)
+                       : zkl_queue_revoke(&c->q, c->s, "/b", c->node, c->timeout_ms);
+    zkl_last_error(&c->why);
+    return NULL;
+}
+
+static void ask(struct asking *c, const char *node, uint64_t token)
+{
+    *c = (struct asking){
+        .s = fake_session(), .node = node, .token = token, .timeout_ms = ZKL_FOREVER};
+    REQUIRE(pthread_create(&c->thread, NULL, run, c) == 0);
+}
+
+static void asked(struct asking *c, int code)
+{
+    pthread_join(c->thread, NULL);
+    if (!CHECK_INT(c->code, code))
+        runner_fail(__FILE__, __LINE__, "%s", c->why.text);
+    if (code)
+        CHECK_INT(c->why.code, code);
+    zkl_session_close(c->s);
+    zkl_queue_free(c->q);
+}
+
+/* Two in line, of which the first holds; and what is no contender. */
+static void answer_line(void)
+{
+    char second[] = SECOND, foreign[] = "junk", first[] = FIRST;
+    char *names[] = {second, foreign, first};
+
+    fake_await(STORE_LIST, "/b");
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
+}
+
+static void answer_read(const char *path, uint64_t czxid)
+{
+    fake_await(STORE_GET, path);
+    ANSWER(STORE_GET, path, .rc = STORE_OK, .data = "who", .length = 3, .czxid = czxid,
+           .ephemeral_owner = 4);
+}
+
+static void expect_asked(const char *path)
+{
+    fake_await(STORE_SET, path);
+    const struct store_request r = fake_request(STORE_SET, path);
+
+    CHECK_INT(r.length, 10);
+    CHECK(memcmp(r.data, "__REVOKE__", 10) == 0);
+    CHECK_INT(r.version, -1);
+}
+
+TEST_CASE(holder_is_asked)
+{
+    struct asking c;
+
+    ask(&c, NULL, 0);
+    answer_line();
+    CHECK(!fake_is_asked(STORE_GET, AT(SECOND)));
+    answer_read(AT(FIRST), 8);
+    expect_asked(AT(FIRST));
+    CHECK(!fake_is_asked(STORE_SET, AT(SECOND)));
+    ANSWER(STORE_SET, AT(FIRST), .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+    const zkl_contender *asked = zkl_queue_get(c.q, 0);
+    CHECK_STR(asked->node, FIRST);
+    CHECK_STR(asked->owner, "who");
+    CHECK_INT(asked->token, 8);
+    CHECK_INT(asked->holds, 1);
+    zkl_session_close(c.s);
+    zkl_queue_free(c.q);
+}
+
+TEST_CASE(waiter_is_asked)
+{
+    struct asking c;
+
+    ask(&c, SECOND, 0);
+    answer_line();
+    CHECK(!fake_is_asked(STORE_GET, AT(FIRST)));
+    answer_read(AT(SECOND), 9);
+    expect_asked(AT(SECOND));
+    ANSWER(STORE_SET, AT(SECOND), .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+    CHECK_STR(zkl_queue_get(c.q, 0)->node, SECOND);
+    CHECK_INT(zkl_queue_get(c.q, 0)->holds, 0);
+    zkl_session_close(c.s);
+    zkl_queue_free(c.q);
+}
+
+/* One of two readers goes meanwhile, and the call tells of the other. In the next session only the
+ * other is asked again. */
+TEST_CASE(readers_are_asked)
+{
+    char a[] = "_c_a-__READ__0000000001", b[] = "_c_b-__READ__0000000002", *names[] = {a, b};
+
+    for (int again = 0; again < 2; again++) {
+        struct asking c;
+        ask(&c, NULL, 0);
+        fake_await(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
+        answer_read("/b/_c_a-__READ__0000000001", 8);
+        answer_read("/b/_c_b-__READ__0000000002", 9);
+        fake_await(STORE_SET, "/b/_c_b");
+        ANSWER(STORE_SET, "/b/_c_a", .rc = STORE_NONODE);
+        if (again) {
+            fake_next_session();
+            CHECK_INT(fake_count(STORE_SET, "/b"), 1);
+        }
+        ANSWER(STORE_SET, "/b/_c_b", .rc = STORE_OK);
+        pthread_join(c.thread, NULL);
+        REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
+        CHECK_STR(zkl_queue_get(c.q, 0)->node, b);
+        zkl_session_close(c.s);
+        zkl_queue_free(c.q);
+    }
+}
+
+static void answer_numbers(const char *path, const char *data, int version)
+{
+    fake_await(STORE_GET, path);
+    ANSWER(STORE_GET, path, .rc = STORE_OK, .data = data, .length = (int)strlen(data),
+           .version = version, .czxid = 8);
+}
+
+static void check_sets(const char *path, const char *data, int version)
+{
+    fake_await(STORE_SET, path);
+    const struct store_request r = fake_request(STORE_SET, path);
+
+    CHECK_INT(r.length, (int)strlen(data));
+    CHECK_STR(r.data, data);
+    CHECK_INT(r.version, version);
+}
+
+/* What others read in the node stays there, for exactly the version that it was read of. */
+TEST_CASE(numbers_stay)
+{
+    char node[] = "_c_a-s2-lease-0000000001", *names[] = {node};
+    static const char path[] = "/b/_c_a-s2-lease-0000000001";
+    struct asking c;
+
+    ask(&c, node, 0);
+    fake_await(STORE_LIST, "/b");
+    ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
+    answer_numbers(path, "who", 0);
+    answer_numbers(path, "who", 0);
+    check_sets(path, "__REVOKE__", 0);
+    ANSWER(STORE_SET, path, .rc = STORE_BADVERSION);
+    answer_numbers(path, "who\nzkl numbers 3 4 of 7\nzkl tx 1", 2);
+    check_sets(path, "__REVOKE__\nzkl numbers 3 4 of 7", 2);
+    ANSWER(STORE_SET, path, .rc = STORE_OK);
+    asked(&c, 0);
+}
+
+TEST_CASE(numbers_are_not_told)
+{
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {{STORE_NONODE, ZKL_ENOENT}, {STORE_NOAUTH, ZKL_EACCES}, {STORE_BAD, ZKL_EPROTO}};
+    static const char path[] = "/b/_c_a-s1-lease-0000000001";
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char node[] = "_c_a-s1-lease-0000000001", *names[] = {node};
+        struct asking c;
+        ask(&c, node, 0);
+        fake_await(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
+        answer_numbers(path, "who", 0);
+        fake_await(STORE_GET, path);
+        ANSWER(STORE_GET, path, .rc = rows[i].rc);
+        asked(&c, rows[i].code);
+    }
+}
+
+/* Made again, whatever became of it, even in the next session. */
+TEST_CASE(answer_to_asking_is_lost)
+{
+    struct asking c;
+
+    ask(&c, NULL, 0);
+    answer_line();
+    answer_read(AT(FIRST), 8);
+    fake_await(STORE_SET, AT(FIRST));
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, AT(FIRST), .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    expect_asked(AT(FIRST));
+    fake_next_session();
+    expect_asked(AT(FIRST));
+    ANSWER(STORE_SET, AT(FIRST), .rc = STORE_OK);
+    asked(&c, 0);
+}
+
+TEST_CASE(nobody_is_asked)
+{
+    static const struct {
+        const char *node;
+        enum store_rc list, read, set;
+        int count, code;
+        const char *text;
+    } rows[] = {
+        {NULL, STORE_OK, STORE_OK, STORE_OK, 0, ZKL_ENOENT, "/b: nobody holds it"},
+        {"none", STORE_OK, STORE_OK, STORE_OK, 3, ZKL_ENOENT, "/b: no contender none"},
+        {"junk", STORE_OK, STORE_OK, STORE_OK, 3, ZKL_ENOENT, "/b: no contender junk"},
+        {NULL, STORE_NONODE, STORE_OK, STORE_OK, 0, ZKL_ENOENT, "/b: no such node"},
+        {NULL, STORE_NOAUTH, STORE_OK, STORE_OK, 0, ZKL_EACCES, "/b"},
+        {NULL, STORE_OK, STORE_NONODE, STORE_OK, 3, ZKL_ENOENT, "/b: nobody holds it"},
+        {NULL, STORE_OK, STORE_NOAUTH, STORE_OK, 3, ZKL_EACCES, "/b"},
+        {NULL, STORE_OK, STORE_OK, STORE_NONODE, 3, ZKL_ENOENT, "/b: nobody holds it"},
+        {NULL, STORE_OK, STORE_OK, STORE_NOAUTH, 3, ZKL_EACCES, "/b"},
+        {NULL, STORE_OK, STORE_OK, STORE_BAD, 3, ZKL_EPROTO, "/b"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        char second[] = SECOND, foreign[] = "junk", first[] = FIRST;
+        char *names[] = {second, foreign, first};
+        struct asking c;
+        ask(&c, rows[i].node, 0);
+        fake_await(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = rows[i].list, .names = names, .count = rows[i].count);
+        if (rows[i].count && !rows[i].node)
+            ANSWER(STORE_GET, AT(FIRST), .rc = rows[i].read, .czxid = 8);
+        if (rows[i].count && !rows[i].node && rows[i].read == STORE_OK) {
+            fake_await(STORE_SET, AT(FIRST));
+            ANSWER(STORE_SET, AT(FIRST), .rc = rows[i].set);
+        }
+        asked(&c, rows[i].code);
+        CHECK(strstr(c.why.text, rows[i].text) != NULL);
+    }
+}
+
+/* ---- breaking ---- */
+
+TEST_CASE(is_removed)
+{
+    struct asking c;
+
+    ask(&c, SECOND, 9);
+    answer_line();
+    answer_read(AT(SECOND), 9);
+    fake_await(STORE_DELETE, AT(SECOND));
+    CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
+    ANSWER(STORE_DELETE, AT(SECOND), .rc = STORE_OK);
+    asked(&c, 0);
+}
+
+/* One that is another's by now is left alone, and so is one that has gone. */
+TEST_CASE(is_another_one)
+{
+    struct asking c;
+
+    ask(&c, FIRST, 9);
+    answer_line();
+    answer_read(AT(FIRST), 8);
+    asked(&c, ZKL_ENOENT);
+    ask(&c, FIRST, 9);
+    answer_line();
+    ANSWER(STORE_GET, AT(FIRST), .rc = STORE_NONODE);
+    asked(&c, ZKL_ENOENT);
+    ask(&c, FIRST, 8);
+    answer_line();
+    answer_read(AT(FIRST), 8);
+    fake_await(STORE_DELETE, AT(FIRST));
+    ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_NONODE); /* gone is gone */
+    asked(&c, 0);
+}
+
+/* What may be another's by now is read again before another try. */
+TEST_CASE(answer_to_removing_is_lost)
+{
+    for (int taken = 0; taken < 2; taken++) {
+        struct asking c;
+        ask(&c, FIRST, 8);
+        answer_line();
+        answer_read(AT(FIRST), 8);
+        fake_await(STORE_DELETE, AT(FIRST));
+        fake_event(STORE_EV_DOWN);
+        ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_UNKNOWN);
+        fake_event(STORE_EV_UP);
+        answer_line();
+        CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
+        answer_read(AT(FIRST), taken ? 12 : 8);
+        if (!taken) {
+            fake_await(STORE_DELETE, AT(FIRST));
+            fake_next_session();
+            answer_line();
+            answer_read(AT(FIRST), 12);
+        }
+        asked(&c, 0);
+    }
+}
+
+TEST_CASE(is_not_removed)
+{
+    static const struct {
+        enum store_rc list, rc;
+        int code;
+    } rows[] = {{STORE_OK, STORE_NOAUTH, ZKL_EACCES},
+                {STORE_OK, STORE_NOTEMPTY, ZKL_ENOTEMPTY},
+                {STORE_OK, STORE_BAD, ZKL_EPROTO},
+                {STORE_NOAUTH, STORE_OK, ZKL_EACCES},
+                {STORE_NONODE, STORE_OK, ZKL_ENOENT}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct asking c;
+        ask(&c, FIRST, 8);
+        if (rows[i].list == STORE_OK) {
+            answer_line();
+            answer_read(AT(FIRST), 8);
+            fake_await(STORE_DELETE, AT(FIRST));
+            ANSWER(STORE_DELETE, AT(FIRST), .rc = rows[i].rc);
+        } else {
+            fake_await(STORE_LIST, "/b");
+            ANSWER(STORE_LIST, "/b", .rc = rows[i].list);
+        }
+        asked(&c, rows[i].code);
+    }
+}
+
+/* The time is that of all that is asked. */
+TEST_CASE(too_late)
+{
+    for (int removes = 0; removes < 2; removes++) {
+        struct asking c = {.s = fake_session(), .node = FIRST, .token = removes ? 8 : 0};
+        c.timeout_ms = 300;
+        REQUIRE(pthread_create(&c.thread, NULL, run, &c) == 0);
+        answer_line();
+        answer_read(AT(FIRST), 8);
+        asked(&c, ZKL_ETIMEDOUT);
+    }
+}
+
+/* No time is left for the second request: it must not get all the time that a call has. */
+TEST_CASE(no_time_is_left)
+{
+    char first[] = FIRST, *names[] = {first};
+    struct asking c = {.s = hand_session(), .node = FIRST, .timeout_ms = 1000};
+
+    REQUIRE(pthread_create(&c.thread, NULL, run, &c) == 0);
+    fake_await(STORE_LIST, "/root/b");
+    ANSWER(STORE_LIST, "/root/b", .rc = STORE_OK, .names = names, .count = 1);
+    hand_jump(1000, 1000);
+    ANSWER(STORE_GET, "/root/b", .rc = STORE_OK, .czxid = 8);
+    fake_await(STORE_SET, "/root/b");
+    hand_pass(c.s, 1);
+    ANSWER(STORE_SET, "/root/b", .rc = STORE_OK);
+    pthread_join(c.thread, NULL);
+    CHECK_INT(c.code, ZKL_ETIMEDOUT);
+    hand_close(c.s);
+}
+
+/* ---- a watch tells that a queue may have changed: once for each change ---- */
+
+#define QUEUE "/root/q"
+
+struct watching {
+    zkl_session *s;
+    zkl_watch *watch;
+    int told, warnings;
+    bool freed;
+    pthread_t freer;
+};
+
+static void on_change(void *data)
+{
+    struct watching *w = data;
+
+    w->told++;
+}
+
+static void watch_queue(struct watching *w)
+{
+    *w = (struct watching){.told = 0};
+    w->s = hand_session_counting(&w->warnings);
+    REQUIRE(zkl_queue_watch(&w->watch, w->s, "/q", on_change, w) == 0);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+}
+
+static void end_watch(struct watching *w)
+{
+    zkl_watch_free(w->watch);
+    hand_close(w->s);
+}
+
+static void answer_children(int count)
+{
+    static char name[] = "lock-0000000000";
+    char **names = g_new(char *, (gsize)count + 1);
+
+    for (int i = 0; i < count; i++)
+        names[i] = name;
+    CHECK(fake_is_watching(STORE_LIST, QUEUE));
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_OK, .names = names, .count = count);
+    g_free(names);
+}
+
+/* Calls since the last time. */
+static int told(struct watching *w)
+{
+    int before = w->told;
+
+    zkl_session_dispatch(w->s);
+    return w->told - before;
+}
+
+/* Told when the watch stands, so that nothing can be missed behind it. */
+TEST_CASE(once_for_each_change)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    CHECK_INT(told(&w), 0);
+    answer_children(1);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 1000);
+    CHECK_INT(told(&w), 0);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    CHECK_INT(told(&w), 0);
+    CHECK(!fake_is_asked(STORE_SYNC, QUEUE)); /* the event shows that the server is there */
+    answer_children(2);
+    CHECK_INT(told(&w), 1);
+    CHECK_INT(w.warnings, 0);
+    end_watch(&w);
+}
+
+/* One call for all that is found before it begins. */
+TEST_CASE(told_together)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    answer_children(1);
+    for (int i = 0; i < 3; i++) {
+        hand_pass(w.s, 1000);
+        fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+        answer_children(i);
+    }
+    CHECK_INT(told(&w), 1);
+    CHECK_INT(told(&w), 0);
+    end_watch(&w);
+}
+
+/* The first change after a pause at once, those behind it 100 ms later, and later yet for many. */
+TEST_CASE(not_too_often)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    answer_children(0);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    hand_pass(w.s, 99);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    hand_pass(w.s, 1);
+    answer_children(1000);
+    hand_pass(w.s, 150);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    hand_pass(w.s, 49);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    hand_pass(w.s, 1);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    CHECK(fake_is_asked(STORE_LIST, QUEUE));
+    end_watch(&w);
+}
+
+TEST_CASE(path_comes_and_goes)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_NONODE);
+    CHECK(fake_is_watching(STORE_STAT, QUEUE));
+    CHECK_INT(told(&w), 0);
+    ANSWER(STORE_STAT, QUEUE, .rc = STORE_NONODE);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_CREATED);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_GONE);
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_NONODE);
+    ANSWER(STORE_STAT, QUEUE, .rc = STORE_OK); /* made anew just then */
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    end_watch(&w);
+}
+
+/* Behind a sync, since the next server may lag; even when a look was waiting for its time. */
+TEST_CASE(after_a_connection)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(w.s, 1000);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    fake_reconnect();
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    hand_pass(w.s, 1000);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE)); /* that was the look which had to wait */
+    CHECK_INT(told(&w), 1);
+    end_watch(&w);
+}
+
+TEST_CASE(after_another_session)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    CHECK(fake_is_asked(STORE_LIST, QUEUE));
+    fake_next_session();
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    end_watch(&w);
+}
+
+/* Told that it fails, and logged, once, so that a read can say why; tried again later. */
+TEST_CASE(watch_is_refused)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_NOAUTH);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 999);
+    CHECK(!fake_is_asked(STORE_SYNC, QUEUE));
+    hand_pass(w.s, 1);
+    CHECK_INT(w.warnings, 1);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_NOAUTH);
+    CHECK_INT(told(&w), 0);
+    CHECK_INT(w.warnings, 1);
+    hand_pass(w.s, 2000);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 100);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_NOAUTH); /* news again, and soon tried again */
+    CHECK_INT(told(&w), 1);
+    hand_pass(w.s, 1000);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    end_watch(&w);
+}
+
+/* Neither what was queued before nor what comes behind; and the server's watch goes. */
+TEST_CASE(not_after_free)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    answer_children(0);
+    zkl_watch_free(w.watch);
+    CHECK_INT(told(&w), 0);
+    CHECK_INT(fake_count(STORE_UNWATCH, QUEUE), 1);
+    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", on_change, &w) == 0);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    zkl_watch_free(w.watch);
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_NONODE); /* asked before */
+    CHECK(!fake_is_asked(STORE_STAT, QUEUE));
+    CHECK_INT(told(&w), 0);
+    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", on_change, &w) == 0);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
+    zkl_watch_free(w.watch); /* while it rests */
+    hand_pass(w.s, 1000);
+    CHECK(!fake_is_asked(STORE_LIST, QUEUE));
+    CHECK_INT(told(&w), 0);
+    zkl_watch_free(NULL);
+    hand_close(w.s);
+}
+
+static void free_itself(void *data)
+{
+    struct watching *w = data;
+
+    w->told++;
+    zkl_watch_free(w->watch);
+}
+
+TEST_CASE(freed_when_told)
+{
+    struct watching w = {.s = hand_session()};
+
+    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", free_itself, &w) == 0);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    fake_reconnect();
+    CHECK(!fake_is_asked(STORE_SYNC, QUEUE));
+    hand_close(w.s);
+}
+
+static void *free_watch(void *data)
+{
+    struct watching *w = data;
+
+    hand_is_waiter();
+    zkl_watch_free(w->watch);
+    w->freed = true;
+    return NULL;
+}
+
+/* A thread that frees it waits until the call is through. */
+static void let_it_be_freed(void *data)
+{
+    struct watching *w = data;
+
+    REQUIRE(pthread_create(&w->freer, NULL, free_watch, w) == 0);
+    hand_await_waiter(w->s);
+    CHECK(!w->freed);
+    w->told++;
+}
+
+TEST_CASE(freed_while_told)
+{
+    struct watching w = {.s = hand_session()};
+
+    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", let_it_be_freed, &w) == 0);
+    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
+    answer_children(0);
+    CHECK_INT(told(&w), 1);
+    pthread_join(w.freer, NULL);
+    CHECK(w.freed);
+    hand_close(w.s);
+}
+
+/* Also between two tries. */
+TEST_CASE(ends_with_the_session)
+{
+    struct watching w;
+
+    watch_queue(&w);
+    ANSWER(STORE_LIST, QUEUE, .rc = STORE_NOAUTH);
+    CHECK_INT(told(&w), 1);
+    hand_close(w.s);
+    CHECK_INT(w.told, 1);
+    CHECK_INT(zkl_queue_watch(&w.watch, w.s, "/q", on_change, &w), ZKL_ECLOSED);
+    zkl_watch_free(w.watch);
+}
+
+TEST_CASE(bad_input)
+{
+    zkl_session *s = fake_session();
+    zkl_watch *w = NULL;
+    zkl_queue *q;
+    int i = 0;
+
+    CHECK_INT(zkl_queue_read(NULL, s, "/b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, s, "b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_read(&q, s, NULL, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_revoke(NULL, s, "/b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_revoke(&q, s, "b", NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_break(s, "/b", NULL, 5, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_break(s, NULL, "c", 5, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_watch(NULL, s, "/b", on_change, &i), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_watch(&w, s, "b", on_change, &i), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_watch(&w, s, NULL, on_change, &i), ZKL_EINVAL);
+    CHECK_INT(zkl_queue_watch(&w, s, "/b", NULL, &i), ZKL_EINVAL);
+    CHECK(w == NULL && !fake_is_asked(STORE_SYNC, "/b"));
+    zkl_session_close(s);
+}
+
+/* As a read would be: told to those who watch, and to who begins to. */
+TEST_CASE(watch_without_credentials)
+{
+    struct watching w;
+    zkl_watch *late;
+
+    watch_queue(&w);
+    answer_children(1);
+    CHECK_INT(told(&w), 1);
+    fake_event(STORE_EV_AUTH);
+    CHECK_INT(told(&w), 1);
+    REQUIRE(zkl_queue_watch(&late, w.s, "/q", on_change, &w) == 0);
+    CHECK_INT(told(&w), 1);
+    zkl_watch_free(late);
+    end_watch(&w);
 }
