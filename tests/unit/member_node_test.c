@@ -1,8 +1,12 @@
-/* What a member asks of the store about its own node, and what it makes of each answer. */
+/* What a member asks of the store about its own node, what it makes of each answer, how it sets its
+ * data and how it leaves; and what members of one session have to do with each other. */
+#include "lib/member/member.h"
+#include "lib/member/members.h"
 #include "member_story.h"
 #include "recipes/name.h"
 #include "runner.h"
 
+#include <limits.h>
 #include <string.h>
 
 TEST_SUITE(member_node);
@@ -328,4 +332,385 @@ TEST_CASE(of_a_party_unseen)
         g_free(name);
         mstory_end();
     }
+}
+
+/* ---- its data ---- */
+
+TEST_CASE(is_set)
+{
+    static const struct {
+        enum store_rc rc;
+        enum store_kind next; /* about the node; STORE_SYNC: nothing */
+        const char *told;
+        int ends; /* the update with that; 1: not yet */
+    } rows[] = {
+        {STORE_OK, STORE_SYNC, "", 0},
+        {STORE_BADVERSION, STORE_GET, "", 1},
+        {STORE_UNKNOWN, STORE_GET, "", 1},
+        {STORE_NONODE, STORE_CREATE, "lost 5 deleted", 1},
+        {STORE_NOAUTH, STORE_SYNC, "", ZKL_EACCES},
+        {STORE_BAD, STORE_SYNC, "", ZKL_EPROTO},
+    };
+    static const enum store_kind kinds[] = {STORE_GET, STORE_CREATE, STORE_SET};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_update("two", &o);
+        mstory_sets("two", 0);
+        ANSWER(STORE_SET, STORY_NODE, .rc = rows[i].rc);
+        for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
+            CHECK_INT(fake_is_asked(kinds[k], STORY_NODE), rows[i].next == kinds[k]);
+        mstory_told(rows[i].told);
+        if (rows[i].ends <= 0)
+            mstory_ended(&o, rows[i].ends, NULL);
+        else
+            mstory_pending(&o);
+        mstory_end();
+    }
+}
+
+TEST_CASE(counts_versions)
+{
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_update("two", &o);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
+    mstory_update("three", &o);
+    mstory_sets("three", 1);
+    mstory_end();
+}
+
+/* The servers' data may have gone back since, and another have the name. */
+TEST_CASE(looks_first_on_another_connection)
+{
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    for (int down = 0; down < 2; down++) {
+        fake_event(STORE_EV_DOWN);
+        if (down)
+            mstory_update("three", &o);
+        fake_event(STORE_EV_UP);
+        if (!down)
+            mstory_update("two", &o);
+        CHECK(!fake_is_asked(STORE_SET, STORY_NODE));
+        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .version = 2 + down,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        mstory_sets(down ? "three" : "two", 2 + down);
+        ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+    }
+    fake_reconnect();
+    zkl_session_dispatch(mstory.s);
+    g_string_truncate(mstory.told, 0);
+    mstory_leave(ZKL_FOREVER, &o);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_BADVERSION);
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = STORY_OTHER);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    mstory_ended(&o, 0, NULL);
+    mstory_told("left");
+    mstory_end();
+}
+
+/* A member that may not read its node does without, or it would never be done. */
+TEST_CASE(cannot_look_first)
+{
+    struct member_outcome o;
+
+    for (int watched = 0; watched < 2; watched++) {
+        mstory_begin(NULL);
+        if (watched)
+            mstory.s->watched_bytes += 512 * 1024;
+        mstory_created();
+        if (!watched)
+            ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NOAUTH);
+        CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
+        fake_reconnect();
+        mstory_update("two", &o);
+        mstory_sets("two", 0);
+        ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+        mstory_leave(ZKL_FOREVER, &o);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+        if (watched)
+            mstory.s->watched_bytes -= 512 * 1024;
+        mstory_end();
+    }
+}
+
+/* ---- leaving ---- */
+
+TEST_CASE(leaves)
+{
+    static const struct {
+        enum store_rc rc;
+        enum store_kind next; /* STORE_SYNC: it is over */
+    } rows[] = {{STORE_OK, STORE_SYNC}, {STORE_NONODE, STORE_SYNC}, {STORE_UNKNOWN, STORE_SET}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_leave(ZKL_FOREVER, &o);
+        CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE));
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = rows[i].rc);
+        CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+        CHECK_INT(fake_is_asked(STORE_GET, STORY_NODE), rows[i].next == STORE_GET);
+        CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), rows[i].next == STORE_SET);
+        if (rows[i].next == STORE_SYNC) {
+            mstory_ended(&o, 0, NULL);
+            mstory_told("left");
+        } else {
+            mstory_pending(&o);
+        }
+        mstory_end();
+    }
+}
+
+/* What the quorum refuses goes before the question whose the node is. */
+TEST_CASE(asks_what_became_of_it)
+{
+    static const enum store_rc passed[] = {STORE_OK, STORE_BADVERSION, STORE_NONODE, STORE_NOAUTH};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(passed); i++) {
+        struct member_outcome o;
+        mstory_begin(NULL);
+        mstory_joined();
+        mstory_told("joined 5");
+        mstory_leave(ZKL_FOREVER, &o);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
+        CHECK_INT(fake_request(STORE_SET, STORY_NODE).version, INT_MAX);
+        CHECK(!mstory.m->driver.timer);
+        CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
+        ANSWER(STORE_SET, STORY_NODE, .rc = passed[i]);
+        CHECK(fake_is_asked(STORE_GET, STORY_NODE));
+        CHECK(!fake_is_watching(STORE_GET, STORY_NODE));
+        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
+               .ephemeral_owner = FAKE_SESSION_ID);
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+        mstory_ended(&o, 0, NULL);
+        mstory_told("left");
+        CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE)); /* the delete fires it */
+        fake_watch(STORY_NODE, true);
+        CHECK_INT(mstory.s->watched_bytes, 0);
+        mstory_end();
+    }
+}
+
+/* The session ends with it, as nobody else needs it. */
+TEST_CASE(may_not_leave)
+{
+    struct member_outcome first, second;
+
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_told("joined 5");
+    mstory_leave(ZKL_FOREVER, &first);
+    mstory_leave(ZKL_FOREVER, &second);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_NOAUTH);
+    mstory_ended(&first, ZKL_EACCES, NULL);
+    mstory_ended(&second, ZKL_EACCES, NULL);
+    CHECK_STR(first.error.path, "/g/a");
+    CHECK(mstory_logged("cannot delete /g/a: "));
+    CHECK(g_str_has_prefix(mstory.told->str, "failed /g/a: "));
+    g_string_truncate(mstory.told, 0);
+    CHECK_INT(mstory.s->orphans, 1);
+    mstory.log[0] = '\0';
+    hand_pass(mstory.s, 0);
+    CHECK_INT(mstory.s->id, 0);
+    CHECK_INT(mstory.s->orphans, 0);
+    mstory_told("left");
+    mstory_end();
+}
+
+/* Or it is deleted at last: whoever holds the session keeps it. */
+TEST_CASE(may_leave_later)
+{
+    struct acquisition holder;
+    struct member_outcome o;
+
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    hand_hold(&holder, mstory.s);
+    mstory_joined();
+    mstory_leave(ZKL_FOREVER, &o);
+    for (int64_t pause = 1000; pause <= 2000; pause *= 2) {
+        ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_NOAUTH);
+        CHECK_INT(mstory.s->orphans, 1);
+        hand_pass_proved(mstory.s, pause);
+        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
+               .ephemeral_owner = FAKE_SESSION_ID);
+    }
+    CHECK(mstory_logged("cannot delete"));
+    CHECK(!strstr(strstr(mstory.log, "cannot delete") + 1, "cannot delete")); /* once */
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+    CHECK_INT(mstory.s->orphans, 0);
+    CHECK(mstory.s->id != 0);
+    hand_leave(&holder);
+    hand_pass_proved(mstory.s, 1000);
+    CHECK(mstory.s->id != 0);
+    mstory_end();
+}
+
+/* ---- the members of one session: what each answer costs all of them, and who has an id in turn
+ * ---- */
+
+#define GROUP "/root/g"
+
+enum { STEP_MS = 50 };
+
+static zkl_member *join_as(zkl_session *s, const char *id)
+{
+    zkl_member *m = NULL;
+
+    REQUIRE(zkl_member_join(&m, s, "/g", id, NULL, 0, NULL) == 0);
+    return m;
+}
+
+static void answer_create(const char *node, uint64_t czxid)
+{
+    ANSWER(STORE_CREATE, node, .rc = STORE_OK, .czxid = czxid);
+}
+
+/* The server answers the create of another member, which was sent just now. */
+static zkl_member *join_proved(zkl_session *s, const char *id, uint64_t czxid)
+{
+    char *node = g_strconcat(GROUP "/", id, NULL);
+    zkl_member *m = join_as(s, id);
+
+    answer_create(node, czxid);
+    g_free(node);
+    return m;
+}
+
+/* An answered write that was sent while no other request was under way is a proof. With few
+ * members, each proof moves every member's deadline at once. With many, the deadline that a member
+ * shows may be early by part of the session timeout. */
+static void play_proofs(bool many)
+{
+    zkl_session *s = hand_session();
+    zkl_member *members[4];
+
+    members_many = many ? 2 : MEMBERS_MANY;
+    hand_stand_alone(s);
+    members[0] = join_proved(s, "a", 5);
+    const int64_t most = membership_of(members[0]).remaining_ms;
+    CHECK(most > 0);
+    hand_pass(s, STEP_MS);
+    members[1] = join_proved(s, "b", 6);
+    CHECK_INT(membership_of(members[1]).remaining_ms, most);
+    CHECK_INT(membership_of(members[0]).remaining_ms, many ? most - STEP_MS : most);
+    hand_pass(s, FAKE_TIMEOUT_MS / 64);
+    members[2] = join_proved(s, "c", 7);
+    CHECK_INT(membership_of(members[0]).remaining_ms, most);
+    CHECK_INT(membership_of(members[1]).remaining_ms, most);
+    hand_pass(s, STEP_MS);
+    members[3] = join_proved(s, "d", 8);
+    CHECK_INT(membership_of(members[0]).remaining_ms, many ? most - STEP_MS : most);
+    /* A member that is in doubt hears at once that it is in doubt no more. */
+    fake_event(STORE_EV_DOWN);
+    CHECK_INT(membership_state(members[0]), ZKL_SUSPECT);
+    hand_pass(s, STEP_MS);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(s);
+    for (int i = 0; i < 4; i++) {
+        CHECK_INT(membership_state(members[i]), ZKL_HELD);
+        zkl_member_free(members[i]);
+    }
+    hand_close(s);
+    members_many = MEMBERS_MANY;
+}
+
+TEST_CASE(proofs_move_deadlines)
+{
+    play_proofs(false);
+    play_proofs(true);
+}
+
+/* A deadline that was shown too early ends the grant all the same, and the member is held anew. */
+TEST_CASE(early_deadline_is_kept)
+{
+    zkl_session *s = hand_session();
+    zkl_grant *first, *second;
+    zkl_member *all[4];
+
+    members_many = 2;
+    hand_stand_alone(s);
+    zkl_member *m = all[0] = join_proved(s, "a", 5);
+    ANSWER(STORE_GET, GROUP "/a", .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
+    all[1] = join_proved(s, "b", 6);
+    hand_pass(s, STEP_MS);
+    all[2] = join_proved(s, "c", 7);
+    REQUIRE(zkl_member_grant(m, &first) == 0);
+    const int64_t left = zkl_grant_remaining_ms(first);
+    REQUIRE(left < membership_of(all[2]).remaining_ms);
+    hand_jump(left, left);
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    all[3] = join_proved(s, "d", 8); /* the first notices */
+    CHECK_INT(membership_of(m).code, ZKL_ELOST);
+    CHECK_INT(zkl_member_wait(m, 0), 0);
+    REQUIRE(zkl_member_grant(m, &second) == 0);
+    CHECK_INT(zkl_grant_state(first), ZKL_LOST);
+    CHECK_INT(zkl_grant_state(second), ZKL_HELD);
+    CHECK(zkl_grant_turn(second) > zkl_grant_turn(first));
+    zkl_grant_release(first);
+    zkl_grant_release(second);
+    for (int i = 0; i < 4; i++)
+        zkl_member_free(all[i]);
+    hand_close(s);
+    members_many = MEMBERS_MANY;
+}
+
+/* A member that joins afterwards has nothing to do with the doubt. */
+TEST_CASE(doubt_is_over_for_all)
+{
+    zkl_session *s = hand_session();
+
+    members_many = 0;
+    hand_stand_alone(s);
+    zkl_member *m = join_as(s, "a");
+    hand_pass_proved(s, 0);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, STEP_MS);
+    fake_event(STORE_EV_UP);
+    hand_stand_alone(s);
+    answer_create(GROUP "/a", 5);
+    CHECK_INT(membership_state(m), ZKL_HELD);
+    zkl_member_free(m);
+    hand_close(s);
+    members_many = MEMBERS_MANY;
+}
+
+/* One behind the other, and who has left while it waited is passed by. */
+TEST_CASE(members_of_one_id_take_turns)
+{
+    zkl_session *s = hand_session();
+    zkl_member *first = join_as(s, "a"), *next = NULL;
+
+    CHECK_INT(zkl_member_join(&next, s, "/g", "a", NULL, 0, NULL), ZKL_EBUSY);
+    answer_create(GROUP "/a", 5);
+    zkl_member_free(first);
+    zkl_member_free(join_as(s, "a"));
+    zkl_member *last = join_as(s, "a");
+    zkl_member *other = join_as(s, "b");
+    CHECK_INT(zkl_member_join(&next, s, "/g", "a", NULL, 0, NULL), ZKL_EBUSY);
+    CHECK(!fake_is_asked(STORE_CREATE, GROUP "/a"));
+    answer_create(GROUP "/b", 6);
+    REQUIRE(fake_is_asked(STORE_DELETE, GROUP "/a"));
+    CHECK(!fake_is_asked(STORE_CREATE, GROUP "/a"));
+    ANSWER(STORE_DELETE, GROUP "/a", .rc = STORE_OK);
+    answer_create(GROUP "/a", 8);
+    CHECK_INT(membership_token(last), 8);
+    zkl_member_free(last);
+    zkl_member_free(other);
+    hand_close(s);
 }
