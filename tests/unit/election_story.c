@@ -79,6 +79,12 @@ void election_win(struct election_story *s, uint64_t token)
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1);
 }
 
+void election_begin_started(struct election_story *s, const zkl_election_options *options)
+{
+    election_begin(s, options);
+    election_start(s);
+}
+
 void election_set_own_watch(struct election_story *s)
 {
     fake_await(STORE_GET, s->node);

@@ -17,6 +17,7 @@ struct election_story {
 };
 
 void election_begin(struct election_story *s, const zkl_election_options *options);
+void election_begin_started(struct election_story *s, const zkl_election_options *options);
 void election_end(struct election_story *s); /* closes and frees what is still there */
 
 void election_start(struct election_story *s); /* campaigning again and again */

@@ -1,19 +1,60 @@
-/* What servers say to who has seen too much: only what they do on purpose counts. */
+/* What servers say to our own questions: only what they do on purpose counts, and no answer does
+ * harm. */
 #include "lib/store/probe.h"
 
+#include <arpa/inet.h>
 #include <glib.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "probe_listener.h"
 #include "runner.h"
 
 TEST_SUITE(probe);
 
-enum { GREETING = 49, WELCOME = 41, ZXID_AT = 8, MANY = 100 };
+/* A server on a port of its own, which one thread serves. */
+struct probe_listener {
+    int fd;
+    char hosts[32]; /* "127.0.0.1:P" */
+    pthread_t thread;
+};
+
+static void probe_listen(struct probe_listener *ret, void *(*serve)(void *server), void *server)
+{
+    enum { MANY = 100 };
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ret->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    REQUIRE(bind(ret->fd, (struct sockaddr *)&address, sizeof address) == 0);
+    REQUIRE(listen(ret->fd, MANY) == 0);
+    REQUIRE(getsockname(ret->fd, (struct sockaddr *)&address, &size) == 0);
+    g_snprintf(ret->hosts, sizeof ret->hosts, "127.0.0.1:%d", ntohs(address.sin_port));
+    REQUIRE(pthread_create(&ret->thread, NULL, serve, server) == 0);
+}
+
+static void probe_listen_end(struct probe_listener *listener)
+{
+    shutdown(listener->fd, SHUT_RDWR);
+    pthread_join(listener->thread, NULL);
+    close(listener->fd);
+}
+
+enum {
+    GREETING = 49,
+    WELCOME = 41,
+    SRVR = 4,
+    ZXID_AT = 8,
+    MANY = 100,
+    ENDLESS = 1 << 20,
+    TRIES = 20
+};
+
+static const char welcome[WELCOME] = {0, 0, 0, WELCOME - 4};
 
 /* Takes connections one by one; those behind the first so many it closes without a word. */
 struct server {
@@ -33,7 +74,6 @@ static bool is_welcome(const struct server *server, int number, const uint8_t *g
 
 static void *serve(void *data)
 {
-    static const uint8_t welcome[WELCOME] = {0, 0, 0, WELCOME - 4};
     struct server *server = data;
     uint8_t greeting[GREETING];
 
@@ -203,4 +243,132 @@ TEST_CASE(trouble_of_our_own)
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     CHECK_INT(own, TROUBLE_DESCRIPTORS);
     CHECK_INT(all, TROUBLE_DESCRIPTORS);
+}
+
+/* ---- answers that are cut anywhere, that lie, or that do not end ---- */
+
+struct liar {
+    struct probe_listener listener;
+    size_t asks; /* length of the question */
+    const char *says;
+    size_t length;
+    unsigned times; /* it says that so often more */
+};
+
+static void *answer_anything(void *data)
+{
+    const struct liar *liar = data;
+    char question[GREETING];
+
+    for (int fd; (fd = accept(liar->listener.fd, NULL, NULL)) >= 0;) {
+        CHECK_INT(recv(fd, question, liar->asks, MSG_WAITALL), liar->asks);
+        CHECK_INT(send(fd, liar->says, liar->length, MSG_NOSIGNAL), liar->length);
+        for (unsigned left = liar->times; left > 0; left--)
+            if (send(fd, liar->says, liar->length, MSG_NOSIGNAL) < 0)
+                break;
+        close(fd);
+    }
+    return NULL;
+}
+
+/* ---- of who has seen too much ---- */
+
+static enum rollback_evidence zxid_of(const char *says, size_t length, unsigned times)
+{
+    struct liar liar = {.asks = GREETING, .says = says, .length = length, .times = times};
+
+    probe_listen(&liar.listener, answer_anything, &liar);
+    enum rollback_evidence heard = probe_zxid(liar.listener.hosts, 5, NULL);
+    probe_listen_end(&liar.listener);
+    return heard;
+}
+
+/* Nobody waits longer than a moment for an answer, which a busy machine may need. */
+static void check_serves(const char *says, size_t length, unsigned times)
+{
+    enum rollback_evidence heard = ROLLBACK_NONE;
+
+    for (int left = TRIES; left > 0 && heard == ROLLBACK_NONE; left--)
+        heard = zxid_of(says, length, times);
+    CHECK_INT(heard, ROLLBACK_SERVES);
+}
+
+TEST_CASE(welcome_cut_at_each_byte)
+{
+    for (size_t length = 0; length < WELCOME - 1; length++)
+        CHECK_INT(zxid_of(welcome, length, 0), ROLLBACK_NONE);
+    check_serves(welcome, WELCOME - 1, 0);
+    check_serves(welcome, WELCOME, 0);
+}
+
+/* In its length or its protocol, the only numbers that are looked at. */
+TEST_CASE(welcome_that_lies)
+{
+    static const int32_t lies[] = {-1, INT32_MIN, INT32_MAX, 0, 1, 35, 38};
+    char said[WELCOME];
+
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(lies); i++) {
+        const int32_t lie = lies[i / 2];
+        if (i % 2 == 1 && lie == 0)
+            continue; /* the protocol's true number */
+        const uint32_t wire = htonl((uint32_t)lie);
+        memcpy(said, welcome, sizeof said);
+        memcpy(said + 4 * (i % 2), &wire, sizeof wire);
+        CHECK_INT(zxid_of(said, sizeof said, 0), ROLLBACK_NONE);
+    }
+}
+
+/* An answer without end is read only as far as it is of interest. */
+TEST_CASE(welcome_without_end)
+{
+    check_serves(welcome, sizeof welcome, ENDLESS);
+    CHECK_INT(zxid_of("\377\377\377\377", 4, ENDLESS), ROLLBACK_NONE);
+}
+
+/* ---- is that a ZooKeeper? ---- */
+
+static char *hosts_of(const char *says, size_t length, unsigned times, enum store_trouble *ret)
+{
+    struct liar liar = {.asks = SRVR, .says = says, .length = length, .times = times};
+
+    struct probe_found found;
+    char *good = NULL;
+
+    probe_listen(&liar.listener, answer_anything, &liar);
+    *ret = TROUBLE_SILENT;
+    for (int left = TRIES; left > 0 && *ret == TROUBLE_SILENT; left--) {
+        g_free(good);
+        good = probe_hosts(liar.listener.hosts, NULL, &found);
+        *ret = found.trouble;
+    }
+    probe_listen_end(&liar.listener);
+    return good;
+}
+
+/* A liar that says nothing stays. One that says something must say all that a ZooKeeper is known
+ * by. */
+TEST_CASE(words_cut_at_each_byte)
+{
+    static const char words[] = "Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f";
+    const size_t known = strlen("Zookeeper version: ");
+    enum store_trouble trouble;
+
+    for (size_t length = 0; length < sizeof words; length++) {
+        char *good = hosts_of(words, length, 0, &trouble);
+        CHECK_INT(good != NULL, length == 0 || length >= known);
+        CHECK_INT(trouble, length == 0      ? TROUBLE_HANGS_UP
+                           : length < known ? TROUBLE_FOREIGN
+                                            : TROUBLE_NONE);
+        g_free(good);
+    }
+}
+
+TEST_CASE(words_without_end)
+{
+    enum store_trouble trouble;
+
+    CHECK(hosts_of("\0\377\033", 3, ENDLESS, &trouble) == NULL);
+    CHECK_INT(trouble, TROUBLE_FOREIGN);
+    CHECK(hosts_of("Zookeeper version", 17, ENDLESS, &trouble) == NULL);
+    CHECK_INT(trouble, TROUBLE_FOREIGN);
 }
