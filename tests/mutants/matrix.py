@@ -158,7 +158,7 @@ class Tree:
 
 def environment(tree, scratch):
     # LD_BIND_NOW, as of hardened builds: looking a symbol up later saves vector registers on the stack, and they may
-    # hold what unit credentials looks for.
+    # hold what session.credentials_are_wiped looks for.
     return dict(os.environ, LD_BIND_NOW="1", top_srcdir=tree.path, top_builddir=tree.build, G_SLICE="always-malloc",
                 MALLOC_PERTURB_="165", ZKL_TEST_TIMEOUT=str(TEST_TIMEOUT), TMPDIR=scratch)
 

@@ -1,11 +1,16 @@
-/* What a session answers without a server, and how it takes what the store reports. */
-#include "fake_store.h"
+/* What a session answers without a server, how it takes what the store reports, and its options:
+ * servers, credentials, and the structs of all of the library's options. */
+#include "by_hand.h"
+#include "lib/session/core.h"
 #include "runner.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
-#include <zkl-glib.h>
+#include <unistd.h>
 
 TEST_SUITE(session);
 
@@ -61,14 +66,6 @@ TEST_CASE(bad_arguments)
     CHECK_INT(zkl_session_open(&s, NULL, NULL, NULL), ZKL_EINVAL);
     CHECK_INT(zkl_session_open(&s, "a:x", NULL, &why), ZKL_EINVAL);
     CHECK_STR(why.path, "a:x");
-    CHECK_INT(zkl_session_wait(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_session_fd(NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_session_dispatch(NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_session_on_change(NULL, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_session_id(NULL), 0);
-    CHECK_INT(zkl_session_timeout_ms(NULL), ZKL_EINVAL);
-    CHECK(zkl_glib_source_new(NULL) == NULL);
-    zkl_session_close(NULL);
 }
 
 struct heard {
@@ -111,105 +108,6 @@ TEST_CASE(events)
     CHECK_INT(atomic_load(&h.events[ZKL_SESSION_CONNECTED]), 2);
     CHECK_INT(atomic_load(&h.events[ZKL_SESSION_SUSPENDED]), 1);
     CHECK_INT(atomic_load(&h.events[ZKL_SESSION_CLOSED]), 1);
-}
-
-static void note_code(zkl_grant *grant, const zkl_error *error, void *data)
-{
-    zkl_grant_release(grant);
-    atomic_store((atomic_int *)data, error ? error->code : 1);
-}
-
-static void wait_code(atomic_int *code)
-{
-    while (atomic_load(code) == 0)
-        g_usleep(1000);
-}
-
-/* Refused credentials end everything, what is asked for later too. */
-TEST_CASE(credentials_refused)
-{
-    zkl_session *s = fake_session();
-    zkl_mutex *m;
-    zkl_queue *q;
-    atomic_int before = 0, after = 0;
-
-    REQUIRE(zkl_mutex_new(&m, s, "/b", NULL) == 0);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, note_code, &before, NULL) == 0);
-    fake_event(STORE_EV_AUTH);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, note_code, &after, NULL) == 0);
-    wait_code(&before);
-    wait_code(&after);
-    CHECK_INT(before, ZKL_EAUTH);
-    CHECK_INT(after, ZKL_EAUTH);
-    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), ZKL_EAUTH);
-    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_EAUTH);
-    CHECK_INT(zkl_queue_read(&q, s, "/b", NULL, 0), ZKL_EAUTH);
-    zkl_mutex_free(m);
-    zkl_session_close(s);
-}
-
-/* The session is over: the attempt enters again, under a new id, in the next one. */
-TEST_CASE(expired)
-{
-    zkl_session *s = fake_session();
-    zkl_mutex *m;
-    struct heard h = {.code = 0};
-    atomic_int code = 0;
-
-    REQUIRE(zkl_session_on_change(s, hear, &h) == 0);
-    REQUIRE(zkl_mutex_new(&m, s, "/b", NULL) == 0);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, note_code, &code, NULL) == 0);
-    char *first = fake_created_name("/b", 0);
-    fake_event(STORE_EV_EXPIRED);
-    CHECK(!fake_is_asked(STORE_CREATE, "/b")); /* before the next one is there */
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
-    char *second = fake_created_name("/b", 0);
-    REQUIRE(first && second);
-    CHECK(strcmp(first, second) != 0);
-    zkl_session_close(s);
-    CHECK_INT(atomic_load(&h.events[ZKL_SESSION_REPLACED]), 1);
-    CHECK_INT(code, ZKL_ECLOSED);
-    zkl_mutex_free(m);
-    g_free(first);
-    g_free(second);
-}
-
-static void take_line(const zkl_log_record *record, void *data)
-{
-    if (strstr(record->text, "\"junk\""))
-        atomic_fetch_add((atomic_int *)data, 1);
-}
-
-/* What is no contender is told about once, to whom wants to hear such. */
-TEST_CASE(log_lines)
-{
-    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    zkl_session *s;
-    zkl_mutex *m;
-    atomic_int lines = 0, code = 0;
-    char junk[] = "junk", *names[] = {junk};
-
-    o.log = take_line;
-    o.log_data = &lines;
-    o.log_level = ZKL_LOG_INFO;
-    session_store = &fake_ops;
-    REQUIRE(zkl_session_open(&s, "fake:1", &o, NULL) == 0);
-    session_store = &store_zk;
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
-    REQUIRE(zkl_mutex_new(&m, s, "/b", NULL) == 0);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, note_code, &code, NULL) == 0);
-    for (int i = 0; i < 2; i++) {
-        char *name = fake_created_name("/b", i);
-        ANSWER(STORE_CREATE, "/b", .rc = STORE_OK, .path = name, .czxid = 5,
-               .ephemeral_owner = FAKE_SESSION_ID);
-        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
-        g_free(name);
-    }
-    zkl_session_close(s);
-    CHECK_INT(lines, 1);
-    zkl_mutex_free(m);
 }
 
 static int no_thread(struct store **ret, const struct store_config *config,
@@ -264,4 +162,436 @@ TEST_CASE(the_last_reference_is_given_up_whole)
     pthread_join(thread, &result);
     CHECK(e.went_on);
     CHECK(result == PTHREAD_CANCELED);
+}
+
+/* ---- a list of servers that changes, and what the ensemble says of itself: the session stays ----
+ */
+
+static const char config[] = "server.1=a:1:2:participant;b:3\nversion=0";
+
+/* The store has the list at once. A waiter keeps its place, and a holder its grant. */
+TEST_CASE(when_the_connection_is_lost)
+{
+    zkl_session *s = hand_session();
+    struct acquisition holder, waiter;
+
+    hand_hold(&holder, s);
+    hand_enter(&waiter, s, ZKL_FOREVER);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    CHECK_STR(fake_hosts(), "other:2");
+    hand_pass_proved(s, 3000);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 3000);
+    CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID);
+    fake_event(STORE_EV_UP);
+    CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID);
+    CHECK(zkl_grant_state(holder.grant) != ZKL_LOST);
+    hand_leave(&holder);
+    hand_leave(&waiter);
+    hand_close(s);
+}
+
+/* The next session begins at it, too, whatever ended the one before. */
+TEST_CASE(for_the_next_session)
+{
+    zkl_session *s = hand_session();
+
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    CHECK_INT(zkl_session_set_servers(s, "third:3,[::1]:4/root"), 0);
+    CHECK_INT(zkl_session_set_servers(s, "third:3,[::1]:4/root"), 0);
+    fake_next_session();
+    CHECK_STR(fake_hosts(), "third:3,::1:4");
+    CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID + 1);
+    hand_close(s);
+}
+
+/* One that was never connected. */
+TEST_CASE(before_a_connection)
+{
+    zkl_session *s = hand_session_with(NULL);
+
+    CHECK_INT(zkl_session_set_servers(s, "other:2,[::1]:3/root"), 0);
+    CHECK_STR(fake_hosts(), "other:2,::1:3");
+    hand_close(s);
+}
+
+static void answer_config(const char *text, int length)
+{
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = text, .length = length);
+}
+
+/* Read once with each connection, once more to be told of changes, and when there is one. */
+TEST_CASE(the_ensemble_is_heard)
+{
+    zkl_session *s = hand_session();
+    const int length = (int)strlen(config);
+
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 1);
+    answer_config(config, length);
+    CHECK_STR(fake_config(), config);
+    CHECK(fake_is_watching(STORE_GET, "/zookeeper/config"));
+    answer_config(config, length);
+    fake_reconnect();
+    CHECK(!fake_is_watching(STORE_GET, "/zookeeper/config")); /* the library sets it again */
+    answer_config(config, length);
+    hand_pass(s, 30000);
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 0);
+    fake_watch("/zookeeper/config", false);
+    CHECK(fake_is_watching(STORE_GET, "/zookeeper/config"));
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 1);
+    answer_config(config, 8);
+    CHECK_STR(fake_config(), "server.1");
+    fake_watch("/zookeeper", false); /* another node */
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 0);
+    fake_next_session();
+    answer_config(config, length);
+    CHECK(fake_is_watching(STORE_GET, "/zookeeper/config"));
+    hand_close(s);
+}
+
+/* A server that stands alone is left no watch. */
+TEST_CASE(one_server_is_no_ensemble)
+{
+    zkl_session *s = hand_session();
+
+    answer_config(NULL, 0);
+    CHECK_INT(fake_count(STORE_GET, "/zookeeper/config"), 0);
+    hand_close(s);
+}
+
+/* What cannot be read, or is of an earlier connection, is not heard. */
+TEST_CASE(unheard)
+{
+    zkl_session *s = hand_session();
+
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_NOAUTH, .data = config, .length = 8);
+    CHECK_STR(fake_config(), "");
+    fake_reconnect();
+    fake_reconnect();
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);
+    CHECK_STR(fake_config(), "");
+    hand_close(s);
+}
+
+TEST_CASE(fixed_servers)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    o.fixed_servers = 1;
+    zkl_session *s = hand_session_with(&o);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    CHECK(!fake_is_watching(STORE_GET, "/zookeeper/config"));
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);
+    CHECK_STR(fake_config(), "");
+    fake_watch("/zookeeper/config", false);
+    CHECK(!fake_is_asked(STORE_GET, "/zookeeper/config"));
+    CHECK_INT(zkl_session_set_servers(s, "other:2/root"), 0);
+    CHECK_STR(fake_hosts(), "other:2");
+    hand_close(s);
+}
+
+/* A session was not proved for long. It is replaced if it is connected to a server of the user's
+ * list, and kept if those servers may be gone. */
+TEST_CASE(cold)
+{
+    for (int strays = 0; strays < 2; strays++) {
+        zkl_session *s = hand_session_with(NULL);
+        struct acquisition a;
+
+        session_set_warm_ms(s, 0);
+        fake_event(STORE_EV_BEGIN);
+        fake_event(STORE_EV_UP);
+        ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = config, .length = 8);
+        fake_stray(strays);
+        hand_pass(s, 30000);
+        hand_enter(&a, s, ZKL_FOREVER);
+        CHECK_INT(zkl_session_id(s), strays ? FAKE_SESSION_ID : 0);
+        hand_leave(&a);
+        fake_stray(false);
+        hand_close(s);
+    }
+}
+
+TEST_CASE(bad_servers)
+{
+    zkl_session *s = hand_session();
+
+    CHECK_INT(zkl_session_set_servers(NULL, "other:2/root"), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, "other:x/root"), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, "other:2"), ZKL_EINVAL);
+    CHECK_INT(zkl_session_set_servers(s, "other:2/boot"), ZKL_EINVAL);
+    CHECK_STR(fake_hosts(), "fake:1");
+    hand_close(s);
+}
+
+/* ---- credentials: one copy while the session lives, and none when it has ended ---- */
+
+/* The allocator writes over the beginning of what is freed, so what is looked for is the end. */
+enum { LENGTH = 80, BEGINNING = 40, TAIL = LENGTH - BEGINNING, CHUNK = 65536 };
+static const size_t region_max = (size_t)256 << 20; /* larger ones are a sanitizer's own */
+
+/* Nothing else in our memory looks like that: each byte is made when it is compared. */
+static char secret_byte(int i)
+{
+    static volatile int seed = 77;
+
+    return (char)('!' + (seed + i * i * 31) % 90);
+}
+
+static void make_secret(char *ret)
+{
+    for (int i = 0; i < LENGTH; i++)
+        ret[i] = secret_byte(i);
+    ret[LENGTH] = '\0';
+}
+
+static bool is_secret(const char *at)
+{
+    for (int i = 0; i < TAIL; i++)
+        if (at[i] != secret_byte(BEGINNING + i))
+            return false;
+    return true;
+}
+
+static int count_in(int memory, uintptr_t from, uintptr_t to)
+{
+    static char chunk[CHUNK];
+    const char first = secret_byte(BEGINNING);
+    int found = 0;
+
+    for (ssize_t n; from < to; from += (uintptr_t)n) {
+        n = pread(memory, chunk, MIN(sizeof chunk, to - from), (off_t)from);
+        if (n < TAIL)
+            break;
+        for (ssize_t i = 0; i + TAIL <= n; i++)
+            found += chunk[i] == first && is_secret(chunk + i);
+        explicit_bzero(chunk, sizeof chunk);
+        n = from + (uintptr_t)n < to ? n - TAIL + 1 : n;
+    }
+    return found;
+}
+
+/* In all memory that this process may write. */
+static int copies(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), found = 0;
+    char line[512], access[8];
+    uintptr_t from, to;
+
+    REQUIRE(maps && memory >= 0);
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, access) == 3 &&
+            strcmp(access, "rw-p") == 0 && to - from < region_max)
+            found += count_in(memory, from, to);
+    fclose(maps);
+    close(memory);
+    return found;
+}
+
+static zkl_session *open_with_secret(void)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+    char secret[LENGTH + 1];
+    const zkl_credential credentials[] = {{"digest", "a:b"}, {"digest", secret}};
+    zkl_session *s;
+
+    make_secret(secret);
+    options.credentials = credentials;
+    options.credential_count = G_N_ELEMENTS(credentials);
+    session_store = &fake_ops;
+    REQUIRE(zkl_session_open(&s, "fake:1", &options, NULL) == 0);
+    session_store = &store_zk;
+    CHECK(copies() >= 2);
+    explicit_bzero(secret, sizeof secret);
+    return s;
+}
+
+TEST_CASE(credentials_are_wiped)
+{
+#ifdef __SANITIZE_THREAD__
+    runner_skip("ThreadSanitizer's own memory is too much to be searched");
+    return;
+#endif
+    zkl_session *s = open_with_secret();
+
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    CHECK_INT(copies(), 1);
+    fake_event(STORE_EV_EXPIRED); /* they are for the next incarnation, too */
+    CHECK_INT(copies(), 1);
+    zkl_session_close(s);
+    /* The thread that has closed the store may be the last to have the session. */
+    for (int i = 0; i < 1000 && copies() > 0; i++)
+        g_usleep(1000);
+    CHECK_INT(copies(), 0);
+}
+
+/* ---- structs of options: which sizes are taken, and what zeros in them mean ---- */
+
+enum { BYTES = 8192 };
+
+/* Each answers the code of a call with options that are there from the first byte on. */
+static int open_session(zkl_session *unused, const void *options)
+{
+    zkl_session *s = NULL;
+
+    (void)unused;
+    int code = zkl_session_open(&s, "127.0.0.1:1", options, NULL);
+    zkl_session_close(s);
+    return code;
+}
+
+static int new_mutex(zkl_session *s, const void *options)
+{
+    zkl_mutex *m = NULL;
+    int code = zkl_mutex_new(&m, s, "/a", options);
+
+    zkl_mutex_free(m);
+    return code;
+}
+
+static int new_election(zkl_session *s, const void *options)
+{
+    zkl_election *e = NULL;
+    int code = zkl_election_new(&e, s, "/a", "c", options);
+
+    zkl_election_free(e);
+    return code;
+}
+
+/* It looks at the path next, and asks no server. */
+static int read_queue(zkl_session *s, const void *options)
+{
+    zkl_queue *q = NULL;
+    zkl_error why = {.code = 0};
+    int code = zkl_queue_read(&q, s, "no path", options, 0);
+
+    zkl_last_error(&why);
+    return strcmp(why.path, "no path") == 0 ? 0 : code;
+}
+
+static const zkl_session_options session_init = ZKL_SESSION_OPTIONS_INIT;
+static const zkl_mutex_options mutex_init = ZKL_MUTEX_OPTIONS_INIT;
+static const zkl_election_options election_init = ZKL_ELECTION_OPTIONS_INIT;
+static const zkl_queue_options queue_init = ZKL_QUEUE_OPTIONS_INIT;
+
+static const struct kind {
+    const void *init;
+    size_t size;
+    int (*call)(zkl_session *s, const void *options);
+} kinds[] = {
+    {&session_init, sizeof session_init, open_session},
+    {&mutex_init, sizeof mutex_init, new_mutex},
+    {&election_init, sizeof election_init, new_election},
+    {&queue_init, sizeof queue_init, read_queue},
+};
+
+/* The options as they would be with that size, and a byte set somewhere. */
+static int call(zkl_session *s, const struct kind *k, size_t size, size_t set)
+{
+    char *options = g_malloc0(BYTES);
+
+    memcpy(options, k->init, k->size);
+    memcpy(options, &size, sizeof size);
+    if (set > 0)
+        options[set] = 1;
+    int code = k->call(s, options);
+    g_free(options);
+    return code;
+}
+
+TEST_CASE(sizes_of_options)
+{
+    zkl_session *s = fake_session();
+
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        const struct kind *k = &kinds[i];
+        CHECK_INT(k->call(s, NULL), 0);
+        CHECK_INT(call(s, k, k->size, 0), 0);
+        for (size_t size = 0; size < k->size; size++)
+            CHECK_INT(call(s, k, size, 0), ZKL_EINVAL);
+        CHECK_INT(zkl_last_error(NULL), ZKL_EINVAL);
+        CHECK_INT(call(s, k, k->size + 1, 0), 0);
+        CHECK_INT(call(s, k, k->size + 64, 0), 0);
+        CHECK_INT(call(s, k, k->size, k->size), 0); /* that is not the struct's any more */
+        CHECK_INT(call(s, k, k->size + 1, k->size), ZKL_EINVAL);
+        CHECK_INT(call(s, k, k->size + 64, k->size + 63), ZKL_EINVAL);
+        CHECK_INT(call(s, k, BYTES, 0), ZKL_EINVAL);
+        CHECK_INT(call(s, k, SIZE_MAX, 0), ZKL_EINVAL);
+    }
+    zkl_session_close(s);
+}
+
+/* A struct of which only size is set says the same as its macro. */
+#define CHECK_MACRO(type, init, ...)                                                               \
+    do {                                                                                           \
+        static const zkl_##type macro = init, zeros = {.size = sizeof zeros, __VA_ARGS__};         \
+        CHECK(memcmp(&macro, &zeros, sizeof zeros) == 0);                                          \
+    } while (0)
+
+TEST_CASE(macros_of_options)
+{
+    CHECK_MACRO(barrier_options, ZKL_BARRIER_OPTIONS_INIT);
+    CHECK_MACRO(election_options, ZKL_ELECTION_OPTIONS_INIT);
+    CHECK_MACRO(member_options, ZKL_MEMBER_OPTIONS_INIT);
+    CHECK_MACRO(mutex_options, ZKL_MUTEX_OPTIONS_INIT);
+    CHECK_MACRO(queue_options, ZKL_QUEUE_OPTIONS_INIT);
+    CHECK_MACRO(semaphore_options, ZKL_SEMAPHORE_OPTIONS_INIT);
+    CHECK_MACRO(session_options, ZKL_SESSION_OPTIONS_INIT, .log_level = ZKL_LOG_WARN);
+}
+
+TEST_CASE(version)
+{
+    char *numbers =
+        g_strdup_printf("%d.%d.%d", ZKL_VERSION_MAJOR, ZKL_VERSION_MINOR, ZKL_VERSION_PATCH);
+
+    CHECK_STR(zkl_version(), ZKL_VERSION);
+    CHECK_STR(zkl_version(), numbers);
+    g_free(numbers);
+}
+
+TEST_CASE(status_size)
+{
+    zkl_session *s = fake_session();
+    zkl_election_status status[2] = {{.size = sizeof status}};
+    zkl_election *e;
+
+    REQUIRE(zkl_election_new(&e, s, "/a", "c", NULL) == 0);
+    for (size_t size = 0; size < sizeof *status; size++) {
+        status->size = size;
+        CHECK_INT(zkl_election_get_status(e, status), ZKL_EINVAL);
+    }
+    status->size = sizeof status;
+    CHECK_INT(zkl_election_get_status(e, status), 0);
+    CHECK_INT(status->size, sizeof *status);
+    zkl_election_free(e);
+    zkl_session_close(s);
+}
+
+static void count_warning(const zkl_log_record *record, void *data)
+{
+    if (record->level == ZKL_LOG_WARN)
+        atomic_fetch_add((atomic_int *)data, 1);
+}
+
+/* Clocks are still taken to differ, and warnings to be of interest. */
+TEST_CASE(options_of_zeros)
+{
+    atomic_int warnings = 0;
+    zkl_session_options o = {.size = sizeof o, .log = count_warning, .log_data = &warnings};
+    zkl_session *s;
+
+    session_store = &fake_ops;
+    REQUIRE(zkl_session_open(&s, "fake:1", &o, NULL) == 0);
+    session_store = &store_zk;
+    CHECK_INT(zkl_session_timeout_ms(s), 10000);
+    CHECK_INT(s->proofs.drift_permille, 100);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    fake_event(STORE_EV_EXPIRED);
+    zkl_session_close(s);
+    CHECK_INT(atomic_load(&warnings), 1);
 }
