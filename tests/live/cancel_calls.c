@@ -17,7 +17,7 @@
 
 TEST_SUITE(cancel_calls, .init = live_init);
 
-/* Handles as in tests/unit/every_call.h. */
+/* Handles as in tests/unit/every_call_test.c. */
 struct scene {
     struct live *t;
     struct proxy *proxy;

@@ -1,14 +1,360 @@
-/* The manual says some things of many functions alike. This tests them for each: every function in
- * every plight. tests/lint/errors.sh compares what the tests saw with the manual's lists. */
-#include "every_call.h"
+/* Each function that returns an error, in each plight that it can be in. It is called with handles
+ * of an estate, at paths below /x. */
+#include "fake_store.h"
 #include "runner.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zkl-zookeeper.h>
+#include <zookeeper/zookeeper.h>
 
 TEST_SUITE(every_call);
+
+/* What can become of a call. */
+enum {
+    GETS_NULL = 1 << 0,   /* ZKL_EINVAL, without its handle */
+    IN_CHILD = 1 << 1,    /* ZKL_ECHILD */
+    CLOSED = 1 << 2,      /* ZKL_ECLOSED, when the session of its handle was closed */
+    CLOSING = 1 << 3,     /* the same, in the last callback of the session that it gets */
+    BLOCKS = 1 << 4,      /* ZKL_EDEADLK in a callback */
+    CONNECTED = 1 << 5,   /* ZKL_EUNREACHABLE, ZKL_EHOST or ZKL_EAUTH without a connection */
+    ANSWERED = 1 << 6,    /* ZKL_ETIMEDOUT without an answer */
+    PERMITTED = 1 << 7,   /* ZKL_EACCES */
+    UNDERSTOOD = 1 << 8,  /* ZKL_EPROTO, when the server refuses without a good reason */
+    CREATES = 1 << 9,     /* ZKL_EPATH, when the parent is ephemeral */
+    LOCKS = 1 << 10,      /* as a contender: ZKL_EBUSY, ZKL_ELAYOUT, ZKL_ELIMIT, ZKL_EOVERFLOW */
+    LATCH = 1 << 16,      /* of those, an election's */
+    REENTERS = 1 << 11,   /* ZKL_ELOST, when what the thread holds was lost */
+    CANCELABLE = 1 << 12, /* ZKL_ECANCELED */
+    HOLDER = 1 << 13,     /* ZKL_ELOST and ZKL_EPERM, when its grant was lost or released */
+    ENDED = 1 << 14,      /* ZKL_EAUTH only if the credentials are refused meanwhile */
+    WATCHES = 1 << 17,    /* ZKL_ELIMIT without room for a watch; of contenders see LOCKS */
+    OF_SESSION = 1 << 18, /* ZKL_ECLOSED when the session is closed meanwhile */
+    WRITES = 1 << 19,     /* a counter: ZKL_EBUSY, ZKL_ELAYOUT, ZKL_EUNKNOWN; the fence's errors */
+    CHANGES = 1 << 20, /* in a transaction: ZKL_EUNKNOWN when it was sent, or else ZKL_ETIMEDOUT */
+    MEMBERS = 1 << 21, /* a member: ZKL_EBUSY, and ZKL_EPERM when it has left */
+    MEETS = 1 << 22,   /* enters a double barrier: ZKL_EBUSY, and ZKL_ELOST */
+    LEAVES = 1 << 24,  /* leaves it: the same */
+    LIMITED = 1 << 23, /* a semaphore: ZKL_ENOENT when the data is no limit */
+    PATIENT = 1 << 15, /* waits for a session timeout, whatever its own limit; needs no grant */
+};
+
+/* The handles of a holder, of a leader, of a member inside, and of somebody who is nothing yet. */
+struct estate {
+    zkl_session *s;
+    zkl_barrier *barrier;
+    zkl_double_barrier *pair, *inside;
+    zkl_counter *counter;
+    zkl_election *candidate, *leader;
+    zkl_mutex *mutex, *held;
+    zkl_multilock *multilock;
+    zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore;
+    zkl_member *joined, *joining;
+    zkl_grant *own;                 /* of leader */
+    const zkl_grant *grant, *fence; /* of held; for counters, none at first */
+    zkl_op *op;                     /* of the call */
+    bool cancels;                   /* it as soon as it has begun */
+    atomic_int asked; /* below /x, since the estate was begun; or a completion is awaited */
+    atomic_int told, code;
+};
+
+struct every_call {
+    const char *name;
+    int (*fn)(struct estate *e, int64_t timeout_ms); /* what it returned, or told if that was 0 */
+    unsigned may;
+};
+
+enum { SHORT_MS = 5, LONG_MS = 1000, SHORT_SESSION_MS = 300 };
+
+static struct estate estate; /* of the call that is tried */
+
+static bool estate_alone(const struct store_request *request, struct store_reply *reply)
+{
+    static char path[128], *names[1];
+
+    *reply = (struct store_reply){.rc = STORE_OK,
+                                  .path = request->path,
+                                  .ephemeral_owner = FAKE_SESSION_ID,
+                                  .czxid = 5,
+                                  .pzxid = 5,
+                                  .data = "",
+                                  .names = names};
+    if (!g_str_has_prefix(request->path, "/x"))
+        return false;
+    if (request->kind == STORE_CREATE && request->mode == STORE_EPHEMERAL_SEQUENTIAL) {
+        g_snprintf(path, sizeof path, "%s0000000007", request->path);
+        reply->path = path;
+    } else if (request->kind == STORE_CREATE && request->mode == STORE_EPHEMERAL) {
+        g_strlcpy(path, request->path, sizeof path);
+    }
+    if (strcmp(request->path, "/x/s") == 0) {
+        reply->data = "1"; /* the limit */
+        reply->length = 1;
+    }
+    if (g_str_has_suffix(request->path, "/ready"))
+        reply->rc = STORE_NONODE;
+    names[0] = path[0] ? strrchr(path, '/') + 1 : path;
+    reply->count = request->kind == STORE_LIST;
+    return true;
+}
+
+static struct estate *silent;
+
+static bool count(const struct store_request *request, struct store_reply *reply)
+{
+    (void)reply;
+    silent->asked += g_str_has_prefix(request->path, "/x");
+    return false;
+}
+
+static void estate_silence(struct estate *e)
+{
+    silent = e;
+    fake_answer_at_once(count);
+}
+
+static void estate_begin_bare(struct estate *e, int session_timeout_ms)
+{
+    static const char *const paths[] = {"/x/m", "/x/n"};
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+
+    *e = (struct estate){.s = fake_open_session("fake:1", NULL)};
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, session_timeout_ms);
+    o.limit = 1;
+    fake_answer_at_once(estate_alone);
+    REQUIRE(zkl_barrier_new(&e->barrier, e->s, "/x/b", NULL) == 0);
+    REQUIRE(zkl_double_barrier_new(&e->pair, e->s, "/x/d", 1, NULL) == 0);
+    REQUIRE(zkl_double_barrier_new(&e->inside, e->s, "/x/i", 1, NULL) == 0);
+    REQUIRE(zkl_double_barrier_enter(e->inside, ZKL_FOREVER) == 0);
+    REQUIRE(zkl_counter_new(&e->counter, e->s, "/x/c", ZKL_COUNTER_32) == 0);
+    REQUIRE(zkl_election_new(&e->candidate, e->s, "/x/e", "id", NULL) == 0);
+    REQUIRE(zkl_election_new(&e->leader, e->s, "/x/l", "id", NULL) == 0);
+    REQUIRE(zkl_mutex_new(&e->mutex, e->s, "/x/m", NULL) == 0);
+    REQUIRE(zkl_mutex_new(&e->held, e->s, "/x/h", NULL) == 0);
+    REQUIRE(zkl_multilock_new(&e->multilock, e->s, paths, 2, NULL) == 0);
+    REQUIRE(zkl_rwlock_new(&e->rwlock, e->s, "/x/r", NULL) == 0);
+    REQUIRE(zkl_semaphore_new(&e->semaphore, e->s, "/x/s", &o) == 0);
+    fake_answer_at_once(NULL);
+}
+
+static void estate_begin(struct estate *e)
+{
+    estate_begin_bare(e, FAKE_TIMEOUT_MS);
+    fake_answer_at_once(estate_alone);
+    REQUIRE(zkl_election_campaign(e->leader, ZKL_FOREVER, &e->own) == 0);
+    REQUIRE(zkl_mutex_lock(e->held, ZKL_FOREVER, &e->grant) == 0);
+    REQUIRE(zkl_member_join(&e->joined, e->s, "/x/g", "id", NULL, 0, NULL) == 0);
+    REQUIRE(zkl_member_wait(e->joined, ZKL_FOREVER) == 0);
+    fake_answer_at_once(NULL);
+}
+
+static void estate_close(struct estate *e)
+{
+    zkl_session_close(e->s);
+    e->s = NULL;
+}
+
+static void estate_end(struct estate *e)
+{
+    fake_answer_at_once(NULL);
+    zkl_op_free(e->op);
+    zkl_barrier_free(e->barrier);
+    zkl_double_barrier_free(e->pair);
+    zkl_double_barrier_free(e->inside);
+    zkl_counter_free(e->counter);
+    zkl_grant_release(e->own);
+    zkl_election_free(e->candidate);
+    zkl_election_free(e->leader);
+    zkl_mutex_free(e->mutex);
+    zkl_mutex_free(e->held);
+    zkl_multilock_free(e->multilock);
+    zkl_rwlock_free(e->rwlock);
+    zkl_semaphore_free(e->semaphore);
+    zkl_member_free(e->joined);
+    zkl_member_free(e->joining);
+    zkl_session_close(e->s);
+}
+
+static void done(const zkl_error *err, void *data)
+{
+    struct estate *e = data;
+
+    e->code = err ? err->code : 0;
+    e->told = 1;
+}
+
+static void acquired(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    zkl_grant_release(grant);
+    done(err, data);
+}
+
+static int told(struct estate *e, int code)
+{
+    e->asked += code == 0;
+    if (code == 0 && e->cancels)
+        zkl_op_cancel(e->op);
+    while (code == 0 && !e->told)
+        g_usleep(200);
+    return code ? code : e->code;
+}
+
+static int waited(struct estate *e, int code, zkl_grant **ret)
+{
+    if (code == 0 && e->cancels)
+        zkl_op_cancel(e->op);
+    return code ? code : zkl_op_wait(e->op, ret);
+}
+
+static zkl_member *estate_joining(struct estate *e)
+{
+    if (e->s && !e->joining)
+        REQUIRE(zkl_member_join(&e->joining, e->s, "/x/j", "id", NULL, 0, NULL) == 0);
+    return e->joining;
+}
+
+static void on_state(const zkl_grant *grant, zkl_state state, void *data)
+{
+    (void)grant, (void)state, (void)data;
+}
+
+static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+{
+    (void)s, (void)event, (void)id, (void)data;
+}
+
+static void on_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
+                        const zkl_error *err, void *data)
+{
+    (void)e, (void)event, (void)grant, (void)err, (void)data;
+}
+
+static void on_leader(const zkl_leader *leader, void *data)
+{
+    (void)leader, (void)data;
+}
+
+static void on_members(zkl_members_event event, const zkl_member_info *member,
+                       const zkl_members *all, void *data)
+{
+    (void)event, (void)member, (void)all, (void)data;
+}
+
+static void on_queue(void *data)
+{
+    (void)data;
+}
+
+static void on_call(struct _zhandle *zh, void *data)
+{
+    (void)zh, (void)data;
+}
+
+/* What a call that fails never writes. */
+static union {
+    zkl_barrier *barrier;
+    zkl_double_barrier *pair;
+    zkl_counter *counter;
+    zkl_election *election;
+    zkl_mutex *mutex;
+    zkl_multilock *multilock;
+    zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore;
+    zkl_member *member;
+    zkl_members *members;
+    zkl_queue *queue;
+    zkl_watch *watch;
+    zkl_grant *grant;
+    zkl_deadline deadline;
+    zkl_part part;
+    zkl_session_claim claim;
+    zkl_stats stats;
+    int64_t number;
+    char text[ZKL_FENCE_SIZE];
+    int limit;
+} out;
+static struct zoo_op check;
+static const char *const two[] = {"/x/m", "/x/n"};
+static const zkl_change change = {.kind = ZKL_CHANGE_SET, .version = -1, .path = "/x/data"};
+static zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
+
+/* Sorts of functions. */
+#define MADE (GETS_NULL | IN_CHILD | CLOSING)
+#define OWNED (GETS_NULL | IN_CHILD)
+#define ASKS (CONNECTED | ANSWERED | PERMITTED | UNDERSTOOD)
+#define ENTERS (OWNED | CLOSED | ASKS | CREATES | LOCKS)
+#define READS (OWNED | BLOCKS | ASKS)
+
+/* The functions, and the table of them. */
+#define JOINING estate_joining(e)
+#define SERVERS "fake:2"
+#define OTHER(function, call)
+#define CALL(function, flags, arguments)                                                           \
+    static int call_##function(struct estate *e, int64_t ms)                                       \
+    {                                                                                              \
+        (void)ms;                                                                                  \
+        return function arguments;                                                                 \
+    }
+#define BEGIN(function, flags, arguments)                                                          \
+    static int call_##function(struct estate *e, int64_t ms)                                       \
+    {                                                                                              \
+        return told(e, function arguments);                                                        \
+    }
+#define WAIT(function, flags, arguments)                                                           \
+    static int call_##function(struct estate *e, int64_t ms)                                       \
+    {                                                                                              \
+        return waited(e, zkl_mutex_lock_async arguments, &out.grant);                              \
+    }
+#include "every_call.inc"
+#undef CALL
+#undef BEGIN
+#undef WAIT
+
+#define CALL(function, flags, arguments) {#function, call_##function, flags},
+#define BEGIN(function, flags, arguments) {#function, call_##function, flags},
+#define WAIT(function, flags, arguments) {#function, call_##function, flags},
+static const struct every_call every_call[] = {
+#include "every_call.inc"
+    {NULL, NULL, 0},
+};
+
+static void every_check(const struct every_call *c, int64_t timeout_ms, int code)
+{
+    int got = c->fn(&estate, timeout_ms);
+
+    if (got != code)
+        runner_fail(__FILE__, __LINE__, "%s: %s, not %s", c->name, zkl_strerror(got),
+                    zkl_strerror(code));
+}
+
+/* Each function of that kind and not the other, with an estate of its own that was prepared. */
+static void every_check_but(unsigned may, unsigned not, void (*prepare)(void), int64_t timeout_ms,
+                            int code)
+{
+    for (const struct every_call *c = every_call; c->name; c++) {
+        if (!(c->may & may) || (c->may & not ))
+            continue;
+        if (c->may & PATIENT)
+            estate_begin_bare(&estate, SHORT_SESSION_MS);
+        else
+            estate_begin(&estate);
+        if (prepare)
+            prepare();
+        every_check(c, timeout_ms, code);
+        estate_end(&estate);
+    }
+}
+
+static void every_check_all(unsigned may, void (*prepare)(void), int64_t timeout_ms, int code)
+{
+    every_check_but(may, 0, prepare, timeout_ms, code);
+}
 
 TEST_CASE(without_handle)
 {
@@ -30,7 +376,7 @@ static void try_as_child(void)
 
 TEST_CASE(in_a_child)
 {
-    int status = -1;
+    int ended = -1;
 
     estate_begin(&estate);
     estate_joining(&estate);
@@ -38,8 +384,8 @@ TEST_CASE(in_a_child)
     REQUIRE(pid >= 0);
     if (pid == 0)
         try_as_child();
-    REQUIRE(waitpid(pid, &status, 0) == pid);
-    CHECK_INT(status, 0);
+    REQUIRE(waitpid(pid, &ended, 0) == pid);
+    CHECK_INT(ended, 0);
     estate_end(&estate);
 }
 
@@ -163,4 +509,376 @@ static void be_below_ephemeral(void)
 TEST_CASE(no_children)
 {
     every_check_all(CREATES, be_below_ephemeral, LONG_MS, ZKL_EPATH);
+}
+
+/* ---- what only some functions return ---- */
+
+#define BEFORE "_c_00000000-0000-8000-8000-000000000000"
+
+static const char *rival; /* that came first; NULL: one like the own node */
+static const char *number;
+
+static bool behind_rival(const struct store_request *request, struct store_reply *reply)
+{
+    static char path[128], first[128], *names[2];
+    bool answered = estate_alone(request, reply);
+
+    if (request->kind == STORE_DELETE && !strstr(request->path, "/_c_"))
+        reply->rc = STORE_NOTEMPTY; /* the directory of numbers that are used up */
+    if (request->kind == STORE_CREATE && request->mode == STORE_EPHEMERAL_SEQUENTIAL) {
+        g_snprintf(path, sizeof path, "%s%s", request->path, number);
+        reply->path = path;
+        const char *own = strrchr(path, '/') + 1;
+        g_snprintf(first, sizeof first, BEFORE "%.*s0000000001",
+                   (int)(strlen(own) - strlen(BEFORE) - strlen(number)), own + strlen(BEFORE));
+        if (strstr(first, "__READ__"))
+            memcpy(strstr(first, "__READ__"), "__WRIT__", 8); /* readers share */
+    }
+    if (request->kind == STORE_LIST && path[0]) {
+        names[0] = rival ? (char *)rival : first;
+        names[1] = strrchr(path, '/') + 1;
+        reply->names = names;
+        reply->count = 2;
+    }
+    return answered;
+}
+
+static void come_behind(void)
+{
+    fake_answer_at_once(behind_rival);
+}
+
+static void have_no_room(void)
+{
+    estate.s->watched_bytes = 512 * 1024;
+    come_behind();
+}
+
+TEST_CASE(contending)
+{
+    number = "0000000007";
+    rival = NULL;
+    every_check_all(LOCKS, come_behind, 0, ZKL_EBUSY);
+    every_check_all(LOCKS, come_behind, -7, ZKL_EBUSY);
+    every_check_all(LOCKS, come_behind, INT64_MIN, ZKL_EBUSY);
+    every_check_all(LOCKS, have_no_room, LONG_MS, ZKL_ELIMIT);
+    rival = BEFORE "-latch-0000000001";
+    every_check_but(LOCKS, LATCH, come_behind, LONG_MS, ZKL_ELAYOUT);
+    rival = BEFORE "-__READ__0000000001";
+    every_check_but(LATCH, 0, come_behind, LONG_MS, ZKL_ELAYOUT);
+    number = "2147483647";
+    rival = NULL;
+    every_check_all(LOCKS, come_behind, LONG_MS, ZKL_EOVERFLOW);
+}
+
+static void cancel(void)
+{
+    estate.cancels = true;
+}
+
+TEST_CASE(canceled)
+{
+    every_check_all(CANCELABLE, cancel, LONG_MS, ZKL_ECANCELED);
+}
+
+static void end_session(void)
+{
+    fake_event(STORE_EV_EXPIRED);
+}
+
+static void give_up(void)
+{
+    fake_answer_at_once(estate_alone);
+    CHECK_INT(zkl_election_resign(estate.leader), 0);
+    CHECK_INT(zkl_member_leave(estate.joined, ZKL_FOREVER), 0);
+    estate.grant = estate.fence = estate.own; /* which stays valid */
+}
+
+/* The first change of a fenced transaction is that of the grant's node. */
+static bool without_node(const struct store_request *request, struct store_reply *reply)
+{
+    bool answered = estate_alone(request, reply);
+
+    if (request->kind == STORE_MULTI || g_str_has_prefix(request->path, "/x/h/"))
+        reply->rc = STORE_NONODE;
+    return answered;
+}
+
+static void lose_node(void)
+{
+    estate.fence = estate.grant;
+    fake_answer_at_once(without_node);
+}
+
+TEST_CASE(holding_no_more)
+{
+    every_check_all(HOLDER | LEAVES, end_session, SHORT_MS, ZKL_ELOST);
+    every_check_all(WRITES, lose_node, LONG_MS, ZKL_ELOST);
+    every_check_all(HOLDER | WRITES, give_up, SHORT_MS, ZKL_EPERM);
+}
+
+TEST_CASE(still_to_unlock)
+{
+    for (const struct every_call *c = every_call; c->name; c++) {
+        if (!(c->may & REENTERS))
+            continue;
+        estate_begin(&estate);
+        fake_answer_at_once(estate_alone);
+        every_check(c, ZKL_FOREVER, 0);
+        end_session();
+        every_check(c, LONG_MS, ZKL_ELOST);
+        if (strcmp(c->name, "zkl_rwlock_lock") == 0)
+            CHECK_INT(zkl_rwlock_unlock(estate.rwlock), ZKL_ELOST);
+        estate_end(&estate);
+    }
+}
+
+static void be_alone_without_room(void)
+{
+    estate.s->watched_bytes = 512 * 1024;
+    fake_answer_at_once(estate_alone);
+}
+
+/* Another member is inside. */
+static bool in_company(const struct store_request *request, struct store_reply *reply)
+{
+    static char *names[2] = {NULL, "other"};
+    bool answered = estate_alone(request, reply);
+
+    if (request->kind == STORE_LIST) {
+        names[0] = reply->names[0];
+        reply->names = names;
+        reply->count = 2;
+    }
+    return answered;
+}
+
+static void leave_company_without_room(void)
+{
+    be_alone_without_room();
+    fake_answer_at_once(in_company);
+}
+
+TEST_CASE(watching)
+{
+    every_check_all(LEAVES, leave_company_without_room, LONG_MS, ZKL_ELIMIT);
+    every_check_all(WATCHES, be_alone_without_room, LONG_MS, ZKL_ELIMIT);
+}
+
+/* ---- what happens while a call is in progress ---- */
+
+static void (*meanwhile)(void);
+
+/* Only its thread's sleep shows that a call has begun: others may ask for something, too. */
+static void await_sleep(const char *stat)
+{
+    char state = 0;
+
+    for (int asleep = 0; asleep < 5; asleep = state == 'S' ? asleep + 1 : 0) {
+        char *text = NULL;
+        g_usleep(200);
+        if (g_file_get_contents(stat, &text, NULL, NULL))
+            state = strrchr(text, ')')[2];
+        g_free(text);
+    }
+}
+
+static char *stat_of_thread(void)
+{
+    return g_strdup_printf("/proc/self/task/%d/stat", gettid());
+}
+
+static void *happen(void *stat)
+{
+    while (estate.asked == 0)
+        g_usleep(200);
+    await_sleep(stat);
+    meanwhile();
+    return NULL;
+}
+
+/* A member that has its node, and does not know the others yet. */
+static bool unlisted(const struct store_request *request, struct store_reply *reply)
+{
+    bool answered = request->kind != STORE_LIST && estate_alone(request, reply);
+
+    estate.asked += request->kind == STORE_LIST;
+    return answered;
+}
+
+static void be_silent(void)
+{
+    estate_silence(&estate);
+}
+
+static void be_silent_about_others(void)
+{
+    be_silent();
+    fake_answer_at_once(unlisted);
+}
+
+/* A call that waits for a connection asks for nothing. */
+static void disconnect_meanwhile(void)
+{
+    fake_event(STORE_EV_DOWN);
+    estate.asked++;
+}
+
+static void check_meanwhile(unsigned may, void (*before)(void), void (*fn)(void), int code)
+{
+    pthread_t thread;
+    char *stat = stat_of_thread();
+
+    meanwhile = fn;
+    for (const struct every_call *c = every_call; c->name; c++) {
+        if (!(c->may & may))
+            continue;
+        estate_begin(&estate);
+        before();
+        REQUIRE(pthread_create(&thread, NULL, happen, stat) == 0);
+        every_check(c, 10 * LONG_MS, code);
+        pthread_join(thread, NULL);
+        estate_end(&estate);
+    }
+    g_free(stat);
+}
+
+static void close_meanwhile(void)
+{
+    estate_close(&estate);
+}
+
+TEST_CASE(ended_meanwhile)
+{
+    check_meanwhile(ENDED, be_silent, refuse_credentials, ZKL_EAUTH);
+    check_meanwhile(OF_SESSION, be_silent, close_meanwhile, ZKL_ECLOSED);
+    check_meanwhile(CHANGES, disconnect_meanwhile, close_meanwhile, ZKL_ECLOSED);
+    check_meanwhile(MEETS, be_silent_about_others, end_session, ZKL_ELOST);
+}
+
+/* ---- counters ---- */
+
+static bool written_first(const struct store_request *request, struct store_reply *reply)
+{
+    bool answered = estate_alone(request, reply);
+
+    if (request->kind == STORE_SET)
+        reply->rc = STORE_BADVERSION;
+    return answered;
+}
+
+static bool odd_data(const struct store_request *request, struct store_reply *reply)
+{
+    bool answered = estate_alone(request, reply);
+
+    reply->data = "odd";
+    reply->length = 3;
+    return answered;
+}
+
+static bool never_written(const struct store_request *request, struct store_reply *reply)
+{
+    return request->kind != STORE_SET && estate_alone(request, reply);
+}
+
+static void be_late(void)
+{
+    fake_answer_at_once(written_first);
+}
+
+static void read_odd_data(void)
+{
+    fake_answer_at_once(odd_data);
+}
+
+static void lose_write(void)
+{
+    fake_answer_at_once(never_written);
+}
+
+TEST_CASE(counting)
+{
+    every_check_all(WRITES, be_late, ZKL_FOREVER, ZKL_EBUSY);
+    every_check_all(WRITES, read_odd_data, ZKL_FOREVER, ZKL_ELAYOUT);
+    every_check_all(WRITES, lose_write, SHORT_MS, ZKL_EUNKNOWN);
+    every_check_all(LIMITED, read_odd_data, LONG_MS, ZKL_ENOENT);
+}
+
+/* ---- transactions, members, double barriers ---- */
+
+static void ignore(const zkl_error *err, void *data)
+{
+    (void)err, (void)data;
+}
+
+/* The next one waits for its answer. */
+static void begin_transaction(void)
+{
+    REQUIRE(zkl_grant_multi_async(estate.grant, NULL, 0, 0, ZKL_FOREVER, ignore, NULL) == 0);
+    REQUIRE(zkl_grant_multi_async(estate.own, NULL, 0, 0, ZKL_FOREVER, ignore, NULL) == 0);
+}
+
+TEST_CASE(too_much)
+{
+    const zkl_change huge = {
+        .kind = ZKL_CHANGE_SET, .version = -1, .path = "/x", .data = "", .size = 1000001};
+
+    estate_begin(&estate);
+    CHECK_INT(zkl_grant_multi_async(estate.grant, &huge, 1, 0, 0, ignore, NULL), ZKL_ELIMIT);
+    CHECK_INT(zkl_election_proclaim_async(estate.leader, "", 65537, 0, ignore, NULL), ZKL_ELIMIT);
+    estate_end(&estate);
+}
+
+TEST_CASE(changing)
+{
+    every_check_all(CHANGES, NULL, SHORT_MS, ZKL_EUNKNOWN);
+    every_check_all(CHANGES, begin_transaction, SHORT_MS, ZKL_ETIMEDOUT);
+}
+
+static bool anothers(const struct store_request *request, struct store_reply *reply)
+{
+    bool answered = estate_alone(request, reply);
+
+    if (request->kind == STORE_CREATE)
+        reply->rc = STORE_EXISTS;
+    reply->ephemeral_owner = FAKE_SESSION_ID + 1;
+    return answered;
+}
+
+static void be_second(void)
+{
+    fake_answer_at_once(anothers);
+}
+
+static void leave(void)
+{
+    zkl_member *m = estate_joining(&estate);
+
+    fake_answer_at_once(estate_alone);
+    zkl_member_leave(m, SHORT_MS);
+}
+
+TEST_CASE(joining)
+{
+    every_check_all(MEMBERS, be_second, SHORT_MS, ZKL_EBUSY);
+    every_check_all(MEMBERS, leave, SHORT_MS, ZKL_EPERM);
+}
+
+static void be_meeting(void)
+{
+    REQUIRE(zkl_double_barrier_leave_async(estate.inside, ZKL_FOREVER, ignore, NULL) == 0);
+    REQUIRE(zkl_double_barrier_enter_async(estate.pair, ZKL_FOREVER, ignore, NULL) == 0);
+}
+
+TEST_CASE(meeting)
+{
+    every_check_all(MEETS | LEAVES, be_meeting, SHORT_MS, ZKL_EBUSY);
+}
+
+TEST_CASE(not_inside)
+{
+    estate_begin(&estate);
+    CHECK_INT(zkl_double_barrier_leave(estate.pair, SHORT_MS), ZKL_EPERM);
+    CHECK_INT(zkl_double_barrier_leave_async(estate.pair, SHORT_MS, ignore, NULL), ZKL_EPERM);
+    estate_end(&estate);
 }
