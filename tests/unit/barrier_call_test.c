@@ -18,6 +18,8 @@ struct outcome {
 static zkl_session *s;
 static zkl_barrier *b;
 
+static struct outcome out;
+
 static void on_done(const zkl_error *err, void *data)
 {
     struct outcome *o = data;
@@ -67,6 +69,8 @@ struct blocking {
     pthread_t thread;
 };
 
+static struct blocking blocking;
+
 static void *run(void *data)
 {
     struct blocking *c = data;
@@ -96,14 +100,13 @@ TEST_CASE(closes)
 {
     static const enum store_mode modes[] = {
         [ZKL_PARENTS_CONTAINER] = STORE_CONTAINER, [ZKL_PARENTS_PERSISTENT] = STORE_PERSISTENT};
-    struct blocking c;
 
     for (int parents = 0; parents < 2; parents++) {
         zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
         o.name = parents ? "me" : NULL;
         o.parents = (zkl_parents)parents;
         begin_with(&o);
-        call(&c, zkl_barrier_set, STORE_CREATE);
+        call(&blocking, zkl_barrier_set, STORE_CREATE);
         const struct store_request r = fake_request(STORE_CREATE, NODE);
         CHECK_INT(r.mode, STORE_PERSISTENT);
         CHECK_INT(r.length, strlen(r.data));
@@ -114,7 +117,7 @@ TEST_CASE(closes)
         ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
         ANSWER(STORE_CREATE, "/root/b", .rc = STORE_OK);
         ANSWER(STORE_CREATE, NODE, .rc = parents ? STORE_EXISTS : STORE_OK);
-        check_returns(&c, 0);
+        check_returns(&blocking, 0);
         end();
     }
 }
@@ -128,17 +131,16 @@ TEST_CASE(may_not_close)
                 {STORE_NOCHILDREN, STORE_OK, ZKL_EPATH},
                 {STORE_BAD, STORE_OK, ZKL_EPROTO},
                 {STORE_NONODE, STORE_NOAUTH, ZKL_EACCES}};
-    struct blocking c;
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         begin_with(NULL);
-        call(&c, zkl_barrier_set, STORE_CREATE);
+        call(&blocking, zkl_barrier_set, STORE_CREATE);
         ANSWER(STORE_CREATE, NODE, .rc = rows[i].node);
         if (rows[i].node == STORE_NONODE) {
             ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
             ANSWER(STORE_CREATE, "/root/b", .rc = rows[i].parent);
         }
-        check_returns(&c, rows[i].code);
+        check_returns(&blocking, rows[i].code);
         CHECK(!fake_is_asked(STORE_CREATE, NODE));
         end();
     }
@@ -153,13 +155,12 @@ TEST_CASE(opens)
                 {STORE_NONODE, 0},
                 {STORE_NOTEMPTY, ZKL_ENOTEMPTY},
                 {STORE_NOAUTH, ZKL_EACCES}};
-    struct blocking c;
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         begin_with(NULL);
-        call(&c, zkl_barrier_remove, STORE_DELETE);
+        call(&blocking, zkl_barrier_remove, STORE_DELETE);
         ANSWER(STORE_DELETE, NODE, .rc = rows[i].rc);
-        check_returns(&c, rows[i].code);
+        check_returns(&blocking, rows[i].code);
         end();
     }
 }
@@ -172,41 +173,38 @@ static void next_session(void)
 /* Each goes on in the next session, even in the middle of its parents. */
 TEST_CASE(goes_on_in_the_next_session)
 {
-    struct blocking c;
-
     begin_with(NULL);
-    call(&c, zkl_barrier_remove, STORE_DELETE);
+    call(&blocking, zkl_barrier_remove, STORE_DELETE);
     next_session();
     CHECK_INT(fake_count(STORE_DELETE, NODE), 1);
     ANSWER(STORE_DELETE, NODE, .rc = STORE_OK);
-    check_returns(&c, 0);
-    call(&c, zkl_barrier_set, STORE_CREATE);
+    check_returns(&blocking, 0);
+    call(&blocking, zkl_barrier_set, STORE_CREATE);
     next_session();
     CHECK_INT(fake_count(STORE_CREATE, NODE), 1);
     ANSWER(STORE_CREATE, NODE, .rc = STORE_NONODE);
     next_session();
     CHECK_INT(fake_count(STORE_CREATE, NODE), 1);
     ANSWER(STORE_CREATE, NODE, .rc = STORE_OK);
-    check_returns(&c, 0);
+    check_returns(&blocking, 0);
     end();
 }
 
 TEST_CASE(closing_ends_calls)
 {
     struct blocking set, removal;
-    struct outcome o;
 
     begin_with(NULL);
     call(&set, zkl_barrier_set, STORE_CREATE);
     call(&removal, zkl_barrier_remove, STORE_DELETE);
-    wait_for(&o);
+    wait_for(&out);
     session_ref(s);
     hand_close(s);
     check_returns(&set, ZKL_ECLOSED);
     check_returns(&removal, ZKL_ECLOSED);
-    CHECK_INT(o.calls, 1);
-    CHECK_INT(o.code, ZKL_ECLOSED);
-    CHECK_INT(zkl_barrier_wait_async(b, 0, on_done, &o), ZKL_ECLOSED);
+    CHECK_INT(out.calls, 1);
+    CHECK_INT(out.code, ZKL_ECLOSED);
+    CHECK_INT(zkl_barrier_wait_async(b, 0, on_done, &out), ZKL_ECLOSED);
     CHECK_INT(zkl_barrier_wait(b, 0), ZKL_ECLOSED);
     zkl_barrier_free(b);
     CHECK_INT(zkl_barrier_new(&b, s, "/b", NULL), ZKL_ECLOSED);
@@ -237,13 +235,12 @@ TEST_CASE(freeing_ends_calls)
 TEST_CASE(is_freed_meanwhile)
 {
     for (int parents = 0; parents < 2; parents++) {
-        struct blocking c;
         begin_with(NULL);
-        call(&c, zkl_barrier_set, STORE_CREATE);
+        call(&blocking, zkl_barrier_set, STORE_CREATE);
         if (parents)
             ANSWER(STORE_CREATE, NODE, .rc = STORE_NONODE);
         zkl_barrier_free(b);
-        check_returns(&c, ZKL_ECLOSED);
+        check_returns(&blocking, ZKL_ECLOSED);
         if (parents) {
             ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
             ANSWER(STORE_CREATE, "/root/b", .rc = STORE_OK);
@@ -259,31 +256,29 @@ TEST_CASE(is_freed_meanwhile)
 
 TEST_CASE(waits)
 {
-    struct outcome o;
-
     begin_with(NULL);
-    wait_for(&o);
+    wait_for(&out);
     CHECK(fake_place(STORE_SYNC, NODE) < fake_place(STORE_GET, NODE));
     CHECK(fake_is_watching(STORE_GET, NODE));
     ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
     ANSWER(STORE_GET, NODE, .rc = STORE_OK);
-    check_pending(&o);
+    check_pending(&out);
     fake_watch(NODE, false); /* somebody has written into it */
-    check_pending(&o);
+    check_pending(&out);
     CHECK(!fake_is_asked(STORE_SYNC, NODE));
     ANSWER(STORE_GET, NODE, .rc = STORE_OK);
     fake_watch(NODE, true);
-    check_ended(&o, 0);
+    check_ended(&out, 0);
     CHECK(!fake_is_asked(STORE_UNWATCH, NODE));
-    wait_for(&o);
+    wait_for(&out);
     ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
-    check_ended(&o, 0);
+    check_ended(&out, 0);
     ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
-    wait_for(&o);
+    wait_for(&out);
     ANSWER(STORE_SYNC, NODE, .rc = STORE_NOAUTH); /* the read tells */
-    check_pending(&o);
+    check_pending(&out);
     ANSWER(STORE_GET, NODE, .rc = STORE_NOAUTH);
-    check_ended(&o, ZKL_EACCES);
+    check_ended(&out, ZKL_EACCES);
     end();
 }
 
@@ -291,20 +286,19 @@ TEST_CASE(waits)
 TEST_CASE(waits_on_in_the_next_session)
 {
     for (int read = 0; read < 2; read++) {
-        struct outcome o;
         begin_with(NULL);
-        wait_for(&o);
+        wait_for(&out);
         ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
         if (read)
             ANSWER(STORE_GET, NODE, .rc = STORE_OK);
         next_session();
-        check_pending(&o);
+        check_pending(&out);
         CHECK_INT(fake_count(STORE_SYNC, NODE), 1);
         CHECK_INT(fake_count(STORE_GET, NODE), 1);
         ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
         ANSWER(STORE_GET, NODE, .rc = STORE_OK);
         fake_watch(NODE, true);
-        check_ended(&o, 0);
+        check_ended(&out, 0);
         end();
     }
 }
@@ -313,17 +307,15 @@ TEST_CASE(waits_on_in_the_next_session)
  */
 TEST_CASE(reads_again_in_the_next_session)
 {
-    struct outcome o;
-
     begin_with(NULL);
-    wait_for(&o);
+    wait_for(&out);
     ANSWER(STORE_SYNC, NODE, .rc = STORE_OK);
     ANSWER(STORE_GET, NODE, .rc = STORE_OK);
     fake_watch(NODE, false);
     next_session();
     CHECK_INT(fake_count(STORE_GET, NODE), 1);
     ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
-    check_ended(&o, 0);
+    check_ended(&out, 0);
     end();
 }
 

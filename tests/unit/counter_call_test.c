@@ -23,6 +23,8 @@ struct call {
     pthread_t thread;
 };
 
+static struct call call;
+
 static void *add(void *data)
 {
     struct call *c = data;
@@ -66,25 +68,21 @@ static void check_set(const char *data, int version)
 
 TEST_CASE(added)
 {
-    struct call c;
-
-    begin(&c, 2, ZKL_FOREVER);
+    begin(&call, 2, ZKL_FOREVER);
     answer_value("\0\0\0\7", 4, 3);
     check_set("\0\0\0\11", 3);
     ANSWER(STORE_SET, NODE, .rc = STORE_BADVERSION);
     answer_value("\0\0\0\10", 4, 4);
     check_set("\0\0\0\12", 4);
     ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
-    end(&c, 0);
-    CHECK_INT(c.value, 10);
+    end(&call, 0);
+    CHECK_INT(call.value, 10);
 }
 
 /* Made as 0, with its parents, whoever makes it; then as ever. */
 TEST_CASE(made)
 {
-    struct call c;
-
-    begin(&c, -1, ZKL_FOREVER);
+    begin(&call, -1, ZKL_FOREVER);
     ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
     struct store_request asked = fake_request(STORE_CREATE, NODE);
     CHECK_INT(asked.mode, STORE_PERSISTENT);
@@ -96,8 +94,8 @@ TEST_CASE(made)
     answer_value("\0\0\0\0", 4, 0);
     check_set("\377\377\377\377", 0);
     ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
-    end(&c, 0);
-    CHECK_INT(c.value, -1);
+    end(&call, 0);
+    CHECK_INT(call.value, -1);
 }
 
 TEST_CASE(refused)
@@ -114,32 +112,29 @@ TEST_CASE(refused)
         {STORE_SET, STORE_NOAUTH, ZKL_EACCES, "set the data of it: the permission write (w) "},
         {STORE_SET, STORE_BAD, ZKL_EPROTO, "invalid answer"},
     };
-    struct call c;
 
     for (size_t i = 0; i < G_N_ELEMENTS(table); i++) {
-        begin(&c, 1, ZKL_FOREVER);
+        begin(&call, 1, ZKL_FOREVER);
         if (table[i].kind == STORE_CREATE)
             ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
         if (table[i].kind == STORE_SET)
             answer_value("", 0, 0);
         ANSWER(table[i].kind, NODE, .rc = table[i].rc);
-        end(&c, table[i].code);
-        CHECK_STR(c.why.path, NODE);
-        CHECK(strstr(c.why.text, table[i].text) != NULL);
+        end(&call, table[i].code);
+        CHECK_STR(call.why.path, NODE);
+        CHECK(strstr(call.why.text, table[i].text) != NULL);
     }
-    begin(&c, 1, ZKL_FOREVER);
+    begin(&call, 1, ZKL_FOREVER);
     answer_value("12", 2, 0);
-    end(&c, ZKL_ELAYOUT);
-    CHECK_STR(c.why.path, NODE);
+    end(&call, ZKL_ELAYOUT);
+    CHECK_STR(call.why.path, NODE);
 }
 
 /* A set has no answer. Then a request comes that the quorum refuses, whatever version the counter
  * has come to. The read that tells comes after that. */
 TEST_CASE(lost_answer)
 {
-    struct call c;
-
-    begin(&c, 2, ZKL_FOREVER);
+    begin(&call, 2, ZKL_FOREVER);
     answer_value("\0\0\0\7", 4, 3);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_SET, NODE, .rc = STORE_UNKNOWN);
@@ -156,15 +151,13 @@ TEST_CASE(lost_answer)
     fake_event(STORE_EV_UP);
     ANSWER(STORE_SET, NODE, .rc = STORE_NONODE);
     ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
-    end(&c, ZKL_EUNKNOWN);
+    end(&call, ZKL_EUNKNOWN);
 }
 
 /* And comes late: behind all that, and before the same set that is sent again. */
 TEST_CASE(lost_answer_comes_late)
 {
-    struct call c;
-
-    begin(&c, 2, ZKL_FOREVER);
+    begin(&call, 2, ZKL_FOREVER);
     answer_value("\0\0\0\7", 4, 3);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_SET, NODE, .rc = STORE_UNKNOWN);
@@ -174,77 +167,67 @@ TEST_CASE(lost_answer_comes_late)
     ANSWER(STORE_SET, NODE, .rc = STORE_BADVERSION);
     answer_value("\0\0\0\11", 4, 4);
     CHECK(!fake_is_asked(STORE_SET, NODE));
-    end(&c, ZKL_EUNKNOWN);
+    end(&call, ZKL_EUNKNOWN);
 }
 
 /* Between the read and the set: the version was the same, but its number is overwritten. */
 TEST_CASE(made_anew)
 {
-    struct call c;
-
-    begin(&c, 2, ZKL_FOREVER);
+    begin(&call, 2, ZKL_FOREVER);
     answer_value("\0\0\0\7", 4, 0);
     ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 6);
-    end(&c, ZKL_EUNKNOWN);
+    end(&call, ZKL_EUNKNOWN);
 }
 
 /* What comes before that read has to be answered by the quorum, or the read would tell nothing. */
 TEST_CASE(not_passed)
 {
-    struct call c;
-
-    begin(&c, 2, ZKL_FOREVER);
+    begin(&call, 2, ZKL_FOREVER);
     answer_value("\0\0\0\7", 4, 3);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_SET, NODE, .rc = STORE_UNKNOWN);
     fake_event(STORE_EV_UP);
     ANSWER(STORE_SET, NODE, .rc = STORE_BAD);
-    end(&c, ZKL_EUNKNOWN);
+    end(&call, ZKL_EUNKNOWN);
 }
 
 /* Nothing was sent, or nobody knows. */
 TEST_CASE(late)
 {
-    struct call c;
-
-    begin(&c, 1, 30);
-    end(&c, ZKL_ETIMEDOUT);
-    begin(&c, 1, 30);
+    begin(&call, 1, 30);
+    end(&call, ZKL_ETIMEDOUT);
+    begin(&call, 1, 30);
     answer_value("", 0, 0);
-    end(&c, ZKL_EUNKNOWN);
-    begin(&c, 1, 30);
+    end(&call, ZKL_EUNKNOWN);
+    begin(&call, 1, 30);
     fake_event(STORE_EV_DOWN);
-    end(&c, ZKL_EUNREACHABLE);
-    begin(&c, 1, 300);
+    end(&call, ZKL_EUNREACHABLE);
+    begin(&call, 1, 300);
     fake_busy(true);
     answer_value("", 0, 0); /* the set waits for room */
     fake_event(STORE_EV_DOWN);
     fake_busy(false);
-    end(&c, ZKL_EUNREACHABLE); /* the store did not take it */
+    end(&call, ZKL_EUNREACHABLE); /* the store did not take it */
 }
 
 /* Waits for a connection, and is never sent: also not when there is one again. */
 TEST_CASE(parked)
 {
-    struct call c;
-
-    begin(&c, 1, 200);
+    begin(&call, 1, 200);
     fake_event(STORE_EV_DOWN);
     answer_value("", 0, 0);
-    pthread_join(c.thread, NULL);
-    CHECK_INT(c.code, ZKL_EUNREACHABLE);
+    pthread_join(call.thread, NULL);
+    CHECK_INT(call.code, ZKL_EUNREACHABLE);
     fake_event(STORE_EV_UP);
     CHECK(!fake_is_asked(STORE_SET, NODE));
-    zkl_counter_free(c.counter);
-    zkl_session_close(c.s);
+    zkl_counter_free(call.counter);
+    zkl_session_close(call.s);
 }
 
 /* The same, and another session comes before the time has passed: it begins anew. */
 TEST_CASE(parked_until_the_session_ends)
 {
-    struct call c;
-
-    begin(&c, 1, ZKL_FOREVER);
+    begin(&call, 1, ZKL_FOREVER);
     fake_event(STORE_EV_DOWN);
     answer_value("\0\0\0\7", 4, 3);
     fake_next_session();
@@ -252,43 +235,39 @@ TEST_CASE(parked_until_the_session_ends)
     answer_value("\0\0\0\11", 4, 4);
     check_set("\0\0\0\12", 4);
     ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
-    end(&c, 0);
-    CHECK_INT(c.value, 10);
+    end(&call, 0);
+    CHECK_INT(call.value, 10);
 }
 
 TEST_CASE(session_ends)
 {
-    struct call c;
-
-    begin(&c, 1, ZKL_FOREVER);
+    begin(&call, 1, ZKL_FOREVER);
     fake_next_session();
     answer_value("", 0, 0);
     fake_event(STORE_EV_EXPIRED);
-    end(&c, ZKL_EUNKNOWN);
-    begin(&c, 1, ZKL_FOREVER);
-    zkl_session_close(g_steal_pointer(&c.s));
-    end(&c, ZKL_ECLOSED);
-    begin(&c, 1, ZKL_FOREVER);
+    end(&call, ZKL_EUNKNOWN);
+    begin(&call, 1, ZKL_FOREVER);
+    zkl_session_close(g_steal_pointer(&call.s));
+    end(&call, ZKL_ECLOSED);
+    begin(&call, 1, ZKL_FOREVER);
     fake_event(STORE_EV_AUTH);
-    end(&c, ZKL_EAUTH);
+    end(&call, ZKL_EAUTH);
 }
 
 /* Never before the server has caught up. */
 TEST_CASE(get_is_behind_a_sync)
 {
-    struct call c;
-
-    begin(&c, 1, ZKL_FOREVER);
+    begin(&call, 1, ZKL_FOREVER);
     CHECK(!fake_is_asked(STORE_SYNC, NODE));
     answer_value("", 0, 0);
     ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 5);
-    pthread_join(c.thread, NULL);
-    CHECK_INT(zkl_counter_get(c.counter, 20, &c.value), ZKL_ETIMEDOUT);
+    pthread_join(call.thread, NULL);
+    CHECK_INT(zkl_counter_get(call.counter, 20, &call.value), ZKL_ETIMEDOUT);
     CHECK(fake_place(STORE_SYNC, NODE) >= 0);
     CHECK(fake_place(STORE_SYNC, NODE) < fake_place(STORE_GET, NODE));
-    CHECK_INT(c.value, 1);
-    zkl_counter_free(c.counter);
-    zkl_session_close(c.s);
+    CHECK_INT(call.value, 1);
+    zkl_counter_free(call.counter);
+    zkl_session_close(call.s);
 }
 
 /* Reads of 8 bytes, a missing counter, and comparisons. */

@@ -9,6 +9,8 @@
 
 TEST_SUITE(observer);
 
+static struct election_story st;
+
 static zkl_watch *observe(struct election_story *s)
 {
     zkl_watch *o;
@@ -63,20 +65,19 @@ static void end(struct election_story *s, zkl_watch *o)
 /* A lower token than one told leads nobody who checks it; the next higher one is told. */
 TEST_CASE(tokens_rise)
 {
-    struct election_story s;
-    zkl_watch *o = begin_with(&s, A, 5, "a", "");
+    zkl_watch *o = begin_with(&st, A, 5, "a", "");
 
-    TOLD(&s, "a");
+    TOLD(&st, "a");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
     CHECK(!fake_is_asked(STORE_SYNC, ELECTION)); /* the event shows that the server is there */
     answer_list(B);
     ANSWER_NODE(B, 4, "b");
-    TOLD(&s, "a nobody");
+    TOLD(&st, "a nobody");
     fake_fire(PATH_OF(B), STORE_FIRED_GONE);
     answer_list(A);
     ANSWER_NODE(A, 6, "a");
-    TOLD(&s, "a nobody a");
-    end(&s, o);
+    TOLD(&st, "a nobody a");
+    end(&st, o);
 }
 
 #define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-latch-0000000001"
@@ -84,49 +85,46 @@ TEST_CASE(tokens_rise)
 /* A transaction of the leader's changes its node, not its id. */
 TEST_CASE(transactions_unseen)
 {
-    struct election_story s;
-    zkl_watch *o = begin_with(&s, OURS, 5, "a", "");
+    zkl_watch *o = begin_with(&st, OURS, 5, "a", "");
 
-    TOLD(&s, "a");
+    TOLD(&st, "a");
     fake_fire(PATH_OF(OURS), STORE_FIRED_CHANGED);
     ANSWER(STORE_GET, PATH_OF(OURS), .rc = STORE_OK, .version = 1, .czxid = 5,
            .data = "a\nzkl tx 1", .length = 11);
-    election_flush(&s);
-    TOLD(&s, "a");
-    end(&s, o);
+    election_flush(&st);
+    TOLD(&st, "a");
+    end(&st, o);
 }
 
 /* After a reconnect everything is looked at again, behind a sync; the same is not told again. */
 TEST_CASE(reconnected)
 {
-    struct election_story s;
-    zkl_watch *o = begin_with(&s, A, 5, "a", "5\nx");
+    zkl_watch *o = begin_with(&st, A, 5, "a", "5\nx");
 
-    TOLD(&s, "a=x");
+    TOLD(&st, "a=x");
     fake_reconnect();
     CHECK(!fake_is_asked(STORE_LIST, ELECTION));
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(A);
     ANSWER_NODE(A, 5, "a");
     answer_data("5\nx");
-    election_flush(&s);
-    TOLD(&s, "a=x");
+    election_flush(&st);
+    TOLD(&st, "a=x");
     fake_reconnect();
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(B);
     ANSWER_NODE(B, 7, "b");
     answer_data("7\ny");
-    TOLD(&s, "a=x b=y");
-    end(&s, o);
+    TOLD(&st, "a=x b=y");
+    end(&st, o);
 }
 
 /* Another session of ours: nothing of the old one counts, and the same leader is no news. */
 TEST_CASE(another_session)
 {
-    struct election_story s;
-    zkl_watch *o = begin_with(&s, A, 5, "a", "");
+    zkl_watch *o = begin_with(&st, A, 5, "a", "");
 
-    TOLD(&s, "a");
+    TOLD(&st, "a");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
     CHECK(fake_is_asked(STORE_LIST, ELECTION));
     fake_event(STORE_EV_EXPIRED);
@@ -138,9 +136,9 @@ TEST_CASE(another_session)
     CHECK(fake_is_watching(STORE_GET, PATH_OF(A)));
     ANSWER_NODE(A, 5, "a");
     answer_data("");
-    election_flush(&s);
-    TOLD(&s, "a");
-    end(&s, o);
+    election_flush(&st);
+    TOLD(&st, "a");
+    end(&st, o);
 }
 
 /* The servers' data have gone back. Lower tokens count in the next session, whether or not the
@@ -148,10 +146,9 @@ TEST_CASE(another_session)
 TEST_CASE(servers_have_gone_back)
 {
     for (int passed = 0; passed <= 1; passed++) {
-        struct election_story s;
-        zkl_watch *o = begin_with(&s, B, 5, "b", "");
+        zkl_watch *o = begin_with(&st, B, 5, "b", "");
 
-        TOLD(&s, "b");
+        TOLD(&st, "b");
         fake_event(STORE_EV_DOWN);
         fake_event(STORE_EV_REFUSED);
         if (passed)
@@ -161,50 +158,47 @@ TEST_CASE(servers_have_gone_back)
         answer_list(A);
         ANSWER_NODE(A, 2, "a");
         answer_data("");
-        election_flush(&s);
-        TOLD(&s, "b a");
-        end(&s, o);
+        election_flush(&st);
+        TOLD(&st, "b a");
+        end(&st, o);
     }
 }
 
 /* Only what carries the leader's token is its own; and changes of it are told. */
 TEST_CASE(whose_data)
 {
-    struct election_story s;
-    zkl_watch *o = begin_with(&s, A, 5, "a", "4\nold");
+    zkl_watch *o = begin_with(&st, A, 5, "a", "4\nold");
 
-    TOLD(&s, "a");
+    TOLD(&st, "a");
     fake_fire(ELECTION, STORE_FIRED_CHANGED);
     answer_data("5\nnew");
-    TOLD(&s, "a a=new");
+    TOLD(&st, "a a=new");
     fake_fire(PATH_OF(A), STORE_FIRED_CHANGED); /* as proclaiming does */
     fake_fire(ELECTION, STORE_FIRED_CHANGED);
     ANSWER_NODE(A, 5, "a");
     answer_data("5\nnewer");
-    TOLD(&s, "a a=new a=newer");
+    TOLD(&st, "a a=new a=newer");
     fake_fire(ELECTION, STORE_FIRED_CHANGED);
     answer_data("7\nof the next"); /* which is not seen yet */
-    TOLD(&s, "a a=new a=newer a");
+    TOLD(&st, "a a=new a=newer a");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
     answer_list(B);
     ANSWER_NODE(B, 7, "b"); /* its watch stands: nothing is read again */
-    TOLD(&s, "a a=new a=newer a b=of the next");
+    TOLD(&st, "a a=new a=newer a b=of the next");
     CHECK(!fake_is_asked(STORE_GET, ELECTION));
-    end(&s, o);
+    end(&st, o);
 }
 
 /* Nobody: by a watch on the children, or on the path's coming. Other layouts are nobody. */
 TEST_CASE(nobody)
 {
-    struct election_story s;
-
-    election_begin(&s, NULL);
-    zkl_watch *o = observe(&s);
+    election_begin(&st, NULL);
+    zkl_watch *o = observe(&st);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NONODE);
     CHECK(fake_is_watching(STORE_STAT, ELECTION));
     ANSWER(STORE_STAT, ELECTION, .rc = STORE_NONODE);
-    TOLD(&s, "nobody");
+    TOLD(&st, "nobody");
     fake_fire(ELECTION, STORE_FIRED_CREATED);
     CHECK(!fake_is_watching(STORE_LIST, ELECTION));
     answer_list(LOCK);
@@ -214,29 +208,27 @@ TEST_CASE(nobody)
     answer_list(A);
     ANSWER_NODE(A, 5, "a");
     answer_data("");
-    TOLD(&s, "nobody a");
+    TOLD(&st, "nobody a");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
     answer_list(NULL);
     answer_list(NULL);
-    TOLD(&s, "nobody a nobody");
+    TOLD(&st, "nobody a nobody");
     fake_fire(ELECTION, STORE_FIRED_GONE); /* the directory: both of its watches */
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NONODE);
     ANSWER(STORE_STAT, ELECTION, .rc = STORE_OK); /* made anew just then */
     answer_list(B);
     ANSWER_NODE(B, 7, "b");
     answer_data("");
-    TOLD(&s, "nobody a nobody b");
-    end(&s, o);
+    TOLD(&st, "nobody a nobody b");
+    end(&st, o);
 }
 
 /* A watch set for an observer that is gone by then is removed; one on the children leaves that on
  * the node alone. */
 TEST_CASE(watches_are_removed)
 {
-    struct election_story s;
-
-    election_begin(&s, NULL);
-    zkl_watch *o = observe(&s);
+    election_begin(&st, NULL);
+    zkl_watch *o = observe(&st);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     answer_list(A);
     zkl_watch_free(o);
@@ -245,18 +237,16 @@ TEST_CASE(watches_are_removed)
     CHECK(fake_is_asked(STORE_UNWATCH, PATH_OF(A)));
     ANSWER(STORE_GET, ELECTION, .rc = STORE_NONODE); /* it left none */
     CHECK_INT(fake_count(STORE_UNWATCH, ELECTION), 1);
-    election_flush(&s);
-    TOLD(&s, "");
-    election_end(&s);
+    election_flush(&st);
+    TOLD(&st, "");
+    election_end(&st);
 }
 
 /* Refused: tried again later, from the beginning. */
 TEST_CASE(refused)
 {
-    struct election_story s;
-
-    election_begin(&s, NULL);
-    zkl_watch *o = observe(&s);
+    election_begin(&st, NULL);
+    zkl_watch *o = observe(&st);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
     fake_await(STORE_SYNC, ELECTION);
@@ -265,8 +255,8 @@ TEST_CASE(refused)
     ANSWER(STORE_GET, PATH_OF(A), .rc = STORE_NOAUTH);
     answer_data("");
     fake_await(STORE_SYNC, ELECTION);
-    TOLD(&s, "");
-    end(&s, o);
+    TOLD(&st, "");
+    end(&st, o);
 }
 
 static void *free_observer(void *o)
@@ -291,41 +281,38 @@ static bool is_stopped(struct election_story *s, const zkl_watch *o)
 /* What is queued behind the call under way is not told any more. */
 TEST_CASE(freed_with_more_to_tell)
 {
-    struct election_story s;
-    zkl_watch *o = begin_with(&s, A, 5, "a", "");
+    zkl_watch *o = begin_with(&st, A, 5, "a", "");
     pthread_t thread;
 
-    TOLD(&s, "a");
-    election_hold_up(&s, true);
+    TOLD(&st, "a");
+    election_hold_up(&st, true);
     fake_fire(ELECTION, STORE_FIRED_CHANGED);
     answer_data("5\nx");
-    TOLD(&s, "a a=x");
+    TOLD(&st, "a a=x");
     fake_fire(PATH_OF(A), STORE_FIRED_GONE);
     answer_list(B);
     ANSWER_NODE(B, 7, "b");
     REQUIRE(pthread_create(&thread, NULL, free_observer, o) == 0);
-    while (!is_stopped(&s, o))
+    while (!is_stopped(&st, o))
         g_usleep(1000);
-    election_hold_up(&s, false);
+    election_hold_up(&st, false);
     pthread_join(thread, NULL);
-    election_flush(&s);
-    TOLD(&s, "a a=x");
-    election_end(&s);
+    election_flush(&st);
+    TOLD(&st, "a a=x");
+    election_end(&st);
 }
 
 /* The session's end is the observer's, also between two tries. */
 TEST_CASE(closed_in_a_pause)
 {
-    struct election_story s;
-
-    election_begin(&s, NULL);
-    zkl_watch *o = observe(&s);
+    election_begin(&st, NULL);
+    zkl_watch *o = observe(&st);
     ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
     ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
-    zkl_session_close(s.session);
-    s.session = NULL;
+    zkl_session_close(st.session);
+    st.session = NULL;
     CHECK(watch_of(o)->stopped && !watch_of(o)->driver.timer->at);
-    end(&s, o);
+    end(&st, o);
 }
 
 /* ---- a server that lags, or whose data have gone back: older than what was seen ---- */

@@ -21,6 +21,8 @@ struct reading {
     pthread_t thread;
 };
 
+static struct reading reading;
+
 static void *read_queue(void *data)
 {
     struct reading *r = data;
@@ -63,28 +65,26 @@ static void answer_list(void)
 /* In order, without what is no contender, and fit for a terminal. */
 TEST_CASE(sorted_and_clean)
 {
-    struct reading r;
-
-    begin(&r, ZKL_FOREVER);
+    begin(&reading, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .data = "x\x1b\xff", .length = 3,
            .czxid = 9, .ephemeral_owner = 4);
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .czxid = 8, .ctime_ms = 77);
-    end(&r);
-    REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 2);
-    const zkl_contender *c = zkl_queue_get(r.q, 0);
+    end(&reading);
+    REQUIRE(reading.code == 0 && zkl_queue_count(reading.q) == 2);
+    const zkl_contender *c = zkl_queue_get(reading.q, 0);
     CHECK_STR(c->node, NODE("a", "1"));
     CHECK_STR(c->owner, "");
     CHECK_INT(c->number, 1);
     CHECK_INT(c->token, 8);
     CHECK_INT(c->ctime_ms, 77);
     CHECK_INT(c->holds, 1);
-    c = zkl_queue_get(r.q, 1);
+    c = zkl_queue_get(reading.q, 1);
     CHECK_STR(c->owner, "x?\xef\xbf\xbd");
     CHECK_INT(c->session_id, 4);
     CHECK_INT(c->holds, 0);
-    CHECK(zkl_queue_get(r.q, 2) == NULL);
-    zkl_queue_free(r.q);
+    CHECK(zkl_queue_get(reading.q, 2) == NULL);
+    zkl_queue_free(reading.q);
 }
 
 #define THEIRS(name) "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427-" name
@@ -115,15 +115,14 @@ TEST_CASE(behind_the_payload)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         char *path = g_strconcat("/b/", rows[i].name, NULL), *name = strrchr(path, '/') + 1;
-        struct reading r;
-        begin(&r, ZKL_FOREVER);
+        begin(&reading, ZKL_FOREVER);
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = &name, .count = 1);
         ANSWER(STORE_GET, path, .rc = STORE_OK, .version = rows[i].version, .data = rows[i].data,
                .length = (int)strlen(rows[i].data));
-        end(&r);
-        REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 1);
-        CHECK_STR(zkl_queue_get(r.q, 0)->owner, rows[i].owner);
-        zkl_queue_free(r.q);
+        end(&reading);
+        REQUIRE(reading.code == 0 && zkl_queue_count(reading.q) == 1);
+        CHECK_STR(zkl_queue_get(reading.q, 0)->owner, rows[i].owner);
+        zkl_queue_free(reading.q);
         g_free(path);
     }
 }
@@ -256,16 +255,14 @@ TEST_CASE(kinds_and_clients)
 
 TEST_CASE(who_left_is_left_out)
 {
-    struct reading r;
-
-    begin(&r, 0);
+    begin(&reading, 0);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_NONODE);
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_NONODE);
-    end(&r);
-    REQUIRE(r.code == 0);
-    CHECK_INT(zkl_queue_count(r.q), 0);
-    zkl_queue_free(r.q);
+    end(&reading);
+    REQUIRE(reading.code == 0);
+    CHECK_INT(zkl_queue_count(reading.q), 0);
+    zkl_queue_free(reading.q);
 }
 
 static void check_list(enum store_rc rc, int code)
@@ -290,44 +287,38 @@ TEST_CASE(refused_lists)
 /* The first error counts; the other read is still waited for. */
 TEST_CASE(refused_read)
 {
-    struct reading r;
-
-    begin(&r, ZKL_FOREVER);
+    begin(&reading, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_NOAUTH);
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_BAD);
-    end(&r);
-    CHECK_INT(r.code, ZKL_EACCES);
+    end(&reading);
+    CHECK_INT(reading.code, ZKL_EACCES);
 }
 
 TEST_CASE(timed_out)
 {
-    struct reading r;
-
-    begin(&r, 10);
-    pthread_join(r.thread, NULL);
-    CHECK_INT(r.code, ZKL_ETIMEDOUT);
+    begin(&reading, 10);
+    pthread_join(reading.thread, NULL);
+    CHECK_INT(reading.code, ZKL_ETIMEDOUT);
     answer_list(); /* too late: nobody is asked any more */
     CHECK(!fake_is_asked(STORE_GET, "/b"));
     fake_event(STORE_EV_DOWN);
-    CHECK_INT(zkl_queue_read(&r.q, r.s, "/b", NULL, 10), ZKL_EUNREACHABLE);
-    zkl_session_close(r.s);
+    CHECK_INT(zkl_queue_read(&reading.q, reading.s, "/b", NULL, 10), ZKL_EUNREACHABLE);
+    zkl_session_close(reading.s);
 }
 
 /* The session ends in between: asked again in the next. */
 TEST_CASE(asked_again)
 {
-    struct reading r;
-
-    begin(&r, ZKL_FOREVER);
+    begin(&reading, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK);
     fake_next_session();
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK);
-    end(&r);
-    REQUIRE(r.code == 0);
-    CHECK_INT(zkl_queue_count(r.q), 0);
-    zkl_queue_free(r.q);
+    end(&reading);
+    REQUIRE(reading.code == 0);
+    CHECK_INT(zkl_queue_count(reading.q), 0);
+    zkl_queue_free(reading.q);
 }
 
 /* Only the names of those beyond the most are known. */
@@ -356,35 +347,34 @@ TEST_CASE(no_more_than)
  * that was not read before. */
 TEST_CASE(not_again)
 {
-    struct reading r;
     zkl_queue *before;
     static char first[] = NODE("a", "1"), second[] = NODE("b", "2"), third[] = NODE("c", "3");
     char *names[] = {third, second, first};
 
-    begin(&r, ZKL_FOREVER);
+    begin(&reading, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "x", .length = 1, .czxid = 8);
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .data = "y", .length = 1, .czxid = 9,
            .ephemeral_owner = 4, .ctime_ms = 77);
-    pthread_join(r.thread, NULL);
-    before = r.q;
-    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
+    pthread_join(reading.thread, NULL);
+    before = reading.q;
+    read_with(&reading, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
     CHECK(!fake_is_asked(STORE_GET, "/b/" NODE("b", "2")));
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .data = "z", .length = 1, .czxid = 8);
     ANSWER(STORE_GET, "/b/" NODE("c", "3"), .rc = STORE_OK, .data = "w", .length = 1, .czxid = 10);
-    end(&r);
+    end(&reading);
     zkl_queue_free(before); /* it is not needed any more */
-    REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 3);
-    CHECK_STR(zkl_queue_get(r.q, 0)->owner, "z");
-    const zkl_contender *c = zkl_queue_get(r.q, 1);
+    REQUIRE(reading.code == 0 && zkl_queue_count(reading.q) == 3);
+    CHECK_STR(zkl_queue_get(reading.q, 0)->owner, "z");
+    const zkl_contender *c = zkl_queue_get(reading.q, 1);
     CHECK_STR(c->owner, "y");
     CHECK_INT(c->token, 9);
     CHECK_INT(c->session_id, 4);
     CHECK_INT(c->ctime_ms, 77);
     CHECK_INT(c->holds, 0);
-    CHECK_STR(zkl_queue_get(r.q, 2)->owner, "w");
-    zkl_queue_free(r.q);
+    CHECK_STR(zkl_queue_get(reading.q, 2)->owner, "w");
+    zkl_queue_free(reading.q);
 }
 
 /* In a directory that was made anew, or older than it was, the same name is another's. */
@@ -399,43 +389,41 @@ TEST_CASE(another_of_that_name)
     struct store_reply list = {.rc = STORE_OK, .names = names, .count = 2, .czxid = 3, .pzxid = 7};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        struct reading r;
-        begin(&r, ZKL_FOREVER);
+        begin(&reading, ZKL_FOREVER);
         CHECK(fake_answer(STORE_LIST, "/b", list));
         ANSWER(STORE_GET, "/b/ex0000000001", .rc = STORE_OK, .czxid = 4);
         ANSWER(STORE_GET, "/b/ex0000000002", .rc = STORE_OK, .czxid = 5);
-        pthread_join(r.thread, NULL);
-        zkl_queue *before = r.q;
-        read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
+        pthread_join(reading.thread, NULL);
+        zkl_queue *before = reading.q;
+        read_with(&reading, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2, .czxid = rows[i].made,
                .pzxid = rows[i].changed);
         ANSWER(STORE_GET, "/b/ex0000000001", .rc = STORE_OK, .czxid = 9);
         CHECK_INT(fake_is_asked(STORE_GET, "/b/ex0000000002"), rows[i].again);
         fake_answer(STORE_GET, "/b/ex0000000002", (struct store_reply){.rc = STORE_OK, .czxid = 6});
-        end(&r);
-        REQUIRE(r.code == 0 && zkl_queue_count(r.q) == 2);
-        CHECK_INT(zkl_queue_get(r.q, 1)->token, rows[i].again ? 6 : 5);
+        end(&reading);
+        REQUIRE(reading.code == 0 && zkl_queue_count(reading.q) == 2);
+        CHECK_INT(zkl_queue_get(reading.q, 1)->token, rows[i].again ? 6 : 5);
         zkl_queue_free(before);
-        zkl_queue_free(r.q);
+        zkl_queue_free(reading.q);
     }
 }
 
 /* A refused list ends it, whatever was known. */
 TEST_CASE(refused_when_known)
 {
-    struct reading r;
     zkl_queue *before;
 
-    begin(&r, ZKL_FOREVER);
+    begin(&reading, ZKL_FOREVER);
     answer_list();
     ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .czxid = 8);
     ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .czxid = 9);
-    pthread_join(r.thread, NULL);
-    before = r.q;
-    read_with(&r, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
+    pthread_join(reading.thread, NULL);
+    before = reading.q;
+    read_with(&reading, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
     ANSWER(STORE_LIST, "/b", .rc = STORE_NOAUTH);
-    end(&r);
-    CHECK_INT(r.code, ZKL_EACCES);
+    end(&reading);
+    CHECK_INT(reading.code, ZKL_EACCES);
     zkl_queue_free(before);
 }
 
@@ -481,9 +469,8 @@ TEST_CASE(behind_a_lowered_limit)
     char *names[G_N_ELEMENTS(rows)];
 
     for (int changed = 0; changed < 2; changed++) {
-        struct reading r;
         GString *found = g_string_new(NULL);
-        begin(&r, ZKL_FOREVER);
+        begin(&reading, ZKL_FOREVER);
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
             names[i] = rows[i].name;
         for (int list = 0; list < 2; list++) {
@@ -498,12 +485,12 @@ TEST_CASE(behind_a_lowered_limit)
                    .length = (int)strlen(rows[i].data), .version = 1);
             g_free(path);
         }
-        end(&r);
-        REQUIRE(r.code == 0);
-        for (size_t i = 0; i < zkl_queue_count(r.q); i++)
-            g_string_append_printf(found, "%d", zkl_queue_get(r.q, i)->holds);
+        end(&reading);
+        REQUIRE(reading.code == 0);
+        for (size_t i = 0; i < zkl_queue_count(reading.q); i++)
+            g_string_append_printf(found, "%d", zkl_queue_get(reading.q, i)->holds);
         CHECK_STR(found->str, changed ? "1110100" : "1000000");
-        zkl_queue_free(r.q);
+        zkl_queue_free(reading.q);
         g_string_free(found, TRUE);
     }
 }
@@ -514,8 +501,7 @@ TEST_CASE(limit_is_not_read)
     char *name = OURS("lease-0000000001");
 
     for (int again = 0; again < 2; again++) {
-        struct reading r;
-        begin(&r, ZKL_FOREVER);
+        begin(&reading, ZKL_FOREVER);
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = &name, .count = 1);
         if (again)
             fake_next_session();
@@ -524,9 +510,9 @@ TEST_CASE(limit_is_not_read)
         CHECK_INT(fake_count(STORE_LIST, "/b"), again);
         if (again)
             ANSWER(STORE_LIST, "/b", .rc = STORE_OK);
-        end(&r);
-        CHECK_INT(r.code, again ? 0 : ZKL_EACCES);
-        zkl_queue_free(r.q);
+        end(&reading);
+        CHECK_INT(reading.code, again ? 0 : ZKL_EACCES);
+        zkl_queue_free(reading.q);
     }
 }
 
@@ -560,9 +546,8 @@ TEST_CASE(leases_known)
 TEST_CASE(limit_is_read_again)
 {
     char *name = OURS("lease-0000000001");
-    struct reading r;
 
-    begin(&r, ZKL_FOREVER);
+    begin(&reading, ZKL_FOREVER);
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = &name, .count = 1);
     ANSWER(STORE_GET, "/b", .rc = STORE_OK, .data = "1", .length = 1);
     CHECK(fake_is_asked(STORE_LIST, "/b"));
@@ -570,8 +555,8 @@ TEST_CASE(limit_is_read_again)
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = &name, .count = 1);
     CHECK(!fake_is_asked(STORE_GET, "/b/"));
     ANSWER(STORE_GET, "/b", .rc = STORE_NOAUTH);
-    end(&r);
-    CHECK_INT(r.code, ZKL_EACCES);
+    end(&reading);
+    CHECK_INT(reading.code, ZKL_EACCES);
 }
 
 /* ---- asking contenders to give way, and removing them ---- */
@@ -590,6 +575,8 @@ struct asking {
     zkl_error why;
     pthread_t thread;
 };
+
+static struct asking asking;
 
 static void *run(void *data)
 {
@@ -648,42 +635,38 @@ static void expect_asked(const char *path)
 
 TEST_CASE(holder_is_asked)
 {
-    struct asking c;
-
-    ask(&c, NULL, 0);
+    ask(&asking, NULL, 0);
     answer_line();
     CHECK(!fake_is_asked(STORE_GET, AT(SECOND)));
     answer_read(AT(FIRST), 8);
     expect_asked(AT(FIRST));
     CHECK(!fake_is_asked(STORE_SET, AT(SECOND)));
     ANSWER(STORE_SET, AT(FIRST), .rc = STORE_OK);
-    pthread_join(c.thread, NULL);
-    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
-    const zkl_contender *asked = zkl_queue_get(c.q, 0);
+    pthread_join(asking.thread, NULL);
+    REQUIRE(asking.code == 0 && zkl_queue_count(asking.q) == 1);
+    const zkl_contender *asked = zkl_queue_get(asking.q, 0);
     CHECK_STR(asked->node, FIRST);
     CHECK_STR(asked->owner, "who");
     CHECK_INT(asked->token, 8);
     CHECK_INT(asked->holds, 1);
-    zkl_session_close(c.s);
-    zkl_queue_free(c.q);
+    zkl_session_close(asking.s);
+    zkl_queue_free(asking.q);
 }
 
 TEST_CASE(waiter_is_asked)
 {
-    struct asking c;
-
-    ask(&c, SECOND, 0);
+    ask(&asking, SECOND, 0);
     answer_line();
     CHECK(!fake_is_asked(STORE_GET, AT(FIRST)));
     answer_read(AT(SECOND), 9);
     expect_asked(AT(SECOND));
     ANSWER(STORE_SET, AT(SECOND), .rc = STORE_OK);
-    pthread_join(c.thread, NULL);
-    REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
-    CHECK_STR(zkl_queue_get(c.q, 0)->node, SECOND);
-    CHECK_INT(zkl_queue_get(c.q, 0)->holds, 0);
-    zkl_session_close(c.s);
-    zkl_queue_free(c.q);
+    pthread_join(asking.thread, NULL);
+    REQUIRE(asking.code == 0 && zkl_queue_count(asking.q) == 1);
+    CHECK_STR(zkl_queue_get(asking.q, 0)->node, SECOND);
+    CHECK_INT(zkl_queue_get(asking.q, 0)->holds, 0);
+    zkl_session_close(asking.s);
+    zkl_queue_free(asking.q);
 }
 
 /* One of two readers goes meanwhile, and the call tells of the other. In the next session only the
@@ -693,8 +676,7 @@ TEST_CASE(readers_are_asked)
     char a[] = "_c_a-__READ__0000000001", b[] = "_c_b-__READ__0000000002", *names[] = {a, b};
 
     for (int again = 0; again < 2; again++) {
-        struct asking c;
-        ask(&c, NULL, 0);
+        ask(&asking, NULL, 0);
         fake_await(STORE_LIST, "/b");
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 2);
         answer_read("/b/_c_a-__READ__0000000001", 8);
@@ -706,11 +688,11 @@ TEST_CASE(readers_are_asked)
             CHECK_INT(fake_count(STORE_SET, "/b"), 1);
         }
         ANSWER(STORE_SET, "/b/_c_b", .rc = STORE_OK);
-        pthread_join(c.thread, NULL);
-        REQUIRE(c.code == 0 && zkl_queue_count(c.q) == 1);
-        CHECK_STR(zkl_queue_get(c.q, 0)->node, b);
-        zkl_session_close(c.s);
-        zkl_queue_free(c.q);
+        pthread_join(asking.thread, NULL);
+        REQUIRE(asking.code == 0 && zkl_queue_count(asking.q) == 1);
+        CHECK_STR(zkl_queue_get(asking.q, 0)->node, b);
+        zkl_session_close(asking.s);
+        zkl_queue_free(asking.q);
     }
 }
 
@@ -736,9 +718,8 @@ TEST_CASE(numbers_stay)
 {
     char node[] = "_c_a-s2-lease-0000000001", *names[] = {node};
     static const char path[] = "/b/_c_a-s2-lease-0000000001";
-    struct asking c;
 
-    ask(&c, node, 0);
+    ask(&asking, node, 0);
     fake_await(STORE_LIST, "/b");
     ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
     answer_numbers(path, "who", 0);
@@ -748,7 +729,7 @@ TEST_CASE(numbers_stay)
     answer_numbers(path, "who\nzkl numbers 3 4 of 7\nzkl tx 1", 2);
     check_sets(path, "__REVOKE__\nzkl numbers 3 4 of 7", 2);
     ANSWER(STORE_SET, path, .rc = STORE_OK);
-    asked(&c, 0);
+    asked(&asking, 0);
 }
 
 TEST_CASE(numbers_are_not_told)
@@ -761,23 +742,20 @@ TEST_CASE(numbers_are_not_told)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         char node[] = "_c_a-s1-lease-0000000001", *names[] = {node};
-        struct asking c;
-        ask(&c, node, 0);
+        ask(&asking, node, 0);
         fake_await(STORE_LIST, "/b");
         ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 1);
         answer_numbers(path, "who", 0);
         fake_await(STORE_GET, path);
         ANSWER(STORE_GET, path, .rc = rows[i].rc);
-        asked(&c, rows[i].code);
+        asked(&asking, rows[i].code);
     }
 }
 
 /* Made again, whatever became of it, even in the next session. */
 TEST_CASE(answer_to_asking_is_lost)
 {
-    struct asking c;
-
-    ask(&c, NULL, 0);
+    ask(&asking, NULL, 0);
     answer_line();
     answer_read(AT(FIRST), 8);
     fake_await(STORE_SET, AT(FIRST));
@@ -788,7 +766,7 @@ TEST_CASE(answer_to_asking_is_lost)
     fake_next_session();
     expect_asked(AT(FIRST));
     ANSWER(STORE_SET, AT(FIRST), .rc = STORE_OK);
-    asked(&c, 0);
+    asked(&asking, 0);
 }
 
 TEST_CASE(nobody_is_asked)
@@ -814,8 +792,7 @@ TEST_CASE(nobody_is_asked)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         char second[] = SECOND, foreign[] = "junk", first[] = FIRST;
         char *names[] = {second, foreign, first};
-        struct asking c;
-        ask(&c, rows[i].node, 0);
+        ask(&asking, rows[i].node, 0);
         fake_await(STORE_LIST, "/b");
         ANSWER(STORE_LIST, "/b", .rc = rows[i].list, .names = names, .count = rows[i].count);
         if (rows[i].count && !rows[i].node)
@@ -824,8 +801,8 @@ TEST_CASE(nobody_is_asked)
             fake_await(STORE_SET, AT(FIRST));
             ANSWER(STORE_SET, AT(FIRST), .rc = rows[i].set);
         }
-        asked(&c, rows[i].code);
-        CHECK(strstr(c.why.text, rows[i].text) != NULL);
+        asked(&asking, rows[i].code);
+        CHECK(strstr(asking.why.text, rows[i].text) != NULL);
     }
 }
 
@@ -833,44 +810,39 @@ TEST_CASE(nobody_is_asked)
 
 TEST_CASE(is_removed)
 {
-    struct asking c;
-
-    ask(&c, SECOND, 9);
+    ask(&asking, SECOND, 9);
     answer_line();
     answer_read(AT(SECOND), 9);
     fake_await(STORE_DELETE, AT(SECOND));
     CHECK(!fake_is_asked(STORE_DELETE, AT(FIRST)));
     ANSWER(STORE_DELETE, AT(SECOND), .rc = STORE_OK);
-    asked(&c, 0);
+    asked(&asking, 0);
 }
 
 /* One that is another's by now is left alone, and so is one that has gone. */
 TEST_CASE(is_another_one)
 {
-    struct asking c;
-
-    ask(&c, FIRST, 9);
+    ask(&asking, FIRST, 9);
     answer_line();
     answer_read(AT(FIRST), 8);
-    asked(&c, ZKL_ENOENT);
-    ask(&c, FIRST, 9);
+    asked(&asking, ZKL_ENOENT);
+    ask(&asking, FIRST, 9);
     answer_line();
     ANSWER(STORE_GET, AT(FIRST), .rc = STORE_NONODE);
-    asked(&c, ZKL_ENOENT);
-    ask(&c, FIRST, 8);
+    asked(&asking, ZKL_ENOENT);
+    ask(&asking, FIRST, 8);
     answer_line();
     answer_read(AT(FIRST), 8);
     fake_await(STORE_DELETE, AT(FIRST));
     ANSWER(STORE_DELETE, AT(FIRST), .rc = STORE_NONODE); /* gone is gone */
-    asked(&c, 0);
+    asked(&asking, 0);
 }
 
 /* What may be another's by now is read again before another try. */
 TEST_CASE(answer_to_removing_is_lost)
 {
     for (int taken = 0; taken < 2; taken++) {
-        struct asking c;
-        ask(&c, FIRST, 8);
+        ask(&asking, FIRST, 8);
         answer_line();
         answer_read(AT(FIRST), 8);
         fake_await(STORE_DELETE, AT(FIRST));
@@ -886,7 +858,7 @@ TEST_CASE(answer_to_removing_is_lost)
             answer_line();
             answer_read(AT(FIRST), 12);
         }
-        asked(&c, 0);
+        asked(&asking, 0);
     }
 }
 
@@ -902,8 +874,7 @@ TEST_CASE(is_not_removed)
                 {STORE_NONODE, STORE_OK, ZKL_ENOENT}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        struct asking c;
-        ask(&c, FIRST, 8);
+        ask(&asking, FIRST, 8);
         if (rows[i].list == STORE_OK) {
             answer_line();
             answer_read(AT(FIRST), 8);
@@ -913,7 +884,7 @@ TEST_CASE(is_not_removed)
             fake_await(STORE_LIST, "/b");
             ANSWER(STORE_LIST, "/b", .rc = rows[i].list);
         }
-        asked(&c, rows[i].code);
+        asked(&asking, rows[i].code);
     }
 }
 
@@ -961,6 +932,8 @@ struct watching {
     pthread_t freer;
 };
 
+static struct watching watching;
+
 static void on_change(void *data)
 {
     struct watching *w = data;
@@ -1007,195 +980,179 @@ static int told(struct watching *w)
 /* Told when the watch stands, so that nothing can be missed behind it. */
 TEST_CASE(once_for_each_change)
 {
-    struct watching w;
-
-    watch_queue(&w);
-    CHECK_INT(told(&w), 0);
+    watch_queue(&watching);
+    CHECK_INT(told(&watching), 0);
     answer_children(1);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 1000);
-    CHECK_INT(told(&w), 0);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 1000);
+    CHECK_INT(told(&watching), 0);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
-    CHECK_INT(told(&w), 0);
+    CHECK_INT(told(&watching), 0);
     CHECK(!fake_is_asked(STORE_SYNC, QUEUE)); /* the event shows that the server is there */
     answer_children(2);
-    CHECK_INT(told(&w), 1);
-    CHECK_INT(w.warnings, 0);
-    end_watch(&w);
+    CHECK_INT(told(&watching), 1);
+    CHECK_INT(watching.warnings, 0);
+    end_watch(&watching);
 }
 
 /* One call for all that is found before it begins. */
 TEST_CASE(told_together)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(1);
     for (int i = 0; i < 3; i++) {
-        hand_pass(w.s, 1000);
+        hand_pass(watching.s, 1000);
         fake_fire(QUEUE, STORE_FIRED_CHILDREN);
         answer_children(i);
     }
-    CHECK_INT(told(&w), 1);
-    CHECK_INT(told(&w), 0);
-    end_watch(&w);
+    CHECK_INT(told(&watching), 1);
+    CHECK_INT(told(&watching), 0);
+    end_watch(&watching);
 }
 
 /* The first change after a pause at once, those behind it 100 ms later, and later yet for many. */
 TEST_CASE(not_too_often)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(0);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
-    hand_pass(w.s, 99);
+    hand_pass(watching.s, 99);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
-    hand_pass(w.s, 1);
+    hand_pass(watching.s, 1);
     answer_children(1000);
-    hand_pass(w.s, 150);
+    hand_pass(watching.s, 150);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
-    hand_pass(w.s, 49);
+    hand_pass(watching.s, 49);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
-    hand_pass(w.s, 1);
+    hand_pass(watching.s, 1);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     CHECK(fake_is_asked(STORE_LIST, QUEUE));
-    end_watch(&w);
+    end_watch(&watching);
 }
 
 TEST_CASE(path_comes_and_goes)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     ANSWER(STORE_LIST, QUEUE, .rc = STORE_NONODE);
     CHECK(fake_is_watching(STORE_STAT, QUEUE));
-    CHECK_INT(told(&w), 0);
+    CHECK_INT(told(&watching), 0);
     ANSWER(STORE_STAT, QUEUE, .rc = STORE_NONODE);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_CREATED);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_GONE);
     ANSWER(STORE_LIST, QUEUE, .rc = STORE_NONODE);
     ANSWER(STORE_STAT, QUEUE, .rc = STORE_OK); /* made anew just then */
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    end_watch(&w);
+    CHECK_INT(told(&watching), 1);
+    end_watch(&watching);
 }
 
 /* Behind a sync, since the next server may lag; even when a look was waiting for its time. */
 TEST_CASE(after_a_connection)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
+    CHECK_INT(told(&watching), 1);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     fake_event(STORE_EV_DOWN);
-    hand_pass(w.s, 1000);
+    hand_pass(watching.s, 1000);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
     fake_event(STORE_EV_UP);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
+    CHECK_INT(told(&watching), 1);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     fake_reconnect();
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
     answer_children(0);
-    hand_pass(w.s, 1000);
+    hand_pass(watching.s, 1000);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE)); /* that was the look which had to wait */
-    CHECK_INT(told(&w), 1);
-    end_watch(&w);
+    CHECK_INT(told(&watching), 1);
+    end_watch(&watching);
 }
 
 TEST_CASE(after_another_session)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     CHECK(fake_is_asked(STORE_LIST, QUEUE));
     fake_next_session();
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    end_watch(&w);
+    CHECK_INT(told(&watching), 1);
+    end_watch(&watching);
 }
 
 /* Told that it fails, and logged, once, so that a read can say why; tried again later. */
 TEST_CASE(watch_is_refused)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     ANSWER(STORE_LIST, QUEUE, .rc = STORE_NOAUTH);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 999);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 999);
     CHECK(!fake_is_asked(STORE_SYNC, QUEUE));
-    hand_pass(w.s, 1);
-    CHECK_INT(w.warnings, 1);
+    hand_pass(watching.s, 1);
+    CHECK_INT(watching.warnings, 1);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_NOAUTH);
-    CHECK_INT(told(&w), 0);
-    CHECK_INT(w.warnings, 1);
-    hand_pass(w.s, 2000);
+    CHECK_INT(told(&watching), 0);
+    CHECK_INT(watching.warnings, 1);
+    hand_pass(watching.s, 2000);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
     answer_children(0);
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 100);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 100);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
     ANSWER(STORE_LIST, QUEUE, .rc = STORE_NOAUTH); /* news again, and soon tried again */
-    CHECK_INT(told(&w), 1);
-    hand_pass(w.s, 1000);
+    CHECK_INT(told(&watching), 1);
+    hand_pass(watching.s, 1000);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
-    end_watch(&w);
+    end_watch(&watching);
 }
 
 /* Neither what was queued before nor what comes behind; and the server's watch goes. */
 TEST_CASE(not_after_free)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(0);
-    zkl_watch_free(w.watch);
-    CHECK_INT(told(&w), 0);
+    zkl_watch_free(watching.watch);
+    CHECK_INT(told(&watching), 0);
     CHECK_INT(fake_count(STORE_UNWATCH, QUEUE), 1);
-    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", on_change, &w) == 0);
+    REQUIRE(zkl_queue_watch(&watching.watch, watching.s, "/q", on_change, &watching) == 0);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
-    zkl_watch_free(w.watch);
+    zkl_watch_free(watching.watch);
     ANSWER(STORE_LIST, QUEUE, .rc = STORE_NONODE); /* asked before */
     CHECK(!fake_is_asked(STORE_STAT, QUEUE));
-    CHECK_INT(told(&w), 0);
-    REQUIRE(zkl_queue_watch(&w.watch, w.s, "/q", on_change, &w) == 0);
+    CHECK_INT(told(&watching), 0);
+    REQUIRE(zkl_queue_watch(&watching.watch, watching.s, "/q", on_change, &watching) == 0);
     ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
     answer_children(0);
     fake_fire(QUEUE, STORE_FIRED_CHILDREN);
-    zkl_watch_free(w.watch); /* while it rests */
-    hand_pass(w.s, 1000);
+    zkl_watch_free(watching.watch); /* while it rests */
+    hand_pass(watching.s, 1000);
     CHECK(!fake_is_asked(STORE_LIST, QUEUE));
-    CHECK_INT(told(&w), 0);
+    CHECK_INT(told(&watching), 0);
     zkl_watch_free(NULL);
-    hand_close(w.s);
+    hand_close(watching.s);
 }
 
 static void free_itself(void *data)
@@ -1256,15 +1213,14 @@ TEST_CASE(freed_while_told)
 /* Also between two tries. */
 TEST_CASE(ends_with_the_session)
 {
-    struct watching w;
-
-    watch_queue(&w);
+    watch_queue(&watching);
     ANSWER(STORE_LIST, QUEUE, .rc = STORE_NOAUTH);
-    CHECK_INT(told(&w), 1);
-    hand_close(w.s);
-    CHECK_INT(w.told, 1);
-    CHECK_INT(zkl_queue_watch(&w.watch, w.s, "/q", on_change, &w), ZKL_ECLOSED);
-    zkl_watch_free(w.watch);
+    CHECK_INT(told(&watching), 1);
+    hand_close(watching.s);
+    CHECK_INT(watching.told, 1);
+    CHECK_INT(zkl_queue_watch(&watching.watch, watching.s, "/q", on_change, &watching),
+              ZKL_ECLOSED);
+    zkl_watch_free(watching.watch);
 }
 
 TEST_CASE(bad_input)
@@ -1292,16 +1248,15 @@ TEST_CASE(bad_input)
 /* As a read would be: told to those who watch, and to who begins to. */
 TEST_CASE(watch_without_credentials)
 {
-    struct watching w;
     zkl_watch *late;
 
-    watch_queue(&w);
+    watch_queue(&watching);
     answer_children(1);
-    CHECK_INT(told(&w), 1);
+    CHECK_INT(told(&watching), 1);
     fake_event(STORE_EV_AUTH);
-    CHECK_INT(told(&w), 1);
-    REQUIRE(zkl_queue_watch(&late, w.s, "/q", on_change, &w) == 0);
-    CHECK_INT(told(&w), 1);
+    CHECK_INT(told(&watching), 1);
+    REQUIRE(zkl_queue_watch(&late, watching.s, "/q", on_change, &watching) == 0);
+    CHECK_INT(told(&watching), 1);
     zkl_watch_free(late);
-    end_watch(&w);
+    end_watch(&watching);
 }

@@ -614,6 +614,8 @@ struct call {
     pthread_t thread;
 };
 
+static struct call called;
+
 static void *ask(void *data)
 {
     struct call *c = data;
@@ -662,28 +664,25 @@ static void check_set(const char *data, int version)
 
 TEST_CASE(limit_is_got)
 {
-    struct call c;
-
-    call(&c, 0, 300);
+    call(&called, 0, 300);
     answer("12", 3);
-    pthread_join(c.thread, NULL);
-    CHECK_INT(c.value, 12);
-    hand_pass(c.s, 300); /* of no interest any more */
-    zkl_semaphore_free(c.semaphore);
-    hand_close(c.s);
+    pthread_join(called.thread, NULL);
+    CHECK_INT(called.value, 12);
+    hand_pass(called.s, 300); /* of no interest any more */
+    zkl_semaphore_free(called.semaphore);
+    hand_close(called.s);
 }
 
 TEST_CASE(limit_is_none)
 {
     static const char *const data[] = {"", "x", "0"};
-    struct call c;
 
     for (size_t i = 0; i < G_N_ELEMENTS(data); i++) {
-        call(&c, 0, ZKL_FOREVER);
+        call(&called, 0, ZKL_FOREVER);
         answer(data[i], 0);
-        returned(&c, ZKL_ELAYOUT);
-        CHECK_STR(c.why.path, "/s");
-        CHECK_STR(c.why.text, "/s: its data are no limit of a semaphore");
+        returned(&called, ZKL_ELAYOUT);
+        CHECK_STR(called.why.path, "/s");
+        CHECK_STR(called.why.text, "/s: its data are no limit of a semaphore");
     }
 }
 
@@ -691,27 +690,25 @@ TEST_CASE(limit_is_none)
  */
 TEST_CASE(limit_is_set)
 {
-    struct call c;
-
-    call(&c, 3, ZKL_FOREVER);
+    call(&called, 3, ZKL_FOREVER);
     answer("12", 7);
     check_set("3", 7);
     ANSWER(STORE_SET, STORY_PATH, .rc = STORE_BADVERSION);
     answer("4", 8);
     check_set("3", 8);
     ANSWER(STORE_SET, STORY_PATH, .rc = STORE_OK);
-    returned(&c, 0);
-    call(&c, 3, ZKL_FOREVER);
+    returned(&called, 0);
+    call(&called, 3, ZKL_FOREVER);
     answer("", 0);
     check_set("3", 0);
     ANSWER(STORE_SET, STORY_PATH, .rc = STORE_OK);
-    returned(&c, 0);
-    call(&c, 3, ZKL_FOREVER);
+    returned(&called, 0);
+    call(&called, 3, ZKL_FOREVER);
     answer("3", 7);
-    returned(&c, 0);
-    call(&c, 3, ZKL_FOREVER);
+    returned(&called, 0);
+    call(&called, 3, ZKL_FOREVER);
     answer("x", 7);
-    returned(&c, ZKL_ELAYOUT);
+    returned(&called, ZKL_ELAYOUT);
 }
 
 TEST_CASE(limit_is_refused)
@@ -725,33 +722,30 @@ TEST_CASE(limit_is_refused)
         {STORE_GET, STORE_BAD, ZKL_EPROTO},    {STORE_SET, STORE_NONODE, ZKL_ENOENT},
         {STORE_SET, STORE_NOAUTH, ZKL_EACCES}, {STORE_SET, STORE_BAD, ZKL_EPROTO},
     };
-    struct call c;
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        call(&c, 1, ZKL_FOREVER);
+        call(&called, 1, ZKL_FOREVER);
         if (rows[i].kind == STORE_SET)
             answer("2", 0);
         ANSWER(rows[i].kind, STORY_PATH, .rc = rows[i].rc);
-        returned(&c, rows[i].code);
-        CHECK_STR(c.why.path, "/s");
+        returned(&called, rows[i].code);
+        CHECK_STR(called.why.path, "/s");
     }
 }
 
 TEST_CASE(limit_is_late)
 {
-    struct call c;
-
-    call(&c, 0, 300);
-    hand_pass(c.s, 299);
+    call(&called, 0, 300);
+    hand_pass(called.s, 299);
     CHECK_INT(fake_count(STORE_GET, STORY_PATH), 1);
-    hand_pass(c.s, 1);
-    pthread_join(c.thread, NULL);
-    CHECK_INT(c.code, ZKL_ETIMEDOUT);
-    CHECK_STR(c.why.path, "/s");
+    hand_pass(called.s, 1);
+    pthread_join(called.thread, NULL);
+    CHECK_INT(called.code, ZKL_ETIMEDOUT);
+    CHECK_STR(called.why.path, "/s");
     answer("2", 0); /* of no interest any more */
-    CHECK_INT(c.value, 0);
-    zkl_semaphore_free(c.semaphore);
-    hand_close(c.s);
+    CHECK_INT(called.value, 0);
+    zkl_semaphore_free(called.semaphore);
+    hand_close(called.s);
 }
 
 /* Nothing more is asked for who has gone, whatever comes too late. */
@@ -763,35 +757,32 @@ TEST_CASE(late_answers)
     } rows[] = {{STORE_SET, STORE_BADVERSION}, {STORE_SET, STORE_OK}, {STORE_SET, STORE_NOAUTH},
                 {STORE_SET, STORE_GONE},       {STORE_GET, STORE_OK}, {STORE_GET, STORE_NOAUTH},
                 {STORE_GET, STORE_GONE}};
-    struct call c;
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        call(&c, 1, 300);
+        call(&called, 1, 300);
         if (rows[i].kind == STORE_SET)
             answer("2", 0);
-        hand_pass(c.s, 300);
-        pthread_join(c.thread, NULL);
-        CHECK_INT(c.code, ZKL_ETIMEDOUT);
+        hand_pass(called.s, 300);
+        pthread_join(called.thread, NULL);
+        CHECK_INT(called.code, ZKL_ETIMEDOUT);
         ANSWER(rows[i].kind, STORY_PATH, .rc = rows[i].rc, .data = "2", .length = 1);
         CHECK(!fake_is_asked(STORE_SET, STORY_PATH) && !fake_is_asked(STORE_GET, STORY_PATH));
-        zkl_semaphore_free(c.semaphore);
-        hand_close(c.s);
+        zkl_semaphore_free(called.semaphore);
+        hand_close(called.s);
     }
 }
 
 /* The next one is asked. */
 TEST_CASE(limit_is_asked_in_the_next_session)
 {
-    struct call c;
-
-    call(&c, 1, ZKL_FOREVER);
+    call(&called, 1, ZKL_FOREVER);
     answer("2", 0);
     CHECK_INT(fake_count(STORE_SET, STORY_PATH), 1);
     fake_next_session();
     CHECK_INT(fake_count(STORE_GET, STORY_PATH), 1);
     fake_next_session();
     answer("1", 1);
-    returned(&c, 0);
+    returned(&called, 0);
 }
 
 TEST_CASE(machine_of_the_limit)
