@@ -247,39 +247,6 @@ TEST_CASE(replaces_ready)
     end();
 }
 
-/* By another, or by itself when its answer was lost: it looks again. */
-TEST_CASE(is_overtaken)
-{
-    static const enum store_rc rows[] = {STORE_BADVERSION, STORE_EXISTS, STORE_NONODE};
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        begin(1);
-        enter_pair(ZKL_FOREVER);
-        answer_made();
-        answer_looks();
-        answer_listed("*");
-        ANSWER(STORE_MULTI, PATH, .rc = rows[i]);
-        CHECK(fake_is_asked(STORE_GET, PATH));
-        check_pending();
-        end();
-    }
-}
-
-/* Somebody has deleted all of it: it makes its node again. */
-TEST_CASE(directory_is_deleted)
-{
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
-    ANSWER(STORE_GET, PATH, .rc = STORE_NONODE);
-    ANSWER(STORE_STAT, READY, .rc = STORE_NONODE);
-    ANSWER(STORE_LIST, PATH, .rc = STORE_NONODE);
-    check_pending();
-    take_own();
-    be_let_in();
-    end();
-}
-
 /* What was read of it before is no more. */
 TEST_CASE(forgets_who_is_gone)
 {
@@ -415,17 +382,6 @@ TEST_CASE(is_refused)
     }
 }
 
-/* What was wrong once is forgotten when it enters. */
-TEST_CASE(is_refused_once)
-{
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    ANSWER(STORE_CREATE, pair.own, .rc = STORE_NOAUTH);
-    check_ended(ZKL_EACCES);
-    be_inside();
-    end();
-}
-
 /* Others may have counted its node, unless none can have been made. */
 TEST_CASE(session_ends_meanwhile)
 {
@@ -482,19 +438,6 @@ TEST_CASE(leaves_as_the_last)
         check_ended(0);
         end();
     }
-}
-
-/* Its node goes with the session: nothing is asked in the next one. */
-TEST_CASE(leaves_with_its_session)
-{
-    begin(2);
-    be_inside();
-    leave_pair(ZKL_FOREVER);
-    answer_listed("* ready");
-    fake_next_session();
-    check_ended(0);
-    CHECK(!fake_is_asked(STORE_DELETE, PATH));
-    end();
 }
 
 /* Whether the own node is looked for that long after its end, and deleted. */
@@ -615,33 +558,6 @@ TEST_CASE(leaves_with_others)
     answer_listed("*");
     CHECK(fake_is_asked(STORE_MULTI, PATH));
     ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
-    check_ended(0);
-    end();
-}
-
-/* The directory is gone, and the own node with it. */
-TEST_CASE(leaves_nothing)
-{
-    begin(2);
-    be_inside();
-    leave_pair(ZKL_FOREVER);
-    ANSWER(STORE_LIST, PATH, .rc = STORE_NONODE);
-    check_ended(0);
-    end();
-}
-
-/* It has left all the same: the delete is tried again and again. */
-TEST_CASE(may_not_delete)
-{
-    begin(2);
-    be_inside();
-    leave_pair(ZKL_FOREVER);
-    answer_listed("* " OTHER);
-    answer_stat(OTHER, 8);
-    ANSWER(STORE_DELETE, pair.own, .rc = STORE_NOAUTH);
-    CHECK(fake_is_asked(STORE_DELETE, pair.own));
-    ANSWER(STORE_GET, PATH "/" OTHER, .rc = STORE_NONODE);
-    answer_listed("*");
     check_ended(0);
     end();
 }

@@ -567,13 +567,3 @@ TEST_CASE(lease_refused_at_once)
     CHECK(!fake_is_asked(STORE_GET, locks));
     end();
 }
-
-TEST_CASE(session_is_closed)
-{
-    begin(ZKL_FOREVER);
-    g_free(enter(locks, 0));
-    hand_close(g_steal_pointer(&story.s));
-    CHECK_INT(story.calls, 1);
-    CHECK_INT(story.error.code, ZKL_ECLOSED);
-    end();
-}

@@ -151,20 +151,6 @@ TEST_CASE(finds_data)
     }
 }
 
-/* By a third party: it is there again. */
-TEST_CASE(is_deleted)
-{
-    mstory_begin(NULL);
-    mstory_joined();
-    mstory_told("joined 5");
-    fake_watch(STORY_NODE, true);
-    mstory_told("lost 5 deleted");
-    CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
-    ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 6);
-    mstory_told("joined 6 again");
-    mstory_end();
-}
-
 TEST_CASE(may_not_be_read)
 {
     mstory_begin(NULL);
@@ -370,19 +356,6 @@ TEST_CASE(is_set)
             mstory_pending(&o);
         mstory_end();
     }
-}
-
-TEST_CASE(counts_versions)
-{
-    struct member_outcome o;
-
-    mstory_begin(NULL);
-    mstory_joined();
-    mstory_update("two", &o);
-    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_OK);
-    mstory_update("three", &o);
-    mstory_sets("three", 1);
-    mstory_end();
 }
 
 /* The servers' data may have gone back since, and another have the name. */

@@ -357,16 +357,6 @@ TEST_CASE(timed_out)
     end();
 }
 
-TEST_CASE(canceled)
-{
-    begin_locking();
-    be_behind('a');
-    zkl_op_cancel(st.op);
-    check_told(1, ZKL_ECANCELED);
-    check_asked(STORE_DELETE, "a");
-    end();
-}
-
 /* Won, but nobody knows yet. */
 TEST_CASE(canceled_before_it_is_told)
 {
@@ -465,22 +455,6 @@ TEST_CASE(deadline_passes)
     CHECK_INT(st.losses, 1);
     CHECK_INT(st.nodes_deleted_before_the_loss, 0);
     check_asked(STORE_DELETE, "abc");
-    end();
-}
-
-TEST_CASE(in_doubt)
-{
-    begin_holding();
-    fake_event(STORE_EV_DOWN);
-    CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
-    hand_pass(st.s, 10);
-    fake_event(STORE_EV_UP);
-    CHECK_INT(zkl_grant_state(st.grant), ZKL_SUSPECT);
-    hand_pass(st.s, 10);
-    hand_stand_alone(st.s);
-    CHECK_INT(zkl_grant_state(st.grant), ZKL_HELD);
-    dispatch();
-    CHECK_INT(st.losses, 0);
     end();
 }
 

@@ -130,30 +130,6 @@ TEST_CASE(between_those_of_others)
     permit_story_end(&st);
 }
 
-/* What a transaction has left behind them is no number. */
-TEST_CASE(behind_a_transaction)
-{
-    enter(1, "s3 *");
-    permit_story_read(&st, "*", "me", 0);
-    permit_story_read(&st, "s3", OTHERS_DATA(" 0") "\nzkl tx 1", 2);
-    write_numbers(OWN_DATA(" 1 of 2"), 0);
-    permit_story_end(&st);
-}
-
-TEST_CASE(one_that_is_gone_has_none)
-{
-    char *path;
-
-    enter(1, "s3 s4 *");
-    permit_story_read(&st, "*", "me", 0);
-    path = permit_story_node(&st, "s3");
-    permit_story_read(&st, "s4", OTHERS_DATA(" 1"), 1);
-    ANSWER(STORE_GET, path, .rc = STORE_NONODE);
-    write_numbers(OWN_DATA(" 0 of 2"), 0);
-    g_free(path);
-    permit_story_end(&st);
-}
-
 /* The one right before it tells that all have lower numbers than that; and as many permits: it
  * reads no other. One may have gone since the list. */
 TEST_CASE(above_all_that_are_used)
@@ -183,19 +159,6 @@ TEST_CASE(above_all_that_are_used)
         write_numbers(rows[i / 2].written, 0);
         permit_story_end(&st);
     }
-}
-
-/* There are fewer permits than the numbers below that: one has gone. That of the one right before
- * it, 2, would be enough for 0, 1 and 2; but they are 0, 3 and 2. */
-TEST_CASE(one_below_all_is_free)
-{
-    enter(1, "s3 s4 s5 *");
-    permit_story_read(&st, "*", "me", 0);
-    permit_story_read(&st, "s5", OTHERS_DATA(" 2 of 4"), 1);
-    permit_story_read(&st, "s4", OTHERS_DATA(" 3 of 4"), 1);
-    permit_story_read(&st, "s3", OTHERS_DATA(" 0 of 1"), 1);
-    write_numbers(OWN_DATA(" 1 of 4"), 0);
-    permit_story_end(&st);
 }
 
 /* What another tells is not of all that are before the own node. */
@@ -288,26 +251,6 @@ TEST_CASE(waits_for_the_last_one)
         write_numbers(gone ? OWN_DATA(" 2 of 3") : OWN_DATA(" 3 of 4"), 0);
         permit_story_end(&st);
     }
-}
-
-/* Somebody has written over them. What was read of others is not read again. */
-TEST_CASE(waits_for_one_that_has_none_any_more)
-{
-    enter(1, "s3 s4 s5 *");
-    permit_story_read(&st, "*", "me", 0);
-    permit_story_read(&st, "s5", OTHERS_DATA(" 3"), 1);
-    permit_story_read(&st, "s4", "x", 2);
-    permit_story_read(&st, "s3", "x", 2);
-    wait_for("s4");
-    permit_story_read(&st, "s4", "x", 2);
-    fire("s4", true);
-    answer_gone("s4");
-    CHECK(!is_read("s5"));
-    permit_story_read(&st, "s3", "x", 2);
-    wait_for("s3");
-    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 2);
-    write_numbers(OWN_DATA(" 1 of 4"), 0);
-    permit_story_end(&st);
 }
 
 /* It has them, or is gone, before the watch is there. */
@@ -751,27 +694,6 @@ TEST_CASE(not_admitted)
 }
 
 /* ---- sessions ---- */
-
-/* Nothing of the session before counts. */
-TEST_CASE(session_replaced)
-{
-    char *path;
-
-    enter(1, "s3 *");
-    path = g_strdup(st.node);
-    permit_story_replace(&st, 8);
-    permit_story_told(&st, 0, 0);
-    permit_story_created(&st);
-    CHECK(strcmp(path, st.node) != 0);
-    permit_story_limited(&st, "4");
-    permit_story_listed(&st, "*");
-    permit_story_listed(&st, "*");
-    permit_story_read(&st, "*", "me", 0);
-    write_numbers(OWN_DATA(" 0 of 1"), 0);
-    CHECK_INT(zkl_grant_session_id(st.grant), 8);
-    g_free(path);
-    permit_story_end(&st);
-}
 
 /* The deadline passes while others are waited for: its place is gone with it. */
 TEST_CASE(admission_lapses)

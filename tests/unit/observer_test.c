@@ -62,24 +62,6 @@ static void end(struct election_story *s, zkl_watch *o)
     election_end(s);
 }
 
-/* A lower token than one told leads nobody who checks it; the next higher one is told. */
-TEST_CASE(tokens_rise)
-{
-    zkl_watch *o = begin_with(&st, A, 5, "a", "");
-
-    TOLD(&st, "a");
-    fake_fire(PATH_OF(A), STORE_FIRED_GONE);
-    CHECK(!fake_is_asked(STORE_SYNC, ELECTION)); /* the event shows that the server is there */
-    answer_list(B);
-    ANSWER_NODE(B, 4, "b");
-    TOLD(&st, "a nobody");
-    fake_fire(PATH_OF(B), STORE_FIRED_GONE);
-    answer_list(A);
-    ANSWER_NODE(A, 6, "a");
-    TOLD(&st, "a nobody a");
-    end(&st, o);
-}
-
 #define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427-latch-0000000001"
 
 /* A transaction of the leader's changes its node, not its id. */

@@ -409,24 +409,6 @@ TEST_CASE(another_of_that_name)
     }
 }
 
-/* A refused list ends it, whatever was known. */
-TEST_CASE(refused_when_known)
-{
-    zkl_queue *before;
-
-    begin(&reading, ZKL_FOREVER);
-    answer_list();
-    ANSWER(STORE_GET, "/b/" NODE("a", "1"), .rc = STORE_OK, .czxid = 8);
-    ANSWER(STORE_GET, "/b/" NODE("b", "2"), .rc = STORE_OK, .czxid = 9);
-    pthread_join(reading.thread, NULL);
-    before = reading.q;
-    read_with(&reading, &(zkl_queue_options){sizeof(zkl_queue_options), .previous = before});
-    ANSWER(STORE_LIST, "/b", .rc = STORE_NOAUTH);
-    end(&reading);
-    CHECK_INT(reading.code, ZKL_EACCES);
-    zkl_queue_free(before);
-}
-
 /* A contender of which only the name was known counts as unknown. */
 TEST_CASE(not_known_by_name_alone)
 {

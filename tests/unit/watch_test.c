@@ -67,6 +67,24 @@ static void answer(enum store_rc rc)
     ANSWER(STORE_GET, PATH, .rc = rc);
 }
 
+/* One watch stands. */
+static void start_watching(void)
+{
+    start();
+    want(&a, PATH);
+    answer(STORE_OK);
+}
+
+/* One watch that both have. */
+static void start_two(void)
+{
+    start();
+    want(&a, PATH);
+    want(&b, PATH);
+    answer(STORE_OK);
+    answer(STORE_OK);
+}
+
 /* Nothing is watched, and nothing under way. */
 static void stop(void)
 {
@@ -95,11 +113,7 @@ TEST_CASE(fires_once)
 
 TEST_CASE(fires_for_all)
 {
-    start();
-    want(&a, PATH);
-    want(&b, PATH);
-    answer(STORE_OK);
-    answer(STORE_OK);
+    start_two();
     CHECK_INT(s->watched_bytes, COST);
     fake_fire(PATH, STORE_FIRED_CHANGED);
     CHECK_INT(a.fired, 1);
@@ -131,11 +145,7 @@ TEST_CASE(fires_in_order)
 
 TEST_CASE(removed_with_the_last_subscription)
 {
-    start();
-    want(&a, PATH);
-    want(&b, PATH);
-    answer(STORE_OK);
-    answer(STORE_OK);
+    start_two();
     watch_drop(&a.subscription, false);
     watch_drop(&a.subscription, false);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
@@ -164,9 +174,7 @@ TEST_CASE(dropped_before_the_answer)
 
 TEST_CASE(deleting_removes_it)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     watch_drop(&a.subscription, true);
     CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
     CHECK_INT(s->watched_bytes, COST);
@@ -193,9 +201,7 @@ TEST_CASE(no_watch_without_a_node)
 /* libzookeeper sets it again at the reconnect, so it has to be removed again. */
 TEST_CASE(removal_cut_off)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     watch_drop(&a.subscription, false);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
@@ -208,9 +214,7 @@ TEST_CASE(removal_cut_off)
 
 static void fail_removal(void)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     watch_drop(&a.subscription, false);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
 }
@@ -251,9 +255,7 @@ TEST_CASE(removal_not_needed)
 
 TEST_CASE(wanted_again_while_being_removed)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     watch_drop(&a.subscription, false);
     want(&b, PATH);
     ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
@@ -345,9 +347,7 @@ TEST_CASE(session_ended_while_firing)
 /* Nothing is left that the next session would be asked to remove. */
 TEST_CASE(asked_again_when_the_session_ends)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     want(&a, PATH);
     fake_event(STORE_EV_DOWN);
     answer(STORE_UNKNOWN);
@@ -423,9 +423,7 @@ TEST_CASE(limited_if_optional)
 
 TEST_CASE(over_with_the_session)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     want(&b, PATH);
     fake_event(STORE_EV_EXPIRED);
     CHECK(!a.subscription.watch && !b.subscription.watch);
@@ -456,9 +454,7 @@ TEST_CASE(waits_for_its_answer)
 /* Only what is asked for anew does: others fire. */
 TEST_CASE(one_waits_for_its_answer)
 {
-    start();
-    want(&a, PATH);
-    answer(STORE_OK);
+    start_watching();
     want(&b, PATH);
     answer(STORE_OK);
     want(&a, PATH);
