@@ -22,11 +22,16 @@ enum {
     NUMBER_FAILURE = -1001
 };
 
-void worker_record(const struct worker *w, event_kind kind, int64_t value)
+static void record_at(const struct worker *w, int64_t ns, event_kind kind, int64_t value)
 {
-    const event e = {history_now(), w->o.id, getpid(), kind, value, w->token, w->turn};
+    const event e = {ns, w->o.id, getpid(), kind, value, w->token, w->turn};
 
     history_add_event(w->record, &e);
+}
+
+void worker_record(const struct worker *w, event_kind kind, int64_t value)
+{
+    record_at(w, history_now(), kind, value);
 }
 
 static void pause_ms(int ms)
@@ -58,10 +63,7 @@ static void changed(const zkl_grant *grant, zkl_state state, void *data)
 
 static void record_seen(struct worker *w)
 {
-    const int64_t left = (w->until - w->seen) / 1000000;
-    const event e = {w->seen, w->o.id, getpid(), EV_SEEN, left, w->token, w->turn};
-
-    history_add_event(w->record, &e);
+    record_at(w, w->seen, EV_SEEN, (w->until - w->seen) / 1000000);
     w->recorded = w->until;
 }
 
@@ -184,8 +186,7 @@ bool worker_acquire(struct worker *w)
     w->turn = zkl_grant_turn(w->grant);
     int64_t left = zkl_grant_remaining_ms(w->grant);
     w->until = w->recorded = w->seen + left * 1000000;
-    const event e = {w->seen, w->o.id, getpid(), EV_GRANT, left, w->token, w->turn};
-    history_add_event(w->record, &e);
+    record_at(w, w->seen, EV_GRANT, left);
     record_more(w);
     err = zkl_grant_on_change(w->grant, changed, w);
     if (err != 0)
@@ -310,7 +311,12 @@ static bool use_number(struct worker *w)
 
 bool worker_hold(struct worker *w)
 {
-    return (w->o.role == WORKER_AT_NUMBER ? use_number : use_register)(w);
+    static bool (*const roles[])(struct worker * w) = {
+        [WORKER_AT_REGISTER] = use_register,
+        [WORKER_AT_NUMBER] = use_number,
+    };
+
+    return roles[w->o.role](w);
 }
 
 void worker_leave(struct worker *w, bool lost)
