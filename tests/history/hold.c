@@ -109,6 +109,7 @@ static void end_hold(struct sweep *s, const event *e, hold_end how)
 {
     hold *n = open_hold(s, e->pid);
 
+    s->h->ends += !n && how != HOLD_KILLED;
     if (!n)
         return;
     n->end = e->ns;

@@ -53,7 +53,8 @@ typedef struct wait_for {
 typedef struct holds {
     GArray *list;  /* of hold, by start */
     GArray *waits; /* of wait_for */
-    guint strays;  /* writes of a process that held nothing */
+    guint strays;  /* writes of processes that held nothing */
+    guint ends;    /* their releases and losses */
 } holds;
 
 /* events: in order of time. A claim that is 0 is for a lock at path w % paths of worker w. Owners

@@ -255,6 +255,8 @@ static void judge_all(struct court *c)
     }
     judge_calls(c);
     judge_counts(c);
+    if (c->h->ends > 0)
+        court_violate(c, 0, -1, 0, "%u times something was given up that was not held", c->h->ends);
     if (c->in->garbled)
         court_violate(c, 0, -1, 0, "the history has lines that make no sense");
     if (c->j->grants == 0)

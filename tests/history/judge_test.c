@@ -324,6 +324,7 @@ static const struct row paths[] = {
     {"a call that failed", GOOD, "+100 0 10 error -3", "V0", ""},
     {"ended badly", GOOD, "+100 0 10 dead 11", "V0", ""},
     {"a hold without an end", GOOD, "-release 20 8", "V0", ""},
+    {"a release of what is not held", GOOD, "+33 0 10 release 0 1", "V0", ""},
     {"a garbled line", GOOD, "=garbled 1", "V0", ""},
     {"a worker that is not there", GOOD, "+100 16 26 ready", "V0", ""},
     /* readers */
@@ -475,6 +476,7 @@ static const struct row demos[] = {
     {"no kill", DEMO, "-kill 11 0", "no worker was killed", ""},
     {"killed before it held", DEMO, "kill 11 0 ms=5", "but not while it held", ""},
     {"killed after it held", DEMO, "+36 1 11 release 0 2", "but not while it held", ""},
+    {"a release by another process", DEMO, "+36 1 99 release 0 2", "the history makes sense", ""},
     {"no cut", DEMO, "-cut 12 0", "no worker was cut off", ""},
     {"cut before it held", DEMO, "cut 12 0 ms=4045", "cut off, but not while it held", ""},
     {"no end of the cut", DEMO, "-thaw 12 0", "did not take part again", ""},
