@@ -146,20 +146,18 @@ int worker_main(int argc, char **argv)
 void worker_start(struct worker *w, enum worker_design design, const char *connect,
                   const char *path, const char *argument)
 {
-    int in[2], out[2];
+    int out[2];
     char log[32], number[16];
 
-    REQUIRE(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+    REQUIRE(pipe2(out, O_CLOEXEC) == 0);
     g_snprintf(log, sizeof log, "/proc/self/fd/%d", out[1]);
     g_snprintf(number, sizeof number, "%d", (int)design);
     const char *const argv[] = {"/proc/self/exe", "--worker", number, connect, path,
                                 argument,         NULL};
-    const struct process_options o = {.argv = argv, .log = log, .input = in[0]};
-    w->pid = process_spawn(&o);
+    const struct process_options o = {.argv = argv, .log = log};
+    w->pid = process_spawn_told(&o, &w->in);
     REQUIRE(w->pid > 0);
-    close(in[0]);
     close(out[1]);
-    w->in = in[1];
     w->out = fdopen(out[0], "r");
     worker_says(w, "ready");
 }

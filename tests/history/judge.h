@@ -6,10 +6,12 @@
  * V3 Tokens, and turns of one token, rise from grant to grant of a path, but for readers among
  *    themselves and for permits; who was seen in line keeps its place in its session.
  * V4 The register never accepts below a token, or turn of it, that wrote before, and loses no
- * write. V5 Every waiter that lives is served. V6 At rest no node is left. V7 A loss is told
- * exactly once, nothing after it, and late only while the holder was stopped. V8 Who got several
- * paths got all, and who got numbers got as many as permits, below the limit. V9 What a session
- * counted at its end is what its process recorded: grants, and losses by kind.
+ *    write; nobody writes without a grant.
+ * V5 Every waiter that lives is served.
+ * V6 At rest no node is left.
+ * V7 A loss is told exactly once, nothing after it, and late only while the holder was stopped.
+ * V8 Who got several paths got all; who got numbers got as many as permits, below the limit.
+ * V9 What a session counted at its end is what its process recorded: grants, and losses by kind.
  *
  * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
  * on; the token (V3, V4) and being told (V7) are. */

@@ -100,6 +100,20 @@ static enum turn_kind kind_of_turns(const struct scene *s, int worker)
     return (enum turn_kind)s->with[worker].does.takes;
 }
 
+static GPtrArray *arguments_of_another(const struct actor_options *with, const char *connect)
+{
+    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
+    char **words = g_strsplit(with->command, " ", 0);
+
+    for (char **word = words; *word; word++)
+        g_ptr_array_add(argv, *word);
+    g_free(words);
+    g_ptr_array_add(argv, g_strdup(connect));
+    g_ptr_array_add(argv, g_strdup(with->verb));
+    g_ptr_array_add(argv, NULL);
+    return argv;
+}
+
 static GPtrArray *arguments(const struct scene *s, int worker)
 {
     const struct actor_options *with = &s->with[worker];
@@ -116,7 +130,7 @@ static GPtrArray *arguments(const struct scene *s, int worker)
     o.tick_ms = s->o.tick_ms;
     o.paths = o.paths != 0 ? o.paths : 1 << worker % s->o.paths;
     o.seed += s->actor[worker].number;
-    argv = worker_arguments(&o);
+    argv = with->command ? arguments_of_another(with, connect) : worker_arguments(&o);
     for (int i = 0; s->o.lab && s->o.lab->within[with->host][i]; i++)
         g_ptr_array_insert(argv, i, g_strdup(s->o.lab->within[with->host][i]));
     g_free(connect);
@@ -366,7 +380,7 @@ static void name_nodes(struct scene *s, struct raw *r)
 }
 
 /* Those that were killed leave theirs to the end of their sessions. */
-static int nodes_left(struct scene *s)
+int scene_nodes_left(struct scene *s)
 {
     int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     struct raw *r = raw_open(zk_server_connect(s->server));
@@ -401,7 +415,7 @@ judgement *scene_judge(struct scene *s)
     heal(s);
     await_ends(s);
     scene_complain(s);
-    int left = nodes_left(s);
+    int left = scene_nodes_left(s);
     scene_poll(s);
     history_sort(s->h);
     scene_input(s, &in, left);

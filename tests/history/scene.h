@@ -38,6 +38,7 @@ struct actor {
 struct actor_options {
     int node;                   /* the only one that it knows; -1: all */
     int host;                   /* of the lab, where it runs */
+    const char *command, *verb; /* another program instead of a worker: COMMAND CONNECT VERB */
     struct worker_options does; /* hold_max_ms HOLD_ON: until told. The scene fills in what it
                                    knows: the ways, the times, and where paths is 0, path w % paths
                                    of worker w; what candidates take */
@@ -85,6 +86,9 @@ bool scene_waits(struct scene *s, int worker);
  * that do not come to their end within a minute are unserved. */
 judgement *scene_judge(struct scene *s);
 void scene_input(const struct scene *s, judge_input *ret, int nodes_left);
+
+/* At the paths, after the dead ones' sessions; INT32_MAX: unknown. */
+int scene_nodes_left(struct scene *s);
 
 /* Those that had something to say on stderr. Nobody has, unless something is wrong. */
 void scene_complain(const struct scene *s);

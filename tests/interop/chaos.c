@@ -2,8 +2,6 @@
  * from a seed; and the judgement of what they recorded. */
 #include "chaos_roles.h"
 
-#include "tests/history/worker.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +123,7 @@ static void plan(struct play *p)
         return;
     p->coming[i] = next;
     if (next.fault == FAULT_CUT)
-        slot_hold(&p->roles.slot[i], true);
+        roles_hold(&p->roles, &p->roles.slot[i], true);
 }
 
 static void plan_some(struct play *p)
@@ -148,13 +146,13 @@ static bool strike(struct play *p, struct slot *s, const struct coming *f, bool 
             return false;
         if (!f->aimed || slot_holds(s) || g_get_monotonic_time() >= f->due)
             return true;
-        roles_let_on(s); /* too late: it has written */
+        scene_let_on(&p->roles.scene, s->worker); /* too late: it has written */
         return false;
     default:
         if (f->silently)
-            proxy_freeze(s->way, PROXY_BOTH);
+            proxy_freeze(roles_way(&p->roles, s), PROXY_BOTH);
         else
-            proxy_cut(s->way);
+            proxy_cut(roles_way(&p->roles, s));
         return true;
     }
 }
@@ -184,10 +182,10 @@ static void take_back(struct play *p, int i)
     struct slot *s = &p->roles.slot[i];
 
     if (f->stage == UNDER_WAY && f->fault == FAULT_STOP)
-        roles_let_on(s);
+        scene_let_on(&p->roles.scene, s->worker);
     if (f->fault == FAULT_CUT) {
-        proxy_heal(s->way);
-        slot_hold(s, false);
+        proxy_heal(roles_way(&p->roles, s));
+        roles_hold(&p->roles, s, false);
     }
     f->stage = NONE;
 }
@@ -199,7 +197,8 @@ static bool is_over(const struct play *p, int i)
     const struct slot *s = &p->roles.slot[i];
     int64_t over = g_get_monotonic_time() - p->coming[i].until;
 
-    if (over < 0 || !p->coming[i].aimed || !s->stopped || !slot_holds(s))
+    if (over < 0 || !p->coming[i].aimed || !p->roles.scene.actor[s->worker].stopped ||
+        !slot_holds(s))
         return over >= 0;
     return slot_is_overtaken(&p->roles, s) || over >= OVERTIME_S * G_USEC_PER_SEC;
 }
@@ -229,14 +228,14 @@ static void count_all(struct chaos *c, const struct roles *roles)
     for (int k = 0; k < KINDS; k++)
         c->granted[k] = c->refused[k] = 0;
     c->skipped = 0;
-    for (guint i = 0; i < roles->h->events->len; i++) {
-        const event *e = &g_array_index(roles->h->events, event, i);
+    for (guint i = 0; i < roles->scene.h->events->len; i++) {
+        const event *e = &g_array_index(roles->scene.h->events, event, i);
         const enum kind kind = roles_kind(roles, e);
 
         if (kind == KINDS)
             continue;
         c->granted[kind] += e->kind == EV_BEGIN || e->kind == EV_GRANT;
-        c->refused[kind] += register_refused(roles->h->events, i);
+        c->refused[kind] += register_refused(roles->scene.h->events, i);
         c->skipped += e->kind == EV_SKIP || e->kind == EV_LOST;
     }
 }
@@ -269,7 +268,7 @@ static bool has_shown_all(struct chaos *c, const struct roles *roles)
 {
     for (int k = 0; k < KINDS; k++)
         for (int f = 0; f < FAULTS; f++)
-            if (c->done[f][k] == 0 && (f != FAULT_CUT || roles->slot[k * EACH].way))
+            if (c->done[f][k] == 0 && (f != FAULT_CUT || kind_has_way((enum kind)k)))
                 return false;
     count_all(c, roles);
     if (!chaos_all_granted(c))
@@ -324,13 +323,13 @@ static void look_back(struct play *p)
 {
     struct chaos *c = p->c;
 
-    c->nodes_left = roles_nodes_left(&p->roles);
+    c->nodes_left = scene_nodes_left(&p->roles.scene);
     count_all(c, &p->roles);
     for (int i = 0; i < SLOTS; i++) {
         c->broken += p->roles.slot[i].broken;
         c->overdue += p->roles.slot[i].overdue;
     }
-    c->garbled = p->roles.garbled;
+    c->garbled = p->roles.scene.garbled;
     roles_judge(&p->roles, false, &c->reg);
     roles_judge(&p->roles, true, &c->plain);
 }
@@ -460,7 +459,7 @@ static bool chaos_run(struct chaos *c)
     }
     if (!ok || chaos_failed(c)) {
         char *folder = g_strdup_printf("chaos-%d", c->seed);
-        scratch_keep(&p.roles.scratch, folder);
+        scratch_keep(&p.roles.scene.scratch, folder);
         g_free(folder);
     }
     roles_end(&p.roles);

@@ -3,10 +3,7 @@
 #ifndef INTEROP_CHAOS_ROLES_H
 #define INTEROP_CHAOS_ROLES_H
 
-#include "tests/history/judge.h"
-#include "tests/support/process.h"
-#include "tests/support/proxy.h"
-#include "tests/support/server.h"
+#include "tests/history/scene.h"
 
 /* A careful one writes only when its grant is good for MARGIN_MS more: a write takes microseconds,
  * but somebody else may have the processor just then. */
@@ -14,22 +11,16 @@ enum { SESSION_MS = 4000, EACH = 2, MARGIN_MS = 500 };
 
 /* The first three write to a register that looks at tokens and turns, by their programs' `contend`:
  * see peers.sh. Those of zkl retain, and are of several threads. The careful one, of zkl too, is a
- * worker of tests/history at a number. */
+ * worker at a number. */
 enum kind { CURATOR, KAZOO, ZKL, CAREFUL, KINDS };
 enum { SLOTS = KINDS * EACH };
 
-#define CHAOS_ROOT "/interop"
-#define CHAOS_PATH CHAOS_ROOT "/0"
-
-/* The place of one process, whose successor takes it when it was killed. */
+/* The place of one process, whose successor takes it when it was killed: a worker of the scene. */
 struct slot {
     enum kind kind;
-    pid_t pid;
-    int control; /* its standard input */
-    bool stopped;
-    struct proxy *way; /* NULL: it has none of its own */
-    char *log;
+    int worker;
     event last;   /* act of the present process; its pid is 0 before the first */
+    int killed;   /* the process that was killed last */
     bool served;  /* has written since this was false */
     bool overdue; /* did not end when it was told to */
     int broken;   /* processes that ended badly by themselves, and calls that failed */
@@ -42,13 +33,11 @@ struct roles_options {
 
 struct roles {
     struct roles_options o;
-    struct zk_server *server;
-    struct scratch scratch;
+    struct scene scene;
     char *reg, *number; /* the files of the register, and of the careful ones' number */
     char *contended;    /* where those at the register record what they do */
-    int reg_fd, record; /* our own record: who was killed */
-    history *h;
-    bool garbled;
+    int reg_fd;
+    guint followed;      /* events */
     guint turns;         /* of the lock, so far */
     uint64_t latest[2];  /* token at the register, and at the number */
     GHashTable *slot_of; /* process id -> 1 + number of its slot */
@@ -56,6 +45,7 @@ struct roles {
 };
 
 const char *kind_name(enum kind kind);
+bool kind_has_way(enum kind kind); /* which can be cut */
 
 /* false, with a sentence on stderr, when a server or a process does not start. roles_end() also
  * then: it ends what is left. */
@@ -80,8 +70,8 @@ bool roles_kill(struct roles *c, struct slot *s);
 /* Not where it would stop the others or prove nothing: while it has the register's file locked, or
  * between a careful one's last look and its write. false: it was there, and goes on. */
 bool roles_stop(struct roles *c, struct slot *s);
-void roles_let_on(struct slot *s);
-void slot_hold(const struct slot *s, bool on); /* a careful holder goes on holding */
+struct proxy *roles_way(struct roles *c, const struct slot *s);
+void roles_hold(struct roles *c, const struct slot *s, bool on); /* a careful one goes on holding */
 
 /* Starts those anew who ended by themselves, and counts them. */
 bool roles_look_after(struct roles *c);
@@ -90,7 +80,6 @@ bool roles_look_after(struct roles *c);
 
 /* Tells all to end after their present turn, and waits for that. */
 void roles_dismiss(struct roles *c);
-int roles_nodes_left(struct roles *c); /* at the path, after the dead ones' sessions; -1: unknown */
 
 /* Of the register, or of the careful ones' number. */
 void roles_judge(const struct roles *c, bool careful, struct register_judgement *ret);
