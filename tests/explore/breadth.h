@@ -59,7 +59,7 @@ struct breadth_world {
     uint8_t kind_count;
     bool (*may)(const void *state, struct move move);
     void (*take)(void *state, struct move move);
-    /* Of a state that is all 0 but for its faults. */
+    /* The state is all 0 but for its faults. */
     void (*init)(void *state, const void *config);
     /* Makes the same of all that differ only in names; NULL: none do. */
     void (*plain)(void *state);
@@ -93,7 +93,7 @@ void breadth_pass(void);
 /* All that was reached by searches for what is not planted; and more of it. */
 uint32_t breadth_reached(uint32_t more);
 
-/* Of words that are 0 it knows only where they are not. */
+/* The size of what is 0 behind the rest makes a difference, too. */
 struct breadth_print breadth_print_of(const void *bytes, size_t size);
 
 enum breadth_end {

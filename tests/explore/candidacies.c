@@ -121,6 +121,7 @@ static void push(struct handle_state *st, uint8_t at, enum handle_message what)
     flat_push(st->message, &st->messages, HANDLE_MESSAGES, sizeof m, &m);
 }
 
+/* Watches of it fire. */
 static void change_line(struct handle_state *st)
 {
     for (uint8_t i = 0; i < st->begun; i++) {

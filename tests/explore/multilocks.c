@@ -98,11 +98,13 @@ static const struct multilock_config *config;
 
 /* ---- places ---- */
 
+/* Where the queue of a client's path is. */
 static uint8_t place_of(uint8_t client, uint32_t path)
 {
     return (uint8_t)(config->client[client].paths[path] - '0');
 }
 
+/* All nodes there are, as of leases. */
 static bool is_counted(uint8_t place)
 {
     return config->limit > 0 && place == 1;
@@ -122,6 +124,7 @@ static int count_nodes(const struct multilock_state *st, uint8_t client, uint8_t
     return nodes;
 }
 
+/* Few enough to be granted with. */
 static bool is_few(const struct multilock_state *st, uint8_t place)
 {
     return st->queue[place].count <= (is_counted(place) ? config->limit : 1);
@@ -235,6 +238,7 @@ static bool is_listed(const struct multilock_client *c, uint32_t path)
     return is_under_way(c->answer, c->answers, path, WIRE_LISTED);
 }
 
+/* A node whose create is not answered yet goes with the answer. */
 static void leave_path(struct multilock_state *st, uint8_t client, uint32_t path)
 {
     if (!is_unanswered(&st->c[client], path))

@@ -545,6 +545,7 @@ static void swap(struct numbers_state *st, uint8_t a, uint8_t b)
     }
 }
 
+/* The same of all that differ only in names. */
 static void plain(void *state)
 {
     struct numbers_state *st = state;

@@ -732,7 +732,7 @@ static bool may_change(const struct permits_state *st, uint8_t limit)
            limit != st->limit;
 }
 
-/* Of a third party; that the node of a holder, or of one that was told, is touched, is left out. */
+/* By a third party. A holder's node, or that of one that was told, is left alone. */
 static bool may_be_touched(const struct permits_state *st, uint8_t node)
 {
     const struct permits_client *c = &st->clients[st->nodes[node].client];
@@ -888,7 +888,7 @@ static void drop_nodes(struct permits_state *st)
         move_names(&places, &st->clients[i]);
 }
 
-/* Of transactions the order is all that matters. */
+/* Transactions matter only by their order. */
 static void rank_zxids(struct permits_state *st)
 {
     uint8_t rank[UINT8_MAX + 1] = {0}, count = 0;
@@ -1002,6 +1002,7 @@ static void sort_clients(struct permits_state *st)
                 swap(st, i, i + 1);
 }
 
+/* The same of all that differ only in names. */
 static void plain(void *state)
 {
     struct permits_state *st = state;

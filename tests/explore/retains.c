@@ -180,6 +180,7 @@ static void ask(struct retained_handle *h, enum retained_message what, bool watc
 
 /* ---- the server ---- */
 
+/* Where the node is; -1: nowhere. */
 static int find(const struct retained_state *st, uint8_t owner, uint8_t generation)
 {
     for (uint8_t i = 0; i < st->nodes; i++) {
@@ -661,6 +662,7 @@ static void dispatch(struct retained_state *st, uint8_t h, const struct retained
         on_gone(st, h);
 }
 
+/* The answer that comes next gives it the lock. */
 static bool is_grant(const struct retained_handle *h)
 {
     const struct retained_wire *a = &h->answer[0];
@@ -731,9 +733,7 @@ static const char *check_end(const void *state)
     return st->nodes > idle || idle > 1 ? "a node is left that nobody wants" : NULL;
 }
 
-/* ---- what makes no difference is no part of the state ---- */
-
-/* ---- times ---- */
+/* ---- what makes no difference is no part of the state: times ---- */
 
 /* Not where nobody asks, nor that it was longer ago than anybody asks. */
 static void keep(int64_t *at, bool matters, int64_t most)
@@ -782,7 +782,7 @@ static void forget_handle(struct retained_handle *h)
     h->due = 0;
 }
 
-/* ---- messages ---- */
+/* ---- messages that make none ---- */
 
 static bool is_coming(const struct retained_handle *h, uint8_t generation)
 {
