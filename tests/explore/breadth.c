@@ -226,6 +226,13 @@ void breadth_pass(void)
     passed++;
 }
 
+bool breadth_is_slow(void)
+{
+    const char *instrumented = getenv("ZKL_INSTRUMENTED");
+
+    return instrumented && *instrumented;
+}
+
 uint32_t breadth_reached(uint32_t more)
 {
     return reached |= more;
@@ -580,12 +587,10 @@ static bool begin_run(void *state, int number)
 /* What only something planted reaches is not reached. */
 static bool search(struct breadth_world *world)
 {
-    const char *instrumented = getenv("ZKL_INSTRUMENTED");
     const uint32_t before = reached;
     struct breadth_ends ends;
 
-    faults =
-        run->faults - (instrumented && *instrumented && run->faults > 0 && run->when != PLANTED);
+    faults = run->faults - (breadth_is_slow() && run->faults > 0 && run->when != PLANTED);
     char *title = g_strdup_printf("%s%s, %d faults", run->when == PLANTED ? "planted: " : "",
                                   run->what, faults);
     const enum breadth_end end = breadth_search(world, title, UINT32_MAX - 1, &ends);

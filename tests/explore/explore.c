@@ -3,7 +3,6 @@
  * [--max-states N] [--only TEXT] [--full] */
 #include <glib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "search.h"
@@ -78,13 +77,6 @@ static struct options {
 
 static int passed, failed, skipped;
 
-bool search_is_slow(void)
-{
-    const char *instrumented = getenv("ZKL_INSTRUMENTED");
-
-    return instrumented && *instrumented;
-}
-
 bool search_tries_every_order(void)
 {
     return options.every_order;
@@ -101,7 +93,7 @@ static enum breadth_end run(const struct breadth_run *r, struct breadth_ends *re
         model_config.contenders = options.contenders;
     if (options.faults >= 0)
         model_config.faults = options.faults;
-    else if (search_is_slow() && model_config.faults > 0)
+    else if (breadth_is_slow() && model_config.faults > 0)
         model_config.faults--;
     title = g_strdup_printf("%s, %d contenders, %d faults%s", r->what, model_config.contenders,
                             model_config.faults, options.every_order ? ", every order" : "");
@@ -144,7 +136,7 @@ static void check_reached(void)
     bool ok = true;
 
     for (int s = 0; s < ST_COUNT; s++) {
-        if (search_reached() >> s & 1U || s == ST_FIRST)
+        if (breadth_reached(0) >> s & 1U || s == ST_FIRST)
             continue;
         printf("never %s\n", attempt_state_name((enum attempt_state)s));
         ok = false;

@@ -14,13 +14,6 @@
 
 enum { WALKS = 800, WALKS_SLOW = 200, MOVES = 400, FAULTY_MAX = 40 };
 
-static uint32_t reached;
-
-uint32_t search_reached(void)
-{
-    return reached;
-}
-
 bool search_uses_library(void)
 {
     return true;
@@ -187,7 +180,7 @@ static bool step(struct walk *w, struct move move)
     w->before = w->st;
     move_do(&w->st, move);
     for (int i = 0; i < model_config.contenders; i++)
-        reached |= 1U << w->st.clients[i].machine.state;
+        breadth_reached(1U << w->st.clients[i].machine.state);
     return agree(w, move.at, library_do(&w->before, move, &w->st));
 }
 
@@ -218,7 +211,7 @@ enum breadth_end search_run(const char *title, uint32_t max_states, struct bread
                      .told = g_string_new(NULL),
                      .model = g_string_new(NULL),
                      .library = g_string_new(NULL)};
-    unsigned walks = MIN(max_states, search_is_slow() ? WALKS_SLOW : WALKS), moves = 0, last = 1;
+    unsigned walks = MIN(max_states, breadth_is_slow() ? WALKS_SLOW : WALKS), moves = 0, last = 1;
 
     walking = &w;
     signal(SIGABRT, on_crash);

@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-uint32_t search_reached(void)
-{
-    return breadth_reached(0);
-}
-
 bool search_uses_library(void)
 {
     return false;

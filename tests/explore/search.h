@@ -5,9 +5,6 @@
 
 #include "model.h"
 
-/* Built to look at the code, not at the bound. */
-bool search_is_slow(void);
-
 /* What could stand for all orders does not (search.c). */
 bool search_tries_every_order(void);
 
@@ -16,9 +13,6 @@ const char *search_about(void);
 
 /* Whether it takes the library through the walks, too. */
 bool search_uses_library(void);
-
-/* Which states of the recipe any search has reached: one bit each. */
-uint32_t search_reached(void);
 
 /* Prints one line about what was done, beginning with title. Walks leave *ret_ends alone. */
 enum breadth_end search_run(const char *title, uint32_t max_states, struct breadth_ends *ret_ends);
