@@ -371,11 +371,11 @@ static bool may(const void *state, struct move move)
     }
 }
 
-static void take(void *state, struct move by)
+static void take(void *state, struct move move)
 {
     struct anchor_state *st = state;
 
-    switch (by.kind) {
+    switch (move.kind) {
     case ANCHOR_PASS:
         st->now++;
         break;
@@ -386,33 +386,33 @@ static void take(void *state, struct move by)
         drop_connection(st);
         break;
     case ANCHOR_CONNECT:
-        send_handshake(st, by.at);
+        send_handshake(st, move.at);
         break;
     case ANCHOR_SEND:
-        st->servers[by.at].unsent = false;
-        way_push(&st->servers[by.at].up, (struct anchor_message){ANCHOR_REVALIDATE, 0, 0});
+        st->servers[move.at].unsent = false;
+        way_push(&st->servers[move.at].up, (struct anchor_message){ANCHOR_REVALIDATE, 0, 0});
         break;
     case ANCHOR_PROVE:
         write_behind(st);
         break;
     case ANCHOR_UP:
-        leader_hears(st, by.at);
+        leader_hears(st, move.at);
         break;
     case ANCHOR_DOWN:
-        server_hears(st, by.at);
+        server_hears(st, move.at);
         break;
     case ANCHOR_TAKE:
-        st->leaders[by.at].taken = true;
+        st->leaders[move.at].taken = true;
         break;
     case ANCHOR_CLOSE:
-        st->leaders[by.at].closing = true;
-        st->ended |= !is_deposed(st, by.at);
+        st->leaders[move.at].closing = true;
+        st->ended |= !is_deposed(st, move.at);
         break;
     case ANCHOR_DEPOSE:
         depose_first(st);
         break;
     default:
-        follow_anew(st, by.at);
+        follow_anew(st, move.at);
         break;
     }
     breadth_require(!st->ended || proofs_deadline(&st->proofs, at_unit(st->now)) == DEADLINE_NONE,

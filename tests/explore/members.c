@@ -434,56 +434,56 @@ static void crash(struct group_state *st, int at)
 
 /* ---- moves ---- */
 
-static void happen(struct group_state *st, struct move by)
+static void happen(struct group_state *st, struct move move)
 {
-    struct group_process *p = &st->p[by.at < GROUP_PROCESSES ? by.at : 0];
+    struct group_process *p = &st->p[move.at < GROUP_PROCESSES ? move.at : 0];
 
-    switch (by.kind) {
+    switch (move.kind) {
     case GROUP_SERVE:
     case GROUP_REFUSE:
-        serve(st, by.at, by.kind == GROUP_REFUSE);
+        serve(st, move.at, move.kind == GROUP_REFUSE);
         break;
     case GROUP_DELIVER:
-        deliver(st, by.at);
+        deliver(st, move.at);
         break;
     case GROUP_BEGIN:
         p->begun = true;
-        step_kind(st, by.at, MACHINE_EV_BEGIN);
+        step_kind(st, move.at, MACHINE_EV_BEGIN);
         break;
     case GROUP_TIMER:
-        step_kind(st, by.at, MACHINE_EV_TIMER);
+        step_kind(st, move.at, MACHINE_EV_TIMER);
         break;
     case GROUP_PROVE:
     case GROUP_LAPSE:
-        p->valid = by.kind == GROUP_PROVE;
-        step_kind(st, by.at, MEMBER_EV_STANDING);
+        p->valid = move.kind == GROUP_PROVE;
+        step_kind(st, move.at, MEMBER_EV_STANDING);
         break;
     case GROUP_EXPIRE:
-        end_session(st, by.at);
+        end_session(st, move.at);
         break;
     case GROUP_REPLACE:
-        replace(st, by.at);
+        replace(st, move.at);
         break;
     case GROUP_LEAVE:
         p->left = true;
-        step_kind(st, by.at, MEMBER_EV_LEAVE);
+        step_kind(st, move.at, MEMBER_EV_LEAVE);
         break;
     case GROUP_UPDATE:
         p->updates--;
-        step_kind(st, by.at, MEMBER_EV_UPDATE);
+        step_kind(st, move.at, MEMBER_EV_UPDATE);
         break;
     case GROUP_BREAK:
-        break_connection(st, by.at);
+        break_connection(st, move.at);
         break;
     case GROUP_LATE:
-        apply_late(st, by.at);
+        apply_late(st, move.at);
         break;
     case GROUP_ABANDON:
-        leave_behind(st, by.at);
-        replace(st, by.at);
+        leave_behind(st, move.at);
+        replace(st, move.at);
         break;
     case GROUP_CRASH:
-        crash(st, by.at);
+        crash(st, move.at);
         break;
     default:
         st->administered = true;

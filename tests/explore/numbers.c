@@ -693,18 +693,18 @@ static void delete_node(struct numbers_state *st, uint8_t node)
     remove_node(st, node);
 }
 
-static void take(void *state, struct move by)
+static void take(void *state, struct move move)
 {
     struct numbers_state *st = state;
 
-    if (by.kind == NUMBERS_LIMIT)
+    if (move.kind == NUMBERS_LIMIT)
         st->limit = st->limit == config->limit ? st->limit - 1 : config->limit;
-    else if (by.kind == NUMBERS_CHANGE)
-        change_node(st, by.at, 0, 0);
-    else if (by.kind == NUMBERS_DELETE)
-        delete_node(st, by.at);
+    else if (move.kind == NUMBERS_CHANGE)
+        change_node(st, move.at, 0, 0);
+    else if (move.kind == NUMBERS_DELETE)
+        delete_node(st, move.at);
     else
-        take_client(st, (enum numbers_move)by.kind, by.at);
+        take_client(st, (enum numbers_move)move.kind, move.at);
     for (int i = 0; i < config->clients; i++)
         make_plain(&st->clients[i]);
     drop_nodes(st);

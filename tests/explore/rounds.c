@@ -412,37 +412,37 @@ static void forget(struct round_state *st, int at)
     m->watches = 0;
 }
 
-static void happen(struct round_state *st, struct move by)
+static void happen(struct round_state *st, struct move move)
 {
-    struct round_member *m = &st->m[by.at];
+    struct round_member *m = &st->m[move.at];
     bool unsent;
 
-    switch (by.kind) {
+    switch (move.kind) {
     case ROUND_SERVE:
-        serve(st, by.at);
+        serve(st, move.at);
         break;
     case ROUND_DELIVER:
-        deliver(st, by.at);
+        deliver(st, move.at);
         break;
     case ROUND_ENTER:
         m->enters--;
         m->calls = true;
-        step(st, by.at, (struct machine_event){.kind = BARRIER_EV_ENTER});
+        step(st, move.at, (struct machine_event){.kind = BARRIER_EV_ENTER});
         break;
     case ROUND_LEAVE:
         m->calls = true;
-        step(st, by.at, (struct machine_event){.kind = BARRIER_EV_LEAVE});
+        step(st, move.at, (struct machine_event){.kind = BARRIER_EV_LEAVE});
         break;
     case ROUND_STOP:
-        step(st, by.at, (struct machine_event){.kind = MACHINE_EV_STOP});
+        step(st, move.at, (struct machine_event){.kind = MACHINE_EV_STOP});
         break;
     case ROUND_EXPIRE:
-        unsent = !st->node[by.at] && m->heard == 0;
-        forget(st, by.at);
-        step(st, by.at, (struct machine_event){.kind = MACHINE_EV_SESSION, .unsent = unsent});
+        unsent = !st->node[move.at] && m->heard == 0;
+        forget(st, move.at);
+        step(st, move.at, (struct machine_event){.kind = MACHINE_EV_SESSION, .unsent = unsent});
         break;
     case ROUND_CRASH:
-        forget(st, by.at);
+        forget(st, move.at);
         memset(m, 0, sizeof *m);
         m->crashed = true;
         break;
