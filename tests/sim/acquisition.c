@@ -21,8 +21,7 @@ static void tell(const struct acquisition *a, const char *what, const char *more
 
     if (!stage->trace)
         return;
-    trace_line(stage->trace, stage_now(stage), host_name(a->process->host), "a%u %s%s", a->number,
-               what, more);
+    client_tell(a->process, "a%u %s%s", a->number, what, more);
 }
 
 static void turn(struct acquisition *a, enum turn what)

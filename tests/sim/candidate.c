@@ -20,8 +20,7 @@ static void wrong(const struct candidate *c, const char *what)
 
 static void tell(const struct candidate *c, const char *what, const char *more)
 {
-    trace_line(stage_of(c)->trace, stage_now(stage_of(c)), host_name(c->process->host), "c%u %s%s",
-               c->number, what, more);
+    client_tell(c->process, "c%u %s%s", c->number, what, more);
 }
 
 /* ---- its status ---- */

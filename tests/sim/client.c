@@ -59,13 +59,8 @@ static void on_log(const zkl_log_record *record, void *data)
     if (!p->stage->trace)
         return;
     char *text = trace_shorten(p->stage->trace, record->text);
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "logs: %s", text);
+    client_tell(p, "logs: %s", text);
     g_free(text);
-}
-
-static void tell(struct client *p, const char *what)
-{
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "%s", what);
 }
 
 struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
@@ -198,7 +193,7 @@ void client_open(struct client *p)
 {
     struct host *before = host_enter(p->host);
 
-    tell(p, "opens a session");
+    client_tell(p, "opens a session");
     if (zkl_session_open(&p->session, p->hosts, &p->options, NULL) != 0)
         g_error("no session could be opened");
     session_set_warm_ms(p->session, p->warm_ms);
@@ -223,8 +218,7 @@ void client_free_mutexes(struct client *p, int path)
 {
     struct host *before = host_enter(p->host);
 
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "frees the mutexes of %s",
-               client_paths[path]);
+    client_tell(p, "frees the mutexes of %s", client_paths[path]);
     if (p->locks_both) {
         free_both(p);
     } else {
@@ -258,16 +252,16 @@ static void end_session(struct client *p)
 
 void client_close(struct client *p)
 {
-    tell(p, "closes its session");
+    client_tell(p, "closes its session");
     end_session(p);
-    tell(p, "has closed its session");
+    client_tell(p, "has closed its session");
 }
 
 void client_kill(struct client *p)
 {
     struct host *before = host_enter(p->host);
 
-    tell(p, "is killed");
+    client_tell(p, "is killed");
     host_kill(p->host);
     p->dead = true;
     acquisition_abandon(p);
@@ -281,13 +275,13 @@ void client_kill(struct client *p)
 
 void client_pause(struct client *p, bool suspended)
 {
-    tell(p, suspended ? "is suspended" : "is stopped");
+    client_tell(p, "is %s", suspended ? "suspended" : "stopped");
     host_pause(p->host, suspended);
 }
 
 void client_resume(struct client *p)
 {
-    tell(p, "goes on");
+    client_tell(p, "goes on");
     p->running_since = stage_now(p->stage);
     host_resume(p->host);
 }

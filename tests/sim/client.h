@@ -93,6 +93,10 @@ struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
                           const zkl_session_options *options);
 void client_free(void *process);
 
+/* A line of the trace about it. */
+#define client_tell(p, ...)                                                                        \
+    trace_line((p)->stage->trace, stage_now((p)->stage), host_name((p)->host), __VA_ARGS__)
+
 void client_open(struct client *p); /* a session; there must be none */
 
 /* Ends what it has, and tells it so, before this returns. */

@@ -246,8 +246,8 @@ static void joiner_hears(zkl_member *m, zkl_member_event event, const zkl_member
     (void)m;
     if (j->abandoned)
         return;
-    trace_line(j->process->stage->trace, stage_now(j->process->stage), host_name(j->process->host),
-               "m%u is told %s %" G_GINT64_MODIFIER "x", j->number, names[event], news->token);
+    client_tell(j->process, "m%u is told %s %" G_GINT64_MODIFIER "x", j->number, names[event],
+                news->token);
     const char *what = check_event(j, event, news);
     if (what)
         joiner_wrong(j, what);
@@ -335,8 +335,8 @@ static void on_done(const zkl_error *err, void *data)
 
     if (j->abandoned)
         return;
-    trace_line(j->process->stage->trace, stage_now(j->process->stage), host_name(j->process->host),
-               "m%u: its %s ends: %s", j->number, wishes[c->wish], err ? err->text : "well");
+    client_tell(j->process, "m%u: its %s ends: %s", j->number, wishes[c->wish],
+                err ? err->text : "well");
     what = c->ended         ? "a call of it ends twice"
            : code == 0      ? check_success(c)
            : !fits(c, code) ? "a call of it fails without a reason"
@@ -372,8 +372,7 @@ static void joiner_call(struct joiner *j, enum joiner_wish wish, int64_t timeout
     c->begun_at = stage_now(stage);
     c->was_in = j->in;
     g_ptr_array_add(j->calls, c);
-    trace_line(stage->trace, stage_now(stage), host_name(j->process->host), "m%u is to %s",
-               j->number, wishes[wish]);
+    client_tell(j->process, "m%u is to %s", j->number, wishes[wish]);
     j->leaving |= wish == JOINER_LEAVES;
     if (ask(j, c) != 0)
         joiner_wrong(j, "it can do nothing");
@@ -507,8 +506,7 @@ struct joiner *joiner_new(struct client *p, int path, const char *id, struct ala
     options.layout = path == GROUP_PARTY ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
     options.fn = joiner_hears;
     options.fn_data = j;
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "m%u joins %s/%s",
-               j->number, group_paths[path], j->id);
+    client_tell(p, "m%u joins %s/%s", j->number, group_paths[path], j->id);
     const int code = zkl_member_join(&j->member, p->session, group_paths[path], j->id, data,
                                      data ? strlen(data) : 0, &options);
     if (code == ZKL_EBUSY) /* another of this process */
@@ -533,8 +531,7 @@ void joiner_give_up(struct joiner *j)
 {
     struct host *before = host_enter(j->process->host);
 
-    trace_line(stage_of_joiner(j)->trace, stage_now(stage_of_joiner(j)),
-               host_name(j->process->host), "m%u is freed", j->number);
+    client_tell(j->process, "m%u is freed", j->number);
     j->leaving = true;
     j->wake = NULL;
     zkl_member_free(g_steal_pointer(&j->member));
@@ -709,9 +706,8 @@ static void viewer_hears(zkl_members_event event, const zkl_member_info *m, cons
 
     if (v->abandoned)
         return;
-    trace_line(v->process->stage->trace, stage_now(v->process->stage), host_name(v->process->host),
-               "v%u is told %c%s %" G_GINT64_MODIFIER "x", v->number, signs[event],
-               m ? m->node : "", m ? m->token : zkl_members_count(all));
+    client_tell(v->process, "v%u is told %c%s %" G_GINT64_MODIFIER "x", v->number, signs[event],
+                m ? m->node : "", m ? m->token : zkl_members_count(all));
     what = v->ended                       ? "it is told something behind its end"
            : event == ZKL_MEMBERS_JOINED  ? on_joined(v, m)
            : event == ZKL_MEMBERS_LEFT    ? on_left(v, m)
@@ -795,8 +791,7 @@ struct viewer *viewer_new(struct client *p, int path)
     v->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     v->last = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
     const zkl_member_layout layout = path == GROUP_PARTY ? ZKL_MEMBER_PARTY : ZKL_MEMBER_GROUP;
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "v%u observes %s",
-               v->number, group_paths[path]);
+    client_tell(p, "v%u observes %s", v->number, group_paths[path]);
     if (zkl_members_watch(&v->watch, p->session, group_paths[path], layout, viewer_hears, v) != 0)
         viewer_wrong(v, "all", "nothing can be observed");
     host_enter(before);
@@ -816,8 +811,7 @@ void viewer_end(struct viewer *v)
 {
     struct host *before = host_enter(v->process->host);
 
-    trace_line(stage_of_viewer(v)->trace, stage_now(stage_of_viewer(v)),
-               host_name(v->process->host), "v%u observes no more", v->number);
+    client_tell(v->process, "v%u observes no more", v->number);
     v->ended = true;
     zkl_watch_free(g_steal_pointer(&v->watch));
     host_enter(before);

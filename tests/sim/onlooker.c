@@ -21,10 +21,9 @@ static void trace_told(const struct onlooker *o, const zkl_leader *leader)
     if (!stage->trace)
         return;
     char *node = trace_shorten(stage->trace, leader->node);
-    trace_line(stage->trace, stage_now(stage), host_name(o->process->host),
-               "o%u is told %" G_GINT64_MODIFIER "x %s %s %.*s", o->number, leader->token,
-               leader->token ? leader->id : "nobody", node, (int)leader->size,
-               leader->data ? (const char *)leader->data : "");
+    client_tell(o->process, "o%u is told %" G_GINT64_MODIFIER "x %s %s %.*s", o->number,
+                leader->token, leader->token ? leader->id : "nobody", node, (int)leader->size,
+                leader->data ? (const char *)leader->data : "");
     g_free(node);
 }
 
@@ -163,8 +162,7 @@ struct onlooker *onlooker_new(struct client *p, int line)
     o->line = line;
     o->told = g_array_new(FALSE, FALSE, sizeof(guint));
     options.layout = line == LINE_SELECTOR ? ZKL_LAYOUT_SELECTOR : ZKL_LAYOUT_LATCH;
-    trace_line(p->stage->trace, stage_now(p->stage), host_name(p->host), "o%u observes %s",
-               o->number, client_paths[line]);
+    client_tell(p, "o%u observes %s", o->number, client_paths[line]);
     if (zkl_election_new(&o->election, p->session, client_paths[line], NULL, &options) != 0 ||
         zkl_election_watch(&o->observer, o->election, on_leader, o) != 0)
         wrong(o, "nothing can be observed");
@@ -193,8 +191,7 @@ void onlooker_end(struct onlooker *o, bool handle)
 {
     struct host *before = host_enter(o->process->host);
 
-    trace_line(o->process->stage->trace, stage_now(o->process->stage), host_name(o->process->host),
-               "o%u observes no more", o->number);
+    client_tell(o->process, "o%u observes no more", o->number);
     o->ended = true;
     give_up_handles(o, handle);
     host_enter(before);

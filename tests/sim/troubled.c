@@ -18,7 +18,7 @@ static void trouble(struct troubled *t, unsigned victim)
 
     t->faults++;
     t->healed[victim] = NEVER;
-    trace_line(stage->trace, stage_now(stage), host_name(c->host), "is in trouble %u", sort);
+    client_tell(c, "is in trouble %u", sort);
     switch (sort) {
     case 0:
         world_reset(c->host);
@@ -44,8 +44,7 @@ static void trouble(struct troubled *t, unsigned victim)
 
 static void heal(struct troubled *t, unsigned victim)
 {
-    trace_line(t->stage->trace, stage_now(t->stage), host_name(t->clients[victim]->host),
-               "is healed");
+    client_tell(t->clients[victim], "is healed");
     if (t->lagging >= 0)
         world_lag(t->stage->world, t->lagging, 0);
     t->lagging = -1;

@@ -45,8 +45,7 @@ static void on_written(const zkl_error *err, void *data)
 
     if (w->acquisition->abandoned)
         return;
-    trace_line(stage->trace, stage_now(stage), host_name(w->acquisition->process->host), "%s: %s",
-               w->path, err ? err->text : "applied");
+    client_tell(w->acquisition->process, "%s: %s", w->path, err ? err->text : "applied");
     if (w->answered)
         stage_wrong(stage, "%s is answered twice", w->path);
     w->answered = true;
@@ -80,8 +79,7 @@ void write_start(struct acquisition *a, bool release, int64_t timeout_ms)
     a->released = a->released || release;
     if (a->with)
         a->with->released = a->released;
-    trace_line(stage->trace, stage_now(stage), host_name(a->process->host), "a%u writes %s%s",
-               a->number, w->path, release ? ", and releases" : "");
+    client_tell(a->process, "a%u writes %s%s", a->number, w->path, release ? ", and releases" : "");
 }
 
 static struct write *find(const struct stage *stage, const char *path)
