@@ -370,34 +370,27 @@ void candidate_proclaim(struct candidate *c, int64_t timeout_ms)
 
 /* ---- ends ---- */
 
-void candidates_expect_closed(struct client *p)
+static void on_closing(void *candidate)
 {
-    for (guint i = 0; i < p->stage->candidates->len; i++) {
-        struct candidate *c = p->stage->candidates->pdata[i];
-        if (c->process != p || c->abandoned)
-            continue;
-        c->closed = true;
-        expect_end(c);
-    }
+    struct candidate *c = candidate;
+
+    if (c->abandoned)
+        return;
+    c->closed = true;
+    expect_end(c);
 }
 
-void candidates_closed(struct client *p)
+static void on_closed(void *candidate)
 {
-    for (guint i = 0; i < p->stage->candidates->len; i++) {
-        struct candidate *c = p->stage->candidates->pdata[i];
-        if (c->process == p)
-            zkl_election_free(g_steal_pointer(&c->election));
-    }
+    zkl_election_free(g_steal_pointer(&((struct candidate *)candidate)->election));
 }
 
-void candidates_abandon(struct client *p)
+static void on_dead(void *candidate)
 {
-    for (guint i = 0; i < p->stage->candidates->len; i++) {
-        struct candidate *c = p->stage->candidates->pdata[i];
-        if (c->process == p)
-            c->abandoned = true;
-    }
+    ((struct candidate *)candidate)->abandoned = true;
 }
+
+const story_end candidate_ends[STORY_ENDS] = {on_closing, on_closed, on_dead};
 
 void candidates_at_end(struct stage *stage)
 {

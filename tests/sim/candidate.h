@@ -51,11 +51,6 @@ bool candidate_leads(const struct candidate *c);
 /* Looks at the status, which says whether a campaign of one term is meant. */
 void candidate_check(struct candidate *c);
 
-/* The session is about to be closed, it is; the process is dead. */
-void candidates_expect_closed(struct client *p);
-void candidates_closed(struct client *p);
-void candidates_abandon(struct client *p);
-
 /* What all of them must have been told. */
 void candidates_at_end(struct stage *stage);
 

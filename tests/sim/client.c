@@ -229,6 +229,23 @@ void client_free_mutexes(struct client *p, int path)
     host_enter(before);
 }
 
+static void end_stories(const struct client *p, int end)
+{
+    const struct stage *stage = p->stage;
+    const struct {
+        const GPtrArray *all;
+        const story_end *ends;
+    } kinds[] = {{stage->candidates, candidate_ends},
+                 {stage->onlookers, onlooker_ends},
+                 {stage->group ? stage->group->joiners : NULL, joiner_ends},
+                 {stage->group ? stage->group->viewers : NULL, viewer_ends}};
+
+    for (size_t k = 0; k < G_N_ELEMENTS(kinds); k++)
+        for (guint i = 0; kinds[k].all && kinds[k].ends[end] && i < kinds[k].all->len; i++)
+            if (*(struct client *const *)kinds[k].all->pdata[i] == p)
+                kinds[k].ends[end](kinds[k].all->pdata[i]);
+}
+
 /* A dead process hears nothing of it. */
 static void end_session(struct client *p)
 {
@@ -236,12 +253,9 @@ static void end_session(struct client *p)
 
     for (int i = 0; i < LINES; i++)
         acquisition_expect_closed(p, i);
-    candidates_expect_closed(p);
-    group_close(p);
+    end_stories(p, STORY_CLOSING);
     zkl_session_close(p->session);
-    candidates_closed(p);
-    onlookers_closed(p);
-    group_closed(p);
+    end_stories(p, STORY_CLOSED);
     for (int i = 0; i < PATHS; i++)
         free_locks(p, i);
     zkl_multilock_free(p->both);
@@ -265,9 +279,7 @@ void client_kill(struct client *p)
     host_kill(p->host);
     p->dead = true;
     acquisition_abandon(p);
-    candidates_abandon(p);
-    onlookers_abandon(p);
-    group_abandon(p);
+    end_stories(p, STORY_DEAD);
     if (p->session)
         end_session(p);
     host_enter(before);

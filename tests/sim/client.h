@@ -88,6 +88,18 @@ struct client {
     struct kept_out kept_out; /* oracle.c's */
 };
 
+/* What ends with a process: candidates, onlookers, joiners and viewers, each of which begins with
+ * the process that it belongs to. What they do then; NULL: nothing. */
+enum {
+    STORY_CLOSING /* its session is about to be closed */,
+    STORY_CLOSED,
+    STORY_DEAD,
+    STORY_ENDS
+};
+typedef void (*story_end)(void *story);
+extern const story_end candidate_ends[STORY_ENDS], onlooker_ends[STORY_ENDS],
+    joiner_ends[STORY_ENDS], viewer_ends[STORY_ENDS];
+
 /* rate_ppm: of its clocks. options: what matters of timeout, tick, drift and warmth. */
 struct client *client_new(struct stage *stage, const char *name, int rate_ppm,
                           const zkl_session_options *options);

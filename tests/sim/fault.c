@@ -146,36 +146,6 @@ static void refuse_nothing(struct fault *f)
 
 /* ---- servers ---- */
 
-static void cut_server(struct fault *f)
-{
-    world_cut_server(stage_of(f)->world, f->server, true);
-}
-
-static void join_server(struct fault *f)
-{
-    world_cut_server(stage_of(f)->world, f->server, false);
-}
-
-static void pause_server(struct fault *f)
-{
-    world_pause_server(stage_of(f)->world, f->server, true);
-}
-
-static void resume_server(struct fault *f)
-{
-    world_pause_server(stage_of(f)->world, f->server, false);
-}
-
-static void crash_server(struct fault *f)
-{
-    world_crash_server(stage_of(f)->world, f->server, true);
-}
-
-static void start_server(struct fault *f)
-{
-    world_crash_server(stage_of(f)->world, f->server, false);
-}
-
 static void lag(struct fault *f)
 {
     world_lag(stage_of(f)->world, f->server,
@@ -208,26 +178,27 @@ static void let_write(struct fault *f)
 static const struct {
     void (*begin)(struct fault *f);
     void (*end)(struct fault *f);
+    void (*server)(struct world *w, int server, bool on); /* or this, for both */
     unsigned needs;
     unsigned weight; /* against the others */
 } kinds[] = {
-    {cut_server, join_server, NEEDS_ENSEMBLE | LASTS, 4},
-    {stall, let_write, NEEDS_VICTIM | NEEDS_ENSEMBLE | LASTS, 8},
-    {reset, NULL, NEEDS_VICTIM, 3},
-    {reset_after, NULL, NEEDS_VICTIM, 3},
-    {break_soon, NULL, NEEDS_VICTIM, 6},
-    {cut, heal, NEEDS_VICTIM | LASTS, 4},
-    {stop, go_on, NEEDS_VICTIM | LASTS, 3},
-    {expire, NULL, NEEDS_VICTIM, 1},
-    {delete_node, NULL, 0, 2},
-    {delete_directory, NULL, 0, 1},
-    {reap, NULL, 0, 1},
-    {end_numbers, NULL, 0, 1},
-    {refuse_delete, refuse_nothing, LASTS, 1},
-    {refuse_other, refuse_nothing, LASTS, 1},
-    {pause_server, resume_server, LASTS, 2},
-    {crash_server, start_server, LASTS, 3},
-    {lag, catch_up, NEEDS_ENSEMBLE | LASTS, 3},
+    {NULL, NULL, world_cut_server, NEEDS_ENSEMBLE | LASTS, 4},
+    {stall, let_write, NULL, NEEDS_VICTIM | NEEDS_ENSEMBLE | LASTS, 8},
+    {reset, NULL, NULL, NEEDS_VICTIM, 3},
+    {reset_after, NULL, NULL, NEEDS_VICTIM, 3},
+    {break_soon, NULL, NULL, NEEDS_VICTIM, 6},
+    {cut, heal, NULL, NEEDS_VICTIM | LASTS, 4},
+    {stop, go_on, NULL, NEEDS_VICTIM | LASTS, 3},
+    {expire, NULL, NULL, NEEDS_VICTIM, 1},
+    {delete_node, NULL, NULL, 0, 2},
+    {delete_directory, NULL, NULL, 0, 1},
+    {reap, NULL, NULL, 0, 1},
+    {end_numbers, NULL, NULL, 0, 1},
+    {refuse_delete, refuse_nothing, NULL, LASTS, 1},
+    {refuse_other, refuse_nothing, NULL, LASTS, 1},
+    {NULL, NULL, world_pause_server, LASTS, 2},
+    {NULL, NULL, world_crash_server, LASTS, 3},
+    {lag, catch_up, NULL, NEEDS_ENSEMBLE | LASTS, 3},
 };
 
 enum { KINDS = G_N_ELEMENTS(kinds) };
@@ -291,7 +262,10 @@ static void begin(struct fault *f)
     f->server = some_server(roles);
     if ((kinds[f->kind].needs & NEEDS_VICTIM) && f->process->dead)
         return;
-    kinds[f->kind].begin(f);
+    if (kinds[f->kind].server)
+        kinds[f->kind].server(roles->stage->world, f->server, true);
+    else
+        kinds[f->kind].begin(f);
     f->on = (kinds[f->kind].needs & LASTS) != 0;
     roles->stage->faults += f->on;
     stage_disturbed(roles->stage, 0);
@@ -306,7 +280,10 @@ static void end(struct fault *f)
 {
     if (!f->on)
         return;
-    kinds[f->kind].end(f);
+    if (kinds[f->kind].server)
+        kinds[f->kind].server(stage_of(f)->world, f->server, false);
+    else
+        kinds[f->kind].end(f);
     f->on = false;
     stage_of(f)->faults--;
     stage_disturbed(stage_of(f),

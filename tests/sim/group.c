@@ -540,46 +540,32 @@ void joiner_give_up(struct joiner *j)
 
 /* ---- the end of its session or process ---- */
 
-static void joiners_close(struct client *p)
+static void on_joiner_closing(void *joiner)
 {
-    const struct group *g = p->stage->group;
-
-    for (guint i = 0; i < g->joiners->len; i++) {
-        struct joiner *j = g->joiners->pdata[i];
-        if (j->process == p)
-            j->closed = true;
-    }
+    ((struct joiner *)joiner)->closed = true;
 }
 
-static void joiners_closed(struct client *p)
+static void on_joiner_closed(void *joiner)
 {
-    const struct group *g = p->stage->group;
+    struct joiner *j = joiner;
 
-    for (guint i = 0; i < g->joiners->len; i++) {
-        struct joiner *j = g->joiners->pdata[i];
-        if (j->process != p)
-            continue;
-        if (!j->abandoned && !j->ended)
-            joiner_wrong(j, "it was never told that it has left");
-        if (!j->abandoned && joiner_is_waiting(j))
-            joiner_wrong(j, "a call of it never ends");
-        zkl_grant_release(g_steal_pointer(&j->grant));
-        zkl_member_free(g_steal_pointer(&j->member));
-    }
+    if (!j->abandoned && !j->ended)
+        joiner_wrong(j, "it was never told that it has left");
+    if (!j->abandoned && joiner_is_waiting(j))
+        joiner_wrong(j, "a call of it never ends");
+    zkl_grant_release(g_steal_pointer(&j->grant));
+    zkl_member_free(g_steal_pointer(&j->member));
 }
 
-static void joiners_abandon(struct client *p)
+static void on_joiner_dead(void *joiner)
 {
-    const struct group *g = p->stage->group;
+    struct joiner *j = joiner;
 
-    for (guint i = 0; i < g->joiners->len; i++) {
-        struct joiner *j = g->joiners->pdata[i];
-        if (j->process != p)
-            continue;
-        j->abandoned = true;
-        zkl_grant_release(g_steal_pointer(&j->grant));
-    }
+    j->abandoned = true;
+    zkl_grant_release(g_steal_pointer(&j->grant));
 }
+
+const story_end joiner_ends[STORY_ENDS] = {on_joiner_closing, on_joiner_closed, on_joiner_dead};
 
 /* ---- those who observe ---- */
 
@@ -826,29 +812,20 @@ static void viewers_shaken(struct group *g, const struct host *host)
     }
 }
 
-static void viewers_closed(struct client *p)
+static void on_viewer_closed(void *viewer)
 {
-    const struct group *g = p->stage->group;
+    struct viewer *v = viewer;
 
-    for (guint i = 0; i < g->viewers->len; i++) {
-        struct viewer *v = g->viewers->pdata[i];
-        if (v->process != p)
-            continue;
-        v->ended = true;
-        zkl_watch_free(g_steal_pointer(&v->watch));
-    }
+    v->ended = true;
+    zkl_watch_free(g_steal_pointer(&v->watch));
 }
 
-static void viewers_abandon(struct client *p)
+static void on_viewer_dead(void *viewer)
 {
-    const struct group *g = p->stage->group;
-
-    for (guint i = 0; i < g->viewers->len; i++) {
-        struct viewer *v = g->viewers->pdata[i];
-        if (v->process == p)
-            v->abandoned = true;
-    }
+    ((struct viewer *)viewer)->abandoned = true;
 }
+
+const story_end viewer_ends[STORY_ENDS] = {NULL, on_viewer_closed, on_viewer_dead};
 
 /* ---- what the servers commit ---- */
 
@@ -1014,26 +991,4 @@ void group_check(struct stage *stage)
 {
     if (stage->group)
         joiners_check(stage->group);
-}
-
-void group_close(struct client *p)
-{
-    if (p->stage->group)
-        joiners_close(p);
-}
-
-void group_closed(struct client *p)
-{
-    if (!p->stage->group)
-        return;
-    joiners_closed(p);
-    viewers_closed(p);
-}
-
-void group_abandon(struct client *p)
-{
-    if (!p->stage->group)
-        return;
-    joiners_abandon(p);
-    viewers_abandon(p);
 }

@@ -51,9 +51,6 @@ void group_free(struct group *g); /* when the stage's processes have ended */
 /* Each of these does nothing if the stage has no group. */
 void group_note(struct stage *stage, const struct note *note);
 void group_check(struct stage *stage); /* after each step */
-void group_close(struct client *p);    /* its session is about to be closed, */
-void group_closed(struct client *p);   /* and was */
-void group_abandon(struct client *p);  /* it is dead */
 
 /* Faults use these. The first returns the path of a node that stands, to be freed, or NULL. The
  * second returns the session of a node that had gone and was restored; 0: there is none. */

@@ -226,22 +226,17 @@ void onlookers_rewound(const struct client *p)
     }
 }
 
-void onlookers_closed(struct client *p)
+static void on_closed(void *onlooker)
 {
-    for (guint i = 0; i < p->stage->onlookers->len; i++) {
-        struct onlooker *o = p->stage->onlookers->pdata[i];
-        if (o->process != p)
-            continue;
-        o->ended = true;
-        give_up_handles(o, false);
-    }
+    struct onlooker *o = onlooker;
+
+    o->ended = true;
+    give_up_handles(o, false);
 }
 
-void onlookers_abandon(struct client *p)
+static void on_dead(void *onlooker)
 {
-    for (guint i = 0; i < p->stage->onlookers->len; i++) {
-        struct onlooker *o = p->stage->onlookers->pdata[i];
-        if (o->process == p)
-            o->abandoned = true;
-    }
+    ((struct onlooker *)onlooker)->abandoned = true;
 }
+
+const story_end onlooker_ends[STORY_ENDS] = {NULL, on_closed, on_dead};

@@ -45,7 +45,5 @@ bool onlookers_look_at(const struct stage *stage, const struct host *host, int l
 void onlookers_restored(const struct stage *stage);
 /* The library may tell the present leader again. */
 void onlookers_rewound(const struct client *p);
-void onlookers_closed(struct client *p);
-void onlookers_abandon(struct client *p);
 
 #endif
