@@ -492,21 +492,6 @@ struct store_request req_watch(const char *path)
     return (struct store_request){.kind = STORE_GET, .path = path, .watch = true};
 }
 
-struct store_request req_watch_list(const char *path)
-{
-    return (struct store_request){.kind = STORE_LIST, .path = path, .watch = true};
-}
-
-struct store_request req_watch_stat(const char *path)
-{
-    return (struct store_request){.kind = STORE_STAT, .path = path, .watch = true};
-}
-
-struct store_request req_unwatch_list(const char *path)
-{
-    return (struct store_request){.kind = STORE_UNWATCH, .path = path, .of_list = true};
-}
-
 struct store_request req_set(const char *path, const char *data, int version)
 {
     return (struct store_request){.kind = STORE_SET,
@@ -520,6 +505,78 @@ struct store_request req_multi(const struct store_change *changes, int count)
 {
     return (struct store_request){
         .kind = STORE_MULTI, .path = changes[0].path, .changes = changes, .count = count};
+}
+
+/* ---- what a client does, in words ---- */
+
+static const struct verb {
+    const char *word;
+    struct store_request request;
+} verbs[] = {
+    {"create", {.kind = STORE_CREATE, .mode = STORE_PERSISTENT}},
+    {"contain", {.kind = STORE_CREATE, .mode = STORE_CONTAINER}},
+    {"enter", {.kind = STORE_CREATE, .mode = STORE_EPHEMERAL_SEQUENTIAL}},
+    {"delete", {.kind = STORE_DELETE}},
+    {"set", {.kind = STORE_SET, .data = "new", .length = 3}},
+    {"read", {.kind = STORE_GET}},
+    {"watch", {.kind = STORE_GET, .watch = true}},
+    {"list", {.kind = STORE_LIST, .watch = true}},
+    {"look", {.kind = STORE_STAT}},
+    {"sync", {.kind = STORE_SYNC}},
+    {"unwatch", {.kind = STORE_UNWATCH}},
+    {"unlist", {.kind = STORE_UNWATCH, .of_list = true}},
+};
+
+static const struct outcome {
+    const char *words;
+    enum store_rc rc;
+} outcomes[] = {
+    {"ok", STORE_OK},
+    {"no node", STORE_NONODE},
+    {"exists", STORE_EXISTS},
+    {"other version", STORE_BADVERSION},
+    {"not empty", STORE_NOTEMPTY},
+    {"no permission", STORE_NOAUTH},
+    {"bad", STORE_BAD},
+};
+
+static struct store_request request_of(char **words)
+{
+    const struct verb *verb = verbs, *end = verbs + G_N_ELEMENTS(verbs);
+
+    while (verb < end && strcmp(verb->word, words[0]) != 0)
+        verb++;
+    REQUIRE(verb < end && words[1]);
+    struct store_request request = verb->request;
+    request.path = at(strcmp(words[1], ".") == 0 ? "" : words[1]);
+    request.version = words[2] ? INT32_MAX : -1;
+    return request;
+}
+
+static void does_one(struct client *c, const char *what)
+{
+    char **parts = g_strsplit(what, ": ", 2), **words = g_strsplit(parts[0], " ", -1);
+    const bool wrongly = words[2] != NULL;
+    const char *expected = parts[1] ? parts[1] : wrongly ? "other version" : "ok";
+    const struct outcome *outcome = outcomes, *end = outcomes + G_N_ELEMENTS(outcomes);
+
+    while (outcome < end && strcmp(outcome->words, expected) != 0)
+        outcome++;
+    REQUIRE(outcome < end);
+    const enum store_rc rc = ask(c, request_of(words))->rc;
+    if (rc != outcome->rc)
+        runner_fail(__FILE__, __LINE__, "%s: answered %d", what, (int)rc);
+    g_strfreev(words);
+    g_strfreev(parts);
+}
+
+void does(struct client *c, const char *what)
+{
+    char **all = g_strsplit(what, ", ", -1);
+
+    for (char **one = all; *one && **one; one++)
+        does_one(c, *one);
+    g_strfreev(all);
 }
 
 /* ---- a case ---- */

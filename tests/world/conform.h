@@ -105,11 +105,13 @@ struct store_request req(enum store_kind kind, const char *path);
 struct store_request req_create(const char *path, enum store_mode mode);
 struct store_request req_create_plain(const char *path, enum store_mode mode);
 struct store_request req_watch(const char *path);
-struct store_request req_watch_list(const char *path);
-struct store_request req_watch_stat(const char *path);
-struct store_request req_unwatch_list(const char *path);
 struct store_request req_set(const char *path, const char *data, int version);
 struct store_request req_multi(const struct store_change *changes, int count);
+
+/* "create p, set p wrongly, read q: no node": each is sent when the one before it is answered, and
+ * answered so, or "ok". "." is the node above the others; "wrongly" asks for a version that there
+ * is not; the verbs are in conform.c. */
+void does(struct client *c, const char *what);
 
 #define RC(client, request, expected) CHECK_INT(ask(client, request)->rc, expected)
 

@@ -14,32 +14,24 @@ static struct client *c;
 static void begin_refused(enum store_kind kind)
 {
     c = client_new();
-    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("dir/x"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create dir, create dir/x");
     REQUIRE(bench->refuse(kind, at("dir")));
 }
 
 CASE(create_refused)
 {
     begin_refused(STORE_CREATE);
-    RC(c, req_create(at("dir/p"), STORE_PERSISTENT), STORE_NOAUTH);
-    RC(c, req_create(at("dir/x"), STORE_PERSISTENT), STORE_NOAUTH);
-    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_NOAUTH);
-    RC(c, req(STORE_GET, at("dir")), STORE_OK);
-    RC(c, req_set(at("dir"), "new", -1), STORE_OK);
-    RC(c, req(STORE_DELETE, at("dir/x")), STORE_OK);
+    does(c, "create dir/p: no permission, create dir/x: no permission, "
+            "enter dir/n-: no permission, read dir, set dir, delete dir/x");
     CHECK_INT(g_strv_length(ask(c, req(STORE_LIST, at("dir")))->names), 0);
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create p");
 }
 
 CASE(delete_refused)
 {
     begin_refused(STORE_DELETE);
-    RC(c, req(STORE_DELETE, at("dir/x")), STORE_NOAUTH);
-    RC(c, req(STORE_DELETE, at("dir/no")), STORE_NOAUTH);
-    RC(c, req(STORE_GET, at("dir/x")), STORE_OK);
-    RC(c, req_set(at("dir/x"), "new", -1), STORE_OK);
-    RC(c, req_create(at("dir/y"), STORE_PERSISTENT), STORE_OK);
+    does(c, "delete dir/x: no permission, delete dir/no: no permission, read dir/x, set dir/x, "
+            "create dir/y");
 }
 
 /* Nobody has to allow that a session's nodes go with it. */
@@ -58,30 +50,28 @@ CASE(delete_refused_and_closed)
 CASE(set_refused)
 {
     begin_refused(STORE_SET);
-    RC(c, req_set(at("dir"), "new", -1), STORE_NOAUTH);
-    RC(c, req_set(at("dir"), "new", INT32_MAX), STORE_NOAUTH);
+    does(c, "set dir: no permission, set dir wrongly: no permission");
     CHECK_INT(ask(c, req(STORE_GET, at("dir")))->version, 0);
-    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_OK);
+    does(c, "enter dir/n-");
 }
 
 CASE(get_refused)
 {
     begin_refused(STORE_GET);
-    RC(c, req(STORE_GET, at("dir")), STORE_NOAUTH);
-    RC(c, req_watch(at("dir")), STORE_NOAUTH);
+    does(c, "read dir: no permission, watch dir: no permission");
     CHECK_INT(bench->watchers(at("dir")), 0);
-    RC(c, req_set(at("dir"), "new", -1), STORE_OK);
+    does(c, "set dir");
     CHECK_INT(heard(c, at("dir")), 0);
     const struct store_change check[] = {{.kind = STORE_GET, .path = at("dir"), .version = -1}};
     RC(c, req_multi(check, 1), STORE_NOAUTH);
-    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_OK);
+    does(c, "enter dir/n-");
 }
 
 CASE(list_refused)
 {
     begin_refused(STORE_LIST);
     RC(c, req(STORE_LIST, at("dir")), STORE_NOAUTH);
-    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_OK);
+    does(c, "enter dir/n-");
     RC(c, req(STORE_LIST, at("")), STORE_OK);
 }
 
@@ -95,7 +85,7 @@ CASE(multi_refused)
     const struct answer *a = ask(c, req_multi(changes, 2));
     CHECK_INT(a->rc, STORE_NOAUTH);
     CHECK_INT(a->failed, 1);
-    RC(c, req(STORE_GET, at("p")), STORE_NONODE);
+    does(c, "read p: no node");
 }
 
 /* ---- containers ---- */
@@ -116,27 +106,20 @@ CASE(reaped_when_empty)
     c = client_new();
     leave_empty(at("dir"));
     UNTIL(heard_gone(c, at("dir")) == 1);
-    RC(c, req(STORE_GET, at("dir")), STORE_NONODE);
-    RC(c, req_create(at("dir"), STORE_CONTAINER), STORE_OK);
+    does(c, "read dir: no node, contain dir");
 }
 
 /* Nor one that is not empty, nor what is no container: others of the kind go meanwhile. */
 CASE(not_reaped_before_it_had_any)
 {
     c = client_new();
-    RC(c, req_create(at("new"), STORE_CONTAINER), STORE_OK);
-    RC(c, req_create(at("full"), STORE_CONTAINER), STORE_OK);
-    RC(c, req_create(at("full/n-"), NUMBERED), STORE_OK);
-    RC(c, req_create(at("plain"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("plain/x"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req(STORE_DELETE, at("plain/x")), STORE_OK);
+    does(c, "contain new, contain full, enter full/n-, create plain, create plain/x, "
+            "delete plain/x");
     for (unsigned i = 0; i < 3; i++) {
         leave_empty(at("dir"));
         UNTIL(heard_gone(c, at("dir")) == i + 1);
     }
-    RC(c, req(STORE_GET, at("new")), STORE_OK);
-    RC(c, req(STORE_GET, at("full")), STORE_OK);
-    RC(c, req(STORE_GET, at("plain")), STORE_OK);
+    does(c, "read new, read full, read plain");
 }
 
 /* ---- numbers ---- */
@@ -155,15 +138,15 @@ static void check_next(const char *prefix, const char *digits)
 CASE(exhausted)
 {
     c = client_new();
-    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create dir");
     client_close(c);
     REQUIRE(bench->count_from(at("dir"), 2147483646));
     c = client_new();
     check_next("dir/n-", "2147483646");
     check_next("dir/n-", "2147483647");
-    RC(c, req_create(at("dir/n-"), NUMBERED), STORE_EXISTS);
+    does(c, "enter dir/n-: exists");
     check_next("dir/other-", "2147483647");
-    RC(c, req(STORE_DELETE, at("dir/n-2147483647")), STORE_OK);
+    does(c, "delete dir/n-2147483647");
     check_next("dir/n-", "2147483647");
     check_next("n-", "0000000001");
 }
@@ -171,7 +154,7 @@ CASE(exhausted)
 CASE(numbers_go_on)
 {
     c = client_new();
-    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create dir");
     client_close(c);
     REQUIRE(bench->count_from(at("dir"), 41));
     c = client_new();

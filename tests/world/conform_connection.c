@@ -96,14 +96,14 @@ CASE(lost_request)
 
     lost(c, req_create(at("n-"), NUMBERED), false);
     CHECK_INT(g_strv_length(ask(c, req(STORE_LIST, at("")))->names), 0);
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create p");
     lost(c, req_set(at("p"), "new", -1), false);
     CHECK_INT(ask(c, req(STORE_GET, at("p")))->version, 0);
     const struct store_change changes[] = {{.kind = STORE_SET, .path = at("p"), .version = 0}};
     lost(c, req_multi(changes, 1), false);
     CHECK_INT(ask(c, req(STORE_GET, at("p")))->version, 0);
     lost(c, req(STORE_DELETE, at("p")), false);
-    RC(c, req(STORE_GET, at("p")), STORE_OK);
+    does(c, "read p");
 }
 
 CASE(lost_answer)
@@ -119,7 +119,7 @@ CASE(lost_answer)
     lost(c, req_multi(changes, 1), true);
     CHECK_INT(ask(c, req(STORE_GET, at("n-0000000000")))->version, 2);
     lost(c, req(STORE_DELETE, at("n-0000000000")), true);
-    RC(c, req(STORE_GET, at("n-0000000000")), STORE_NONODE);
+    does(c, "read n-0000000000: no node");
 }
 
 /* Late is not lost. */
@@ -127,10 +127,10 @@ CASE(frozen_and_thawed)
 {
     struct client *c = client_new(), *other = client_new();
 
-    RC(c, req_watch(at("")), STORE_OK);
+    does(c, "watch .");
     bench->freeze(client_link(c), true);
     struct answer *a = submit(c, req_create(at("n-"), NUMBERED));
-    RC(other, req_set(at(""), "new", -1), STORE_OK);
+    does(other, "set .");
     CHECK(!is_answered(a));
     CHECK_INT(heard(c, at("")), 0);
     bench->freeze(client_link(c), false);
@@ -196,12 +196,12 @@ CASE(idle)
     struct client *lost_one = client_open((struct client_wish){.timeout_ms = 14 * CONFORM_TICK_MS});
     struct client *other = client_new();
 
-    RC(idle, req_create(at("n-"), NUMBERED), STORE_OK);
-    RC(lost_one, req_create(at("n-"), NUMBERED), STORE_OK);
-    RC(other, req_watch(at("n-0000000001")), STORE_OK);
+    does(idle, "enter n-");
+    does(lost_one, "enter n-");
+    does(other, "watch n-0000000001");
     bench->freeze(client_link(lost_one), true);
     UNTIL(heard_gone(other, at("n-0000000001")) == 1);
-    RC(other, req(STORE_GET, at("n-0000000000")), STORE_OK);
+    does(other, "read n-0000000000");
     CHECK_INT(events(idle, STORE_EV_EXPIRED), 0);
-    RC(idle, req(STORE_GET, at("n-0000000000")), STORE_OK);
+    does(idle, "read n-0000000000");
 }

@@ -52,7 +52,7 @@ CASE(ephemeral)
     check_plain(c, at("p"), STORE_EPHEMERAL, client_session(c));
     RC(c, req_create(at("p"), STORE_EPHEMERAL), STORE_EXISTS);
     client_close(c);
-    RC(client_new(), req(STORE_STAT, at("p")), STORE_NONODE);
+    does(client_new(), "look p: no node");
 }
 
 CASE(sequential)
@@ -73,7 +73,7 @@ CASE(prefix_may_be_empty)
     struct client *c = client_new();
     const char *prefix = at("dir/");
 
-    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create dir");
     CHECK_STR(suffix(ask(c, req_create(prefix, NUMBERED)), prefix), "0000000000");
 }
 
@@ -88,7 +88,7 @@ CASE(data)
     const struct answer *a = ask(c, req(STORE_GET, at("p")));
     CHECK_INT(a->length, 4);
     CHECK_STR(a->data, "text");
-    RC(c, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create q");
     CHECK_INT(ask(c, req(STORE_GET, at("q")))->length, 0);
 }
 
@@ -112,7 +112,7 @@ CASE(czxid_counts_writes)
     struct client *c = client_new();
     uint64_t first = ask(c, req_create(at("p"), STORE_PERSISTENT))->czxid;
 
-    RC(c, req_set(at("p"), "", -1), STORE_OK);
+    does(c, "set p");
     CHECK(ask(c, req_create(at("q"), STORE_PERSISTENT))->czxid > first + 1);
 }
 
@@ -131,8 +131,7 @@ CASE(numbers_are_the_parents)
 {
     struct client *c = client_new();
 
-    RC(c, req_create(at("a"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("b"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create a, create b");
     CHECK_INT(number(c, at("a/n-")), 0);
     CHECK_INT(number(c, at("a/other-")), 1);
     CHECK_INT(number(c, at("b/n-")), 0);
@@ -145,12 +144,9 @@ CASE(numbers_count_creates)
     struct client *c = client_new();
 
     CHECK_INT(number(c, at("n-")), 0);
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_EXISTS);
-    RC(c, req_create(at("q"), STORE_CONTAINER), STORE_OK);
+    does(c, "create p, create p: exists, contain q");
     CHECK_INT(number(c, at("n-")), 3);
-    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
-    RC(c, req_set(at("q"), "new", -1), STORE_OK);
+    does(c, "delete p, set q");
     CHECK_INT(number(c, at("n-")), 4);
 }
 
@@ -160,7 +156,7 @@ CASE(numbers_restart)
     struct client *c = client_new();
 
     for (int i = 0; i < 2; i++) {
-        RC(c, req_create(at("dir"), STORE_CONTAINER), STORE_OK);
+        does(c, "contain dir");
         const struct answer *a = ask(c, req_create(at("dir/n-"), NUMBERED));
         CHECK_STR(suffix(a, at("dir/n-")), "0000000000");
         RC(c, req(STORE_DELETE, a->path), STORE_OK);
@@ -171,20 +167,12 @@ CASE(numbers_restart)
 
 CASE(without_parent)
 {
-    struct client *c = client_new();
-
-    RC(c, req_create(at("no/p"), STORE_PERSISTENT), STORE_NONODE);
-    RC(c, req_create(at("no/p"), STORE_CONTAINER), STORE_NONODE);
-    RC(c, req_create(at("no/n-"), NUMBERED), STORE_NONODE);
+    does(client_new(), "create no/p: no node, contain no/p: no node, enter no/n-: no node");
 }
 
 CASE(existing)
 {
-    struct client *c = client_new();
-
-    RC(c, req_create(at("p"), STORE_CONTAINER), STORE_OK);
-    RC(c, req_create(at("p"), STORE_CONTAINER), STORE_EXISTS);
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_EXISTS);
+    does(client_new(), "contain p, contain p: exists, create p: exists");
 }
 
 CASE(below_ephemeral)
@@ -217,7 +205,7 @@ CASE(plain)
         CHECK(stat->czxid > 0);
         CHECK_INT(stat->ephemeral_owner, modes[i] == STORE_EPHEMERAL ? client_session(c) : 0);
         RC(c, req_create_plain(at("p"), modes[i]), STORE_EXISTS);
-        RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+        does(c, "delete p");
     }
     RC(c, req_create_plain(at("no/p"), STORE_EPHEMERAL), STORE_NONODE);
 }
@@ -239,7 +227,7 @@ CASE(containers_unknown)
 
     bench->lack(client_link(c), false);
     RC(c, req_create(at("p"), STORE_CONTAINER), STORE_UNIMPLEMENTED);
-    RC(c, req(STORE_STAT, at("p")), STORE_NONODE);
+    does(c, "look p: no node");
     CHECK_INT(number(c, at("n-")), 0);
     check_plain(c, at("p"), STORE_PERSISTENT, 0);
 }

@@ -14,20 +14,15 @@ static void begin_with_nodes(void)
 {
     owner = client_open((struct client_wish){.timeout_ms = SHORT_MS});
     other = client_new();
-    RC(owner, req_create(at("n-"), NUMBERED), STORE_OK);
-    RC(owner, req_create(at("n-"), NUMBERED), STORE_OK);
-    RC(owner, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(other, req_create(at("n-"), NUMBERED), STORE_OK);
-    RC(other, req_watch(at("n-0000000000")), STORE_OK);
+    does(owner, "enter n-, enter n-, create p");
+    does(other, "enter n-, watch n-0000000000");
 }
 
 /* All of the owner's, none of the others', and none that is not ephemeral. */
 static void wait_nodes_gone(void)
 {
     UNTIL(heard_gone(other, at("n-0000000000")) == 1);
-    RC(other, req(STORE_GET, at("n-0000000001")), STORE_NONODE);
-    RC(other, req(STORE_GET, at("p")), STORE_OK);
-    RC(other, req(STORE_GET, at("n-0000000003")), STORE_OK);
+    does(other, "read n-0000000001: no node, read p, read n-0000000003");
     CHECK_INT(heard(other, at("n-0000000000")), 1);
 }
 
@@ -94,7 +89,7 @@ CASE(closed_while_cut)
     bench->cut(client_link(owner), true);
     UNTIL(events(owner, STORE_EV_DOWN) == 1);
     client_close(owner);
-    RC(other, req(STORE_GET, at("n-0000000000")), STORE_OK);
+    does(other, "read n-0000000000");
     wait_nodes_gone();
 }
 
@@ -110,7 +105,7 @@ CASE(expired_mute)
     begin_with_nodes();
     CHECK_INT(client_timeout_ms(owner), SHORT_MS);
     int64_t sent_ms = bench->now_ms();
-    RC(owner, req(STORE_GET, at("p")), STORE_OK);
+    does(owner, "read p");
     bench->freeze(client_link(owner), true);
     check_expiry(sent_ms);
     /* The client cannot know: only a server tells it. */
@@ -124,7 +119,7 @@ CASE(expired_cut)
 {
     begin_with_nodes();
     int64_t sent_ms = bench->now_ms();
-    RC(owner, req(STORE_GET, at("p")), STORE_OK);
+    does(owner, "read p");
     bench->cut(client_link(owner), true);
     check_expiry(sent_ms);
     CHECK_INT(events(owner, STORE_EV_EXPIRED), 0);
@@ -140,12 +135,12 @@ CASE(told_of_expiry)
     struct answer *a[4];
 
     begin_with_nodes();
-    RC(owner, req_watch(at("p")), STORE_OK);
+    does(owner, "watch p");
     bench->freeze(client_link(owner), true);
     a[0] = submit(owner, req_create(at("n-"), NUMBERED));
     a[1] = submit(owner, req(STORE_LIST, at("")));
     wait_nodes_gone();
-    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    does(other, "set p");
     a[2] = submit(owner, req_create(at("n-"), NUMBERED));
     a[3] = submit(owner, req(STORE_SYNC, at("")));
     bench->freeze(client_link(owner), false);

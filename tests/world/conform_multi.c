@@ -33,13 +33,13 @@ static int version_of(const char *name)
 static void new_with_p(void)
 {
     c = client_new();
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create p");
 }
 
 CASE(all)
 {
     new_with_p();
-    RC(c, req_create(at("gone"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create gone");
     const struct store_change changes[] = {
         change(STORE_SET, "p", 0),       change(STORE_CREATE, "new", -1),
         change(STORE_DELETE, "gone", 0), change(CHECK_ONLY, "p", 1),
@@ -52,7 +52,7 @@ CASE(all)
     CHECK_STR(a->data, "m");
     CHECK_INT(a->ephemeral_owner, 0);
     CHECK_INT(a->version, 0);
-    RC(c, req(STORE_GET, at("gone")), STORE_NONODE);
+    does(c, "read gone: no node");
 }
 
 /* Whatever of it is refused, and for whatever reason. */
@@ -71,8 +71,7 @@ CASE(none)
         {CHECK_ONLY, "full", 1, STORE_BADVERSION},
     };
     new_with_p();
-    RC(c, req_create(at("full"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("full/x"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create full, create full/x");
     for (size_t i = 0; i < G_N_ELEMENTS(refused); i++)
         for (int at_place = 0; at_place < 3; at_place++) {
             struct store_change changes[3] = {change(STORE_SET, "full", 0),
@@ -88,7 +87,7 @@ CASE(none)
     CHECK_INT(version_of("p"), 0);
     CHECK_INT(version_of("full"), 0);
     CHECK_INT(version_of("full/x"), 0);
-    RC(c, req(STORE_GET, at("new")), STORE_NONODE);
+    does(c, "read new: no node");
 }
 
 /* The first that cannot be done is named, and no later one. */
@@ -115,7 +114,7 @@ CASE(one_after_the_other)
         change(STORE_DELETE, "dir", -1),
     };
     RC(c, req_multi(changes, G_N_ELEMENTS(changes)), STORE_OK);
-    RC(c, req(STORE_GET, at("dir")), STORE_NONODE);
+    does(c, "read dir: no node");
     const struct store_change again[] = {
         change(STORE_SET, "p", 0),
         change(STORE_SET, "p", 0),
@@ -127,7 +126,7 @@ CASE(one_after_the_other)
 CASE(below_ephemeral)
 {
     new_with_p();
-    RC(c, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
+    does(c, "enter n-");
     const struct store_change changes[] = {
         change(STORE_SET, "p", -1),
         change(STORE_CREATE, "n-0000000001/x", -1),
@@ -140,23 +139,21 @@ CASE(watches)
 {
     new_with_p();
     struct client *other = client_new();
-    RC(other, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
-    RC(other, req_watch(at("p")), STORE_OK);
-    RC(other, req_watch(at("q")), STORE_OK);
+    does(other, "create q, watch p, watch q");
     struct store_change changes[] = {
         change(STORE_SET, "p", -1),
         change(STORE_DELETE, "q", -1),
         change(STORE_SET, "p", 7),
     };
     check_refused(changes, 3, STORE_BADVERSION, 2);
-    RC(other, req(STORE_SYNC, at("p")), STORE_OK);
+    does(other, "sync p");
     CHECK_INT(heard(other, at("p")), 0);
     CHECK_INT(heard(other, at("q")), 0);
     changes[2].version = 1;
     RC(c, req_multi(changes, 3), STORE_OK);
     UNTIL(heard_gone(other, at("q")) == 1);
     CHECK_INT(heard(other, at("p")), 1);
-    RC(other, req(STORE_SYNC, at("p")), STORE_OK);
+    does(other, "sync p");
     CHECK_INT(heard(other, at("p")), 1);
 }
 
@@ -164,10 +161,10 @@ CASE(watches)
 CASE(check_only)
 {
     new_with_p();
-    RC(c, req_watch(at("p")), STORE_OK);
+    does(c, "watch p");
     const struct store_change changes[] = {change(CHECK_ONLY, "p", 0)};
     RC(c, req_multi(changes, 1), STORE_OK);
-    RC(c, req(STORE_SYNC, at("p")), STORE_OK);
+    does(c, "sync p");
     CHECK_INT(heard(c, at("p")), 0);
     CHECK_INT(version_of("p"), 0);
 }

@@ -7,23 +7,13 @@ TEST_SUITE(node, .init = conform_init);
 
 CASE(delete_absent)
 {
-    struct client *c = client_new();
-
-    RC(c, req(STORE_DELETE, at("p")), STORE_NONODE);
-    RC(c, req(STORE_DELETE, at("no/p")), STORE_NONODE);
+    does(client_new(), "delete p: no node, delete no/p: no node");
 }
 
 CASE(delete_parent)
 {
-    struct client *c = client_new();
-
-    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("dir/p"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req(STORE_DELETE, at("dir")), STORE_NOTEMPTY);
-    RC(c, req(STORE_GET, at("dir/p")), STORE_OK);
-    RC(c, req(STORE_DELETE, at("dir/p")), STORE_OK);
-    RC(c, req(STORE_DELETE, at("dir")), STORE_OK);
-    RC(c, req(STORE_DELETE, at("dir")), STORE_NONODE);
+    does(client_new(), "create dir, create dir/p, delete dir: not empty, read dir/p, delete dir/p, "
+                       "delete dir, delete dir: no node");
 }
 
 /* Anybody may, and whatever its version. */
@@ -39,7 +29,7 @@ CASE(delete_of_others)
 
 CASE(get_absent)
 {
-    RC(client_new(), req(STORE_GET, at("p")), STORE_NONODE);
+    does(client_new(), "read p: no node");
 }
 
 CASE(get_fields)
@@ -62,14 +52,12 @@ CASE(get_counts_children)
 {
     struct client *c = client_new();
 
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("q/below"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create p, create q, create q/below");
     const struct answer *a = ask(c, req(STORE_GET, at("")));
     CHECK_INT(a->children, 2);
     CHECK_INT(a->ephemeral_owner, 0);
     CHECK_INT(a->version, 0); /* children do not change it */
-    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    does(c, "delete p");
     CHECK_INT(ask(c, req(STORE_GET, at("")))->children, 1);
 }
 
@@ -78,8 +66,7 @@ CASE(made_anew)
     struct client *c = client_new();
     uint64_t first = ask(c, req_create(at("p"), STORE_PERSISTENT))->czxid;
 
-    RC(c, req_set(at("p"), "new", -1), STORE_OK);
-    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    does(c, "set p, delete p");
     uint64_t second = ask(c, req_create(at("p"), STORE_PERSISTENT))->czxid;
     const struct answer *a = ask(c, req(STORE_GET, at("p")));
     CHECK(second > first);
@@ -95,7 +82,7 @@ CASE(set_version)
 {
     struct client *c = client_new();
 
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create p");
     RC(c, req_set(at("p"), "a", 0), STORE_OK);
     RC(c, req_set(at("p"), "b", 0), STORE_BADVERSION);
     RC(c, req_set(at("p"), "b", 2), STORE_BADVERSION);
@@ -109,11 +96,7 @@ CASE(set_version)
 
 CASE(set_absent)
 {
-    struct client *c = client_new();
-
-    RC(c, req_set(at("p"), "", -1), STORE_NONODE);
-    RC(c, req_set(at("p"), "", INT32_MAX), STORE_NONODE);
-    RC(c, req(STORE_GET, at("p")), STORE_NONODE);
+    does(client_new(), "set p: no node, set p wrongly: no node, read p: no node");
 }
 
 CASE(list_absent)
@@ -137,14 +120,11 @@ CASE(list_complete)
     struct client *c = client_new();
 
     check_names(c, at(""), "");
-    RC(c, req_create(at("q"), STORE_CONTAINER), STORE_OK);
-    RC(c, req_create(at("q/below"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
+    does(c, "contain q, create q/below, create p, enter n-");
     check_names(c, at(""), "n-0000000002 p q");
     check_names(c, at("q"), "below");
     check_names(c, at("p"), "");
-    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    does(c, "delete p");
     check_names(client_new(), at(""), "n-0000000002 q");
 }
 
@@ -153,8 +133,7 @@ CASE(list_fields)
 {
     struct client *c = client_new();
 
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("p/below"), STORE_PERSISTENT), STORE_OK);
+    does(c, "create p, create p/below");
     CHECK_INT(ask(c, req(STORE_LIST, at("p")))->data_length, 0);
     RC(c, req_set(at("p"), "three", -1), STORE_OK);
     RC(c, req_set(at("p"), "seven", 1), STORE_OK);
@@ -188,8 +167,5 @@ CASE(list_many)
 
 CASE(sync_absent)
 {
-    struct client *c = client_new();
-
-    RC(c, req(STORE_SYNC, at("p")), STORE_OK);
-    RC(c, req(STORE_SYNC, at("")), STORE_OK);
+    does(client_new(), "sync p, sync .");
 }

@@ -121,8 +121,7 @@ CASE(event_before_answer_that_shows_it)
 {
     struct client *a = client_new(), *b = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
+    does(a, "create p, watch p");
     struct answer *set = submit(b, req_set(at("p"), "new", -1));
     const struct answer *get = ask(a, req(STORE_GET, at("p"))); /* the other's is on its way */
     for (int left = 10000; left > 0 && get->rc == STORE_OK && get->version == 0; left--)
@@ -138,10 +137,7 @@ CASE(event_before_own_answer)
 {
     struct client *c = client_new();
 
-    RC(c, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
-    RC(c, req_watch(at("p")), STORE_OK);
-    RC(c, req_watch(at("q")), STORE_OK);
+    does(c, "create p, create q, watch p, watch q");
     const struct answer *set = ask(c, req_set(at("p"), "new", -1));
     CHECK_INT(heard(c, at("p")), 1);
     CHECK(place_of_watch(c, at("p")) < set->place);

@@ -125,10 +125,9 @@ TRIO(numbers_are_shared)
 TRIO(watches)
 {
     clients_everywhere(c);
-    RC(c[0], req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(c[0], "create p");
     for (int i = 0; i < SERVERS; i++) {
-        RC(c[i], req(STORE_SYNC, at("p")), STORE_OK);
-        RC(c[i], req_watch(at("p")), STORE_OK);
+        does(c[i], "sync p, watch p");
     }
     RC(c[1], req_set(at("p"), "new", 0), STORE_OK);
     UNTIL(heard(c[0], at("p")) == 1 && heard(c[1], at("p")) == 1 && heard(c[2], at("p")) == 1);
@@ -143,10 +142,9 @@ TRIO(watches)
 TRIO(event_before_answer_that_shows_it)
 {
     clients_everywhere(c);
-    RC(c[0], req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(c[0], "create p");
     for (int i = 0; i < SERVERS; i++) {
-        RC(c[i], req(STORE_SYNC, at("p")), STORE_OK);
-        RC(c[i], req_watch(at("p")), STORE_OK);
+        does(c[i], "sync p, watch p");
     }
     struct answer *set = submit(c[0], req_set(at("p"), "new", 0));
     for (int i = 1; i < SERVERS; i++) {
@@ -209,7 +207,7 @@ TRIO_SESSION(idle)
     bench->cut(client_link(lost), true);
     UNTIL(heard_gone(c[0], made->path) == 1);
     for (int i = 0; i < SERVERS; i++) {
-        RC(idle[i], req_create(at("n-"), NUMBERED), STORE_OK);
+        does(idle[i], "enter n-");
         CHECK_INT(events(idle[i], STORE_EV_UP), 1);
         CHECK_INT(events(idle[i], STORE_EV_DOWN), 0);
     }

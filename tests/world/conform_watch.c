@@ -26,7 +26,7 @@ static void begin(enum store_kind kind, bool there)
     watcher = client_new();
     other = client_new();
     if (there)
-        RC(other, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+        does(other, "create p");
     RC(watcher, req_watch_by(kind), there ? STORE_OK : STORE_NONODE);
 }
 
@@ -60,7 +60,7 @@ static const struct row {
     enum store_kind by;          /* of the watcher */
     enum { ABSENT, THERE } node; /* "p", when it is watched */
     enum { UP, CUT } meanwhile;  /* the watcher */
-    const char *does;            /* what the other one does: "create p, set p wrongly" */
+    const char *does;            /* what the other one does, in words */
     int fired;                   /* what is told, once */
 } rows[] = {
 #define ROW(suite_, name_) .suite = &(suite_), .name = #name_, .line = __LINE__
@@ -117,32 +117,6 @@ static void check_watchers(bool any)
     CHECK_INT(bench->watchers(at("p")), any && row->by != STORE_LIST);
 }
 
-/* "." is the node above the others. "wrongly" asks for a version that there is not. */
-static void do_one(const char *what)
-{
-    char **words = g_strsplit(what, " ", -1);
-    const char *path = at(strcmp(words[1], ".") == 0 ? "" : words[1]);
-
-    if (strcmp(words[0], "create") == 0)
-        RC(other, req_create(path, STORE_PERSISTENT), STORE_OK);
-    else if (strcmp(words[0], "delete") == 0)
-        RC(other, req(STORE_DELETE, path), STORE_OK);
-    else if (words[2])
-        RC(other, req_set(path, "new", INT32_MAX), STORE_BADVERSION);
-    else
-        RC(other, req_set(path, "new", -1), STORE_OK);
-    g_strfreev(words);
-}
-
-static void do_all(void)
-{
-    char **all = g_strsplit(row->does, ", ", -1);
-
-    for (char **what = all; *what; what++)
-        do_one(*what);
-    g_strfreev(all);
-}
-
 /* The watch stands, and tells of what comes next; or there is none. */
 static void check_nothing_heard(void)
 {
@@ -150,13 +124,10 @@ static void check_nothing_heard(void)
     CHECK_INT(heard(watcher, at("p")), 0);
     check_watchers(stands());
     if (!stands()) {
-        RC(watcher, row->by == STORE_LIST ? req_unwatch_list(at("p")) : req(STORE_UNWATCH, at("p")),
-           STORE_BAD);
+        does(watcher, row->by == STORE_LIST ? "unlist p: bad" : "unwatch p: bad");
         return;
     }
-    RC(other,
-       row->node == THERE ? req(STORE_DELETE, at("p")) : req_create(at("p"), STORE_PERSISTENT),
-       STORE_OK);
+    does(other, row->node == THERE ? "delete p" : "create p");
     check_heard_once(row->node == THERE ? STORE_FIRED_GONE : STORE_FIRED_CREATED);
 }
 
@@ -166,7 +137,7 @@ static void row_body(void)
     check_watchers(stands());
     if (row->meanwhile == CUT)
         cut_off();
-    do_all();
+    does(other, row->does);
     if (row->meanwhile == CUT)
         come_back();
     if (row->fired == NOTHING) {
@@ -246,9 +217,7 @@ CASE(equal_data)
 {
     struct client *a = new_with(at("p"));
 
-    RC(a, req_set(at("p"), "same", -1), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req_set(at("p"), "same", -1), STORE_OK);
+    does(a, "set p, watch p, set p");
     CHECK_INT(heard(a, at("p")), 1);
 }
 
@@ -257,12 +226,11 @@ CASE(plain_read)
 {
     struct client *a = new_with(at("p"));
 
-    RC(a, req(STORE_GET, at("p")), STORE_OK);
+    does(a, "read p");
     CHECK_INT(bench->watchers(at("p")), 0);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req(STORE_GET, at("p")), STORE_OK);
+    does(a, "watch p, read p");
     CHECK_INT(bench->watchers(at("p")), 1);
-    RC(a, req_set(at("p"), "new", -1), STORE_OK);
+    does(a, "set p");
     CHECK_INT(heard(a, at("p")), 1);
 }
 
@@ -270,13 +238,13 @@ CASE(two_clients)
 {
     struct client *a = new_with(at("p")), *b = client_new(), *c = client_new();
 
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(b, req_watch(at("p")), STORE_OK);
+    does(a, "watch p");
+    does(b, "watch p");
     CHECK_INT(bench->watchers(at("p")), 2);
-    RC(c, req_set(at("p"), "new", -1), STORE_OK);
+    does(c, "set p");
     UNTIL(heard(a, at("p")) == 1 && heard(b, at("p")) == 1);
-    RC(b, req_watch(at("p")), STORE_OK);
-    RC(c, req(STORE_DELETE, at("p")), STORE_OK);
+    does(b, "watch p");
+    does(c, "delete p");
     UNTIL(heard_gone(b, at("p")) == 1);
     CAUGHT_UP(a);
     CHECK_INT(heard(a, at("p")), 1);
@@ -289,14 +257,14 @@ CASE(twice_by_one)
     struct answer *both[2];
     const struct store_request watches[] = {req_watch(at("p")), req_watch(at("p"))};
 
-    RC(a, req_watch(at("p")), STORE_OK);
+    does(a, "watch p");
     submit_all(a, watches, 2, both, false);
     await(both[0]);
     await(both[1]);
     CHECK_INT(bench->watchers(at("p")), 1);
-    RC(b, req_set(at("p"), "1", -1), STORE_OK);
+    does(b, "set p");
     UNTIL(heard(a, at("p")) > 0);
-    RC(b, req_set(at("p"), "2", -1), STORE_OK);
+    does(b, "set p");
     CAUGHT_UP(a);
     CHECK_INT(heard(a, at("p")), 1);
 }
@@ -325,10 +293,9 @@ CASE_IN(children, one_goes, 1)
 {
     watcher = client_new();
     other = client_new();
-    RC(other, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
-    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    does(other, "create p, create p/1");
+    does(watcher, "list p");
+    does(other, "delete p/1");
     check_heard_once(STORE_FIRED_CHILDREN);
 }
 
@@ -336,16 +303,12 @@ CASE_IN(children, one_goes, 1)
 CASE_IN(children, of_children_alone, 1)
 {
     begin(STORE_LIST, true);
-    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    does(other, "create p/1");
     check_heard_once(STORE_FIRED_CHILDREN);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
-    RC(other, req_set(at("p"), "new", -1), STORE_OK);
-    RC(other, req_set(at("p/1"), "new", -1), STORE_OK);
-    RC(other, req_create(at("p/1/2"), STORE_PERSISTENT), STORE_OK);
-    RC(other, req(STORE_DELETE, at("p/1/2")), STORE_OK);
-    RC(other, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
+    does(watcher, "list p");
+    does(other, "set p, set p/1, create p/1/2, delete p/1/2, create q");
     check_heard_once(STORE_FIRED_CHILDREN);
-    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    does(other, "delete p/1");
     UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 2);
 }
 
@@ -353,16 +316,16 @@ CASE_IN(children, of_children_alone, 1)
 CASE_IN(children, with_one_of_the_node, 1)
 {
     begin(STORE_LIST, true);
-    RC(watcher, req_watch(at("p")), STORE_OK);
-    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    does(watcher, "watch p");
+    does(other, "create p/1");
     CAUGHT_UP(watcher);
     CHECK_INT(bench->watchers(at("p")), 1);
     CHECK_INT(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN), 1);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
-    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    does(watcher, "list p");
+    does(other, "delete p/1");
     UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 2);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
-    RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    does(watcher, "list p");
+    does(other, "delete p");
     CAUGHT_UP(watcher);
     CHECK_INT(heard_gone(watcher, at("p")), 1);
     CHECK_INT(heard(watcher, at("p")), 3);
@@ -383,10 +346,10 @@ CASE_IN(children, in_a_transaction, 1)
 CASE_IN(children, of_a_session_that_ends, 1)
 {
     begin(STORE_LIST, true);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
-    RC(other, req_create(at("p/n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
+    does(watcher, "list p");
+    does(other, "enter p/n-");
     UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 1);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
+    does(watcher, "list p");
     client_close(other);
     UNTIL(heard_as(watcher, at("p"), STORE_FIRED_CHILDREN) == 2);
 }
@@ -394,19 +357,14 @@ CASE_IN(children, of_a_session_that_ends, 1)
 CASE_IN(children, removed_by_kind, 1)
 {
     begin(STORE_LIST, true);
-    RC(watcher, req_watch(at("p")), STORE_OK);
-    RC(watcher, req_unwatch_list(at("p")), STORE_OK);
-    RC(watcher, req_unwatch_list(at("p")), STORE_BAD);
+    does(watcher, "watch p, unlist p, unlist p: bad");
     CHECK_INT(bench->watchers(at("p")), 1);
-    RC(other, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    does(other, "create p/1");
     CAUGHT_UP(watcher);
     CHECK_INT(heard(watcher, at("p")), 0);
-    RC(watcher, req_watch_list(at("p")), STORE_OK);
-    RC(watcher, req(STORE_UNWATCH, at("p")), STORE_OK);
-    RC(watcher, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    does(watcher, "list p, unwatch p, unwatch p: bad");
     CHECK_INT(bench->watchers(at("p")), 0);
-    RC(other, req_set(at("p"), "new", -1), STORE_OK);
-    RC(other, req(STORE_DELETE, at("p/1")), STORE_OK);
+    does(other, "set p, delete p/1");
     check_heard_once(STORE_FIRED_CHILDREN);
 }
 
@@ -416,10 +374,9 @@ CASE_IN(absent, stat, 1)
 {
     struct client *a = client_new();
 
-    RC(a, req(STORE_STAT, at("p")), STORE_NONODE);
+    does(a, "look p: no node");
     const struct answer *made = ask(a, req_create(at("p"), STORE_PERSISTENT));
-    RC(a, req_set(at("p"), "new", -1), STORE_OK);
-    RC(a, req_create(at("p/1"), STORE_PERSISTENT), STORE_OK);
+    does(a, "set p, create p/1");
     const struct answer *stat = ask(a, req(STORE_STAT, at("p")));
     CHECK_INT(stat->rc, STORE_OK);
     CHECK_INT(stat->czxid, made->czxid);
@@ -435,9 +392,9 @@ CASE_IN(absent, of_what_may_not_be_read, 1)
 {
     struct client *a = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(a, "create p");
     REQUIRE(bench->refuse(STORE_GET, at("p")));
-    RC(a, req(STORE_GET, at("p")), STORE_NOAUTH);
+    does(a, "read p: no permission");
     const enum store_rc rc = ask(a, req(STORE_STAT, at("p")))->rc;
     CHECK(rc == STORE_OK || (rc == STORE_NOAUTH && bench->ops == &store_zk));
 }
@@ -446,9 +403,9 @@ CASE_IN(absent, of_what_may_not_be_read, 1)
 CASE_IN(absent, one_with_a_read, 1)
 {
     begin(STORE_STAT, true);
-    RC(watcher, req_watch(at("p")), STORE_OK);
+    does(watcher, "watch p");
     CHECK_INT(bench->watchers(at("p")), 1);
-    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    does(other, "set p");
     check_heard_once(STORE_FIRED_CHANGED);
 }
 
@@ -456,16 +413,13 @@ CASE_IN(absent, taken_back, 1)
 {
     for (int there = 0; there < 2; there++) {
         begin(STORE_STAT, there);
-        RC(watcher, req_unwatch_list(at("p")), STORE_BAD);
-        RC(watcher, req(STORE_UNWATCH, at("p")), STORE_OK);
-        RC(watcher, req(STORE_UNWATCH, at("p")), STORE_BAD);
+        does(watcher, "unlist p: bad, unwatch p, unwatch p: bad");
         CHECK_INT(bench->watchers(at("p")), 0);
-        RC(other, there ? req(STORE_DELETE, at("p")) : req_create(at("p"), STORE_PERSISTENT),
-           STORE_OK);
+        does(other, there ? "delete p" : "create p");
         CAUGHT_UP(watcher);
         CHECK_INT(heard(watcher, at("p")), 0);
         if (!there)
-            RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+            does(other, "delete p");
     }
 }
 
@@ -476,7 +430,7 @@ CASE_IN(replay, event_lost, 1)
 {
     begin(STORE_GET, true);
     bench->freeze(client_link(watcher), true);
-    RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    does(other, "delete p");
     cut_off();
     CHECK_INT(heard(watcher, at("p")), 0);
     come_back();
@@ -491,11 +445,11 @@ CASE_IN(replay, each_connection, 1)
         bench->reset(client_link(watcher));
         UNTIL(events(watcher, STORE_EV_UP) == i + 2);
     }
-    RC(other, req_set(at("p"), "new", -1), STORE_OK);
+    does(other, "set p");
     UNTIL(heard(watcher, at("p")) == 1);
     bench->reset(client_link(watcher));
     UNTIL(events(watcher, STORE_EV_UP) == 5);
-    RC(other, req_set(at("p"), "newer", -1), STORE_OK);
+    does(other, "set p");
     CAUGHT_UP(watcher);
     CHECK_INT(heard(watcher, at("p")), 1);
 }
@@ -504,9 +458,7 @@ CASE_IN(replay, each_connection, 1)
 CASE_IN(replay, change_seen_before, 1)
 {
     watcher = client_new();
-    RC(watcher, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(watcher, req_set(at("p"), "new", -1), STORE_OK);
-    RC(watcher, req_watch(at("p")), STORE_OK);
+    does(watcher, "create p, set p, watch p");
     bench->reset(client_link(watcher));
     UNTIL(events(watcher, STORE_EV_UP) == 2);
     CAUGHT_UP(watcher);
@@ -519,7 +471,7 @@ CASE_IN(replay, before_answers, 1)
 {
     begin(STORE_GET, true);
     cut_off();
-    RC(other, req(STORE_DELETE, at("p")), STORE_OK);
+    does(other, "delete p");
     come_back();
     const struct answer *get = ask(watcher, req(STORE_GET, at("p")));
     CHECK_INT(get->rc, STORE_NONODE);
@@ -566,25 +518,16 @@ CASE_IN(unwatch, removes, 1)
 {
     struct client *a = client_new(), *b = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    does(a, "create p, watch p, unwatch p");
     CHECK_INT(bench->watchers(at("p")), 0);
-    RC(b, req_set(at("p"), "new", -1), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
+    does(b, "set p, delete p");
     CAUGHT_UP(a);
     CHECK_INT(heard(a, at("p")), 0);
 }
 
 CASE_IN(unwatch, of_nothing, 1)
 {
-    struct client *a = client_new();
-
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
-    RC(a, req(STORE_GET, at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    does(client_new(), "unwatch p: bad, create p, unwatch p: bad, read p, unwatch p: bad");
 }
 
 /* What has fired is no watch any more, nor is what was removed. */
@@ -592,13 +535,7 @@ CASE_IN(unwatch, of_fired, 1)
 {
     struct client *a = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req_set(at("p"), "new", -1), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_BAD);
+    does(a, "create p, watch p, set p, unwatch p: bad, watch p, unwatch p, unwatch p: bad");
     CHECK_INT(heard(a, at("p")), 1);
 }
 
@@ -606,12 +543,12 @@ CASE_IN(unwatch, of_several_at_once, 1)
 {
     struct client *a = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
+    does(a, "create p");
     for (int i = 0; i < 3; i++)
-        RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+        does(a, "watch p");
+    does(a, "unwatch p");
     CHECK_INT(bench->watchers(at("p")), 0);
-    RC(a, req_set(at("p"), "new", -1), STORE_OK);
+    does(a, "set p");
     CHECK_INT(heard(a, at("p")), 0);
 }
 
@@ -619,15 +556,11 @@ CASE_IN(unwatch, leaves_others, 1)
 {
     struct client *a = client_new(), *b = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req_watch(at("q")), STORE_OK);
-    RC(b, req_watch(at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    does(a, "create p, create q, watch p, watch q");
+    does(b, "watch p");
+    does(a, "unwatch p");
     CHECK_INT(bench->watchers(at("p")), 1);
-    RC(b, req_set(at("p"), "new", -1), STORE_OK);
-    RC(b, req_set(at("q"), "new", -1), STORE_OK);
+    does(b, "set p, set q");
     UNTIL(heard(a, at("q")) == 1 && heard(b, at("p")) == 1);
     CHECK_INT(heard(a, at("p")), 0);
 }
@@ -636,11 +569,8 @@ CASE_IN(unwatch, set_again, 1)
 {
     struct client *a = client_new(), *b = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(b, req(STORE_DELETE, at("p")), STORE_OK);
+    does(a, "create p, watch p, unwatch p, watch p");
+    does(b, "delete p");
     UNTIL(heard_gone(a, at("p")) == 1);
 }
 
@@ -649,17 +579,13 @@ CASE_IN(unwatch, stays_removed, 1)
 {
     struct client *a = client_new(), *b = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_create(at("q"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(a, req_watch(at("q")), STORE_OK);
-    RC(a, req(STORE_UNWATCH, at("p")), STORE_OK);
+    does(a, "create p, create q, watch p, watch q, unwatch p");
     bench->reset(client_link(a));
     UNTIL(events(a, STORE_EV_UP) == 2);
     CAUGHT_UP(a);
     CHECK_INT(bench->watchers(at("p")), 0);
     CHECK_INT(bench->watchers(at("q")), 1);
-    RC(b, req_set(at("p"), "new", -1), STORE_OK);
+    does(b, "set p");
     CAUGHT_UP(a);
     CHECK_INT(heard(a, at("p")), 0);
 }
@@ -668,10 +594,10 @@ CASE_IN(unwatch, go_with_the_client, 1)
 {
     struct client *a = client_new(), *b = client_new();
 
-    RC(a, req_create(at("p"), STORE_PERSISTENT), STORE_OK);
-    RC(a, req_create(at("n-"), STORE_EPHEMERAL_SEQUENTIAL), STORE_OK);
-    RC(a, req_watch(at("p")), STORE_OK);
-    RC(b, req_watch(at("n-0000000001")), STORE_OK);
+    does(a, "create p");
+    does(a, "enter n-");
+    does(a, "watch p");
+    does(b, "watch n-0000000001");
     client_close(a);
     UNTIL(heard_gone(b, at("n-0000000001")) == 1);
     /* A server forgets the connection of its client behind the end of the session. */
@@ -679,6 +605,6 @@ CASE_IN(unwatch, go_with_the_client, 1)
     for (int i = 0; i < 1000 && bench->watchers(at("p")) > 0; i++)
         CAUGHT_UP(b);
     CHECK_INT(bench->watchers(at("p")), 0);
-    RC(b, req_set(at("p"), "new", -1), STORE_OK);
+    does(b, "set p");
     CHECK_INT(heard(a, at("p")), 0);
 }
