@@ -141,6 +141,14 @@ static void leave_pair(int64_t timeout_ms)
     CHECK_INT(zkl_double_barrier_leave_async(pair.b, timeout_ms, on_done, NULL), 0);
 }
 
+/* A barrier of two, and its node is made. */
+static void begin_made(void)
+{
+    begin(2);
+    enter_pair(ZKL_FOREVER);
+    answer_made();
+}
+
 TEST_CASE(opens_with_the_last)
 {
     begin(2);
@@ -162,9 +170,7 @@ TEST_CASE(opens_with_the_last)
 /* More than may enter: the first of them do, and it is read who they are. */
 TEST_CASE(opens_for_others)
 {
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
+    begin_made();
     answer_looks();
     answer_listed("ready * " OTHER " " LATER);
     CHECK(!fake_is_asked(STORE_STAT, READY));
@@ -211,9 +217,7 @@ TEST_CASE(is_let_in_by_ready)
                 {NULL, 12, true}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        begin(2);
-        enter_pair(ZKL_FOREVER);
-        answer_made();
+        begin_made();
         ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
         ANSWER(STORE_STAT, READY, .rc = STORE_OK);
         CHECK(!fake_is_watching(STORE_GET, READY));
@@ -229,9 +233,7 @@ TEST_CASE(is_let_in_by_ready)
 /* It was left behind: set anew; ready went while it was read. */
 TEST_CASE(replaces_ready)
 {
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
+    begin_made();
     ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
     ANSWER(STORE_STAT, READY, .rc = STORE_OK);
     ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = 7, .data = "zkl round 1 6", .length = 13);
@@ -250,9 +252,7 @@ TEST_CASE(replaces_ready)
 /* What was read of it before is no more. */
 TEST_CASE(forgets_who_is_gone)
 {
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
+    begin_made();
     for (int gone = 0; gone < 2; gone++) {
         answer_looks();
         answer_listed("* " OTHER " " LATER);
@@ -268,9 +268,7 @@ TEST_CASE(forgets_who_is_gone)
 
 TEST_CASE(waits_for_ready)
 {
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
+    begin_made();
     answer_looks();
     answer_listed("*");
     check_pending();
@@ -287,9 +285,7 @@ TEST_CASE(waits_for_ready)
 TEST_CASE(waits_for_the_round_before)
 {
     for (int gone = 0; gone < 2; gone++) {
-        begin(2);
-        enter_pair(ZKL_FOREVER);
-        answer_made();
+        begin_made();
         ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
         ANSWER(STORE_STAT, READY, .rc = STORE_OK);
         ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = 9, .data = "zkl round 1 8", .length = 13);
@@ -416,15 +412,20 @@ TEST_CASE(drops_its_watches)
 
 /* ---- leaving ---- */
 
+static void begin_leaving(void)
+{
+    begin(2);
+    be_inside();
+    leave_pair(ZKL_FOREVER);
+}
+
 /* The last removes ready with its own node; where ready is gone, its node alone. */
 TEST_CASE(leaves_as_the_last)
 {
     static const enum store_rc rows[] = {STORE_OK, STORE_NONODE, STORE_NOAUTH};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        begin(2);
-        be_inside();
-        leave_pair(ZKL_FOREVER);
+        begin_leaving();
         answer_listed("* ready");
         char *both = g_strdup_printf("delete %s -1; delete " READY " -1", pair.own);
         check_changes(both, "");
@@ -536,9 +537,7 @@ TEST_CASE(former_node_is_made_late)
 /* Its own node first, unless it is the lowest: that one waits for the highest. */
 TEST_CASE(leaves_with_others)
 {
-    begin(2);
-    be_inside();
-    leave_pair(ZKL_FOREVER);
+    begin_leaving();
     answer_listed(OTHER " * ready");
     answer_stat(OTHER, 8);
     ANSWER(STORE_DELETE, pair.own, .rc = STORE_OK);
@@ -635,9 +634,7 @@ TEST_CASE(session_is_in_use)
 /* At once: the node goes in the background, if anybody answers. */
 TEST_CASE(is_freed)
 {
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
+    begin_made();
     zkl_double_barrier_free(pair.b);
     zkl_session_dispatch(pair.s);
     CHECK_STR(pair.out.text, "the barrier was freed");
@@ -656,9 +653,7 @@ TEST_CASE(is_freed)
 
 TEST_CASE(is_closed)
 {
-    begin(2);
-    enter_pair(ZKL_FOREVER);
-    answer_made();
+    begin_made();
     session_ref(pair.s);
     hand_close(pair.s);
     CHECK_INT(pair.out.calls, 1);

@@ -385,26 +385,28 @@ TEST_CASE(given_back)
 
 /* ---- on several tenures, and several on one ---- */
 
-struct both {
+static struct {
     struct tenure *tenures[2];
     struct told told;
-};
+} both;
 
-static void start_both(struct both *b)
+static void start_both(void)
 {
     start();
     grant_unref(g);
     hand_end_tenure(t);
-    *b = (struct both){.tenures = {hand_tenure(s, "/root/a/n", 5), hand_tenure(s, "/root/b/n", 6)}};
-    g = grant_new(b->tenures, 2, NULL, NULL);
-    t = tenure_ref(b->tenures[0]);
-    zkl_grant_on_change(g, on_change, &b->told);
+    both.told = (struct told){.calls = 0};
+    both.tenures[0] = hand_tenure(s, "/root/a/n", 5);
+    both.tenures[1] = hand_tenure(s, "/root/b/n", 6);
+    g = grant_new(both.tenures, 2, NULL, NULL);
+    t = tenure_ref(both.tenures[0]);
+    zkl_grant_on_change(g, on_change, &both.told);
 }
 
-static void stop_both(struct both *b)
+static void stop_both(void)
 {
-    hand_end_tenure(b->tenures[0]);
-    hand_end_tenure(b->tenures[1]);
+    hand_end_tenure(both.tenures[0]);
+    hand_end_tenure(both.tenures[1]);
     stop();
 }
 
@@ -419,106 +421,95 @@ static void check_nearer(int64_t ms)
 
 TEST_CASE(two_in_doubt)
 {
-    struct both b;
     zkl_part part = {0};
 
-    start_both(&b);
+    start_both();
     CHECK_INT(zkl_grant_part(g, 1, &part), 0);
     CHECK_STR(part.node, "/b/n");
-    grant_suspect(b.tenures[1]);
-    check_told(&b.told, 1, ZKL_SUSPECT);
+    grant_suspect(both.tenures[1]);
+    check_told(&both.told, 1, ZKL_SUSPECT);
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
-    grant_suspect(b.tenures[0]);
-    check_told(&b.told, 1, ZKL_SUSPECT);
-    CHECK(grant_extend(b.tenures[0], deadline_at(9000), true));
-    check_told(&b.told, 1, ZKL_SUSPECT);
+    grant_suspect(both.tenures[0]);
+    check_told(&both.told, 1, ZKL_SUSPECT);
+    CHECK(grant_extend(both.tenures[0], deadline_at(9000), true));
+    check_told(&both.told, 1, ZKL_SUSPECT);
     CHECK_INT(zkl_grant_state(g), ZKL_SUSPECT);
-    CHECK(grant_extend(b.tenures[1], deadline_at(7000), true));
-    check_told(&b.told, 2, ZKL_HELD);
+    CHECK(grant_extend(both.tenures[1], deadline_at(7000), true));
+    check_told(&both.told, 2, ZKL_HELD);
     check_nearer(7000);
-    CHECK(grant_extend(b.tenures[0], deadline_at(6000), true));
+    CHECK(grant_extend(both.tenures[0], deadline_at(6000), true));
     check_nearer(6000);
-    stop_both(&b);
+    stop_both();
 }
 
 /* The first tenure's loss is the reason why the grant is lost, though nobody has asked in between.
  * What is known of the other tenure makes no difference. */
 TEST_CASE(two_lost_unread)
 {
-    struct both b;
-
-    start_both(&b);
-    CHECK(grant_lose(b.tenures[1], LOSS_DELETED, on_then, &b.told));
-    CHECK(grant_lose(b.tenures[0], LOSS_EXPIRED, on_then, &b.told));
+    start_both();
+    CHECK(grant_lose(both.tenures[1], LOSS_DELETED, on_then, &both.told));
+    CHECK(grant_lose(both.tenures[0], LOSS_EXPIRED, on_then, &both.told));
     CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DELETED);
-    CHECK_INT(grant_loss(b.tenures[0]), ZKL_LOSS_DELETED);
-    CHECK_INT(grant_loss(b.tenures[1]), ZKL_LOSS_DELETED);
-    check_told(&b.told, 1, ZKL_LOST);
-    CHECK_INT(b.told.thens, 2);
-    stop_both(&b);
+    CHECK_INT(grant_loss(both.tenures[0]), ZKL_LOSS_DELETED);
+    CHECK_INT(grant_loss(both.tenures[1]), ZKL_LOSS_DELETED);
+    check_told(&both.told, 1, ZKL_LOST);
+    CHECK_INT(both.told.thens, 2);
+    stop_both();
 }
 
 /* No doubt is told of what is lost by a deadline: that is told with the loss. */
 TEST_CASE(two_in_doubt_too_late)
 {
-    struct both b;
-
-    start_both(&b);
-    CHECK(grant_extend(b.tenures[1], deadline_at(1000), true));
+    start_both();
+    CHECK(grant_extend(both.tenures[1], deadline_at(1000), true));
     hand_jump(1000, 1000);
-    grant_suspect(b.tenures[0]);
-    check_told(&b.told, 0, ZKL_HELD);
-    CHECK(grant_lose(b.tenures[1], LOSS_DEADLINE, on_then, &b.told));
-    check_told(&b.told, 1, ZKL_LOST);
-    CHECK_INT(b.told.thens, 1);
-    stop_both(&b);
+    grant_suspect(both.tenures[0]);
+    check_told(&both.told, 0, ZKL_HELD);
+    CHECK(grant_lose(both.tenures[1], LOSS_DEADLINE, on_then, &both.told));
+    check_told(&both.told, 1, ZKL_LOST);
+    CHECK_INT(both.told.thens, 1);
+    stop_both();
 }
 
 /* All nodes go behind the callbacks. */
 TEST_CASE(two_lost_with_the_first)
 {
-    struct both b;
-
-    start_both(&b);
-    CHECK(grant_lose(b.tenures[1], LOSS_DELETED, on_then, &b.told));
+    start_both();
+    CHECK(grant_lose(both.tenures[1], LOSS_DELETED, on_then, &both.told));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DELETED);
     CHECK_INT(zkl_grant_remaining_ms(g), 0);
-    CHECK(grant_lose(b.tenures[0], LOSS_DEADLINE, on_then, &b.told));
+    CHECK(grant_lose(both.tenures[0], LOSS_DEADLINE, on_then, &both.told));
     CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DELETED);
-    check_told(&b.told, 1, ZKL_LOST);
-    CHECK_INT(b.told.thens, 2);
+    check_told(&both.told, 1, ZKL_LOST);
+    CHECK_INT(both.told.thens, 2);
     CHECK(!grant_give_back(g, false));
-    stop_both(&b);
+    stop_both();
 }
 
 /* By its deadline, which nobody has told yet. */
 TEST_CASE(two_lost_with_the_nearer)
 {
-    struct both b;
-
-    start_both(&b);
-    CHECK(grant_extend(b.tenures[1], deadline_at(1000), true));
+    start_both();
+    CHECK(grant_extend(both.tenures[1], deadline_at(1000), true));
     hand_jump(1000, 1000);
     CHECK(!grant_disown(g));
     CHECK_INT(zkl_grant_state(g), ZKL_LOST);
     CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_DEADLINE);
-    stop_both(&b);
+    stop_both();
 }
 
 TEST_CASE(two_given_back)
 {
-    struct both b;
-
-    start_both(&b);
+    start_both();
     CHECK(grant_give_back(g, false));
-    CHECK(grant_is_given_back(b.tenures[0]) && grant_is_given_back(b.tenures[1]));
-    check_told(&b.told, 1, ZKL_RELEASED);
-    CHECK(!grant_lose(b.tenures[0], LOSS_DELETED, on_then, &b.told));
+    CHECK(grant_is_given_back(both.tenures[0]) && grant_is_given_back(both.tenures[1]));
+    check_told(&both.told, 1, ZKL_RELEASED);
+    CHECK(!grant_lose(both.tenures[0], LOSS_DELETED, on_then, &both.told));
     CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
     CHECK_INT(zkl_grant_loss(g), ZKL_LOSS_NONE);
-    check_told(&b.told, 1, ZKL_RELEASED);
-    stop_both(&b);
+    check_told(&both.told, 1, ZKL_RELEASED);
+    stop_both();
 }
 
 /* ---- what is let go of ---- */
@@ -568,19 +559,17 @@ TEST_CASE(not_let_go_of_when_lost)
 /* A transaction has given it back, and one of the nodes has gone before the others may. */
 TEST_CASE(two_let_go_of_without_one)
 {
-    struct both b;
-
-    start_both(&b);
+    start_both();
     let_go = 0;
-    zkl_grant *both = grant_new(b.tenures, 2, &with_nodes, NULL);
-    CHECK(grant_disown(both));
-    grant_detach(b.tenures[1]);
-    grant_let_go(both, false);
+    zkl_grant *grant = grant_new(both.tenures, 2, &with_nodes, NULL);
+    CHECK(grant_disown(grant));
+    grant_detach(both.tenures[1]);
+    grant_let_go(grant, false);
     CHECK_INT(let_go, 1);
-    grant_unref(both);
+    grant_unref(grant);
     grant_unref(g); /* which the tenures had before */
     grant_unref(g);
-    stop_both(&b);
+    stop_both();
 }
 
 static void on_given_back(void *context, zkl_grant *grant, const struct grant_end *end)

@@ -62,11 +62,23 @@ static char *enter(const char *directory, int others)
     return enter_as(directory, NUMBER, others);
 }
 
+static void begin_locked(void)
+{
+    begin(ZKL_FOREVER);
+    g_free(enter(locks, 0));
+}
+
 /* What has been done up to there: the lock is held, and so many leases are before ours. */
 static void lease(int others)
 {
     g_free(enter(locks, 0));
     g_free(enter(leases, others));
+}
+
+static void begin_leased(void)
+{
+    begin(ZKL_FOREVER);
+    lease(0);
 }
 
 static void check_listed(char *other)
@@ -167,13 +179,11 @@ TEST_CASE(another_layout)
 {
     char stranger[] = "data", other[] = "_c_x-n2-lease-0000000004";
 
-    begin(ZKL_FOREVER);
-    lease(0);
+    begin_leased();
     check_listed(stranger);
     CHECK(story.grant != NULL);
     end();
-    begin(ZKL_FOREVER);
-    lease(0);
+    begin_leased();
     check_listed(other);
     expect_failed(ZKL_ELAYOUT, other);
     CHECK(fake_is_asked(STORE_DELETE, leases));
@@ -190,8 +200,7 @@ TEST_CASE(path_cannot_be_listed)
                 {STORE_BAD, ZKL_EPROTO, "the server gave an invalid answer"}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        begin(ZKL_FOREVER);
-        lease(0);
+        begin_leased();
         ANSWER(STORE_LIST, STORY_PATH, .rc = rows[i].rc);
         expect_failed(rows[i].code, rows[i].text);
         CHECK(fake_is_asked(STORE_DELETE, leases));
@@ -202,8 +211,7 @@ TEST_CASE(path_cannot_be_listed)
 /* The lease went with it. */
 TEST_CASE(path_is_gone)
 {
-    begin(ZKL_FOREVER);
-    lease(0);
+    begin_leased();
     ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
     CHECK(fake_is_asked(STORE_DELETE, leases));
     CHECK(!fake_is_asked(STORE_CREATE, locks));
@@ -218,8 +226,7 @@ TEST_CASE(path_is_gone)
 
 TEST_CASE(canceled_before_it_begins_again)
 {
-    begin(ZKL_FOREVER);
-    lease(0);
+    begin_leased();
     ANSWER(STORE_LIST, STORY_PATH, .rc = STORE_NONODE);
     zkl_op_cancel(story.op);
     expect_failed(ZKL_ECANCELED, "canceled");
@@ -230,8 +237,7 @@ TEST_CASE(canceled_before_it_begins_again)
 
 TEST_CASE(waits_for_room)
 {
-    begin(ZKL_FOREVER);
-    g_free(enter(locks, 0));
+    begin_locked();
     char *node = enter(leases, 2);
     char one[] = "_c_a-lease-0000000001", two[] = "_c_b-lease-0000000002";
     char *names[] = {strrchr(node, '/') + 1, one, two};
@@ -259,8 +265,7 @@ TEST_CASE(caller_gives_up)
     CHECK(fake_place(STORE_DELETE, leases) >= 0);
     CHECK(fake_place(STORE_DELETE, leases) < fake_place(STORE_DELETE, locks));
     end();
-    begin(ZKL_FOREVER);
-    lease(0);
+    begin_leased();
     zkl_op_cancel(story.op);
     expect_failed(ZKL_ECANCELED, "canceled");
     CHECK(fake_is_asked(STORE_DELETE, leases));
@@ -273,8 +278,7 @@ TEST_CASE(caller_gives_up)
 TEST_CASE(session_ends)
 {
     for (int with_lease = 0; with_lease < 3; with_lease++) {
-        begin(ZKL_FOREVER);
-        g_free(enter(locks, 0));
+        begin_locked();
         if (with_lease > 0)
             g_free(enter(leases, with_lease == 1 ? 2 : 0));
         fake_next_session();
@@ -294,8 +298,7 @@ TEST_CASE(session_ends)
 /* What is granted is the holder's: it is warned of a loss, and nothing begins again. */
 TEST_CASE(granted_and_lost)
 {
-    begin(ZKL_FOREVER);
-    lease(0);
+    begin_leased();
     check_listed(NULL);
     REQUIRE(story.grant != NULL);
     fake_event(STORE_EV_EXPIRED);
@@ -316,8 +319,7 @@ TEST_CASE(cannot_enter)
     permit_story_told(&story, 1, ZKL_EACCES);
     CHECK_STR(story.error.path, "/s/locks");
     end();
-    begin(ZKL_FOREVER);
-    g_free(enter(locks, 0));
+    begin_locked();
     ANSWER(STORE_CREATE, leases, .rc = STORE_NOAUTH);
     permit_story_told(&story, 1, ZKL_EACCES);
     CHECK_STR(story.error.path, "/s/leases");

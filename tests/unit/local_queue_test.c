@@ -71,6 +71,12 @@ static void lock_all(void)
         lock(i, ZKL_FOREVER);
 }
 
+static void start_all(void)
+{
+    start();
+    lock_all();
+}
+
 static void unlock(int i)
 {
     zkl_grant_release(callers[i].grant);
@@ -128,8 +134,7 @@ static void check_granted(int i)
 /* Each has a node and token of its own, asked for behind the delete of the one before. */
 TEST_CASE(one_after_the_other)
 {
-    start();
-    lock_all();
+    start_all();
     for (int i = 0; i < CALLERS; i++) {
         CHECK_INT(creates(), 1);
         answer_entry(false);
@@ -202,8 +207,7 @@ TEST_CASE(a_try_is_waited_for)
 /* While it waits here: told at once, and nothing is asked for it. */
 TEST_CASE(given_up_behind_another)
 {
-    start();
-    lock_all();
+    start_all();
     answer_entry(false);
     zkl_op_cancel(callers[1].op);
     zkl_op_cancel(callers[CALLERS - 1].op);
@@ -246,8 +250,7 @@ TEST_CASE(timed_out_behind_another)
 /* Its node is deleted first, once it is known to be there. */
 TEST_CASE(the_first_gives_up)
 {
-    start();
-    lock_all();
+    start_all();
     answer_entry(true);
     zkl_op_cancel(callers[0].op);
     CHECK_INT(creates(), 1);
@@ -279,8 +282,7 @@ TEST_CASE(the_first_is_unsettled)
 
 TEST_CASE(each_has_its_own_error)
 {
-    start();
-    lock_all();
+    start_all();
     refuse_entry(STORE_NOAUTH);
     CHECK_INT(callers[0].code, ZKL_EACCES);
     CHECK_INT(told, 1);
@@ -308,8 +310,7 @@ static void check_all_told(int code)
 TEST_CASE(mutex_freed)
 {
     for (int held = 0; held < 2; held++) {
-        start();
-        lock_all();
+        start_all();
         answer_entry(!held);
         zkl_mutex_free(m);
         m = NULL;
@@ -324,8 +325,7 @@ TEST_CASE(mutex_freed)
 
 TEST_CASE(session_closed)
 {
-    start();
-    lock_all();
+    start_all();
     answer_entry(true);
     hand_close(s);
     CHECK_INT(creates(), 0);
@@ -339,8 +339,7 @@ TEST_CASE(session_closed)
 
 TEST_CASE(credentials_refused)
 {
-    start();
-    lock_all();
+    start_all();
     fake_event(STORE_EV_AUTH);
     check_all_told(ZKL_EAUTH);
     stop();
@@ -350,8 +349,7 @@ TEST_CASE(credentials_refused)
 TEST_CASE(session_replaced)
 {
     for (int held = 0; held < 2; held++) {
-        start();
-        lock_all();
+        start_all();
         answer_entry(!held);
         int64_t id = s->id;
         fake_event(STORE_EV_EXPIRED);
@@ -484,8 +482,7 @@ TEST_CASE(memory_of_a_caller)
     enum { MORE = 1000, LIMIT = 480 };
     struct call more = {.calls = 0};
 
-    start();
-    lock_all();
+    start_all();
     answer_entry(true);
     ANSWER(STORE_GET, "/root/l/", .rc = STORE_OK, .ephemeral_owner = s->id);
     size_t before = bytes_in_use();

@@ -176,9 +176,7 @@ TEST_CASE(freeing_ends_calls)
 {
     struct member_outcome in, out;
 
-    mstory_begin(NULL);
-    mstory_joined();
-    mstory_told("joined 5");
+    mstory_begin_joined();
     mstory_leave(ZKL_FOREVER, &out);
     mstory_free();
     mstory_ended(&out, ZKL_ECLOSED, "the member was freed");

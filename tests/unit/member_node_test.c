@@ -341,9 +341,7 @@ TEST_CASE(is_set)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct member_outcome o;
-        mstory_begin(NULL);
-        mstory_joined();
-        mstory_told("joined 5");
+        mstory_begin_joined();
         mstory_update("two", &o);
         mstory_sets("two", 0);
         ANSWER(STORE_SET, STORY_NODE, .rc = rows[i].rc);
@@ -430,9 +428,7 @@ TEST_CASE(leaves)
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         struct member_outcome o;
-        mstory_begin(NULL);
-        mstory_joined();
-        mstory_told("joined 5");
+        mstory_begin_joined();
         mstory_leave(ZKL_FOREVER, &o);
         CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE));
         ANSWER(STORE_DELETE, STORY_NODE, .rc = rows[i].rc);
@@ -456,9 +452,7 @@ TEST_CASE(asks_what_became_of_it)
 
     for (size_t i = 0; i < G_N_ELEMENTS(passed); i++) {
         struct member_outcome o;
-        mstory_begin(NULL);
-        mstory_joined();
-        mstory_told("joined 5");
+        mstory_begin_joined();
         mstory_leave(ZKL_FOREVER, &o);
         ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
         CHECK_INT(fake_request(STORE_SET, STORY_NODE).version, INT_MAX);
@@ -484,9 +478,7 @@ TEST_CASE(may_not_leave)
 {
     struct member_outcome first, second;
 
-    mstory_begin(NULL);
-    mstory_joined();
-    mstory_told("joined 5");
+    mstory_begin_joined();
     mstory_leave(ZKL_FOREVER, &first);
     mstory_leave(ZKL_FOREVER, &second);
     ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_NOAUTH);

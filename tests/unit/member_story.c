@@ -107,6 +107,13 @@ void mstory_told(const char *words)
     g_string_truncate(mstory.told, 0);
 }
 
+void mstory_begin_joined(void)
+{
+    mstory_begin(NULL);
+    mstory_joined();
+    mstory_told("joined 5");
+}
+
 bool mstory_logged(const char *text)
 {
     zkl_session_dispatch(mstory.s);

@@ -19,7 +19,8 @@ extern struct member_story {
 
 /* A session; and "a" joins, with the data "one". options may be NULL; who hears is the story. */
 void mstory_begin(const zkl_member_options *options);
-void mstory_free(void); /* the member only */
+void mstory_begin_joined(void); /* without options; it is in, and has told so */
+void mstory_free(void);         /* the member only */
 void mstory_end(void);
 
 /* Another session takes the place of the present one. */

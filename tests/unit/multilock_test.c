@@ -175,6 +175,14 @@ static void begin_locking(void)
     lock(ZKL_FOREVER);
 }
 
+/* For /b. */
+static void begin_waiting(void)
+{
+    begin_locking();
+    be_first('a');
+    be_behind('b');
+}
+
 static void begin_holding(void)
 {
     begin();
@@ -478,9 +486,7 @@ TEST_CASE(in_doubt_when_it_is_whole)
 /* /a is lost while /b is waited for: /b is left before /a is entered again. */
 TEST_CASE(lost_while_another_is_waited_for)
 {
-    begin_locking();
-    be_first('a');
-    be_behind('b');
+    begin_waiting();
     be_first('c'); /* which was left */
     hand_pass_proved(st.s, 20);
     ANSWER(STORE_GET, node_at('a'), .rc = STORE_OK, .ephemeral_owner = st.s->id);
@@ -499,9 +505,7 @@ TEST_CASE(lost_while_another_is_waited_for)
 /* Nobody knows of what was granted: its node goes before the next one comes. */
 TEST_CASE(lapses_while_another_is_waited_for)
 {
-    begin_locking();
-    be_first('a');
-    be_behind('b');
+    begin_waiting();
     hand_pass(st.s, FAKE_TIMEOUT_MS);
     check_asked(STORE_DELETE, "ab");
     check_asked(STORE_CREATE, "abc");
@@ -515,9 +519,7 @@ TEST_CASE(lapses_while_another_is_waited_for)
 
 TEST_CASE(session_replaced)
 {
-    begin_locking();
-    be_first('a');
-    be_behind('b');
+    begin_waiting();
     fake_event(STORE_EV_EXPIRED);
     fake_event_of(STORE_EV_BEGIN, 8, FAKE_TIMEOUT_MS);
     fake_event_of(STORE_EV_UP, 8, FAKE_TIMEOUT_MS);
@@ -548,9 +550,7 @@ TEST_CASE(session_replaced_while_held)
 /* Part of it is held: it must not enter again while the session ends. */
 TEST_CASE(session_closed)
 {
-    begin_locking();
-    be_first('a');
-    be_behind('b');
+    begin_waiting();
     hand_close(st.s);
     st.s = NULL;
     CHECK_INT(st.calls, 1);
@@ -563,9 +563,7 @@ TEST_CASE(session_closed)
 
 TEST_CASE(credentials_refused)
 {
-    begin_locking();
-    be_first('a');
-    be_behind('b');
+    begin_waiting();
     fake_event(STORE_EV_AUTH);
     check_told(1, ZKL_EAUTH);
     end();

@@ -34,6 +34,13 @@ static void enter(int permits, const char *names)
     permit_story_listed(&st, names);
 }
 
+/* Behind one, which is not read yet. */
+static void enter_behind_one(void)
+{
+    enter(1, "s3 *");
+    permit_story_read(&st, "*", "me", 0);
+}
+
 static void check_slots(const char *expected)
 {
     GString *text = g_string_new(NULL);
@@ -281,8 +288,7 @@ TEST_CASE(has_them_meanwhile)
  * are written, though others are free by now. */
 TEST_CASE(own_node_was_changed)
 {
-    enter(1, "s3 *");
-    permit_story_read(&st, "*", "me", 0);
+    enter_behind_one();
     permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
     permit_story_sets(&st, st.node, OWN_DATA(" 1 of 2"), 0);
     ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
@@ -389,8 +395,7 @@ TEST_CASE(own_node_is_gone)
     enter(1, "*");
     ANSWER(STORE_GET, st.node, .rc = STORE_NONODE);
     check_enters_again();
-    enter(1, "s3 *");
-    permit_story_read(&st, "*", "me", 0);
+    enter_behind_one();
     permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
     ANSWER(STORE_SET, st.node, .rc = STORE_NONODE);
     check_enters_again();
@@ -453,8 +458,7 @@ TEST_CASE(refused)
 /* There is no room for the watch on the one that it waits for. */
 TEST_CASE(too_much_is_watched)
 {
-    enter(1, "s3 *");
-    permit_story_read(&st, "*", "me", 0);
+    enter_behind_one();
     const size_t before = st.s->watched_bytes;
     st.s->watched_bytes = 512 * 1024;
     permit_story_read(&st, "s3", "other", 0);

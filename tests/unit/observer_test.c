@@ -41,18 +41,24 @@ static void answer_data(const char *data)
     ANSWER(STORE_GET, ELECTION, .rc = STORE_OK, .data = data, .length = (int)strlen(data));
 }
 
+static void answer_query(const char *name, uint64_t token, const char *id, const char *data)
+{
+    char *path = g_strconcat(ELECTION "/", name, NULL);
+
+    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
+    answer_list(name);
+    CHECK(fake_is_watching(STORE_GET, path));
+    ANSWER(STORE_GET, path, .rc = STORE_OK, .czxid = token, .data = id, .length = (int)strlen(id));
+    g_free(path);
+    answer_data(data);
+}
+
 static zkl_watch *begin_with(struct election_story *s, const char *name, uint64_t token,
                              const char *id, const char *data)
 {
     election_begin(s, NULL);
     zkl_watch *o = observe(s);
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-    answer_list(name);
-    char *path = g_strconcat(ELECTION "/", name, NULL);
-    CHECK(fake_is_watching(STORE_GET, path));
-    ANSWER(STORE_GET, path, .rc = STORE_OK, .czxid = token, .data = id, .length = (int)strlen(id));
-    g_free(path);
-    answer_data(data);
+    answer_query(name, token, id, data);
     return o;
 }
 
@@ -86,17 +92,11 @@ TEST_CASE(reconnected)
     TOLD(&st, "a=x");
     fake_reconnect();
     CHECK(!fake_is_asked(STORE_LIST, ELECTION));
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-    answer_list(A);
-    ANSWER_NODE(A, 5, "a");
-    answer_data("5\nx");
+    answer_query(A, 5, "a", "5\nx");
     election_flush(&st);
     TOLD(&st, "a=x");
     fake_reconnect();
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-    answer_list(B);
-    ANSWER_NODE(B, 7, "b");
-    answer_data("7\ny");
+    answer_query(B, 7, "b", "7\ny");
     TOLD(&st, "a=x b=y");
     end(&st, o);
 }
@@ -113,11 +113,7 @@ TEST_CASE(another_session)
     CHECK(!fake_is_asked(STORE_LIST, ELECTION));
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-    answer_list(A);
-    CHECK(fake_is_watching(STORE_GET, PATH_OF(A)));
-    ANSWER_NODE(A, 5, "a");
-    answer_data("");
+    answer_query(A, 5, "a", "");
     election_flush(&st);
     TOLD(&st, "a");
     end(&st, o);
@@ -136,10 +132,7 @@ TEST_CASE(servers_have_gone_back)
         if (passed)
             fake_event(STORE_EV_SERVED);
         fake_next_session();
-        ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-        answer_list(A);
-        ANSWER_NODE(A, 2, "a");
-        answer_data("");
+        answer_query(A, 2, "a", "");
         election_flush(&st);
         TOLD(&st, "b a");
         end(&st, o);

@@ -28,6 +28,14 @@ static void check_text(const char *part)
         runner_fail(__FILE__, __LINE__, "%s", a.error.text);
 }
 
+/* Behind another. */
+static void start_waiting(void)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 3);
+}
+
 static void stop(void)
 {
     hand_leave(&a);
@@ -104,9 +112,7 @@ TEST_CASE(acquired_in_time)
 
 TEST_CASE(canceled_while_it_waits)
 {
-    s = hand_session();
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_answer_entry(&a, 3);
+    start_waiting();
     CHECK(fake_is_asked(STORE_GET, "/root/l/_c_other-lock-0000000003"));
     zkl_op_cancel(a.op);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
@@ -148,9 +154,7 @@ TEST_CASE(canceled_too_late)
 
 TEST_CASE(freed_while_it_waits)
 {
-    s = hand_session();
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_answer_entry(&a, 3);
+    start_waiting();
     zkl_mutex_free(a.mutex);
     a.mutex = NULL;
     CHECK(fake_is_asked(STORE_DELETE, a.node));
@@ -160,9 +164,7 @@ TEST_CASE(freed_while_it_waits)
 
 TEST_CASE(closed_while_it_waits)
 {
-    s = hand_session();
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_answer_entry(&a, 3);
+    start_waiting();
     hand_close(s);
     CHECK_INT(a.calls, 1);
     CHECK_INT(a.error.code, ZKL_ECLOSED);
@@ -311,9 +313,7 @@ static void check_node(void)
 /* As it was made, without a request. */
 TEST_CASE(knows_its_node)
 {
-    s = hand_session();
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_answer_entry(&a, 3);
+    start_waiting();
     check_node();
     CHECK_INT(fake_count(STORE_LIST, "/root/l"), 0);
     stop();

@@ -108,6 +108,26 @@ static char *start_idle(void)
     return make_idle();
 }
 
+/* a has a turn, b waits. */
+static char *start_two(void)
+{
+    char *node = start_idle();
+
+    lock(&a, ZKL_FOREVER);
+    lock(&b, ZKL_FOREVER);
+    return node;
+}
+
+/* a holds, and it does not retain. */
+static char *start_plain(void)
+{
+    start();
+    options.retain_ms = 0;
+    open_mutex();
+    lock(&a, ZKL_FOREVER);
+    return answer_entry(7, false);
+}
+
 static void check_deleted(char *node)
 {
     CHECK(fake_is_asked(STORE_DELETE, node));
@@ -309,9 +329,7 @@ TEST_CASE(lost_while_idle)
 /* The turn is told, once; who waits enters anew. */
 TEST_CASE(lost_in_a_turn)
 {
-    char *node = start_idle();
-    lock(&a, ZKL_FOREVER);
-    lock(&b, ZKL_FOREVER);
+    char *node = start_two();
     REQUIRE(a.grant != NULL);
     CHECK_INT(zkl_grant_on_change(a.grant, on_told, NULL), 0);
     hand_pass(s, HAND_DEADLINE_MS);
@@ -478,9 +496,7 @@ TEST_CASE(transaction_of_an_earlier_turn)
 /* The transaction deletes the node itself; who comes next enters the queue. */
 TEST_CASE(given_back_by_a_transaction)
 {
-    char *node = start_idle();
-    lock(&a, ZKL_FOREVER);
-    lock(&b, ZKL_FOREVER);
+    char *node = start_two();
     CHECK_INT(
         zkl_grant_multi_async(a.grant, NULL, 0, ZKL_MULTI_RELEASE, ZKL_FOREVER, on_applied, NULL),
         0);
@@ -498,9 +514,7 @@ TEST_CASE(given_back_by_a_transaction)
 
 TEST_CASE(freed_with_a_turn)
 {
-    char *node = start_idle();
-    lock(&a, ZKL_FOREVER);
-    lock(&b, ZKL_FOREVER);
+    char *node = start_two();
     zkl_mutex_free(m);
     m = NULL;
     zkl_session_dispatch(s);
@@ -560,9 +574,7 @@ TEST_CASE(refused)
 
 TEST_CASE(closed)
 {
-    char *node = start_idle();
-    lock(&a, ZKL_FOREVER);
-    lock(&b, ZKL_FOREVER);
+    char *node = start_two();
     hand_close(s);
     CHECK_INT(b.error.code, ZKL_ECLOSED);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
@@ -681,9 +693,7 @@ TEST_CASE(idle_tenure_is_asked)
 /* As by a rival: at the unlock; and the turn is told, the next one too. */
 TEST_CASE(turn_is_asked)
 {
-    char *node = start_idle();
-    lock(&a, ZKL_FOREVER);
-    lock(&b, ZKL_FOREVER);
+    char *node = start_two();
     CHECK_INT(zkl_grant_on_revoke(a.grant, on_told, NULL), 0);
     answer_own(node, false); /* at once */
     CHECK_INT(told, 0);
@@ -710,11 +720,7 @@ TEST_CASE(turn_is_asked)
 TEST_CASE(asked_without_retaining)
 {
     for (int before = 0; before < 2; before++) {
-        start();
-        options.retain_ms = 0;
-        open_mutex();
-        lock(&a, ZKL_FOREVER);
-        char *node = answer_entry(7, false);
+        char *node = start_plain();
         if (before) {
             hand_pass(s, 20);
             answer_own(node, true);
@@ -739,11 +745,7 @@ TEST_CASE(asked_without_retaining)
 
 TEST_CASE(asked_too_late)
 {
-    start();
-    options.retain_ms = 0;
-    open_mutex();
-    lock(&a, ZKL_FOREVER);
-    char *node = answer_entry(7, false);
+    char *node = start_plain();
     CHECK_INT(zkl_grant_on_revoke(a.grant, on_told, NULL), 0);
     unlock(&a);
     ANSWER(STORE_GET, node, .rc = STORE_OK, .ephemeral_owner = s->id, .version = 1,

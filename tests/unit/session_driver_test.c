@@ -168,6 +168,15 @@ static zkl_session *begin(void)
     return s;
 }
 
+/* What it asks first is answered at once. */
+static zkl_session *begin_answered(fake_answerer *answer)
+{
+    fake_answer_at_once(answer);
+    zkl_session *s = begin();
+    fake_answer_at_once(NULL);
+    return s;
+}
+
 static void end_in(zkl_session *s, void (*close)(zkl_session *s), const char *heard)
 {
     played.steps = REACTIONS - 1;
@@ -259,9 +268,7 @@ TEST_CASE(data_are_measured)
 {
     for (listed_length = -1; listed_length < 10; listed_length += 10) {
         played.reactions[0] = REACTION(ASK(LIST, .node = 1));
-        fake_answer_at_once(answer_list);
-        zkl_session *s = begin();
-        fake_answer_at_once(NULL);
+        zkl_session *s = begin_answered(answer_list);
         end(s, listed_length > 0 ? "begin; answer 0 of verb 3, node 1, 9 bytes"
                                  : "begin; answer 0 of verb 3, node 1");
     }
@@ -279,10 +286,7 @@ TEST_CASE(answered_at_once)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), DO(TELL, .verdict = 5));
     played.reactions[1] = REACTION(ASK(GET, .node = 2), DO(TELL, .verdict = 6));
-    fake_answer_at_once(answer_get);
-    zkl_session *s = begin();
-
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(answer_get);
     end(s, "begin; told 5; answer 0 of verb 2, node 1, seven; told 6; "
            "answer 0 of verb 2, node 2, seven");
 }
@@ -300,10 +304,7 @@ static bool answer_names(const struct store_request *request, struct store_reply
 TEST_CASE(listed_at_once)
 {
     played.reactions[0] = REACTION(ASK(LIST, .node = 1), DO(TELL, .verdict = 5));
-    fake_answer_at_once(answer_names);
-    zkl_session *s = begin();
-
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(answer_names);
     end(s, "begin; told 5; answer 0 of verb 3, node 1, 1 children child");
 }
 
@@ -311,10 +312,7 @@ TEST_CASE(listed_at_once)
 TEST_CASE(stale_at_once)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1), ASK(STAT, .node = 2));
-    fake_answer_at_once(answer_get);
-    zkl_session *s = begin();
-
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(answer_get);
     ANSWER(STORE_STAT, "/p/2", .rc = STORE_OK);
     end(s, "begin; answer 0 of verb 7, node 2");
 }
@@ -580,10 +578,7 @@ TEST_CASE(changes_without_data)
 {
     played.reactions[0] =
         REACTION(ASK(MULTI, .node = 1, .count = 1, .parts = {{.verb = STORE_DELETE, .node = 1}}));
-    fake_answer_at_once(note_length);
-    zkl_session *s = begin();
-
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(note_length);
     CHECK_INT(played.version, -1);
     end(s, "begin; answer 0 of verb 8, node 1");
 }
@@ -643,17 +638,13 @@ TEST_CASE(watch_is_told_late)
         played.reactions[0] =
             REACTION(ASK(GET, .node = 1, .watch = true), DO(UNWATCH, .node = drops ? 1 : 2));
         played.reactions[1] = REACTION(DO(TELL, .verdict = 5));
-        fake_answer_at_once(answer_get);
-        zkl_session *s = begin();
-        fake_answer_at_once(NULL);
+        zkl_session *s = begin_answered(answer_get);
         CHECK_INT(played.watched, !drops);
         end(s, "begin; answer 0 of verb 2, node 1, seven; told 5");
     }
     played.reactions[0] =
         REACTION(ASK(GET, .node = 1, .watch = true), DO(TELL, .verdict = PLAY_FIRE));
-    fake_answer_at_once(answer_get);
-    zkl_session *s = begin();
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(answer_get);
     CHECK(played.watched);
     end(s, "begin; answer 0 of verb 2, node 1, seven; fired node 1");
 }
@@ -669,10 +660,7 @@ TEST_CASE(watch_is_told_of_its_own_request)
 {
     played.reactions[0] = REACTION(ASK(GET, .node = 1, .watch = true),
                                    ASK(STAT, .node = 1, .watch = true, .also = true));
-    fake_answer_at_once(answer_nonode);
-    zkl_session *s = begin();
-
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(answer_nonode);
     CHECK(!played.watched);
     ANSWER(STORE_STAT, "/p/1", .rc = STORE_NONODE);
     CHECK(played.watched);
@@ -751,10 +739,7 @@ TEST_CASE(after)
     played.talks = 2;
     played.reactions[0] = REACTION(ASK(GET, .node = 1), DO(TELL, .verdict = 5));
     played.reactions[1] = REACTION(DO(TELL, .verdict = 6));
-    fake_answer_at_once(answer_get);
-    zkl_session *s = begin();
-
-    fake_answer_at_once(NULL);
+    zkl_session *s = begin_answered(answer_get);
     end(s, "begin; told 5; after; answer 0 of verb 2, node 1, seven; told 6; after; "
            "stop, unsent; stop, unsent");
 }
@@ -885,20 +870,23 @@ TEST_CASE(notes_refused)
 
 /* ---- what is refused for want of room ---- */
 
+static void set_watched(zkl_session *s, size_t bytes)
+{
+    session_lock(s);
+    s->watched_bytes = bytes;
+    session_unlock(s);
+}
+
 /* What was not asked is gone when the end recalls what is under way. */
 TEST_CASE(too_many_watches_at_the_end)
 {
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(END));
     zkl_session *s = begin();
 
-    session_lock(s);
-    s->watched_bytes = 1 << 30;
-    session_unlock(s);
+    set_watched(s, 1 << 30);
     hear(MACHINE_EV_TIMER);
     CHECK_INT(played.refs, 0);
-    session_lock(s);
-    s->watched_bytes = 0;
-    session_unlock(s);
+    set_watched(s, 0);
     end(s, "begin; timer");
 }
 
@@ -907,14 +895,10 @@ TEST_CASE(too_many_watches)
     played.reactions[1] = REACTION(ASK(GET, .node = 1, .watch = true), DO(TELL, .verdict = 5));
     zkl_session *s = begin();
 
-    session_lock(s);
-    s->watched_bytes = 1 << 30;
-    session_unlock(s);
+    set_watched(s, 1 << 30);
     hear(MACHINE_EV_TIMER);
     CHECK(!fake_is_asked(STORE_GET, "/p"));
-    session_lock(s);
-    s->watched_bytes = 0;
-    session_unlock(s);
+    set_watched(s, 0);
     end(s, "begin; timer; told 5; answer 11 of verb 2, node 1");
 }
 
@@ -926,14 +910,10 @@ TEST_CASE(too_many_optional_watches)
         REACTION(ASK(GET, .node = 1, .watch = true, .optional = true, .also = true));
     zkl_session *s = begin();
 
-    session_lock(s);
-    s->watched_bytes = 1 << 30;
-    session_unlock(s);
+    set_watched(s, 1 << 30);
     hear(MACHINE_EV_TIMER);
     CHECK(!fake_is_watching(STORE_GET, "/p/1"));
-    session_lock(s);
-    s->watched_bytes = 0;
-    session_unlock(s);
+    set_watched(s, 0);
     hear(MACHINE_EV_TIMER);
     ANSWER(STORE_GET, "/p/1", .rc = STORE_OK);
     CHECK(!played.watched);
