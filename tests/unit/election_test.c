@@ -44,30 +44,6 @@ static void lead_yielding(struct election_story *s)
     election_set_own_watch(s);
 }
 
-/* Given up while nobody knows whether the node was made: it is looked for, and deleted. */
-TEST_CASE(resigned_in_doubt)
-{
-    election_begin_started(&st, NULL);
-    st.node = fake_created_name(ELECTION, 3);
-    REQUIRE(st.node != NULL);
-    fake_event(STORE_EV_DOWN);
-    ANSWER(STORE_CREATE, ELECTION, .rc = STORE_UNKNOWN);
-    CHECK_INT(zkl_election_resign(st.election), 0);
-    CHECK_INT(zkl_election_resign(st.election), ZKL_EPERM);
-    TOLD(&st, "stopped");
-    ANSWER(STORE_LIST, ELECTION, .rc = STORE_UNKNOWN);
-    fake_event(STORE_EV_UP);
-    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK); /* the one behind the create: it proves nothing */
-    ANSWER(STORE_SET, ELECTION, .rc = STORE_NONODE);
-    char *child = strrchr(st.node, '/') + 1;
-    ANSWER(STORE_LIST, ELECTION, .rc = STORE_OK, .names = &child, .count = 1);
-    CHECK(fake_is_asked(STORE_DELETE, st.node));
-    CHECK(!fake_is_asked(STORE_CREATE, ELECTION));
-    election_flush(&st);
-    TOLD(&st, "stopped");
-    election_end(&st);
-}
-
 /* The loss is on its way to the callback when the user resigns: told in that order. */
 TEST_CASE(resigned_after_an_untold_loss)
 {

@@ -210,26 +210,6 @@ TEST_CASE(waits_for_another)
     }
 }
 
-/* Each node of another is told once, with what it holds when it is seen first. */
-TEST_CASE(another_writes)
-{
-    mstory_begin(NULL);
-    mstory_taken(STORY_OTHER, "one");
-    fake_watch(STORY_NODE, false);
-    CHECK(fake_is_watching(STORE_GET, STORY_NODE));
-    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 3, .version = 1,
-           .ephemeral_owner = STORY_OTHER, .data = "two", .length = 3);
-    mstory_told("busy 3 of 9: one");
-    fake_watch(STORY_NODE, false);
-    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 4, .ephemeral_owner = STORY_OTHER + 1);
-    mstory_told("busy 4 of 10");
-    fake_watch(STORY_NODE, false);
-    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_NONODE);
-    mstory_joined();
-    mstory_told("joined 5");
-    mstory_end();
-}
-
 /* A former session of this very one has it, with the node that was its own. */
 TEST_CASE(of_a_former_session)
 {
@@ -251,22 +231,6 @@ TEST_CASE(of_a_former_session)
     fake_watch(STORY_NODE, true);
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 9);
     mstory_told("joined 9 again");
-    mstory_end();
-}
-
-/* Its watch goes with who leaves. */
-TEST_CASE(leaves_while_it_waits)
-{
-    struct member_outcome o;
-
-    mstory_begin(NULL);
-    mstory_taken(STORY_OTHER, "");
-    mstory_told("busy 3 of 9");
-    mstory_leave(ZKL_FOREVER, &o);
-    mstory_ended(&o, 0, NULL);
-    mstory_told("left");
-    CHECK(fake_is_asked(STORE_UNWATCH, STORY_NODE));
-    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
     mstory_end();
 }
 

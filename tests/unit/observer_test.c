@@ -101,24 +101,6 @@ TEST_CASE(reconnected)
     end(&st, o);
 }
 
-/* Another session of ours: nothing of the old one counts, and the same leader is no news. */
-TEST_CASE(another_session)
-{
-    zkl_watch *o = begin_with(&st, A, 5, "a", "");
-
-    TOLD(&st, "a");
-    fake_fire(PATH_OF(A), STORE_FIRED_GONE);
-    CHECK(fake_is_asked(STORE_LIST, ELECTION));
-    fake_event(STORE_EV_EXPIRED);
-    CHECK(!fake_is_asked(STORE_LIST, ELECTION));
-    fake_event(STORE_EV_BEGIN);
-    fake_event(STORE_EV_UP);
-    answer_query(A, 5, "a", "");
-    election_flush(&st);
-    TOLD(&st, "a");
-    end(&st, o);
-}
-
 /* The servers' data have gone back. Lower tokens count in the next session, whether or not the
  * servers have since passed what the last session had seen. */
 TEST_CASE(servers_have_gone_back)
@@ -215,23 +197,6 @@ TEST_CASE(watches_are_removed)
     election_flush(&st);
     TOLD(&st, "");
     election_end(&st);
-}
-
-/* Refused: tried again later, from the beginning. */
-TEST_CASE(refused)
-{
-    election_begin(&st, NULL);
-    zkl_watch *o = observe(&st);
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-    ANSWER(STORE_LIST, ELECTION, .rc = STORE_NOAUTH);
-    fake_await(STORE_SYNC, ELECTION);
-    ANSWER(STORE_SYNC, ELECTION, .rc = STORE_OK);
-    answer_list(A);
-    ANSWER(STORE_GET, PATH_OF(A), .rc = STORE_NOAUTH);
-    answer_data("");
-    fake_await(STORE_SYNC, ELECTION);
-    TOLD(&st, "");
-    end(&st, o);
 }
 
 static void *free_observer(void *o)

@@ -330,17 +330,6 @@ TEST_CASE(parents)
     end(s, "begin; answer 2 of verb 0, node 1");
 }
 
-TEST_CASE(parents_are_refused)
-{
-    played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
-    zkl_session *s = begin();
-
-    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_NONODE);
-    ANSWER(STORE_CREATE, "/p", .rc = STORE_NOAUTH);
-    CHECK(!fake_is_asked(STORE_CREATE, "/p/1"));
-    end(s, "begin; answer 4 of verb 0, node 1");
-}
-
 /* The last one's answer counts, and only with it is the create asked again or told; but if it could
  * not be made for want of a parent, the reason is that of the first. */
 TEST_CASE(several_parents)
@@ -414,18 +403,6 @@ TEST_CASE(session_ends_slowly)
         hear(MACHINE_EV_SESSION);
         end(s, asks ? "begin; timer; session, unsent" : "begin; timer; session, sent");
     }
-}
-
-TEST_CASE(session_ends_before_it_is_asked)
-{
-    played.reactions[1] = REACTION(ASK(SET, .node = 1, .once = true));
-    zkl_session *s = begin();
-
-    fake_event(STORE_EV_DOWN);
-    hear(MACHINE_EV_TIMER);
-    fake_next_session();
-    hear(MACHINE_EV_SESSION);
-    end(s, "begin; timer; session, unsent");
 }
 
 /* What was not sent is recalled, and nobody hears of it. */

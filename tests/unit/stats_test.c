@@ -176,21 +176,6 @@ TEST_CASE(failures_are_told_apart)
     stop();
 }
 
-TEST_CASE(a_grant_nobody_gets)
-{
-    start();
-    hand_enter(&a, s, ZKL_FOREVER);
-    hand_answer_entry(&a, -1);
-    zkl_op_cancel(a.op); /* it is not told yet */
-    CHECK_INT(stats().acquisitions, 1);
-    CHECK_INT(stats().acquisitions_discarded, 1);
-    CHECK_INT(stats().failed_canceled, 1);
-    CHECK_INT(stats().held, 0);
-    CHECK_INT(stats().waiting, 0);
-    hand_leave(&a);
-    stop();
-}
-
 /* Turns of a handle that retains: one each, without a request. */
 TEST_CASE(turns_are_counted)
 {
