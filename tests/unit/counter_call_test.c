@@ -154,6 +154,31 @@ TEST_CASE(lost_answer)
     end(&call, ZKL_EUNKNOWN);
 }
 
+/* And comes late: behind all that, and before the same set that is sent again. */
+TEST_CASE(lost_answer_comes_late)
+{
+    begin(&call, 2, ZKL_FOREVER);
+    answer_value("\0\0\0\7", 4, 3);
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_SET, NODE, .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_SET, NODE "/none", .rc = STORE_NONODE);
+    answer_value("\0\0\0\7", 4, 3);
+    ANSWER(STORE_SET, NODE, .rc = STORE_BADVERSION);
+    answer_value("\0\0\0\11", 4, 4);
+    CHECK(!fake_is_asked(STORE_SET, NODE));
+    end(&call, ZKL_EUNKNOWN);
+}
+
+/* Between the read and the set: the version was the same, but its number is overwritten. */
+TEST_CASE(made_anew)
+{
+    begin(&call, 2, ZKL_FOREVER);
+    answer_value("\0\0\0\7", 4, 0);
+    ANSWER(STORE_SET, NODE, .rc = STORE_OK, .czxid = 6);
+    end(&call, ZKL_EUNKNOWN);
+}
+
 /* Nothing was sent, or nobody knows. */
 TEST_CASE(late)
 {

@@ -249,6 +249,19 @@ TEST_CASE(replaces_ready)
     end();
 }
 
+/* Somebody has deleted all of it: it makes its node again. */
+TEST_CASE(directory_is_deleted)
+{
+    begin_made();
+    ANSWER(STORE_GET, PATH, .rc = STORE_NONODE);
+    ANSWER(STORE_STAT, READY, .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, PATH, .rc = STORE_NONODE);
+    check_pending();
+    take_own();
+    be_let_in();
+    end();
+}
+
 /* What was read of it before is no more. */
 TEST_CASE(forgets_who_is_gone)
 {

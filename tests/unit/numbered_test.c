@@ -288,16 +288,24 @@ TEST_CASE(has_them_meanwhile)
  * are written, though others are free by now. */
 TEST_CASE(own_node_was_changed)
 {
-    enter_behind_one();
-    permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
-    permit_story_sets(&st, st.node, OWN_DATA(" 1 of 2"), 0);
-    ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
-    permit_story_told(&st, 0, 0);
-    permit_story_listed(&st, "*");
-    permit_story_read(&st, "*", "__REVOKE__", 2);
-    write_numbers(OWN_DATA(" 1 of 2"), 2);
-    check_slots(" 1");
-    permit_story_end(&st);
+    for (int lost = 0; lost < 2; lost++) {
+        enter_behind_one();
+        permit_story_read(&st, "s3", OTHERS_DATA(" 0"), 1);
+        permit_story_sets(&st, st.node, OWN_DATA(" 1 of 2"), 0);
+        if (lost) {
+            ANSWER(STORE_SET, st.node, .rc = STORE_UNKNOWN);
+            hand_pass_proved(st.s, 1000);
+            fake_answer(STORE_GET, st.node,
+                        (struct store_reply){.rc = STORE_OK, .ephemeral_owner = st.s->id});
+        }
+        ANSWER(STORE_SET, st.node, .rc = STORE_BADVERSION);
+        permit_story_told(&st, 0, 0);
+        permit_story_listed(&st, "*");
+        permit_story_read(&st, "*", "__REVOKE__", 2);
+        write_numbers(OWN_DATA(" 1 of 2"), 2);
+        check_slots(" 1");
+        permit_story_end(&st);
+    }
 }
 
 static void count_asked(const zkl_grant *grant, zkl_state state, void *calls)
