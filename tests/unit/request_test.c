@@ -13,8 +13,9 @@ static zkl_session *s;
 
 struct heard {
     int calls;
-    enum store_rc rc;
-    bool again; /* asks the same again, when told that the session is over */
+    struct store_reply reply;
+    char path[64]; /* of the reply */
+    bool again;    /* asks the same again, when told that the session is over */
 };
 
 static void on_done(struct request *r, const struct store_reply *reply)
@@ -22,7 +23,8 @@ static void on_done(struct request *r, const struct store_reply *reply)
     struct heard *heard = r->context;
 
     heard->calls++;
-    heard->rc = reply->rc;
+    heard->reply = *reply;
+    g_strlcpy(heard->path, reply->path ? reply->path : "", sizeof heard->path);
     if (heard->again && reply->rc == STORE_GONE)
         request_send(s, request_new(r->what.kind, g_strdup(r->what.path), on_done, heard));
 }
@@ -40,7 +42,7 @@ static struct request *send(enum store_kind kind, const char *path, bool once, s
 static void check_heard(const struct heard *heard, int calls, enum store_rc rc)
 {
     CHECK_INT(heard->calls, calls);
-    CHECK_INT(heard->rc, rc);
+    CHECK_INT(heard->reply.rc, rc);
 }
 
 TEST_CASE(what_each_proves)
@@ -521,21 +523,6 @@ TEST_CASE(proves_on_its_connection_only)
 
 static atomic_int warnings;
 
-struct created {
-    int calls;
-    struct store_reply reply;
-    char path[64];
-};
-
-static void on_created(struct request *r, const struct store_reply *reply)
-{
-    struct created *heard = r->context;
-
-    heard->calls++;
-    heard->reply = *reply;
-    g_strlcpy(heard->path, reply->path ? reply->path : "", sizeof heard->path);
-}
-
 static void count_warning(const zkl_log_record *record, void *data)
 {
     (void)data;
@@ -563,11 +550,11 @@ static void end(int warned)
     CHECK_INT(atomic_load(&warnings), warned);
 }
 
-static void create(const char *path, enum store_mode mode, bool once, struct created *heard)
+static void create(const char *path, enum store_mode mode, bool once, struct heard *heard)
 {
-    struct request *r = request_new(STORE_CREATE, g_strdup(path), on_created, heard);
+    struct request *r = request_new(STORE_CREATE, g_strdup(path), on_done, heard);
 
-    *heard = (struct created){.calls = 0};
+    *heard = (struct heard){.calls = 0};
     r->once = once;
     r->what.mode = mode;
     r->what.data = g_strdup("me");
@@ -575,10 +562,10 @@ static void create(const char *path, enum store_mode mode, bool once, struct cre
     request_send(s, r);
 }
 
-static void send_behind(enum store_kind kind, const char *path, struct created *heard)
+static void send_behind(enum store_kind kind, const char *path, struct heard *heard)
 {
-    *heard = (struct created){.calls = 0};
-    request_send(s, request_new(kind, g_strdup(path), on_created, heard));
+    heard->again = false;
+    send(kind, path, false, heard);
 }
 
 static void check_sent(const char *path, enum store_mode mode, bool plain)
@@ -591,17 +578,11 @@ static void check_sent(const char *path, enum store_mode mode, bool plain)
     CHECK_STR(what.data, "me");
 }
 
-static void check_created(const struct created *heard, int calls, enum store_rc rc)
-{
-    CHECK_INT(heard->calls, calls);
-    CHECK_INT(heard->reply.rc, rc);
-}
-
 /* The answer of a plain create has nothing but the path; the token comes with the stat, and only if
  * the node is ours. The list behind shows the node, so it is not answered before. */
 TEST_CASE(stat_behind_it)
 {
-    struct created node, list;
+    struct heard node, list;
 
     begin(FORM_PLAIN);
     create("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, true, &node);
@@ -612,7 +593,7 @@ TEST_CASE(stat_behind_it)
     CHECK(!fake_is_asked(STORE_LIST, "/l"));
     ANSWER(STORE_STAT, MADE, .rc = STORE_OK, .czxid = 9, .mzxid = 12, .version = 3, .children = 1,
            .ephemeral_owner = FAKE_SESSION_ID);
-    check_created(&node, 1, STORE_OK);
+    check_heard(&node, 1, STORE_OK);
     CHECK_STR(node.path, MADE);
     CHECK_INT(node.reply.czxid, 9);
     CHECK_INT(node.reply.mzxid, 9); /* as it was created: whatever has become of it */
@@ -626,17 +607,17 @@ TEST_CASE(stat_behind_it)
 
 TEST_CASE(refused_plainly)
 {
-    struct created node, list;
+    struct heard node, list;
 
     begin(FORM_PLAIN);
     create("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, true, &node);
     send_behind(STORE_LIST, "/l", &list);
     ANSWER(STORE_CREATE, "/l/x-", .rc = STORE_NONODE);
-    check_created(&node, 1, STORE_NONODE);
+    check_heard(&node, 1, STORE_NONODE);
     CHECK(fake_is_asked(STORE_LIST, "/l"));
     create("/l/x-", STORE_EPHEMERAL, true, &node);
     ANSWER(STORE_CREATE, "/l/x-", .rc = STORE_UNIMPLEMENTED);
-    check_created(&node, 1, STORE_BAD);
+    check_heard(&node, 1, STORE_BAD);
     end(0);
 }
 
@@ -652,12 +633,12 @@ TEST_CASE(stat_of_no_node_of_ours)
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        struct created once, again, behind;
+        struct heard once, again, behind;
         begin(FORM_PLAIN);
         create("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, true, &once);
         ANSWER(STORE_CREATE, "/l/x-", .rc = STORE_OK, .path = MADE);
         CHECK(fake_answer(STORE_STAT, MADE, rows[i]));
-        check_created(&once, 1, STORE_UNKNOWN);
+        check_heard(&once, 1, STORE_UNKNOWN);
         create("/l/y", STORE_EPHEMERAL, false, &again);
         ANSWER(STORE_CREATE, "/l/y", .rc = STORE_OK, .path = "/l/y");
         CHECK(fake_answer(STORE_STAT, "/l/y", rows[i]));
@@ -667,7 +648,7 @@ TEST_CASE(stat_of_no_node_of_ours)
         check_sent("/l/y", STORE_EPHEMERAL, true);
         CHECK(!fake_is_asked(STORE_LIST, "/l"));
         ANSWER(STORE_CREATE, "/l/y", .rc = STORE_EXISTS);
-        check_created(&again, 1, STORE_EXISTS);
+        check_heard(&again, 1, STORE_EXISTS);
         CHECK(fake_is_asked(STORE_LIST, "/l"));
         end(0);
     }
@@ -676,20 +657,20 @@ TEST_CASE(stat_of_no_node_of_ours)
 /* The connection goes between the two, or the client takes no more. */
 TEST_CASE(no_stat)
 {
-    struct created node, list;
+    struct heard node, list;
 
     begin(FORM_PLAIN);
     create("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, true, &node);
     fake_busy(true);
     ANSWER(STORE_CREATE, "/l/x-", .rc = STORE_OK, .path = MADE);
     fake_busy(false);
-    check_created(&node, 1, STORE_UNKNOWN);
+    check_heard(&node, 1, STORE_UNKNOWN);
     send_behind(STORE_LIST, "/l", &list);
     CHECK(fake_is_asked(STORE_LIST, "/l"));
     create("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, true, &node);
     fake_event(STORE_EV_DOWN);
     ANSWER(STORE_CREATE, "/l/x-", .rc = STORE_UNKNOWN);
-    check_created(&node, 1, STORE_UNKNOWN);
+    check_heard(&node, 1, STORE_UNKNOWN);
     fake_event(STORE_EV_UP);
     send_behind(STORE_GET, "/l", &list);
     CHECK(fake_is_asked(STORE_GET, "/l"));
@@ -699,7 +680,7 @@ TEST_CASE(no_stat)
 /* Nobody asks for the token of a persistent node, and nothing would prove that it is ours. */
 TEST_CASE(persistent_has_none)
 {
-    struct created node, behind;
+    struct heard node, behind;
 
     begin(FORM_PLAIN);
     create("/d", STORE_CONTAINER, false, &node);
@@ -707,7 +688,7 @@ TEST_CASE(persistent_has_none)
     check_sent("/d", STORE_PERSISTENT, true);
     CHECK(fake_is_asked(STORE_LIST, "/d"));
     ANSWER(STORE_CREATE, "/d", .rc = STORE_OK, .path = "/d");
-    check_created(&node, 1, STORE_OK);
+    check_heard(&node, 1, STORE_OK);
     CHECK(!fake_is_asked(STORE_STAT, "/d"));
     end(0);
 }
@@ -715,7 +696,7 @@ TEST_CASE(persistent_has_none)
 /* Both parents are under way when the first is refused. */
 TEST_CASE(containers_unknown)
 {
-    struct created one, two, node;
+    struct heard one, two, node;
 
     begin(FORM_CONTAINERS);
     create("/d", STORE_CONTAINER, false, &one);
@@ -736,14 +717,14 @@ TEST_CASE(containers_unknown)
 /* One that may rely on the order of what is behind it finds out itself that it was not done. */
 TEST_CASE(create2_unknown)
 {
-    struct created once, again;
+    struct heard once, again;
 
     begin(FORM_CONTAINERS);
     create("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, true, &once);
     create("/l/y", STORE_EPHEMERAL, false, &again);
     check_sent("/l/x-", STORE_EPHEMERAL_SEQUENTIAL, false);
     ANSWER(STORE_CREATE, "/l/x-", .rc = STORE_UNIMPLEMENTED);
-    check_created(&once, 1, STORE_UNKNOWN);
+    check_heard(&once, 1, STORE_UNKNOWN);
     ANSWER(STORE_CREATE, "/l/y", .rc = STORE_UNIMPLEMENTED);
     CHECK_INT(again.calls, 0);
     hand_pass(s, 100);
@@ -767,7 +748,7 @@ static void lose(const char *path)
  * other requests with it; then the create waits for one, and what is behind the create as well. */
 TEST_CASE(hung_up_on)
 {
-    struct created node, list;
+    struct heard node, list;
 
     begin(FORM_CONTAINERS);
     create("/l/y", STORE_EPHEMERAL, false, &node);
@@ -788,7 +769,7 @@ TEST_CASE(hung_up_on)
 /* What was answered once is known, however many connections end. */
 TEST_CASE(lost_and_answered)
 {
-    struct created node;
+    struct heard node;
 
     begin(FORM_CONTAINERS);
     create("/l/y", STORE_EPHEMERAL, true, &node);
@@ -809,7 +790,7 @@ TEST_CASE(lost_and_answered)
 /* A server that is busy answers later, on the same connection. */
 TEST_CASE(lost_on_a_standing_connection)
 {
-    struct created node;
+    struct heard node;
 
     begin(FORM_CONTAINERS);
     create("/l/y", STORE_EPHEMERAL, false, &node);
@@ -824,7 +805,7 @@ TEST_CASE(lost_on_a_standing_connection)
 /* Our own doing. */
 TEST_CASE(creating_when_sessions_end)
 {
-    struct created node;
+    struct heard node;
 
     begin(FORM_CONTAINERS);
     for (int i = 0; i <= CREATE_LOST_MAX; i++) {
@@ -832,7 +813,7 @@ TEST_CASE(creating_when_sessions_end)
         create("/l/y", STORE_EPHEMERAL, false, &node);
         check_sent("/l/y", STORE_EPHEMERAL, false);
         fake_event(STORE_EV_EXPIRED);
-        check_created(&node, 1, STORE_GONE);
+        check_heard(&node, 1, STORE_GONE);
         fake_event(STORE_EV_BEGIN);
         fake_event(STORE_EV_UP);
     }
