@@ -764,54 +764,41 @@ TEST_CASE(older_lists_are_read_less_and_less_often)
     end_older();
 }
 
-/* Behind one session timeout it is all there is. */
-TEST_CASE(older_lists_count_in_the_end)
+/* Behind one session timeout it is all there is: of a list, of members alone, and of members that
+ * are watched, but not by a server that has forgotten their data. */
+TEST_CASE(what_is_older_counts_in_the_end)
 {
-    begin_older();
-    lagging.pzxid = lagging.czxid = lagging.mzxid = 4;
-    lagging.data = "old";
-    fake_next_session();
-    pass(FAKE_TIMEOUT_MS - 100);
-    TOLD("");
-    pass(FAKE_TIMEOUT_MS);
-    TOLD("-5:new +4:old =4:old ");
-    CHECK_INT(lagging.lists, 5);
-    pass(10 * FAKE_TIMEOUT_MS);
-    CHECK_INT(lagging.lists, 5);
-    end_older();
-}
+    static const struct {
+        uint64_t pzxid, czxid, mzxid;
+        bool same_session;
+        int lists, reads; /* before that; -1: any */
+        const char *told;
+    } rows[] = {{4, 4, 4, false, -1, -1, "-5:new +4:old =4:old "},
+                {7, 5, 6, false, 4, 4, "~5:old =5:old "},
+                {4, 5, 6, true, -1, 0, "~5:old =5:old "}};
 
-/* The list is the same. */
-TEST_CASE(older_members_count_in_the_end)
-{
-    begin_older();
-    lagging.mzxid = 6;
-    lagging.data = "old";
-    fake_next_session();
-    pass(FAKE_TIMEOUT_MS - 100);
-    CHECK_INT(lagging.lists, 4);
-    CHECK_INT(lagging.reads, 4);
-    TOLD("");
-    pass(FAKE_TIMEOUT_MS);
-    TOLD("~5:old =5:old ");
-    end_older();
-}
-
-/* In the same session each member is watched, but not by a server that has forgotten its data. */
-TEST_CASE(members_of_older_lists_are_read_again)
-{
-    begin_older();
-    lagging.pzxid = 4;
-    lagging.mzxid = 6;
-    lagging.data = "old";
-    fake_reconnect();
-    pass(FAKE_TIMEOUT_MS - 100);
-    CHECK_INT(lagging.reads, 0);
-    TOLD("");
-    pass(FAKE_TIMEOUT_MS);
-    TOLD("~5:old =5:old ");
-    CHECK_INT(lagging.reads, 1);
-    end_older();
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        begin_older();
+        lagging.pzxid = rows[i].pzxid;
+        lagging.czxid = rows[i].czxid;
+        lagging.mzxid = rows[i].mzxid;
+        lagging.data = "old";
+        if (rows[i].same_session)
+            fake_reconnect();
+        else
+            fake_next_session();
+        pass(FAKE_TIMEOUT_MS - 100);
+        TOLD("");
+        CHECK_INT(lagging.lists, rows[i].lists < 0 ? lagging.lists : rows[i].lists);
+        CHECK_INT(lagging.reads, rows[i].reads < 0 ? lagging.reads : rows[i].reads);
+        pass(FAKE_TIMEOUT_MS);
+        TOLD(rows[i].told);
+        const int lists = lagging.lists, reads = lagging.reads;
+        CHECK(lists == 5 && (!rows[i].same_session || reads == 1));
+        pass(10 * FAKE_TIMEOUT_MS);
+        CHECK_INT(lagging.lists, lists);
+        end_older();
+    }
 }
 
 /* A server that lagged catches up. */
