@@ -267,20 +267,6 @@ TEST_CASE(changes_while_they_are_read)
     end();
 }
 
-/* Likewise the children. */
-TEST_CASE(children_change_while_they_are_read)
-{
-    observe();
-    answer_list(9, "a");
-    fake_fire(GROUP, STORE_FIRED_CHILDREN);
-    answer_node("a", 5, 5, "1");
-    check_told("+a=1 1");
-    check_rests(1);
-    answer_list(10, "");
-    check_told("-a=1 0");
-    end();
-}
-
 /* What is found while the last calls are still to come is told together. */
 TEST_CASE(is_told_slowly)
 {

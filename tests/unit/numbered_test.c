@@ -417,50 +417,52 @@ TEST_CASE(own_node_is_gone)
     check_enters_again();
 }
 
-static void refuse(enum store_rc rc, int code)
-{
-    static const enum {
-        LIST,
-        OWN,
-        OTHER,
-        WATCH,
-        WRITE,
-        STEPS
-    } steps[] = {LIST, OWN, OTHER, WATCH, WRITE};
-    char *path;
+/* What is asked last, and not answered. */
+enum step { LISTING, OWN, OTHER, WATCHING, WRITING, STEPS };
 
-    for (int step = 0; step < STEPS; step++) {
-        begin(1);
-        admit("s3 *");
-        path = permit_story_node(&st, "s3");
-        if (steps[step] == LIST)
-            ANSWER(STORE_LIST, STORY_PATH, .rc = rc);
-        else
-            permit_story_listed(&st, "s3 *");
-        if (steps[step] == OWN)
-            ANSWER(STORE_GET, st.node, .rc = rc);
-        else if (steps[step] > OWN)
-            permit_story_read(&st, "*", "me", 0);
-        if (steps[step] == OTHER)
-            ANSWER(STORE_GET, path, .rc = rc);
-        else if (steps[step] > OTHER)
-            permit_story_read(&st, "s3", steps[step] == WRITE ? OTHERS_DATA(" 0") : "other", 0);
-        if (steps[step] == WATCH)
-            ANSWER(STORE_GET, path, .rc = rc);
-        else if (steps[step] == WRITE)
-            ANSWER(STORE_SET, st.node, .rc = rc);
-        permit_story_told(&st, 1, code);
-        CHECK_STR(st.error.path, "/s");
-        CHECK(fake_is_asked(STORE_DELETE, st.node));
-        g_free(path);
-        permit_story_end(&st);
-    }
+static void come_to(enum step step)
+{
+    begin(1);
+    admit("s3 *");
+    if (step > LISTING)
+        permit_story_listed(&st, "s3 *");
+    if (step > OWN)
+        permit_story_read(&st, "*", "me", 0);
+    if (step > OTHER)
+        permit_story_read(&st, "s3", step == WRITING ? OTHERS_DATA(" 0") : "other", 0);
+}
+
+static void answer_step(enum step step, enum store_rc rc)
+{
+    static const enum store_kind kinds[] = {[LISTING] = STORE_LIST,
+                                            [OWN] = STORE_GET,
+                                            [OTHER] = STORE_GET,
+                                            [WATCHING] = STORE_GET,
+                                            [WRITING] = STORE_SET};
+    char *other = permit_story_node(&st, "s3");
+    const char *const paths[] = {STORY_PATH, st.node, other, other, st.node};
+
+    ANSWER(kinds[step], paths[step], .rc = rc);
+    g_free(other);
 }
 
 TEST_CASE(refused)
 {
-    refuse(STORE_NOAUTH, ZKL_EACCES);
-    refuse(STORE_BAD, ZKL_EPROTO);
+    static const struct {
+        enum store_rc rc;
+        int code;
+    } rows[] = {{STORE_NOAUTH, ZKL_EACCES}, {STORE_BAD, ZKL_EPROTO}};
+
+    for (enum step step = LISTING; step < STEPS; step++) {
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+            come_to(step);
+            answer_step(step, rows[i].rc);
+            permit_story_told(&st, 1, rows[i].code);
+            CHECK_STR(st.error.path, "/s");
+            CHECK(fake_is_asked(STORE_DELETE, st.node));
+            permit_story_end(&st);
+        }
+    }
 }
 
 /* There is no room for the watch on the one that it waits for. */
@@ -503,41 +505,22 @@ TEST_CASE(refused_at_once)
     permit_story_end(&st);
 }
 
+/* What is answered, or fires, behind that is of no interest. */
 TEST_CASE(canceled)
 {
-    static const enum {
-        ADMITTED,
-        READING,
-        WAITING,
-        WRITING,
-        STEPS
-    } steps[] = {ADMITTED, READING, WAITING, WRITING};
-
-    for (int step = 0; step < STEPS; step++) {
-        begin(1);
-        admit("s3 *");
-        if (steps[step] > ADMITTED)
-            permit_story_listed(&st, "s3 *");
-        if (steps[step] > READING) {
-            permit_story_read(&st, "*", "me", 0);
-            permit_story_read(&st, "s3", steps[step] == WRITING ? OTHERS_DATA(" 0") : "other", 0);
-        }
-        if (steps[step] == WAITING)
-            permit_story_read(&st, "s3", "other", 0);
+    for (enum step step = LISTING; step < STEPS; step++) {
+        come_to(step);
+        if (step == WATCHING)
+            answer_step(step, STORE_OK);
         zkl_op_cancel(st.op);
         permit_story_told(&st, 1, ZKL_ECANCELED);
         CHECK_STR(st.error.text, "/s: canceled");
         CHECK(fake_is_asked(STORE_DELETE, st.node));
-        if (steps[step] == WAITING) {
+        if (step == WATCHING)
             fire("s3", true);
-            CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
-        }
-        if (steps[step] == ADMITTED)
-            permit_story_listed(&st, "s3 *");
-        else if (steps[step] == READING)
-            permit_story_read(&st, "s3", "other", 0);
-        else if (steps[step] == WRITING)
-            ANSWER(STORE_SET, st.node, .rc = STORE_OK);
+        else
+            answer_step(step, STORE_OK);
+        CHECK(!fake_is_asked(STORE_LIST, STORY_PATH));
         permit_story_told(&st, 1, ZKL_ECANCELED);
         permit_story_end(&st);
     }

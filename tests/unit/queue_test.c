@@ -1062,25 +1062,6 @@ TEST_CASE(after_a_connection)
     end_watch(&watching);
 }
 
-TEST_CASE(after_another_session)
-{
-    watch_queue(&watching);
-    answer_children(0);
-    CHECK_INT(told(&watching), 1);
-    hand_pass(watching.s, 100);
-    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
-    CHECK(fake_is_asked(STORE_LIST, QUEUE));
-    fake_next_session();
-    ANSWER(STORE_SYNC, QUEUE, .rc = STORE_OK);
-    answer_children(0);
-    CHECK_INT(told(&watching), 1);
-    hand_pass(watching.s, 100);
-    fake_fire(QUEUE, STORE_FIRED_CHILDREN);
-    answer_children(0);
-    CHECK_INT(told(&watching), 1);
-    end_watch(&watching);
-}
-
 /* Told that it fails, and logged, once, so that a read can say why; tried again later. */
 TEST_CASE(watch_is_refused)
 {

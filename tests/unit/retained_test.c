@@ -365,24 +365,6 @@ TEST_CASE(lost_when_unlocked)
     stop();
 }
 
-/* Somebody may refer to it yet, as a transaction does. */
-TEST_CASE(given_back_twice)
-{
-    char *node = start_idle();
-    lock(&a, ZKL_FOREVER);
-    zkl_grant *first = grant_ref(a.grant);
-    grant_own(first);
-    unlock(&a);
-    lock(&b, ZKL_FOREVER);
-    REQUIRE(b.grant != NULL && b.grant != first);
-    zkl_grant_release(first);
-    CHECK_INT(zkl_grant_state(b.grant), ZKL_HELD);
-    unlock(&b);
-    CHECK(!fake_is_asked(STORE_DELETE, node));
-    g_free(node);
-    stop();
-}
-
 static char *start_in_doubt(void)
 {
     start();
