@@ -184,7 +184,7 @@ static void changed_leader_zkl(void)
 
 const struct hazard hazards_ensemble[] = {
     {"cut_server", "a server is cut off from its leader", cut_server_usual, cut_server_zkl,
-     "fault_ensemble.follower_cut_off proofs_attack.known_attacks"},
+     "fault_ensemble.follower_cut_off proofs.known_attacks"},
     {"changed_leader", "the lock server's leader changes", changed_leader_usual, changed_leader_zkl,
      "fault_ensemble.leader_killed"},
     {.name = NULL},

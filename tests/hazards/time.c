@@ -167,6 +167,6 @@ const struct hazard hazards_time[] = {
     {"outlived", "work takes longer than the expiry time", outlived_usual, outlived_zkl,
      "fault_deadline.held_for_long"},
     {"stepped_clock", "a clock is stepped", stepped_clock_usual, stepped_clock_zkl,
-     "proofs_clock.suspended proofs_clock.slewed lint/purity.sh"},
+     "proofs.suspended proofs.slewed lint/purity.sh"},
     {.name = NULL},
 };

@@ -1,12 +1,44 @@
 /* The proofs: what moves a deadline on, and to where. */
 #include "proofs.h"
-
-#include "proofs_clock.h"
 #include "runner.h"
+#include "seeded.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 TEST_SUITE(proofs);
+
+#define MS INT64_C(1000000)
+#define BOOT_BASE (INT64_C(5000000) * MS)
+#define RAW_BASE (INT64_C(1000000) * MS)
+
+/* Both clocks at that time since the test's beginning; then one of them apart. */
+static struct instant at(int64_t ms)
+{
+    return (struct instant){BOOT_BASE + ms * MS, RAW_BASE + ms * MS};
+}
+
+static struct instant at_ns(int64_t ns)
+{
+    return (struct instant){BOOT_BASE + ns, RAW_BASE + ns};
+}
+
+static struct instant at_each(int64_t boot_ms, int64_t raw_ms)
+{
+    return (struct instant){BOOT_BASE + boot_ms * MS, RAW_BASE + raw_ms * MS};
+}
+
+/* The deadline in ms since the test's beginning. */
+static int64_t deadline_ms(const struct proofs *p)
+{
+    return (p->deadline.boot - BOOT_BASE) / MS;
+}
+
+static bool request(struct proofs *p, enum proof_kind kind, int64_t sent, int64_t answered)
+{
+    proofs_sent(p, kind, at(sent));
+    return proofs_answered(p, kind, at(sent), at(answered));
+}
 
 static struct proofs p;
 
@@ -15,6 +47,13 @@ static void start(void)
 {
     proofs_init(&p, 2000 * MS, 100);
     proofs_created(&p, at(0), 10000 * MS);
+}
+
+/* The connection is lost, and there is another one. */
+static void connect_anew(int64_t timeout_ms)
+{
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, timeout_ms * MS);
 }
 
 TEST_CASE(parameters)
@@ -224,4 +263,922 @@ TEST_CASE(write_must_follow_the_answered_sync)
     request(&p, PROOF_SYNC, 2300, 2310);
     CHECK(!proofs_answered(&p, PROOF_WRITE, at(2305), at(2320)));
     CHECK_INT(deadline_ms(&p), 8950);
+}
+
+/* ---- clocks that disagree, and connections that change ---- */
+
+TEST_CASE(instants)
+{
+    struct instant d = instant_add(at(100), 50 * MS);
+    CHECK_INT(d.boot, at(150).boot);
+    CHECK_INT(d.raw, at(150).raw);
+    static const struct {
+        int64_t boot, raw, left;
+    } rows[] = {
+        {100, 100, 50}, {149, 149, 1},  {150, 150, 0}, {150, 100, 0}, {100, 150, 0},
+        {120, 140, 10}, {140, 120, 10}, {900, 0, 0},   {0, 900, 0},   {999, 999, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct instant now = at_each(rows[i].boot, rows[i].raw);
+        if (!CHECK_INT(instant_left(now, d), rows[i].left * MS) ||
+            !CHECK_INT(instant_reached(now, d), rows[i].left == 0))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+    CHECK(instant_passed(at(150), at(100), 50 * MS));
+    CHECK(!instant_passed(at(149), at(100), 50 * MS));
+    CHECK(!instant_passed(at_each(500, 149), at(100), 50 * MS));
+    CHECK(!instant_passed(at_each(149, 500), at(100), 50 * MS));
+}
+
+/* BOOTTIME below it: RAW may have run twice as fast since, and is short of the deadline. */
+TEST_CASE(sure_by_one_clock)
+{
+    static const struct {
+        int64_t boot, raw, sure;
+    } rows[] = {
+        {100, 100, 125}, {110, 100, 130}, {100, 110, 120}, {140, 100, 145},
+        {100, 149, 100}, {150, 100, 150}, {100, 150, 100}, {900, 900, 900},
+    };
+    struct instant d = instant_add(at(100), 50 * MS);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct instant now = at_each(rows[i].boot, rows[i].raw);
+        int64_t sure = instant_sure(now, d), passed = sure - now.boot;
+        if (!CHECK_INT((sure - at(0).boot) / MS, rows[i].sure))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+        struct instant last = {sure - 1, now.raw + 2 * (passed - 1)};
+        CHECK(passed == 0 || !instant_reached(last, d));
+    }
+}
+
+TEST_CASE(suspended)
+{
+    start();
+    CHECK(proofs_deadline(&p, at(3000)));
+    CHECK(!proofs_deadline(&p, at_each(23000, 3000)));
+    CHECK(!proofs_deadline(&p, at_each(8950, 3000)));
+    CHECK(proofs_deadline(&p, at_each(8949, 3000)));
+}
+
+/* BOOTTIME slowed down by a time daemon: RAW is right. */
+TEST_CASE(slewed)
+{
+    start();
+    CHECK(proofs_deadline(&p, at_each(8055, 8949)));
+    CHECK(!proofs_deadline(&p, at_each(8055, 8950)));
+    CHECK_INT(instant_left(at_each(8055, 8900), p.deadline), 50 * MS);
+}
+
+/* ---- a handshake is an anchor ---- */
+
+/* The deadline counts from when the newest request was sent that was answered before the handshake:
+ * not from the handshake's own time, nor from the write's. */
+TEST_CASE(a_handshake_is_an_anchor)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    request(&p, PROOF_ANCHOR, 2900, 3020);
+    connect_anew(10000);
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK_INT(proofs_want(&p, at(6000)), PROOF_SEND_WRITE);
+    CHECK(request(&p, PROOF_RENEWAL, 6000, 6010));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+    CHECK_INT(p.deadline.raw, at(3000 + 8950).raw);
+    CHECK(!proofs_overdue(&p, at(6010 + 4166)));
+    CHECK_INT(proofs_want(&p, at(6020)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(7210)), PROOF_SEND_SYNC); /* as soon as its leader has heard */
+    CHECK(!request(&p, PROOF_RENEWAL, 6020, 6030));        /* once */
+}
+
+/* Each is an anchor for itself; what was answered between counts for the second. */
+TEST_CASE(two_handshakes)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    request(&p, PROOF_ANCHOR, 5000, 5010);
+    proofs_sent(&p, PROOF_RENEWAL, at(5020));
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(!proofs_answered(&p, PROOF_RENEWAL, at(5020), at(5030))); /* sent before it */
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK_INT(proofs_want(&p, at(6000)), PROOF_SEND_WRITE);
+    CHECK(request(&p, PROOF_RENEWAL, 6000, 6010));
+    CHECK_INT(deadline_ms(&p), 5000 + 8950);
+}
+
+/* What was answered on that connection comes behind its handshake. */
+TEST_CASE(answers_behind_a_handshake_are_no_part_of_it)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    request(&p, PROOF_ANCHOR, 5000, 5010);
+    CHECK(request(&p, PROOF_RENEWAL, 5020, 5030));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+}
+
+TEST_CASE(a_handshake_needs_its_write)
+{
+    static const enum proof_kind others[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE};
+    for (size_t i = 0; i < 3; i++) {
+        start();
+        request(&p, PROOF_ANCHOR, 3000, 3010);
+        proofs_reconnected(&p, 10000 * MS);
+        CHECK(!request(&p, others[i], 6000, 6010));
+        CHECK_INT(deadline_ms(&p), 8950);
+    }
+    start(); /* it was not carried out */
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_sent(&p, PROOF_RENEWAL, at(6000));
+    proofs_failed(&p, PROOF_RENEWAL);
+    CHECK(!request(&p, PROOF_RENEWAL, 6020, 6030));
+    CHECK_INT(deadline_ms(&p), 8950);
+}
+
+/* Its touch may have come between the end of the session's time and the end of the session. */
+TEST_CASE(a_handshake_revives_no_deadline)
+{
+    static const struct {
+        int64_t boot, raw;
+        bool proves;
+    } rows[] = {{8949, 8949, true}, {8950, 8950, false}, {8950, 8000, false}, {8000, 8950, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        start();
+        request(&p, PROOF_ANCHOR, 3000, 3010);
+        proofs_reconnected(&p, 10000 * MS);
+        proofs_sent(&p, PROOF_RENEWAL, at(7000));
+        if (!CHECK_INT(
+                proofs_answered(&p, PROOF_RENEWAL, at(7000), at_each(rows[i].boot, rows[i].raw)),
+                rows[i].proves) ||
+            !CHECK_INT(deadline_ms(&p), rows[i].proves ? 3000 + 8950 : 8950))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+    request(&p, PROOF_ANCHOR, 9500, 9510); /* a chain does */
+    request(&p, PROOF_SYNC, 10800, 10810);
+    CHECK(request(&p, PROOF_RENEWAL, 10820, 10830));
+    CHECK_INT(deadline_ms(&p), 9500 + 8950);
+}
+
+/* Which is known only behind the write: it counts for itself, and is a round. */
+TEST_CASE(a_handshake_of_a_lone_server)
+{
+    start();
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_sent(&p, PROOF_RENEWAL, at(6000));
+    proofs_alone(&p);
+    CHECK(proofs_answered(&p, PROOF_RENEWAL, at(6000), at(6010)));
+    CHECK_INT(deadline_ms(&p), 6000 + 8950);
+    CHECK_INT(proofs_want(&p, at(6000 + 1666)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(6000 + 1667)), PROOF_SEND_WRITE);
+}
+
+/* A new connection, whose handshake comes to nothing as an anchor. */
+static void failed_handshake(int64_t timeout_ms)
+{
+    proofs_reconnected(&p, timeout_ms * MS);
+    proofs_failed(&p, PROOF_RENEWAL);
+}
+
+TEST_CASE(an_old_connection_is_void)
+{
+    start(); /* the anchor */
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_disconnected(&p);
+    failed_handshake(10000);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
+    CHECK_INT(deadline_ms(&p), 8950);
+
+    start(); /* the sync */
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    proofs_disconnected(&p);
+    failed_handshake(10000);
+    CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
+    CHECK_INT(deadline_ms(&p), 8950);
+
+    start(); /* that the server stands alone */
+    proofs_alone(&p);
+    connect_anew(10000);
+    CHECK(!request(&p, PROOF_WRITE, 3000, 3010));
+    CHECK_INT(deadline_ms(&p), 8950);
+}
+
+TEST_CASE(answers_without_a_connection_prove_nothing)
+{
+    start();
+    proofs_alone(&p);
+    proofs_disconnected(&p);
+    CHECK(!proofs_answered(&p, PROOF_WRITE, at(3000), at(3010)));
+    CHECK_INT(deadline_ms(&p), 8950);
+    proofs_reconnected(&p, 4000 * MS); /* nor do they soften a smaller timeout */
+    CHECK_INT(deadline_ms(&p), 3550);
+
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_sent(&p, PROOF_SYNC, at(2300));
+    failed_handshake(10000);
+    proofs_answered(&p, PROOF_SYNC, at(2300), at(2310));
+    CHECK(proofs_want(&p, at(2320)) != PROOF_SEND_WRITE);
+}
+
+TEST_CASE(reconnected_without_a_notice_between)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    failed_handshake(10000);
+    CHECK(!request(&p, PROOF_RENEWAL, 2320, 2330));
+    CHECK_INT(deadline_ms(&p), 8950);
+}
+
+TEST_CASE(chain_on_a_new_connection)
+{
+    start();
+    connect_anew(10000);
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    request(&p, PROOF_SYNC, 4300, 4310);
+    CHECK(request(&p, PROOF_RENEWAL, 4320, 4330));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+    failed_handshake(10000); /* and the next one need not wait for the old one's period */
+    request(&p, PROOF_ANCHOR, 4400, 4410);
+    CHECK_INT(proofs_want(&p, at(5610)), PROOF_SEND_SYNC);
+}
+
+/* Whatever was answered touched the session under a timeout of at least S'. */
+TEST_CASE(smaller_timeout_takes_the_deadline_back)
+{
+    static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_WRITE, PROOF_RENEWAL};
+    for (size_t i = 0; i < 4; i++) {
+        start();
+        request(&p, kinds[i], 2000, 2010);
+        proofs_disconnected(&p);
+        CHECK_INT(deadline_ms(&p), 8950);
+        proofs_reconnected(&p, 4000 * MS);
+        CHECK_INT(deadline_ms(&p), 2000 + 4000 - 450);
+        CHECK_INT(p.deadline.raw, at(5550).raw);
+    }
+    start(); /* nothing was answered since the creation */
+    connect_anew(4000);
+    CHECK_INT(deadline_ms(&p), 4000 - 450);
+}
+
+TEST_CASE(newest_is_by_the_time_of_sending)
+{
+    start();
+    proofs_answered(&p, PROOF_ANCHOR, at(2000), at(2100));
+    proofs_answered(&p, PROOF_ANCHOR, at(1500), at(2200));
+    connect_anew(4000);
+    CHECK_INT(deadline_ms(&p), 2000 + 4000 - 450);
+}
+
+TEST_CASE(no_reconnect_moves_a_deadline_on)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 7000, 7010);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS); /* 7000 + 3550 would be later */
+    CHECK_INT(deadline_ms(&p), 8950);
+    connect_anew(40000);
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK(p.timeout <= 10000 * MS); /* never more than at the creation */
+    proofs_alone(&p);
+    request(&p, PROOF_WRITE, 8000, 8010);
+    CHECK(deadline_ms(&p) <= 8000 + 8950);
+}
+
+TEST_CASE(smaller_timeout_rules_the_next_proofs)
+{
+    start();
+    connect_anew(4000);
+    CHECK_INT(p.timeout, 4000 * MS);
+    CHECK_INT(p.margin, 450 * MS);
+    proofs_alone(&p);
+    CHECK(request(&p, PROOF_WRITE, 3000, 3010));
+    CHECK_INT(deadline_ms(&p), 3000 + 3550);
+}
+
+TEST_CASE(relay_of_an_unknown_tick_follows_the_timeout)
+{
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 10000 * MS);
+    CHECK_INT(p.relay, 3000 * MS);
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 4009, 4010);
+    CHECK(!request(&p, PROOF_RENEWAL, 4011, 4012));
+    request(&p, PROOF_SYNC, 4020, 4030);
+    CHECK(request(&p, PROOF_RENEWAL, 4040, 4050));
+}
+
+TEST_CASE(overdue)
+{
+    start();
+    int64_t limit = proofs_period(&p) * 5 / 2 / MS; /* 4166 */
+    CHECK(!proofs_overdue(&p, at(limit)));
+    CHECK(proofs_overdue(&p, at(limit + 1)));
+    CHECK(proofs_overdue(&p, at_each(limit + 1, 0))); /* by either clock: suspicion costs little */
+    CHECK(proofs_overdue(&p, at_each(0, limit + 1)));
+    proofs_alone(&p);
+    request(&p, PROOF_ANCHOR, 3000, 3000);
+    CHECK(proofs_overdue(&p, at(limit + 1))); /* that was no proof */
+    request(&p, PROOF_WRITE, 4000, 4000);
+    CHECK(!proofs_overdue(&p, at(limit + 1)));
+    CHECK(!proofs_overdue(&p, at(4000 + limit)));
+    CHECK(proofs_overdue(&p, at(4000 + limit + 1)));
+}
+
+/* One of a kind is under way at a time, and what failed is asked for again. */
+TEST_CASE(wanted_one_after_the_other)
+{
+    start();
+    CHECK_INT(proofs_want(&p, at(10)), PROOF_SEND_ANCHOR);
+    proofs_sent(&p, PROOF_ANCHOR, at(10));
+    CHECK_INT(proofs_want(&p, at(900)), PROOF_NOTHING);
+    proofs_failed(&p, PROOF_ANCHOR);
+    CHECK_INT(proofs_want(&p, at(900)), PROOF_SEND_ANCHOR);
+    request(&p, PROOF_ANCHOR, 900, 910);
+    CHECK_INT(proofs_want(&p, at(1000)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(1510)), PROOF_SEND_ANCHOR);
+    request(&p, PROOF_ANCHOR, 1510, 1520);
+    CHECK_INT(proofs_want(&p, at(2109)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2110)), PROOF_SEND_SYNC); /* 910 + 1200 */
+    proofs_sent(&p, PROOF_SYNC, at(2110));
+    CHECK_INT(proofs_want(&p, at(2111)), PROOF_NOTHING);
+    proofs_failed(&p, PROOF_SYNC);
+    CHECK_INT(proofs_want(&p, at(2110 + 1700)), PROOF_SEND_SYNC);
+    request(&p, PROOF_SYNC, 3810, 3820);
+    CHECK_INT(proofs_want(&p, at(3820)), PROOF_SEND_WRITE);
+    proofs_sent(&p, PROOF_RENEWAL, at(3820));
+    CHECK(proofs_want(&p, at(3821)) != PROOF_SEND_WRITE);
+    proofs_failed(&p, PROOF_RENEWAL);
+    CHECK(proofs_want(&p, at(3821)) != PROOF_SEND_WRITE); /* not without a sync before it */
+    CHECK_INT(proofs_want(&p, at(3810 + 1700)), PROOF_SEND_SYNC);
+}
+
+TEST_CASE(nothing_is_wanted_when_disconnected)
+{
+    start();
+    CHECK(proofs_want(&p, at(2000)) != PROOF_NOTHING);
+    proofs_disconnected(&p);
+    for (int64_t ms = 0; ms < 20000; ms += 100) {
+        CHECK_INT(proofs_want(&p, at(ms)), PROOF_NOTHING);
+        CHECK(proofs_wait(&p, at(ms)) > 0); /* and nobody spins over it */
+    }
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(proofs_want(&p, at(20000)) != PROOF_NOTHING);
+}
+
+/* ---- when each request is sent, and what an edge decides ---- */
+
+/* A session of 10 s with a tick of 2 s
+ * has a margin of 1.05 s, a relay of 1.2 s, an anchor each 0.6 s, and a renewal each 1.666 s. ----
+ */
+
+static struct instant later_ns(int64_t boot, int64_t raw)
+{
+    struct instant t = at(0);
+
+    return (struct instant){t.boot + boot, t.raw + raw};
+}
+
+TEST_CASE(the_last_nanosecond)
+{
+    CHECK_INT(instant_left(at(0), later_ns(1, 1)), 1);
+    CHECK_INT(instant_left(at(0), later_ns(1, 5)), 1);
+    CHECK_INT(instant_left(at(0), later_ns(5, 1)), 1);
+    CHECK_INT(instant_left(at(0), later_ns(0, 5)), 0);
+    CHECK_INT(instant_left(at(0), later_ns(5, 0)), 0);
+    CHECK_INT(instant_left(at(0), later_ns(-5, 5)), 0);
+}
+
+/* Later by one clock and the same by the other is no later. */
+TEST_CASE(later_by_both_clocks)
+{
+    start();
+    proofs_alone(&p);
+    CHECK(!proofs_answered(&p, PROOF_WRITE, at_each(5000, 0), at(5010)));
+    CHECK(!proofs_answered(&p, PROOF_WRITE, at_each(0, 5000), at(5010)));
+    CHECK(proofs_answered(&p, PROOF_WRITE, at_each(1, 1), at(5010)));
+    CHECK_INT(deadline_ms(&p), 8951);
+}
+
+/* A smaller timeout takes back what is too late, by either clock, and nothing else. */
+TEST_CASE(taken_back_by_each_clock)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 8000, 8010);
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 4000 * MS); /* 8000 + 4000 - 450 is later than 8950 */
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK_INT(p.deadline.raw, at(8950).raw);
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    connect_anew(4000);
+    CHECK_INT(deadline_ms(&p), 4550);
+    CHECK_INT(p.deadline.raw, at(4550).raw);
+}
+
+/* Whatever was under way on the old connection, announced as lost or not: the write behind the
+ * handshake, and an anchor for the rounds to come. */
+TEST_CASE(a_new_connection_begins_with_a_write)
+{
+    for (int announced = 0; announced < 2; announced++) {
+        start();
+        for (int i = 0; i < PROOF_ANCHORS; i++)
+            request(&p, PROOF_ANCHOR, 1000 + 600 * i, 1010 + 600 * i);
+        CHECK_INT(p.anchors, PROOF_ANCHORS);
+        proofs_sent(&p, PROOF_ANCHOR, at(10100));
+        if (announced)
+            proofs_disconnected(&p);
+        proofs_reconnected(&p, 10000 * MS);
+        CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_WRITE);
+        proofs_sent(&p, PROOF_RENEWAL, at(10101));
+        CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_ANCHOR);
+    }
+}
+
+/* Else the ring would not reach back over a relay period. */
+TEST_CASE(anchors_are_sparse)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_ANCHOR, 1300, 1309); /* a quarter of the relay period is 300 */
+    CHECK_INT(p.anchors, 1);
+    request(&p, PROOF_ANCHOR, 1300, 1310);
+    CHECK_INT(p.anchors, 2);
+}
+
+TEST_CASE(a_failed_round_is_no_reason_to_hurry)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    CHECK_INT(proofs_want(&p, at(2300)), PROOF_SEND_SYNC);
+    proofs_sent(&p, PROOF_SYNC, at(2300));
+    proofs_failed(&p, PROOF_SYNC);
+    proofs_sent(&p, PROOF_ANCHOR, at(2300));
+    CHECK_INT(proofs_want(&p, at(2301)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2300 + 1666)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
+}
+
+TEST_CASE(rounds_count_from_their_sync)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    request(&p, PROOF_RENEWAL, 2900, 2910);
+    proofs_sent(&p, PROOF_ANCHOR, at(2920));
+    CHECK_INT(proofs_want(&p, at(2300 + 1666)), PROOF_NOTHING);
+    CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
+}
+
+TEST_CASE(how_long_to_wait)
+{
+    start();
+    CHECK_INT(proofs_wait(&p, at(0)), 300 * MS); /* half of an anchor's period: none is there yet */
+    request(&p, PROOF_ANCHOR, 1000, 1010);
+    proofs_sent(&p, PROOF_SYNC, at(2300));
+    CHECK_INT(proofs_wait(&p, at(2300)), 300 * MS); /* under way */
+    proofs_answered(&p, PROOF_SYNC, at(2300), at(2310));
+    request(&p, PROOF_RENEWAL, 2320, 2330);
+    CHECK_INT(proofs_wait(&p, at(2330)) / MS, 2300 + 1666 - 2330);
+    CHECK_INT(proofs_wait(&p, at(3800)), 300 * MS); /* soon: what is older by then serves better */
+
+    start();
+    proofs_alone(&p);
+    request(&p, PROOF_RENEWAL, 1000, 1010);
+    CHECK_INT(proofs_wait(&p, at(1010)) / MS, 1000 + 1666 - 1010);
+    CHECK_INT(proofs_wait(&p, at(2600)) / MS, 1000 + 1666 - 2600);
+}
+
+static void check_lasts_until(int64_t ms)
+{
+    CHECK_INT(proofs_deadline(&p, at(ms)), DEADLINE_LASTING);
+    CHECK_INT(proofs_deadline(&p, at(ms + 1)), DEADLINE_AHEAD);
+    CHECK_INT(proofs_deadline(&p, at(deadline_ms(&p) - 1)), DEADLINE_AHEAD);
+    CHECK_INT(proofs_deadline(&p, at(deadline_ms(&p))), DEADLINE_NONE);
+}
+
+/* A relay period and a quarter until the first round, and 833 ms for its round trips. */
+TEST_CASE(a_fresh_deadline_lasts)
+{
+    start();
+    check_lasts_until(8950 - 1500 - 834);
+    proofs_disconnected(&p);
+    CHECK_INT(proofs_deadline(&p, at(1000)), DEADLINE_AHEAD);
+    proofs_reconnected(&p, 10000 * MS);
+    check_lasts_until(8950 - 1500 - 834);
+    proofs_alone(&p);
+    check_lasts_until(8950 - 834); /* the write behind the handshake proves */
+    start();
+    proofs_alone(&p);
+    check_lasts_until(8950 - 300 - 834); /* the first write does */
+}
+
+TEST_CASE(a_round_under_way_lasts)
+{
+    start();
+    request(&p, PROOF_ANCHOR, 4000, 4010);
+    request(&p, PROOF_SYNC, 8000, 8010);
+    proofs_sent(&p, PROOF_RENEWAL, at(8020));
+    check_lasts_until(8950 - 834);
+    start();
+    request(&p, PROOF_ANCHOR, 4000, 4010);
+    request(&p, PROOF_SYNC, 5300, 5310);
+    proofs_sent(&p, PROOF_RENEWAL, at(5320));
+    CHECK_INT(proofs_deadline(&p, at(5300 + 1666)), DEADLINE_LASTING);
+    CHECK_INT(proofs_deadline(&p, at(5300 + 1667)), DEADLINE_AHEAD); /* the server is silent */
+}
+
+/* 30 s and no tick: relay 9 s, a renewal each 5 s. After a pause there is one anchor,
+ * which is as old as the deadline: the first round moves that by nothing, nor does the second. */
+TEST_CASE(an_old_anchor_is_of_no_use)
+{
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 30000 * MS);
+    request(&p, PROOF_ANCHOR, 5, 10);
+    CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_AHEAD);
+    request(&p, PROOF_SYNC, 17000, 17010);
+    CHECK(request(&p, PROOF_RENEWAL, 17010, 17020));
+    CHECK_INT(deadline_ms(&p), 26955);
+    CHECK_INT(proofs_deadline(&p, at(17020)), DEADLINE_AHEAD);
+    request(&p, PROOF_SYNC, 22000, 22010);
+    CHECK(!request(&p, PROOF_RENEWAL, 22010, 22020));
+    CHECK_INT(proofs_deadline(&p, at(22020)), DEADLINE_AHEAD);
+    request(&p, PROOF_SYNC, 26920, 26930);
+    CHECK(request(&p, PROOF_RENEWAL, 26940, 26950));
+    CHECK_INT(proofs_deadline(&p, at(26950)), DEADLINE_LASTING);
+}
+
+/* With one that is half as old the rounds rest on ever newer ones, each in time. */
+TEST_CASE(the_next_anchor_is_in_time)
+{
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 30000 * MS);
+    request(&p, PROOF_ANCHOR, 5, 10);
+    request(&p, PROOF_ANCHOR, 6000, 6010);
+    CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_LASTING);
+}
+
+/* ---- Adversaries that broke simpler rules. A deadline must not be later than the earliest moment
+ * at which the servers may end the session: the last touch that the leader heard of + timeout. ----
+ */
+
+struct attack_step {
+    enum proof_kind kind;
+    int64_t sent, answered; /* answered 0: never */
+    bool heard;             /* the leader heard of this touch */
+};
+
+struct attack {
+    const char *what;
+    int64_t timeout, tick;
+    struct attack_step steps[8];
+    int64_t naive; /* what the simpler rule believes */
+};
+
+/* S 4 s, tick 1 s: margin 0.45 s, relay 0.6 s. */
+static const struct attack attacks[] = {
+    {"one write + timeout: stalled 0.6 S, one write succeeds, cut",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true}, {PROOF_WRITE, 2500, 2505, false}},
+     2500 + 3550},
+    {"the same by the renewal itself",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true}, {PROOF_RENEWAL, 2500, 2505, false}},
+     2500 + 3550},
+    {"one sync + timeout",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true}, {PROOF_SYNC, 2500, 2505, false}},
+     2500 + 3550},
+    {"one-step lag by writes: leader paused between the two, its answer's way cut before it "
+     "resumes",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_WRITE, 2500, 2505, false},
+      {PROOF_WRITE, 3110, 3500, false}},
+     2500 + 3550},
+    {"one-step lag by the chain: its third step finds no leader",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_WRITE, 2500, 2505, false},
+      {PROOF_SYNC, 3110, 3500, false},
+      {PROOF_RENEWAL, 3501, 0, false}},
+     2500 + 3550},
+    {"the follower alone answers pings and reads",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_ANCHOR, 1300, 1301, false},
+      {PROOF_ANCHOR, 2600, 2601, false},
+      {PROOF_ANCHOR, 3400, 3401, false}},
+     3400 + 3550},
+    {"a stall inside the chain, before the sync is sent",
+     4000,
+     1000,
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_ANCHOR, 2500, 2501, false},
+      {PROOF_SYNC, 2502, 2503, false},
+      {PROOF_RENEWAL, 2504, 2505, false}},
+     2500 + 3550},
+    {"Debian's servers: tick 2 s",
+     4000,
+     2000,
+     {{PROOF_ANCHOR, 100, 101, true},
+      {PROOF_WRITE, 2500, 2505, false},
+      {PROOF_SYNC, 3600, 3601, false},
+      {PROOF_RENEWAL, 3602, 3603, false}},
+     2500 + 3550},
+};
+
+static void expect_attack_fails(const struct attack *a)
+{
+    int64_t heard = 0; /* the creation was */
+    proofs_init(&p, a->tick * MS, 100);
+    proofs_created(&p, at(0), a->timeout * MS);
+    for (size_t i = 0; i < 8 && a->steps[i].sent; i++) {
+        const struct attack_step *s = &a->steps[i];
+        if (s->heard)
+            heard = s->sent;
+        if (s->answered)
+            request(&p, s->kind, s->sent, s->answered);
+        else
+            proofs_sent(&p, s->kind, at(s->sent));
+    }
+    int64_t earliest_end = heard + a->timeout;
+    if (!CHECK(a->naive > earliest_end) || !CHECK(deadline_ms(&p) <= earliest_end))
+        runner_fail(__FILE__, __LINE__, "%s: naive %lld, ours %lld, earliest end %lld", a->what,
+                    (long long)a->naive, (long long)deadline_ms(&p), (long long)earliest_end);
+}
+
+TEST_CASE(known_attacks)
+{
+    for (size_t i = 0; i < sizeof(attacks) / sizeof(*attacks); i++)
+        expect_attack_fails(&attacks[i]);
+}
+
+/* A session on a follower. The leader asks it for its touches at most every relay period; the
+ * adversary may cut it off at any time, the worst being right after a proof. Times in us. */
+struct follower {
+    uint64_t seed, random;
+    struct proofs proofs;
+    int64_t now, timeout, tick;
+    int64_t touched, heard; /* send times: newest at the follower, newest at the leader */
+    int64_t ping;           /* when the leader asks next */
+    int64_t handshake; /* when sent; the leader hears of it at the latest right before a write */
+    unsigned proved, naive_wrong;
+};
+
+static int64_t between(struct follower *f, int64_t low, int64_t high)
+{
+    return low + seeded_below(&f->random, (uint32_t)(high - low + 1));
+}
+
+static void pass(struct follower *f, int64_t us)
+{
+    for (int64_t until = f->now + us;;) {
+        if (f->ping > until) {
+            f->now = until;
+            return;
+        }
+        f->now = f->ping;
+        f->heard = f->touched > f->heard ? f->touched : f->heard;
+        f->ping += between(f, f->tick / 2 - f->tick / 20, f->tick * 6 / 10); /* 20 % late at most */
+    }
+}
+
+static void pass_at_random(struct follower *f)
+{
+    pass(f, seeded_below(&f->random, 20) ? between(f, 10, 3000) : between(f, 0, f->timeout));
+}
+
+static bool send_one(struct follower *f, enum proof_kind kind)
+{
+    struct instant sent = at_ns(f->now * 1000);
+    int64_t sent_us = f->now;
+    proofs_sent(&f->proofs, kind, sent);
+    pass_at_random(f); /* to the follower, or a stall right here */
+    f->touched = sent_us;
+    pass(f, between(f, 10, 2000)); /* to the leader */
+    if (kind == PROOF_WRITE || kind == PROOF_RENEWAL)
+        f->heard = f->handshake > f->heard ? f->handshake : f->heard;
+    int64_t heard = f->heard;
+    pass_at_random(f); /* and back */
+    bool moved = proofs_answered(&f->proofs, kind, sent, at_ns(f->now * 1000));
+    if (kind == PROOF_WRITE || kind == PROOF_RENEWAL)
+        f->naive_wrong += sent_us + f->timeout - f->timeout / 10 - 50000 > heard + f->timeout;
+    if (!moved)
+        return true;
+    f->proved++;
+    int64_t end = at_ns((heard + f->timeout) * 1000).boot;
+    if (f->proofs.deadline.boot > end)
+        runner_fail(__FILE__, __LINE__, "seed %llu: at %lld us the deadline is %lld us too late",
+                    (unsigned long long)f->seed, (long long)f->now,
+                    (long long)(f->proofs.deadline.boot - end) / 1000);
+    return f->proofs.deadline.boot <= end;
+}
+
+/* To one that has heard nothing of the session yet; completed by the answer to an older handshake,
+ * perhaps. */
+static void reconnect(struct follower *f)
+{
+    proofs_disconnected(&f->proofs);
+    pass_at_random(f);
+    f->handshake = f->now;
+    f->touched = 0;
+    pass_at_random(f);
+    proofs_reconnected(&f->proofs, f->timeout * 1000);
+}
+
+static bool run_follower(struct follower *f)
+{
+    static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL, PROOF_WRITE};
+    proofs_init(&f->proofs, f->tick * 1000, 100);
+    proofs_created(&f->proofs, at_ns(0), f->timeout * 1000);
+    for (int i = 0; i < 100; i++) {
+        enum proof_wish wish = proofs_want(&f->proofs, at_ns(f->now * 1000));
+        bool ok = true;
+        if (seeded_below(&f->random, 16) == 0)
+            reconnect(f);
+        else if (wish != PROOF_NOTHING)
+            ok = send_one(f, kinds[wish - PROOF_SEND_ANCHOR]);
+        else if (seeded_below(&f->random, 3) == 0)
+            ok = send_one(f, PROOF_WRITE); /* the user's own */
+        else
+            pass(f, proofs_wait(&f->proofs, at_ns(f->now * 1000)) / 1000 + 1);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+TEST_CASE(random_stalls_on_a_follower)
+{
+    unsigned proved = 0, naive_wrong = 0;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        struct follower f = {.seed = seed, .random = seed, .timeout = 4000000};
+        f.tick = seed % 2 ? 2000000 : 500000;
+        f.ping = between(&f, 0, f.tick / 2);
+        if (!run_follower(&f))
+            return;
+        proved += f.proved;
+        naive_wrong += f.naive_wrong;
+    }
+    CHECK(proved > 5000);
+    CHECK(naive_wrong > 500); /* or the adversary has no teeth */
+}
+
+/* ---- The chain of proofs kept running in virtual time: what it costs and what it leaves. */
+
+struct steady {
+    struct proofs proofs;
+    int64_t now;     /* ns since the beginning */
+    int64_t latency; /* of every request */
+    int64_t every;   /* other requests of the user, 0: none */
+    struct {
+        bool out;
+        int64_t sent;
+    } request[PROOF_WRITE + 1];
+    int64_t user_next;
+    unsigned sent[PROOF_WRITE + 1];
+    unsigned asked;
+    unsigned overslept; /* something was wanted while proofs_wait() let us sleep */
+    int64_t least_left; /* right before a proof */
+};
+
+static void answer(struct steady *s, enum proof_kind kind, int64_t sent)
+{
+    int64_t left = instant_left(at_ns(s->now), s->proofs.deadline);
+    if (proofs_answered(&s->proofs, kind, at_ns(sent), at_ns(s->now)) && left < s->least_left &&
+        s->now > 10000 * MS) /* once it is steady */
+        s->least_left = left;
+}
+
+static void send_wish(struct steady *s, enum proof_wish wish)
+{
+    enum proof_kind kind = wish == PROOF_SEND_ANCHOR ? PROOF_ANCHOR
+                           : wish == PROOF_SEND_SYNC ? PROOF_SYNC
+                                                     : PROOF_RENEWAL;
+    REQUIRE(!s->request[kind].out); /* one of a kind at a time */
+    s->request[kind].out = true;
+    s->request[kind].sent = s->now;
+    s->sent[kind]++;
+    proofs_sent(&s->proofs, kind, at_ns(s->now));
+}
+
+/* Goes on to the next thing that happens. */
+static void next(struct steady *s)
+{
+    int64_t wait = proofs_wait(&s->proofs, at_ns(s->now));
+    int64_t until = s->now + wait;
+    int kind = -1;
+    enum proof_wish wish = proofs_want(&s->proofs, at_ns(until - 1));
+    s->overslept += wait <= 0 || wish == PROOF_SEND_SYNC || wish == PROOF_SEND_WRITE;
+    for (int k = 0; k <= PROOF_WRITE; k++)
+        if (s->request[k].out && s->request[k].sent + s->latency < until) {
+            until = s->request[k].sent + s->latency;
+            kind = k;
+        }
+    if (s->every && s->user_next < until) {
+        s->now = s->user_next;
+        s->user_next += s->every;
+        answer(s, s->user_next / s->every % 2 ? PROOF_ANCHOR : PROOF_WRITE, s->now - s->latency);
+        return;
+    }
+    s->now = until;
+    if (kind >= 0) {
+        s->request[kind].out = false;
+        answer(s, (enum proof_kind)kind, s->request[kind].sent);
+    }
+}
+
+static void run(struct steady *s, int64_t timeout, int64_t tick, int64_t seconds)
+{
+    s->least_left = INT64_MAX;
+    proofs_init(&s->proofs, tick * MS, 100);
+    proofs_created(&s->proofs, at_ns(0), timeout * MS);
+    while (s->now < seconds * 1000 * MS && s->asked < 20000000) {
+        enum proof_wish wish = proofs_want(&s->proofs, at_ns(s->now));
+        s->asked++;
+        if (wish == PROOF_NOTHING)
+            next(s);
+        else
+            send_wish(s, wish);
+        if (proofs_deadline(&s->proofs, at_ns(s->now)) != DEADLINE_LASTING ||
+            proofs_overdue(&s->proofs, at_ns(s->now))) {
+            runner_fail(__FILE__, __LINE__, "lost at %lld ms", (long long)(s->now / MS));
+            return;
+        }
+    }
+    printf("  S %lld ms, tick %lld ms: %.2f reads, %.2f syncs, %.2f writes per s, %lld ms left\n",
+           (long long)timeout, (long long)tick, s->sent[PROOF_ANCHOR] / (double)seconds,
+           s->sent[PROOF_SYNC] / (double)seconds, s->sent[PROOF_RENEWAL] / (double)seconds,
+           (long long)(s->least_left / MS));
+}
+
+TEST_CASE(cost_and_remaining_time)
+{
+    struct steady s = {.latency = 2 * MS};
+    run(&s, 10000, 2000, 1000);
+    CHECK(s.sent[PROOF_ANCHOR] <= 2000);
+    CHECK(s.sent[PROOF_SYNC] <= 601 && s.sent[PROOF_SYNC] >= 500);
+    CHECK(s.sent[PROOF_RENEWAL] <= 601 && s.sent[PROOF_RENEWAL] >= 500);
+    CHECK(s.least_left >= 5400 * MS);
+    CHECK(s.asked < 20000);  /* it sleeps between */
+    CHECK(s.overslept <= 1); /* the very first round is found by polling */
+}
+
+TEST_CASE(slow_servers)
+{
+    struct steady s = {.latency = 100 * MS};
+    run(&s, 10000, 2000, 1000);
+    CHECK(s.least_left >= 4800 * MS);
+}
+
+TEST_CASE(other_timeouts)
+{
+    static const struct {
+        int64_t timeout, tick, left;
+    } rows[] = {{4000, 2000, 700}, {4000, 1000, 1500},  {30000, 2000, 15000},
+                {10000, 0, 2600},  {10000, 6000, 1000}, {1000, 200, 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct steady s = {.latency = 2 * MS};
+        run(&s, rows[i].timeout, rows[i].tick, 300);
+        CHECK(s.least_left > rows[i].left * MS);
+    }
+}
+
+/* Thousands of answers a second must not push out the anchors that are old enough. */
+TEST_CASE(busy_session)
+{
+    struct steady s = {.latency = 2 * MS, .every = MS / 5, .user_next = 3 * MS};
+    run(&s, 10000, 2000, 100);
+    CHECK(s.least_left >= 5400 * MS);
+    CHECK(s.sent[PROOF_RENEWAL] <= 61);
+}
+
+TEST_CASE(standing_alone)
+{
+    struct steady s = {.latency = 2 * MS, .least_left = INT64_MAX};
+    proofs_init(&s.proofs, 2000 * MS, 100);
+    proofs_created(&s.proofs, at_ns(0), 10000 * MS);
+    proofs_alone(&s.proofs);
+    while (s.now < 1000000 * MS && s.asked++ < 100000) {
+        enum proof_wish wish = proofs_want(&s.proofs, at_ns(s.now));
+        if (wish == PROOF_NOTHING)
+            next(&s);
+        else
+            send_wish(&s, wish);
+        REQUIRE(proofs_deadline(&s.proofs, at_ns(s.now)) == DEADLINE_LASTING);
+    }
+    CHECK(s.asked < 20000);
+    CHECK(s.sent[PROOF_RENEWAL] <= 601);
+    CHECK(s.sent[PROOF_ANCHOR] == 0 &&
+          s.sent[PROOF_SYNC] == 0); /* each write is a proof by itself */
+    CHECK(s.least_left >= 7000 * MS);
 }
