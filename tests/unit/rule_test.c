@@ -1,9 +1,12 @@
+/* Whom a contender waits for, by a list. */
+#include "name.h"
 #include "rule.h"
-
 #include "runner.h"
 #include "seeded.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 TEST_SUITE(rule);
 
@@ -36,7 +39,7 @@ struct row {
     uint32_t predecessor; /* index in children */
 };
 
-static const struct row rows[] = {
+static const struct row orders[] = {
     {"an empty list proves nothing", 3, {{0}}, 0, false, false, 0, NOBODY},
     {"alone", 3, {OWN(3)}, 1, true, false, 0, NOBODY},
     {"first", 3, {LOCK(4), OWN(3), LOCK(5)}, 3, true, false, 0, NOBODY},
@@ -124,8 +127,8 @@ static void expect_row(const struct row *r)
 
 TEST_CASE(places)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        expect_row(&rows[i]);
+    for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
+        expect_row(&orders[i]);
 }
 
 TEST_CASE(lowest_of_ours_is_found)
@@ -268,4 +271,258 @@ TEST_CASE(large_lists)
 {
     expect_any_order(1, 100000);
     expect_any_order(2, 20000);
+}
+
+/* ---- contenders of different kinds: which waits for which, and which are incompatible ---- */
+
+#define OURS "_c_1b4e28ba-2fa1-81d2-883f-0016d3cca427"
+#define OUR_HEX "1b4e28ba2fa181d2883f0016d3cca427"
+#define CURATOR "_c_1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa141d2883f0016d3cca427"
+
+/* The names tell in full which one waits for which: a row for each that waits, a column for each
+ * that came first, in the order lock, kazoo's, Apache's, zk-ruby's, zk-ruby's shared, reader,
+ * kazoo's reader, writer, latch, lease. */
+static const struct {
+    const char *name, *due;
+} waiters[] = {
+    {OURS "-lock-", "www-------"},
+    {OUR_HEX "__lock__", "ww--------"},
+    {OURS "-__READ__", "ww---ssw--"},
+    {OURS "-__WRIT__", "ww---www--"},
+    {OURS "-latch-", "--------w-"},
+    {OURS "-lease-", "---------w"},
+    {CURATOR "-lock-", "w---------"},
+    {CURATOR "-__READ__", "-----ssw--"},
+    {CURATOR "-__WRIT__", "-----w-w--"},
+    {CURATOR "-latch-", "--------w-"},
+    {CURATOR "-lease-", "---------w"},
+    {HEX "__lock__", "ww---www--"},
+    {HEX "__rlock__", "-w---ssw--"},
+    {HEX "-lock-", "w---------"},
+    {HEX "-__READ__", "-----ssw--"},
+    {HEX "-__WRIT__", "-----w-w--"},
+    {"_c_" HEX "-lock-", "ww---www--"},
+    {"x-5-", "w-w-----ww"},
+    {"x-0123456789abcdef-", "w-w-----ww"},
+    {"ex", "wwwwwwwwww"},
+    {"sh", "---ws-----"},
+    {"lock-", "ww---www--"},
+    {"__READ__", "-----ssw--"},
+    {"__WRIT__", "-----w-w--"},
+    {"__lock__", "ww---www--"},
+    {"junk", "----------"},
+};
+
+static const enum child_kind seen[] = {
+    CHILD_LOCK, CHILD_KAZOO,      CHILD_APACHE, CHILD_RUBY,  CHILD_RUBY_SHARED,
+    CHILD_READ, CHILD_KAZOO_READ, CHILD_WRITE,  CHILD_LATCH, CHILD_LEASE};
+
+static struct child parse(const char *before)
+{
+    char name[100];
+    struct child child = {.id = 3};
+
+    snprintf(name, sizeof name, "%s0000000009", before);
+    name_parse(name, strlen(name), &child);
+    return child;
+}
+
+TEST_CASE(kinds)
+{
+    CHECK_INT(sizeof(seen) / sizeof(*seen) + 1, CHILD_KINDS);
+    for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
+        const struct child child = parse(waiters[i].name);
+        CHECK_INT(rule_kind(child.rule), child.kind);
+        CHECK(!rule_waits(child.rule, CHILD_FOREIGN) || child.kind == CHILD_RUBY);
+        for (size_t k = 0; k < sizeof(seen) / sizeof(*seen); k++)
+            if (!CHECK_INT(rule_waits(child.rule, seen[k]), waiters[i].due[k] == 'w') ||
+                !CHECK_INT(rule_ignores(child.rule, seen[k]), waiters[i].due[k] == '-'))
+                runner_fail(__FILE__, __LINE__, "%s behind %zu", waiters[i].name, k);
+    }
+}
+
+/* What no name tells: those of ours that are beside no lock of Apache's. */
+TEST_CASE(selectors)
+{
+    CHECK_INT(rule_kind(RULE_SELECTOR), CHILD_LOCK);
+    for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++) {
+        CHECK_INT(rule_waits(RULE_SELECTOR, kind), kind == CHILD_LOCK || kind == CHILD_KAZOO);
+        CHECK_INT(rule_ignores(RULE_SELECTOR, kind), kind != CHILD_LOCK && kind != CHILD_KAZOO);
+    }
+}
+
+/* Each of ours holds, and each of the others is behind it: it is seen if it waits, whomever we
+ * would wait for ourselves. */
+TEST_CASE(behind)
+{
+    for (enum rule own = RULE_LOCK; own <= RULE_LEASE; own++)
+        for (size_t i = 0; i < sizeof(waiters) / sizeof(*waiters); i++) {
+            struct child list[] = {
+                parse(waiters[i].name),
+                {.id = 4, .kind = rule_kind(own), .number = 7, .own = true},
+            };
+            const struct place p = rule_place(list, 2, own, 7);
+            size_t k = 0;
+            while (seen[k] != rule_kind(own))
+                k++;
+            if (!CHECK_INT(p.behind, waiters[i].due[k] == 'w') ||
+                !CHECK_INT(p.permits_behind > 0, p.behind) || !CHECK(!p.incompatible))
+                runner_fail(__FILE__, __LINE__, "%s behind %d", waiters[i].name, (int)own);
+        }
+}
+
+/* One incompatible child at a time, at each side of number 7 and of the edge of what is usable. */
+TEST_CASE(incompatible)
+{
+    static const struct {
+        int32_t number;
+        bool incompatible;
+    } where[] = {
+        {6, true},         {7, true},  {8, false},        {0, true},
+        {INT32_MAX, true}, {-1, true}, {INT32_MIN, true}, {INT32_MAX - 1, false},
+    };
+    static const enum rule ours[] = {RULE_LOCK, RULE_SELECTOR, RULE_LATCH, RULE_LEASE};
+
+    for (size_t us = 0; us < sizeof(ours) / sizeof(*ours); us++)
+        for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
+            for (size_t i = 0; i < sizeof(where) / sizeof(*where); i++) {
+                const struct child list[] = {
+                    {.id = 3, .kind = kind, .number = where[i].number},
+                    {.id = 4, .kind = rule_kind(ours[us]), .number = 7, .own = true},
+                };
+                struct place p = rule_place(list, 2, ours[us], 7);
+                bool waits = rule_waits(ours[us], kind);
+                bool before = where[i].incompatible && kind != CHILD_FOREIGN;
+                bool ok = CHECK(p.present) && CHECK_INT(p.incompatible, before && !waits);
+                ok &= CHECK_INT(p.ahead, before && waits);
+                ok &= !p.incompatible || CHECK_INT(p.incompatible_id, 3);
+                if (!ok)
+                    runner_fail(__FILE__, __LINE__, "%d, number %d, for %d", (int)kind,
+                                (int)where[i].number, (int)ours[us]);
+            }
+}
+
+/* A read-write lock's contender number 7 among others, and what it finds: i incompatible, b
+ * somebody behind, and of those ahead how many and the nearest. */
+TEST_CASE(readers_and_writers)
+{
+    static const struct {
+        enum rule own;
+        struct child children[4];
+        uint32_t ahead, predecessor;
+        bool behind, incompatible;
+    } rows[] = {
+#define R(n) {.id = (n), .kind = CHILD_READ, .rule = RULE_READ, .number = (n)}
+#define W(n)                                                                                       \
+    {                                                                                              \
+        .id = (n), .kind = CHILD_WRITE, .rule = RULE_WRITE, .number = (n)                          \
+    }
+#define L(n)                                                                                       \
+    {                                                                                              \
+        .id = (n), .kind = CHILD_LOCK, .rule = RULE_LOCK, .number = (n)                            \
+    }
+#define OTHER(n)                                                                                   \
+    {                                                                                              \
+        .id = (n), .kind = CHILD_LATCH, .rule = RULE_LATCH, .number = (n)                          \
+    }
+        {RULE_READ, {R(2), R(6)}, 0, 0, false, false},
+        {RULE_READ, {R(2), R(6), R(8), W(9)}, 0, 0, true, false},
+        {RULE_READ, {W(2), R(3), W(4), R(6)}, 2, 4, false, false},
+        {RULE_READ, {W(4), R(3), W(2), L(8)}, 2, 4, false, false},
+        {RULE_READ, {W(8), R(9)}, 0, 0, true, false},
+        {RULE_READ, {L(3)}, 1, 3, false, false},
+        {RULE_READ, {W(5), OTHER(3)}, 1, 5, false, true},
+        {RULE_WRITE, {R(2), R(6), W(3)}, 3, 6, false, false},
+        {RULE_WRITE, {R(8)}, 0, 0, true, false},
+        {RULE_WRITE, {W(8)}, 0, 0, true, false},
+        {RULE_WRITE, {L(8), L(6)}, 1, 6, false, false},
+        {RULE_WRITE, {R(2), OTHER(6)}, 1, 2, false, true},
+        {RULE_LOCK, {R(2)}, 0, 0, false, true},
+        {RULE_LOCK, {W(2)}, 0, 0, false, true},
+        {RULE_LOCK, {R(8), L(2)}, 1, 2, true, false},
+        /* Curator's writer that becomes a reader, before and after it gave its write node up */
+        {RULE_READ, {W(5), R(5), R(6)}, 1, 5, false, false},
+        {RULE_READ, {R(5), R(6)}, 0, 0, false, false},
+        {RULE_WRITE, {W(5), R(5)}, 2, 5, false, false},
+        {RULE_WRITE, {R(5)}, 1, 5, false, false},
+        /* forgeries */
+        {RULE_READ, {W(7)}, 1, 7, false, false},
+        {RULE_READ, {R(7)}, 0, 0, false, false},
+        {RULE_WRITE, {R(7)}, 1, 7, false, false},
+#undef R
+#undef W
+#undef L
+#undef OTHER
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child list[5] = {
+            {.id = 77, .kind = rule_kind(rows[i].own), .number = 7, .own = true}};
+        size_t count = 1;
+        for (size_t k = 0; k < 4 && rows[i].children[k].kind; k++)
+            list[count++] = rows[i].children[k];
+        struct place p = rule_place(list, count, rows[i].own, 7);
+        bool ok = CHECK(p.present) && CHECK_INT(p.ahead, rows[i].ahead);
+        ok &= p.ahead == 0 || CHECK_INT(p.predecessor, rows[i].predecessor);
+        ok &= CHECK_INT(p.behind, rows[i].behind);
+        ok &= CHECK_INT(p.incompatible, rows[i].incompatible);
+        if (!ok)
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
+TEST_CASE(shared_kinds)
+{
+    for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
+        CHECK_INT(rule_is_shared(kind), kind == CHILD_READ || kind == CHILD_WRITE);
+}
+
+/* One of ours is none, however it is called; nor is one from before. */
+TEST_CASE(our_own_are_compatible)
+{
+    const struct child list[] = {
+        {.id = 1, .kind = CHILD_LOCK, .number = 5, .own = true},
+        {.id = 2, .kind = CHILD_LOCK, .number = 7, .own = true},
+        {.id = 3, .kind = CHILD_LOCK, .number = 2, .old = true},
+    };
+    struct place p = rule_place(list, 3, RULE_LOCK, 7);
+
+    CHECK(p.present && p.spare && !p.incompatible);
+    CHECK_INT(p.ahead, 1);
+}
+
+TEST_CASE(foreign_children)
+{
+    const struct child list[] = {
+        {.id = 1, .kind = CHILD_LOCK, .number = 0},
+        {.id = 2, .kind = CHILD_LEASE, .number = 1},
+        {.id = 9, .kind = CHILD_FOREIGN},
+    };
+    uint32_t id = 77;
+
+    CHECK(!rule_foreign(NULL, 0, &id));
+    CHECK(!rule_foreign(list, 2, &id));
+    CHECK_INT(id, 77);
+    CHECK(rule_foreign(list, 3, &id));
+    CHECK_INT(id, 9);
+}
+
+TEST_CASE(other_kinds_are_not_waited_for)
+{
+    const struct child children[] = {
+        {.id = 1, .kind = CHILD_LATCH, .number = 2},
+        {.id = 2, .kind = CHILD_LOCK, .number = 3},
+        {.id = 3, .kind = CHILD_LATCH, .number = 4},
+        {.id = 4, .kind = CHILD_LOCK, .number = 5},
+        {.id = 5, .kind = CHILD_LATCH, .number = 7, .own = true},
+    };
+    struct place p = rule_place(children, 5, RULE_LATCH, 7);
+    CHECK(p.present);
+    CHECK_INT(p.ahead, 2);
+    CHECK_INT(p.predecessor, 3);
+    CHECK(p.incompatible && (p.incompatible_id == 2 || p.incompatible_id == 4));
+    p = rule_place(children, 5, RULE_LOCK, 7);
+    CHECK_INT(p.ahead, 2);
+    CHECK_INT(p.predecessor, 4);
 }
