@@ -1,3 +1,4 @@
+/* Names tell whose they are: contenders of every library, and what only looks like theirs. */
 #include "name.h"
 
 #include "runner.h"
@@ -8,16 +9,33 @@
 
 TEST_SUITE(name);
 
-#define UUID "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
-#define HEX "1b4e28ba2fa111d2883f0016d3cca427"
+#define UUID "1b4e28ba-2fa1-41d2-883f-0016d3cca427"
+#define HEX "1b4e28ba2fa141d2883f0016d3cca427"
+#define OUR_UUID "1b4e28ba-2fa1-81d2-883f-0016d3cca427"
+#define OUR_HEX "1b4e28ba2fa181d2883f0016d3cca427"
 
-/* Parses a copy that ends exactly at length, so that a sanitizer sees any reading beyond it. */
-static struct child parse(const char *name, size_t length)
+/* Copies that end exactly at their length, so that a sanitizer sees any reading beyond it. */
+static char *copy_of(const char *name, size_t length)
 {
-    struct child out = {.id = 41, .kind = CHILD_LOCK, .number = -77, .own = true, .old = true};
     char *copy = malloc(length ? length : 1);
+
     REQUIRE(copy);
     memcpy(copy, name, length);
+    return copy;
+}
+
+/* What only a list knows stays as it was. */
+static struct child parse(const char *name, size_t length)
+{
+    struct child out = {.id = 41,
+                        .number = -77,
+                        .permits = 77,
+                        .own = true,
+                        .old = true,
+                        .retains = true,
+                        .numbered = true};
+    char *copy = copy_of(name, length);
+
     name_parse(copy, length, &out);
     free(copy);
     CHECK_INT(out.id, 41);
@@ -25,52 +43,75 @@ static struct child parse(const char *name, size_t length)
     return out;
 }
 
-struct lock_row {
-    const char *name;
-    int32_t number;
-};
-
-TEST_CASE(contenders_of_every_library)
+static struct child parse_text(const char *name)
 {
-    static const struct lock_row rows[] = {
-        {"_c_" UUID "-lock-0000000007", 7}, /* Curator, zkl */
-        {"_c_" HEX "-lock-0000000008", 8},  /* go-zk */
-        {HEX "__lock__0000000009", 9},      /* kazoo */
-        {HEX "-lock-0000000010", 10},       /* kazoo as we ask it to be */
-        {"lock-0000000000", 0},             /* no id at all */
-        {"__lock__0000000001", 1},
-        {"write-lock-0000000002", 2},
-        {"xlock-0000000003", 3},
-        {"lock-lock-0000000004", 4},
-        {"lock-0000000005-lock-0000000006", 6}, /* the last one counts */
-        {"_c_" UUID "-lock-1234567890", 1234567890},
-        {"_c_" UUID "-lock-2147483646", INT32_MAX - 1},
-        {"_c_" UUID "-lock-2147483647", INT32_MAX},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct child c = parse(rows[i].name, strlen(rows[i].name));
-        enum child_kind due = strstr(rows[i].name, "__lock__") ? CHILD_KAZOO : CHILD_LOCK;
-        if (!CHECK_INT(c.kind, due) || !CHECK_INT(c.number, rows[i].number))
-            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
-    }
+    return parse(name, strlen(name));
 }
 
-/* Java writes the wrapped counter with %010d: the sign takes one of the ten places. */
-TEST_CASE(negative_numbers)
+TEST_CASE(kinds)
 {
-    static const struct lock_row rows[] = {
-        {"_c_" UUID "-lock--2147483648", INT32_MIN},
-        {"_c_" UUID "-lock--2147483647", INT32_MIN + 1},
-        {HEX "__lock__-2147483648", INT32_MIN},
-        {"lock--1000000000", -1000000000},
-        {"lock--999999999", -999999999},
-        {"lock--000000001", -1},
-        {HEX "__lock__-000000042", -42},
+    static const struct {
+        const char *name;
+        enum child_kind kind;
+        int32_t number;
+    } rows[] = {
+        {"_c_" UUID "-__READ__0000000007", CHILD_READ, 7}, /* Curator */
+        {"_c_" UUID "-__WRIT__0000000008", CHILD_WRITE, 8},
+        {"_c_" UUID "-lease-0000000009", CHILD_LEASE, 9},
+        {HEX "__rlock__0000000012", CHILD_KAZOO_READ, 12}, /* kazoo */
+        {"__READ__-2147483648", CHILD_READ, INT32_MIN},
+        {"__WRIT__-000000001", CHILD_WRITE, -1},
+        {"lease-2147483647", CHILD_LEASE, INT32_MAX},
+        {"ex0000000014", CHILD_RUBY, 14}, /* zk-ruby */
+        {"sh0000000015", CHILD_RUBY_SHARED, 15},
+        {"ex-2147483648", CHILD_RUBY, INT32_MIN},
+        {"sh-000000001", CHILD_RUBY_SHARED, -1},
+        {"x-72057594037927936-0000000016", CHILD_APACHE, 16}, /* Apache's WriteLock */
+        {"x--72057594037927936-0000000017", CHILD_APACHE, 17},
+        {"x-0-0000000018", CHILD_APACHE, 18},
+        {"x-1--2147483648", CHILD_APACHE, INT32_MIN},
+        {"x-9223372036854775807-0000000018", CHILD_APACHE, 18},
+        {"x--9223372036854775808-0000000018", CHILD_APACHE, 18},
+        {"x-0000000000000000000000000000007-0000000018", CHILD_APACHE, 18},
+        {"x-0100f6a2c3d4e5b7-0000000018", CHILD_APACHE, 18}, /* its C recipe */
+        {"x-ffffffffffffffff--000000001", CHILD_APACHE, -1},
+        {"x-1000000000000000-0000000018", CHILD_APACHE, 18}, /* of either */
+        {"x--1--000000001", CHILD_APACHE, -1},
+        {"x-lock-0000000019", CHILD_LOCK, 19}, /* the word goes before the form */
+        {"ex-lock-0000000020", CHILD_LOCK, 20},
+        {"_c_" UUID "-lock-0000000007", CHILD_LOCK, 7}, /* Curator, zkl */
+        {"_c_" HEX "-lock-0000000008", CHILD_LOCK, 8},  /* go-zk */
+        {HEX "__lock__0000000009", CHILD_KAZOO, 9},     /* kazoo */
+        {HEX "-lock-0000000010", CHILD_LOCK, 10},       /* kazoo as we ask it to be */
+        {"lock-0000000000", CHILD_LOCK, 0},             /* no id at all */
+        {"__lock__0000000001", CHILD_KAZOO, 1},
+        {"write-lock-0000000002", CHILD_LOCK, 2},
+        {"xlock-0000000003", CHILD_LOCK, 3},
+        {"lock-lock-0000000004", CHILD_LOCK, 4},
+        {"lock-0000000005-lock-0000000006", CHILD_LOCK, 6}, /* the last one counts */
+        {"_c_" UUID "-lock-1234567890", CHILD_LOCK, 1234567890},
+        {"_c_" UUID "-lock-2147483646", CHILD_LOCK, INT32_MAX - 1},
+        {"_c_" UUID "-lock-2147483647", CHILD_LOCK, INT32_MAX},
+        /* Java writes the wrapped counter with %010d: the sign takes one of the ten places */
+        {"_c_" UUID "-lock--2147483648", CHILD_LOCK, INT32_MIN},
+        {"_c_" UUID "-lock--2147483647", CHILD_LOCK, INT32_MIN + 1},
+        {HEX "__lock__-2147483648", CHILD_KAZOO, INT32_MIN},
+        {"lock--1000000000", CHILD_LOCK, -1000000000},
+        {"lock--999999999", CHILD_LOCK, -999999999},
+        {"lock--000000001", CHILD_LOCK, -1},
+        {HEX "__lock__-000000042", CHILD_KAZOO, -42},
+        /* candidates of a latch's election are told apart from locks */
+        {"_c_" UUID "-latch-0000000007", CHILD_LATCH, 7}, /* Curator, zkl */
+        {"_c_" UUID "-p007-latch-0000000008", CHILD_LATCH, 8},
+        {"latch-0000000000", CHILD_LATCH, 0},
+        {"lock-0000000001-latch-0000000002", CHILD_LATCH, 2}, /* the last word counts */
+        {"latch--2147483648", CHILD_LATCH, INT32_MIN},
+        {"latch-2147483647", CHILD_LATCH, INT32_MAX},
+        {"latch-0000000001-lock-0000000002", CHILD_LOCK, 2},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct child c = parse(rows[i].name, strlen(rows[i].name));
-        enum child_kind due = strstr(rows[i].name, "__lock__") ? CHILD_KAZOO : CHILD_LOCK;
-        if (!CHECK_INT(c.kind, due) || !CHECK_INT(c.number, rows[i].number))
+        struct child c = parse_text(rows[i].name);
+        if (!CHECK_INT(c.kind, rows[i].kind) || !CHECK_INT(c.number, rows[i].number))
             runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
     }
 }
@@ -136,62 +177,71 @@ TEST_CASE(foreign_names)
         "lock-\xd9\xa1\xd9\xa2\xd9\xa3\xd9\xa4\xd9\xa5",
         "\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8\xf7\xf6",
         "lock-00000000\xb9\xb2",
+        /* nearly Apache's, zk-ruby's, Curator's, kazoo's */
+        "x-0000000001",
+        "x--0000000001",
+        "x-5-1",
+        "x-5-000000001",
+        "x-5-00000000001",
+        "x-5-2147483648",
+        "x-5--2147483649",
+        "x-5x-0000000001",
+        "x-0x5-0000000001",
+        "x-+5-0000000001",
+        "x---0000000001",
+        "x---5-0000000001",
+        "x-5-5-0000000001",
+        "x- 5-0000000001",
+        "X-5-0000000001",
+        "x-9223372036854775808-0000000001",
+        "x--9223372036854775809-0000000001",
+        "x-18446744073709551616-0000000001",
+        "x-99999999999999999999999-0000000001",
+        "x-100f6a2c3d4e5b7-0000000001",
+        "x-00100f6a2c3d4e5b7-0000000001",
+        "x-0100F6A2C3D4E5B7-0000000001",
+        "x-0100f6a2c3d4e5bg-0000000001",
+        "x--100f6a2c3d4e5b7-0000000001",
+        "x-0x00f6a2c3d4e5b7-0000000001",
+        "x-0100f6a2c3d4e5b7-1",
+        "x-0100f6a2-c3d4e5b-0000000001",
+        "xx-5-0000000001",
+        "_x-5-0000000001",
+        "x_5-0000000001",
+        "x-50000000001",
+        "-5-0000000001",
+        "ex0000000001x",
+        "ex000000001",
+        "exx0000000001",
+        "ex-0000000001x",
+        "xex0000000001", /* whole or not at all */
+        "_ex0000000001",
+        "vertex0000000001",
+        "bash0000000001",
+        "/sh0000000001",
+        "EX0000000001",
+        "e0000000001",
+        "sem0000000001", /* zk-ruby's semaphore, its election, Apache's */
+        "ballot0000000001",
+        "lease0000000001",
+        "leas-0000000001",
+        "leases-0000000001",
+        "LEASE-0000000001",
+        "__read__0000000001",
+        "_READ__0000000001",
+        "__READ_0000000001",
+        "__READ__000000001",
+        "__WRITE__0000000001",
+        "__writ__0000000001",
+        "_rlock__0000000001",
+        "__rlock_0000000001",
+        "__rlock__000000001",
+        "__wlock__0000000001",
+        "rlock__0000000001",
+        HEX "__party__0000000001",
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         expect_foreign(rows[i], strlen(rows[i]));
-}
-
-/* Candidates of a latch's election are told apart from locks. */
-TEST_CASE(latches)
-{
-    static const struct lock_row rows[] = {
-        {"_c_" UUID "-latch-0000000007", 7}, /* Curator, zkl */
-        {"_c_" UUID "-p007-latch-0000000008", 8}, {"latch-0000000000", 0},
-        {"lock-0000000001-latch-0000000002", 2}, /* the last word counts */
-        {"latch--2147483648", INT32_MIN},         {"latch-2147483647", INT32_MAX},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct child c = parse(rows[i].name, strlen(rows[i].name));
-        if (!CHECK_INT(c.kind, CHILD_LATCH) || !CHECK_INT(c.number, rows[i].number))
-            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
-    }
-    CHECK_INT(parse("latch-0000000001-lock-0000000002", 32).kind, CHILD_LOCK);
-}
-
-TEST_CASE(priorities)
-{
-    static const struct {
-        const char *name;
-        int priority;
-    } rows[] = {
-        {"_c_" UUID "-p007-latch-0000000007", 7},
-        {"_c_" UUID "-p999-lock-0000000007", 999},
-        {"_c_" UUID "-p000-lock-0000000007", 0},
-        {"-p120-latch--2147483648", 120},
-        {HEX "-p012-__lock__0000000009", 12},
-        {"_c_" UUID "-latch-0000000007", 0},
-        {"_c_" UUID "-p07-latch-0000000007", 0},
-        {"_c_" UUID "-p0077-latch-0000000007", 0},
-        {"_c_" UUID "-p-07-latch-0000000007", 0},
-        {"_c_" UUID "-p0x7-latch-0000000007", 0},
-        {"_c_" UUID "-q007-latch-0000000007", 0},
-        {"_c_" UUID "-p007latch-0000000007", 0},
-        {"_c_" UUID "-p007xlatch-0000000007", 0},
-        {"p007-latch-0000000007", 0},         /* no dash before */
-        {"_c_" UUID "-p007-0000000007", 0},   /* no contender */
-        {"_c_" UUID "-p007-latch-000007", 0}, /* nor this */
-        {"latch-0000000007", 0},
-        {"", 0},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        size_t length = strlen(rows[i].name);
-        char *copy = malloc(length ? length : 1);
-        REQUIRE(copy);
-        memcpy(copy, rows[i].name, length);
-        if (!CHECK_INT(name_priority(copy, length), rows[i].priority))
-            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
-        free(copy);
-    }
 }
 
 /* The length rules: what follows it is not looked at, a NUL within it is a byte like any other. */
@@ -239,7 +289,177 @@ TEST_CASE(every_number_reads_back)
     }
 }
 
-TEST_CASE(has_id_exactly)
+/* How many permits a lease's name asks for. */
+TEST_CASE(permits)
+{
+    static const struct {
+        const char *name;
+        uint32_t permits;
+        bool numbered;
+    } rows[] = {
+        {"_c_" UUID "-s1-lease-0000000009", 1, true},
+        {"_c_" UUID "-s3-lease-0000000009", 3, true},
+        {"-s3-lock-0000000009", 0, false},
+        {"-s-lease-0000000009", 1, false},
+        {"_c_" UUID "-lease-0000000009", 1, false},
+        {"_c_" UUID "-n1-lease-0000000009", 1, false},
+        {"_c_" UUID "-n3-lease-0000000009", 3, false},
+        {"_c_" UUID "-n012-lease-0000000009", 12, false},
+        {"_c_" UUID "-n2147483647-lease-0000000009", INT32_MAX, false},
+        {"_c_" UUID "-n2147483648-lease-0000000009", INT32_MAX, false},
+        {"_c_" UUID "-n99999999999999999999999-lease-0000000009", INT32_MAX, false},
+        {"-n3-lease--2147483648", 3, false},
+        {"-n0-lease-0000000009", 1, false},
+        {"-n-lease-0000000009", 1, false},
+        {"n3-lease-0000000009", 1, false},
+        {"3-lease-0000000009", 1, false},
+        {"-3-lease-0000000009", 1, false},
+        {"-n3lease-0000000009", 1, false},
+        {"-m3-lease-0000000009", 1, false},
+        {"xn3-lease-0000000009", 1, false},
+        {"-n3x-lease-0000000009", 1, false},
+        {"-n3xlease-0000000009", 1, false},
+        {"-lease-0000000009", 1, false},
+        {"lease-0000000009", 1, false},
+        {"_c_" UUID "-n3-lock-0000000009", 0, false},
+        {"-n3-", 0, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = parse_text(rows[i].name);
+        if (!CHECK_INT(c.permits, rows[i].permits) || !CHECK_INT(c.numbered, rows[i].numbered))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+    }
+}
+
+/* As all the forms of it are ours, another library's random UUID never is one. */
+TEST_CASE(those_that_retain)
+{
+    static const struct {
+        const char *name;
+        bool retains;
+    } rows[] = {
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000001", true},
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock--2147483648", true},
+        {"1b4e28ba2fa18e7a883f0016d3cca427__lock__0000000001", true},
+        {"_c_1b4e28ba-2fa1-8e7b-883f-0016d3cca427-lock-0000000001", false},
+        {"_c_1b4e28ba-2fa1-807a-883f-0016d3cca427-lock-0000000001", false},
+        {"1b4e28ba2fa18e7b883f0016d3cca427__lock__0000000001", false},
+        {"_c_1b4e28ba-2fa1-4e7a-883f-0016d3cca427-lock-0000000001", false}, /* Curator's */
+        {"1b4e28ba2fa14e7a883f0016d3cca427__lock__0000000001", false},      /* kazoo's */
+        {"_c_1b4e28ba2fa18e7a883f0016d3cca427-lock-0000000001", false},     /* go-zk's */
+        {"_c_1b4e28ba-2fa18e7a-883f-0016d3cca427-lock-0000000001", false},
+        {"1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000001", false},
+        {"1b4e28ba2fa18e7a883f0016d3cca42__lock__0000000001", false},
+        {"1b4e28ba2fa18e7a883f0016d3cca4277__lock__0000000001", false},
+        {"_c_1b4e28ba-2fa1-8E7A-883f-0016d3cca427-lock-0000000001", false},
+        {"_c_1b4e28ba-2fa1-8e7a-lock-0000000001", false},
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-loch-0000000001", false}, /* no contender */
+        {"lock-0000000001", false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        if (!CHECK_INT(parse_text(rows[i].name).retains, rows[i].retains))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+    }
+}
+
+TEST_CASE(words)
+{
+    CHECK_STR(name_word(CHILD_LOCK), "lock-");
+    CHECK_STR(name_word(CHILD_LATCH), "latch-");
+    CHECK_STR(name_word(CHILD_READ), "__READ__");
+    CHECK_STR(name_word(CHILD_WRITE), "__WRIT__");
+    CHECK_STR(name_word(CHILD_LEASE), "lease-");
+    CHECK_STR(name_word(CHILD_KAZOO), "__lock__");
+    CHECK_STR(name_word(CHILD_FOREIGN), "");
+}
+
+TEST_CASE(priorities)
+{
+    static const struct {
+        const char *name;
+        int priority;
+    } rows[] = {
+        {"_c_" UUID "-p007-latch-0000000007", 7},
+        {"_c_" UUID "-p999-lock-0000000007", 999},
+        {"_c_" UUID "-p000-lock-0000000007", 0},
+        {"-p120-latch--2147483648", 120},
+        {HEX "-p012-__lock__0000000009", 12},
+        {"_c_" UUID "-latch-0000000007", 0},
+        {"_c_" UUID "-p07-latch-0000000007", 0},
+        {"_c_" UUID "-p0077-latch-0000000007", 0},
+        {"_c_" UUID "-p-07-latch-0000000007", 0},
+        {"_c_" UUID "-p0x7-latch-0000000007", 0},
+        {"_c_" UUID "-q007-latch-0000000007", 0},
+        {"_c_" UUID "-p007latch-0000000007", 0},
+        {"_c_" UUID "-p007xlatch-0000000007", 0},
+        {"p007-latch-0000000007", 0},         /* no dash before */
+        {"_c_" UUID "-p007-0000000007", 0},   /* no contender */
+        {"_c_" UUID "-p007-latch-000007", 0}, /* nor this */
+        {"latch-0000000007", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        size_t length = strlen(rows[i].name);
+        char *copy = copy_of(rows[i].name, length);
+        if (!CHECK_INT(name_priority(copy, length), rows[i].priority))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+}
+
+TEST_CASE(makers)
+{
+    static const struct {
+        const char *name;
+        enum name_maker maker;
+    } rows[] = {
+        {"_c_" OUR_UUID "-lock-0000000001", MAKER_ZKL},
+        {"_c_" OUR_UUID "-p007-latch-0000000001", MAKER_ZKL},
+        {OUR_HEX "__lock__0000000001", MAKER_ZKL},
+        {"_c_" UUID "-lock-0000000001", MAKER_CURATOR},
+        {"_c_" UUID "-latch-0000000001", MAKER_CURATOR},
+        {"_c_" UUID "-__READ__0000000001", MAKER_CURATOR},
+        {"_c_" UUID "-lease-0000000001", MAKER_CURATOR},
+        {HEX "__lock__0000000001", MAKER_KAZOO},
+        {HEX "__rlock__0000000001", MAKER_KAZOO},
+        {HEX "-lock-0000000001", MAKER_KAZOO},
+        {"_c_" HEX "-lock-0000000001", MAKER_GO},
+        {"_c_" OUR_HEX "-lock-0000000001", MAKER_GO}, /* ours have dashes behind _c_ */
+        {"x-5-0000000001", MAKER_APACHE},
+        {"x--5-0000000001", MAKER_APACHE},
+        {"x-0100f6a2c3d4e5b7-0000000001", MAKER_APACHE},
+        {"ex0000000001", MAKER_RUBY},
+        {"sh0000000001", MAKER_RUBY},
+        {"lock-0000000001", MAKER_UNKNOWN},
+        {"_c_-lock-0000000001", MAKER_UNKNOWN},
+        {OUR_UUID "-lock-0000000001", MAKER_UNKNOWN},
+        /* no UUID: too short, too long, large letters, a letter beyond f, a dash moved */
+        {"_c_1b4e28ba-2fa1-81d2-883f-0016d3cca42-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_" OUR_UUID "0-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1B4E28BA-2FA1-81D2-883F-0016D3CCA427-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1b4e28ba-2fa1-81d2-883f-0016d3cca42g-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1b4e28ba2-fa1-81d2-883f-0016d3cca427-lock-0000000001", MAKER_UNKNOWN},
+        {"_c_1b4e28ba-2fa181d2-883f-0016d3cca427-lock-0000000001", MAKER_UNKNOWN},
+        {HEX "0__lock__0000000001", MAKER_UNKNOWN},
+        {"1b4e28ba2fa141d2883f0016d3cca42__lock__0000000001", MAKER_UNKNOWN},
+        /* cut off within what would be looked at */
+        {"_c_" OUR_UUID, MAKER_ZKL},
+        {"_c_1b4e28ba-2fa1-8", MAKER_UNKNOWN},
+        {"_c_1b4e28ba", MAKER_UNKNOWN},
+        {"_c_", MAKER_UNKNOWN},
+        {"_", MAKER_UNKNOWN},
+        {"", MAKER_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const size_t length = strlen(rows[i].name);
+        char *copy = copy_of(rows[i].name, length);
+        if (!CHECK_INT(name_maker(copy, length), rows[i].maker))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+        free(copy);
+    }
+}
+
+TEST_CASE(has_id)
 {
     static const struct {
         const char *name, *id;
@@ -260,14 +480,27 @@ TEST_CASE(has_id_exactly)
         {"_C_" UUID "-lock-0000000007", UUID, false},
         {"_c-" UUID "-lock-0000000007", UUID, false},
         {"_c_1B4E28BA-2FA1-11D2-883F-0016D3CCA427-lock-0000000007", UUID, false},
+        /* kazoo's style, and nothing between the two */
+        {OUR_HEX "__lock__0000000007", OUR_HEX, true},
+        {OUR_HEX "__", OUR_HEX, true},
+        {OUR_HEX "_", OUR_HEX, false},
+        {OUR_HEX, OUR_HEX, false},
+        {OUR_HEX "_-lock-0000000007", OUR_HEX, false},
+        {OUR_HEX "-lock-0000000007", OUR_HEX, false},
+        {OUR_HEX "0__lock__0000000007", OUR_HEX, false}, /* a longer id */
+        {"_c_" OUR_HEX "__lock__0000000007", OUR_HEX, false},
+        {"_c_" OUR_HEX "-lock-0000000007", OUR_HEX, true},
+        {OUR_UUID "__lock__0000000007", OUR_HEX, false},
+        {HEX "__lock__0000000007", OUR_HEX, false},
+        {"_c_" OUR_UUID "-lock-0000000007", OUR_UUID, true},
+        {"_c_" OUR_UUID "_lock-0000000007", OUR_UUID, false},
+        {"_c_" OUR_UUID "__lock__0000000007", OUR_UUID, false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         size_t length = strlen(rows[i].name);
-        char *copy = malloc(length ? length : 1);
-        REQUIRE(copy);
-        memcpy(copy, rows[i].name, length);
+        char *copy = copy_of(rows[i].name, length);
         if (!CHECK_INT(name_has_id(copy, length, rows[i].id, strlen(rows[i].id)), rows[i].has))
-            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+            runner_fail(__FILE__, __LINE__, "\"%s\" in \"%s\"", rows[i].id, rows[i].name);
         free(copy);
     }
     CHECK(!name_has_id("_c_abc-lock-", 6, "abc", 3)); /* the dash is beyond the length */
