@@ -152,9 +152,23 @@ static void play_all(const struct row *rows, size_t count)
 }
 
 #define STALE ""
+#define WATCH .watch = true, .gap = MS(100)
 #define BEGUN                                                                                      \
     {                                                                                              \
         EV(BEGIN), "disarm sync 1, begun = syncing"                                                \
+    }
+
+/* By an observer. */
+#define LISTED                                                                                     \
+    BEGUN, {DONE(1), "list 2 = listing"},                                                          \
+    {                                                                                              \
+        DONE(2), ", listed = reading"                                                              \
+    }
+/* By a watch, which leaves one with each list. */
+#define WATCHED                                                                                    \
+    BEGUN, {DONE(1), "list+watch 2 = listing"},                                                    \
+    {                                                                                              \
+        DONE(2), ", listed = reading"                                                              \
     }
 
 /* An observer: lists leave no watch unless nobody is there. */
@@ -162,53 +176,37 @@ TEST_CASE(observers)
 {
     static const struct row rows[] = {
         {"the first is read, and again when its node changes, and all when it is gone",
-         {.watch = false},
-         {BEGUN,
-          {DONE(1), "list 2 = listing"},
-          {DONE(2), ", listed = reading"},
-          {DO(FOUND), " = settled"},
-          {DO(FOUND), " = settled"},
-          {DO(REREAD), " = reading"},
-          {DO(FOUND), " = settled"},
-          {DO(CHANGED), "disarm list 3, begun = listing"}}},
+         .steps = {LISTED,
+                   {DO(FOUND), " = settled"},
+                   {DO(FOUND), " = settled"},
+                   {DO(REREAD), " = reading"},
+                   {DO(FOUND), " = settled"},
+                   {DO(CHANGED), "disarm list 3, begun = listing"}}},
         {"nobody: once more, with a watch",
-         {.watch = false},
-         {BEGUN,
-          {DONE(1), "list 2 = listing"},
-          {DONE(2), ", listed = reading"},
-          {DO(LIST, .watch = true), "list+watch 3 = listing"},
-          {DONE(3), ", listed = reading"},
-          {DO(FOUND), " = settled"}}},
+         .steps = {LISTED,
+                   {DO(LIST, .watch = true), "list+watch 3 = listing"},
+                   {DONE(3), ", listed = reading"},
+                   {DO(FOUND), " = settled"}}},
         {"the first has left before it was read",
-         {.watch = false},
-         {BEGUN,
-          {DONE(1), "list 2 = listing"},
-          {DONE(2), ", listed = reading"},
-          {DO(LIST), "list 3 = listing"},
-          {DONE(3), ", listed = reading"}}},
+         .steps = {LISTED, {DO(LIST), "list 3 = listing"}, {DONE(3), ", listed = reading"}}},
         {"a node that changes while it backs off leaves the timer",
-         {.watch = false},
-         {BEGUN,
-          {DENIED(1), "forget arm 1000 tell denied = backed off"},
-          {DO(REREAD), " = backed off"},
-          {DO(FOUND), " = backed off"},
-          {EV(TIMER), "disarm sync 2, begun = syncing"}}},
+         .steps = {BEGUN,
+                   {DENIED(1), "forget arm 1000 tell denied = backed off"},
+                   {DO(REREAD), " = backed off"},
+                   {DO(FOUND), " = backed off"},
+                   {EV(TIMER), "disarm sync 2, begun = syncing"}}},
         {"its node has gone while it backs off: at once",
-         {.watch = false},
-         {BEGUN,
-          {DENIED(1), "forget arm 1000 tell denied = backed off"},
-          {DO(CHANGED), "disarm list 2, begun = listing"}}},
+         .steps = {BEGUN,
+                   {DENIED(1), "forget arm 1000 tell denied = backed off"},
+                   {DO(CHANGED), "disarm list 2, begun = listing"}}},
         {"what was read is refused, or older",
-         {.watch = false},
-         {BEGUN,
-          {DONE(1), "list 2 = listing"},
-          {DONE(2), ", listed = reading"},
-          {DO(OLDER), "forget arm 1000 tell older = backed off"},
-          {EV(TIMER), "disarm sync 3, begun = syncing"},
-          {DONE(3), "list 4 = listing"},
-          {DONE(4), ", listed = reading"},
-          {DO(OLDER), "forget arm 2000 = backed off"},
-          {DO(REFUSED, .rc = STORE_NOAUTH), "forget arm 4000 tell denied = backed off"}}},
+         .steps = {LISTED,
+                   {DO(OLDER), "forget arm 1000 tell older = backed off"},
+                   {EV(TIMER), "disarm sync 3, begun = syncing"},
+                   {DONE(3), "list 4 = listing"},
+                   {DONE(4), ", listed = reading"},
+                   {DO(OLDER), "forget arm 2000 = backed off"},
+                   {DO(REFUSED, .rc = STORE_NOAUTH), "forget arm 4000 tell denied = backed off"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -219,10 +217,8 @@ TEST_CASE(watches)
 {
     static const struct row rows[] = {
         {"listed not too often, and later for many",
-         {.watch = true, .gap = MS(100), .gap_each = MS(2)},
-         {BEGUN,
-          {DONE(1), "list+watch 2 = listing"},
-          {DONE(2), ", listed = reading"},
+         {WATCH, .gap_each = MS(2)},
+         {WATCHED,
           {DO(FOUND, .now = MS(10), .count = 3), " = settled"},
           {EV(FIRED, .now = MS(115)), "arm 116 = resting"},
           {EV(TIMER, .now = MS(116)), "disarm list+watch 3, begun = listing"},
@@ -230,7 +226,7 @@ TEST_CASE(watches)
           {DO(FOUND, .now = MS(120)), " = settled"},
           {EV(FIRED, .now = MS(220)), "disarm list+watch 4, begun = listing"}}},
         {"no such path, and one that was made just then",
-         {.watch = true, .gap = MS(100)},
+         {WATCH},
          {BEGUN,
           {DONE(1), "list+watch 2 = listing"},
           {NO_NODE(2), "stat+watch 3 = finding"},
@@ -240,7 +236,7 @@ TEST_CASE(watches)
           {NO_NODE(4), "stat+watch 5 = finding"},
           {DONE(5), "list+watch 6 = listing"}}},
         {"another connection, while it waits for its time",
-         {.watch = true, .gap = MS(100)},
+         {WATCH},
          {{EV(BEGIN, .down = true), "disarm forget, begun = away"},
           {EV(BEGIN), "disarm sync 1, begun = syncing"},
           {EV(BEGIN), "disarm sync 2, begun = syncing"},
@@ -251,22 +247,20 @@ TEST_CASE(watches)
           {EV(FIRED), "arm 100 = resting"},
           {EV(BEGIN), "disarm sync 4, begun = syncing"}}},
         {"its time comes without a connection",
-         {.watch = true, .gap = MS(100)},
-         {BEGUN,
-          {DONE(1), "list+watch 2 = listing"},
-          {DONE(2), ", listed = reading"},
+         {WATCH},
+         {WATCHED,
           {DO(FOUND), " = settled"},
           {EV(FIRED), "arm 100 = resting"},
           {EV(TIMER, .down = true), "disarm forget, begun = away"},
           {EV(BEGIN), "disarm sync 3, begun = syncing"}}},
         {"the connection is lost, and its answer still comes",
-         {.watch = true, .gap = MS(100)},
+         {WATCH},
          {BEGUN,
           {DONE(1), "list+watch 2 = listing"},
           {EV(BEGIN, .down = true, .barred = true), "disarm tell barred forget, begun = away"},
           {DONE(2), STALE}}},
         {"it stops: no answer counts any more",
-         {.watch = true, .gap = MS(100)},
+         {WATCH},
          {BEGUN,
           {EV(BEGIN), "disarm sync 2, begun = syncing"},
           {EV(STOP), "end = over"},
@@ -281,7 +275,7 @@ TEST_CASE(refusals)
 {
     static const struct row rows[] = {
         {"told once for a reason; less and less often",
-         {.watch = true, .gap = MS(100)},
+         {WATCH},
          {BEGUN,
           {DENIED(1, .now = MS(5)), "forget arm 1005 tell denied = backed off"},
           {DENIED(1), STALE},
@@ -313,13 +307,13 @@ TEST_CASE(reports)
 {
     static const struct row rows[] = {
         {"each list is told, and the next one waits for its time",
-         {.watch = true, .gap = MS(100), .gap_each = MS(2)},
+         {WATCH, .gap_each = MS(2)},
          {{EV(BEGIN), "disarm sync 1 = syncing"},
           {DONE(1), "list+watch 2 = listing"},
           {DONE(2, .now = MS(10), .count = 3), "tell listed = settled"},
           {EV(FIRED, .now = MS(115)), "arm 116 = resting"}}},
         {"so is that there is no such path",
-         {.watch = true, .gap = MS(100), .gap_each = MS(2)},
+         {WATCH, .gap_each = MS(2)},
          {{EV(BEGIN), "disarm sync 1 = syncing"},
           {DONE(1), "list+watch 2 = listing"},
           {NO_NODE(2), "stat+watch 3 = finding"},
