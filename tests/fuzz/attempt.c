@@ -7,7 +7,7 @@
 #include "input.h"
 #include "recipes/rule.h"
 #include "runner.h"
-#include "unit/attempt_promises.h"
+#include "unit/attempt_play.h"
 
 static struct child children[PLAY_CHILDREN];
 

@@ -150,6 +150,6 @@ const struct hazard hazards_queue[] = {
      "queue_order.middle_leaves attempt_queue.moves_up_when_a_middle_waiter_leaves"},
     {"adopted_node", "an old session's node is adopted after reconnecting", adopted_node_usual,
      adopted_node_zkl,
-     "fault_orphan.settled_by_session attempt_settle.unknown_and_done_in_another_session"},
+     "fault_orphan.settled_by_session attempt.unknown_and_done_in_another_session"},
     {.name = NULL},
 };

@@ -1,6 +1,8 @@
-/* Holding and losing: the own watch, the deadline, the node's end. */
+/* A contender that holds: it may lose that, is asked to give way, and hears of others. */
 #include "attempt_play.h"
 #include "runner.h"
+
+#include <string.h>
 
 TEST_SUITE(attempt_hold);
 
@@ -38,15 +40,6 @@ TEST_CASE(lapse_then_own_node_gone)
     CHECK_INT(play.revokes, 1);
 }
 
-TEST_CASE(lapse_before_the_own_watch_is_answered)
-{
-    play_reach(ST_HOLDING);
-    SAY("timer");
-    STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
-    STEP("read 7", ST_LAPSED, "");
-    STEP("release", ST_DONE, "delete");
-}
-
 TEST_CASE(own_node_deleted_by_another)
 {
     play_reach(ST_HOLDING);
@@ -56,20 +49,6 @@ TEST_CASE(own_node_deleted_by_another)
     STEP("own gone", ST_DONE, "");
     STEP("lapsed", ST_DONE, "");
     STEP("release", ST_DONE, "");
-}
-
-TEST_CASE(own_node_found_missing_when_watched)
-{
-    play_reach(ST_HOLDING);
-    STEP("timer", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke deleted");
-}
-
-TEST_CASE(own_node_found_to_be_of_another_session)
-{
-    play_reach(ST_HOLDING);
-    SAY("timer");
-    STEP("read 7 others", ST_DONE, "revoke deleted"); /* not ours to delete */
 }
 
 /* Somebody set its data, as Curator's revoker does: the watch is used up. */
@@ -113,42 +92,9 @@ TEST_CASE(own_watch_refused)
     }
 }
 
-/* A grant that was decided before the timeout wins. */
-TEST_CASE(abort_after_the_grant)
-{
-    play_reach(ST_HOLDING);
-    STEP("abort", ST_HOLDING, "");
-    STEP("release", ST_DONE, "delete");
-}
-
-TEST_CASE(session_ends_while_holding)
-{
-    static const char *const ends[] = {"replaced", "end"};
-    static const char *const revokes[] = {"revoke expired", "revoke closed"};
-    for (size_t i = 0; i < 2; i++) {
-        play_reach(ST_HOLDING);
-        STEP(ends[i], ST_DONE, revokes[i]);
-        STEP("release", ST_DONE, "");
-        play_reach(ST_LAPSED);
-        STEP(ends[i], ST_DONE, ""); /* told already */
-        STEP("release", ST_DONE, "");
-        CHECK_INT(play.revokes, 1);
-    }
-}
-
-TEST_CASE(granted_without_a_watch_of_the_own_node_arms)
-{
-    play_reach(ST_CLAIMING);
-    STEP("extended", ST_PROVING, "prove");
-    STEP("read 7", ST_HOLDING, "grant, arm");
-    STEP("timer", ST_HOLDING, "read");
-    STEP("read 7", ST_HOLDING, "");
-}
-
 TEST_CASE(tokens_are_those_of_the_node)
 {
-    play_start(false);
-    SAY("enter");
+    play_reach(ST_CREATING);
     SAY("created 4");
     CHECK_INT(play.c.token, 1004);
     SAY("listed 3 4*");
@@ -160,4 +106,366 @@ TEST_CASE(tokens_are_those_of_the_node)
     CHECK_INT(play.c.state, ST_HOLDING);
     CHECK_INT(play.c.token, 1006); /* that of the second node */
     CHECK_INT(play.c.number, 6);
+}
+
+/* ---- a holder is asked to give way, by what is written into its node ---- */
+
+/* Before or after the grant, before or after it wants to hear of that. */
+
+/* By the own watch, which every hold gets that lasts. */
+TEST_CASE(while_it_holds)
+{
+    play_reach(ST_HOLDING);
+    SAY("timer");
+    SAY("read 7");
+    STEP("own changed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+    STEP("own changed", ST_HOLDING, "read"); /* once */
+    STEP("read 7 asked", ST_HOLDING, "");
+    STEP("release", ST_DONE, "delete");
+}
+
+/* Nobody waits for the own watch where the holder wants to hear; and it is not set twice. */
+TEST_CASE(before_it_heeds)
+{
+    play_reach(ST_HOLDING);
+    STEP("heed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+    STEP("timer", ST_HOLDING, "");
+    STEP("heed", ST_HOLDING, "");
+}
+
+TEST_CASE(of_an_older_read)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("heed", ST_HOLDING, "read");
+    STEP("stale read 7 asked", ST_HOLDING, "");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+TEST_CASE(heeded_again_when_watched)
+{
+    play_reach(ST_HOLDING);
+    STEP("heed", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
+    STEP("heed", ST_HOLDING, "");
+    STEP("own changed", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+TEST_CASE(read_is_refused)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("read refused", ST_HOLDING, "arm");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+TEST_CASE(node_is_gone)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("read nonode", ST_DONE, "revoke deleted");
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    STEP("read 7 others asked", ST_DONE, "revoke deleted");
+    STEP("heed", ST_DONE, "");
+}
+
+TEST_CASE(heeded_while_the_children_are_watched)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 7* left", ST_HOLDING, "grant");
+    STEP("heed", ST_HOLDING, "read");
+    STEP("read bad", ST_HOLDING, "arm");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "asked");
+}
+
+/* ---- before the grant ---- */
+
+/* Told right behind the grant, as the last thing. */
+TEST_CASE(while_it_waits)
+{
+    play_reach(ST_WAITING);
+    SAY("read 7");
+    SAY("own changed");
+    STEP("pred gone", ST_PROVING, "prove");
+    STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7 asked", ST_HOLDING, "");
+}
+
+TEST_CASE(before_the_watch_of_a_waiter)
+{
+    play_reach(ST_WAITING);
+    SAY("read 7 asked");
+    STEP("pred gone", ST_HOLDING, "grant, asked"); /* proved by silence, without a read */
+}
+
+TEST_CASE(before_a_deadline_comes)
+{
+    play_reach(ST_CLAIMING);
+    STEP("own changed", ST_PROVING, "prove");
+    STEP("nodeadline read 7 asked", ST_CLAIMING, "");
+    STEP("extended", ST_PROVING, "prove");
+    STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
+}
+
+TEST_CASE(an_adopted_node)
+{
+    play_reach(ST_ADOPTING);
+    SAY("read 7 asked");
+    STEP("listed 7*", ST_HOLDING, "grant, asked");
+}
+
+/* Nobody has asked anything of a contender that has another node by now. */
+TEST_CASE(of_an_earlier_node)
+{
+    static const char *const ends[] = {"replaced", "listed 8"};
+
+    for (size_t i = 0; i < 2; i++) {
+        play_reach(ST_ADOPTING);
+        SAY("read 7 asked");
+        SAY(ends[i]);
+        SAY("enter");
+        SAY("created 9");
+        STEP("listed 9*", ST_HOLDING, "grant, arm");
+    }
+}
+
+TEST_CASE(not_told_any_more)
+{
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    SAY("lapsed");
+    STEP("read 7 asked", ST_LAPSED, "");
+    STEP("heed", ST_LAPSED, "");
+    play_reach(ST_HOLDING);
+    SAY("heed");
+    SAY("release");
+    STEP("read 7 asked", ST_DONE, "");
+}
+
+/* ---- a holder hears of others in three ways ---- */
+
+/* By the list behind the create, by a look, and by the children's watch. */
+
+static void enter(void)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    STEP("enter", ST_CREATING, "create, list-watch");
+    SAY("created 7");
+}
+
+static enum attempt_others granted_with(void)
+{
+    const bool granted =
+        strstr(play_actions(), "grant"); /* whoever hears of it reads the machine then */
+
+    return granted ? play.c.others : OTHERS_UNKNOWN;
+}
+
+/* Their own node's end would be told by the children's watch. */
+TEST_CASE(alone)
+{
+    enter();
+    STEP("listed 7* left", ST_HOLDING, "grant");
+    CHECK_INT(granted_with(), OTHERS_NONE);
+    STEP("look", ST_HOLDING, "others none");
+    STEP("timer", ST_HOLDING, "");
+    STEP("children", ST_HOLDING, "arm, others wait");
+    STEP("timer", ST_HOLDING, "read");
+    STEP("read 7", ST_HOLDING, "");
+    STEP("children", ST_HOLDING, ""); /* it knows */
+    STEP("release", ST_DONE, "delete");
+}
+
+TEST_CASE(somebody_is_behind)
+{
+    enter();
+    STEP("listed 7* 8 left", ST_HOLDING, "grant, arm, unwatch-children");
+    CHECK_INT(granted_with(), OTHERS_WAIT);
+    CHECK(!play.c.waited);
+    enter();
+    STEP("listed 7* 8! left", ST_HOLDING, "grant"); /* which does not wait for a lock */
+    CHECK_INT(granted_with(), OTHERS_NONE);
+}
+
+/* No watch is kept by who waits, and nothing is known when its turn comes. */
+TEST_CASE(somebody_is_ahead)
+{
+    enter();
+    STEP("listed 5 7* left", ST_WAITING, "read, watch 5, unwatch-children");
+    CHECK_INT(play.c.others, OTHERS_UNKNOWN);
+    STEP("children", ST_WAITING, "");
+    SAY("pred gone");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_UNKNOWN);
+    CHECK(play.c.waited);
+}
+
+TEST_CASE(no_watch_was_left)
+{
+    enter();
+    STEP("listed 7*", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_UNKNOWN);
+}
+
+TEST_CASE(heard_before_a_deadline_comes)
+{
+    enter();
+    STEP("nodeadline listed 7* left", ST_CLAIMING, "arm");
+    STEP("nodeadline children", ST_CLAIMING, "");
+    SAY("extended");
+    STEP("children", ST_PROVING, "");
+    STEP("read 7", ST_HOLDING, "grant, arm");
+    CHECK_INT(granted_with(), OTHERS_WAIT);
+}
+
+/* ---- a watch of no use ---- */
+
+/* The list that rides behind the create is not heard any more, and may have left one. */
+TEST_CASE(watch_of_a_list_that_is_stale)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    SAY("enter");
+    STEP("created 7 others", ST_REENTERING, "delete, leave-children, admit");
+    SAY("enter");
+    SAY("created 8");
+    STEP("listed 8* left", ST_HOLDING, "grant");
+    CHECK_INT(play.c.others, OTHERS_NONE);
+}
+
+/* It is of before the own node, whose end does not end it. */
+TEST_CASE(watch_is_older_than_the_own_node)
+{
+    enter();
+    STEP("listed 5 left", ST_REENTERING, "unwatch-children, delete, leave-children, admit");
+    play_start(false);
+    play.c.watch_children = true;
+    play.c.rounds = 100;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed left", ST_DONE, "unwatch-children, fail protocol, delete"); /* the last round */
+}
+
+/* The end of the own node ends it, too. */
+TEST_CASE(watch_ends_with_the_attempt)
+{
+    play_start(true);
+    play.c.watch_children = true;
+    SAY("enter");
+    SAY("created 7");
+    STEP("listed 5 7* left", ST_DONE, "fail busy, delete");
+}
+
+/* The list behind a create whose outcome is unknown may have left one, and is not heard. */
+TEST_CASE(watch_of_a_list_that_is_not_heard)
+{
+    play_start(false);
+    play.c.watch_children = true;
+    SAY("enter");
+    STEP("created unknown", ST_SETTLING, "unwatch-children, barrier");
+    STEP("listed 7* left", ST_SETTLING, "");
+    SAY("passed");
+    STEP("listed 7*", ST_ADOPTING, "adopt 7, read");
+    play_reach(ST_CREATING);
+    STEP("created unknown", ST_SETTLING, "barrier"); /* it left none */
+}
+
+/* While nothing is known of others, the holder that looks is to hear of them. */
+TEST_CASE(watch_of_a_look)
+{
+    play_reach(ST_HOLDING);
+    SAY("look");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    play_reach(ST_HOLDING);
+    SAY("look");
+    STEP("listed 7* 8 left", ST_HOLDING, "others wait"); /* it is about to give back */
+    STEP("children", ST_HOLDING, "");                    /* and knows */
+    STEP("look", ST_HOLDING, "list-watch");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    STEP("children", ST_HOLDING, "arm, others wait");
+}
+
+/* ---- looking ---- */
+
+static void look(void)
+{
+    play_reach(ST_HOLDING);
+    STEP("look", ST_HOLDING, "list-watch");
+    STEP("look", ST_HOLDING, ""); /* one at a time */
+}
+
+TEST_CASE(finds_somebody)
+{
+    look();
+    STEP("listed 7* 8 left", ST_HOLDING, "others wait");
+    look();
+    STEP("listed 5 7* left", ST_HOLDING, "others wait"); /* which is not to be */
+}
+
+/* A list without the own node proves nothing. */
+TEST_CASE(finds_nothing)
+{
+    static const struct {
+        const char *answer, *actions;
+    } rows[] = {
+        {"listed refused", "others unknown"},
+        {"listed bad", "others unknown"},
+        {"listed nonode", "others unknown"},
+        {"listed 7*", "others unknown"},
+        {"listed 8 left", "unwatch-children, others unknown"},
+        {"listed left", "unwatch-children, others unknown"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        look();
+        STEP(rows[i].answer, ST_HOLDING, rows[i].actions);
+        STEP("look", ST_HOLDING, "list-watch");
+    }
+}
+
+/* What is read of the own node meanwhile is answered, too. */
+TEST_CASE(beside_the_own_watch)
+{
+    look();
+    STEP("timer", ST_HOLDING, "read");
+    CHECK_STR(play_awaited(), "listed, read");
+    STEP("read 7", ST_HOLDING, "");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    look();
+    SAY("timer");
+    STEP("listed 7* left", ST_HOLDING, "others none");
+    STEP("read nonode", ST_DONE, "revoke deleted");
+}
+
+TEST_CASE(not_answered_any_more)
+{
+    look();
+    STEP("release", ST_DONE, "delete");
+    STEP("listed 7* 8 left", ST_DONE, "");
+    look();
+    SAY("lapsed");
+    STEP("listed 7* 8 left", ST_LAPSED, "unwatch-children");
+    STEP("look", ST_LAPSED, "");
+    STEP("children", ST_LAPSED, "");
+}
+
+/* In a new place nothing is known. */
+TEST_CASE(enters_again)
+{
+    enter();
+    SAY("nodeadline listed 7* left");
+    CHECK_INT(play.c.others, OTHERS_NONE);
+    SAY("replaced");
+    STEP("enter", ST_CREATING, "create, list-watch");
+    CHECK_INT(play.c.others, OTHERS_UNKNOWN);
 }

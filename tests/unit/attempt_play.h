@@ -29,7 +29,7 @@
 #include "attempt.h"
 #include "recipes/machine.h"
 
-/* What may happen: a row of the table in attempt_words_test.c. */
+/* What may happen: a row of the table of words. */
 enum play_row {
     /* answers: */
     PLAY_CREATED,
@@ -145,12 +145,19 @@ int64_t play_armed_ms(uint32_t action);
 /* Starts anew and goes to the state by the shortest way; number 7 is ours, 5 is before it. */
 void play_reach(enum attempt_state state);
 
-/* ---- attempt_words_test.c, for attempt_play_test.c ---- */
+/* ---- what a contender promises at every step, whatever comes in whatever order ---- */
 
-/* That of the request's answer, or PLAY_ROWS: there is none. */
-enum play_row play_row_of(const struct machine_action *request);
+/* What is likely to come next, so that a walk gets far; choice is any number. */
+enum play_row promises_likely(uint32_t choice);
 
-/* Why the request of that row is not what it always is, or NULL. */
-const char *play_wrong_request(enum play_row row, const struct machine_action *request);
+/* An answer that a server may give to a request of that row. */
+bool promises_may_answer(enum play_row row, enum store_rc rc);
+
+/* Gives the event to play's contender; NULL, or the promise that it broke. */
+const char *promises_give(const struct play_event *h);
+
+/* From every state, giving up and what must follow leads to the end, with one answer. Returns NULL,
+ * or what was broken on the way. */
+const char *promises_end(void);
 
 #endif

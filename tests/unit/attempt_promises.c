@@ -1,4 +1,4 @@
-#include "attempt_promises.h"
+#include "attempt_play.h"
 
 #include "recipes/rule.h"
 #include "runner.h"

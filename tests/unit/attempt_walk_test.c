@@ -1,5 +1,5 @@
 /* Random walks: whatever comes, in whatever order, the promises hold. */
-#include "attempt_promises.h"
+#include "attempt_play.h"
 #include "rule.h"
 #include "runner.h"
 #include "seeded.h"
