@@ -196,15 +196,6 @@ TEST_CASE(a_list_without_the_own_node_proves_nothing)
     STEP("listed 13*", ST_HOLDING, "grant, arm");
 }
 
-TEST_CASE(own_node_gone_at_the_proof)
-{
-    play_reach(ST_PROVING);
-    STEP("read nonode", ST_REENTERING, "delete, admit"); /* to the tail */
-    STEP("enter", ST_CREATING, "create, list");
-    STEP("created 9", ST_LISTING, "");
-    STEP("listed 8 9*", ST_WAITING, "read, watch 8");
-}
-
 /* ---- tries ---- */
 
 /* A contender that only tries does not wait for others that are first. It waits for one that

@@ -242,8 +242,9 @@ static void play_all(const struct exchange_row *rows, size_t count)
     {                                                                                              \
         EV(LOOKED, .version = 4), .acts = "count = counting"                                       \
     }
+#define JOINS ENTER, JOINED
 /* There is no ready, so it lists. */
-#define LISTS ENTER, JOINED, NO_READY
+#define LISTS JOINS, NO_READY
 #define INSIDE                                                                                     \
     LISTS, {COUNTED(0, 10, 8), "open 10 for 4 = opening"},                                         \
     {                                                                                              \
@@ -262,33 +263,27 @@ TEST_CASE(entering)
     static const struct exchange_row rows[] = {
         {"by the own list", {INSIDE}},
         {"by ready, as the last it lets in",
-         {ENTER,
-          JOINED,
-          {EV(LOOKED, .zxid = 12, .bound = 10), .acts = "ignore tell done = inside"}}},
+         {JOINS, {EV(LOOKED, .zxid = 12, .bound = 10), .acts = "ignore tell done = inside"}}},
         {"one too many",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(LOOKED, .zxid = 12, .bound = 9), .acts = "count = counting"},
           {COUNTED(1, 8, 10, 9), "await 0 = waiting"},
           {EV(GONE), 1, {0, 10, 9}, "look = looking"}}},
         {"another library's ready, younger",
-         {ENTER, JOINED, {EV(LOOKED, .zxid = 12), .acts = "ignore tell done = inside"}}},
+         {JOINS, {EV(LOOKED, .zxid = 12), .acts = "ignore tell done = inside"}}},
         {"another library's ready, older",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(LOOKED, .zxid = 9, .version = 3), .acts = "count = counting"},
           {COUNTED(0, 10), " = waiting"},
           {EV(FIRED), .acts = "look = looking"},
           {EV(LOOKED, .zxid = 9, .version = 3), .acts = "count = counting"},
           {COUNTED(0, 10, 11), "open 11 again for 3 = opening"}}},
         {"a bound that is none",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(LOOKED, .zxid = 9, .bound = 20), .acts = "count = counting"},
           {COUNTED(0, 10, 8), "await 1 = waiting"}}},
         {"an older ready that has let others in",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(LOOKED, .zxid = 9, .bound = 8), .acts = "count = counting"},
           {COUNTED(0, 10, 8, 12), "await 1 = waiting"}}},
         {"as many as are wanted",
@@ -302,13 +297,11 @@ TEST_CASE(entering)
           {COUNTED(0, UNREAD, UNREAD, UNREAD), "read all = counting"},
           {COUNTED(0, 10, 8, 9), "open 9 for 4 = opening"}}},
         {"fewer, behind an older ready",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(LOOKED, .zxid = 9, .bound = 8), .acts = "count = counting"},
           {COUNTED(0, UNREAD), " = waiting"}}},
         {"as many, behind an older ready",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(LOOKED, .zxid = 9, .bound = 8), .acts = "count = counting"},
           {COUNTED(0, UNREAD, UNREAD), "read all = counting"},
           {COUNTED(0, 10, 8), "await 1 = waiting"}}},
@@ -432,7 +425,7 @@ TEST_CASE(stopped)
           {COUNTED(0, 10), "ignore quit last = quitting"},
           {EV(STOP), .acts = " = quitting"},
           {EV(QUIT), 0, {10}, "ignore tell done = outside"}}},
-        {"refused", {ENTER, JOINED, {EV(REFUSED), .acts = "refused ignore quit = quitting"}}},
+        {"refused", {JOINS, {EV(REFUSED), .acts = "refused ignore quit = quitting"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -445,7 +438,7 @@ TEST_CASE(session_ends)
          {ENTER, {EV(REPLACED, .unsent = true), .acts = "join = joining"}}},
         {"when there may be a node", {ENTER, {EV(REPLACED), .acts = "ignore tell lost = outside"}}},
         {"while it looks",
-         {ENTER, JOINED, {EV(REPLACED, .unsent = true), .acts = "ignore tell lost = outside"}}},
+         {JOINS, {EV(REPLACED, .unsent = true), .acts = "ignore tell lost = outside"}}},
         {"inside",
          {INSIDE,
           {EV(REPLACED), .acts = " = inside"},
@@ -467,13 +460,11 @@ TEST_CASE(session_ends)
           {COUNTED(1, 8, 10), "ignore quit = quitting"},
           {EV(REPLACED), .acts = "count = leaving"}}},
         {"stopped",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(STOP), .acts = "ignore quit = quitting"},
           {EV(REPLACED), .acts = "ignore tell failed = outside"}}},
         {"for good",
-         {ENTER,
-          JOINED,
+         {JOINS,
           {EV(OVER), .acts = "ignore tell failed = outside"},
           {EV(OVER), .acts = " = outside"}}},
     };

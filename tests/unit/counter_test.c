@@ -98,21 +98,24 @@ static void play_all(const struct exchange_row *rows, size_t count)
         play(&rows[i]);
 }
 
+/* A number is read, and nine is to be written. */
+#define SETS                                                                                       \
+    {EV(BEGIN), "read"},                                                                           \
+    {                                                                                              \
+        HOLDS(SEVEN, 3), "set 9 for 3"                                                             \
+    }
+
 TEST_CASE(goals)
 {
     static const struct exchange_row rows[] = {
         {"get", {GET}, {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "done 7"}, {EV(STOP), ""}}},
         {"get of none", {GET}, {{EV(BEGIN), "read"}, {RC(NONODE), "done 0"}}},
         {"get of no data", {GET}, {{EV(BEGIN), "read"}, {RC(OK), "done 0"}}},
-        {"set",
-         {SET_NINE},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
+        {"set", {SET_NINE}, {SETS, {IS_SET, "done 9"}}},
         {"set to what it is",
          {SET_NINE},
          {{EV(BEGIN), "read"}, {HOLDS(NINE, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
-        {"add",
-         {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {IS_SET, "done 9"}}},
+        {"add", {ADD_TWO}, {SETS, {IS_SET, "done 9"}}},
         {"add to none",
          {ADD_TWO},
          {{EV(BEGIN), "read"},
@@ -136,8 +139,7 @@ TEST_CASE(goals)
           {HOLDS(NINE, 1), "mismatch"}}},
         {"add again",
          {ADD_TWO},
-         {{EV(BEGIN), "read"},
-          {HOLDS(SEVEN, 3), "set 9 for 3"},
+         {SETS,
           {RC(BADVERSION), "read"},
           {HOLDS(NINE, 4), "set 11 for 4"},
           {RC(NONODE), "read"},
@@ -252,8 +254,7 @@ TEST_CASE(doubt)
 }
 
 #define DOUBTED                                                                                    \
-    {EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {RC(UNKNOWN), "pass"},                  \
-        {RC(NONODE), "read"},                                                                      \
+    SETS, {RC(UNKNOWN), "pass"}, {RC(NONODE), "read"},                                             \
     {                                                                                              \
         HOLDS(SEVEN, 3), "set 9 for 3"                                                             \
     }
@@ -295,25 +296,13 @@ TEST_CASE(ends)
          {{EV(BEGIN), "read"}, {RC(NONODE), "make"}, {EV(STOP), "late"}}},
         {"not to be read", {ADD_TWO}, {{EV(BEGIN), "read"}, {RC(NOAUTH), "refused"}}},
         {"read by the next session", {ADD_TWO}, {{EV(BEGIN), "read"}, {EV(SESSION), "read"}}},
-        {"not to be set",
-         {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {RC(NOAUTH), "refused"}}},
-        {"set, and the time is over",
-         {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(STOP), "unknown"}}},
-        {"waiting to be set",
-         {ADD_TWO},
-         {{EV(BEGIN), "read"},
-          {HOLDS(SEVEN, 3), "set 9 for 3"},
-          {EV(STOP, .unsent = true), "late"}}},
-        {"set, and the session is over",
-         {ADD_TWO},
-         {{EV(BEGIN), "read"}, {HOLDS(SEVEN, 3), "set 9 for 3"}, {EV(SESSION), "unknown"}}},
+        {"not to be set", {ADD_TWO}, {SETS, {RC(NOAUTH), "refused"}}},
+        {"set, and the time is over", {ADD_TWO}, {SETS, {EV(STOP), "unknown"}}},
+        {"waiting to be set", {ADD_TWO}, {SETS, {EV(STOP, .unsent = true), "late"}}},
+        {"set, and the session is over", {ADD_TWO}, {SETS, {EV(SESSION), "unknown"}}},
         {"waiting to be set, and the session is over",
          {ADD_TWO},
-         {{EV(BEGIN), "read"},
-          {HOLDS(SEVEN, 3), "set 9 for 3"},
-          {EV(SESSION, .unsent = true), "read"}}},
+         {SETS, {EV(SESSION, .unsent = true), "read"}}},
         {"in doubt, waiting to be set again, and the session is over",
          {ADD_TWO},
          {DOUBTED, {EV(SESSION, .unsent = true), "read"}, {RC(NONODE), "unknown"}}},
@@ -322,10 +311,7 @@ TEST_CASE(ends)
          {{EV(BEGIN), "read"}, {RC(NOAUTH, .verb = STORE_SYNC), ""}, {HOLDS(SEVEN, 3), "done 7"}}},
         {"in doubt, and the session is over",
          {ADD_TWO},
-         {{EV(BEGIN), "read"},
-          {HOLDS(SEVEN, 3), "set 9 for 3"},
-          {RC(UNKNOWN), "pass"},
-          {EV(SESSION), "unknown"}}},
+         {SETS, {RC(UNKNOWN), "pass"}, {EV(SESSION), "unknown"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));

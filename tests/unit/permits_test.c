@@ -407,14 +407,6 @@ TEST_CASE(lease_waits_for_room)
     STEP("listed 4 5 7*", ST_DONE, "fail limit, delete"); /* too much is watched */
 }
 
-TEST_CASE(lease_of_a_try)
-{
-    play_start_lease(true);
-    SAY("enter");
-    SAY("created 7");
-    STEP("listed 4 5 7*", ST_DONE, "fail busy, delete");
-}
-
 TEST_CASE(lease_goes)
 {
     start_lease();

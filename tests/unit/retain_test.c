@@ -54,6 +54,18 @@ enum { RETAIN_STEPS_MAX = 20 };
     {                                                                                              \
         EV(4, TIMER), ""                                                                           \
     }
+/* And somebody waits for it here. */
+#define USED_AND_WANTED                                                                            \
+    HELD(LOCK),                                                                                    \
+    {                                                                                              \
+        EV(5, LOCK), ""                                                                            \
+    }
+/* Somebody comes while the session is in doubt. */
+#define DOUBTED                                                                                    \
+    IDLE,                                                                                          \
+    {                                                                                              \
+        EV(5, LOCK, DOUBT), ""                                                                     \
+    }
 /* The first comes, and another waits behind it. */
 #define TWO                                                                                        \
     {EV(1, LOCK), "enter"},                                                                        \
@@ -174,8 +186,7 @@ TEST_CASE(turns)
                    {EV(9, ENDED), ""},
                    {EV(10, LOCK), "enter-watch"},
                    {EV(11, GRANTED, WATCHED), "turn 0"}}},
-        {"none in doubt, by hand-over neither", .steps = {HELD(LOCK),
-                                                          {EV(5, LOCK), ""},
+        {"none in doubt, by hand-over neither", .steps = {USED_AND_WANTED,
                                                           {EV(6, UNLOCK, DOUBT), "arm 106"},
                                                           {EV(7, LOCK, DOUBT), ""},
                                                           {EV(8, PROVED, DOUBT), ""},
@@ -184,17 +195,11 @@ TEST_CASE(turns)
                                                           {EV(11, UNLOCK), "turn 3"},
                                                           {EV(12, UNLOCK), ""}}},
         {"none from idle in doubt; then it is the turn of who came first",
-         .steps = {IDLE,
-                   {EV(5, LOCK, DOUBT), ""},
-                   {EV(6, LOCK), "turn 1"},
-                   {EV(7, UNLOCK), "turn 2"},
-                   {EV(8, PROVED), ""}}},
+         .steps =
+             {DOUBTED, {EV(6, LOCK), "turn 1"}, {EV(7, UNLOCK), "turn 2"}, {EV(8, PROVED), ""}}},
         {"what was doubted is idle when nobody waits any more",
-         .steps = {IDLE,
-                   {EV(5, LOCK, DOUBT), ""},
-                   {EV(6, GAVE_UP, DOUBT), ""},
-                   {EV(7, PROVED), ""},
-                   {EV(8, LOCK), "turn 1"}}},
+         .steps =
+             {DOUBTED, {EV(6, GAVE_UP, DOUBT), ""}, {EV(7, PROVED), ""}, {EV(8, LOCK), "turn 1"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -270,8 +275,7 @@ TEST_CASE(ends)
                                               {EV(7, GRANTED, WATCHED), "turn 0"},
                                               {EV(8, UNLOCK), "arm 108"},
                                               {EV(108, TIMER), "end"}}},
-        {"not while somebody waits in doubt", .steps = {IDLE,
-                                                        {EV(5, LOCK, DOUBT), ""},
+        {"not while somebody waits in doubt", .steps = {DOUBTED,
                                                         {EV(103, TIMER, DOUBT), "arm 203"},
                                                         {EV(104, GAVE_UP), ""},
                                                         {EV(203, TIMER, DOUBT), "end"}}},
@@ -286,18 +290,17 @@ TEST_CASE(ends)
         {"the node is gone while idle",
          .steps = {IDLE, {EV(5, ENDED), ""}, {EV(6, RIVAL), ""}, {EV(7, LOCK), "enter-watch"}}},
         {"the node is gone in a turn: its owner says so in vain",
-         .steps = {HELD(LOCK),
-                   {EV(5, LOCK), ""},
+         .steps = {USED_AND_WANTED,
                    {EV(6, ENDED), "enter-watch"},
                    {EV(7, UNLOCK), ""},
                    {EV(8, GRANTED, WATCHED), "turn 0"}}},
         {"the deadline passes while somebody waits for the end of the doubt",
-         .steps = {IDLE, {EV(5, LOCK, DOUBT), ""}, {EV(6, ENDED, DOUBT), "enter-watch"}}},
+         .steps = {DOUBTED, {EV(6, ENDED, DOUBT), "enter-watch"}}},
         {"it is given up",
          .steps = {IDLE, {EV(5, YIELD), "end"}, {EV(6, YIELD), ""}, {EV(7, LOCK), "enter-watch"}}},
         {"not what is used", .steps = {HELD(LOCK), {EV(5, YIELD), ""}, {EV(6, UNLOCK), "arm 106"}}},
         {"but what somebody waits for in doubt: that has another",
-         .steps = {IDLE, {EV(5, LOCK, DOUBT), ""}, {EV(6, YIELD), "enter end"}}},
+         .steps = {DOUBTED, {EV(6, YIELD), "enter end"}}},
         {"it is closed while idle", .steps = {IDLE, {EV(5, CLOSE), "end"}, {EV(6, TIMER), ""}}},
         {"it is closed while it is used",
          .steps = {HELD(LOCK), {EV(5, CLOSE), ""}, {EV(6, UNLOCK), "end"}}},
@@ -799,8 +802,7 @@ TEST_CASE(hearing)
          .steps = {IDLE, {EV(5, RIVAL), "end"}, {EV(6, LOCK), "enter"}}},
         {"a used one when it is not used any more",
          .steps = {HELD(LOCK), {EV(5, RIVAL), ""}, {EV(6, UNLOCK), "end"}, {EV(7, RIVAL), ""}}},
-        {"once heard of it is not forgotten", .steps = {HELD(LOCK),
-                                                        {EV(5, LOCK), ""},
+        {"once heard of it is not forgotten", .steps = {USED_AND_WANTED,
                                                         {EV(6, RIVAL), ""},
                                                         {EV(7, UNLOCK), "turn 2"},
                                                         {EV(8, LOOKED, WATCHED), ""},
@@ -815,12 +817,9 @@ TEST_CASE(hearing)
                                                           {EV(3, GRANTED, WAITED), "turn 0"},
                                                           {EV(4, UNLOCK), "look arm 104"}}},
         {"heard of in doubt, while somebody waits for the end of it",
-         .steps = {IDLE, {EV(5, LOCK, DOUBT), ""}, {EV(6, RIVAL, DOUBT), "enter end"}}},
+         .steps = {DOUBTED, {EV(6, RIVAL, DOUBT), "enter end"}}},
         {"who waits here does not wait for the end of a doubt then",
-         .steps = {HELD(LOCK),
-                   {EV(5, LOCK), ""},
-                   {EV(6, RIVAL), ""},
-                   {EV(7, UNLOCK, DOUBT), "enter end"}}},
+         .steps = {USED_AND_WANTED, {EV(6, RIVAL), ""}, {EV(7, UNLOCK, DOUBT), "enter end"}}},
         {"nor does the lock",
          .steps = {HELD(LOCK), {EV(5, RIVAL), ""}, {EV(6, UNLOCK, DOUBT), "end"}}},
     };
@@ -887,8 +886,7 @@ TEST_CASE(looking)
 TEST_CASE(gate)
 {
     static const struct retain_row rows[] = {
-        {"no more than so many, whoever comes meanwhile", .steps = {HELD(LOCK),
-                                                                    {EV(5, LOCK), ""},
+        {"no more than so many, whoever comes meanwhile", .steps = {USED_AND_WANTED,
                                                                     {EV(5, LOCK), ""},
                                                                     {EV(5, LOCK), ""},
                                                                     {EV(6, RIVAL), ""},
@@ -896,23 +894,20 @@ TEST_CASE(gate)
                                                                     {EV(8, LOCK), ""},
                                                                     {EV(9, UNLOCK), "turn 3"},
                                                                     {EV(10, UNLOCK), "enter end"}}},
-        {"another rival does not open it again", .steps = {HELD(LOCK),
-                                                           {EV(5, LOCK), ""},
+        {"another rival does not open it again", .steps = {USED_AND_WANTED,
                                                            {EV(6, RIVAL), ""},
                                                            {EV(7, LOCK), ""},
                                                            {EV(8, UNLOCK), "turn 2"},
                                                            {EV(9, RIVAL), ""},
                                                            {EV(10, UNLOCK), "enter end"}}},
-        {"it is as narrow as those who are left", .steps = {HELD(LOCK),
-                                                            {EV(5, LOCK), ""},
+        {"it is as narrow as those who are left", .steps = {USED_AND_WANTED,
                                                             {EV(5, LOCK), ""},
                                                             {EV(6, RIVAL), ""},
                                                             {EV(7, GAVE_UP), ""},
                                                             {EV(7, GAVE_UP), ""},
                                                             {EV(7, LOCK), ""},
                                                             {EV(8, UNLOCK), "enter end"}}},
-        {"no longer than 50 ms", .steps = {HELD(LOCK),
-                                           {EV(5, LOCK), ""},
+        {"no longer than 50 ms", .steps = {USED_AND_WANTED,
                                            {EV(5, LOCK), ""},
                                            {EV(6, RIVAL), ""},
                                            {EV(56, UNLOCK), "turn 2"},

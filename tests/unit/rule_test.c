@@ -507,22 +507,3 @@ TEST_CASE(foreign_children)
     CHECK(rule_foreign(list, 3, &id));
     CHECK_INT(id, 9);
 }
-
-TEST_CASE(other_kinds_are_not_waited_for)
-{
-    const struct child children[] = {
-        {.id = 1, .kind = CHILD_LATCH, .number = 2},
-        {.id = 2, .kind = CHILD_LOCK, .number = 3},
-        {.id = 3, .kind = CHILD_LATCH, .number = 4},
-        {.id = 4, .kind = CHILD_LOCK, .number = 5},
-        {.id = 5, .kind = CHILD_LATCH, .number = 7, .own = true},
-    };
-    struct place p = rule_place(children, 5, RULE_LATCH, 7);
-    CHECK(p.present);
-    CHECK_INT(p.ahead, 2);
-    CHECK_INT(p.predecessor, 3);
-    CHECK(p.incompatible && (p.incompatible_id == 2 || p.incompatible_id == 4));
-    p = rule_place(children, 5, RULE_LOCK, 7);
-    CHECK_INT(p.ahead, 2);
-    CHECK_INT(p.predecessor, 4);
-}
