@@ -1,10 +1,9 @@
 /* What the suites of scenarios share: a holder in a process of its own, whose clocks and
- * whereabouts are the test's; rivals that lock all the time; a thread that stands still. */
+ * whereabouts are the test's; rivals that lock all the time. */
 #ifndef LIVE_SCENARIO_H
 #define LIVE_SCENARIO_H
 
 #include "fault.h"
-#include "ports.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -75,25 +74,5 @@ int rivals_grants(struct rivals *c);         /* that have ended */
 void rivals_are_served(struct rivals *c);    /* waits for some more grants */
 /* Everybody was served, nobody at the same time, tokens rose, each end was told once. */
 void rivals_end(struct rivals *c);
-
-/* ---- a dead host ---- */
-
-/* Swallows what is sent to it: its queue of connections is full, so that not even the first packet
- * of one is answered. */
-struct dead_host {
-    struct held_port port;
-    int listener, filler[3];
-};
-void dead_host_start(struct dead_host *d); /* its port is held */
-void dead_host_stop(struct dead_host *d);
-
-/* ---- one thread ---- */
-
-/* Threads of this process, for g_ptr_array_unref(): all, or without those in before. */
-GPtrArray *threads_list(const GPtrArray *before);
-
-/* Stops one thread, wherever it is, and no other. -1 with errno: EPERM, it is not allowed here. */
-pid_t thread_freeze(pid_t thread);
-void thread_thaw(pid_t freezer);
 
 #endif
