@@ -235,12 +235,12 @@ static void gave_up_zkl(void)
 
 const struct hazard hazards_creating[] = {
     {"two_steps", "acquire and expiry are two steps", two_steps_usual, two_steps_zkl,
-     "fault_orphan.canceled_unanswered fault_worker.holder_killed"},
+     "fault_reply.canceled_unsettled scenario_end.s21_holder_killed"},
     {"dies_creating", "a client dies before, while and after creating", dies_creating_usual,
-     dies_creating_zkl, "fault_worker.holder_killed attempt.unknown_and_done"},
+     dies_creating_zkl, "scenario_end.x_killed_while_creating attempt.unknown_and_done"},
     {"lost_reply", "the reply to the create is lost", lost_reply_usual, lost_reply_zkl,
      "fault_reply.create fault_reply.settling_barrier attempt.unknown_and_done_twice"},
     {"gave_up", "a waiter gives up and leaves its node behind", gave_up_usual, gave_up_zkl,
-     "mutex_basic.timed_out mutex_cancel.queued fault_orphan.timed_out_unsettled"},
+     "mutex_basic.timed_out mutex_cancel.queued fault_reply.canceled_unsettled"},
     {.name = NULL},
 };

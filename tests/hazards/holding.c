@@ -213,16 +213,16 @@ static void restarted_server_zkl(void)
 
 const struct hazard hazards_holding[] = {
     {"paused_holder", "a holder is paused and resumed", paused_holder_usual, paused_holder_zkl,
-     "fault_worker.stopped_holder fault_deadline.clock_alone_tells"},
+     "scenario_pause.s07_stopped_for_three_timeouts fault_deadline.clock_alone_tells"},
     {"paused_idle", "a process that keeps an unused lock is paused and resumed", paused_idle_usual,
      paused_idle_zkl, "retained_rival.idle_yields retained_end.expired_while_idle"},
     {"cut_holder", "a holder is cut off from its server", cut_holder_usual, cut_holder_zkl,
-     "fault_freeze.freeze_while_holding fault_deadline.unproved_is_lost"},
+     "fault_connection.freeze_while_holding fault_deadline.unproved_is_lost"},
     {.name = NULL},
 };
 
 const struct hazard hazards_server[] = {
     {"restarted_server", "the lock server is restarted", restarted_server_usual,
-     restarted_server_zkl, "fault_cut.server_killed fault_restore.emptied"},
+     restarted_server_zkl, "fault_connection.server_killed fault_restore.emptied"},
     {.name = NULL},
 };

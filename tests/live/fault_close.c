@@ -103,35 +103,6 @@ TEST_CASE(in_callback)
     fault_end();
 }
 
-/* In every order that a program's end may have. */
-TEST_CASE(handles_after_close)
-{
-    struct acquisition a;
-    zkl_mutex *mine, *spare;
-    const zkl_grant *grant;
-
-    fault_begin();
-    zkl_session *s = fault_direct(FAULT_LONG_MS);
-    REQUIRE(zkl_mutex_new(&mine, s, "/fault-handles/a", NULL) == 0);
-    REQUIRE(zkl_mutex_new(&spare, s, fault.path, NULL) == 0);
-    REQUIRE(zkl_mutex_lock(mine, ZKL_FOREVER, &grant) == 0);
-    acquisition_queue(&a, spare, 1);
-    uint64_t token = zkl_grant_token(grant);
-    fault_close(s);
-    zkl_mutex_free(spare);
-    CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
-    CHECK_INT(zkl_grant_remaining_ms(grant), 0);
-    CHECK(zkl_grant_token(grant) == token);
-    CHECK_INT(zkl_grant_on_change(grant, told_fn, &a.told), ZKL_ECLOSED);
-    CHECK_INT(zkl_mutex_lock(mine, 0, NULL), ZKL_ELOST);
-    CHECK_INT(zkl_mutex_unlock(mine), ZKL_ELOST);
-    CHECK_INT(zkl_mutex_lock(mine, 0, NULL), ZKL_ECLOSED);
-    CHECK_INT(zkl_mutex_lock_async(mine, 0, NULL, NULL, NULL) < 0, true);
-    acquisition_end(&a);
-    zkl_mutex_free(mine);
-    fault_end();
-}
-
 struct plug {
     sem_t entered, go_on;
 };

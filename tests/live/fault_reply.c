@@ -1,5 +1,6 @@
 /* Lost replies and lost requests: the outcome of every kind of request unknown once, uncontended
- * and contended. The lock is granted in its turn; no second node, no orphan, no watch stays. */
+ * and contended; and acquisitions that end before a create is settled. The lock is granted in its
+ * turn; no second node, no orphan, no watch stays. */
 #include "fault.h"
 #include "fourletter.h"
 #include "runner.h"
@@ -71,33 +72,6 @@ static void entering(int op)
 TEST_CASE(create)
 {
     entering(PROXY_OP_CREATE2);
-}
-
-/* What was made in kazoo's style is found again by its id, and is the only one. */
-TEST_CASE(create_in_kazoos_style)
-{
-    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-
-    o.peer = ZKL_PEER_KAZOO;
-    for (int request = 0; request < 2; request++) {
-        struct acquisition mine;
-        zkl_mutex *m;
-
-        fault_begin();
-        zkl_session *s = quiet_session();
-        REQUIRE(zkl_mutex_new(&m, s, fault.path, &o) == 0);
-        lose(request, PROXY_OP_CREATE2);
-        acquisition_start(&mine, m, ZKL_FOREVER);
-        check_lost();
-        REQUIRE(acquisition_granted(&mine));
-        CHECK(g_regex_match_simple("/[0-9a-f]{32}__lock__[0-9]{10}$", zkl_grant_node(mine.grant), 0,
-                                   0));
-        CHECK_INT(raw_exists(fault.direct, zkl_grant_node(mine.grant), NULL), ZOK);
-        EVENTUALLY(fault_children() == 1);
-        acquisition_end(&mine);
-        zkl_mutex_free(m);
-        fault_end();
-    }
 }
 
 TEST_CASE(list)
@@ -248,4 +222,104 @@ TEST_CASE(unwatch)
         acquisition_end(&rival);
         fault_end();
     }
+}
+
+/* ---- given up before the create is settled ---- */
+
+enum { SLOW_MS = 150 };
+
+/* From now on the session is cut off, with its create done or not, and not answered. */
+static void lose_create(bool request)
+{
+    /* Slow, so that the cut comes before the session is back. */
+    proxy_delay_ms(fault.proxy, PROXY_TO_SERVER, SLOW_MS);
+    if (request)
+        proxy_lose_request_to(fault.proxy, PROXY_OP_CREATE2);
+    else
+        proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
+}
+
+static zkl_session *begin_quiet(void)
+{
+    fault_begin();
+    zkl_session *s = fault_proxied(FAULT_LONG_MS);
+    zkl_mutex *m = fault_mutex(s);
+    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    fault_at_rest();
+    proxy_reset_stats(fault.proxy);
+    return s;
+}
+
+TEST_CASE(canceled_unsettled)
+{
+    for (int request = 0; request < 2; request++) {
+        struct acquisition a;
+        zkl_session *s = begin_quiet();
+
+        lose_create(request);
+        acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+        CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+        proxy_cut(fault.proxy);
+        zkl_op_cancel(a.op);
+        CHECK(acquisition_failed(&a, ZKL_ECANCELED));
+        CHECK_INT(fault_children(), !request);
+        proxy_heal(fault.proxy);
+        acquisition_end(&a);
+        fault_end();
+    }
+}
+
+/* The session ends before the create is settled: the node goes with it, the acquisition goes on. */
+TEST_CASE(expired_unsettled)
+{
+    struct acquisition a;
+    zkl_session *s = begin_quiet();
+
+    lose_create(false);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    int64_t before = zkl_session_id(s);
+    CHECK_INT(fault_children(), 1);
+    fault_expire(before);
+    EVENTUALLY(fault_children() == 0);
+    proxy_heal(fault.proxy);
+    REQUIRE(acquisition_granted(&a));
+    CHECK(zkl_grant_session_id(a.grant) != before);
+    CHECK_INT(fault_children(), 1);
+    acquisition_end(&a);
+    fault_end();
+}
+
+/* And to look for it is refused at first: another lock is held, so the session stays meanwhile. */
+TEST_CASE(list_refused)
+{
+    struct ACL create_only[] = {{ZOO_PERM_ALL & ~ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE}};
+    const struct ACL_vector unreadable = {1, create_only};
+    struct acquisition a, b, held;
+    zkl_session *s = begin_quiet();
+    char *lock = fault.path;
+
+    fault.path = g_strconcat(lock, "-held", NULL);
+    acquisition_queue(&held, fault_mutex(s), 1);
+    g_free(fault.path);
+    fault.path = lock;
+    lose_create(false);
+    acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
+    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    proxy_cut(fault.proxy);
+    CHECK_INT(fault_children(), 1);
+    REQUIRE(raw_set_acl(fault.direct, fault.path, &unreadable) == ZOK);
+    proxy_heal(fault.proxy);
+    CHECK(acquisition_failed(&a, ZKL_EACCES));
+    REQUIRE(raw_set_acl(fault.direct, fault.path, &ZOO_OPEN_ACL_UNSAFE) == ZOK);
+    EVENTUALLY(fault_children() == 0);
+    acquisition_start(&b, fault_mutex(s), ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&b));
+    CHECK_INT(told_times(&held.told, ZKL_LOST), 0);
+    acquisition_end(&a);
+    acquisition_end(&b);
+    acquisition_end(&held);
+    fault_end();
 }

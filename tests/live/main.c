@@ -1,5 +1,4 @@
 #include "live.h"
-#include "scenario.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -10,8 +9,6 @@ int main(int argc, char **argv)
         return counter_worker(argc - 2, argv + 2);
     if (argc > 1 && strcmp(argv[1], "--thread-worker") == 0)
         return thread_worker(argc - 2, argv + 2);
-    if (argc > 1 && strcmp(argv[1], "--scenario-worker") == 0)
-        return scenario_worker(argc - 2, argv + 2);
     int status = runner_main(argc, argv);
     live_shutdown();
     return status;
