@@ -254,7 +254,7 @@ const struct hazard hazards_releasing[] = {
      freed_first_child_usual, freed_first_child_zkl,
      "scenario_admin.s19_expired_by_force owner.owners_by_turns"},
     {"shared_identity", "a release frees the lock of another, by a shared session id",
-     shared_identity_usual, shared_identity_zkl, "zoolock_node.identity_is_the_attempt"},
+     shared_identity_usual, shared_identity_zkl, "local_queue.handles_do_not_know_each_other"},
     {"reentered", "a re-entered lock is freed by the first exit", reentered_usual, reentered_zkl,
      "mutex_owner.reentrant"},
     {.name = NULL},

@@ -1,11 +1,19 @@
-/* Barriers: who waits, how long, and through what. */
+/* Barriers, and double barriers, whose members enter together and leave together, each in its own
+ * session. */
 #include "live.h"
 #include "runner.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 TEST_SUITE(barrier, .init = live_init);
+
+struct member {
+    zkl_session *session;
+    zkl_double_barrier *barrier;
+    atomic_int done; /* completions so far */
+    int wanted;      /* as many as were asked for */
+    int code;        /* of the last */
+};
 
 struct waiting {
     atomic_int done;
@@ -88,76 +96,218 @@ TEST_CASE(session_replaced)
     live_end(t);
 }
 
-TEST_CASE(ends)
-{
-    struct live *t = live_begin();
-    zkl_barrier *b = barrier_of(t);
-    struct waiting w;
+/* ---- members of a double barrier, whose calls go on in the background ---- */
 
-    REQUIRE(zkl_barrier_set(b, ZKL_FOREVER) == 0);
-    start(&w, b, ZKL_FOREVER);
-    LIVE_UNTIL(live_watches(t) == 1);
-    zkl_barrier_free(b);
-    CHECK_INT(end(&w), ZKL_ECLOSED);
-    LIVE_UNTIL(live_watches(t) == 0);
-    b = barrier_of(t);
-    REQUIRE(zkl_barrier_remove(b, ZKL_FOREVER) == 0);
-    char *child = g_strconcat(t->lock, "/child", NULL);
-    REQUIRE(zkl_barrier_set(b, ZKL_FOREVER) == 0);
-    REQUIRE(raw_create(t->admin, child, NULL, -1, 0, NULL) == ZOK);
-    CHECK_INT(zkl_barrier_remove(b, ZKL_FOREVER), ZKL_ENOTEMPTY);
-    CHECK_ERROR(ZKL_ENOTEMPTY, t->lock);
-    g_free(child);
-    start(&w, b, ZKL_FOREVER);
-    live_close(t, t->session);
-    CHECK_INT(end(&w), ZKL_ECLOSED);
-    CHECK_INT(zkl_barrier_set(b, 0), ZKL_ECLOSED);
-    zkl_barrier_free(b);
-    t->session = live_open(t, t->connect, NULL);
+/* In a session of its own, with a timeout of 10 s. */
+static void member_begin(struct member *m, struct live *t, int members)
+{
+    *m = (struct member){.session = live_open(t, t->connect, NULL)};
+    REQUIRE(zkl_double_barrier_new(&m->barrier, m->session, t->lock, members, NULL) == 0);
+}
+
+static void member_end(struct member *m)
+{
+    zkl_double_barrier_free(m->barrier);
+}
+
+static void on_member_done(const zkl_error *err, void *data)
+{
+    struct member *m = data;
+
+    m->code = err ? err->code : 0;
+    atomic_fetch_add(&m->done, 1);
+}
+
+static void member_enter(struct member *m, int64_t timeout_ms)
+{
+    m->wanted++;
+    REQUIRE(zkl_double_barrier_enter_async(m->barrier, timeout_ms, on_member_done, m) == 0);
+}
+
+static void member_leave(struct member *m, int64_t timeout_ms)
+{
+    m->wanted++;
+    REQUIRE(zkl_double_barrier_leave_async(m->barrier, timeout_ms, on_member_done, m) == 0);
+}
+
+static bool member_is_done(struct member *m)
+{
+    return atomic_load(&m->done) == m->wanted;
+}
+
+/* Waits for the end of its call: the code. */
+static int member_wait(struct member *m)
+{
+    LIVE_UNTIL(member_is_done(m));
+    return m->code;
+}
+
+static int nodes_in(struct live *t)
+{
+    char **names = raw_children(t->admin, t->lock);
+    int count = names ? (int)g_strv_length(names) : -1;
+
+    g_strfreev(names);
+    return count;
+}
+
+/* Waits until so many nodes, ready among them, are in the directory. */
+static void directory_has(struct live *t, int nodes)
+{
+    LIVE_UNTIL(nodes_in(t) == nodes);
+}
+
+static char *ready_of(struct live *t)
+{
+    return g_strconcat(t->lock, "/ready", NULL);
+}
+
+static bool has_ready(struct live *t)
+{
+    char *path = ready_of(t);
+    bool has = raw_exists(t->admin, path, NULL) == ZOK;
+
+    g_free(path);
+    return has;
+}
+
+/* ---- rounds ---- */
+
+enum { MEMBERS = 3 };
+
+static void begin_all(struct member *m, struct live *t, int count, int members)
+{
+    for (int i = 0; i < count; i++)
+        member_begin(&m[i], t, members);
+}
+
+static void end_all(struct live *t, struct member *m, int count)
+{
+    for (int i = 0; i < count; i++)
+        member_end(&m[i]);
+    LIVE_UNTIL(live_contenders(t, t->lock) <= 0);
     live_end(t);
 }
 
-static void in_callback(zkl_session *s, zkl_session_event event, int64_t id, void *data)
-{
-    (void)s;
-    (void)id;
-    if (event == ZKL_SESSION_CONNECTED)
-        CHECK_INT(zkl_barrier_wait(data, 0), ZKL_EDEADLK);
-}
-
-TEST_CASE(bad_arguments)
+/* Round after round, none entering before all are there, none leaving before all leave. */
+TEST_CASE(double_rounds)
 {
     struct live *t = live_begin();
-    zkl_barrier_options o = ZKL_BARRIER_OPTIONS_INIT;
-    zkl_barrier *b = NULL;
+    struct member m[MEMBERS];
 
-    CHECK_INT(zkl_barrier_new(NULL, t->session, t->lock, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_new(&b, NULL, t->lock, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_new(&b, t->session, "x", NULL), ZKL_EINVAL);
-    o.size = 0;
-    CHECK_INT(zkl_barrier_new(&b, t->session, t->lock, &o), ZKL_EINVAL);
-    o = (zkl_barrier_options)ZKL_BARRIER_OPTIONS_INIT;
-    o.parents = (zkl_parents)2;
-    CHECK_INT(zkl_barrier_new(&b, t->session, t->lock, &o), ZKL_EINVAL);
-    o.parents = ZKL_PARENTS_PERSISTENT;
-    o.name = "\xff";
-    CHECK_INT(zkl_barrier_new(&b, t->session, t->lock, &o), ZKL_EINVAL);
-    CHECK(b == NULL);
-    CHECK_INT(zkl_barrier_wait(NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_set(NULL, 0), ZKL_EINVAL);
-    o.name = "me";
-    REQUIRE(zkl_barrier_new(&b, t->session, t->lock, &o) == 0);
-    CHECK_INT(zkl_barrier_wait_async(b, 0, NULL, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_barrier_set(b, 0), 0);
-    char *data = raw_get(t->admin, t->lock, NULL);
-    CHECK_STR(data, "me");
-    free(data);
-    REQUIRE(zkl_session_on_change(t->session, in_callback, b) == 0);
-    CHECK_INT(zkl_barrier_remove(b, 0), 0);
-    zkl_barrier_free(NULL);
-    struct waiting w;
-    start(&w, b, ZKL_FOREVER); /* behind the callback */
-    CHECK_INT(end(&w), 0);
-    zkl_barrier_free(b);
+    begin_all(m, t, MEMBERS, MEMBERS);
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < MEMBERS; i++) {
+            member_enter(&m[i], ZKL_FOREVER);
+            if (i == MEMBERS - 1)
+                break;
+            directory_has(t, i + 1);
+            for (int k = 0; k <= i; k++)
+                CHECK(!member_is_done(&m[k]));
+        }
+        for (int i = 0; i < MEMBERS; i++)
+            CHECK_INT(member_wait(&m[i]), 0);
+        CHECK(has_ready(t));
+        for (int i = 0; i < MEMBERS - 1; i++)
+            member_leave(&m[i], ZKL_FOREVER);
+        CHECK(!member_is_done(&m[0]) && !member_is_done(&m[1]));
+        member_leave(&m[MEMBERS - 1], ZKL_FOREVER);
+        for (int i = 0; i < MEMBERS; i++)
+            CHECK_INT(member_wait(&m[i]), 0);
+        directory_has(t, 0);
+    }
+    end_all(t, m, MEMBERS);
+}
+
+/* A member whose session ends: one that waits is told, and so is one that is inside. */
+TEST_CASE(double_session_lost)
+{
+    struct live *t = live_begin();
+    struct member m[2];
+
+    begin_all(m, t, 2, 2);
+    member_enter(&m[0], ZKL_FOREVER);
+    directory_has(t, 1);
+    REQUIRE(raw_expire(t->port, zkl_session_id(m[0].session)));
+    CHECK_INT(member_wait(&m[0]), ZKL_ELOST);
+    for (int i = 0; i < 2; i++)
+        member_enter(&m[i], ZKL_FOREVER);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(member_wait(&m[i]), 0);
+    int64_t id = zkl_session_id(m[0].session);
+    REQUIRE(raw_expire(t->port, id));
+    LIVE_UNTIL(zkl_session_id(m[0].session) != id && zkl_session_id(m[0].session) != 0);
+    CHECK_INT(zkl_double_barrier_leave(m[0].barrier, ZKL_FOREVER), ZKL_ELOST);
+    CHECK_INT(zkl_double_barrier_leave(m[1].barrier, ZKL_FOREVER), 0);
+    directory_has(t, 0);
+    end_all(t, m, 2);
+}
+
+/* If more members come than are asked for, the first ones enter, and the others when those have
+ * left. */
+TEST_CASE(double_too_many)
+{
+    struct live *t = live_begin();
+    struct member m[4];
+    int inside = 0;
+
+    for (int i = 0; i < 4; i++)
+        member_begin(&m[i], t, 2);
+    for (int i = 0; i < 4; i++)
+        member_enter(&m[i], ZKL_FOREVER);
+    LIVE_UNTIL(member_is_done(&m[0]) + member_is_done(&m[1]) + member_is_done(&m[2]) +
+                   member_is_done(&m[3]) ==
+               2);
+    directory_has(t, 5);
+    bool first[4];
+    for (int i = 0; i < 4; i++)
+        inside += first[i] = member_is_done(&m[i]);
+    CHECK_INT(inside, 2);
+    for (int i = 0; i < 4; i++) {
+        if (first[i])
+            member_leave(&m[i], ZKL_FOREVER);
+    }
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(member_wait(&m[i]), 0);
+    for (int i = 0; i < 4; i++) {
+        if (!first[i])
+            member_leave(&m[i], ZKL_FOREVER);
+    }
+    for (int i = 0; i < 4; i++)
+        CHECK_INT(member_wait(&m[i]), 0);
+    directory_has(t, 0);
+    for (int i = 0; i < 4; i++)
+        member_end(&m[i]);
+    live_end(t);
+}
+
+/* The last member inside dies, and its ready stays: those who wait are not held up. */
+TEST_CASE(double_member_dies_inside)
+{
+    struct live *t = live_begin();
+    struct member m[4];
+
+    for (int i = 0; i < 4; i++)
+        member_begin(&m[i], t, 2);
+    for (int i = 0; i < 2; i++)
+        member_enter(&m[i], ZKL_FOREVER);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(member_wait(&m[i]), 0);
+    for (int i = 2; i < 4; i++)
+        member_enter(&m[i], ZKL_FOREVER);
+    directory_has(t, 5);
+    CHECK(!member_is_done(&m[2]) && !member_is_done(&m[3]));
+    for (int i = 0; i < 2; i++)
+        live_close(t, m[i].session);
+    for (int i = 2; i < 4; i++)
+        CHECK_INT(member_wait(&m[i]), 0);
+    directory_has(t, 3);
+    for (int i = 2; i < 4; i++)
+        member_leave(&m[i], ZKL_FOREVER);
+    for (int i = 2; i < 4; i++)
+        CHECK_INT(member_wait(&m[i]), 0);
+    directory_has(t, 0);
+    for (int i = 0; i < 4; i++)
+        member_end(&m[i]);
     live_end(t);
 }

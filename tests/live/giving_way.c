@@ -5,11 +5,12 @@
 #include "fault.h"
 #include "fourletter.h"
 #include "parts.h"
-#include "retained.h"
 #include "runner.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { DAY_MS = 86400000 };
 
 TEST_SUITE(giving_way, .init = fault_start, .done = fault_stop);
 
@@ -178,9 +179,12 @@ TEST_CASE(leaders)
     CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
     ask(NULL, "a");
     EVENTUALLY(atomic_load(&told.count) == 1);
+    CHECK_INT(zkl_election_resign(e), 0);
+    CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0); /* it has ended: nothing comes */
     zkl_grant_release(g);
     zkl_election_free(e);
     fault_end();
+    CHECK_INT(atomic_load(&told.count), 1);
 }
 
 /* Both write the own node: no transaction is lost or doubted for it, and the request stays, so that

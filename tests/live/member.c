@@ -1,5 +1,6 @@
-/* A member of a group: its node is there while it is, and never anybody else's. */
-#include "member.h"
+/* Members of a group, whose nodes are there while they are, and observers, who are told what
+ * happens, in order and once. */
+#include "fault.h"
 #include "membership.h"
 #include "runner.h"
 
@@ -8,20 +9,26 @@
 
 TEST_SUITE(member, .init = fault_start, .done = fault_stop);
 
+struct group_story {
+    pthread_mutex_t lock;
+    GString *text;
+};
+
 /* ---- what they share ---- */
 
-void group_story_begin(struct group_story *s)
+static void group_story_begin(struct group_story *s)
 {
     pthread_mutex_init(&s->lock, NULL);
     s->text = g_string_new(NULL);
 }
 
-void group_story_end(struct group_story *s)
+static void group_story_end(struct group_story *s)
 {
     g_string_free(s->text, TRUE);
 }
 
-char *group_story_text(struct group_story *s)
+/* so far; for g_free() */
+static char *group_story_text(struct group_story *s)
 {
     pthread_mutex_lock(&s->lock);
     char *text = g_strdup(s->text->str);
@@ -29,7 +36,7 @@ char *group_story_text(struct group_story *s)
     return text;
 }
 
-bool group_story_is(struct group_story *s, const char *text)
+static bool group_story_is(struct group_story *s, const char *text)
 {
     char *now = group_story_text(s);
     bool same = strcmp(now, text) == 0;
@@ -38,7 +45,7 @@ bool group_story_is(struct group_story *s, const char *text)
     return same;
 }
 
-bool group_story_ends(struct group_story *s, const char *text)
+static bool group_story_ends(struct group_story *s, const char *text)
 {
     char *now = group_story_text(s);
     bool ends = g_str_has_suffix(now, text);
@@ -60,7 +67,9 @@ G_GNUC_PRINTF(2, 3) static void add(struct group_story *s, const char *format, .
     va_end(list);
 }
 
-void group_on_member(zkl_member *m, zkl_member_event event, const zkl_member_news *news, void *data)
+/* Records what a member is told: "joined gone:session again left …"; data is the story. */
+static void group_on_member(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
+                            void *data)
 {
     static const char *const words[] = {
         [ZKL_MEMBER_JOINED] = "joined", [ZKL_MEMBER_SUSPECT] = "suspect",
@@ -77,8 +86,9 @@ void group_on_member(zkl_member *m, zkl_member_event event, const zkl_member_new
     add(data, "%s%s", news->again ? "again" : words[event], losses[news->loss]);
 }
 
-void group_on_members(zkl_members_event event, const zkl_member_info *member,
-                      const zkl_members *all, void *data)
+/* Records what an observer is told: "+a=data ~a=data -a 1 …", where the number is that of all. */
+static void group_on_members(zkl_members_event event, const zkl_member_info *member,
+                             const zkl_members *all, void *data)
 {
     static const char words[] = {
         [ZKL_MEMBERS_JOINED] = '+', [ZKL_MEMBERS_LEFT] = '-', [ZKL_MEMBERS_CHANGED] = '~'};
@@ -92,7 +102,9 @@ void group_on_members(zkl_members_event event, const zkl_member_info *member,
             (const char *)member->data);
 }
 
-zkl_member *group_join(zkl_session *s, const char *id, const char *text, struct group_story *story)
+/* Joins with text for data; story may be NULL. */
+static zkl_member *group_join(zkl_session *s, const char *id, const char *text,
+                              struct group_story *story)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
     zkl_member *m;
@@ -103,12 +115,14 @@ zkl_member *group_join(zkl_session *s, const char *id, const char *text, struct 
     return m;
 }
 
-char *group_node(const char *id)
+/* its path at fault.path; for g_free() */
+static char *group_node(const char *id)
 {
     return g_strconcat(fault.path, "/", id, NULL);
 }
 
-bool group_has(const char *id, const char *text)
+/* Whether the node of that id has that data. */
+static bool group_has(const char *id, const char *text)
 {
     char *path = group_node(id), *data = raw_get(fault.direct, path, NULL);
     bool same = data && strcmp(data, text) == 0;
@@ -154,25 +168,6 @@ TEST_CASE(joins_and_leaves)
     fault_end();
     group_story_end(&story);
     g_free(path);
-}
-
-/* What is freed leaves, and what leaves makes room for the next one at once. */
-TEST_CASE(one_after_the_other)
-{
-    fault_begin();
-    zkl_session *s = fault_direct(FAULT_LONG_MS);
-    for (int i = 0; i < 20; i++) {
-        zkl_member *m = group_join(s, "a", i % 2 ? "odd" : "even", NULL), *other;
-        CHECK_INT(zkl_member_join(&other, s, fault.path, "a", NULL, 0, NULL), ZKL_EBUSY);
-        if (i % 3)
-            CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
-        zkl_member_free(m);
-    }
-    zkl_member *last = group_join(s, "a", "last", NULL);
-    CHECK_INT(zkl_member_wait(last, FAULT_LIMIT_MS), 0);
-    CHECK(group_has("a", "last"));
-    zkl_member_free(last);
-    fault_end();
 }
 
 /* The answer to each kind of request is lost: the member finds out what the request did. */
@@ -299,29 +294,6 @@ TEST_CASE(two_of_one_id)
     g_free(who);
 }
 
-/* A delete whose answer was lost is not sent again to whoever has the id by then. */
-TEST_CASE(deletes_its_own_only)
-{
-    struct group_story second;
-
-    fault_begin();
-    group_story_begin(&second);
-    zkl_session *s = fault_proxied(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
-    zkl_member *m = group_join(s, "a", "first", NULL);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
-    zkl_member *waits = group_join(other, "a", "second", &second);
-    EVENTUALLY(group_story_is(&second, "busy"));
-    proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
-    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_member_wait(waits, FAULT_LIMIT_MS), 0);
-    zkl_member_free(m);
-    EVENTUALLY(group_story_is(&second, "busy joined"));
-    zkl_member_free(waits);
-    EVENTUALLY(group_story_is(&second, "busy joined left"));
-    fault_end();
-    group_story_end(&second);
-}
-
 /* The node of another session is left alone, until that session has ended. */
 TEST_CASE(left_behind)
 {
@@ -352,75 +324,6 @@ TEST_CASE(left_behind)
     g_free(path);
 }
 
-/* ---- calls ---- */
-
-static void on_member_waits(zkl_member *m, zkl_member_event event, const zkl_member_news *news,
-                            void *data)
-{
-    (void)news;
-    if (event == ZKL_MEMBER_JOINED)
-        atomic_store((atomic_int *)data, zkl_member_update(m, "x", 1, 1000));
-}
-
-TEST_CASE(bad_calls)
-{
-    zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
-    atomic_int inside = 0;
-    zkl_member *m;
-
-    fault_begin();
-    zkl_session *s = fault_direct(FAULT_LONG_MS);
-    static const char *const ids[] = {"", "a/b", ".", "..", "a\nb", "\xff", NULL};
-    for (size_t i = 0; i < G_N_ELEMENTS(ids); i++)
-        CHECK_INT(zkl_member_join(&m, s, fault.path, ids[i], NULL, 0, NULL), ZKL_EINVAL);
-    char *longest = g_strnfill(256, 'a'), *data = g_malloc0(65537);
-    CHECK_INT(zkl_member_join(&m, s, fault.path, longest, NULL, 0, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", data, 65537, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", NULL, 1, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_join(&m, s, "a", "a", NULL, 0, NULL), ZKL_EINVAL);
-    CHECK_INT(zkl_member_join(NULL, s, fault.path, "a", NULL, 0, NULL), ZKL_EINVAL);
-    o.layout = ZKL_MEMBER_PARTY;
-    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", "x", 1, &o), ZKL_EINVAL);
-    o.layout = (zkl_member_layout)2;
-    CHECK_INT(zkl_member_join(&m, s, fault.path, "a", NULL, 0, &o), ZKL_EINVAL);
-    o.layout = ZKL_MEMBER_GROUP;
-    o.fn = on_member_waits;
-    o.fn_data = &inside;
-    longest[255] = '\0';
-    REQUIRE(zkl_member_join(&m, s, fault.path, longest, data, 65536, &o) == 0);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
-    EVENTUALLY(atomic_load(&inside) == ZKL_EDEADLK);
-    CHECK_INT(zkl_member_update(m, NULL, 1, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_member_grant(NULL, NULL), ZKL_EINVAL);
-    zkl_member_free(m);
-    zkl_member_free(NULL);
-    fault_end();
-    g_free(longest);
-    g_free(data);
-}
-
-/* A closed session ends what waits, and tells. */
-TEST_CASE(closing)
-{
-    struct group_story story;
-    zkl_member *m;
-
-    fault_begin();
-    group_story_begin(&story);
-    zkl_session *s = fault_direct(FAULT_LONG_MS);
-    m = group_join(s, "a", NULL, &story);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
-    fault_close(s);
-    EVENTUALLY(group_story_is(&story, "joined left"));
-    CHECK_INT(membership_of(m).code, ZKL_ECLOSED);
-    CHECK_INT(zkl_member_wait(m, 0), ZKL_ECLOSED);
-    CHECK_INT(zkl_member_leave(m, 0), ZKL_ECLOSED);
-    zkl_member_free(m);
-    EVENTUALLY(!group_has("a", ""));
-    fault_end();
-    group_story_end(&story);
-}
-
 TEST_CASE(of_a_party)
 {
     zkl_member_options o = ZKL_MEMBER_OPTIONS_INIT;
@@ -443,4 +346,164 @@ TEST_CASE(of_a_party)
     zkl_member_free(a);
     zkl_member_free(b);
     fault_end();
+}
+
+/* ---- observers ---- */
+
+static zkl_watch *watch(zkl_session *s, struct group_story *story)
+{
+    zkl_watch *w;
+
+    REQUIRE(zkl_members_watch(&w, s, fault.path, ZKL_MEMBER_GROUP, group_on_members, story) == 0);
+    return w;
+}
+
+static void set(const char *id, const char *text)
+{
+    char *path = group_node(id);
+
+    CHECK_INT(raw_set(fault.direct, path, text, (int)strlen(text)), ZOK);
+    g_free(path);
+}
+
+/* The path may be missing; a member made anew with its id has left and joined. */
+TEST_CASE(tells_differences)
+{
+    struct group_story story;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    zkl_watch *w = watch(s, &story);
+    EVENTUALLY(group_story_is(&story, "0"));
+    zkl_member *a = group_join(other, "a", "1", NULL);
+    EVENTUALLY(group_story_is(&story, "0 +a=1 1"));
+    zkl_member *b = group_join(s, "b", "1", NULL);
+    EVENTUALLY(group_story_is(&story, "0 +a=1 1 +b=1 2"));
+    CHECK_INT(zkl_member_update(a, "2", 1, FAULT_LIMIT_MS), 0);
+    EVENTUALLY(group_story_is(&story, "0 +a=1 1 +b=1 2 ~a=2 2"));
+    set("b", "3");
+    EVENTUALLY(group_story_ends(&story, "2 ~b=3 2"));
+    zkl_member_free(a);
+    EVENTUALLY(group_story_ends(&story, "2 -a 1"));
+    char *path = group_node("b");
+    CHECK_INT(raw_delete(fault.direct, path), ZOK);
+    EVENTUALLY(group_story_ends(&story, "-b +b=1 1") || group_story_ends(&story, "-b 0 +b=1 1"));
+    zkl_member_free(b);
+    EVENTUALLY(group_story_ends(&story, "-b 0"));
+    zkl_watch_free(w);
+    fault_end();
+    group_story_end(&story);
+    g_free(path);
+}
+
+/* After a reconnect, in the same session or in another, only what has changed meanwhile. */
+TEST_CASE(once_after_a_reconnect)
+{
+    struct group_story story;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_proxied(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    zkl_member *a = group_join(other, "a", "1", NULL), *b = group_join(other, "b", "1", NULL);
+    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
+    zkl_watch *w = watch(s, &story);
+    EVENTUALLY(group_story_is(&story, "+a=1 +b=1 2") || group_story_is(&story, "+b=1 +a=1 2"));
+    for (int i = 0; i < 2; i++) {
+        char *data = g_strdup_printf("%d", i + 2);
+        char *last = g_strdup_printf("-b ~a=%d +c=4 2", i + 2);
+        proxy_cut(fault.proxy);
+        if (i == 1)
+            fault_expire(zkl_session_id(s));
+        zkl_member_free(b);
+        CHECK_INT(zkl_member_update(a, data, 1, FAULT_LIMIT_MS), 0);
+        zkl_member *c = group_join(other, "c", "4", NULL);
+        CHECK_INT(zkl_member_wait(c, FAULT_LIMIT_MS), 0);
+        proxy_heal(fault.proxy);
+        EVENTUALLY(group_story_ends(&story, last));
+        zkl_member_free(c);
+        EVENTUALLY(group_story_ends(&story, "-c 1"));
+        b = group_join(other, "b", "1", NULL);
+        EVENTUALLY(group_story_ends(&story, "+b=1 2"));
+        g_free(last);
+        g_free(data);
+    }
+    zkl_member_free(a);
+    zkl_member_free(b);
+    EVENTUALLY(group_story_ends(&story, " 0"));
+    zkl_watch_free(w);
+    fault_end();
+    group_story_end(&story);
+}
+
+TEST_CASE(reads_once)
+{
+    zkl_members *ms;
+
+    fault_begin();
+    zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, FAULT_LIMIT_MS) == 0);
+    CHECK_INT(zkl_members_count(ms), 0);
+    zkl_members_free(ms);
+    zkl_member *b = group_join(other, "b", "data of b", NULL);
+    zkl_member *a = group_join(other, "a", NULL, NULL);
+    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_members_count(ms) == 2);
+    const zkl_member_info *first = zkl_members_get(ms, 0), *second = zkl_members_get(ms, 1);
+    CHECK_STR(first->id, "a");
+    CHECK(first->size == 0 && first->data != NULL);
+    CHECK_STR(second->id, "b");
+    CHECK_INT(second->size, 9);
+    CHECK(memcmp(second->data, "data of b", 9) == 0);
+    CHECK(second->token == membership_token(b));
+    CHECK(second->session_id == zkl_session_id(other));
+    CHECK(second->ctime_ms > 0);
+    CHECK(zkl_members_get(ms, 2) == NULL && zkl_members_get(NULL, 0) == NULL);
+    zkl_members_free(ms);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_PARTY, FAULT_LIMIT_MS) == 0);
+    CHECK_INT(zkl_members_count(ms), 0);
+    zkl_members_free(ms);
+    CHECK_INT(zkl_members_read(&ms, s, fault.path, (zkl_member_layout)5, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_read(&ms, s, "nothing", ZKL_MEMBER_GROUP, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_members_watch(NULL, s, fault.path, ZKL_MEMBER_GROUP, NULL, NULL), ZKL_EINVAL);
+    zkl_member_free(a);
+    zkl_member_free(b);
+    fault_end();
+}
+
+/* A change costs its observer a list and a read, and many at a time cost a few. */
+TEST_CASE(costs_a_list_a_change)
+{
+    struct group_story story;
+
+    fault_begin();
+    group_story_begin(&story);
+    zkl_session *s = fault_proxied(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
+    zkl_member *all[50];
+    zkl_watch *w = watch(s, &story);
+    EVENTUALLY(group_story_is(&story, "0"));
+    zkl_member *first = group_join(other, "first", "1", NULL);
+    EVENTUALLY(group_story_ends(&story, "+first=1 1"));
+    proxy_reset_stats(fault.proxy);
+    CHECK_INT(zkl_member_update(first, "2", 1, FAULT_LIMIT_MS), 0);
+    EVENTUALLY(group_story_ends(&story, "~first=2 1"));
+    CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 1);
+    proxy_reset_stats(fault.proxy);
+    for (int i = 0; i < 50; i++) {
+        char *id = g_strdup_printf("m%02d", i);
+        all[i] = group_join(other, id, NULL, NULL);
+        g_free(id);
+    }
+    EVENTUALLY(group_story_ends(&story, " 51"));
+    CHECK(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2) <= 51);
+    for (int i = 0; i < 50; i++)
+        zkl_member_free(all[i]);
+    zkl_member_free(first);
+    EVENTUALLY(group_story_ends(&story, " 0"));
+    zkl_watch_free(w);
+    fault_end();
+    group_story_end(&story);
 }

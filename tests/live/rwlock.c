@@ -2,8 +2,6 @@
 #include "fault.h"
 #include "runner.h"
 
-#include <pthread.h>
-
 TEST_SUITE(rwlock, .init = fault_start, .done = fault_stop);
 
 enum { SHARED = true, ALONE = false };
@@ -69,52 +67,6 @@ TEST_CASE(tries_and_times_out)
     fault_end();
 }
 
-/* Levels of both sorts on one grant: it is a writer's until the last unlock, and neither a reader
- * nor a writer comes in before. No request but for the first and the last. */
-TEST_CASE(levels)
-{
-    const zkl_grant *g, *again;
-
-    fault_begin();
-    zkl_session *other = fault_direct(FAULT_LONG_MS);
-    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS)), *theirs = fault_rwlock(other);
-    CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
-    REQUIRE(zkl_rwlock_lock(l, FAULT_LIMIT_MS, &g) == 0);
-    for (int depth = 2; depth <= 4; depth++) {
-        CHECK_INT((depth == 3 ? zkl_rwlock_lock : zkl_rwlock_lock_shared)(l, 0, &again), 0);
-        CHECK(again == g);
-        CHECK_INT(zkl_rwlock_depth(l), depth);
-        CHECK_INT(fault_children(), 1);
-    }
-    for (int depth = 4; depth >= 1; depth--) {
-        CHECK_INT(zkl_rwlock_depth(l), depth);
-        CHECK(g_strrstr(zkl_grant_node(g), "-__WRIT__") != NULL);
-        CHECK_INT(zkl_rwlock_lock_shared(theirs, 0, NULL), ZKL_EBUSY);
-        CHECK_INT(zkl_rwlock_lock(theirs, 0, NULL), ZKL_EBUSY);
-        CHECK_INT(zkl_rwlock_unlock(l), 0);
-    }
-    CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
-    EVENTUALLY(fault_children() == 0);
-    CHECK_INT(zkl_rwlock_lock_shared(theirs, 0, NULL), 0);
-    CHECK_INT(zkl_rwlock_unlock(theirs), 0);
-    fault_end();
-}
-
-TEST_CASE(no_upgrade)
-{
-    fault_begin();
-    zkl_rwlock *l = fault_rwlock(fault_direct(FAULT_LONG_MS));
-    REQUIRE(zkl_rwlock_lock_shared(l, FAULT_LIMIT_MS, NULL) == 0);
-    CHECK_INT(zkl_rwlock_lock(l, ZKL_FOREVER, NULL), ZKL_EDEADLK);
-    CHECK_INT(zkl_rwlock_lock_shared(l, ZKL_FOREVER, NULL), 0);
-    CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_EDEADLK);
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
-    CHECK_INT(zkl_rwlock_lock(l, FAULT_LIMIT_MS, NULL), 0);
-    CHECK_INT(zkl_rwlock_unlock(l), 0);
-    fault_end();
-}
-
 TEST_CASE(beside_a_mutex)
 {
     struct acquisition a;
@@ -158,53 +110,4 @@ TEST_CASE(wanted_by_writers)
     acquisition_end(&w3);
     CHECK_INT(atomic_load(&told.count), 1);
     fault_end();
-}
-
-static void *take_and_end(void *lock)
-{
-    CHECK_INT(zkl_rwlock_lock(lock, FAULT_LIMIT_MS, NULL), 0);
-    CHECK_INT(zkl_rwlock_lock_shared(lock, 0, NULL), 0);
-    return NULL;
-}
-
-TEST_CASE(thread_ends)
-{
-    struct acquisition a;
-    pthread_t thread;
-
-    fault_begin();
-    zkl_session *s = fault_direct(FAULT_LONG_MS);
-    zkl_rwlock *l = fault_rwlock(s);
-    REQUIRE(pthread_create(&thread, NULL, take_and_end, l) == 0);
-    pthread_join(thread, NULL);
-    acquisition_start_rw(&a, l, ALONE, ZKL_FOREVER);
-    REQUIRE(acquisition_granted(&a));
-    acquisition_end(&a);
-    fault_end();
-}
-
-/* A loss is told to readers, too; each level still owes its unlock. Those of a writer that reads as
- * well. */
-TEST_CASE(lost_with_levels)
-{
-    for (int writes = 0; writes < 2; writes++) {
-        struct told told = {.count = 0};
-        const zkl_grant *g;
-
-        fault_begin();
-        zkl_session *s = fault_proxied(FAULT_SHORT_MS);
-        zkl_rwlock *l = fault_rwlock(s);
-        REQUIRE((writes ? zkl_rwlock_lock : zkl_rwlock_lock_shared)(l, FAULT_LIMIT_MS, &g) == 0);
-        CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), 0);
-        CHECK_INT(zkl_grant_on_change(g, told_fn, &told), 0);
-        proxy_cut(fault.proxy);
-        EVENTUALLY(told_times(&told, ZKL_LOST) == 1);
-        CHECK_INT(zkl_rwlock_lock_shared(l, 0, NULL), ZKL_ELOST);
-        CHECK_INT(zkl_rwlock_lock(l, 0, NULL), ZKL_ELOST);
-        CHECK_INT(zkl_rwlock_unlock(l), ZKL_ELOST);
-        CHECK_INT(zkl_rwlock_unlock(l), ZKL_ELOST);
-        CHECK_INT(zkl_rwlock_unlock(l), ZKL_EPERM);
-        proxy_heal(fault.proxy);
-        fault_end();
-    }
 }

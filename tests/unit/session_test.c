@@ -42,6 +42,7 @@ TEST_CASE(bad_options)
         {OPTIONS(.drift_permille = -1), "drift_permille"},
         {OPTIONS(.drift_permille = 501), "drift_permille"},
         {OPTIONS(.dispatch = 2), "dispatch"},
+        {OPTIONS(.fixed_servers = 2), "fixed_servers"},
         {OPTIONS(.credential_count = 1), "credential_count"},
         {OPTIONS(.credentials = &no_auth, .credential_count = 1), "credentials"},
         {OPTIONS(.credentials = &no_scheme, .credential_count = 1), "credentials"},
