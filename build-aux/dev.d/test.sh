@@ -25,7 +25,7 @@ short_tests() {
     short tests/sim/sim --seconds 10
     short tests/explore/transactions
     short tests/explore/candidacies
-    short tests/live/live mutex_basic mutex_end mutex_cancel election_campaign 'fault_connection.cut_while_*' fault_reply
+    short tests/live/live mutex mutex_end election 'fault_connection.cut_while_*' fault_reply
     say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
     ((failed == 0)) || exit 1
 }

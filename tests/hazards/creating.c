@@ -241,6 +241,6 @@ const struct hazard hazards_creating[] = {
     {"lost_reply", "the reply to the create is lost", lost_reply_usual, lost_reply_zkl,
      "fault_reply.create fault_reply.settling_barrier attempt.unknown_and_done_twice"},
     {"gave_up", "a waiter gives up and leaves its node behind", gave_up_usual, gave_up_zkl,
-     "mutex_basic.timed_out mutex_cancel.queued fault_reply.canceled_unsettled"},
+     "mutex.timed_out mutex.canceled_while_queued fault_reply.canceled_unsettled"},
     {.name = NULL},
 };

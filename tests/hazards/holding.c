@@ -215,7 +215,7 @@ const struct hazard hazards_holding[] = {
     {"paused_holder", "a holder is paused and resumed", paused_holder_usual, paused_holder_zkl,
      "scenario_pause.s07_stopped_for_three_timeouts fault_deadline.clock_alone_tells"},
     {"paused_idle", "a process that keeps an unused lock is paused and resumed", paused_idle_usual,
-     paused_idle_zkl, "retained_rival.idle_yields retained_end.expired_while_idle"},
+     paused_idle_zkl, "retained.idle_yields retained.expired_while_idle"},
     {"cut_holder", "a holder is cut off from its server", cut_holder_usual, cut_holder_zkl,
      "fault_connection.freeze_while_holding fault_deadline.unproved_is_lost"},
     {.name = NULL},

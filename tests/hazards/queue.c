@@ -147,7 +147,7 @@ static void adopted_node_zkl(void)
 
 const struct hazard hazards_queue[] = {
     {"dead_waiter", "a waiter dies in the middle of the queue", dead_waiter_usual, dead_waiter_zkl,
-     "queue_order.middle_leaves attempt_queue.moves_up_when_a_middle_waiter_leaves"},
+     "queue.middle_leaves attempt_queue.moves_up_when_a_middle_waiter_leaves"},
     {"adopted_node", "an old session's node is adopted after reconnecting", adopted_node_usual,
      adopted_node_zkl, "attempt.unknown_and_done_in_another_session"},
     {.name = NULL},

@@ -173,8 +173,8 @@ static void polling_zkl(void)
 
 const struct hazard hazards_waiting[] = {
     {"herd", "a herd is woken at each release", herd_usual, herd_zkl,
-     "queue_order.one_is_woken counter.counts mutex_basic.watches"},
+     "queue.one_is_woken counter.counts mutex.watches"},
     {"polling", "waiting is polling with sleep", polling_usual, polling_zkl,
-     "queue_order.fifo fault_deadline.cold_is_quiet proofs.cost_and_remaining_time"},
+     "queue.one_is_woken fault_deadline.cold_is_quiet proofs.cost_and_remaining_time"},
     {.name = NULL},
 };

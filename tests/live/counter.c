@@ -202,7 +202,6 @@ TEST_CASE(counts)
     CHECK_INT(read_tally(file).count, total);
     CHECK(woken(t) - before >= total && woken(t) - before <= 2 * (total + 1));
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
-    zkl_mutex_free(m);
     unlink(file);
     g_free(file);
     live_end(t);

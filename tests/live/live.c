@@ -154,11 +154,28 @@ char *live_foreign_node(struct live *t, const char *name, int flags)
     return g_strdup(made);
 }
 
-zkl_mutex *live_mutex(zkl_session *s, const char *path)
+zkl_mutex *live_mutex_options(zkl_session *s, const char *path, const zkl_mutex_options *options)
 {
     zkl_mutex *m;
-    REQUIRE(zkl_mutex_new(&m, s, path, NULL) == 0);
+    REQUIRE(zkl_mutex_new(&m, s, path, options) == 0);
+    pthread_mutex_lock(&current.mutex);
+    g_ptr_array_add(current.mutexes, m);
+    pthread_mutex_unlock(&current.mutex);
     return m;
+}
+
+zkl_mutex *live_mutex(zkl_session *s, const char *path)
+{
+    return live_mutex_options(s, path, NULL);
+}
+
+void live_mutex_free(zkl_mutex *m)
+{
+    pthread_mutex_lock(&current.mutex);
+    bool known = g_ptr_array_remove_fast(current.mutexes, m);
+    pthread_mutex_unlock(&current.mutex);
+    CHECK(known);
+    zkl_mutex_free(m);
 }
 
 /* ---- begin and end ---- */
@@ -195,6 +212,7 @@ struct live *live_begin(void)
     t->lines = g_ptr_array_new_with_free_func(g_free);
     pthread_mutex_unlock(&t->mutex);
     t->sessions = g_ptr_array_new();
+    t->mutexes = g_ptr_array_new();
     g_snprintf(t->path, sizeof(t->path), "/live/%s", runner_current());
     g_snprintf(t->lock, sizeof(t->lock), "%s/lock", t->path);
     t->session = live_open(t, t->connect, NULL);
@@ -216,9 +234,12 @@ void live_end(struct live *t)
     LIVE_UNTIL(is_clean(t));
     while (t->sessions->len > 0)
         live_close(t, t->sessions->pdata[t->sessions->len - 1]);
+    while (t->mutexes->len > 0)
+        live_mutex_free(t->mutexes->pdata[0]);
     int rc = raw_delete_tree(t->admin, t->path);
     CHECK(rc == ZOK || rc == ZNONODE);
     g_ptr_array_unref(t->sessions);
+    g_ptr_array_unref(t->mutexes);
     g_ptr_array_unref(t->lines);
     open = false;
 }

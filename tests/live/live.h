@@ -20,8 +20,9 @@ struct live {
     char path[128];        /* this test's own, below which everything it makes shall be */
     char lock[140];        /* path/lock, not made either */
     GPtrArray *sessions;   /* closed by live_end() */
+    GPtrArray *mutexes;    /* freed by it behind that; guarded by mutex */
     GPtrArray *lines;      /* of the sessions' logs; see live_logged() */
-    pthread_mutex_t mutex; /* guards lines */
+    pthread_mutex_t mutex; /* guards lines, too */
 };
 
 /* A suite's init: skips it where there is no server. */
@@ -59,8 +60,10 @@ void live_make_directory(struct live *t);
 /* A child there with a payload that is no text; its path, for g_free(). */
 char *live_foreign_node(struct live *t, const char *name, int flags);
 
-/* A mutex with default options, for zkl_mutex_free(). */
+/* A mutex, freed by live_end(), or before that. */
 zkl_mutex *live_mutex(zkl_session *s, const char *path);
+zkl_mutex *live_mutex_options(zkl_session *s, const char *path, const zkl_mutex_options *options);
+void live_mutex_free(zkl_mutex *m);
 
 /* Lines with needle that the sessions logged. */
 int live_logged(struct live *t, const char *needle);

@@ -5,8 +5,6 @@
 #include "runner.h"
 
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
 
@@ -108,7 +106,6 @@ TEST_CASE(waits_in_order)
     zkl_grant_release(c.grant);
     LIVE_UNTIL(all_contenders() == 0);
     zkl_multilock_free(l);
-    zkl_mutex_free(b);
     end();
 }
 
@@ -133,30 +130,6 @@ TEST_CASE(in_vain)
     LIVE_UNTIL(all_contenders() == 1);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     zkl_op_free(op);
-    zkl_multilock_free(l);
-    zkl_mutex_free(m);
-    end();
-}
-
-/* One node is taken away: the callback comes before the others go. */
-TEST_CASE(node_deleted)
-{
-    struct changes changes = CHANGES_INIT;
-    zkl_grant *g = NULL;
-    zkl_part part;
-
-    begin();
-    zkl_multilock *l = lock_of(t->session, "abcd");
-    REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
-    REQUIRE(zkl_grant_on_change(g, changes_take, &changes) == 0);
-    REQUIRE(zkl_grant_part(g, 2, &part) == 0);
-    REQUIRE(raw_delete(t->admin, part.node) == ZOK);
-    changes_wait(&changes, ZKL_LOST);
-    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
-    CHECK_INT(zkl_grant_remaining_ms(g), 0);
-    LIVE_UNTIL(all_contenders() == 0);
-    CHECK_INT(changes_calls(&changes), 1);
-    zkl_grant_release(g);
     zkl_multilock_free(l);
     end();
 }
@@ -199,41 +172,6 @@ TEST_CASE(fenced)
     end();
 }
 
-TEST_CASE(given_back_by_a_transaction)
-{
-    zkl_grant *g = NULL;
-
-    begin();
-    zkl_multilock *l = lock_of(t->session, "abc");
-    REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
-    CHECK_INT(zkl_grant_multi(g, NULL, 0, ZKL_MULTI_RELEASE, 10000), 0);
-    CHECK_INT(all_contenders(), 0);
-    CHECK_INT(zkl_grant_state(g), ZKL_RELEASED);
-    zkl_grant_release(g);
-    zkl_multilock_free(l);
-    end();
-}
-
-TEST_CASE(closed_while_it_waits)
-{
-    struct completion c = COMPLETION_INIT;
-
-    begin();
-    zkl_mutex *m = live_mutex(t->session, paths[1]);
-    zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_multilock *l = lock_of(other, "abc");
-    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
-    REQUIRE(zkl_multilock_lock_async(l, ZKL_FOREVER, completion_take, &c, NULL) == 0);
-    LIVE_UNTIL(live_contenders(t, paths[1]) == 2);
-    live_close(t, other);
-    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
-    LIVE_UNTIL(all_contenders() == 1);
-    zkl_multilock_free(l);
-    CHECK_INT(zkl_mutex_unlock(m), 0);
-    zkl_mutex_free(m);
-    end();
-}
-
 /* Half of it is held when the session ends: it begins anew in the next one. */
 TEST_CASE(session_expired_while_it_waits)
 {
@@ -256,92 +194,12 @@ TEST_CASE(session_expired_while_it_waits)
     CHECK_INT(all_contenders(), 3);
     zkl_grant_release(c.grant);
     zkl_multilock_free(l);
-    zkl_mutex_free(m);
-    end();
-}
-
-static int try_as_child(zkl_multilock *l, zkl_grant *g, uint64_t token)
-{
-    zkl_part parts[2];
-    zkl_grant *none;
-
-    if (zkl_multilock_lock(l, 0, &none) != ZKL_ECHILD)
-        return 1;
-    if (zkl_multilock_lock_async(l, 0, completion_take, NULL, NULL) != ZKL_ECHILD)
-        return 2;
-    if (zkl_grant_state(g) != ZKL_LOST || zkl_grant_remaining_ms(g) != 0)
-        return 3;
-    if (parts_of(g, parts, 2) != 2 || parts[0].token != token)
-        return 4;
-    zkl_grant_release(g);
-    zkl_multilock_free(l);
-    return 0;
-}
-
-TEST_CASE(forked)
-{
-    zkl_grant *g = NULL;
-    int status = -1;
-
-    begin();
-    zkl_multilock *l = lock_of(t->session, "ab");
-    REQUIRE(zkl_multilock_lock(l, ZKL_FOREVER, &g) == 0);
-    const uint64_t token = zkl_grant_token(g);
-    pid_t pid = fork();
-    REQUIRE(pid >= 0);
-    if (pid == 0)
-        _exit(try_as_child(l, g, token));
-    REQUIRE(waitpid(pid, &status, 0) == pid);
-    CHECK_INT(status, 0);
-    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
-    CHECK_INT(all_contenders(), 2);
-    zkl_grant_release(g);
-    zkl_multilock_free(l);
     end();
 }
 
 /* ---- everybody at once ---- */
 
-enum { ROUNDS = 40, TRIES = 5 };
-
-/* So many grants come of one try in each session. */
-static int try_all(zkl_multilock *const *locks, struct completion *all)
-{
-    int grants = 0;
-
-    for (int i = 0; i < TRIES; i++)
-        REQUIRE(zkl_multilock_lock_async(locks[i], 0, completion_take, &all[i], NULL) == 0);
-    for (int i = 0; i < TRIES; i++) {
-        const int code = completion_wait(&all[i]);
-        CHECK(code == 0 || code == ZKL_EBUSY);
-        grants += code == 0;
-    }
-    return grants;
-}
-
-/* One of several tries at one moment wins, whatever paths they have beside those that all of them
- * try. */
-TEST_CASE(tries)
-{
-    static const char *const letters[TRIES] = {"abcd", "cba", "dbc", "acb", "bc"};
-    zkl_multilock *locks[TRIES];
-
-    begin();
-    for (int i = 0; i < TRIES; i++)
-        locks[i] = lock_of(live_open(t, t->connect, NULL), letters[i]);
-    for (int n = 0; n < ROUNDS; n++) {
-        struct completion all[TRIES];
-        for (int i = 0; i < TRIES; i++)
-            all[i] = (struct completion)COMPLETION_INIT;
-        CHECK_INT(try_all(locks, all), 1);
-        for (int i = 0; i < TRIES; i++)
-            zkl_grant_release(all[i].grant);
-        LIVE_UNTIL(all_contenders() == 0);
-    }
-    for (int i = 0; i < TRIES; i++)
-        zkl_multilock_free(locks[i]);
-    end();
-}
+enum { ROUNDS = 40 };
 
 /* One way of taking some of the paths; what each path guards is changed without any other lock. */
 struct taker {
@@ -381,8 +239,6 @@ static void take_nested(struct taker *w)
         for (size_t i = count; i-- > 0;)
             w->wrong += zkl_mutex_unlock(m[i]) != 0;
     }
-    for (size_t i = 0; i < count; i++)
-        zkl_mutex_free(m[i]);
 }
 
 static void take_all(struct taker *w)

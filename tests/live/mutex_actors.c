@@ -71,7 +71,6 @@ static int join(struct locker *l, bool unlock)
     int code = l->unlock_code;
     pthread_mutex_destroy(&l->lock);
     pthread_cond_destroy(&l->changed);
-    zkl_mutex_free(l->own);
     g_free(l);
     return code;
 }
@@ -95,10 +94,7 @@ struct locker *locker_queue(struct live *t, zkl_mutex *m, const char *path, int 
 
 struct locker *locker_apart(struct live *t, zkl_session *s, const char *path, int n)
 {
-    zkl_mutex *m = live_mutex(s, path);
-    struct locker *l = locker_queue(t, m, path, n);
-    l->own = m;
-    return l;
+    return locker_queue(t, live_mutex(s, path), path, n);
 }
 
 /* ---- completion ---- */
@@ -217,7 +213,6 @@ void session_settle(struct live *t, zkl_session *s)
     zkl_mutex *m = mutex_beside(t, s, "settle");
     REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    zkl_mutex_free(m);
 }
 
 static void stay(zkl_grant *grant, const zkl_error *error, void *gate)
@@ -232,5 +227,4 @@ void session_block(struct live *t, zkl_session *s, struct gate *g)
     zkl_mutex *m = mutex_beside(t, s, "block");
     REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, stay, g, NULL) == 0);
     gate_wait_entered(g);
-    zkl_mutex_free(m);
 }

@@ -17,7 +17,7 @@ struct locker {
     const zkl_grant *grant;
     zkl_error error; /* of a lock() that failed */
     /* private */
-    zkl_mutex *mutex, *own; /* own: of this locker alone, or NULL */
+    zkl_mutex *mutex;
     int64_t timeout_ms;
     pthread_t thread;
     pthread_mutex_t lock;

@@ -1,4 +1,4 @@
-/* Ends of things that are in use: threads, mutexes, sessions. */
+/* Ends of things that are in use: threads, mutexes, sessions, processes that have forked. */
 #include "live.h"
 #include "mutex_actors.h"
 #include "runner.h"
@@ -6,6 +6,9 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 TEST_SUITE(mutex_end, .init = live_init);
 
@@ -22,7 +25,6 @@ TEST_CASE(thread_ends)
     LIVE_UNTIL(live_logged(t, t->lock) > 0);
     CHECK_INT(live_logged(t, "thread that held it ended"), 1);
     CHECK_INT(locker_end(next), 0);
-    zkl_mutex_free(m);
     live_end(t);
 }
 
@@ -55,24 +57,6 @@ TEST_CASE(thread_ends_before_another_here)
     locker_abandon(l);
     CHECK_INT(locker_result(next), 0);
     CHECK_INT(locker_end(next), 0);
-    zkl_mutex_free(m);
-    live_end(t);
-}
-
-/* The one that holds, and the one that waits for it here. */
-TEST_CASE(freed_while_waited_here)
-{
-    struct live *t = live_begin();
-    zkl_mutex *m = live_mutex(t->session, t->lock);
-    struct locker *l = locker_start(m, ZKL_FOREVER);
-    REQUIRE(locker_result(l) == 0);
-    struct locker *next = wait_behind(l, m);
-    zkl_mutex_free(m);
-    CHECK_INT(locker_result(next), ZKL_ECLOSED);
-    CHECK_STR(next->error.path, t->lock);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
-    locker_end(next);
-    locker_abandon(l);
     live_end(t);
 }
 
@@ -94,22 +78,6 @@ TEST_CASE(flushed)
         CHECK_INT(completion_wait(&c), ZKL_ECANCELED);
         zkl_op_free(op);
     }
-    zkl_mutex_free(mine);
-    zkl_mutex_free(m);
-    live_end(t);
-}
-
-/* One that has given everything back ends quietly, also after it was told off. */
-TEST_CASE(thread_ends_free)
-{
-    struct live *t = live_begin();
-    zkl_mutex *m = live_mutex(t->session, t->lock);
-    struct locker *l = locker_start(m, ZKL_FOREVER);
-    REQUIRE(locker_result(l) == 0);
-    CHECK_INT(locker_end(l), 0);
-    session_settle(t, t->session);
-    CHECK_INT(live_logged(t, "thread that held it ended"), 0);
-    zkl_mutex_free(m);
     live_end(t);
 }
 
@@ -168,68 +136,7 @@ TEST_CASE(thread_locks_while_ending)
         CHECK_INT(zkl_mutex_unlock(l.first), 0);
     }
     pthread_key_delete(late_key);
-    zkl_mutex_free(l.mutex);
-    zkl_mutex_free(l.first);
     g_free(path);
-    live_end(t);
-}
-
-/* The lock was lost before with the session: nothing is left to release. */
-TEST_CASE(thread_ends_after_close)
-{
-    struct live *t = live_begin();
-    zkl_session *s = live_open(t, t->connect, NULL);
-    zkl_mutex *m = live_mutex(s, t->lock);
-    struct locker *l = locker_start(m, ZKL_FOREVER);
-    REQUIRE(locker_result(l) == 0);
-    live_close(t, s);
-    CHECK_INT(zkl_grant_state(l->grant), ZKL_LOST);
-    locker_abandon(l);
-    zkl_mutex_free(m);
-    live_end(t);
-}
-
-TEST_CASE(freed_while_held)
-{
-    struct live *t = live_begin();
-    struct changes changes = CHANGES_INIT;
-    zkl_mutex *m = live_mutex(t->session, t->lock), *n = live_mutex(t->session, t->lock);
-    const zkl_grant *g;
-    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
-    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
-    CHECK_INT(zkl_grant_on_change(g, changes_take, &changes), 0);
-    struct locker *l = locker_queue(t, n, t->lock, 2);
-    zkl_mutex_free(m);
-    CHECK_INT(locker_result(l), 0);
-    changes_wait(&changes, ZKL_RELEASED);
-    CHECK_INT(locker_end(l), 0);
-    CHECK_INT(changes_calls(&changes), 1);
-    zkl_mutex_free(n);
-    live_end(t);
-}
-
-TEST_CASE(freed_while_waited)
-{
-    struct live *t = live_begin();
-    struct completion c = COMPLETION_INIT;
-    zkl_mutex *holder = live_mutex(t->session, t->lock), *m = live_mutex(t->session, t->lock);
-    zkl_mutex *n = live_mutex(t->session, t->lock);
-    REQUIRE(zkl_mutex_lock(holder, ZKL_FOREVER, NULL) == 0);
-    struct locker *a = locker_queue(t, m, t->lock, 2);
-    struct locker *b = locker_queue(t, n, t->lock, 3);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, completion_take, &c, NULL) == 0);
-    zkl_mutex_free(m);
-    zkl_mutex_free(n);
-    CHECK_INT(locker_result(a), ZKL_ECLOSED);
-    CHECK_INT(locker_result(b), ZKL_ECLOSED);
-    CHECK_STR(a->error.path, t->lock);
-    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
-    CHECK_STR(c.error.path, t->lock);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 1);
-    locker_end(a);
-    locker_end(b);
-    CHECK_INT(zkl_mutex_unlock(holder), 0);
-    zkl_mutex_free(holder);
     live_end(t);
 }
 
@@ -254,87 +161,7 @@ TEST_CASE(closed_with_waiters)
     locker_end(l);
     zkl_op_cancel(op);
     zkl_op_free(op);
-    zkl_mutex_free(m);
-    zkl_mutex_free(n);
     CHECK_INT(zkl_mutex_unlock(holder), 0);
-    zkl_mutex_free(holder);
-    live_end(t);
-}
-
-/* Handles outlive their session, and say so. */
-static void check_closed(struct live *t, zkl_mutex *m)
-{
-    struct completion never = COMPLETION_INIT;
-    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ECLOSED);
-    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_ECLOSED);
-    CHECK_INT(zkl_last_error(NULL), ZKL_ECLOSED);
-    CHECK_INT(zkl_mutex_lock_async(m, 0, completion_take, &never, NULL), ZKL_ECLOSED);
-    CHECK_INT(zkl_mutex_unlock(m), ZKL_EPERM);
-    CHECK_INT(live_contenders(t, t->lock), 0);
-    CHECK_INT(completion_calls(&never), 0);
-}
-
-TEST_CASE(closed_while_held)
-{
-    struct live *t = live_begin();
-    struct changes a = CHANGES_INIT, b = CHANGES_INIT;
-    struct completion c = COMPLETION_INIT;
-    zkl_session *s = live_open(t, t->connect, NULL);
-    char *other = g_strdup_printf("%s/other", t->path);
-    zkl_mutex *m = live_mutex(s, t->lock), *n = live_mutex(s, other);
-    const zkl_grant *g;
-    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
-    REQUIRE(zkl_mutex_lock_async(n, ZKL_FOREVER, completion_take, &c, NULL) == 0);
-    REQUIRE(completion_wait(&c) == 0);
-    CHECK_INT(zkl_grant_on_change(g, changes_take, &a), 0);
-    CHECK_INT(zkl_grant_on_change(c.grant, changes_take, &b), 0);
-    uint64_t token = zkl_grant_token(g);
-    live_close(t, s);
-    CHECK_INT(changes_seen(&a, ZKL_LOST), 1);
-    CHECK_INT(changes_calls(&a), 1);
-    CHECK_INT(changes_calls(&b), 1);
-    CHECK_INT(zkl_grant_state(g), ZKL_LOST);
-    CHECK_INT(zkl_grant_remaining_ms(g), 0);
-    CHECK_INT(zkl_grant_token(g), token);
-    CHECK_INT(zkl_grant_on_change(c.grant, changes_take, &b), ZKL_ECLOSED);
-    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), ZKL_ELOST);
-    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
-    check_closed(t, m);
-    zkl_grant_release(c.grant);
-    zkl_mutex_free(m);
-    zkl_mutex_free(n);
-    g_free(other);
-    live_end(t);
-}
-
-struct closing {
-    zkl_session *session;
-    struct gate done;
-};
-
-static void close_inside(zkl_grant *grant, const zkl_error *error, void *data)
-{
-    struct closing *c = data;
-    CHECK(error == NULL);
-    zkl_session_close(c->session);
-    CHECK_INT(zkl_grant_state(grant), ZKL_LOST);
-    zkl_grant_release(grant);
-    gate_open(&c->done);
-}
-
-/* In a callback close cannot wait for that callback: it finishes in the background. */
-TEST_CASE(closed_in_a_callback)
-{
-    struct live *t = live_begin();
-    struct closing c = {.done = GATE_INIT};
-    c.session = live_open(t, t->connect, NULL);
-    g_ptr_array_remove(t->sessions, c.session);
-    zkl_mutex *m = live_mutex(c.session, t->lock);
-    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, close_inside, &c, NULL) == 0);
-    gate_pass(&c.done);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
-    CHECK_INT(zkl_mutex_lock(m, 0, NULL), ZKL_ECLOSED);
-    zkl_mutex_free(m);
     live_end(t);
 }
 
@@ -358,7 +185,180 @@ TEST_CASE(closed_at_any_moment)
             zkl_grant_release(c[j].grant);
         }
         CHECK_INT(live_contenders(t, t->lock), 0);
-        zkl_mutex_free(m);
     }
+    live_end(t);
+}
+
+/* ---- a forked child has no threads of ours ---- */
+
+struct estate {
+    struct live *t;
+    zkl_mutex *mutex;
+    const zkl_grant *grant;
+    zkl_grant *own;
+    zkl_op *op;
+    struct completion *queued;
+    uint64_t token;
+    char *node;
+};
+
+/* The number of the first thing that is not as it should be: no check, no stdio in the child. */
+static int try_handles(struct estate *e)
+{
+    zkl_mutex *m;
+    zkl_queue *q;
+    zkl_grant *g;
+    if (zkl_op_wait(e->op, &g) != ZKL_ECHILD)
+        return 8;
+    if (zkl_mutex_lock(e->mutex, ZKL_FOREVER, NULL) != ZKL_ECHILD)
+        return 1;
+    if (zkl_mutex_lock(e->mutex, 0, NULL) != ZKL_ECHILD)
+        return 2;
+    if (zkl_mutex_unlock(e->mutex) != ZKL_ECHILD)
+        return 3;
+    if (zkl_mutex_lock_async(e->mutex, 0, completion_take, e->queued, NULL) != ZKL_ECHILD)
+        return 4;
+    if (zkl_mutex_new(&m, e->t->session, e->t->lock, NULL) != ZKL_ECHILD)
+        return 5;
+    if (zkl_session_wait(e->t->session, ZKL_FOREVER) != ZKL_ECHILD)
+        return 6;
+    if (zkl_queue_read(&q, e->t->session, e->t->lock, NULL, ZKL_FOREVER) != ZKL_ECHILD)
+        return 7;
+    return 0;
+}
+
+static int try_grant(struct estate *e)
+{
+    struct changes changes = CHANGES_INIT;
+    zkl_error error;
+    if (zkl_grant_on_change(e->grant, changes_take, &changes) != ZKL_ECHILD)
+        return 11;
+    if (zkl_last_error(&error) != ZKL_ECHILD || error.text[0] == '\0')
+        return 12;
+    if (zkl_grant_state(e->grant) != ZKL_LOST)
+        return 13;
+    if (zkl_grant_remaining_ms(e->grant) != 0)
+        return 14;
+    if (zkl_grant_token(e->grant) != e->token)
+        return 15;
+    return strcmp(zkl_grant_node(e->grant), e->node) == 0 ? 0 : 16;
+}
+
+static int live_as_child(struct estate *e)
+{
+    int wrong = try_handles(e);
+    if (wrong == 0)
+        wrong = try_grant(e);
+    zkl_op_cancel(e->op);
+    zkl_op_free(e->op);
+    zkl_grant_release(e->own);
+    zkl_mutex_free(e->mutex);
+    zkl_session_close(e->t->session);
+    return wrong;
+}
+
+/* 0, or what the child found wrong; it ends as children should that do not exec. */
+static int run_child(int (*fn)(struct estate *), struct estate *e)
+{
+    int status = -1;
+    pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0)
+        _exit(fn(e));
+    REQUIRE(waitpid(pid, &status, 0) == pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE(child_has_nothing)
+{
+    struct live *t = live_begin();
+    struct completion c = COMPLETION_INIT;
+    struct changes changes = CHANGES_INIT;
+    struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock), .queued = &c};
+    char *path = g_strdup_printf("%s/own", t->path);
+    zkl_mutex *other = live_mutex(t->session, t->lock), *third = live_mutex(t->session, path);
+    REQUIRE(zkl_mutex_lock_async(third, ZKL_FOREVER, NULL, NULL, &e.op) == 0);
+    REQUIRE(zkl_op_wait(e.op, &e.own) == 0);
+    zkl_op_free(e.op);
+    REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
+    REQUIRE(zkl_mutex_lock_async(other, ZKL_FOREVER, completion_take, &c, &e.op) == 0);
+    CHECK_INT(zkl_grant_on_change(e.grant, changes_take, &changes), 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    e.token = zkl_grant_token(e.grant);
+    e.node = g_strdup(zkl_grant_node(e.grant));
+    CHECK_INT(run_child(live_as_child, &e), 0);
+    session_settle(t, t->session);
+    CHECK_INT(zkl_grant_state(e.grant), ZKL_HELD);
+    CHECK_INT(zkl_grant_state(e.own), ZKL_HELD);
+    zkl_grant_release(e.own);
+    CHECK_INT(changes_calls(&changes), 0);
+    CHECK_INT(completion_calls(&c), 0);
+    CHECK_INT(live_contenders(t, t->lock), 2);
+    CHECK_INT(zkl_mutex_unlock(e.mutex), 0);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(c.grant);
+    zkl_op_free(e.op);
+    g_free(e.node);
+    g_free(path);
+    live_end(t);
+}
+
+static int end_at_once(struct estate *e)
+{
+    (void)e;
+    return 0;
+}
+
+/* Children that end do not end the session: no close of theirs reaches the server. */
+TEST_CASE(children_come_and_go)
+{
+    struct live *t = live_begin();
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    const zkl_grant *g;
+    int64_t id = zkl_session_id(t->session);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
+    for (int i = 0; i < 20; i++)
+        CHECK_INT(run_child(end_at_once, NULL), 0);
+    session_settle(t, t->session);
+    CHECK_INT(zkl_session_id(t->session), id);
+    CHECK_INT(zkl_grant_state(g), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    live_end(t);
+}
+
+/* What a child opens for itself is as good as anybody's. */
+static int open_own(struct estate *e)
+{
+    zkl_session *s;
+    zkl_mutex *m, *n;
+    const zkl_grant *g;
+    char *path = g_strdup_printf("%s/child", e->t->path);
+    if (zkl_session_open(&s, e->t->connect, NULL, NULL) != 0)
+        return 21;
+    if (zkl_mutex_new(&m, s, e->t->lock, NULL) != 0 || zkl_mutex_new(&n, s, path, NULL) != 0)
+        return 22;
+    if (zkl_mutex_lock(m, 0, NULL) != ZKL_EBUSY)
+        return 23;
+    if (zkl_mutex_lock(n, ZKL_FOREVER, &g) != 0 || zkl_grant_state(g) != ZKL_HELD)
+        return 24;
+    if (zkl_mutex_unlock(n) != 0 || zkl_mutex_unlock(m) != ZKL_EPERM)
+        return 25;
+    zkl_mutex_free(m);
+    zkl_mutex_free(n);
+    zkl_session_close(s);
+    g_free(path);
+    return 0;
+}
+
+TEST_CASE(child_has_its_own)
+{
+    if (!runner_starts_threads_in_children())
+        return;
+    struct live *t = live_begin();
+    struct estate e = {.t = t, .mutex = live_mutex(t->session, t->lock)};
+    REQUIRE(zkl_mutex_lock(e.mutex, ZKL_FOREVER, &e.grant) == 0);
+    CHECK_INT(run_child(open_own, &e), 0);
+    CHECK_INT(zkl_grant_state(e.grant), ZKL_HELD);
+    CHECK_INT(zkl_mutex_unlock(e.mutex), 0);
     live_end(t);
 }

@@ -5,8 +5,6 @@
 #include "proxy.h"
 #include "runner.h"
 
-#include <string.h>
-
 TEST_SUITE(old_servers, .init = live_init);
 
 struct scene {
@@ -57,7 +55,6 @@ static void lock(struct scene *c)
         check_token(c, zkl_grant_token(g), zkl_grant_node(g));
         CHECK_INT(zkl_mutex_unlock(m), 0);
     }
-    zkl_mutex_free(m);
 }
 
 /* Not at the path of the lock, which it would wait for. */

@@ -1,14 +1,73 @@
-/* A semaphore: who has its permits, who hears of a release, what its limit is. */
+/* A semaphore: who has its permits, who hears of a release, what its limit is; and the layout of
+ * Curator's InterProcessSemaphoreV2: a lock at path/locks, and whoever has it makes a node in
+ * path/leases and waits until there are few enough. */
 #include "fourletter.h"
 #include "live.h"
+#include "mutex_actors.h"
 #include "parts.h"
 #include "runner.h"
-#include "semaphore_actors.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 TEST_SUITE(semaphore, .init = live_init);
+
+enum semaphore_kind { SEMAPHORE_PLAIN, SEMAPHORE_NUMBERED, SEMAPHORE_LEASES };
+
+/* For zkl_semaphore_free(). */
+static zkl_semaphore *semaphore_open(zkl_session *s, const char *path, int limit,
+                                     enum semaphore_kind kind)
+{
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m = NULL;
+
+    o.limit = limit;
+    o.numbered = kind == SEMAPHORE_NUMBERED;
+    o.layout = kind == SEMAPHORE_LEASES ? ZKL_SEMAPHORE_CURATOR : o.layout;
+    REQUIRE(zkl_semaphore_new(&m, s, path, &o) == 0);
+    return m;
+}
+
+static zkl_grant *semaphore_acquire(zkl_semaphore *m, int permits)
+{
+    zkl_grant *g = NULL;
+
+    REQUIRE(zkl_semaphore_acquire(m, permits, ZKL_FOREVER, &g) == 0);
+    return g;
+}
+
+static void semaphore_begin(zkl_semaphore *m, int permits, struct completion *c)
+{
+    REQUIRE(zkl_semaphore_acquire_async(m, permits, ZKL_FOREVER, completion_take, c, NULL) == 0);
+}
+
+/* A test: a session ends by force, its holder hears it, and its permit is the next one's.
+ * waits: whether the server shows one holder and one that waits. */
+static void semaphore_loss(enum semaphore_kind kind, bool (*waits)(struct live *t))
+{
+    struct live *t = live_begin();
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, kind),
+                  *n = semaphore_open(other, t->lock, 1, kind);
+    zkl_grant *a = semaphore_acquire(n, 1);
+    struct completion c = COMPLETION_INIT;
+    struct changes changes = CHANGES_INIT;
+
+    REQUIRE(zkl_grant_on_change(a, changes_take, &changes) == 0);
+    semaphore_begin(m, 1, &c);
+    LIVE_UNTIL(waits(t));
+    session_settle(t, t->session);
+    CHECK_INT(completion_calls(&c), 0);
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    changes_wait(&changes, ZKL_LOST);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(a);
+    CHECK_INT(changes_seen(&changes, ZKL_LOST), 1);
+    zkl_grant_release(c.grant);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
 
 /* One that waits, in its place of n children. */
 static void queue(struct live *t, zkl_semaphore *m, int permits, struct completion *c, int n)
@@ -78,27 +137,6 @@ TEST_CASE(release_reaches_the_first_in_line)
     LIVE_UNTIL(live_contenders(t, t->lock) == 0);
     zkl_semaphore_free(m);
     zkl_semaphore_free(n);
-    live_end(t);
-}
-
-/* Two permits are asked for, and one is free: one behind does not overtake. */
-TEST_CASE(all_or_nothing_in_order)
-{
-    struct live *t = live_begin();
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 3, SEMAPHORE_PLAIN);
-    zkl_grant *a = semaphore_acquire(m, 2), *e = NULL;
-    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
-
-    queue(t, m, 2, &c, 2);
-    queue(t, m, 1, &d, 3);
-    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &e), ZKL_EBUSY);
-    zkl_grant_release(a);
-    CHECK_INT(completion_wait(&c), 0);
-    CHECK_INT(completion_wait(&d), 0);
-    CHECK(strstr(zkl_grant_node(c.grant), "-n2-lease-") != NULL);
-    zkl_grant_release(c.grant);
-    zkl_grant_release(d.grant);
-    zkl_semaphore_free(m);
     live_end(t);
 }
 
@@ -223,33 +261,6 @@ TEST_CASE(gives_up)
     live_end(t);
 }
 
-/* What another wrote into a node is there still when its owner was admitted. */
-TEST_CASE(touch_keeps_what_others_wrote)
-{
-    struct live *t = live_begin();
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN);
-    zkl_grant *a = semaphore_acquire(m, 1);
-    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
-
-    queue(t, m, 1, &c, 2);
-    queue(t, m, 1, &d, 3);
-    char **nodes = live_queue(t, t->lock);
-    REQUIRE(raw_set(t->admin, nodes[1], "__REVOKE__", 10) == ZOK);
-    zkl_grant_release(a);
-    CHECK_INT(completion_wait(&c), 0);
-    struct Stat stat = {.version = 0};
-    LIVE_UNTIL(raw_exists(t->admin, nodes[1], &stat) == ZOK && stat.version == 2);
-    char *data = raw_get(t->admin, nodes[1], NULL);
-    CHECK_STR(data, "__REVOKE__");
-    free(data);
-    g_strfreev(nodes);
-    zkl_grant_release(c.grant);
-    CHECK_INT(completion_wait(&d), 0);
-    zkl_grant_release(d.grant);
-    zkl_semaphore_free(m);
-    live_end(t);
-}
-
 static bool one_waits(struct live *t)
 {
     return live_contenders(t, t->lock) == 2;
@@ -258,58 +269,6 @@ static bool one_waits(struct live *t)
 TEST_CASE(loss)
 {
     semaphore_loss(SEMAPHORE_PLAIN, one_waits);
-}
-
-static void take_wanted(const zkl_grant *grant, zkl_state state, void *data)
-{
-    (void)grant;
-    (void)state;
-    gate_pass(data);
-}
-
-/* A contender that comes and is admitted is no reason to give way. */
-TEST_CASE(wanted)
-{
-    struct live *t = live_begin();
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
-    struct gate gate = GATE_INIT;
-    zkl_grant *a = semaphore_acquire(m, 1), *b;
-    struct completion c = COMPLETION_INIT;
-
-    REQUIRE(zkl_grant_on_wanted(a, take_wanted, &gate) == 0);
-    session_settle(t, t->session);
-    b = semaphore_acquire(m, 1);
-    session_settle(t, t->session);
-    CHECK(!gate.entered);
-    queue(t, m, 1, &c, 3);
-    gate_wait_entered(&gate);
-    gate_open(&gate);
-    zkl_grant_release(a);
-    CHECK_INT(completion_wait(&c), 0);
-    zkl_grant_release(b);
-    zkl_grant_release(c.grant);
-    zkl_semaphore_free(m);
-    live_end(t);
-}
-
-TEST_CASE(others_children)
-{
-    struct live *t = live_begin();
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_PLAIN);
-    zkl_mutex *mutex = live_mutex(t->session, t->lock);
-    zkl_grant *g = semaphore_acquire(m, 1), *none = NULL;
-
-    CHECK_INT(zkl_mutex_lock(mutex, 1000, NULL), ZKL_ELAYOUT);
-    zkl_grant_release(g);
-    REQUIRE(zkl_mutex_lock(mutex, ZKL_FOREVER, NULL) == 0);
-    CHECK_INT(zkl_semaphore_acquire(m, 1, 1000, &none), ZKL_ELAYOUT);
-    REQUIRE(zkl_mutex_unlock(mutex) == 0);
-    g_free(live_foreign_node(t, "leases", 0)); /* Curator's layout */
-    CHECK_INT(zkl_semaphore_acquire(m, 1, 1000, &none), ZKL_ELAYOUT);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
-    zkl_mutex_free(mutex);
-    zkl_semaphore_free(m);
-    live_end(t);
 }
 
 /* The numbers of g in words. */
@@ -356,33 +315,6 @@ TEST_CASE(numbers)
     live_end(t);
 }
 
-/* All at once, on two sessions: each gets another number. */
-TEST_CASE(numbers_at_once)
-{
-    enum { COUNT = 32 };
-    struct live *t = live_begin();
-    zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m[] = {semaphore_open(t->session, t->lock, COUNT, SEMAPHORE_NUMBERED),
-                          semaphore_open(other, t->lock, COUNT, SEMAPHORE_NUMBERED)};
-    struct completion all[COUNT];
-    bool seen[COUNT] = {false};
-    zkl_part part;
-
-    semaphore_begin_all(m, all, COUNT);
-    for (int i = 0; i < COUNT; i++) {
-        REQUIRE(completion_wait(&all[i]) == 0);
-        REQUIRE(parts_of(all[i].grant, &part, 1) == 1);
-        REQUIRE(part.slot >= 0 && part.slot < COUNT);
-        CHECK(!seen[part.slot]);
-        seen[part.slot] = true;
-    }
-    for (int i = 0; i < COUNT; i++)
-        zkl_grant_release(all[i].grant);
-    zkl_semaphore_free(m[0]);
-    zkl_semaphore_free(m[1]);
-    live_end(t);
-}
-
 /* A transaction writes its own line behind them, and they are read all the same. */
 TEST_CASE(numbers_and_transactions)
 {
@@ -407,61 +339,198 @@ TEST_CASE(numbers_and_transactions)
     live_end(t);
 }
 
-/* A session that ends by force while it waits: it begins again, and gets its number. */
-TEST_CASE(numbers_behind_a_new_session)
+/* ---- Curator's layout ---- */
+
+static int count(struct live *t, const char *below)
+{
+    char *path = g_strconcat(t->lock, below, NULL);
+    const int n = live_contenders(t, path);
+
+    g_free(path);
+    return n;
+}
+
+/* So many have the lock or wait for it, and so many leases are there. */
+static bool stands(struct live *t, int locks, int leases)
+{
+    return count(t, "/locks") == locks && count(t, "/leases") == leases;
+}
+
+/* The path of the only child below; free() it. */
+static char *only_child(struct live *t, const char *below)
+{
+    char *path = g_strconcat(t->lock, below, NULL), **nodes = live_queue(t, path);
+
+    REQUIRE(nodes[0] != NULL && nodes[1] == NULL);
+    char *node = strdup(nodes[0]);
+    g_strfreev(nodes);
+    g_free(path);
+    return node;
+}
+
+TEST_CASE(leases_are_shared)
+{
+    struct live *t = live_begin();
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1), *b = semaphore_acquire(m, 1), *none = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
+    struct Stat stat;
+    char *below = g_strconcat(t->lock, "/leases/_c_", NULL);
+
+    CHECK(g_str_has_prefix(zkl_grant_node(a), below));
+    CHECK(strstr(zkl_grant_node(a), "-lease-") != NULL);
+    REQUIRE(raw_exists(t->admin, zkl_grant_node(b), &stat) == ZOK);
+    CHECK_INT(stat.czxid, zkl_grant_token(b));
+    LIVE_UNTIL(stands(t, 0, 2));
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 0, &none), ZKL_EBUSY);
+    LIVE_UNTIL(stands(t, 0, 2));
+    semaphore_begin(m, 1, &c);
+    LIVE_UNTIL(stands(t, 1, 3)); /* it waits with the lock held */
+    semaphore_begin(m, 1, &d);
+    LIVE_UNTIL(stands(t, 2, 3));
+    CHECK_INT(completion_calls(&c), 0);
+    zkl_grant_release(b);
+    CHECK_INT(completion_wait(&c), 0);
+    LIVE_UNTIL(stands(t, 1, 3));
+    CHECK_INT(completion_calls(&d), 0);
+    zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0);
+    zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    g_free(below);
+    zkl_semaphore_free(m);
+    live_end(t);
+}
+
+/* Two that want the same two permits: one has both, the other none. */
+TEST_CASE(leases_several_at_once)
 {
     struct live *t = live_begin();
     zkl_session *other = live_open(t, t->connect, NULL);
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_NUMBERED),
-                  *n = semaphore_open(other, t->lock, 2, SEMAPHORE_NUMBERED);
-    zkl_grant *a = semaphore_acquire(m, 1);
-    struct completion c = COMPLETION_INIT;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 2, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
-    REQUIRE(raw_set(t->admin, zkl_grant_node(a), "__REVOKE__", 10) == ZOK);
-    queue(t, n, 1, &c, 2); /* admitted, and waits for a's numbers */
-    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
-    LIVE_UNTIL(live_contenders(t, t->lock) == 2);
+    CHECK_INT(zkl_semaphore_acquire(n, 2, 0, &none), ZKL_EBUSY);
+    LIVE_UNTIL(stands(t, 0, 1));
+    semaphore_begin(n, 2, &c);
+    LIVE_UNTIL(stands(t, 1, 3));
+    semaphore_begin(m, 2, &d);
+    LIVE_UNTIL(stands(t, 2, 3));
+    CHECK_INT(completion_calls(&c), 0);
     zkl_grant_release(a);
     CHECK_INT(completion_wait(&c), 0);
-    check_slots(c.grant, "0");
+    CHECK_INT(parts_of(c.grant, NULL, 0), 2);
+    LIVE_UNTIL(stands(t, 1, 4));
+    CHECK_INT(completion_calls(&d), 0);
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    CHECK_INT(completion_wait(&d), 0);
+    LIVE_UNTIL(zkl_grant_state(c.grant) == ZKL_LOST && stands(t, 0, 2));
     zkl_grant_release(c.grant);
+    zkl_grant_release(d.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    CHECK_INT(zkl_semaphore_acquire(m, 3, ZKL_FOREVER, &none), ZKL_ELIMIT);
     zkl_semaphore_free(m);
     zkl_semaphore_free(n);
     live_end(t);
 }
 
-/* One before us whose data tell no numbers is waited for, until it goes or the caller gives up. */
-TEST_CASE(numbers_that_are_not_known)
+static bool one_lease_waits(struct live *t)
+{
+    return stands(t, 1, 2);
+}
+
+TEST_CASE(leases_lost)
+{
+    semaphore_loss(SEMAPHORE_LEASES, one_lease_waits);
+}
+
+/* A lease that waits without the lock could wait for another that does: it goes, and its owner
+ * queues for the lock again. */
+TEST_CASE(leases_lock_goes)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_NUMBERED);
-    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
-    struct completion c = COMPLETION_INIT;
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 1, SEMAPHORE_LEASES);
+    zkl_grant *a = semaphore_acquire(m, 1);
+    struct completion c = COMPLETION_INIT, d = COMPLETION_INIT;
 
-    REQUIRE(raw_set(t->admin, zkl_grant_node(a), "__REVOKE__", 10) == ZOK);
-    CHECK_INT(zkl_semaphore_acquire(m, 1, 300, &none), ZKL_ETIMEDOUT);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 1);
-    queue(t, m, 1, &c, 2);
+    semaphore_begin(n, 1, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    char *lock = only_child(t, "/locks");
+    semaphore_begin(m, 1, &d);
+    LIVE_UNTIL(stands(t, 2, 2));
+    REQUIRE(raw_delete(t->admin, lock) == ZOK);
+    LIVE_UNTIL(stands(t, 2, 2) && raw_exists(t->admin, lock, NULL) == ZNONODE);
+    session_settle(t, other);
+    LIVE_UNTIL(stands(t, 2, 2));
     zkl_grant_release(a);
+    CHECK_INT(completion_wait(&d), 0); /* which has the lock, and was behind */
+    CHECK_INT(completion_calls(&c), 0);
+    zkl_grant_release(d.grant);
     CHECK_INT(completion_wait(&c), 0);
-    check_slots(c.grant, "0");
     zkl_grant_release(c.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    free(lock);
     zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
     live_end(t);
 }
 
-TEST_CASE(freed_meanwhile)
+/* Both nodes go with the session, and it begins again with the lock. */
+TEST_CASE(leases_session_ends)
 {
     struct live *t = live_begin();
-    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_PLAIN);
+    zkl_session *other = live_open(t, t->connect, NULL);
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 1, SEMAPHORE_LEASES),
+                  *n = semaphore_open(other, t->lock, 1, SEMAPHORE_LEASES);
     zkl_grant *a = semaphore_acquire(m, 1);
     struct completion c = COMPLETION_INIT;
 
-    queue(t, m, 1, &c, 2);
-    zkl_semaphore_free(m);
-    CHECK_INT(completion_wait(&c), ZKL_ECLOSED);
-    CHECK_INT(zkl_grant_state(a), ZKL_HELD);
+    semaphore_begin(n, 1, &c);
+    LIVE_UNTIL(stands(t, 1, 2));
+    char *lock = only_child(t, "/locks");
+    REQUIRE(raw_expire(t->port, zkl_session_id(other)));
+    LIVE_UNTIL(raw_exists(t->admin, lock, NULL) == ZNONODE && stands(t, 1, 2));
+    CHECK_INT(completion_calls(&c), 0);
     zkl_grant_release(a);
-    LIVE_UNTIL(live_contenders(t, t->lock) == 0);
+    CHECK_INT(completion_wait(&c), 0);
+    zkl_grant_release(c.grant);
+    LIVE_UNTIL(stands(t, 0, 0));
+    free(lock);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(n);
+    live_end(t);
+}
+
+/* The contender that comes second is refused, whichever layout it has. */
+TEST_CASE(leases_and_own_layout)
+{
+    struct live *t = live_begin();
+    zkl_semaphore_options o = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_semaphore *m = semaphore_open(t->session, t->lock, 2, SEMAPHORE_LEASES), *own = NULL;
+    zkl_grant *a = semaphore_acquire(m, 1), *none = NULL;
+
+    o.limit = 2;
+    REQUIRE(zkl_semaphore_new(&own, t->session, t->lock, &o) == 0);
+    CHECK_INT(zkl_semaphore_acquire(own, 1, 1000, &none), ZKL_ELAYOUT);
+    zkl_grant_release(a);
+    LIVE_UNTIL(stands(t, 0, 0));
+    char *path = g_strconcat(t->lock, "/leases", NULL);
+    REQUIRE(raw_delete(t->admin, path) == ZOK);
+    g_free(path);
+    path = g_strconcat(t->lock, "/locks", NULL);
+    REQUIRE(raw_delete(t->admin, path) == ZOK);
+    g_free(path);
+    REQUIRE(zkl_semaphore_acquire(own, 1, ZKL_FOREVER, &a) == 0);
+    CHECK_INT(zkl_semaphore_acquire(m, 1, 1000, &none), ZKL_ELAYOUT);
+    CHECK_ERROR(ZKL_ELAYOUT, t->lock);
+    LIVE_UNTIL(stands(t, 0, 0));
+    zkl_grant_release(a);
+    zkl_semaphore_free(m);
+    zkl_semaphore_free(own);
     live_end(t);
 }
