@@ -3,6 +3,7 @@
 #include "runner.h"
 
 #include <poll.h>
+#include <string.h>
 #include <zkl-glib.h>
 
 TEST_SUITE(dispatch, .init = fault_start, .done = fault_stop);
@@ -178,9 +179,13 @@ TEST_CASE(one_at_a_time)
 
 TEST_CASE(not_asked_for)
 {
+    zkl_error why;
+
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     CHECK_INT(zkl_session_fd(s), ZKL_EINVAL);
+    CHECK_INT(zkl_last_error(&why), ZKL_EINVAL);
+    CHECK(strstr(why.text, "option dispatch"));
     CHECK_INT(zkl_session_dispatch(s), ZKL_EINVAL);
     CHECK(zkl_glib_source_new(s) == NULL);
     fault_end();
