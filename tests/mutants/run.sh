@@ -38,7 +38,7 @@ files=(recipes/attempt.c
 locks="multilock rwlock handle orphans"
 rendezvous="barrier barrier_bad barrier_call double_barrier session"
 groups="member_call member_node members shards session"
-changes="multi multi_bounds multi_doubt multilock"
+changes="multi multilock"
 terms="election observer session stats"
 queues="queue election observer members"
 

@@ -40,17 +40,6 @@ TEST_CASE(lapse_then_own_node_gone)
     CHECK_INT(play.revokes, 1);
 }
 
-TEST_CASE(own_node_deleted_by_another)
-{
-    play_reach(ST_HOLDING);
-    SAY("timer");
-    SAY("read 7");
-    STEP("own gone", ST_DONE, "revoke deleted");
-    STEP("own gone", ST_DONE, "");
-    STEP("lapsed", ST_DONE, "");
-    STEP("release", ST_DONE, "");
-}
-
 /* Somebody set its data, as Curator's revoker does: the watch is used up. */
 TEST_CASE(own_node_changed)
 {
@@ -144,16 +133,6 @@ TEST_CASE(of_an_older_read)
     STEP("read 7 asked", ST_HOLDING, "asked");
 }
 
-TEST_CASE(heeded_again_when_watched)
-{
-    play_reach(ST_HOLDING);
-    STEP("heed", ST_HOLDING, "read");
-    STEP("read 7", ST_HOLDING, "");
-    STEP("heed", ST_HOLDING, "");
-    STEP("own changed", ST_HOLDING, "read");
-    STEP("read 7 asked", ST_HOLDING, "asked");
-}
-
 TEST_CASE(read_is_refused)
 {
     play_reach(ST_HOLDING);
@@ -215,13 +194,6 @@ TEST_CASE(before_a_deadline_comes)
     STEP("nodeadline read 7 asked", ST_CLAIMING, "");
     STEP("extended", ST_PROVING, "prove");
     STEP("read 7 asked", ST_HOLDING, "grant, arm, asked");
-}
-
-TEST_CASE(an_adopted_node)
-{
-    play_reach(ST_ADOPTING);
-    SAY("read 7 asked");
-    STEP("listed 7*", ST_HOLDING, "grant, asked");
 }
 
 /* Nobody has asked anything of a contender that has another node by now. */
@@ -431,20 +403,6 @@ TEST_CASE(finds_nothing)
         STEP(rows[i].answer, ST_HOLDING, rows[i].actions);
         STEP("look", ST_HOLDING, "list-watch");
     }
-}
-
-/* What is read of the own node meanwhile is answered, too. */
-TEST_CASE(beside_the_own_watch)
-{
-    look();
-    STEP("timer", ST_HOLDING, "read");
-    CHECK_STR(play_awaited(), "listed, read");
-    STEP("read 7", ST_HOLDING, "");
-    STEP("listed 7* left", ST_HOLDING, "others none");
-    look();
-    SAY("timer");
-    STEP("listed 7* left", ST_HOLDING, "others none");
-    STEP("read nonode", ST_DONE, "revoke deleted");
 }
 
 TEST_CASE(not_answered_any_more)

@@ -20,21 +20,6 @@ TEST_CASE(uncontended)
     STEP("own gone", ST_DONE, "");
 }
 
-/* The predecessor was alone before us: who comes next is known, no listing. */
-TEST_CASE(handed_over_by_the_head)
-{
-    play_reach(ST_LISTING);
-    STEP("listed 9 7* 5", ST_WAITING, "read, watch 5");
-    STEP("watched", ST_WAITING, "");
-    STEP("pred gone", ST_PROVING, "prove"); /* the own watch was not confirmed */
-    STEP("read 7", ST_HOLDING, "grant, arm");
-    CHECK(!play.c.own_watched);
-    STEP("timer", ST_HOLDING, "read");
-    STEP("read 7", ST_HOLDING, "");
-    CHECK(play.c.own_watched);
-    STEP("release", ST_DONE, "delete");
-}
-
 /* A middle waiter left: others are still first. */
 TEST_CASE(moves_up_when_a_middle_waiter_leaves)
 {
@@ -46,18 +31,6 @@ TEST_CASE(moves_up_when_a_middle_waiter_leaves)
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_PROVING, "prove");
     STEP("read 7", ST_HOLDING, "grant, arm");
-}
-
-TEST_CASE(predecessor_gone_before_the_watch_is_set)
-{
-    play_reach(ST_LISTING);
-    STEP("listed 5 7*", ST_WAITING, "read, watch 5");
-    STEP("watched nonode", ST_PROVING, "prove");
-    STEP("read 7", ST_HOLDING, "grant, arm");
-
-    play_reach(ST_LISTING);
-    STEP("listed 3 5 7*", ST_WAITING, "watch 5");
-    STEP("watched nonode", ST_LISTING, "list");
 }
 
 TEST_CASE(predecessor_changed_but_is_there)
@@ -553,15 +526,6 @@ TEST_CASE(own_node_gone)
     STEP("listed 12* 13 unread v4", ST_HOLDING, "grant, arm"); /* what was known is not any more */
 }
 
-TEST_CASE(no_deadline)
-{
-    succeed();
-    SAY("hint named v4 9");
-    STEP("nodeadline read 7", ST_CLAIMING, "arm");
-    STEP("extended", ST_PROVING, "prove");
-    STEP("read 7", ST_HOLDING, "hint v4, grant, arm");
-}
-
 /* ---- when not to ask ---- */
 
 TEST_CASE(short_queue)
@@ -796,16 +760,6 @@ static void start_shared(enum rule rule, bool try_only)
     SAY("created 7");
 }
 
-TEST_CASE(readers_hold_together)
-{
-    start_shared(RULE_READ, false);
-    STEP("listed 3r 5r 7*", ST_HOLDING, "grant, arm");
-    start_shared(RULE_READ, false);
-    STEP("listed 3r 7* 8w", ST_HOLDING, "grant, arm");
-    start_shared(RULE_READ, true);
-    STEP("listed 3r 7*", ST_HOLDING, "grant, arm");
-}
-
 /* Not for the reader between, nor for those behind. */
 TEST_CASE(a_reader_waits_for_the_nearest_writer)
 {
@@ -813,18 +767,6 @@ TEST_CASE(a_reader_waits_for_the_nearest_writer)
     STEP("listed 2w 3w 5r 7* 8w", ST_WAITING, "watch 3");
     start_shared(RULE_READ, true);
     STEP("listed 3w 5r 7*", ST_DONE, "fail busy, delete");
-}
-
-TEST_CASE(a_writer_waits_for_anybody)
-{
-    start_shared(RULE_WRITE, false);
-    STEP("listed 3w 5r 7*", ST_WAITING, "watch 5");
-    start_shared(RULE_WRITE, false);
-    STEP("listed 5r 6w 7*", ST_WAITING, "watch 6");
-    start_shared(RULE_WRITE, true);
-    STEP("listed 5r 7*", ST_DONE, "fail busy, delete");
-    start_shared(RULE_WRITE, true);
-    STEP("listed 7* 8r", ST_HOLDING, "grant, arm");
 }
 
 /* Where the writer 5 went, the reader 5 may stand. No silence of the own node helps. */
@@ -910,21 +852,4 @@ TEST_CASE(somebody_comes)
     STEP("listed 8r left", ST_HOLDING, "unwatch-children, others unknown");
     STEP("timer", ST_HOLDING, "read");
     STEP("read nonode", ST_DONE, "revoke deleted");
-}
-
-TEST_CASE(who_wants_a_writer)
-{
-    static const char *const listed[] = {"listed 7* 8r left", "listed 7* 8w left"};
-
-    for (int i = 0; i < 2; i++) {
-        start_shared(RULE_WRITE, false);
-        SAY("listed 7*");
-        SAY("look");
-        STEP(listed[i], ST_HOLDING, "others wait");
-    }
-    start_shared(RULE_WRITE, false);
-    SAY("listed 7*");
-    SAY("look");
-    SAY("listed 7* left");
-    STEP("children", ST_HOLDING, "arm, others wait");
 }

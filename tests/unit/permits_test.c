@@ -218,14 +218,6 @@ TEST_CASE(first_in_line_hears_of_a_release)
     STEP("left listed 5 7* 8", ST_HOLDING, "unwatch-limit, touch, grant, arm, unwatch-children");
 }
 
-TEST_CASE(first_in_line_hears_of_the_limit)
-{
-    start_first_in_line();
-    STEP("limit-changed", ST_LISTING, "limit-watch, list-watch");
-    STEP("limited 3 z20", ST_LISTING, "");
-    STEP("left listed 4 5 7* z20", ST_HOLDING, "unwatch-limit, grant, arm, unwatch-children");
-}
-
 /* The limit may have changed without a word from its watch. */
 TEST_CASE(limit_is_in_doubt)
 {
