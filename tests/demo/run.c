@@ -167,7 +167,7 @@ void run_free(run *r)
 /* ---- the play: each fault waits for the history to say that its target holds, so that it surely
  * hits. What fails shows in the history, so nothing is answered. ---- */
 
-/* Who plays which part: others try to unlock the holder's lock, the victim is killed, the castaway
+/* The parts: others try to unlock the holder's lock, the victim is killed, the castaway
  * is cut off. */
 enum { HOLDER = 0 };
 

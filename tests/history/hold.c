@@ -104,7 +104,7 @@ static void begin_hold(struct sweep *s, const event *e)
     set_open(s->open_hold, e->pid, s->h->list->len);
 }
 
-/* Who is about to be killed may still record what it did before. */
+/* A process that is about to be killed may still record what it did before. */
 static void end_hold(struct sweep *s, const event *e, hold_end how)
 {
     hold *n = open_hold(s, e->pid);

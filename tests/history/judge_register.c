@@ -34,7 +34,7 @@ static const event *nth_event(const GArray *events, guint i)
 
 /* ---- registers that are followed while they are used: each path has one ---- */
 
-/* Who is killed may leave a number unrecorded. */
+/* A killed process may leave a number unrecorded. */
 static void judge_use(struct court *c, int path, struct level *l, const event *e)
 {
     const struct level before = *l;
@@ -49,7 +49,7 @@ static void judge_use(struct court *c, int path, struct level *l, const event *e
                       e->kind == EV_READ ? "the read of" : "write", e->value, before.number);
 }
 
-/* Of a grant of several paths the token says which register it is. */
+/* The token of a grant of several paths says which register it is. */
 static void judge_registers(struct court *c)
 {
     struct level levels[CLAIM_PATHS_MAX] = {0};

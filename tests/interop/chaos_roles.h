@@ -81,7 +81,7 @@ bool roles_look_after(struct roles *c);
 /* Tells all to end after their present turn, and waits for that. */
 void roles_dismiss(struct roles *c);
 
-/* Of the register, or of the careful ones' number. */
+/* Judges the register, or the careful ones' number. */
 void roles_judge(const struct roles *c, bool careful, struct register_judgement *ret);
 
 #endif
