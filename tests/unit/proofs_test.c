@@ -783,9 +783,10 @@ TEST_CASE(the_next_anchor_is_in_time)
     CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_LASTING);
 }
 
-/* ---- Adversaries that broke simpler rules. A deadline must not be later than the earliest moment
- * at which the servers may end the session: the last touch that the leader heard of + timeout. ----
- */
+/* ---- adversaries that broke simpler rules ---- */
+
+/* A deadline must not be later than the earliest moment at which the servers may end the session:
+ * the last touch that the leader heard of + timeout. */
 
 struct attack_step {
     enum proof_kind kind;
@@ -996,7 +997,7 @@ TEST_CASE(random_stalls_on_a_follower)
     CHECK(naive_wrong > 500); /* or the adversary has no teeth */
 }
 
-/* ---- The chain of proofs kept running in virtual time: what it costs and what it leaves. */
+/* ---- the chain kept running in virtual time: what it costs and what it leaves ---- */
 
 struct steady {
     struct proofs proofs;

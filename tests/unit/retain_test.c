@@ -1,5 +1,4 @@
-/* The machine of a lock that is retained, in exchanges: what it is told, and then what it asks for.
- */
+/* The machine of a lock that is retained, in exchanges: what it is told, and what it asks for. */
 #include "exchange.h"
 #include "recipes/retain.h"
 #include "runner.h"
@@ -403,8 +402,7 @@ TEST_CASE(invariant)
     }
 }
 
-/* ---- callers that try, and a token for each owner. ----
- */
+/* ---- callers that try, and a token for each owner ---- */
 
 TEST_CASE(tries)
 {
