@@ -65,6 +65,7 @@ struct machine_event {
     bool repeated; /* ANSWER: it was sent before, too, and that may still be done */
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
+    uint64_t mtime_ms;            /* the same */
     bool own;                     /* its ephemeral owner is the present session */
     int64_t owner;                /* its ephemeral owner; for the table */
     int failed;                   /* ANSWER to a MULTI: which of its changes was refused */

@@ -293,6 +293,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.czxid = reply->czxid;
     ev.mzxid = reply->mzxid;
     ev.pzxid = reply->pzxid;
+    ev.mtime_ms = (uint64_t)MAX(reply->mtime_ms, 0);
     ev.owner = reply->ephemeral_owner;
     ev.own = reply->ephemeral_owner == d->session->id;
     ev.failed = reply->failed;

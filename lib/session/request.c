@@ -227,6 +227,7 @@ static void request_use_stat(const zkl_session *s, const struct request *r,
                                       .pzxid = reply->czxid,
                                       .ephemeral_owner = reply->ephemeral_owner,
                                       .ctime_ms = reply->ctime_ms,
+                                      .mtime_ms = reply->ctime_ms,
                                       .data_length = r->what.length};
     else if (reply->rc != STORE_GONE)
         *reply = (struct store_reply){.rc = STORE_UNKNOWN};

@@ -53,6 +53,7 @@ struct store_reply {
     int32_t version;
     int64_t ephemeral_owner;
     int64_t ctime_ms;
+    int64_t mtime_ms; /* when its data were changed last, by the clock of the leader of then */
     int32_t children;
     int32_t data_length;
     const char *data; /* GET */

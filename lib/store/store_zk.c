@@ -267,6 +267,7 @@ static void store_zk_use_stat(const void *data, struct store_reply *reply, const
     reply->version = stat->version;
     reply->ephemeral_owner = stat->ephemeralOwner;
     reply->ctime_ms = stat->ctime;
+    reply->mtime_ms = stat->mtime;
     reply->children = stat->numChildren;
     reply->data_length = stat->dataLength;
 }

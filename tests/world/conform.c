@@ -152,6 +152,7 @@ static void on_reply(void *context, const struct store_reply *reply)
         a->length = reply->length;
         a->czxid = reply->czxid;
         a->ephemeral_owner = reply->ephemeral_owner;
+        a->mtime_ms = reply->mtime_ms;
         a->version = reply->version;
         a->children = reply->children;
         a->data_length = reply->data_length;

@@ -66,7 +66,7 @@ struct answer {
     char *path, *data;
     int length;
     uint64_t czxid;
-    int64_t ephemeral_owner;
+    int64_t ephemeral_owner, mtime_ms;
     int32_t version, children, data_length;
     int failed;
     char **names; /* sorted; of a LIST only */

@@ -94,6 +94,28 @@ CASE(set_version)
     CHECK_INT(ask(c, req(STORE_GET, at("p")))->version, 2);
 }
 
+/* Sets the node until that is seen to be later than before. */
+static int64_t set_later(struct client *c, const char *path, int64_t before)
+{
+    int64_t at_ms = before;
+
+    while (at_ms <= before)
+        at_ms = ask(c, req_set(path, "later", -1))->mtime_ms;
+    return at_ms;
+}
+
+/* When its data were set, by the leader's clock: a child changes nothing. */
+CASE(set_time)
+{
+    struct client *c = client_new();
+
+    RC(c, req_create(at("dir"), STORE_PERSISTENT), STORE_OK);
+    const int64_t set = set_later(c, at("dir"), ask(c, req(STORE_GET, at("dir")))->mtime_ms);
+    RC(c, req_create(at("dir/p"), STORE_PERSISTENT), STORE_OK);
+    CHECK(set_later(c, at("dir/p"), set) > set);
+    CHECK_INT(ask(c, req(STORE_GET, at("dir")))->mtime_ms, set);
+}
+
 CASE(set_absent)
 {
     does(client_new(), "set p: no node, set p wrongly: no node, read p: no node");

@@ -58,7 +58,7 @@ struct node {
     int32_t version;
     int32_t creations; /* of children, ever: the next sequence number */
     uint64_t czxid, mzxid, pzxid;
-    int64_t ctime_ms, ephemeral_owner;
+    int64_t ctime_ms, mtime_ms, ephemeral_owner;
     bool container;
     struct node *parent;
     guint at;            /* among the parent's children */

@@ -12,6 +12,7 @@ static void use_stat(struct ask *ask, const struct node *n)
     ask->reply.version = n->version;
     ask->reply.ephemeral_owner = n->ephemeral_owner;
     ask->reply.ctime_ms = n->ctime_ms;
+    ask->reply.mtime_ms = n->mtime_ms;
     ask->reply.children = (int32_t)n->children->len;
     ask->reply.data_length = n->data ? (int32_t)g_bytes_get_size(n->data) : 0;
 }

@@ -141,7 +141,7 @@ static void create(struct tree *tree, const struct part *p, const struct txn *tx
 
     n->data = p->data ? g_bytes_ref(p->data) : NULL;
     n->czxid = n->mzxid = n->pzxid = txn->zxid;
-    n->ctime_ms = txn->time_ms;
+    n->ctime_ms = n->mtime_ms = txn->time_ms;
     n->ephemeral_owner = p->ephemeral_owner;
     n->container = p->container;
     own(tree, n);
@@ -174,6 +174,7 @@ static void set(struct tree *tree, const struct part *p, const struct txn *txn)
     n->data = p->data ? g_bytes_ref(p->data) : NULL;
     n->version = p->version;
     n->mzxid = txn->zxid;
+    n->mtime_ms = txn->time_ms;
 }
 
 static void apply_part(struct tree *tree, const struct part *p, const struct txn *txn)
@@ -221,6 +222,7 @@ static void copy_below(struct tree *tree, struct node *parent, const struct node
     n->mzxid = from->mzxid;
     n->pzxid = from->pzxid;
     n->ctime_ms = from->ctime_ms;
+    n->mtime_ms = from->mtime_ms;
     n->ephemeral_owner = from->ephemeral_owner;
     n->container = from->container;
     own(tree, n);

@@ -1,0 +1,276 @@
+#include "once.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define BIT(state) (1U << (state))
+
+/* ---- the record ---- */
+
+/* Instants are below that, so that sums of some of them are good. */
+#define ONCE_INSTANT_MAX (UINT64_MAX / 8)
+
+/* The number behind a space at *at; *at is behind it then. */
+static bool once_read_number(const char *data, size_t length, size_t *at, uint64_t *ret)
+{
+    size_t i = *at;
+
+    if (i == length || data[i++] != ' ')
+        return false;
+    const size_t first = i;
+    for (*ret = 0; i < length && data[i] >= '0' && data[i] <= '9'; i++) {
+        const uint64_t digit = (uint64_t)(data[i] - '0');
+        if (*ret > (UINT64_MAX - digit) / 10)
+            return false;
+        *ret = *ret * 10 + digit;
+    }
+    *at = i;
+    return i > first;
+}
+
+bool once_record_read(const char *data, size_t length, struct once_record *ret)
+{
+    size_t at = sizeof ONCE_WORDS - 1;
+    uint64_t of_name;
+
+    if (length < at || memcmp(data, ONCE_WORDS, at) != 0)
+        return false;
+    if (!once_read_number(data, length, &at, &ret->begun) ||
+        !once_read_number(data, length, &at, &ret->due) ||
+        !once_read_number(data, length, &at, &ret->token) ||
+        !once_read_number(data, length, &at, &of_name))
+        return false;
+    if (at == length || data[at++] != '\n' || of_name > length - at ||
+        ret->begun > ONCE_INSTANT_MAX || ret->due > ONCE_INSTANT_MAX)
+        return false;
+    ret->name = data + at;
+    ret->name_length = (size_t)of_name;
+    ret->result = ret->name + of_name;
+    ret->length = length - at - (size_t)of_name;
+    return true;
+}
+
+/* ---- when it is due ---- */
+
+/* A record that was made without a period counts as the first run. */
+static uint64_t once_due(const struct once_plan *p, const struct once_record *r)
+{
+    return r->due != 0 ? r->due : r->begun + p->period_ms;
+}
+
+bool once_is_due(const struct once_plan *p, const struct once_record *r, uint64_t now)
+{
+    if (!r)
+        return true;
+    return p->period_ms != 0 && now + p->slack_ms >= once_due(p, r);
+}
+
+enum once_jump once_jumped(const struct once_plan *p, const struct once_record *r, uint64_t now)
+{
+    if (!r || p->period_ms == 0)
+        return ONCE_STEADY;
+    if (now + p->period_ms <= r->begun)
+        return ONCE_BACK;
+    return now >= once_due(p, r) + p->period_ms ? ONCE_AHEAD : ONCE_STEADY;
+}
+
+uint64_t once_next_due(const struct once_plan *p, const struct once_record *r, uint64_t now)
+{
+    if (p->period_ms == 0)
+        return 0;
+    const uint64_t due = r ? once_due(p, r) : now;
+    const uint64_t late = now + p->slack_ms - due; /* it is due: not below 0 */
+
+    return due + (late / p->period_ms + 1) * p->period_ms;
+}
+
+/* ---- states ---- */
+
+static const struct {
+    const char *name;
+    uint32_t next;
+} once_table[ONCE_STATES] = {
+    [ONCE_IDLE] = {"idle", BIT(ONCE_READING) | BIT(ONCE_OVER)},
+    [ONCE_READING] = {"reading", BIT(ONCE_READING) | BIT(ONCE_QUEUED) | BIT(ONCE_OVER)},
+    [ONCE_QUEUED] = {"queued", BIT(ONCE_TOUCHING) | BIT(ONCE_OVER)},
+    [ONCE_TOUCHING] = {"touching", BIT(ONCE_READING) | BIT(ONCE_JUDGING) | BIT(ONCE_OVER)},
+    [ONCE_JUDGING] = {"judging", BIT(ONCE_READING) | BIT(ONCE_OVER)},
+};
+
+const char *once_state_name(enum once_state state)
+{
+    return state == ONCE_OVER ? "over" : state < ONCE_OVER ? once_table[state].name : "?";
+}
+
+bool once_may_move(enum once_state from, enum once_state to)
+{
+    return (once_table[from].next & BIT(to)) != 0;
+}
+
+bool once_invariant(const struct once *o)
+{
+    return o->now == 0 || o->state == ONCE_JUDGING || o->state == ONCE_OVER;
+}
+
+static void once_move(struct once *o, enum once_state to)
+{
+    assert(once_may_move(o->state, to));
+    o->state = to;
+}
+
+static void once_end(struct once *o, struct machine_actions *out, enum once_verdict verdict,
+                     enum store_rc rc)
+{
+    once_move(o, ONCE_OVER);
+    machine_act(out, MACHINE_ACT_END);
+    machine_tell(out, (int)verdict, rc);
+}
+
+/* ---- what is asked ---- */
+
+/* In line: what follows may be a run of another caller's. */
+static void once_watch(struct machine_actions *out, enum store_kind verb)
+{
+    machine_ask(out, verb, ONCE_RECORD)->watch = true;
+}
+
+/* Behind a sync: a reset that returned before the call began is seen. */
+static void once_begin(struct once *o, struct machine_actions *out)
+{
+    once_move(o, ONCE_READING);
+    o->now = 0;
+    if (o->goal == ONCE_RESET) {
+        machine_ask(out, STORE_DELETE, ONCE_RECORD);
+        return;
+    }
+    machine_ask(out, STORE_SYNC, ONCE_RECORD);
+    machine_ask(out, STORE_GET, ONCE_RECORD)->also = true;
+}
+
+static void once_queue(struct once *o, struct machine_actions *out, uint64_t seen)
+{
+    once_move(o, ONCE_QUEUED);
+    o->seen = seen;
+    machine_tell(out, ONCE_ENTER, STORE_OK);
+}
+
+/* ---- answers ---- */
+
+static void once_on_read(struct once *o, const struct machine_event *ev,
+                         const struct once_moment *m, struct machine_actions *out)
+{
+    const bool there = ev->rc == STORE_OK;
+
+    if ((!there && ev->rc != STORE_NONODE) || m->odd)
+        once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
+    else if (o->goal == ONCE_LOOK && !there)
+        once_end(o, out, ONCE_NONE, STORE_OK);
+    else if (o->goal != ONCE_CALL || (there && o->plan.period_ms == 0))
+        once_end(o, out, ONCE_DONE, STORE_OK);
+    else
+        once_queue(o, out, there ? ev->mzxid : 0);
+}
+
+/* In line: a record that was not there before is that of a run which ended meanwhile. */
+static void once_on_seen(struct once *o, const struct machine_event *ev,
+                         const struct once_moment *m, struct machine_actions *out)
+{
+    const bool there = ev->rc == STORE_OK;
+
+    if (!there && ev->rc != STORE_NONODE) {
+        once_end(o, out, ONCE_REFUSED, ev->rc);
+    } else if (there && ev->verb == STORE_STAT) {
+        once_watch(out, STORE_GET);
+    } else if (!there && ev->verb == STORE_GET) {
+        o->seen = 0;
+        once_watch(out, STORE_STAT);
+    } else if (there && (m->odd || ev->mzxid != o->seen)) {
+        once_end(o, out, m->odd ? ONCE_ODD : ONCE_DONE, STORE_OK);
+    }
+}
+
+/* The set asks for the version that was read, so it is never applied late, and what another client
+ * has written into the node stays. */
+static void once_on_touched(struct once *o, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    if (ev->rc == STORE_NONODE) {
+        machine_tell(out, ONCE_GONE, STORE_OK);
+    } else if (ev->rc == STORE_BADVERSION) {
+        machine_ask(out, STORE_GET, ONCE_OWN);
+    } else if (ev->rc != STORE_OK) {
+        once_end(o, out, ONCE_REFUSED, ev->rc);
+    } else if (ev->verb == STORE_GET) {
+        machine_ask(out, STORE_SET, ONCE_OWN)->version = ev->version;
+    } else {
+        once_move(o, ONCE_JUDGING);
+        o->now = ev->mtime_ms;
+        machine_ask(out, STORE_GET, ONCE_RECORD);
+    }
+}
+
+static void once_judge(struct once *o, const struct machine_event *ev, const struct once_moment *m,
+                       struct machine_actions *out)
+{
+    const bool there = ev->rc == STORE_OK;
+
+    if ((!there && ev->rc != STORE_NONODE) || m->odd) {
+        once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
+        return;
+    }
+    o->jumped = once_jumped(&o->plan, m->record, o->now);
+    o->version = there ? ev->version : -1;
+    once_end(o, out, once_is_due(&o->plan, m->record, o->now) ? ONCE_RUN : ONCE_DONE, STORE_OK);
+}
+
+static void once_on_answer(struct once *o, const struct machine_event *ev,
+                           const struct once_moment *m, struct machine_actions *out)
+{
+    if (ev->verb == STORE_SYNC)
+        return; /* the read behind it tells */
+    if (o->state == ONCE_READING)
+        once_on_read(o, ev, m, out);
+    else if (o->state == ONCE_QUEUED)
+        once_on_seen(o, ev, m, out);
+    else if (o->state == ONCE_TOUCHING)
+        once_on_touched(o, ev, out);
+    else
+        once_judge(o, ev, m, out);
+}
+
+/* ---- steps ---- */
+
+/* From the line on, the contender tells what its session's end means. */
+static void once_on_contender(struct once *o, const struct machine_event *ev,
+                              struct machine_actions *out)
+{
+    if (ev->kind == ONCE_EV_WAITS && o->state == ONCE_QUEUED) {
+        once_watch(out, STORE_GET);
+    } else if (ev->kind == ONCE_EV_FIRST) {
+        once_move(o, ONCE_TOUCHING);
+        machine_ask(out, STORE_GET, ONCE_OWN);
+    } else if (ev->kind == ONCE_EV_FAILED) {
+        once_end(o, out, ONCE_FAILED, STORE_OK);
+    } else if (ev->kind == ONCE_EV_LOST) {
+        once_begin(o, out);
+    }
+}
+
+void once_step(struct once *o, const struct machine_event *ev, const struct once_moment *m,
+               struct machine_actions *out)
+{
+    if (o->state == ONCE_OVER)
+        return;
+    if (ev->kind >= MACHINE_EV_OWN)
+        once_on_contender(o, ev, out);
+    else if (ev->kind == MACHINE_EV_ANSWER)
+        once_on_answer(o, ev, m, out);
+    else if (ev->kind == MACHINE_EV_FIRED && o->state == ONCE_QUEUED)
+        once_watch(out, STORE_GET);
+    else if (ev->kind == MACHINE_EV_STOP)
+        once_end(o, out, ONCE_STOPPED, STORE_OK);
+    else if (ev->kind == MACHINE_EV_BEGIN ||
+             (ev->kind == MACHINE_EV_SESSION && o->state == ONCE_READING))
+        once_begin(o, out);
+    assert(once_invariant(o));
+}
