@@ -39,6 +39,7 @@
 #include <zkl/multi.h>
 #include <zkl/multilock.h>
 #include <zkl/mutex.h>
+#include <zkl/once.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
 #include <zkl/rwlock.h>

@@ -43,6 +43,7 @@ typedef struct zkl_double_barrier zkl_double_barrier; /* a member of a double ba
 typedef struct zkl_counter zkl_counter;               /* a number in the data of a node */
 typedef struct zkl_member zkl_member;                 /* a member of a group */
 typedef struct zkl_members zkl_members;               /* a snapshot of the members of a group */
+typedef struct zkl_once zkl_once;                     /* work that is done once at one path */
 
 ZKL_END
 

@@ -25,6 +25,7 @@
 #include <zkl/member.h>
 #include <zkl/multilock.h>
 #include <zkl/mutex.h>
+#include <zkl/once.h>
 #include <zkl/op.h>
 #include <zkl/queue.h>
 #include <zkl/rwlock.h>
@@ -106,7 +107,9 @@ static inline void zkl_rwlock_reader_free(zkl_rwlock_reader *reader)
     X(zkl_double_barrier, zkl_double_barrier_free)                                                 \
     X(zkl_counter, zkl_counter_free)                                                               \
     X(zkl_member, zkl_member_free)                                                                 \
-    X(zkl_members, zkl_members_free)
+    X(zkl_members, zkl_members_free)                                                               \
+    X(zkl_once, zkl_once_free)                                                                     \
+    X(zkl_once_run, zkl_once_run_free)
 
 #define ZKL_DEFINE_CLEANUP(type, function)                                                         \
     static inline void type##_cleanup(type **p)                                                    \

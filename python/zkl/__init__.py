@@ -12,7 +12,7 @@ whose name ends in _async beside each that waits for others. In a forked child e
 there. See zkl-python(7).
 """
 
-from . import barrier, counter, election, errors, grant, lock, member, queue, session, stats
+from . import barrier, counter, election, errors, grant, lock, member, once, queue, session, stats
 from ._library import lib as _lib
 from .barrier import *
 from .counter import *
@@ -21,6 +21,7 @@ from .errors import *
 from .grant import *
 from .lock import *
 from .member import *
+from .once import *
 from .queue import *
 from .session import *
 from .stats import *
@@ -28,6 +29,6 @@ from .stats import *
 __version__: str = _lib.zkl_version().decode()
 __all__ = [
     name
-    for module in (barrier, counter, election, errors, grant, lock, member, queue, session, stats)
+    for module in (barrier, counter, election, errors, grant, lock, member, once, queue, session, stats)
     for name in module.__all__
 ]

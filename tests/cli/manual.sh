@@ -20,6 +20,7 @@ declare -A prints=(
     [multi]="written under the lock"
     [multilock]=$'/accounts/b has a token of its own\n/accounts/a has a token of its own'
     [mutex]=$'locked\nat work'
+    [once]=$'migrating to v7\nv7 is recorded'
     [op]="the other thread ended the wait"
     [queue]="one holds it"
     [rwlock]=$'writing, alone\nreading, with other readers'

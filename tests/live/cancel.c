@@ -109,6 +109,8 @@ struct scene {
     zkl_multilock *multilock;
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
+    zkl_once *once, *working;
+    zkl_grant *run; /* of working */
     zkl_member *joined, *joining;
     zkl_members *members;
     zkl_grant *_Atomic grant; /* of held */
@@ -182,6 +184,12 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     pass_gate();
 }
 
+static int on_once(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
+{
+    (void)grant, (void)data, (void)ret, (void)ret_size;
+    return 0;
+}
+
 static void on_queue(void *data)
 {
     (void)data;
@@ -204,6 +212,7 @@ static struct {
     zkl_multilock *multilock;
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
+    zkl_once *once;
     zkl_member *member;
     zkl_members *members;
     zkl_queue *queue;
@@ -454,6 +463,12 @@ static void prepare_others(struct scene *e)
     zkl_double_barrier_enter(e->inside, ZKL_FOREVER); /* it may be there */
     if (!e->counter)
         CHECK_INT(zkl_counter_new(&e->counter, e->s, "/x/c", ZKL_COUNTER_64), 0);
+    if (!e->once)
+        CHECK_INT(zkl_once_new(&e->once, e->s, "/x/o", NULL), 0);
+    if (!e->working)
+        CHECK_INT(zkl_once_new(&e->working, e->s, "/x/w", NULL), 0);
+    if (!e->run)
+        CHECK_INT(zkl_once_begin(e->working, ZKL_FOREVER, &e->run), 0);
     if (!e->joined)
         CHECK_INT(zkl_member_join(&e->joined, e->s, "/x/g", "id", NULL, 0, NULL), 0);
     if (!e->joining)
@@ -499,6 +514,7 @@ static void clear_made(void)
     g_clear_pointer(&out.mutex, zkl_mutex_free);
     g_clear_pointer(&out.rwlock, zkl_rwlock_free);
     g_clear_pointer(&out.semaphore, zkl_semaphore_free);
+    g_clear_pointer(&out.once, zkl_once_free);
     g_clear_pointer(&out.multilock, zkl_multilock_free);
     g_clear_pointer(&out.session, zkl_session_close);
 }
@@ -527,6 +543,9 @@ static void clear(struct scene *e)
     g_clear_pointer(&e->multilock, zkl_multilock_free);
     g_clear_pointer(&e->rwlock, zkl_rwlock_free);
     g_clear_pointer(&e->semaphore, zkl_semaphore_free);
+    g_clear_pointer(&e->run, zkl_grant_release);
+    g_clear_pointer(&e->once, zkl_once_free);
+    g_clear_pointer(&e->working, zkl_once_free);
 }
 
 static struct scene *begin(bool dispatch)

@@ -22,20 +22,20 @@ export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-10}
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
 
 files=(recipes/attempt.c
-    recipes/back_off.c recipes/barrier.c recipes/barrier_call.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/exchange.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/machine.c recipes/member.c recipes/multi_lock.c recipes/newest.c recipes/numbering.c recipes/proofs.c recipes/name.c
-    recipes/observe.c recipes/payoff.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c recipes/transaction_data.c
+    recipes/back_off.c recipes/barrier.c recipes/candidacy.c recipes/children.c recipes/counter.c recipes/group.c recipes/head_hint.c recipes/leasing.c recipes/limit.c recipes/machine.c recipes/member.c recipes/multi_lock.c recipes/numbering.c recipes/proofs.c recipes/name.c
+    recipes/observe.c recipes/once.c recipes/payoff.c recipes/retain.c recipes/rule.c recipes/shards.c recipes/transaction.c
     lib/barrier/barrier.c
     lib/counter/counter.c
     lib/election/election.c
-    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c lib/grant/validity.c
+    lib/grant/grant.c lib/grant/multi.c lib/grant/tenure.c
     lib/contender/contender.c
-    lib/lock/handle.c lib/lock/leased.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/numbered.c lib/lock/op.c lib/lock/turns.c lib/lock/rwlock.c lib/lock/semaphore.c
+    lib/lock/handle.c lib/lock/multi_attempt.c lib/lock/mutex.c lib/lock/once.c lib/lock/op.c lib/lock/rwlock.c lib/lock/semaphore.c
     lib/member/member.c lib/member/members.c
     lib/queue/children_watch.c lib/queue/queue.c
-    lib/session/driven.c lib/session/driver.c lib/session/incarnation.c lib/session/late_create.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
+    lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
-locks="multilock rwlock handle orphans"
+locks="multilock rwlock handle orphans once_call"
 rendezvous="barrier barrier_bad barrier_call double_barrier session"
 groups="member_call member_node members shards session"
 changes="multi multilock"
@@ -45,7 +45,7 @@ queues="queue election observer members"
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe retain* barrier counter group shards member multi_lock permits numbering leasing"
+    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing"
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/grant/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"

@@ -1,4 +1,4 @@
-"""Members, shards, queues, counters and barriers."""
+"""Members, shards, queues, counters, barriers, and work that is done once."""
 
 import gc
 import queue
@@ -139,4 +139,29 @@ def double_barrier(session, other, path):
     raises(zkl.Error, "EPERM", one.leave)
 
 
-CASES = members, shards, contenders_lost, counter, barrier, double_barrier
+def once(session, other, path):
+    runs = []
+
+    def work(grant):
+        assert grant.remaining() > 0
+        runs.append(grant.token)
+        return b"v7"
+
+    one, two = zkl.Once(session, path, name="web1"), zkl.Once(other, path)
+    assert one.done() is None
+    run = one.call(work)
+    assert (run.token, run.name, run.result, run.due) == (runs[0], "web1", b"v7", None)
+    assert two.call(work) == run == two.done() and len(runs) == 1
+    try:
+        zkl.Once(session, path + "-failing").call(lambda grant: 1 // 0)
+        raise AssertionError("it did not fail")
+    except ZeroDivisionError:
+        assert zkl.Once(other, path + "-failing").call(work).token == runs.pop()
+    two.reset()
+    assert one.done() is None and one.call(work).token == runs[1] != runs[0]
+    hourly = zkl.Once(session, path + "-hourly", period=3600)
+    run = hourly.call(work)
+    assert run.due == run.begun + 3600 and hourly.call(work) == run and len(runs) == 3
+
+
+CASES = members, shards, contenders_lost, counter, barrier, double_barrier, once

@@ -220,6 +220,7 @@ static void on_queue(void *data)
         GUARD(zkl_counter) counter = NULL;                                                         \
         GUARD(zkl_member) joined = NULL;                                                           \
         GUARD(zkl_members) none = NULL;                                                            \
+        GUARD(zkl_once) once = NULL;                                                               \
         CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);                      \
         CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);          \
         CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);                      \
@@ -229,6 +230,7 @@ static void on_queue(void *data)
         CHECK_INT(zkl_double_barrier_new(&member, session, "/l", 2, NULL), 0);                     \
         CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);                    \
         CHECK_INT(zkl_member_join(&joined, session, "/l", "me", NULL, 0, NULL), 0);                \
+        CHECK_INT(zkl_once_new(&once, session, "/l", NULL), 0);                                    \
         CHECK_INT(zkl_members_count(none), 0);                                                     \
         fake_answer_at_once(fake_alone);                                                           \
         CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);                    \

@@ -54,9 +54,11 @@ struct estate {
     zkl_multilock *multilock;
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
+    zkl_once *once, *working;
     zkl_member *joined, *joining;
     zkl_grant *own;                 /* of leader */
     const zkl_grant *grant, *fence; /* of held; for counters, none at first */
+    zkl_grant *run;                 /* of working */
     zkl_op *op;                     /* of the call */
     bool cancels;                   /* it as soon as it has begun */
     atomic_int asked; /* below /x, since the estate was begun; or a completion is awaited */
@@ -96,7 +98,7 @@ static bool estate_alone(const struct store_request *request, struct store_reply
         reply->data = "1"; /* the limit */
         reply->length = 1;
     }
-    if (g_str_has_suffix(request->path, "/ready"))
+    if (g_str_has_suffix(request->path, "/ready") || g_str_has_suffix(request->path, "/record"))
         reply->rc = STORE_NONODE;
     names[0] = path[0] ? strrchr(path, '/') + 1 : path;
     reply->count = request->kind == STORE_LIST;
@@ -140,6 +142,8 @@ static void estate_begin_bare(struct estate *e, int session_timeout_ms)
     REQUIRE(zkl_multilock_new(&e->multilock, e->s, paths, 2, NULL) == 0);
     REQUIRE(zkl_rwlock_new(&e->rwlock, e->s, "/x/r", NULL) == 0);
     REQUIRE(zkl_semaphore_new(&e->semaphore, e->s, "/x/s", &o) == 0);
+    REQUIRE(zkl_once_new(&e->once, e->s, "/x/o", NULL) == 0);
+    REQUIRE(zkl_once_new(&e->working, e->s, "/x/w", NULL) == 0);
     fake_answer_at_once(NULL);
 }
 
@@ -149,6 +153,7 @@ static void estate_begin(struct estate *e)
     fake_answer_at_once(estate_alone);
     REQUIRE(zkl_election_campaign(e->leader, ZKL_FOREVER, &e->own) == 0);
     REQUIRE(zkl_mutex_lock(e->held, ZKL_FOREVER, &e->grant) == 0);
+    REQUIRE(zkl_once_begin(e->working, ZKL_FOREVER, &e->run) == 0);
     REQUIRE(zkl_member_join(&e->joined, e->s, "/x/g", "id", NULL, 0, NULL) == 0);
     REQUIRE(zkl_member_wait(e->joined, ZKL_FOREVER) == 0);
     fake_answer_at_once(NULL);
@@ -169,6 +174,7 @@ static void estate_end(struct estate *e)
     zkl_double_barrier_free(e->inside);
     zkl_counter_free(e->counter);
     zkl_grant_release(e->own);
+    zkl_grant_release(e->run);
     zkl_election_free(e->candidate);
     zkl_election_free(e->leader);
     zkl_mutex_free(e->mutex);
@@ -176,6 +182,8 @@ static void estate_end(struct estate *e)
     zkl_multilock_free(e->multilock);
     zkl_rwlock_free(e->rwlock);
     zkl_semaphore_free(e->semaphore);
+    zkl_once_free(e->once);
+    zkl_once_free(e->working);
     zkl_member_free(e->joined);
     zkl_member_free(e->joining);
     zkl_session_close(e->s);
@@ -246,6 +254,12 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     (void)event, (void)member, (void)all, (void)data;
 }
 
+static int on_once(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
+{
+    (void)grant, (void)data, (void)ret, (void)ret_size;
+    return 0;
+}
+
 static void on_queue(void *data)
 {
     (void)data;
@@ -266,6 +280,7 @@ static union {
     zkl_multilock *multilock;
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
+    zkl_once *once;
     zkl_member *member;
     zkl_members *members;
     zkl_queue *queue;
@@ -592,6 +607,7 @@ static void give_up(void)
     CHECK_INT(zkl_election_resign(estate.leader), 0);
     CHECK_INT(zkl_member_leave(estate.joined, ZKL_FOREVER), 0);
     estate.grant = estate.fence = estate.own; /* which stays valid */
+    CHECK_INT(zkl_once_end(estate.working, estate.run, NULL, 0, ZKL_FOREVER), 0);
 }
 
 /* The first change of a fenced transaction is that of the grant's node. */
@@ -815,6 +831,7 @@ static void ignore(const zkl_error *err, void *data)
 static void begin_transaction(void)
 {
     REQUIRE(zkl_grant_multi_async(estate.grant, NULL, 0, 0, ZKL_FOREVER, ignore, NULL) == 0);
+    REQUIRE(zkl_grant_multi_async(estate.run, NULL, 0, 0, ZKL_FOREVER, ignore, NULL) == 0);
     REQUIRE(zkl_grant_multi_async(estate.own, NULL, 0, 0, ZKL_FOREVER, ignore, NULL) == 0);
 }
 

@@ -1,0 +1,176 @@
+/* Work that is done once by all processes together, or once in each period. */
+#ifndef ZKL_ONCE_H
+#define ZKL_ONCE_H
+
+#include <zkl/mutex.h>
+
+ZKL_BEGIN
+
+/* The largest result of a run, in bytes. */
+#define ZKL_ONCE_RESULT_MAX 65536
+
+/* Fill with ZKL_ONCE_OPTIONS_INIT, then change members. */
+typedef struct zkl_once_options {
+    size_t size;       /* sizeof(zkl_once_options); see zkl/session.h */
+    const char *name;  /* who runs it, as shown by zkl ls and recorded: UTF-8, at most 1024 bytes;
+                          NULL: host and process id */
+    int64_t period_ms; /* 0 (the default): it is run once for all. Otherwise once in so many ms: 10
+                          to 31622400000 (366 days) */
+    int64_t slack_ms;  /* with period_ms: how long before the due instant it may begin, in ms: less
+                          than half the period. 0 (the default): a tenth of the period, 300000 at
+                          most */
+} zkl_once_options;
+
+#define ZKL_ONCE_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(zkl_once_options), NULL, 0, 0                                                       \
+    }
+
+/* A run that was completed, as it is recorded. The instants are in ms since 1970, by the clocks of
+ * the servers' leaders. Later versions may append members. */
+typedef struct zkl_once_run {
+    int64_t begun_ms;   /* when it began */
+    int64_t due_ms;     /* when the next one is due; 0: never, until zkl_once_reset() */
+    uint64_t token;     /* the fencing token of the grant under which it was run */
+    const char *name;   /* who ran it: as valid UTF-8 without control characters */
+    const void *result; /* never NULL, even if size is 0 */
+    size_t size;        /* of result, in bytes */
+} zkl_once_run;
+
+/* Frees a run. NULL is ignored. */
+ZKL_API void zkl_once_run_free(zkl_once_run *run);
+
+/* Creates a handle for the work at path and stores it in *ret. path is as for zkl_mutex_new(): the
+ * callers are contenders of a mutex there, and the record is the node path/record. All callers at
+ * one path should use the same period and slack. options may be NULL. Sends nothing to the server.
+ * Any number of threads may use one handle. Free it with zkl_once_free().
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
+ZKL_API int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path,
+                         const zkl_once_options *options);
+
+/* Frees the handle. Calls that wait for others fail with ZKL_ECLOSED. Grants that
+ * zkl_once_begin() gave stay valid, but their runs can no longer be recorded. No call with o
+ * may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it does
+ * nothing. */
+ZKL_API void zkl_once_free(zkl_once *o);
+
+/* Does the work, on the thread that called zkl_once_call(), with no lock of the library held. grant
+ * is lent, and protects what the work changes: zkl_grant_state(), zkl_grant_token() and
+ * zkl_grant_multi() without ZKL_MULTI_RELEASE. To record a result, the function stores its bytes
+ * and their number in *ret and *ret_size, which are NULL and 0 before; the bytes must be valid
+ * until zkl_once_call() returns.
+ *
+ * Returns 0 if the work is done. With any other number it has failed: nothing is recorded, and
+ * zkl_once_call() returns that number. It should be none that zkl_once_call() returns itself.
+ *
+ * The work may be begun twice: if its process dies or loses its session before the record is
+ * written, the next caller begins it again. */
+typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size);
+
+/* Runs fn if the work is due and no other caller does it; otherwise waits until the other caller
+ * has. Without a period, the work is due until a run is recorded. With a period, it is due from the
+ * recorded instant on, less the slack. The next instant is then that one plus as many whole periods
+ * as lead beyond the beginning of this run plus the slack: missed periods are skipped. The first
+ * run is due at once, and the instants count from its beginning. All of this goes by the servers'
+ * clocks.
+ *
+ * The run is recorded in one fenced transaction with the release of the lock. So of all runs for
+ * one due instant one at most is completed, and no run begins while another one may still be
+ * running. A caller whose run fails or loses the lock is followed by the next in line. When a run
+ * is recorded all callers that wait return at once, with that run.
+ *
+ * timeout_ms limits the wait for others; fn has no limit, and the record one session timeout. With
+ * 0 the function does not wait for other callers. Unless ret is NULL, the run that was recorded
+ * last, by this caller or another one, is stored in *ret; free it with zkl_once_run_free(). The
+ * token tells whether it is the caller's own. NULL: it was reset since.
+ *
+ * Returns 0 if the work is done for now; or
+ *   ZKL_ELAYOUT: path/record is no record, or a child of path that arrived first belongs to an
+ *     incompatible recipe;
+ *   ZKL_ELOST: fn has returned 0, but the lock was lost: nothing is recorded;
+ *   ZKL_EVERSION: fn has returned 0, but the record was reset meanwhile: nothing is recorded;
+ *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
+ *   ZKL_ELIMIT: the result is too large, nothing is recorded; or the session watches too
+ *     many paths (512 KiB in all);
+ *   ZKL_EINVAL: o or fn is NULL;
+ *   another number that fn has returned;
+ *   the other codes of zkl_multilock_lock(). */
+ZKL_API int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void *data,
+                          zkl_once_run **ret);
+
+/* The first half of zkl_once_call(): waits until the caller is to do the work, and stores the grant
+ * in *ret. The caller owns the grant. It does the work, and then calls zkl_once_end();
+ * zkl_grant_release() alone gives the work up as failed.
+ *
+ * Returns 0; or
+ *   ZKL_EEXIST: the work is done for now: zkl_once_done() gives the run;
+ *   ZKL_ELAYOUT: as zkl_once_call();
+ *   ZKL_EINVAL: o or ret is NULL;
+ *   the other codes of zkl_multilock_lock(). */
+ZKL_API int zkl_once_begin(zkl_once *o, int64_t timeout_ms, zkl_grant **ret) ZKL_MUST_CHECK;
+
+/* The same without blocking, as zkl_mutex_lock_async().
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: o is NULL, or both fn and ret are;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * err has one of the codes of zkl_once_begin(), except ZKL_EDEADLK, ZKL_EINVAL and ZKL_ECHILD; or
+ * ZKL_ECANCELED after zkl_op_cancel(). */
+ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                                 zkl_op **ret);
+
+/* Records that the work is done, with size bytes of result, in one transaction with the release of
+ * the lock. The grant is RELEASED as by ZKL_MULTI_RELEASE, whatever the result, and the caller
+ * still calls zkl_grant_release(). result may be NULL if size is 0. Blocks for timeout_ms at most;
+ * 0 means one session timeout.
+ *
+ * Returns 0; or
+ *   ZKL_EPERM: the grant is none that o gave last, or was released;
+ *   ZKL_ELOST: the grant was lost;
+ *   ZKL_EVERSION: the record was reset meanwhile;
+ *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and the record does
+ *     not tell;
+ *   ZKL_ELIMIT: size is more than ZKL_ONCE_RESULT_MAX;
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused to write the record;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before anything was sent;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: o or grant is NULL, or result is and size is not 0;
+ *   ZKL_ECLOSED, ZKL_ECHILD.
+ * After every result except 0 and ZKL_EUNKNOWN, nothing is recorded. */
+ZKL_API int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
+                         int64_t timeout_ms);
+
+/* Reads the run that was recorded last and stores it in *ret, unless ret is NULL; free it with
+ * zkl_once_run_free(). With a period the next run may be due since: due_ms says so. The server
+ * first catches up with the leader. Blocks for timeout_ms at most; 0 means one session timeout.
+ *
+ * Returns 0; or
+ *   ZKL_ENOENT: no run is recorded;
+ *   ZKL_ELAYOUT: path/record is no record;
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused to read the node;
+ *   ZKL_ETIMEDOUT: the time passed while there was a connection;
+ *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: o is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
+ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
+
+/* Deletes the record, so that the next caller runs the work. A run that is in progress fails with
+ * ZKL_EVERSION if there was a record before. Blocks for timeout_ms at most; 0 means one session
+ * timeout. If the answer is lost, the record is deleted once more, even if another caller has
+ * written it meanwhile.
+ *
+ * Returns 0 if there is no record now; or
+ *   ZKL_ENOTEMPTY: path/record has children;
+ *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the record may have been deleted,
+ *     or may be deleted later;
+ *   the other codes of zkl_once_done(). */
+ZKL_API int zkl_once_reset(zkl_once *o, int64_t timeout_ms);
+
+ZKL_END
+
+#endif

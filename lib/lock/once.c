@@ -1,0 +1,677 @@
+/* Work that is run once: a caller's way to the lock under which it runs the work, the record behind
+ * the run, and the handle. recipes/once.h decides. */
+#include <string.h>
+
+#include "handle.h"
+#include "lib/base/callbacks.h"
+#include "lib/base/clean.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/options.h"
+#include "lib/base/path.h"
+#include "lib/grant/multi.h"
+#include "lib/session/denial.h"
+#include "op.h"
+#include "recipes/once.h"
+
+/* Of the caller that has the lock: what it is to record. */
+struct once_turn {
+    uint64_t token;  /* of its grant; 0: nobody was to run it yet */
+    int32_t version; /* of the record, as judged; -1: there was none */
+    uint64_t begun, due;
+};
+
+struct zkl_once {
+    gint refs; /* the user's, and one for each call that waits */
+    zkl_session *session;
+    char *path;   /* GRefString, with chroot */
+    char *record; /* full path */
+    char *name;   /* GRefString */
+    struct once_plan plan;
+    /* guarded by the monitor: */
+    struct op_queue waiters;
+    struct once_turn turn;
+    GBytes *last; /* the record that was read or written last; NULL: none */
+};
+
+static const char *once_path(const zkl_once *o)
+{
+    return session_path(o->session, o->path);
+}
+
+static void once_unref(zkl_once *o)
+{
+    if (!g_atomic_int_dec_and_test(&o->refs))
+        return;
+    session_lock(o->session); /* contenders share the strings */
+    op_queue_clear(&o->waiters);
+    g_ref_string_release(o->path);
+    g_ref_string_release(o->name);
+    session_unlock(o->session);
+    g_clear_pointer(&o->last, g_bytes_unref);
+    session_unref(o->session);
+    g_free(o->record);
+    g_free(o);
+}
+
+/* ---- what was read ---- */
+
+static bool once_parse(GBytes *bytes, struct once_record *ret)
+{
+    gsize length;
+    const char *data = g_bytes_get_data(bytes, &length);
+
+    return once_record_read(data, length, ret);
+}
+
+/* Takes the bytes. Freed in one piece. */
+static zkl_once_run *once_new_run(GBytes *bytes)
+{
+    struct once_record r = {.begun = 0};
+
+    once_parse(bytes, &r);
+    char *name = clean_text(r.name, (gssize)r.name_length);
+    const size_t of_name = strlen(name) + 1;
+    zkl_once_run *run = g_malloc0(sizeof *run + of_name + r.length);
+    char *text = (char *)(run + 1);
+    memcpy(text, name, of_name);
+    memcpy(text + of_name, r.result, r.length);
+    *run = (zkl_once_run){.begun_ms = (int64_t)r.begun,
+                          .due_ms = (int64_t)r.due,
+                          .token = r.token,
+                          .name = text,
+                          .result = text + of_name,
+                          .size = r.length};
+    g_free(name);
+    g_bytes_unref(bytes);
+    return run;
+}
+
+void zkl_once_run_free(zkl_once_run *run)
+{
+    g_free(run);
+}
+
+/* Keeps what a read of the record has found. False: it is no record. */
+static bool once_keep(zkl_once *o, const struct machine_event *ev)
+{
+    struct once_record r;
+
+    g_clear_pointer(&o->last, g_bytes_unref);
+    if (ev->rc == STORE_NONODE)
+        return true;
+    o->last = g_bytes_new(ev->data, ev->length);
+    return once_parse(o->last, &r);
+}
+
+/* Steps the machine with what the event tells of the record. */
+static void once_step_with(zkl_once *o, struct once *machine, const struct machine_event *ev,
+                           struct machine_actions *out)
+{
+    struct once_record r;
+    struct once_moment m = {.odd = false};
+    const bool read = ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET &&
+                      ev->node == ONCE_RECORD && (ev->rc == STORE_OK || ev->rc == STORE_NONODE);
+
+    if (read)
+        m.odd = !once_keep(o, ev);
+    if (!m.odd && o->last && once_parse(o->last, &r))
+        m.record = &r;
+    once_step(machine, ev, &m, out);
+}
+
+/* ---- a caller on its way ---- */
+
+struct once_attempt {
+    struct driver driver; /* of a session that outlives it */
+    zkl_once *of;         /* which ends it before it is freed */
+    zkl_op *op;
+    int refs; /* until it is decided, each request under way, each step */
+    struct once machine;
+    bool try_only;
+    struct contender *contender; /* NULL: none, or decided */
+    struct contender *holder;    /* then; NULL: it has not the lock */
+    struct tenure *tenure;       /* ours; NULL: the same */
+    GBytes *own;                 /* what is in its node; NULL: not read yet */
+    GList link;
+    zkl_error why; /* of its end */
+};
+
+struct once_attempts {
+    struct participant participant;
+    GQueue list; /* of struct once_attempt */
+};
+
+static bool once_is_busy(const struct participant *p)
+{
+    return ((const struct once_attempts *)p)->list.length > 0;
+}
+
+static void once_on_replaced(struct participant *p)
+{
+    for (GList *l = ((struct once_attempts *)p)->list.head, *next; l; l = next) {
+        struct once_attempt *a = l->data;
+        next = l->next;
+        driver_hear(&a->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});
+    }
+}
+
+/* Refused credentials and the end of the session end the operations of all handles. */
+static const struct participant_ops participant = {.is_busy = once_is_busy,
+                                                   .on = {[NEWS_REPLACED] = once_on_replaced}};
+
+static GQueue *once_attempts_of(zkl_session *s)
+{
+    return &((struct once_attempts *)participant_of(s, &participant, sizeof(struct once_attempts)))
+                ->list;
+}
+
+static void once_attempt_unref(struct once_attempt *a)
+{
+    if (--a->refs > 0)
+        return;
+    driver_clear(&a->driver);
+    g_clear_pointer(&a->own, g_bytes_unref);
+    g_free(a);
+}
+
+static void once_attempt_hear(struct once_attempt *a, unsigned kind)
+{
+    driver_hear(&a->driver, (struct machine_event){.kind = kind});
+}
+
+static void once_on_news(void *context, enum contender_news news)
+{
+    struct once_attempt *a = context;
+
+    if (news == CONTENDER_WAITS) {
+        once_attempt_hear(a, ONCE_EV_WAITS);
+    } else if (news == CONTENDER_ENDED) {
+        a->holder = NULL;
+        g_clear_pointer(&a->tenure, tenure_unref);
+        once_attempt_hear(a, ONCE_EV_LOST);
+    }
+}
+
+static void once_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+{
+    struct once_attempt *a = context;
+
+    a->contender = NULL;
+    if (error) {
+        a->why = *error;
+    } else {
+        a->tenure = tenure;
+        a->holder = contender_of(tenure);
+    }
+    once_attempt_hear(a, error ? ONCE_EV_FAILED : ONCE_EV_FIRST);
+}
+
+static void once_enter(struct once_attempt *a)
+{
+    const struct contender_spec spec = {.directory = a->of->path,
+                                        .payload = a->of->name,
+                                        .rule = RULE_LOCK,
+                                        .try_only = a->try_only,
+                                        .hints = true,
+                                        .news = once_on_news};
+
+    contender_enter(&a->contender, a->driver.session, &spec, once_on_decided, a);
+}
+
+/* ---- its driver's table ---- */
+
+static struct once_attempt *once_attempt_of(struct driver *d)
+{
+    return DRIVER_OWNER(d, struct once_attempt);
+}
+
+static void once_attempt_step(struct driver *d, const struct machine_event *ev,
+                              struct machine_actions *out)
+{
+    struct once_attempt *a = once_attempt_of(d);
+
+    const bool own = ev->kind == MACHINE_EV_ANSWER && ev->node == ONCE_OWN && ev->rc == STORE_OK;
+
+    if (own && ev->verb == STORE_SET) {
+        multi_line_of(a->tenure)->machine.version = ev->version; /* transactions go on from there */
+    } else if (own) {
+        g_clear_pointer(&a->own, g_bytes_unref);
+        a->own = g_bytes_new(ev->data, ev->length);
+    }
+    once_step_with(a->of, &a->machine, ev, out);
+}
+
+static char *once_attempt_path(struct driver *d, unsigned node)
+{
+    const struct once_attempt *a = once_attempt_of(d);
+
+    return g_strdup(node == ONCE_OWN ? a->tenure->full_node : a->of->record);
+}
+
+/* The own node keeps what is there. */
+static char *once_attempt_data(struct driver *d, unsigned node, int *ret_length)
+{
+    gsize length;
+    const void *data = g_bytes_get_data(once_attempt_of(d)->own, &length);
+
+    (void)node;
+    *ret_length = (int)length;
+    return g_memdup2(data, length);
+}
+
+/* The last step. It gives up what the attempt has, but for the tenure of a caller that is to run
+ * the work. */
+static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
+{
+    struct contender *c = g_steal_pointer(&a->contender), *holder = g_steal_pointer(&a->holder);
+
+    g_queue_unlink(once_attempts_of(a->driver.session), &a->link);
+    g_clear_pointer(&a->tenure, tenure_unref);
+    if (c)
+        contender_abandon(c);
+    if (holder)
+        contender_forget(holder);
+    if (holder && !grant)
+        contender_release(holder);
+    op_decide(a->op, grant, grant ? NULL : &a->why);
+    once_attempt_unref(a);
+}
+
+static void once_attempt_run(struct once_attempt *a)
+{
+    struct once_record r;
+    zkl_once *o = a->of;
+    const bool there = a->machine.version >= 0 && once_parse(o->last, &r);
+
+    o->turn = (struct once_turn){
+        .token = a->tenure->token,
+        .version = a->machine.version,
+        .begun = a->machine.now,
+        .due = once_next_due(&o->plan, there ? &r : NULL, a->machine.now),
+    };
+    once_attempt_decide(a, grant_new_on(g_steal_pointer(&a->tenure)));
+}
+
+static void once_log_jump(const struct once_attempt *a)
+{
+    const enum once_jump jumped = a->machine.jumped;
+
+    if (jumped == ONCE_STEADY)
+        return;
+    log_line(a->of->session->log, ZKL_LOG_WARN, jumped == ONCE_AHEAD ? "once-ahead" : "once-back",
+             once_path(a->of),
+             jumped == ONCE_AHEAD
+                 ? "%s: overdue by a period or more: nobody called, or a server's clock is ahead"
+                 : "%s: not due until the servers' clocks, which have gone back by a period or "
+                   "more, are there again",
+             a->of->path);
+}
+
+static void once_attempt_tell(struct driver *d, const struct machine_action *t)
+{
+    struct once_attempt *a = once_attempt_of(d);
+    const char *path = session_path(d->session, a->of->record);
+
+    once_log_jump(a);
+    switch ((enum once_verdict)t->verdict) {
+    case ONCE_ENTER:
+        once_enter(a);
+        return;
+    case ONCE_GONE:
+        contender_vanished(a->holder);
+        return;
+    case ONCE_RUN:
+        once_attempt_run(a);
+        return;
+    case ONCE_DONE:
+        error_fill(&a->why, ZKL_EEXIST, path, "%s: a run is recorded, and none is due", path);
+        break;
+    case ONCE_ODD:
+        error_fill(&a->why, ZKL_ELAYOUT, path, "%s: its data are no record of a run", path);
+        break;
+    case ONCE_REFUSED:
+        denial_fill(d->session, &a->why, call_error(t->rc), path);
+        break;
+    case ONCE_NONE:
+    case ONCE_FAILED:
+    case ONCE_STOPPED:
+        break;
+    }
+    once_attempt_decide(a, NULL);
+}
+
+static void once_attempt_ref_driven(struct driver *d)
+{
+    once_attempt_of(d)->refs++;
+}
+
+static void once_attempt_unref_driven(struct driver *d)
+{
+    once_attempt_unref(once_attempt_of(d));
+}
+
+static const struct driver_ops once_attempt_driver = {.step = once_attempt_step,
+                                                      .path = once_attempt_path,
+                                                      .data = once_attempt_data,
+                                                      .tell = once_attempt_tell,
+                                                      .ref = once_attempt_ref_driven,
+                                                      .unref = once_attempt_unref_driven};
+
+static void once_attempt_abort(void *attempt, int code, const char *text)
+{
+    struct once_attempt *a = attempt;
+    const char *path = once_path(a->of);
+
+    error_fill(&a->why, code, path, "%s: %s", path, text);
+    once_attempt_hear(a, MACHINE_EV_STOP);
+}
+
+static const struct contender *once_attempt_waiting(const void *attempt)
+{
+    return ((const struct once_attempt *)attempt)->contender;
+}
+
+static const struct op_way once_way = {.abort = once_attempt_abort,
+                                       .waiting = once_attempt_waiting};
+
+static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+{
+    session_lock(o->session);
+    zkl_op *op = op_begin(&o->waiters, timeout_ms, fn, data);
+    if (op_is_open(op)) {
+        struct once_attempt *a = g_new0(struct once_attempt, 1);
+        op_go(op, &once_way, a);
+        driver_init(&a->driver, &once_attempt_driver, o->session, STORE_CONTAINER);
+        a->of = o;
+        a->op = op;
+        a->refs = 1;
+        a->machine.plan = o->plan;
+        a->try_only = timeout_ms <= 0;
+        a->link.data = a;
+        g_queue_push_tail_link(once_attempts_of(o->session), &a->link);
+        once_attempt_hear(a, MACHINE_EV_BEGIN);
+    }
+    session_unlock(o->session);
+    return op;
+}
+
+/* ---- reading and deleting the record ---- */
+
+struct once_look {
+    struct driven driven;
+    zkl_once *of;
+    struct once machine;
+};
+
+static struct once_look *once_look_of(struct driver *d)
+{
+    return (struct once_look *)driven_of(d);
+}
+
+static void once_look_step(struct driver *d, const struct machine_event *ev,
+                           struct machine_actions *out)
+{
+    struct once_look *x = once_look_of(d);
+
+    once_step_with(x->of, &x->machine, ev, out);
+}
+
+static void once_look_tell(struct driver *d, const struct machine_action *a)
+{
+    struct call *c = &driven_of(d)->call;
+
+    if (a->verdict == ONCE_STOPPED)
+        call_end_as(c, &c->error);
+    else if (a->verdict == ONCE_ODD)
+        call_end(c, ZKL_ELAYOUT, "its data are no record of a run");
+    else if (a->verdict == ONCE_NONE)
+        call_end(c, ZKL_ENOENT, "no run is recorded");
+    else
+        call_end(c, a->verdict == ONCE_DONE ? 0 : call_error(a->rc), NULL);
+}
+
+static const struct driver_ops once_look_driver = {.step = once_look_step,
+                                                   .path = driven_path,
+                                                   .tell = once_look_tell,
+                                                   .ref = driven_ref,
+                                                   .unref = driven_unref};
+
+static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
+{
+    struct once_look *x = g_new0(struct once_look, 1);
+
+    x->of = o;
+    x->machine.goal = goal;
+    call_init(&x->driven.call, &driven_call_ops, o->session, g_strdup(o->record), NULL, NULL);
+    driver_init(&x->driven.driver, &once_look_driver, o->session, STORE_CONTAINER);
+    return call_run(&x->driven.call, timeout_ms);
+}
+
+/* That was read or written last; NULL: it was deleted since. */
+static zkl_once_run *once_last_run(zkl_once *o)
+{
+    session_lock(o->session);
+    GBytes *last = o->last ? g_bytes_ref(o->last) : NULL;
+    session_unlock(o->session);
+    return last ? once_new_run(last) : NULL;
+}
+
+/* ---- recording a run ---- */
+
+static GBytes *once_new_record(const zkl_once *o, const struct once_turn *turn, const void *result,
+                               size_t size)
+{
+    GString *text = g_string_new(NULL);
+
+    g_string_printf(text,
+                    ONCE_WORDS " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+                               " %zu\n%s",
+                    turn->begun, turn->due, turn->token, strlen(o->name), o->name);
+    g_string_append_len(text, result, (gssize)size);
+    return g_string_free_to_bytes(text);
+}
+
+/* Another caller's record, or none, in place of what was judged: somebody has reset it. */
+static int once_record(zkl_once *o, const zkl_grant *grant, const struct once_turn *turn,
+                       GBytes *bytes, int64_t timeout_ms)
+{
+    const char *path = session_path(o->session, o->record);
+    zkl_change change = {turn->version < 0 ? ZKL_CHANGE_CREATE : ZKL_CHANGE_SET, turn->version,
+                         path, NULL, 0};
+
+    change.data = g_bytes_get_data(bytes, &change.size);
+    const int code = zkl_grant_multi(grant, &change, 1, ZKL_MULTI_RELEASE, timeout_ms);
+    if (code == ZKL_EEXIST || code == ZKL_ENOENT || code == ZKL_EVERSION)
+        return error_set(ZKL_EVERSION, path, "%s: the record was reset meanwhile", path);
+    return code;
+}
+
+/* The record tells, unless another run has been recorded since. */
+static int once_settle(zkl_once *o, const struct once_turn *turn, int64_t timeout_ms)
+{
+    zkl_error unknown;
+
+    zkl_last_error(&unknown);
+    zkl_once_run *run = once_look(o, ONCE_LOOK, timeout_ms) == 0 ? once_last_run(o) : NULL;
+    const bool own = run && run->token == turn->token;
+    zkl_once_run_free(run);
+    return own ? 0 : error_keep(&unknown);
+}
+
+/* 0, or the error that every entry point returns first, already made the thread's last. */
+static int once_check(const zkl_once *o, const char *doing, bool blocking)
+{
+    if (!o)
+        return error_set(ZKL_EINVAL, NULL, "%s: the handle is NULL", doing);
+    return call_check(o->session, doing, once_path(o), blocking);
+}
+
+int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
+                 int64_t timeout_ms)
+{
+    int code = once_check(o, "zkl_once_end", true);
+
+    if (code)
+        return code;
+    if (!grant || (!result && size > 0))
+        return error_set(ZKL_EINVAL, once_path(o), "zkl_once_end: %s is NULL",
+                         grant ? "result" : "grant");
+    if (size > ZKL_ONCE_RESULT_MAX)
+        return error_set(ZKL_ELIMIT, once_path(o), "a result of more than %d bytes",
+                         ZKL_ONCE_RESULT_MAX);
+    session_lock(o->session);
+    const struct once_turn turn = o->turn;
+    session_unlock(o->session);
+    if (zkl_grant_token(grant) != turn.token)
+        return error_set(ZKL_EPERM, once_path(o), "the grant is not that of the present run");
+    GBytes *bytes = once_new_record(o, &turn, result, size);
+    code = once_record(o, grant, &turn, bytes, timeout_ms);
+    if (code == ZKL_EUNKNOWN)
+        code = once_settle(o, &turn, timeout_ms);
+    session_lock(o->session);
+    if (code == 0) {
+        g_clear_pointer(&o->last, g_bytes_unref);
+        o->last = g_bytes_ref(bytes);
+    }
+    session_unlock(o->session);
+    g_bytes_unref(bytes);
+    return code;
+}
+
+/* ---- calls ---- */
+
+static int once_run(zkl_once *o, zkl_grant *grant, zkl_once_fn fn, void *data)
+{
+    const void *result = NULL;
+    size_t size = 0;
+    int code = fn(grant, data, &result, &size);
+
+    if (code == 0)
+        code = zkl_once_end(o, grant, result, size, 0);
+    zkl_grant_release(grant);
+    return code;
+}
+
+/* Behind the checks. */
+static int once_wait(zkl_once *o, int64_t timeout_ms, zkl_grant **ret)
+{
+    g_atomic_int_inc(&o->refs);
+    const int code = op_end_call(once_start(o, timeout_ms, NULL, NULL), ret);
+    once_unref(o);
+    return code;
+}
+
+int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void *data, zkl_once_run **ret)
+{
+    int code = once_check(o, "zkl_once_call", true);
+    zkl_grant *grant;
+
+    if (code)
+        return code;
+    if (!fn)
+        return error_set(ZKL_EINVAL, once_path(o), "zkl_once_call: fn is NULL");
+    code = once_wait(o, timeout_ms, &grant);
+    if (code == 0)
+        code = once_run(o, grant, fn, data);
+    else if (code == ZKL_EEXIST)
+        code = 0;
+    if (code == 0 && ret)
+        *ret = once_last_run(o);
+    return code;
+}
+
+int zkl_once_begin(zkl_once *o, int64_t timeout_ms, zkl_grant **ret)
+{
+    const int code = once_check(o, "zkl_once_begin", true);
+
+    if (code)
+        return code;
+    if (!ret)
+        return error_set(ZKL_EINVAL, once_path(o), "zkl_once_begin: ret is NULL");
+    return once_wait(o, timeout_ms, ret);
+}
+
+int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
+                         zkl_op **ret)
+{
+    const int code = once_check(o, "zkl_once_begin_async", false);
+
+    if (code)
+        return code;
+    if (!fn && !ret)
+        return error_set(ZKL_EINVAL, once_path(o), "zkl_once_begin_async: fn and ret are NULL");
+    return op_end_async(once_start(o, timeout_ms, fn, data), ret);
+}
+
+int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
+{
+    int code = once_check(o, "zkl_once_done", true);
+
+    if (!code)
+        code = once_look(o, ONCE_LOOK, timeout_ms);
+    if (!code && ret)
+        *ret = once_last_run(o);
+    return code;
+}
+
+int zkl_once_reset(zkl_once *o, int64_t timeout_ms)
+{
+    const int code = once_check(o, "zkl_once_reset", true);
+
+    return code ? code : once_look(o, ONCE_RESET, timeout_ms);
+}
+
+/* ---- the handle ---- */
+
+enum { ONCE_PERIOD_MIN_MS = 10, ONCE_SLACK_MAX_MS = 300000 };
+#define ONCE_PERIOD_MAX_MS INT64_C(31622400000)
+
+static const char *once_check_options(const zkl_once_options *o)
+{
+    const char *wrong = options_check(o->name, ZKL_PARENTS_CONTAINER);
+
+    if (wrong)
+        return wrong;
+    if (o->period_ms != 0 &&
+        (o->period_ms < ONCE_PERIOD_MIN_MS || o->period_ms > ONCE_PERIOD_MAX_MS))
+        return "period_ms must be 0, or 10 to 31622400000";
+    if (o->slack_ms < 0 || (o->slack_ms > 0 && o->slack_ms * 2 >= o->period_ms))
+        return "slack_ms must be less than half of period_ms";
+    return NULL;
+}
+
+int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_once_options *options)
+{
+    zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+    const char *wrong = options_take(&o, sizeof o, options);
+    int code =
+        handle_check_new("zkl_once_new", ret, s, path, wrong ? wrong : once_check_options(&o));
+
+    if (code)
+        return code;
+    zkl_once *once = g_new0(zkl_once, 1);
+    once->refs = 1;
+    once->session = session_ref(s);
+    once->path = path_full(s->chroot, path);
+    once->record = g_strconcat(once->path, ONCE_NODE, NULL);
+    once->name = handle_new_payload(o.name, 0);
+    once->plan.period_ms = (uint64_t)o.period_ms;
+    once->plan.slack_ms =
+        (uint64_t)(o.slack_ms ? o.slack_ms : MIN(o.period_ms / 10, ONCE_SLACK_MAX_MS));
+    session_lock(s);
+    op_queue_init(&once->waiters, s);
+    session_unlock(s);
+    *ret = once;
+    return 0;
+}
+
+void zkl_once_free(zkl_once *o)
+{
+    if (!o || fork_is_child(o->session->generation))
+        return;
+    session_lock(o->session);
+    op_queue_abort(&o->waiters, ZKL_ECLOSED, "the handle was freed");
+    session_unlock(o->session);
+    once_unref(o);
+}

@@ -1,0 +1,89 @@
+"""Work that is done once by all processes together, or once in each period."""
+
+import asyncio
+import ctypes
+from ctypes import POINTER, byref, c_char_p
+from typing import Any, Callable, NamedTuple, Optional
+
+from . import _c
+from ._library import Handle, lib, ms, new, options, said, text
+from .errors import Error
+from .grant import Grant, acquired, taken
+from .session import Session
+
+__all__ = ["Once", "Run"]
+
+
+class Run(NamedTuple):
+    """A run that was completed. begun and due are seconds since 1970 by the servers' clocks; due None: never again."""
+
+    begun: float
+    due: Optional[float]
+    token: int
+    name: str
+    result: bytes
+
+
+class Once(Handle):
+    """The work at path. period and slack in seconds; period 0: once for all."""
+
+    def __init__(
+        self, session: Session, path: str, *, name: Optional[str] = None, period: float = 0, slack: float = 0
+    ) -> None:
+        members = options(_c.OnceOptions, name=name, period_ms=ms(period), slack_ms=ms(slack))
+        super().__init__(new(lib.zkl_once_new, session._c, text(path), members), lib.zkl_once_free)
+        self.session = session
+
+    def call(self, function: Callable[[Grant], Optional[bytes]], timeout: Optional[float] = None) -> Optional[Run]:
+        """Runs function(grant) if the work is due, and records what it returns; otherwise waits for who does. It may be
+        begun twice, and must end with the grant. None: the run was reset since."""
+        try:
+            grant = taken(self.session, lib.zkl_once_begin, self._c, ms(timeout))
+        except Error as error:
+            return self._found(error)
+        with grant:
+            self._end(grant, function(grant))
+        return self.done()
+
+    async def call_async(
+        self, function: Callable[[Grant], Any], timeout: Optional[float] = None
+    ) -> Optional[Run]:
+        """The same; function is a coroutine's."""
+        loop = asyncio.get_running_loop()
+        try:
+            grant = await acquired(self.session, lambda *back: lib.zkl_once_begin_async(self._c, ms(timeout), *back))
+        except Error as error:
+            return await loop.run_in_executor(None, self._found, error)
+        with grant:
+            result = await function(grant)
+            await loop.run_in_executor(None, self._end, grant, result)
+        return await loop.run_in_executor(None, self.done)
+
+    def done(self, timeout: Optional[float] = 0) -> Optional[Run]:
+        """The run that was recorded last; None: none is."""
+        run = POINTER(_c.OnceRun)()
+        try:
+            lib.zkl_once_done(self._c, ms(timeout), byref(run))
+        except Error as error:
+            if error.code != _c.Code.ENOENT:
+                raise
+            return None
+        try:
+            one = run[0]
+            result = ctypes.string_at(one.result, one.size)
+            due = one.due_ms / 1000 if one.due_ms else None
+            return Run(one.begun_ms / 1000, due, one.token, said(one.name), result)
+        finally:
+            lib.zkl_once_run_free(run)
+
+    def reset(self, timeout: Optional[float] = 0) -> None:
+        """Deletes the record: the next caller runs the work."""
+        lib.zkl_once_reset(self._c, ms(timeout))
+
+    def _found(self, error: Error) -> Optional[Run]:
+        if error.code != _c.Code.EEXIST:
+            raise error
+        return self.done()
+
+    def _end(self, grant: Grant, result: Optional[bytes]) -> None:
+        lib.zkl_once_end(self._c, grant._c, c_char_p(result), len(result or b""), 0)

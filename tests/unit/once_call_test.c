@@ -1,0 +1,431 @@
+/* Callers of work that is run once, over a store that answers what the test says: what they ask
+ * for, who is to run it, and what is recorded. */
+#include "by_hand.h"
+#include "runner.h"
+
+#include <string.h>
+
+TEST_SUITE(once_call);
+
+#define RECORD "/root/l/record"
+#define TEXT "zkl once 1 1000 3000 9 4\nweb9v6"
+
+static struct acquisition caller;
+static zkl_once *once;
+static zkl_session *s;
+
+static void begin_with(int64_t timeout_ms, int64_t period_ms)
+{
+    zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+
+    o.name = "web1";
+    o.period_ms = period_ms;
+    s = hand_session();
+    caller = (struct acquisition){.calls = 0};
+    REQUIRE(zkl_once_new(&once, s, "/l", &o) == 0);
+    REQUIRE(zkl_once_begin_async(once, timeout_ms, hand_acquired, &caller, &caller.op) == 0);
+    ANSWER(STORE_SYNC, RECORD, .rc = STORE_OK);
+}
+
+static void end(void)
+{
+    zkl_grant_release(caller.grant);
+    zkl_op_free(caller.op);
+    zkl_once_free(once);
+    g_free(caller.node);
+    fake_answer_at_once(NULL);
+    hand_close(s);
+}
+
+static void answer_none(void)
+{
+    ANSWER(STORE_GET, RECORD, .rc = STORE_NONODE);
+}
+
+static void answer_record(uint64_t zxid, const char *text)
+{
+    ANSWER(STORE_GET, RECORD, .rc = STORE_OK, .mzxid = zxid, .version = 4, .data = text,
+           .length = (int)strlen(text));
+}
+
+/* In line, behind the contender of that number; -1: first. */
+static void enter(int before)
+{
+    g_free(caller.node);
+    caller.node = fake_created_name("/root/l", 7);
+    REQUIRE(caller.node != NULL);
+    hand_answer_entry(&caller, before);
+}
+
+static void touch(int64_t now_ms)
+{
+    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .data = "web1", .length = 4);
+    const struct store_request set = fake_request(STORE_SET, caller.node);
+    CHECK(set.version == 0 && set.length == 4 && memcmp(set.data, "web1", 4) == 0);
+    ANSWER(STORE_SET, caller.node, .rc = STORE_OK, .version = 1, .mtime_ms = now_ms);
+}
+
+static void check_ended(int code)
+{
+    zkl_session_dispatch(s);
+    CHECK_INT(caller.calls, 1);
+    CHECK_INT(caller.error.code, code);
+    CHECK((caller.grant != NULL) == (code == 0));
+}
+
+/* The caller is to run it, with no record before, or with one. */
+static void be_first(int64_t period_ms, const char *text)
+{
+    begin_with(ZKL_FOREVER, period_ms);
+    if (text)
+        answer_record(5, text);
+    else
+        answer_none();
+    enter(-1);
+    touch(77000);
+    if (text)
+        answer_record(5, text);
+    else
+        answer_none();
+    check_ended(0);
+}
+
+/* ---- the end ---- */
+
+/* What a transaction is answered, and what a read of the record shows then. */
+static struct {
+    enum store_rc rc;
+    int failed;
+    const char *read; /* NULL: there is none */
+    GString *asked;
+} server;
+
+static bool serve(const struct store_request *r, struct store_reply *reply)
+{
+    if (r->kind == STORE_MULTI) {
+        for (int i = 0; i < r->count; i++) {
+            const struct store_change *c = &r->changes[i];
+            const char *name = strrchr(c->path, '/');
+            g_string_append_printf(server.asked, "%d %s %d %.*s; ", c->kind,
+                                   strcmp(name, "/record") == 0 ? "record" : "own", c->version,
+                                   MAX(c->length, 0), c->data ? c->data : "");
+        }
+        *reply = (struct store_reply){.rc = server.rc, .failed = server.failed};
+        return true;
+    }
+    if (r->kind == STORE_GET && strcmp(r->path, RECORD) == 0)
+        *reply = server.read ? (struct store_reply){.rc = STORE_OK,
+                                                    .data = server.read,
+                                                    .length = (int)strlen(server.read)}
+                             : (struct store_reply){.rc = STORE_NONODE};
+    else
+        *reply = (struct store_reply){.rc = r->kind == STORE_SYNC ? STORE_OK : STORE_NONODE};
+    return g_str_has_prefix(r->path, "/root/l");
+}
+
+static int finish(const char *result, enum store_rc rc, const char *read)
+{
+    server.rc = rc;
+    server.failed = 1;
+    server.read = read;
+    server.asked = g_string_new("");
+    fake_answer_at_once(serve);
+    const int code = zkl_once_end(once, caller.grant, result, strlen(result), ZKL_FOREVER);
+    fake_answer_at_once(NULL);
+    return code;
+}
+
+static void check_asked(const char *asked)
+{
+    CHECK_STR(server.asked->str, asked);
+    g_string_free(server.asked, TRUE);
+}
+
+TEST_CASE(recorded)
+{
+    be_first(0, NULL);
+    CHECK_INT(finish("v7", STORE_OK, NULL), 0);
+    CHECK_INT(zkl_grant_state(caller.grant), ZKL_RELEASED);
+    check_asked("5 own 1 web1\nzkl tx 1; 0 record -1 zkl once 1 77000 0 5 4\nweb1v7; 1 own -1 ; ");
+    end();
+}
+
+TEST_CASE(recorded_anew)
+{
+    be_first(2000, TEXT);
+    CHECK_INT(finish("", STORE_OK, NULL), 0);
+    check_asked("5 own 1 web1\nzkl tx 1; 5 record 4 zkl once 1 77000 79000 5 4\nweb1; 1 own -1 ; ");
+    end();
+}
+
+TEST_CASE(reset_meanwhile)
+{
+    static const enum store_rc answers[] = {STORE_NONODE, STORE_EXISTS, STORE_BADVERSION};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(answers); i++) {
+        be_first(0, NULL);
+        CHECK_INT(finish("v7", answers[i], NULL), ZKL_EVERSION);
+        g_string_free(server.asked, TRUE);
+        CHECK_INT(zkl_grant_state(caller.grant), ZKL_RELEASED);
+        end();
+    }
+}
+
+/* The answer is lost, and the node is gone: the token in the record tells. */
+TEST_CASE(answer_lost)
+{
+    static const struct {
+        const char *read;
+        int code;
+    } rows[] = {{"zkl once 1 77000 0 5 4\nweb1v7", 0}, {TEXT, ZKL_EUNKNOWN}, {NULL, ZKL_EUNKNOWN}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        be_first(0, NULL);
+        CHECK_INT(finish("v7", STORE_UNKNOWN, rows[i].read), rows[i].code);
+        g_string_free(server.asked, TRUE);
+        end();
+    }
+}
+
+TEST_CASE(not_the_run)
+{
+    zkl_once *other;
+
+    be_first(0, NULL);
+    CHECK_INT(zkl_once_end(once, NULL, NULL, 0, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_once_end(once, caller.grant, NULL, 1, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_once_end(once, caller.grant, "", ZKL_ONCE_RESULT_MAX + 1, 0), ZKL_ELIMIT);
+    REQUIRE(zkl_once_new(&other, s, "/other", NULL) == 0);
+    CHECK_INT(zkl_once_end(other, caller.grant, "", 0, 0), ZKL_EPERM);
+    zkl_once_free(other);
+    CHECK_INT(finish("", STORE_OK, NULL), 0);
+    g_string_free(server.asked, TRUE);
+    CHECK_INT(zkl_once_end(once, caller.grant, "", 0, 0), ZKL_EPERM);
+    end();
+}
+
+/* ---- the way ---- */
+
+TEST_CASE(recorded_before)
+{
+    begin_with(ZKL_FOREVER, 0);
+    answer_record(5, TEXT);
+    check_ended(ZKL_EEXIST);
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/l"));
+    end();
+}
+
+TEST_CASE(not_due)
+{
+    begin_with(ZKL_FOREVER, 2000);
+    answer_record(5, TEXT);
+    enter(-1);
+    touch(2799);
+    answer_record(5, TEXT);
+    check_ended(ZKL_EEXIST);
+    ANSWER(STORE_DELETE, caller.node, .rc = STORE_OK);
+    end();
+}
+
+/* All of them, without the lock. */
+TEST_CASE(leaves_the_line)
+{
+    begin_with(ZKL_FOREVER, 0);
+    answer_none();
+    enter(1);
+    answer_none();
+    CHECK(fake_is_watching(STORE_STAT, RECORD));
+    ANSWER(STORE_STAT, RECORD, .rc = STORE_NONODE);
+    CHECK_INT(caller.calls, 0);
+    fake_fire(RECORD, STORE_FIRED_CREATED);
+    answer_record(6, TEXT);
+    check_ended(ZKL_EEXIST);
+    CHECK(fake_is_asked(STORE_DELETE, caller.node));
+    end();
+}
+
+TEST_CASE(busy)
+{
+    begin_with(0, 0);
+    answer_none();
+    enter(1);
+    check_ended(ZKL_EBUSY);
+    end();
+}
+
+TEST_CASE(no_record)
+{
+    begin_with(ZKL_FOREVER, 0);
+    answer_record(5, "7");
+    check_ended(ZKL_ELAYOUT);
+    end();
+}
+
+/* It was lost before anybody knew that it was granted: the caller comes into line again. */
+TEST_CASE(lost_before_it_is_judged)
+{
+    for (int sooner = 0; sooner < 2; sooner++) {
+        begin_with(ZKL_FOREVER, 0);
+        answer_none();
+        enter(-1);
+        if (!sooner)
+            touch(77000);
+        fake_next_session();
+        zkl_session_dispatch(s);
+        CHECK_INT(caller.calls, 0);
+        while (fake_is_asked(STORE_GET, RECORD))
+            answer_none();
+        CHECK(fake_is_asked(STORE_CREATE, "/root/l"));
+        zkl_op_cancel(caller.op);
+        check_ended(ZKL_ECANCELED);
+        end();
+    }
+}
+
+TEST_CASE(node_deleted)
+{
+    begin_with(ZKL_FOREVER, 0);
+    answer_none();
+    enter(-1);
+    ANSWER(STORE_GET, caller.node, .rc = STORE_NONODE);
+    fake_answer(STORE_SYNC, RECORD, (struct store_reply){.rc = STORE_OK});
+    answer_none();
+    CHECK(fake_is_asked(STORE_CREATE, "/root/l"));
+    end();
+}
+
+/* Before there was anything to ask for in the line. */
+TEST_CASE(another_session)
+{
+    begin_with(ZKL_FOREVER, 0);
+    fake_next_session();
+    fake_answer(STORE_SYNC, RECORD, (struct store_reply){.rc = STORE_OK});
+    answer_record(5, TEXT);
+    check_ended(ZKL_EEXIST);
+    end();
+}
+
+TEST_CASE(handle_freed)
+{
+    begin_with(ZKL_FOREVER, 0);
+    answer_none();
+    zkl_once_free(once);
+    once = NULL;
+    check_ended(ZKL_ECLOSED);
+    end();
+}
+
+static int warnings;
+
+TEST_CASE(jumps_are_said)
+{
+    zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+
+    o.period_ms = 2000;
+    for (int ahead = 0; ahead < 2; ahead++) {
+        warnings = 0;
+        s = hand_session_counting(&warnings);
+        caller = (struct acquisition){.calls = 0};
+        REQUIRE(zkl_once_new(&once, s, "/l", &o) == 0);
+        REQUIRE(zkl_once_begin_async(once, ZKL_FOREVER, hand_acquired, &caller, &caller.op) ==
+                0);
+        answer_record(5, "zkl once 1 4000 6000 9 0\n");
+        enter(-1);
+        ANSWER(STORE_GET, caller.node, .rc = STORE_OK);
+        ANSWER(STORE_SET, caller.node, .rc = STORE_OK, .mtime_ms = ahead ? 8000 : 2000);
+        answer_record(5, "zkl once 1 4000 6000 9 0\n");
+        check_ended(ahead ? 0 : ZKL_EEXIST);
+        CHECK_INT(warnings, 1);
+        end();
+    }
+}
+
+/* ---- calls that block ---- */
+
+static const char *recorded_text; /* NULL: none */
+static int runs;
+
+static bool serve_alone(const struct store_request *r, struct store_reply *reply)
+{
+    if (!fake_alone(r, reply))
+        return false;
+    if (r->kind == STORE_MULTI && r->count == 3)
+        recorded_text = TEXT;
+    if (r->kind == STORE_GET && g_str_has_suffix(r->path, "/record"))
+        *reply = recorded_text ? (struct store_reply){.rc = STORE_OK,
+                                                      .data = recorded_text,
+                                                      .length = (int)strlen(recorded_text)}
+                               : (struct store_reply){.rc = STORE_NONODE};
+    return true;
+}
+
+static int work(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
+{
+    CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
+    runs++;
+    *ret = "v7";
+    *ret_size = 2;
+    return *(int *)data;
+}
+
+TEST_CASE(blocking)
+{
+    zkl_once_run *run = NULL;
+    int code = 5;
+
+    s = fake_session();
+    recorded_text = NULL;
+    runs = 0;
+    fake_answer_at_once(serve_alone);
+    REQUIRE(zkl_once_new(&once, s, "/l", NULL) == 0);
+    CHECK_INT(zkl_once_done(once, 0, &run), ZKL_ENOENT);
+    CHECK_INT(zkl_once_call(once, ZKL_FOREVER, work, &code, &run), 5);
+    CHECK(run == NULL && runs == 1);
+    code = 0;
+    CHECK_INT(zkl_once_call(once, ZKL_FOREVER, work, &code, &run), 0);
+    REQUIRE(run != NULL);
+    CHECK(run->due_ms == 0 && run->size == 2 && memcmp(run->result, "v7", 2) == 0);
+    zkl_once_run_free(run);
+    run = NULL;
+    CHECK_INT(zkl_once_call(once, ZKL_FOREVER, work, &code, &run), 0);
+    REQUIRE(run != NULL);
+    CHECK(run->begun_ms == 1000 && run->due_ms == 3000 && run->token == 9);
+    CHECK_STR(run->name, "web9");
+    CHECK(run->size == 2 && memcmp(run->result, "v6", 2) == 0);
+    zkl_once_run_free(run);
+    CHECK_INT(runs, 2);
+    CHECK_INT(zkl_once_done(once, 0, NULL), 0);
+    CHECK_INT(zkl_once_reset(once, 0), 0);
+    CHECK_INT(zkl_once_call(once, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    zkl_once_free(once);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
+TEST_CASE(options)
+{
+    static const struct {
+        int64_t period_ms, slack_ms;
+        int code;
+    } rows[] = {{0, 0, 0},
+                {10, 0, 0},
+                {9, 0, ZKL_EINVAL},
+                {-1, 0, ZKL_EINVAL},
+                {10, 4, 0},
+                {10, 5, ZKL_EINVAL},
+                {0, 1, ZKL_EINVAL},
+                {10, -1, ZKL_EINVAL},
+                {INT64_C(31622400000), 0, 0},
+                {INT64_C(31622400001), 0, ZKL_EINVAL}};
+
+    s = fake_session();
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+        o.period_ms = rows[i].period_ms;
+        o.slack_ms = rows[i].slack_ms;
+        once = NULL;
+        CHECK_INT(zkl_once_new(&once, s, "/l", &o), rows[i].code);
+        zkl_once_free(once);
+    }
+    zkl_session_close(s);
+}
