@@ -295,3 +295,58 @@ void counter_step(struct counter *c, const struct machine_event *ev, struct mach
         counter_read(c, out, COUNTER_READING);
     assert(counter_invariant(c));
 }
+
+/* ---- a watch ---- */
+
+static void counter_watch_read(struct machine_actions *out)
+{
+    machine_ask(out, STORE_GET, COUNTER_WATCHED)->watch = true;
+}
+
+static void counter_watch_take(struct counter_watch *w, bool odd, int64_t number,
+                               const struct children_moment *m, struct machine_actions *out)
+{
+    const bool news = odd ? !w->odd : !w->told || w->odd || number != w->number;
+
+    children_found(&w->children, m, 0);
+    w->odd = odd;
+    w->told = true;
+    w->number = number;
+    if (news)
+        machine_tell(out, odd ? COUNTER_TELL_ODD : COUNTER_TELL_NUMBER, STORE_OK);
+}
+
+/* A node that has gone since it was listed: the watch of that list tells. */
+static void counter_watch_on_node(struct counter_watch *w, const struct machine_event *ev,
+                                  const struct children_moment *m, struct machine_actions *out)
+{
+    int64_t number = 0;
+
+    if (ev->kind == MACHINE_EV_FIRED && !ev->gone) {
+        children_reread(&w->children);
+        counter_watch_read(out);
+    } else if (ev->kind == MACHINE_EV_FIRED || ev->rc == STORE_NONODE) {
+        children_changed(&w->children, m, out);
+    } else if (ev->rc == STORE_OK) {
+        const bool odd = !counter_decode(w->width, ev->data, ev->length, &number);
+        counter_watch_take(w, odd, number, m, out);
+    } else {
+        children_refused(&w->children, m, out, ev->rc);
+    }
+}
+
+void counter_watch_step(struct counter_watch *w, const struct machine_event *ev,
+                        const struct children_moment *m, struct machine_actions *out)
+{
+    const bool about = ev->kind == MACHINE_EV_FIRED || ev->kind == MACHINE_EV_ANSWER;
+
+    if (about && ev->node == COUNTER_WATCHED) {
+        counter_watch_on_node(w, ev, m, out);
+        return;
+    }
+    const enum children_news news = children_step(&w->children, ev, m, out);
+    if (news == CHILDREN_LISTED)
+        counter_watch_read(out);
+    else if (news == CHILDREN_MISSING)
+        counter_watch_take(w, false, 0, m, out);
+}

@@ -22,7 +22,7 @@
 #ifndef RECIPES_COUNTER_H
 #define RECIPES_COUNTER_H
 
-#include "machine.h"
+#include "children.h"
 
 enum { COUNTER_BYTES_MAX = 8, COUNTER_TRIES = 1000 };
 
@@ -74,6 +74,26 @@ void counter_step(struct counter *c, const struct machine_event *ev, struct mach
 bool counter_invariant(const struct counter *c);
 bool counter_may_move(enum counter_state from, enum counter_state to);
 const char *counter_state_name(enum counter_state state);
+
+/* ---- a watch ----
+ *
+ * It reads the number whenever there is a connection and whenever it may have changed, and tells
+ * one that is not the one told last. A node that is missing has the number 0. */
+
+enum { COUNTER_WATCHED = CHILDREN_NODES }; /* the counter's node, which is the directory, too */
+
+enum { COUNTER_TELL_NUMBER = CHILDREN_TELL_OWN, COUNTER_TELL_ODD /* no number of that width */ };
+
+/* All 0 but for what is set at the beginning. */
+struct counter_watch {
+    unsigned width;           /* set at the beginning */
+    struct children children; /* .watch is set at the beginning */
+    bool told, odd;
+    int64_t number; /* told last */
+};
+
+void counter_watch_step(struct counter_watch *w, const struct machine_event *ev,
+                        const struct children_moment *m, struct machine_actions *out);
 
 /* ---- numbers ---- */
 

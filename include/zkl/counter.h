@@ -5,6 +5,7 @@
 
 #include <zkl/api.h>
 #include <zkl/error.h>
+#include <zkl/watch.h>
 
 ZKL_BEGIN
 
@@ -80,6 +81,43 @@ ZKL_API int zkl_counter_add(zkl_counter *c, int64_t delta, const zkl_grant *fenc
  *   ZKL_EVERSION: the number is not equal to expected. */
 ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
                                         const zkl_grant *fence, int64_t timeout_ms);
+
+/* Called on a library thread with the present number, and with each number that is another one than
+ * the one before. */
+typedef void (*zkl_counter_fn)(int64_t value, void *data);
+
+/* Watches the counter and stores the watch in *ret. The library calls fn(value, data) when it has
+ * read the number for the first time, and whenever it reads another one; a missing node has the
+ * number 0. Of numbers that follow each other quickly some may be left out, but the last one is
+ * told. Without a connection there are no calls. While the node's data is no number of the width,
+ * or the server refuses to read it, there are no calls, a line is logged, and the library tries
+ * again. Costs one watch on the node's data and one on its children. Sends nothing to the server
+ * before it returns. c may be freed before the watch. End the watch with zkl_watch_free(); when the
+ * session is closed its calls end.
+ *
+ * A count-down latch is a counter that is set to the number of those to be waited for. Each of them
+ * adds -1 when it is done:
+ *
+ *     struct latch {
+ *         sem_t open;
+ *     };
+ *
+ *     static void on_count(int64_t value, void *data)
+ *     {
+ *         struct latch *latch = data;
+ *
+ *         if (value <= 0)
+ *             sem_post(&latch->open);
+ *     }
+ *
+ *     zkl_counter_watch(&watch, counter, on_count, &latch);
+ *     sem_wait(&latch.open);
+ *     zkl_watch_free(watch);
+ *
+ * Returns 0; or
+ *   ZKL_EINVAL: ret, c or fn is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
+ZKL_API int zkl_counter_watch(zkl_watch **ret, zkl_counter *c, zkl_counter_fn fn, void *data);
 
 ZKL_END
 

@@ -1,6 +1,6 @@
 /* Watches of nodes that others change. A watch reports changes: of a queue (zkl_queue_watch()), of
- * an election's leader (zkl_election_watch()) or of the members of a group (zkl_members_watch()).
- */
+ * an election's leader (zkl_election_watch()), of the members of a group (zkl_members_watch()) or
+ * of a counter (zkl_counter_watch()). */
 #ifndef ZKL_WATCH_H
 #define ZKL_WATCH_H
 

@@ -2,7 +2,9 @@
  * fence; and the handle. */
 #include "recipes/counter.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/grant/grant.h"
+#include "lib/queue/children_watch.h"
 #include "lib/session/denial.h"
 #include "lib/session/driver.h"
 
@@ -293,4 +295,114 @@ int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_t value,
     struct counter wish = {.goal = COUNTER_SWAP, .expected = expected, .operand = value};
 
     return counter_call_run(c, "zkl_counter_compare_and_set", &wish, fence, timeout_ms);
+}
+
+/* ---- watching ---- */
+
+struct counter_watching {
+    struct children_watch watch; /* the first member */
+    struct counter_watch machine;
+    zkl_counter_fn fn;
+    void *data;
+};
+
+struct counter_message {
+    struct children_watch_message message;
+    int64_t number;
+};
+
+static struct counter_watching *counter_watching_of(struct children_watch *cw)
+{
+    return (struct counter_watching *)cw;
+}
+
+static void counter_watching_call(struct children_watch_message *m)
+{
+    const struct counter_watching *w = counter_watching_of(m->watch);
+
+    w->fn(((struct counter_message *)m)->number, w->data);
+}
+
+static void counter_watching_free_message(struct children_watch_message *m)
+{
+    g_free((struct counter_message *)m);
+}
+
+static void counter_watching_step(struct driver *d, const struct machine_event *ev,
+                                  struct machine_actions *out)
+{
+    struct children_watch *cw = children_watch_of(d);
+    const struct children_moment moment = children_watch_moment(cw);
+
+    counter_watch_step(&counter_watching_of(cw)->machine, ev, &moment, out);
+}
+
+static void counter_watching_tell(struct driver *d, const struct machine_action *a)
+{
+    struct children_watch *cw = children_watch_of(d);
+    const char *path = session_path(cw->session, cw->directory);
+    struct counter_message *m;
+
+    if (a->verdict == COUNTER_TELL_ODD) {
+        log_line(cw->session->log, ZKL_LOG_WARN, "watch-failed", path,
+                 "%s: watching the counter: its data is no number of that many bytes", path);
+    } else if (a->verdict != COUNTER_TELL_NUMBER) {
+        children_watch_log(cw, (enum children_tell)a->verdict);
+    } else {
+        m = g_new(struct counter_message, 1);
+        m->message = (struct children_watch_message){.call = counter_watching_call,
+                                                     .free = counter_watching_free_message};
+        m->number = counter_watching_of(cw)->machine.number;
+        children_watch_tell(cw, &m->message);
+    }
+}
+
+static void counter_watching_free(struct children_watch *cw)
+{
+    g_free(counter_watching_of(cw));
+}
+
+static const struct children_watch_kind counter_watching_kind = {
+    .driver = {.step = counter_watching_step,
+               .path = children_watch_path,
+               .tell = counter_watching_tell,
+               .ref = children_watch_driver_ref,
+               .unref = children_watch_driver_unref},
+    .doing = "watching the counter",
+    .free = counter_watching_free};
+
+static struct counter_watching *counter_watching_new(const zkl_counter *c, zkl_counter_fn fn,
+                                                     void *data)
+{
+    struct counter_watching *w = g_new0(struct counter_watching, 1);
+
+    w->fn = fn;
+    w->data = data;
+    w->machine = (struct counter_watch){.width = c->width, .children = {.watch = true}};
+    children_watch_init(&w->watch, c->session, c->path, &counter_watching_kind,
+                        children_watch_list_of(c->session));
+    return w;
+}
+
+int zkl_counter_watch(zkl_watch **ret, zkl_counter *c, zkl_counter_fn fn, void *data)
+{
+    if (!c || !ret || !fn)
+        return error_set(ZKL_EINVAL, NULL, "zkl_counter_watch: %s is NULL",
+                         !c    ? "the counter"
+                         : ret ? "fn"
+                               : "ret");
+    zkl_session *s = c->session;
+    int code = call_check(s, "zkl_counter_watch", session_path(s, c->path), false);
+    if (code)
+        return code;
+    session_lock(s);
+    if (s->closing) {
+        code = error_set(ZKL_ECLOSED, NULL, "the session was closed");
+    } else {
+        struct counter_watching *w = counter_watching_new(c, fn, data);
+        *ret = children_watch_handle(&w->watch);
+        children_watch_begin(&w->watch);
+    }
+    session_unlock(s);
+    return code;
 }

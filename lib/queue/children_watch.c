@@ -4,6 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/session/denial.h"
+#include "lib/session/participant.h"
 
 void children_watch_init(struct children_watch *cw, zkl_session *s, const char *directory,
                          const struct children_watch_kind *kind, GQueue *list)
@@ -59,6 +60,38 @@ void children_watch_stop_all(GQueue *list)
     while (!g_queue_is_empty(list))
         children_watch_stop(g_queue_peek_head(list));
 }
+
+/* ---- all of a session that need no more than its list ---- */
+
+struct children_watch_list {
+    struct participant participant;
+    GQueue list; /* of struct children_watch */
+};
+
+static void children_watch_on_up(struct participant *p)
+{
+    children_watch_begin_all(&((struct children_watch_list *)p)->list);
+}
+
+static void children_watch_on_closed(struct participant *p)
+{
+    children_watch_stop_all(&((struct children_watch_list *)p)->list);
+}
+
+/* A watch hears of refused credentials as of a connection: it queries, and finds that out. */
+static const struct participant_ops participant = {
+    .on = {[NEWS_UP] = children_watch_on_up,
+           [NEWS_REFUSED] = children_watch_on_up,
+           [NEWS_CLOSED] = children_watch_on_closed}};
+
+GQueue *children_watch_list_of(zkl_session *s)
+{
+    return &((struct children_watch_list *)participant_of(s, &participant,
+                                                          sizeof(struct children_watch_list)))
+                ->list;
+}
+
+/* ---- what the user has ---- */
 
 zkl_watch *children_watch_handle(struct children_watch *cw)
 {

@@ -44,6 +44,9 @@ void children_watch_begin_all(GQueue *list);
 void children_watch_stop(struct children_watch *cw);
 void children_watch_stop_all(GQueue *list);
 
+/* The list of a session that begins and stops its watches with its connections and its end. */
+GQueue *children_watch_list_of(zkl_session *s);
+
 /* What the user has of it, until zkl_watch_free(): with a reference. */
 zkl_watch *children_watch_handle(struct children_watch *cw);
 

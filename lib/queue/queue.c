@@ -840,7 +840,7 @@ int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t
 /* Each query leaves a watch on the children, or on the path's coming, and tells. What changes
  * behind that fires it. */
 struct queue_watch {
-    struct children_watch watch; /* one of the session's; the first member */
+    struct children_watch watch; /* the first member */
     struct children machine;
     zkl_queue_fn fn;
     void *data;
@@ -914,35 +914,6 @@ static const struct children_watch_kind queue_watch_kind = {
     .doing = "watching the queue",
     .free = queue_watch_free};
 
-/* ---- all watches of a session ---- */
-
-struct queue_watch_list {
-    struct participant participant;
-    GQueue list; /* of struct children_watch */
-};
-
-static void queue_watch_on_up(struct participant *p)
-{
-    children_watch_begin_all(&((struct queue_watch_list *)p)->list);
-}
-
-static void queue_watch_on_closed(struct participant *p)
-{
-    children_watch_stop_all(&((struct queue_watch_list *)p)->list);
-}
-
-/* A watch hears of refused credentials as of a connection: it queries, and finds that out. */
-static const struct participant_ops participant = {.on = {[NEWS_UP] = queue_watch_on_up,
-                                                          [NEWS_REFUSED] = queue_watch_on_up,
-                                                          [NEWS_CLOSED] = queue_watch_on_closed}};
-
-static GQueue *queue_watch_list_of(zkl_session *s)
-{
-    return &((struct queue_watch_list *)participant_of(s, &participant,
-                                                       sizeof(struct queue_watch_list)))
-                ->list;
-}
-
 static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl_queue_fn fn,
                                            void *data)
 {
@@ -953,7 +924,7 @@ static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl
     w->data = data;
     /* Short queues are listed ten times a second at most, of long ones 10,000 names a second. */
     w->machine = (struct children){.watch = true, .gap = 100 * CLOCK_MS, .gap_each = CLOCK_MS / 10};
-    children_watch_init(&w->watch, s, directory, &queue_watch_kind, queue_watch_list_of(s));
+    children_watch_init(&w->watch, s, directory, &queue_watch_kind, children_watch_list_of(s));
     g_free(directory);
     return w;
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Which way the folders of lib/ call: base <- store <- session <- grant <- contender <- lock, queue <- election; session
-# <- barrier; grant <- counter; queue, grant <- member. A table of functions may point up; a name may not. And no file
+# <- barrier; queue, grant <- counter, member. A table of functions may point up; a name may not. And no file
 # of lib calls one that calls it.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -19,7 +19,7 @@ declare -A above=(
     [lock]="queue barrier counter election member"
     [queue]="grant contender lock barrier counter election member"
     [barrier]="grant contender lock queue counter election member"
-    [counter]="contender lock queue barrier election member"
+    [counter]="contender lock barrier election member"
     [election]="barrier counter member"
     [member]="contender lock barrier counter election"
 )
@@ -83,7 +83,7 @@ lock queue_read
 queue grant_ref
 lock zkl_election_new
 barrier grant_ref
-counter queue_read
+counter members_new
 grant contender_release
 election members_new
 member contender_release

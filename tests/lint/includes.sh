@@ -1,7 +1,7 @@
 #!/bin/bash
 # Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
-# base <- store <- session <- grant <- contender <- lock, queue <- election; session <- barrier; lock <- counter; queue, grant <-
-# member.
+# base <- store <- session <- grant <- contender <- lock, queue <- election; session <- barrier; queue, grant <-
+# counter, member.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -35,7 +35,7 @@ below() { # FROM TO
     grant) [[ $1 =~ ^(contender|lock|counter|election|member)$ ]] ;;
     contender) [[ $1 =~ ^(lock|election)$ ]] ;;
     lock) [ "$1" = election ] ;;
-    queue) [[ $1 =~ ^(election|member)$ ]] ;;
+    queue) [[ $1 =~ ^(counter|election|member)$ ]] ;;
     *) return 1 ;;
     esac
 }

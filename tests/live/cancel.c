@@ -184,6 +184,11 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     pass_gate();
 }
 
+static void on_count(int64_t value, void *data)
+{
+    (void)value, (void)data;
+}
+
 static int on_once(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
 {
     (void)grant, (void)data, (void)ret, (void)ret_size;

@@ -631,3 +631,73 @@ TEST_CASE(of_another_session)
     zkl_counter_free(counter);
     hand_leave(&holder);
 }
+
+/* ---- a watch ---- */
+
+static GString *numbers;
+
+static void on_number(int64_t value, void *data)
+{
+    (void)data;
+    g_string_append_printf(numbers, " %d", (int)value);
+}
+
+static void answer_list(enum store_rc rc)
+{
+    fake_answer(STORE_SYNC, NODE, (struct store_reply){.rc = STORE_OK});
+    ANSWER(STORE_LIST, NODE, .rc = rc);
+}
+
+static void check_told(zkl_session *s, const char *told)
+{
+    zkl_session_dispatch(s);
+    CHECK_STR(numbers->str, told);
+    g_string_truncate(numbers, 0);
+}
+
+TEST_CASE(watched)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    zkl_watch *watch;
+
+    o.dispatch = 1;
+    zkl_session *s = fake_open_session("fake:1", &o);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, FAKE_TIMEOUT_MS);
+    numbers = g_string_new("");
+    REQUIRE(zkl_counter_new(&counter, s, NODE, ZKL_COUNTER_32) == 0);
+    CHECK_INT(zkl_counter_watch(&watch, counter, on_number, NULL), 0);
+    zkl_counter_free(counter);
+    answer_list(STORE_NONODE);
+    ANSWER(STORE_STAT, NODE, .rc = STORE_NONODE);
+    check_told(s, " 0");
+    fake_fire(NODE, STORE_FIRED_CREATED);
+    answer_list(STORE_OK);
+    CHECK(fake_is_watching(STORE_GET, NODE));
+    answer_value("\0\0\0\7", 4, 0);
+    check_told(s, " 7");
+    fake_fire(NODE, STORE_FIRED_CHANGED);
+    answer_value("\0\0\0\7", 4, 1);
+    check_told(s, "");
+    fake_fire(NODE, STORE_FIRED_CHANGED);
+    answer_value("\7", 1, 2);
+    check_told(s, "");
+    fake_fire(NODE, STORE_FIRED_CHANGED);
+    answer_value("\0\0\0\7", 4, 3);
+    check_told(s, " 7");
+    fake_reconnect();
+    answer_list(STORE_OK);
+    answer_value("\0\0\0\6", 4, 4);
+    check_told(s, " 6");
+    fake_next_session();
+    answer_list(STORE_OK);
+    ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
+    answer_list(STORE_NONODE);
+    ANSWER(STORE_STAT, NODE, .rc = STORE_NONODE);
+    check_told(s, " 0");
+    zkl_watch_free(watch);
+    fake_fire(NODE, STORE_FIRED_CREATED);
+    check_told(s, "");
+    g_string_free(numbers, TRUE);
+    zkl_session_close(s);
+}
