@@ -207,6 +207,11 @@ void world_restore(struct world *w)
     world_crash_server(w, 0, false);
 }
 
+void world_set_clock(struct world *w, int server, int64_t ms)
+{
+    w->servers[server].clock_ms = ms;
+}
+
 void world_lag(struct world *w, int server, int64_t ns)
 {
     w->servers[server].lag = ns;

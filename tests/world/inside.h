@@ -310,7 +310,8 @@ struct server {
     enum role role;
     bool paused, cut, deaf;
     int64_t lag;
-    unsigned epoch; /* of the leader it follows or is */
+    int64_t clock_ms; /* by which its wall clock is ahead of true time */
+    unsigned epoch;   /* of the leader it follows or is */
     struct tree *tree;
     struct tree *head; /* leading: with what is proposed; alone: the same as tree */
     guint64 applied;   /* how much of the history */

@@ -244,7 +244,7 @@ struct txn *prepare(struct server *leader, struct ask *ask)
     struct view v = {leader, ask, txn, g_array_new(FALSE, FALSE, sizeof(struct record))};
 
     txn->zxid = leader->next_zxid++;
-    txn->time_ms = leader->w->queue.now / MS;
+    txn->time_ms = leader->w->queue.now / MS + leader->clock_ms;
     txn->cause = ask->cause;
     txn->ask = ask_ref(ask);
     txn->rc = may_ask(leader, ask) ? dispatch(&v) : STORE_UNKNOWN;

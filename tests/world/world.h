@@ -159,6 +159,8 @@ void world_deafen_server(struct world *w, int server, bool deaf);
 void world_pause_server(struct world *w, int server, bool paused);
 /* It keeps what it had applied and logged. */
 void world_crash_server(struct world *w, int server, bool down);
+/* Its wall clock is so far ahead of true time from now on: ctime and mtime have the leader's. */
+void world_set_clock(struct world *w, int server, int64_t ms);
 int world_leader(const struct world *w);                 /* -1: nobody */
 void world_lag(struct world *w, int server, int64_t ns); /* added to each commit on its way there */
 
