@@ -49,7 +49,8 @@ static int command_line_parse(struct command_line *l)
 
 int command_line_begin(struct command_line *l, int argc, char **argv)
 {
-    *l->options = (struct lock_options){.conflict_status = STATUS_CONFLICT,
+    *l->options = (struct lock_options){.conflict_status = l->conflict_status ? l->conflict_status
+                                                                              : STATUS_CONFLICT,
                                         .hold = {.settings = l->settings,
                                                  .grace_ms = GRACE_DEFAULT,
                                                  .kill_after_ms = KILL_AFTER_DEFAULT_MS,

@@ -27,6 +27,7 @@ struct command_line {
     const char *summary;
     const GOptionEntry *entries; /* the verb's own */
     bool waits;                  /* for as long as it takes, for N locks: there are no -n, -w, -E */
+    int conflict_status;         /* of -E if it is not given; 0: STATUS_CONFLICT */
     struct raw_options raw;
     int argc;
     char **argv;

@@ -373,3 +373,20 @@ int contenders_failed(const char *path)
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     return fail_last(path);
 }
+
+/* ---- runs ---- */
+
+static char *contenders_when(int64_t ms)
+{
+    g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(ms / 1000);
+
+    return time ? g_date_time_format_iso8601(time) : g_strdup("never");
+}
+
+char *contenders_run_text(const zkl_once_run *run)
+{
+    g_autofree char *begun = contenders_when(run->begun_ms), *due = contenders_when(run->due_ms);
+
+    return g_strdup_printf("run by %s at %s%s%s", run->name, begun,
+                           run->due_ms != 0 ? ", due again at " : "", run->due_ms != 0 ? due : "");
+}

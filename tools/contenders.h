@@ -67,4 +67,7 @@ void contenders_print(const zkl_queue *q, const char *path);
 void contender_print(const zkl_contender *c, size_t position);
 void contenders_print_some(const zkl_queue *q);
 
+/* "run by web1 at 2026-11-28T04:00:00Z, due again at 2026-11-28T05:00:00Z"; to be freed. */
+char *contenders_run_text(const zkl_once_run *run);
+
 #endif

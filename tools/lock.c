@@ -114,12 +114,8 @@ int verb_lock(struct settings *settings, int argc, char **argv)
 
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
-    if (status == GO_ON) {
-        lock.options.hold.cgroup = cgroup_new(lock.options.hold.leave_daemons);
-        status = run_once(&run);
-        cgroup_free(lock.options.hold.cgroup);
-        events_close(&events);
-    }
+    if (status == GO_ON)
+        status = run_under_cgroup(&run);
     lock_options_free(&lock.options);
     return status;
 }

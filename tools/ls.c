@@ -1,5 +1,7 @@
 /* zkl ls: the queue of one path, or the members of a group there, or all queues below it; for
  * people or as JSON. */
+#include <stdio.h>
+
 #include "children.h"
 #include "connect.h"
 #include "contenders.h"
@@ -51,6 +53,18 @@ static bool show_members(zkl_session *session, const char *path, int64_t timeout
     return true;
 }
 
+/* What zkl once has recorded there, if anything. */
+static void show_run(zkl_session *session, const char *path, int64_t timeout_ms)
+{
+    g_autoptr(zkl_once) once = NULL;
+    g_autoptr(zkl_once_run) run = NULL;
+
+    if (zkl_once_new(&once, session, path, NULL) != 0 || zkl_once_done(once, timeout_ms, &run) != 0)
+        return;
+    g_autofree char *text = contenders_run_text(run);
+    printf("%s\n", text);
+}
+
 static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     g_autoptr(zkl_queue) q = NULL;
@@ -60,10 +74,12 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
         return status;
     if (zkl_queue_count(q) == 0 && show_members(session, path, timeout_ms, json))
         return status;
-    if (json)
+    if (json) {
         print_json(q);
-    else
-        contenders_print(q, path);
+        return status;
+    }
+    contenders_print(q, path);
+    show_run(session, path, timeout_ms);
     return status;
 }
 

@@ -85,6 +85,8 @@ static int not_acquired(const struct run *t)
     case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
+    case ZKL_EEXIST:
+        return t->ops->done ? t->ops->done(t->self) : fail_error(error, o->hold.path);
     case ZKL_ENOENT: /* of slots, and no conflict: the data are no limit */
         fail_error(error, o->hold.path);
         return STATUS_DATA;
@@ -152,8 +154,10 @@ static int hold(struct run *t)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
-    const int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
+    int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
+    if (t->ops->end && hold_kept(t->hold))
+        status = t->ops->end(t->self, t->attempt.grant, status);
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
     return status;
@@ -191,5 +195,14 @@ int run_once(struct run *t)
         return STATUS_INTERNAL;
     const int status = run_steps(t);
     guard_finish(&t->guard, t->events);
+    return status;
+}
+
+int run_under_cgroup(struct run *t)
+{
+    t->options->hold.cgroup = cgroup_new(t->options->hold.leave_daemons);
+    const int status = run_once(t);
+    cgroup_free(t->options->hold.cgroup);
+    events_close(t->events);
     return status;
 }

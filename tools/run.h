@@ -32,6 +32,14 @@ struct acquire_ops {
     /* So that the attempt ends soon. */
     void (*give_up)(void *self);
 
+    /* What the lock is sought for was done already (ZKL_EEXIST). Returns the exit status. NULL:
+     * that is an error. */
+    int (*done)(void *self);
+
+    /* The command has ended with that status, and the lock is still ours. Returns the exit status.
+     * NULL: does nothing. */
+    int (*end)(void *self, const zkl_grant *grant, int status);
+
     /* The grant was lost and nothing of the command is left, but --on-lost may still run. NULL:
      * does nothing. */
     void (*over)(void *self);
@@ -57,6 +65,9 @@ struct run {
 
 /* All of it; returns the exit status. */
 int run_once(struct run *t);
+
+/* The same with the events open, which it closes, and with a cgroup of its own. */
+int run_under_cgroup(struct run *t);
 
 /* Its data is the attempt, which owns the grant; error when there is none. */
 void attempt_end(zkl_grant *grant, const zkl_error *error, void *data);

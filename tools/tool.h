@@ -31,6 +31,7 @@ typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 int verb_break(struct settings *settings, int argc, char **argv);
 int verb_elect(struct settings *settings, int argc, char **argv);
 int verb_limit(struct settings *settings, int argc, char **argv);
+int verb_once(struct settings *settings, int argc, char **argv);
 int verb_lock(struct settings *settings, int argc, char **argv);
 int verb_ls(struct settings *settings, int argc, char **argv);
 int verb_member(struct settings *settings, int argc, char **argv);

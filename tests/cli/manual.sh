@@ -53,6 +53,7 @@ declare -A shows=(
     [zkl-lock.1]='^0:mine, with token [1-9][0-9]*:$'
     [zkl-ls.1]=$'^0:STATE +TOKEN .*\nHOLDS [^\n]*:$'
     [zkl-member.1]=$'^0:ID +TOKEN .*\nweb1 +[0-9]+ +0x[0-9a-f]+ +10.0.0.1:80:$'
+    [zkl-once.1]='^0:migrated:$'
     [zkl-revoke.1]='^143:'
 )
 declare -A lines_of=([zkl-shards.1]=4 [zkl-watch.1]=1) # these two run until they are ended

@@ -146,6 +146,31 @@ void zkl_members_free(zkl_members *ms)
     (void)ms;
 }
 
+/* ---- no run is recorded ---- */
+
+int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_once_options *options)
+{
+    (void)s, (void)path, (void)options;
+    *ret = NULL;
+    return 0;
+}
+
+void zkl_once_free(zkl_once *o)
+{
+    (void)o;
+}
+
+int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
+{
+    (void)o, (void)timeout_ms, (void)ret;
+    return ZKL_ENOENT;
+}
+
+void zkl_once_run_free(zkl_once_run *run)
+{
+    (void)run;
+}
+
 /* ---- the command ---- */
 
 /* What the last zkl lock was told, if it took it. */
@@ -297,6 +322,12 @@ int verb_break(struct settings *settings, int argc, char **argv)
 int verb_limit(struct settings *settings, int argc, char **argv)
 {
     return parse_two(settings, argc, argv, "N");
+}
+
+/* Its command is taken as zkl lock's is. */
+int verb_once(struct settings *settings, int argc, char **argv)
+{
+    return parse_two(settings, argc, argv, "COMMAND");
 }
 
 static void check_said(const GString *err, int status)

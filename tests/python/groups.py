@@ -112,6 +112,13 @@ def counter(session, other, path):
         except Exception as error:
             assert "does not fit" in str(error), error
     assert one.get() == -(2**63)
+    told, open_ = [], threading.Event()
+    latch = zkl.Counter(session, path + "-latch")
+    latch.set(2)
+    with zkl.Counter(other, path + "-latch").watch(lambda number: (told.append(number), number > 0 or open_.set())):
+        latch.add(-1)
+        assert latch.add(-1) == 0 and open_.wait(LIMIT)
+    assert told[-1] == 0 and told == sorted(told, reverse=True)
     small = zkl.Counter(session, path + "-32", zkl.CounterWidth.COUNTER_32)
     raises(zkl.Error, "EOVERFLOW", small.set, 2**31)
 

@@ -70,6 +70,7 @@ def options(session, other, path):
         "ElectionOptions": [zkl.Election],
         "BarrierOptions": [zkl.Barrier, zkl.DoubleBarrier],
         "MemberOptions": [zkl.Member],
+        "OnceOptions": [zkl.Once],
         "QueueOptions": [zkl.read_queue],
     }
     assert set(takers) == {name for name in dir(_c) if name.endswith("Options")}
@@ -83,6 +84,7 @@ def options(session, other, path):
 
 # What Python has in another way, and why.
 NOT_USED = {
+    "zkl_once_call": "Once.call() is begin and end, so that the function may raise",
     "zkl_op_node": "zkl.read_queue() shows the nodes of waiters",
     "zkl_op_wait": "blocking functions wait",
     "zkl_session_keep": "it is for users of libzookeeper's handle",

@@ -1,0 +1,122 @@
+#!/bin/bash
+# zkl once: who runs the command, what is recorded, and what scripts see of it.
+# shellcheck disable=SC2016
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_server
+begin
+L=/cli/once
+
+for bad in x 0 9ms; do
+    refused "--every $bad" 64 "^zkl: " once --every $bad $L true
+done
+refused "--slack without --every" 64 "^zkl: --slack: is for --every" once --slack 1 $L true
+refused "half the period of slack" 64 "slack_ms must be less" once --every 2 --slack 1 $L true
+refused "--status and --reset" 64 "exclude each other" once $L --status --reset
+refused "--status with a command" 64 "^zkl: --status: runs no command" once $L --status true
+refused "no command" 64 "no command to run" once $L
+
+# Once for all.
+refused "nothing is recorded" 1 "^zkl: $L: no run is recorded" once $L --status
+run "$ZKL" once $L -- sh -c 'echo ran; exit 3'
+expect "a command that fails gives its status" "3:ran" "$status:$out"
+refused "and is not recorded" 1 "no run is recorded" once $L --status
+run "$ZKL" once --name web1 $L -- echo ran
+expect "the next one runs it" "0:ran:" "$status:$out:$err"
+run "$ZKL" once $L -- echo ran
+expect "nobody runs it again" "0::" "$status:$out:$err"
+run "$ZKL" once -E 9 $L -- echo ran
+expect "-E tells" "9:" "$status:$out"
+run "$ZKL" once --verbose $L -- echo ran
+expect_match "--verbose says whose run" "^0:.*$L: run by web1 .* at 20[0-9-]*T[0-9:]*Z" "$status:$out${err//$'\n'/ }"
+run "$ZKL" once $L --status
+expect_match "--status shows it" "^0:run by web1 [^,]* at 20[0-9-]*T[0-9:]*Z\$" "$status:$out"
+run "$ZKL" ls $L
+expect_match "zkl ls shows it" "run by web1 [^,]* at 20[0-9-]*T[0-9:]*Z\$" "$out"
+run "$ZKL" once $L --reset
+expect "--reset" "0:" "$status:$err"
+run "$ZKL" once $L -- echo ran
+expect "behind a reset it is run" "0:ran" "$status:$out"
+expect_no_node "nobody is left in line" $L
+
+# Once a period.
+run "$ZKL" once --every 1h $L-hourly -- echo ran
+expect "a first run" "0:ran" "$status:$out"
+run "$ZKL" once --every 1h $L-hourly -- echo ran
+expect "none in the same period" "0:" "$status:$out"
+run "$ZKL" once $L-hourly --status
+expect_match "when it is due again" "^0:run by .* at .*Z, due again at 20[0-9-]*T[0-9:]*Z\$" "$status:$out"
+ran() { [ "$("$ZKL" once --every 300ms $L-often -- echo ran)" = ran ]; }
+wait_until "a run" ran
+wait_until "a run in the next period" ran
+
+# The others wait, and leave when it is recorded.
+mkfifo "$scratch/end"
+"$ZKL" once $L-long -- sh -c ': >"$1/begun"; read x <"$1/end"' sh "$scratch" &
+runner=$!
+remember "$runner"
+wait_until "it runs" test -e "$scratch/begun"
+run "$ZKL" once -n $L-long -- echo ran
+expect "-n: somebody else runs it" "1:" "$status:$out"
+waiters=()
+for i in 1 2 3; do
+    "$ZKL" once $L-long -- touch "$scratch/second" &
+    waiters+=($!)
+    remember "$!"
+done
+wait_until "three wait" has_contenders $L-long 4
+echo >"$scratch/end"
+status_of "$runner"
+expect "the runner" 0 $?
+for waiter in "${waiters[@]}"; do
+    status_of "$waiter"
+    expect "one that waited" 0 $?
+done
+expect "nobody ran it a second time" "" "$(ls "$scratch/second" 2>/dev/null)"
+
+# A killed runner's work is begun again.
+"$ZKL" once $L-killed -- sh -c ': >"$1/first"; exec sleep 1000' sh "$scratch" &
+runner=$!
+remember "$runner"
+wait_until "it runs" test -e "$scratch/first"
+"$ZKL" once $L-killed -- touch "$scratch/again" &
+waiter=$!
+remember "$waiter"
+wait_until "the next one waits" has_contenders $L-killed 2
+kill -KILL "$runner"
+status_of "$waiter"
+expect "the next one's status" 0 $?
+wait_until "the next one has run it" test -e "$scratch/again"
+
+# Three hosts that call again and again, each a period of 1 s, while one after the other is killed: nobody begins
+# beside another, and no period has two runs that were completed.
+host() { # NUMBER
+    while [ ! -e "$scratch/over" ]; do
+        sleep ".$((RANDOM % 5))"
+        "$ZKL" once --every 1 --name "host$1" $L-hosts -- sh -c 'echo "begin $ZKL_TOKEN" >>"$1/log"; sleep .2
+            echo "end $ZKL_TOKEN" >>"$1/log"' sh "$scratch" 2>/dev/null &
+        echo $! >"$scratch/host$1"
+        wait $!
+    done
+} 2>/dev/null
+began=$SECONDS hosts=()
+for i in 1 2 3; do
+    host $i &
+    hosts+=($!)
+    remember "$!"
+done
+ended() { [ "$(grep -c end "$scratch/log" 2>/dev/null)" -ge "$1" ]; }
+for n in 2 4 6 8; do
+    wait_until "$n runs" ended $n
+    kill -KILL "$(<"$scratch/host$((n / 2 % 3 + 1))")" 2>/dev/null
+done
+touch "$scratch/over"
+for host in "${hosts[@]}"; do
+    status_of "$host"
+done
+overlaps=$(awk '$1 == "begin" { last = $2 } $1 == "end" && $2 != last' "$scratch/log")
+expect "no run begins while another one runs" "" "$overlaps"
+expect "no token has two runs" "" "$(grep end "$scratch/log" | sort | uniq -d)"
+runs=$(grep -c end "$scratch/log")
+expect_match "a run a period at most: $runs in $((SECONDS - began)) s" "^1$" "$((runs <= SECONDS - began + 2))"
+finish

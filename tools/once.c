@@ -1,0 +1,210 @@
+/* zkl once: the command is run if the work at a path is due, and its success is recorded with the
+ * release of the lock. Or what is recorded is shown, or deleted. */
+#include "command_line.h"
+#include "connect.h"
+#include "contenders.h"
+#include "run.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+/* No exit status. */
+#define E_NOT_GIVEN INT_MIN
+
+struct once {
+    struct lock_options options;
+    int64_t period_ms; /* 0: once for all */
+    int64_t slack_ms;  /* 0: the library's */
+    gboolean status, reset;
+    int done_status; /* when another run counts */
+    zkl_once *once;
+    zkl_op *op;
+};
+
+static int once_make(void *self, zkl_session *session)
+{
+    struct once *o = self;
+    zkl_once_options options = ZKL_ONCE_OPTIONS_INIT;
+    g_autofree char *name = identity_text(o->options.name);
+
+    options.name = name;
+    options.period_ms = o->period_ms;
+    options.slack_ms = o->slack_ms;
+    return zkl_once_new(&o->once, session, o->options.hold.path, &options);
+}
+
+static int once_seek(void *self, int64_t timeout_ms, struct attempt *attempt)
+{
+    struct once *o = self;
+
+    return zkl_once_begin_async(o->once, timeout_ms, attempt_end, attempt, &o->op);
+}
+
+static int once_node(void *self, char *buf, size_t size)
+{
+    const struct once *o = self;
+
+    return zkl_op_node(o->op, buf, size);
+}
+
+static void once_give_up(void *self)
+{
+    const struct once *o = self;
+
+    zkl_op_cancel(o->op);
+}
+
+static void once_close(void *self)
+{
+    struct once *o = self;
+
+    zkl_op_free(o->op);
+    zkl_once_free(o->once);
+}
+
+static int once_is_done(void *self)
+{
+    const struct once *o = self;
+    g_autoptr(zkl_once_run) run = NULL;
+
+    if (o->options.hold.settings->verbose && zkl_once_done(o->once, 0, &run) == 0) {
+        g_autofree char *text = contenders_run_text(run);
+        say("%s: %s", o->options.hold.path, text);
+    }
+    return o->done_status;
+}
+
+/* A command that failed leaves the work to the next one. */
+static int once_record_run(void *self, const zkl_grant *grant, int status)
+{
+    const struct once *o = self;
+
+    if (status != STATUS_OK || zkl_once_end(o->once, grant, NULL, 0, 0) == 0)
+        return status;
+    return fail_last(o->options.hold.path);
+}
+
+static const struct acquire_ops once_ops = {.open = once_make,
+                                            .seek = once_seek,
+                                            .node = once_node,
+                                            .give_up = once_give_up,
+                                            .done = once_is_done,
+                                            .end = once_record_run,
+                                            .close = once_close};
+
+/* ---- what is recorded ---- */
+
+static int once_show(const struct once *o, int64_t timeout_ms)
+{
+    const char *path = o->options.hold.path;
+    g_autoptr(zkl_once_run) run = NULL;
+
+    if (zkl_once_done(o->once, timeout_ms, &run) == 0) {
+        g_autofree char *text = contenders_run_text(run);
+        printf("%s\n", text);
+        return STATUS_OK;
+    }
+    if (zkl_last_error(NULL) == ZKL_ENOENT)
+        return fail(STATUS_CONFLICT, "%s: no run is recorded", path);
+    return fail_last(path);
+}
+
+static int once_look_at_record(struct once *o)
+{
+    const struct settings *settings = o->options.hold.settings;
+    const int64_t timeout_ms = settings->connect_timeout_ms;
+    g_autoptr(zkl_session) session = NULL;
+    int status = session_open(settings, &session);
+
+    if (status != GO_ON)
+        return status;
+    if (once_make(o, session) != 0)
+        status = fail_last(o->options.hold.path);
+    else if (o->status)
+        status = once_show(o, timeout_ms);
+    else
+        status =
+            zkl_once_reset(o->once, timeout_ms) == 0 ? STATUS_OK : fail_last(o->options.hold.path);
+    once_close(o);
+    return status;
+}
+
+/* ---- the line ---- */
+
+static int once_check_times(struct once *o, const char *every, const char *slack)
+{
+    int status = option_time("--every", every, &o->period_ms);
+
+    if (status == GO_ON)
+        status = option_time("--slack", slack, &o->slack_ms);
+    if (status == GO_ON && every && o->period_ms == 0)
+        status = fail(STATUS_USAGE, "--every: must be more than 0");
+    if (status == GO_ON && slack && !every)
+        status = fail(STATUS_USAGE, "--slack: is for --every");
+    return status;
+}
+
+static int once_parse_line(struct once *o, struct settings *settings, int argc, char **argv)
+{
+    char *every = NULL, *slack = NULL;
+    const GOptionEntry entries[] = {
+        {"every", 0, 0, G_OPTION_ARG_FILENAME, &every, "Run it once in each TIME: 30m, 1h, 24h",
+         "TIME"},
+        {"slack", 0, 0, G_OPTION_ARG_FILENAME, &slack,
+         "How long before it is due it may run (a tenth of TIME, 5m at most)", "SECS"},
+        {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->options.name,
+         "Name of this contender in zkl ls, and of its run (host and process)", "NAME"},
+        {"status", 0, 0, G_OPTION_ARG_NONE, &o->status, "Show the last run, and when it is due",
+         NULL},
+        {"reset", 0, 0, G_OPTION_ARG_NONE, &o->reset, "Forget the last run", NULL},
+        G_OPTION_ENTRY_NULL};
+    struct command_line line = {
+        .settings = settings,
+        .options = &o->options,
+        .verb = "once",
+        .synopsis = "once PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING | --status | --reset",
+        .summary = "Runs COMMAND if nobody has run it, or not in this period, and records its "
+                   "success.\nExits with the status of COMMAND; 0 if another run counts (-E).",
+        .entries = entries,
+        .conflict_status = E_NOT_GIVEN,
+    };
+    int status = command_line_begin(&line, argc, argv);
+
+    if (status == GO_ON)
+        status = command_line_operand(&line, "PATH", &o->options.hold.path);
+    if (status == GO_ON)
+        status = once_check_times(o, every, slack);
+    if (status == GO_ON && o->status && o->reset)
+        status = fail(STATUS_USAGE, "--status and --reset exclude each other");
+    if (status == GO_ON && (o->status || o->reset))
+        return line.argc > 1 || line.raw.shell_command
+                   ? fail(STATUS_USAGE, "--%s: runs no command", o->status ? "status" : "reset")
+                   : GO_ON;
+    o->done_status =
+        o->options.conflict_status == E_NOT_GIVEN ? STATUS_OK : o->options.conflict_status;
+    if (o->options.conflict_status == E_NOT_GIVEN)
+        o->options.conflict_status = STATUS_CONFLICT;
+    if (status == GO_ON)
+        status = command_line_check(&line);
+    return status;
+}
+
+int verb_once(struct settings *settings, int argc, char **argv)
+{
+    struct once once = {.op = NULL};
+    struct events events;
+    struct run run = {.settings = settings,
+                      .options = &once.options,
+                      .events = &events,
+                      .ops = &once_ops,
+                      .self = &once};
+    int status = once_parse_line(&once, settings, argc, argv);
+
+    if (status == GO_ON && (once.status || once.reset)) {
+        status = once_look_at_record(&once);
+    } else if (status == GO_ON) {
+        status = events_open(&events) ? run_under_cgroup(&run) : STATUS_INTERNAL;
+    }
+    lock_options_free(&once.options);
+    return status;
+}
