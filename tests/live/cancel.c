@@ -472,8 +472,10 @@ static void prepare_others(struct scene *e)
         CHECK_INT(zkl_once_new(&e->once, e->s, "/x/o", NULL), 0);
     if (!e->working)
         CHECK_INT(zkl_once_new(&e->working, e->s, "/x/w", NULL), 0);
-    if (!e->run)
+    if (!e->run) {
+        CHECK_INT(zkl_once_reset(e->working, ZKL_FOREVER), 0); /* it may be recorded */
         CHECK_INT(zkl_once_begin(e->working, ZKL_FOREVER, &e->run), 0);
+    }
     if (!e->joined)
         CHECK_INT(zkl_member_join(&e->joined, e->s, "/x/g", "id", NULL, 0, NULL), 0);
     if (!e->joining)
