@@ -108,6 +108,8 @@ class Errors:
             yield from (codes for codes, _ in errors)
 
     def resolved(self, name):
+        if name not in self.comments:
+            raise ValueError("%s: a function has its codes (as X_async has those of X), and no header declares it" % name)
         flat, codes, others = " ".join(self.comments[name].split()), set(), []
         base = re.sub(r"_async$", "", name)
         if name.endswith("_async"):
