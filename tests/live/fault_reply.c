@@ -323,3 +323,28 @@ TEST_CASE(list_refused)
     acquisition_end(&held);
     fault_end();
 }
+
+/* The transaction that records a run also deletes the node that would tell: so the record tells. */
+TEST_CASE(record_of_a_run)
+{
+    for (int request = 0; request < 2; request++) {
+        zkl_once *once;
+        zkl_once_run *run;
+        zkl_grant *grant;
+
+        fault_begin();
+        REQUIRE(zkl_once_new(&once, quiet_session(), fault.path, NULL) == 0);
+        REQUIRE(zkl_once_begin(once, FAULT_LIMIT_MS, &grant) == 0);
+        lose(request, PROXY_OP_MULTI);
+        CHECK_INT(zkl_once_end(once, grant, "v7", 2, FAULT_LIMIT_MS), 0);
+        check_lost();
+        REQUIRE(zkl_once_done(once, FAULT_LIMIT_MS, &run) == 0);
+        CHECK(run->token == zkl_grant_token(grant) && run->size == 2);
+        zkl_once_run_free(run);
+        zkl_grant_release(grant);
+        CHECK_INT(zkl_once_reset(once, FAULT_LIMIT_MS), 0);
+        zkl_once_free(once);
+        EVENTUALLY(fault_children() == 0);
+        fault_end();
+    }
+}
