@@ -20,6 +20,7 @@ expect "there are many" yes "$( (($(wc -l <<<"$listed") >= 18)) && echo yes)"
 # Each name is a test, or a file of tests/.
 {
     "$top_builddir/tests/live/live" -l
+    "$top_builddir/tests/live/scenarios" -l
     "$top_builddir/tests/unit/unit" -l
     (cd "$top_srcdir/tests" && printf '%s\n' cli/*.sh lint/*.sh)
 } | sort >"$scratch/known"

@@ -249,10 +249,10 @@ static void reentered_zkl(void)
 
 const struct hazard hazards_releasing[] = {
     {"freed_by_name", "a release frees the lock of another, by its name", freed_by_name_usual,
-     freed_by_name_zkl, "mutex.nested_after_loss owner.owners_by_turns"},
+     freed_by_name_zkl, "mutex.nested_after_loss handle.owners_by_turns"},
     {"freed_first_child", "a release frees the lock of another, by the first child",
      freed_first_child_usual, freed_first_child_zkl,
-     "scenario_admin.s19_expired_by_force owner.owners_by_turns"},
+     "scenario_admin.s19_expired_by_force handle.owners_by_turns"},
     {"shared_identity", "a release frees the lock of another, by a shared session id",
      shared_identity_usual, shared_identity_zkl, "local_queue.handles_do_not_know_each_other"},
     {"reentered", "a re-entered lock is freed by the first exit", reentered_usual, reentered_zkl,
