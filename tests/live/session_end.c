@@ -4,6 +4,8 @@
 #include "ports.h"
 #include "runner.h"
 
+#include <stdatomic.h>
+
 TEST_SUITE(session_end, .init = live_init);
 
 enum { LONG_MS = 60000, SESSION_MS = 6000 };
@@ -44,6 +46,36 @@ TEST_CASE(wrong_password)
     CHECK_INT(zkl_mutex_lock(m, 0, NULL), 0);
     CHECK(claim.id == zkl_session_id(t->session));
     CHECK_INT(zkl_mutex_unlock(m), 0);
+    live_end(t);
+}
+
+static void end_inside(zkl_grant *grant, const zkl_error *error, void *code)
+{
+    const zkl_session_claim claim = {.id = 1};
+    (void)error;
+    atomic_store((atomic_int *)code, zkl_session_end("127.0.0.1", NULL, &claim, 0));
+    zkl_grant_release(grant);
+}
+
+TEST_CASE(refused)
+{
+    struct live *t = live_begin();
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    const zkl_session_claim none = {.id = 0}, some = {.id = 1};
+    zkl_session_claim claim;
+    atomic_int code = 0;
+    CHECK_INT(zkl_session_get_claim(NULL, &claim), ZKL_EINVAL);
+    CHECK_INT(zkl_session_get_claim(t->session, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end(t->connect, NULL, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end(t->connect, NULL, &none, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_session_end("a:b", NULL, &some, 0), ZKL_EINVAL);
+    o.size = 0;
+    CHECK_INT(zkl_session_end(t->connect, &o, &some, 0), ZKL_EINVAL);
+    CHECK_ERROR(ZKL_EINVAL, "size");
+    zkl_mutex *m = live_mutex(t->session, t->lock);
+    REQUIRE(zkl_mutex_lock_async(m, ZKL_FOREVER, end_inside, &code, NULL) == 0);
+    LIVE_UNTIL(live_contenders(t, t->lock) == 0 && atomic_load(&code) != 0);
+    CHECK_INT(atomic_load(&code), ZKL_EDEADLK);
     live_end(t);
 }
 
