@@ -128,7 +128,7 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
  * 0 means one session timeout.
  *
  * Returns 0; or
- *   ZKL_EPERM: the grant is none that o gave last, or was released;
+ *   ZKL_EPERM: the grant is none of o's, or was released;
  *   ZKL_ELOST: the grant was lost;
  *   ZKL_EVERSION: the record was reset meanwhile;
  *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and the record does

@@ -507,6 +507,18 @@ static int once_check(const zkl_once *o, const char *doing, bool blocking)
     return call_check(o->session, doing, once_path(o), blocking);
 }
 
+/* A later run of the handle has begun, so the lock was lost, even if nobody has told so yet; or the
+ * grant is none of the handle's. */
+static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct once_turn *turn)
+{
+    const bool lost =
+        zkl_grant_token(grant) < turn->token && zkl_grant_state(grant) != ZKL_RELEASED;
+
+    return error_set(lost ? ZKL_ELOST : ZKL_EPERM, once_path(o),
+                     lost ? "the lock was lost: a later run has begun"
+                          : "the grant is not that of the present run");
+}
+
 int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                  int64_t timeout_ms)
 {
@@ -524,7 +536,7 @@ int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t
     const struct once_turn turn = o->turn;
     session_unlock(o->session);
     if (zkl_grant_token(grant) != turn.token)
-        return error_set(ZKL_EPERM, once_path(o), "the grant is not that of the present run");
+        return once_deny(o, grant, &turn);
     GBytes *bytes = once_new_record(o, &turn, result, size);
     code = once_record(o, grant, &turn, bytes, timeout_ms);
     if (code == ZKL_EUNKNOWN)

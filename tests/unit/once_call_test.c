@@ -204,6 +204,33 @@ TEST_CASE(not_the_run)
     end();
 }
 
+/* Another caller of the handle runs it meanwhile, in another session. */
+TEST_CASE(lost_and_begun_anew)
+{
+    be_first(0, NULL);
+    zkl_grant *first = caller.grant;
+    zkl_op_free(caller.op);
+    caller.calls = 0;
+    caller.grant = NULL;
+    fake_next_session();
+    REQUIRE(zkl_once_begin_async(once, ZKL_FOREVER, hand_acquired, &caller, &caller.op) == 0);
+    ANSWER(STORE_SYNC, RECORD, .rc = STORE_OK);
+    answer_none();
+    g_free(caller.node);
+    caller.node = fake_created_name("/root/l", 8);
+    REQUIRE(caller.node != NULL);
+    char *name = strrchr(caller.node, '/') + 1;
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK, .path = caller.node, .czxid = 6,
+           .ephemeral_owner = FAKE_SESSION_ID + 1);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK, .names = &name, .count = 1);
+    touch(78000);
+    answer_none();
+    check_ended(0);
+    CHECK_INT(zkl_once_end(once, first, "", 0, 0), ZKL_ELOST);
+    zkl_grant_release(first);
+    end();
+}
+
 /* ---- the way ---- */
 
 TEST_CASE(recorded_before)
@@ -327,8 +354,7 @@ TEST_CASE(jumps_are_said)
         s = hand_session_counting(&warnings);
         caller = (struct acquisition){.calls = 0};
         REQUIRE(zkl_once_new(&once, s, "/l", &o) == 0);
-        REQUIRE(zkl_once_begin_async(once, ZKL_FOREVER, hand_acquired, &caller, &caller.op) ==
-                0);
+        REQUIRE(zkl_once_begin_async(once, ZKL_FOREVER, hand_acquired, &caller, &caller.op) == 0);
         answer_record(5, "zkl once 1 4000 6000 9 0\n");
         enter(-1);
         ANSWER(STORE_GET, caller.node, .rc = STORE_OK);
