@@ -88,8 +88,8 @@ typedef void (*zkl_counter_fn)(int64_t value, void *data);
 
 /* Watches the counter and stores the watch in *ret. The library calls fn(value, data) when it has
  * read the number for the first time, and whenever it reads another one; a missing node has the
- * number 0. Of numbers that follow each other quickly some may be left out, but the last one is
- * told. Without a connection there are no calls. While the node's data is no number of the width,
+ * number 0. Numbers that follow each other quickly may be left out, but the last one is told.
+ * Without a connection there are no calls. While the node's data is no number of the width,
  * or the server refuses to read it, there are no calls, a line is logged, and the library tries
  * again. Costs one watch on the node's data and one on its children. Sends nothing to the server
  * before it returns. c may be freed before the watch. End the watch with zkl_watch_free(); when the

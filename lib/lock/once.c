@@ -14,7 +14,7 @@
 #include "op.h"
 #include "recipes/once.h"
 
-/* Of the caller that has the lock: what it is to record. */
+/* What the caller that has the lock is to record. */
 struct once_turn {
     uint64_t token;  /* of its grant; 0: nobody was to run it yet */
     int32_t version; /* of the record, as judged; -1: there was none */

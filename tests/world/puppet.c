@@ -202,7 +202,7 @@ void check_heard(struct puppet *p, const char *expected, const char *file, int l
     g_string_truncate(p->heard, 0);
 }
 
-/* Of each program that has puppets. */
+/* Each program that has puppets begins here. */
 int main(int argc, char **argv)
 {
     return runner_main(argc, argv);
