@@ -44,6 +44,16 @@ lost() { # ROOT
 }
 expect_none "every file that a page names is there, and every page that code names" "$(lost "$top_srcdir")"
 
+# The files that mutants are made of, and those whose mutants a program is tried with.
+never_changed() { # ROOT
+    local file
+    grep -ohE '(^|[ (|])(recipes|lib)/[a-z_/]+[.a-z]*' "$1/tests/mutants/run.sh" 2>/dev/null | tr -d ' (|' | sort -u |
+        while read -r file; do
+            compgen -G "$1/$file*" >/dev/null || echo "$file"
+        done
+}
+expect_none "every file that run.sh of the mutants names is there" "$(never_changed "$top_srcdir")"
+
 # A suite registers itself, and the linker leaves out of a library what nothing names.
 never_run() { # ROOT
     (cd "$1" && find tests -name '*.c' -exec grep -l '^TEST_SUITE(' {} +) | sort |
@@ -60,7 +70,9 @@ expect_some "sees a planted C++ header" "$(unlisted "$scratch" | grep -F .hpp)"
 expect_some "sees a planted module" "$(unlisted "$scratch" | grep -F .py)"
 echo '`lib/planted.c`' >"$scratch/HACKING.md"
 expect_some "sees a planted name" "$(lost "$scratch")"
-mkdir "$scratch/tests/planted"
+mkdir "$scratch/tests/planted" "$scratch/tests/mutants"
+echo 'files=(lib/planted.c)' >"$scratch/tests/mutants/run.sh"
+expect_some "sees a planted file of mutants" "$(never_changed "$scratch")"
 printf 'tests_planted_la_SOURCES = \\\n\ttests/planted/suite.c\n' >"$scratch/tests/planted/Makefile.inc"
 echo 'TEST_SUITE(planted);' >"$scratch/tests/planted/suite.c"
 expect_some "sees a suite in a library" "$(never_run "$scratch")"

@@ -91,7 +91,7 @@ programs=(
     "judge|tests/history/||tests/history/judge_test|"
     "sim-permits|||tests/sim/sim|--permits --schedules 300"
     "sim-leases|recipes/leasing||tests/sim/sim|--leases --schedules 300"
-    "sim-leased|lib/lock/leased||tests/sim/sim|--leases --schedules 300"
+    "sim-leased|lib/lock/semaphore||tests/sim/sim|--leases --schedules 300"
     "sim-members|recipes/member||tests/sim/sim|--members --schedules 300"
     "sim-groups|recipes/group||tests/sim/sim|--members --schedules 300"
     "sim-views|lib/member/||tests/sim/sim|--members --schedules 300"
