@@ -168,7 +168,11 @@ ZKL_API int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret);
  *   ZKL_ENOTEMPTY: path/record has children;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed; the record may have been deleted,
  *     or may be deleted later;
- *   the other codes of zkl_once_done(). */
+ *   ZKL_EACCES, ZKL_EPROTO: the server refused to delete the node;
+ *   ZKL_EAUTH: the server refused the session's credentials;
+ *   ZKL_EDEADLK: called inside a callback;
+ *   ZKL_EINVAL: o is NULL;
+ *   ZKL_ECLOSED, ZKL_ECHILD. */
 ZKL_API int zkl_once_reset(zkl_once *o, int64_t timeout_ms);
 
 ZKL_END

@@ -428,6 +428,67 @@ TEST_CASE(blocking)
     zkl_session_close(s);
 }
 
+static enum store_rc multi_rc, delete_rc;
+
+static bool serve_badly(const struct store_request *r, struct store_reply *reply)
+{
+    if (!serve_alone(r, reply))
+        return false;
+    if (r->kind == STORE_MULTI && r->count == 3)
+        *reply = (struct store_reply){.rc = multi_rc, .failed = 1};
+    if (r->kind == STORE_DELETE && g_str_has_suffix(r->path, "/record"))
+        reply->rc = delete_rc;
+    return true;
+}
+
+static int work_too_long(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
+{
+    (void)grant, (void)data, (void)ret, (void)ret_size;
+    fake_event(STORE_EV_EXPIRED);
+    return 0;
+}
+
+TEST_CASE(failing)
+{
+    static const struct {
+        zkl_once_fn fn;
+        enum store_rc rc;
+        int code;
+    } rows[] = {{work, STORE_BADVERSION, ZKL_EVERSION},
+                {work, STORE_UNKNOWN, ZKL_EUNKNOWN},
+                {work_too_long, STORE_OK, ZKL_ELOST}};
+    int code = 0;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_once_run *run = NULL;
+        s = fake_session();
+        recorded_text = NULL;
+        multi_rc = rows[i].rc;
+        fake_answer_at_once(serve_badly);
+        REQUIRE(zkl_once_new(&once, s, "/l", NULL) == 0);
+        CHECK_INT(zkl_once_call(once, ZKL_FOREVER, rows[i].fn, &code, &run), rows[i].code);
+        CHECK(run == NULL);
+        zkl_once_free(once);
+        fake_answer_at_once(NULL);
+        zkl_session_close(s);
+    }
+}
+
+/* The record is odd, or has children. */
+TEST_CASE(odd_record)
+{
+    s = fake_session();
+    recorded_text = "odd";
+    delete_rc = STORE_NOTEMPTY;
+    fake_answer_at_once(serve_badly);
+    REQUIRE(zkl_once_new(&once, s, "/l", NULL) == 0);
+    CHECK_INT(zkl_once_done(once, 0, NULL), ZKL_ELAYOUT);
+    CHECK_INT(zkl_once_reset(once, 0), ZKL_ENOTEMPTY);
+    zkl_once_free(once);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
 TEST_CASE(options)
 {
     static const struct {
