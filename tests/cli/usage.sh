@@ -265,7 +265,7 @@ fakes foreign "the server that answers there is not ZooKeeper"
 fakes tls "the server that answers there speaks TLS, and this connection does not"
 # The library's lines end once.
 run "$ZKL" -v --connect $nobody --connect-timeout 3 lock /a touch "$ran"
-expect_match "-v says what happens" "zookeeper_close" "$err"
+expect_match "-v says what happens" "ZOO_INFO@" "$err"
 expect "-v: no end of a line is made visible" "" "$(grep -F '\x0a' "$scratch/err")"
 
 if [ -e "$ran" ]; then fail "no command was run"; else pass "no command was run"; fi
