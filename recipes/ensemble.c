@@ -170,7 +170,12 @@ static bool is_loopback(const char *address)
 }
 
 /* The loopback address of another machine is ours, where another ensemble may serve. */
-bool ensemble_adds(const char *address, const char *own, const char *server)
+enum ensemble_use ensemble_uses(const char *address, const char *own, const char *added,
+                                const char *server, bool known)
 {
-    return !list_has(own, address) && (is_loopback(server) || !is_loopback(address));
+    if (list_has(own, address) || (is_loopback(address) && !is_loopback(server)))
+        return ENSEMBLE_LEFT;
+    if (list_has(added, address))
+        return ENSEMBLE_KEPT;
+    return known ? ENSEMBLE_ASKED : ENSEMBLE_LEFT;
 }

@@ -27,7 +27,15 @@ size_t ensemble_read(const char *config, size_t length, struct ensemble_member *
  * server. Lists are "address:port,…", numeric. */
 bool ensemble_knows(const char *members, const char *server);
 
-/* Whether that address of an ensemble which knows the server is used beside our own. */
-bool ensemble_adds(const char *address, const char *own, const char *server);
+enum ensemble_use {
+    ENSEMBLE_LEFT,  /* it is not used, or is our own */
+    ENSEMBLE_ASKED, /* it is used if it answers */
+    ENSEMBLE_KEPT   /* it was added before */
+};
+
+/* Whether that address, which the ensemble names, is used beside our own; known: the ensemble knows
+ * the server. What was added for this session stays, even at a server that was removed. */
+enum ensemble_use ensemble_uses(const char *address, const char *own, const char *added,
+                                const char *server, bool known);
 
 #endif

@@ -10,9 +10,10 @@
  * - watch contexts may be used after removal: the context is the store, which outlives the handle;
  * - its sockets stay open in programs that are executed: each is closed on exec once connected.
  *
- * Servers that the ensemble names are tried beside the user's, as long as the ensemble knows the
- * server of our connection by the address that we use. The connector decides which servers are
- * tried, since it may wait for names: a moment after news, and again while there is no connection.
+ * Servers that the ensemble names are tried beside the user's, if it knows the server of our
+ * connection by the address that we use; then as long as it names them. The connector decides which
+ * servers are tried, since it may wait for names: a moment after news, and again while there is no
+ * connection.
  */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1
@@ -852,26 +853,20 @@ static void zk_servers_find_members(const char *config, GString *all, GString *v
     }
 }
 
-static bool zk_servers_was_added(const struct store *store, const char *address)
-{
-    char **list = g_strsplit(store->added ? store->added : "", ",", -1);
-    const bool was = g_strv_contains((const char *const *)list, address);
-
-    g_strfreev(list);
-    return was;
-}
-
 /* Servers that were not asked yet must answer first, since libzookeeper does not survive an answer
  * of another program, and waits long for a silent server. Returns NULL if there are none. */
 static char *zk_servers_choose(const struct store *store, const char *own, const char *voters,
-                               const char *server)
+                               const char *server, bool known)
 {
     GString *chosen = g_string_new(NULL), *asked = g_string_new(NULL);
     char **list = g_strsplit(voters, ",", -1);
 
-    for (guint i = 0; list[i]; i++)
-        if (ensemble_adds(list[i], own, server))
-            zk_servers_append(zk_servers_was_added(store, list[i]) ? chosen : asked, list[i]);
+    for (guint i = 0; list[i]; i++) {
+        const enum ensemble_use use =
+            ensemble_uses(list[i], own, store->added ? store->added : "", server, known);
+        if (use != ENSEMBLE_LEFT)
+            zk_servers_append(use == ENSEMBLE_KEPT ? chosen : asked, list[i]);
+    }
     char *answering = asked->len ? probe_answering(asked->str) : NULL;
     if (answering)
         zk_servers_append(chosen, answering);
@@ -906,13 +901,13 @@ static void zk_servers_note_strays(struct store *store, const struct address *se
 static bool zk_servers_decide(struct store *store, const char *config, const struct address *server)
 {
     GString *name = g_string_new(NULL), *all = g_string_new(NULL), *voters = g_string_new(NULL);
-    char *own = zk_servers_resolve(store->hosts), *chosen = NULL;
+    char *own = zk_servers_resolve(store->hosts);
 
     names_append(name, server);
     zk_servers_find_members(config, all, voters);
     zk_servers_note_strays(store, server, !ensemble_knows(own, name->str));
-    if (zk_servers_is_known(store, all->str, name->str))
-        chosen = zk_servers_choose(store, own, voters->str, name->str);
+    char *chosen = zk_servers_choose(store, own, voters->str, name->str,
+                                     zk_servers_is_known(store, all->str, name->str));
     const bool changed = g_strcmp0(store->added, chosen) != 0;
     g_free(store->added);
     store->added = chosen;

@@ -123,25 +123,31 @@ TEST_CASE(known)
 
 TEST_CASE(added)
 {
+    static const char own[] = "10.0.0.1:2181,10.0.0.2:2181", added[] = "10.0.0.4:2181,::1:2189";
     static const struct {
         const char *address, *server;
-        bool added;
+        enum ensemble_use use, unknown; /* and at a server that the ensemble does not know */
     } rows[] = {
-        {"10.0.0.1:2181", "10.0.0.2:2181", false}, /* our own */
-        {"10.0.0.1:2182", "10.0.0.2:2181", true},
-        {"10.0.0.3:2181", "10.0.0.2:2181", true},
+        {"10.0.0.1:2181", "10.0.0.2:2181", ENSEMBLE_LEFT, ENSEMBLE_LEFT}, /* our own */
+        {"10.0.0.1:2182", "10.0.0.2:2181", ENSEMBLE_ASKED, ENSEMBLE_LEFT},
+        {"10.0.0.3:2181", "10.0.0.2:2181", ENSEMBLE_ASKED, ENSEMBLE_LEFT},
+        /* the server was removed, and those that were added have taken its place */
+        {"10.0.0.4:2181", "10.0.0.2:2181", ENSEMBLE_KEPT, ENSEMBLE_KEPT},
         /* the machine's own: another ensemble may serve there */
-        {"127.0.0.1:2181", "10.0.0.2:2181", false},
-        {"127.1.2.3:2181", "10.0.0.2:2181", false},
-        {"::1:2181", "10.0.0.2:2181", false},
-        {"::1:2181", "2001:db8::1:2181", false},
-        {"::1:2181", "127.0.0.1:2181", true},
-        {"127.0.0.1:2182", "127.0.0.1:2181", true},
-        {"::12:2181", "2001:db8::1:2181", true},
-        {"12.7.0.1:2181", "10.0.0.2:2181", true},
+        {"127.0.0.1:2181", "10.0.0.2:2181", ENSEMBLE_LEFT, ENSEMBLE_LEFT},
+        {"127.1.2.3:2181", "10.0.0.2:2181", ENSEMBLE_LEFT, ENSEMBLE_LEFT},
+        {"::1:2181", "10.0.0.2:2181", ENSEMBLE_LEFT, ENSEMBLE_LEFT},
+        {"::1:2189", "10.0.0.2:2181", ENSEMBLE_LEFT, ENSEMBLE_LEFT},
+        {"::1:2181", "2001:db8::1:2181", ENSEMBLE_LEFT, ENSEMBLE_LEFT},
+        {"::1:2181", "127.0.0.1:2181", ENSEMBLE_ASKED, ENSEMBLE_LEFT},
+        {"127.0.0.1:2182", "127.0.0.1:2181", ENSEMBLE_ASKED, ENSEMBLE_LEFT},
+        {"::12:2181", "2001:db8::1:2181", ENSEMBLE_ASKED, ENSEMBLE_LEFT},
+        {"12.7.0.1:2181", "10.0.0.2:2181", ENSEMBLE_ASKED, ENSEMBLE_LEFT},
     };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        CHECK_INT(ensemble_adds(rows[i].address, "10.0.0.1:2181,10.0.0.2:2181", rows[i].server),
-                  rows[i].added);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const char *address = rows[i].address, *server = rows[i].server;
+        CHECK_INT(ensemble_uses(address, own, added, server, true), rows[i].use);
+        CHECK_INT(ensemble_uses(address, own, added, server, false), rows[i].unknown);
+    }
 }
