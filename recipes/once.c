@@ -220,7 +220,12 @@ static void once_judge(struct once *o, const struct machine_event *ev, const str
     }
     o->jumped = once_jumped(&o->plan, m->record, o->now);
     o->version = there ? ev->version : -1;
-    once_end(o, out, once_is_due(&o->plan, m->record, o->now) ? ONCE_RUN : ONCE_DONE, STORE_OK);
+    if (!once_is_due(&o->plan, m->record, o->now)) {
+        once_end(o, out, ONCE_DONE, STORE_OK);
+        return;
+    }
+    o->next_due = once_next_due(&o->plan, m->record, o->now);
+    once_end(o, out, ONCE_RUN, STORE_OK);
 }
 
 static void once_on_answer(struct once *o, const struct machine_event *ev,

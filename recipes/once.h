@@ -95,7 +95,7 @@ enum once_node { ONCE_RECORD, ONCE_OWN /* the contender's */ };
 enum once_verdict {
     ONCE_ENTER,   /* not the end: the caller comes into line for the lock */
     ONCE_GONE,    /* not the end: the contender's node is */
-    ONCE_RUN,     /* the caller is to run it: .now, .version */
+    ONCE_RUN,     /* the caller is to run it: .now, .next_due, .version */
     ONCE_DONE,    /* it needs no run, as the record read last says; or as was asked */
     ONCE_NONE,    /* LOOK: there is no record */
     ONCE_ODD,     /* what is there is no record */
@@ -117,6 +117,7 @@ struct once {
     enum once_state state;
     uint64_t seen;         /* the mzxid of the record before the caller came into line; 0: none */
     uint64_t now;          /* JUDGING, and when it is to run */
+    uint64_t next_due;     /* when it is to run: what to record; 0: never */
     int32_t version;       /* of the record, when it is to run; -1: there is none */
     enum once_jump jumped; /* when it was judged */
 };

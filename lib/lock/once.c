@@ -280,16 +280,10 @@ static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
 
 static void once_attempt_run(struct once_attempt *a)
 {
-    struct once_record r;
-    zkl_once *o = a->of;
-    const bool there = a->machine.version >= 0 && once_parse(o->last, &r);
-
-    o->turn = (struct once_turn){
-        .token = a->tenure->token,
-        .version = a->machine.version,
-        .begun = a->machine.now,
-        .due = once_next_due(&o->plan, there ? &r : NULL, a->machine.now),
-    };
+    a->of->turn = (struct once_turn){.token = a->tenure->token,
+                                     .version = a->machine.version,
+                                     .begun = a->machine.now,
+                                     .due = a->machine.next_due};
     once_attempt_decide(a, grant_new_on(g_steal_pointer(&a->tenure)));
 }
 
