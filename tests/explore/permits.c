@@ -81,7 +81,7 @@ struct permits_config {
     uint8_t permits[PERMITS_CLIENTS]; /* 0 is 1 */
     bool unknown;                     /* the limit, to all at first */
     bool empties;                     /* an administrator does, who changes the limit */
-    bool leases; /* in Curator's layout: who waits is counted, too, and who came later */
+    bool leases; /* in Curator's layout: those that wait and those that came later count, too */
 };
 
 static const struct permits_config *config;

@@ -84,7 +84,7 @@ struct retained_handle {
     struct retain machine;
     uint8_t caller[RETAINED_CALLERS]; /* enum retained_caller */
     uint8_t left[RETAINED_CALLERS];   /* so often it locks yet */
-    uint8_t line[RETAINED_CALLERS];   /* who waits, in order */
+    uint8_t line[RETAINED_CALLERS];   /* those that wait, in order */
     uint8_t waiting;
     uint8_t requests, answers;
     struct retained_wire request[RETAINED_REQUESTS], answer[RETAINED_ANSWERS];
@@ -526,7 +526,7 @@ static void perform_all(struct retained_state *st, uint8_t h, const struct retai
             continue;
         }
         breadth_require(entered || tries || handle->waiting == 0,
-                        "who waits here does not enter before the delete");
+                        "a caller that waits here does not enter before the delete");
         send_request(handle, REQUEST_DELETE, generation, false);
     }
 }

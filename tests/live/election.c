@@ -498,7 +498,7 @@ TEST_CASE(respects_kazoo)
     respects("5f0c54a1f7c44b5d8b6b0a3c52a0c9d1__lock__", ZKL_LAYOUT_SELECTOR);
 }
 
-/* Two layouts on one path: who comes second is refused, and it is said, once, who that is. */
+/* Two layouts on one path: the second is refused, and one line says which that is. */
 TEST_CASE(two_layouts_on_one_path)
 {
     struct live *t = live_begin();

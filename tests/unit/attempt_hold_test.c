@@ -270,7 +270,7 @@ TEST_CASE(somebody_is_behind)
     CHECK_INT(granted_with(), OTHERS_NONE);
 }
 
-/* No watch is kept by who waits, and nothing is known when its turn comes. */
+/* A caller that waits keeps no watch, and knows nothing when its turn comes. */
 TEST_CASE(somebody_is_ahead)
 {
     enter();

@@ -256,7 +256,7 @@ TEST_CASE(it_cannot_be_watched)
     }
 }
 
-/* Nor for another who comes first when the own node, or the session, has gone meanwhile. */
+/* Nor for another that comes first when the own node, or the session, has gone meanwhile. */
 TEST_CASE(once)
 {
     one_retains();
