@@ -5,27 +5,51 @@ programs=(tests/unit/unit tests/world/world tests/world/session tests/world/conf
     tests/sim/golden/golden tests/explore/transactions tests/explore/candidacies tests/live/live
     tests/support/zkl-server tools/zkl)
 
-# Here the server must be there, so that a program which only skips fails.
-short() { # PROGRAM ARG...
-    local log result=PASS
-    log=$(log_name "test $1")
+begun=() # "PID PROGRAM"
+
+# Here the server must be there, so that a program which only skips fails. A background job ignores ^C, which
+# tests must not inherit.
+begin() { # PROGRAM ARG…
     ZKL_REQUIRE_SERVER=1 top_srcdir=$root top_builddir=$root/_build/gcc G_SLICE=always-malloc \
-        timeout --foreground -k 20 300 "_build/gcc/$1" "${@:2}" >"$log" 2>&1 || result=FAIL
-    count_test "$result" gcc "$1" "$log"
+        env --default-signal=INT,QUIT timeout --foreground -k 20 300 "_build/gcc/$1" "${@:2}" \
+        >"$(log_name "test $1")" 2>&1 </dev/null &
+    begun+=("$! $1")
 }
 
+end_begun() {
+    local one
+    for one in "${begun[@]}"; do
+        kill "${one%% *}" 2>/dev/null || true
+    done
+}
+
+count_begun() {
+    local one result
+    for one in "${begun[@]}"; do
+        result=PASS
+        wait "${one%% *}" || result=FAIL
+        count_test "$result" gcc "${one#* }" "$(log_name "test ${one#* }")"
+    done
+    begun=()
+}
+
+# The longest first.
 short_tests() {
     build gcc "${programs[@]}"
+    trap end_begun EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
     passed=0 failed=0 skipped=0
-    short tests/unit/unit
-    short tests/world/world
-    short tests/world/session
-    short tests/world/conform-world
-    short tests/sim/golden/golden
-    short tests/sim/sim --seconds 10
-    short tests/explore/transactions
-    short tests/explore/candidacies
-    short tests/live/live mutex mutex_end election 'fault_connection.cut_while_*' fault_reply
+    begin tests/live/live mutex mutex_end election 'fault_connection.cut_while_*' fault_reply
+    begin tests/sim/sim --seconds 10
+    begin tests/unit/unit
+    begin tests/world/world
+    begin tests/world/session
+    begin tests/world/conform-world
+    begin tests/sim/golden/golden
+    begin tests/explore/transactions
+    begin tests/explore/candidacies
+    count_begun
     say "$passed passed, $failed failed, $skipped skipped, in $SECONDS s"
     ((failed == 0)) || exit 1
 }
