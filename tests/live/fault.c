@@ -292,6 +292,12 @@ void acquisition_start_permits(struct acquisition *a, zkl_semaphore *m, int perm
     REQUIRE(zkl_semaphore_acquire_async(m, permits, ZKL_FOREVER, on_done, a, &a->op) == 0);
 }
 
+void acquisition_start_run(struct acquisition *a, zkl_once *o)
+{
+    *a = (struct acquisition){.code = 0};
+    REQUIRE(zkl_once_begin_async(o, ZKL_FOREVER, on_done, a, &a->op) == 0);
+}
+
 bool acquisition_try_start(struct acquisition *a, zkl_mutex *m, int64_t timeout_ms)
 {
     *a = (struct acquisition){.code = 0};

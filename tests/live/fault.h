@@ -93,6 +93,7 @@ bool acquisition_try_start(struct acquisition *a, zkl_mutex *m,
                            int64_t timeout_ms); /* false: closed */
 void acquisition_start_rw(struct acquisition *a, zkl_rwlock *l, bool shared, int64_t timeout_ms);
 void acquisition_start_permits(struct acquisition *a, zkl_semaphore *m, int permits);
+void acquisition_start_run(struct acquisition *a, zkl_once *o);
 /* Starts one and waits until it stands at that place; the first is granted when this returns. */
 void acquisition_queue(struct acquisition *a, zkl_mutex *m, int place);
 bool acquisition_granted(struct acquisition *a);          /* waits for it */

@@ -1,7 +1,7 @@
 /* Many waiters whose nodes go all at once, or whose server does. What their session holds
  * elsewhere and what it is granted meanwhile lasts: its proofs are not behind what they all ask
- * for. $ZKL_TEST_WAITERS says how many they are; their names are too long for one session to watch
- * more than 7,000 of them. */
+ * for. And many who wait for a run, when it is recorded. $ZKL_TEST_WAITERS says how many they are;
+ * their names are too long for one session to watch more than 7,000 of them. */
 #include "fault.h"
 #include "runner.h"
 
@@ -16,6 +16,7 @@ enum {
     SESSIONS = 4,
     EACH_MS = 20,
     TURNS = 20,
+    LEAVES = 4, /* requests of each that leaves line, at most */
     PATIENT_MS = 20000
 };
 
@@ -78,20 +79,27 @@ static void wait_in_line(int wanted, int turns)
     CHECK_INT(in_line(), wanted);
 }
 
-/* Behind a contender that never ends, all wait. */
-static void begin(int timeout_ms)
+static void count_waiters(void)
 {
     const char *size = g_getenv("ZKL_TEST_WAITERS");
-    char *first;
 
-    fault_begin();
     waiter_count = size ? MAX(atoi(size), 1) : fault_scaled(WAITERS);
     sessions = 1 + (waiter_count - 1) / OF_ONE_SESSION;
     REQUIRE(sessions <= SESSIONS);
-    seen.least_ms = timeout_ms;
-    seen.longest_us = seen.turns = 0;
-    first = g_strconcat(fault.path, "/_c_first-lock-", NULL);
     waiters = g_new0(struct acquisition, (gsize)waiter_count);
+    seen.turns = 0;
+}
+
+/* Behind a contender that never ends, all wait. */
+static void begin(int timeout_ms)
+{
+    char *first;
+
+    fault_begin();
+    count_waiters();
+    seen.least_ms = timeout_ms;
+    seen.longest_us = 0;
+    first = g_strconcat(fault.path, "/_c_first-lock-", NULL);
     for (int i = 0; i < sessions; i++) {
         struct party *p = &parties[i];
         p->session = fault_proxied(timeout_ms);
@@ -213,4 +221,53 @@ TEST_CASE(server_restarted)
     proxy_heal(fault.proxy);
     check_fresh_grants("server restarted", waiter_count + 1);
     end(0);
+}
+
+static void check_record(zkl_once *o, const zkl_grant *grant)
+{
+    char *record = g_strconcat(fault.path, "/record", NULL);
+    zkl_once_run *run = NULL;
+    struct Stat stat;
+
+    CHECK_INT(raw_exists(fault.direct, record, &stat), ZOK);
+    CHECK_INT(stat.version, 0);
+    REQUIRE(zkl_once_done(o, FAULT_LIMIT_MS, &run) == 0);
+    CHECK(run->token == zkl_grant_token(grant));
+    zkl_once_run_free(run);
+    g_free(record);
+}
+
+/* All leave with that run, and nobody runs it again. */
+TEST_CASE(run_recorded)
+{
+    zkl_once *runner, *on[2];
+    zkl_grant *grant;
+
+    fault_begin();
+    count_waiters();
+    REQUIRE(zkl_once_new(&runner, fault_direct(FAULT_LONG_MS), fault.path, NULL) == 0);
+    REQUIRE(zkl_once_begin(runner, FAULT_LIMIT_MS, &grant) == 0);
+    for (int i = 0; i < 2; i++)
+        REQUIRE(zkl_once_new(&on[i], fault_proxied(FAULT_LONG_MS), fault.path, NULL) == 0);
+    for (int i = 0; i < waiter_count; i++)
+        acquisition_start_run(&waiters[i], on[i % 2]);
+    wait_in_line(waiter_count + 1, 0);
+    const uint64_t before = proxy_requests(fault.proxy, PROXY_OP_ANY);
+    CHECK_INT(zkl_once_end(runner, grant, NULL, 0, FAULT_LIMIT_MS), 0);
+    for (int i = 0; i < waiter_count; i++)
+        acquisition_failed(&waiters[i], ZKL_EEXIST);
+    wait_in_line(1, 0); /* the record */
+    const int asked = (int)(proxy_requests(fault.proxy, PROXY_OP_ANY) - before);
+    printf("%d waiters, run recorded: they leave with %d requests\n", waiter_count, asked);
+    CHECK(asked <= LEAVES * waiter_count);
+    check_record(on[0], grant);
+    zkl_grant_release(grant);
+    raw_delete_tree(fault.direct, fault.path);
+    for (int i = 0; i < waiter_count; i++)
+        acquisition_end(&waiters[i]);
+    for (int i = 0; i < 2; i++)
+        zkl_once_free(on[i]);
+    zkl_once_free(runner);
+    g_free(waiters);
+    fault_end();
 }
