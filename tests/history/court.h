@@ -25,5 +25,6 @@ bool court_was_killed(const GArray *events, int pid, int64_t by);
 
 void court_exclusion(struct court *c); /* V1, V2, V3 among grants, V8 */
 void court_registers(struct court *c); /* V4 */
+void court_runs(struct court *c);      /* V10 */
 
 #endif

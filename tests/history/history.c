@@ -23,7 +23,8 @@ static const char *const kind_names[EV_KINDS] = {
     [EV_EVICT] = "evict",     [EV_FAULT] = "fault",     [EV_PART] = "part",
     [EV_NUMBERS] = "numbers", [EV_READ] = "read",       [EV_BEGIN] = "begin",
     [EV_GO] = "go",           [EV_SKIP] = "skip",       [EV_LINE] = "line",
-    [EV_COUNTED] = "counted",
+    [EV_COUNTED] = "counted", [EV_SPARED] = "spared",   [EV_ENDED] = "ended",
+    [EV_RUN] = "run",
 };
 
 int64_t history_now(void)
@@ -217,6 +218,7 @@ const char *claim_kind_name(claim_kind kind)
         [CLAIM_LOCK] = "locks",      [CLAIM_SEVERAL] = "several paths",
         [CLAIM_READ] = "readers",    [CLAIM_WRITE] = "writers",
         [CLAIM_PERMITS] = "permits", [CLAIM_NUMBERED] = "numbered permits",
+        [CLAIM_ONCE] = "runs",
     };
 
     return names[kind];

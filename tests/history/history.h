@@ -46,8 +46,14 @@ typedef enum event_kind {
     EV_SKIP,    /* does not write, as its time was too short: value, token */
     EV_LINE,    /* waits in line: value = its session, token = that of its node */
     EV_COUNTED, /* what its session counted, at its end: token = of what (judge.h), value */
+    EV_SPARED,  /* needs no run of its own: one is recorded, and none is due */
+    EV_ENDED,   /* its run is over: value = what the recording answered, or RUN_GIVEN_UP: token */
+    EV_RUN,     /* found recorded: token; began at ns; the next is due value ms later, at turn ms */
     EV_KINDS
 } event_kind;
+
+/* The work that is run once a period. */
+enum { RUN_PERIOD_MS = 2000, RUN_SLACK_MS = 900, RUN_GIVEN_UP = 1 };
 
 /* A kind's bit in a mask of kinds. */
 #define EV_BIT(kind) (UINT64_C(1) << (kind))
@@ -98,6 +104,7 @@ typedef enum claim_kind {
     CLAIM_WRITE,    /* the other one */
     CLAIM_PERMITS,  /* of a semaphore */
     CLAIM_NUMBERED, /* the same, each with a number */
+    CLAIM_ONCE,     /* the run that is due */
     CLAIM_KINDS
 } claim_kind;
 

@@ -63,6 +63,7 @@ static void end_wait(struct sweep *s, const event *e, bool served)
         return;
     w->end = e->ns;
     w->served = served;
+    w->spared = e->kind == EV_SPARED;
     g_hash_table_remove(s->open_wait, GINT_TO_POINTER(e->pid));
 }
 
@@ -202,6 +203,9 @@ static void take(struct sweep *s, const event *e)
     case EV_HELD:
     case EV_TOLD:
         take_word(by_token(s, e), e);
+        break;
+    case EV_SPARED:
+        end_wait(s, e, true);
         break;
     case EV_RELEASE:
         end_hold(s, e, HOLD_RELEASED);

@@ -48,6 +48,7 @@ typedef struct wait_for {
     int64_t since;
     int64_t end; /* INT64_MAX: never served */
     bool served;
+    bool spared; /* by another's run */
 } wait_for;
 
 typedef struct holds {

@@ -255,6 +255,7 @@ static void judge_all(struct court *c)
     }
     judge_calls(c);
     judge_counts(c);
+    court_runs(c);
     if (c->h->ends > 0)
         court_violate(c, 0, -1, 0, "%u times something was given up that was not held", c->h->ends);
     if (c->in->garbled)
@@ -319,6 +320,7 @@ const char *judge_promise(int number)
         "V7 each loss was told once",
         "V8 all paths or none, a number for each permit",
         "V9 the sessions' counts are what was recorded",
+        "V10 one run at most for each due instant, and one where a call was answered",
     };
 
     return promises[number];

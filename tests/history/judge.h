@@ -12,6 +12,9 @@
  * V7 A loss is told exactly once, nothing after it, and late only while the holder was stopped.
  * V8 Who got several paths got all; who got numbers got as many as permits, below the limit.
  * V9 What a session counted at its end is what its process recorded: grants, and losses by kind.
+ * V10 At most one run is recorded for each due instant, begun when it was due; what its runner has
+ *    heard is what is recorded. An instant without a run is one at whose time nobody who asked was
+ *    told that none is due.
  *
  * Where a third party deleted the node or ended the session, V1 and V2 are not promised from then
  * on; the token (V3, V4) and being told (V7) are. */
@@ -22,7 +25,7 @@
 
 #include <zkl/grant.h>
 
-enum { VERDICTS = 10 }; /* V1 to V9; 0: the history makes no sense, or a call failed */
+enum { VERDICTS = 11 }; /* V1 to V10; 0: the history makes no sense, or a call failed */
 
 /* What a session counts, beside each zkl_loss. In a history, this is the token of EV_COUNTED. */
 enum { COUNTED_GRANTS = 0, COUNTED_WAITS = 8, COUNTED_HOLDS, COUNTED };
@@ -42,6 +45,13 @@ struct register_judgement {
     guint stale;   /* accepted although a higher token had been accepted before, or a later turn */
     guint turns;   /* of those accepted: not the first of their token */
     guint made_up; /* in the number, and nobody's */
+};
+
+/* What became of the runs that were begun, and of the due instants. */
+struct runs_judgement {
+    guint completed, given_up, failed, unknown; /* by what their runners have heard */
+    guint recorded;
+    guint missed; /* instants without a run */
 };
 
 typedef struct judge_input {
@@ -80,7 +90,8 @@ typedef struct judgement {
     guint sessions;    /* whose counts were compared; and the sums of both: */
     int64_t counted[COUNTED], recorded[COUNTED];
     struct register_judgement number; /* where its end is known */
-    guint falls;                      /* grants with a token that is not above that of one before */
+    struct runs_judgement runs;
+    guint falls; /* grants with a token that is not above that of one before */
     int nodes_left;
     int64_t longest_wait;     /* of those served */
     int64_t longest_unused;   /* of that, what passed after the one before had released it */

@@ -71,7 +71,7 @@ static void measure_unused(struct court *c, int64_t unused)
  * end is no measure. */
 static void measure(struct court *c, const hold *a, const hold *b)
 {
-    if (b->claim.kind != CLAIM_LOCK)
+    if (b->claim.kind != CLAIM_LOCK && b->claim.kind != CLAIM_ONCE)
         return;
     if (a->how == HOLD_RELEASED)
         measure_unused(c, b->start - MAX(a->end, b->want));

@@ -1,12 +1,11 @@
 #include "scene.h"
 
-#include "tests/support/raw.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -342,6 +341,21 @@ void scene_complain(const struct scene *s)
     }
 }
 
+char **scene_contenders(struct raw *r, const char *path)
+{
+    char **names = raw_children(r, path), **kept = names;
+
+    for (char **name = names; name && *name; name++) {
+        if (g_ascii_isdigit((*name)[strlen(*name) - 1]))
+            *kept++ = *name;
+        else
+            g_free(*name);
+    }
+    if (kept)
+        *kept = NULL;
+    return names;
+}
+
 static int count_nodes(struct scene *s, struct raw *r)
 {
     int count = 0;
@@ -349,7 +363,7 @@ static int count_nodes(struct scene *s, struct raw *r)
     for (int path = 0; path < s->o.paths; path++) {
         char *name = g_strdup_printf(SCENE_ROOT "/%d", path);
         raw_sync(r, name);
-        char **children = raw_children(r, name);
+        char **children = scene_contenders(r, name);
         count += children ? (int)g_strv_length(children) : 0;
         g_strfreev(children);
         g_free(name);
@@ -365,7 +379,7 @@ static void name_nodes(struct scene *s, struct raw *r)
 
     for (int path = 0; path < s->o.paths; path++) {
         char *name = g_strdup_printf(SCENE_ROOT "/%d", path);
-        char **children = raw_children(r, name);
+        char **children = scene_contenders(r, name);
         for (char **child = children; child && *child; child++) {
             char *node = g_strconcat(name, "/", *child, NULL);
             char *payload = raw_get(r, node, &stat);

@@ -8,6 +8,7 @@
 #include "tests/support/lab.h"
 #include "tests/support/process.h"
 #include "tests/support/proxy.h"
+#include "tests/support/raw.h"
 #include "tests/support/server.h"
 
 #include <limits.h>
@@ -86,6 +87,9 @@ bool scene_waits(struct scene *s, int worker);
  * that do not come to their end within a minute are unserved. */
 judgement *scene_judge(struct scene *s);
 void scene_input(const struct scene *s, judge_input *ret, int nodes_left);
+
+/* At a path, beside which a record of a run may be. */
+char **scene_contenders(struct raw *r, const char *path);
 
 /* At the paths, after the dead ones' sessions; INT32_MAX: unknown. */
 int scene_nodes_left(struct scene *s);

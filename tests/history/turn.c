@@ -60,11 +60,14 @@ int turn_new(struct turn *t, const struct turn_options *o)
 {
     zkl_mutex_options mo = ZKL_MUTEX_OPTIONS_INIT;
     zkl_semaphore_options so = ZKL_SEMAPHORE_OPTIONS_INIT;
+    zkl_once_options once = ZKL_ONCE_OPTIONS_INIT;
 
     *t = (struct turn){.kind = o->kind};
     mo.retain_ms = o->retain_ms;
     so.limit = TURN_LIMIT;
     so.numbered = o->kind == TURN_NUMBERED;
+    once.period_ms = RUN_PERIOD_MS;
+    once.slack_ms = RUN_SLACK_MS;
     switch (o->kind) {
     case TURN_LOCK:
         return zkl_mutex_new(&t->mutex, o->session, o->paths[0], &mo);
@@ -75,6 +78,8 @@ int turn_new(struct turn *t, const struct turn_options *o)
     case TURN_PERMITS:
     case TURN_NUMBERED:
         return zkl_semaphore_new(&t->semaphore, o->session, o->paths[0], &so);
+    case TURN_ONCE:
+        return zkl_once_new(&t->once, o->session, o->paths[0], &once);
     case TURN_NOTHING:
         return 0;
     default:
@@ -102,6 +107,8 @@ int turn_take(struct turn *t, const claim *c, const zkl_grant **ret)
     case TURN_NUMBERED:
         return take_owned(t, zkl_semaphore_acquire(t->semaphore, c->permits, ZKL_FOREVER, &t->own),
                           ret);
+    case TURN_ONCE:
+        return take_owned(t, zkl_once_begin(t->once, ZKL_FOREVER, &t->own), ret);
     case TURN_CAMPAIGN:
         return take_owned(t, zkl_election_campaign(t->election, ZKL_FOREVER, &t->own), ret);
     case TURN_NOTHING:
@@ -119,6 +126,13 @@ static int release(zkl_grant *grant)
     return err;
 }
 
+/* The grant is RELEASED by the recording, but for one that was LOST before. */
+static int end_run(struct turn *t)
+{
+    t->recorded = t->gives_up ? RUN_GIVEN_UP : zkl_once_end(t->once, t->own, NULL, 0, 0);
+    return release(t->own);
+}
+
 int turn_give(struct turn *t)
 {
     int err;
@@ -132,6 +146,8 @@ int turn_give(struct turn *t)
     case TURN_PERMITS:
     case TURN_NUMBERED:
         return release(t->own);
+    case TURN_ONCE:
+        return end_run(t);
     case TURN_CAMPAIGN:
         err = zkl_election_resign(t->election);
         zkl_grant_release(t->own);
@@ -150,4 +166,5 @@ void turn_free(struct turn *t)
     zkl_rwlock_free(t->rwlock);
     zkl_semaphore_free(t->semaphore);
     zkl_election_free(t->election);
+    zkl_once_free(t->once);
 }

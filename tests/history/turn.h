@@ -16,6 +16,7 @@ enum turn_kind {
     TURN_RWLOCK,
     TURN_PERMITS,
     TURN_NUMBERED,
+    TURN_ONCE,
     TURN_CAMPAIGN,
     TURN_STARTED,
     TURN_NOTHING
@@ -30,7 +31,10 @@ struct turn {
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
     zkl_election *election;
+    zkl_once *once;
     zkl_grant *own; /* of a kind whose grants are owned */
+    bool gives_up;  /* TURN_ONCE: the run is not recorded */
+    int recorded;   /* TURN_ONCE: what the last recording answered */
     /* Only TURN_STARTED has these: */
     pthread_mutex_t monitor;
     pthread_cond_t changed;

@@ -288,8 +288,10 @@ int worker_main(int argc, char **argv)
     do {
         last = w.told.ended;
         well = worker_acquire(&w);
-        if (well)
+        if (well && !w.spared)
             worker_leave(&w, worker_hold(&w));
+        if (w.o.takes == TURN_ONCE)
+            worker_look_at_run(&w);
         worker_listen_ms(&w, g_rand_int_range(w.rand, 0, w.o.rest_ms + 1));
     } while (well && !last && !w.done);
     record_counts(&w);

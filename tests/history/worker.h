@@ -63,6 +63,8 @@ struct worker {
     int64_t seen, until; /* of this grant: the last look that found it valid, its deadline then */
     int64_t recorded;    /* the deadline that was recorded last */
     bool done;           /* all that there was to do */
+    bool spared;         /* it has nothing to do this time */
+    int64_t fired;       /* the last period of CLOCK_BOOTTIME in which it asked for a run */
     struct orders told;  /* as of the last worker_listen_ms() */
     /* Shared with the thread that hears the orders: */
     pthread_mutex_t guard;
@@ -80,5 +82,6 @@ void worker_listen_ms(struct worker *w, int ms); /* waits so long for an order, 
 bool worker_acquire(struct worker *w); /* false: that has failed */
 bool worker_hold(struct worker *w);    /* whether it was lost */
 void worker_leave(struct worker *w, bool lost);
+void worker_look_at_run(struct worker *w); /* that was recorded last */
 
 #endif

@@ -17,6 +17,8 @@ enum {
     LONG_HOLD = 20, /* one in so many may last longer */
     LAST_MS = 20,   /* at most, the hold after the last order */
     READERS = 60,   /* per cent of the turns */
+    FIRE_MS = 500,  /* at most, from the beginning of a period to the call for its run */
+    GIVES_UP = 8,   /* one in so many runs */
     PATIENCE_MS = 60000,
     REGISTER_FAILURE = -1000, /* beside the library's codes */
     NUMBER_FAILURE = -1001
@@ -135,6 +137,8 @@ static void draw_claim(struct worker *w)
     *c = (claim){.paths = (unsigned)w->o.paths};
     if (w->o.takes == TURN_SEVERAL)
         c->kind = CLAIM_SEVERAL;
+    if (w->o.takes == TURN_ONCE)
+        c->kind = CLAIM_ONCE;
     if (w->o.takes == TURN_RWLOCK)
         c->kind = g_rand_int_range(w->rand, 0, 100) < READERS ? CLAIM_READ : CLAIM_WRITE;
     if (w->o.takes != TURN_PERMITS && w->o.takes != TURN_NUMBERED)
@@ -163,6 +167,38 @@ static void record_more(struct worker *w)
         worker_record(w, EV_NUMBERS, (int64_t)mask);
 }
 
+/* As cron would, on several hosts whose clocks are not quite the same. */
+static void await_fire(struct worker *w)
+{
+    const int64_t period = RUN_PERIOD_MS * INT64_C(1000000), ms = 1000000;
+
+    w->fired = MAX(w->fired + 1, history_now() / period + (w->fired == 0));
+    const int64_t at = w->fired * period + g_rand_int_range(w->rand, 0, FIRE_MS) * ms;
+    for (int64_t now; !w->told.ended && (now = history_now()) < at;)
+        worker_listen_ms(w, (int)((at - now) / ms) + 1);
+}
+
+/* Each run is found by the next one before that is recorded, and the last by all in the end. */
+void worker_look_at_run(struct worker *w)
+{
+    zkl_once_run *run = NULL;
+    const int err = zkl_once_done(w->source.once, PATIENCE_MS, &run);
+
+    if (err != 0 && err != ZKL_ENOENT)
+        worker_record(w, EV_ERROR, err);
+    if (err != 0)
+        return;
+    const event e = {.ns = history_now() - (g_get_real_time() - run->begun_ms * 1000) * 1000,
+                     .worker = w->o.id,
+                     .pid = getpid(),
+                     .kind = EV_RUN,
+                     .value = run->due_ms - run->begun_ms,
+                     .token = run->token,
+                     .turn = (uint64_t)run->due_ms};
+    history_add_event(w->record, &e);
+    zkl_once_run_free(run);
+}
+
 bool worker_acquire(struct worker *w)
 {
     int err;
@@ -170,11 +206,14 @@ bool worker_acquire(struct worker *w)
     worker_listen_ms(w, 0);
     w->told.next = false; /* that was for the turn before */
     draw_claim(w);
+    if (w->o.takes == TURN_ONCE)
+        await_fire(w);
     worker_record(w, EV_WANT, claim_pack(&w->claim));
     err = turn_take(&w->source, &w->claim, &w->grant);
+    w->spared = w->o.takes == TURN_ONCE && err == ZKL_EEXIST;
     if (err != 0) {
-        worker_record(w, EV_ERROR, err);
-        return false;
+        worker_record(w, w->spared ? EV_SPARED : EV_ERROR, err);
+        return w->spared;
     }
     w->seen = history_now();
     if (!w->grant) {
@@ -210,6 +249,8 @@ static bool use_register(struct worker *w)
     int64_t begun = history_now();
     int ms = draw_hold_ms(w);
 
+    if (w->o.takes == TURN_ONCE)
+        worker_look_at_run(w);
     while (look(w) || zkl_grant_state(w->grant) != ZKL_LOST) {
         if (w->told.ended)
             ms = MIN(ms, LAST_MS);
@@ -326,7 +367,10 @@ void worker_leave(struct worker *w, bool lost)
     if (w->o.role == WORKER_AT_REGISTER)
         record_seen(w);
     worker_record(w, lost ? EV_LOST : EV_RELEASE, 0);
+    w->source.gives_up = !w->told.ended && g_rand_int_range(w->rand, 0, GIVES_UP) == 0;
     err = turn_give(&w->source);
+    if (w->o.takes == TURN_ONCE)
+        worker_record(w, EV_ENDED, w->source.recorded);
     w->grant = NULL;
     if (err == ZKL_ELOST)
         worker_record(w, EV_ELOST, 0);

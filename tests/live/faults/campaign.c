@@ -22,10 +22,11 @@ struct role {
 struct roles {
     const char *recipe;
     int paths, count;
+    int calm_ms; /* more between two faults, of clients and of servers */
     struct role role[ACTORS_MAX];
 };
 
-enum { RETAIN_MS = 500 };
+enum { RETAIN_MS = 500, RUN_MS = 200 };
 
 #define LOCK(p)                                                                                    \
     {                                                                                              \
@@ -51,25 +52,30 @@ enum { RETAIN_MS = 500 };
     {                                                                                              \
         TURN_NUMBERED, 1u << (p), 0                                                                \
     }
+#define ONCE(p)                                                                                    \
+    {                                                                                              \
+        TURN_ONCE, 1u << (p), 0                                                                    \
+    }
 
 /* clang-format off */
 static const struct roles roles_of[] = { /* the first one is a mix of all */
-    {"mixed", 4, 14,
+    {"mixed", 5, 17, 0,
      {LOCK(0), RETAINED(1), SEVERAL(3), SEVERAL(3), LOCK(1), RETAINED(0),
       RWLOCK(2), RWLOCK(2), RWLOCK(2), RWLOCK(2),
-      PERMITS(3), NUMBERED(3), PERMITS(3), NUMBERED(3)}},
-    {"mutex", 4, 10,
+      PERMITS(3), NUMBERED(3), PERMITS(3), NUMBERED(3), ONCE(4), ONCE(4), ONCE(4)}},
+    {"mutex", 4, 10, 0,
      {RETAINED(0), LOCK(1), LOCK(2), RETAINED(3), LOCK(0),
       LOCK(1), RETAINED(2), LOCK(3), LOCK(0), RETAINED(1)}},
-    {"rwlock", 2, 10,
+    {"rwlock", 2, 10, 0,
      {RWLOCK(0), RWLOCK(1), RWLOCK(0), RWLOCK(1), RWLOCK(0),
       RWLOCK(1), RWLOCK(0), RWLOCK(1), RWLOCK(0), RWLOCK(1)}},
-    {"semaphore", 2, 10,
+    {"semaphore", 2, 10, 0,
      {PERMITS(0), NUMBERED(0), PERMITS(0), NUMBERED(0), NUMBERED(0),
       PERMITS(1), NUMBERED(1), PERMITS(1), NUMBERED(1), NUMBERED(1)}},
-    {"multilock", 4, 10,
+    {"multilock", 4, 10, 0,
      {SEVERAL(3), SEVERAL(6), SEVERAL(5), SEVERAL(7), SEVERAL(12), SEVERAL(9),
       LOCK(0), RETAINED(1), LOCK(2), LOCK(3)}},
+    {"once", 1, 3, 1000, {ONCE(0), ONCE(0), ONCE(0)}},
     {0},
 };
 /* clang-format on */
@@ -92,6 +98,7 @@ static unsigned roles_claims(const struct roles *r)
         [TURN_RWLOCK] = 1u << CLAIM_READ | 1u << CLAIM_WRITE,
         [TURN_PERMITS] = 1u << CLAIM_PERMITS,
         [TURN_NUMBERED] = 1u << CLAIM_NUMBERED,
+        [TURN_ONCE] = 1u << CLAIM_ONCE,
     };
     unsigned all = 0;
 
@@ -209,7 +216,7 @@ static void begin(struct play *p, bool for_client)
 static void finish(struct play *p, guint i)
 {
     const struct fault f = g_array_index(p->faults, struct fault, i);
-    int S = p->scene.o.timeout_ms;
+    const int S = p->scene.o.timeout_ms, calm_ms = p->c->roles->calm_ms;
 
     if (fault_kinds[f.kind].end)
         fault_kinds[f.kind].end(&p->scene, &f);
@@ -217,7 +224,7 @@ static void finish(struct play *p, guint i)
         p->busy[f.worker] = false;
     } else {
         p->server_busy = false;
-        p->next_server = soon(p, S / 2, 2 * S);
+        p->next_server = soon(p, S / 2 + calm_ms, 2 * S + calm_ms);
     }
     g_array_remove_index_fast(p->faults, i);
 }
@@ -256,7 +263,7 @@ static void step(struct play *p)
             finish(p, i - 1);
     if (now >= p->next_client) {
         begin(p, true);
-        p->next_client = soon(p, 100, 700);
+        p->next_client = soon(p, 100 + p->c->roles->calm_ms, 700 + p->c->roles->calm_ms);
     }
     if (now >= p->next_server && !p->server_busy)
         begin(p, false);
@@ -300,13 +307,15 @@ static bool start(struct play *p)
         return false;
     for (int w = 0; w < p->c->roles->count; w++) {
         const struct role *role = &p->c->roles->role[w];
-        const struct actor_options ao = {.node = -1,
-                                         .does = {.hold_max_ms = so.timeout_ms * 4,
-                                                  .rest_ms = 20,
-                                                  .retain_ms = role->retain_ms,
-                                                  .takes = (int)role->takes,
-                                                  .paths = (int)role->paths,
-                                                  .seed = p->c->seed * 1000 + w * 100}};
+        const struct actor_options ao = {
+            .node = -1,
+            .does = {.hold_min_ms = role->takes == TURN_ONCE ? RUN_MS : 0,
+                     .hold_max_ms = so.timeout_ms * 4,
+                     .rest_ms = 20,
+                     .retain_ms = role->retain_ms,
+                     .takes = (int)role->takes,
+                     .paths = (int)role->paths,
+                     .seed = p->c->seed * 1000 + w * 100}};
         if (scene_add(&p->scene, &ao) < 0)
             return false;
     }
@@ -395,6 +404,17 @@ static void print_kinds(const struct campaign *c)
         row("permits at once", j->permits);
 }
 
+static void print_runs(const struct runs_judgement *r)
+{
+    row("runs completed", r->completed);
+    row("  given up", r->given_up);
+    row("  lost or refused", r->failed);
+    row("  unknown", r->unknown);
+    row("due instants", r->recorded + r->missed);
+    row("  with one recorded run", r->recorded);
+    row("  without, as nobody was answered", r->missed);
+}
+
 /* The sums that the sessions counted, and those of the record. */
 static void print_counts(const judgement *j)
 {
@@ -423,6 +443,10 @@ static void demand(const struct campaign *c, int *failed)
         printf("FAILED: nothing was retained\n");
         ++*failed;
     }
+    if (claims >> CLAIM_ONCE & 1 && j->runs.completed == 0) {
+        printf("FAILED: no run was completed\n");
+        ++*failed;
+    }
     if (j->sessions != (guint)c->roles->count) {
         printf("FAILED: %u sessions said what they counted, %d workers ended\n", j->sessions,
                c->roles->count);
@@ -444,6 +468,8 @@ static void print_campaign(const struct campaign *c, int *passed, int *failed)
     print_faults(c);
     row("grants", j->grants);
     print_kinds(c);
+    if (roles_claims(c->roles) >> CLAIM_ONCE & 1)
+        print_runs(&j->runs);
     row("  later turns of a token", j->turns);
     row("losses", j->losses);
     row("holders killed", j->kills);
@@ -511,7 +537,7 @@ static bool parse(struct campaign *c, int argc, char **argv)
     char *recipe = NULL;
     const GOptionEntry entries[] = {
         {"recipe", 0, 0, G_OPTION_ARG_STRING, &recipe,
-         "mixed (default), mutex, rwlock, semaphore or multilock", "NAME"},
+         "mixed (default), mutex, rwlock, semaphore, multilock or once", "NAME"},
         {"seed", 0, 0, G_OPTION_ARG_INT, &c->seed, "what is drawn", "N"},
         {"seconds", 0, 0, G_OPTION_ARG_INT, &c->seconds, "run at least so long", "N"},
         {"grants", 0, 0, G_OPTION_ARG_INT, &c->grants, "and until there were so many of each kind",

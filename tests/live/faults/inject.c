@@ -178,7 +178,7 @@ static bool with_contender(struct scene *s, GRand *rand,
 {
     char *path = g_strdup_printf("/faults/%d", g_rand_int_range(rand, 0, s->o.paths));
     struct raw *r = raw_open(zk_server_connect(s->server));
-    char **children = r ? raw_children(r, path) : NULL;
+    char **children = r ? scene_contenders(r, path) : NULL;
     guint count = children ? g_strv_length(children) : 0;
     bool done = false;
 
