@@ -1,9 +1,10 @@
 /* stamp FILE: writes the time into FILE again and again, until it is killed; the file then has the
  * time of its last act. stamp FILE MS: a signal that asks it to end ends it so much later, or never
- * if MS is below 0. stamp FILE MS vfork: by a child on whose vfork() its parent waits; stamp FILE
- * MS thread: by a thread that outlives the first one. stamp FILE MS hop: by one process after the
- * other, each a child of the one before and in a session of its own, for 0.2 ms; nothing but
- * KILL ends it while FILE is there. stamp: prints the time. In ns of CLOCK_BOOTTIME, as 20 digits.
+ * if MS is below 0; and it has failed then. stamp FILE MS vfork: by a child on whose vfork() its
+ * parent waits; stamp FILE MS thread: by a thread that outlives the first one. stamp FILE MS hop:
+ * by one process after the other, each a child of the one before and in a session of its own, for
+ * 0.2 ms; nothing but KILL ends it while FILE is there. stamp: prints the time. In ns of
+ * CLOCK_BOOTTIME, as 20 digits.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -72,7 +73,7 @@ static int stamp(const char *path, int ms)
         if (asked && ms >= 0 && until == INT64_MAX)
             until = now_ns() + (int64_t)ms * 1000000;
     }
-    return 0;
+    return 1;
 }
 
 static int hop(const char *path)

@@ -10,7 +10,7 @@ begin
 begin_gate
 export scratch tools gate
 heard=(env "--default-signal=INT,QUIT")
-session=6 at_once=6
+session=6 at_once=6 verb=lock
 [ -z "${ZKL_INSTRUMENTED-}" ] || at_once=3 session=12
 export session
 
@@ -72,11 +72,11 @@ round() { # KIND WAY MS [OPTION...]
     export MINE LOCK THERE
     shift 3
     [ "$way" != cut ] || THERE=$gate
-    "${heard[@]}" "$ZKL" --connect "$THERE" --session-timeout $session lock "$LOCK" --status-fd 9 "$@" -- \
+    "${heard[@]}" "$ZKL" --connect "$THERE" --session-timeout $session $verb "$LOCK" --status-fd 9 "$@" -- \
         bash -c "${script[$kind]}" bash "$ms" 9>"$MINE.lines" >/dev/null 2>"$MINE.err" &
     holder=$!
     wait_until "$what: the worker acts" test -s "$MINE" || return
-    "$ZKL" lock "$LOCK" "$tools/stamp" >"$MINE.first" 2>"$MINE.next.err" &
+    "$ZKL" $verb "$LOCK" "$tools/stamp" >"$MINE.first" 2>"$MINE.next.err" &
     next=$!
     wait_until "$what: the next one queues" has_contenders "$LOCK" 2 || return
     do_way "$way" $holder
@@ -123,6 +123,14 @@ expect "TERM 700: nobody was killed" "" "$(grep -l 'rest KILL' "$scratch"/*.TERM
 for kind in "${!script[@]}"; do begin_round "$kind" twice -1 --kill-after 1000; done
 end_rounds
 expect_no_trouble twice -1
+# A run that is not recorded: the next one begins it again.
+verb=once
+for way in STOP KILL; do
+    for kind in "${!script[@]}"; do begin_round "$kind" $way -2 --kill-after 0.5; done
+    end_rounds
+    expect_no_trouble $way -2
+done
+verb=lock
 # A shell in the foreground of timeout(1) does not end by INT.
 unset 'script[timeout]'
 for kind in "${!script[@]}"; do begin_round "$kind" INT 700; done

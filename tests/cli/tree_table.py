@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How zkl lock and zkl elect end what runs under them: a table of kinds of processes and ways of
-losing. Each cell is the smallest gap, in ms, between the last act of anything below the old holder
-and the first act of the next one, who waits in line; both are times that the processes themselves
-write by one clock (stamp.c). A negative gap is an overlap. Exits with 1 when there is one that
-zkl-guard(7) does not name."""
+"""How zkl lock, zkl elect and zkl once end what runs under them: a table of kinds of processes and
+ways of losing. Each cell is the smallest gap, in ms, between the last act of anything below the old
+holder and the first act of the next one, who waits in line; both are times that the processes
+themselves write by one clock (stamp.c). A negative gap is an overlap. Exits with 1 when there is one
+that zkl-guard(7) does not name."""
 
 import argparse
 import concurrent.futures
@@ -151,7 +151,7 @@ class Round:
         self.gate.stdout.readline()
 
     def zkl(self, verb, ident, connect, command, **more):
-        where = [self.path] if verb == "lock" else [self.path, ident]
+        where = [self.path, ident] if verb == "elect" else [self.path]
         last = ["--kill-after", "3"] if self.options.kill_after else []
         args = [ZKL, "--connect", connect, "--session-timeout", self.options.session_timeout, verb]
         by = BY.get(self.kind, []) if ident == "old" else []
@@ -190,11 +190,10 @@ class Round:
         return len(files) >= KINDS[self.kind][0] and pathlib.Path(f"{self.acts}.begun").exists()
 
     def start_next(self):
-        once = "lock" if self.options.verb == "lock" else "elect"
         connect = os.environ["ZKL_CONNECT"]
         with open(self.first, "w") as out, open(self.dir / "next", "w") as errors:
             command = ["sh", "-c", f"{STAMP}; sleep 0.1"]
-            self.next = self.zkl(once, "new", connect, command, stdout=out, stderr=errors)
+            self.next = self.zkl(self.options.verb, "new", connect, command, stdout=out, stderr=errors)
 
     def lose(self):
         self.lost = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
@@ -322,7 +321,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1, help="of each cell (1)")
     parser.add_argument("--at-once", type=int, default=12, help="rounds side by side (12)")
-    parser.add_argument("--verb", choices=["lock", "elect"], default="lock")
+    parser.add_argument("--verb", choices=["lock", "elect", "once"], default="lock")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="this kind alone; may be repeated")
     parser.add_argument("--way", action="append", choices=WAYS, help="this way alone; may be repeated")
     parser.add_argument("--session-timeout", default="3", metavar="SECS")
