@@ -3,7 +3,7 @@
  * say what each function does, and all that holds here as well. What C++ adds:
  *
  * - An object owns its C handle, which its destructor frees. native_handle() gives it to the C
- *   functions that have no C++ form: barriers, counters, zkl_once, zkl_grant_multi().
+ *   functions that have no C++ form: barriers, counters, zkl_grant_multi().
  * - Functions throw zkl::error, a std::system_error whose code() is one of zkl::errc. Those whose
  *   last parameter is a std::error_code are noexcept and set it, to 0 on success. If memory runs
  *   out there, the process ends, as it does in the library itself.
@@ -43,6 +43,7 @@
 #include <zkl/member.hpp>
 #include <zkl/multilock.hpp>
 #include <zkl/mutex.hpp>
+#include <zkl/once.hpp>
 #include <zkl/op.hpp>
 #include <zkl/queue.hpp>
 #include <zkl/rwlock.hpp>

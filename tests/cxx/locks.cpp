@@ -174,6 +174,42 @@ void multilock()
     m.unlock();
 }
 
+/* What throws is not recorded; what returns is, once for all or once a period. */
+void once()
+{
+    const zkl::session s(servers()), other(servers());
+    const std::string at = path();
+    zkl::once mine(s, at), theirs(other, at);
+    zkl::once_options options;
+    std::uint64_t token = 0;
+
+    CHECK(!mine.done());
+    try {
+        mine.call(limit, [](zkl::grant_view) { throw 7; });
+        CHECK(!"it throws");
+    } catch (int thrown) {
+        CHECK(thrown == 7 && !mine.done());
+    }
+    const auto run = mine.call(limit, [&](const zkl::grant_view &g) {
+        token = g.owned() ? g.token() : 0;
+        return std::string("a\0b", 3);
+    });
+    CHECK(run && token > 0 && run->token == token && run->result == std::string("a\0b", 3));
+    CHECK(!run->due && run->begun.time_since_epoch() > 0s && !run->name.empty());
+    const auto again = theirs.call(0ms, [](zkl::grant_view) { CHECK(!"it is done"); });
+    CHECK(again && again->token == token && mine.done()->result == run->result);
+    mine.reset();
+    CHECK(!mine.done());
+    options.name = "hourly";
+    options.period = 1h;
+    options.slack = 1min;
+    const auto hourly = zkl::once(other, at, options).call(limit, [](zkl::grant_view) {});
+    CHECK(hourly && hourly->name == "hourly" && hourly->result.empty());
+    CHECK(hourly->due && *hourly->due - hourly->begun == 1h);
+    options.slack = 30min;
+    CHECK(thrown([&] { zkl::once(s, at, options); }) == zkl::errc::invalid_argument);
+}
+
 /* Another thread ends the wait, or the destructor what nobody waits for. */
 void waits()
 {
@@ -221,7 +257,7 @@ const std::vector<test::test_case> &test::lock_cases()
     static const std::vector<test_case> cases = {
         {"unique_lock", unique_lock}, {"owner", owner},       {"owner_by_key", owner_by_key},
         {"shared_lock", shared_lock}, {"retained", retained}, {"semaphore", semaphore},
-        {"multilock", multilock},     {"waits", waits},
+        {"multilock", multilock},     {"once", once},         {"waits", waits},
     };
     return cases;
 }

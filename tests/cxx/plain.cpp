@@ -30,6 +30,7 @@ constexpr bool stays = !std::is_move_constructible_v<T> && !std::is_copy_constru
 
 static_assert(only_moves<zkl::grant> && only_moves<zkl::session> && only_moves<zkl::operation>);
 static_assert(only_moves<zkl::semaphore> && only_moves<zkl::multilock> && only_moves<zkl::member>);
+static_assert(only_moves<zkl::once>);
 static_assert(only_moves<zkl::queue> && only_moves<zkl::members> && only_moves<zkl::watch>);
 static_assert(stays<zkl::mutex> && stays<zkl::rwlock> && stays<zkl::election>);
 static_assert(!std::is_convertible_v<zkl::grant_view, zkl::grant>, "what is lent is not released");
@@ -117,6 +118,11 @@ auto members(const zkl_semaphore_options &o)
     return std::make_tuple(o.size, o.name, o.parents, o.limit, o.numbered, o.layout);
 }
 
+auto members(const zkl_once_options &o)
+{
+    return std::make_tuple(o.size, o.name, o.period_ms, o.slack_ms);
+}
+
 auto members(const zkl_election_options &o)
 {
     return std::make_tuple(o.size, o.layout, o.parents, o.once, o.priority, o.yield);
@@ -132,6 +138,7 @@ void defaults()
     const zkl_session_options session = ZKL_SESSION_OPTIONS_INIT;
     const zkl_mutex_options mutex = ZKL_MUTEX_OPTIONS_INIT;
     const zkl_semaphore_options semaphore = ZKL_SEMAPHORE_OPTIONS_INIT;
+    const zkl_once_options once = ZKL_ONCE_OPTIONS_INIT;
     const zkl_election_options election = ZKL_ELECTION_OPTIONS_INIT;
     const zkl_queue_options queue = ZKL_QUEUE_OPTIONS_INIT;
 
@@ -140,6 +147,7 @@ void defaults()
     CHECK(members(zkl::detail::to_c(zkl::rwlock_options{}, nullptr)) == members(mutex));
     CHECK(members(zkl::detail::to_c(zkl::semaphore_options{})) == members(semaphore));
     CHECK(members(zkl::detail::to_c(zkl::multilock_options{})) == members(mutex));
+    CHECK(members(zkl::detail::to_c(zkl::once_options{})) == members(once));
     CHECK(members(zkl::detail::to_c(zkl::election_options{})) == members(election));
     CHECK(members(zkl::detail::to_c(zkl::queue_options{})) == members(queue));
 }
