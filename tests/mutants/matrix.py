@@ -69,6 +69,7 @@ PROGRAMS = [
     ("numbers", "tests/explore/numbers", []),
     ("rounds", "tests/explore/rounds", []),
     ("members", "tests/explore/members", []),
+    ("once", "tests/explore/once", []),
     ("shares", "tests/explore/shares", []),
 ]
 TEST_TIMEOUT = 20  # seconds for one case of a runner

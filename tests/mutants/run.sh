@@ -74,6 +74,7 @@ programs=(
     "candidacies|recipes/candidacy||tests/explore/candidacies|"
     "rounds|recipes/barrier||tests/explore/rounds|"
     "additions|recipes/counter||tests/explore/additions|"
+    "runs|recipes/once||tests/explore/once|"
     "members|recipes/member||tests/explore/members|"
     "meetings|recipes/barrier||tests/sim/barriers|barriers*"
     "sums|recipes/counter||tests/sim/barriers|counters*"
