@@ -341,6 +341,11 @@ struct multi_line *multi_line_of(struct tenure *t)
     return t->line;
 }
 
+void multi_go_on_from(struct tenure *t, int32_t version)
+{
+    multi_line_of(t)->machine.version = version;
+}
+
 bool multi_line_is_in_doubt(const struct multi_line *line)
 {
     return line && (line->machine.loose || multi_first(line));

@@ -22,6 +22,9 @@ struct multi_line {
 
 struct multi_line *multi_line_of(struct tenure *t);
 
+/* Another request than a transaction has left that version in the tenure's node. */
+void multi_go_on_from(struct tenure *t, int32_t version);
+
 /* Whether a transaction is not decided yet, or never will be: it may be applied as long as the node
  * stands. line NULL: there was none. */
 bool multi_line_is_in_doubt(const struct multi_line *line);

@@ -234,7 +234,7 @@ static void once_attempt_step(struct driver *d, const struct machine_event *ev,
     const bool own = ev->kind == MACHINE_EV_ANSWER && ev->node == ONCE_OWN && ev->rc == STORE_OK;
 
     if (own && ev->verb == STORE_SET) {
-        multi_line_of(a->tenure)->machine.version = ev->version; /* transactions go on from there */
+        multi_go_on_from(a->tenure, ev->version);
     } else if (own) {
         g_clear_pointer(&a->own, g_bytes_unref);
         a->own = g_bytes_new(ev->data, ev->length);

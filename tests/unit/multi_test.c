@@ -634,7 +634,7 @@ TEST_CASE(versions_run_out)
     struct ending e[2];
 
     story_begin(&story);
-    multi_line_of(grant_tenure(story.grant, 0))->machine.version = INT32_MAX - 1;
+    multi_go_on_from(grant_tenure(story.grant, 0), INT32_MAX - 1);
     for (int i = 0; i < 2; i++)
         story_apply(&story, &e[i], 0, ZKL_FOREVER);
     for (int i = 0; i < 2; i++) {
