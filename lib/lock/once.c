@@ -120,6 +120,22 @@ static void once_step_with(zkl_once *o, struct once *machine, const struct machi
     once_step(machine, ev, &m, out);
 }
 
+/* Why there is nothing to run, or to look at, for these verdicts. */
+static void once_explain(const zkl_once *o, enum once_verdict verdict, enum store_rc rc,
+                         zkl_error *ret)
+{
+    const char *path = session_path(o->session, o->record);
+
+    if (verdict == ONCE_DONE)
+        error_fill(ret, ZKL_EEXIST, path, "%s: a run is recorded, and none is due", path);
+    else if (verdict == ONCE_NONE)
+        error_fill(ret, ZKL_ENOENT, path, "%s: no run is recorded", path);
+    else if (verdict == ONCE_ODD)
+        error_fill(ret, ZKL_ELAYOUT, path, "%s: its data are no record of a run", path);
+    else if (verdict == ONCE_REFUSED)
+        denial_fill(o->session, ret, call_error(rc), path);
+}
+
 /* ---- a caller on its way ---- */
 
 struct once_attempt {
@@ -142,11 +158,6 @@ struct once_attempts {
     GQueue list; /* of struct once_attempt */
 };
 
-static bool once_is_busy(const struct participant *p)
-{
-    return ((const struct once_attempts *)p)->list.length > 0;
-}
-
 static void once_on_replaced(struct participant *p)
 {
     for (GList *l = ((struct once_attempts *)p)->list.head, *next; l; l = next) {
@@ -157,8 +168,7 @@ static void once_on_replaced(struct participant *p)
 }
 
 /* Refused credentials and the end of the session end the operations of all handles. */
-static const struct participant_ops participant = {.is_busy = once_is_busy,
-                                                   .on = {[NEWS_REPLACED] = once_on_replaced}};
+static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = once_on_replaced}};
 
 static GQueue *once_attempts_of(zkl_session *s)
 {
@@ -305,34 +315,19 @@ static void once_log_jump(const struct once_attempt *a)
 static void once_attempt_tell(struct driver *d, const struct machine_action *t)
 {
     struct once_attempt *a = once_attempt_of(d);
-    const char *path = session_path(d->session, a->of->record);
+    const enum once_verdict verdict = (enum once_verdict)t->verdict;
 
     once_log_jump(a);
-    switch ((enum once_verdict)t->verdict) {
-    case ONCE_ENTER:
+    if (verdict == ONCE_ENTER) {
         once_enter(a);
-        return;
-    case ONCE_GONE:
+    } else if (verdict == ONCE_GONE) {
         contender_vanished(a->holder);
-        return;
-    case ONCE_RUN:
+    } else if (verdict == ONCE_RUN) {
         once_attempt_run(a);
-        return;
-    case ONCE_DONE:
-        error_fill(&a->why, ZKL_EEXIST, path, "%s: a run is recorded, and none is due", path);
-        break;
-    case ONCE_ODD:
-        error_fill(&a->why, ZKL_ELAYOUT, path, "%s: its data are no record of a run", path);
-        break;
-    case ONCE_REFUSED:
-        denial_fill(d->session, &a->why, call_error(t->rc), path);
-        break;
-    case ONCE_NONE:
-    case ONCE_FAILED:
-    case ONCE_STOPPED:
-        break;
+    } else {
+        once_explain(a->of, verdict, t->rc, &a->why);
+        once_attempt_decide(a, NULL);
     }
-    once_attempt_decide(a, NULL);
 }
 
 static void once_attempt_ref_driven(struct driver *d)
@@ -415,14 +410,9 @@ static void once_look_tell(struct driver *d, const struct machine_action *a)
 {
     struct call *c = &driven_of(d)->call;
 
-    if (a->verdict == ONCE_STOPPED)
-        call_end_as(c, &c->error);
-    else if (a->verdict == ONCE_ODD)
-        call_end(c, ZKL_ELAYOUT, "its data are no record of a run");
-    else if (a->verdict == ONCE_NONE)
-        call_end(c, ZKL_ENOENT, "no run is recorded");
-    else
-        call_end(c, a->verdict == ONCE_DONE ? 0 : call_error(a->rc), NULL);
+    if (a->verdict != ONCE_DONE)
+        once_explain(once_look_of(d)->of, (enum once_verdict)a->verdict, a->rc, &c->error);
+    call_end_as(c, &c->error);
 }
 
 static const struct driver_ops once_look_driver = {.step = once_look_step,
