@@ -182,7 +182,6 @@ static void once_on_seen(struct once *o, const struct machine_event *ev,
     } else if (there && ev->verb == STORE_STAT) {
         once_watch(out, STORE_GET);
     } else if (!there && ev->verb == STORE_GET) {
-        o->seen = 0;
         once_watch(out, STORE_STAT);
     } else if (there && (m->odd || ev->mzxid != o->seen)) {
         once_end(o, out, m->odd ? ONCE_ODD : ONCE_DONE, STORE_OK);
