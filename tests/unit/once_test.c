@@ -290,6 +290,7 @@ TEST_CASE(record)
         "zkl once 1 1 2 3 4\nweb",
         "zkl once 1 1 2 3\nweb1",
         "zkl once 1 1 2  3 0\n",
+        "zkl once 1 1  3 0\n",
         "zkl once 1 -1 2 3 0\n",
         "zkl once 2 1 2 3 0\n",
         "zkl once 11 2 3 0\n",
@@ -307,7 +308,8 @@ TEST_CASE(record)
     CHECK(r.begun == 1000 && r.due == 2000 && r.token == UINT64_MAX);
     CHECK(r.name_length == 4 && memcmp(r.name, "web1", 4) == 0);
     CHECK(r.length == 3 && memcmp(r.result, "v\n7", 3) == 0);
-    REQUIRE(reads("zkl once 1 2305843009213693951 0 3 0\n", &r));
+    CHECK(!once_record_read("zkl once 1 1 2 3 0\n", 17, &r)); /* what is behind it is not read */
+    REQUIRE(reads("zkl once 1 2305843009213693951 2305843009213693951 3 0\n", &r));
     CHECK(r.name_length == 0 && r.length == 0);
 }
 
