@@ -88,4 +88,7 @@ fi
 # Each is called in every plight, and by a thread that is cancelled.
 called=$(sed -nE 's/^(CALL|BEGIN|WAIT|OTHER)\((zkl_[a-z_]+),.*/\2/p' "$top_srcdir/tests/support/every_call.inc" | sort)
 expect_none "map (<) and the table of calls (>) agree" "$(difference "$map" "$called")"
+guarded=$(sed -nE 's/^    X\((zkl_[a-z_]+), \1_free\).*/\1_free/p' "$top_srcdir/include/zkl/cleanup.h" | sort)
+expect_none "cleanup.h has each function that frees, but for (<)" "$(comm -23 <(grep '_free$' <<<"$map") <(echo "$guarded") | sed 's/^/< /')"
+expect_some "sees one that is not" "$(comm -23 <(echo zkl_planted_free) <(echo "$guarded"))"
 finish

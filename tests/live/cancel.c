@@ -2,6 +2,7 @@
  * none, and each leaves the thread's own setting as it was. Every function is called by a thread
  * whose cancellation is pending, and those that wait by one that is cancelled meanwhile: each
  * returns as if nothing were, and leaves the library working. */
+#include "handles.h"
 #include "live.h"
 #include "proxy.h"
 #include "runner.h"
@@ -12,9 +13,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <zkl-glib.h>
-#include <zkl-zookeeper.h>
-#include <zookeeper/zookeeper.h>
 
 TEST_SUITE(cancel, .init = live_init);
 
@@ -94,31 +92,12 @@ TEST_CASE(setting_is_kept)
 
 /* ---- every function ---- */
 
-/* Handles as in tests/unit/every_call_test.c. */
 struct scene {
     struct live *t;
     struct proxy *proxy;
     char *servers; /* behind the proxy, below the test's path */
     bool dispatch;
-    zkl_session *s;
-    zkl_barrier *barrier;
-    zkl_double_barrier *pair, *inside;
-    zkl_counter *counter;
-    zkl_election *candidate, *leader;
-    zkl_mutex *mutex, *held;
-    zkl_multilock *multilock;
-    zkl_rwlock *rwlock;
-    zkl_semaphore *semaphore;
-    zkl_once *once, *working;
-    zkl_grant *run; /* of working */
-    zkl_member *joined, *joining;
-    zkl_members *members;
-    zkl_grant *_Atomic grant; /* of held */
-    const zkl_grant *fence;   /* none */
-    zkl_op *op;               /* behind the grant */
-    zkl_queue *queue;
-    zkl_watch *watch;
-    zkl_watch *observer;
+    struct handles of;
 };
 
 static atomic_int calls; /* of callbacks */
@@ -134,152 +113,37 @@ static void pass_gate(void)
     atomic_fetch_add(&calls, 1);
 }
 
-static void acquired(zkl_grant *grant, const zkl_error *error, void *scene)
+static void acquired(zkl_grant *grant, const zkl_error *error, void *data)
 {
-    struct scene *e = scene;
-
-    (void)error;
-    if (e->grant)
-        zkl_grant_release(grant);
-    else
-        e->grant = grant;
+    (void)error, (void)data;
+    zkl_grant_release(grant);
     pass_gate();
 }
 
-static void done(const zkl_error *error, void *scene)
+static void done(const zkl_error *error, void *data)
 {
-    (void)error, (void)scene;
+    (void)error, (void)data;
     pass_gate();
 }
 
-static void on_state(const zkl_grant *grant, zkl_state state, void *data)
+static void open_other(struct handles *e)
 {
-    (void)grant, (void)state, (void)data;
-    pass_gate();
-}
-
-static void on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
-{
-    (void)s, (void)event, (void)id, (void)data;
-    pass_gate();
-}
-
-static void on_election(zkl_election *e, zkl_election_event event, const zkl_grant *grant,
-                        const zkl_error *error, void *data)
-{
-    (void)e, (void)event, (void)grant, (void)error, (void)data;
-    pass_gate();
-}
-
-static void on_leader(const zkl_leader *leader, void *data)
-{
-    (void)leader, (void)data;
-    pass_gate();
-}
-
-static void on_members(zkl_members_event event, const zkl_member_info *member,
-                       const zkl_members *all, void *data)
-{
-    (void)event, (void)member, (void)all, (void)data;
-    pass_gate();
-}
-
-static void on_count(int64_t value, void *data)
-{
-    (void)value, (void)data;
-}
-
-static int on_once(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
-{
-    (void)grant, (void)data, (void)ret, (void)ret_size;
-    return 0;
-}
-
-static void on_queue(void *data)
-{
-    (void)data;
-    pass_gate();
-}
-
-static void on_call(struct _zhandle *zh, void *data)
-{
-    (void)zh, (void)data;
-    pass_gate();
-}
-
-/* What calls make, and what they write. */
-static struct {
-    zkl_barrier *barrier;
-    zkl_double_barrier *pair;
-    zkl_counter *counter;
-    zkl_election *election;
-    zkl_mutex *mutex;
-    zkl_multilock *multilock;
-    zkl_rwlock *rwlock;
-    zkl_semaphore *semaphore;
-    zkl_once *once;
-    zkl_member *member;
-    zkl_members *members;
-    zkl_queue *queue;
-    zkl_watch *watch;
-    zkl_grant *grant;
-    zkl_session *session;
-    GSource *source;
-    zkl_deadline deadline;
-    zkl_part part;
-    zkl_session_claim claim;
-    zkl_shards_share share;
-    zkl_stats stats;
-    zkl_error error;
-    int64_t number;
-    char text[ZKL_FENCE_SIZE];
-    int limit, code;
-} out;
-static struct zoo_op check;
-static const char *const two[] = {"/x/1", "/x/2"};
-static const zkl_change change = {.kind = ZKL_CHANGE_SET, .version = -1, .path = "/x/data"};
-static zkl_election_status status = ZKL_ELECTION_STATUS_INIT;
-static const zkl_member_info *owners[2];
-
-static zkl_session_options options_of(const struct scene *e)
-{
-    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-
-    o.dispatch = e->dispatch;
-    o.session_timeout_ms = 60000;
-    return o;
-}
-
-static void open_other(struct scene *e)
-{
-    zkl_session_options o = options_of(e);
-
-    zkl_session_open(&out.session, "127.0.0.1:1", &o, NULL);
+    zkl_session_open(&e->out.zkl_session, "127.0.0.1:1", NULL, NULL);
 }
 
 /* A session of nobody. */
-static int end_other(struct scene *e)
+static int end_other(struct handles *e)
 {
     const zkl_session_claim claim = {.id = 1};
 
-    return zkl_session_end(e->t->connect, NULL, &claim, 10000);
-}
-
-static zkl_mutex_options retaining(void)
-{
-    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
-
-    o.retain_ms = 60000;
-    return o;
+    return zkl_session_end(e->servers, NULL, &claim, 10000);
 }
 
 #define FREED(field, function) (function(e->field), e->field = NULL)
-#define JOINING e->joining
-#define SERVERS e->servers
 
-#define CALL(function, flags, arguments) OTHER(function, out.code = function arguments)
-#define BEGIN(function, flags, arguments)                                                          \
-    static void call_##function(struct scene *e)                                                   \
+#define CALL(function, may, arguments) OTHER(function, e->out.code = function arguments)
+#define BEGIN(function, may, arguments)                                                            \
+    static void call_##function(struct handles *e)                                                 \
     {                                                                                              \
         zkl_op *other = g_steal_pointer(&e->op);                                                   \
         const int64_t ms = ZKL_FOREVER;                                                            \
@@ -289,14 +153,14 @@ static zkl_mutex_options retaining(void)
         e->op = other;                                                                             \
     }
 #define OTHER(function, expression)                                                                \
-    static void call_##function(struct scene *e)                                                   \
+    static void call_##function(struct handles *e)                                                 \
     {                                                                                              \
         const int64_t ms = ZKL_FOREVER;                                                            \
         (void)e, (void)ms;                                                                         \
         (void)(expression);                                                                        \
     }
-#define WAIT(function, flags, arguments)                                                           \
-    static void call_##function(struct scene *e)                                                   \
+#define WAIT(function, may, arguments)                                                             \
+    static void call_##function(struct handles *e)                                                 \
     {                                                                                              \
         zkl_op *other = g_steal_pointer(&e->op);                                                   \
         zkl_grant *own = NULL;                                                                     \
@@ -308,14 +172,10 @@ static zkl_mutex_options retaining(void)
         e->op = other;                                                                             \
     }
 #include "every_call.inc"
-#undef CALL
-#undef BEGIN
-#undef WAIT
-#undef OTHER
 
 /* ---- several calls in turn, with the results that they have without a cancellation ---- */
 
-static void in_turn_rwlock(struct scene *e)
+static void in_turn_rwlock(struct handles *e)
 {
     CHECK_INT(zkl_rwlock_lock(e->rwlock, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_rwlock_lock_shared(e->rwlock, ZKL_FOREVER, NULL), 0);
@@ -324,7 +184,7 @@ static void in_turn_rwlock(struct scene *e)
 }
 
 /* The second one comes without the server. */
-static void in_turn_mutex(struct scene *e)
+static void in_turn_mutex(struct handles *e)
 {
     for (int i = 0; i < 2; i++) {
         CHECK_INT(zkl_mutex_lock(e->mutex, ZKL_FOREVER, NULL), 0);
@@ -333,7 +193,7 @@ static void in_turn_mutex(struct scene *e)
 }
 
 /* No call that blocks waits for long. */
-static void in_turn_barrier(struct scene *e)
+static void in_turn_barrier(struct handles *e)
 {
     CHECK_INT(zkl_barrier_set(e->barrier, ZKL_FOREVER), 0);
     CHECK_INT(zkl_barrier_wait(e->barrier, 1), ZKL_ETIMEDOUT);
@@ -341,7 +201,7 @@ static void in_turn_barrier(struct scene *e)
     zkl_barrier_remove(e->barrier, ZKL_FOREVER); /* it may have children */
 }
 
-static void in_turn_double_barrier(struct scene *e)
+static void in_turn_double_barrier(struct handles *e)
 {
     zkl_double_barrier *b;
 
@@ -353,7 +213,7 @@ static void in_turn_double_barrier(struct scene *e)
     zkl_double_barrier_free(b);
 }
 
-static void in_turn_counter(struct scene *e)
+static void in_turn_counter(struct handles *e)
 {
     int64_t value;
 
@@ -363,7 +223,7 @@ static void in_turn_counter(struct scene *e)
     CHECK_INT(zkl_counter_get(e->counter, ZKL_FOREVER, &value), 0);
 }
 
-static void in_turn_acquire(struct scene *e)
+static void in_turn_acquire(struct handles *e)
 {
     zkl_grant *grant = NULL;
 
@@ -373,7 +233,7 @@ static void in_turn_acquire(struct scene *e)
     zkl_grant_release(grant);
 }
 
-static void in_turn_member(struct scene *e)
+static void in_turn_member(struct handles *e)
 {
     zkl_grant *grant;
     zkl_member *m;
@@ -391,14 +251,15 @@ static void in_turn_member(struct scene *e)
     zkl_member_free(m);
 }
 
-#define CALL(function, flags, arguments) {#function, call_##function},
-#define BEGIN(function, flags, arguments) {#function, call_##function},
-#define WAIT(function, flags, arguments) {#function, call_##function},
-#define OTHER(function, expression) {#function, call_##function},
 static const struct call {
     const char *name;
-    void (*fn)(struct scene *e);
+    void (*fn)(struct handles *e);
 } table[] = {
+#define ROW(function, may, arguments) {#function, call_##function},
+#define CALL ROW
+#define BEGIN ROW
+#define WAIT ROW
+#define OTHER(function, expression) {#function, call_##function},
 #include "every_call.inc"
     {"mutex", in_turn_mutex},     {"rwlock", in_turn_rwlock},
     {"barrier", in_turn_barrier}, {"double_barrier", in_turn_double_barrier},
@@ -410,149 +271,42 @@ static const struct call {
 
 static void dispatch(struct scene *e)
 {
-    if (e->dispatch && e->s)
-        zkl_session_dispatch(e->s);
-}
-
-static bool granted(struct scene *e)
-{
-    dispatch(e);
-    return e->grant != NULL;
-}
-
-/* From the mutex of its own: any thread may release it. */
-static void take_grant(struct scene *e)
-{
-    CHECK_INT(zkl_mutex_lock_async(e->held, ZKL_FOREVER, acquired, e, NULL), 0);
-    LIVE_UNTIL(granted(e));
+    if (e->dispatch && e->of.s)
+        zkl_session_dispatch(e->of.s);
 }
 
 static void open_session(struct scene *e)
 {
-    zkl_session_options o = options_of(e);
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
 
-    REQUIRE(zkl_session_open(&e->s, e->servers, &o, NULL) == 0);
-    CHECK_INT(zkl_session_wait(e->s, ZKL_FOREVER), 0);
-    REQUIRE(zkl_mutex_new(&e->held, e->s, "/x/h", NULL) == 0);
-}
-
-static void prepare_locks(struct scene *e)
-{
-    const zkl_mutex_options options = retaining();
-    zkl_semaphore_options limited = ZKL_SEMAPHORE_OPTIONS_INIT;
-
-    limited.limit = 8;
-    limited.numbered = 1;
-    if (!e->mutex)
-        CHECK_INT(zkl_mutex_new(&e->mutex, e->s, "/x/m", &options), 0);
-    if (!e->rwlock)
-        CHECK_INT(zkl_rwlock_new(&e->rwlock, e->s, "/x/r", NULL), 0);
-    if (!e->semaphore)
-        CHECK_INT(zkl_semaphore_new(&e->semaphore, e->s, "/x/s", &limited), 0);
-    if (!e->multilock)
-        CHECK_INT(zkl_multilock_new(&e->multilock, e->s, two, G_N_ELEMENTS(two), NULL), 0);
-    if (!e->grant)
-        take_grant(e);
-    if (!e->op)
-        CHECK_INT(zkl_mutex_lock_async(e->held, ZKL_FOREVER, acquired, e, &e->op), 0);
-}
-
-static void prepare_others(struct scene *e)
-{
-    if (!e->barrier)
-        CHECK_INT(zkl_barrier_new(&e->barrier, e->s, "/x/b", NULL), 0);
-    if (!e->pair)
-        CHECK_INT(zkl_double_barrier_new(&e->pair, e->s, "/x/d", 1, NULL), 0);
-    if (!e->inside)
-        CHECK_INT(zkl_double_barrier_new(&e->inside, e->s, "/x/i", 1, NULL), 0);
-    zkl_double_barrier_enter(e->inside, ZKL_FOREVER); /* it may be there */
-    if (!e->counter)
-        CHECK_INT(zkl_counter_new(&e->counter, e->s, "/x/c", ZKL_COUNTER_64), 0);
-    if (!e->once)
-        CHECK_INT(zkl_once_new(&e->once, e->s, "/x/o", NULL), 0);
-    if (!e->working)
-        CHECK_INT(zkl_once_new(&e->working, e->s, "/x/w", NULL), 0);
-    if (!e->run) {
-        CHECK_INT(zkl_once_reset(e->working, ZKL_FOREVER), 0); /* it may be recorded */
-        CHECK_INT(zkl_once_begin(e->working, ZKL_FOREVER, &e->run), 0);
-    }
-    if (!e->joined)
-        CHECK_INT(zkl_member_join(&e->joined, e->s, "/x/g", "id", NULL, 0, NULL), 0);
-    if (!e->joining)
-        CHECK_INT(zkl_member_join(&e->joining, e->s, "/x/j", "id", NULL, 0, NULL), 0);
-    if (!e->members)
-        CHECK_INT(zkl_members_read(&e->members, e->s, "/x/g", ZKL_MEMBER_GROUP, ZKL_FOREVER), 0);
-    if (!e->queue)
-        CHECK_INT(zkl_queue_read(&e->queue, e->s, "/x", NULL, ZKL_FOREVER), 0);
-    if (!e->watch)
-        CHECK_INT(zkl_queue_watch(&e->watch, e->s, "/x", on_queue, NULL), 0);
+    o.dispatch = e->dispatch;
+    o.session_timeout_ms = 60000;
+    REQUIRE(zkl_session_open(&e->of.s, e->servers, &o, NULL) == 0);
+    CHECK_INT(zkl_session_wait(e->of.s, ZKL_FOREVER), 0);
 }
 
 /* What the call before has ended is made anew. */
-static void prepare(struct scene *e)
+static void prepare(struct scene *scene)
 {
-    if (!e->s)
-        open_session(e);
-    prepare_locks(e);
-    prepare_others(e);
-    if (!e->candidate)
-        CHECK_INT(zkl_election_new(&e->candidate, e->s, "/x/e", "id", NULL), 0);
-    zkl_election_resign(e->candidate);
-    if (!e->observer)
-        CHECK_INT(zkl_election_watch(&e->observer, e->candidate, on_leader, NULL), 0);
-    if (!e->leader) {
-        CHECK_INT(zkl_election_new(&e->leader, e->s, "/x/l", "id", NULL), 0);
-        CHECK_INT(zkl_election_campaign(e->leader, ZKL_FOREVER, NULL), 0);
-    }
-}
+    struct handles *e = &scene->of;
 
-static void clear_made(void)
-{
-    g_clear_pointer(&out.source, g_source_unref);
-    g_clear_pointer(&out.watch, zkl_watch_free);
-    g_clear_pointer(&out.queue, zkl_queue_free);
-    g_clear_pointer(&out.barrier, zkl_barrier_free);
-    g_clear_pointer(&out.pair, zkl_double_barrier_free);
-    g_clear_pointer(&out.counter, zkl_counter_free);
-    g_clear_pointer(&out.member, zkl_member_free);
-    g_clear_pointer(&out.members, zkl_members_free);
-    g_clear_pointer(&out.election, zkl_election_free);
-    g_clear_pointer(&out.grant, zkl_grant_release);
-    g_clear_pointer(&out.mutex, zkl_mutex_free);
-    g_clear_pointer(&out.rwlock, zkl_rwlock_free);
-    g_clear_pointer(&out.semaphore, zkl_semaphore_free);
-    g_clear_pointer(&out.once, zkl_once_free);
-    g_clear_pointer(&out.multilock, zkl_multilock_free);
-    g_clear_pointer(&out.session, zkl_session_close);
+    if (!e->s)
+        open_session(scene);
+    handles_make(e);
+    handles_acquire(e);
+    handles_look(e);
+    handles_joining(e);
+    zkl_double_barrier_enter(e->inside, ZKL_FOREVER); /* it may be there */
+    zkl_election_resign(e->candidate);
+    if (!e->op)
+        CHECK_INT(zkl_mutex_lock_async(e->held, ZKL_FOREVER, acquired, e, &e->op), 0);
 }
 
 /* All that belongs to the session, which may be closed. */
 static void clear(struct scene *e)
 {
-    g_clear_pointer(&e->s, zkl_session_close);
-    g_clear_pointer(&e->observer, zkl_watch_free);
-    g_clear_pointer(&e->watch, zkl_watch_free);
-    g_clear_pointer(&e->queue, zkl_queue_free);
-    g_clear_pointer(&e->op, zkl_op_free);
-    zkl_grant_release(e->grant);
-    e->grant = NULL;
-    g_clear_pointer(&e->barrier, zkl_barrier_free);
-    g_clear_pointer(&e->pair, zkl_double_barrier_free);
-    g_clear_pointer(&e->inside, zkl_double_barrier_free);
-    g_clear_pointer(&e->counter, zkl_counter_free);
-    g_clear_pointer(&e->joined, zkl_member_free);
-    g_clear_pointer(&e->joining, zkl_member_free);
-    g_clear_pointer(&e->members, zkl_members_free);
-    g_clear_pointer(&e->candidate, zkl_election_free);
-    g_clear_pointer(&e->leader, zkl_election_free);
-    g_clear_pointer(&e->mutex, zkl_mutex_free);
-    g_clear_pointer(&e->held, zkl_mutex_free);
-    g_clear_pointer(&e->multilock, zkl_multilock_free);
-    g_clear_pointer(&e->rwlock, zkl_rwlock_free);
-    g_clear_pointer(&e->semaphore, zkl_semaphore_free);
-    g_clear_pointer(&e->run, zkl_grant_release);
-    g_clear_pointer(&e->once, zkl_once_free);
-    g_clear_pointer(&e->working, zkl_once_free);
+    g_clear_pointer(&e->of.s, zkl_session_close);
+    handles_free(&e->of);
 }
 
 static struct scene *begin(bool dispatch)
@@ -564,7 +318,12 @@ static struct scene *begin(bool dispatch)
     e->proxy = proxy_start(e->t->port);
     e->servers = g_strconcat(proxy_connect(e->proxy), e->t->path, NULL);
     e->dispatch = dispatch;
-    out.stats = (zkl_stats)ZKL_STATS_INIT;
+    e->of = (struct handles)HANDLES_INIT;
+    e->of.servers = e->servers;
+    e->of.mutex_options.retain_ms = 60000;
+    e->of.semaphore_options.limit = 8;
+    e->of.semaphore_options.numbered = 1;
+    handles_heard = pass_gate;
     prepare(e);
     return e;
 }
@@ -595,7 +354,7 @@ static void *fall(void *data)
     if (v->pending)
         pthread_cancel(pthread_self());
     atomic_store(&v->tid, (int)syscall(SYS_gettid));
-    v->call->fn(v->scene);
+    v->call->fn(&v->scene->of);
     atomic_store(&v->returned, true);
     pthread_testcancel();
     return NULL;
@@ -632,8 +391,8 @@ static void all_pending(bool dispatch)
         prepare(e);
         REQUIRE(pthread_create(&thread, NULL, fall, &v) == 0);
         check_end(&v, thread);
-        clear_made();
-        if (!e->s)
+        handles_free_out(&e->of);
+        if (!e->of.s)
             clear(e);
     }
     prepare(e); /* which waits for a lock, for instance */
@@ -702,7 +461,7 @@ static bool called(struct scene *e)
 static void settle(struct scene *e)
 {
     atomic_store(&calls, 0);
-    CHECK_INT(zkl_session_on_change(e->s, on_session, NULL), 0);
+    CHECK_INT(zkl_session_on_change(e->of.s, heard_session, NULL), 0);
     LIVE_UNTIL(called(e));
 }
 
@@ -710,22 +469,22 @@ static void settle(struct scene *e)
 static void block(struct scene *e, const struct waiting *w, pthread_t *other)
 {
     /* Nobody else is to come to the gate later. */
-    g_clear_pointer(&e->watch, zkl_watch_free);
-    g_clear_pointer(&e->observer, zkl_watch_free);
+    g_clear_pointer(&e->of.watch, zkl_watch_free);
+    g_clear_pointer(&e->of.observer, zkl_watch_free);
     settle(e);
     atomic_store(&gate, true);
     if (w->cause == BY_SERVER)
         proxy_freeze(e->proxy, PROXY_BOTH);
     if (w->cause == BY_CUT) {
         proxy_cut(e->proxy);
-        LIVE_UNTIL(zkl_session_wait(e->s, 0) != 0);
+        LIVE_UNTIL(zkl_session_wait(e->of.s, 0) != 0);
     }
     if (w->cause == BY_WATCH)
-        CHECK_INT(zkl_queue_watch(&e->watch, e->s, "/x", on_queue, NULL), 0);
+        CHECK_INT(zkl_queue_watch(&e->of.watch, e->of.s, "/x", heard_queue, NULL), 0);
     if (w->cause == BY_LEADER)
-        CHECK_INT(zkl_election_watch(&e->watch, e->candidate, on_leader, NULL), 0);
+        CHECK_INT(zkl_election_watch(&e->of.watch, e->of.candidate, heard_leader, NULL), 0);
     if (w->cause == BY_CALLBACK || (w->cause == BY_ITSELF && w->dispatch))
-        CHECK_INT(zkl_session_on_change(e->s, on_session, NULL), 0);
+        CHECK_INT(zkl_session_on_change(e->of.s, heard_session, NULL), 0);
     if (w->cause == BY_CALLBACK && w->dispatch)
         REQUIRE(pthread_create(other, NULL, dispatch_once, e) == 0);
     if (w->cause >= BY_CALLBACK)
@@ -763,7 +522,7 @@ static void cancel_waiting(struct scene *e, const struct waiting *w)
     check_end(&v, thread);
     if (!pthread_equal(other, pthread_self()))
         pthread_join(other, NULL);
-    clear_made();
+    handles_free_out(&e->of);
 }
 
 TEST_CASE(while_waiting)
@@ -771,7 +530,7 @@ TEST_CASE(while_waiting)
     for (size_t i = 0; i < G_N_ELEMENTS(waiting); i++) {
         struct scene *e = begin(waiting[i].dispatch);
         cancel_waiting(e, &waiting[i]);
-        if (e->s)
+        if (e->of.s)
             settle(e); /* the queue of callbacks goes on */
         end(e);
     }

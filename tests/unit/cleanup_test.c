@@ -1,4 +1,5 @@
-/* Scope guards, by each way out of a scope; and what each kind of them ends. */
+/* Scope guards, by each way out of a scope; and what those of locks and grants end. For each handle
+ * see every_call. */
 #include "by_hand.h"
 #include "lib/contender/contender.h"
 #include "runner.h"
@@ -197,44 +198,3 @@ TEST_CASE(grants)
     fake_answer_at_once(NULL);
     hand_close(s);
 }
-
-static void on_queue(void *data)
-{
-    (void)data;
-}
-
-/* A function of that name with each handle in its scope. What is not freed, LeakSanitizer finds. */
-#define HANDLES(name, GUARD)                                                                       \
-    TEST_CASE(name)                                                                                \
-    {                                                                                              \
-        static const char *const paths[] = {"/l", "/m"};                                           \
-        GUARD(zkl_session) session = fake_session();                                               \
-        GUARD(zkl_election) election = NULL;                                                       \
-        GUARD(zkl_multilock) all = NULL;                                                           \
-        GUARD(zkl_watch) watch = NULL;                                                             \
-        GUARD(zkl_queue) queue = NULL;                                                             \
-        GUARD(zkl_mutex) mutex = NULL;                                                             \
-        GUARD(zkl_semaphore) semaphore = NULL;                                                     \
-        GUARD(zkl_barrier) barrier = NULL;                                                         \
-        GUARD(zkl_double_barrier) member = NULL;                                                   \
-        GUARD(zkl_counter) counter = NULL;                                                         \
-        GUARD(zkl_member) joined = NULL;                                                           \
-        GUARD(zkl_members) none = NULL;                                                            \
-        GUARD(zkl_once) once = NULL;                                                               \
-        CHECK_INT(zkl_election_new(&election, session, "/l", "me", NULL), 0);                      \
-        CHECK_INT(zkl_multilock_new(&all, session, paths, G_N_ELEMENTS(paths), NULL), 0);          \
-        CHECK_INT(zkl_queue_watch(&watch, session, "/l", on_queue, NULL), 0);                      \
-        CHECK_INT(zkl_mutex_new(&mutex, session, "/l", NULL), 0);                                  \
-        CHECK_INT(zkl_semaphore_new(&semaphore, session, "/l", NULL), 0);                          \
-        CHECK_INT(zkl_barrier_new(&barrier, session, "/l", NULL), 0);                              \
-        CHECK_INT(zkl_double_barrier_new(&member, session, "/l", 2, NULL), 0);                     \
-        CHECK_INT(zkl_counter_new(&counter, session, "/l", ZKL_COUNTER_64), 0);                    \
-        CHECK_INT(zkl_member_join(&joined, session, "/l", "me", NULL, 0, NULL), 0);                \
-        CHECK_INT(zkl_once_new(&once, session, "/l", NULL), 0);                                    \
-        CHECK_INT(zkl_members_count(none), 0);                                                     \
-        fake_answer_at_once(fake_alone);                                                           \
-        CHECK_INT(zkl_queue_read(&queue, session, "/l", NULL, ZKL_FOREVER), 0);                    \
-        fake_answer_at_once(NULL);                                                                 \
-    }
-HANDLES(handles, ZKL_AUTO)
-HANDLES(handles_of_glib, g_autoptr)
