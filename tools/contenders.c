@@ -293,6 +293,15 @@ void contenders_print_some(const zkl_queue *q)
     print_text(table_end(t));
 }
 
+void contenders_print_json(const zkl_queue *q)
+{
+    GString *out = g_string_new(NULL);
+
+    contenders_json(out, q, "\n  ");
+    g_string_append(out, zkl_queue_count(q) ? "\n]\n" : "]\n");
+    print_text(out);
+}
+
 void contenders_print(const zkl_queue *q, const char *path)
 {
     if (zkl_queue_count(q) == 0) {

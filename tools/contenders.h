@@ -57,8 +57,9 @@ int contenders_read(zkl_queue **ret, zkl_session *session, const char *path, int
 /* After another call about a queue: says what the library answered, and gives the status for it. */
 int contenders_failed(const char *path);
 
-/* Writes the table; or a message, when there is none. */
+/* Writes the table; or a message, when there is none. And the array. */
 void contenders_print(const zkl_queue *q, const char *path);
+void contenders_print_json(const zkl_queue *q);
 
 /* Nobody knows its place in line. */
 #define CONTENDER_SOMEWHERE SIZE_MAX

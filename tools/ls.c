@@ -11,15 +11,6 @@
 
 #include <string.h>
 
-static void print_json(const zkl_queue *q)
-{
-    GString *out = g_string_new(NULL);
-
-    contenders_json(out, q, "\n  ");
-    g_string_append(out, zkl_queue_count(q) ? "\n]\n" : "]\n");
-    print_text(out);
-}
-
 static bool has_ephemeral(const zkl_members *ms)
 {
     for (size_t i = 0; i < zkl_members_count(ms); i++)
@@ -75,7 +66,7 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
     if (zkl_queue_count(q) == 0 && show_members(session, path, timeout_ms, json))
         return status;
     if (json) {
-        print_json(q);
+        contenders_print_json(q);
         return status;
     }
     contenders_print(q, path);

@@ -28,6 +28,14 @@ struct settings {
 /* One verb of the command; argv[0] is its name. Returns the exit status. */
 typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
+/* All of them, up to one without a name: verbs.c. */
+struct verb {
+    const char *name;
+    verb_fn run;
+    const char *summary;
+};
+extern const struct verb verbs[];
+
 int verb_break(struct settings *settings, int argc, char **argv);
 int verb_elect(struct settings *settings, int argc, char **argv);
 int verb_limit(struct settings *settings, int argc, char **argv);

@@ -8,28 +8,11 @@
 #include <string.h>
 #include <zkl/version.h>
 
-static const struct verb {
-    const char *name;
-    verb_fn run;
-    const char *summary;
-} verbs[] = {
-    {"break", verb_break, "remove a contender by force"},
-    {"elect", verb_elect, "run a command while leading; show who leads"},
-    {"limit", verb_limit, "show or set how many slots a semaphore has"},
-    {"lock", verb_lock, "run a command while holding a lock"},
-    {"ls", verb_ls, "show who holds a lock and who waits"},
-    {"member", verb_member, "run a command as a member of a group; show the members"},
-    {"once", verb_once, "run a command once on all hosts, or once a period"},
-    {"revoke", verb_revoke, "ask the holder of a lock to give way"},
-    {"shards", verb_shards, "run a command for each shard of work that this host has"},
-    {"watch", verb_watch, "show who holds a lock and who waits, as it changes"},
-};
-
 static const struct verb *find_verb(const char *name)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
-        if (strcmp(verbs[i].name, name) == 0)
-            return &verbs[i];
+    for (const struct verb *v = verbs; v->name; v++)
+        if (strcmp(v->name, name) == 0)
+            return v;
     return NULL;
 }
 
@@ -37,8 +20,8 @@ static char *overview(void)
 {
     GString *text = g_string_new("ZooKeeper locks and leaders for the shell.\n\nCommands:\n");
 
-    for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++)
-        g_string_append_printf(text, "  %-6s  %s\n", verbs[i].name, verbs[i].summary);
+    for (const struct verb *v = verbs; v->name; v++)
+        g_string_append_printf(text, "  %-6s  %s\n", v->name, v->summary);
     g_string_append(text, "  help    show this, or the help of one command\n\n"
                           "\"zkl COMMAND --help\" lists the options of a command.");
     return g_string_free(text, FALSE);

@@ -1,6 +1,6 @@
 /* The command's arguments, and what it writes. The input: words, one a line, up to a NUL; how the
- * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. The options of
- * zkl lock and zkl elect are parsed, but nothing is locked, and nobody elected. */
+ * library answers; what a file holds, up to a NUL; then the contenders of zkl ls. The verbs are
+ * played: their options are parsed, but nothing is locked, and nobody elected. */
 #include "command.h"
 
 #include <glib.h>
@@ -13,6 +13,7 @@
 #include "targets.h"
 #include "text.h"
 #include "tools/connect.h"
+#include "tools/contenders.h"
 #include "tools/elect_options.h"
 #include "tools/member_options.h"
 #include "tools/shards_options.h"
@@ -120,57 +121,6 @@ gboolean g_file_get_contents(const char *name, char **contents, gsize *length, G
     return TRUE;
 }
 
-/* No path is that of a group. */
-int zkl_members_read(zkl_members **ret, zkl_session *s, const char *path, zkl_member_layout layout,
-                     int64_t timeout_ms)
-{
-    (void)s, (void)path, (void)layout, (void)timeout_ms;
-    *ret = NULL;
-    return 0;
-}
-
-size_t zkl_members_count(const zkl_members *ms)
-{
-    (void)ms;
-    return 0;
-}
-
-const zkl_member_info *zkl_members_get(const zkl_members *ms, size_t i)
-{
-    (void)ms, (void)i;
-    return NULL;
-}
-
-void zkl_members_free(zkl_members *ms)
-{
-    (void)ms;
-}
-
-/* ---- no run is recorded ---- */
-
-int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_once_options *options)
-{
-    (void)s, (void)path, (void)options;
-    *ret = NULL;
-    return 0;
-}
-
-void zkl_once_free(zkl_once *o)
-{
-    (void)o;
-}
-
-int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
-{
-    (void)o, (void)timeout_ms, (void)ret;
-    return ZKL_ENOENT;
-}
-
-void zkl_once_run_free(zkl_once_run *run)
-{
-    (void)run;
-}
-
 /* ---- the command ---- */
 
 /* What the last zkl lock was told, if it took it. */
@@ -218,7 +168,7 @@ static char *describe(const struct lock_options *o)
                            o->hold.status_fd, o->hold.on_lost ? o->hold.on_lost[2] : "-");
 }
 
-int verb_lock(struct settings *settings, int argc, char **argv)
+static int play_lock(struct settings *settings, int argc, char **argv)
 {
     zkl_session *session = NULL;
 
@@ -243,7 +193,7 @@ static void check_candidate(const struct elect_options *o)
     CHECK(o->once ? !o->election.yield : o->run.timeout_ms == ZKL_FOREVER);
 }
 
-int verb_elect(struct settings *settings, int argc, char **argv)
+static int play_elect(struct settings *settings, int argc, char **argv)
 {
     struct elect_options o;
     zkl_session *session = NULL;
@@ -259,7 +209,7 @@ int verb_elect(struct settings *settings, int argc, char **argv)
     return status == GO_ON ? STATUS_OK : status;
 }
 
-int verb_member(struct settings *settings, int argc, char **argv)
+static int play_member(struct settings *settings, int argc, char **argv)
 {
     struct member_options o;
     int status = member_options_parse(&o, settings, argc, argv);
@@ -271,7 +221,7 @@ int verb_member(struct settings *settings, int argc, char **argv)
     return status == GO_ON ? STATUS_OK : status;
 }
 
-int verb_shards(struct settings *settings, int argc, char **argv)
+static int play_shards(struct settings *settings, int argc, char **argv)
 {
     struct shards_options o;
     int status = shards_options_parse(&o, settings, argc, argv);
@@ -286,7 +236,7 @@ int verb_shards(struct settings *settings, int argc, char **argv)
 }
 
 /* Its options are parsed; what it shows is contenders as zkl ls has them. */
-int verb_watch(struct settings *settings, int argc, char **argv)
+static int play_watch(struct settings *settings, int argc, char **argv)
 {
     const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
     const char *path;
@@ -296,12 +246,34 @@ int verb_watch(struct settings *settings, int argc, char **argv)
     return status == GO_ON ? STATUS_OK : status;
 }
 
-/* The same with another operand behind PATH, and never without PATH. */
-static int parse_two(struct settings *settings, int argc, char **argv, const char *name)
+static int play_ls(struct settings *settings, int argc, char **argv)
+{
+    gboolean json = FALSE;
+    const GOptionEntry entries[] = {{"json", 0, 0, G_OPTION_ARG_NONE, &json, "", NULL},
+                                    G_OPTION_ENTRY_NULL};
+    g_autoptr(zkl_session) session = NULL;
+    g_autoptr(zkl_queue) q = NULL;
+    const char *path;
+    int status = options_parse_path(settings, entries, "", argc, argv, &path, NULL, NULL);
+
+    forget();
+    if (status == GO_ON)
+        status = session_open(settings, &session);
+    if (status == GO_ON)
+        status = contenders_read(&q, session, path, settings->connect_timeout_ms);
+    if (q && json)
+        contenders_print_json(q);
+    else if (q)
+        contenders_print(q, path);
+    return status;
+}
+
+/* zkl limit, and what is like it: another operand behind PATH, and never without PATH. */
+static int play_limit(struct settings *settings, int argc, char **argv)
 {
     const GOptionEntry none[] = {G_OPTION_ENTRY_NULL};
     const char *path = NULL, *second = NULL;
-    int status = options_parse_path(settings, none, "", argc, argv, &path, name, &second);
+    int status = options_parse_path(settings, none, "", argc, argv, &path, "N", &second);
 
     CHECK(path || !second);
     CHECK(path || status != GO_ON);
@@ -309,26 +281,11 @@ static int parse_two(struct settings *settings, int argc, char **argv, const cha
     return status == GO_ON ? STATUS_OK : status;
 }
 
-int verb_revoke(struct settings *settings, int argc, char **argv)
-{
-    return parse_two(settings, argc, argv, "NODE");
-}
-
-int verb_break(struct settings *settings, int argc, char **argv)
-{
-    return parse_two(settings, argc, argv, "NODE");
-}
-
-int verb_limit(struct settings *settings, int argc, char **argv)
-{
-    return parse_two(settings, argc, argv, "N");
-}
-
-/* Its command is taken as zkl lock's is. */
-int verb_once(struct settings *settings, int argc, char **argv)
-{
-    return parse_two(settings, argc, argv, "COMMAND");
-}
+const struct verb verbs[] = {
+    {"elect", play_elect, ""}, {"limit", play_limit, ""},   {"lock", play_lock, ""},
+    {"ls", play_ls, ""},       {"member", play_member, ""}, {"shards", play_shards, ""},
+    {"watch", play_watch, ""}, {NULL, NULL, NULL},
+};
 
 static void check_said(const GString *err, int status)
 {
