@@ -1,6 +1,5 @@
 #!/bin/bash
-# Which way the folders of lib/ call: base <- store <- session <- grant <- contender <- lock, queue <- election; session
-# <- barrier; queue, grant <- counter, member. A table of functions may point up; a name may not. And no file
+# Which way the folders of lib/ call: as common.sh says. A table of functions may point up; a name may not. And no file
 # of lib calls one that calls it.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
@@ -10,22 +9,15 @@ if [ -n "${ZKL_INSTRUMENTED-}" ]; then
     finish
 fi
 
-declare -A above=(
-    [base]="store session grant contender lock queue barrier counter election member"
-    [store]="session grant contender lock queue barrier counter election member"
-    [session]="grant contender lock queue barrier counter election member"
-    [grant]="contender lock queue barrier counter election member"
-    [contender]="lock queue barrier counter election member"
-    [lock]="queue barrier counter election member"
-    [queue]="grant contender lock barrier counter election member"
-    [barrier]="grant contender lock queue counter election member"
-    [counter]="contender lock barrier election member"
-    [election]="barrier counter member"
-    [member]="contender lock barrier counter election"
-)
-
 defined() { # OBJECT...
     $NM --defined-only "$@" | awk 'NF == 3 && $2 ~ /^[A-Z]$/ { print $3 }' | sort -u
+}
+
+folders_above() { # FOLDER: those that it may not call
+    local other
+    for other in "${!folders_below[@]}"; do
+        [ "$other" = "$1" ] || in_list "${folders_below[$1]}" "$other" || echo "$other"
+    done
 }
 
 # What objects ask for that a folder above FOLDER defines, one "name (folder)" a line.
@@ -33,7 +25,7 @@ climbs() { # FOLDER OBJECT...
     local folder=$1 upper
     shift
     asked_for "$@" >"$scratch/asked"
-    for upper in ${above[$folder]}; do
+    for upper in $(folders_above "$folder"); do
         comm -12 "$scratch/asked" "$scratch/$upper.names" | sed "s/\$/ ($upper)/"
     done
 }
@@ -42,13 +34,15 @@ objects() { # FOLDER of lib
     echo "$top_builddir/lib/$1/.libs/lib$1"_la-*.o
 }
 
-for folder in "${!above[@]}"; do
+expect_none "common.sh has each folder of lib" "$(cd "$top_srcdir/lib" && printf '%s\n' */ | tr -d / | sort |
+    comm -3 - <(printf '%s\n' "${!folders_below[@]}" | sort))"
+for folder in "${!folders_below[@]}"; do
     # Words by design.
     # shellcheck disable=SC2046
     defined $(objects "$folder") >"$scratch/$folder.names"
     expect_some "$folder defines something" "$(cat "$scratch/$folder.names")"
 done
-for folder in "${!above[@]}"; do
+for folder in "${!folders_below[@]}"; do
     # shellcheck disable=SC2046
     expect_none "$folder calls nobody above" "$(climbs "$folder" $(objects "$folder"))"
 done
@@ -70,22 +64,14 @@ for pair in one:other other:one; do
 done
 expect_some "sees a ring" "$(rings "$scratch/one.o" "$scratch/other.o")"
 
-while read -r folder call; do
-    echo "void $call(void); void planted(void); void planted(void) { $call(); }" |
-        $CC -x c -fPIC -c -o "$scratch/planted.o" -
-    expect_some "sees a call of $call in $folder" "$(climbs "$folder" "$scratch/planted.o")"
-done <<'PLANTED'
-base session_ref
-store request_send
-session contender_release
-contender handle_new
-lock queue_read
-queue grant_ref
-lock zkl_election_new
-barrier grant_ref
-counter members_new
-grant contender_release
-election members_new
-member contender_release
-PLANTED
+for folder in "${!folders_below[@]}"; do
+    for upper in $(folders_above "$folder"); do
+        call=$(grep -m 1 -E '^[a-z_]+$' "$scratch/$upper.names")
+        echo "void $call(void); void planted_$call(void); void planted_$call(void) { $call(); }"
+    done | $CC -x c -fPIC -c -o "$scratch/planted.o" -
+    climbed=$(climbs "$folder" "$scratch/planted.o")
+    for upper in $(folders_above "$folder"); do
+        expect_some "sees a call of $upper in $folder" "$(grep -F "($upper)" <<<"$climbed")"
+    done
+done
 finish

@@ -13,6 +13,26 @@ passed=0 failed=0 skipped=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+# What each folder of lib/ may include and call: HACKING.md draws it.
+# shellcheck disable=SC2034
+declare -A folders_below=(
+    [base]=""
+    [store]="base"
+    [session]="base store"
+    [grant]="base store session"
+    [contender]="base store session grant"
+    [lock]="base store session grant contender"
+    [queue]="base store session"
+    [barrier]="base store session"
+    [counter]="base store session grant queue"
+    [election]="base store session grant contender lock queue"
+    [member]="base store session grant queue"
+)
+
+in_list() { # LIST WORD
+    [[ " $1 " == *" $2 "* ]]
+}
+
 pass() { # WHAT
     passed=$((passed + 1))
     echo "ok: $1"

@@ -1,18 +1,12 @@
 #!/bin/bash
-# Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib
-# base <- store <- session <- grant <- contender <- lock, queue <- election; session <- barrier; queue, grant <-
-# counter, member.
+# Which way the layers look: include <- recipes <- lib <- tests, and tools -> include; within lib as common.sh says.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
-pure_headers=' stdint.h stdbool.h stddef.h string.h limits.h assert.h '
-c99_headers=" ${pure_headers} inttypes.h stdarg.h stdio.h stdlib.h errno.h time.h "
-cxx_headers=' atomic chrono cstddef cstdint cstdio exception functional memory mutex optional stop_token string string_view '
-cxx_headers+='system_error type_traits unordered_map utility vector '
-
-in_list() { # LIST WORD
-    [[ $1 == *" $2 "* ]]
-}
+pure_headers='stdint.h stdbool.h stddef.h string.h limits.h assert.h'
+c99_headers="$pure_headers inttypes.h stdarg.h stdio.h stdlib.h errno.h time.h"
+cxx_headers='atomic chrono cstddef cstdint cstdio exception functional memory mutex optional stop_token string string_view '
+cxx_headers+='system_error type_traits unordered_map utility vector'
 
 # The file that an #include means, as a path from the root, in $target; system headers as they are
 # written. There are thousands: a process only where folders have to be gone up.
@@ -28,16 +22,7 @@ resolve() { # ROOT FILE HEADER
 
 # May a file in lib/FROM include one in lib/TO?
 below() { # FROM TO
-    case $2 in
-    "$1" | base) ;;
-    store) [ "$1" != base ] ;;
-    session) [[ $1 =~ ^(grant|contender|lock|queue|barrier|counter|election|member)$ ]] ;;
-    grant) [[ $1 =~ ^(contender|lock|counter|election|member)$ ]] ;;
-    contender) [[ $1 =~ ^(lock|election)$ ]] ;;
-    lock) [ "$1" = election ] ;;
-    queue) [[ $1 =~ ^(counter|election|member)$ ]] ;;
-    *) return 1 ;;
-    esac
+    [ "$1" = "$2" ] || in_list "${folders_below[$1]-}" "$2"
 }
 
 folder() { # PATH below lib
