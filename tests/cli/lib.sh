@@ -5,8 +5,9 @@
 
 set -u
 export LC_ALL=C.UTF-8
-: "${top_builddir:=$PWD}"
-: "${ZKL:=$top_builddir/tools/zkl}"
+# Absolute, since scripts go elsewhere.
+top_builddir=$(realpath -s "${top_builddir:-.}")
+ZKL=$(realpath -s "${ZKL:-$top_builddir/tools/zkl}")
 : "${ZKL_SERVER=$top_builddir/tests/support/zkl-server}"
 : "${ADMIN:=$top_builddir/tests/cli/zk-admin}"
 export ZKL ADMIN
@@ -37,6 +38,11 @@ finish() {
     [ "$passed" -gt 0 ] || [ "$skipped" -eq 0 ] || exit 77
     exit 0
 }
+
+if [ ! -x "$ZKL" ]; then
+    fail "zkl is no program: is top_builddir the folder of a build?" "$ZKL"
+    finish
+fi
 
 # Starts the script again with a server around it, unless that has been done. The environment's own
 # ZKL_CONNECT is not trusted while we can have a server of our own: it may be somebody's.
@@ -243,11 +249,17 @@ guard_of() { # PID
     done
 }
 
-# Waits for a process of ours to end, and gives its status.
+# Waits for a process of this shell to end, and gives its status.
 status_of() { # PID
-    wait_until "process $1 ends" gone "$1" || return 1
-    wait "$1"
-} 2>/dev/null # where bash tells which signal ended it
+    if [ "$BASH_SUBSHELL" -gt 0 ]; then
+        echo "status_of: a shell in \$( ) or ( ) cannot wait for process $1" >&2
+        return 1
+    fi
+    {
+        wait_until "process $1 ends" gone "$1" || return 1
+        wait "$1"
+    } 2>/dev/null # where bash tells which signal ended it
+}
 
 # A process that retains, and obeys the words of tests/cli/retain.c.
 retain() { # PATH
