@@ -20,3 +20,7 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * closed: others wait here
+ * open */

@@ -22,3 +22,6 @@ int main(int argc, char **argv)
         return 1;
     return work(s);
 }
+
+/* It prints:
+ * locked to the end of this scope */

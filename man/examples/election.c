@@ -21,3 +21,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * web1 leads */

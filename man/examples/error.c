@@ -16,3 +16,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * invalid argument: path "jobs/nightly": it must begin with a slash */

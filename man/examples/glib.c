@@ -26,3 +26,6 @@ int main(int argc, char **argv)
     g_source_destroy(source);
     return 0;
 }
+
+/* It prints:
+ * acquired, in the main loop */

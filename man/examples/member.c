@@ -24,3 +24,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * web1 at 10.0.0.1:80 */

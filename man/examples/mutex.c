@@ -24,3 +24,7 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * locked
+ * at work */

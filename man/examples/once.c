@@ -32,3 +32,7 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * migrating to v7
+ * v7 is recorded */

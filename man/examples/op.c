@@ -36,3 +36,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * the other thread ended the wait */

@@ -22,3 +22,7 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * writing, alone
+ * reading, with other readers */

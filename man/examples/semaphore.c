@@ -24,3 +24,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return 0;
 }
+
+/* It prints:
+ * slot 0 of 4 */

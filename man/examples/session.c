@@ -26,3 +26,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return code != 0;
 }
+
+/* It prints:
+ * a session of 6000 ms */

@@ -32,3 +32,6 @@ int main(int argc, char **argv)
     zkl_session_close(s);
     return code != 0;
 }
+
+/* It prints:
+ * 1 connection */

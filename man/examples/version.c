@@ -8,3 +8,6 @@ int main(void)
         puts("compiled and running with the same version");
     return 0;
 }
+
+/* It prints:
+ * compiled and running with the same version */
