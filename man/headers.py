@@ -72,12 +72,12 @@ class Errors:
     """Which errors each function returns, or gives to its completion, as the comments say.
 
     A function has the codes of its own lists and of the sentences that begin with "Returns"; those of the
-    function that it returns "as"; and, if its comment has no such sentence, those of the comment before it
-    that stands alone. One that ends in _async
-    has those of the function without it, but for ZKL_EDEADLK and what its comment excepts."""
+    function that it returns "as", or that a list names, but for those behind "except" there; and, if its comment
+    has no such sentence, those of the comment before it that stands alone. One that ends in _async has those of
+    the function without it, but for ZKL_EDEADLK and what its comment excepts."""
 
     def __init__(self, root="."):
-        self.comments, self.groups, self.others = {}, {}, {}
+        self.comments, self.groups = {}, {}
         for _, _, text in headers(root):
             comment, group = "", ""
             for c, code in declarations(text):
@@ -110,7 +110,7 @@ class Errors:
     def resolved(self, name):
         if name not in self.comments:
             raise ValueError("%s: a function has its codes (as X_async has those of X), and no header declares it" % name)
-        flat, codes, others = " ".join(self.comments[name].split()), set(), []
+        flat, codes, others, excepted = " ".join(self.comments[name].split()), set(), [], {}
         base = re.sub(r"_async$", "", name)
         if name.endswith("_async"):
             err = re.search(r"\berr has .*", flat)
@@ -123,9 +123,12 @@ class Errors:
             others = re.findall(r"\b(?:Returns as|As) (zkl_\w+)\(\)(?: does|; or|, but|\.|;)", flat) + [base] * (base != name)
             if not re.search(r"\bReturns\b", flat):
                 codes = set(self.groups[name])
-            codes |= codes_of(" ".join(re.findall(r"\b[Rr]eturns? (?:[^.]|\.(?! ))*\.", flat)))
+            said = re.findall(r"\b[Rr]eturns? (?:[^.]|\.(?! ))*\.", re.sub(r", except [^;.]*", "", flat))
+            codes |= codes_of(" ".join(said))
         for entry in self.listed(name):
-            codes |= codes_of(entry)
-            others += re.findall(r"codes of (zkl_\w+)\(\)", entry)
-        self.others[name] = others
-        return codes.union(*map(self.resolved, [] if name.endswith("_async") else others))
+            own, _, but = entry.partition(", except ")
+            codes |= codes_of(own)
+            excepted.update(dict.fromkeys(re.findall(r"codes of (zkl_\w+)\(\)", own), codes_of(but)))
+        others += excepted
+        inherited = [] if name.endswith("_async") else others
+        return codes.union(*(self.resolved(other) - excepted.get(other, set()) for other in inherited))

@@ -26,6 +26,8 @@ mkdir "$scratch/tree" && cp -r "$top_srcdir"/{man,include} "$scratch/tree"
 chmod -R u+w "$scratch/tree"
 sed -i '/ZKL_EPERM: the caller does not hold this lock;/d' "$scratch/tree/include/zkl/mutex.h"
 expect_some "sees an error that the manual does not name" "$(differences "$scratch/tree" "$scratch/said" | grep 'zkl_mutex_unlock: a test has seen ZKL_EPERM')"
+sed -i 's/the codes of zkl_multilock_lock(),/& except ZKL_EACCES,/' "$scratch/tree/include/zkl/op.h"
+expect_some "sees what is excepted of another function's" "$(differences "$scratch/tree" "$scratch/said" | grep 'zkl_op_wait: a test has seen ZKL_EACCES')"
 sed '/^zkl_mutex_unlock\x0/d' "$scratch/said" >"$scratch/without"
 expect_some "sees a function that no test has called" "$(differences "$top_srcdir" "$scratch/without" | grep 'zkl_mutex_unlock.*no test has seen')"
 finish
