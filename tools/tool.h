@@ -28,24 +28,30 @@ struct settings {
 /* One verb of the command; argv[0] is its name. Returns the exit status. */
 typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
-/* All of them, up to one without a name: verbs.c. */
+/* All of them, for X(name, what it does). */
+#define VERBS(X)                                                                                   \
+    X(break, "remove a contender by force")                                                        \
+    X(elect, "run a command while leading; show who leads")                                        \
+    X(limit, "show or set how many slots a semaphore has")                                         \
+    X(lock, "run a command while holding a lock")                                                  \
+    X(ls, "show who holds a lock and who waits")                                                   \
+    X(member, "run a command as a member of a group; show the members")                            \
+    X(once, "run a command once on all hosts, or once a period")                                   \
+    X(revoke, "ask the holder of a lock to give way")                                              \
+    X(shards, "run a command for each shard of work that this host has")                           \
+    X(watch, "show who holds a lock and who waits, as it changes")
+
+#define VERB_DECLARED(name, summary)                                                               \
+    int verb_##name(struct settings *settings, int argc, char **argv);
+VERBS(VERB_DECLARED)
+
+/* The same, up to one without a name: verbs.c. */
 struct verb {
     const char *name;
     verb_fn run;
     const char *summary;
 };
 extern const struct verb verbs[];
-
-int verb_break(struct settings *settings, int argc, char **argv);
-int verb_elect(struct settings *settings, int argc, char **argv);
-int verb_limit(struct settings *settings, int argc, char **argv);
-int verb_once(struct settings *settings, int argc, char **argv);
-int verb_lock(struct settings *settings, int argc, char **argv);
-int verb_ls(struct settings *settings, int argc, char **argv);
-int verb_member(struct settings *settings, int argc, char **argv);
-int verb_revoke(struct settings *settings, int argc, char **argv);
-int verb_shards(struct settings *settings, int argc, char **argv);
-int verb_watch(struct settings *settings, int argc, char **argv);
 
 /* credentials.c */
 
