@@ -198,6 +198,21 @@ TEST_CASE(waits_for_its_predecessor)
     stop();
 }
 
+/* A deadline that is ahead, but may pass before a proof moves it, is none to be granted on. */
+TEST_CASE(waits_for_a_deadline_that_lasts)
+{
+    start_entering();
+    hand_pass(s, HAND_DEADLINE_MS - 1000);
+    hand_answer_entry(&a, -1);
+    zkl_session_dispatch(s);
+    CHECK_INT(a.calls, 0);
+    hand_stand_alone(s);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
+    zkl_session_dispatch(s);
+    CHECK(a.grant != NULL);
+    stop();
+}
+
 /* A contender right behind the head watches its own node first, and needs no other proof than the
  * silence of that watch, unless the connection was another one then. */
 TEST_CASE(watches_its_own_node)

@@ -2,6 +2,7 @@
  * data and how it leaves; and what members of one session have to do with each other. */
 #include "lib/member/member.h"
 #include "lib/member/members.h"
+#include "lib/session/orphans.h"
 #include "member_story.h"
 #include "recipes/name.h"
 #include "runner.h"
@@ -488,6 +489,21 @@ TEST_CASE(may_leave_later)
     hand_pass_proved(mstory.s, 1000);
     CHECK(mstory.s->id != 0);
     mstory_end();
+}
+
+/* Others may see it gone already, so a session that is to end ends. */
+TEST_CASE(holds_no_session_past_its_deadline)
+{
+    for (int past = 0; past < 2; past++) {
+        mstory_begin_joined();
+        hand_pass(mstory.s, HAND_DEADLINE_MS - !past);
+        orphan_delete(mstory.s, g_strdup("/x"));
+        ANSWER(STORE_DELETE, "/x", .rc = STORE_NOAUTH);
+        hand_pass(mstory.s, 0);
+        CHECK_INT(mstory.s->id == 0, past);
+        g_string_truncate(mstory.told, 0);
+        mstory_end();
+    }
 }
 
 /* ---- the members of one session: what each answer costs all of them, and who has an id in turn
