@@ -435,6 +435,7 @@ TEST_CASE(not_known_by_name_alone)
  * those with numbers it has who has some. */
 TEST_CASE(behind_a_lowered_limit)
 {
+    static const char numbers[] = "\nzkl numbers 1 "; /* before no data, whose length is -1 */
     static const struct {
         char *name;
         const char *data;
@@ -447,6 +448,7 @@ TEST_CASE(behind_a_lowered_limit)
         {OURS("lease-0000000005"), "e", 15},
         {OURS("lease-0000000006"), "f", 21},
         {OURS("s1-lease-0000000007"), "g\nzkl numbers 3", 22},
+        {OURS("s1-lease-0000000008"), numbers + sizeof numbers - 1, 16},
     };
     char *names[G_N_ELEMENTS(rows)];
 
@@ -464,14 +466,14 @@ TEST_CASE(behind_a_lowered_limit)
         for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
             char *path = g_strconcat("/b/", rows[i].name, NULL);
             ANSWER(STORE_GET, path, .rc = STORE_OK, .data = rows[i].data, .czxid = rows[i].czxid,
-                   .length = (int)strlen(rows[i].data), .version = 1);
+                   .length = rows[i].data[0] ? (int)strlen(rows[i].data) : -1, .version = 1);
             g_free(path);
         }
         end(&reading);
         REQUIRE(reading.code == 0);
         for (size_t i = 0; i < zkl_queue_count(reading.q); i++)
             g_string_append_printf(found, "%d", zkl_queue_get(reading.q, i)->holds);
-        CHECK_STR(found->str, changed ? "1110100" : "1000000");
+        CHECK_STR(found->str, changed ? "11101000" : "10000000");
         zkl_queue_free(reading.q);
         g_string_free(found, TRUE);
     }
