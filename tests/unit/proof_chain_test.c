@@ -69,6 +69,26 @@ TEST_CASE(proved_by_a_reconnect)
     hand_close(s);
 }
 
+/* The same, so late that the deadline passes before another proof can come: that ends no doubt. */
+TEST_CASE(proved_too_late_to_last)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    hand_hold(&a, s);
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_pass(s, 1500);
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 7000);
+    fake_event(STORE_EV_UP);
+    check_deadline_in(HAND_DEADLINE_MS - 8500);
+    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    CHECK(instant_left(clock_now(), s->proofs.deadline) > (HAND_DEADLINE_MS - 8500) * CLOCK_MS);
+    CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
+    hand_leave(&a);
+    hand_close(s);
+}
+
 /* The servers allow so short a timeout that no chain lasts: that is logged, but not of one server.
  */
 TEST_CASE(cannot_last)
