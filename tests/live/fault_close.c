@@ -49,18 +49,41 @@ TEST_CASE(while_mute)
     fault_end();
 }
 
-/* Losses are told while the nodes still stand, and the nodes go at once, not by a timeout. */
+enum { MANY = 200 };
+
+static void ignore_grant(zkl_grant *grant, const zkl_error *err, void *data)
+{
+    (void)grant, (void)err, (void)data;
+}
+
+/* Others enter at paths of their own: that is what the server is asked when the session closes. */
+static void enter_many(zkl_session *s, zkl_mutex **ret, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char *path = g_strdup_printf("%s-%d", fault.path, i);
+        REQUIRE(zkl_mutex_new(&ret[i], s, path, NULL) == 0);
+        REQUIRE(zkl_mutex_lock_async(ret[i], ZKL_FOREVER, ignore_grant, NULL, NULL) == 0);
+        g_free(path);
+    }
+}
+
+/* Losses are told while the nodes still stand, and the nodes go at once, not by a timeout; even if
+ * the server has much to answer still. */
 TEST_CASE(while_held)
 {
     struct acquisition holder, queued, other;
+    zkl_mutex *many[MANY];
 
     fault_begin();
     zkl_session *s = fault_direct(60000);
     acquisition_queue(&holder, fault_mutex(s), 1);
     acquisition_queue(&queued, fault_mutex(s), 2);
     acquisition_queue(&other, fault_mutex(fault_direct(FAULT_LONG_MS)), 3);
+    enter_many(s, many, MANY);
     fault_close(s);
     REQUIRE(acquisition_granted(&other));
+    for (int i = 0; i < MANY; i++)
+        zkl_mutex_free(many[i]);
     CHECK(told_at(&holder.told, ZKL_LOST) < other.at);
     CHECK(acquisition_failed(&queued, ZKL_ECLOSED));
     acquisition_end(&holder);
