@@ -87,36 +87,4 @@ kill -KILL "$runner"
 status_of "$waiter"
 expect "the next one's status" 0 $?
 wait_until "the next one has run it" test -e "$scratch/again"
-
-# Three hosts that call again and again, each a period of 1 s, while one after the other is killed: nobody begins
-# beside another, and no period has two runs that are recorded. The work of a killed one may be done again.
-host() { # NUMBER
-    while [ ! -e "$scratch/over" ]; do
-        sleep ".$((RANDOM % 5))"
-        "$ZKL" once -E 9 --every 1 --name "host$1" $L-hosts -- sh -c 'echo "begin $ZKL_TOKEN" >>"$1/log"; sleep .2
-            echo "end $ZKL_TOKEN" >>"$1/log"' sh "$scratch" 2>/dev/null &
-        echo $! >"$scratch/host$1"
-        wait $! && echo "recorded" >>"$scratch/log"
-    done
-} 2>/dev/null
-began=$SECONDS hosts=()
-for i in 1 2 3; do
-    host $i &
-    hosts+=($!)
-    remember "$!"
-done
-ended() { [ "$(grep -c end "$scratch/log" 2>/dev/null)" -ge "$1" ]; }
-for n in 2 4 6 8; do
-    wait_until "$n runs" ended $n
-    kill -KILL "$(<"$scratch/host$((n / 2 % 3 + 1))")" 2>/dev/null
-done
-touch "$scratch/over"
-for host in "${hosts[@]}"; do
-    status_of "$host"
-done
-overlaps=$(awk '$1 == "begin" { last = $2 } $1 == "end" && $2 != last' "$scratch/log")
-expect "no run begins while another one runs" "" "$overlaps"
-expect "no token has two runs" "" "$(grep end "$scratch/log" | sort | uniq -d)"
-runs=$(grep -c recorded "$scratch/log")
-expect "a run a period at most: $runs in $((SECONDS - began)) s" 1 "$((runs <= SECONDS - began + 2))"
 finish
