@@ -43,6 +43,7 @@ struct hold {
     struct loss loss;
     bool lending;        /* the command is to take the terminal, and has not been seen yet */
     bool asked_to_end;   /* INT or TERM has been passed on once */
+    bool interrupted;    /* HUP, INT, QUIT or TERM has been passed on */
     atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
     sigset_t early;      /* came before the command did */
     int passed_on;       /* the last signal that the group got by way of us */
@@ -124,6 +125,11 @@ static void on_signal(struct hold *h, int signo)
         if (h->asked_to_end)
             signo = SIGKILL;
         h->asked_to_end = true;
+        h->interrupted = true;
+        break;
+    case SIGHUP:
+    case SIGQUIT:
+        h->interrupted = true;
         break;
     default:
         break;
@@ -149,6 +155,7 @@ static void give_way(struct hold *h)
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
     h->passed_on = SIGTERM;
+    h->interrupted = true;
     hold_pass_on(h, SIGTERM);
 }
 
@@ -249,6 +256,11 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
 bool hold_kept(const struct hold *h)
 {
     return !atomic_load(&h->shared->gone);
+}
+
+bool hold_interrupted(const struct hold *h)
+{
+    return h->interrupted;
 }
 
 void hold_free(struct hold *h)

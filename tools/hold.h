@@ -23,6 +23,10 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);
 
+/* Whether the command was sent HUP, INT, QUIT or TERM by way of us: it may have left half of its
+ * work. */
+bool hold_interrupted(const struct hold *hold);
+
 /* Not before the session is closed: the library's last call for the grant may come as late. */
 void hold_free(struct hold *hold);
 

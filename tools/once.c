@@ -74,11 +74,16 @@ static int once_is_done(void *self)
     return o->done_status;
 }
 
-/* A command that failed leaves the work to the next one. */
-static int once_record_run(void *self, const zkl_grant *grant, int status)
+/* A command that failed leaves the work to the next one. So does one that was asked to end, even if
+ * it says that it succeeded: it may have left half of the work. */
+static int once_record_run(void *self, const zkl_grant *grant, int status, bool interrupted)
 {
     const struct once *o = self;
 
+    if (status == STATUS_OK && interrupted) {
+        say("%s: the command was asked to end, so its run is not recorded", o->options.hold.path);
+        return status;
+    }
     if (status != STATUS_OK || zkl_once_end(o->once, grant, NULL, 0, 0) == 0)
         return status;
     return fail_last(o->options.hold.path);

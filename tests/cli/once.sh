@@ -74,6 +74,21 @@ for waiter in "${waiters[@]}"; do
 done
 expect "nobody ran it a second time" "" "$(ls "$scratch/second" 2>/dev/null)"
 
+# What was asked to end may have left half of the work.
+for signal in TERM USR1; do
+    rm -f "$scratch/begun"
+    "$ZKL" once $L-$signal -- sh -c 'trap "echo told; exit 0" TERM USR1; : >"$1/begun"; while :; do sleep 0.1; done' \
+        sh "$scratch" >"$scratch/told" 2>"$scratch/err" &
+    runner=$!
+    remember "$runner"
+    wait_until "it runs" test -e "$scratch/begun"
+    kill -$signal "$runner"
+    status_of "$runner"
+    run "$ZKL" once $L-$signal -- echo again
+    expect "$signal: a run of a command that was asked to end does not count" \
+        "told:$([ $signal = TERM ] && echo again)" "$(<"$scratch/told"):$out"
+done
+
 # A killed runner's work is begun again.
 "$ZKL" once $L-killed -- sh -c ': >"$1/first"; exec sleep 1000' sh "$scratch" &
 runner=$!
