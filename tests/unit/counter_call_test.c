@@ -634,70 +634,127 @@ TEST_CASE(of_another_session)
 
 /* ---- a watch ---- */
 
+#define WATCHED "/root" NODE
+
 static GString *numbers;
 
 static void on_number(int64_t value, void *data)
 {
-    (void)data;
-    g_string_append_printf(numbers, " %d", (int)value);
+    g_string_append_printf(data, " %d", (int)value);
+}
+
+static zkl_watch *begin_watch(void)
+{
+    zkl_watch *watch;
+
+    server.s = hand_session_logging(ZKL_LOG_WARN);
+    numbers = g_string_new("");
+    REQUIRE(zkl_counter_new(&counter, server.s, NODE, ZKL_COUNTER_32) == 0);
+    CHECK_INT(zkl_counter_watch(NULL, counter, on_number, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_counter_watch(&watch, NULL, on_number, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_counter_watch(&watch, counter, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_counter_watch(&watch, counter, on_number, numbers), 0);
+    zkl_counter_free(counter);
+    return watch;
+}
+
+static void end_watch(void)
+{
+    g_string_free(numbers, TRUE);
+    hand_close(server.s);
 }
 
 static void answer_list(enum store_rc rc)
 {
-    fake_answer(STORE_SYNC, NODE, (struct store_reply){.rc = STORE_OK});
-    ANSWER(STORE_LIST, NODE, .rc = rc);
+    fake_answer(STORE_SYNC, WATCHED, (struct store_reply){.rc = STORE_OK});
+    CHECK(fake_is_watching(STORE_LIST, WATCHED));
+    ANSWER(STORE_LIST, WATCHED, .rc = rc);
 }
 
-static void check_told(zkl_session *s, const char *told)
+static void answer_none(void)
 {
-    zkl_session_dispatch(s);
+    answer_list(STORE_NONODE);
+    ANSWER(STORE_STAT, WATCHED, .rc = STORE_NONODE);
+}
+
+static void answer_watched(const char *data, int length)
+{
+    CHECK(fake_is_watching(STORE_GET, WATCHED));
+    ANSWER(STORE_GET, WATCHED, .rc = STORE_OK, .data = data, .length = length);
+}
+
+static void check_told(const char *told)
+{
+    zkl_session_dispatch(server.s);
     CHECK_STR(numbers->str, told);
     g_string_truncate(numbers, 0);
 }
 
 TEST_CASE(watched)
 {
-    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
-    zkl_watch *watch;
+    zkl_watch *watch = begin_watch();
 
-    o.dispatch = 1;
-    zkl_session *s = fake_open_session("fake:1", &o);
-    fake_event(STORE_EV_BEGIN);
-    fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, FAKE_TIMEOUT_MS);
-    numbers = g_string_new("");
-    REQUIRE(zkl_counter_new(&counter, s, NODE, ZKL_COUNTER_32) == 0);
-    CHECK_INT(zkl_counter_watch(&watch, counter, on_number, NULL), 0);
-    zkl_counter_free(counter);
-    answer_list(STORE_NONODE);
-    ANSWER(STORE_STAT, NODE, .rc = STORE_NONODE);
-    check_told(s, " 0");
-    fake_fire(NODE, STORE_FIRED_CREATED);
+    answer_none();
+    check_told(" 0");
+    fake_fire(WATCHED, STORE_FIRED_CREATED);
     answer_list(STORE_OK);
-    CHECK(fake_is_watching(STORE_GET, NODE));
-    answer_value("\0\0\0\7", 4, 0);
-    check_told(s, " 7");
-    fake_fire(NODE, STORE_FIRED_CHANGED);
-    answer_value("\0\0\0\7", 4, 1);
-    check_told(s, "");
-    fake_fire(NODE, STORE_FIRED_CHANGED);
-    answer_value("\7", 1, 2);
-    check_told(s, "");
-    fake_fire(NODE, STORE_FIRED_CHANGED);
-    answer_value("\0\0\0\7", 4, 3);
-    check_told(s, " 7");
+    answer_watched("\0\0\0\7", 4);
+    check_told(" 7");
+    fake_fire(WATCHED, STORE_FIRED_CHANGED);
+    answer_watched("\0\0\0\7", 4);
+    check_told("");
     fake_reconnect();
     answer_list(STORE_OK);
-    answer_value("\0\0\0\6", 4, 4);
-    check_told(s, " 6");
+    answer_watched("\0\0\0\6", 4);
+    check_told(" 6");
     fake_next_session();
     answer_list(STORE_OK);
-    ANSWER(STORE_GET, NODE, .rc = STORE_NONODE);
-    answer_list(STORE_NONODE);
-    ANSWER(STORE_STAT, NODE, .rc = STORE_NONODE);
-    check_told(s, " 0");
+    ANSWER(STORE_GET, WATCHED, .rc = STORE_NONODE);
+    answer_none();
+    check_told(" 0");
     zkl_watch_free(watch);
-    fake_fire(NODE, STORE_FIRED_CREATED);
-    check_told(s, "");
-    g_string_free(numbers, TRUE);
-    zkl_session_close(s);
+    fake_fire(WATCHED, STORE_FIRED_CREATED);
+    check_told("");
+    end_watch();
+}
+
+/* What is said of it is said once, and the next number is told, even if it is the same. */
+TEST_CASE(watched_that_is_none)
+{
+    zkl_watch *watch = begin_watch();
+
+    answer_list(STORE_OK);
+    answer_watched("\0\0\0\7", 4);
+    check_told(" 7");
+    for (int i = 0; i < 2; i++) {
+        fake_fire(WATCHED, STORE_FIRED_CHANGED);
+        answer_watched("\7", 1);
+        check_told("");
+    }
+    CHECK_STR(hand_logged, "/dir/n: watching the counter: its data is no number of that many "
+                           "bytes; ");
+    fake_fire(WATCHED, STORE_FIRED_CHANGED);
+    answer_watched("\0\0\0\7", 4);
+    check_told(" 7");
+    zkl_watch_free(watch);
+    end_watch();
+}
+
+TEST_CASE(watched_behind_a_refusal)
+{
+    zkl_watch *watch = begin_watch();
+
+    answer_list(STORE_OK);
+    ANSWER(STORE_GET, WATCHED, .rc = STORE_NOAUTH);
+    check_told("");
+    CHECK(strstr(hand_logged, "watching the counter"));
+    hand_pass(server.s, 2000);
+    answer_list(STORE_OK);
+    answer_watched("\0\0\0\7", 4);
+    check_told(" 7");
+    fake_fire(WATCHED, STORE_FIRED_GONE);
+    answer_none();
+    check_told(" 0");
+    zkl_watch_free(watch);
+    end_watch();
 }

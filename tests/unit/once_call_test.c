@@ -227,6 +227,8 @@ TEST_CASE(lost_and_begun_anew)
     answer_none();
     check_ended(0);
     CHECK_INT(zkl_once_end(once, first, "", 0, 0), ZKL_ELOST);
+    zkl_last_error(&caller.error);
+    CHECK_STR(caller.error.text, "the lock was lost: a later run has begun");
     zkl_grant_release(first);
     end();
 }
