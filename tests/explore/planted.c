@@ -1,5 +1,7 @@
 /* The search itself: a token that goes round between two places, where all that can be wrong with a
  * world is planted and must be found. usage: planted */
+/* The build that measures coverage has no assertions. */
+#undef NDEBUG
 #include <assert.h>
 #include <stdio.h>
 

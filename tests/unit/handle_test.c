@@ -93,6 +93,11 @@ TEST_CASE(semaphore_arguments)
     zkl_last_error(&why);
     CHECK_STR(why.text, "/a: Curator's layout keeps no limit");
     zkl_semaphore_free(m);
+    o.layout = ZKL_SEMAPHORE_ZKL;
+    REQUIRE(zkl_semaphore_new(&m, s, "/a", &o) == 0);
+    CHECK_INT(zkl_semaphore_get_limit(m, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_semaphore_set_limit(m, 0, 0), ZKL_EINVAL);
+    zkl_semaphore_free(m);
     zkl_semaphore_free(NULL);
     zkl_session_close(s);
 }

@@ -443,6 +443,8 @@ TEST_CASE(blocking)
     CHECK_INT(zkl_once_done(once, 0, NULL), 0);
     CHECK_INT(zkl_once_reset(once, 0), 0);
     CHECK_INT(zkl_once_call(once, 0, NULL, NULL, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_once_begin(once, 0, NULL), ZKL_EINVAL);
+    CHECK_INT(zkl_once_begin_async(once, 0, NULL, NULL, NULL), ZKL_EINVAL);
     zkl_once_free(once);
     fake_answer_at_once(NULL);
     zkl_session_close(s);

@@ -697,6 +697,34 @@ static void check_sets(const char *path, const char *data, int version)
     CHECK_INT(r.version, version);
 }
 
+/* Beyond a limit that was changed in zxid 20, only the data tell who holds. */
+TEST_CASE(waiters_are_not_asked)
+{
+    char first[] = OURS("s1-lease-0000000001"), waiter[] = OURS("lease-0000000002");
+    char third[] = OURS("s1-lease-0000000003"), *names[] = {first, waiter, third};
+    static const char numbers[] = "who\nzkl numbers 1", word[] = "__REVOKE__\nzkl numbers 1";
+
+    ask(&asking, NULL, 0);
+    for (int list = 0; list < 2; list++) {
+        fake_await(STORE_LIST, "/b");
+        ANSWER(STORE_LIST, "/b", .rc = STORE_OK, .names = names, .count = 3);
+        if (list == 0)
+            ANSWER(STORE_GET, "/b", .rc = STORE_OK, .data = "1", .length = 1, .mzxid = 20);
+    }
+    answer_numbers(AT(OURS("s1-lease-0000000001")), numbers, 0);
+    answer_read(AT(OURS("lease-0000000002")), 21);
+    answer_numbers(AT(OURS("s1-lease-0000000003")), numbers, 0);
+    for (int i = 0; i < 3; i += 2) {
+        char *path = g_strconcat("/b/", names[i], NULL);
+        answer_numbers(path, numbers, 0);
+        check_sets(path, word, 0);
+        REQUIRE(!fake_is_asked(STORE_SET, AT(OURS("lease-0000000002"))));
+        ANSWER(STORE_SET, path, .rc = STORE_OK);
+        g_free(path);
+    }
+    asked(&asking, 0);
+}
+
 /* What others read in the node stays there, for exactly the version that it was read of. */
 TEST_CASE(numbers_stay)
 {
