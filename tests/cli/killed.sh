@@ -104,8 +104,8 @@ tr '\0' '\n' <"/proc/$holder/cmdline" >"$scratch/out"
 {
     pgrep "$content"
     pidof "$(basename "$(head -n 1 "$scratch/out")")" | tr ' ' '\n'
-} | grep -Ex "$holder|$guard" | sort -u >"$scratch/out"
-expect "by name: zkl alone" "$holder" "$(<"$scratch/out")"
+} | grep -Ex "$holder|$guard" | sort -u >"$scratch/named"
+expect "by name: zkl alone" "$holder" "$(<"$scratch/named")"
 kill -9 $holder
 expect_next "by name"
 
