@@ -1,5 +1,6 @@
 #!/bin/bash
-# tests/live/SCENARIOS.md is true: each scenario has tests, and the tests it names are there.
+# tests/live/SCENARIOS.md is true: each scenario has tests, and the tests it names are there. So are those of
+# tests/FOUND.md, the faults that were found.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -24,6 +25,13 @@ unnamed() { # MAP
     grep '^scenario_' <<<"$known" | sort -u | comm -23 - <(named "$1")
 }
 
+# Scripts and options of programs are named there too.
+# shellcheck disable=SC2016
+unknown_of_found() { # MAP
+    grep '^|' "$1" | cut -d'|' -f4 | grep -oE '`[a-z0-9_]+\.[a-z0-9_]+`' | tr -d '`' | sort -u |
+        comm -23 - <(sort -u <<<"$known")
+}
+
 untested() { # MAP: numbers without a row, rows without a test
     local number
     for number in {1..27}; do
@@ -38,6 +46,7 @@ expect_some "the programs list their tests" "$known"
 expect_none "every scenario has a test" "$(untested "$map")"
 expect_none "every test named is there" "$(unknown "$map")"
 expect_none "every test of a scenario is named" "$(unnamed "$map")"
+expect_none "every test of a found fault is there" "$(unknown_of_found "$top_srcdir/tests/FOUND.md")"
 
 cat >"$scratch/planted.md" <<'PLANTED'
 | 1 | named but not there | `scenario_net.s01_planted` | |
@@ -45,6 +54,7 @@ cat >"$scratch/planted.md" <<'PLANTED'
 PLANTED
 expect_some "sees a test that is not there" "$(unknown "$scratch/planted.md")"
 expect_some "sees a row without a test" "$(untested "$scratch/planted.md" | grep scenario_net.s02)"
+expect_some "sees a test of a found fault that is not there" "$(unknown_of_found "$scratch/planted.md")"
 expect_some "sees a number without a row" "$(untested "$scratch/planted.md" | grep -x 27)"
 expect_some "sees a test without a row" "$(unnamed "$scratch/planted.md")"
 finish
