@@ -251,14 +251,18 @@ guard_of() { # PID
 
 # Waits for a process of this shell to end, and gives its status.
 status_of() { # PID
-    if [ "$BASH_SUBSHELL" -gt 0 ]; then
-        echo "status_of: a shell in \$( ) or ( ) cannot wait for process $1" >&2
-        return 1
-    fi
-    {
+    local status
+    { # bash tells here which signal ended it
         wait_until "process $1 ends" gone "$1" || return 1
         wait "$1"
-    } 2>/dev/null # where bash tells which signal ended it
+        status=$?
+    } 2>/dev/null
+    # bash gives -1 for a child of the shell that this one is a copy of.
+    if [ "$status" -lt 0 ]; then
+        echo "status_of: a shell in \$( ) or ( ) cannot wait for a process $1 that began outside" >&2
+        return 1
+    fi
+    return "$status"
 }
 
 # A process that retains, and obeys the words of tests/cli/retain.c.
