@@ -91,7 +91,7 @@ TEST_CASE(follower_cut_off)
     int mine = trio_follower_beside(-1), other = trio_follower_beside(mine);
     int leader = zk_server_wait_leader(fault.server);
     acquisition_queue(&a, fault_mutex(trio_session_at(mine, SHORT_MS)), 1);
-    acquisition_queue(&b, fault_mutex(trio_session_at(other, 30000)), 2);
+    acquisition_queue(&b, fault_mutex(fault_session(zk_server_connect(fault.server), 30000)), 2);
     zk_server_pause(fault.server, leader);
     zk_server_pause(fault.server, other);
     g_usleep((SHORT_MS + 2 * TRIO_TICK_MS) * 1000); /* the session's end, and no sign of it */

@@ -108,7 +108,8 @@ static void add_all(GPtrArray *argv, const char *const *list)
 
 bool node_launch(struct node *n, const struct zk_server_options *o)
 {
-    /* Quick to start and small; a throwaway server need not survive a power cut. */
+    /* Quick to start and small; a throwaway server need not survive a power cut. One that has lost
+     * its ensemble asks the others again each second: by default its pauses grow to a minute. */
     static const char *const first[] = {"java",
                                         "-Xmx256m",
                                         "-XX:TieredStopAtLevel=1",
@@ -118,6 +119,7 @@ bool node_launch(struct node *n, const struct zk_server_options *o)
                                         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                                         "-Dzookeeper.jmx.log4j.disable=true",
                                         "-Dzookeeper.forceSync=no",
+                                        "-Dzookeeper.fastleader.maxNotificationInterval=1000",
                                         NULL};
     GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
     add_all(argv, n->within);

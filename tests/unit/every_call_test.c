@@ -771,12 +771,17 @@ static void estate_begin_all(void)
     handles_look(&estate.of);
 }
 
-#define GUARDED(type, field, made) GUARD(type) field = g_steal_pointer(&estate.of.field);
+/* clang says which variables nobody uses, even of these. */
+#define GUARDED(type, field, made)                                                                 \
+    GUARD(type) field = g_steal_pointer(&estate.of.field);                                         \
+    (void)field;
 
 static void end_by_scope(void)
 {
 #define GUARD ZKL_AUTO
     GUARD(zkl_session) session = g_steal_pointer(&estate.of.s);
+
+    (void)session;
 #define HANDLE GUARDED
 #define RIGHT GUARDED
 #define VIEW GUARDED
@@ -788,6 +793,8 @@ static void end_by_glib(void)
 {
 #define GUARD g_autoptr
     GUARD(zkl_session) session = g_steal_pointer(&estate.of.s);
+
+    (void)session;
 #define HANDLE GUARDED
 #define RIGHT GUARDED
 #define VIEW GUARDED
