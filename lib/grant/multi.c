@@ -330,7 +330,7 @@ static void multi_line_free(struct multi_line *line)
     g_free(line);
 }
 
-struct multi_line *multi_line_of(struct tenure *t)
+static struct multi_line *multi_line_of(struct tenure *t)
 {
     if (!t->line) {
         t->line = g_new0(struct multi_line, 1);

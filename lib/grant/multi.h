@@ -20,8 +20,6 @@ struct multi_line {
     struct transaction machine;
 };
 
-struct multi_line *multi_line_of(struct tenure *t);
-
 /* Another request than a transaction has left that version in the tenure's node. */
 void multi_go_on_from(struct tenure *t, int32_t version);
 

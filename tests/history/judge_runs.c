@@ -73,7 +73,7 @@ static bool run_was_denied(const struct court *c, int64_t from, int64_t to)
     return false;
 }
 
-/* A caller who waits is spared by the run before, too, if that is still under way. */
+/* While the run before is still under way, it spares those who wait for it, too. */
 static void judge_missed(struct court *c, const event *before, const event *run, int64_t due_ms)
 {
     const int64_t begin =

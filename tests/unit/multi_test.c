@@ -641,7 +641,7 @@ TEST_CASE(versions_run_out)
         ANSWER(STORE_MULTI, story.node, .rc = STORE_OK);
         check_ended(&e[i], 0);
     }
-    CHECK_INT(multi_line_of(grant_tenure(story.grant, 0))->machine.version, INT32_MAX);
+    CHECK_INT(grant_tenure(story.grant, 0)->line->machine.version, INT32_MAX);
     CHECK_INT(zkl_grant_multi(story.grant, &story_change, 1, 0, ZKL_FOREVER), ZKL_ELIMIT);
     CHECK(!fake_is_asked(STORE_MULTI, story.node));
     story_end(&story);
