@@ -3,7 +3,6 @@
 
 jobs=$(nproc)
 test_jobs=$((jobs + 1)) # most tests wait most of the time
-stage_limit=${ZKL_STAGE_LIMIT:-1500} # seconds; a hang must not cost more
 passed=0 failed=0 skipped=0 # of all the tests shown so far
 
 # In the shell's words. Sanitizers find the same at -O1, which compiles in three quarters of the time,
@@ -51,23 +50,17 @@ make_depfiles() { # FOLDER
         done)
 }
 
-# Of a script the simplest shell makes least work; tests/cli/clone.sh lets configure choose.
-configure_in() { # FOLDER ARG…
-    local folder=$1
-    shift
-    mkdir -p "$folder"
-    make_depfiles "$folder"
-    (cd "$folder" && CONFIG_SHELL=/bin/sh "$root/configure" -q "$@")
-}
-
-# Configures _build/NAME when needed.
+# Configures _build/NAME when needed. Of a script the simplest shell makes least work; tests/cli/clone.sh
+# lets configure choose.
 configure_build() { # NAME
     local name=$1 args
     args=$(configure_args "$name")
     bootstrap
     if [ ! -e "_build/$name/Makefile" ] || [ configure -nt "_build/$name/config.status" ] ||
         [ "$(cat "_build/$name/.args" 2>/dev/null)" != "$args" ]; then
-        eval "step 'configure $name' configure_in '_build/$name' $args"
+        mkdir -p "_build/$name"
+        make_depfiles "_build/$name"
+        eval "step 'configure $name' env -C '_build/$name' CONFIG_SHELL=/bin/sh '$root/configure' -q $args"
         echo "$args" >"_build/$name/.args"
     fi
 }
@@ -108,39 +101,68 @@ test_wrapper() { # NAME
     fi
 }
 
-# Runs one of the check targets; a failing test is no failure here, show_tests counts it. What hangs
-# is ended with the whole stage, and leaves no result: that is a failure, counted here. A shell's
-# background job ignores ^C and ^\, which the tests of signals must not inherit.
+# Runs a program of _build/NAME, or what uses it, under the watchdog: it ends what makes no progress
+# (tests/support/watchdog.h).
+watched() { # NAME COMMAND…
+    "$root/_build/$1/tests/support/zkl-watchdog" "${@:2}"
+}
+
+# Runs one of the check targets; a failing test is no failure here, show_tests counts it. The watchdog
+# ends a test that hangs. A shell's background job ignores ^C and ^\, which the tests of signals must
+# not inherit.
 run_tests() { # NAME TARGET
-    test_status=0
+    test_status=0 test_target=$2
     test_log=$(log_name "$1 $2")
     find "_build/$1" -name '*.trs' -delete
     # shellcheck disable=SC2046
-    env --default-signal=INT,QUIT timeout --foreground -k 20 "$stage_limit" $(test_wrapper "$1") make -k -j"$test_jobs" -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
-    if ((test_status == 124 || test_status == 137)); then
-        failed=$((failed + 1))
-        say "  FAILED $1: $2 did not end in $stage_limit s; its last test is at the end of ${test_log#"$root"/}"
-    fi
+    env --default-signal=INT,QUIT $(test_wrapper "$1") make -k -j"$test_jobs" -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
 }
 
-# One line per test program of the last run_tests, the end of the log of those that failed, and
-# everything added to the totals.
+# Tests of a build, as make is to run them, in words for a shell. What the tests were told is in it, too.
+tests_again() { # NAME TARGET ASSIGNMENT…
+    local variable told=()
+    for variable in ZKL_REQUIRE_SERVER ZKL_TEST_SCALE ZKL_SEEN; do
+        [ -z "${!variable-}" ] || told+=("$variable=${!variable}")
+    done
+    # shellcheck disable=SC2046
+    quoted $(test_wrapper "$1") make -C "_build/$1" "${@:2}" "${told[@]}"
+}
+
+# One test, and no more is built than it depends on.
+test_again() { # NAME TEST
+    local test=$2
+    [ ! -e "$test.sh" ] || test+=.sh
+    tests_again "$1" check-TESTS check_PROGRAMS= check_LTLIBRARIES= "TESTS=$test"
+}
+
+# One line per test program of the last run_tests, the end of the log of those that failed, how to run
+# them again, and everything added to the totals.
 show_tests() { # NAME
-    local trs count=0 before=$failed
+    local trs count=0 before=$failed again=()
     while read -r trs; do
         count=$((count + 1))
         show_test "$1" "${trs%.trs}"
     done < <(find "_build/$1" -name '*.trs' | sort)
-    # Also a test that was killed before it could leave a result.
+    # A test, too, that was killed before it could leave a result.
     if ((count == 0 || (test_status != 0 && failed == before))); then
         say "  FAILED $1: a test left no result; the end of ${test_log#"$root"/}:"
         tail -n 15 "$test_log" | sed "s/^/      /"
         failed=$((failed + 1))
+        again+=("$(tests_again "$1" "$test_target")")
     fi
+    show_again "${again[@]}"
 }
 
+show_again() { # COMMAND…
+    (($# == 0)) || printf '  again: %s\n' "$@"
+}
+
+# Automake's log ends with the status of a test that failed.
 show_test() { # BUILD TEST
-    count_test "$(sed -n 's/^:test-result: //p' "$2.trs" | head -n 1)" "$1" "${2#"_build/$1/"}" "$2.log"
+    local test=${2#"_build/$1/"} status before=$failed
+    status=$(sed -n 's/.*(exit status: \([0-9]*\))$/\1/p' "$2.log" | tail -n 1)
+    count_test "$(sed -n 's/^:test-result: //p' "$2.trs" | head -n 1)" "$1" "$test" "$2.log" "$status"
+    ((failed == before)) || again+=("$(test_again "$1" "$test")")
 }
 
 # The lines that say why: of a program's test those above its FAIL, or of the one that it broke off in; of a
@@ -156,23 +178,33 @@ reasons() { # LOG
         END { show() }' "$1"
 }
 
+# What the watchdog says of a test by its status.
+verdict_of() { # STATUS
+    case $1 in
+    99) echo "ended: the machine is too slow for it, which is no verdict about the code" ;;
+    124) echo "ended, since it made no step" ;;
+    esac
+}
+
 # Adds what a test's closing line says to the totals and prints it; of a test that failed also why, and the
 # end of its log.
-count_test() { # RESULT BUILD TEST LOG
-    local result=$1 log=$4 line p=0 f=0 s=0
+count_test() { # RESULT BUILD TEST LOG STATUS
+    local result=$1 log=$4 line verdict p=0 f=0 s=0
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1) || true
+    verdict=$(verdict_of "$5")
     if [ -n "$line" ]; then
         read -r p _ f _ s _ <<<"$line"
     elif [[ $result = SKIP* ]]; then
         s=1
     else
-        line="ended without its closing line"
+        line=${verdict:-ended without its closing line} verdict=
         f=1
     fi
     # A crash after the last test, or a lie about it, still is a failure.
     if [[ $result != PASS* && $result != SKIP* ]] && ((f == 0)); then
         f=1
     fi
+    line+=${verdict:+; $verdict}
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     printf '  %-6s %-8s %-28s %s\n' "${result%% *}" "$2" "$3" "${line:-skipped}"
     if ((f > 0)); then

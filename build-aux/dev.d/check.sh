@@ -5,9 +5,10 @@
 # at the same time. A lane is a process group of its own, so that it can be ended as a whole.
 # shellcheck shell=bash disable=SC2154,SC2030,SC2031
 
-lanes=() # the background lanes' process groups
-group=   # that of the stage now running
-results= # a folder with each stage's output, counts and, when it has ended, a mark
+lanes=()  # the background lanes' process groups
+group=    # that of the stage now running
+results=  # a folder with each stage's output, counts, costs and, when it has ended, a mark
+listener= # hears what each process costs (ledger.py), with --ledger
 
 # A signal ends the stage at once, and with it whatever its tests have started.
 end_group() {
@@ -20,7 +21,27 @@ end_check() {
     for lane in "${lanes[@]}"; do
         kill -- "-$lane" 2>/dev/null || true
     done
+    end_listener
     rm -rf "$results"
+}
+
+begin_listener() {
+    python3 -B build-aux/dev.d/ledger.py listen "$results/kinds" &
+    listener=$!
+}
+
+# It ends by itself when this process does, however that ends.
+end_listener() {
+    [ -n "$listener" ] || return 0
+    kill "$listener" 2>/dev/null || true
+    wait "$listener" || true
+    listener=
+}
+
+show_ledger() {
+    end_listener
+    python3 -B build-aux/dev.d/ledger.py report "$results" "$SECONDS" | tee _build/ledger.txt ||
+        say "there is no ledger, since its report has failed"
 }
 
 # What "times" wrote, in s: the processor time of all children, which fewer processors wait for.
@@ -40,17 +61,20 @@ await() { # TITLE LANE
 }
 
 # Runs FUNCTION as the stage TITLE: prints its output at its end, in one piece, after a line with
-# the time it took; its counts go to a file, since a lane cannot add to our totals.
+# the time it took; its counts go to a file, since a lane cannot add to our totals. The watchdog adds a
+# line for each of its tests to another (tests/support/watchdog.h).
 stage() { # TITLE FUNCTION ARG…
-    local title=$1 start=$SECONDS output
+    local title=$1 start=$SECONDS took output
     shift
     output=$(results_of "$title")
+    echo "$title" >"$output.running"
     # In a subshell, since step() and die() end the shell they are in; in a process group and waited
     # for, so that signals are answered at once and nothing that a test left behind stays.
     set -m
     (
         set +m
         passed=0 failed=0 skipped=0
+        export ZKL_LEDGER=$output.tests
         trap 'echo "$passed $failed $skipped" >"$output.counts"; times >"$output.times"' EXIT
         "$@"
     ) </dev/null >"$output.out" 2>&1 &
@@ -59,8 +83,33 @@ stage() { # TITLE FUNCTION ARG…
     wait "$group" || : >"$output.broken"
     kill -KILL -- "-$group" 2>/dev/null || true
     group=
-    summarize "$title" "$output" $((SECONDS - start))
+    rm -f "$output.running"
+    took=$((SECONDS - start))
+    echo "$took $title" >"$output.stage"
+    summarize "$title" "$output" "$took"
     : >"$output.ended"
+}
+
+running_stages() {
+    local file title titles=()
+    for file in "$results"/*.running; do
+        title=$(cat "$file" 2>/dev/null) || continue
+        titles+=("$title; ")
+    done
+    ((${#titles[@]})) || titles=("no other stage; ")
+    printf '%s' "${titles[@]}" | sed 's/; $//'
+}
+
+# What else the machine did when a stage has failed, and how much of it the stage has felt.
+beside() { # OUTPUT
+    local load
+    load=$(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null) || load=unknown
+    say "  beside it, at its end: $(running_stages); the load of the last 1, 5 and 15 minutes: $load on $jobs processors"
+    [ ! -e "$1.tests" ] || awk '{ wall += $3; delayed += $6 }
+        END { printf "  its tests could run, and got no processor, for %d s of their %d s\n", delayed, wall }' "$1.tests"
+    [ ! -e /proc/pressure/cpu ] ||
+        sed -n 's/^some .*avg300=\([0-9.]*\) .*/  something waited for a processor in \1 % of the last 5 minutes/p' \
+            /proc/pressure/cpu
 }
 
 summarize() { # TITLE OUTPUT SECONDS
@@ -71,6 +120,7 @@ summarize() { # TITLE OUTPUT SECONDS
         f=1
         echo "$p $f $s" >"$2.counts"
     fi
+    ((f == 0)) || beside "$2" >>"$2.out"
     printf '%s\n' "$(
         printf '[%d:%02d] %-34s %3d s (%d s of processors)   %d passed, %d failed, %d skipped\n' \
             $((SECONDS / 60)) $((SECONDS % 60)) "$1" "$3" "$(busy_time "$2.times")" "$p" "$f" "$s"
@@ -93,40 +143,40 @@ archive_server_classes() {
     local log
     log=$(log_name "archive the servers' classes")
     rm -f "$server_classes"
+    # It is no test, for a line in the ledger.
     # shellcheck disable=SC2016
-    JDK_JAVA_OPTIONS="-XX:ArchiveClassesAtExit=$server_classes" timeout --foreground -k 20 60 \
-        _build/gcc/tests/support/zkl-server --nodes 3 -- bash -uc '
+    (unset ZKL_LEDGER && JDK_JAVA_OPTIONS="-XX:ArchiveClassesAtExit=$server_classes" \
+        watched gcc _build/gcc/tests/support/zkl-server --nodes 3 -- bash -uc '
             server=
             for stat in /proc/[0-9]*/stat; do
                 read -r pid name _ parent _ <"$stat" || continue
                 [ "$name $parent" != "(java) $PPID" ] || server=$pid
             done
             kill -TERM "$server" &&
-                while read -r _ _ state _ <"/proc/$server/stat" && [ "$state" != Z ]; do sleep 0.1; done' >"$log" 2>&1 || true
+                while read -r _ _ state _ <"/proc/$server/stat" && [ "$state" != Z ]; do sleep 0.1; done') >"$log" 2>&1 || true
 }
 
 stage_build_gcc() {
-    stage_build gcc all-tests
+    stage_build gcc shipped-tests
     archive_server_classes
 }
 
-# The tests that go round and round do it half as often as in ./dev soak, and less in the sanitizers'
-# builds, which are many times slower. Each of those has half of fault_long_queue: what they leave out
+# The tests that go round and round do it half as often as in ./dev soak, and with TSan less, which is many
+# times slower. The sanitizers have half of fault_long_queue: what they leave out
 # differs only in what the server is asked.
 stage_tests() { # NAME TARGET
     local scale=20
     [ -e "_build/$1/.built" ] || die "$1 was not built, so its tests cannot run"
-    [ "$1" != gcc ] || scale=50
+    [ "$1" = tsan ] || scale=50
     export ZKL_TEST_SCALE=${ZKL_TEST_SCALE-$scale}
     run_tests "$1" "$2"
     show_tests "$1"
 }
 
 # Of these tests it is recorded which function returned which error; lint compares that with the manual.
-seen=$root/_build/gcc/seen
-stage_code_tests() {
-    rm -f "$seen"
-    ZKL_SEEN=$seen stage_tests gcc check-code
+seen=$root/_build/seen
+stage_seen_tests() { # NAME TARGET
+    ZKL_SEEN=$seen stage_tests "$1" "$2"
 }
 
 stage_lint() {
@@ -157,8 +207,8 @@ configure_anew() { # VARIABLE=VALUE…
     mkdir -p _build/abilities/try
     # What was given wins over the cache, but for what pkg-config once said.
     grep -vE "^(pkg_cv_|ac_cv_env_)" _build/abilities/config.cache >_build/abilities/try/config.cache
-    (cd _build/abilities/try && "$root/configure" -q -C --disable-dependency-tracking CC=gcc CFLAGS=-O0 "$@") \
-        >_build/abilities/try.log 2>&1
+    tried=(env -C _build/abilities/try "$root/configure" -q -C --disable-dependency-tracking CC=gcc CFLAGS=-O0 "$@")
+    "${tried[@]}" >_build/abilities/try.log 2>&1
 }
 
 verdict() { # OK WHAT
@@ -169,6 +219,7 @@ verdict() { # OK WHAT
         failed=$((failed + 1))
         say "  FAILED: $2; the end of _build/abilities/try.log:"
         tail -n 5 _build/abilities/try.log | sed 's/^/    /'
+        show_again "$(quoted "${tried[@]}")"
     fi
 }
 
@@ -192,8 +243,9 @@ archive_is_ours() {
 accepted() { # WHAT TARGET VARIABLE=VALUE…
     local what=$1 target=$2 ok=no
     shift 2
-    if configure_anew "$@" && make -C _build/abilities/try -j"$jobs" SHELL=/bin/sh "$target" >>_build/abilities/try.log 2>&1; then
-        ok=yes
+    if configure_anew "$@"; then
+        tried=(make -C _build/abilities/try -j"$jobs" SHELL=/bin/sh "$target")
+        ! "${tried[@]}" >>_build/abilities/try.log 2>&1 || ok=yes
     fi
     verdict $ok "builds $what"
 }
@@ -207,14 +259,16 @@ tarball_tests='$(unit_tests) $(live_tests) $(network_tests) $(conform_tests) $(c
 tarball_tests+=' $(filter-out $(addprefix tests/lint/,$(addsuffix .sh,arrows format headers includes purity)),$(lint_tests))'
 tarball_tests+=" tests/sim/golden/golden tests/fuzz/replay tests/mutants/mutate_test"
 stage_distcheck() {
-    local log
+    local log words
     log=$(log_name distcheck)
     # From the folder where configure has last found everything.
-    if ! env -u ZKL_REQUIRE_SERVER VERBOSE=1 timeout --foreground -k 20 "$stage_limit" \
-        make -C _build/abilities -j"$jobs" distcheck SHELL=/bin/sh --eval="$(unoptimized clang)" TESTS="$tarball_tests" \
-        DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O1 CXXFLAGS=-O0" >"$log" 2>&1; then
+    words=(env -u ZKL_REQUIRE_SERVER VERBOSE=1
+        make -C _build/abilities -j"$jobs" distcheck SHELL=/bin/sh --eval="$(unoptimized clang)" TESTS="$tarball_tests"
+        DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O1 CXXFLAGS=-O0")
+    if ! "${words[@]}" >"$log" 2>&1; then
         grep -nE 'FAIL|[Ee]rror|warning:' "$log" | head -n 10
         tail -n 25 "$log"
+        show_again "$(quoted "${words[@]}")"
         die "make distcheck failed; see ${log#"$root"/}"
     fi
     passed=1
@@ -223,7 +277,7 @@ stage_distcheck() {
 # The tests have the processors when they need them.
 compilers() {
     renice -n 5 -p "$BASHPID" >/dev/null || true
-    export CONFIG_SHELL=/bin/sh # see configure_in
+    export CONFIG_SHELL=/bin/sh # see configure_build
     stage "build with ASan and UBSan" stage_build asan memory-tests
     stage "build with TSan" stage_build tsan thread-tests
     stage "configure without this and that" stage_abilities
@@ -232,8 +286,8 @@ compilers() {
 
 more_tests() {
     await "build with ASan and UBSan" compilers
-    stage "ASan and UBSan: tests" stage_tests asan check-memory
-    await "lint" foreground
+    stage "ASan and UBSan: tests" stage_seen_tests asan check-memory
+    await "gcc: tests" foreground
     stage "gcc: other libraries" stage_tests gcc check-interop
 }
 
@@ -261,7 +315,7 @@ join_lanes() {
     lanes=()
 }
 
-check() {
+check() { # [--ledger]
     local counts p f s
     results=$(mktemp -d)
     trap end_check EXIT
@@ -269,18 +323,21 @@ check() {
     trap 'exit 143' TERM
     # Here everything is required: what is missing must not pass as skipped.
     export ZKL_REQUIRE_SERVER=1
+    [ "${1-}" != --ledger ] || begin_listener
     bootstrap
+    rm -f "$seen"
 
     stage "build with gcc" stage_build_gcc
     [ ! -s "$server_classes" ] || export ZKL_SERVER_CLASSES=$server_classes
     test_jobs=$((jobs + 2)) # most wait, and compilers let them go first
     in_background compilers
     in_background more_tests
-    stage "gcc: tests" stage_code_tests
-    stage "lint" stage_lint
+    stage "gcc: tests" stage_seen_tests gcc check-shipped
     await "build with TSan" compilers
     stage "TSan: tests" stage_tests tsan check-threads
     join_lanes
+    stage "lint" stage_lint
+    [ "${1-}" != --ledger ] || show_ledger
 
     passed=0 failed=0 skipped=0
     for counts in "$results"/*.counts; do

@@ -17,5 +17,5 @@ mutants() { # EVERY SEED
 
 chaos() { # MUTANT
     (cd "$logs" && ZKL_REQUIRE_SERVER=1 ZKL_CHAOS_MUTANT=$1 top_builddir="$root/_build/gcc" \
-        bash "$root/tests/interop/chaos.sh")
+        watched gcc bash "$root/tests/interop/chaos.sh")
 }

@@ -9,7 +9,8 @@ build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
 server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
-check_packages=(clang clang-format binutils libevent-dev rpm zsh mypy "${docs_packages[@]}")
+# gdb shows what a test was doing that the watchdog ends; promtool is in prometheus, of which nothing else is used.
+check_packages=(clang clang-format binutils gdb libevent-dev rpm zsh mypy prometheus "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.

@@ -3,17 +3,19 @@
 
 programs=(tests/unit/unit tests/world/world tests/world/session tests/world/conform-world tests/sim/sim
     tests/sim/golden/golden tests/explore/transactions tests/explore/candidacies tests/live/live
-    tests/support/zkl-server tools/zkl)
+    tests/support/zkl-server tests/support/zkl-watchdog tools/zkl)
 
-begun=() # "PID PROGRAM"
+begun=()    # "PID PROGRAM"
+commands=() # of each, how to run it again
 
 # Here the server must be there, so that a program which only skips fails. A background job ignores ^C, which
 # tests must not inherit.
 begin() { # PROGRAM ARG…
-    ZKL_REQUIRE_SERVER=1 top_srcdir=$root top_builddir=$root/_build/gcc G_SLICE=always-malloc \
-        env --default-signal=INT,QUIT timeout --foreground -k 20 300 "_build/gcc/$1" "${@:2}" \
-        >"$(log_name "test $1")" 2>&1 </dev/null &
+    local words=(env --default-signal="INT,QUIT" ZKL_REQUIRE_SERVER=1 "top_srcdir=$root" "top_builddir=$root/_build/gcc"
+        G_SLICE=always-malloc _build/gcc/tests/support/zkl-watchdog "_build/gcc/$1" "${@:2}")
+    "${words[@]}" >"$(log_name "test $1")" 2>&1 </dev/null &
     begun+=("$! $1")
+    commands+=("$(quoted "${words[@]}")")
 }
 
 end_begun() {
@@ -24,13 +26,16 @@ end_begun() {
 }
 
 count_begun() {
-    local one result
-    for one in "${begun[@]}"; do
-        result=PASS
-        wait "${one%% *}" || result=FAIL
-        count_test "$result" gcc "${one#* }" "$(log_name "test ${one#* }")"
+    local i program result status before again=()
+    for i in "${!begun[@]}"; do
+        program=${begun[i]#* } result=PASS status=0 before=$failed
+        wait "${begun[i]%% *}" || status=$?
+        ((status == 0)) || result=FAIL
+        count_test "$result" gcc "$program" "$(log_name "test $program")" "$status"
+        ((failed == before)) || again+=("${commands[i]}")
     done
     begun=()
+    show_again "${again[@]}"
 }
 
 # The longest first.

@@ -10,10 +10,7 @@ if [ -n "${ZKL_INSTRUMENTED-}" ]; then
     finish
 fi
 run "$DEMO" --quiet --no-color --increments 12 --svg "$scratch/safe.svg"
-if [ "$status" -eq 69 ] && [ "${ZKL_REQUIRE_SERVER-}" != 1 ]; then
-    skip "no server"
-    finish
-fi
+[ "$status" -ne 69 ] || no_server
 expect "the demo ends well" 0 "$status"
 expect_match "with this verdict" 'increments lost +0 of 72
 overlaps +0
@@ -26,7 +23,7 @@ if python3 -c 'import matplotlib' 2>/dev/null || /usr/bin/python3 -c 'import mat
     run grep -c '>PASS: increments lost 0, overlaps 0, tokens rising, foreign unlocks refused 3 of 3<' "$scratch/safe.svg"
     expect "with the verdict" 0:1 "$status:$out"
 else
-    skip "no matplotlib"
+    missing matplotlib "a picture"
 fi
 
 mkdir "$scratch/none"

@@ -133,7 +133,7 @@ if [ -x "$ADMIN" ]; then
     "$ADMIN" create /cli-readonly x && "$ADMIN" readonly /cli-readonly
     refused "no permission" 77 "/cli-readonly" elect /cli-readonly me true
 else
-    skip "zk-admin is not built: permissions"
+    missing zk-admin "permissions"
 fi
 expect_no_node "nothing is left" $E
 finish

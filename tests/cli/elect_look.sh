@@ -77,7 +77,7 @@ if [ -x "$ADMIN" ]; then
     status_of "$stalled"
     status_of "$free"
 else
-    skip "zk-admin is not built: a reader that does not read"
+    missing zk-admin "a reader that does not read"
 fi
 
 # --leader.
@@ -99,7 +99,7 @@ if [ -x "$ADMIN" ]; then
     expect "an id of 100 kB" "0:100000" "$status:${#out}"
     "$ADMIN" delete "$E/$("$ZKL" ls $E --json | sed -n 's/.*"node": "\([^"]*\)".*/\1/p')"
 else
-    skip "zk-admin is not built: a long id"
+    missing zk-admin "a long id"
 fi
 if [ -e /dev/full ]; then
     "$ZKL" elect --leader --json $E >/dev/full 2>"$scratch/err"

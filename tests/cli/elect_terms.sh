@@ -47,7 +47,7 @@ if [ -x "$ADMIN" ]; then
     expect "b is told of as deposed" "waiting,held,started,ending KILL,ended,lost revoked,waiting" "$(told b kill_told_first)"
     expect "that is no failure" "" "$(grep "not in line" "$scratch/b.err")"
 else
-    skip "zk-admin is not built: deposed twice"
+    missing zk-admin "deposed twice"
 fi
 quit a "$a"
 expect "a ends with its command" 3 "$?"
@@ -77,7 +77,7 @@ if [ -x "$ADMIN" ]; then
     status_of "$a"
     expect "deposed after TERM: it ends" 75 "$?"
 else
-    skip "zk-admin is not built: --once"
+    missing zk-admin "--once"
 fi
 
 # Killed without warning: nothing of it runs on, no node outlives its session, the other one leads.
@@ -252,7 +252,7 @@ if [ -x "$ADMIN" ]; then
     quit hang "$hang"
     kill "$listener"
 else
-    skip "zk-admin is not built: --on-lost that hangs"
+    missing zk-admin "--on-lost that hangs"
 fi
 
 # A candidate that ends the command beside its guard, and looks at the tree only when --on-lost runs:
@@ -331,7 +331,7 @@ if [ -x "$ADMIN" ]; then
     status_of "$refused"
     expect "no permission, lasting: it ends" 77 "$?"
 else
-    skip "zk-admin is not built: a permission that is taken away"
+    missing zk-admin "a permission that is taken away"
 fi
 refused "no server: --once ends by itself" 69 "127.0.0.1:1" --connect 127.0.0.1:1 --connect-timeout 0.1 elect --once $E a true
 finish

@@ -77,7 +77,7 @@ if [ -x "$ADMIN" ]; then
         status_of "$daemon"
     done
 else
-    skip "zk-admin is not built: deposed"
+    missing zk-admin "deposed"
 fi
 
 # The threads of one process share a lock that is retained; another process gets it all the same.

@@ -2,13 +2,12 @@
  * each line of its input: silence (nothing goes through), deafen (answers are lost, requests are
  * not), cut (no connections), refuse (other connections, on which credentials are refused), heal,
  * await (until something is answered again), undeleted (no delete was ever asked for). */
+#include "tests/support/progress.h"
 #include "tests/support/proxy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PATIENCE_MS 60000
 
 static bool answered(const struct proxy_stats *stats, void *data)
 {
@@ -19,7 +18,7 @@ static bool answered(const struct proxy_stats *stats, void *data)
 static bool await_answer(struct proxy *p)
 {
     proxy_reset_stats(p);
-    return proxy_wait(p, answered, NULL, PATIENCE_MS);
+    return proxy_wait(p, answered, NULL, UNTIL_LATE);
 }
 
 static bool obey(struct proxy *p, const char *order)

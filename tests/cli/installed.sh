@@ -5,10 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 : "${top_srcdir:=$PWD}" "${CC:=cc}"
 # Read before the server is started: an instrumented library needs instrumented programs.
-if [ -n "${ZKL_INSTRUMENTED-}" ] || ! command -v pkg-config >/dev/null; then
-    skip "an instrumented build, or no pkg-config"
-    finish
-fi
+[ -z "${ZKL_INSTRUMENTED-}" ] || { skip "an instrumented build"; finish; }
+command -v pkg-config >/dev/null || { missing pkg-config; finish; }
 need_server
 begin
 unset MAKEFLAGS MFLAGS MAKELEVEL

@@ -88,7 +88,7 @@ else
     skip "containers, on a server that is not in a hurry"
 fi
 
-[ -x "$ADMIN" ] || { skip "zk-admin is not built: other libraries' children" && finish; }
+[ -x "$ADMIN" ] || { missing zk-admin "other libraries' children" && finish; }
 
 # zkl ls with the kinds of everybody: who of them holds.
 "$ADMIN" sequence $L/x-72057594037927936- '\022\064'

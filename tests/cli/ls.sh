@@ -172,7 +172,7 @@ waiting#2 write" "$(table '$1, $4' shared)"
     run "$ZKL" ls $L/kept --json
     expect "as JSON" 2 "$(grep -c '"number": [12], "retains": true, "pid": null}' "$scratch/out")"
 else
-    skip "zk-admin is not built: foreign payloads"
+    missing zk-admin "foreign payloads"
 fi
 
 if [ -e /dev/full ]; then

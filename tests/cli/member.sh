@@ -133,7 +133,7 @@ if [ -x "$ADMIN" ]; then
     status_of "$free"
     "$ADMIN" delete $G/last
 else
-    skip "zk-admin is not built: a reader that does not read"
+    missing zk-admin "a reader that does not read"
 fi
 
 run "$ZKL" member --layout party $G/p me -- "$ZKL" member --list --layout party $G/p

@@ -48,7 +48,7 @@ expect "a file that hangs: the command's status" "3:" "$status:$err"
 expect_no_node "and the lock is free" /cli/metrics
 
 # Two shards, one of which fails. Those of the session are all there when it has been renewed.
-"$ZKL" shards --session-timeout 4 "$L" 2 --id x --metrics-file "$prom" -- sh -c '[ $ZKL_SHARD = 1 ] || exit 3; exec sleep 1000' 2>"$scratch/shards.err" &
+"$ZKL" shards --session-timeout 8 "$L" 2 --id x --metrics-file "$prom" -- sh -c '[ $ZKL_SHARD = 1 ] || exit 3; exec sleep 1000' 2>"$scratch/shards.err" &
 shards=$!
 remember "$shards"
 # shellcheck disable=SC2317
@@ -90,10 +90,12 @@ if command -v promtool >/dev/null; then
     run promtool test rules "$top_srcdir/examples/prometheus/rules_test.yml"
     expect "promtool: the rules' own tests" 0 "$status"
 else
-    skip "no promtool"
+    missing promtool "the rules"
 fi
 if command -v python3 >/dev/null; then
     run python3 -m json.tool "$dashboard"
     expect "the dashboard is JSON" 0 "$status"
+else
+    missing python3 "the dashboard"
 fi
 finish

@@ -24,6 +24,6 @@ if [ -x "$top_builddir/examples/lock-cxx" ]; then
     run "$top_builddir/examples/lock-cxx"
     expect "without a server it says so" "1:1" "$status:$(wc -l <"$scratch/err")"
 else
-    skip "no C++ compiler: examples/lock.cpp"
+    missing "a C++ compiler" "examples/lock.cpp"
 fi
 finish

@@ -207,7 +207,7 @@ if [ -x "$ADMIN" ]; then
     status_of "$host"
     expect_match "it may not read the members any more" "^77:zkl: $G/three/members: .* read \(r\) is missing" "$?:$(<"$scratch/x.err")"
 else
-    skip "zk-admin is not built: it may not read the members any more"
+    missing zk-admin "it may not read the members any more"
 fi
 
 # One shard's trouble is that shard's.
@@ -243,7 +243,7 @@ if [ -x "$ADMIN" ]; then
     expect "and the host goes on until it is told to end" 143 "$?"
     expect "--metrics-file: then there is nothing to try" 0 "$(measured 0 0; echo $?)"
 else
-    skip "zk-admin is not built: a stray node, a directory to read only"
+    missing zk-admin "a stray node, a directory to read only"
 fi
 
 # A node that may not be deleted would block its shard for all: the host takes another session.
@@ -259,7 +259,7 @@ if [ -x "$ADMIN" ]; then
     kill -TERM "$host"
     status_of "$host"
 else
-    skip "zk-admin is not built: a node that may not be deleted"
+    missing zk-admin "a node that may not be deleted"
 fi
 
 # A guard cannot be forked. Commands say that they have begun, as a shard is held before.
@@ -338,7 +338,7 @@ if [ -x "$tools/gate" ]; then
     expect "refused for longer than a session timeout" 77 "$?"
     gate heal
 else
-    skip "gate is not built: credentials that are refused"
+    missing gate "credentials that are refused"
 fi
 
 refused "no N" 64 'no N given' shards $G

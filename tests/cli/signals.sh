@@ -53,7 +53,7 @@ expect "a second INT kills" 137 "$?"
 
 # Unless it comes with the first, as that of timeout(1), which signals us and then our group.
 for i in {1..8}; do
-    listen $L timeout 3600
+    listen $L timeout 0
     kill -TERM "$holder"
     wait_until "timeout: TERM is passed on" has_heard TERM
     touch "$scratch/quit"

@@ -134,9 +134,9 @@ tree_in_doubt() { # OPTION...: $holder; $within is a zkl, $tree its and the othe
     "$ZKL" --connect "$gate" --session-timeout 60 lock $L-tree --status-fd 9 "$@" -- env MARK="$$ tree" bash -c '
         note="echo \$\$ >>\$0; exec sleep 1000"
         setsid sh -c "$note" "$scratch/tree.1" &
-        timeout 1000 sh -c "$note" "$scratch/tree.2" &
+        timeout 0 sh -c "$note" "$scratch/tree.2" &
         (setsid sh -c "$note" "$scratch/tree.3" &)
-        "$ZKL" --connect "$direct" lock $0-within --session-timeout 8 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
+        "$ZKL" --connect "$direct" lock $0-within --session-timeout 40 --status-fd 8 -- setsid -w sh -c "$note" "$scratch/tree.4" 8>"$scratch/within" &
         echo $! >"$scratch/zkl"
         setsid sh -c "echo \$\$ >\$0; while :; do setsid sh -c : & sleep 0.01; done" "$scratch/tree.5" &
         until [ -e "$scratch/quit" ]; do sleep 0.05; done

@@ -13,7 +13,7 @@ same() {
 }
 
 hold() { # PATH NAME OPTION...
-    "$ZKL" "${@:3}" lock "$1" --name "$2" -- sleep 600 2>"$scratch/$2" &
+    "$ZKL" "${@:3}" lock "$1" --name "$2" -- sleep 1000 2>"$scratch/$2" &
     remember $!
 }
 
@@ -22,7 +22,7 @@ web1=$!
 wait_until "web1 holds" has_contenders /jobs/nightly 1
 hold /jobs/nightly web2
 wait_until "web2 waits" has_contenders /jobs/nightly 2
-"$ZKL" lock -s /data -- sleep 600 &
+"$ZKL" lock -s /data -- sleep 1000 &
 remember $!
 wait_until "a reader holds" has_contenders /data 1
 echo digest:admin:secret >"$scratch/auth"

@@ -4,7 +4,7 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 if ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
-    skip "script(1) is not here"
+    missing script
     finish
 fi
 need_server
@@ -74,7 +74,7 @@ expect_match "Ctrl-C while the lock ends" "status=75" "$(cat "$scratch/screen")"
 # bash goes on if the key comes while a child of it is just ending by itself.)
 cat >"$scratch/loop" <<'END'
 for i in 1 2 3; do
-    "$ZKL" lock $L bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 300'
+    "$ZKL" lock $L bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 1000'
     echo "after $i"
 done
 END
@@ -165,7 +165,7 @@ end_terminal
 expect "elect: the command is in front, and we are after it" "in front in front" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
 cat >"$scratch/loop" <<'END'
 for i in 1 2 3; do
-    "$ZKL" elect $L me bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 300'
+    "$ZKL" elect $L me bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 1000'
     echo "after $i"
 done
 END

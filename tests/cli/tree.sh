@@ -43,7 +43,7 @@ declare -A script=(
     [setsid]='setsid "$scratch/worker" $1 & wait'
     [orphan]='(setsid "$scratch/worker" $1 &); sleep 1000'
     [group]='set -m; "$scratch/worker" $1 & wait'
-    [timeout]='timeout 600 "$scratch/worker" $1; echo'
+    [timeout]='timeout 0 "$scratch/worker" $1; echo'
     [nested]='"$scratch/inner" $LOCK-inner "true; \"\$scratch/worker\" \$1; echo" $1; echo'
     [deep]='"$scratch/inner" $LOCK-inner "exec \"\$scratch/deepest\" \$1; echo" $1; echo'
     [make]='make -s -f "$scratch/makefile" MS=$1; echo'

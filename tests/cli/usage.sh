@@ -249,7 +249,7 @@ ZKL_CONNECT=$nobody refused "ZKL_CONNECT" 69 "$nobody" --connect-timeout 0.5 loc
 ZKL_CONNECT=127.0.0.1:2 refused "--connect goes before ZKL_CONNECT" 69 "$nobody" --connect $nobody --connect-timeout 0.5 lock /a touch "$ran"
 
 # Why no server answers, for each kind of it.
-refused "nobody listens" 69 "^zkl: $nobody: no server answers: connection refused\$" --connect $nobody --connect-timeout 1 ls /a
+refused "nobody listens" 69 "^zkl: $nobody: no server answers: connection refused\$" --connect $nobody --connect-timeout 3 ls /a
 fakes() { # KIND REGEX
     local port
     mkfifo "$scratch/$1.port"

@@ -118,7 +118,7 @@ waits lock ? - by ?[31mhand" "$(story asked)"
     kill -TERM "$watcher"
     status_of "$watcher"
 else
-    skip "zk-admin is not built: a request to revoke"
+    missing zk-admin "a request to revoke"
 fi
 let_go
 
@@ -214,7 +214,7 @@ fi
 
 # ---- a terminal ----
 if ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
-    skip "script(1) is not here"
+    missing script "a terminal"
     finish
 fi
 
@@ -337,7 +337,7 @@ fi
 bare_terminal() {
     rm -f "$scratch"/{keys,screen,tty,after}
     mkfifo "$scratch/keys"
-    script -qfc "tty >$scratch/tty; exec sleep 300" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
+    script -qfc "tty >$scratch/tty; exec sleep 1000" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
     shell=$!
     remember "$shell"
     exec 5>"$scratch/keys"

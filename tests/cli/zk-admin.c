@@ -44,13 +44,13 @@ static int allow(struct raw *r, const char *path, int perms)
     return raw_set_acl(r, path, &acl);
 }
 
-/* The children's names, one a line. */
+/* The children's names, one a line. A node that is not there has none. */
 static int list(struct raw *r, const char *path)
 {
     char **names = raw_children(r, path);
 
     if (!names)
-        return ZNONODE;
+        return raw_exists(r, path, NULL) == ZNONODE ? ZOK : ZSYSTEMERROR;
     for (char **name = names; *name; name++)
         puts(*name);
     g_strfreev(names);

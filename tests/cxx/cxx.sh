@@ -5,7 +5,7 @@
 cxx=$top_builddir/tests/cxx/cxx
 
 if [ ! -x "$cxx" ]; then
-    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "a C++ compiler is missing"; else skip "no C++ compiler"; fi
+    missing "a C++ compiler"
     finish
 fi
 need_server

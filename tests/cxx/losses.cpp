@@ -24,7 +24,7 @@ void lost()
         const zkl::grant_view g = m.grant();
         g.on_lost([&told] { told.set_value(); });
         remove_node(other, at, g);
-        CHECK(told.get_future().wait_for(limit) == std::future_status::ready);
+        told.get_future().wait();
         CHECK(!g.owned() && g.state() == zkl::grant_state::lost && g.remaining() == 0ms);
         CHECK(thrown([&] { g.deadline(); }) == zkl::errc::lost);
         CHECK(thrown([&] { m.grant(); }) == zkl::errc::lost);
@@ -100,7 +100,7 @@ void freed_while_waited_for()
 
     holds.grant().on_wanted([&wanted] { wanted.set_value(); });
     std::thread waits([&] { CHECK(thrown([&] { waited_for->lock(); }) == zkl::errc::closed); });
-    CHECK(wanted.get_future().wait_for(limit) == std::future_status::ready);
+    wanted.get_future().wait();
     m.reset();
     waits.join();
 
@@ -115,7 +115,7 @@ void freed_while_waited_for()
         std::error_code ec;
         CHECK(!asked->acquire(1, ec) && ec == zkl::errc::closed);
     });
-    CHECK(again.get_future().wait_for(limit) == std::future_status::ready);
+    again.get_future().wait();
     permits.reset();
     also.join();
     CHECK(all.owned());

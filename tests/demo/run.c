@@ -2,6 +2,7 @@
 
 #include "progress.h"
 #include "tests/history/register.h"
+#include "tests/support/progress.h"
 
 #include <stdio.h>
 
@@ -9,7 +10,6 @@ volatile sig_atomic_t run_interrupted;
 
 enum {
     STEP_US = 5000,
-    LIMIT_MS = 60000, /* without any event: only a bug needs it */
     TICK_MS = 200,
     WORK_MIN_MS = 12,
     WORK_MAX_MS = 40,
@@ -25,7 +25,7 @@ static int step(run *r)
     g_usleep(STEP_US);
     scene_poll(&r->scene);
     if (r->seen < r->scene.h->events->len)
-        r->moved = history_now();
+        progress_step();
     for (; r->seen < r->scene.h->events->len; r->seen++) {
         const event *e = &g_array_index(r->scene.h->events, event, r->seen);
 
@@ -67,26 +67,21 @@ static guint count_events(const run *r, uint64_t kinds, int worker, int64_t sinc
     return n;
 }
 
-/* Interrupted, or nothing at all was recorded for too long. */
-static bool is_stuck(const run *r, int64_t begun)
+static bool is_stuck(void)
 {
-    int64_t last = MAX(begun, r->moved);
-
-    return run_interrupted || history_now() > last + (int64_t)LIMIT_MS * 1000000;
+    return run_interrupted || progress_is_late();
 }
 
 /* Waits until so many events of these kinds (a mask of EV_BIT()) about a worker (-1: any) are
  * recorded since this instant. false: a limit, an interrupt, or nobody is left to do it. */
 static bool await(run *r, uint64_t kinds, int worker, int64_t since, guint count)
 {
-    int64_t begun = history_now();
-
     for (;;) {
         const bool last = step(r) == 0 || (worker >= 0 && r->scene.actor[worker].pid == 0);
 
         if (count_events(r, kinds, worker, since) >= count)
             return true;
-        if (last || is_stuck(r, begun))
+        if (last || is_stuck())
             return false;
     }
 }
@@ -99,10 +94,8 @@ static bool await_made(run *r, int increments)
 /* Every worker has ended. */
 static bool await_end(run *r)
 {
-    int64_t begun = history_now();
-
     while (step(r) > 0)
-        if (is_stuck(r, begun))
+        if (is_stuck())
             return false;
     return true;
 }

@@ -19,7 +19,6 @@ typedef struct run {
     struct scene scene;
     char *file;           /* the shared number */
     guint seen;           /* events that were looked at */
-    int64_t moved;        /* when something was last recorded */
     int made[ACTORS_MAX]; /* increments acknowledged by each worker's processes */
 } run;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fair.h"
+#include "progress.h"
 #include "scratch.h"
 
 enum { WORD = sizeof(uint64_t), SLOTS_FIRST = 1 << 12, ROOM_FIRST = 1 << 12 };
@@ -400,6 +401,7 @@ static void run_level(struct search *s, uint32_t max_states)
         scratch_read(s->level.file, s->packed, size);
         unpack(s->packed, s->state, s->world->size);
         expand(s);
+        progress_step();
         fair_end(s->fair);
         s->at++;
     }

@@ -179,7 +179,7 @@ static void lost_reply_zkl(void)
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
     acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
-    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
     REQUIRE(acquisition_granted(&mine));
     CHECK_INT(fault_children(), 1);
     tell("it found its node again by the id in the node's name, and was granted the lock with %d "

@@ -116,7 +116,7 @@ static void cut_server_zkl(void)
     partition_begin(&p);
     acquisition_queue(&a, fault_mutex(fault_proxied(LEASE_MS)), 1);
     zkl_session *s = fault_session(p.connect, 30000);
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     acquisition_queue(&b, fault_mutex(s), 2);
     int64_t cut = fault_boot_ns();
     partition_pause(&p);

@@ -29,7 +29,7 @@ static void freed_by_name_zkl(void)
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_proxied(SESSION_MS));
     zkl_session *direct = fault_direct(FAULT_LONG_MS);
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
     acquisition_queue(&b, fault_mutex(direct), 2);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     REQUIRE(acquisition_granted(&b));
@@ -101,7 +101,7 @@ static void freed_first_child_zkl(void)
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS), *direct = fault_direct(FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s), *gives_up = fault_mutex(direct);
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
     acquisition_queue(&b, fault_mutex(direct), 2);
     end_session(zkl_session_id(s));
     REQUIRE(acquisition_granted(&b));

@@ -121,7 +121,7 @@ static void count_both(struct poller *p)
     REQUIRE(proxy != NULL);
     acquisition_queue(&holder, fault_mutex(fault_direct(10000)), 1);
     zkl_session *s = fault_session(proxy_connect(proxy), 10000);
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     acquisition_queue(&waiter, fault_mutex(s), 2);
     EVENTUALLY(fourletter_has_watch(fault.port, zkl_session_id(s), zkl_grant_node(holder.grant)) ==
                1);

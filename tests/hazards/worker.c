@@ -59,7 +59,7 @@ static bool open_session(struct self *s)
     o.log = log_nothing;
     return zkl_session_open(&s->session, s->connect, &o, NULL) == 0 &&
            zkl_mutex_new(&s->mutex, s->session, s->path, &mo) == 0 &&
-           zkl_session_wait(s->session, FAULT_LIMIT_MS) == 0;
+           zkl_session_wait(s->session, ZKL_FOREVER) == 0;
 }
 
 static bool lock(struct self *s)
@@ -67,7 +67,7 @@ static bool lock(struct self *s)
     char *child = g_strdup_printf("%s/%s", s->path, s->design == WORKER_USUAL ? "lock-" : "lock");
     int flags = s->design == WORKER_USUAL ? ZOO_EPHEMERAL | ZOO_SEQUENCE : 0;
     bool ok = is_raw(s) ? raw_create(s->raw, child, NULL, -1, flags, s->node) == ZOK
-                        : zkl_mutex_lock(s->mutex, FAULT_LIMIT_MS, &s->grant) == 0;
+                        : zkl_mutex_lock(s->mutex, ZKL_FOREVER, &s->grant) == 0;
 
     g_free(child);
     return ok;
@@ -187,13 +187,13 @@ static void worker_close(struct worker *w)
 
 void worker_kill(struct worker *w)
 {
-    process_end(w->pid, SIGKILL, 0);
+    process_end(w->pid, SIGKILL);
     worker_close(w);
 }
 
 void worker_finish(struct worker *w)
 {
     close(w->in);
-    process_end(w->pid, 0, FAULT_LIMIT_MS);
+    process_end(w->pid, 0);
     fclose(w->out);
 }

@@ -1,5 +1,7 @@
 #include "scene.h"
 
+#include "tests/support/progress.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -8,8 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { LIMIT_S = 60, POLL_US = 5000 };
 
 static bool start_server(struct scene *s)
 {
@@ -51,7 +51,7 @@ void scene_stop(struct scene *s)
         struct actor *a = &s->actor[w];
 
         if (a->pid)
-            process_end(a->pid, SIGKILL, 0);
+            process_end(a->pid, SIGKILL);
         scene_end(s, w);
         for (int n = 0; n < s->o.nodes; n++)
             proxy_stop(a->way[n]);
@@ -205,7 +205,7 @@ bool scene_kill(struct scene *s, int worker)
     if (a->pid == 0)
         return false;
     scene_record(s, worker, EV_KILL, 0, 0);
-    process_end(a->pid, SIGKILL, 0);
+    process_end(a->pid, SIGKILL);
     scene_record(s, worker, EV_DEAD, SIGKILL, 0);
     scene_end(s, worker);
     a->pid = 0;
@@ -320,12 +320,9 @@ static void heal(struct scene *s)
 
 static void await_ends(struct scene *s)
 {
-    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-
     for (int w = 0; w < s->actors; w++)
         scene_end(s, w);
-    while (scene_running(s) > 0 && g_get_monotonic_time() < deadline)
-        g_usleep(POLL_US);
+    AWAIT(scene_running(s) == 0);
 }
 
 /* Soon it would be removed. */
@@ -396,12 +393,11 @@ static void name_nodes(struct scene *s, struct raw *r)
 /* Those that were killed leave theirs to the end of their sessions. */
 int scene_nodes_left(struct scene *s)
 {
-    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     struct raw *r = raw_open(zk_server_connect(s->server));
     int count = -1;
 
-    while (r && (count = count_nodes(s, r)) > 0 && g_get_monotonic_time() < deadline)
-        g_usleep(50000);
+    if (r)
+        AWAIT((count = count_nodes(s, r)) <= 0);
     if (count > 0)
         name_nodes(s, r);
     raw_close(r);

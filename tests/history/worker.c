@@ -11,8 +11,7 @@
 enum {
     COUNT_LOOK_MS = 10,
     COUNT_LOOKS = 3000, /* at most, until all is counted */
-    LOOK_AROUND_MS = 1000,
-    PATIENCE_MS = 60000 /* only a fault of the library takes this long */
+    LOOK_AROUND_MS = 1000
 };
 
 static void take_log(const zkl_log_record *record, void *data)
@@ -267,7 +266,7 @@ static bool await_go(struct worker *w)
 {
     if (!w->o.waits)
         return true;
-    if (zkl_session_wait(w->session, PATIENCE_MS) != 0)
+    if (zkl_session_wait(w->session, ZKL_FOREVER) != 0)
         return false;
     worker_record(w, EV_READY, 0);
     do

@@ -14,12 +14,11 @@ enum {
     NAP_MS = 6,   /* at most, between the check and the act */
     ACT_MS = 5,   /* between two acts, on average */
     SHORT_HOLD_MS = 15,
-    LONG_HOLD = 20, /* one in so many may last longer */
-    LAST_MS = 20,   /* at most, the hold after the last order */
-    READERS = 60,   /* per cent of the turns */
-    FIRE_MS = 500,  /* at most, from the beginning of a period to the call for its run */
-    GIVES_UP = 8,   /* one in so many runs */
-    PATIENCE_MS = 60000,
+    LONG_HOLD = 20,           /* one in so many may last longer */
+    LAST_MS = 20,             /* at most, the hold after the last order */
+    READERS = 60,             /* per cent of the turns */
+    FIRE_MS = 500,            /* at most, from the beginning of a period to the call for its run */
+    GIVES_UP = 8,             /* one in so many runs */
     REGISTER_FAILURE = -1000, /* beside the library's codes */
     NUMBER_FAILURE = -1001
 };
@@ -182,7 +181,7 @@ static void await_fire(struct worker *w)
 void worker_look_at_run(struct worker *w)
 {
     zkl_once_run *run = NULL;
-    const int err = zkl_once_done(w->source.once, PATIENCE_MS, &run);
+    const int err = zkl_once_done(w->source.once, ZKL_FOREVER, &run);
 
     if (err != 0 && err != ZKL_ENOENT)
         worker_record(w, EV_ERROR, err);
@@ -276,7 +275,7 @@ static void check_intact(struct worker *w)
     const zkl_contender *head;
     char *path = g_strdup_printf("%s/%d", w->o.root, worker_path(w, 0));
     zkl_queue *q = NULL;
-    int err = zkl_queue_read(&q, w->session, path, NULL, PATIENCE_MS);
+    int err = zkl_queue_read(&q, w->session, path, NULL, ZKL_FOREVER);
 
     g_free(path);
     if (err != 0) {

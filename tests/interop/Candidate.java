@@ -1,12 +1,9 @@
 import java.util.StringJoiner;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.recipes.leader.Participant;
 
 /** A candidate campaigns at a path, term by term: start, await, resign, leader, line. */
 abstract class Candidate implements Peer.Subject {
-    static final int LIMIT_S = 60;
-
     private final Stamps stamps;
     private final Semaphore led = new Semaphore(0);
 
@@ -41,7 +38,8 @@ abstract class Candidate implements Peer.Subject {
             start();
             return "ok";
         case "await":
-            return led.tryAcquire(LIMIT_S, TimeUnit.SECONDS) ? "leads" : "waits";
+            led.acquire();
+            return "leads";
         case "resign":
             resign();
             return "ok";

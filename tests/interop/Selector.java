@@ -2,7 +2,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
@@ -40,12 +39,7 @@ final class Selector extends Candidate {
 
     /** It refuses as long as its last term has not ended altogether. */
     private void queueAgain() throws Exception {
-        long limit = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_S);
-
         while (!selector.requeue()) {
-            if (System.nanoTime() > limit) {
-                throw new TimeoutException("it does not queue again");
-            }
             Thread.sleep(1);
         }
     }
@@ -58,9 +52,7 @@ final class Selector extends Candidate {
     @Override
     public void end() throws InterruptedException {
         terms.shutdown();
-        if (!terms.awaitTermination(LIMIT_S, TimeUnit.SECONDS)) {
-            terms.shutdownNow();
-        }
+        terms.awaitTermination(Long.MAX_VALUE, TimeUnit.DAYS);
     }
 
     @Override

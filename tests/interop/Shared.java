@@ -60,7 +60,7 @@ final class Shared {
             node = new PersistentNode(client, CreateMode.EPHEMERAL, false,
                                       words[1] + "/" + words[2], bytes(words[3]));
             node.start();
-            return word(node.waitForInitialCreate(60, TimeUnit.SECONDS));
+            return word(node.waitForInitialCreate(Long.MAX_VALUE, TimeUnit.DAYS));
         case "pdrop":
             node.close();
             return "ok";
@@ -91,7 +91,7 @@ final class Shared {
             if (!wide) {
                 count.start();
             }
-            while (System.nanoTime() < end) {
+            while (added == 0 || System.nanoTime() < end) {
                 if (wide) {
                     added += number.increment().succeeded() ? 1 : 0;
                 } else {

@@ -2,6 +2,8 @@
  * from a seed; and the judgement of what they recorded. */
 #include "chaos_roles.h"
 
+#include "tests/support/progress.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,7 @@ enum {
     LONG_MIN_MS = SESSION_MS + 1500, /* the session is over by then */
     LONG_MAX_MS = SESSION_MS + 3500,
     OVERTIME_S = 20,
-    MORE_S = 120, /* for what was wanted and has not happened yet */
-    SERVE_S = 60,
+    MORE_S = 120, /* between two steps: when somebody comes late is drawn */
     EXIT_USAGE = 64,
     EXIT_SKIPPED = 77,
     PROMISES = 11
@@ -77,6 +78,7 @@ struct play {
     int64_t next;    /* when the next fault is planned */
     guint next_turn; /* or at how many turns, if that is sooner */
     int steps;
+    guint shown, turns_seen; /* at the last look */
 };
 
 static struct card draw(struct play *p)
@@ -264,13 +266,12 @@ static bool is_spoilt(const struct roles *roles, bool careful)
 
 /* Has all happened that a run is to show? All kinds had their grants and each its faults; and
  * somebody came late, which was refused, or where that is left out did harm. */
-static bool has_shown_all(struct chaos *c, const struct roles *roles)
+static bool has_shown_all(const struct chaos *c, const struct roles *roles)
 {
     for (int k = 0; k < KINDS; k++)
         for (int f = 0; f < FAULTS; f++)
             if (c->done[f][k] == 0 && (f != FAULT_CUT || kind_has_way((enum kind)k)))
                 return false;
-    count_all(c, roles);
     if (!chaos_all_granted(c))
         return false;
     if (!c->with.careful)
@@ -278,19 +279,43 @@ static bool has_shown_all(struct chaos *c, const struct roles *roles)
     return c->with.fenced ? chaos_late(c) : is_spoilt(roles, false);
 }
 
+/* Within the time that was asked for each turn is a step, later only what is still wanted. */
+static void tell_progress(struct play *p, bool in_time)
+{
+    const struct chaos *c = p->c;
+    guint shown = 0;
+
+    for (int k = 0; k < KINDS; k++) {
+        shown += MIN(c->granted[k], (guint)c->grants);
+        for (int f = 0; f < FAULTS; f++)
+            shown += c->done[f][k] > 0;
+    }
+    if (shown > p->shown || (in_time && p->roles.turns > p->turns_seen)) {
+        progress_step();
+        progress_allow(MORE_S);
+    }
+    p->shown = shown;
+    p->turns_seen = p->roles.turns;
+}
+
 /* ---- the run ---- */
 
 static bool rage(struct play *p)
 {
     int64_t begun = g_get_monotonic_time(), ran_s = 0;
+    bool done = false;
 
-    while (ran_s < p->c->seconds + MORE_S && (p->steps % LOOK_STEPS > 0 || ran_s < p->c->seconds ||
-                                              !has_shown_all(p->c, &p->roles))) {
+    while (!done && !progress_is_late()) {
         if (g_get_monotonic_time() >= p->next || p->roles.turns >= p->next_turn)
             plan_some(p);
         if (!step(p))
             return false;
         ran_s = (g_get_monotonic_time() - begun) / G_USEC_PER_SEC;
+        if (p->steps % LOOK_STEPS > 0)
+            continue;
+        count_all(p->c, &p->roles);
+        tell_progress(p, ran_s < p->c->seconds);
+        done = ran_s >= p->c->seconds && has_shown_all(p->c, &p->roles);
     }
     for (int i = 0; i < SLOTS; i++)
         take_back(p, i);
@@ -301,15 +326,18 @@ static bool rage(struct play *p)
 /* Until everybody has written after the last fault, or does not come to it. */
 static bool serve_all(struct play *p)
 {
-    int64_t deadline = g_get_monotonic_time() + SERVE_S * G_USEC_PER_SEC;
-    int served = 0;
+    int served = 0, before = 0;
 
+    progress_step();
     roles_follow(&p->roles);
     for (int i = 0; i < SLOTS; i++)
         p->roles.slot[i].served = false;
-    while (served < SLOTS && g_get_monotonic_time() < deadline) {
+    while (served < SLOTS && !progress_is_late()) {
         if (!step(p))
             return false;
+        if (served > before)
+            progress_step();
+        before = served;
         served = 0;
         for (int i = 0; i < SLOTS; i++) {
             p->c->served[i] = p->roles.slot[i].served;

@@ -1,6 +1,7 @@
 #include "chaos_roles.h"
 
 #include "tests/history/register.h"
+#include "tests/support/progress.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #define NUMBER "00000000000000000000 00000000000000000000\n" /* the token, and the number */
 #define FOR_EVER "1000000"                                   /* seconds */
 
-enum { TICK_MS = 500, PAUSE_MS = 4, LIMIT_S = 60, POLL_US = 5000 };
+enum { TICK_MS = 500, PAUSE_MS = 4 };
 
 /* What says where a process is. */
 #define ACTS                                                                                       \
@@ -224,14 +225,12 @@ bool roles_look_after(struct roles *c)
 
 void roles_dismiss(struct roles *c)
 {
-    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-
+    progress_step();
     for (int i = 0; i < SLOTS; i++) {
         scene_tell(&c->scene, c->slot[i].worker, "stop");
         scene_end(&c->scene, c->slot[i].worker);
     }
-    while (scene_running(&c->scene) > 0 && g_get_monotonic_time() < deadline)
-        g_usleep(POLL_US);
+    AWAIT(scene_running(&c->scene) == 0);
     for (int i = 0; i < SLOTS; i++)
         c->slot[i].overdue = c->scene.actor[c->slot[i].worker].pid > 0;
     roles_follow(c);

@@ -7,7 +7,7 @@
 
 /* A careful one writes only when its grant is good for MARGIN_MS more: a write takes microseconds,
  * but somebody else may have the processor just then. */
-enum { SESSION_MS = 4000, EACH = 2, MARGIN_MS = 500 };
+enum { SESSION_MS = 4000, EACH = 2, MARGIN_MS = 1500 };
 
 /* The first three write to a register that looks at tokens and turns, by their programs' `contend`:
  * see peers.sh. Those of zkl retain, and are of several threads. The careful one, of zkl too, is a

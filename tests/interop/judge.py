@@ -12,7 +12,7 @@ import sys
 Use = collections.namedtuple("Use", "begin end kind pid token found left")
 
 
-LIMIT = 4  # permits of a semaphore
+PERMITS = 4  # permits of a semaphore
 
 
 def numbered(use):
@@ -91,7 +91,7 @@ def judge_numbers(uses, faults):
     """The figures."""
     double = doubles(uses)
     changed = sum(use.found != use.left for use in uses)
-    wrong = sum(not 0 < use.found < 1 << LIMIT for use in uses)
+    wrong = sum(not 0 < use.found < 1 << PERMITS for use in uses)
     if double:
         faults.append("%d had a number that another still had" % double)
     if changed:

@@ -11,6 +11,7 @@ need_curator
 need_server
 begin
 build_peer
+export PEER_SESSION_MS=20000 # longer than a machine stands still
 rounds=20
 
 # The command of each term says when it begins and ends, in the file of all leaders.

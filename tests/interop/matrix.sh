@@ -2,7 +2,8 @@
 # Processes of different libraries increment a counter under the lock of one path: none is lost, and
 # no two are there at once, where the libraries see each other; and where they do not, that shows.
 # The same for writers beside readers who look, and sixteen processes of zkl that do all sorts of it at
-# once. ZKL_CELL_SECONDS is how long each set of them is at it; ZKL_CELLS, a pattern, chooses sets.
+# once. ZKL_CELL_SECONDS is how long each set of them is at it, and as long as some have not had their turns;
+# ZKL_CELLS, a pattern, chooses sets.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
@@ -10,7 +11,7 @@
 . "$(dirname "$0")/peers.sh"
 begin_peers
 seconds=${ZKL_CELL_SECONDS:-2}
-least=3 # turns of each process
+least=3 # turns of each process, however long that takes
 cells=0
 
 wanted() { # KIND...
@@ -104,13 +105,14 @@ deadlocks() { # KIND...
 # The same of read-write locks; their readers have it together. If there were not more of them than of
 # writers, all might take turns one by one for ever.
 together_rw() { # KIND...
+    local least=10
     together "$@" || return
     expect_match "$*: readers were there at once" ' ([2-9]|[1-9][0-9]+) at once, ' "${out%%$'\n'*}"
 }
 
 # Processes of zkl that lock, lock two paths, read, write and take permits with numbers, at once.
 mixed() { # SECONDS
-    local what="sixteen at once" kinds_of=(zkl zkl-multi + zkl-read zkl-read zkl-read zkl-write + zkl-numbered zkl-numbered)
+    local least=10 what="sixteen at once" kinds_of=(zkl zkl-multi + zkl-read zkl-read zkl-read zkl-write + zkl-numbered zkl-numbered)
     wanted "${kinds_of[@]}" || return
     contend "$1" "${kinds_of[@]}"
     expect_match "$what: locks, of one path and of two, excluded each other" \
@@ -158,7 +160,7 @@ exceeds() { # LOWEST KIND...
 
 # They do not, as is known of them: so this test can tell.
 apart() { # KIND...
-    local tries what="$*, two each"
+    local least=20 tries what="$*, two each"
     wanted "$@" || return
     for ((tries = 1; tries <= 30; tries++)); do
         contend 1 "$@"

@@ -95,14 +95,14 @@ start() { # FILE NAME TREE [INPUT]
 }
 
 # The program, in a tree where another may hold, to its end: $status. It waits 5 s for its turn and
-# for everything else, which a busy machine may not give it: who is to be LET in may try again.
+# for everything else, which a busy machine may not give it: one that is to be LET in tries again.
 come() { # FILE NAME TREE LET
-    local try
-    for try in 1 2 3; do
+    while :; do
         start "$1" "$2" "$3" /dev/null
-        await "$2"
-        [ "$status:$4" = 1:let ] || break
-        echo "    $1 was not let in, try $try"
+        wait "${pid_of[$2]}"
+        status=$?
+        if [ "$status:$4" != 1:let ] || is_late; then break; fi
+        echo "    $1 was not let in"
     done
 }
 

@@ -29,7 +29,7 @@ def answer(subject, command):
 def main(connect, args):
     logging.basicConfig(level=logging.ERROR)
     client = KazooClient(connect, timeout=int(os.environ.get("PEER_SESSION_MS", "4000")) / 1000)
-    client.start(timeout=30)
+    client.start(timeout=None)
     subject = make(client, args)
     for line in sys.stdin:
         print(answer(subject, line), flush=True)

@@ -6,8 +6,6 @@ from kazoo.recipe.election import Election
 
 from peer_locks import CuratorLock
 
-LIMIT_S = 60
-
 
 class Candidate:
     def __init__(self, client, path, name, stamps):
@@ -42,7 +40,8 @@ class Candidate:
         if verb == "start":
             return self.start()
         if verb == "await":
-            return "leads" if self.led.acquire(timeout=LIMIT_S) else "waits"
+            self.led.acquire()
+            return "leads"
         if verb == "resign":
             self.enough.release()
             return "ok"

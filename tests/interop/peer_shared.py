@@ -18,7 +18,7 @@ class Shared:
         counter = Counter(self.client, path, support_curator=True)
         end = time.monotonic() + seconds
         added = 0
-        while time.monotonic() < end:
+        while added == 0 or time.monotonic() < end:
             counter += 1
             added += 1
         return added

@@ -26,7 +26,8 @@
 # and `number PATH` (of so many bytes),
 # zkl alone `wanted` ("ok COUNT": how often it heard since `heed` that another waits), `state`, `heed` and `fenced PATH DATA` (a node made in a fenced transaction).
 #
-# Contending ends when SECONDS have passed and GRANTS were had, or 60 s later. COUNTER is a file with
+# Contending ends when SECONDS have passed and GRANTS were had, each of which is a step for the watchdog, or when
+# that is late. COUNTER is a file with
 # three numbers, the last token, the count, and which turn of that token it was (0 but for zkl-retain;
 # it may be left out); reading and writing it are two steps, now and then with a pause between. A kind of
 # -read reads twice instead, always with a pause, and must see the same; one of -numbered has permits of
@@ -49,7 +50,6 @@
 here=$(dirname "${BASH_SOURCE[0]}")
 curator=/usr/share/java/curator-recipes.jar # names all that it needs
 write_lock=/usr/share/java/zookeeper-recipes-lock.jar
-answer_limit=90                             # seconds; only a hang reaches it
 javac_options=(-J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC) # a short run
 declare -A to_peer from_peer pid_of_peer
 
@@ -61,7 +61,7 @@ need_others() {
 }
 
 lacking() { # WHAT
-    if [ "${ZKL_REQUIRE_SERVER-}" = 1 ]; then fail "there is no $1"; else skip "no $1"; fi
+    missing "$1"
     finish
 }
 
@@ -178,7 +178,7 @@ end_peers() {
     done
 }
 
-is_empty() { # PATH: no child of any name
+is_empty() { # PATH: no child of any name, or no node, which the servers have removed
     local names
     names=$("$ADMIN" list "$1") && [ -z "$names" ]
 }
@@ -202,11 +202,18 @@ tell() { # NAME COMMAND
 
 # Its answer is in $answer. One that does not answer has nothing more to say either.
 hear() { # NAME
+    local part
     answer=
+    until read -r -t 1 part <&"${from_peer[$1]}"; do
+        # Above 128 the second is over, else the program has ended.
+        if (($? <= 128)) || is_late; then
+            fail "$1 answers" "$(tail -n 3 "$scratch/$1.err")"
+            finish
+        fi
+        answer+=$part
+    done
     # shellcheck disable=SC2034
-    read -r -t $answer_limit answer <&"${from_peer[$1]}" && return
-    fail "$1 answers" "$(tail -n 3 "$scratch/$1.err")"
-    finish
+    answer+=$part
 }
 
 ask() { # NAME COMMAND

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WORDS_MAX = 8, LIMIT_MS = 30000 };
+enum { WORDS_MAX = 8 };
 
 static zkl_session *session;
 static struct peer_lock *lock; /* the one held */
@@ -70,7 +70,7 @@ static void release(void)
 static void list(const char *path)
 {
     zkl_queue *q;
-    int err = zkl_queue_read(&q, session, path, NULL, LIMIT_MS);
+    int err = zkl_queue_read(&q, session, path, NULL, ZKL_FOREVER);
 
     if (err) {
         answer_error(err);
@@ -109,7 +109,7 @@ static void fenced(const char *path, const char *data)
 {
     const zkl_change change = {ZKL_CHANGE_CREATE, -1, path, data, strlen(data)};
 
-    answer_error(zkl_grant_multi(held, &change, 1, 0, LIMIT_MS));
+    answer_error(zkl_grant_multi(held, &change, 1, 0, ZKL_FOREVER));
 }
 
 static void end_contend(bool now)

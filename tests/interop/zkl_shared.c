@@ -52,7 +52,7 @@ static int add(zkl_session *s, char **words, long *added)
 
     if (err)
         return err;
-    while (!err && now() < end) {
+    while (!err && (!*added || now() < end)) {
         err = zkl_counter_add(c, 1, NULL, ZKL_FOREVER, NULL);
         *added += !err;
     }
@@ -70,7 +70,7 @@ static int add_blindly(zkl_session *s, char **words, long *added)
 
     if (err)
         return err;
-    while (!err && now() < end) {
+    while (!err && (!*added || now() < end)) {
         err = zkl_counter_get(c, ZKL_FOREVER, &value);
         if (!err)
             err = zkl_counter_set(c, value + 1, NULL, ZKL_FOREVER);

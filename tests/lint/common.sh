@@ -33,19 +33,27 @@ in_list() { # LIST WORD
     [[ " $1 " == *" $2 "* ]]
 }
 
+# Tells the watchdog that we have come further (tests/support/progress.h).
+step() {
+    if [ -e "${ZKL_PROGRESS-}" ]; then printf . >>"$ZKL_PROGRESS" || :; fi 2>/dev/null
+}
+
 pass() { # WHAT
     passed=$((passed + 1))
+    step
     echo "ok: $1"
 }
 
 fail() { # WHAT [DETAILS]
     failed=$((failed + 1))
+    step
     echo "FAILED: $1"
     [ -z "${2-}" ] || printf "    %s\n" "${2//$'\n'/$'\n    '}"
 }
 
 skip() { # WHAT
     skipped=$((skipped + 1))
+    step
     echo "skipped: $1"
 }
 

@@ -18,13 +18,14 @@ seen_by_git() { # PROGRAM...
     sed -n 's/^::\t//p; /:!/s/.*\t//p' "$scratch/answers"
 }
 
+# shellcheck disable=SC2016
+read -r -a programs < <(printf 'include Makefile\nprograms:\n\t@echo $(bin_PROGRAMS) $(check_PROGRAMS)\n' |
+    MAKEFLAGS='' make -s -C "$top_builddir" -f - programs | tail -n 1)
+expect_some "there are programs" "${programs[*]}"
+
 if command -v git >/dev/null; then
     git init -q "$scratch/git"
     cp "$top_srcdir/.gitignore" "$scratch/git"
-    # shellcheck disable=SC2016
-    read -r -a programs < <(printf 'include Makefile\nprograms:\n\t@echo $(bin_PROGRAMS) $(check_PROGRAMS)\n' |
-        MAKEFLAGS='' make -s -C "$top_builddir" -f - programs | tail -n 1)
-    expect_some "there are programs" "${programs[*]}"
     expect_none "git sees no program" "$(seen_by_git "${programs[@]}")"
     expect_some "sees a planted program" "$(seen_by_git recipes/planted)"
     expect_some "git sees sources" "$(seen_by_git tools/zkl.c)"
@@ -39,7 +40,7 @@ lost() { # ROOT
         HACKING.md README.md NEWS.md docs/design/*.md tests/*.md bench/*.md 2>/dev/null | tr -d '`'
         cd "$1" && grep -rohE 'docs/design/[a-z-]+\.md' recipes lib tools tests HACKING.md README.md 2>/dev/null) | sort -u |
         while read -r file; do
-            [ -e "$1/$file" ] || [ -e "$1/$file.c" ] || [ -e "$top_builddir/$file" ] || echo "$file"
+            [ -e "$1/$file" ] || [ -e "$1/$file.c" ] || [ -e "$top_builddir/$file" ] || in_list "${programs[*]}" "$file" || echo "$file"
         done
 }
 expect_none "every file that a page names is there, and every page that code names" "$(lost "$top_srcdir")"

@@ -6,6 +6,7 @@
 #include "chaos.h"
 
 #include "fourletter.h"
+#include "progress.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@
 
 TEST_SUITE(chaos, .init = seeded_init);
 
-enum { LIMIT_S = 120 }; /* the last look for a late create is after 121 s */
+enum { LAST_LOOK_S = 121 }; /* for a late create */
 
 struct seeded campaign = {.seconds = 6, .seed = 1};
 struct zk_server *server;
@@ -35,9 +36,17 @@ unsigned chaos(unsigned below)
     return (state >> 8) % below;
 }
 
+/* Of a half that says something. */
+static bool is_enough(void)
+{
+    return tally.granted > 10 && tally.checked > 10;
+}
+
 bool chaos_goes_on(void)
 {
-    return g_get_monotonic_time() < end_of_half;
+    if (progress_is_late())
+        return false;
+    return g_get_monotonic_time() < end_of_half || !is_enough();
 }
 
 void tally_add(unsigned *what)
@@ -98,6 +107,7 @@ void place_take(struct place *p, struct hold *h)
     }
     tally.overlaps += units > p->capacity;
     tally.checked += units > 0;
+    progress_step();
     if (units > p->capacity)
         runner_fail(__FILE__, __LINE__, "%s: %u are held of %u", zkl_grant_node(h->grant), units,
                     p->capacity);
@@ -137,12 +147,10 @@ void chaos_begin(void)
 
 static bool come_down_to(const char *what, int64_t wanted)
 {
-    const gint64 limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     int64_t now;
 
-    while ((now = fourletter_mntr(zk_server_port(server, 0), what)) != wanted &&
-           g_get_monotonic_time() < limit)
-        g_usleep(20000);
+    progress_allow(LAST_LOOK_S);
+    AWAIT((now = fourletter_mntr(zk_server_port(server, 0), what)) == wanted);
     return CHECK_INT(now, wanted);
 }
 
@@ -164,7 +172,7 @@ static void play_half(void (*half)(void))
     REQUIRE((admin = raw_open(zk_server_connect(server))) != NULL);
     chaos_begin();
     half();
-    CHECK(tally.granted > 10 && tally.checked > 10);
+    CHECK(is_enough());
     printf("seed %u: %u asked, %u granted, %u failed, %u lost, %u looks into the register\n",
            campaign.seed, tally.asked, tally.granted, tally.failed, tally.lost, tally.checked);
     raw_close(admin);

@@ -1,12 +1,13 @@
 /* All recipes at once: sessions behind proxies, an administrator, and faults. */
 #include "chaos.h"
+#include "progress.h"
 #include "proxy.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { SESSIONS = 3, SLOTS = 12, MOST = 4, READERS = 1000, WAIT_S = 90 };
+enum { SESSIONS = 3, SLOTS = 12, MOST = 4, READERS = 1000 };
 
 enum at {
     PLAIN,
@@ -465,7 +466,6 @@ static bool all_ended(const void *unused)
 /* Whatever is under way comes to its end: what it waits for is given. */
 static void settle_slots(void)
 {
-    const gint64 limit = g_get_monotonic_time() + WAIT_S * G_USEC_PER_SEC;
     bool ended;
 
     for (int i = 0; i < SESSIONS; i++)
@@ -473,8 +473,7 @@ static void settle_slots(void)
     for (enum at at = PLAIN; at <= NUMBERED; at++)
         raw_set(admin, paths[at], "3", 1);
     raw_delete(admin, paths[GATE]);
-    while (!(ended = all_ended(NULL)) && g_get_monotonic_time() < limit)
-        g_usleep(10000);
+    ended = AWAIT(all_ended(NULL));
     for (int i = 0; i < SESSIONS * SLOTS && !ended; i++)
         if (slots[i / SLOTS][i % SLOTS].busy)
             printf("  session %d waits still: %s\n", i / SLOTS,

@@ -2,10 +2,9 @@
 
 #include "live.h"
 #include "mutex_actors.h"
+#include "progress.h"
 
 #include <string.h>
-
-enum { WAIT_S = 60 };
 
 static void append(struct tale *t, const char *word)
 {
@@ -79,14 +78,14 @@ static bool may_become(const char *text, const char *wanted)
 
 void tale_wait(struct tale *t, const char *text, const char *file, int line)
 {
-    struct timespec until = {.tv_sec = g_get_real_time() / G_USEC_PER_SEC + WAIT_S};
     pthread_mutex_lock(&t->lock);
-    while (may_become(t->text, text) && pthread_cond_timedwait(&t->changed, &t->lock, &until) == 0)
+    while (may_become(t->text, text) && progress_wait(&t->changed, &t->lock))
         continue;
     bool same = runner_check_str(t->text, text, "the tale", file, line);
     pthread_mutex_unlock(&t->lock);
     if (!same)
         runner_fail_fatal(file, line, "the tale goes on");
+    progress_step();
 }
 
 void tale_check(struct tale *t, const char *text, const char *file, int line)

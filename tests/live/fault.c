@@ -48,6 +48,13 @@ int fault_stop(void)
     return 0;
 }
 
+/* A wait that has given up may have waited for servers. */
+static void tell_servers(void)
+{
+    if (progress_is_late())
+        zk_server_tell(fault.server);
+}
+
 void fault_begin(void)
 {
     static int number;
@@ -60,6 +67,7 @@ void fault_begin(void)
     fault.path = g_strdup_printf("/fault-%d/lock", ++number);
     fault.proxy = proxy_start(fault.port);
     REQUIRE(fault.proxy != NULL);
+    runner_at_end(tell_servers);
 }
 
 static bool is_at_rest(void)
@@ -130,7 +138,7 @@ zkl_session *fault_direct(int timeout_ms)
 {
     zkl_session *s = fault_session(zk_server_connect(fault.server), timeout_ms);
 
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     return s;
 }
 
@@ -138,7 +146,7 @@ zkl_session *fault_proxied(int timeout_ms)
 {
     zkl_session *s = fault_session(proxy_connect(fault.proxy), timeout_ms);
 
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     return s;
 }
 

@@ -3,6 +3,7 @@
 #ifndef LIVE_FAULT_H
 #define LIVE_FAULT_H
 
+#include "progress.h"
 #include "proxy.h"
 #include "raw.h"
 #include "runner.h"
@@ -15,19 +16,12 @@
 enum {
     FAULT_TICK_MS = 200,
     FAULT_SHORT_MS = 2000, /* a session timeout for tests that wait for its end, and not sooner */
-    FAULT_LONG_MS = 8000,  /* and for those where nothing may be lost */
-    FAULT_LIMIT_MS = 40000 /* what never takes so long has failed */
+    FAULT_LONG_MS = 8000   /* and for those where nothing may be lost */
 };
 
 /* Waits until the condition holds, and fails the test if it never does. */
 #define EVENTUALLY(condition)                                                                      \
-    ({                                                                                             \
-        int64_t eventually_end = g_get_monotonic_time() + FAULT_LIMIT_MS * INT64_C(1000);          \
-        bool eventually_held;                                                                      \
-        while (!(eventually_held = (condition)) && g_get_monotonic_time() < eventually_end)        \
-            g_usleep(1000);                                                                        \
-        runner_check(eventually_held, "eventually " #condition, __FILE__, __LINE__);               \
-    })
+    runner_check(AWAIT(condition), "eventually " #condition, __FILE__, __LINE__)
 
 struct fault {
     struct zk_server *server;

@@ -67,7 +67,7 @@ TEST_CASE(absent_at_open)
     CHECK_INT(zkl_mutex_lock(fault_mutex(s), 200, NULL), ZKL_EUNREACHABLE);
     CHECK_INT(atomic_load(&a.done), 0);
     proxy_heal(fault.proxy);
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     CHECK(acquisition_granted(&a));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
     acquisition_end(&a);
@@ -86,7 +86,7 @@ static void *contend(void *data)
     const zkl_grant *grant;
 
     while (!atomic_load(&c->stop)) {
-        if (!CHECK_INT(zkl_mutex_lock(c->mutex, FAULT_LIMIT_MS, &grant), 0))
+        if (!CHECK_INT(zkl_mutex_lock(c->mutex, ZKL_FOREVER, &grant), 0))
             break;
         int64_t begin = fault_boot_ns(), end = begin;
         for (int i = 0; i < 3; i++) {
@@ -235,7 +235,7 @@ TEST_CASE(freeze_while_holding)
     acquisition_end(&b);
     proxy_thaw(fault.proxy);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
-    CHECK_INT(zkl_mutex_lock(async, FAULT_LIMIT_MS, &grant), 0);
+    CHECK_INT(zkl_mutex_lock(async, ZKL_FOREVER, &grant), 0);
     CHECK(zkl_grant_session_id(grant) != before);
     CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     CHECK_INT(zkl_mutex_unlock(async), 0);
@@ -303,7 +303,7 @@ TEST_CASE(server_paused_for_long)
     REQUIRE(acquisition_granted(&b));
     check_lost_before(&a, &b);
     acquisition_end(&b);
-    CHECK_INT(zkl_mutex_lock(fault_mutex(s), FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(fault_mutex(s), ZKL_FOREVER, NULL), 0);
     acquisition_end(&a);
     fault_close_all(); /* with a lock held: its node goes with the session */
 }

@@ -39,7 +39,7 @@ static void lock_once(zkl_session *s)
     zkl_mutex *m = fault_mutex(s);
     const zkl_grant *grant;
 
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant), 0);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &grant), 0);
     CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     CHECK(zkl_grant_remaining_ms(grant) > 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -58,14 +58,14 @@ TEST_CASE(cold_is_quiet)
     zkl_session *warm = fault_session_options(proxy_connect(fault.proxy), &o);
     zkl_session *cold = fault_session_options(proxy_connect(proxy), &o);
     session_set_warm_ms(cold, 50);
-    CHECK_INT(zkl_session_wait(cold, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(cold, ZKL_FOREVER), 0);
     lock_once(warm);
     lock_once(cold);
     proxy_reset_stats(fault.proxy);
     /* Two renewals of the other: by then this one's last is over. */
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 2, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 2, UNTIL_LATE));
     proxy_reset_stats(proxy);
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 6, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 6, UNTIL_LATE));
     CHECK_INT(proxy_requests(proxy, PROXY_OP_ANY), 0);
     lock_once(cold);
     CHECK(proxy_requests(proxy, PROXY_OP_ANY) > 0);

@@ -61,10 +61,10 @@ TEST_CASE(renewals_counted)
     acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     REQUIRE(acquisition_granted(&a));
     CHECK_INT(zkl_session_timeout_ms(s), FULL_MS);
-    CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, 1, UNTIL_LATE));
     int64_t begun = fault_boot_ns();
     proxy_reset_stats(proxy);
-    CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, (uint64_t)wanted, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(proxy, PROXY_OP_SET_DATA, (uint64_t)wanted, UNTIL_LATE));
     double seconds = (double)(fault_boot_ns() - begun) / 1e9;
     double writes = (double)proxy_requests(proxy, PROXY_OP_SET_DATA);
     double syncs = (double)proxy_requests(proxy, PROXY_OP_SYNC);
@@ -241,7 +241,7 @@ static bool used(void (*by)(struct user *u))
     o.session_timeout_ms = TIMEOUT_MS;
     u.session = fault_session_options(zk_server_connect(fault.server), &o);
     session_set_warm_ms(u.session, 50);
-    CHECK_INT(zkl_session_wait(u.session, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(u.session, ZKL_FOREVER), 0);
     by(&u);
     trio_end();
     return u.same;

@@ -57,7 +57,7 @@ static void check_hand_overs(int count)
     CHECK(reads >= 2 * COUNTED && reads <= 3 * COUNTED); /* who is slow watches its own node */
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_DELETE), COUNTED);
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_CREATE2), 0);
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, COUNTED, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, COUNTED, UNTIL_LATE));
     hand_over(LONG_QUEUE + 1 + COUNTED, count - 1);
     acquisition_end(&acquisitions[count - 1]);
     fault_end();

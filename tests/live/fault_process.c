@@ -15,7 +15,7 @@ static void open_and_close(void)
     zkl_mutex *m;
 
     REQUIRE(zkl_mutex_new(&m, s, fault.path, NULL) == 0);
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     zkl_mutex_free(m);
     fault_close(s);
@@ -156,7 +156,7 @@ TEST_CASE(random_is_the_program_s)
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     raw_close(fault.direct); /* it does */
     srandom(42);
@@ -164,7 +164,7 @@ TEST_CASE(random_is_the_program_s)
         expected[i] = random();
     srandom(42);
     for (int i = 0; i < DRAWS; i++) {
-        CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
         CHECK_INT(zkl_mutex_unlock(m), 0);
         wrong += random() != expected[i];
     }

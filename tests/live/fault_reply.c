@@ -19,7 +19,7 @@ static void lose(bool request, int op)
 
 static void check_lost(void)
 {
-    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
 }
 
 /* Past its beginnings: the reads of a new session are answered. */
@@ -28,7 +28,7 @@ static zkl_session *quiet_session(void)
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s);
 
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_at_rest();
     return s;
@@ -94,7 +94,7 @@ TEST_CASE(settling_barrier)
         lose(i & 1, PROXY_OP_CREATE2);
         lose(!(i & 1), PROXY_OP_SET_DATA);
         acquisition_start(&mine, fault_mutex(s), ZKL_FOREVER);
-        CHECK(proxy_wait_lost(fault.proxy, 2, FAULT_LIMIT_MS));
+        CHECK(proxy_wait_lost(fault.proxy, 2, UNTIL_LATE));
         EVENTUALLY(fault_children() == 1 + contended);
         CHECK(!contended || atomic_load(&mine.done) == 0);
         if (contended)
@@ -244,7 +244,7 @@ static zkl_session *begin_quiet(void)
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s);
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_at_rest();
     proxy_reset_stats(fault.proxy);
@@ -259,7 +259,7 @@ TEST_CASE(canceled_unsettled)
 
         lose_create(request);
         acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
-        CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+        CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
         proxy_cut(fault.proxy);
         zkl_op_cancel(a.op);
         CHECK(acquisition_failed(&a, ZKL_ECANCELED));
@@ -278,7 +278,7 @@ TEST_CASE(expired_unsettled)
 
     lose_create(false);
     acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
-    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
     proxy_cut(fault.proxy);
     int64_t before = zkl_session_id(s);
     CHECK_INT(fault_children(), 1);
@@ -307,7 +307,7 @@ TEST_CASE(list_refused)
     fault.path = lock;
     lose_create(false);
     acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
-    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
     proxy_cut(fault.proxy);
     CHECK_INT(fault_children(), 1);
     REQUIRE(raw_set_acl(fault.direct, fault.path, &unreadable) == ZOK);
@@ -334,15 +334,15 @@ TEST_CASE(record_of_a_run)
 
         fault_begin();
         REQUIRE(zkl_once_new(&once, quiet_session(), fault.path, NULL) == 0);
-        REQUIRE(zkl_once_begin(once, FAULT_LIMIT_MS, &grant) == 0);
+        REQUIRE(zkl_once_begin(once, ZKL_FOREVER, &grant) == 0);
         lose(request, PROXY_OP_MULTI);
-        CHECK_INT(zkl_once_end(once, grant, "v7", 2, FAULT_LIMIT_MS), 0);
+        CHECK_INT(zkl_once_end(once, grant, "v7", 2, ZKL_FOREVER), 0);
         check_lost();
-        REQUIRE(zkl_once_done(once, FAULT_LIMIT_MS, &run) == 0);
+        REQUIRE(zkl_once_done(once, ZKL_FOREVER, &run) == 0);
         CHECK(run->token == zkl_grant_token(grant) && run->size == 2);
         zkl_once_run_free(run);
         zkl_grant_release(grant);
-        CHECK_INT(zkl_once_reset(once, FAULT_LIMIT_MS), 0);
+        CHECK_INT(zkl_once_reset(once, ZKL_FOREVER), 0);
         zkl_once_free(once);
         EVENTUALLY(fault_children() == 0);
         fault_end();

@@ -58,10 +58,10 @@ static void user_start(struct user *u, int timeout_ms)
     options.log_data = u;
     REQUIRE(zkl_session_open(&u->session, zk_server_connect(fault.server), &options, NULL) == 0);
     zkl_session_on_change(u->session, on_session, u);
-    REQUIRE(zkl_session_wait(u->session, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_session_wait(u->session, ZKL_FOREVER) == 0);
     REQUIRE(zkl_mutex_new(&u->mutex, u->session, fault.path, NULL) == 0);
     for (int i = 0; i < 20; i++) {
-        REQUIRE(zkl_mutex_lock(u->mutex, FAULT_LIMIT_MS, NULL) == 0);
+        REQUIRE(zkl_mutex_lock(u->mutex, ZKL_FOREVER, NULL) == 0);
         zkl_mutex_unlock(u->mutex);
     }
     acquisition_queue(&u->holder, u->mutex, 1);
@@ -91,7 +91,7 @@ static void check_goes_on(struct user *u, uint64_t token, int64_t session)
     CHECK_INT(zkl_grant_state(u->holder.grant), ZKL_LOST);
     CHECK_INT(told_times(&u->holder.told, ZKL_LOST), 1);
     int seen = atomic_load(&u->changes);
-    CHECK_INT(zkl_mutex_lock(u->mutex, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(u->mutex, ZKL_FOREVER, NULL), 0);
     CHECK(zkl_session_id(u->session) != session);
     EVENTUALLY(atomic_load(&u->changes) > seen); /* a node came */
     CHECK_INT(zkl_mutex_unlock(u->mutex), 0);
@@ -113,7 +113,7 @@ static void run(const char *command)
 
 static uint64_t server_zxid(void)
 {
-    char *reply = fourletter_send("127.0.0.1", fault.port, "srvr", FAULT_LIMIT_MS);
+    char *reply = fourletter_send("127.0.0.1", fault.port, "srvr", UNTIL_LATE);
     const char *at = reply ? strstr(reply, "Zxid: ") : NULL;
     uint64_t zxid = at ? g_ascii_strtoull(at + 6, NULL, 16) : 0;
 

@@ -52,14 +52,14 @@ static int set_data(const zkl_grant *grant, const char *text, unsigned flags)
 {
     const zkl_change set = {ZKL_CHANGE_SET, -1, data_path, text, strlen(text)};
 
-    return zkl_grant_multi(grant, &set, 1, flags, FAULT_LIMIT_MS);
+    return zkl_grant_multi(grant, &set, 1, flags, ZKL_FOREVER);
 }
 
 static const zkl_grant *hold(zkl_mutex *m)
 {
     const zkl_grant *grant = NULL;
 
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &grant) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &grant) == 0);
     return grant;
 }
 
@@ -88,18 +88,18 @@ TEST_CASE(all_or_none)
                      last = {ZKL_CHANGE_DELETE, 0, child, NULL, 0};
 
     const zkl_grant *grant = hold(m);
-    CHECK_INT(zkl_grant_multi(grant, good, 3, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_grant_multi(grant, good, 3, 0, ZKL_FOREVER), 0);
     check_data("a", 1);
-    CHECK_INT(zkl_grant_multi(grant, exists, 2, 0, FAULT_LIMIT_MS), ZKL_EEXIST);
+    CHECK_INT(zkl_grant_multi(grant, exists, 2, 0, ZKL_FOREVER), ZKL_EEXIST);
     check_error(ZKL_EEXIST, child);
-    CHECK_INT(zkl_grant_multi(grant, &version, 1, 0, FAULT_LIMIT_MS), ZKL_EVERSION);
-    CHECK_INT(zkl_grant_multi(grant, &not_empty, 1, 0, FAULT_LIMIT_MS), ZKL_ENOTEMPTY);
-    CHECK_INT(zkl_grant_multi(grant, &missing, 1, 0, FAULT_LIMIT_MS), ZKL_ENOENT);
+    CHECK_INT(zkl_grant_multi(grant, &version, 1, 0, ZKL_FOREVER), ZKL_EVERSION);
+    CHECK_INT(zkl_grant_multi(grant, &not_empty, 1, 0, ZKL_FOREVER), ZKL_ENOTEMPTY);
+    CHECK_INT(zkl_grant_multi(grant, &missing, 1, 0, ZKL_FOREVER), ZKL_ENOENT);
     check_error(ZKL_ENOENT, "/fence-missing");
     check_data("a", 1);
-    CHECK_INT(zkl_grant_multi(grant, &last, 1, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_grant_multi(grant, &last, 1, 0, ZKL_FOREVER), 0);
     CHECK_INT(raw_exists(fault.direct, child, NULL), ZNONODE);
-    CHECK_INT(zkl_grant_multi(grant, NULL, 0, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_grant_multi(grant, NULL, 0, 0, ZKL_FOREVER), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_end();
     g_free(child);
@@ -199,7 +199,7 @@ TEST_CASE(lost_messages)
         else
             proxy_lose_reply_to(fault.proxy, PROXY_OP_MULTI);
         CHECK_INT(set_data(grant, "x", 0), 0);
-        CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+        CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
         check_data("x", i + 1);
     }
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -245,7 +245,7 @@ TEST_CASE(given_back_in_doubt)
     check_data("x", 1);
     acquisition_queue(&c, fault_mutex(fault_direct(30000)), 2);
     const zkl_change wrong = {ZKL_CHANGE_SET, 9, data_path, "y", 1};
-    CHECK_INT(zkl_grant_multi(b.grant, &wrong, 1, ZKL_MULTI_RELEASE, FAULT_LIMIT_MS), ZKL_EVERSION);
+    CHECK_INT(zkl_grant_multi(b.grant, &wrong, 1, ZKL_MULTI_RELEASE, ZKL_FOREVER), ZKL_EVERSION);
     CHECK(acquisition_granted(&c));
     check_data("x", 1);
     CHECK_INT(told_times(&a.told, ZKL_LOST) + told_times(&b.told, ZKL_LOST), 0);
@@ -353,7 +353,7 @@ TEST_CASE(many_small)
     for (size_t i = 0; i < MOST; i++)
         changes[i] = (zkl_change){ZKL_CHANGE_CREATE, 0, "/a/b", NULL, 0};
     for (size_t count = MOST; code == ZKL_ELIMIT; count -= count / 20)
-        code = zkl_grant_multi(grant, changes, count, 0, FAULT_LIMIT_MS);
+        code = zkl_grant_multi(grant, changes, count, 0, ZKL_FOREVER);
     CHECK_INT(code, ZKL_ENOENT);
     CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     CHECK_INT(zkl_mutex_unlock(m), 0);
@@ -372,9 +372,9 @@ TEST_CASE(below_chroot)
     zkl_session *s = fault_session(connect, FAULT_LONG_MS);
     zkl_mutex *m = fault_mutex(s);
     const zkl_grant *grant = hold(m);
-    CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, ZKL_FOREVER), 0);
     CHECK_INT(raw_exists(fault.direct, "/fence-data/made", NULL), ZOK);
-    CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, FAULT_LIMIT_MS), ZKL_EEXIST);
+    CHECK_INT(zkl_grant_multi(grant, &create, 1, 0, ZKL_FOREVER), ZKL_EEXIST);
     check_error(ZKL_EEXIST, "/made");
     CHECK_INT(zkl_mutex_unlock(m), 0);
     fault_close(s);
@@ -570,7 +570,7 @@ TEST_CASE(own_watch_stays)
     CHECK_INT(zkl_session_call(s, watch_own, &w), 0);
     proxy_reset_stats(fault.proxy);
     acquisition_queue(&waiter, fault_mutex(s), 2);
-    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_DATA, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_DATA, 1, UNTIL_LATE));
     zkl_op_cancel(waiter.op);
     CHECK(acquisition_failed(&waiter, ZKL_ECANCELED));
     EVENTUALLY(fault_children() == 1);

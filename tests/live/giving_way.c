@@ -27,7 +27,7 @@ static void ask(const char *node, const char *owner)
 {
     zkl_queue *q = NULL;
 
-    CHECK_INT(zkl_queue_revoke(&q, asker, fault.path, node, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_queue_revoke(&q, asker, fault.path, node, ZKL_FOREVER), 0);
     REQUIRE(zkl_queue_count(q) == 1);
     if (owner)
         CHECK_STR(zkl_queue_get(q, 0)->owner, owner);
@@ -49,7 +49,7 @@ static void check_once(struct told *told, zkl_mutex *m)
     EVENTUALLY(atomic_load(&told->count) == 1);
     ask(NULL, "__REVOKE__");
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0); /* it is answered behind all of that */
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0); /* it is answered behind all of that */
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(atomic_load(&told->count), 1);
     CHECK_INT(told_times(told, ZKL_HELD) + told_times(told, ZKL_SUSPECT), 1);
@@ -62,7 +62,7 @@ TEST_CASE(behind_the_registration)
 
     begin();
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
     ask(NULL, "me");
     check_once(&told, m);
@@ -76,7 +76,7 @@ TEST_CASE(before_the_registration)
 
     begin();
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), 0);
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     ask(NULL, "me");
     CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
     check_once(&told, m);
@@ -94,7 +94,7 @@ TEST_CASE(before_the_grant)
         for (int i = 0; i < 3; i++)
             acquisition_queue(&a[i], fault_mutex(s), i + 1);
         zkl_queue *q = NULL;
-        REQUIRE(zkl_queue_read(&q, asker, fault.path, NULL, FAULT_LIMIT_MS) == 0);
+        REQUIRE(zkl_queue_read(&q, asker, fault.path, NULL, ZKL_FOREVER) == 0);
         ask(zkl_queue_get(q, (size_t)place - 1)->node, zkl_queue_get(q, (size_t)place - 1)->owner);
         zkl_queue_free(q);
         for (int i = 0; i < 3; i++) {
@@ -118,7 +118,7 @@ TEST_CASE(without_a_connection)
 
     begin();
     zkl_mutex *m = named(fault_proxied(FAULT_LONG_MS), 0);
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
     EVENTUALLY(fourletter_watches_of(fault.port, zkl_grant_session_id(g)) == 1);
     proxy_cut(fault.proxy);
@@ -138,13 +138,13 @@ TEST_CASE(retained_spans)
     begin();
     zkl_mutex *m = named(fault_direct(FAULT_LONG_MS), DAY_MS);
     for (int i = 0; i < 2; i++) {
-        REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL) == 0);
+        REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, NULL) == 0);
         CHECK_INT(zkl_mutex_unlock(m), 0);
     }
     CHECK_INT(fault_children(), 1);
     ask(NULL, "me");
     EVENTUALLY(fault_children() == 0);
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
     ask(NULL, "me");
     EVENTUALLY(atomic_load(&told.count) == 1);
@@ -175,7 +175,7 @@ TEST_CASE(leaders)
     TALE_WAIT(&tale, "leading asked resigned leading asked");
     CHECK_INT(zkl_election_resign(e), 0);
     TALE_WAIT(&tale, "leading asked resigned leading asked resigned stopped");
-    REQUIRE(zkl_election_campaign(e, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_election_campaign(e, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
     ask(NULL, "a");
     EVENTUALLY(atomic_load(&told.count) == 1);
@@ -199,13 +199,13 @@ TEST_CASE(among_transactions)
     for (int round = 0; round < ROUNDS; round++) {
         struct told told = {.count = 0};
         const zkl_grant *g;
-        REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+        REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
         if (round % 2)
             CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
         for (int i = 0; i < EACH; i++) {
             if (i == round % EACH)
                 ask(NULL, "me");
-            CHECK_INT(zkl_grant_multi(g, NULL, 0, 0, FAULT_LIMIT_MS), 0);
+            CHECK_INT(zkl_grant_multi(g, NULL, 0, 0, ZKL_FOREVER), 0);
         }
         if (round % 2 == 0)
             CHECK_INT(zkl_grant_on_revoke(g, told_fn, &told), 0);
@@ -229,15 +229,15 @@ TEST_CASE(broken)
     begin();
     acquisition_queue(&a, named(fault_direct(FAULT_LONG_MS), 0), 1);
     acquisition_queue(&b, named(fault_direct(FAULT_LONG_MS), 0), 2);
-    REQUIRE(zkl_queue_read(&q, asker, fault.path, NULL, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_queue_read(&q, asker, fault.path, NULL, ZKL_FOREVER) == 0);
     const zkl_contender *first = zkl_queue_get(q, 0);
-    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token + 1, FAULT_LIMIT_MS),
+    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token + 1, ZKL_FOREVER),
               ZKL_ENOENT);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_HELD);
-    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token, ZKL_FOREVER), 0);
     REQUIRE(acquisition_granted(&b));
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
-    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token, FAULT_LIMIT_MS),
+    CHECK_INT(zkl_queue_break(asker, fault.path, first->node, first->token, ZKL_FOREVER),
               ZKL_ENOENT);
     zkl_queue_free(q);
     acquisition_end(&a);
@@ -251,7 +251,7 @@ static int next_slot(zkl_semaphore *m)
     zkl_grant *g;
     zkl_part part = {0};
 
-    REQUIRE(zkl_semaphore_acquire(m, 1, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_semaphore_acquire(m, 1, ZKL_FOREVER, &g) == 0);
     CHECK_INT(parts_of(g, &part, 1), 1);
     zkl_grant_release(g);
     return part.slot;
@@ -290,7 +290,7 @@ TEST_CASE(numbered_permits)
             acquisition_end(&all);
         hear(&one);
         CHECK_INT(next_slot(m), 1);
-        CHECK_INT(zkl_grant_multi(one.grant, NULL, 0, 0, FAULT_LIMIT_MS), 0);
+        CHECK_INT(zkl_grant_multi(one.grant, NULL, 0, 0, ZKL_FOREVER), 0);
         CHECK_INT(next_slot(m), 1);
         CHECK_INT(atomic_load(&one.told.count), 1);
         acquisition_end(&one);

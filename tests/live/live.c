@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_S = 60, POLL_US = 2000 };
-
 /* One test at a time. */
 static struct live current = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static struct zk_server *server;
@@ -17,23 +15,6 @@ int live_init(void)
 {
     server_or_skip();
     return 0;
-}
-
-/* ---- polling ---- */
-
-int64_t live_limit(void)
-{
-    return g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-}
-
-bool live_again(int64_t limit, const char *condition, const char *file, int line)
-{
-    if (g_get_monotonic_time() > limit) {
-        runner_fail(file, line, "after %d s not yet:", LIMIT_S);
-        runner_fail_fatal(file, line, condition);
-    }
-    g_usleep(POLL_US);
-    return true;
 }
 
 /* ---- looking ---- */
@@ -129,7 +110,7 @@ zkl_session *live_open_only(struct live *t, const char *connect, const zkl_sessi
 zkl_session *live_open(struct live *t, const char *connect, const zkl_session_options *options)
 {
     zkl_session *s = live_open_only(t, connect, options);
-    REQUIRE(zkl_session_wait(s, LIMIT_S * 1000) == 0);
+    REQUIRE(zkl_session_wait(s, ZKL_FOREVER) == 0);
     return s;
 }
 

@@ -3,6 +3,7 @@
 #ifndef LIVE_LIVE_H
 #define LIVE_LIVE_H
 
+#include "progress.h"
 #include "raw.h"
 #include "runner.h"
 #include "server.h"
@@ -73,14 +74,9 @@ int live_contenders(struct live *t, const char *path); /* ephemeral children */
 char **live_queue(struct live *t, const char *path);   /* their paths in order, for g_strfreev() */
 int live_watches(struct live *t);
 
-/* Polls until the condition holds; after a minute the test has failed and ends. For what tells
- * nobody: the state of the server, and of a library thread. */
-#define LIVE_UNTIL(condition)                                                                      \
-    for (int64_t until_ = live_limit();                                                            \
-         !(condition) && live_again(until_, #condition, __FILE__, __LINE__);)
-
-int64_t live_limit(void);
-bool live_again(int64_t limit, const char *condition, const char *file, int line);
+/* Polls until the condition holds, or else the test has failed and ends. For what tells nobody: the
+ * state of the server, and of a library thread. */
+#define LIVE_UNTIL(condition) REQUIRE(AWAIT(condition))
 
 /* Checks the thread's last error: its code, and that its text or path names the thing. */
 #define CHECK_ERROR(code, named) live_check_error((code), (named), __FILE__, __LINE__)

@@ -144,7 +144,7 @@ TEST_CASE(joins_and_leaves)
     group_story_begin(&story);
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     zkl_member *m = group_join(s, "a", "10.0.0.1:80", &story);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
     char *path = group_node("a");
     CHECK_INT(raw_exists(fault.direct, path, &stat), ZOK);
     CHECK(stat.ephemeralOwner == zkl_session_id(s));
@@ -155,14 +155,14 @@ TEST_CASE(joins_and_leaves)
     CHECK(group_has("a", "10.0.0.1:80"));
     CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     CHECK(zkl_grant_remaining_ms(grant) > 0);
-    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
     CHECK_INT(raw_exists(fault.direct, path, NULL), ZNONODE);
     CHECK_INT(zkl_grant_state(grant), ZKL_RELEASED);
     zkl_grant_release(grant);
     CHECK_INT(zkl_member_grant(m, &grant), ZKL_EPERM);
-    CHECK_INT(zkl_member_update(m, "b", 1, FAULT_LIMIT_MS), ZKL_EPERM);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), ZKL_EPERM);
-    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_update(m, "b", 1, ZKL_FOREVER), ZKL_EPERM);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), ZKL_EPERM);
+    CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
     EVENTUALLY(group_story_is(&story, "joined left"));
     zkl_member_free(m);
     fault_end();
@@ -181,7 +181,7 @@ TEST_CASE(answers_are_lost)
     raw_create(fault.direct, "/fault", "", 0, 0, NULL);
     proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
     zkl_member *m = group_join(s, "a", "one", &story);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
     CHECK(group_has("a", "one"));
     uint64_t token = membership_token(m);
     for (int i = 0; i < 10; i++) {
@@ -190,13 +190,13 @@ TEST_CASE(answers_are_lost)
             proxy_lose_reply_to(fault.proxy, PROXY_OP_SET_DATA);
         if (i % 3 == 1)
             proxy_lose_request_to(fault.proxy, PROXY_OP_SET_DATA);
-        CHECK_INT(zkl_member_update(m, text, strlen(text), FAULT_LIMIT_MS), 0);
+        CHECK_INT(zkl_member_update(m, text, strlen(text), ZKL_FOREVER), 0);
         CHECK(group_has("a", text));
         g_free(text);
     }
     CHECK(membership_token(m) == token);
     proxy_lose_reply_to(fault.proxy, PROXY_OP_DELETE);
-    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
     zkl_member_free(m);
     EVENTUALLY(group_story_ends(&story, "left"));
     fault_end();
@@ -213,8 +213,8 @@ TEST_CASE(joins_again)
     group_story_begin(&story);
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     zkl_member *m = group_join(s, "a", "first", &story);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_member_update(m, "second", 6, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_update(m, "second", 6, ZKL_FOREVER), 0);
     uint64_t before = membership_token(m);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     fault_expire(zkl_session_id(s));
@@ -244,7 +244,7 @@ TEST_CASE(knows_its_deadline)
     group_story_begin(&story);
     zkl_session *s = fault_proxied(FAULT_SHORT_MS);
     zkl_member *m = group_join(s, "a", NULL, &story);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     char *path = group_node("a");
     EVENTUALLY(membership_state(m) == ZKL_LOST);
@@ -272,7 +272,7 @@ TEST_CASE(two_of_one_id)
     group_story_begin(&second);
     zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_proxied(FAULT_LONG_MS);
     zkl_member *m = group_join(s, "a", "first", &first);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
     zkl_member *waits = group_join(other, "a", "second", &second);
     CHECK_INT(zkl_member_wait(waits, 1500), ZKL_EBUSY);
     CHECK_INT(zkl_last_error(&error), ZKL_EBUSY);
@@ -282,8 +282,8 @@ TEST_CASE(two_of_one_id)
     EVENTUALLY(group_story_is(&second, "busy"));
     CHECK(group_has("a", "first"));
     proxy_lose_reply_to(fault.proxy, PROXY_OP_CREATE2);
-    CHECK_INT(zkl_member_leave(m, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_member_wait(waits, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_leave(m, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_wait(waits, ZKL_FOREVER), 0);
     CHECK(group_has("a", "second"));
     EVENTUALLY(group_story_is(&first, "joined left"));
     zkl_member_free(m);
@@ -304,7 +304,7 @@ TEST_CASE(left_behind)
     group_story_begin(&story);
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     zkl_member *probe = group_join(s, "probe", NULL, NULL);
-    CHECK_INT(zkl_member_wait(probe, FAULT_LIMIT_MS), 0); /* and so the directory is there */
+    CHECK_INT(zkl_member_wait(probe, ZKL_FOREVER), 0); /* and so the directory is there */
     struct raw *owner = raw_open_timeout(zk_server_connect(fault.server), 60000);
     REQUIRE(owner != NULL);
     char *path = group_node("a");
@@ -314,7 +314,7 @@ TEST_CASE(left_behind)
     CHECK(group_has("a", "old"));
     EVENTUALLY(group_story_is(&story, "busy"));
     raw_close(owner);
-    CHECK_INT(zkl_member_wait(m, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(m, ZKL_FOREVER), 0);
     CHECK(group_has("a", "new"));
     EVENTUALLY(group_story_is(&story, "busy joined"));
     zkl_member_free(m);
@@ -335,8 +335,8 @@ TEST_CASE(of_a_party)
     zkl_session *s = fault_direct(FAULT_LONG_MS);
     REQUIRE(zkl_member_join(&a, s, fault.path, "same", NULL, 0, &o) == 0);
     REQUIRE(zkl_member_join(&b, s, fault.path, "same", NULL, 0, &o) == 0);
-    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(a, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_wait(b, ZKL_FOREVER), 0);
     CHECK_INT(zkl_member_update(a, "x", 1, 0), ZKL_EINVAL);
     char **names = raw_children(fault.direct, fault.path);
     CHECK_INT(g_strv_length(names), 2);
@@ -380,7 +380,7 @@ TEST_CASE(tells_differences)
     EVENTUALLY(group_story_is(&story, "0 +a=1 1"));
     zkl_member *b = group_join(s, "b", "1", NULL);
     EVENTUALLY(group_story_is(&story, "0 +a=1 1 +b=1 2"));
-    CHECK_INT(zkl_member_update(a, "2", 1, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_update(a, "2", 1, ZKL_FOREVER), 0);
     EVENTUALLY(group_story_is(&story, "0 +a=1 1 +b=1 2 ~a=2 2"));
     set("b", "3");
     EVENTUALLY(group_story_ends(&story, "2 ~b=3 2"));
@@ -406,8 +406,8 @@ TEST_CASE(once_after_a_reconnect)
     group_story_begin(&story);
     zkl_session *s = fault_proxied(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
     zkl_member *a = group_join(other, "a", "1", NULL), *b = group_join(other, "b", "1", NULL);
-    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_wait(a, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_wait(b, ZKL_FOREVER), 0);
     zkl_watch *w = watch(s, &story);
     EVENTUALLY(group_story_is(&story, "+a=1 +b=1 2") || group_story_is(&story, "+b=1 +a=1 2"));
     for (int i = 0; i < 2; i++) {
@@ -417,9 +417,9 @@ TEST_CASE(once_after_a_reconnect)
         if (i == 1)
             fault_expire(zkl_session_id(s));
         zkl_member_free(b);
-        CHECK_INT(zkl_member_update(a, data, 1, FAULT_LIMIT_MS), 0);
+        CHECK_INT(zkl_member_update(a, data, 1, ZKL_FOREVER), 0);
         zkl_member *c = group_join(other, "c", "4", NULL);
-        CHECK_INT(zkl_member_wait(c, FAULT_LIMIT_MS), 0);
+        CHECK_INT(zkl_member_wait(c, ZKL_FOREVER), 0);
         proxy_heal(fault.proxy);
         EVENTUALLY(group_story_ends(&story, last));
         zkl_member_free(c);
@@ -443,14 +443,14 @@ TEST_CASE(reads_once)
 
     fault_begin();
     zkl_session *s = fault_direct(FAULT_LONG_MS), *other = fault_direct(FAULT_LONG_MS);
-    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, ZKL_FOREVER) == 0);
     CHECK_INT(zkl_members_count(ms), 0);
     zkl_members_free(ms);
     zkl_member *b = group_join(other, "b", "data of b", NULL);
     zkl_member *a = group_join(other, "a", NULL, NULL);
-    CHECK_INT(zkl_member_wait(a, FAULT_LIMIT_MS), 0);
-    CHECK_INT(zkl_member_wait(b, FAULT_LIMIT_MS), 0);
-    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, FAULT_LIMIT_MS) == 0);
+    CHECK_INT(zkl_member_wait(a, ZKL_FOREVER), 0);
+    CHECK_INT(zkl_member_wait(b, ZKL_FOREVER), 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_GROUP, ZKL_FOREVER) == 0);
     REQUIRE(zkl_members_count(ms) == 2);
     const zkl_member_info *first = zkl_members_get(ms, 0), *second = zkl_members_get(ms, 1);
     CHECK_STR(first->id, "a");
@@ -463,7 +463,7 @@ TEST_CASE(reads_once)
     CHECK(second->ctime_ms > 0);
     CHECK(zkl_members_get(ms, 2) == NULL && zkl_members_get(NULL, 0) == NULL);
     zkl_members_free(ms);
-    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_PARTY, FAULT_LIMIT_MS) == 0);
+    REQUIRE(zkl_members_read(&ms, s, fault.path, ZKL_MEMBER_PARTY, ZKL_FOREVER) == 0);
     CHECK_INT(zkl_members_count(ms), 0);
     zkl_members_free(ms);
     CHECK_INT(zkl_members_read(&ms, s, fault.path, (zkl_member_layout)5, 0), ZKL_EINVAL);
@@ -488,7 +488,7 @@ TEST_CASE(costs_a_list_a_change)
     zkl_member *first = group_join(other, "first", "1", NULL);
     EVENTUALLY(group_story_ends(&story, "+first=1 1"));
     proxy_reset_stats(fault.proxy);
-    CHECK_INT(zkl_member_update(first, "2", 1, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_member_update(first, "2", 1, ZKL_FOREVER), 0);
     EVENTUALLY(group_story_ends(&story, "~first=2 1"));
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 1);
     proxy_reset_stats(fault.proxy);

@@ -32,7 +32,7 @@ static const zkl_grant *lock_turn(zkl_mutex *m, struct turn_seen *ret)
 {
     const zkl_grant *g = NULL;
 
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     CHECK_INT(zkl_grant_turn(g), 0);
     ret->token = zkl_grant_token(g);
     g_strlcpy(ret->node, zkl_grant_node(g), sizeof ret->node);
@@ -70,9 +70,9 @@ static void retain_first(zkl_mutex *m, struct turn_seen *ret)
     g_free(parent);
     lock_turn(m, ret);
     CHECK_INT(zkl_mutex_unlock(m), 0);
-    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_CHILDREN2, 2, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_CHILDREN2, 2, UNTIL_LATE));
     /* The own node is watched 20 ms after the grant; the session has read twice for itself. */
-    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_DATA, 3, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_answers(fault.proxy, PROXY_OP_GET_DATA, 3, UNTIL_LATE));
     EVENTUALLY(sum(proxy_answers) == sum(proxy_requests));
     CHECK_INT(proxy_requests(fault.proxy, PROXY_OP_GET_CHILDREN2), 2); /* one was the look */
 }
@@ -99,7 +99,7 @@ static void take_turn(zkl_mutex *m, const struct turn_seen *first, uint64_t turn
 {
     const zkl_grant *g = NULL;
 
-    REQUIRE(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g) == 0);
+    REQUIRE(zkl_mutex_lock(m, ZKL_FOREVER, &g) == 0);
     check_turn(g, first, turn);
     CHECK_INT(zkl_mutex_unlock(m), 0);
 }
@@ -216,7 +216,7 @@ static int set_data(const zkl_grant *grant, const char *path, unsigned flags)
 {
     const zkl_change set = {ZKL_CHANGE_SET, -1, path, "x", 1};
 
-    return zkl_grant_multi(grant, &set, 1, flags, FAULT_LIMIT_MS);
+    return zkl_grant_multi(grant, &set, 1, flags, ZKL_FOREVER);
 }
 
 static int version_of(const char *path)
@@ -381,7 +381,7 @@ static zkl_mutex *counted(bool retains, uint64_t *ret_before)
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     zkl_mutex *m = retains ? retaining(s, DAY_MS) : fault_mutex(s);
 
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
     CHECK_INT(zkl_mutex_yield(m), 0);
     EVENTUALLY(fault_children() == 0);
@@ -443,7 +443,7 @@ static zkl_session *counting_session(atomic_int *lost)
     o.log = count_lost;
     o.log_data = lost;
     zkl_session *s = fault_session_options(proxy_connect(fault.proxy), &o);
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     return s;
 }
 
@@ -498,7 +498,7 @@ TEST_CASE(deleted_while_idle)
     EVENTUALLY(({
         const zkl_grant *g = NULL;
         bool anew =
-            CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, &g), 0) && zkl_grant_token(g) > seen.token;
+            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, &g), 0) && zkl_grant_token(g) > seen.token;
         zkl_mutex_unlock(m);
         anew;
     }));

@@ -90,7 +90,7 @@ TEST_CASE(s11_slow_clock)
     worker_told(&w, "token");
     acquisition_queue(&next, fault_mutex(fault_direct(FAULT_LONG_MS)), 2);
     uint64_t renewals = proxy_requests(fault.proxy, PROXY_OP_SET_DATA);
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, renewals + 2, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, renewals + 2, UNTIL_LATE));
     proxy_freeze(fault.proxy, PROXY_TO_SERVER); /* the last renewal's answer comes */
     REQUIRE(acquisition_granted(&next));
     CHECK_INT(worker_ask(&w, WORKER_STATE, "state"), ZKL_LOST);
@@ -115,7 +115,7 @@ TEST_CASE(s11_wall_clock_set)
     for (size_t i = 0; i < G_N_ELEMENTS(steps); i++) {
         atomic_store(&w.page->wall_step_s, steps[i]);
         uint64_t renewals = proxy_requests(fault.proxy, PROXY_OP_SET_DATA);
-        CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, renewals + 2, FAULT_LIMIT_MS));
+        CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, renewals + 2, UNTIL_LATE));
         EVENTUALLY(worker_ask(&w, WORKER_STATE, "state") == ZKL_HELD);
     }
     CHECK(atomic_load(&w.page->clock_reads) > 0);

@@ -92,10 +92,10 @@ static void kill_creating(enum proxy_direction direction)
 
     fault_begin();
     zkl_mutex *m = fault_mutex(fault_direct(FAULT_LONG_MS));
-    CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0); /* the directory is there */
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0); /* the directory is there */
     proxy_delay_ms(fault.proxy, direction, FAULT_SHORT_MS / 4);
     worker_start(&w, proxy_connect(fault.proxy), FAULT_SHORT_MS, NULL);
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_CREATE2, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_CREATE2, 1, UNTIL_LATE));
     worker_kill(&w);
     if (direction == PROXY_TO_CLIENT)
         EVENTUALLY(fault_children() == 2);

@@ -67,13 +67,15 @@ static void reconfigure(int node, const char *joining, const char *leaving)
     zhandle_t *zh =
         zookeeper_init2(connect, NULL, TIMEOUT_MS, NULL, NULL, ZOO_NO_LOG_CLIENTENV, log_no_line);
     REQUIRE(zh != NULL);
-    for (int tries = 0; tries < 100 && rc != ZOK; tries++) {
+    /* Nobody tells when it would be taken. */
+    while (rc != ZOK && !progress_is_late()) {
         int length = sizeof config;
         rc = zoo_reconfig(zh, joining, leaving, NULL, -1, config, &length, &stat);
         if (rc != ZOK)
-            g_usleep(100000); /* nobody tells when it would be taken */
+            g_usleep(100000);
     }
     REQUIRE(rc == ZOK);
+    progress_step();
     zookeeper_close(zh);
 }
 
@@ -168,7 +170,7 @@ static void open_seen(struct seen *v, const char *list, int fixed)
     o.log_data = v;
     o.log_level = ZKL_LOG_DEBUG;
     v->session = fault_session_options(list, &o);
-    CHECK_INT(zkl_session_wait(v->session, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(v->session, ZKL_FOREVER), 0);
     CHECK_INT(zkl_session_on_change(v->session, on_seen_change, v), 0);
     v->id = zkl_session_id(v->session);
 }

@@ -422,7 +422,7 @@ TEST_CASE(s24_name_moves)
     set_names(false, 0);
     atomic_store(&names.address, "127.0.0.9");
     char *connect = g_strdup_printf("zk.test:%d", proxy_port(fault.proxy));
-    zkl_session *s = fault_session(connect, 5 * FAULT_LIMIT_MS);
+    zkl_session *s = fault_session(connect, 200000);
     acquisition_start(&a, fault_mutex(s), ZKL_FOREVER);
     EVENTUALLY(zkl_session_outage(s) == ZKL_OUTAGE_REFUSED);
     atomic_store(&names.address, NULL);

@@ -47,7 +47,7 @@ TEST_CASE(s26_timeout_shrinks)
     move_to(s, 1, SHORT_MS);
     CHECK(zkl_grant_remaining_ms(a.grant) <= SHORT_MS);
     proxy_reset_stats(fault.proxy); /* until the servers have passed the new one on, too */
-    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 2, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_requests(fault.proxy, PROXY_OP_SET_DATA, 2, UNTIL_LATE));
     CHECK(zkl_grant_remaining_ms(a.grant) <= SHORT_MS);
     proxy_freeze(fault.proxy, PROXY_BOTH);
     REQUIRE(acquisition_granted(&next));
@@ -165,7 +165,7 @@ static void lose_step(int op, bool request)
         proxy_lose_request_to(fault.proxy, op);
     else
         proxy_lose_reply_to(fault.proxy, op);
-    CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+    CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
     EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) > 0);
     EVENTUALLY(zkl_grant_state(a.grant) != ZKL_SUSPECT);
     bool lost = zkl_grant_state(a.grant) == ZKL_LOST; /* in a stall */

@@ -28,7 +28,7 @@ TEST_CASE(s16_renewal)
             proxy_lose_request_to(fault.proxy, PROXY_OP_SET_DATA);
         else
             proxy_lose_reply_to(fault.proxy, PROXY_OP_SET_DATA);
-        CHECK(proxy_wait_lost(fault.proxy, 1, FAULT_LIMIT_MS));
+        CHECK(proxy_wait_lost(fault.proxy, 1, UNTIL_LATE));
         EVENTUALLY(told_times(&a.told, ZKL_SUSPECT) >= 1);
         EVENTUALLY(told_times(&a.told, ZKL_HELD) >= 1);
         CHECK_INT(fault_children(), 2);

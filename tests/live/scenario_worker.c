@@ -236,7 +236,7 @@ int scenario_worker(int argc, char **argv)
     o.session_timeout_ms = atoi(argv[2]);
     o.log = log_nothing;
     if (zkl_session_open(&s, argv[0], &o, NULL) || zkl_mutex_new(&m, s, argv[1], NULL) ||
-        zkl_session_wait(s, FAULT_LIMIT_MS) || zkl_mutex_lock(m, ZKL_FOREVER, &h.grant))
+        zkl_session_wait(s, ZKL_FOREVER) || zkl_mutex_lock(m, ZKL_FOREVER, &h.grant))
         return 1;
     say("token", zkl_grant_token(h.grant));
     if (pthread_create(&thread, NULL, look_on, &h) != 0)
@@ -327,7 +327,7 @@ void worker_unlock(struct worker *w, int code)
 
 void worker_kill(struct worker *w)
 {
-    process_end(w->pid, SIGKILL, 0);
+    process_end(w->pid, SIGKILL);
     w->pid = -1;
 }
 
@@ -336,7 +336,7 @@ void worker_end(struct worker *w)
     if (w->in >= 0)
         close(w->in);
     if (w->pid > 0)
-        process_end(w->pid, 0, FAULT_LIMIT_MS);
+        process_end(w->pid, 0);
     fclose(w->out);
     munmap(w->page, sizeof(*w->page));
     unlink(w->file);

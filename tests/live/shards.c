@@ -10,6 +10,7 @@
  * With --serve DIR it is the command: the file of its shard is locked while it runs. */
 #include "recipes/shards.h"
 #include "process.h"
+#include "progress.h"
 #include "proxy.h"
 #include "raw.h"
 #include "seeded.h"
@@ -147,7 +148,7 @@ static char *overlaps(const char *dir)
     return text;
 }
 
-enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000, LIMIT_S = 120 };
+enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000 };
 
 #define PATH "/work/s"
 
@@ -272,20 +273,17 @@ static void heal(struct host *h)
     signal_kinds(h, KINDS - 1, SIGCONT);
     if (!process_gone(h->pid))
         return;
-    process_end(h->pid, SIGKILL, 10000);
+    process_end(h->pid, SIGKILL);
     start(h);
 }
 
 /* A host that was stopped hears only now that its zygote was killed, drains, and ends. */
 static void heal_all(void)
 {
-    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-
     for (int i = 0; i < HOSTS; i++)
         heal(&hosts[i]);
     for (int i = 0; i < HOSTS; i++) {
-        while (hosts[i].ends && !process_gone(hosts[i].pid) && g_get_monotonic_time() < limit)
-            g_usleep(50000);
+        AWAIT(!hosts[i].ends || process_gone(hosts[i].pid));
         heal(&hosts[i]);
         REQUIRE(!hosts[i].ends);
     }
@@ -369,15 +367,16 @@ static void judge(void)
 
 static void wait_settled(const struct host *but)
 {
-    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
     int shard = 0;
 
-    while (shard < SHARDS && g_get_monotonic_time() < limit) {
+    while (shard < SHARDS && !progress_is_late()) {
         judge();
-        if (runs_shard(&hosts[owner(shard, but)], shard))
+        if (runs_shard(&hosts[owner(shard, but)], shard)) {
             shard++;
-        else
+            progress_step();
+        } else {
             g_usleep(50000);
+        }
     }
     if (shard < SHARDS)
         runner_fail(__FILE__, __LINE__, "shard %d is not with %s, its owner", shard,
@@ -410,6 +409,7 @@ static void under_faults(void)
 
     while (g_get_monotonic_time() < end) {
         disturb(campaign.rand);
+        progress_step();
         g_usleep((gulong)g_rand_int_range(campaign.rand, 20000, 400000));
     }
     kill_zygote_of_stopped();
@@ -429,7 +429,7 @@ static void change(int *moves, int *wanted)
     *wanted = *moves = 0;
     const int before = count_moves(scratch.path, SHARDS, &begun);
     for (int i = 0; i < changes; i++) {
-        process_end(hosts[i].pid, SIGTERM, 30000);
+        process_end(hosts[i].pid, SIGTERM);
         wait_settled(&hosts[i]);
         start(&hosts[i]);
         wait_settled(NULL);
@@ -457,15 +457,11 @@ static bool nothing_is_left(void)
 
 static void end(void)
 {
-    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-
     for (int i = 0; i < host_count; i++)
         kill(hosts[i].pid, SIGTERM);
     for (int i = 0; i < host_count; i++)
-        process_end(hosts[i].pid, SIGTERM, 30000);
-    while (!nothing_is_left() && g_get_monotonic_time() < limit)
-        g_usleep(50000);
-    CHECK(nothing_is_left());
+        process_end(hosts[i].pid, SIGTERM);
+    CHECK(AWAIT(nothing_is_left()));
     judge();
     for (int i = 0; i < host_count; i++) {
         proxy_stop(hosts[i].proxy);
@@ -526,25 +522,15 @@ static void refuse_host(struct host *h)
 /* Until it has given up all, and so for less than a session timeout. */
 static void refuse_for_a_while(struct host *h)
 {
-    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-    int shard = 0;
-
     proxy_refuse_credentials(h->proxy);
-    while (shard < SHARDS && g_get_monotonic_time() < limit)
-        if (runs_shard(h, shard))
-            g_usleep(10000);
-        else
-            shard++;
-    REQUIRE(shard == SHARDS);
+    for (int shard = 0; shard < SHARDS; shard++)
+        REQUIRE(AWAIT(!runs_shard(h, shard)));
     proxy_heal(h->proxy);
 }
 
 static void bring_back(struct host *h)
 {
-    const int64_t limit = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-
-    while (h->ends && !process_gone(h->pid) && g_get_monotonic_time() < limit)
-        g_usleep(50000);
+    AWAIT(!h->ends || process_gone(h->pid));
     heal(h);
     REQUIRE(!h->ends);
     wait_settled(NULL);
@@ -603,6 +589,5 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "--serve") == 0)
         return serve_shard(argv[2], argv[3]);
-    g_setenv("ZKL_TEST_TIMEOUT", "900", FALSE); /* it waits for conditions, again and again */
     return seeded_main(&campaign, argc, argv);
 }

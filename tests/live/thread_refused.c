@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STEP_MB = 4, STEPS = 20, WAIT_MS = 700, LIMIT_MS = 60000 };
+enum { STEP_MB = 4, STEPS = 20, WAIT_MS = 700 };
 
 /* Room for so much more; less than 0: for all that there is. */
 static void set_room(long mb)
@@ -53,14 +53,14 @@ int thread_worker(int argc, char **argv)
     if (code)
         return code == ZKL_ENOMEM ? 0 : 1;
     if (renewal) {
-        if (zkl_session_wait(s, LIMIT_MS) != 0)
+        if (zkl_session_wait(s, ZKL_FOREVER) != 0)
             return 4;
         set_room(mb);
         replace(s);
     }
     zkl_session_wait(s, WAIT_MS); /* as it may, with what it has */
     set_room(-1);
-    if (zkl_session_wait(s, LIMIT_MS) != 0)
+    if (zkl_session_wait(s, ZKL_FOREVER) != 0)
         return 5;
     zkl_session_close(s);
     return 0;

@@ -24,7 +24,7 @@ zkl_session *trio_session_at(int node, int timeout_ms)
 
     g_snprintf(connect, sizeof connect, "127.0.0.1:%d", zk_server_port(fault.server, node));
     zkl_session *s = fault_session(connect, timeout_ms);
-    CHECK_INT(zkl_session_wait(s, FAULT_LIMIT_MS), 0);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), 0);
     return s;
 }
 

@@ -76,7 +76,7 @@ TEST_CASE(session_events_lock_nothing)
     fault_begin();
     zkl_session *s = fault_proxied(FAULT_LONG_MS);
     zkl_mutex *unlocked = fault_mutex(s);
-    CHECK_INT(zkl_mutex_lock(unlocked, FAULT_LIMIT_MS, NULL), 0);
+    CHECK_INT(zkl_mutex_lock(unlocked, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(unlocked), 0);
     fault_at_rest();
     acquisition_queue(&held, fault_mutex(s), 1);
@@ -125,7 +125,7 @@ static size_t in_use(void)
 static void lock_often(zkl_mutex *m, int times)
 {
     for (int i = 0; i < times; i++) {
-        CHECK_INT(zkl_mutex_lock(m, FAULT_LIMIT_MS, NULL), 0);
+        CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
         CHECK_INT(zkl_mutex_unlock(m), 0);
     }
 }

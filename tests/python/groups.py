@@ -5,44 +5,44 @@ import queue
 import threading
 
 import zkl
-from check import LIMIT, administrator, raises
+from check import HOUR, administrator, raises
 
 
 def members(session, other, path):
     seen, events = queue.Queue(), queue.Queue()
     with zkl.watch_members(other, path, lambda *news: seen.put(news)):
-        event, _, everybody = seen.get(timeout=LIMIT)
+        event, _, everybody = seen.get()
         assert event == zkl.MembersEvent.ALL and len(everybody) == 0
         me = zkl.Member(session, path, "me", b"a\0b", lambda *news: events.put(news))
-        me.wait(LIMIT)
-        event, news = events.get(timeout=LIMIT)
+        me.wait(HOUR)
+        event, news = events.get()
         assert event == zkl.MemberEvent.JOINED and news.token == me.grant().token and not news.again
         grant = me.grant()
         assert grant.state == zkl.State.HELD and 0 < grant.remaining() <= 10
-        event, info, _ = seen.get(timeout=LIMIT)
+        event, info, _ = seen.get()
         assert event == zkl.MembersEvent.JOINED
         assert (info.token, info.id, info.node, info.data) == (grant.token, "me", "me", b"a\0b")
         assert info.session_id == session.id and info.ctime > 1e9 and info.share is None
-        event, _, everybody = seen.get(timeout=LIMIT)
+        event, _, everybody = seen.get()
         assert event == zkl.MembersEvent.ALL and list(everybody) == [info]
-        me.update(b"other", LIMIT)
-        event, info, _ = seen.get(timeout=LIMIT)
+        me.update(b"other", HOUR)
+        event, info, _ = seen.get()
         assert event == zkl.MembersEvent.CHANGED and info.data == b"other"
-        seen.get(timeout=LIMIT)
+        seen.get()
         administrator("delete", path + "/me")
-        event, news = events.get(timeout=LIMIT)
+        event, news = events.get()
         assert event == zkl.MemberEvent.LOST and news.loss == zkl.Loss.DELETED
         assert grant.state == zkl.State.LOST
-        event, news = events.get(timeout=LIMIT)
+        event, news = events.get()
         assert event == zkl.MemberEvent.JOINED and news.again and news.token > info.token
         raises(zkl.Busy, "EBUSY", zkl.Member, session, path, "me")
         double = zkl.Member(other, path, "me", function=lambda *news: events.put(news))
-        event, news = events.get(timeout=LIMIT)
+        event, news = events.get()
         assert event == zkl.MemberEvent.BUSY and (news.session_id, news.data) == (session.id, "other")
         double.close()
-        assert events.get(timeout=LIMIT)[0] == zkl.MemberEvent.LEFT
-        me.leave(LIMIT)
-        event, news = events.get(timeout=LIMIT)
+        assert events.get()[0] == zkl.MemberEvent.LEFT
+        me.leave(HOUR)
+        event, news = events.get()
         assert event == zkl.MemberEvent.LEFT and news.error is None
         raises(zkl.Error, "EPERM", me.grant)
     assert len(zkl.read_members(other, path)) == 0
@@ -50,10 +50,10 @@ def members(session, other, path):
 
 def shards(session, other, path):
     group = [zkl.Member(session, path, id, data) for id, data in (("a", b"own\nzkl-shards 8 2"), ("b", b"zkl-shards 8"))]
-    zkl.Member(session, path, "c", b"mine").wait(LIMIT)  # stays without a reference
+    zkl.Member(session, path, "c", b"mine").wait(HOUR)  # stays without a reference
     gc.collect()
     for member in group:
-        member.wait(LIMIT)
+        member.wait(HOUR)
     everybody = zkl.read_members(other, path)
     assert [info.share for info in everybody] == [(8, 2), (8, 1), None] and everybody[0].id == "a"
     owners = everybody.plan(9)
@@ -68,16 +68,16 @@ def shards(session, other, path):
             told.set()
 
     with zkl.watch_members(other, path, plan):
-        assert told.wait(LIMIT) and plans[0][1] == owners
+        assert told.wait() and plans[0][1] == owners
     raises(zkl.Closed, "ECLOSED", plans[0][0].plan, 9)
     for member in group:
-        member.leave(LIMIT)
+        member.leave(HOUR)
 
 
 def contenders(session, other, path):
     changed = threading.Event()
     with zkl.watch_queue(other, path, changed.set), zkl.Mutex(session, path, name="holder") as grant:
-        assert changed.wait(LIMIT)
+        assert changed.wait()
         (one,) = zkl.read_queue(other, path)
         assert (one.owner, one.token, one.holds) == ("holder", grant.token, True)
         assert (one.kind, one.client) == (zkl.Kind.LOCK, zkl.Client.ZKL) and one.session_id == session.id
@@ -86,7 +86,7 @@ def contenders(session, other, path):
         lost = threading.Event()
         grant.on_lost(lost.set)
         zkl.break_contender(other, path, one)
-        assert lost.wait(LIMIT)
+        assert lost.wait()
         raises(zkl.Error, "ENOENT", zkl.break_contender, other, path, one)
         zkl.Mutex(session, path)
         assert len(zkl.read_queue(other, path)) == 0
@@ -117,7 +117,7 @@ def counter(session, other, path):
     latch.set(2)
     with zkl.Counter(other, path + "-latch").watch(lambda number: (told.append(number), number > 0 or open_.set())):
         latch.add(-1)
-        assert latch.add(-1) == 0 and open_.wait(LIMIT)
+        assert latch.add(-1) == 0 and open_.wait()
     assert told[-1] == 0 and told == sorted(told, reverse=True)
     small = zkl.Counter(session, path + "-32", zkl.CounterWidth.COUNTER_32)
     raises(zkl.Error, "EOVERFLOW", small.set, 2**31)
@@ -128,20 +128,20 @@ def barrier(session, other, path):
     gate.set()
     raises(zkl.TimedOut, "ETIMEDOUT", seen.wait, 0.02)
     passed = threading.Event()
-    thread = threading.Thread(target=lambda: (seen.wait(LIMIT), passed.set()))
+    thread = threading.Thread(target=lambda: (seen.wait(HOUR), passed.set()))
     thread.start()
     gate.remove()
-    assert passed.wait(LIMIT)
+    assert passed.wait()
     thread.join()
 
 
 def double_barrier(session, other, path):
     one, two = zkl.DoubleBarrier(session, path, 2), zkl.DoubleBarrier(other, path, 2)
     raises(zkl.TimedOut, "ETIMEDOUT", one.enter, 0.02)
-    thread = threading.Thread(target=lambda: (two.enter(LIMIT), two.leave(LIMIT)))
+    thread = threading.Thread(target=lambda: (two.enter(HOUR), two.leave(HOUR)))
     thread.start()
-    one.enter(LIMIT)
-    one.leave(LIMIT)
+    one.enter(HOUR)
+    one.leave(HOUR)
     thread.join()
     raises(zkl.Error, "EPERM", one.leave)
 

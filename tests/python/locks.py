@@ -2,7 +2,6 @@
 
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -10,12 +9,12 @@ import time
 import warnings
 
 import zkl
-from check import CONNECT, LIMIT, administrator, raises
+from check import CONNECT, HOUR, administrator, raises
 
 
 def mutex(session, other, path):
     lock, rival = zkl.Mutex(session, path, name="me"), zkl.Mutex(other, path)
-    with lock.hold(timeout=LIMIT) as grant:
+    with lock.hold(timeout=HOUR) as grant:
         assert grant.state == zkl.State.HELD and grant.node.startswith(path + "/")
         assert grant.session_id == session.id and grant.parts == (zkl.Part(grant.token, grant.node),)
         assert 0 < grant.remaining() <= 10
@@ -32,7 +31,7 @@ def mutex(session, other, path):
     raises(zkl.Error, "EPERM", grant.deadline)
     raises(zkl.Error, "EPERM", grant.on_change, print)
     raises(zkl.Error, "EPERM", lock.release)
-    with rival.hold(timeout=LIMIT) as later:
+    with rival.hold(timeout=HOUR) as later:
         assert later.fence > grant.fence
 
 
@@ -40,7 +39,7 @@ def raised_inside(session, other, path):
     """A block that fails releases, and its own exception comes out, even after a loss."""
     lock = zkl.Mutex(session, path)
     for lose in False, True:
-        for block in lock, lock.hold(LIMIT), zkl.Semaphore(session, path + "/semaphore", 1).acquire(timeout=LIMIT):
+        for block in lock, lock.hold(HOUR), zkl.Semaphore(session, path + "/semaphore", 1).acquire(timeout=HOUR):
             try:
                 with block as grant:
                     if lose:
@@ -49,7 +48,7 @@ def raised_inside(session, other, path):
             except KeyError as error:
                 assert error.args == (lose,)
             assert lock.depth() == 0
-    session.flush(LIMIT)
+    session.flush(HOUR)
     with zkl.Mutex(other, path).hold(timeout=0):
         pass
 
@@ -58,7 +57,7 @@ def lost_by_force(grant):
     told = threading.Event()
     grant.on_lost(told.set)
     administrator("delete", grant.node)
-    assert told.wait(LIMIT)
+    assert told.wait()
 
 
 WORKER = """
@@ -81,7 +80,7 @@ def two_processes(session, other, path):
     mark = os.path.join(os.environ["SCRATCH"], "mark")
     command = [sys.executable, "-c", WORKER, CONNECT, path, mark]
     workers = [subprocess.Popen(command) for _ in range(2)]
-    assert [worker.wait(LIMIT * 2) for worker in workers] == [0, 0]
+    assert [worker.wait() for worker in workers] == [0, 0]
 
 
 def sockets():
@@ -94,7 +93,7 @@ def sockets():
 def not_inherited(session, other, path):
     """The connections are there, but not in children."""
     for one in session, other:
-        with zkl.Mutex(one, path).hold(timeout=LIMIT):
+        with zkl.Mutex(one, path).hold(timeout=HOUR):
             pass
     own = {os.path.realpath(e.path).encode() for e in os.scandir("/proc/self/fd")}
     assert len([name for name in own - INHERITED if b"/socket:" in name]) >= 2, own
@@ -110,16 +109,15 @@ def forked(session, other, path):
         def ask():
             with zkl.grant._guard:
                 asking.set()
-                asked.wait(LIMIT)
+                asked.wait()
 
         thread = threading.Thread(target=ask)
         thread.start()
-        asking.wait(LIMIT)
+        asking.wait()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if not child:
-            signal.alarm(LIMIT)
             try:
                 for one in grant, permit:
                     assert one.state == zkl.State.LOST and one.remaining() == 0 and one.token
@@ -149,7 +147,7 @@ def owner(session, other, path):
         thread.start()
         thread.join()
         assert caught and caught[0].path == path
-    session.flush(LIMIT)
+    session.flush(HOUR)
     with zkl.Mutex(other, path).hold(timeout=0):
         pass
 
@@ -162,15 +160,15 @@ def ended_thread(session, other, path):
     thread.start()
     thread.join()
     assert grants[0].state == zkl.State.RELEASED and grants[0].remaining() == 0, log
-    zkl.Mutex(other, path).acquire(LIMIT)
+    zkl.Mutex(other, path).acquire(HOUR)
 
 
 def dropped(session, other, path):
     """A grant keeps its mutex; both are released when nobody has them, callbacks or not."""
     rival = zkl.Mutex(other, path)
     for take in (
-        lambda: zkl.Mutex(session, path).acquire(LIMIT),
-        lambda: zkl.Semaphore(session, path + "/s", 1).acquire(timeout=LIMIT),
+        lambda: zkl.Mutex(session, path).acquire(HOUR),
+        lambda: zkl.Semaphore(session, path + "/s", 1).acquire(timeout=HOUR),
     ):
         grant, ends = take(), []
         grant.on_change(ends.append)
@@ -180,9 +178,9 @@ def dropped(session, other, path):
             raises(zkl.Busy, "EBUSY", rival.acquire, timeout=0)
         del grant
         gc.collect()
-        session.flush(LIMIT)
+        session.flush(HOUR)
         take()
-    with rival.hold(LIMIT):
+    with rival.hold(HOUR):
         pass
 
 
@@ -193,7 +191,7 @@ def freed(session, other, path):
     assert grant.state == zkl.State.RELEASED
     error = raises(zkl.Closed, "ECLOSED", lock.acquire)
     assert "Mutex" in str(error)
-    with zkl.Mutex(other, path).hold(LIMIT):
+    with zkl.Mutex(other, path).hold(HOUR):
         pass
 
 
@@ -204,7 +202,7 @@ def retained(session, other, path):
     with lock as second:
         assert (second.token, second.turn) == (first.token, 1) and second.fence > first.fence
     lock.give_up()
-    session.flush(LIMIT)
+    session.flush(HOUR)
     with zkl.Mutex(other, path).hold(timeout=0) as third:
         assert third.token > first.token
 
@@ -212,14 +210,14 @@ def retained(session, other, path):
 def lost(session, other, path):
     lock, told, states = zkl.Mutex(session, path), threading.Event(), []
     permits = zkl.Semaphore(session, path + "/s", 1)
-    for take in lock.hold, lambda: permits.acquire(timeout=LIMIT):
+    for take in lock.hold, lambda: permits.acquire(timeout=HOUR):
 
         def use():
             with take() as grant:
                 grant.on_change(states.append)
                 grant.on_lost(told.set)
                 administrator("delete", grant.node)
-                assert told.wait(LIMIT)
+                assert told.wait()
                 assert states == [zkl.State.LOST] == [grant.state] and grant.remaining() == 0
                 assert grant.loss == zkl.Loss.DELETED
                 raises(zkl.Lost, "ELOST", grant.deadline)
@@ -230,7 +228,7 @@ def lost(session, other, path):
         assert path in error.path and kept[0].state == zkl.State.LOST and kept[0].loss == zkl.Loss.DELETED
         states.clear()
         told.clear()
-    with lock.hold(timeout=LIMIT):
+    with lock.hold(timeout=HOUR):
         pass
 
 
@@ -239,7 +237,7 @@ def wanted(session, other, path):
     rival = zkl.Mutex(other, path)
 
     def wait_for_it():
-        with rival.hold(timeout=LIMIT):
+        with rival.hold(timeout=HOUR):
             given.set()
 
     with zkl.Mutex(session, path) as grant:
@@ -247,20 +245,20 @@ def wanted(session, other, path):
         grant.on_revoke(asked.set)
         thread = threading.Thread(target=wait_for_it)
         thread.start()
-        assert told.wait(LIMIT)
+        assert told.wait()
         (contender,) = zkl.revoke(other, path)
         assert path + "/" + contender.node == grant.node and contender.holds
-        assert asked.wait(LIMIT)
+        assert asked.wait()
     thread.join()
     assert given.is_set()
 
 
 def rwlock(session, other, path):
     lock, rival = zkl.RWLock(session, path), zkl.RWLock(other, path)
-    with lock.hold_shared(), rival.hold_shared(LIMIT):
+    with lock.hold_shared(), rival.hold_shared(HOUR):
         raises(zkl.Busy, "EBUSY", zkl.RWLock(other, path).acquire, timeout=0)
         raises(zkl.Error, "EDEADLK", lock.acquire)
-    with lock.hold(LIMIT) as grant:
+    with lock.hold(HOUR) as grant:
         with lock.hold_shared() as inner:
             assert inner.token == grant.token and lock.depth() == 2
         raises(zkl.Busy, "EBUSY", rival.acquire_shared, timeout=0)
@@ -268,30 +266,30 @@ def rwlock(session, other, path):
 
 def multilock(session, other, path):
     paths = [path + "/b", path + "/a"]
-    with zkl.MultiLock(session, paths).acquire(LIMIT) as grant:
+    with zkl.MultiLock(session, paths).acquire(HOUR) as grant:
         assert [node.rpartition("/")[0] for _, node, _ in grant.parts] == paths
         assert len({part.token for part in grant.parts}) == 2 and grant.token == grant.parts[0].token
         for one in paths:
             raises(zkl.Busy, "EBUSY", zkl.Mutex(other, one).acquire, timeout=0)
-    with zkl.Mutex(other, paths[1]).hold(LIMIT):
+    with zkl.Mutex(other, paths[1]).hold(HOUR):
         raises(zkl.Busy, "EBUSY", zkl.MultiLock(session, paths).acquire, timeout=0)
 
 
 def semaphore(session, other, path):
     permits = zkl.Semaphore(session, path, 2)
-    with permits.acquire() as one, permits.acquire(timeout=LIMIT) as two:
+    with permits.acquire() as one, permits.acquire(timeout=HOUR) as two:
         assert one.token < two.token and one.parts[0].slot is None
         raises(zkl.Busy, "EBUSY", permits.acquire, timeout=0)
         released = threading.Event()
         one.on_change(lambda state: released.set() if state == zkl.State.RELEASED else None)
         threading.Thread(target=one.release).start()  # any thread may
-        assert released.wait(LIMIT)
-        with permits.acquire(timeout=LIMIT):
+        assert released.wait()
+        with permits.acquire(timeout=HOUR):
             pass
     raises(zkl.Error, "ELIMIT", permits.acquire, 3)
     assert permits.get_limit() == 2
     permits.set_limit(3)
-    with permits.acquire(3, timeout=LIMIT):
+    with permits.acquire(3, timeout=HOUR):
         pass
     numbered = zkl.Semaphore(session, path + "/n", 3, numbered=True)
     with numbered.acquire(2) as two, numbered.acquire() as one:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import zkl
-from check import CONNECT, LIMIT, administrator, raises, raises_async
+from check import CONNECT, HOUR, administrator, raises, raises_async
 
 
 def in_loop(case):
@@ -12,7 +12,7 @@ def in_loop(case):
 
     async def opened(other, path):
         async with zkl.AsyncSession(CONNECT) as session:
-            await asyncio.wait_for(case(session, other, path), LIMIT)
+            await case(session, other, path)
 
     def run(_, other, path):
         asyncio.run(opened(other, path), debug=False)
@@ -24,7 +24,7 @@ def in_loop(case):
 @in_loop
 async def acquires(session, other, path):
     lock = zkl.Mutex(session, path)
-    with await lock.acquire_async(timeout=LIMIT) as grant:
+    with await lock.acquire_async(timeout=HOUR) as grant:
         assert grant.state == zkl.State.HELD
         await raises_async(zkl.Busy, "EBUSY", lock.acquire_async(0))
         error = await raises_async(zkl.TimedOut, "ETIMEDOUT", zkl.Mutex(session, path).acquire_async(0.02))
@@ -40,7 +40,7 @@ async def acquires(session, other, path):
     readers = zkl.RWLock(session, path + "-rw")
     with await readers.acquire_shared_async(), await readers.acquire_shared_async():
         await raises_async(zkl.Busy, "EBUSY", readers.acquire_async(0))
-    with await readers.acquire_async(LIMIT):
+    with await readers.acquire_async(HOUR):
         await raises_async(zkl.Busy, "EBUSY", readers.acquire_shared_async(0))
     permits = zkl.Semaphore(session, path + "-s", 2)
     with await permits.acquire_async(2):
@@ -53,24 +53,24 @@ async def others(session, other, path):
     seen = asyncio.Queue()
     watch = election.watch(seen.put_nowait)
     assert await seen.get() is None
-    with await election.campaign_async(LIMIT) as term:
+    with await election.campaign_async(HOUR) as term:
         assert (await seen.get()).token == term.token
         await election.proclaim_async(b"here")
         assert (await seen.get()).data == b"here"
     watch.close()
     member = zkl.Member(session, path + "-g", "me")
-    await member.wait_async(LIMIT)
-    await member.update_async(b"new", LIMIT)
+    await member.wait_async(HOUR)
+    await member.update_async(b"new", HOUR)
     assert zkl.read_members(session, path + "-g")[0].data == b"new"
-    await member.leave_async(LIMIT)
+    await member.leave_async(HOUR)
     gate = zkl.Barrier(session, path + "-b")
     gate.set()
-    waiter = asyncio.ensure_future(gate.wait_async(LIMIT))
+    waiter = asyncio.ensure_future(gate.wait_async(HOUR))
     await asyncio.to_thread(gate.remove)  # what only asks the servers blocks, and may have a thread
     await waiter
     pair = [zkl.DoubleBarrier(session, path + "-d", 2) for _ in range(2)]
-    await asyncio.gather(*(one.enter_async(LIMIT) for one in pair))
-    await asyncio.gather(*(one.leave_async(LIMIT) for one in pair))
+    await asyncio.gather(*(one.enter_async(HOUR) for one in pair))
+    await asyncio.gather(*(one.leave_async(HOUR) for one in pair))
 
 
 async def in_line(session, path, count):
@@ -138,7 +138,7 @@ async def canceled_late(session, other, path):
         loop.call_soon_threadsafe = deliver
         await ends_cancelled(waiter)
         assert grants[0].state == zkl.State.RELEASED
-        await asyncio.to_thread(session.flush, LIMIT)
+        await asyncio.to_thread(session.flush, HOUR)
         assert len(await asyncio.to_thread(zkl.read_queue, session, path)) == 0
 
 
@@ -191,7 +191,7 @@ def with_threads(session, other, path):
     """A session that has threads of its own serves a loop, too; one whose loop is over ends what it had begun."""
 
     async def acquire():
-        with await zkl.Mutex(session, path).acquire_async(LIMIT) as grant:
+        with await zkl.Mutex(session, path).acquire_async(HOUR) as grant:
             return grant.token
 
     assert asyncio.run(acquire()) < asyncio.run(acquire())
@@ -205,8 +205,8 @@ def with_threads(session, other, path):
     begun = []
     with zkl.Mutex(other, path):
         asyncio.run(abandon())  # which cancels it
-        other.flush(LIMIT)
-    with zkl.Mutex(other, path).hold(LIMIT):
+        other.flush(HOUR)
+    with zkl.Mutex(other, path).hold(HOUR):
         pass
 
 

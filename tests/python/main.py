@@ -1,5 +1,7 @@
 """The cases of the package zkl, on the servers that ZKL_CONNECT names: a line for each case."""
 
+import faulthandler
+import signal
 import sys
 import threading
 
@@ -9,12 +11,13 @@ import locks
 import loops
 import sessions
 import zkl
-from check import CONNECT
+from check import CONNECT, step
 from zkl import _library
 
 
 def main():
     failed = 0
+    faulthandler.register(signal.SIGTERM, 3, chain=True)  # where it hangs when the watchdog ends it
     with zkl.Session(CONNECT) as session, zkl.Session(CONNECT) as other:
         for module in (locks, elections, groups, sessions, loops):
             for case in module.CASES:
@@ -27,6 +30,7 @@ def main():
                     print("FAILED:", name, flush=True)
                 else:
                     print("ok:", name, flush=True)
+                step()
     assert not _library._functions, "what has ended is kept"
     assert threading.active_count() == 1
     left_open = zkl.Session(CONNECT)  # closed at the end of the program

@@ -9,7 +9,7 @@ import sys
 import threading
 
 import zkl
-from check import CONNECT, LIMIT, raises
+from check import CONNECT, HOUR, raises
 from zkl import _c, _library
 
 
@@ -100,7 +100,7 @@ def raised(session, other, path):
     grant.on_change(lambda state: 1 // 0)
     grant.on_change(lambda state: told.set())
     grant.release()
-    assert told.wait(LIMIT)
+    assert told.wait()
     sys.unraisablehook = hook
     assert [type(error) for error in caught] == [ZeroDivisionError]
 
@@ -111,7 +111,7 @@ def inside(session, other, path):
     lock = zkl.Mutex(session, path + "/lock")
     grant.on_change(lambda state: said.put(raises(zkl.Error, "EDEADLK", lock.acquire)))
     grant.release()
-    assert said.get(timeout=LIMIT).path == path + "/lock"
+    assert said.get().path == path + "/lock"
 
 
 def closed(session, other, path):
@@ -119,7 +119,7 @@ def closed(session, other, path):
     events, told = [], []
     with zkl.Session(CONNECT) as mine:
         mine.on_change(lambda event, id: events.append((event, id)))
-        mine.wait(LIMIT)
+        mine.wait(HOUR)
         id = mine.id
         grant = zkl.Semaphore(mine, path, 1).acquire()
         grant.on_lost(lambda: told.append(True))
@@ -130,7 +130,7 @@ def closed(session, other, path):
     watch.close()
     mine.close()
     raises(zkl.Closed, "ECLOSED", grant.on_lost, told.clear)
-    zkl.Semaphore(other, path).acquire(timeout=LIMIT).release()
+    zkl.Semaphore(other, path).acquire(timeout=HOUR).release()
 
 
 def closed_inside(session, other, path):
@@ -140,8 +140,8 @@ def closed_inside(session, other, path):
     grant = zkl.Semaphore(mine, path, 1).acquire()
     grant.on_change(lambda state: mine.close())
     grant.release()
-    assert events.get(timeout=LIMIT) == zkl.SessionEvent.CONNECTED
-    assert events.get(timeout=LIMIT) == zkl.SessionEvent.CLOSED
+    assert events.get() == zkl.SessionEvent.CONNECTED
+    assert events.get() == zkl.SessionEvent.CLOSED
     raises(zkl.Closed, "ECLOSED", mine.on_change, print)
 
 
@@ -177,7 +177,7 @@ def claimed(session, other, path):
     child.wait()
     child.stdout.close()
     raises(zkl.Busy, "EBUSY", zkl.Mutex(session, path).acquire, timeout=0)
-    zkl.end_session(CONNECT, zkl.Claim(int(id), bytes.fromhex(password.decode())), LIMIT)
+    zkl.end_session(CONNECT, zkl.Claim(int(id), bytes.fromhex(password.decode())), HOUR)
     with zkl.Mutex(session, path).hold(timeout=0):
         pass
 
@@ -185,8 +185,8 @@ def claimed(session, other, path):
 def logged(session, other, path):
     lines = queue.Queue()
     with zkl.Session(CONNECT, log=lines.put, log_level=zkl.LogLevel.INFO) as mine:
-        mine.wait(LIMIT)
-        while (line := lines.get(timeout=LIMIT)).event != "session":
+        mine.wait(HOUR)
+        while (line := lines.get()).event != "session":
             assert line.text
         assert line.level == zkl.LogLevel.INFO and line.path is None, line
         assert line.session_id == mine.id and line.text and line.suppressed == 0

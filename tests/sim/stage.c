@@ -10,6 +10,7 @@
 #include "group.h"
 #include "lib/base/layout.h"
 #include "onlooker.h"
+#include "progress.h"
 #include "unit/seeded.h"
 #include "write.h"
 
@@ -58,6 +59,7 @@ static void on_note(const struct note *note, void *data)
 
 struct stage *stage_new(uint64_t seed, struct world_config config, struct trace *trace)
 {
+    progress_step();
     struct stage *stage = g_new0(struct stage, 1);
 
     stage->random = seed;

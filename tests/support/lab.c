@@ -1,6 +1,7 @@
 #include "lab.h"
 
 #include "process.h"
+#include "progress.h"
 
 #include <glib.h>
 #include <sched.h>
@@ -12,8 +13,6 @@
 
 #define BRIDGE "zklbr0"
 #define NOBODY "02:00:00:00:00:fe"
-
-enum { LIMIT_US = 10000000, POLL_US = 2000 };
 
 G_GNUC_PRINTF(1, 2)
 static bool run(const char *format, ...)
@@ -59,12 +58,12 @@ static bool await_namespace(pid_t pid)
     char *ours = g_file_read_link("/proc/self/ns/net", NULL);
     bool apart = false;
 
-    for (int left = LIMIT_US / POLL_US; !apart && left > 0; left--) {
+    while (!apart && !progress_is_late()) {
         char *theirs = g_file_read_link(path, NULL);
         apart = theirs && strcmp(theirs, ours) != 0;
         g_free(theirs);
         if (!apart)
-            g_usleep(POLL_US);
+            g_usleep(2000);
     }
     g_free(ours);
     g_free(path);
@@ -106,7 +105,7 @@ void lab_stop(struct lab *lab)
         if (lab->pid[i] <= 0)
             continue;
         run("ip link del zklv%d", i);
-        process_end(lab->pid[i], SIGKILL, 0);
+        process_end(lab->pid[i], SIGKILL);
     }
     *lab = (struct lab){0};
 }

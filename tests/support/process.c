@@ -1,5 +1,7 @@
 #include "process.h"
 
+#include "progress.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -137,15 +139,11 @@ bool process_gone(pid_t pid)
     return n != 0 || info.si_pid == pid;
 }
 
-void process_end(pid_t pid, int sig, int timeout_ms)
+void process_end(pid_t pid, int sig)
 {
-    int64_t deadline = g_get_monotonic_time() + (int64_t)timeout_ms * 1000;
     kill(pid, sig);
-    while (sig != SIGKILL && !process_gone(pid)) {
-        if (g_get_monotonic_time() > deadline)
-            kill(pid, SIGKILL);
-        g_usleep(2000); /* waitid has no timeout */
-    }
+    if (sig != SIGKILL && !AWAIT(process_gone(pid)))
+        kill(pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
 }
@@ -199,7 +197,7 @@ void scratch_remove(struct scratch *s)
         while (waitpid(rm, NULL, 0) < 0 && errno == EINTR)
             ;
     if (s->janitor > 0)
-        process_end(s->janitor, SIGKILL, 0);
+        process_end(s->janitor, SIGKILL);
     close(s->lifeline);
     free(s->path);
     *s = (struct scratch){.janitor = -1, .lifeline = -1};

@@ -21,8 +21,8 @@ pid_t process_spawn(const struct process_options *options);
 pid_t process_spawn_told(const struct process_options *options, int *ret_control);
 bool process_tell(int control, const char *order); /* writes a line; false with errno */
 
-/* Sends sig and waits up to timeout_ms for the end, then sends SIGKILL. Reaps. */
-void process_end(pid_t pid, int sig, int timeout_ms);
+/* Sends sig and waits for the end; SIGKILL follows if that is late. Reaps. */
+void process_end(pid_t pid, int sig);
 bool process_gone(pid_t pid);  /* ended, perhaps not reaped yet */
 void process_pause(pid_t pid); /* returns when it has stopped */
 void process_resume(pid_t pid);

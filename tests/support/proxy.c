@@ -102,7 +102,6 @@ static struct proxy *start(enum proxy_kind kind, int target_port, uint32_t seed)
 {
     struct proxy *p = g_new0(struct proxy, 1);
     sigset_t all, before;
-    pthread_condattr_t attr;
     p->kind = kind;
     p->target_port = target_port;
     p->noise = seed ? seed : 1;
@@ -110,10 +109,7 @@ static struct proxy *start(enum proxy_kind kind, int target_port, uint32_t seed)
     p->links = g_ptr_array_new();
     p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&p->mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&p->changed, NULL);
     bool ok = p->wake >= 0 && port_hold(&p->port) && (p->listener = port_listen(&p->port)) >= 0;
     p->connect = g_strdup_printf("127.0.0.1:%d", p->port.port);
     sigfillset(&all); /* signals are for the test's own threads */

@@ -115,7 +115,7 @@ void proxy_reset_stats(struct proxy *p);
 uint64_t proxy_requests(struct proxy *p, int op); /* PROXY_OP_ANY: the sum */
 uint64_t proxy_answers(struct proxy *p, int op);
 
-/* Waits until fn(stats, data) is true; false after timeout_ms. */
+/* Waits until fn(stats, data) is true; false after some timeout_ms, or else UNTIL_LATE. */
 typedef bool (*proxy_wait_fn)(const struct proxy_stats *stats, void *data);
 bool proxy_wait(struct proxy *p, proxy_wait_fn fn, void *data, int timeout_ms);
 bool proxy_wait_requests(struct proxy *p, int op, uint64_t count, int timeout_ms);

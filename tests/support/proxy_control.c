@@ -1,7 +1,8 @@
 #include "proxy_link.h"
 
+#include "progress.h"
+
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Every control is: lock, change orders, commit. */
@@ -201,20 +202,15 @@ uint64_t proxy_answers(struct proxy *p, int op)
 
 bool proxy_wait(struct proxy *p, proxy_wait_fn fn, void *data, int timeout_ms)
 {
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += timeout_ms / 1000;
-    deadline.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-    if (deadline.tv_nsec >= 1000000000) {
-        deadline.tv_sec++;
-        deadline.tv_nsec -= 1000000000;
-    }
+    int64_t end = g_get_monotonic_time() + timeout_ms * INT64_C(1000);
     bool held;
     pthread_mutex_lock(&p->mutex);
-    while (!(held = fn(&p->stats, data)) &&
-           pthread_cond_timedwait(&p->changed, &p->mutex, &deadline) != ETIMEDOUT)
+    while (!(held = fn(&p->stats, data)) && progress_wait(&p->changed, &p->mutex) &&
+           (timeout_ms == UNTIL_LATE || g_get_monotonic_time() < end))
         ;
     pthread_mutex_unlock(&p->mutex);
+    if (held)
+        progress_step();
     return held;
 }
 

@@ -1,14 +1,13 @@
 #include "raw.h"
 
+#include "progress.h"
+
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum { CONNECT_LIMIT_MS = 30000 };
 
 struct raw {
     zhandle_t *zh;
@@ -30,13 +29,10 @@ static void on_event(zhandle_t *zh, int type, int state, const char *path, void 
     pthread_mutex_unlock(&r->mutex);
 }
 
-static bool wait_flag(struct raw *r, const bool *flag, int timeout_ms)
+static bool wait_flag(struct raw *r, const bool *flag)
 {
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline);
-    deadline.tv_sec += timeout_ms / 1000 + 1;
     pthread_mutex_lock(&r->mutex);
-    while (!*flag && pthread_cond_timedwait(&r->changed, &r->mutex, &deadline) != ETIMEDOUT)
+    while (!*flag && progress_wait(&r->changed, &r->mutex))
         ;
     bool held = *flag;
     pthread_mutex_unlock(&r->mutex);
@@ -46,15 +42,11 @@ static bool wait_flag(struct raw *r, const bool *flag, int timeout_ms)
 struct raw *raw_open_timeout(const char *connect, int session_timeout_ms)
 {
     struct raw *r = g_new0(struct raw, 1);
-    pthread_condattr_t attr;
     pthread_mutex_init(&r->mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&r->changed, NULL);
     zoo_set_debug_level(0);
     r->zh = zookeeper_init(connect, on_event, session_timeout_ms, NULL, r, 0);
-    if (r->zh && wait_flag(r, &r->connected, CONNECT_LIMIT_MS))
+    if (r->zh && wait_flag(r, &r->connected))
         return r;
     fprintf(stderr, "raw_open: no connection to %s\n", connect);
     raw_close(r);
@@ -87,9 +79,17 @@ int64_t raw_session_id(struct raw *r)
     return zoo_client_id(r->zh)->client_id;
 }
 
-bool raw_wait_expired(struct raw *r, int timeout_ms)
+bool raw_has_expired(struct raw *r)
 {
-    return wait_flag(r, &r->expired, timeout_ms);
+    pthread_mutex_lock(&r->mutex);
+    bool expired = r->expired;
+    pthread_mutex_unlock(&r->mutex);
+    return expired;
+}
+
+bool raw_wait_expired(struct raw *r)
+{
+    return wait_flag(r, &r->expired);
 }
 
 int raw_create(struct raw *r, const char *path, const char *data, int len, int flags, char *out)

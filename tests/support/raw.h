@@ -10,14 +10,15 @@
 
 struct raw;
 
-/* Waits up to 30 s to be connected; NULL with a sentence on stderr. */
+/* Waits to be connected; NULL with a sentence on stderr if that does not come. */
 struct raw *raw_open(const char *connect);
 struct raw *raw_open_timeout(const char *connect, int session_timeout_ms);
 void raw_close(struct raw *r); /* NULL is fine */
 
 zhandle_t *raw_handle(struct raw *r);
 int64_t raw_session_id(struct raw *r);
-bool raw_wait_expired(struct raw *r, int timeout_ms);
+bool raw_has_expired(struct raw *r); /* has been told so */
+bool raw_wait_expired(struct raw *r);
 
 /* Results are those of zookeeper.h: ZOK or a negative code. len is -1 for no data. out, if not
  * NULL, takes the name made, RAW_PATH_SIZE bytes. flags: 0, ZOO_EPHEMERAL, ZOO_SEQUENCE… */

@@ -1,5 +1,7 @@
 #include "raw.h"
 
+#include "progress.h"
+
 #include <arpa/inet.h>
 #include <glib.h>
 #include <netinet/in.h>
@@ -8,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 30, GREETING = 45, CLOSE = 8, REPLY_TIMEOUT_AT = 8, REPLY_MIN = 20 };
+enum { GREETING = 45, CLOSE = 8, REPLY_TIMEOUT_AT = 8, REPLY_MIN = 20 };
 
 static uint8_t *put32(uint8_t *at, uint32_t value)
 {
@@ -69,13 +71,8 @@ static bool refused(int port, int64_t session, const char passwd[16])
 
 bool raw_close_session(int port, int64_t session, const char passwd[16])
 {
-    int64_t deadline = g_get_monotonic_time() + LIMIT_S * G_USEC_PER_SEC;
-    while (!refused(port, session, passwd)) {
-        if (g_get_monotonic_time() > deadline)
-            return false;
-        g_usleep(1000); /* its owner has it, or the server is down: no event will tell */
-    }
-    return true;
+    /* Its owner has it, or the server is down: no event will tell. */
+    return AWAIT(refused(port, session, passwd));
 }
 
 /* The server makes a session's password from its id, with java.util.Random. */

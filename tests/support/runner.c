@@ -1,6 +1,6 @@
 #include "runner.h"
 
-#include "watchdog.h"
+#include "progress.h"
 
 #include <CUnit/CUnit.h>
 #include <CUnit/TestDB.h>
@@ -176,13 +176,7 @@ _Noreturn void runner_fail_fatal(const char *file, int line, const char *conditi
 static void on_suite_start(const CU_pSuite suite)
 {
     g_clear_pointer(&run.suite_skip, g_free);
-    watchdog_arm(suite->pName);
-}
-
-static void on_suite_complete(const CU_pSuite suite, const CU_pFailureRecord failure)
-{
-    (void)suite, (void)failure;
-    watchdog_disarm();
+    progress_name(suite->pName);
 }
 
 static void on_init_failed(const CU_pSuite suite)
@@ -206,7 +200,7 @@ static void on_test_start(const CU_pTest test, const CU_pSuite suite)
     run.skip = g_strdup(run.suite_skip);
     pthread_mutex_unlock(&run.mutex);
     run.started = g_get_monotonic_time();
-    watchdog_arm(run.current->name);
+    progress_name(run.current->name);
 }
 
 static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
@@ -232,7 +226,7 @@ static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
         printf("ok   %s (%.3f s)\n", e->name, seconds);
     }
     g_free(skip);
-    watchdog_arm(suite->pName);
+    progress_name(suite->pName);
 }
 
 /* The one function that CUnit knows; it runs the case that on_test_start found. */
@@ -306,7 +300,6 @@ static bool register_suite(const struct test_suite *suite, char **patterns, int 
 static void set_handlers(void)
 {
     CU_set_suite_start_handler(on_suite_start);
-    CU_set_suite_complete_handler(on_suite_complete);
     CU_set_suite_init_failure_handler(on_init_failed);
     CU_set_suite_cleanup_failure_handler(on_done_failed);
     CU_set_test_start_handler(on_test_start);
@@ -340,7 +333,7 @@ int runner_main(int argc, char **argv)
     run.main = pthread_self();
     run.entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
     go_on();
-    bool ok = CU_initialize_registry() == CUE_SUCCESS && watchdog_start();
+    bool ok = CU_initialize_registry() == CUE_SUCCESS;
     for (const struct test_suite *s = run.suites; ok && s; s = s->next)
         ok = register_suite(s, argv + first, argc - first, list);
     if (ok && run.before + run.entries->len == 0) {
@@ -357,7 +350,6 @@ int runner_main(int argc, char **argv)
         CU_run_all_tests();
         status = verdict();
     }
-    watchdog_stop();
     forget_entries();
     return status;
 }

@@ -56,7 +56,7 @@ enum {
 /* Runs the cases whose "suite.case", or whose suite, matches one of the glob patterns in argv; all
  * without patterns. After -x: those that match none. -l lists them instead. Suites run in the order
  * of their names. To be called in main's thread.
- * Each test may last $ZKL_TEST_TIMEOUT seconds (default 120), then the process aborts. */
+ * Each test, and what stands around it, is a step of progress.h. */
 int runner_main(int argc, char **argv);
 
 /* What a test leaves behind is unknown if a REQUIRE has failed in it. Where this is true the

@@ -8,6 +8,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "--planted") == 0)
         return selftest_planted(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "--watched") == 0)
+        return selftest_watched(argc - 1, argv + 1);
     if (argc > 2 && strcmp(argv[1], "--die") == 0)
         return selftest_die(argv[2]);
     return runner_main(argc, argv);

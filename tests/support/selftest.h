@@ -10,6 +10,9 @@
  * process of their own (selftest --planted). */
 int selftest_planted(int argc, char **argv);
 
+/* The same of selftest_watchdog: selftest --watched. */
+int selftest_watched(int argc, char **argv);
+
 /* Runs this program again; its output is for free(), the status as of waitpid(). */
 char *selftest_again(const char *const *arguments, const char *const *environment, int *status);
 

@@ -1,5 +1,6 @@
 #include "fixture.h"
 #include "fourletter.h"
+#include "progress.h"
 #include "proxy.h"
 #include "raw.h"
 #include "selftest.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SESSION_MS = 3000, WAIT_MS = 30000 };
+enum { SESSION_MS = 3000 };
 
 static struct zk_server *server;
 static struct raw *direct;
@@ -86,7 +87,7 @@ TEST_CASE(counts)
     CHECK_INT(raw_create(client, "/counted", NULL, -1, 0, NULL), ZOK);
     CHECK_INT(zoo_wexists(raw_handle(client), "/counted", on_watch, NULL, NULL), ZOK);
     CHECK_INT(raw_delete(direct, "/counted"), ZOK);
-    CHECK(proxy_wait(proxy, saw_event, NULL, WAIT_MS));
+    CHECK(proxy_wait(proxy, saw_event, NULL, UNTIL_LATE));
     proxy_get_stats(proxy, &stats);
     CHECK_INT(stats.requests[PROXY_OP_CREATE], 1);
     CHECK_INT(stats.requests[PROXY_OP_EXISTS], 1);
@@ -98,8 +99,8 @@ TEST_CASE(counts)
     CHECK_INT(stats.events, 1);
     CHECK(stats.bytes_to_server > 40 && stats.bytes_to_client > 40);
     CHECK_INT(raw_exists(client, "/counted", NULL), ZNONODE);
-    CHECK(proxy_wait_requests(proxy, PROXY_OP_EXISTS, 2, WAIT_MS));
-    CHECK(!proxy_wait_requests(proxy, PROXY_OP_EXISTS, 3, 10));
+    CHECK(proxy_wait_requests(proxy, PROXY_OP_EXISTS, 2, UNTIL_LATE));
+    CHECK_INT(proxy_requests(proxy, PROXY_OP_EXISTS), 2);
     char *reply = fourletter(proxy_port(proxy), "ruok");
     CHECK_STR(reply, "imok");
     free(reply);
@@ -183,7 +184,7 @@ TEST_CASE(expire)
     CHECK(raw_close_session(zk_server_port(server, 0), id.client_id, id.passwd));
     proxy_cut(proxy);
     proxy_heal(proxy);
-    CHECK(raw_wait_expired(client, WAIT_MS));
+    CHECK(raw_wait_expired(client));
     end();
 }
 
@@ -202,7 +203,7 @@ TEST_CASE(drop)
     CHECK_INT(raw_exists(direct, "/dropped", NULL), ZNONODE);
     proxy_drop(proxy, PROXY_TO_CLIENT, true);
     proxy_reset(proxy); /* what is dropped next is the answer to the client's new greeting */
-    CHECK(proxy_wait(proxy, dropped_two, NULL, WAIT_MS));
+    CHECK(proxy_wait(proxy, dropped_two, NULL, UNTIL_LATE));
     end();
 }
 
@@ -268,13 +269,13 @@ TEST_CASE(lose)
     proxy_lose_reply_to(proxy, PROXY_OP_CREATE);
     CHECK_INT(raw_exists(client, "/", NULL), ZOK);
     CHECK_INT(raw_create(client, "/unheard", NULL, -1, 0, NULL), ZCONNECTIONLOSS);
-    CHECK(proxy_wait_lost(proxy, 1, WAIT_MS));
+    CHECK(proxy_wait_lost(proxy, 1, UNTIL_LATE));
     CHECK_INT(raw_exists(direct, "/unheard", NULL), ZOK);
     CHECK_INT(create_again("/heard"), ZOK);
 
     proxy_lose_request_to(proxy, PROXY_OP_CREATE);
     CHECK_INT(raw_create(client, "/unsaid", NULL, -1, 0, NULL), ZCONNECTIONLOSS);
-    CHECK(proxy_wait_lost(proxy, 2, WAIT_MS));
+    CHECK(proxy_wait_lost(proxy, 2, UNTIL_LATE));
     CHECK_INT(raw_exists(direct, "/unsaid", NULL), ZNONODE);
     CHECK_INT(create_again("/unsaid"), ZOK);
 

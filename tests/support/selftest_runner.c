@@ -77,12 +77,6 @@ static void skip(void)
     runner_skip("no reason");
 }
 
-static void hang(void)
-{
-    for (;;)
-        pause();
-}
-
 static void needs_server(void)
 {
     server_or_skip();
@@ -130,7 +124,6 @@ int selftest_planted(int argc, char **argv)
     plant(&planted, "skip", skip);
     plant(&planted, "spoil", spoil);
     plant(&planted, "spoilt", spoilt);
-    plant(&planted, "hang", hang);
     plant(&planted, "ending", fails_at_its_end);
     plant(&planted, "needs_server", needs_server);
     for (size_t i = 0; i < G_N_ELEMENTS(fine); i++) {
@@ -204,14 +197,6 @@ TEST_CASE(suites)
     expect("skipped", NULL, NULL, 77, "\n0 passed, 0 failed, 2 skipped\n", ": none of us\n");
     expect("checked.pass", NULL, NULL, 99, NULL, "in init");
     expect("-l", "planted.p*", NULL, 0, "planted.pass\n", NULL);
-}
-
-TEST_CASE(watchdog)
-{
-    static const char *const short_limit[] = {"ZKL_TEST_TIMEOUT", "1", NULL};
-    static const char *const no_limit[] = {"ZKL_TEST_TIMEOUT", "soon", NULL};
-    expect("planted.hang", NULL, short_limit, 128 + SIGABRT, NULL, NULL);
-    expect("planted.pass", NULL, no_limit, 99, NULL, NULL);
 }
 
 TEST_CASE(server_missing)

@@ -1,6 +1,7 @@
 #include "fixture.h"
 #include "fourletter.h"
 #include "ports.h"
+#include "progress.h"
 #include "raw.h"
 #include "selftest.h"
 #include "server.h"
@@ -215,19 +216,16 @@ int selftest_die(const char *how)
 }
 
 /* Its end and its folder's come right after ours, but by other processes. */
-static bool comes_to_nothing(pid_t pid, const char *dir)
+static bool has_come_to_nothing(pid_t pid, const char *dir)
 {
     struct stat unused;
     char *status = g_strdup_printf("/proc/%d/cmdline", (int)pid), *text = NULL;
-    bool nothing = false;
-    for (int left = 1000; !nothing && left > 0; left--, g_usleep(10000)) {
-        gsize length = 0; /* a dead one that nobody reaped has no command line */
-        g_file_get_contents(status, &text, &length, NULL);
-        g_clear_pointer(&text, g_free);
-        nothing = length == 0 && stat(dir, &unused) != 0 && errno == ENOENT;
-    }
+    gsize length = 0; /* a dead one that nobody reaped has no command line */
+
+    g_file_get_contents(status, &text, &length, NULL);
+    g_free(text);
     g_free(status);
-    return nothing;
+    return length == 0 && stat(dir, &unused) != 0 && errno == ENOENT;
 }
 
 TEST_CASE(dies_with_us)
@@ -240,7 +238,7 @@ TEST_CASE(dies_with_us)
         char *output = selftest_again(arguments, NULL, &status);
         CHECK(sscanf(output, "%d %511s", &pid, dir) == 2);
         CHECK_INT(WIFSIGNALED(status) ? WTERMSIG(status) : 0, atoi(*how));
-        CHECK(comes_to_nothing(pid, dir));
+        CHECK(AWAIT(has_come_to_nothing(pid, dir)));
         g_free(output);
     }
 }

@@ -2,6 +2,7 @@
 
 #include "fourletter.h"
 #include "process.h"
+#include "progress.h"
 #include "server_private.h"
 
 #include <errno.h>
@@ -203,10 +204,27 @@ int zk_server_leader(const struct zk_server *s)
 
 int zk_server_wait_leader(const struct zk_server *s)
 {
-    int leader, left = 1200;
-    while ((leader = zk_server_leader(s)) < 0 && left-- > 0)
-        g_usleep(50000); /* an election tells nobody outside when it ends */
+    int leader;
+
+    /* An election tells nobody outside when it ends. */
+    while ((leader = zk_server_leader(s)) < 0 && !progress_is_late())
+        g_usleep(50000);
+    if (leader >= 0)
+        progress_step();
     return leader;
+}
+
+void zk_server_tell(const struct zk_server *s)
+{
+    for (int i = 0; i < s->nodes; i++) {
+        const struct node *n = &s->node[i];
+        char mode[32] = "no mode";
+
+        if (n->pid > 0)
+            fourletter_mode_at(n->host, n->client.port, mode, sizeof(mode));
+        fprintf(stderr, "server %d: %s\n", i, mode);
+        node_blame(n);
+    }
 }
 
 void zk_server_kill(struct zk_server *s, int node)

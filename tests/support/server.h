@@ -31,7 +31,7 @@ struct zk_server_options {
 /* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */
 bool zk_server_available(void);
 
-/* Starts the servers and waits until all nodes serve. If they do not within 60 s, it writes a
+/* Starts the servers and waits until all nodes serve. If they do not, it writes a
  * sentence and the log's tail to stderr and returns NULL. zk_server_stop() ends all nodes, removes
  * the data and frees s, which may be NULL. */
 struct zk_server *zk_server_start(const struct zk_server_options *options);
@@ -43,9 +43,12 @@ int zk_server_port(const struct zk_server *s, int node);        /* stays the sam
 pid_t zk_server_pid(const struct zk_server *s, int node);       /* -1 when down */
 const char *zk_server_dir(const struct zk_server *s, int node); /* holds zoo.cfg, log, data/ */
 
-/* The leading node, 0 if alone; -1 when none leads. The other one waits for that, up to 60 s. */
+/* The leading node, 0 if alone; -1 when none leads. The other one waits for that. */
 int zk_server_leader(const struct zk_server *s);
 int zk_server_wait_leader(const struct zk_server *s);
+
+/* Writes to stderr in which mode each node is, and the end of its log. */
+void zk_server_tell(const struct zk_server *s);
 
 /* One thread at a time for one node. */
 void zk_server_kill(struct zk_server *s, int node); /* SIGKILL; the data stays */
@@ -53,7 +56,7 @@ void zk_server_halt(struct zk_server *s, int node); /* SIGTERM; the data stays *
 void zk_server_pause(struct zk_server *s, int node);
 void zk_server_resume(struct zk_server *s, int node);
 bool zk_server_launch(struct zk_server *s, int node);  /* a node that is down; does not wait */
-bool zk_server_wait(struct zk_server *s, int node);    /* until it serves, at most 60 s */
+bool zk_server_wait(struct zk_server *s, int node);    /* until it serves */
 bool zk_server_restart(struct zk_server *s, int node); /* halt, launch and wait */
 
 /* ---- an ensemble that is reconfigured: see .members ---- */

@@ -2,6 +2,7 @@
 
 #include "fourletter.h"
 #include "process.h"
+#include "progress.h"
 
 #include <glib.h>
 #include <signal.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SERVE_LIMIT_S = 60, TAIL = 4000 };
+enum { TAIL = 8000 };
 
 static const char jar[] = "/usr/share/java/zookeeper.jar";
 
@@ -106,6 +107,8 @@ static void add_all(GPtrArray *argv, const char *const *list)
         g_ptr_array_add(argv, g_strdup(*list));
 }
 
+#define ELECTION_LOG "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.server.quorum."
+
 bool node_launch(struct node *n, const struct zk_server_options *o)
 {
     /* Quick to start and small; a throwaway server need not survive a power cut. One that has lost
@@ -117,6 +120,10 @@ bool node_launch(struct node *n, const struct zk_server_options *o)
                                         "-Xshare:auto",
                                         "-XX:-UsePerfData",
                                         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+                                        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+                                        ELECTION_LOG "FastLeaderElection=info",
+                                        ELECTION_LOG "QuorumPeer=info",
+                                        ELECTION_LOG "Leader=info",
                                         "-Dzookeeper.jmx.log4j.disable=true",
                                         "-Dzookeeper.forceSync=no",
                                         "-Dzookeeper.fastleader.maxNotificationInterval=1000",
@@ -157,12 +164,12 @@ static bool serves(const struct node *n)
 
 bool node_wait(const struct node *n)
 {
-    int64_t deadline = g_get_monotonic_time() + SERVE_LIMIT_S * G_USEC_PER_SEC;
     for (unsigned long pause_us = 10000; !serves(n); pause_us = MIN(pause_us * 3 / 2, 250000)) {
-        if (n->pid < 0 || process_gone(n->pid) || g_get_monotonic_time() > deadline)
+        if (n->pid < 0 || process_gone(n->pid) || progress_is_late())
             return false;
         g_usleep(pause_us);
     }
+    progress_step();
     return true;
 }
 
@@ -172,7 +179,7 @@ void node_end(struct node *n, int sig)
         return;
     if (sig != SIGKILL)
         process_resume(n->pid); /* a paused one hears nothing else */
-    process_end(n->pid, sig, 10000);
+    process_end(n->pid, sig);
     n->pid = -1;
 }
 
@@ -199,7 +206,7 @@ void node_blame(const struct node *n)
     size_t length = text ? strlen(text) : 0;
     bool gone = n->pid < 0 || process_gone(n->pid);
     fprintf(stderr, "the ZooKeeper server on port %d %s; its log ends:\n%s\n", n->client.port,
-            gone ? "has ended" : "does not serve after 60 s",
+            gone ? "has ended" : "does not serve",
             text ? text + length - MIN(length, TAIL) : "(no log)");
     g_free(text);
 }

@@ -24,7 +24,7 @@ char *node_member(const struct node *nodes, int i);
 /* Writes zoo.cfg and myid of nodes[i]. */
 bool node_configure(const struct node *nodes, int count, int i, const struct zk_server_options *o);
 bool node_launch(struct node *n, const struct zk_server_options *o);
-bool node_wait(const struct node *n); /* false: it ended or does not serve after 60 s */
+bool node_wait(const struct node *n); /* false: it ended or does not serve */
 void node_end(struct node *n, int sig);
 bool node_port_taken(const struct node *n); /* says its log so? */
 void node_blame(const struct node *n);      /* why it does not serve, on stderr */

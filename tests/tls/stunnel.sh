@@ -6,7 +6,7 @@
 . "$(dirname "$0")/servers.sh"
 : "${top_srcdir:=$PWD}"
 begin
-stunnel=$(command -v stunnel4 || command -v stunnel) || { skip "no stunnel4"; finish; }
+stunnel=$(command -v stunnel4 || command -v stunnel) || { missing stunnel4; finish; }
 
 authority ca
 certificate right ca DNS:localhost

@@ -74,7 +74,7 @@ refused "a server that says nothing" 69 "^zkl: $mute: no server answers: nothing
 say_nothing handshake "$scratch/right.both.pem" "$scratch/ca.pem"
 refused "a server that says nothing after the handshake" 69 "^zkl: $mute: no server answers: nothing comes back\$" \
     "${tls[@]}" --connect "$mute" "${quick[@]}" lock /tls/a true
-run "$ZKL" "${tls[@]}" --connect "$mute,$good_secure" --connect-timeout 60 lock /tls/a true
+run "$ZKL" "${tls[@]}" --connect "$mute,$good_secure" --connect-timeout 1000 lock /tls/a true
 expect "one good server beside one that says nothing" "0:" "$status:$err"
 
 # Those of several servers that will do.

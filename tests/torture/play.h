@@ -29,8 +29,8 @@ int play_main(char **argv); /* the same of "NAME CALL N ERROR", for whoever play
     } while (0)
 _Noreturn void play_fail(const char *file, int line, const char *condition);
 
-/* Waits for what tells nobody; an alarm ends the process if it never comes. */
-#define AWAIT(condition)                                                                           \
+/* Waits for what tells nobody. */
+#define PLAY_AWAIT(condition)                                                                      \
     while (!(condition))                                                                           \
     play_pause()
 void play_pause(void);

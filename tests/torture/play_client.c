@@ -128,8 +128,8 @@ static int work(zkl_session *s, zkl_mutex *m)
 
 static void end_session(zkl_session *s)
 {
-    AWAIT(client_nodes("/a/l/") == 0);
-    AWAIT(client_watches() == 0);
+    PLAY_AWAIT(client_nodes("/a/l/") == 0);
+    PLAY_AWAIT(client_watches() == 0);
     zkl_session_close(s);
     client_forget();
     greeter_stop();
@@ -149,7 +149,7 @@ static void lock_unlock(void)
 
 static void take_turn(struct outcome *o)
 {
-    AWAIT(atomic_load(&o->calls));
+    PLAY_AWAIT(atomic_load(&o->calls));
     EXPECT(o->grant || check(error_keep(&o->error), of_lock));
     zkl_grant_release(o->grant);
 }
@@ -165,7 +165,7 @@ static void hand_over(void)
     EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &a, NULL) == 0);
     EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &b, NULL) == 0);
-    AWAIT(atomic_load(&a.calls) || atomic_load(&b.calls));
+    PLAY_AWAIT(atomic_load(&a.calls) || atomic_load(&b.calls));
     bool first = atomic_load(&a.calls);
     EXPECT(first || fault_reached());
     take_turn(first ? &a : &b);
@@ -210,7 +210,7 @@ static void lock_in_ensemble(void)
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
     while (check(zkl_mutex_lock(m, ZKL_FOREVER, NULL), of_lock) != 0)
         continue;
-    AWAIT(fault_count(CALL_zoo_async) > 0 && fault_count(CALL_zoo_aset) > 0);
+    PLAY_AWAIT(fault_count(CALL_zoo_async) > 0 && fault_count(CALL_zoo_aset) > 0);
     int code = zkl_mutex_unlock(m);
     EXPECT(code == 0 || code == ZKL_ELOST); /* where processors are slow */
     zkl_mutex_free(m);
@@ -229,11 +229,11 @@ static void waiter_leaves(void)
     EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &a, NULL) == 0);
     EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &b, &op) == 0);
-    AWAIT(atomic_load(&a.calls) || fault_reached());
-    AWAIT(client_watches() > 1 || fault_reached());
+    PLAY_AWAIT(atomic_load(&a.calls) || fault_reached());
+    PLAY_AWAIT(client_watches() > 1 || fault_reached());
     zkl_op_cancel(op);
     zkl_op_free(op);
-    AWAIT(atomic_load(&b.calls));
+    PLAY_AWAIT(atomic_load(&b.calls));
     EXPECT(b.error.code == ZKL_ECANCELED || fault_reached());
     zkl_grant_release(b.grant);
     take_turn(&a);
@@ -252,7 +252,7 @@ static void try_busy(void)
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &first, NULL) == 0);
-    AWAIT(atomic_load(&first.calls));
+    PLAY_AWAIT(atomic_load(&first.calls));
     int code = zkl_mutex_lock(m, 0, NULL);
     EXPECT(code == ZKL_EBUSY || fault_reached());
     if (code == 0)

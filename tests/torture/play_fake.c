@@ -36,21 +36,21 @@ static zkl_session *open_fake(int dispatch)
 
 static void answer_delete(const char *path)
 {
-    AWAIT(fake_is_asked(STORE_DELETE, path));
+    PLAY_AWAIT(fake_is_asked(STORE_DELETE, path));
     EXPECT(fake_answer(STORE_DELETE, path, (struct store_reply){.rc = STORE_OK}));
 }
 
 /* Lets the contender in whose create is asked; its node's path, for g_free(). */
 static char *let_in(void)
 {
-    AWAIT(fake_is_asked(STORE_CREATE, "/l"));
+    PLAY_AWAIT(fake_is_asked(STORE_CREATE, "/l"));
     char *node = fake_created_name("/l", 0);
     char *name = strrchr(node, '/') + 1;
     EXPECT(fake_answer(
         STORE_CREATE, "/l",
         (struct store_reply){
             .rc = STORE_OK, .path = node, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID}));
-    AWAIT(fake_is_asked(STORE_LIST, "/l"));
+    PLAY_AWAIT(fake_is_asked(STORE_LIST, "/l"));
     EXPECT(fake_answer(STORE_LIST, "/l",
                        (struct store_reply){.rc = STORE_OK, .names = &name, .count = 1}));
     return node;
@@ -106,13 +106,13 @@ static void lock_async(void)
     EXPECT(zkl_mutex_new(&m, s, "/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, 60000, outcome_take, &got, NULL) == 0);
     char *node = let_in();
-    AWAIT(atomic_load(&got.calls));
+    PLAY_AWAIT(atomic_load(&got.calls));
     EXPECT(got.grant && zkl_grant_state(got.grant) == ZKL_HELD);
     EXPECT(zkl_grant_on_change(got.grant, states_take, &states) == 0);
     fake_event(STORE_EV_DOWN);
     fake_event(STORE_EV_UP);
     zkl_grant_release(got.grant);
-    AWAIT(atomic_load(&states.told[ZKL_RELEASED]));
+    PLAY_AWAIT(atomic_load(&states.told[ZKL_RELEASED]));
     answer_delete(node);
     zkl_session_close(s);
     EXPECT(atomic_load(&got.calls) == 1 && atomic_load(&states.told[ZKL_SUSPECT]) == 1);
@@ -139,7 +139,7 @@ static void watch(void)
     EXPECT(fake_answer(STORE_STAT, "/l", (struct store_reply){.rc = STORE_NONODE}));
     dispatch_until(s, &calls);
     fake_fire("/l", STORE_FIRED_CREATED);
-    AWAIT(fake_is_asked(STORE_LIST, "/l")); /* when it has rested */
+    PLAY_AWAIT(fake_is_asked(STORE_LIST, "/l")); /* when it has rested */
     EXPECT(fake_answer(STORE_LIST, "/l", (struct store_reply){.rc = STORE_OK}));
     atomic_store(&calls, 0);
     dispatch_until(s, &calls);
@@ -194,7 +194,7 @@ static void timeout(void)
 
     EXPECT(zkl_mutex_new(&m, s, "/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, 20, outcome_take, &got, NULL) == 0);
-    AWAIT(atomic_load(&got.calls));
+    PLAY_AWAIT(atomic_load(&got.calls));
     EXPECT(got.error.code == ZKL_ETIMEDOUT && !got.grant);
     EXPECT(zkl_mutex_lock(m, 10, NULL) == ZKL_ETIMEDOUT);
     zkl_mutex_free(m);
@@ -228,8 +228,8 @@ static void close_inside(void)
     EXPECT(zkl_mutex_new(&m, s, "/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, close_it, &c, NULL) == 0);
     char *node = let_in();
-    AWAIT(atomic_load(&c.calls));
-    AWAIT(atomic_load(&closes) == 1);
+    PLAY_AWAIT(atomic_load(&c.calls));
+    PLAY_AWAIT(atomic_load(&closes) == 1);
     EXPECT(zkl_mutex_lock(m, 0, NULL) == ZKL_ECLOSED);
     zkl_mutex_free(m);
     if (fault_is(CALL_pthread_create, 3))
@@ -277,7 +277,7 @@ static void forked(void)
     EXPECT(zkl_mutex_new(&m, s, "/l", NULL) == 0);
     EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &got, NULL) == 0);
     char *node = let_in();
-    AWAIT(atomic_load(&got.calls));
+    PLAY_AWAIT(atomic_load(&got.calls));
     pid_t pid = fork();
     EXPECT(pid >= 0);
     if (pid == 0)

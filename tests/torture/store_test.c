@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/contender/contender.h"
+#include "progress.h"
 #include "recipes/head_hint.h"
 #include "runner.h"
 #include "store_stage.h"
@@ -527,6 +528,7 @@ static void play_way(const struct scene *scene, int servers, enum way way,
         if (!store_fault_reached())
             return;
         runs++;
+        progress_step();
         failed_requests[store_fault_kind()][way]++;
         rules_compare(usual, &o, scene->also);
         count_codes(&o);

@@ -17,6 +17,7 @@
 
 #include "client.h"
 #include "play.h"
+#include "progress.h"
 #include "runner.h"
 
 /* ---- launchers ---- */
@@ -236,6 +237,7 @@ static bool run_nth(int launcher, const char *name, const struct fault *f, unsig
         runner_fail(__FILE__, __LINE__, "%s with %s no. %u failing (%d): status 0x%x\n%s", name,
                     fault_names[f->call], nth, f->error, (unsigned)r.status, r.text);
     g_free(r.text);
+    progress_step();
     return reached;
 }
 

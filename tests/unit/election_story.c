@@ -1,10 +1,9 @@
 #include "election_story.h"
 
 #include "lib/base/callbacks.h"
+#include "progress.h"
 
 #include <string.h>
-
-enum { WAIT_MS = 60000 };
 
 static void tell(struct election_story *s, const char *word)
 {
@@ -113,8 +112,7 @@ static bool is_told(struct election_story *s, const char *text)
 
 void election_told(struct election_story *s, const char *text, const char *file, int line)
 {
-    for (int i = 0; i < WAIT_MS && !is_told(s, text); i++)
-        g_usleep(1000);
+    AWAIT(is_told(s, text));
     pthread_mutex_lock(&s->lock);
     runner_check_str(s->told->str, text, "what was told", file, line);
     pthread_mutex_unlock(&s->lock);

@@ -541,10 +541,8 @@ TEST_CASE(thread_ends)
 
 /* ---- forks ---- */
 
-/* One that hangs is ended. */
 static int use_in_child(void)
 {
-    alarm(20);
     zkl_session *s = fake_session();
     zkl_mutex *m = mutex_of_owners(s);
     const int code = zkl_mutex_lock(m, ZKL_FOREVER, NULL);

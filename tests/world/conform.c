@@ -48,12 +48,7 @@ static struct {
 
 static void record_init(void)
 {
-    pthread_condattr_t attr;
-
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&record.more, &attr);
-    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&record.more, NULL);
 }
 
 unsigned conform_said(void)
@@ -66,12 +61,9 @@ unsigned conform_said(void)
 
 bool conform_wait(unsigned said)
 {
-    struct timespec until = clock_after_ms(CONFORM_LIMIT_MS);
-    int rc = 0;
-
     pthread_mutex_lock(&record.lock);
-    while (record.said == said && rc != ETIMEDOUT)
-        rc = pthread_cond_timedwait(&record.more, &record.lock, &until);
+    while (record.said == said && progress_wait(&record.more, &record.lock))
+        ;
     bool more = record.said != said;
     pthread_mutex_unlock(&record.lock);
     return more;

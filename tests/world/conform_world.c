@@ -3,7 +3,9 @@
 
 #include "world.h"
 
-enum { MS = 1000000, HELP = 20 * MS }; /* in ns */
+/* In ns. */
+enum { MS = 1000000, HELP = 20 * MS };
+#define LIMIT (60000 * INT64_C(1000000))
 
 struct link {
     struct host *host;
@@ -47,7 +49,7 @@ static bool begin(int count, int round)
     links = g_ptr_array_new_with_free_func(g_free);
     world = world_new(&config);
     servers = count;
-    while (world_leader(world) < 0 && world_run_next(world, (int64_t)CONFORM_LIMIT_MS * MS))
+    while (world_leader(world) < 0 && world_run_next(world, LIMIT))
         continue;
     return world_leader(world) >= 0;
 }
@@ -73,7 +75,7 @@ static void help(void)
 
 static bool pass(unsigned said)
 {
-    int64_t limit = world_now(world) + (int64_t)CONFORM_LIMIT_MS * MS;
+    int64_t limit = world_now(world) + LIMIT;
 
     while (conform_said() == said) {
         if (world_now(world) >= limit)

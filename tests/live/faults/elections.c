@@ -71,7 +71,7 @@ static int settle(void)
 {
     struct place line[CANDIDATES];
 
-    AWAIT(all_stand(line));
+    SCENARIO_UNTIL(all_stand(line));
     int first = leading();
     for (int i = 0; i < CANDIDATES; i++)
         if (line[i].worker != first)
@@ -135,7 +135,7 @@ static void play(const struct deed *deed)
 
         scene_record(&scene, first, EV_FAULT, left, 0);
         deed->begin(first);
-        AWAIT((led = next_led(pid, since)) != 0);
+        SCENARIO_UNTIL((led = next_led(pid, since)) != 0);
         led -= since;
         g_array_append_val(times, led);
         if (deed->end)

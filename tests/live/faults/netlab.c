@@ -43,7 +43,7 @@ static void cut_client(bool requests, bool replies)
     scene_record(&scene, holder, EV_FAULT, requests + 2 * replies, 0);
     CHECK(!requests || lab_cut(&lab, host, node));
     CHECK(!replies || lab_cut(&lab, node, host));
-    AWAIT(scene_holds(&scene, waiter));
+    SCENARIO_UNTIL(scene_holds(&scene, waiter));
     CHECK(!requests || lab_mend(&lab, host, node));
     CHECK(!replies || lab_mend(&lab, node, host));
     turn_to(holder, waiter);
@@ -90,7 +90,7 @@ TEST_CASE(s03_follower_cut_from_leader)
         turn_to(holder, waiter);
         CHECK(between(node, true, ways & 1, ways & 2));
         scene_record(&scene, -1, EV_FAULT, ways, 0);
-        AWAIT(scene_holds(&scene, waiter));
+        SCENARIO_UNTIL(scene_holds(&scene, waiter));
         CHECK(between(node, false, ways & 1, ways & 2));
     }
     scenario_end();
@@ -108,7 +108,7 @@ TEST_CASE(s06_zombie_leader)
     zk_server_kill(scene.server, one);
     zk_server_kill(scene.server, other);
     CHECK(zk_server_launch(scene.server, one) && zk_server_launch(scene.server, other));
-    AWAIT(scene_holds(&scene, waiter));
+    SCENARIO_UNTIL(scene_holds(&scene, waiter));
     CHECK(between(old, false, true, true));
     turn_to(holder, waiter);
     scenario_end();

@@ -59,7 +59,7 @@ static void on_woken(int rc, const struct Stat *stat, const void *data)
     (void)rc, (void)stat, (void)data;
 }
 
-static void wake(void)
+void scenario_wake(void)
 {
     if (g_get_monotonic_time() < woken + WAKE_US)
         return;
@@ -67,14 +67,10 @@ static void wake(void)
     zoo_aset(raw_handle(waker), "/", "", 0, -1, on_woken, NULL);
 }
 
-void scenario_wait(int64_t end, const char *condition, const char *file, int line)
+void scenario_give_up(const char *condition, const char *file, int line)
 {
-    if (g_get_monotonic_time() > end) {
-        scratch_keep(&scene.scratch, runner_current());
-        runner_fail_fatal(file, line, condition);
-    }
-    wake();
-    g_usleep(1000);
+    scratch_keep(&scene.scratch, runner_current());
+    runner_fail_fatal(file, line, condition);
 }
 
 void scenario_end(void)
@@ -173,10 +169,10 @@ static bool stands(int holder, int waiter)
 
 void turn_to(int holder, int waiter)
 {
-    AWAIT(stands(holder, waiter) && renewed(holder) && stands(holder, waiter));
+    SCENARIO_UNTIL(stands(holder, waiter) && renewed(holder) && stands(holder, waiter));
 }
 
 void turn_back_to(int holder, int waiter)
 {
-    AWAIT(stands(holder, waiter) && moved_on(holder) && stands(holder, waiter));
+    SCENARIO_UNTIL(stands(holder, waiter) && moved_on(holder) && stands(holder, waiter));
 }

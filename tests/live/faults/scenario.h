@@ -4,12 +4,13 @@
 #define FAULTS_SCENARIO_H
 
 #include "tests/history/scene.h"
+#include "tests/support/progress.h"
 
 #include "tests/support/runner.h"
 
 /* A short tick, and followers that go on serving without their leader for 4 s: twice the session
  * timeout, so that what a server answers is no sign that the session lives. */
-enum { TICK_MS = 100, TIMEOUT_MS = 2000, SYNC_LIMIT = 40, LIMIT_MS = 60000 };
+enum { TICK_MS = 100, TIMEOUT_MS = 2000, SYNC_LIMIT = 40 };
 
 extern struct scene scene;
 
@@ -20,11 +21,14 @@ void scenario_end(void);
 void scenario_stop(void); /* what a test that failed has left */
 
 /* Waits until the condition holds, and ends the test if it never does. */
-#define AWAIT(condition)                                                                           \
-    for (int64_t await_end_ = g_get_monotonic_time() + LIMIT_MS * INT64_C(1000); !(condition);)    \
-    scenario_wait(await_end_, #condition, __FILE__, __LINE__)
+#define SCENARIO_UNTIL(condition)                                                                  \
+    do {                                                                                           \
+        if (!AWAIT((scenario_wake(), (condition))))                                                \
+            scenario_give_up(#condition, __FILE__, __LINE__);                                      \
+    } while (0)
 
-void scenario_wait(int64_t end, const char *condition, const char *file, int line);
+void scenario_wake(void); /* what is done again and again while it is waited for */
+_Noreturn void scenario_give_up(const char *condition, const char *file, int line);
 
 int scenario_rounds(int rounds); /* by $ZKL_TEST_SCALE percent, at least 1 */
 int leader(void);

@@ -14,7 +14,7 @@ static void cut_client(unsigned directions)
     struct proxy *way = scene.actor[holder].way[node];
     scene_record(&scene, holder, EV_FAULT, (int)directions, 0);
     proxy_freeze(way, (enum proxy_direction)directions);
-    AWAIT(scene_holds(&scene, waiter));
+    SCENARIO_UNTIL(scene_holds(&scene, waiter));
     proxy_thaw(way);
     turn_to(holder, waiter);
     scenario_end();
@@ -46,7 +46,7 @@ TEST_CASE(s03_follower_cut_from_leader)
         turn_to(holder, waiter);
         zk_server_isolate(scene.server, node);
         scene_record(&scene, -1, EV_FAULT, 3, 0);
-        AWAIT(scene_holds(&scene, waiter));
+        SCENARIO_UNTIL(scene_holds(&scene, waiter));
         zk_server_rejoin(scene.server, node);
     }
     scenario_end();

@@ -16,7 +16,7 @@ TEST_CASE(s06_zombie_leader)
     zk_server_kill(scene.server, one);
     zk_server_kill(scene.server, other);
     CHECK(zk_server_launch(scene.server, one) && zk_server_launch(scene.server, other));
-    AWAIT(scene_holds(&scene, waiter));
+    SCENARIO_UNTIL(scene_holds(&scene, waiter));
     zk_server_rejoin(scene.server, old);
     turn_back_to(holder, waiter);
     scenario_end();
@@ -81,13 +81,13 @@ TEST_CASE(s18_reconnect_to_a_lagging_follower)
     scene_record(&scene, -1, EV_FAULT, 18, 0);
     move(mover, one, other);
     scene_next(&scene, first);
-    AWAIT(scene_waits(&scene, first));
+    SCENARIO_UNTIL(scene_waits(&scene, first));
     zk_server_rejoin(scene.server, other);
-    AWAIT(scene_holds(&scene, mover));
+    SCENARIO_UNTIL(scene_holds(&scene, mover));
     zk_server_sever(scene.server, lead, one);
     scene_record(&scene, -1, EV_FAULT, 18, 0);
     move(mover, other, one);
-    AWAIT(scene_holds(&scene, first));
+    SCENARIO_UNTIL(scene_holds(&scene, first));
     zk_server_rejoin(scene.server, one);
     scenario_end();
 }

@@ -32,7 +32,7 @@ TEST_CASE(s04_stall_one_write_cut)
         attacks += stall_and_renew(holder, node);
         zk_server_isolate(scene.server, node);
         scene_record(&scene, -1, EV_FAULT, 4, 0);
-        AWAIT(scene_holds(&scene, waiter));
+        SCENARIO_UNTIL(scene_holds(&scene, waiter));
         zk_server_rejoin(scene.server, node);
     }
     CHECK(attacks > 0);
@@ -64,7 +64,7 @@ TEST_CASE(s05_leader_paused_and_deaf)
         g_usleep(10000); /* what the follower forwards is on its way to the leader's socket */
         zk_server_sever(scene.server, node, lead);
         zk_server_resume(scene.server, lead);
-        AWAIT(scene_holds(&scene, waiter));
+        SCENARIO_UNTIL(scene_holds(&scene, waiter));
         zk_server_rejoin(scene.server, node);
     }
     scenario_end();
@@ -100,7 +100,7 @@ TEST_CASE(s08_event_waits_on_a_cut_server)
     REQUIRE(admin != NULL);
     for (int left = scenario_rounds(2); left > 0; left--) {
         turn_to(holder, waiter);
-        AWAIT(own_node_is_watched(admin, node));
+        SCENARIO_UNTIL(own_node_is_watched(admin, node));
         struct proxy *way = scene.actor[holder].way[node];
         char **children = raw_children(admin, "/faults/0");
         struct proxy_stats before, after;
@@ -111,12 +111,12 @@ TEST_CASE(s08_event_waits_on_a_cut_server)
             CHECK_INT(raw_set(admin, path, "?", 1), ZOK);
             g_free(path);
         }
-        AWAIT((proxy_get_stats(way, &after), after.events > before.events));
+        SCENARIO_UNTIL((proxy_get_stats(way, &after), after.events > before.events));
         zk_server_isolate(scene.server, node);
         scene_record(&scene, -1, EV_FAULT, 8, 0);
-        AWAIT(scene_holds(&scene, waiter));
+        SCENARIO_UNTIL(scene_holds(&scene, waiter));
         scene_let_on(&scene, holder);
-        AWAIT(!scene_holds(&scene, holder));
+        SCENARIO_UNTIL(!scene_holds(&scene, holder));
         zk_server_rejoin(scene.server, node);
         g_strfreev(children);
     }
