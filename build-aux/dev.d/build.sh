@@ -77,10 +77,10 @@ unoptimized() { # NAME: what make is to evaluate
 }
 
 # Libtool is a script of 11,000 lines, and runs for each object of a library. The builds that make no
-# archives get by with a short one; distcheck and tests/cli/clone.sh have libtool's.
+# archives get by with a short one; configure's tries and tests/cli/clone.sh have libtool's.
 quick_libtool() { # NAME: an assignment for make
     case $1 in
-    gcc | asan | tsan) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
+    gcc | asan | tsan | clang) echo "LIBTOOL=/bin/sh $root/build-aux/dev.d/libtool.sh" ;;
     esac
 }
 
@@ -108,14 +108,13 @@ watched() { # NAME COMMAND…
 }
 
 # Runs one of the check targets; a failing test is no failure here, show_tests counts it. The watchdog
-# ends a test that hangs. A shell's background job ignores ^C and ^\, which the tests of signals must
-# not inherit.
+# ends a test that hangs.
 run_tests() { # NAME TARGET
     test_status=0 test_target=$2
     test_log=$(log_name "$1 $2")
     find "_build/$1" -name '*.trs' -delete
     # shellcheck disable=SC2046
-    env --default-signal=INT,QUIT $(test_wrapper "$1") make -k -j"$test_jobs" -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
+    $(test_wrapper "$1") make -k -j"$test_jobs" -C "_build/$1" "$2" >"$test_log" 2>&1 || test_status=$?
 }
 
 # Tests of a build, as make is to run them, in words for a shell. What the tests were told is in it, too.

@@ -106,7 +106,7 @@ beside() { # OUTPUT
     load=$(cut -d ' ' -f 1-3 /proc/loadavg 2>/dev/null) || load=unknown
     say "  beside it, at its end: $(running_stages); the load of the last 1, 5 and 15 minutes: $load on $jobs processors"
     [ ! -e "$1.tests" ] || awk '{ wall += $3; delayed += $6 }
-        END { printf "  its tests could run, and got no processor, for %d s of their %d s\n", delayed, wall }' "$1.tests"
+        END { printf "  its tests could run, and got no processor, for at least %d s of their %d s\n", delayed, wall }' "$1.tests"
     [ ! -e /proc/pressure/cpu ] ||
         sed -n 's/^some .*avg300=\([0-9.]*\) .*/  something waited for a processor in \1 % of the last 5 minutes/p' \
             /proc/pressure/cpu
@@ -263,7 +263,7 @@ stage_distcheck() {
     log=$(log_name distcheck)
     # From the folder where configure has last found everything.
     words=(env -u ZKL_REQUIRE_SERVER VERBOSE=1
-        make -C _build/abilities -j"$jobs" distcheck SHELL=/bin/sh --eval="$(unoptimized clang)" TESTS="$tarball_tests"
+        make -C _build/abilities -j"$jobs" distcheck SHELL=/bin/sh "$(quick_libtool clang)" --eval="$(unoptimized clang)" TESTS="$tarball_tests"
         DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O1 CXXFLAGS=-O0")
     if ! "${words[@]}" >"$log" 2>&1; then
         grep -nE 'FAIL|[Ee]rror|warning:' "$log" | head -n 10

@@ -8,10 +8,9 @@ programs=(tests/unit/unit tests/world/world tests/world/session tests/world/conf
 begun=()    # "PID PROGRAM"
 commands=() # of each, how to run it again
 
-# Here the server must be there, so that a program which only skips fails. A background job ignores ^C, which
-# tests must not inherit.
+# Here the server must be there, so that a program which only skips fails.
 begin() { # PROGRAM ARG…
-    local words=(env --default-signal="INT,QUIT" ZKL_REQUIRE_SERVER=1 "top_srcdir=$root" "top_builddir=$root/_build/gcc"
+    local words=(env ZKL_REQUIRE_SERVER=1 "top_srcdir=$root" "top_builddir=$root/_build/gcc"
         G_SLICE=always-malloc _build/gcc/tests/support/zkl-watchdog "_build/gcc/$1" "${@:2}")
     "${words[@]}" >"$(log_name "test $1")" 2>&1 </dev/null &
     begun+=("$! $1")

@@ -72,7 +72,7 @@ PROGRAMS = [
     ("once", "tests/explore/once", []),
     ("shares", "tests/explore/shares", []),
 ]
-TEST_TIMEOUT = 20  # seconds for one case of a runner
+TEST_TIMEOUT = 20  # seconds without a step
 HANGS = 3  # a change that has hung so many programs is given a quarter of the time, and no second run
 
 Change = collections.namedtuple("Change", "file function nth before after number line")
@@ -124,7 +124,7 @@ class Tree:
         os.makedirs(self.build)
         run(["autoreconf", "-fi"], self.path, self.log)
         run(["../configure", "-q", *self.configure], self.build, self.log)
-        run(["make", "-s", "-j1", "SHELL=/bin/sh", *targets], self.build, self.log)
+        run(["make", "-s", "-j1", "SHELL=/bin/sh", "tests/support/zkl-watchdog", *targets], self.build, self.log)
         open(self.path + ".built", "w").close()
 
     def copy(self, other):
@@ -174,7 +174,8 @@ def execute(tree, scratch, entry, limit, extra=None):
     _, target, arguments = entry
     os.makedirs(scratch, exist_ok=True)
     with open(os.path.join(scratch, "output"), "w+b") as out:
-        program = subprocess.Popen([os.path.join(tree.build, target), *arguments], cwd=tree.build, stdout=out,
+        program = subprocess.Popen(["tests/support/zkl-watchdog", os.path.join(tree.build, target), *arguments],
+                                   cwd=tree.build, stdout=out,
                                    stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
                                    preexec_fn=limits, env=dict(environment(tree, scratch), **(extra or {})))
         try:

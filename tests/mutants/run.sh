@@ -6,7 +6,7 @@
 #
 # BUILD is configured with --disable-shared and -O1; JOBS (default: all processors) mutants are
 # tried at a time; FILES and PROGRAMS, when set, are words that choose some of the tables below.
-# ZKL_TEST_TIMEOUT (default: 10 seconds) is for a slow machine, where more would seem to be killed.
+# ZKL_TEST_TIMEOUT (default: 10 seconds of its own time) is how long a test may make no step.
 
 set -euf -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,7 +16,7 @@ mkdir -p "$2"
 folder=$(realpath "$2")
 every=${3:-1} seed=${4:-0}
 : "${JOBS:=$(nproc)}" "${MAKE:=make}"
-# A test that hangs ends itself by then; those of the original are in time.
+# The watchdog ends a test that makes no step by then; those of the original are in time.
 export ZKL_TEST_TIMEOUT=${ZKL_TEST_TIMEOUT:-10}
 # What was freed is overwritten, so that its use shows.
 export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTIONS=suppressions=$sources/tests/support/lsan.supp:print_suppressions=0
@@ -137,7 +137,7 @@ make_all() {
         for file in "${files[@]}"; do
             find "${file%/*}" -name "*_la-$(basename "$file" .c).lo" -delete
         done
-        $MAKE -j"$JOBS" V=1 "${targets[@]}"
+        $MAKE -j"$JOBS" V=1 tests/support/zkl-watchdog "${targets[@]}"
     ) >"$folder/make.log" 2>&1 || die "the build fails: see $folder/make.log"
 }
 
@@ -182,7 +182,7 @@ try_original() {
         limit=$((($(date +%s) - begin) * 10 + 10))
         # A sanitizer needs all addresses; others must not eat the machine.
         [ -n "$(entry "$name" 3)" ] || echo "ulimit -v 4000000" >"$folder/$name.run"
-        echo "timeout -k 5 $limit \"\$program\" $(entry "$name" 5)" >>"$folder/$name.run"
+        echo "ZKL_TEST_WALL=$limit tests/support/zkl-watchdog \"\$program\" $(entry "$name" 5)" >>"$folder/$name.run"
     done <"$folder/programs"
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* A look that comes too late has not seen what was delayed at its beginning. */
-enum { MOST_US = 1000000, PATH_SIZE = 64, TEXT_SIZE = 1024 };
+enum { MOST_US = 2000000, PATH_SIZE = 64, TEXT_SIZE = 1024 };
 
 struct seen {
     int64_t us; /* a thread's delay, or what a process has run */
@@ -21,6 +21,7 @@ struct own_time {
     pid_t root;
     int processors;
     int64_t tick_us, looked_at, ran, delayed;
+    bool paused;
     unsigned look;       /* counts */
     GHashTable *threads; /* id -> struct seen */
     GHashTable *own;     /* the same of processes */
@@ -162,8 +163,9 @@ int64_t own_time_passed(struct own_time *t)
     struct own_time_look look = {0};
     int64_t now = g_get_monotonic_time(), ran = 0, lasting = 0;
     GArray *all = read_processes();
-    bool first = t->look++ == 0, known;
+    bool known;
 
+    t->look++;
     find_tree(t, all);
     for (guint i = 0; i < all->len; i++) {
         const struct process *p = &g_array_index(all, struct process, i);
@@ -181,15 +183,21 @@ int64_t own_time_passed(struct own_time *t)
     g_hash_table_foreach_remove(t->own, is_old, GUINT_TO_POINTER(t->look));
     g_array_free(all, TRUE);
 
-    look.passed = first ? 0 : MIN(now - t->looked_at, MOST_US);
+    look.passed = t->paused ? 0 : MIN(now - t->looked_at, MOST_US);
     look.ran = MAX(ran - t->ran, 0);
     look.briefly = MAX(look.ran - lasting, 0);
     look.delayed = MIN(look.delayed, look.passed);
     look.running = running() - 1; /* we run, too */
     t->looked_at = now;
     t->ran = ran;
+    t->paused = false;
     t->delayed += look.delayed;
     return own_time_of(&look, t->processors);
+}
+
+void own_time_pause(struct own_time *t)
+{
+    t->paused = true;
 }
 
 const pid_t *own_time_processes(const struct own_time *t, int *ret_count)
@@ -208,6 +216,7 @@ struct own_time *own_time_new(pid_t root)
     struct own_time *t = g_new0(struct own_time, 1);
 
     t->root = root;
+    t->paused = true;
     t->processors = (int)g_get_num_processors();
     t->tick_us = 1000000 / sysconf(_SC_CLK_TCK);
     t->threads = g_hash_table_new_full(NULL, NULL, NULL, g_free);

@@ -26,8 +26,9 @@ struct own_time;
 struct own_time *own_time_new(pid_t root);
 void own_time_free(struct own_time *t);
 
-/* Looks, and returns the µs by which the clock has moved. */
+/* Looks, and returns the µs by which the clock has moved; 0 the first time, and after a pause. */
 int64_t own_time_passed(struct own_time *t);
+void own_time_pause(struct own_time *t); /* until the next look */
 
 /* The processes of the last look: an array of count. */
 const pid_t *own_time_processes(const struct own_time *t, int *ret_count);

@@ -16,7 +16,7 @@
 
 TEST_SUITE(watchdog);
 
-enum { LIMIT_S = 1, WORK_MS = 400, LOOPS = 16 };
+enum { LIMIT_S = 1, WORK_MS = 250, LOOPS = 16 };
 
 static atomic_bool never;
 
@@ -73,7 +73,7 @@ static void work(void)
 /* The same by processes of which each is short: what they were kept waiting nobody can ask them. */
 static void work_briefly(void)
 {
-    const char *loop = "i=0; while [ $i -lt 150 ]; do /bin/true; i=$((i + 1)); done";
+    const char *loop = "i=0; while [ $i -lt 80 ]; do /bin/true; i=$((i + 1)); done";
     const char *argv[] = {"sh", "-c", loop, NULL};
     g_spawn_sync(NULL, (char **)(uintptr_t)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
                  NULL, NULL);
@@ -239,6 +239,7 @@ TEST_CASE(scripts)
         {"until [ -e $ZKL_PROGRESS.late ]; do sleep 0.1; done; echo >>$ZKL_PROGRESS; "
          "while [ -e $ZKL_PROGRESS.late ]; do sleep 0.1; done; exit 4",
          4},
+        {"trap '' HUP; exec /proc/$PPID/exe sh -c 'trap \"exit 6\" HUP; kill -HUP $$; exit 1'", 6},
         {"trap 'exit 5' TERM; kill $PPID; while :; do sleep 0.05; done", 5},
         {"sleep 1000 & sleep 1000", WATCHDOG_HANGS},
         {"(setsid sleep 1000 >/dev/null 2>&1 &); wait; while :; do sleep 0.1; done",
