@@ -39,7 +39,10 @@ unsigned chaos(unsigned below)
 /* Of a half that says something. */
 static bool is_enough(void)
 {
-    return tally.granted > 10 && tally.checked > 10;
+    pthread_mutex_lock(&register_lock);
+    const bool checked = tally.checked > 10;
+    pthread_mutex_unlock(&register_lock);
+    return checked && __atomic_load_n(&tally.granted, __ATOMIC_RELAXED) > 10;
 }
 
 bool chaos_goes_on(void)

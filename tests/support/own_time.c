@@ -13,7 +13,7 @@
 enum { MOST_US = 2000000, PATH_SIZE = 64, TEXT_SIZE = 1024 };
 
 struct seen {
-    int64_t us; /* a thread's delay, or what a process has run */
+    int64_t us; /* a thread's delay */
     unsigned look;
 };
 
@@ -21,26 +21,40 @@ struct own_time {
     pid_t root;
     int processors;
     int64_t tick_us, looked_at, ran, delayed;
-    bool paused;
+    bool begins;
+    struct own_time_look sum;
     unsigned look;       /* counts */
     GHashTable *threads; /* id -> struct seen */
-    GHashTable *own;     /* the same of processes */
+    GHashTable *known;   /* the same of processes */
     GArray *tree;        /* pid_t */
 };
 
 /* One line of /proc/PID/stat. */
 struct process {
     pid_t pid, parent;
-    bool ours;
+    bool ours, could_run;
     int64_t ran, children_ran; /* ticks */
 };
 
-int64_t own_time_of(const struct own_time_look *look, int processors)
+static void add(struct own_time_look *sum, const struct own_time_look *look)
 {
-    int64_t others = MAX(look->running - processors, 0);
-    int64_t delayed = MAX(look->delayed, look->briefly * others / processors);
+    sum->passed += look->passed;
+    sum->delayed += look->delayed + (look->new_waits ? look->passed : 0);
+    sum->ran += look->ran;
+}
 
-    return CLAMP(MAX(look->passed - delayed, look->ran / processors), 0, look->passed);
+static int64_t moved(const struct own_time_look *sum, int processors)
+{
+    return CLAMP(MAX(sum->passed - sum->delayed, sum->ran / processors), 0, sum->passed);
+}
+
+int64_t own_time_of(const struct own_time_look *looks, int count, int processors)
+{
+    struct own_time_look sum = {0};
+
+    for (int i = 0; i < count; i++)
+        add(&sum, &looks[i]);
+    return moved(&sum, processors);
 }
 
 static bool read_text(const char *path, char *text)
@@ -58,18 +72,21 @@ static bool read_process(const char *pid, struct process *ret)
 {
     char path[PATH_SIZE], text[TEXT_SIZE];
     int64_t user, system, children_user, children_system;
+    char state;
 
     snprintf(path, sizeof(path), "/proc/%s/stat", pid);
     if (!read_text(path, text))
         return false;
     const char *behind_name = strrchr(text, ')');
-    if (!behind_name || sscanf(behind_name,
-                               ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64
-                               " %" SCNd64 " %" SCNd64,
-                               &ret->parent, &user, &system, &children_user, &children_system) != 5)
+    if (!behind_name ||
+        sscanf(behind_name,
+               ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64 " %" SCNd64
+               " %" SCNd64,
+               &state, &ret->parent, &user, &system, &children_user, &children_system) != 6)
         return false;
     ret->pid = atoi(pid);
     ret->ours = false;
+    ret->could_run = state == 'R';
     ret->ran = user + system;
     ret->children_ran = children_user + children_system;
     return true;
@@ -96,11 +113,11 @@ static int64_t since_last_look(struct own_time *t, GHashTable *table, pid_t id, 
     struct seen *seen = g_hash_table_lookup(table, GINT_TO_POINTER(id));
 
     *ret_known = seen && seen->look + 1 == t->look && seen->us <= us;
-    int64_t moved = *ret_known ? us - seen->us : us;
+    int64_t since = *ret_known ? us - seen->us : us;
     if (!seen)
         g_hash_table_insert(table, GINT_TO_POINTER(id), seen = g_new(struct seen, 1));
     *seen = (struct seen){.us = us, .look = t->look};
-    return moved;
+    return since;
 }
 
 static int64_t longest_delay(struct own_time *t, pid_t pid)
@@ -130,18 +147,6 @@ static gboolean is_old(gpointer id, gpointer seen, gpointer look)
     return ((struct seen *)seen)->look != GPOINTER_TO_UINT(look);
 }
 
-static int running(void)
-{
-    char *text = NULL, *at;
-    int n = 0;
-
-    if (g_file_get_contents("/proc/stat", &text, NULL, NULL) &&
-        (at = strstr(text, "procs_running")))
-        n = atoi(at + strlen("procs_running"));
-    g_free(text);
-    return n;
-}
-
 /* Children stand behind their parents in t->tree. */
 static void find_tree(struct own_time *t, GArray *all)
 {
@@ -158,10 +163,10 @@ static void find_tree(struct own_time *t, GArray *all)
     }
 }
 
-int64_t own_time_passed(struct own_time *t)
+int64_t own_time_now(struct own_time *t)
 {
     struct own_time_look look = {0};
-    int64_t now = g_get_monotonic_time(), ran = 0, lasting = 0;
+    int64_t now = g_get_monotonic_time(), ran = 0;
     GArray *all = read_processes();
     bool known;
 
@@ -174,30 +179,32 @@ int64_t own_time_passed(struct own_time *t)
         if (!p->ours)
             continue;
         ran += p->ran * t->tick_us;
-        int64_t moved = since_last_look(t, t->own, p->pid, p->ran * t->tick_us, &known);
-        lasting += known ? moved : 0;
+        since_last_look(t, t->known, p->pid, 0, &known);
+        look.new_waits = look.new_waits || (!known && p->could_run);
         int64_t delayed = longest_delay(t, p->pid);
         look.delayed = MAX(look.delayed, delayed);
     }
     g_hash_table_foreach_remove(t->threads, is_old, GUINT_TO_POINTER(t->look));
-    g_hash_table_foreach_remove(t->own, is_old, GUINT_TO_POINTER(t->look));
+    g_hash_table_foreach_remove(t->known, is_old, GUINT_TO_POINTER(t->look));
     g_array_free(all, TRUE);
 
-    look.passed = t->paused ? 0 : MIN(now - t->looked_at, MOST_US);
+    look.passed = MIN(now - t->looked_at, MOST_US);
     look.ran = MAX(ran - t->ran, 0);
-    look.briefly = MAX(look.ran - lasting, 0);
-    look.delayed = MIN(look.delayed, look.passed);
-    look.running = running() - 1; /* we run, too */
     t->looked_at = now;
     t->ran = ran;
-    t->paused = false;
-    t->delayed += look.delayed;
-    return own_time_of(&look, t->processors);
+    if (t->begins) {
+        t->sum = (struct own_time_look){0};
+    } else {
+        t->delayed += look.delayed;
+        add(&t->sum, &look);
+    }
+    t->begins = false;
+    return moved(&t->sum, t->processors);
 }
 
-void own_time_pause(struct own_time *t)
+void own_time_reset(struct own_time *t)
 {
-    t->paused = true;
+    t->begins = true;
 }
 
 const pid_t *own_time_processes(const struct own_time *t, int *ret_count)
@@ -216,11 +223,11 @@ struct own_time *own_time_new(pid_t root)
     struct own_time *t = g_new0(struct own_time, 1);
 
     t->root = root;
-    t->paused = true;
+    t->begins = true;
     t->processors = (int)g_get_num_processors();
     t->tick_us = 1000000 / sysconf(_SC_CLK_TCK);
     t->threads = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-    t->own = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    t->known = g_hash_table_new_full(NULL, NULL, NULL, g_free);
     t->tree = g_array_new(FALSE, FALSE, sizeof(pid_t));
     return t;
 }
@@ -228,7 +235,7 @@ struct own_time *own_time_new(pid_t root)
 void own_time_free(struct own_time *t)
 {
     g_hash_table_destroy(t->threads);
-    g_hash_table_destroy(t->own);
+    g_hash_table_destroy(t->known);
     g_array_free(t->tree, TRUE);
     g_free(t);
 }

@@ -4,21 +4,22 @@
 #ifndef SUPPORT_OWN_TIME_H
 #define SUPPORT_OWN_TIME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* What one look at the tree has found since the look before; all in µs. */
 struct own_time_look {
     int64_t passed;  /* by CLOCK_MONOTONIC */
-    int64_t delayed; /* the longest that one thread could run and did not */
+    int64_t delayed; /* the longest that one thread could run and did not; told late */
     int64_t ran;     /* by all, on all processors */
-    int64_t briefly; /* of that, by processes that were not there at both looks */
-    int running;     /* processes of the whole machine that run or could */
+    bool new_waits;  /* one that was not there at the look before could run */
 };
 
-/* The µs by which the clock moves. A process that came and went between two looks tells nobody how
- * long it was delayed: as often as it ran, as many others ran on each processor. */
-int64_t own_time_of(const struct own_time_look *look, int processors);
+/* The µs by which the clock has moved in the time of these looks. Processes that come and go
+ * between looks tell nobody how long they were delayed: as often as a look finds one that could
+ * run, so much of the time they were. */
+int64_t own_time_of(const struct own_time_look *looks, int count, int processors);
 
 struct own_time;
 
@@ -26,14 +27,14 @@ struct own_time;
 struct own_time *own_time_new(pid_t root);
 void own_time_free(struct own_time *t);
 
-/* Looks, and returns the µs by which the clock has moved; 0 the first time, and after a pause. */
-int64_t own_time_passed(struct own_time *t);
-void own_time_pause(struct own_time *t); /* until the next look */
+/* Looks, and returns the µs by which the clock has moved since the first look after a reset. */
+int64_t own_time_now(struct own_time *t);
+void own_time_reset(struct own_time *t);
 
 /* The processes of the last look: an array of count. */
 const pid_t *own_time_processes(const struct own_time *t, int *ret_count);
 
-/* How long they were delayed since the beginning, in µs: each look's longest. */
+/* How long they were delayed since the beginning, in µs: the longest of each look. */
 int64_t own_time_delayed(const struct own_time *t);
 
 #endif

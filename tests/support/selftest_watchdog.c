@@ -261,23 +261,22 @@ TEST_CASE(scripts)
 TEST_CASE(own_time)
 {
     static const struct {
-        struct own_time_look look;
-        int processors;
-        int64_t moved;
+        struct own_time_look looks[2];
+        int64_t moved; /* on two processors */
     } rows[] = {
-        {{.passed = 1000}, 2, 1000},                              /* all sleep */
-        {{.passed = 1000, .delayed = 900, .ran = 100}, 2, 100},   /* starved */
-        {{.passed = 1000, .ran = 1000}, 2, 1000},                 /* alone */
-        {{.passed = 1000, .delayed = 750, .ran = 2000}, 2, 1000}, /* stands in its own way */
-        {{.passed = 1000, .delayed = 950, .ran = 400}, 2, 200},   /* and in that of others */
-        {{.passed = 1000, .ran = 100, .briefly = 100, .running = 16},
-         2,
-         300}, /* 7 others on each */
-        {{.passed = 1000, .ran = 100, .briefly = 100, .running = 2}, 2, 1000},
-        {{.passed = 1000, .delayed = 5000}, 2, 0},
-        {{.passed = 0, .ran = 100}, 2, 0},
+        {{{.passed = 1000}}, 1000},                                /* all sleep */
+        {{{.passed = 1000, .delayed = 900, .ran = 100}}, 100},     /* starved */
+        {{{.passed = 1000, .ran = 1000}}, 1000},                   /* alone */
+        {{{.passed = 1000, .delayed = 750, .ran = 2000}}, 1000},   /* stands in its own way */
+        {{{.passed = 1000, .delayed = 950, .ran = 400}}, 200},     /* and in that of others */
+        {{{.passed = 500}, {.passed = 500, .delayed = 900}}, 100}, /* told when it runs again */
+        {{{.passed = 500, .delayed = 900}, {.passed = 500}}, 100},
+        {{{.passed = 1000, .delayed = 5000}}, 0},
+        {{{.ran = 100}}, 0},
+        {{{.passed = 400, .ran = 10, .new_waits = true}, {.passed = 600, .ran = 90}}, 600},
+        {{{.passed = 400, .ran = 900, .new_waits = true}}, 400},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        CHECK_INT(own_time_of(&rows[i].look, rows[i].processors), rows[i].moved);
+        CHECK_INT(own_time_of(rows[i].looks, G_N_ELEMENTS(rows[i].looks), 2), rows[i].moved);
 }

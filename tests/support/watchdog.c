@@ -28,8 +28,7 @@ struct watchdog {
     char *file, *late_file;
     struct progress_page *page;
     struct own_time *clock;
-    int64_t still_us; /* without a step, by the test's own time */
-    uint32_t steps;   /* at the last look */
+    uint32_t steps; /* at the last look */
     off_t size;
     bool is_late;
     int status;
@@ -134,7 +133,7 @@ static void show_processes(struct watchdog *w)
     static const char *const plain[] = {"bash", "sh", "sleep", "make", "python3", "cat", NULL};
     int count;
 
-    own_time_passed(w->clock);
+    own_time_now(w->clock);
     const pid_t *pids = own_time_processes(w->clock, &count);
     for (int i = 0; i < count; i++) {
         char *line = line_of(pids[i], "cmdline"), *wait = line_of(pids[i], "wchan");
@@ -172,7 +171,7 @@ static void signal_all(struct watchdog *w, int sig)
 {
     int count;
 
-    own_time_passed(w->clock);
+    own_time_now(w->clock);
     const pid_t *pids = own_time_processes(w->clock, &count);
     for (int i = 0; i < count; i++)
         kill(pids[i], sig);
@@ -221,6 +220,7 @@ static void bite(struct watchdog *w, const char *why, int status)
 static void look(struct watchdog *w)
 {
     int64_t limit = w->limit_us + atomic_load(&w->page->allowed_s) * G_USEC_PER_SEC;
+    int64_t still_us; /* without a step, by the test's own time */
 
     if (g_get_monotonic_time() - w->begun > w->wall_us) {
         bite(w, "the machine is too slow for it, which is no verdict about the code",
@@ -229,14 +229,13 @@ static void look(struct watchdog *w)
         if (w->is_late)
             unlink(w->late_file);
         w->is_late = false;
-        w->still_us = 0;
-        own_time_pause(w->clock);
-    } else if ((w->still_us += own_time_passed(w->clock)) >= limit + w->limit_us / 2) {
+        own_time_reset(w->clock);
+    } else if ((still_us = own_time_now(w->clock)) >= limit + w->limit_us / 2) {
         char *why = g_strdup_printf("no step for %" G_GINT64_FORMAT " s of its own time",
-                                    w->still_us / G_USEC_PER_SEC);
+                                    still_us / G_USEC_PER_SEC);
         bite(w, why, WATCHDOG_HANGS);
         g_free(why);
-    } else if (w->still_us >= limit && !w->is_late) {
+    } else if (still_us >= limit && !w->is_late) {
         tell_late(w);
     }
 }
@@ -340,7 +339,7 @@ static void attend(struct watchdog *w, int signals)
     char sig;
 
     while (!has_ended(w)) {
-        poll(fds, G_N_ELEMENTS(fds), MIN((int)(w->limit_us / 1000 / LOOKS), 1000));
+        poll(fds, G_N_ELEMENTS(fds), CLAMP((int)(w->limit_us / 1000 / LOOKS), 50, 1000));
         if ((fds[1].revents & POLLIN) && read(signals, &sig, 1) == 1)
             kill(w->test, sig);
         if (!has_ended(w))
@@ -363,12 +362,13 @@ int watchdog_run(char **argv)
     while (argv[last + 1])
         last++;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (!make_page(&w) || pipe2(signals, O_CLOEXEC) != 0 || !start(&w, argv)) {
+    if (pipe2(signals, O_CLOEXEC) == 0)
+        catch_signals(signals[1]);
+    if (!make_page(&w) || !start(&w, argv)) {
         fprintf(stderr, "watchdog: cannot run %s: %s\n", argv[0], strerror(errno));
         return WATCHDOG_BROKEN;
     }
     w.clock = own_time_new(getpid());
-    catch_signals(signals[1]);
     attend(&w, signals[0]);
     end_rest(&w);
     write_ledger(&w, argv[last]);
