@@ -1,5 +1,6 @@
 /* Three servers: one that is cut off from the others, and a leader that dies. */
 #include "hazard.h"
+#include "tests/live/trio.h"
 
 /* Not the leader, and not the other one. */
 static int follower_beside(int leader, int other)
@@ -42,6 +43,7 @@ static void partition_resume(const struct partition *p)
     proxy_freeze(fault.proxy, PROXY_BOTH);
     zk_server_resume(fault.server, p->leader);
     zk_server_resume(fault.server, p->other);
+    trio_let_commit();
 }
 
 static void partition_end(struct partition *p)

@@ -97,6 +97,7 @@ TEST_CASE(follower_cut_off)
     g_usleep((SHORT_MS + 2 * TRIO_TICK_MS) * 1000); /* the session's end, and no sign of it */
     zk_server_resume(fault.server, leader);
     zk_server_resume(fault.server, other);
+    trio_let_commit();
     REQUIRE(acquisition_granted(&b));
     EVENTUALLY(told_times(&a.told, ZKL_LOST) == 1);
     CHECK(told_at(&a.told, ZKL_LOST) < b.at);

@@ -43,3 +43,13 @@ void trio_end(void)
     EVENTUALLY(raw_exists(fault.direct, "/", NULL) == ZOK && fault_children() == 0);
     fault_close_all();
 }
+
+void trio_let_commit(void)
+{
+    enum { TRIES = 5, PATIENCE_MS = 5000 };
+    const char *connect = zk_server_connect(fault.server);
+
+    /* A session is a change, too. */
+    for (int i = 0; i < TRIES && !raw_can_open(connect, PATIENCE_MS << i); i++)
+        CHECK(zk_server_restart(fault.server, zk_server_wait_leader(fault.server)));
+}

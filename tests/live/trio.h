@@ -16,4 +16,10 @@ zkl_session *trio_session_at(int node, int timeout_ms); /* returns when it is th
 int trio_follower_beside(int other); /* a node, not the leader and not the other one */
 void trio_end(void);                 /* fault_end(), but it does not look for watches */
 
+/* After the leader and a follower were paused. When both followers come back to a leader that has
+ * gone on leading, it may take their acknowledgements of what it had proposed for those of
+ * NEWLEADER (ZOOKEEPER-4685). Then nothing is committed until another leads: such a leader is
+ * restarted. */
+void trio_let_commit(void);
+
 #endif

@@ -39,13 +39,35 @@ static bool wait_flag(struct raw *r, const bool *flag)
     return held;
 }
 
-struct raw *raw_open_timeout(const char *connect, int session_timeout_ms)
+static struct raw *raw_begin(const char *connect, int session_timeout_ms)
 {
     struct raw *r = g_new0(struct raw, 1);
     pthread_mutex_init(&r->mutex, NULL);
     pthread_cond_init(&r->changed, NULL);
     zoo_set_debug_level(0);
     r->zh = zookeeper_init(connect, on_event, session_timeout_ms, NULL, r, 0);
+    return r;
+}
+
+bool raw_can_open(const char *connect, int ms)
+{
+    struct raw *r = raw_begin(connect, ms);
+    bool connected = false;
+
+    for (int64_t end = g_get_monotonic_time() + ms * INT64_C(1000);
+         r->zh && !connected && g_get_monotonic_time() < end; g_usleep(1000)) {
+        pthread_mutex_lock(&r->mutex);
+        connected = r->connected;
+        pthread_mutex_unlock(&r->mutex);
+    }
+    raw_close(r);
+    return connected;
+}
+
+struct raw *raw_open_timeout(const char *connect, int session_timeout_ms)
+{
+    struct raw *r = raw_begin(connect, session_timeout_ms);
+
     if (r->zh && wait_flag(r, &r->connected))
         return r;
     fprintf(stderr, "raw_open: no connection to %s\n", connect);

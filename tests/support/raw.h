@@ -13,7 +13,8 @@ struct raw;
 /* Waits to be connected; NULL with a sentence on stderr if that does not come. */
 struct raw *raw_open(const char *connect);
 struct raw *raw_open_timeout(const char *connect, int session_timeout_ms);
-void raw_close(struct raw *r); /* NULL is fine */
+void raw_close(struct raw *r);                  /* NULL is fine */
+bool raw_can_open(const char *connect, int ms); /* a session, in that time */
 
 zhandle_t *raw_handle(struct raw *r);
 int64_t raw_session_id(struct raw *r);
