@@ -21,7 +21,7 @@ struct own_time {
     pid_t root;
     int processors;
     int64_t tick_us, looked_at, ran, delayed;
-    bool begins;
+    bool begins, tells_of_threads;
     struct own_time_look sum;
     unsigned look;       /* counts */
     GHashTable *threads; /* id -> struct seen */
@@ -141,6 +141,16 @@ static int64_t longest_delay(struct own_time *t, pid_t pid)
     return longest;
 }
 
+/* How long something on this machine was delayed, for a kernel that tells it of no thread. Beside
+ * other work, what hangs is then ended by the wall's clock alone. */
+static int64_t pressure(void)
+{
+    char text[TEXT_SIZE];
+    const char *at = read_text("/proc/pressure/cpu", text) ? strstr(text, "total=") : NULL;
+
+    return at ? g_ascii_strtoll(at + strlen("total="), NULL, 10) : 0;
+}
+
 static gboolean is_old(gpointer id, gpointer seen, gpointer look)
 {
     (void)id;
@@ -184,6 +194,8 @@ int64_t own_time_now(struct own_time *t)
         int64_t delayed = longest_delay(t, p->pid);
         look.delayed = MAX(look.delayed, delayed);
     }
+    if (!t->tells_of_threads)
+        look.delayed = since_last_look(t, t->threads, 0, pressure(), &known);
     g_hash_table_foreach_remove(t->threads, is_old, GUINT_TO_POINTER(t->look));
     g_hash_table_foreach_remove(t->known, is_old, GUINT_TO_POINTER(t->look));
     g_array_free(all, TRUE);
@@ -224,6 +236,7 @@ struct own_time *own_time_new(pid_t root)
 
     t->root = root;
     t->begins = true;
+    t->tells_of_threads = access("/proc/self/schedstat", R_OK) == 0;
     t->processors = (int)g_get_num_processors();
     t->tick_us = 1000000 / sysconf(_SC_CLK_TCK);
     t->threads = g_hash_table_new_full(NULL, NULL, NULL, g_free);
