@@ -44,10 +44,11 @@ second=$!
 remember "$second"
 wait_until "the second waits" says lines ' waits .* second, 2$'
 wait_until "the second waits, in JSON" says json '"holding": 1, "waiting": 1'
-"$ZKL" lock $L --name third -w 1 true 2>/dev/null &
+"$ZKL" lock $L --name third true 2>/dev/null &
 third=$!
 remember "$third"
 wait_until "the third waits" says lines ' waits .* third$'
+kill -TERM $third
 status_of $third
 wait_until "the third leaves" says lines ' left .* third$'
 wait_until "in JSON too" says json '"waiting": 2.*third'
@@ -196,7 +197,7 @@ if [ -x "$ADMIN" ]; then
         "$ADMIN" create /cli/closing/_c_0-latch-0000000000 "me"
         rm -f "$scratch/closing" # the last one's
         # shellcheck disable=SC2086
-        "$ZKL" --connect "$gate" $look /cli/closing >"$scratch/closing" 2>"$scratch/closing.err" &
+        "$ZKL" --connect "$gate" --connect-timeout 1000 $look /cli/closing >"$scratch/closing" 2>"$scratch/closing.err" &
         looker=$!
         remember "$looker"
         wait_until "$look: it looks" test -s "$scratch/closing"

@@ -15,16 +15,16 @@ static void G_GNUC_PRINTF(2, 3) add_reason(verdict *v, const char *format, ...)
 
 /* ---- the lock ---- */
 
-/* When this promise was broken first; 0: at no instant. */
-static int64_t first_violation(const judgement *j, int number)
+/* How this promise was broken first; NULL: at no instant. */
+static const violation *first_violation(const judgement *j, int number)
 {
-    int64_t first = 0;
+    const violation *first = NULL;
 
     for (guint i = 0; i < j->violations->len; i++) {
         const violation *x = &g_array_index(j->violations, violation, i);
 
-        if (x->number == number && x->at > 0 && (first == 0 || x->at < first))
-            first = x->at;
+        if (x->number == number && x->at > 0 && (!first || x->at < first->at))
+            first = x;
     }
     return first;
 }
@@ -41,8 +41,9 @@ static void judge_lock(verdict *v, const verdict_input *in)
 
     v->j = judge(&all);
     for (int number = 0; number < VERDICTS; number++) {
-        const int64_t first = first_violation(v->j, number);
-        char *when = first ? g_strdup_printf(", first at T+%.2f s", (double)(first - v->t0) / 1e9)
+        const violation *first = first_violation(v->j, number);
+        char *when = first ? g_strdup_printf(", first at T+%.2f s (%s)",
+                                             (double)(first->at - v->t0) / 1e9, first->text)
                            : g_strdup("");
 
         if (judgement_count(v->j, number) > 0)
