@@ -17,6 +17,7 @@ watch_into() { # FILE [OPTION...]
 }
 # shellcheck disable=SC2317
 says() { grep -qE "$2" "$scratch/$1"; }
+says_last() { tail -n 1 "$scratch/$1" | grep -qE "$2"; }
 stamp='^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z '
 # Without the times, and with nodes, tokens and hosts told apart by their owners alone.
 here=$(uname -n)
@@ -48,10 +49,11 @@ wait_until "the second waits, in JSON" says json '"holding": 1, "waiting": 1'
 third=$!
 remember "$third"
 wait_until "the third waits" says lines ' waits .* third$'
+wait_until "in JSON too" says json '"waiting": 2.*third'
 kill -TERM $third
 status_of $third
 wait_until "the third leaves" says lines ' left .* third$'
-wait_until "in JSON too" says json '"waiting": 2.*third'
+wait_until "in JSON too" says_last json '"waiting": 1'
 echo >"$scratch/letgo"
 status_of "$one"
 wait_until "the second is granted" says lines ' holds .* second, 2$'
