@@ -32,14 +32,16 @@ struct own_time {
 /* One line of /proc/PID/stat. */
 struct process {
     pid_t pid, parent;
-    bool ours, could_run;
+    bool ours;
     int64_t ran, children_ran; /* ticks */
 };
 
-static void add(struct own_time_look *sum, const struct own_time_look *look)
+static void add(struct own_time_look *sum, const struct own_time_look *look, int processors)
 {
     sum->passed += look->passed;
-    sum->delayed += look->delayed + (look->new_waits ? look->passed : 0);
+    sum->delayed += look->delayed;
+    if (look->renewed && look->running > processors)
+        sum->delayed += look->passed * (look->running - processors) / look->running;
     sum->ran += look->ran;
 }
 
@@ -53,7 +55,7 @@ int64_t own_time_of(const struct own_time_look *looks, int count, int processors
     struct own_time_look sum = {0};
 
     for (int i = 0; i < count; i++)
-        add(&sum, &looks[i]);
+        add(&sum, &looks[i], processors);
     return moved(&sum, processors);
 }
 
@@ -72,21 +74,18 @@ static bool read_process(const char *pid, struct process *ret)
 {
     char path[PATH_SIZE], text[TEXT_SIZE];
     int64_t user, system, children_user, children_system;
-    char state;
 
     snprintf(path, sizeof(path), "/proc/%s/stat", pid);
     if (!read_text(path, text))
         return false;
     const char *behind_name = strrchr(text, ')');
-    if (!behind_name ||
-        sscanf(behind_name,
-               ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64 " %" SCNd64
-               " %" SCNd64,
-               &state, &ret->parent, &user, &system, &children_user, &children_system) != 6)
+    if (!behind_name || sscanf(behind_name,
+                               ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64 " %" SCNd64
+                               " %" SCNd64 " %" SCNd64,
+                               &ret->parent, &user, &system, &children_user, &children_system) != 5)
         return false;
     ret->pid = atoi(pid);
     ret->ours = false;
-    ret->could_run = state == 'R';
     ret->ran = user + system;
     ret->children_ran = children_user + children_system;
     return true;
@@ -157,6 +156,18 @@ static gboolean is_old(gpointer id, gpointer seen, gpointer look)
     return ((struct seen *)seen)->look != GPOINTER_TO_UINT(look);
 }
 
+static int running(void)
+{
+    char *text = NULL, *at;
+    int n = 0;
+
+    if (g_file_get_contents("/proc/stat", &text, NULL, NULL) &&
+        (at = strstr(text, "procs_running")))
+        n = atoi(at + strlen("procs_running"));
+    g_free(text);
+    return n;
+}
+
 /* Children stand behind their parents in t->tree. */
 static void find_tree(struct own_time *t, GArray *all)
 {
@@ -190,7 +201,7 @@ int64_t own_time_now(struct own_time *t)
             continue;
         ran += p->ran * t->tick_us;
         since_last_look(t, t->known, p->pid, 0, &known);
-        look.new_waits = look.new_waits || (!known && p->could_run);
+        look.renewed = look.renewed || !known;
         int64_t delayed = longest_delay(t, p->pid);
         look.delayed = MAX(look.delayed, delayed);
     }
@@ -202,13 +213,14 @@ int64_t own_time_now(struct own_time *t)
 
     look.passed = MIN(now - t->looked_at, MOST_US);
     look.ran = MAX(ran - t->ran, 0);
+    look.running = running();
     t->looked_at = now;
     t->ran = ran;
     if (t->begins) {
         t->sum = (struct own_time_look){0};
     } else {
         t->delayed += look.delayed;
-        add(&t->sum, &look);
+        add(&t->sum, &look, t->processors);
     }
     t->begins = false;
     return moved(&t->sum, t->processors);

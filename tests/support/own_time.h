@@ -13,12 +13,13 @@ struct own_time_look {
     int64_t passed;  /* by CLOCK_MONOTONIC */
     int64_t delayed; /* the longest that one thread could run and did not; told late */
     int64_t ran;     /* by all, on all processors */
-    bool new_waits;  /* one that was not there at the look before could run */
+    bool renewed;    /* a process was there that had not been at the look before */
+    int running;     /* processes of the whole machine that run or could */
 };
 
 /* The µs by which the clock has moved in the time of these looks. Processes that come and go
- * between looks tell nobody how long they were delayed: as often as a look finds one that could
- * run, so much of the time they were. */
+ * between looks tell nobody how long they were delayed: while there are such, they are taken to get
+ * no more of the processors than others do. */
 int64_t own_time_of(const struct own_time_look *looks, int count, int processors);
 
 struct own_time;

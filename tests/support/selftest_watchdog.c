@@ -70,15 +70,6 @@ static void work(void)
         ;
 }
 
-/* The same by processes of which each is short: what they were kept waiting nobody can ask them. */
-static void work_briefly(void)
-{
-    const char *loop = "i=0; while [ $i -lt 80 ]; do /bin/true; i=$((i + 1)); done";
-    const char *argv[] = {"sh", "-c", loop, NULL};
-    g_spawn_sync(NULL, (char **)(uintptr_t)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
-                 NULL, NULL);
-}
-
 static void wait_in_vain(void)
 {
     CHECK(AWAIT(atomic_load(&never)));
@@ -115,7 +106,6 @@ static const struct planted {
                {"livelock", livelock},
                {"busy", busy},
                {"work", work},
-               {"work_briefly", work_briefly},
                {"wait_in_vain", wait_in_vain},
                {"wait_in_vain_pass", pass},
                {"slow_by_design", slow_by_design},
@@ -206,7 +196,6 @@ TEST_CASE(starvation_is_not)
                               G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &loop[i],
                               NULL));
     expect("work", NULL, 0, "ok   watched.work (");
-    expect("work_briefly", NULL, 0, "ok   watched.work_briefly (");
     expect("deadlock", NULL, WATCHDOG_HANGS, "FAIL watched.deadlock: no step for");
     for (int i = 0; i < count; i++) {
         kill(loop[i], SIGKILL);
@@ -273,8 +262,9 @@ TEST_CASE(own_time)
         {{{.passed = 500, .delayed = 900}, {.passed = 500}}, 100},
         {{{.passed = 1000, .delayed = 5000}}, 0},
         {{{.ran = 100}}, 0},
-        {{{.passed = 400, .ran = 10, .new_waits = true}, {.passed = 600, .ran = 90}}, 600},
-        {{{.passed = 400, .ran = 900, .new_waits = true}}, 400},
+        {{{.passed = 400, .renewed = true, .running = 16}, {.passed = 600, .running = 16}}, 650},
+        {{{.passed = 400, .renewed = true, .running = 2}}, 400},
+        {{{.passed = 400, .ran = 900, .renewed = true, .running = 16}}, 400},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
