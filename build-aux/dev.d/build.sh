@@ -50,8 +50,8 @@ make_depfiles() { # FOLDER
         done)
 }
 
-# Configures _build/NAME when needed. Of a script the simplest shell makes least work; tests/cli/clone.sh
-# lets configure choose.
+# Configures _build/NAME when needed. The simplest shell runs a script with the least work;
+# tests/cli/clone.sh lets configure choose.
 configure_build() { # NAME
     local name=$1 args
     args=$(configure_args "$name")

@@ -13,7 +13,7 @@ namespace
 
 std::atomic<int> failures{0};
 
-/* Of the watchdog around us, if there is one. */
+/* The file of the watchdog around us, if there is one. */
 std::string progress()
 {
     const char *file = std::getenv("ZKL_PROGRESS");

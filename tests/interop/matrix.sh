@@ -2,8 +2,8 @@
 # Processes of different libraries increment a counter under the lock of one path: none is lost, and
 # no two are there at once, where the libraries see each other; and where they do not, that shows.
 # The same for writers beside readers who look, and sixteen processes of zkl that do all sorts of it at
-# once. ZKL_CELL_SECONDS is how long each set of them is at it, and as long as some have not had their turns;
-# ZKL_CELLS, a pattern, chooses sets.
+# once. Each set works for ZKL_CELL_SECONDS, and until all have had their turns. ZKL_CELLS, a pattern, chooses
+# sets.
 # shellcheck disable=SC2154
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"

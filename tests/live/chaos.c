@@ -36,7 +36,7 @@ unsigned chaos(unsigned below)
     return (state >> 8) % below;
 }
 
-/* Of a half that says something. */
+/* A half with less says nothing. */
 static bool is_enough(void)
 {
     pthread_mutex_lock(&register_lock);

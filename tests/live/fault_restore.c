@@ -113,7 +113,8 @@ static void run(const char *command)
 
 static uint64_t server_zxid(void)
 {
-    char *reply = fourletter_send("127.0.0.1", fault.port, "srvr", UNTIL_LATE);
+    char *reply = NULL;
+    AWAIT((reply = fourletter(fault.port, "srvr")) != NULL);
     const char *at = reply ? strstr(reply, "Zxid: ") : NULL;
     uint64_t zxid = at ? g_ascii_strtoull(at + 6, NULL, 16) : 0;
 

@@ -18,7 +18,7 @@ enum { WORD_MS = 5000 };
 static bool wait_for(int fd, short events, int64_t deadline)
 {
     for (;;) {
-        int64_t left = deadline < 0 ? INT_MAX : (deadline - g_get_monotonic_time() + 999) / 1000;
+        int64_t left = (deadline - g_get_monotonic_time() + 999) / 1000;
         struct pollfd p = {.fd = fd, .events = events};
         int n = left > 0 ? poll(&p, 1, (int)left) : 0;
         if (n >= 0 || errno != EINTR)
@@ -67,7 +67,7 @@ static char *read_all(int fd, int64_t deadline)
 
 char *fourletter_send(const char *host, int port, const char *word, int timeout_ms)
 {
-    int64_t deadline = timeout_ms < 0 ? -1 : g_get_monotonic_time() + (int64_t)timeout_ms * 1000;
+    int64_t deadline = g_get_monotonic_time() + (int64_t)timeout_ms * 1000;
     int fd = connect_to(host, port, deadline);
     if (fd < 0)
         return NULL;

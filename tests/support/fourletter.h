@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The reply's text, for free(); NULL when there was none within timeout_ms, which may be
- * UNTIL_LATE (progress.h). */
+/* The reply's text, for free(); NULL when there was none within timeout_ms. */
 char *fourletter_send(const char *host, int port, const char *word, int timeout_ms);
 char *fourletter(int port, const char *word); /* 127.0.0.1, 5 s */
 

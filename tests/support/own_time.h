@@ -24,7 +24,7 @@ int64_t own_time_of(const struct own_time_look *looks, int count, int processors
 
 struct own_time;
 
-/* Of all descendants of root, and not of root itself. */
+/* The clock of all descendants of root, without root itself. */
 struct own_time *own_time_new(pid_t root);
 void own_time_free(struct own_time *t);
 

@@ -152,7 +152,7 @@ static void show_processes(struct watchdog *w)
 
 /* ---- its end ---- */
 
-/* Of it and of those whose parents have ended. */
+/* Reaps the test, and processes whose parents have ended. */
 static bool has_ended(struct watchdog *w)
 {
     int status;
@@ -291,7 +291,7 @@ static bool start(struct watchdog *w, char **argv)
     w->test = fork();
     if (w->test == 0) {
         forget_signals();
-        /* Of a shell what it has started ends with the group. */
+        /* If it is a shell, its children end with the process group. */
         if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == us)
             execvp(argv[0], argv);
         fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
