@@ -93,7 +93,8 @@ static void keep_records(const run *r)
 static int judge_run(const run *r, const look *l)
 {
     history *h = history_new(r->scene.scratch.path);
-    verdict_input in = {.workers = r->o->workers, .increments = r->o->increments};
+    verdict_input in = {
+        .workers = r->o->workers, .increments = r->o->increments, .unsafe = r->o->unsafe};
     bool sound, drawn, pass;
     verdict *v;
 

@@ -34,6 +34,7 @@ static void judge_lock(verdict *v, const verdict_input *in)
     const judge_input all = {.events = in->events,
                              .workers = in->workers,
                              .paths = 1,
+                             .look = !in->unsafe,
                              .end = &in->end,
                              .garbled = in->garbled,
                              .service_ns = INT64_MAX,
@@ -270,7 +271,7 @@ verdict *verdict_new(const verdict_input *in)
 
     v->reasons = g_ptr_array_new_with_free_func(g_free);
     v->stats = g_new0(worker_stats, (gsize)in->workers);
-    v->h = holds_new(in->events, 1, false);
+    v->h = holds_new(in->events, 1, !in->unsafe);
     find_ends(v, in);
     judge_lock(v, in);
     judge_work(v, in);

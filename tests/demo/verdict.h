@@ -8,6 +8,7 @@ typedef struct verdict_input {
     const GArray *events;    /* sorted by time */
     struct register_end end; /* what the shared file says then */
     bool garbled;            /* a record could not be read */
+    bool unsafe;             /* there was no lock, and no grant that a worker could look at */
     int workers;
     int increments; /* each worker's duty */
 } verdict_input;

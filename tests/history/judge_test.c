@@ -29,7 +29,7 @@ static struct trial {
     GArray *events;
     struct register_end end;
     int nodes_left;
-    bool garbled;
+    bool garbled, unsafe;
     int64_t idle_ns, service_ns;
 } trial;
 
@@ -140,6 +140,8 @@ static void tell(const char *name, const char *value)
         trial.nodes_left = atoi(value);
     else if (strcmp(name, "garbled") == 0)
         trial.garbled = atoi(value) != 0;
+    else if (strcmp(name, "unsafe") == 0)
+        trial.unsafe = atoi(value) != 0;
     else if (strcmp(name, "idle") == 0)
         trial.idle_ns = ns_of(value);
     else if (strcmp(name, "service") == 0)
@@ -487,24 +489,34 @@ static const struct row numbers[] = {
 
 /* w1 holds while three try to unlock its lock, w2 is killed while it holds, w3 is cut off. */
 #define DEMO                                                                                       \
-    "1 0 10 want; 2 1 11 want; 3 2 12 want; 10 0 10 grant 0 1; 12 0 10 hold 0 1;"                  \
+    "1 0 10 want; 2 1 11 want; 3 2 12 want; 10 0 10 grant 3000 1; 12 0 10 hold 0 1;"               \
     "20 0 10 denied -6; 21 1 11 denied -6; 22 2 12 denied -6; 25 0 10 intact 0 1;"                 \
-    "30 0 10 write 1 1; 31 0 10 release 0 1; 32 1 11 grant 0 2; 33 0 10 want 0 1; 34 1 11 hold 0 2;" \
-    "40 1 11 kill; 41 1 11 dead 9; 50 1 21 want; 4000 2 12 grant 0 3; 4010 2 12 write 2 3;"        \
-    "4011 2 12 release 0 3; 4012 2 12 want 0 3; 4020 0 10 grant 0 4; 4025 0 10 write 3 4;"         \
-    "4030 0 10 release 0 4; 4032 1 21 grant 0 5; 4040 1 21 write 4 5; 4041 1 21 release 0 5;"      \
-    "4042 1 21 want 0 5; 4050 2 12 grant 0 6; 4055 2 12 hold 0 6; 4060 2 12 cut;"                  \
-    "6500 2 12 suspect 0 6; 7500 2 12 told 0 6; 7501 2 12 lost 0 6; 7502 2 12 elost 0 6;"          \
-    "7503 2 12 want 0 6; 8100 1 21 grant 0 7; 8110 1 21 write 5 7; 8111 1 21 release 0 7;"         \
-    "8500 2 12 thaw; 8600 2 12 grant 0 8; 8610 2 12 write 6 8; 8611 2 12 release 0 8; =number 6; =token 8;"
+    "30 0 10 write 1 1; 31 0 10 seen 2979 1; 31 0 10 release 0 1; 32 1 11 grant 3000 2;"           \
+    "33 0 10 want 0 1; 34 1 11 hold 0 2; 40 1 11 kill; 41 1 11 dead 9; 50 1 21 want;"              \
+    "4000 2 12 grant 3000 3; 4010 2 12 write 2 3; 4011 2 12 seen 2989 3; 4011 2 12 release 0 3;"   \
+    "4012 2 12 want 0 3; 4020 0 10 grant 3000 4; 4025 0 10 write 3 4; 4030 0 10 seen 2990 4;"      \
+    "4030 0 10 release 0 4; 4032 1 21 grant 3000 5; 4040 1 21 write 4 5; 4041 1 21 seen 2991 5;"   \
+    "4041 1 21 release 0 5; 4042 1 21 want 0 5; 4050 2 12 grant 3000 6; 4055 2 12 hold 0 6;"       \
+    "4060 2 12 cut; 4560 2 12 seen 2940 6; 6500 2 12 suspect 0 6; 7499 2 12 seen 1 6;"             \
+    "7500 2 12 told 0 6; 7501 2 12 lost 0 6; 7502 2 12 elost 0 6; 7503 2 12 want 0 6;"             \
+    "8100 1 21 grant 3000 7; 8110 1 21 write 5 7; 8111 1 21 seen 2989 7; 8111 1 21 release 0 7;"   \
+    "8500 2 12 thaw; 8600 2 12 grant 3000 8; 8610 2 12 write 6 8; 8611 2 12 seen 2989 8;"          \
+    "8611 2 12 release 0 8; =number 6; =token 8;"
 
 static const struct row demos[] = {
     {"good", DEMO, "", NULL, "grants=8 increments=6 lost=0 overlaps=0 falls=0"},
     {"overlap", DEMO, "grant 10 4 ms=4005", "V1 ", "overlaps=1"},
-    {"told LOST after another's grant", DEMO,
-     "told 12 6 ms=8104; lost 12 6 ms=8105; elost 12 6 ms=8106; want 12 6 ms=8106", "V1 ", "overlaps=1"},
-    {"believed after another's grant", DEMO, "lost 12 6 ms=8105", "V1 ", "overlaps=1"},
-    {"killed after another's grant", DEMO, "dead 11 0 ms=4005", "V1 ", "overlaps=1"},
+    {"stood still from its deadline to after another's grant", DEMO,
+     "told 12 6 ms=8104; lost 12 6 ms=8105; elost 12 6 ms=8106; want 12 6 ms=8106", NULL,
+     "grants=8 overlaps=0"},
+    {"saw itself own after another's grant", DEMO,
+     "+8101 2 12 seen 4 6; told 12 6 ms=8104; lost 12 6 ms=8105; elost 12 6 ms=8106;"
+     "want 12 6 ms=8106", "V1 ", "overlaps=1"},
+    {"a grant before another's deadline", DEMO, "+7490 2 12 seen 611 6", "V2 ", "overlaps=0"},
+    {"killed, and seen to own after another's grant", DEMO, "+4001 1 11 seen 1 2", "V1 ", "overlaps=1"},
+    {"a killed one's deadline", DEMO, "grant 11 2 value=3969", "V2 ", "overlaps=0"},
+    {"unsafe, at work after another's grant", DEMO, "=unsafe 1; lost 12 6 ms=8105", "V1 ", "overlaps=1"},
+    {"unsafe, killed after another's grant", DEMO, "=unsafe 1; dead 11 0 ms=4005", "V1 ", "overlaps=1"},
     {"lost in the file", DEMO, "=number 5", "V4 ", "lost=1"},
     {"too many in the file", DEMO, "=number 7", "V4 ", ""},
     {"a stale last write", DEMO, "=token 7", "V4 ", "lost=0"},
@@ -646,6 +658,7 @@ static verdict *hear_demo(void)
     const verdict_input in = {.events = trial.events,
                               .end = trial.end,
                               .garbled = trial.garbled,
+                              .unsafe = trial.unsafe,
                               .workers = 3,
                               .increments = 2};
 

@@ -83,6 +83,12 @@ static bool look(struct worker *w)
     return true;
 }
 
+/* May it not act any more, for good? Each look is recorded, for others must respect it. */
+static bool is_lost(struct worker *w)
+{
+    return w->grant && !w->o.careless && !look(w) && zkl_grant_state(w->grant) == ZKL_LOST;
+}
+
 struct act {
     struct worker *w;
     struct register_use use;
@@ -250,7 +256,7 @@ static bool use_register(struct worker *w)
 
     if (w->o.takes == TURN_ONCE)
         worker_look_at_run(w);
-    while (look(w) || zkl_grant_state(w->grant) != ZKL_LOST) {
+    while (!is_lost(w)) {
         if (w->told.ended)
             ms = MIN(ms, LAST_MS);
         if (w->told.next || history_now() - begun >= ms * INT64_C(1000000))
@@ -263,11 +269,6 @@ static bool use_register(struct worker *w)
 }
 
 /* ---- the number ---- */
-
-static bool is_lost(const struct worker *w)
-{
-    return w->grant && !w->o.careless && zkl_grant_state(w->grant) == ZKL_LOST;
-}
 
 /* After others tried to unlock it: is the lock still ours, for us and for the server? */
 static void check_intact(struct worker *w)
@@ -310,7 +311,9 @@ static bool may_write(struct worker *w, int64_t number)
     if (is_lost(w))
         return false;
     worker_record(w, EV_GO, number);
-    if (!w->grant || w->o.careless || zkl_grant_remaining_ms(w->grant) >= MAX(1, w->o.margin_ms))
+    if (!w->grant || w->o.careless)
+        return true;
+    if (look(w) && w->until - w->seen >= w->o.margin_ms * INT64_C(1000000))
         return true;
     if (!is_lost(w))
         worker_record(w, EV_SKIP, number);
@@ -363,8 +366,10 @@ void worker_leave(struct worker *w, bool lost)
 {
     int err;
 
-    if (w->o.role == WORKER_AT_REGISTER)
+    if (w->grant) {
+        look(w);
         record_seen(w);
+    }
     worker_record(w, lost ? EV_LOST : EV_RELEASE, 0);
     w->source.gives_up = !w->told.ended && g_rand_int_range(w->rand, 0, GIVES_UP) == 0;
     err = turn_give(&w->source);
