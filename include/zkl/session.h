@@ -187,9 +187,10 @@ typedef struct zkl_session_options {
     }
 
 /* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot". The default port
- * is 2181; an IPv6 address is in brackets. The function checks only the syntax of connect and never
- * waits for a server: a daemon may start before its ensemble. options and reterr may be NULL.
- * *reterr is written on failure only. End the session with zkl_session_close().
+ * is 2181; an IPv6 address is in brackets; the chroot stands once, at the end, and has no comma.
+ * The function checks only the syntax of connect and never waits for a server: a daemon may start
+ * before its ensemble. options and reterr may be NULL. *reterr is written on failure only. End the
+ * session with zkl_session_close().
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret is NULL, or connect or options are invalid;

@@ -101,6 +101,7 @@ TEST_CASE(connect_strings)
     check_split("[::1]:77,b", "::1:77,b:2181", "");
     check_split("a/", "a:2181", "");
     check_split("a:1/x/y", "a:1", "/x/y");
+    check_split("a:1,b:2/x:1/y:2", "a:1,b:2", "/x:1/y:2");
 }
 
 TEST_CASE(bad_connect_strings)
@@ -128,6 +129,11 @@ TEST_CASE(bad_connect_strings)
         {"[::1]x", "bracket"},
         {"[]", "host name"},
         {"a/b//c", "//"},
+        {"a:1/app,b:1/app", "chroot is written once"},
+        {"a/app,b/app", "chroot is written once"},
+        {"a:1/app,b:1", "chroot is written once"},
+        {"a,b/app,", "chroot is written once"},
+        {"a/,b", "chroot is written once"},
         {"a/b/", "end with"},
         {"\xc3\xa9", "character"},
         {"a/zookeeper", "servers' own"},
