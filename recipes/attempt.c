@@ -1002,7 +1002,7 @@ static void attempt_step_settling(struct attempt *c, const struct machine_event 
         attempt_on_settled(c, ev, m, out);
     else if (!attempt_hears(ev, STORE_SET, ATTEMPT_QUORUM))
         return;
-    else if (machine_is_answered(ev->rc))
+    else if (machine_is_by_quorum(ev->rc))
         machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
     else
         attempt_fail_unsettled(c, out, ev->rc);
@@ -1284,7 +1284,7 @@ static void attempt_step_leaving(struct attempt *c, const struct machine_event *
         c->has_node = ev->rc == STORE_OK;
         c->number = m->number;
         attempt_finish(c, out);
-    } else if (passed && machine_is_answered(ev->rc)) {
+    } else if (passed && machine_is_by_quorum(ev->rc)) {
         machine_ask(out, STORE_LIST, ATTEMPT_CHILDREN);
     } else if (listed && (ev->rc == STORE_OK || ev->rc == STORE_NONODE)) {
         attempt_delete_listed(ev, out, ATTEMPT_OURS);

@@ -251,7 +251,7 @@ static void counter_on_answer(struct counter *c, const struct machine_event *ev,
         counter_on_made(c, ev, out);
     else if (c->state == COUNTER_SETTING)
         counter_on_set(c, ev, out);
-    else if (c->state == COUNTER_PASSING && machine_is_answered(ev->rc))
+    else if (c->state == COUNTER_PASSING && machine_is_by_quorum(ev->rc))
         counter_read(c, out, COUNTER_CHECKING);
     else if (c->state == COUNTER_CHECKING && ev->rc == STORE_OK)
         counter_judge(c, ev, out);

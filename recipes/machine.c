@@ -40,9 +40,9 @@ struct machine_action *machine_ask_both(struct machine_actions *out, uint32_t no
     return a;
 }
 
-bool machine_is_answered(enum store_rc rc)
+bool machine_is_by_quorum(enum store_rc rc)
 {
-    return rc < STORE_BAD;
+    return rc < STORE_BAD && rc != STORE_NOAUTH;
 }
 
 void machine_tell(struct machine_actions *out, int verdict, enum store_rc rc)

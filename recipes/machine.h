@@ -150,8 +150,9 @@ struct machine_action *machine_ask(struct machine_actions *out, enum store_kind 
  * before is done, or comes late. It has no data. */
 struct machine_action *machine_ask_quorum(struct machine_actions *out, uint32_t node);
 
-/* Whether the server has answered: of whatever the quorum is asked, that is all that counts. */
-bool machine_is_answered(enum store_rc rc);
+/* Whether that is the quorum's answer to a change. A server may refuse permission alone, without
+ * its leader (enableEagerACLCheck). */
+bool machine_is_by_quorum(enum store_rc rc);
 
 /* A transaction of two changes: the server makes both or none. */
 struct machine_action *machine_ask_both(struct machine_actions *out, uint32_t node,

@@ -44,6 +44,13 @@ static bool is_later(struct instant a, struct instant b)
     return a.boot > b.boot && a.raw > b.raw;
 }
 
+enum proof_kind proof_by_answer(enum proof_kind kind, enum store_rc rc)
+{
+    const bool writes = kind == PROOF_RENEWAL || kind == PROOF_WRITE;
+
+    return writes && !machine_is_by_quorum(rc) ? PROOF_ANCHOR : kind;
+}
+
 int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille)
 {
     return timeout_ns / 1000 * drift_permille + MARGIN_FIXED;

@@ -17,8 +17,7 @@
 #ifndef RECIPES_PROOFS_H
 #define RECIPES_PROOFS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "machine.h"
 
 struct instant { /* ns */
     int64_t boot;
@@ -42,8 +41,12 @@ enum proof_kind {
     PROOF_ANCHOR,  /* any request: its answer shows that our server had touched the session */
     PROOF_SYNC,    /* the chain's second step */
     PROOF_RENEWAL, /* the chain's third step: a write */
-    PROOF_WRITE    /* any other write, whatever its definite answer */
+    PROOF_WRITE    /* any other write, whatever the quorum answers */
 };
+
+/* What a request that asked for that kind proves by such an answer of the server: no more than a
+ * read, where the server may have answered a write alone. */
+enum proof_kind proof_by_answer(enum proof_kind kind, enum store_rc rc);
 
 /* What the session should send now. */
 enum proof_wish { PROOF_NOTHING, PROOF_SEND_ANCHOR, PROOF_SEND_SYNC, PROOF_SEND_WRITE };

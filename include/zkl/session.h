@@ -42,7 +42,8 @@ typedef struct zkl_log_record {
  *   servers-changed: other addresses are tried when there is no connection, since names have other
  *     addresses, or the list of servers or the ensemble was changed (ZKL_LOG_INFO);
  *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
- *     allow, so that grants end early;
+ *     allow, so that grants end early; or somebody has made /zookeeper/zkl-none, and servers with
+ *     enableEagerACLCheck refuse to set it;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
  *   lost: a grant was lost, but not by zkl_session_close();

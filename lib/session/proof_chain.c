@@ -8,9 +8,11 @@
 #include "request.h"
 #include "stats.h"
 
-/* Present on every server, and outside any chroot. */
+/* Outside any chroot. The first two are present on every server, and nobody has made the last. So
+ * no server can refuse to set it, and the leader answers that it is missing. */
 #define SYSTEM_PATH "/zookeeper"
 #define CONFIG_PATH "/zookeeper/config"
+#define RENEWAL_PATH "/zookeeper/zkl-none"
 
 static bool is_warm(zkl_session *s, struct instant now)
 {
@@ -63,8 +65,14 @@ void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sen
 static void on_chain_answered(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->context;
+    const bool alone = reply->rc < STORE_BAD && proof_by_answer(r->proves, reply->rc) != r->proves;
 
-    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD) && r->connection == s->connection)
+    if (alone && g_hash_table_add(s->logged, g_strdup(RENEWAL_PATH)))
+        log_line(s->log, ZKL_LOG_WARN, "no-renewal", RENEWAL_PATH,
+                 "somebody has made %s, and a server refuses to set it: no grant can be renewed",
+                 RENEWAL_PATH);
+    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD || alone) &&
+        r->connection == s->connection)
         proofs_failed(&s->proofs, r->proves);
 }
 
@@ -73,14 +81,16 @@ static bool send_chain(zkl_session *s, enum proof_wish wish)
 {
     static const struct {
         enum store_kind kind;
+        const char *path;
         enum proof_kind proves;
     } steps[] = {
-        [PROOF_SEND_ANCHOR] = {STORE_GET, PROOF_ANCHOR},
-        [PROOF_SEND_SYNC] = {STORE_SYNC, PROOF_SYNC},
-        /* Refused for its version: a proof through the quorum that changes and wakes nothing. */
-        [PROOF_SEND_WRITE] = {STORE_SET, PROOF_RENEWAL},
+        [PROOF_SEND_ANCHOR] = {STORE_GET, SYSTEM_PATH, PROOF_ANCHOR},
+        [PROOF_SEND_SYNC] = {STORE_SYNC, SYSTEM_PATH, PROOF_SYNC},
+        /* A proof through the quorum that changes and wakes nothing. */
+        [PROOF_SEND_WRITE] = {STORE_SET, RENEWAL_PATH, PROOF_RENEWAL},
     };
-    struct request *r = request_new(steps[wish].kind, g_strdup(SYSTEM_PATH), on_chain_answered, s);
+    struct request *r =
+        request_new(steps[wish].kind, g_strdup(steps[wish].path), on_chain_answered, s);
 
     r->proves = steps[wish].proves;
     r->once = true;

@@ -128,7 +128,7 @@ static void request_prove(zkl_session *s, const struct request *r, const struct 
     if (reply->rc >= STORE_BAD || r->connection != s->connection)
         return;
     s->confirmed = s->connection;
-    s->hooks->proved(s, r->made ? PROOF_ANCHOR : r->proves, r->sent);
+    s->hooks->proved(s, r->made ? PROOF_ANCHOR : proof_by_answer(r->proves, reply->rc), r->sent);
 }
 
 static void request_answer(zkl_session *s, struct request *r, const struct store_reply *reply)

@@ -1,7 +1,8 @@
 /* A session that reconnects, and what its leader knows of it: every interleaving of handshakes,
- * answers that come late, a leader that is deposed and goes on, and time, breadth first, over
- * recipes/proofs.h. Only reconnects prove here: no follower ever reports what it has heard. Then
- * the same with faults planted, each of which must be found. Nothing is fair. usage: anchors
+ * answers that come late, a leader that is deposed and goes on, servers that refuse a write without
+ * asking their leader, and time, breadth first, over recipes/proofs.h. Only reconnects prove here:
+ * no follower ever reports what it has heard. Then the same with faults planted, each of which must
+ * be found. Nothing is fair. usage: anchors
  * [--full] */
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,7 @@ enum anchor_move {
     ANCHOR_CONNECT,
     ANCHOR_SEND, /* planted: the revalidation that the write may overtake */
     ANCHOR_PROVE,
+    ANCHOR_REFUSE,
     ANCHOR_UP, /* at: server */
     ANCHOR_DOWN,
     ANCHOR_TAKE, /* at: leader */
@@ -75,6 +77,7 @@ static const struct breadth_kind moves[ANCHOR_MOVES] = {
     [ANCHOR_CONNECT] = {"the client connects to", FAULT, SERVERS},
     [ANCHOR_SEND] = {"the revalidation is sent by", PERHAPS, SERVERS},
     [ANCHOR_PROVE] = {"the client writes", PERHAPS, 1},
+    [ANCHOR_REFUSE] = {"the client writes, and its server refuses that alone", PERHAPS, 1},
     [ANCHOR_UP] = {"the leader hears", PERHAPS, SERVERS},
     [ANCHOR_DOWN] = {"the leader is heard by", PERHAPS, SERVERS},
     [ANCHOR_TAKE] = {"the session's time is up at leader", PERHAPS, LEADERS},
@@ -89,7 +92,8 @@ enum anchor_fault {
     FAULT_NO_WRITE,
     FAULT_TWO_HANDSHAKES,
     FAULT_REVIVES,
-    FAULT_OVERTAKES
+    FAULT_OVERTAKES,
+    FAULT_EAGER
 };
 
 struct anchor_config {
@@ -100,11 +104,19 @@ struct anchor_config {
 static const struct anchor_config *config;
 
 /* What must have been seen, or the search says nothing. */
-enum { SAW_EXTENDED, SAW_LATE, SAW_DEPOSED_VALID, SAW_TOUCHED_CLOSING, SAW_COUNT };
+enum {
+    SAW_EXTENDED,
+    SAW_LATE,
+    SAW_DEPOSED_VALID,
+    SAW_TOUCHED_CLOSING,
+    SAW_REFUSED_BY_DEPOSED,
+    SAW_COUNT
+};
 
 static const char *const sights[SAW_COUNT] = {
     "a deadline moved on", "a handshake completed by the answer to an older one",
-    "a handshake completed by a deposed leader", "a session touched that was about to end"};
+    "a handshake completed by a deposed leader", "a session touched that was about to end",
+    "a write refused by a server of a deposed leader"};
 
 static void see(int what, bool is)
 {
@@ -205,6 +217,21 @@ static void write_behind(struct anchor_state *st)
     proofs_sent(&st->proofs, PROOF_RENEWAL, at_unit(st->now));
     st->sent = st->now;
     way_push(&st->servers[st->server].up, (struct anchor_message){ANCHOR_WRITE, st->conn, 0});
+}
+
+/* Where somebody else has made the node that is set: a server with enableEagerACLCheck. */
+static void refuse_alone(struct anchor_state *st)
+{
+    const enum proof_kind asked = PROOF_RENEWAL,
+                          proves = config->fault == FAULT_EAGER
+                                       ? asked
+                                       : proof_by_answer(asked, STORE_NOAUTH);
+
+    proofs_sent(&st->proofs, asked, at_unit(st->now));
+    proofs_answered(&st->proofs, proves, at_unit(st->now), at_unit(st->now));
+    if (proves != asked)
+        proofs_failed(&st->proofs, asked);
+    see(SAW_REFUSED_BY_DEPOSED, st->deposed && st->servers[st->server].leader == 0);
 }
 
 /* ---- servers ---- */
@@ -362,6 +389,8 @@ static bool may(const void *state, struct move move)
     case ANCHOR_PROVE:
         return proofs_want(&st->proofs, at_unit(st->now)) == PROOF_SEND_WRITE &&
                way_has_room(&st->servers[st->server].up);
+    case ANCHOR_REFUSE:
+        return proofs_want(&st->proofs, at_unit(st->now)) == PROOF_SEND_WRITE;
     case ANCHOR_DEPOSE:
         return !st->deposed && !st->ended;
     case ANCHOR_CONNECT:
@@ -394,6 +423,9 @@ static void take(void *state, struct move move)
         break;
     case ANCHOR_PROVE:
         write_behind(st);
+        break;
+    case ANCHOR_REFUSE:
+        refuse_alone(st);
         break;
     case ANCHOR_UP:
         leader_hears(st, move.at);
@@ -448,6 +480,7 @@ static const struct breadth_run runs[] = {
     {"an anchor that the next handshake confirms", PLANTED, 3, CONFIG(FAULT_TWO_HANDSHAKES, 5)},
     {"a deadline that was over is moved on", PLANTED, 3, CONFIG(FAULT_REVIVES, 5)},
     {"servers whose write overtakes the handshake", PLANTED, 3, CONFIG(FAULT_OVERTAKES, 5)},
+    {"a write that a server refuses alone", PLANTED, 3, CONFIG(FAULT_EAGER, 5)},
 };
 
 static const char *state_name(int sight)

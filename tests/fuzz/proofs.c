@@ -14,7 +14,7 @@
  * recipes/proofs.h that make the history. */
 enum { ORACLE_HISTORY = 256 };
 
-struct exchange {
+struct asked {
     enum proof_kind kind;
     struct instant sent, answered;
     bool wanted; /* by the chain; else it is the user's */
@@ -24,7 +24,7 @@ struct exchange {
 struct oracle {
     struct proofs proofs;
     struct instant now;
-    struct exchange history[ORACLE_HISTORY]; /* of this connection */
+    struct asked history[ORACLE_HISTORY]; /* of this connection */
     size_t count;
     struct instant newest; /* send time of the newest answered request of the session */
     struct instant before; /* the same, when this connection was made */
@@ -49,11 +49,11 @@ static struct instant reach(const struct oracle *o, struct instant base)
 }
 
 /* The sync that shows the leader had heard of the anchor, followed by the write at hand. */
-static bool is_anchored(const struct oracle *o, const struct exchange *anchor,
-                        const struct exchange *write)
+static bool is_anchored(const struct oracle *o, const struct asked *anchor,
+                        const struct asked *write)
 {
     for (size_t i = 0; i < o->count; i++) {
-        const struct exchange *sync = &o->history[i];
+        const struct asked *sync = &o->history[i];
         if (sync->kind == PROOF_SYNC && sync->over && !is_beyond(sync->answered, write->sent) &&
             instant_passed(sync->sent, anchor->answered, o->proofs.relay))
             return true;
@@ -62,7 +62,7 @@ static bool is_anchored(const struct oracle *o, const struct exchange *anchor,
 }
 
 /* Up to where the write, just answered, allows a deadline; false if it proves nothing. */
-static bool allowed(const struct oracle *o, const struct exchange *write, struct instant *ret)
+static bool allowed(const struct oracle *o, const struct asked *write, struct instant *ret)
 {
     bool any = o->alone && (write->kind == PROOF_RENEWAL || write->kind == PROOF_WRITE);
 
@@ -74,7 +74,7 @@ static bool allowed(const struct oracle *o, const struct exchange *write, struct
         any = true;
     }
     for (size_t i = 0; i < o->count; i++) {
-        const struct exchange *anchor = &o->history[i];
+        const struct asked *anchor = &o->history[i];
         if (anchor->over && is_anchored(o, anchor, write) &&
             (!any || is_beyond(anchor->sent, *ret))) {
             *ret = anchor->sent;
@@ -162,7 +162,7 @@ static void oracle_send_wanted(struct oracle *o)
     if (wish == PROOF_NOTHING || o->count == ORACLE_HISTORY)
         return;
     enum proof_kind kind = kinds[wish - PROOF_SEND_ANCHOR];
-    o->history[o->count++] = (struct exchange){.kind = kind, .sent = o->now, .wanted = true};
+    o->history[o->count++] = (struct asked){.kind = kind, .sent = o->now, .wanted = true};
     proofs_sent(&o->proofs, kind, o->now);
     CHECK(is_same(o->proofs.deadline, before));
 }
@@ -171,13 +171,13 @@ static void oracle_send_other(struct oracle *o, bool write)
 {
     if (o->count < ORACLE_HISTORY)
         o->history[o->count++] =
-            (struct exchange){.kind = write ? PROOF_WRITE : PROOF_ANCHOR, .sent = o->now};
+            (struct asked){.kind = write ? PROOF_WRITE : PROOF_ANCHOR, .sent = o->now};
 }
 
 static void oracle_failed(struct oracle *o, size_t i)
 {
     struct instant before = o->proofs.deadline;
-    struct exchange gone = o->history[i];
+    struct asked gone = o->history[i];
 
     o->history[i] = o->history[--o->count];
     if (gone.wanted)
@@ -188,7 +188,7 @@ static void oracle_failed(struct oracle *o, size_t i)
 static void oracle_answered(struct oracle *o, size_t i)
 {
     struct instant before = o->proofs.deadline, most;
-    struct exchange *e = &o->history[i];
+    struct asked *e = &o->history[i];
 
     e->answered = o->now;
     e->over = true;

@@ -20,7 +20,8 @@ static bool start_server(struct scene *s)
     struct zk_server_options o = {.nodes = s->o.nodes,
                                   .linked = s->o.nodes > 1 && !s->o.lab,
                                   .tick_ms = s->o.tick_ms,
-                                  .config = config};
+                                  .config = config,
+                                  .odd = s->o.odd};
 
     for (int n = 0; s->o.lab && n < NODES; n++) {
         hosts[n] = s->o.lab->address[n];

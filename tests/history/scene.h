@@ -23,6 +23,7 @@ struct scene_options {
     int sync_limit; /* ticks that a follower stands its leader's silence; 0: 10 */
     int paths;
     bool election;   /* workers are candidates instead of taking a lock */
+    const char *odd; /* words about the servers, as in struct zk_server_options */
     struct lab *lab; /* NULL, or where the servers run: on its hosts 0, 1 and 2, without proxies */
 };
 

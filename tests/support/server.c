@@ -3,6 +3,7 @@
 #include "fourletter.h"
 #include "process.h"
 #include "progress.h"
+#include "raw.h"
 #include "server_private.h"
 
 #include <errno.h>
@@ -24,6 +25,20 @@ static GPtrArray *live;
 bool zk_server_available(void)
 {
     return node_available();
+}
+
+static bool has_word(const char *words, const char *word)
+{
+    char **each = g_strsplit(words ? words : "", " ", -1);
+    const bool has = g_strv_contains((const char *const *)each, word);
+
+    g_strfreev(each);
+    return has;
+}
+
+bool zk_server_is_odd(const struct zk_server_options *o, const char *word)
+{
+    return has_word(o->odd, word) || has_word(getenv("ZKL_ODD_SERVERS"), word);
 }
 
 static bool forget(struct zk_server *s)
@@ -72,6 +87,7 @@ static struct zk_server *new_server(const struct zk_server_options *options)
     o->jvm = (const char *const *)copy_list(o->jvm);
     o->config = (const char *const *)copy_list(o->config);
     o->config_of = (const char *const *)copy_list(o->config_of);
+    o->odd = g_strdup(o->odd);
     if (o->tick_ms == 0)
         o->tick_ms = 500;
     if (o->max_session_timeout_ms == 0)
@@ -103,6 +119,7 @@ static void free_server(struct zk_server *s)
     g_strfreev((char **)(uintptr_t)s->options.jvm);
     g_strfreev((char **)(uintptr_t)s->options.config);
     g_strfreev((char **)(uintptr_t)s->options.config_of);
+    g_free((char *)(uintptr_t)s->options.odd);
     g_free(s->connect);
     g_free(s);
 }
@@ -133,6 +150,20 @@ static bool prepare(struct zk_server *s)
     return ok;
 }
 
+/* What can be said only to servers that serve. */
+static bool make_odd(const struct zk_server *s)
+{
+    struct ACL read = {ZOO_PERM_READ, ZOO_ANYONE_ID_UNSAFE};
+    const struct ACL_vector readable = {.count = 1, .data = &read};
+
+    if (!zk_server_is_odd(&s->options, "closed"))
+        return true;
+    struct raw *r = raw_open(s->connect);
+    const bool ok = r && raw_set_acl(r, "/zookeeper", &readable) == ZOK;
+    raw_close(r);
+    return ok;
+}
+
 struct zk_server *zk_server_start(const struct zk_server_options *options)
 {
     for (int attempt = 1;; attempt++) {
@@ -147,7 +178,10 @@ struct zk_server *zk_server_start(const struct zk_server_options *options)
             bad++;
         if (bad == first_nodes(s)) {
             remember(s);
-            return s;
+            if (make_odd(s))
+                return s;
+            zk_server_stop(s);
+            return NULL;
         }
         bool again = attempt < START_ATTEMPTS && node_port_taken(&s->node[bad]);
         if (!again)

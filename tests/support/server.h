@@ -26,7 +26,14 @@ struct zk_server_options {
     const char *const *jvm;       /* more options of java, such as "-Dzookeeper.forceSync=yes" */
     const char *const *config;    /* more lines of zoo.cfg; they win over ours */
     const char *const *config_of; /* more lines for each node in turn. All end with NULL. */
+    const char *odd;              /* words, see below */
 };
+
+/* What odd servers do, in words; those in $ZKL_ODD_SERVERS count for each server that is started.
+ *
+ * eager: each checks permissions by itself before it asks its leader (enableEagerACLCheck)
+ * closed: nobody may write /zookeeper */
+bool zk_server_is_odd(const struct zk_server_options *o, const char *word);
 
 /* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */
 bool zk_server_available(void);

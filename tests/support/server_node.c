@@ -136,6 +136,8 @@ bool node_launch(struct node *n, const struct zk_server_options *o)
     if (classes)
         g_ptr_array_add(argv, g_strdup_printf("-XX:SharedArchiveFile=%s", classes));
     add_all(argv, o->jvm);
+    if (zk_server_is_odd(o, "eager"))
+        g_ptr_array_add(argv, g_strdup("-Dzookeeper.enableEagerACLCheck=true"));
     g_ptr_array_add(argv, g_strdup("-cp"));
     g_ptr_array_add(argv, g_strdup_printf("%s:%s", jar, logger_jar()));
     g_ptr_array_add(argv, g_strdup("org.apache.zookeeper.server.quorum.QuorumPeerMain"));

@@ -488,7 +488,7 @@ static int get(struct answer *a, const char *path, int64_t watcher)
 static int set(struct answer *a, const char *path, const char *value, int length, int version)
 {
     if (g_str_has_prefix(path, "/zookeeper"))
-        return ZBADVERSION;
+        return ZNONODE;
     return tree_set(path, value, length, version, &a->stat);
 }
 

@@ -118,7 +118,7 @@ static struct store_request stand_in(enum store_kind kind)
         kind == STORE_CREATE || kind == STORE_DELETE || kind == STORE_SET || kind == STORE_MULTI;
 
     return (struct store_request){
-        .kind = writes ? STORE_SET : STORE_GET, .path = "/zookeeper", .version = INT_MAX};
+        .kind = writes ? STORE_SET : STORE_GET, .path = "/zookeeper/none", .version = INT_MAX};
 }
 
 static bool submit_replaced(struct store *store, const struct store_request *r, store_done done,

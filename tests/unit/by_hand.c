@@ -127,10 +127,10 @@ void hand_pass_proved(zkl_session *s, int64_t ms)
 
     for (; ms > STEP_MS; ms -= STEP_MS) {
         hand_pass(s, STEP_MS);
-        fake_answer(STORE_SET, "/zookeeper", (struct store_reply){.rc = STORE_BADVERSION});
+        fake_answer(STORE_SET, "/zookeeper/zkl-none", (struct store_reply){.rc = STORE_NONODE});
     }
     hand_pass(s, ms);
-    fake_answer(STORE_SET, "/zookeeper", (struct store_reply){.rc = STORE_BADVERSION});
+    fake_answer(STORE_SET, "/zookeeper/zkl-none", (struct store_reply){.rc = STORE_NONODE});
 }
 
 void hand_is_waiter(void)

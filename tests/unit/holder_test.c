@@ -193,7 +193,7 @@ TEST_CASE(proved_too_late)
     hand_stand_alone(s);
     hand_pass(s, 2000);
     hand_jump(HAND_DEADLINE_MS - 2000, HAND_DEADLINE_MS - 2000);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     CHECK(proofs_deadline(&s->proofs, clock_now()));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
@@ -208,7 +208,7 @@ TEST_CASE(answered_while_disconnected)
     hand_stand_alone(s);
     hand_pass(s, 2000);
     fake_event(STORE_EV_DOWN);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
     CHECK_INT(zkl_grant_remaining_ms(a.grant), HAND_DEADLINE_MS - 2000);
     stop();

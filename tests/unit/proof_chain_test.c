@@ -29,7 +29,8 @@ TEST_CASE(proved_by_a_chain_in_an_ensemble)
     fake_event(STORE_EV_DOWN);
     hand_pass(s, 1000);
     fake_event(STORE_EV_UP);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BAD);       /* the handshake proves nothing then */
+    ANSWER(STORE_SET, "/zookeeper/zkl-none",
+           .rc = STORE_BAD);                                /* the handshake proves nothing then */
     ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK); /* of the connection before */
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
     CHECK_STR(fake_request(STORE_GET, "/zookeeper").path, "/zookeeper/config");
@@ -39,11 +40,11 @@ TEST_CASE(proved_by_a_chain_in_an_ensemble)
     hand_pass(s, 3000 - 1);      /* the relay period of an unknown tick */
     CHECK(!fake_is_asked(STORE_SYNC, "/zookeeper"));
     hand_pass(s, 750);
-    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
-    CHECK_INT(fake_request(STORE_SET, "/zookeeper").version, INT_MAX);
+    CHECK_INT(fake_request(STORE_SET, "/zookeeper/zkl-none").version, INT_MAX);
     check_deadline_in(HAND_DEADLINE_MS - 1000 - 100 - 3000 + 1 - 750);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     check_deadline_in(HAND_DEADLINE_MS - 100 - 3000 + 1 - 750); /* from when the anchor was sent */
     hand_close(s);
 }
@@ -58,12 +59,12 @@ TEST_CASE(proved_by_a_reconnect)
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
     fake_event(STORE_EV_DOWN);
     hand_pass(s, 2000);
-    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     fake_event(STORE_EV_UP);
     check_deadline_in(HAND_DEADLINE_MS - 3500);
-    CHECK_INT(fake_request(STORE_SET, "/zookeeper").version, INT_MAX);
+    CHECK_INT(fake_request(STORE_SET, "/zookeeper/zkl-none").version, INT_MAX);
     hand_pass(s, 10);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     check_deadline_in(HAND_DEADLINE_MS - 2010); /* from when the last request was sent that was
                                                    answered before the outage */
     hand_close(s);
@@ -82,7 +83,7 @@ TEST_CASE(proved_too_late_to_last)
     hand_pass(s, 7000);
     fake_event(STORE_EV_UP);
     check_deadline_in(HAND_DEADLINE_MS - 8500);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     CHECK(instant_left(clock_now(), s->proofs.deadline) > (HAND_DEADLINE_MS - 8500) * CLOCK_MS);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
     hand_leave(&a);
@@ -130,13 +131,38 @@ TEST_CASE(chain_begun_anew_when_a_step_fails)
         ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
         hand_pass(s, 4000);
         ANSWER(STORE_SYNC, "/zookeeper", .rc = failures[i]);
-        CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+        CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
         hand_pass(s, 200); /* not parked: a step that is late would prove too much */
         CHECK(!fake_is_asked(STORE_SYNC, "/zookeeper"));
         hand_pass(s, 2300);
         CHECK_INT(fake_count(STORE_SYNC, "/zookeeper"), 1);
         hand_close(s);
     }
+}
+
+/* A server that checks permissions by itself refuses a write without its leader: that is a read. */
+TEST_CASE(refused_by_the_server_alone)
+{
+    s = hand_session_logging(ZKL_LOG_WARN);
+    answer_config("server.1=a");
+    for (int round = 0; round < 2; round++) {
+        ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+        hand_pass(s, 4000);
+        ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
+        const struct instant before = s->proofs.deadline;
+        ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NOAUTH);
+        CHECK_INT(s->proofs.deadline.boot, before.boot);
+    }
+    zkl_session_dispatch(s);
+    CHECK_STR(hand_logged, "somebody has made /zookeeper/zkl-none, and a server refuses to set it: "
+                           "no grant can be renewed; ");
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_pass(s, 4000);
+    ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
+    const struct instant before = s->proofs.deadline;
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_BADVERSION); /* the leader's word */
+    CHECK(s->proofs.deadline.boot > before.boot);
+    hand_close(s);
 }
 
 /* A step that could not be sent is not one under way. */
@@ -157,15 +183,15 @@ TEST_CASE(step_not_taken)
 TEST_CASE(proved_by_each_write_of_a_lone_server)
 {
     s = hand_session();
-    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     answer_config(NULL);
     hand_pass(s, 10);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     check_deadline_in(HAND_DEADLINE_MS - 10);
     hand_pass(s, 1666 - 10);
-    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     hand_pass(s, 1);
-    ANSWER(STORE_SET, "/zookeeper", .rc = STORE_BADVERSION);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
     check_deadline_in(HAND_DEADLINE_MS - 1); /* it was sent a third of a ms ago */
     hand_close(s);
 }
@@ -212,14 +238,14 @@ TEST_CASE(proofs_end_when_nobody_needs_them)
     CHECK(proofs_deadline(&s->proofs, clock_now()));
     hand_pass_proved(s, 2000);
     hand_pass(s, 5000);
-    CHECK(!fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     CHECK(!s->proof_timer.at);
     hand_pass(s, 10000);
     CHECK(!proofs_deadline(&s->proofs, clock_now()));
     CHECK_INT(s->id, FAKE_SESSION_ID);
     hand_enter(&a, s, ZKL_FOREVER); /* the first write is a proof */
     CHECK_INT(s->id, FAKE_SESSION_ID);
-    CHECK(fake_is_asked(STORE_SET, "/zookeeper"));
+    CHECK(fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     hand_leave(&a);
     hand_close(s);
 }

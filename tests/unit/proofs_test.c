@@ -896,6 +896,7 @@ struct follower {
     int64_t ping;           /* when the leader asks next */
     int64_t handshake; /* when sent; the leader hears of it at the latest right before a write */
     unsigned proved, naive_wrong;
+    unsigned refused; /* writes, by the follower alone */
 };
 
 static int64_t between(struct follower *f, int64_t low, int64_t high)
@@ -928,13 +929,20 @@ static bool send_one(struct follower *f, enum proof_kind kind)
     proofs_sent(&f->proofs, kind, sent);
     pass_at_random(f); /* to the follower, or a stall right here */
     f->touched = sent_us;
-    pass(f, between(f, 10, 2000)); /* to the leader */
-    if (kind == PROOF_WRITE || kind == PROOF_RENEWAL)
+    const bool writes = kind == PROOF_WRITE || kind == PROOF_RENEWAL,
+               refused = writes && seeded_below(&f->random, 8) == 0;
+    if (!refused)
+        pass(f, between(f, 10, 2000)); /* to the leader */
+    if (writes && !refused)
         f->heard = f->handshake > f->heard ? f->handshake : f->heard;
     int64_t heard = f->heard;
     pass_at_random(f); /* and back */
-    bool moved = proofs_answered(&f->proofs, kind, sent, at_ns(f->now * 1000));
-    if (kind == PROOF_WRITE || kind == PROOF_RENEWAL)
+    const enum proof_kind proves = proof_by_answer(kind, refused ? STORE_NOAUTH : STORE_NONODE);
+    bool moved = proofs_answered(&f->proofs, proves, sent, at_ns(f->now * 1000));
+    if (proves != kind)
+        proofs_failed(&f->proofs, kind);
+    f->refused += refused;
+    if (writes && !refused)
         f->naive_wrong += sent_us + f->timeout - f->timeout / 10 - 50000 > heard + f->timeout;
     if (!moved)
         return true;
@@ -983,7 +991,7 @@ static bool run_follower(struct follower *f)
 
 TEST_CASE(random_stalls_on_a_follower)
 {
-    unsigned proved = 0, naive_wrong = 0;
+    unsigned proved = 0, naive_wrong = 0, refused = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         struct follower f = {.seed = seed, .random = seed, .timeout = 4000000};
         f.tick = seed % 2 ? 2000000 : 500000;
@@ -992,8 +1000,9 @@ TEST_CASE(random_stalls_on_a_follower)
             return;
         proved += f.proved;
         naive_wrong += f.naive_wrong;
+        refused += f.refused;
     }
-    CHECK(proved > 5000);
+    CHECK(proved > 5000 && refused > 1000);
     CHECK(naive_wrong > 500); /* or the adversary has no teeth */
 }
 

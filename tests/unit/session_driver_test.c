@@ -984,5 +984,6 @@ TEST_CASE(numbers_of_questions)
     CHECK(!exchange_is_stale(&x, r[2]) && !x.lost);
     exchange_end(&x);
     CHECK(exchange_is_stale(&x, r[1]) && exchange_is_stale(&x, r[2]) && !x.lost);
-    CHECK(machine_is_answered(STORE_NOTEMPTY) && !machine_is_answered(STORE_BAD));
+    CHECK(machine_is_by_quorum(STORE_NOTEMPTY) && machine_is_by_quorum(STORE_NONODE));
+    CHECK(!machine_is_by_quorum(STORE_BAD) && !machine_is_by_quorum(STORE_NOAUTH));
 }

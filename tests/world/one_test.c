@@ -35,6 +35,8 @@ TEST_CASE(refused_write)
     begin_one();
     struct puppet *p = puppet_at("a", 0, 10000);
     uint64_t writes = world_counts(world).writes;
+    CHECK_INT(DO(p, .kind = STORE_SET, .path = "/zookeeper/zkl-none", .version = INT32_MAX),
+              STORE_NONODE);
     CHECK_INT(DO(p, .kind = STORE_SET, .path = "/zookeeper", .version = INT32_MAX),
               STORE_BADVERSION);
     CHECK_INT(world_counts(world).writes, writes + 1);

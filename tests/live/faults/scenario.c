@@ -28,15 +28,16 @@ void scenario_stop(void)
     scene_stop(&scene);
 }
 
-static void begin(struct lab *lab, bool election)
+static void begin(struct lab *lab, bool election, const char *odd)
 {
     const struct scene_options o = {.nodes = NODES,
                                     .lab = lab,
                                     .tick_ms = TICK_MS,
                                     .timeout_ms = TIMEOUT_MS,
-                                    .sync_limit = SYNC_LIMIT,
+                                    .sync_limit = odd ? 2 * SYNC_LIMIT : SYNC_LIMIT,
                                     .paths = 1,
-                                    .election = election};
+                                    .election = election,
+                                    .odd = odd};
 
     scenario_stop(); /* of a test that was ended half-way */
     REQUIRE(scene_start(&scene, &o));
@@ -46,12 +47,17 @@ static void begin(struct lab *lab, bool election)
 
 void scenario_begin(struct lab *lab)
 {
-    begin(lab, false);
+    begin(lab, false, NULL);
+}
+
+void scenario_begin_odd(const char *odd)
+{
+    begin(NULL, false, odd);
 }
 
 void scenario_begin_election(void)
 {
-    begin(NULL, true);
+    begin(NULL, true, NULL);
 }
 
 static void on_woken(int rc, const struct Stat *stat, const void *data)

@@ -16,7 +16,9 @@ extern struct scene scene;
 
 int scenario_init(void);              /* of a suite: skips it where there is no server */
 void scenario_begin(struct lab *lab); /* three servers, in the lab if there is one */
-void scenario_begin_election(void);   /* the same for candidates */
+/* Servers of which tests/support/server.h says so in words, and that serve twice as long alone. */
+void scenario_begin_odd(const char *odd);
+void scenario_begin_election(void); /* the same for candidates */
 void scenario_end(void);
 void scenario_stop(void); /* what a test that failed has left */
 

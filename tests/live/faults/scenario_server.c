@@ -4,10 +4,8 @@
 
 TEST_SUITE(scenario_server, .init = scenario_init);
 
-/* The old leader goes on answering pings, reads and syncs, while a new one ends the session. */
-TEST_CASE(s06_zombie_leader)
+static void depose_leader(void)
 {
-    scenario_begin(NULL);
     int old = leader(), one = follower(0), other = follower(1);
     int holder = holder_at(old), waiter = holder_at(one);
     turn_to(holder, waiter);
@@ -20,6 +18,20 @@ TEST_CASE(s06_zombie_leader)
     zk_server_rejoin(scene.server, old);
     turn_back_to(holder, waiter);
     scenario_end();
+}
+
+/* The old leader goes on answering pings, reads and syncs, while a new one ends the session. */
+TEST_CASE(s06_zombie_leader)
+{
+    scenario_begin(NULL);
+    depose_leader();
+}
+
+/* And it goes on refusing writes where nobody may write, without asking anybody. */
+TEST_CASE(s06_zombie_leader_refuses)
+{
+    scenario_begin_odd("eager closed");
+    depose_leader();
 }
 
 /* Now between two servers, now between a client and its server. */
