@@ -574,7 +574,7 @@ static bool attempt_is_mixed(const struct attempt *c, const struct machine_event
  * were missed come in any order. docs/design/hand-over.md has the argument. */
 static bool attempt_is_own_silent(const struct attempt *c, const struct attempt_moment *m)
 {
-    return c->own_watched && c->own_connection == m->connection;
+    return c->own_watched && m->connection != 0 && c->own_connection == m->connection;
 }
 
 /* Behind the head the own node is watched first, so that its silence can prove it. */
@@ -859,7 +859,7 @@ static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
     const bool good = ev->rc == STORE_OK || ev->rc == STORE_EXISTS;
 
     if (!good && c->parent_rc == STORE_OK) {
-        c->parent_rc = (uint16_t)ev->rc;
+        c->parent_rc = (uint8_t)ev->rc;
         c->parent = (uint16_t)ev->node;
     }
     if (ev->node != ATTEMPT_DIRECTORY)
@@ -1073,15 +1073,24 @@ static void attempt_grant(struct attempt *c, const struct attempt_moment *m,
     attempt_move(c, ST_HOLDING);
 }
 
-/* For a session timeout of one connection: others wait behind it. */
+/* For a session timeout of one connection: others wait behind it. Time without a connection does
+ * not count: there the end of the session decides. */
 static void attempt_await_deadline(struct attempt *c, const struct attempt_moment *m,
                                    struct machine_actions *out)
 {
-    if (c->awaits && c->own_connection == m->connection)
+    if (c->awaits && c->awaited_on == m->connection)
         return;
     c->awaits = true;
-    c->own_connection = m->connection;
-    attempt_arm(out, m, m->timeout_ms);
+    c->awaited_on = m->connection;
+    if (m->connection != 0)
+        attempt_arm(out, m, m->timeout_ms);
+}
+
+static bool attempt_has_awaited(const struct attempt *c, const struct machine_event *ev,
+                                const struct attempt_moment *m)
+{
+    return c->awaits && ev->kind == MACHINE_EV_TIMER && m->connection != 0 &&
+           c->awaited_on == m->connection;
 }
 
 /* Nobody is ahead and the node is proved: a grant still needs a deadline. */
@@ -1313,7 +1322,7 @@ static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
         attempt_end_without_node(c, out, m->loss);
     else if (c->state != ST_HOLDING && attempt_hears_fire(ev, ATTEMPT_CHILDREN))
         c->others = OTHERS_WAIT;
-    else if (c->awaits && ev->kind == MACHINE_EV_TIMER && c->own_connection == m->connection)
+    else if (attempt_has_awaited(c, ev, m))
         attempt_make_way(c, out);
     else if (c->state == ST_PROVING && attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
         attempt_on_proof(c, ev, out);

@@ -85,7 +85,7 @@ struct attempt_moment {
     bool unused;         /* the directory was read: its data are none, or of one that was first */
     bool container;      /* the directory is made as one, as are its parents */
     int32_t timeout_ms;  /* of the present session */
-    uint32_t connection; /* the present one; another number after each loss of it */
+    uint32_t connection; /* the present one, another number after each loss; 0: there is none */
     uint32_t parents;    /* so many are above the directory */
     enum loss loss;      /* MACHINE_EV_SESSION, OVER: why the session ended */
     enum head_hint hint; /* the directory was listed: NONE or UNREAD; or the hint was read */
@@ -175,15 +175,16 @@ struct attempt {
     bool has_limit : 1;      /* to make the directory with */
     bool first : 1;          /* whatever may admit it is watched, or is going to be */
     bool limit_watched : 1;  /* the directory's data have a watch, which has not fired */
-    uint32_t own_connection; /* on which the own node got its watch, or .awaits began */
+    uint32_t own_connection; /* on which the own node got its watch */
     uint64_t token;
     int32_t number;
-    uint32_t ahead;     /* in the last snapshot; 0 before the first one */
-    uint16_t parent_rc; /* PARENTS: what stopped the first that could not be made */
-    uint16_t parent;    /* and which one that was */
-    uint32_t rounds;    /* how often the directory had to be made; LEAVING: settling was refused */
-    union {             /* by .kind */
-        struct {        /* of head hints, too */
+    uint32_t ahead;      /* in the last snapshot; 0 before the first one */
+    uint16_t parent;     /* PARENTS: which one could not be made first, */
+    uint8_t parent_rc;   /* and what stopped it */
+    uint8_t rounds;      /* how often the directory had to be made; LEAVING: settling was refused */
+    uint32_t awaited_on; /* the connection of whose time .awaits counts; 0: of none yet */
+    union {              /* by .kind */
+        struct {         /* of head hints, too */
             uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
             int32_t version;     /* of the directory's data, as last seen */
             uint32_t count;      /* of children, as last seen */

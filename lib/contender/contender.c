@@ -413,7 +413,7 @@ static void contender_step_driven(struct driver *d, const struct machine_event *
                                    proofs_deadline(&d->session->proofs, now) == DEADLINE_LASTING,
                                .container = c->container,
                                .timeout_ms = d->session->timeout_ms,
-                               .connection = d->session->connection,
+                               .connection = d->session->up ? d->session->connection : 0,
                                .loss = d->session->ended};
 
     if (ev->kind == MACHINE_EV_ANSWER)

@@ -201,9 +201,13 @@ void client_step(struct state *st, int i, struct heard *heard)
 
     coming.count = 0;
     heard->moment.in_time = c->in_time && c->connected;
-    heard->moment.connection = c->connection;
+    heard->moment.connection = c->connected ? c->connection : 0;
     heard->moment.container = true;
+    const enum attempt_state before = c->machine.state;
+    const bool kept = heard->ev.kind == MACHINE_EV_TIMER && c->machine.awaits && !c->connected;
     attempt_step(&c->machine, &heard->ev, &heard->moment, &actions);
+    if (kept && c->machine.state != before)
+        st->broken = "a head makes way without a connection";
     for (uint32_t k = 0; k < actions.count; k++)
         client_perform(st, i, &actions.list[k], heard, &coming);
     if (!c->machine.watching && c->predecessor_watch != MODEL_NONE)

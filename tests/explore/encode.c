@@ -196,13 +196,13 @@ static void encode_put_machine(struct encoder *e, const struct client *c)
 {
     const struct attempt *m = &c->machine;
     const struct node *own = c->node == MODEL_NONE ? NULL : &e->st->nodes[c->node];
+    const uint32_t now = c->connected ? c->connection : 0;
 
     put(e, (int)m->state);
     put(e, m->try_only | m->has_node << 1 | m->watching << 2 | m->told << 3 | m->own_watched << 4 |
-               (m->own_watched && m->own_connection == c->connection) << 5 |
-               m->shared_session << 6 | (m->try_only && m->waited) << 7);
-    put(e, m->asked | m->awaits << 1 | (m->awaits && m->own_connection == c->connection) << 2 |
-               m->creating << 3);
+               (m->own_watched && m->own_connection == now) << 5 | m->shared_session << 6 |
+               (m->try_only && m->waited) << 7);
+    put(e, m->asked | m->awaits << 1 | (m->awaits && m->awaited_on == now) << 2 | m->creating << 3);
     put(e, m->state == ST_WAITING || m->state == ST_SUCCEEDING ? (int)m->ahead : 0);
     put(e, m->hintable && !m->told ? 1 + m->version : 0);
     put(e, m->hintable && !m->told ? (int)m->count : 0);

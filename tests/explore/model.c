@@ -45,7 +45,7 @@ void model_init(struct state *st, const struct model_shares *shares)
         c->sees_hint = st->hint;
         c->node = c->predecessor = MODEL_NONE;
         c->own_watch = c->predecessor_watch = MODEL_NONE;
-        c->id = c->session = 1;
+        c->id = c->session = c->connection = 1;
         c->established = c->connected = c->in_time = true;
         c->sees_directory = st->directory;
         c->faults = shares->of[i];

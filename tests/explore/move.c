@@ -57,7 +57,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_PURGE:
         return (c->purge || c->orphan) && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
     case MOVE_TIMER:
-        return c->timer && !c->machine.awaits;
+        return c->timer && !(c->machine.awaits && c->connected);
     case MOVE_TELL_LAPSE:
         return c->lapse_due;
     case MOVE_RELEASE:
@@ -75,7 +75,7 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_DEADLINE:
         return c->in_time && s != ST_IDLE && s != ST_DONE;
     case MOVE_UNPROVED:
-        return c->timer && c->machine.awaits;
+        return c->timer && c->machine.awaits && c->connected;
     case MOVE_REPLACE:
         return c->established && !c->expired && is_queued(c);
     case MOVE_ABORT:

@@ -497,6 +497,7 @@ static void step(struct permits_state *st, int i, struct permits_heard *heard)
     struct machine_actions actions;
 
     heard->moment.in_time = true;
+    heard->moment.connection = 1;
     attempt_step(&c->machine, &heard->ev, &heard->moment, &actions);
     for (uint32_t k = 0; k < actions.count; k++)
         perform(st, i, &actions.list[k], heard->listed, &recalled);

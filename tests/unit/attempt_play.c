@@ -255,6 +255,8 @@ static bool words_read_flag(struct play_event *h, const char *word)
         h->m.in_time = false;
     else if (strcmp(word, "again") == 0)
         h->m.connection = ++play.connection;
+    else if (strcmp(word, "down") == 0)
+        h->m.connection = 0;
     else if (strcmp(word, "ours") == 0 || strcmp(word, "others") == 0)
         h->ev.own = yes;
     else if (strcmp(word, "gone") == 0 || strcmp(word, "changed") == 0)
@@ -514,7 +516,7 @@ void play_start(bool try_only)
 
 void play_start_as(enum rule rule, bool try_only)
 {
-    play = (struct play){.now = 77000 * MS_NS};
+    play = (struct play){.now = 77000 * MS_NS, .connection = 1};
     attempt_init(&play.c, rule, try_only);
 }
 

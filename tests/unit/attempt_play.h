@@ -9,7 +9,8 @@
  * 7? foreign, 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
  * when no other is named, and is to the newest request of its kind; the driver's exchange says
  * whether the machine hears it. "stale" makes it the answer to an older question, "nodeadline" says
- * that no deadline is ahead, and "again" that the event is the first on another connection.
+ * that no deadline is ahead, "again" that the event is the first on another connection, and "down"
+ * that there is no connection.
  * "watched ours" is a predecessor of the present session. "unread", "foreign", "other" and "named"
  * say what the directory's data are, "v3" its version, and the number behind "hint" how many
  * children it has. "left": the list has left a watch. "asked": the own node's data ask to give way.

@@ -93,6 +93,25 @@ TEST_CASE(makes_way_on_one_connection)
     STEP("nodeadline timer", ST_REENTERING, "delete, admit");
 }
 
+/* However often its timer comes meanwhile. */
+TEST_CASE(makes_no_way_without_a_connection)
+{
+    play_reach(ST_PROVING);
+    STEP("nodeadline read 7", ST_CLAIMING, "arm");
+    for (int i = 0; i < 3; i++)
+        STEP("nodeadline down timer", ST_CLAIMING, "");
+    STEP("nodeadline again extended", ST_CLAIMING, "arm");
+    STEP("nodeadline timer", ST_REENTERING, "delete, admit");
+}
+
+/* Events come in the order of changes on one connection alone. */
+TEST_CASE(no_silence_without_a_connection)
+{
+    play_reach(ST_WAITING);
+    SAY("down read 7");
+    STEP("down pred gone", ST_PROVING, "prove");
+}
+
 TEST_CASE(a_try_fails_without_a_deadline)
 {
     play_start(true);

@@ -111,7 +111,7 @@ static void walk_event(void)
     walk.h.m.now += INT64_C(1000000);
     walk.h.m.in_time = walk_below(8) != 0;
     walk.h.m.number = walk_below(30) ? (int32_t)walk_below(12) : INT32_MAX - (int32_t)walk_below(2);
-    walk.h.m.connection = walk_below(10) == 0;
+    walk.h.m.connection = walk_below(10) ? 1 : walk_below(3);
     walk.h.m.hint = (enum head_hint)walk_below(HINT_NAMED + 1);
     walk.h.m.container = walk_below(4) > 0;
     walk.h.m.unused = walk_below(4) > 0;
