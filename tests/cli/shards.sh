@@ -341,6 +341,64 @@ else
     missing gate "credentials that are refused"
 fi
 
+# A process that stands in for a guard ends the same as the guard would: all, or with --leave-daemons what
+# has no session of its own. The command and a child with a group of its own keep a lock while they live.
+stand_in() { # WHAT OPTION ATTACK
+    local what=$1 option=$2 attack=$3 daemon=0 guard zygote at=$scratch/stand_in x y
+    local body='exec 8>>"$1/lock"; flock -n 8 || echo "$2" >>"$1/beside"
+        setsid sleep 1000 8>&- & daemon=$!
+        set -m; sleep 1000 & echo "$daemon $2 $$" >>"$1/begun"; exec sleep 1000'
+    [ -z "$option" ] || daemon=1
+    rm -rf "$at"
+    mkdir "$at"
+    # shellcheck disable=SC2086
+    "$ZKL" --fixed-servers --connect "$gate" shards --session-timeout 4 $G/in 1 --id x --drain 1 $option -- \
+        bash -c "$body" bash "$at" x 2>"$at/x.err" &
+    x=$!
+    remember "$x"
+    wait_until "$what: it runs" test -s "$at/begun"
+    guard=$(ps -o ppid= "$(cut -d' ' -f3 "$at/begun")")
+    zygote=$(ps -o ppid= "${guard// /}")
+    "$ZKL" shards --session-timeout 4 $G/in 1 --id y --drain 1 -- bash -c "$body" bash "$at" y 2>"$at/y.err" &
+    y=$!
+    remember "$y"
+    wait_until "$what: another host is there" listed "x y" $G/in
+    "$attack" "${guard// /}" "${zygote// /}"
+    # shellcheck disable=SC2317
+    next() { [ "$(wc -l <"$at/begun")" -ge 2 ]; }
+    if wait_until "$what: it begins again" next; then pass "$what: it begins again"; fi
+    expect "$what: and beside nothing of the one before" "" "$(cat "$at/beside" 2>/dev/null)"
+    expect "$what: whether its daemon lives" "$daemon" "$(gone "$(head -n 1 "$at/begun" | cut -d' ' -f1)"; echo $?)"
+    gate heal
+    kill -CONT "${guard// /}" 2>/dev/null
+    kill -TERM "$x" "$y" 2>/dev/null
+    status_of "$x"
+    status_of "$y"
+    cut -d' ' -f1 "$at/begun" | while read -r pid; do kill -9 "$pid" 2>/dev/null; done
+}
+# shellcheck disable=SC2317
+kill_both() { kill -9 "$1" "$2"; }
+# shellcheck disable=SC2317
+kill_guard() { kill -9 "$1"; }
+# shellcheck disable=SC2317
+kill_zygote() { kill -9 "$2"; }
+# shellcheck disable=SC2317
+stop_and_cut() {
+    kill -STOP "$1"
+    gate silence
+}
+if [ -x "$tools/gate" ]; then
+    [ -n "${gate-}" ] || begin_gate
+    for option in "" --leave-daemons; do
+        stand_in "guard and zygote killed $option" "$option" kill_both
+        stand_in "guard killed $option" "$option" kill_guard
+        stand_in "zygote killed $option" "$option" kill_zygote
+        stand_in "guard stopped, host cut off $option" "$option" stop_and_cut
+    done
+else
+    missing gate "processes that stand in for a guard"
+fi
+
 refused "no N" 64 'no N given' shards $G
 for n in 0 -1 x 65537 ""; do refused "N: $n" 64 'N: must be' shards $G -- "$n" true; done
 refused "no command" 64 'no command' shards $G 4

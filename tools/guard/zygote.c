@@ -268,6 +268,7 @@ bool zygote_start(struct zygote *z)
     z->pid = channel_fork(&z->channel);
     if (z->pid == 0)
         zygote_main(z);
+    z->sweep.tree.session = z->pid; /* the commands', and not ours */
     return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
 }
 
@@ -297,6 +298,7 @@ bool zygote_fork(struct zygote *z, int k, struct guard *ret)
                                           .parent = z->pid},
                           .channel = channel[0]};
     termination_tree_init(&ret->termination, 0, 0);
+    ret->termination.sweep.tree.session = z->pid;
     return true;
 }
 
