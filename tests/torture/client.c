@@ -587,6 +587,26 @@ int client_watches(void)
     return count;
 }
 
+void client_rival(bool there)
+{
+    static const char *const above[] = {"/a", "/a/l"};
+    static char *path;
+    struct Stat stat;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; there && i < G_N_ELEMENTS(above); i++)
+        if (!find_node(above[i]))
+            add(g_strdup(above[i]), NULL, 0);
+    if (there)
+        tree_create("/a/l/_c_6a5b2c1d-0e4f-4a3b-9c8d-7e6f5a4b3c2d-lock-", NULL, 0,
+                    ZOO_EPHEMERAL_SEQUENTIAL, INT64_MAX, &path, &stat);
+    else
+        tree_delete(path, -1);
+    pthread_mutex_unlock(&lock);
+    if (!there)
+        g_clear_pointer(&path, g_free);
+}
+
 void client_forget(void)
 {
     pthread_mutex_lock(&lock);

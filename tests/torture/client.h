@@ -9,11 +9,14 @@
 #ifndef TORTURE_CLIENT_H
 #define TORTURE_CLIENT_H
 
+#include <stdbool.h>
+
 enum { ANSWER_DONE = 100000 };
 
 void client_is_ensemble(void); /* it does not stand alone: the session needs a chain of proofs */
 int client_nodes(const char *prefix); /* how many there are whose path begins so */
 int client_watches(void);
-void client_forget(void); /* with no handle left */
+void client_rival(bool there); /* another session's contender at /a/l, the first so far */
+void client_forget(void);      /* with no handle left */
 
 #endif

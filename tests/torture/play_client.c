@@ -217,7 +217,7 @@ static void lock_in_ensemble(void)
     end_session(s);
 }
 
-/* The second gives up while it watches the first: the watch goes too. */
+/* The first of two gives up while it watches another session's node: the watch goes too. */
 static void waiter_leaves(void)
 {
     zkl_session *s = play_open(greeter_start(), NULL);
@@ -227,16 +227,17 @@ static void waiter_leaves(void)
 
     EXPECT(zkl_mutex_new(&m, s, "/a/l", NULL) == 0);
     EXPECT(zkl_mutex_new(&n, s, "/a/l", NULL) == 0);
-    EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &a, NULL) == 0);
-    EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &b, &op) == 0);
-    PLAY_AWAIT(atomic_load(&a.calls) || fault_reached());
-    PLAY_AWAIT(client_watches() > 1 || fault_reached());
+    client_rival(true);
+    EXPECT(zkl_mutex_lock_async(m, ZKL_FOREVER, outcome_take, &a, &op) == 0);
+    EXPECT(zkl_mutex_lock_async(n, ZKL_FOREVER, outcome_take, &b, NULL) == 0);
+    PLAY_AWAIT(client_watches() > 1 || fault_reached()); /* its own and that node */
     zkl_op_cancel(op);
     zkl_op_free(op);
-    PLAY_AWAIT(atomic_load(&b.calls));
-    EXPECT(b.error.code == ZKL_ECANCELED || fault_reached());
-    zkl_grant_release(b.grant);
-    take_turn(&a);
+    PLAY_AWAIT(atomic_load(&a.calls));
+    EXPECT(a.error.code == ZKL_ECANCELED || fault_reached());
+    zkl_grant_release(a.grant);
+    client_rival(false);
+    take_turn(&b);
     zkl_mutex_free(m);
     zkl_mutex_free(n);
     end_session(s);
