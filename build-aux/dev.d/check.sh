@@ -173,7 +173,7 @@ stage_tests() { # NAME TARGET
     show_tests "$1"
 }
 
-# Of these tests it is recorded which function returned which error; lint compares that with the manual.
+# These tests record which function returned which error; lint compares that with the manual.
 seen=$root/_build/seen
 stage_seen_tests() { # NAME TARGET
     ZKL_SEEN=$seen stage_tests "$1" "$2"
@@ -232,7 +232,7 @@ refused() { # SENTENCE VARIABLE=VALUE…
     verdict $ok "configure stops with $*: $(sed -n 's/^configure: error: //p' _build/abilities/try.log | head -n 1)"
 }
 
-# Of the archive just made.
+# Looks at the archive that was just made.
 archive_is_ours() {
     local symbols others
     symbols=$(nm -g --defined-only _build/abilities/try/lib/.libs/libzkl.a | awk 'NF == 3 { print $3 }') || true

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Of ./dev deb, inside the root that packages are built in, or where none can be made on the machine itself:
+# Part of ./dev deb, inside the root that packages are built in, or where none can be made on the machine itself:
 # the source is two folders above this file, and the packages go beside it.
 set -eu -o pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Of ./dev deb, inside a clean root: installs the packages that lie beside this file, runs their tests,
+# Part of ./dev deb, inside a clean root: installs the packages that lie beside this file, runs their tests,
 # removes and purges them, and compares what there is with what there was.
 set -u
 cd "$(dirname "$0")" || exit 1

@@ -28,7 +28,7 @@ GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME = 1
 TASKSTATS_CMD_GET, ATTR_PID, ATTR_REGISTER_CPUMASK, TYPE_STATS, TYPE_AGGR_PID = 1, 1, 3, 3, 4
 BUFFER = 64 << 20  # some 100,000 messages
 
-# Of struct taskstats: ac_flag, ac_comm, ac_pid, ac_utime, ac_stime, ac_tgid, ac_exe_inode; from version 12 on.
+# Members of struct taskstats: ac_flag, ac_comm, ac_pid, ac_utime, ac_stime, ac_tgid, ac_exe_inode; from version 12 on.
 STATS = struct.Struct("=8xB71x32s16xI20xQQ200xI20xQ")
 AGROUP = 0x20  # the last thread of its process
 
