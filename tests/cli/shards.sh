@@ -351,8 +351,7 @@ stand_in() { # WHAT OPTION ATTACK
     [ -z "$option" ] || daemon=1
     rm -rf "$at"
     mkdir "$at"
-    # shellcheck disable=SC2086
-    "$ZKL" --fixed-servers --connect "$gate" shards --session-timeout 4 $G/in 1 --id x --drain 1 $option -- \
+    "$ZKL" --fixed-servers --connect "$gate" shards --session-timeout 4 $G/in 1 --id x --drain 1 ${option:+"$option"} -- \
         bash -c "$body" bash "$at" x 2>"$at/x.err" &
     x=$!
     remember "$x"
@@ -374,7 +373,8 @@ stand_in() { # WHAT OPTION ATTACK
     kill -TERM "$x" "$y" 2>/dev/null
     status_of "$x"
     status_of "$y"
-    cut -d' ' -f1 "$at/begun" | while read -r pid; do kill -9 "$pid" 2>/dev/null; done
+    # Others have ended, and their numbers may be somebody else's.
+    [ -z "$option" ] || awk '$2 == "x" { print $1 }' "$at/begun" | xargs kill -9
 }
 # shellcheck disable=SC2317
 kill_both() { kill -9 "$1" "$2"; }

@@ -144,6 +144,13 @@ TEST_CASE(chain_begun_anew_when_a_step_fails)
 TEST_CASE(refused_by_the_server_alone)
 {
     s = hand_session_logging(ZKL_LOG_WARN);
+    fake_event(STORE_EV_DOWN);
+    hand_pass(s, 1000);
+    fake_event(STORE_EV_UP); /* so the anchors are later than the session's creation */
+    zkl_session_dispatch(s);
+    hand_logged[0] = '\0';
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_BAD);
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK);
     answer_config("server.1=a");
     for (int round = 0; round < 2; round++) {
         ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
