@@ -312,6 +312,9 @@ TEST_CASE(ends)
         {"in doubt, and the session is over",
          {ADD_TWO},
          {SETS, {RC(UNKNOWN), "pass"}, {EV(SESSION), "unknown"}}},
+        {"the quorum was not asked: the server alone has refused",
+         {ADD_TWO},
+         {SETS, {RC(UNKNOWN), "pass"}, {RC(NOAUTH), "unknown"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
