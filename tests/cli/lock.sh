@@ -111,7 +111,7 @@ done
 expect "of five tries at one moment one runs" " 01111 01111 01111 01111 01111 01111 01111 01111" "$ends"
 hold $L-b
 refused "one of them is held: -n" 1 "$L-b: held" lock -n $L-a --and $L-b --and $L-c true
-refused "one of them is held: -w" 1 "$L-b: not acquired" lock -w .3 $L-c --and $L-b --and $L-a true
+refused "one of them is held: -w" 1 "$L-b: not acquired" lock -w 3 $L-c --and $L-b --and $L-a true
 expect_no_node "nothing is left before it" $L-a
 expect_no_node "nothing is left behind it" $L-c
 let_go
@@ -143,11 +143,11 @@ hold $L
 refused "-n" 1 "$L: " lock -n $L touch "$scratch/ran"
 refused "-n -E 99" 99 "$L: " lock -n -E 99 $L touch "$scratch/ran"
 refused "-nE99" 99 "$L: " lock -nE99 $L touch "$scratch/ran"
-refused "-w.2 -E42" 42 "$L: " lock -w.2 $L -E42 touch "$scratch/ran"
+refused "-w2.5 -E42" 42 "$L: " lock -w2.5 $L -E42 touch "$scratch/ran"
 refused "-E 0" 0 "$L: " lock -n -E 0 $L touch "$scratch/ran"
 refused "-w 0" 1 "$L: " lock -w 0 $L touch "$scratch/ran"
-refused "-w .2" 1 "$L: " lock $L -w .2 touch "$scratch/ran"
-refused "-w .2 -E 42" 42 "$L: " lock -w .2 -E 42 $L touch "$scratch/ran"
+refused "-w 3" 1 "$L: " lock $L -w 3 touch "$scratch/ran"
+refused "-w 2.5 -E 42" 42 "$L: " lock -w 2.5 -E 42 $L touch "$scratch/ran"
 if [ -e "$scratch/ran" ]; then fail "none of these ran"; else pass "none of these ran"; fi
 expect "one contender is left" 1 "$(contenders $L)"
 let_go

@@ -71,7 +71,7 @@ remember $(pgrep -g "$loop")
 # A process that wants an id is told which session has it.
 run "$ZKL" member $G b -n -- true
 expect_match "-n: another has the id, and who" "^1:zkl: $G: session 0x[0-9a-f]+ has the id b: 10.0.0.2:80[?]"$'\n' "$status:$err"
-run "$ZKL" member $G b -w 0.3 -- true
+run "$ZKL" member $G b -w 3 -- true
 expect "-w" 1 "$status"
 
 # A member that is killed goes with its command, and can be back at once.

@@ -201,11 +201,12 @@ tell() { # NAME COMMAND
     echo "$2" >&"${to_peer[$1]}"
 }
 
-# Its answer is in $answer. One that does not answer has nothing more to say either.
+# Its answer is in $answer. One that does not answer has nothing more to say either. A second may end within
+# a line, whose blanks count.
 hear() { # NAME
     local part
     answer=
-    until read -r -t 1 part <&"${from_peer[$1]}"; do
+    until IFS= read -r -t 1 part <&"${from_peer[$1]}"; do
         # Above 128 the second is over, else the program has ended.
         if (($? <= 128)) || is_late; then
             fail "$1 answers" "$(tail -n 3 "$scratch/$1.err")"

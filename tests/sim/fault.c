@@ -1,4 +1,5 @@
 #include "roles.h"
+#include "schedule.h"
 #include "write.h"
 
 #define MS INT64_C(1000000)
@@ -549,4 +550,89 @@ void deafness_draw(struct roles *roles)
     stream_begin(&d->stream, roles, UINT64_C(0x6465616673000300), on_deafness);
     if (stream_chance(&d->stream, DEAFNESS_PERCENT) && roles->servers > 1)
         stream_wait(&d->stream, roles->timeout_ms * MS);
+}
+
+/* ---- meddling ---- */
+
+/* Somebody makes the node that renewals set, and odd servers do not let it be set for a while. Then
+ * the leader is cut off, and the others, which start anew, have another one at once. */
+enum { MEDDLING_PERCENT = 40 /* of all schedules on odd servers */ };
+
+static const char meddled[] = "/zookeeper/zkl-none";
+
+static void begin_meddling(struct meddling *m)
+{
+    struct roles *roles = m->stream.roles;
+    struct world *world = roles->stage->world;
+
+    stream_wait(&m->stream, roles->timeout_ms * MS);
+    if (!world_exists(world, meddled, NULL, NULL) &&
+        !world_admin_create(world, meddled, NULL, false))
+        return;
+    world_refuse(world, STORE_SET, meddled);
+    roles->stage->faults++;
+    stage_disturbed(roles->stage, 0);
+    m->state = MEDDLED_REFUSED;
+}
+
+static void depose(struct meddling *m)
+{
+    struct roles *roles = m->stream.roles;
+
+    m->leader = world_leader(roles->stage->world);
+    for (int i = 0; i < roles->servers; i++) {
+        if (i == m->leader)
+            world_cut_server(roles->stage->world, i, true);
+        else
+            world_crash_server(roles->stage->world, i, true);
+    }
+    stream_wait(&m->stream, roles->tick_ms * MS);
+    m->state = MEDDLED_DOWN;
+}
+
+static void start_others(struct meddling *m)
+{
+    for (int i = 0; i < m->stream.roles->servers; i++)
+        if (i != m->leader)
+            world_crash_server(m->stream.roles->stage->world, i, false);
+    stream_wait(&m->stream, m->stream.roles->timeout_ms * MS * 3);
+    m->state = MEDDLED_DEPOSED;
+}
+
+static void end_meddling(struct meddling *m)
+{
+    struct roles *roles = m->stream.roles;
+
+    if (m->state == MEDDLED_DEPOSED && m->leader >= 0)
+        world_cut_server(roles->stage->world, m->leader, false);
+    world_refuse(roles->stage->world, STORE_SYNC, "/");
+    roles->stage->faults--;
+    stage_disturbed(roles->stage, fault_aftermath(roles));
+    stream_wait(&m->stream, roles->timeout_ms * MS);
+    m->state = MEDDLED_NOT;
+}
+
+static void on_meddling(void *data)
+{
+    struct meddling *m = &((struct stream *)data)->roles->meddling;
+
+    if (m->stream.roles->stage->calm)
+        return;
+    if (m->state == MEDDLED_NOT)
+        begin_meddling(m);
+    else if (m->state == MEDDLED_REFUSED && m->stream.roles->servers > 1)
+        depose(m);
+    else if (m->state == MEDDLED_DOWN)
+        start_others(m);
+    else
+        end_meddling(m);
+}
+
+void meddling_draw(struct roles *roles)
+{
+    struct meddling *m = &roles->meddling;
+
+    stream_begin(&m->stream, roles, UINT64_C(0x6d6564646c653430), on_meddling);
+    if (schedule_servers == SERVERS_ODD && stream_chance(&m->stream, MEDDLING_PERCENT))
+        stream_wait(&m->stream, roles->timeout_ms * MS);
 }

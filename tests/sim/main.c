@@ -7,12 +7,13 @@
  *   sim --permits ...                                  the same with semaphores
  *   sim --leases ...                                   the same with semaphores in Curator's layout
  *   sim --lacking ...                                  on servers that do not know all operations
+ *   sim --odd ...                                      on odd ones: see struct world_config
  *   sim --members ...                                  members of groups and observers instead
  *
  *   sim [--full]                                       some of each sort
  *
  * Without a sort it plays a quarter as many again with --retain, and with --share, and some with
- * --permits, with --leases, with --lacking (with --retain, too) and with --members.
+ * --permits, with --leases, with --lacking (with --retain, too), with --odd and with --members.
  */
 #include <glib.h>
 #include <stdio.h>
@@ -41,7 +42,10 @@ static const char *const sort_options[SORTS] = {
 
 static enum sort chosen;
 
-static void choose(enum sort sort, bool lacking)
+static const char *const servers_options[] = {
+    [SERVERS_USUAL] = "", [SERVERS_LACKING] = " --lacking", [SERVERS_ODD] = " --odd"};
+
+static void choose(enum sort sort, enum servers servers)
 {
     chosen = sort;
     client_retaining = sort == SORT_RETAIN;
@@ -49,98 +53,108 @@ static void choose(enum sort sort, bool lacking)
     client_leasing = sort == SORT_LEASES;
     client_counting = sort == SORT_PERMITS || client_leasing;
     client_grouping = sort == SORT_MEMBERS;
-    schedule_lacking = lacking;
+    schedule_servers = servers;
 }
 
 /* Without a sort these are played as well, so many of all schedules. */
 static const struct {
     enum sort sort;
-    bool lacking;
+    enum servers servers;
     unsigned part;
-} others[] = {{SORT_RETAIN, false, 4},  {SORT_SHARE, false, 4}, {SORT_PERMITS, false, 30},
-              {SORT_LEASES, false, 30}, {SORT_MIXED, true, 5},  {SORT_RETAIN, true, 5},
-              {SORT_MEMBERS, false, 5}};
+} others[] = {{SORT_RETAIN, SERVERS_USUAL, 4},   {SORT_SHARE, SERVERS_USUAL, 4},
+              {SORT_PERMITS, SERVERS_USUAL, 30}, {SORT_LEASES, SERVERS_USUAL, 30},
+              {SORT_MIXED, SERVERS_LACKING, 5},  {SORT_RETAIN, SERVERS_LACKING, 5},
+              {SORT_MIXED, SERVERS_ODD, 5},      {SORT_RETAIN, SERVERS_ODD, 20},
+              {SORT_MEMBERS, SERVERS_USUAL, 5}};
 
 /* Seeds that found something once, in a library with a rule taken out, or in an oracle that asked
  * for too much. They are played first each time. They depend on how schedules are drawn: a change
  * of that needs new seeds. */
 static const struct known_seed {
     enum sort sort;
-    bool lacking;
+    enum servers servers;
     uint64_t seed;
     const char *found;
 } seeds[] = {
-    {SORT_MIXED, false, 3933,
+    {SORT_MIXED, SERVERS_USUAL, 3933,
      "a deadline from an anchor that the leader was never told of (no relay period)"},
-    {SORT_MIXED, false, 131, "a deadline from one answered write"},
-    {SORT_MIXED, false, 58, "a deadline without margin for slow clocks"},
-    {SORT_MIXED, false, 15,
+    {SORT_MIXED, SERVERS_USUAL, 131, "a deadline from one answered write"},
+    {SORT_MIXED, SERVERS_USUAL, 58, "a deadline without margin for slow clocks"},
+    {SORT_MIXED, SERVERS_USUAL, 15,
      "a deadline on one clock only; a list without the own node taken for a proof"},
-    {SORT_MIXED, false, 9, "a grant without proof of the own node after the predecessor went"},
-    {SORT_MIXED, false, 12, "a watch that is kept when its waiter has gone"},
-    {SORT_MIXED, false, 3, "a node left when the answer to its delete was lost"},
-    {SORT_MIXED, false, 120, "a grant kept although it was canceled before it was delivered"},
-    {SORT_MIXED, false, 13,
+    {SORT_MIXED, SERVERS_USUAL, 9,
+     "a grant without proof of the own node after the predecessor went"},
+    {SORT_MIXED, SERVERS_USUAL, 12, "a watch that is kept when its waiter has gone"},
+    {SORT_MIXED, SERVERS_USUAL, 3, "a node left when the answer to its delete was lost"},
+    {SORT_MIXED, SERVERS_USUAL, 120,
+     "a grant kept although it was canceled before it was delivered"},
+    {SORT_MIXED, SERVERS_USUAL, 13,
      "latches that wait for nobody; an observer told what another leader had proclaimed"},
-    {SORT_MIXED, false, 95, "what is proclaimed, not read again when it changes"},
-    {SORT_MIXED, false, 361,
+    {SORT_MIXED, SERVERS_USUAL, 95, "what is proclaimed, not read again when it changes"},
+    {SORT_MIXED, SERVERS_USUAL, 361,
      "a watch on children that is ignored when it fires; an incompatible node that came first "
      "passed by"},
-    {SORT_MIXED, false, 289, "an incompatible node that came first passed by, beside an election"},
-    {SORT_MIXED, false, 285, "a watch on an absent node that nobody remembers"},
-    {SORT_MIXED, false, 288, "a winner's node left when it resigned while it looked at its rivals"},
-    {SORT_MIXED, false, 20,
+    {SORT_MIXED, SERVERS_USUAL, 289,
+     "an incompatible node that came first passed by, beside an election"},
+    {SORT_MIXED, SERVERS_USUAL, 285, "a watch on an absent node that nobody remembers"},
+    {SORT_MIXED, SERVERS_USUAL, 288,
+     "a winner's node left when it resigned while it looked at its rivals"},
+    {SORT_MIXED, SERVERS_USUAL, 20,
      "a winner that lets others pass, but stays in line; an observer that trusts an empty list "
      "without a watch on it"},
-    {SORT_MIXED, false, 11, "a lock that passes Apache's by"},
-    {SORT_MIXED, false, 62,
+    {SORT_MIXED, SERVERS_USUAL, 11, "a lock that passes Apache's by"},
+    {SORT_MIXED, SERVERS_USUAL, 62,
      "a transaction told to be applied because another one of the grant was"},
-    {SORT_MIXED, false, 441, "a lock that is refused behind Apache's"},
-    {SORT_MIXED, false, 1010, "a watch that was confirmed when its waiter had gone, and is kept"},
-    {SORT_MIXED, false, 97,
+    {SORT_MIXED, SERVERS_USUAL, 441, "a lock that is refused behind Apache's"},
+    {SORT_MIXED, SERVERS_USUAL, 1010,
+     "a watch that was confirmed when its waiter had gone, and is kept"},
+    {SORT_MIXED, SERVERS_USUAL, 97,
      "a grant when a deadline came at last, without another look at the own node"},
-    {SORT_MIXED, false, 37682,
+    {SORT_MIXED, SERVERS_USUAL, 37682,
      "nothing: a waiter left behind a cut, before its watch was confirmed"},
-    {SORT_MIXED, false, 777103316, "nothing: the same at a server that lagged"},
-    {SORT_MIXED, false, 29129,
+    {SORT_MIXED, SERVERS_USUAL, 777103316, "nothing: the same at a server that lagged"},
+    {SORT_MIXED, SERVERS_USUAL, 29129,
      "a node of an unknown create, left where the list that was to find it was refused"},
-    {SORT_MIXED, false, 10629,
+    {SORT_MIXED, SERVERS_USUAL, 10629,
      "nothing: a proof behind the end of a node that the servers had back since"},
-    {SORT_MIXED, false, 70016577,
+    {SORT_MIXED, SERVERS_USUAL, 70016577,
      "refused for a version that another transaction of the same grant had used up"},
-    {SORT_MIXED, false, 2000101526,
+    {SORT_MIXED, SERVERS_USUAL, 2000101526,
      "nothing: a deleted node that a restore brought back, when it had been passed by"},
-    {SORT_MIXED, false, 3000034872,
+    {SORT_MIXED, SERVERS_USUAL, 3000034872,
      "nothing: the grant was decided right before its session was proved"},
-    {SORT_MIXED, false, 505000081796,
+    {SORT_MIXED, SERVERS_USUAL, 505000081796,
      "nothing: a report told late, of a node whose name had come again since"},
-    {SORT_MIXED, false, 3580,
+    {SORT_MIXED, SERVERS_USUAL, 3580,
      "a second create of one that was let in while the session before was ending"},
-    {SORT_MIXED, false, 400027611,
+    {SORT_MIXED, SERVERS_USUAL, 400027611,
      "nothing: the world took a change for made that a later leader had not known"},
-    {SORT_MIXED, false, 3477,
+    {SORT_MIXED, SERVERS_USUAL, 3477,
      "a deadline from the time of a reconnect, whose handshake was answered late"},
-    {SORT_MIXED, false, 77003495,
+    {SORT_MIXED, SERVERS_USUAL, 77003495,
      "nothing: a leader told again, when its session had met a server with older data"},
-    {SORT_RETAIN, false, 1, "nobody behind is seen, so that a tenure is idle while others wait"},
-    {SORT_RETAIN, false, 7, "the same, where it had begun before they came"},
-    {SORT_RETAIN, false, 41002087,
+    {SORT_RETAIN, SERVERS_USUAL, 1,
+     "nobody behind is seen, so that a tenure is idle while others wait"},
+    {SORT_RETAIN, SERVERS_USUAL, 7, "the same, where it had begun before they came"},
+    {SORT_RETAIN, SERVERS_USUAL, 41002087,
      "nothing: nodes of attempts that had ended, with their deletes under way"},
-    {SORT_RETAIN, false, 41018036, "nothing: the same, with their creates undecided"},
-    {SORT_RETAIN, false, 880076264,
+    {SORT_RETAIN, SERVERS_USUAL, 41018036, "nothing: the same, with their creates undecided"},
+    {SORT_RETAIN, SERVERS_USUAL, 880076264,
      "a watch on the children, set behind the own node's end, that is kept"},
-    {SORT_MEMBERS, false, 5008952,
+    {SORT_MEMBERS, SERVERS_USUAL, 5008952,
      "an observer that tells all members as they are read, but not that one has older data"},
-    {SORT_MEMBERS, false, 5000057,
+    {SORT_MEMBERS, SERVERS_USUAL, 5000057,
      "a node set, and deleted, on another connection than that on which it was seen, "
      "behind a restore"},
-    {SORT_MEMBERS, false, 5014326,
+    {SORT_MEMBERS, SERVERS_USUAL, 5014326,
      "a member not read again where the same session was let in behind a restore"},
-    {SORT_MEMBERS, false, 77000584,
+    {SORT_MEMBERS, SERVERS_USUAL, 77000584,
      "a party's member whose node could not be read, and which made another beside it"},
-    {SORT_MEMBERS, false, 870064687,
+    {SORT_MEMBERS, SERVERS_USUAL, 870064687,
      "a member in again, past its deadline, whose node could not be read and was gone"},
-    {SORT_MIXED, true, 870087517,
+    {SORT_MIXED, SERVERS_ODD, 910001446,
+     "a deadline renewed by what a deposed leader refused without asking anybody"},
+    {SORT_MIXED, SERVERS_LACKING, 870087517,
      "nothing: a watch that nobody wants, whose removal waits behind a create"},
 };
 
@@ -283,7 +297,7 @@ enum { SCHEDULES = 2660, SCHEDULES_FULL = 5300, SCHEDULES_INSTRUMENTED = 300, FE
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean sorts[SORTS], lacking, full;
+    gboolean sorts[SORTS], lacking, odd, full;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -300,6 +314,7 @@ static const GOptionEntry entries[] = {
      NULL},
     {"lacking", 0, 0, G_OPTION_ARG_NONE, &asked.lacking, "servers do not know all operations",
      NULL},
+    {"odd", 0, 0, G_OPTION_ARG_NONE, &asked.odd, "servers are odd", NULL},
     {"members", 0, 0, G_OPTION_ARG_NONE, &asked.sorts[SORT_MEMBERS], "or members of groups", NULL},
     {"full", 0, 0, G_OPTION_ARG_NONE, &asked.full, "twice as many of each sort", NULL},
     G_OPTION_ENTRY_NULL,
@@ -312,6 +327,11 @@ static enum sort asked_sort(void)
     while (sort > SORT_MIXED && !asked.sorts[sort])
         sort--;
     return sort;
+}
+
+static enum servers asked_servers(void)
+{
+    return asked.odd ? SERVERS_ODD : asked.lacking ? SERVERS_LACKING : SERVERS_USUAL;
 }
 
 static bool parse(int argc, char **argv)
@@ -367,14 +387,14 @@ static void explain(const struct workers_result *result)
         return;
     workers_replay(result->failed[0].seed);
     printf("Again: tests/sim/sim%s%s --seed %" G_GUINT64_FORMAT "\n",
-           schedule_lacking ? " --lacking" : "", sort_options[chosen], result->failed[0].seed);
+           servers_options[schedule_servers], sort_options[chosen], result->failed[0].seed);
 }
 
 static unsigned play_known(const struct known_seed *known)
 {
     struct workers_result result;
 
-    choose(known->sort, known->lacking);
+    choose(known->sort, known->servers);
     workers_play(&(struct workers_plan){.from = known->seed, .schedules = 1, .workers = 1},
                  &result);
     if (result.failures > 0)
@@ -403,7 +423,7 @@ static unsigned play_others(struct workers_plan plan)
 
     for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
         plan.schedules = schedules / others[i].part;
-        choose(others[i].sort, others[i].lacking);
+        choose(others[i].sort, others[i].servers);
         failed += play_plan(&plan);
     }
     return failed;
@@ -417,9 +437,10 @@ static int play_many(void)
 
     for (size_t i = 0; i < G_N_ELEMENTS(seeds); i++)
         failed += play_known(&seeds[i]);
-    choose(sort, asked.lacking);
+    choose(sort, asked_servers());
     failed += play_plan(&plan);
-    if (sort == SORT_MIXED && !asked.lacking && asked.schedules == 0 && asked.seconds == 0) {
+    if (sort == SORT_MIXED && asked_servers() == SERVERS_USUAL && asked.schedules == 0 &&
+        asked.seconds == 0) {
         failed += play_others(plan);
         played += 2 * G_N_ELEMENTS(others);
     }
@@ -433,7 +454,7 @@ int main(int argc, char **argv)
         return 99;
     timers_by_hand = true;
     session_store = &world_store;
-    choose(asked_sort(), asked.lacking);
+    choose(asked_sort(), asked_servers());
     if (asked.seed >= 0)
         return workers_replay((uint64_t)asked.seed) ? 0 : 1;
     return play_many();

@@ -93,6 +93,13 @@ struct deafness {
     int server;
 };
 
+/* Now and then no session can be renewed. */
+struct meddling {
+    struct stream stream;
+    enum { MEDDLED_NOT, MEDDLED_REFUSED, MEDDLED_DOWN, MEDDLED_DEPOSED } state;
+    int leader; /* that is cut off; -1: nobody led */
+};
+
 struct roles {
     struct stage *stage;
     uint64_t seed;
@@ -121,6 +128,7 @@ struct roles {
     struct actor actor[ACTORS_MAX];
     struct limbo limbo;
     struct deafness deafness;
+    struct meddling meddling;
     struct stream groups;
     unsigned seats; /* 0: there are no groups */
     struct seat seat[SEATS_MAX];
@@ -190,6 +198,7 @@ void revoker_end(struct roles *roles); /* when the stage is over */
 void fault_draw(struct roles *roles);
 void limbo_draw(struct roles *roles, int latency_us);
 void deafness_draw(struct roles *roles);
+void meddling_draw(struct roles *roles);
 void fault_start(struct roles *roles, unsigned i);
 void fault_calm(struct roles *roles); /* everything is healed */
 

@@ -20,7 +20,7 @@ enum { LONG_ALREADY = 2 };
 enum { RATE_PPM = 95000 };
 enum { LATENCIES_MIN = 60 }; /* that a session timeout must be worth */
 
-bool schedule_lacking;
+enum servers schedule_servers;
 
 /* ---- streams ---- */
 
@@ -66,7 +66,7 @@ void stream_wait(struct stream *s, int64_t most_ns)
 
 static void draw_lacks(struct world_config *config, uint64_t seed)
 {
-    if (!schedule_lacking)
+    if (schedule_servers != SERVERS_LACKING)
         return;
     config->lacks = seed % 2 ? LACKS_CREATE2 : LACKS_CONTAINERS;
     config->hangs_up = seed % 4 > 1;
@@ -257,6 +257,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
 
     roles->seed = seed;
     draw_lacks(&config, seed);
+    config.odd = schedule_servers == SERVERS_ODD;
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
     members_many = seed / 2 % 2 ? 0 : MEMBERS_MANY;
     roles->stage = stage_new(random, config, trace);
@@ -267,6 +268,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     admin_draw(roles);
     limbo_draw(roles, config.latency_max_us);
     deafness_draw(roles);
+    meddling_draw(roles);
     restore_draw(roles);
     limits_draw(roles);
     if (client_sharing || client_counting || client_grouping)

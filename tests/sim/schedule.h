@@ -7,9 +7,11 @@
 #include "tally.h"
 #include "trace.h"
 
-/* The servers do not know all operations. Some know no containers, and others no create2 either.
- * Some of each sort end the connection instead of saying so. */
-extern bool schedule_lacking;
+/* Lacking ones do not know all operations. Some know no containers, and others no create2 either.
+ * Some of each sort end the connection instead of saying so. Odd ones: see struct world_config. */
+enum servers { SERVERS_USUAL, SERVERS_LACKING, SERVERS_ODD };
+
+extern enum servers schedule_servers;
 
 /* NULL: all was well; else what was wrong, in a sentence: g_free() it. Adds to *tally, and writes
  * to trace unless that is NULL. */

@@ -104,7 +104,6 @@ static struct proxy *start(enum proxy_kind kind, int target_port, uint32_t seed)
     sigset_t all, before;
     p->kind = kind;
     p->target_port = target_port;
-    p->noise = seed ? seed : 1;
     p->listener = -1;
     p->links = g_ptr_array_new();
     p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -112,7 +111,8 @@ static struct proxy *start(enum proxy_kind kind, int target_port, uint32_t seed)
     pthread_cond_init(&p->changed, NULL);
     bool ok = p->wake >= 0 && port_hold(&p->port) && (p->listener = port_listen(&p->port)) >= 0;
     p->connect = g_strdup_printf("127.0.0.1:%d", p->port.port);
-    sigfillset(&all); /* signals are for the test's own threads */
+    p->noise = seed ? seed : (uint32_t)p->port.port; /* no two are late in step */
+    sigfillset(&all);                                /* signals are for the test's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     p->started = ok && pthread_create(&p->thread, NULL, run, p) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

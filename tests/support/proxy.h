@@ -78,6 +78,9 @@ void proxy_delay_ms(struct proxy *p, enum proxy_direction direction, int ms);
 /* That much more for each piece read, at random up to ms; the order stays. */
 void proxy_jitter_ms(struct proxy *p, enum proxy_direction direction, int ms);
 
+/* Each connection is reset at a random moment, up to ms after it was made; 0: none is. */
+void proxy_tear_ms(struct proxy *p, int ms);
+
 /* Writes at most that many bytes at once, each a segment of its own; 0: as they come. */
 void proxy_segment(struct proxy *p, int bytes);
 

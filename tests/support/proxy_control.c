@@ -87,6 +87,12 @@ void proxy_jitter_ms(struct proxy *p, enum proxy_direction direction, int ms)
     commit(p);
 }
 
+void proxy_tear_ms(struct proxy *p, int ms)
+{
+    orders_lock(p)->tear_ms = ms;
+    commit(p);
+}
+
 void proxy_segment(struct proxy *p, int bytes)
 {
     orders_lock(p)->segment = bytes;

@@ -42,12 +42,23 @@ static void close_fd(int fd, bool reset)
     close(fd);
 }
 
+static uint32_t next_noise(struct proxy *p)
+{
+    p->noise ^= p->noise << 13;
+    p->noise ^= p->noise >> 17;
+    p->noise ^= p->noise << 5;
+    return p->noise >> 8;
+}
+
 struct link *link_new(struct proxy *p, int client)
 {
     struct link *l = g_new0(struct link, 1);
     int on = 1;
     l->proxy = p;
     l->late = p->orders.frozen != 0;
+    l->torn_at = INT64_MAX;
+    if (p->orders.tear_ms > 0)
+        l->torn_at = g_get_monotonic_time() + next_noise(p) % (unsigned)p->orders.tear_ms * 1000LL;
     l->fd[UP] = client;
     l->fd[DOWN] = -1;
     setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -77,14 +88,6 @@ void link_free(struct link *l, bool reset)
     g_free(l);
 }
 
-static uint32_t next_noise(struct proxy *p)
-{
-    p->noise ^= p->noise << 13;
-    p->noise ^= p->noise >> 17;
-    p->noise ^= p->noise << 5;
-    return p->noise >> 8;
-}
-
 static int64_t delay_us(struct proxy *p, int direction)
 {
     int64_t ms = p->orders.delay_ms[direction];
@@ -111,6 +114,7 @@ void stream_push(struct link *l, int direction, const uint8_t *bytes, size_t len
 void link_ask(struct link *l, struct pollfd fds[2], int64_t now, int64_t *wake_at)
 {
     short events[2] = {0, 0};
+    *wake_at = MIN(*wake_at, l->torn_at);
     for (int d = UP; d <= DOWN; d++) {
         struct stream *s = &l->stream[d];
         struct chunk *c = g_queue_peek_head(&s->chunks);
@@ -211,6 +215,8 @@ static bool connected(struct link *l)
 bool link_serve(struct link *l, const struct pollfd fds[2])
 {
     bool ok = true;
+    if (g_get_monotonic_time() >= l->torn_at)
+        return false;
     if (l->connecting && fds[DOWN].revents)
         ok = connected(l);
     for (int d = UP; ok && d <= DOWN; d++) {

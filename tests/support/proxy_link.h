@@ -18,7 +18,7 @@ struct orders {
     bool cut;
     unsigned frozen, dropping; /* bits of enum proxy_direction */
     int delay_ms[2], jitter_ms[2];
-    int segment;
+    int segment, tear_ms;
     bool lose_request, lose_reply;
     int lose_request_op, lose_reply_op;
     uint64_t refused, hung_up_on; /* bits of enum proxy_op */
@@ -75,8 +75,9 @@ struct link {
     bool connecting;
     bool late; /* made in a freeze, of whatever direction: in a network, no handshake comes through
                 */
-    bool announced; /* the first bytes have passed */
-    bool refused;   /* its credentials, behind which the server hears nothing */
+    int64_t torn_at; /* INT64_MAX: never */
+    bool announced;  /* the first bytes have passed */
+    bool refused;    /* its credentials, behind which the server hears nothing */
     bool losing;
     int32_t losing_xid;
     uint8_t type[UNDERWAY]; /* of a request, by its xid */

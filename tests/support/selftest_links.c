@@ -1,6 +1,8 @@
 /* A linked ensemble: what is cut off is cut off, and comes back. */
 #include "fixture.h"
+#include "fourletter.h"
 #include "progress.h"
+#include "proxy.h"
 #include "raw.h"
 #include "selftest.h"
 #include "server.h"
@@ -60,6 +62,14 @@ static void on_done(int rc, const struct Stat *stat, const void *data)
 {
     (void)stat;
     g_atomic_int_set((int *)(uintptr_t)data, rc == ZOK || rc == ZBADVERSION ? 1 : 2);
+}
+
+static bool has_connected_anew(struct proxy *way)
+{
+    struct proxy_stats stats;
+
+    proxy_get_stats(way, &stats);
+    return stats.connections > 2 && stats.bytes_to_client > 0;
 }
 
 TEST_CASE(isolated_follower_reads)
@@ -141,4 +151,20 @@ TEST_CASE(restarted_node_joins)
         CHECK(zk_server_launch(server, node) && zk_server_wait(server, node));
         CHECK(AWAIT(has_written(node)));
     }
+}
+
+/* An observer that a follower feeds loses it again and again, and serves. */
+TEST_CASE(odd)
+{
+    struct zk_server *s = zk_server_start(
+        &(struct zk_server_options){.nodes = 3, .tick_ms = 100, .odd = "late torn relayed"});
+    char mode[32] = "";
+    REQUIRE(s != NULL);
+    CHECK(fourletter_mode_at("127.0.0.1", zk_server_port(s, 2), mode, sizeof mode));
+    CHECK_STR(mode, "observer");
+    zk_server_slow(s, 2, 1);
+    zk_server_rejoin(s, 2); /* which heals, and leaves what is odd */
+    CHECK(AWAIT(has_connected_anew(zk_server_link(s, 2, 0))));
+    CHECK(zk_server_wait(s, 2));
+    zk_server_stop(s);
 }

@@ -92,6 +92,7 @@ static struct zk_server *new_server(const struct zk_server_options *options)
         o->tick_ms = 500;
     if (o->max_session_timeout_ms == 0)
         o->max_session_timeout_ms = MAX(60000, 20 * o->tick_ms);
+    o->linked = links_wanted(o);
     s->owner = getpid();
     s->nodes = CLAMP(o->nodes, 1, NODES_MAX);
     s->scratch.janitor = s->scratch.lifeline = -1;
@@ -114,6 +115,7 @@ static void free_server(struct zk_server *s)
         port_release(&s->node[i].client);
         port_release(&s->node[i].quorum);
         port_release(&s->node[i].election);
+        port_release(&s->node[i].relay);
         g_free(s->node[i].dir);
     }
     g_strfreev((char **)(uintptr_t)s->options.jvm);
@@ -138,7 +140,8 @@ static bool prepare(struct zk_server *s)
     for (int i = 0; i < s->nodes; i++) {
         struct node *n = &s->node[i];
         n->dir = g_strdup_printf("%s/%d", s->scratch.path, i);
-        ok = ok && port_hold(&n->client) && port_hold(&n->quorum) && port_hold(&n->election);
+        ok = ok && port_hold(&n->client) && port_hold(&n->quorum) && port_hold(&n->election) &&
+             port_hold(&n->relay);
         g_string_append_printf(connect, "%s%s:%d", i ? "," : "", n->host, n->client.port);
     }
     s->connect = g_string_free(connect, FALSE);

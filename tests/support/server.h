@@ -32,7 +32,14 @@ struct zk_server_options {
 /* What odd servers do, in words; those in $ZKL_ODD_SERVERS count for each server that is started.
  *
  * eager: each checks permissions by itself before it asks its leader (enableEagerACLCheck)
- * closed: nobody may write /zookeeper */
+ * closed: nobody may write /zookeeper
+ *
+ * Each ensemble that is not reconfigured, and has no hosts of its own:
+ * late: what its leader sends to its learners is late, each time by up to half a tick
+ * torn: a learner's connection is reset now and then, and what is on its way then is lost
+ * observed: if it has three nodes, the last one does not vote
+ * relayed: the same, and not the leader feeds it, but the follower that votes (observerMasterPort)
+ */
 bool zk_server_is_odd(const struct zk_server_options *o, const char *word);
 
 /* Are java and the server's packages there, and is $ZKL_ZOOKEEPER not "none"? */

@@ -7,6 +7,8 @@
 #include <glib.h>
 #include <string.h>
 
+enum { TORN_TICKS = 60 };
+
 static char *address(int port)
 {
     return g_strdup_printf("127.0.0.1:%d", port);
@@ -26,6 +28,31 @@ static bool announce(const struct zk_server *s, int from, int to)
     return ok;
 }
 
+/* An observer that is fed by a follower connects to no leader. */
+static int target(const struct zk_server *s, int from, int to)
+{
+    const bool relayed = from == s->nodes - 1 && node_is_relayed(&s->options, s->nodes);
+
+    return relayed ? s->node[from].relay.port : s->node[to].quorum.port;
+}
+
+bool links_wanted(const struct zk_server_options *o)
+{
+    return o->linked || (o->nodes > 1 && o->members == 0 && !o->hosts &&
+                         (zk_server_is_odd(o, "late") || zk_server_is_odd(o, "torn")));
+}
+
+/* Learners connect to whoever feeds them. */
+static void be_odd(const struct zk_server *s, struct proxy *data)
+{
+    if (zk_server_is_odd(&s->options, "late"))
+        proxy_jitter_ms(data, PROXY_TO_CLIENT, s->options.tick_ms / 2);
+    if (zk_server_is_odd(&s->options, "torn")) {
+        proxy_jitter_ms(data, PROXY_TO_SERVER, s->options.tick_ms / 10);
+        proxy_tear_ms(data, TORN_TICKS * s->options.tick_ms);
+    }
+}
+
 bool links_start(struct zk_server *s)
 {
     bool ok = true;
@@ -34,7 +61,7 @@ bool links_start(struct zk_server *s)
         for (int j = 0; j < s->nodes; j++) {
             if (i == j)
                 continue;
-            s->node[i].data[j] = proxy_start_raw(s->node[j].quorum.port);
+            s->node[i].data[j] = proxy_start_raw(target(s, i, j));
             s->node[i].vote[j] = proxy_start_raw(s->node[j].election.port);
             ok = ok && s->node[i].data[j] && s->node[i].vote[j];
         }
@@ -42,6 +69,10 @@ bool links_start(struct zk_server *s)
     for (int i = 0; ok && i < s->nodes; i++)
         for (int j = 0; ok && j < s->nodes; j++)
             ok = i == j || announce(s, i, j);
+    for (int i = 0; ok && i < s->nodes; i++)
+        for (int j = 0; j < s->nodes; j++)
+            if (i != j)
+                be_odd(s, s->node[i].data[j]);
     return ok;
 }
 
@@ -102,6 +133,8 @@ void zk_server_rejoin(struct zk_server *s, int node)
         proxy_heal(s->node[node].vote[other]);
         proxy_heal(s->node[other].data[node]);
         proxy_heal(s->node[other].vote[node]);
+        be_odd(s, s->node[node].data[other]);
+        be_odd(s, s->node[other].data[node]);
     }
 }
 

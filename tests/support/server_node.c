@@ -53,6 +53,26 @@ static void append_members(GString *text, const struct node *nodes, int count, i
     }
 }
 
+bool node_observes(const struct zk_server_options *o, int count, int i)
+{
+    return count == 3 && i == count - 1 && o->members == 0 &&
+           (zk_server_is_odd(o, "observed") || zk_server_is_odd(o, "relayed"));
+}
+
+bool node_is_relayed(const struct zk_server_options *o, int count)
+{
+    return node_observes(o, count, count - 1) && zk_server_is_odd(o, "relayed");
+}
+
+/* Both that vote have the same one, since only one of them follows. */
+static int relay_port(const struct node *nodes, int count, int i)
+{
+    const struct node *observer = &nodes[count - 1];
+    const struct proxy *way = &nodes[i] == observer ? observer->data[0] : NULL;
+
+    return way ? proxy_port(way) : observer->relay.port;
+}
+
 static GString *config_text(const struct node *nodes, int count, int i,
                             const struct zk_server_options *o)
 {
@@ -72,10 +92,15 @@ static GString *config_text(const struct node *nodes, int count, int i,
     for (int j = 0; count > 1 && j < count && o->members == 0; j++) {
         const struct proxy *data = nodes[i].data[j], *vote = nodes[i].vote[j];
 
-        g_string_append_printf(text, "server.%d=%s:%d:%d\n", j + 1, nodes[j].host,
+        g_string_append_printf(text, "server.%d=%s:%d:%d%s\n", j + 1, nodes[j].host,
                                data ? proxy_port(data) : nodes[j].quorum.port,
-                               vote ? proxy_port(vote) : nodes[j].election.port);
+                               vote ? proxy_port(vote) : nodes[j].election.port,
+                               node_observes(o, count, j) ? ":observer" : "");
     }
+    if (node_observes(o, count, i))
+        g_string_append(text, "peerType=observer\n");
+    if (node_is_relayed(o, count))
+        g_string_append_printf(text, "observerMasterPort=%d\n", relay_port(nodes, count, i));
     for (const char *const *line = o->config; line && *line; line++)
         g_string_append_printf(text, "%s\n", *line);
     if (o->config_of && i < (int)g_strv_length((char **)(uintptr_t)o->config_of))

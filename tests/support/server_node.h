@@ -13,10 +13,15 @@ struct node {
     const char *host;
     const char *const *within; /* see struct zk_server_options */
     struct held_port client, quorum, election;
+    struct held_port relay; /* where whoever follows feeds it, if it is a relayed observer */
     char *dir;
     /* This node's ways to the others' ports, in a linked server. */
     struct proxy *data[NODES_MAX], *vote[NODES_MAX];
 };
+
+/* Does the last of them not vote? And is it fed by a follower? */
+bool node_observes(const struct zk_server_options *o, int count, int i);
+bool node_is_relayed(const struct zk_server_options *o, int count);
 
 /* "server.N=HOST:PORT:PORT;PORT" of nodes[i], with clients' wildcard; for g_free(). */
 char *node_member(const struct node *nodes, int i);

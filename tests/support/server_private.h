@@ -14,6 +14,9 @@ struct zk_server {
     char *connect;
 };
 
+/* Are the nodes to reach each other through proxies? */
+bool links_wanted(const struct zk_server_options *o);
+
 /* The ports of all nodes are known. */
 bool links_start(struct zk_server *s);
 void links_stop(struct zk_server *s);

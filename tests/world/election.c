@@ -42,13 +42,19 @@ void ensemble_send(struct server *from, unsigned to, struct message what)
 
 /* ---- the heart beats ---- */
 
+static int64_t lateness(struct world *w)
+{
+    return w->config.odd ? (int64_t)chance_below(&w->queue, (uint64_t)w->tick / 10) : 0;
+}
+
 static void on_beat(void *context)
 {
     struct server *s = context;
 
     if (s->paused || s->role == SERVER_DOWN)
         return;
-    queue_arm(&s->w->queue, &s->beat, s->w->queue.now + s->w->tick / 2, on_beat, s);
+    queue_arm(&s->w->queue, &s->beat, s->w->queue.now + s->w->tick / 2 + lateness(s->w), on_beat,
+              s);
     if (s->role == SERVER_LEADING)
         leader_beat(s);
     else if (s->role == SERVER_FOLLOWING)
@@ -111,6 +117,13 @@ void ensemble_look(struct server *s)
 {
     ensemble_leave(s, SERVER_LOOKING);
     ensemble_elect_soon(s->w);
+}
+
+void ensemble_tear(struct server *s)
+{
+    link_flush(&s->to[s->leader]);
+    link_flush(&s->w->servers[s->leader].to[s->number]);
+    ensemble_look(s);
 }
 
 static void lead(struct server *s)

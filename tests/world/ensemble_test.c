@@ -65,6 +65,29 @@ TEST_CASE(cut_follower)
     CHECK(stale > 0);
 }
 
+/* A server that is cut off refuses by itself, and a follower loses its leader without any fault. */
+TEST_CASE(odd)
+{
+    for (int is = 0; is < 2; is++) {
+        begin_world((struct world_config){.seed = 1, .servers = 3, .tick_ms = TICK_MS, .odd = is});
+        int server = a_follower();
+        struct puppet *p = puppet_at("a", server, TIMEOUT_MS);
+        CHECK_INT(CREATE(p, "/a"), STORE_OK);
+        world_refuse(world, STORE_SET, "/a");
+        world_cut_server(world, server, true);
+        SEND(p, .kind = STORE_SET, .path = "/a", .version = -1);
+        pass(SECOND);
+        CHECK_INT(p->unanswered, !is);
+        world_cut_server(world, server, false);
+        UNTIL(p->unanswered == 0);
+        CHECK_INT(p->rc, STORE_NOAUTH);
+        for (int i = 0; i < 100 && p->up; i++)
+            pass(SECOND);
+        CHECK_INT(p->up, !is);
+        end_world();
+    }
+}
+
 /* A write through a follower is no touch: if the follower is cut off before its next report, the
  * session may end before write + timeout. */
 TEST_CASE(write_is_no_touch)

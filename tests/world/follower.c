@@ -2,6 +2,8 @@
  * clients write. It may serve for long after it has lost its leader. */
 #include "inside.h"
 
+enum { TORN_OF = 100 }; /* beats of an odd world, of which one goes so */
+
 /* ---- what every server does with what is committed ---- */
 
 static void welcome(struct server *s, struct ask *ask)
@@ -118,6 +120,8 @@ void follower_receive(struct server *s, struct message *m)
         break;
     case MSG_BEAT:
         report_touches(s);
+        if (s->w->config.odd && chance_below(&s->w->queue, TORN_OF) == 0)
+            ensemble_tear(s);
         break;
     default:
         ensemble_look(s);

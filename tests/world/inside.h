@@ -461,6 +461,8 @@ void ensemble_start(struct world *w);
 void ensemble_beat_in(struct server *s, int64_t ns);
 void ensemble_leave(struct server *s, enum role role); /* leads or follows no more */
 void ensemble_look(struct server *s);                  /* and would again */
+/* Its way to its leader breaks: what is on it is lost, both ways. */
+void ensemble_tear(struct server *s);
 void ensemble_elect_soon(struct world *w);
 struct server *world_newest(const struct world *w);  /* whose state is looked at */
 struct server *world_working(const struct world *w); /* the leader with a quorum, or NULL */

@@ -282,6 +282,13 @@ static bool is_unknown(const struct world_config *config, const struct ask *ask)
            config->lacks >= (ask->mode == STORE_CONTAINER ? LACKS_CONTAINERS : LACKS_CREATE2);
 }
 
+/* The leader may know better: that there is no such node any more. */
+static bool refuses_alone(const struct server *s, const struct ask *ask)
+{
+    return s->w->config.odd && ask->kind == STORE_SET && tree_find(s->tree, ask->path) &&
+           prepare_is_refused(s->w, STORE_SET, ask->path);
+}
+
 static void take(struct server *s, struct conn *conn, struct ask *ask)
 {
     ask->unknown = is_unknown(&s->w->config, ask);
@@ -294,10 +301,14 @@ static void take(struct server *s, struct conn *conn, struct ask *ask)
     ask->session = conn->session;
     ask->conn = conn;
     g_queue_push_tail(&conn->asks, ask_ref(ask));
-    if (ask_is_write(ask) || ask->kind == STORE_SYNC)
+    if (refuses_alone(s, ask)) {
+        ask->reply.rc = STORE_NOAUTH;
+        server_settle(s, ask);
+    } else if (ask_is_write(ask) || ask->kind == STORE_SYNC) {
         forward(s, ask);
-    else
+    } else {
         drain(s, conn);
+    }
 }
 
 static void end_session(struct server *s, struct conn *conn)

@@ -83,6 +83,9 @@ struct world_config {
     int reap_ms;                        /* how often empty containers are looked for; 0: never */
     enum world_lacks lacks;
     bool hangs_up;      /* what is not known ends the connection, without an answer */
+    bool odd;           /* A leader asks its followers for touches up to a fifth late. Now and then
+                           the way between the two breaks, and what is on it is lost. Each server
+                           refuses by itself what may not be set, and asks nobody. */
     world_note_fn note; /* may be NULL; must not call the world */
     void *note_data;
 };
