@@ -78,9 +78,18 @@ CLEAN = {"exec, cleans up", "timeout zkl lock"}
 NEEDS = {"parallel": "parallel", "tmux": "tmux", "sudo": "sudo", "pseudo-terminal": "script"}
 AS_ROOT = {"setpriv", "runuser", "su -c", "sudo"}
 
-WAYS = ["cut", "stopped", "killed", "guard killed", "deleted", "TERM", "INT", "second TERM"]
-# zkl-guard(7): when an administrator deletes the node, the next contender may be served before.
-NAMED = {"deleted"}
+WAYS = ["cut", "stopped", "killed", "tool killed", "guard killed", "guard stopped, cut", "deleted", "TERM", "INT", "second TERM"]
+CUT = {"cut", "guard stopped, cut"}
+
+
+# They have sessions of their own, as a hopper has, which nobody would end then.
+DAEMONS = {"setsid", "setsid, deaf", "daemon", "su -c", "tmux", "pseudo-terminal"}
+
+
+def is_named(kind, way, options):
+    """zkl-guard(7): an administrator deletes the node; zkl alone hunts a hopper on a busy machine; daemons are left."""
+    return (way == "deleted" or (kind == "hopper" and way == "guard stopped, cut")
+            or (options.leave_daemons and kind in DAEMONS))
 
 
 def late():
@@ -164,6 +173,8 @@ class Round:
     def zkl(self, verb, ident, connect, command, **more):
         where = [self.path, ident] if verb == "elect" else [self.path]
         last = ["--kill-after", "3"] if self.options.kill_after else []
+        if self.options.leave_daemons and ident == "old":
+            last.append("--leave-daemons")
         args = [ZKL, "--connect", connect, "--session-timeout", self.options.session_timeout, verb]
         by = BY.get(self.kind, []) if ident == "old" else []
         return subprocess.Popen(by + args + last + where + ["--"] + command, start_new_session=True,
@@ -211,13 +222,17 @@ class Round:
         guard, node = pathlib.Path(f"{self.acts}.begun").read_text().split()
         tool = stat(guard)[1]  # a candidate, below its supervisor
         both = {tool, self.holder.pid}
-        if self.way == "cut":
+        if self.way == "guard stopped, cut":
+            send(int(guard), signal.SIGSTOP)
+        if self.way in CUT:
             self.order("silence")
         elif self.way == "stopped":
             for pid in both:
                 send(pid, signal.SIGSTOP)
         elif self.way == "killed":
             send(self.holder.pid, signal.SIGKILL)
+        elif self.way == "tool killed":
+            send(tool, signal.SIGKILL)
         elif self.way == "guard killed":
             send(int(guard), signal.SIGKILL)
         elif self.way == "deleted":
@@ -268,7 +283,7 @@ class Round:
     def run(self):
         self.holder = self.next = None
         try:
-            connect = self.start_gate() if self.way == "cut" else os.environ["ZKL_CONNECT"]
+            connect = self.start_gate() if self.way in CUT else os.environ["ZKL_CONNECT"]
             self.start_holder(connect)
             wait_for("all act", self.acting)
             self.start_next()
@@ -284,7 +299,8 @@ class Round:
 
 
 class Table:
-    def __init__(self):
+    def __init__(self, options):
+        self.options = options
         self.lock = threading.Lock()
         self.gaps, self.troubles, self.notes = {}, [], set()
 
@@ -311,7 +327,8 @@ class Table:
         print("\nms; (how many of how many overlapped); *: kept the lock until a second TERM")
 
     def overlaps(self, named):
-        return sum(gap < 0 for (_, way), gaps in self.gaps.items() for gap in gaps if (way in NAMED) == named)
+        return sum(gap < 0 for cell, gaps in self.gaps.items() for gap in gaps
+                   if is_named(*cell, self.options) == named)
 
 
 def play(table, one):
@@ -331,6 +348,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1, help="of each cell (1)")
     parser.add_argument("--at-once", type=int, default=12, help="rounds side by side (12)")
+    parser.add_argument("--leave-daemons", action="store_true", help="leave those with a session of their own")
     parser.add_argument("--verb", choices=["lock", "elect", "once"], default="lock")
     parser.add_argument("--kind", action="append", choices=list(KINDS), help="this kind alone; may be repeated")
     parser.add_argument("--way", action="append", choices=WAYS, help="this way alone; may be repeated")
@@ -345,14 +363,14 @@ def main():
         os.execv(SERVER, [SERVER, "--tick", "200", "--", sys.executable, "-B", __file__, *sys.argv[1:]])
     sys.stdout.reconfigure(line_buffering=True)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    kinds = [kind for kind in options.kind or KINDS if possible(kind)]
+    kinds = [kind for kind in options.kind or KINDS if possible(kind) and not (options.leave_daemons and kind == "hopper")]
     ways = options.way or WAYS
     with open(os.devnull) as nothing:
         text = subprocess.run([ZKL, "lock", "--help"], capture_output=True, text=True, check=True, stdin=nothing)
     options.kill_after = "--kill-after" in text.stdout
     options.scratch = pathlib.Path(tempfile.mkdtemp(prefix="zkl-tree-"))
     options.scratch.chmod(0o755)
-    table = Table()
+    table = Table(options)
     began = time.monotonic()
     rounds = [Round(options, kind, way, i) for i in range(options.rounds) for kind in kinds for way in ways]
     with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:

@@ -138,7 +138,7 @@ static char *watch(const char *const *command, int limit_s, const char *wall, in
     env = g_environ_unsetenv(env, "ZKL_LEDGER");
     if (wall)
         env = g_environ_setenv(env, "ZKL_TEST_WALL", wall, TRUE);
-    g_ptr_array_add(argv, g_strdup("sh"));
+    g_ptr_array_add(argv, g_strdup("/bin/sh"));
     g_ptr_array_add(argv, g_strdup("-c"));
     g_ptr_array_add(argv, g_strdup("exec \"$@\" 2>&1"));
     g_ptr_array_add(argv, g_strdup("sh"));
@@ -191,7 +191,11 @@ TEST_CASE(starvation_is_not)
                               G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &loop[i],
                               NULL));
     expect("work", NULL, 0, "ok   watched.work (");
+    char *path = g_strdup(g_getenv("PATH"));
+    g_setenv("PATH", "/", TRUE); /* no gdb, which would be slow here */
     expect("deadlock", NULL, WATCHDOG_HANGS, "FAIL watched.deadlock: no step for");
+    g_setenv("PATH", path, TRUE);
+    g_free(path);
     for (int i = 0; i < count; i++) {
         kill(loop[i], SIGKILL);
         waitpid(loop[i], NULL, 0);

@@ -172,6 +172,26 @@ TEST_CASE(refused_by_the_server_alone)
     hand_close(s);
 }
 
+/* What libzookeeper had between two connections it sends on the later one. */
+TEST_CASE(answered_on_the_next_connection)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_pass(s, 4000);
+    ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
+    const struct instant before = s->proofs.deadline;
+    CHECK_INT(fake_count(STORE_SET, "/zookeeper/zkl-none"), 1);
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    CHECK_INT(fake_count(STORE_SET, "/zookeeper/zkl-none"), 2);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
+    CHECK_INT(s->proofs.deadline.boot, before.boot);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
+    CHECK(s->proofs.deadline.boot > before.boot);
+    hand_close(s);
+}
+
 /* A step that could not be sent is not one under way. */
 TEST_CASE(step_not_taken)
 {
