@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <zookeeper/zookeeper.h>
@@ -79,15 +80,21 @@ static bool socket_leads_to(int fd, const struct address *server)
 }
 
 /* If packets get lost, TCP sends the first one again after 3 s, and then only after 6 s: a deadline
- * may come before. This shortens that time. A kernel that cannot change it refuses. */
+ * may come before. This shortens that time. A kernel that cannot change it refuses.
+ *
+ * The library may close its descriptor meanwhile, and another thread may get the number: then the
+ * flag is taken back. */
 static bool socket_keep(int fd, const void *server)
 {
-    const int again_ms = AGAIN_MS;
+    const int again_ms = AGAIN_MS, before = fcntl(fd, F_GETFD);
 
-    if (!socket_leads_to(fd, server))
+    if (before < 0 || !socket_leads_to(fd, server))
         return false;
     setsockopt(fd, IPPROTO_TCP, RTO_MAX_OPTION, &again_ms, sizeof again_ms);
-    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+    const bool kept = fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
+    if (kept && !(before & FD_CLOEXEC) && !socket_leads_to(fd, server))
+        fcntl(fd, F_SETFD, before);
+    return kept;
 }
 
 /* Whether nothing at all has come back, although TCP has sent its first packet a second time, or we
@@ -103,20 +110,29 @@ static bool socket_is_stuck(int fd)
                 : info.tcpi_bytes_received == 0 && info.tcpi_last_data_sent >= STUCK_MS);
 }
 
+static bool socket_leads_to_any(int fd, const GArray *servers)
+{
+    for (guint i = 0; i < servers->len; i++)
+        if (socket_leads_to(fd, &g_array_index(servers, struct address, i)))
+            return true;
+    return false;
+}
+
 /* Works on a copy, since the library may close its descriptor, and another thread may get the
- * number. Passes over a descriptor that is closed on exec: it is not the library's, or has been
- * connected, see socket_keep(). */
+ * number. A copy of a file is left open: to close it would end the record locks that this process
+ * has on that file. Passes over a descriptor that is closed on exec: it is not the library's, or
+ * has been connected, see socket_keep(). */
 static bool socket_drop(int fd, const void *servers)
 {
-    const GArray *all = servers;
-    bool dropped = false;
+    struct stat of;
 
-    const int copy = fcntl(fd, F_GETFD) == 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-    if (copy < 0)
+    if (fcntl(fd, F_GETFD) != 0 || !socket_leads_to_any(fd, servers))
         return false;
-    for (guint i = 0; i < all->len && !dropped; i++)
-        dropped = socket_leads_to(copy, &g_array_index(all, struct address, i)) &&
-                  socket_is_stuck(copy) && shutdown(copy, SHUT_RDWR) == 0;
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0 || fstat(copy, &of) != 0 || !S_ISSOCK(of.st_mode))
+        return false;
+    const bool dropped = socket_leads_to_any(copy, servers) && socket_is_stuck(copy) &&
+                         shutdown(copy, SHUT_RDWR) == 0;
     close(copy);
     return dropped;
 }

@@ -214,8 +214,8 @@ hear() { # NAME
         fi
         answer+=$part
     done
-    # shellcheck disable=SC2034
     answer+=$part
+    answer=${answer% } # of a list without names
 }
 
 ask() { # NAME COMMAND

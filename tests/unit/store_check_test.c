@@ -2,10 +2,13 @@
  * was not in the answer, lists of servers, and its sockets. */
 #include "lib/store/store_zk.h"
 
+#include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runner.h"
@@ -244,10 +247,35 @@ static bool kernel_tells(const struct mute *m)
     return getsockopt(m->fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && length == sizeof info;
 }
 
+/* A record lock of this process, which goes when it closes any descriptor of that file. */
+static int begin_lock(void)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char path[] = "/tmp/zkl-lock-XXXXXX";
+    const int fd = mkstemp(path);
+
+    REQUIRE(fd >= 0 && unlink(path) == 0 && fcntl(fd, F_SETLK, &whole) == 0);
+    return fd;
+}
+
+/* As another process sees it. */
+static bool is_locked(int fd)
+{
+    int status = -1;
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        _exit(fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK ? 0 : 1);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 /* What is stuck goes, and nothing else, as a connection of the program's own to another port, which
- * is stuck for longer. */
+ * is stuck for longer, or a lock on a file. */
 TEST_CASE(stuck)
 {
+    const int locked = begin_lock();
     struct mute other, wanted;
     GArray *servers = g_array_new(FALSE, FALSE, sizeof(struct address));
 
@@ -259,9 +287,11 @@ TEST_CASE(stuck)
             g_usleep(10000);
         CHECK(mute_is_dropped(&wanted));
         CHECK(!mute_is_dropped(&other));
+        CHECK(is_locked(locked));
     } else {
         runner_skip("the kernel's tcp_info is shorter");
     }
+    close(locked);
     g_array_unref(servers);
     mute_end(&wanted);
     mute_end(&other);
