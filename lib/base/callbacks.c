@@ -2,6 +2,7 @@
 
 #include <glib.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ struct callbacks {
     bool stop, busy;
     int fd; /* of an eventfd; -1: there is a thread */
     pthread_t thread;
+    sigset_t mask; /* of who made this: the thread has it in callbacks, for what they start */
 };
 
 static _Thread_local bool inside;
@@ -49,12 +51,17 @@ void callbacks_free(struct callbacks *cb)
 static void call_next(struct callbacks *cb)
 {
     struct item *item = g_queue_pop_head(&cb->queue);
+    sigset_t before;
 
     cb->busy = true;
     pthread_mutex_unlock(&cb->lock);
+    if (cb->fd < 0)
+        pthread_sigmask(SIG_SETMASK, &cb->mask, &before);
     inside = true;
     item->fn(item->data);
     inside = false;
+    if (cb->fd < 0)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
     g_free(item);
     pthread_mutex_lock(&cb->lock);
     cb->busy = false;
@@ -88,6 +95,7 @@ struct callbacks *callbacks_new(bool by_user)
     pthread_cond_init(&cb->wake, NULL);
     pthread_cond_init(&cb->idle, NULL);
     g_queue_init(&cb->queue);
+    pthread_sigmask(SIG_SETMASK, NULL, &cb->mask);
     cb->fd = by_user ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     if (by_user ? cb->fd >= 0 : thread_start(&cb->thread, callbacks_run, cb) == 0)
         return cb;

@@ -7,13 +7,16 @@
 static int thread_start_as(pthread_t *ret, void *(*run)(void *), void *data, int state)
 {
     pthread_attr_t attr;
-    sigset_t all, before;
+    static const int of_faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t blocked, before;
 
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, state);
     /* A new thread inherits the mask, and so do the threads that libzookeeper starts from it. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof of_faults / sizeof *of_faults; i++)
+        sigdelset(&blocked, of_faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     int error = pthread_create(ret, &attr, run, data);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);

@@ -1,5 +1,5 @@
 /* Library threads: named, with every signal blocked, so that the process's handlers run
- * where it expects them. */
+ * where it expects them; but for those of a fault, which is the thread's own. */
 #ifndef LIB_THREAD_H
 #define LIB_THREAD_H
 

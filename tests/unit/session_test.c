@@ -1,12 +1,14 @@
 /* What a session answers without a server, how it takes what the store reports, and its options:
  * servers, credentials, and the structs of all of the library's options. */
 #include "by_hand.h"
+#include "lib/base/thread.h"
 #include "lib/session/core.h"
 #include "runner.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +118,68 @@ static int no_thread(struct store **ret, const struct store_config *config,
 {
     (void)ret, (void)config, (void)sink;
     return -1;
+}
+
+struct masks {
+    int calls;
+    sigset_t in_callback, in_thread;
+};
+
+static void *note_mask(void *mask)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, mask);
+    return NULL;
+}
+
+static void on_change_note_mask(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+{
+    struct masks *m = data;
+
+    (void)s, (void)event, (void)id;
+    note_mask(&m->in_callback);
+    m->calls++;
+}
+
+static volatile sig_atomic_t faults;
+
+static void on_fault(int signo)
+{
+    (void)signo;
+    faults++;
+}
+
+static void on_change_raise(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+{
+    (void)s, (void)event, (void)id, (void)data;
+    raise(SIGBUS);
+}
+
+/* What a callback starts has the mask of the program, and a fault in it reaches its handler. */
+TEST_CASE(signals_in_callbacks)
+{
+    const struct sigaction action = {.sa_handler = on_fault};
+    struct sigaction old;
+    struct masks masks = {0};
+    sigset_t one, before;
+    pthread_t thread;
+
+    sigemptyset(&one);
+    sigaddset(&one, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &one, &before);
+    zkl_session *s = fake_open_session("fake:1", NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigaction(SIGBUS, &action, &old);
+    CHECK_INT(zkl_session_on_change(s, on_change_note_mask, &masks), 0);
+    CHECK_INT(zkl_session_on_change(s, on_change_raise, NULL), 0);
+    fake_event(STORE_EV_BEGIN);
+    fake_event(STORE_EV_UP);
+    zkl_session_close(s);
+    CHECK(masks.calls > 0 && faults > 0);
+    CHECK(!sigismember(&masks.in_callback, SIGTERM) && sigismember(&masks.in_callback, SIGUSR1));
+    sigaction(SIGBUS, &old, NULL);
+    REQUIRE(thread_start(&thread, note_mask, &masks.in_thread) == 0);
+    pthread_join(thread, NULL);
+    CHECK(sigismember(&masks.in_thread, SIGTERM) && !sigismember(&masks.in_thread, SIGSEGV));
 }
 
 TEST_CASE(ended_without_threads)
