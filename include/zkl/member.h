@@ -263,7 +263,7 @@ typedef struct zkl_shards_share {
  * in decimal digits, with one space between two words and no newline behind them. More words may
  * follow. Without WEIGHT it is 1. The lines before it are the program's own.
  *
- * Returns 1; or 0 if member is NULL or has no such line: *ret is then 0 and 0. */
+ * Returns 1; or 0 if member is NULL or has no such line: *ret is then 0 and 0. ret may be NULL. */
 ZKL_API int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret);
 
 /* Shares out shards, which are numbers of work from 0: stores in owners[k] the member that should

@@ -853,7 +853,8 @@ int zkl_shards_share_of(const zkl_member_info *member, zkl_shards_share *ret)
     struct shards_host host;
     const bool says = member && shards_read(member->data, member->size, &host);
 
-    *ret = says ? (zkl_shards_share){host.count, host.weight} : (zkl_shards_share){0, 0};
+    if (ret)
+        *ret = says ? (zkl_shards_share){host.count, host.weight} : (zkl_shards_share){0, 0};
     return says;
 }
 

@@ -1,6 +1,7 @@
 """The cases of the package zkl, on the servers that ZKL_CONNECT names: a line for each case."""
 
 import faulthandler
+import logging
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from zkl import _library
 def main():
     failed = 0
     faulthandler.register(signal.SIGTERM, 3, chain=True)  # where it hangs when the watchdog ends it
+    # What asyncio calls slow is the machine.
+    logging.getLogger("asyncio").addFilter(lambda record: " took " not in record.getMessage())
     with zkl.Session(CONNECT) as session, zkl.Session(CONNECT) as other:
         for module in (locks, elections, groups, sessions, loops):
             for case in module.CASES:

@@ -39,6 +39,7 @@ enum {
     MEETS = 1 << 22,   /* enters a double barrier: ZKL_EBUSY, and ZKL_ELOST */
     LEAVES = 1 << 24,  /* leaves it: the same */
     LIMITED = 1 << 23, /* a semaphore: ZKL_ENOENT when the data is no limit */
+    SPARES = 1 << 25,  /* what it finds need not be told: else ZKL_EINVAL */
     PATIENT = 1 << 15, /* waits for a session timeout, whatever its own limit; needs no grant */
 };
 
@@ -228,6 +229,45 @@ static void every_check_but(unsigned may, unsigned not, void (*prepare)(void), i
 static void every_check_all(unsigned may, void (*prepare)(void), int64_t timeout_ms, int code)
 {
     every_check_but(may, 0, prepare, timeout_ms, code);
+}
+
+/* The same without a place for what they find. */
+static int places; /* that were not given, in the call that is tried */
+
+#define OUT(field) (places++, NULL)
+#define CALL(function, may, arguments)                                                             \
+    static int blind_##function(struct handles *e, int64_t ms)                                     \
+    {                                                                                              \
+        (void)ms;                                                                                  \
+        return function arguments;                                                                 \
+    }
+#include "every_call.inc"
+
+static const struct every_call every_blind_call[] = {
+#define CALL(function, may, arguments) {#function, blind_##function, may},
+#include "every_call.inc"
+    {NULL, NULL, 0},
+};
+
+TEST_CASE(without_output)
+{
+    int all = 0;
+
+    for (const struct every_call *c = every_blind_call; c->name; c++) {
+        if (c->may & PATIENT)
+            continue;
+        estate_begin();
+        fake_answer_at_once(estate_alone);
+        places = 0;
+        int got = c->fn(&estate.of, SHORT_MS);
+        if (places > 0 && got != (c->may & SPARES ? 0 : ZKL_EINVAL))
+            runner_fail(__FILE__, __LINE__, "%s without an output: %s", c->name, zkl_strerror(got));
+        all += places;
+        estate_end();
+    }
+    CHECK(all > 20);
+    CHECK(zkl_last_error(NULL) < 0);
+    CHECK_INT(zkl_shards_share_of(NULL, NULL), 0);
 }
 
 TEST_CASE(without_handle)
