@@ -110,6 +110,8 @@ struct zkl_session {
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
+    unsigned removals_lost; /* connections in a row that were lost with removals of watches */
+    uint32_t removal_lost;  /* the last of them */
     unsigned orphans; /* attempts whose node may stand and cannot be seen */
     GQueue refusals;  /* of struct refusal: deletes that the server refuses */
     struct {

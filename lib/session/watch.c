@@ -7,6 +7,11 @@
  * recipe cannot go on. */
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
+/* A server may hang up instead of answering a removal, and each lost connection is one for all
+ * grants of the session. So the second in a row is tried later, and each after that at twice the
+ * pause, up to almost an hour. */
+enum { LOST_AT_ONCE = 1, DOUBLED_MOST = 15 };
+
 #define RETRY_NS (100 * CLOCK_MS)
 
 struct watch {
@@ -94,6 +99,34 @@ static struct watch *find_for(zkl_session *s, const struct store_request *what)
 
 static void on_removed(struct request *r, const struct store_reply *reply);
 
+static void watch_remove(struct watch *w)
+{
+    struct request *r = request_new(STORE_UNWATCH, g_strdup(w->path), on_removed, w->session);
+
+    r->once = true;
+    r->what.of_list = w->of_list;
+    w->armed = false;
+    w->asked++;
+    request_send(w->session, r);
+}
+
+static void on_retry(void *data)
+{
+    struct watch *w = data;
+
+    if (w->armed && !w->asked && !w->subscriptions)
+        watch_remove(w);
+}
+
+static void watch_remove_later(struct watch *w)
+{
+    const int64_t pause = RETRY_NS << MIN(w->session->removals_lost - 1, DOUBLED_MOST);
+
+    if (!w->retry)
+        w->retry = g_new0(struct timer, 1);
+    timers_arm(w->session->timers, w->retry, clock_now().boot + pause, on_retry, w);
+}
+
 /* Removes the watch nobody wants; forgets the entry when nothing of it is left anywhere. */
 static void settle(struct watch *w)
 {
@@ -101,22 +134,23 @@ static void settle(struct watch *w)
 
     if (w->asked || w->subscriptions)
         return;
-    if (w->armed) {
-        struct request *r = request_new(STORE_UNWATCH, g_strdup(w->path), on_removed, s);
-        r->once = true;
-        r->what.of_list = w->of_list;
-        w->armed = false;
-        w->asked++;
-        request_send(s, r);
-        return;
+    if (w->armed && s->removals_lost > LOST_AT_ONCE) {
+        watch_remove_later(w);
+    } else if (w->armed) {
+        watch_remove(w);
+    } else {
+        s->watched_bytes -= cost(w);
+        g_hash_table_remove(s->watches, w);
     }
-    s->watched_bytes -= cost(w);
-    g_hash_table_remove(s->watches, w);
 }
 
-static void on_retry(void *data)
+static void note_removal(zkl_session *s, const struct request *r, bool lost)
 {
-    settle(data);
+    if (!lost)
+        s->removals_lost = 0;
+    else if (s->removals_lost == 0 || s->removal_lost != r->connection)
+        s->removals_lost++;
+    s->removal_lost = r->connection;
 }
 
 static void on_removed(struct request *r, const struct store_reply *reply)
@@ -129,13 +163,11 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     /* libzookeeper sets the watch again at the reconnect: then it is removed again, if still nobody
      * wants it. On a connection that stands the removal would fail again, so it waits. */
     w->armed = reply->rc == STORE_UNKNOWN;
-    if (!w->armed || !w->session->up) {
+    note_removal(w->session, r, w->armed);
+    if (w->armed && w->session->up)
+        watch_remove_later(w);
+    else
         settle(w);
-        return;
-    }
-    if (!w->retry)
-        w->retry = g_new0(struct timer, 1);
-    timers_arm(w->session->timers, w->retry, clock_now().boot + RETRY_NS, on_retry, w);
 }
 
 static bool watch_add_within(zkl_session *s, struct request *r, struct subscription *i, size_t most)

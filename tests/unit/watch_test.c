@@ -212,6 +212,36 @@ TEST_CASE(removal_cut_off)
     stop();
 }
 
+/* Each try costs the session its connection. One that is answered begins anew. */
+TEST_CASE(removal_hung_up_on)
+{
+    enum { HOUR_S = 3600 };
+    int tries = 0;
+
+    start_watching();
+    watch_drop(&a.subscription, false);
+    for (int second = 0; second < HOUR_S; second++) {
+        if (fake_is_asked(STORE_UNWATCH, PATH)) {
+            tries++;
+            fake_event(STORE_EV_DOWN);
+            ANSWER(STORE_UNWATCH, PATH, .rc = STORE_UNKNOWN);
+            fake_event(STORE_EV_UP);
+        }
+        hand_pass(s, 1000);
+    }
+    CHECK(tries > 10 && tries < 20);
+    while (!fake_is_asked(STORE_UNWATCH, PATH))
+        hand_pass(s, HOUR_S * 1000);
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    CHECK_INT(s->watched_bytes, 0);
+    want(&a, PATH);
+    answer(STORE_OK);
+    watch_drop(&a.subscription, false);
+    CHECK(fake_is_asked(STORE_UNWATCH, PATH));
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    stop();
+}
+
 static void fail_removal(void)
 {
     start_watching();
