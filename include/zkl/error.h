@@ -25,7 +25,7 @@ enum {
     ZKL_EHOST = -11,    /* no server name can be resolved */
     ZKL_EUNREACHABLE = -12, /* no server answers */
     ZKL_EACCES = -13,       /* the server refused for lack of permission */
-    ZKL_EAUTH = -14,        /* the server refused the credentials */
+    ZKL_EAUTH = -14,        /* the server refused the credentials, or demands some */
     ZKL_EPATH = -15,        /* the path is below an ephemeral node, which cannot have children */
     ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, or a number
                                does not fit its counter */

@@ -112,15 +112,16 @@ struct zkl_session {
     size_t watched_bytes;
     unsigned removals_lost; /* connections in a row that were lost with removals of watches */
     uint32_t removal_lost;  /* the last of them */
-    unsigned orphans; /* attempts whose node may stand and cannot be seen */
-    GQueue refusals;  /* of struct refusal: deletes that the server refuses */
+    unsigned orphans;       /* attempts whose node may stand and cannot be seen */
+    GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     struct {
         uint64_t asked, answered; /* in the same order */
         unsigned leaving;         /* attempts that have given up, and may ask for one yet */
     } deletes;                    /* of orphans.c */
     struct {
         enum store_kind kind;
-        char *node;          /* whose permission was missing; NULL: none is known */
+        char *node;          /* which lacks what; NULL: it is not known */
+        bool quota;          /* or else a permission */
     } denial;                /* what the server refused last, of denial.c */
     GHashTable *logged;      /* what is said once */
     GHashTable *unnoted;     /* path -> int64_t: until when no note is tried there again */

@@ -30,9 +30,10 @@ void denial_note(zkl_session *s, enum store_kind kind, const char *path,
                  const struct store_reply *reply)
 {
     g_clear_pointer(&s->denial.node, g_free);
-    if (reply->bad_acl || kind >= G_N_ELEMENTS(demands) || !demands[kind].words)
+    if (reply->why == REFUSAL_ACL || kind >= G_N_ELEMENTS(demands) || !demands[kind].words)
         return;
     s->denial.kind = kind;
+    s->denial.quota = reply->why == REFUSAL_QUOTA;
     s->denial.node = demands[kind].of_parent ? parent_of(path) : g_strdup(path);
 }
 
@@ -56,9 +57,12 @@ char *denial_text(const zkl_session *s, int code, const char *path)
     if (code != ZKL_EACCES || !s->denial.node || !concerns(s, path))
         return g_strdup(zkl_strerror(code));
     node = session_path(s, s->denial.node);
+    node = strcmp(node, path) == 0 ? "it" : node;
+    if (s->denial.quota)
+        return g_strdup_printf("the server refused to %s %s: a quota would be exceeded",
+                               demand->words, node);
     return g_strdup_printf("the server refused to %s %s: the permission %s is missing",
-                           demand->words, strcmp(node, path) == 0 ? "it" : node,
-                           demand->permission);
+                           demand->words, node, demand->permission);
 }
 
 void denial_fill(const zkl_session *s, zkl_error *ret, int code, const char *path)

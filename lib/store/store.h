@@ -43,6 +43,10 @@ struct store_request {
     int count;
 };
 
+/* Why a server refuses: a permission is missing, the ACL of a CREATE is none that it takes, or a
+ * quota would be exceeded. */
+enum store_refusal { REFUSAL_PERMISSION, REFUSAL_ACL, REFUSAL_QUOTA };
+
 /* Pointers are valid during the callback only. */
 struct store_reply {
     enum store_rc rc;
@@ -60,8 +64,8 @@ struct store_reply {
     int length;
     char *const *names; /* LIST */
     int count;
-    int failed;   /* MULTI: which change was refused */
-    bool bad_acl; /* NOAUTH: because the ACL of a CREATE is none that the server takes */
+    int failed;             /* MULTI: which change was refused */
+    enum store_refusal why; /* NOAUTH */
 };
 
 typedef void (*store_done)(void *context, const struct store_reply *reply);

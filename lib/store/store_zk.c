@@ -186,7 +186,15 @@ static void store_zk_op_free(struct op *op)
     g_free(op);
 }
 
-static enum store_rc store_zk_map_rc(int rc)
+/* Of later servers, which this libzookeeper may have no names for. */
+enum {
+    CODE_REQUEST_TIMEOUT = -122,
+    CODE_CREDENTIALS_DEMANDED = -124,
+    CODE_QUOTA_EXCEEDED = -125,
+    CODE_THROTTLED = -127
+};
+
+enum store_rc store_zk_map_rc(int rc)
 {
     switch (rc) {
     case ZOK:
@@ -199,6 +207,7 @@ static enum store_rc store_zk_map_rc(int rc)
         return STORE_BADVERSION;
     case ZNOAUTH:
     case ZINVALIDACL: /* "auth" without credentials, or a scheme the server does not have */
+    case CODE_QUOTA_EXCEEDED:
         return STORE_NOAUTH;
     case ZNOCHILDRENFOREPHEMERALS:
         return STORE_NOCHILDREN;
@@ -216,12 +225,16 @@ static enum store_rc store_zk_map_rc(int rc)
     case ZSESSIONMOVED:
     case ZSYSTEMERROR: /* a socket's, with requests under way */
     case ZAUTHFAILED:
-    case -127: /* throttled */
+    case CODE_REQUEST_TIMEOUT:
+    case CODE_CREDENTIALS_DEMANDED: /* store_zk_finish() says more */
+    case CODE_THROTTLED:
         return STORE_UNKNOWN;
     default:
         return STORE_BAD;
     }
 }
+
+static void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
 
 static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
 {
@@ -229,8 +242,13 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
     struct store *store = op->store;
 
     reply->rc = store_zk_map_rc(rc);
-    reply->bad_acl = rc == ZINVALIDACL;
+    reply->why = rc == ZINVALIDACL           ? REFUSAL_ACL
+                 : rc == CODE_QUOTA_EXCEEDED ? REFUSAL_QUOTA
+                                             : REFUSAL_PERMISSION;
     pthread_mutex_lock(store->sink.monitor);
+    /* So it will answer on each connection, and end it. */
+    if (rc == CODE_CREDENTIALS_DEMANDED && !store->over && !store->closing)
+        store_zk_session_event(store, NULL, ZOO_AUTH_FAILED_STATE);
     g_queue_unlink(&store->ops, &op->link);
     if (op->done)
         op->done(op->context, reply);

@@ -70,6 +70,9 @@ void store_zk_end_log(const struct store *store);
 
 /* ---- store_zk.c, for tests ---- */
 
+/* Every code of libzookeeper, and of servers up to 3.9. */
+enum store_rc store_zk_map_rc(int rc);
+
 /* rc, or ZMARSHALLINGERROR: what libzookeeper hands over was not in the answer. */
 int store_zk_check_names(int rc, const struct String_vector *names);
 int store_zk_check_data(int rc, const char *value, int length);

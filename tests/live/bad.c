@@ -255,6 +255,60 @@ TEST_CASE(unknown_scheme)
     live_end(t);
 }
 
+/* What the server answers to whoever has none is not that nobody answers. */
+TEST_CASE(credentials_demanded)
+{
+    static const char *const jvm[] = {"-Dzookeeper.enforce.auth.enabled=true",
+                                      "-Dzookeeper.enforce.auth.schemes=digest", NULL};
+    static const zkl_credential alice = {"digest", "alice:secret"};
+    struct live *t = live_begin();
+    struct zk_server *strict = zk_server_start(&(struct zk_server_options){.jvm = jvm});
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    REQUIRE(strict != NULL);
+    const char *connect = zk_server_connect(strict);
+    zkl_session *s = live_open_only(t, connect, NULL);
+    CHECK_INT(zkl_mutex_lock(live_mutex(s, "/l"), ZKL_FOREVER, NULL), ZKL_EAUTH);
+    CHECK_INT(zkl_session_wait(s, ZKL_FOREVER), ZKL_EAUTH);
+    o.credentials = &alice;
+    o.credential_count = 1;
+    zkl_session *known = live_open(t, connect, &o);
+    zkl_mutex *m = live_mutex(known, "/l");
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+    CHECK_INT(zkl_mutex_unlock(m), 0);
+    live_end(t);
+    zk_server_stop(strict);
+}
+
+/* The directory of the lock is all that fits. */
+TEST_CASE(quota_exceeded)
+{
+    static const char *const jvm[] = {"-Dzookeeper.enforceQuota=true", NULL};
+    static const char limits[] = "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=2";
+    static const char stats[] = "count=1,bytes=0";
+    struct live *t = live_begin();
+    struct zk_server *strict = zk_server_start(&(struct zk_server_options){.jvm = jvm});
+    REQUIRE(strict != NULL);
+    struct raw *admin = raw_open(zk_server_connect(strict));
+    const struct {
+        const char *path, *data;
+    } nodes[] = {{"/q", ""},
+                 {"/zookeeper/quota/q", ""},
+                 {"/zookeeper/quota/q/zookeeper_stats", stats},
+                 {"/zookeeper/quota/q/zookeeper_limits", limits}};
+    for (size_t i = 0; i < G_N_ELEMENTS(nodes); i++)
+        REQUIRE(raw_create(admin, nodes[i].path, nodes[i].data, (int)strlen(nodes[i].data), 0,
+                           NULL) == ZOK);
+    raw_close(admin);
+    zkl_session *s = live_open(t, zk_server_connect(strict), NULL);
+    CHECK_INT(zkl_mutex_lock(live_mutex(s, "/q/l"), ZKL_FOREVER, NULL), ZKL_EACCES);
+    zkl_error e;
+    zkl_last_error(&e);
+    CHECK_STR(e.text,
+              "/q/l: the server refused to create a child of it: a quota would be exceeded");
+    live_end(t);
+    zk_server_stop(strict);
+}
+
 /* Well written, but nothing that the server takes from this session. */
 TEST_CASE(invalid_acl)
 {

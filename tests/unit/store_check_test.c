@@ -62,6 +62,56 @@ TEST_CASE(path)
     CHECK_INT(store_zk_check_path(ZNODEEXISTS, NULL, "/a"), ZNODEEXISTS);
 }
 
+/* Every code that there is, up to ZooKeeper 3.9. */
+TEST_CASE(codes)
+{
+    static const struct {
+        int code;
+        enum store_rc rc;
+    } rows[] = {
+        {ZOK, STORE_OK},
+        {ZNONODE, STORE_NONODE},
+        {ZNODEEXISTS, STORE_EXISTS},
+        {ZBADVERSION, STORE_BADVERSION},
+        {ZNOTEMPTY, STORE_NOTEMPTY},
+        {ZNOCHILDRENFOREPHEMERALS, STORE_NOCHILDREN},
+        {ZUNIMPLEMENTED, STORE_UNIMPLEMENTED},
+        {ZNOAUTH, STORE_NOAUTH},
+        {ZINVALIDACL, STORE_NOAUTH},
+        {-125 /* QUOTAEXCEEDED */, STORE_NOAUTH},
+        /* Whether it was done is not known. */
+        {ZSYSTEMERROR, STORE_UNKNOWN},
+        {ZRUNTIMEINCONSISTENCY, STORE_UNKNOWN},
+        {ZCONNECTIONLOSS, STORE_UNKNOWN},
+        {ZMARSHALLINGERROR, STORE_UNKNOWN},
+        {ZOPERATIONTIMEOUT, STORE_UNKNOWN},
+        {ZINVALIDSTATE, STORE_UNKNOWN},
+        {ZSESSIONEXPIRED, STORE_UNKNOWN},
+        {ZAUTHFAILED, STORE_UNKNOWN},
+        {ZCLOSING, STORE_UNKNOWN},
+        {ZSESSIONMOVED, STORE_UNKNOWN},
+        {-122 /* REQUESTTIMEOUT */, STORE_UNKNOWN},
+        {-124 /* SESSIONCLOSEDREQUIRESASLAUTH */, STORE_UNKNOWN},
+        {-127 /* THROTTLEDOP */, STORE_UNKNOWN},
+        /* Nobody answers so to what the library asks. */
+        {-3 /* DATAINCONSISTENCY */, STORE_BAD},
+        {ZBADARGUMENTS, STORE_BAD},
+        {-13 /* NEWCONFIGNOQUORUM */, STORE_BAD},
+        {-14 /* RECONFIGINPROGRESS */, STORE_BAD},
+        {-15 /* SSLCONNECTIONERROR */, STORE_BAD},
+        {ZAPIERROR, STORE_BAD},
+        {ZINVALIDCALLBACK, STORE_BAD},
+        {ZNOTHING, STORE_BAD},
+        {-119 /* NOTREADONLY */, STORE_BAD},
+        {-120 /* EPHEMERALONLOCALSESSION */, STORE_BAD},
+        {-121 /* NOWATCHER */, STORE_BAD},
+        {-123 /* RECONFIGDISABLED */, STORE_BAD},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        CHECK_INT(store_zk_map_rc(rows[i].code), rows[i].rc);
+}
+
 /* ---- lists of servers ---- */
 
 TEST_CASE(servers_are_counted)
