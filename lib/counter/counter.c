@@ -353,7 +353,7 @@ static void counter_watching_tell(struct driver *d, const struct machine_action 
         m->message = (struct children_watch_message){.call = counter_watching_call,
                                                      .free = counter_watching_free_message};
         m->number = counter_watching_of(cw)->machine.number;
-        children_watch_tell(cw, &m->message);
+        children_watch_tell_last(cw, &m->message);
     }
 }
 

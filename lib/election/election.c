@@ -860,7 +860,7 @@ static void observer_push(struct observer *o, bool leads)
     m->id = g_strdup(leads ? o->id : "");
     m->node = g_strdup(leads ? o->node : "");
     m->data = leads && o->told_data ? g_bytes_ref(o->told_data) : NULL;
-    children_watch_tell(&o->watch, &m->base);
+    children_watch_tell_last(&o->watch, &m->base);
 }
 
 static struct observer *observer_of(struct driver *d)

@@ -201,3 +201,27 @@ void children_watch_tell(struct children_watch *cw, struct children_watch_messag
     if (!callbacks_push(cw->session->callbacks, children_watch_deliver, m))
         free_message(m);
 }
+
+static void children_watch_deliver_last(void *data)
+{
+    struct children_watch *cw = data;
+    zkl_session *s = cw->session;
+
+    session_lock(s);
+    struct children_watch_message *m = g_steal_pointer(&cw->last);
+    session_unlock(s);
+    children_watch_deliver(m);
+}
+
+void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m)
+{
+    struct children_watch_message *before = cw->last;
+
+    m->watch = cw;
+    cw->refs++;
+    cw->last = m;
+    if (before)
+        free_message(before);
+    else if (!callbacks_push(cw->session->callbacks, children_watch_deliver_last, cw))
+        free_message(g_steal_pointer(&cw->last));
+}

@@ -26,6 +26,7 @@ struct children_watch {
     GList link;
     bool stopped;   /* no call begins any more */
     unsigned calls; /* under way */
+    struct children_watch_message *last; /* that will be told when it is its turn; NULL: none */
     struct driver driver;
 };
 
@@ -77,5 +78,9 @@ struct children_watch_message {
 
 /* Takes m, and a reference. */
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m);
+
+/* The same in the place of what was to be told last, if its call has not begun: however slow the
+ * user's function is, others wait for one call of it. */
+void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m);
 
 #endif

@@ -718,6 +718,22 @@ TEST_CASE(watched)
     end_watch();
 }
 
+/* Of numbers that come before the user is told, the last is told. */
+TEST_CASE(watched_by_one_who_is_slow)
+{
+    zkl_watch *watch = begin_watch();
+
+    answer_list(STORE_OK);
+    for (char number = 1; number <= 3; number++) {
+        const char data[] = {0, 0, 0, number};
+        answer_watched(data, sizeof data);
+        fake_fire(WATCHED, STORE_FIRED_CHANGED);
+    }
+    check_told(" 3");
+    zkl_watch_free(watch);
+    end_watch();
+}
+
 /* What is said of it is said once, and the next number is told, even if it is the same. */
 TEST_CASE(watched_that_is_none)
 {

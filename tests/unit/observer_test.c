@@ -101,6 +101,27 @@ TEST_CASE(reconnected)
     end(&st, o);
 }
 
+/* Of what comes while the user is told, the last is told. */
+TEST_CASE(user_is_slow)
+{
+    static const struct {
+        const char *name, *id;
+    } next[] = {{B, "b"}, {"_c_c-latch-0000000003", "c"}, {"_c_d-latch-0000000004", "d"}};
+
+    election_begin(&st, NULL);
+    election_hold_up(&st, true);
+    zkl_watch *o = observe(&st);
+    answer_query(A, 5, "a", "");
+    TOLD(&st, "a");
+    for (unsigned i = 0; i < G_N_ELEMENTS(next); i++) {
+        fake_reconnect();
+        answer_query(next[i].name, 7 + i, next[i].id, "");
+    }
+    election_hold_up(&st, false);
+    TOLD(&st, "a d");
+    end(&st, o);
+}
+
 /* The servers' data have gone back. Lower tokens count in the next session, whether or not the
  * servers have since passed what the last session had seen. */
 TEST_CASE(servers_have_gone_back)
