@@ -28,10 +28,14 @@ static GHashTable *names;  /* of struct name, by "host:port" */
 
 /* ---- no fork meanwhile ---- */
 
+static _Thread_local int cancel_state; /* of who forks */
+
+/* fork() is no point of cancellation: a thread that ended here would keep the lock. */
 static void before_fork(void)
 {
     const struct timespec until = clock_after_ms(FORK_MAX_MS);
 
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_mutex_lock(&lock);
     while (under_way > 0 && pthread_cond_timedwait(&over, &lock, &until) != ETIMEDOUT)
         continue;
@@ -40,6 +44,7 @@ static void before_fork(void)
 static void behind_fork(void)
 {
     pthread_mutex_unlock(&lock);
+    pthread_setcancelstate(cancel_state, &cancel_state);
 }
 
 /* The other threads are not there. */
@@ -54,7 +59,7 @@ static void behind_fork_in_child(void)
         g_hash_table_iter_init(&all, names);
     while (names && g_hash_table_iter_next(&all, NULL, &name))
         ((struct name *)name)->asking = false;
-    pthread_mutex_unlock(&lock);
+    behind_fork();
 }
 
 static void names_install(void)

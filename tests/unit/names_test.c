@@ -159,10 +159,9 @@ TEST_CASE(many_ask_once)
     end();
 }
 
-static void *ask_slow(void *unused)
+static void *ask_slow(void *host)
 {
-    (void)unused;
-    g_array_unref(names_find("slow.names.test:21"));
+    g_array_unref(names_find(host));
     return NULL;
 }
 
@@ -172,7 +171,7 @@ TEST_CASE(a_slow_name)
     pthread_t thread;
 
     begin("127.0.0.2", 20000);
-    REQUIRE(pthread_create(&thread, NULL, ask_slow, NULL) == 0);
+    REQUIRE(pthread_create(&thread, NULL, ask_slow, (void *)"slow.names.test:21") == 0);
     while (atomic_load(&server.inside) == 0)
         usleep(100);
     atomic_store(&server.long_ms, 0);
@@ -183,6 +182,45 @@ TEST_CASE(a_slow_name)
     atomic_store(&server.hurries, true);
     pthread_join(thread, NULL);
     check_found("slow.names.test:21", "127.0.0.2:21", 2);
+    end();
+}
+
+static pid_t fork_child(void)
+{
+    const pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    return child;
+}
+
+static void *fork_canceled(void *child)
+{
+    pthread_cancel(pthread_self());
+    *(pid_t *)child = fork_child();
+    pthread_testcancel();
+    return NULL;
+}
+
+/* Whoever is canceled in fork() leaves nothing locked for the next. */
+TEST_CASE(canceled_in_fork)
+{
+    pthread_t asking, forking;
+    pid_t first = -1, next;
+    void *ended = NULL;
+
+    begin("127.0.0.2", 20000);
+    REQUIRE(pthread_create(&asking, NULL, ask_slow, (void *)"canceled.names.test:21") == 0);
+    while (atomic_load(&server.inside) == 0)
+        usleep(100);
+    REQUIRE(pthread_create(&forking, NULL, fork_canceled, &first) == 0);
+    pthread_join(forking, &ended);
+    CHECK(first > 0 && waitpid(first, NULL, 0) == first);
+    CHECK(ended == PTHREAD_CANCELED);
+    atomic_store(&server.hurries, true);
+    next = fork_child();
+    CHECK(next > 0 && waitpid(next, NULL, 0) == next);
+    pthread_join(asking, NULL);
     end();
 }
 
