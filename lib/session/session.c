@@ -488,6 +488,7 @@ int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret)
     return 0;
 }
 
+/* Of whoever is left: the caller, or the store when the caller's time is over first. */
 struct claim_ending {
     pthread_mutex_t monitor;
     pthread_cond_t changed;
@@ -495,8 +496,16 @@ struct claim_ending {
     bool up;      /* the session is ours */
     bool expired; /* there is none */
     bool host_unknown;
-    bool closed; /* the store is gone */
+    bool closed;    /* the store is gone */
+    bool abandoned; /* nobody waits for that */
 };
+
+static void claim_ending_free(struct claim_ending *e)
+{
+    pthread_cond_destroy(&e->changed);
+    pthread_mutex_destroy(&e->monitor);
+    g_free(e);
+}
 
 /* With the monitor held, like the next. */
 static void claim_on_event(void *context, enum store_event event, int64_t id, int timeout_ms)
@@ -526,10 +535,20 @@ static void claim_on_closed(void *context)
     pthread_mutex_lock(&e->monitor);
     e->closed = true;
     pthread_cond_broadcast(&e->changed);
+    const bool abandoned = e->abandoned;
     pthread_mutex_unlock(&e->monitor);
+    if (abandoned)
+        claim_ending_free(e);
 }
 
-/* Takes the session up and closes it, with the monitor held. 0 while there is time to ask again. */
+/* False when the time is over. With the monitor held. */
+static bool claim_wait(struct claim_ending *e)
+{
+    return pthread_cond_timedwait(&e->changed, &e->monitor, &e->until) != ETIMEDOUT;
+}
+
+/* Takes the session up and closes it, with the monitor held. 0 while there is time to ask again. A
+ * store that looks a name up closes when that is done, which nobody can end. */
 static int claim_take_up_and_close(struct claim_ending *e, const struct store_config *config)
 {
     const struct store_sink sink = {.event = claim_on_event,
@@ -544,26 +563,29 @@ static int claim_take_up_and_close(struct claim_ending *e, const struct store_co
     if (session_store->open(&store, config, &sink) != 0)
         return ZKL_ENOMEM;
     while (!e->up && !e->expired && more)
-        more = pthread_cond_timedwait(&e->changed, &e->monitor, &e->until) != ETIMEDOUT;
+        more = claim_wait(e);
     session_store->close(store);
-    while (!e->closed)
-        pthread_cond_wait(&e->changed, &e->monitor);
-    return e->up || e->expired || more ? 0 : e->host_unknown ? ZKL_EHOST : ZKL_EUNREACHABLE;
+    while (!e->closed && more)
+        more = claim_wait(e);
+    e->abandoned = !e->closed;
+    return e->expired || more ? 0 : e->host_unknown ? ZKL_EHOST : ZKL_EUNREACHABLE;
 }
 
 static int claim_end_session(const struct store_config *config, int64_t timeout_ms)
 {
-    struct claim_ending e = {.monitor = PTHREAD_MUTEX_INITIALIZER,
-                             .until = clock_after_ms(timeout_ms)};
+    struct claim_ending *e = g_new0(struct claim_ending, 1);
     int code = 0;
 
-    thread_cond_init(&e.changed);
-    pthread_mutex_lock(&e.monitor);
-    while (code == 0 && !e.expired)
-        code = claim_take_up_and_close(&e, config);
-    pthread_mutex_unlock(&e.monitor);
-    pthread_cond_destroy(&e.changed);
-    pthread_mutex_destroy(&e.monitor);
+    e->until = clock_after_ms(timeout_ms);
+    pthread_mutex_init(&e->monitor, NULL);
+    thread_cond_init(&e->changed);
+    pthread_mutex_lock(&e->monitor);
+    while (code == 0 && !e->expired)
+        code = claim_take_up_and_close(e, config);
+    const bool abandoned = e->abandoned;
+    pthread_mutex_unlock(&e->monitor);
+    if (!abandoned)
+        claim_ending_free(e);
     return code ? error_set(code, config->hosts, "%s", zkl_strerror(code)) : 0;
 }
 

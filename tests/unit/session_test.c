@@ -113,13 +113,6 @@ TEST_CASE(events)
     CHECK_INT(atomic_load(&h.events[ZKL_SESSION_CLOSED]), 1);
 }
 
-static int no_thread(struct store **ret, const struct store_config *config,
-                     const struct store_sink *sink)
-{
-    (void)ret, (void)config, (void)sink;
-    return -1;
-}
-
 struct masks {
     int calls;
     sigset_t in_callback, in_thread;
@@ -182,6 +175,13 @@ TEST_CASE(signals_in_callbacks)
     CHECK(sigismember(&masks.in_thread, SIGTERM) && !sigismember(&masks.in_thread, SIGSEGV));
 }
 
+static int no_thread(struct store **ret, const struct store_config *config,
+                     const struct store_sink *sink)
+{
+    (void)ret, (void)config, (void)sink;
+    return -1;
+}
+
 TEST_CASE(ended_without_threads)
 {
     const struct store_ops ops = {.open = no_thread};
@@ -190,6 +190,33 @@ TEST_CASE(ended_without_threads)
     session_store = &ops;
     CHECK_INT(zkl_session_end("a", NULL, &claim, 1000), ZKL_ENOMEM);
     session_store = &store_zk;
+}
+
+static struct store_sink slow_sink;
+
+static int open_slow(struct store **ret, const struct store_config *config,
+                     const struct store_sink *sink)
+{
+    (void)ret, (void)config;
+    slow_sink = *sink;
+    return 0;
+}
+
+static void close_later(struct store *store)
+{
+    (void)store;
+}
+
+/* A store that looks a name up cannot close before that is done. */
+TEST_CASE(ended_with_a_slow_store)
+{
+    const struct store_ops ops = {.open = open_slow, .close = close_later};
+    const zkl_session_claim claim = {.id = 1};
+
+    session_store = &ops;
+    CHECK_INT(zkl_session_end("a", NULL, &claim, 10), ZKL_EUNREACHABLE);
+    session_store = &store_zk;
+    slow_sink.closed(slow_sink.context); /* frees what nobody else would */
 }
 
 struct ending {
