@@ -24,8 +24,8 @@ struct children_watch {
     const struct children_watch_kind *kind;
     GQueue *list; /* all that end together */
     GList link;
-    bool stopped;   /* no call begins any more */
-    unsigned calls; /* under way */
+    bool stopped;                        /* no call begins any more */
+    unsigned calls;                      /* under way */
     struct children_watch_message *last; /* that will be told when it is its turn; NULL: none */
     struct driver driver;
 };
