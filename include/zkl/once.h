@@ -64,7 +64,8 @@ ZKL_API void zkl_once_free(zkl_once *o);
  * until zkl_once_call() returns.
  *
  * Returns 0 if the work is done. With any other number it has failed: nothing is recorded, and
- * zkl_once_call() returns that number. It should be none that zkl_once_call() returns itself.
+ * zkl_once_call() returns that number. It should be none that zkl_once_call() returns itself. Work
+ * that ends its thread, or that a C++ exception leaves, has failed, too, and the lock is released.
  *
  * The work may be begun twice: if its process dies or loses its session before the record is
  * written, the next caller begins it again. */

@@ -22,7 +22,7 @@ struct once_turn {
 };
 
 struct zkl_once {
-    gint refs; /* the user's, and one for each call that waits */
+    gint refs; /* the user's, and one for each call that is under way */
     zkl_session *session;
     char *path;   /* GRefString, with chroot */
     char *record; /* full path */
@@ -37,6 +37,11 @@ struct zkl_once {
 static const char *once_path(const zkl_once *o)
 {
     return session_path(o->session, o->path);
+}
+
+static void once_ref(zkl_once *o)
+{
+    g_atomic_int_inc(&o->refs);
 }
 
 static void once_unref(zkl_once *o)
@@ -503,13 +508,12 @@ static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct onc
                           : "the grant is not that of the present run");
 }
 
-int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
-                 int64_t timeout_ms)
+/* Behind the check, with a reference. */
+static int once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
+                    int64_t timeout_ms)
 {
-    int code = once_check(o, "zkl_once_end", true);
+    int code;
 
-    if (code)
-        return code;
     if (!grant || (!result && size > 0))
         return error_set(ZKL_EINVAL, once_path(o), "zkl_once_end: %s is NULL",
                          grant ? "result" : "grant");
@@ -535,26 +539,48 @@ int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t
     return code;
 }
 
-/* ---- calls ---- */
-
-static int once_run(zkl_once *o, zkl_grant *grant, zkl_once_fn fn, void *data)
+int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
+                 int64_t timeout_ms)
 {
-    const void *result = NULL;
-    size_t size = 0;
-    int code = fn(grant, data, &result, &size);
+    int code = once_check(o, "zkl_once_end", true);
 
-    if (code == 0)
-        code = zkl_once_end(o, grant, result, size, 0);
-    zkl_grant_release(grant);
+    if (code)
+        return code;
+    once_ref(o);
+    code = once_end(o, grant, result, size, timeout_ms);
+    once_unref(o);
     return code;
 }
 
-/* Behind the checks. */
-static int once_wait(zkl_once *o, int64_t timeout_ms, zkl_grant **ret)
+/* ---- calls ---- */
+
+struct once_work {
+    zkl_once *of;
+    zkl_grant *grant;
+};
+
+/* The work does not return: its thread ends, or an exception leaves it. */
+static void once_drop(void *data)
 {
-    g_atomic_int_inc(&o->refs);
-    const int code = op_end_call(once_start(o, timeout_ms, NULL, NULL), ret);
-    once_unref(o);
+    const struct once_work *w = data;
+
+    zkl_grant_release(w->grant);
+    once_unref(w->of);
+}
+
+static int once_run(zkl_once *o, zkl_grant *grant, zkl_once_fn fn, void *data)
+{
+    struct once_work work = {o, grant};
+    const void *result = NULL;
+    size_t size = 0;
+    int code;
+
+    pthread_cleanup_push(once_drop, &work);
+    code = fn(grant, data, &result, &size);
+    pthread_cleanup_pop(0);
+    if (code == 0)
+        code = once_end(o, grant, result, size, 0);
+    zkl_grant_release(grant);
     return code;
 }
 
@@ -567,25 +593,30 @@ int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void *data, z
         return code;
     if (!fn)
         return error_set(ZKL_EINVAL, once_path(o), "zkl_once_call: fn is NULL");
-    code = once_wait(o, timeout_ms, &grant);
+    once_ref(o);
+    code = op_end_call(once_start(o, timeout_ms, NULL, NULL), &grant);
     if (code == 0)
         code = once_run(o, grant, fn, data);
     else if (code == ZKL_EEXIST)
         code = 0;
     if (code == 0 && ret)
         *ret = once_last_run(o);
+    once_unref(o);
     return code;
 }
 
 int zkl_once_begin(zkl_once *o, int64_t timeout_ms, zkl_grant **ret)
 {
-    const int code = once_check(o, "zkl_once_begin", true);
+    int code = once_check(o, "zkl_once_begin", true);
 
     if (code)
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, once_path(o), "zkl_once_begin: ret is NULL");
-    return once_wait(o, timeout_ms, ret);
+    once_ref(o);
+    code = op_end_call(once_start(o, timeout_ms, NULL, NULL), ret);
+    once_unref(o);
+    return code;
 }
 
 int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, void *data,
@@ -604,10 +635,13 @@ int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
 {
     int code = once_check(o, "zkl_once_done", true);
 
-    if (!code)
-        code = once_look(o, ONCE_LOOK, timeout_ms);
+    if (code)
+        return code;
+    once_ref(o);
+    code = once_look(o, ONCE_LOOK, timeout_ms);
     if (!code && ret)
         *ret = once_last_run(o);
+    once_unref(o);
     return code;
 }
 

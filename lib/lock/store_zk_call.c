@@ -22,11 +22,34 @@ int zkl_grant_check_op(const zkl_grant *g, struct zoo_op *ops, size_t count)
     return code ? code : (int)grant_count(g);
 }
 
+/* What a call of the user's function has of the session. */
+struct lending {
+    zkl_session *session;
+    struct store *store;
+    unsigned generation;
+    int cancel_state; /* before */
+};
+
+/* However the function has ended: by an exception, too. */
+static void lending_end(void *data)
+{
+    const struct lending *l = data;
+    zkl_session *s = l->session;
+
+    pthread_setcancelstate(l->cancel_state, NULL);
+    if (fork_is_child(l->generation))
+        return;
+    session_lock(s);
+    s->ops->give_back(l->store);
+    incarnation_user_left(s, &s->users.lent);
+    session_unlock(s);
+    session_unref(s);
+}
+
 int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
 {
     int code = session_check(s);
     zkl_error why;
-    int before;
 
     if (code)
         return code;
@@ -44,15 +67,12 @@ int zkl_session_call(zkl_session *s, zkl_call_fn fn, void *data)
     if (code)
         return code;
     session_ref(s); /* fn may close it */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    struct lending lending = {.session = s, .store = store, .generation = s->generation};
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &lending.cancel_state);
+    pthread_cleanup_push(lending_end, &lending);
     fn(zh, data);
-    pthread_setcancelstate(before, NULL);
-    if (fork_is_child(s->generation))
+    pthread_cleanup_pop(1);
+    if (fork_is_child(lending.generation))
         return error_set(ZKL_ECHILD, NULL, "zkl_session_call: fn returned in a forked child");
-    session_lock(s);
-    s->ops->give_back(store);
-    incarnation_user_left(s, &s->users.lent);
-    session_unlock(s);
-    session_unref(s);
     return 0;
 }

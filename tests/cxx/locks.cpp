@@ -190,6 +190,19 @@ void once()
     } catch (int thrown) {
         CHECK(thrown == 7 && !mine.done());
     }
+    /* Through the C function, too, which keeps no lock then. */
+    zkl_once *plain = nullptr;
+    CHECK(zkl_once_new(&plain, s.native_handle(), at.c_str(), nullptr) == 0);
+    try {
+        zkl_once_call(
+            plain, ZKL_FOREVER,
+            [](const zkl_grant *, void *, const void **, std::size_t *) -> int { throw 8; },
+            nullptr, nullptr);
+        CHECK(false);
+    } catch (int thrown) {
+        CHECK(thrown == 8);
+    }
+    zkl_once_free(plain);
     const auto run = mine.call(limit, [&](const zkl::grant_view &g) {
         token = g.owned() ? g.token() : 0;
         return std::string("a\0b", 3);

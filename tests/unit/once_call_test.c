@@ -3,6 +3,7 @@
 #include "by_hand.h"
 #include "runner.h"
 
+#include <pthread.h>
 #include <string.h>
 
 TEST_SUITE(once_call);
@@ -448,6 +449,75 @@ TEST_CASE(blocking)
     zkl_once_free(once);
     fake_answer_at_once(NULL);
     zkl_session_close(s);
+}
+
+/* ---- work that does not end as others do, and handles that are gone ---- */
+
+static gint released; /* nodes of callers */
+
+static bool serve_releases(const struct store_request *r, struct store_reply *reply)
+{
+    if (r->kind == STORE_DELETE)
+        g_atomic_int_inc(&released);
+    return serve_alone(r, reply);
+}
+
+static void begin_serving(void)
+{
+    s = fake_session();
+    recorded_text = NULL;
+    released = 0;
+    fake_answer_at_once(serve_releases);
+    REQUIRE(zkl_once_new(&once, s, "/l", NULL) == 0);
+}
+
+static void end_serving(void)
+{
+    zkl_once_free(once);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
+}
+
+static int work_and_exit(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
+{
+    (void)grant, (void)data, (void)ret, (void)ret_size;
+    pthread_exit(NULL);
+}
+
+static int work_and_free(const zkl_grant *grant, void *data, const void **ret, size_t *ret_size)
+{
+    (void)grant, (void)data, (void)ret, (void)ret_size;
+    zkl_once_free(g_steal_pointer(&once));
+    return 0;
+}
+
+static void *call_with_an_exit(void *unused)
+{
+    zkl_once_call(once, ZKL_FOREVER, work_and_exit, NULL, NULL);
+    return unused;
+}
+
+TEST_CASE(work_ends_its_thread)
+{
+    pthread_t thread;
+
+    begin_serving();
+    REQUIRE(pthread_create(&thread, NULL, call_with_an_exit, NULL) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(g_atomic_int_get(&released), 1);
+    CHECK(!recorded_text);
+    end_serving();
+}
+
+TEST_CASE(work_frees_the_handle)
+{
+    zkl_once_run *run = NULL;
+
+    begin_serving();
+    CHECK_INT(zkl_once_call(once, ZKL_FOREVER, work_and_free, NULL, &run), 0);
+    CHECK(run && recorded_text);
+    zkl_once_run_free(run);
+    end_serving();
 }
 
 static enum store_rc multi_rc, delete_rc;
