@@ -328,6 +328,13 @@ static void counter_watching_free_message(struct children_watch_message *m)
     g_free((struct counter_message *)m);
 }
 
+static bool counter_watching_same(const struct children_watch_message *a,
+                                  const struct children_watch_message *b)
+{
+    return ((const struct counter_message *)a)->number ==
+           ((const struct counter_message *)b)->number;
+}
+
 static void counter_watching_step(struct driver *d, const struct machine_event *ev,
                                   struct machine_actions *out)
 {
@@ -351,7 +358,8 @@ static void counter_watching_tell(struct driver *d, const struct machine_action 
     } else {
         m = g_new(struct counter_message, 1);
         m->message = (struct children_watch_message){.call = counter_watching_call,
-                                                     .free = counter_watching_free_message};
+                                                     .free = counter_watching_free_message,
+                                                     .same = counter_watching_same};
         m->number = counter_watching_of(cw)->machine.number;
         children_watch_tell_last(cw, &m->message);
     }

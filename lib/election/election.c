@@ -850,12 +850,23 @@ static void observer_call(struct children_watch_message *base)
     o->fn(&leader, o->data);
 }
 
+static bool observer_same(const struct children_watch_message *a,
+                          const struct children_watch_message *b)
+{
+    const struct observer_message *x = (const struct observer_message *)a,
+                                  *y = (const struct observer_message *)b;
+
+    return x->token == y->token && !x->data == !y->data &&
+           (!x->data || g_bytes_equal(x->data, y->data));
+}
+
 static void observer_push(struct observer *o, bool leads)
 {
     struct observer_message *m = g_new0(struct observer_message, 1);
 
     m->base.call = observer_call;
     m->base.free = observer_free_message;
+    m->base.same = observer_same;
     m->token = leads ? o->machine.token : 0;
     m->id = g_strdup(leads ? o->id : "");
     m->node = g_strdup(leads ? o->node : "");

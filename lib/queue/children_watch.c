@@ -24,6 +24,8 @@ void children_watch_unref(struct children_watch *cw)
     if (--cw->refs > 0)
         return;
     driver_clear(&cw->driver);
+    if (cw->told)
+        cw->told->free(cw->told);
     session_unref(cw->session);
     g_free(cw->directory);
     cw->kind->free(cw);
@@ -175,21 +177,28 @@ static void free_message(struct children_watch_message *m)
     m->free(m);
 }
 
+/* With the monitor held, but not meanwhile. */
+static void children_watch_call(struct children_watch *cw, struct children_watch_message *m)
+{
+    zkl_session *s = cw->session;
+
+    if (cw->stopped)
+        return;
+    cw->calls++;
+    session_unlock(s);
+    m->call(m);
+    session_lock(s);
+    cw->calls--;
+    pthread_cond_broadcast(&s->changed);
+}
+
 static void children_watch_deliver(void *data)
 {
     struct children_watch_message *m = data;
-    struct children_watch *cw = m->watch;
-    zkl_session *s = cw->session; /* open as long as there are callbacks */
+    zkl_session *s = m->watch->session; /* open as long as there are callbacks */
 
     session_lock(s);
-    if (!cw->stopped) {
-        cw->calls++;
-        session_unlock(s);
-        m->call(m);
-        session_lock(s);
-        cw->calls--;
-        pthread_cond_broadcast(&s->changed);
-    }
+    children_watch_call(m->watch, m);
     free_message(m);
     session_unlock(s);
 }
@@ -202,15 +211,25 @@ void children_watch_tell(struct children_watch *cw, struct children_watch_messag
         free_message(m);
 }
 
+/* Keeps the message, but not its reference, in the place of the one that was told before. Where
+ * others came between the two and were not told, it may be the same again. */
 static void children_watch_deliver_last(void *data)
 {
     struct children_watch *cw = data;
     zkl_session *s = cw->session;
 
     session_lock(s);
-    struct children_watch_message *m = g_steal_pointer(&cw->last);
+    struct children_watch_message *done = g_steal_pointer(&cw->last);
+    if (!done->others || !cw->told || !done->same(cw->told, done)) {
+        struct children_watch_message *m = done;
+        children_watch_call(cw, m);
+        done = cw->told;
+        cw->told = m;
+    }
+    if (done)
+        done->free(done);
+    children_watch_unref(cw);
     session_unlock(s);
-    children_watch_deliver(m);
 }
 
 void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m)
@@ -218,6 +237,7 @@ void children_watch_tell_last(struct children_watch *cw, struct children_watch_m
     struct children_watch_message *before = cw->last;
 
     m->watch = cw;
+    m->others = before != NULL;
     cw->refs++;
     cw->last = m;
     if (before)

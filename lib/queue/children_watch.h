@@ -27,6 +27,7 @@ struct children_watch {
     bool stopped;                        /* no call begins any more */
     unsigned calls;                      /* under way */
     struct children_watch_message *last; /* that will be told when it is its turn; NULL: none */
+    struct children_watch_message *told; /* the last of those; NULL: none */
     struct driver driver;
 };
 
@@ -74,13 +75,16 @@ struct children_watch_message {
     struct children_watch *watch;
     void (*call)(struct children_watch_message *m); /* without the monitor held */
     void (*free)(struct children_watch_message *m);
+    /* For children_watch_tell_last(): would the user be told the same? */
+    bool (*same)(const struct children_watch_message *a, const struct children_watch_message *b);
+    bool others; /* were not told for it */
 };
 
 /* Takes m, and a reference. */
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m);
 
 /* The same in the place of what was to be told last, if its call has not begun: however slow the
- * user's function is, others wait for one call of it. */
+ * user's function is, others wait for one call of it. What comes back to what was told is not. */
 void children_watch_tell_last(struct children_watch *cw, struct children_watch_message *m);
 
 #endif

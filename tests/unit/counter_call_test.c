@@ -730,6 +730,12 @@ TEST_CASE(watched_by_one_who_is_slow)
         fake_fire(WATCHED, STORE_FIRED_CHANGED);
     }
     check_told(" 3");
+    for (char number = 2; number <= 3; number++) { /* and back */
+        const char data[] = {0, 0, 0, number};
+        answer_watched(data, sizeof data);
+        fake_fire(WATCHED, STORE_FIRED_CHANGED);
+    }
+    check_told("");
     zkl_watch_free(watch);
     end_watch();
 }
