@@ -8,9 +8,9 @@
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
 /* A server may hang up instead of answering a removal, and each lost connection is one for all
- * grants of the session. So the second in a row is tried later, and each after that at twice the
- * pause, up to almost an hour. */
-enum { LOST_AT_ONCE = 1, DOUBLED_MOST = 15 };
+ * grants of the session. So from the fifth in a row on they are tried later, at twice the pause
+ * each time, up to almost an hour. */
+enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 15 };
 
 #define RETRY_NS (100 * CLOCK_MS)
 
