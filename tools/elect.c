@@ -231,12 +231,22 @@ static void tell_leading(struct supervisor *s)
     notify_send(s->notify, "STATUS=leader since %s", text);
 }
 
-static void tell_stage(struct supervisor *s)
+/* A term that was over before we looked counts, too. */
+static void tell_ready(struct supervisor *s)
 {
     const bool connected = atomic_load(&s->shared->connected);
+
+    if (connected && !s->ready && !s->asked_to_end)
+        notify_send(s->notify, "READY=1");
+    s->ready |= connected;
+}
+
+static void tell_stage(struct supervisor *s)
+{
     const bool over = atomic_load(&s->shared->gone);
     const int ahead = atomic_load(&s->shared->ahead);
 
+    tell_ready(s);
     if (s->child_ended)
         notify_send(s->notify, "STATUS=not in line, ending what is left of the last term");
     else if (over)
@@ -244,10 +254,7 @@ static void tell_stage(struct supervisor *s)
                     s->options->run.hold.on_lost ? ", running --on-lost" : "");
     if (s->asked_to_end || s->child_ended || over)
         return;
-    if (connected && !s->ready)
-        notify_send(s->notify, "READY=1");
-    s->ready |= connected;
-    if (!connected)
+    if (!atomic_load(&s->shared->connected))
         notify_send(s->notify, "STATUS=connecting");
     else if (atomic_load(&s->shared->since) != 0)
         tell_leading(s);
@@ -379,6 +386,7 @@ static void wait_for_child(struct supervisor *s)
             events_remove(s->events, s->channel);
         }
     }
+    tell_ready(s);
     if (open)
         events_remove(s->events, s->channel);
     close(s->channel);

@@ -148,6 +148,29 @@ if [ -x "$ADMIN" ]; then
 fi
 touch "$scratch/c.quit"
 status_of "$c"
+
+# A term that is over before the main process looks: it was ready, too, or systemd calls it failed.
+# shellcheck disable=SC2317
+all_dead() { [ -z "$(ps -o stat= --ppid "$1" | grep -v ^Z)" ]; }
+if [ -x "$tools/gate" ]; then
+    begin_gate
+    gate silence
+    manager d "$scratch/socket.d"
+    NOTIFY_SOCKET=$scratch/socket.d lead $E d --connect "$gate"
+    d=$candidate
+    wait_until "d has a candidate" pgrep -P "$d"
+    kill -STOP "$d"
+    touch "$scratch/d.quit"
+    gate heal
+    wait_until "d has led" has_led d 1
+    wait_until "its candidate has ended" all_dead "$d"
+    kill -CONT "$d"
+    status_of "$d"
+    wait_until "d is told of as ending" notified d STOPPING=1
+    expect "ready is told of a term that was over" "READY=1" "$(grep READY "$scratch/told.d")"
+else
+    missing gate "a term that is over before the main process looks"
+fi
 expect "READY is told once" 1 "$(grep -c READY "$scratch/told.c")"
 kill "${managers[@]}"
 for manager in "${managers[@]}"; do status_of "$manager"; done
