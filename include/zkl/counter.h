@@ -83,7 +83,7 @@ ZKL_API int zkl_counter_compare_and_set(zkl_counter *c, int64_t expected, int64_
                                         const zkl_grant *fence, int64_t timeout_ms);
 
 /* Called on a library thread with the present number, and with each number that is another one than
- * the one before. Of numbers that come before fn has returned, only the last is told. */
+ * the one before. If more than one comes before fn has returned, fn gets only the last. */
 typedef void (*zkl_counter_fn)(int64_t value, void *data);
 
 /* Watches the counter and stores the watch in *ret. The library calls fn(value, data) when it has

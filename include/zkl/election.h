@@ -289,9 +289,9 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * (see zkl(7)), and the present leader may then be reported again. If the session was not replaced
  * for it, a server with older data than was reported is asked again for one session timeout at
  * least: meanwhile older candidates or proclaimed data are not reported, and after that they are. A
- * term that begins and ends between two reads of the candidates is not reported. Of changes that
- * come before fn has returned, only the last is reported. Nothing is reported while there is no
- * connection. Errors, such as a lack of permission, are logged, and the library tries again.
+ * term that begins and ends between two reads of the candidates is not reported. If several
+ * changes come before fn has returned, only the last is reported. Nothing is reported while there
+ * is no connection. Errors, such as a lack of permission, are logged, and the library tries again.
  *
  * Returns 0; or
  *   ZKL_EINVAL: e or fn is NULL;

@@ -509,8 +509,8 @@ static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct onc
 }
 
 /* Behind the check, with a reference. */
-static int once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
-                    int64_t timeout_ms)
+static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
+                            int64_t timeout_ms)
 {
     int code;
 
@@ -547,7 +547,7 @@ int zkl_once_end(zkl_once *o, const zkl_grant *grant, const void *result, size_t
     if (code)
         return code;
     once_ref(o);
-    code = once_end(o, grant, result, size, timeout_ms);
+    code = once_end_checked(o, grant, result, size, timeout_ms);
     once_unref(o);
     return code;
 }
@@ -579,7 +579,7 @@ static int once_run(zkl_once *o, zkl_grant *grant, zkl_once_fn fn, void *data)
     code = fn(grant, data, &result, &size);
     pthread_cleanup_pop(0);
     if (code == 0)
-        code = once_end(o, grant, result, size, 0);
+        code = once_end_checked(o, grant, result, size, 0);
     zkl_grant_release(grant);
     return code;
 }

@@ -488,7 +488,7 @@ int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret)
     return 0;
 }
 
-/* Of whoever is left: the caller, or the store when the caller's time is over first. */
+/* The caller frees it, or the store does if the caller's time is over first. */
 struct claim_ending {
     pthread_mutex_t monitor;
     pthread_cond_t changed;

@@ -186,7 +186,7 @@ static void store_zk_op_free(struct op *op)
     g_free(op);
 }
 
-/* Of later servers, which this libzookeeper may have no names for. */
+/* Later servers have these codes, and this libzookeeper may have no names for them. */
 enum {
     CODE_REQUEST_TIMEOUT = -122,
     CODE_CREDENTIALS_DEMANDED = -124,

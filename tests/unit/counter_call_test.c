@@ -718,7 +718,7 @@ TEST_CASE(watched)
     end_watch();
 }
 
-/* Of numbers that come before the user is told, the last is told. */
+/* If several numbers come before the user is told, he is told the last. */
 TEST_CASE(watched_by_one_who_is_slow)
 {
     zkl_watch *watch = begin_watch();

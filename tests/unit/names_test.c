@@ -202,7 +202,7 @@ static void *fork_canceled(void *child)
     return NULL;
 }
 
-/* Whoever is canceled in fork() leaves nothing locked for the next. */
+/* A thread that is canceled in fork() leaves nothing locked for the next. */
 TEST_CASE(canceled_in_fork)
 {
     pthread_t asking, forking;

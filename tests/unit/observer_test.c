@@ -101,7 +101,7 @@ TEST_CASE(reconnected)
     end(&st, o);
 }
 
-/* Of what comes while the user is told, the last is told. */
+/* If several changes come while the user is told, he is told the last. */
 TEST_CASE(user_is_slow)
 {
     static const struct {
