@@ -314,7 +314,6 @@ expect "no server: TERM ends it" 143 "$?"
 # A permission that is taken away from one that has led may just be being changed.
 if [ -x "$ADMIN" ]; then
     begin_refused() { # NAME SESSION_TIMEOUT: one that has led, and is not let in any more
-        "$ADMIN" create "$E-$1" '' # a container might go between two terms, and with it who may do what
         lead $E-$1 "$1" --session-timeout "$2"
         refused=$candidate
         wait_until "no permission, $1: it leads" has_led "$1" 1

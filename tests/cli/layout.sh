@@ -4,8 +4,7 @@
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 server_options=(--tick 200)
-# A server of our own is in a hurry to remove empty containers.
-export JAVA_TOOL_OPTIONS=-Dznode.container.checkIntervalMs=100
+reap_ms=100
 need_server
 begin
 L=/cli/layout

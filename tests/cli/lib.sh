@@ -14,6 +14,7 @@ export ZKL ADMIN
 tools=$top_builddir/tests/cli # gate, stamp, linger
 
 server_options=() # a script may want others
+reap_ms=86400000  # an empty container goes by then, and with it who may do what there
 passed=0 failed=0 skipped=0
 
 # Tells the watchdog that we have come further (tests/support/progress.h). Nothing happens without one, or
@@ -72,7 +73,7 @@ fi
 need_server() {
     local status
     if [ "${ZKL_CLI_INSIDE-}" != "$0" ] && [ -x "$ZKL_SERVER" ]; then
-        ZKL_CLI_INSIDE=$0 "$ZKL_SERVER" "${server_options[@]}" -- bash "$0"
+        ZKL_CLI_INSIDE=$0 "$ZKL_SERVER" "${server_options[@]}" --java "-Dznode.container.checkIntervalMs=$reap_ms" -- bash "$0"
         status=$?
         [ "$status" -eq 69 ] || exit "$status"
         no_server

@@ -16,6 +16,11 @@ start_lockers 2
 
 # ---- barriers: each closes, and the others wait until it opens ----
 
+# So that each has a connection.
+for waiter in zkl2 java2 kazoo2; do
+    ask $waiter "bwait /interop/barrier-none $limit"
+    expect "one that is not there keeps nobody: $waiter" ok "$answer"
+done
 for owner in zkl1 java1 kazoo1; do
     path=/interop/barrier-$owner
     ask "$owner" "bset $path"

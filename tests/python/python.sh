@@ -34,7 +34,8 @@ for i in "${!says[@]}"; do
     plain <"$scratch/program0$i" >"$scratch/program.py"
     run python3 -B -X dev "$scratch/program.py" "$ZKL_CONNECT/page$i"
     expect_match "program $i of the page runs" "${says[i]}" "$out"
-    expect "with success" "0:" "$status:$err"
+    # What asyncio calls slow is the machine.
+    expect "with success" "0:" "$status:$(grep -v '^Executing .* took ' <<<"$err")"
 done
 expect "there are no more" "${#says[@]}" "$(find "$scratch" -name 'program0*' | wc -l)"
 
