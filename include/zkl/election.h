@@ -80,7 +80,8 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe or layout;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
+ *     nodes (1 MiB of paths in all);
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_EDEADLK: called inside a callback, and this candidate does not lead;
  *   ZKL_EINVAL: e is NULL or no candidate;

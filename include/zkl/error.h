@@ -29,8 +29,8 @@ enum {
     ZKL_EPATH = -15,        /* the path is below an ephemeral node, which cannot have children */
     ZKL_EOVERFLOW = -16,    /* the sequence numbers of the directory are used up, or a number
                                does not fit its counter */
-    ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, transactions of a grant,
-                               or data in one of them */
+    ZKL_ELIMIT = -17,       /* a limit is exceeded: permits, watched paths, ephemeral nodes,
+                               transactions of a grant, or data in one of them */
     ZKL_ENOENT = -18,       /* the node or part does not exist, nobody holds or leads, or the
                                semaphore has no limit */
     ZKL_ERANGE = -19,       /* the buffer is too small */

@@ -103,7 +103,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *     semaphore, latch…);
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up, or the owner holds 2147483647 levels;
- *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all);
+ *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
+ *     nodes (1 MiB of paths in all);
  *   ZKL_EPROTO: the server gave an invalid answer;
  *   ZKL_ECLOSED: the session was closed or the mutex freed;
  *   ZKL_EINVAL: m is NULL;

@@ -95,7 +95,7 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  *   ZKL_EVERSION: fn has returned 0, but the record was reset meanwhile: nothing is recorded;
  *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
  *   ZKL_ELIMIT: the result is too large, nothing is recorded; or the session watches too
- *     many paths (512 KiB in all);
+ *     many paths (512 KiB in all), or has too many ephemeral nodes (1 MiB of paths in all);
  *   ZKL_EINVAL: o or fn is NULL;
  *   another number that fn has returned;
  *   the other codes of zkl_multilock_lock(). */

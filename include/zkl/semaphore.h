@@ -86,7 +86,8 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *     one that came before got no numbers within one session timeout;
  *   ZKL_ETIMEDOUT: the permits were not acquired within timeout_ms;
  *   ZKL_ELIMIT: permits is more than the limit, even if the limit was lowered during the wait; or
- *     the session watches too many paths (512 KiB in all);
+ *     the session watches too many paths (512 KiB in all), or has too many ephemeral nodes (1 MiB
+ *     of paths in all);
  *   ZKL_ENOENT: path has no limit and the options have none; or the data of path is no limit;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: the time passed without a connection (with timeout_ms 0 also
  *     without an answer, or a proof of the session);

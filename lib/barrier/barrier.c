@@ -239,10 +239,10 @@ static void double_unref(zkl_double_barrier *b)
 {
     if (--b->refs > 0)
         return;
+    driver_clear(&b->driver);
     barrier_spec_clear(&b->spec);
     g_ptr_array_unref(b->names);
     g_array_unref(b->czxids);
-    driver_clear(&b->driver);
     g_free(b->own);
     g_free(b->data);
     g_free(b);

@@ -30,8 +30,8 @@ static void member_unref(zkl_member *m)
 {
     if (--m->refs > 0)
         return;
-    session_unref(m->session);
     driver_clear(&m->driver);
+    session_unref(m->session);
     g_bytes_unref(m->data);
     g_free(m->directory);
     g_free(m->id);

@@ -110,6 +110,7 @@ struct zkl_session {
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
+    size_t owned_bytes;     /* of the paths of its ephemeral nodes */
     unsigned removals_lost; /* connections in a row that were lost with removals of watches */
     uint32_t removal_lost;  /* the last of them */
     unsigned orphans;       /* attempts whose node may stand and cannot be seen */

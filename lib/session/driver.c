@@ -10,6 +10,12 @@
 /* How long a path that refused a note is left in peace. */
 #define NOTE_REFUSED_NS (60000 * CLOCK_MS)
 
+/* The end of a session is one transaction, which names all its ephemeral nodes. A server does not
+ * read one of 2 MiB again, and never starts any more. OWNED_EACH: the digits of a sequence, and the
+ * length. A node counts until its machine has ended; then its delete comes before any other create.
+ */
+enum { OWNED_MAX = 1024 * 1024, OWNED_EACH = 14 };
+
 /* A request under way, until its answer has been told or dropped. */
 struct driver_asked {
     struct driver *driver;
@@ -62,6 +68,9 @@ void driver_clear(struct driver *d)
         g_free(w);
     }
     g_clear_pointer(&d->timer, g_free);
+    if (d->owned_bytes > 0)
+        d->session->owned_bytes -= d->owned_bytes;
+    d->owned_bytes = 0;
 }
 
 /* ---- requests ---- */
@@ -175,6 +184,26 @@ static struct request *driver_request(struct driver_asked *asked, char *path)
     return r;
 }
 
+static bool driver_may_own(struct driver *d, const char *path)
+{
+    const size_t bytes = strlen(path) + OWNED_EACH;
+
+    if (d->owned_bytes > 0)
+        return true;
+    if (d->session->owned_bytes + bytes > OWNED_MAX)
+        return false;
+    d->session->owned_bytes += bytes;
+    d->owned_bytes = (uint32_t)bytes;
+    return true;
+}
+
+static bool driver_has_room(struct driver *d, struct request *r, const struct machine_action *a)
+{
+    if (a->verb == STORE_CREATE && request_is_ephemeral(r))
+        return driver_may_own(d, r->what.path);
+    return !a->watch || driver_add_watch(d, r, a->node) || a->optional;
+}
+
 /* Takes path. */
 static void driver_send(struct driver_asked *asked, char *path)
 {
@@ -183,7 +212,7 @@ static void driver_send(struct driver_asked *asked, char *path)
     struct request *r = driver_request(asked, path);
 
     asked->request = r;
-    if (!a->watch || driver_add_watch(d, r, a->node) || a->optional) {
+    if (driver_has_room(d, r, a)) {
         request_send(d->session, r);
         return;
     }

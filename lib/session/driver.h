@@ -38,6 +38,7 @@ struct driver {
     struct driver_watch *watches;
     struct timer *timer;              /* NULL: none was armed yet */
     struct driver_stepping *stepping; /* NULL: it is in no step */
+    uint32_t owned_bytes;             /* of the path of its ephemeral node; 0: it made none */
     uint8_t parents;                  /* enum store_mode: how they are made */
 };
 

@@ -151,7 +151,7 @@ static void request_answer(zkl_session *s, struct request *r, const struct store
  * and later requests wait until then: they are answered in the order in which they were asked for,
  * as always. */
 
-static bool request_is_ephemeral(const struct request *r)
+bool request_is_ephemeral(const struct request *r)
 {
     return r->what.mode == STORE_EPHEMERAL || r->what.mode == STORE_EPHEMERAL_SEQUENTIAL;
 }

@@ -34,6 +34,9 @@ struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
                             void *context);
 
+/* Whether r, a create, makes a node that ends with the session. */
+bool request_is_ephemeral(const struct request *r);
+
 /* Frees what was not sent. */
 void request_free(struct request *r);
 

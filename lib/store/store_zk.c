@@ -8,7 +8,8 @@
  * - it ends the process when it is refused one of its two threads: two are tried before;
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
  * - watch contexts may be used after removal: the context is the store, which outlives the handle;
- * - its sockets stay open in programs that are executed: each is closed on exec once connected.
+ * - its sockets stay open in programs that are executed: each is closed on exec once connected;
+ * - it comes to request numbers that mean something else: see xid.h.
  *
  * Servers that the ensemble names are tried beside the user's, if it knows the server of our
  * connection by the address that we use; then as long as it names them. The connector decides which
@@ -44,6 +45,7 @@
 #include "names.h"
 #include "recipes/ensemble.h"
 #include "store_zk.h"
+#include "xid.h"
 
 /* The scheme of credentials that are not given to the library by zoo_add_auth(). */
 #define STORE_SASL "sasl"
@@ -541,16 +543,10 @@ static void store_zk_use_change(struct store *store, zoo_op_t *op, const struct 
     }
 }
 
-/* On an expired or refused handle zoo_amulti() frees what it never set. The handle is CONNECTED
- * when it is asked here. It would need another connection to become expired or refused, so this
- * thread would have to stand still inside the call for as long as that takes. */
 static int store_zk_start_multi(struct store *store, const struct store_request *r, struct op *op)
 {
-    zoo_op_t *ops;
+    zoo_op_t *ops = g_new0(zoo_op_t, (gsize)r->count);
 
-    if (zoo_state(store->zh) != ZOO_CONNECTED_STATE)
-        return ZINVALIDSTATE;
-    ops = g_new0(zoo_op_t, (gsize)r->count);
     op->count = r->count;
     op->results = g_new0(zoo_op_result_t, (gsize)r->count);
     for (int i = 0; i < r->count; i++)
@@ -604,12 +600,21 @@ static int store_zk_start(struct store *store, const struct store_request *r, st
     return ZBADARGUMENTS;
 }
 
+/* On an expired or refused handle zoo_amulti() frees what it never set, so it is asked on one that
+ * is CONNECTED. That one would need another connection to become expired or refused, so this thread
+ * would have to stand still inside the call for as long as that takes. */
+static bool store_zk_takes(const struct store *store, enum store_kind kind)
+{
+    return store->zh && !store->over &&
+           (kind != STORE_MULTI || zoo_state(store->zh) == ZOO_CONNECTED_STATE);
+}
+
 static bool store_zk_submit(struct store *store, const struct store_request *request,
                             store_done done, void *context)
 {
     struct op *op;
 
-    if (!store->zh || store->over)
+    if (!store_zk_takes(store, request->kind))
         return false;
     op = g_new0(struct op, 1);
     op->store = store;
@@ -618,7 +623,9 @@ static bool store_zk_submit(struct store *store, const struct store_request *req
     op->context = context;
     /* Linked first: the completion cannot pass the monitor, but it will expect the link. */
     g_queue_push_tail_link(&store->ops, &op->link);
+    xid_enter();
     int rc = store_zk_start(store, request, op);
+    xid_leave();
     if (rc == ZOK)
         return true;
     g_queue_unlink(&store->ops, &op->link);
@@ -1368,6 +1375,7 @@ static void *store_zk_keep(void *data)
     if (zh)
         store_zk_drain(store, zh);
     pthread_mutex_unlock(monitor);
+    xid_used();
     if (zh)
         zookeeper_close(zh);
     store_zk_free(store);

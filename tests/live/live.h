@@ -39,10 +39,11 @@ void live_end(struct live *t);
 
 void live_shutdown(void);
 
-/* live --counter-worker ARGUMENTS, live --thread-worker ARGUMENTS: processes of the suites counter
- * and thread_refused. */
+/* live --counter-worker ARGUMENTS, and so on: processes of the suites counter, thread_refused and
+ * xid. */
 int counter_worker(int argc, char **argv);
 int thread_worker(int argc, char **argv);
+int xid_worker(int argc, char **argv);
 
 /* Another session, closed by live_end(), established when it returns. options may be NULL; a log
  * callback and level are set unless there is one. */

@@ -137,7 +137,8 @@ static bool is_idle(const zkl_session *s)
 {
     return s->up && g_queue_is_empty((GQueue *)(uintptr_t)&s->parked) &&
            !participants_are_busy(s) && g_queue_is_empty((GQueue *)(uintptr_t)&s->refusals) &&
-           s->orphans == 0 && g_hash_table_size(s->watches) == 0 && s->watched_bytes == 0;
+           s->orphans == 0 && g_hash_table_size(s->watches) == 0 && s->watched_bytes == 0 &&
+           s->owned_bytes == 0;
 }
 
 static bool is_clean(const void *unused)

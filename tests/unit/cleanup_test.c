@@ -107,6 +107,7 @@ static int lock_in_a_scope(zkl_mutex *m, bool by_glib, bool early)
 
     if (!first && !second)
         return -1;
+    CHECK(s->owned_bytes > 0);
     if (early)
         return zkl_mutex_depth(m);
     ZKL_AUTO(zkl_mutex_locker) deeper = zkl_mutex_locker_new(m, 0, NULL);
@@ -125,6 +126,7 @@ TEST_CASE(locks)
         CHECK_INT(lock_in_a_scope(m, i & 1, i & 2), i & 2 ? 1 : 2);
         CHECK_INT(zkl_mutex_depth(m), 0);
         CHECK_INT(contenders_of(s)->list.length, 0);
+        CHECK_INT(s->owned_bytes, 0); /* although the handle stays */
     }
     fake_answer_at_once(NULL);
     zkl_session_close(s);

@@ -468,6 +468,12 @@ static void have_no_room(void)
     come_behind();
 }
 
+static void own_enough(void)
+{
+    estate.of.s->owned_bytes = 1024 * 1024;
+    come_behind();
+}
+
 TEST_CASE(contending)
 {
     number = "0000000007";
@@ -476,6 +482,7 @@ TEST_CASE(contending)
     every_check_all(LOCKS, come_behind, -7, ZKL_EBUSY);
     every_check_all(LOCKS, come_behind, INT64_MIN, ZKL_EBUSY);
     every_check_all(LOCKS, have_no_room, LONG_MS, ZKL_ELIMIT);
+    every_check_all(LOCKS | MEETS, own_enough, LONG_MS, ZKL_ELIMIT);
     rival = BEFORE "-latch-0000000001";
     every_check_but(LOCKS, LATCH, come_behind, LONG_MS, ZKL_ELAYOUT);
     rival = BEFORE "-__READ__0000000001";

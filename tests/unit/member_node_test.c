@@ -183,6 +183,22 @@ TEST_CASE(too_much_is_watched)
     mstory_end();
 }
 
+/* The end of a session that has very many nodes would be too much for the servers. */
+TEST_CASE(too_much_is_owned)
+{
+    zkl_member *second;
+
+    mstory_begin_joined();
+    mstory.s->owned_bytes += 1024 * 1024;
+    REQUIRE(zkl_member_join(&second, mstory.s, "/g", "b", "", 0, NULL) == 0);
+    CHECK(!fake_is_asked(STORE_CREATE, "/root/g/b"));
+    mstory.s->owned_bytes -= 1024 * 1024;
+    hand_pass_proved(mstory.s, 1000);
+    CHECK(fake_is_asked(STORE_CREATE, "/root/g/b"));
+    zkl_member_free(second);
+    mstory_end();
+}
+
 /* ---- another has its name ---- */
 
 /* The node is left alone, whatever it holds, until it is gone. */
