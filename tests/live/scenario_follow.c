@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
-enum { TICK_MS = 500, TIMEOUT_MS = 10000, OLD = 3, NODES = 6, OTHERS = 1 << NODES };
+enum { TICK_MS = 1000, TIMEOUT_MS = 20000, OLD = 3, NODES = 6, OTHERS = 1 << NODES };
 
 /* ---- an administrator ---- */
 
