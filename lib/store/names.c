@@ -12,7 +12,7 @@
 #include "lib/base/thread.h"
 #include "recipes/back_off.h"
 
-enum { AGAIN_MS = 1000, FAILED_MAX_MS = 4000, FORK_MAX_MS = 500, NAMES_MAX = 1000 };
+enum { AGAIN_MS = 1000, FAILED_MAX_MS = 4000, NAMES_MAX = 1000 };
 
 struct name {
     GArray *addresses; /* of struct address */
@@ -28,12 +28,14 @@ static GHashTable *names;  /* of struct name, by "host:port" */
 
 /* ---- no fork meanwhile ---- */
 
+int names_fork_ms = 50; /* who waits for a name server has none of those locks */
+
 static _Thread_local int cancel_state; /* of who forks */
 
 /* fork() is no point of cancellation: a thread that ended here would keep the lock. */
 static void before_fork(void)
 {
-    const struct timespec until = clock_after_ms(FORK_MAX_MS);
+    const struct timespec until = clock_after_ms(names_fork_ms);
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_mutex_lock(&lock);

@@ -22,9 +22,12 @@ void names_append(GString *list, const struct address *address);
 /* How many there are in such a list. */
 unsigned names_count(const char *list);
 
-/* Between these two calls fork() waits, for half a second at most. The C library holds locks while
- * it resolves a name, and a child forked at that moment would find them locked for ever. */
+/* Between these two calls fork() waits. The C library holds locks while it resolves a name, and a
+ * child forked at that moment would find them locked for ever. */
 void names_begin(void);
 void names_end(void);
+
+/* How long at most; tests on a busy machine have more patience. */
+extern int names_fork_ms;
 
 #endif

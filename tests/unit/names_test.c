@@ -228,10 +228,12 @@ TEST_CASE(canceled_in_fork)
  * fork does not wait for ever while there is always another. */
 TEST_CASE(no_fork_meanwhile)
 {
+    const int before = names_fork_ms;
     pthread_t thread;
     int status;
 
     begin("127.0.0.2", 5);
+    names_fork_ms = 3600000;
     atomic_store(&server.allowed, 0);
     REQUIRE(pthread_create(&thread, NULL, ask, (void *)"fork") == 0);
     for (int i = 1; i <= NAMES; i++) {
@@ -246,5 +248,6 @@ TEST_CASE(no_fork_meanwhile)
     }
     atomic_store(&server.allowed, NAMES + 1);
     pthread_join(thread, NULL);
+    names_fork_ms = before;
     end();
 }
