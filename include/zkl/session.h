@@ -141,7 +141,8 @@ typedef struct zkl_credential {
  *
  * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
  * other thread waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped,
- * and their number is written later. */
+ * and their number is written later. A line is dropped, too, where descriptor 2 is a connection of
+ * the Internet: it has been closed, and is another's now. */
 typedef struct zkl_session_options {
     size_t size;            /* sizeof(zkl_session_options); 0 is ZKL_EINVAL */
     int session_timeout_ms; /* default 10000, even for 0; 200 to 10^9. The server may change it,

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,12 +51,24 @@ static struct stderr_line *stderr_line_new(const char *raw)
     return line;
 }
 
+/* If the program has closed stderr, a connection may have its number. */
+static bool log_stderr_is_connection(void)
+{
+    int domain = AF_UNSPEC;
+    socklen_t size = sizeof domain;
+
+    return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+           (domain == AF_INET || domain == AF_INET6);
+}
+
 /* One write(2) for a line, unless less is taken. SIGPIPE is blocked, as in all threads of ours. */
 static bool log_stderr_write_all(const char *text, size_t size)
 {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
 
     while (size > 0) {
+        if (log_stderr_is_connection())
+            return false;
         ssize_t written = write(STDERR_FILENO, text, size);
         if (written < 0 && errno == EAGAIN)
             poll(&out, 1, -1);

@@ -8,18 +8,17 @@
 #define DEFAULT_PORT "2181"
 #define SYSTEM_PATH "/zookeeper"
 
-/* What the server refuses too. */
+/* What the server refuses too. It sees two surrogates where a character is beyond U+FFFF. */
 static bool is_bad_character(gunichar c)
 {
-    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) ||
-           (c >= 0xfff0 && c <= 0xffff);
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
 }
 
-static const char *check_characters(const char *path)
+const char *path_check_characters(const char *text)
 {
-    if (!g_utf8_validate(path, -1, NULL))
+    if (!g_utf8_validate(text, -1, NULL))
         return "it is not UTF-8";
-    for (const char *at = path; *at; at = g_utf8_next_char(at)) {
+    for (const char *at = text; *at; at = g_utf8_next_char(at)) {
         if (is_bad_character(g_utf8_get_char(at)))
             return "it has a character that ZooKeeper refuses";
     }
@@ -53,7 +52,7 @@ const char *path_check(const char *path)
         if (!*part)
             break;
     }
-    return check_characters(path);
+    return path_check_characters(path);
 }
 
 /* Without a chroot, as the servers have it. */

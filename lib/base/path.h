@@ -11,6 +11,9 @@ enum { PATH_LENGTH_MAX = 8192 };
 /* NULL, or what is wrong with an absolute path. */
 const char *path_check(const char *path);
 
+/* The same of the characters alone: of a path, or of a node's name. */
+const char *path_check_characters(const char *text);
+
 /* 0, or the error that every call makes of a bad path, or of one that is the servers' own. That is
  * then the thread's last error. chroot: the session's, "" if none. */
 int path_error(const char *chroot, const char *path);

@@ -9,6 +9,7 @@
 #include "lib/base/layout.h"
 #include "lib/base/log.h"
 #include "lib/base/options.h"
+#include "lib/base/path.h"
 #include "lib/session/denial.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
@@ -611,14 +612,9 @@ static const char *member_check_id(const char *id)
 {
     if (!id || !*id || strnlen(id, ID_MAX + 1) > ID_MAX)
         return "id must have 1 to 255 bytes";
-    if (!g_utf8_validate(id, -1, NULL))
-        return "id is not UTF-8";
     if (strchr(id, '/') || strcmp(id, ".") == 0 || strcmp(id, "..") == 0)
         return "id is no name of a node";
-    for (const char *at = id; *at; at = g_utf8_next_char(at))
-        if (g_unichar_iscntrl(g_utf8_get_char(at)))
-            return "id has a control character";
-    return NULL;
+    return path_check_characters(id) ? "id has characters that ZooKeeper refuses" : NULL;
 }
 
 static const char *member_check_data(const void *data, size_t size, zkl_member_layout layout)

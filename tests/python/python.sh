@@ -19,7 +19,7 @@ run env SCRATCH="$scratch" python3 -B -X dev "$(dirname "$0")/main.py" 3>&2
 printf '%s\n' "$out"
 passed=$((passed + $(grep -c '^ok: ' "$scratch/out")))
 expect "the cases end well" 0 "$status"
-expect "with no warning of the interpreter" "" "$(grep -vE '^zkl: .*: (lost: somebody else .*|released, because the thread .* ended)$' "$scratch/err")"
+expect "with no warning of the interpreter" "" "$(grep -vE '^zkl: .*: (lost: somebody else .*|released, because the thread .* ended)$' <<<"$err")"
 expect_no_node "the end of the program releases" /python/end
 
 # The programs of the README and of the page. That of the page about grants is the README's.

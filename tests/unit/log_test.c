@@ -2,8 +2,10 @@
 #include "lib/base/log.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -308,25 +310,51 @@ TEST_CASE(stderr_is_stuck)
     g_free(head);
 }
 
-/* What stderr refuses is told when it takes something again. */
-TEST_CASE(stderr_refuses)
+static int pipe_without_reader(void)
 {
-    struct pipe_end p = pipe_begin();
-    int pipe_writer = dup(STDERR_FILENO), nothing[2];
+    int nothing[2];
 
     REQUIRE(pipe2(nothing, O_CLOEXEC) == 0);
     close(nothing[0]);
-    dup2(nothing[1], STDERR_FILENO); /* nobody can ever read it */
-    close(nothing[1]);
-    push(0, 3);
-    log_stderr_flush();
-    dup2(pipe_writer, STDERR_FILENO);
-    close(pipe_writer);
-    push(3, 4);
-    log_stderr_flush();
-    char *text = pipe_end(&p);
-    CHECK_STR(text, "zkl: 3 lines were dropped: stderr did not accept them\nzkl: line 3\n");
-    g_free(text);
+    return nothing[1];
+}
+
+/* What the program would send there is not ours to disturb. */
+static int own_connection(void)
+{
+    struct sockaddr_in self = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof self;
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    REQUIRE(bind(fd, (struct sockaddr *)&self, size) == 0 &&
+            getsockname(fd, (struct sockaddr *)&self, &size) == 0 &&
+            connect(fd, (struct sockaddr *)&self, size) == 0);
+    return fd;
+}
+
+/* What stderr refuses is told when it takes something again. */
+TEST_CASE(stderr_refuses)
+{
+    static int (*const others[])(void) = {pipe_without_reader, own_connection};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(others); i++) {
+        struct pipe_end p = pipe_begin();
+        int pipe_writer = dup(STDERR_FILENO), other = others[i]();
+        char any;
+
+        dup2(other, STDERR_FILENO);
+        push(0, 3);
+        log_stderr_flush();
+        CHECK(recv(other, &any, 1, MSG_DONTWAIT) < 0);
+        close(other);
+        dup2(pipe_writer, STDERR_FILENO);
+        close(pipe_writer);
+        push(3, 4);
+        log_stderr_flush();
+        char *text = pipe_end(&p);
+        CHECK_STR(text, "zkl: 3 lines were dropped: stderr did not accept them\nzkl: line 3\n");
+        g_free(text);
+    }
 }
 
 /* There with a sanitizer that reports leaks when a child exits, whichever compiler linked it. */
