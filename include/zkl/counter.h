@@ -26,8 +26,9 @@ typedef enum zkl_counter_width {
 ZKL_API int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path,
                             zkl_counter_width width);
 
-/* Frees the handle; the node stays. No call with c may begin afterwards, or be in progress on
- * another thread. NULL is ignored. In a forked child it does nothing. */
+/* Frees the handle; the node stays. Calls in progress end as if the handle were there, and watches
+ * go on. No call with c may begin afterwards. Never waits for the server. NULL is ignored. In a
+ * forked child it does nothing. */
 ZKL_API void zkl_counter_free(zkl_counter *c);
 
 /* The functions below block for timeout_ms at most; 0 means one session timeout. Each returns 0; or

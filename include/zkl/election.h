@@ -56,8 +56,10 @@ ZKL_API int zkl_election_new(zkl_election **ret, zkl_session *s, const char *pat
 /* Frees the handle. First resigns, like zkl_election_resign(): the term, if any, ends, and a
  * campaign in progress fails with ZKL_ECLOSED. The watches of the handle end, but must still be
  * freed. A started election still delivers its events, up to ZKL_ELECTION_STOPPED; its data must be
- * valid until then. Grants that the caller owns stay valid until they are released. Never waits,
- * neither for the server nor for callbacks. NULL is ignored. In a forked child it does nothing. */
+ * valid until then. Grants that the caller owns stay valid until they are released. Calls of
+ * zkl_election_leader() and proclamations that are in progress end as if the handle were there. No
+ * call with e may begin afterwards. Never waits, neither for the server nor for callbacks. NULL is
+ * ignored. In a forked child it does nothing. */
 ZKL_API void zkl_election_free(zkl_election *e);
 
 /* ---- one term at a time ---- */

@@ -169,7 +169,9 @@ ZKL_API int zkl_grant_on_revoke(const zkl_grant *g, zkl_grant_fn fn, void *data)
  * be called from any thread. Unless a mutex retains the node, the library deletes it in the
  * background, and tries until the deletion is confirmed or the session has ended. Never waits for
  * the server: zkl_session_flush() does. g is invalid afterwards, except inside callbacks of g that
- * have already begun. NULL is ignored. In a forked child it does nothing. */
+ * have already begun. Transactions in progress end as if it were not released, and what uses it as
+ * a fence, with ZKL_EPERM if nothing was sent yet. NULL is ignored. In a forked child it does
+ * nothing. */
 ZKL_API void zkl_grant_release(zkl_grant *g);
 
 ZKL_END

@@ -51,7 +51,8 @@ ZKL_API void zkl_once_run_free(zkl_once_run *run);
 ZKL_API int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path,
                          const zkl_once_options *options);
 
-/* Frees the handle. Calls that wait for others fail with ZKL_ECLOSED. Grants that
+/* Frees the handle. Calls that wait for others fail with ZKL_ECLOSED; work that is under way, and
+ * calls that wait for the server alone, end as if the handle were there. Grants that
  * zkl_once_begin() gave stay valid, but their runs can no longer be recorded. No call with o
  * may begin afterwards. Never waits for the server. NULL is ignored. In a forked child it does
  * nothing. */

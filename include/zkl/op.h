@@ -25,7 +25,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
 
 /* Waits until an acquisition is decided that was begun without a function (fn NULL), and stores its
  * grant in *ret. The caller owns the grant. The time limit is that of the function that began it.
- * Another thread ends the wait with zkl_op_cancel(); it must do so before op is freed.
+ * Another thread ends the wait with zkl_op_cancel() or zkl_op_free().
  *
  *     zkl_op *op;
  *     zkl_grant *grant;
@@ -35,7 +35,7 @@ typedef void (*zkl_done_fn)(const zkl_error *err, void *data);
  * The function gives the result once.
  *
  * Returns 0; or
- *   ZKL_ECANCELED: zkl_op_cancel() was called before;
+ *   ZKL_ECANCELED: zkl_op_cancel() was called before, or op was freed meanwhile;
  *   ZKL_EINVAL: op or ret is NULL; a function gets the result; the result was given before; or
  *     another thread waits;
  *   ZKL_EDEADLK: called inside a callback, and the acquisition is not decided;
@@ -65,8 +65,9 @@ ZKL_API void zkl_op_cancel(zkl_op *op);
 ZKL_API int zkl_op_node(zkl_op *op, char *buf, size_t size);
 
 /* Frees the caller's handle, before or after the completion. The acquisition itself continues; but
- * without a function it is canceled, unless zkl_op_wait() has given the result. NULL is ignored. In
- * a forked child it does nothing. */
+ * without a function it is canceled, unless zkl_op_wait() has given the result: a thread that waits
+ * there gets ZKL_ECANCELED. No call with op may begin afterwards. NULL is ignored. In a forked
+ * child it does nothing. */
 ZKL_API void zkl_op_free(zkl_op *op);
 
 ZKL_END

@@ -47,8 +47,9 @@ ZKL_API int zkl_semaphore_new(zkl_semaphore **ret, zkl_session *s, const char *p
                               const zkl_semaphore_options *options);
 
 /* Frees the handle. Acquisitions in progress fail with ZKL_ECLOSED. Grants that were acquired
- * through the handle stay valid. No call with m may begin afterwards. Never waits for the server.
- * NULL is ignored. In a forked child it does nothing. */
+ * through the handle stay valid. Calls that read or set the limit end as if the handle were there.
+ * No call with m may begin afterwards. Never waits for the server. NULL is ignored. In a forked
+ * child it does nothing. */
 ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
 
 /* Acquires the given number of permits, all of them or none, and stores their grant in *ret. The

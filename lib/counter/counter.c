@@ -9,6 +9,7 @@
 #include "lib/session/driver.h"
 
 struct zkl_counter {
+    gint refs; /* the user's, and one for each call that waits */
     zkl_session *session;
     char *path; /* with chroot */
     unsigned width;
@@ -220,6 +221,7 @@ int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path, zkl_cou
     if ((code = session_check_open(s)))
         return code;
     zkl_counter *c = g_new0(zkl_counter, 1);
+    c->refs = 1;
     c->session = session_ref(s);
     c->path = g_strconcat(s->chroot, path, NULL);
     c->width = width;
@@ -227,13 +229,19 @@ int zkl_counter_new(zkl_counter **ret, zkl_session *s, const char *path, zkl_cou
     return 0;
 }
 
-void zkl_counter_free(zkl_counter *c)
+static void counter_unref(zkl_counter *c)
 {
-    if (!c || fork_is_child(c->session->generation))
+    if (!g_atomic_int_dec_and_test(&c->refs))
         return;
     session_unref(c->session);
     g_free(c->path);
     g_free(c);
+}
+
+void zkl_counter_free(zkl_counter *c)
+{
+    if (c && !fork_is_child(c->session->generation))
+        counter_unref(c);
 }
 
 /* fence NULL: without one. */
@@ -253,9 +261,16 @@ static int counter_call_run(zkl_counter *c, const char *doing, struct counter *w
         return counter_result(c, COUNTER_OVERFLOW);
     if (fence && grant_session(fence) != c->session)
         return error_set(ZKL_EINVAL, NULL, "%s: fence is a grant of another session", doing);
-    if (fence)
-        return counter_run_fenced(c, wish, fence, timeout_ms);
-    return counter_run(c, wish, timeout_ms);
+    g_atomic_int_inc(&c->refs);
+    if (fence) {
+        zkl_grant *held = grant_ref(grant_of(fence));
+        code = counter_run_fenced(c, wish, held, timeout_ms);
+        grant_unref(held);
+    } else {
+        code = counter_run(c, wish, timeout_ms);
+    }
+    counter_unref(c);
+    return code;
 }
 
 int zkl_counter_get(zkl_counter *c, int64_t timeout_ms, int64_t *ret)

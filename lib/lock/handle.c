@@ -239,9 +239,34 @@ void handle_thread_ends(uint64_t owner)
     pthread_mutex_unlock(&handles_lock);
 }
 
-static uint64_t handle_caller_key(const struct handle *h)
+static void handle_drop(void *handle)
 {
-    return h->key ? h->key(h->key_data) : lock_owner_thread();
+    handle_unref(handle);
+}
+
+/* The caller is the program's function, during which anybody may free the handle. Then it has a
+ * reference more, for handle_leave(). */
+static uint64_t handle_caller_key(struct handle *h)
+{
+    uint64_t key;
+
+    if (!h->key)
+        return lock_owner_thread();
+    g_atomic_int_inc(&h->refs);
+    pthread_cleanup_push(handle_drop, h);
+    key = h->key(h->key_data);
+    pthread_cleanup_pop(0);
+    return key;
+}
+
+/* Gives up h->lock, and the reference of handle_caller_key(). */
+static void handle_leave(struct handle *h)
+{
+    const bool counted = h->key != NULL;
+
+    pthread_mutex_unlock(&h->lock);
+    if (counted)
+        handle_unref(h);
 }
 
 static struct hold *handle_find_hold(struct handle *h, uint64_t key)
@@ -291,6 +316,12 @@ static void handle_set_hold(struct hold *hold, zkl_grant *grant, bool shared)
     hold->shared = shared;
 }
 
+static int handle_deny_freed(const struct handle *h)
+{
+    return error_set(ZKL_ECLOSED, handle_path(h), "%s: the %s was freed", handle_path(h),
+                     h->kind->what);
+}
+
 /* The attempt of a hold that the table has already, with h->lock held. */
 static int handle_acquire(struct handle *h, struct hold *hold, bool shared, int64_t timeout_ms)
 {
@@ -312,8 +343,7 @@ static int handle_acquire(struct handle *h, struct hold *hold, bool shared, int6
     if (!h->freed)
         return 0;
     handle_end_hold(h, hold, false);
-    return error_set(ZKL_ECLOSED, handle_path(h), "%s: the %s was freed", handle_path(h),
-                     h->kind->what);
+    return handle_deny_freed(h);
 }
 
 static struct hold *handle_new_hold(struct handle *h, uint64_t key)
@@ -366,7 +396,7 @@ static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, 
     }
     if (!code && ret)
         *ret = hold->grant;
-    pthread_mutex_unlock(&h->lock);
+    handle_leave(h);
     if (waited)
         handle_unref(h);
     return code;
@@ -379,10 +409,10 @@ int handle_lock(struct handle *h, bool shared, int64_t timeout_ms, const zkl_gra
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = handle_find_hold(h, key);
-    if (!hold || hold == h->over)
+    if (!h->freed && (!hold || hold == h->over))
         return handle_lock_first(h, hold, key, shared, timeout_ms, ret);
-    code = handle_reenter(h, hold, shared, ret);
-    pthread_mutex_unlock(&h->lock);
+    code = h->freed ? handle_deny_freed(h) : handle_reenter(h, hold, shared, ret);
+    handle_leave(h);
     return code;
 }
 
@@ -395,7 +425,7 @@ int handle_depth(struct handle *h)
     pthread_mutex_lock(&h->lock);
     const struct hold *hold = handle_find_hold(h, key);
     const int depth = hold ? hold->depth : 0;
-    pthread_mutex_unlock(&h->lock);
+    handle_leave(h);
     return depth;
 }
 
@@ -415,20 +445,17 @@ static bool handle_undo_level(struct handle *h, struct hold *hold)
 int handle_unlock(struct handle *h)
 {
     const uint64_t key = handle_caller_key(h);
-    bool owned;
+    const char *path = handle_path(h);
+    int code = 0;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = handle_find_hold(h, key);
-    if (!hold || hold->depth == 0) {
-        pthread_mutex_unlock(&h->lock);
-        return error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it",
-                         handle_path(h));
-    }
-    owned = handle_undo_level(h, hold);
-    pthread_mutex_unlock(&h->lock);
-    if (owned)
-        return 0;
-    return error_set(ZKL_ELOST, handle_path(h), "%s: the grant was lost", handle_path(h));
+    if (!hold || hold->depth == 0)
+        code = error_set(ZKL_EPERM, path, "%s: the caller does not hold it", path);
+    else if (!handle_undo_level(h, hold))
+        code = error_set(ZKL_ELOST, path, "%s: the grant was lost", path);
+    handle_leave(h);
+    return code;
 }
 
 int handle_lock_async(struct handle *h, const char *what, bool shared, int64_t timeout_ms,
@@ -478,6 +505,7 @@ void handle_free(struct handle *h)
     op_queue_abort(&h->waiters, ZKL_ECLOSED, why);
     session_unlock(h->session);
     g_free(why);
+    h->recent = NULL; /* it may go */
     g_hash_table_foreach_remove(h->holds, handle_end_if_held, h);
     handle_close_kind(h);
     pthread_mutex_unlock(&h->lock);

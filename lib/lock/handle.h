@@ -34,7 +34,7 @@ struct handle_kind {
 
 struct handle {
     const struct handle_kind *kind;
-    gint refs; /* the user's, and one for each call that waits */
+    gint refs; /* the user's, and one for each call that waits, or asks .key */
     zkl_session *session;
     char *path; /* GRefString, with chroot */
     char *name; /* NULL: made for each contender */

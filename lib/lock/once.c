@@ -647,9 +647,14 @@ int zkl_once_done(zkl_once *o, int64_t timeout_ms, zkl_once_run **ret)
 
 int zkl_once_reset(zkl_once *o, int64_t timeout_ms)
 {
-    const int code = once_check(o, "zkl_once_reset", true);
+    int code = once_check(o, "zkl_once_reset", true);
 
-    return code ? code : once_look(o, ONCE_RESET, timeout_ms);
+    if (code)
+        return code;
+    once_ref(o);
+    code = once_look(o, ONCE_RESET, timeout_ms);
+    once_unref(o);
+    return code;
 }
 
 /* ---- the handle ---- */

@@ -10,7 +10,7 @@
 #include "lib/session/stats.h"
 
 struct zkl_op {
-    atomic_int refs; /* the user's, and ours until it is told */
+    atomic_int refs; /* the user's, ours until it is told, and that of who waits for it */
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion, or the wait for it is over: too late to cancel */
@@ -332,11 +332,13 @@ int zkl_op_wait(zkl_op *op, zkl_grant **ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_op_wait: %s is NULL", op ? "ret" : "op");
     if (fork_is_child(op->session->generation))
         return error_set(ZKL_ECHILD, NULL, "%s", zkl_strerror(ZKL_ECHILD));
+    atomic_fetch_add(&op->refs, 1);
     session_lock(op->session);
     int code = op_check_wait(op);
     if (!code)
         code = op_wait_owned(op, ret);
     session_unlock(op->session);
+    op_unref(op);
     return code;
 }
 

@@ -40,6 +40,8 @@ enum {
     LEAVES = 1 << 24,  /* leaves it: the same */
     LIMITED = 1 << 23, /* a semaphore: ZKL_ENOENT when the data is no limit */
     SPARES = 1 << 25,  /* what it finds need not be told: else ZKL_EINVAL */
+    GOES_ON = 1 << 26, /* freed meanwhile, it ends as if it were not; others with ZKL_ECLOSED, */
+    WAITED = 1 << 27,  /* but the wait for an operation that is freed with ZKL_ECANCELED */
     PATIENT = 1 << 15, /* waits for a session timeout, whatever its own limit; needs no grant */
 };
 
@@ -199,13 +201,16 @@ static const struct every_call every_call[] = {
     {NULL, NULL, 0},
 };
 
-static void every_check(const struct every_call *c, int64_t timeout_ms, int code)
+static void every_judge(const struct every_call *c, int got, int code)
 {
-    int got = c->fn(&estate.of, timeout_ms);
-
     if (got != code)
         runner_fail(__FILE__, __LINE__, "%s: %s, not %s", c->name, zkl_strerror(got),
                     zkl_strerror(code));
+}
+
+static void every_check(const struct every_call *c, int64_t timeout_ms, int code)
+{
+    every_judge(c, c->fn(&estate.of, timeout_ms), code);
 }
 
 /* Each function of that kind and not the other, with an estate of its own that was prepared. */
@@ -648,23 +653,28 @@ static void disconnect_meanwhile(void)
     estate.asked++;
 }
 
-static void check_meanwhile(unsigned may, void (*before)(void), void (*fn)(void), int code)
+/* What comes of the call, with an estate of its own. */
+static int call_meanwhile(const struct every_call *c, void (*before)(void), void (*fn)(void))
 {
     pthread_t thread;
     char *stat = stat_of_thread();
 
+    estate_begin();
+    before();
     meanwhile = fn;
-    for (const struct every_call *c = every_call; c->name; c++) {
-        if (!(c->may & may))
-            continue;
-        estate_begin();
-        before();
-        REQUIRE(pthread_create(&thread, NULL, happen, stat) == 0);
-        every_check(c, 10 * LONG_MS, code);
-        pthread_join(thread, NULL);
-        estate_end();
-    }
+    REQUIRE(pthread_create(&thread, NULL, happen, stat) == 0);
+    const int code = c->fn(&estate.of, 10 * LONG_MS);
+    pthread_join(thread, NULL);
+    estate_end();
     g_free(stat);
+    return code;
+}
+
+static void check_meanwhile(unsigned may, void (*before)(void), void (*fn)(void), int code)
+{
+    for (const struct every_call *c = every_call; c->name; c++)
+        if (c->may & may)
+            every_judge(c, call_meanwhile(c, before, fn), code);
 }
 
 static void close_meanwhile(void)
@@ -678,6 +688,41 @@ TEST_CASE(ended_meanwhile)
     check_meanwhile(OF_SESSION, be_silent, close_meanwhile, ZKL_ECLOSED);
     check_meanwhile(CHANGES, disconnect_meanwhile, close_meanwhile, ZKL_ECLOSED);
     check_meanwhile(MEETS, be_silent_about_others, end_session, ZKL_ELOST);
+}
+
+/* What the call has asked for. */
+static void answer_meanwhile(void)
+{
+    fake_answer_all(estate_alone);
+}
+
+/* All handles and grants, the call's own and its fence; then the answer comes. */
+static void free_meanwhile(void)
+{
+    session_lock(estate.of.s); /* what the caller has written before is seen */
+    session_unlock(estate.of.s);
+    REQUIRE(estate.asked > 0);
+    handles_free(&estate.of);
+    answer_meanwhile();
+}
+
+static void be_silent_behind_a_fence(void)
+{
+    estate.of.fence = estate.of.grant;
+    be_silent();
+}
+
+TEST_CASE(freed_meanwhile)
+{
+    for (const struct every_call *c = every_call; c->name; c++) {
+        if (!(c->may & (ANSWERED | CHANGES)) || (c->may & OF_SESSION))
+            continue;
+        const int code = c->may & GOES_ON  ? call_meanwhile(c, be_silent, answer_meanwhile)
+                         : c->may & WAITED ? ZKL_ECANCELED
+                                           : ZKL_ECLOSED;
+        every_judge(c, call_meanwhile(c, be_silent, free_meanwhile), code);
+    }
+    check_meanwhile(WRITES, be_silent_behind_a_fence, free_meanwhile, ZKL_EPERM);
 }
 
 /* ---- counters ---- */

@@ -310,6 +310,21 @@ bool fake_answer(enum store_kind kind, const char *path, struct store_reply repl
     return a != NULL;
 }
 
+void fake_answer_all(fake_answerer *fn)
+{
+    struct store_reply reply;
+
+    pthread_mutex_lock(fake.sink.monitor);
+    fake.at_once = fn;
+    for (int i = 0; i < fake.count; i++) {
+        struct asked *a = &fake.asked[i];
+        a->what.path = a->path;
+        if (a->done && fn(&a->what, &reply))
+            end(a, reply);
+    }
+    pthread_mutex_unlock(fake.sink.monitor);
+}
+
 bool fake_is_asked(enum store_kind kind, const char *path)
 {
     pthread_mutex_lock(fake.sink.monitor);

@@ -26,6 +26,7 @@ void fake_busy(bool busy);     /* takes no request, and no other store can be op
 /* From here on fn answers requests as they are sent; those it answers false to wait as ever. */
 typedef bool fake_answerer(const struct store_request *request, struct store_reply *reply);
 void fake_answer_at_once(fake_answerer *fn);
+void fake_answer_all(fake_answerer *fn); /* those that wait, too */
 fake_answerer fake_alone; /* all about /l, where nobody else contends; nodes are number 7 */
 void fake_fire(const char *path, enum store_fired fired); /* a watch, of the whole path */
 

@@ -321,6 +321,76 @@ static zkl_mutex *mutex_of_owners(zkl_session *s)
     return m;
 }
 
+static zkl_mutex *freed_by_key;
+
+static uint64_t free_by_key(void *data)
+{
+    zkl_mutex_free(g_steal_pointer(&freed_by_key));
+    return same_key(data);
+}
+
+static uint64_t end_thread(void *data)
+{
+    (void)data;
+    pthread_exit(NULL);
+}
+
+/* The handle, and what it has of the session, still go when it is freed. */
+TEST_CASE(key_ends_its_thread)
+{
+    zkl_session *s = fake_session();
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    struct locking l = {.code = 1};
+    const int refs = s->refs;
+    pthread_t thread;
+
+    o.key = end_thread;
+    REQUIRE(zkl_mutex_new(&l.m, s, "/l", &o) == 0);
+    REQUIRE(pthread_create(&thread, NULL, lock, &l) == 0);
+    pthread_join(thread, NULL);
+    CHECK_INT(l.code, 1);
+    zkl_mutex_free(l.m);
+    CHECK_INT(s->refs, refs);
+    zkl_session_close(s);
+}
+
+static int depth_of(zkl_mutex *m)
+{
+    return zkl_mutex_depth(m);
+}
+
+static int lock_unanswered(zkl_mutex *m)
+{
+    return zkl_mutex_lock(m, 5, NULL);
+}
+
+/* While the key is asked for: its owner's hold may go with the handle, and nobody ends a wait that
+ * begins then. */
+TEST_CASE(key_frees_the_handle)
+{
+    static const struct {
+        int (*fn)(zkl_mutex *m);
+        int code;
+    } calls[] = {{lock_unanswered, ZKL_ECLOSED}, {zkl_mutex_unlock, ZKL_EPERM}, {depth_of, 0}};
+    zkl_session *s = fake_session();
+    zkl_mutex_options o = ZKL_MUTEX_OPTIONS_INIT;
+    zkl_mutex *m;
+
+    o.key = free_by_key;
+    o.key_data = &owner;
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(calls); i++) {
+        REQUIRE(zkl_mutex_new(&m, s, "/l", &o) == 0);
+        fake_answer_at_once(fake_alone);
+        if (i % 2)
+            CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+        CHECK_INT(zkl_mutex_depth(m), i % 2);
+        fake_answer_at_once(NULL);
+        freed_by_key = m;
+        CHECK_INT(calls[i / 2].fn(m), calls[i / 2].code);
+    }
+    zkl_session_close(s);
+}
+
 /* An owner that has unlocked is forgotten, and may lock again; so may the one that did last. */
 TEST_CASE(owners_by_turns)
 {
