@@ -1,6 +1,7 @@
 /* chaos [--seconds N] [--seed N]: everything at once, at random. First sessions behind proxies that
  * take part in all recipes, while an administrator sets, revokes and deletes what is theirs; then
- * threads that share a few mutexes, which are freed under them. Nobody holds what another holds,
+ * threads that share a few mutexes, which are freed under them; then threads that call every
+ * function, while all handles are freed during their calls. Nobody holds what another holds,
  * and no more permits are held than there are, unless somebody has deleted a node; each call ends,
  * with a code that is documented; and in the end nothing is left at the server. */
 #include "chaos.h"
@@ -14,7 +15,10 @@
 
 TEST_SUITE(chaos, .init = seeded_init);
 
-enum { LAST_LOOK_S = 121 }; /* for a late create */
+enum {
+    PARTS = 3,        /* of the time */
+    LAST_LOOK_S = 121 /* for a late create */
+};
 
 struct seeded campaign = {.seconds = 6, .seed = 1};
 struct zk_server *server;
@@ -23,7 +27,7 @@ struct tally tally;
 
 static __thread guint32 state;
 static pthread_mutex_t register_lock = PTHREAD_MUTEX_INITIALIZER;
-static gint64 end_of_half;
+static gint64 end_of_part;
 
 void chaos_seed(guint32 seed)
 {
@@ -36,7 +40,7 @@ unsigned chaos(unsigned below)
     return (state >> 8) % below;
 }
 
-/* A half with less says nothing. */
+/* A part with less says nothing. */
 static bool is_enough(void)
 {
     pthread_mutex_lock(&register_lock);
@@ -49,7 +53,7 @@ bool chaos_goes_on(void)
 {
     if (progress_is_late())
         return false;
-    return g_get_monotonic_time() < end_of_half || !is_enough();
+    return g_get_monotonic_time() < end_of_part || !is_enough();
 }
 
 void tally_add(unsigned *what)
@@ -139,13 +143,13 @@ void chaos_expect(int code, const char *what, const int *others)
         runner_fail(__FILE__, __LINE__, "%s: %s", what, zkl_strerror(code));
 }
 
-/* ---- both halves ---- */
+/* ---- all parts ---- */
 
 void chaos_begin(void)
 {
     tally = (struct tally){0};
     chaos_seed(campaign.seed);
-    end_of_half = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC / 2;
+    end_of_part = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC / PARTS;
 }
 
 static bool come_down_to(const char *what, int64_t wanted)
@@ -167,14 +171,14 @@ void chaos_expect_nothing_left(void)
     g_strfreev(left);
 }
 
-static void play_half(void (*half)(void))
+static void play_part(void (*part)(void))
 {
     const struct zk_server_options options = {.tick_ms = 200};
 
     REQUIRE((server = zk_server_start(&options)) != NULL);
     REQUIRE((admin = raw_open(zk_server_connect(server))) != NULL);
     chaos_begin();
-    half();
+    part();
     CHECK(is_enough());
     printf("seed %u: %u asked, %u granted, %u failed, %u lost, %u looks into the register\n",
            campaign.seed, tally.asked, tally.granted, tally.failed, tally.lost, tally.checked);
@@ -184,12 +188,17 @@ static void play_half(void (*half)(void))
 
 TEST_CASE(family)
 {
-    play_half(everything_at_once);
+    play_part(everything_at_once);
 }
 
 TEST_CASE(threads)
 {
-    play_half(threads_of_mutexes);
+    play_part(threads_of_mutexes);
+}
+
+TEST_CASE(handles)
+{
+    play_part(threads_of_handles);
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Everything at once, at random: what both halves of tests/live/chaos need. */
+/* Everything at once, at random: what all parts of tests/live/chaos need. */
 #ifndef LIVE_CHAOS_H
 #define LIVE_CHAOS_H
 
@@ -17,9 +17,9 @@ extern struct raw *admin;
 /* 0 … below - 1, by the thread's own seed. */
 unsigned chaos(unsigned below);
 void chaos_seed(guint32 seed); /* of this thread */
-bool chaos_goes_on(void);      /* until the half's time is over */
+bool chaos_goes_on(void);      /* until the part's time is over */
 
-/* Each half begins with an empty server. */
+/* Each part begins with an empty server. */
 void chaos_begin(void);
 
 /* Nothing ephemeral is left, nobody watches anything, and then nobody is there: sooner or later. */
@@ -59,5 +59,6 @@ void tally_add(unsigned *what);
 
 void everything_at_once(void); /* chaos_family.c */
 void threads_of_mutexes(void); /* chaos_threads.c */
+void threads_of_handles(void); /* chaos_handles.c */
 
 #endif
