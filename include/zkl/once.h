@@ -133,8 +133,8 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
  *   ZKL_EPERM: the grant is none of o's, or was released;
  *   ZKL_ELOST: the grant was lost;
  *   ZKL_EVERSION: the record was reset meanwhile;
- *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and the record does
- *     not tell;
+ *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and in the time that
+ *     was left the record did not tell;
  *   ZKL_ELIMIT: size is more than ZKL_ONCE_RESULT_MAX;
  *   ZKL_EACCES, ZKL_EPROTO: the server refused to write the record;
  *   ZKL_ETIMEDOUT, ZKL_EUNREACHABLE, ZKL_EHOST: the time passed before anything was sent;

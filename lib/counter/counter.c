@@ -132,24 +132,8 @@ struct counter_fenced {
     const zkl_counter *c;
     struct counter *wish;
     const zkl_grant *grant;
-    int64_t end; /* CLOCK_BOOTTIME ns; INT64_MAX: none */
+    int64_t end; /* see call_end_of_all() */
 };
-
-static int64_t counter_fence_end(zkl_session *s, int64_t timeout_ms)
-{
-    session_lock(s);
-    const int64_t end = call_end_of(s, timeout_ms);
-    session_unlock(s);
-    return end;
-}
-
-/* At least 1: 0 would mean something else. */
-static int64_t counter_left_ms(const struct counter_fenced *f)
-{
-    if (f->end == INT64_MAX)
-        return ZKL_FOREVER;
-    return MAX((f->end - clock_now().boot) / CLOCK_MS, 1);
-}
 
 static int counter_write_fenced(const struct counter_fenced *f, const struct counter *seen,
                                 bool absent, int64_t number)
@@ -159,7 +143,7 @@ static int counter_write_fenced(const struct counter_fenced *f, const struct cou
                                session_path(f->c->session, f->c->path), bytes, f->c->width};
 
     counter_encode(f->c->width, number, bytes);
-    return zkl_grant_multi(f->grant, &change, 1, 0, counter_left_ms(f));
+    return zkl_grant_multi(f->grant, &change, 1, 0, call_left_ms(f->end));
 }
 
 /* One try; ZKL_EVERSION and the like: another client was faster. */
@@ -167,7 +151,7 @@ static int counter_try_fenced(const struct counter_fenced *f, bool *faster)
 {
     struct counter seen = {.goal = COUNTER_GET, .width = f->c->width};
     enum counter_verdict verdict;
-    int code = counter_run(f->c, &seen, counter_left_ms(f));
+    int code = counter_run(f->c, &seen, call_left_ms(f->end));
     const bool absent = seen.czxid == 0;
 
     *faster = false;
@@ -186,13 +170,13 @@ static int counter_make_fenced(const struct counter_fenced *f)
 {
     struct counter zero = {.goal = COUNTER_ADD, .width = f->c->width};
 
-    return counter_run(f->c, &zero, counter_left_ms(f));
+    return counter_run(f->c, &zero, call_left_ms(f->end));
 }
 
 static int counter_run_fenced(const zkl_counter *c, struct counter *wish, const zkl_grant *fence,
                               int64_t timeout_ms)
 {
-    const struct counter_fenced f = {c, wish, fence, counter_fence_end(c->session, timeout_ms)};
+    const struct counter_fenced f = {c, wish, fence, call_end_of_all(c->session, timeout_ms)};
     bool faster;
 
     for (int tries = 0; tries < COUNTER_TRIES; tries++) {

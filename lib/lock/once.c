@@ -477,12 +477,12 @@ static int once_record(zkl_once *o, const zkl_grant *grant, const struct once_tu
 }
 
 /* The record tells, unless another run has been recorded since. */
-static int once_settle(zkl_once *o, const struct once_turn *turn, int64_t timeout_ms)
+static int once_settle(zkl_once *o, const struct once_turn *turn, int64_t end)
 {
     zkl_error unknown;
 
     zkl_last_error(&unknown);
-    zkl_once_run *run = once_look(o, ONCE_LOOK, timeout_ms) == 0 ? once_last_run(o) : NULL;
+    zkl_once_run *run = once_look(o, ONCE_LOOK, call_left_ms(end)) == 0 ? once_last_run(o) : NULL;
     const bool own = run && run->token == turn->token;
     zkl_once_run_free(run);
     return own ? 0 : error_keep(&unknown);
@@ -526,9 +526,10 @@ static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *res
     if (zkl_grant_token(grant) != turn.token)
         return once_deny(o, grant, &turn);
     GBytes *bytes = once_new_record(o, &turn, result, size);
+    const int64_t end = call_end_of_all(o->session, timeout_ms);
     code = once_record(o, grant, &turn, bytes, timeout_ms);
-    if (code == ZKL_EUNKNOWN)
-        code = once_settle(o, &turn, timeout_ms);
+    if (code == ZKL_EUNKNOWN && clock_boot() < end)
+        code = once_settle(o, &turn, end);
     session_lock(o->session);
     if (code == 0) {
         g_clear_pointer(&o->last, g_bytes_unref);

@@ -602,28 +602,6 @@ void zkl_queue_free(zkl_queue *q)
 
 /* ---- what asking and removing begin with ---- */
 
-struct queue_patience {
-    int64_t timeout_ms;
-    int64_t began; /* ns */
-};
-
-static struct queue_patience queue_patience_new(zkl_session *s, int64_t timeout_ms)
-{
-    session_lock(s);
-    const struct queue_patience p = {timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms,
-                                     clock_now().boot};
-    session_unlock(s);
-    return p;
-}
-
-/* Never 0, which means something else. */
-static int64_t queue_patience_left_ms(const struct queue_patience *p)
-{
-    const int64_t passed_ms = (clock_now().boot - p->began) / CLOCK_MS;
-
-    return p->timeout_ms == ZKL_FOREVER ? ZKL_FOREVER : MAX(p->timeout_ms - passed_ms, 1);
-}
-
 static int queue_check(const zkl_session *s, const char *path, const char *what, const void *needed)
 {
     int code = session_check(s);
@@ -738,14 +716,13 @@ static void queue_begin_asking(struct queue_exchange *x)
 static int queue_ask(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                      int64_t timeout_ms)
 {
-    const struct queue_patience patience = queue_patience_new(s, timeout_ms);
+    const int64_t end = call_end_of_all(s, timeout_ms);
     zkl_queue *q;
     int code = queue_read_some(&q, s, path, node, timeout_ms);
 
     if (code)
         return code;
-    if (zkl_queue_count(q) > 0 &&
-        (code = queue_run(q, queue_begin_asking, queue_patience_left_ms(&patience))))
+    if (zkl_queue_count(q) > 0 && (code = queue_run(q, queue_begin_asking, call_left_ms(end))))
         return code;
     queue_compact(q);
     if (zkl_queue_count(q) == 0) {
@@ -797,10 +774,10 @@ static void queue_begin_removing(struct queue_exchange *x)
 
 /* *ret_again: it is not known whether it was removed. */
 static int queue_remove_once(zkl_session *s, const char *path, const char *node, uint64_t token,
-                             const struct queue_patience *patience, bool *ret_again)
+                             int64_t end, bool *ret_again)
 {
     zkl_queue *q;
-    int code = queue_read_some(&q, s, path, node, queue_patience_left_ms(patience));
+    int code = queue_read_some(&q, s, path, node, call_left_ms(end));
 
     if (code)
         return code;
@@ -808,7 +785,7 @@ static int queue_remove_once(zkl_session *s, const char *path, const char *node,
         queue_unref(q);
         return queue_nobody(path, node);
     }
-    if ((code = queue_run(q, queue_begin_removing, queue_patience_left_ms(patience))))
+    if ((code = queue_run(q, queue_begin_removing, call_left_ms(end))))
         return code;
     *ret_again = q->unknown;
     queue_unref(q);
@@ -824,9 +801,9 @@ int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t
     if (code)
         return code;
     session_ref(s);
-    const struct queue_patience patience = queue_patience_new(s, timeout_ms);
+    const int64_t end = call_end_of_all(s, timeout_ms);
     while (code == 0 && again) {
-        code = queue_remove_once(s, path, node, token, &patience, &again);
+        code = queue_remove_once(s, path, node, token, end, &again);
         if (code == ZKL_ENOENT && tried)
             code = again = 0;
         tried = true;

@@ -128,6 +128,23 @@ int64_t call_end_of(zkl_session *s, int64_t timeout_ms)
     return clock_end(timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms);
 }
 
+int64_t call_end_of_all(zkl_session *s, int64_t timeout_ms)
+{
+    session_lock(s);
+    const int64_t end = call_end_of(s, timeout_ms);
+    session_unlock(s);
+    return end;
+}
+
+int64_t call_left_ms(int64_t end)
+{
+    const int64_t left_ns = end - clock_boot();
+
+    if (end == INT64_MAX)
+        return ZKL_FOREVER;
+    return left_ns > CLOCK_MS ? (left_ns - 1) / CLOCK_MS + 1 : 1; /* and never before its time */
+}
+
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data)
 {

@@ -75,10 +75,15 @@ void call_free(struct call *c);
 int call_error(enum store_rc rc);
 
 /* When a timeout_ms of the public interface ends, as clock_end() says; but 0 is a session timeout.
- * This function and those below need the monitor. */
+ * With the monitor held. */
 int64_t call_end_of(zkl_session *s, int64_t timeout_ms);
 
-/* Arms timer for a timeout_ms, unless that is for ever. */
+/* The same without the monitor held, for calls that ask for several things in turn; and what is
+ * left then, as the timeout_ms of the next one: at least 1, since 0 would mean something else. */
+int64_t call_end_of_all(zkl_session *s, int64_t timeout_ms);
+int64_t call_left_ms(int64_t end);
+
+/* Arms timer for a timeout_ms, unless that is for ever. With the monitor held. */
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data);
 

@@ -8,4 +8,8 @@
 /* Ends the process when the calling thread holds more than so many locks. */
 void held_at_most(int locks, const char *call);
 
+/* How many threads wait for a semaphore, as a call does for its answer. In programs with
+ * held_calls.c. */
+int held_waiting(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,7 +29,6 @@ UNLOCKED(int, connect, (int fd, const struct sockaddr *to, socklen_t size), fd, 
 UNLOCKED(int, poll, (struct pollfd *fds, nfds_t count, int timeout_ms), fds, count, timeout_ms)
 UNLOCKED(int, getaddrinfo, (const char *host, const char *port, const struct addrinfo *hints,
                             struct addrinfo **ret), host, port, hints, ret)
-UNLOCKED(int, sem_wait, (sem_t *sem), sem)
 UNLOCKED(int, pthread_join, (pthread_t thread, void **ret), thread, ret)
 UNLOCKED(int, usleep, (useconds_t us), us)
 UNLOCKED(int, fputs, (const char *text, FILE *file), text, file)
@@ -40,6 +40,26 @@ UNLOCKED(void *, zookeeper_init2, (const char *hosts, void *watcher, int timeout
                                    void *context, int flags, void *log),
          hosts, watcher, timeout_ms, id, context, flags, log)
 /* clang-format on */
+
+static atomic_int waiting;
+
+int __real_sem_wait(sem_t *sem);
+int __wrap_sem_wait(sem_t *sem);
+int __wrap_sem_wait(sem_t *sem)
+{
+    held_at_most(0, "sem_wait");
+    if (sem_trywait(sem) == 0)
+        return 0;
+    atomic_fetch_add(&waiting, 1);
+    int error = __real_sem_wait(sem);
+    atomic_fetch_sub(&waiting, 1);
+    return error;
+}
+
+int held_waiting(void)
+{
+    return atomic_load(&waiting);
+}
 
 /* What has no form with a list is this with one. */
 int __wrap_fprintf(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -16,9 +16,19 @@ static struct instant read_now(void)
 }
 
 /* The next test's clock goes, even if this one was ended half-way. */
-static void clock_goes(void)
+void hand_end(void)
 {
     clock_source = real_clock;
+    timers_by_hand = false;
+}
+
+void hand_begin(void)
+{
+    now = beginning;
+    real_clock = clock_source;
+    clock_source = read_now;
+    timers_by_hand = true;
+    runner_at_end(hand_end);
 }
 
 zkl_session *hand_session_with(const zkl_session_options *options)
@@ -26,11 +36,7 @@ zkl_session *hand_session_with(const zkl_session_options *options)
     zkl_session_options o = options ? *options : (zkl_session_options)ZKL_SESSION_OPTIONS_INIT;
 
     o.dispatch = 1;
-    now = beginning;
-    real_clock = clock_source;
-    clock_source = read_now;
-    runner_at_end(clock_goes);
-    timers_by_hand = true;
+    hand_begin();
     zkl_session *s = fake_open_session("fake:1/root", &o);
     timers_by_hand = false;
     return s;
@@ -86,7 +92,7 @@ zkl_session *hand_session_logging(zkl_log_level level)
 void hand_close(zkl_session *s)
 {
     zkl_session_close(s);
-    clock_goes();
+    hand_end();
 }
 
 void hand_jump(int64_t boot_ms, int64_t raw_ms)

@@ -16,6 +16,10 @@ zkl_session *hand_session_with(const zkl_session_options *options); /* not conne
 zkl_session *hand_session_counting(int *warnings);                  /* those that are logged */
 void hand_close(zkl_session *s);
 
+/* The same of the clocks and timers alone, for sessions that are opened in between. */
+void hand_begin(void);
+void hand_end(void);
+
 /* What is logged of that level or worse is in hand_logged, with "; " behind each line. */
 zkl_session *hand_session_logging(zkl_log_level level);
 extern char hand_logged[1024];

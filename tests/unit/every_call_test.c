@@ -1,7 +1,9 @@
 /* Each function that returns an error, in each plight that it can be in. It is called with handles
  * of an estate, at paths below /x. */
-#include "fake_store.h"
+#include "by_hand.h"
 #include "handles.h"
+#include "held.h"
+#include "progress.h"
 #include "runner.h"
 
 #include <pthread.h>
@@ -43,6 +45,7 @@ enum {
     GOES_ON = 1 << 26, /* freed meanwhile, it ends as if it were not; others with ZKL_ECLOSED, */
     WAITED = 1 << 27,  /* but the wait for an operation that is freed with ZKL_ECANCELED */
     PATIENT = 1 << 15, /* waits for a session timeout, whatever its own limit; needs no grant */
+    RECORDS = 1 << 28, /* what it has done, which may take a session timeout more */
 };
 
 struct estate {
@@ -56,6 +59,7 @@ struct every_call {
     const char *name;
     int (*fn)(struct handles *e, int64_t timeout_ms); /* what it returned, or told if that was 0 */
     unsigned may;
+    const char *arguments; /* in which a limit is "ms" */
 };
 
 enum { SHORT_MS = 5, LONG_MS = 1000, SHORT_SESSION_MS = 300 };
@@ -193,12 +197,12 @@ static int waited(int code, zkl_grant **ret)
 #include "every_call.inc"
 
 static const struct every_call every_call[] = {
-#define ROW(function, may, arguments) {#function, call_##function, may},
+#define ROW(function, may, arguments) {#function, call_##function, may, #arguments},
 #define CALL ROW
 #define BEGIN ROW
 #define WAIT ROW
 #include "every_call.inc"
-    {NULL, NULL, 0},
+    {NULL, NULL, 0, NULL},
 };
 
 static void every_judge(const struct every_call *c, int got, int code)
@@ -249,9 +253,9 @@ static int places; /* that were not given, in the call that is tried */
 #include "every_call.inc"
 
 static const struct every_call every_blind_call[] = {
-#define CALL(function, may, arguments) {#function, blind_##function, may},
+#define CALL(function, may, arguments) {#function, blind_##function, may, #arguments},
 #include "every_call.inc"
-    {NULL, NULL, 0},
+    {NULL, NULL, 0, NULL},
 };
 
 TEST_CASE(without_output)
@@ -723,6 +727,92 @@ TEST_CASE(freed_meanwhile)
         every_judge(c, call_meanwhile(c, be_silent, free_meanwhile), code);
     }
     check_meanwhile(WRITES, be_silent_behind_a_fence, free_meanwhile, ZKL_EPERM);
+}
+
+/* ---- limits: the clock stands still until the call waits, goes on by the limit, and stands still
+ * again: what the call waits for then is beyond its limit ---- */
+
+enum { ANSWERS_MAX = 10 };
+
+struct limited {
+    const struct every_call *call;
+    int code;
+    atomic_bool returned;
+};
+
+static atomic_int answers_left; /* before nobody answers any more */
+
+static bool fall_silent(const struct store_request *request, struct store_reply *reply)
+{
+    return g_str_has_prefix(request->path, "/x") && answers_left-- > 0 &&
+           estate_alone(request, reply);
+}
+
+static void *call_limited(void *data)
+{
+    struct limited *l = data;
+
+    l->code = l->call->fn(&estate.of, SHORT_MS);
+    l->returned = true;
+    return NULL;
+}
+
+/* For an answer or a completion; two of the calls wait by a clock that nobody can stop, and return
+ * by themselves. */
+static bool limited_is_waiting(const struct limited *l)
+{
+    return held_waiting() > 0 || estate.asked > 0 || l->returned;
+}
+
+/* False: it was over before it had to wait. */
+static bool check_limit(const struct every_call *c, int answers, void (*prepare)(void))
+{
+    struct limited l = {.call = c};
+    pthread_t thread;
+
+    hand_begin();
+    estate_begin();
+    prepare();
+    answers_left = answers;
+    REQUIRE(pthread_create(&thread, NULL, call_limited, &l) == 0);
+    CHECK(AWAIT(limited_is_waiting(&l)));
+    const bool waited = !l.returned;
+    hand_pass(estate.of.s, SHORT_MS);
+    if (c->may & (PATIENT | RECORDS))
+        hand_pass(estate.of.s, FAKE_TIMEOUT_MS);
+    if (!AWAIT(l.returned)) {
+        runner_fail(__FILE__, __LINE__, "%s, behind %d answers: goes on", c->name, answers);
+        while (!l.returned) {
+            hand_pass(estate.of.s, FAKE_TIMEOUT_MS);
+            g_usleep(1000);
+        }
+    }
+    pthread_join(thread, NULL);
+    estate_end();
+    hand_end();
+    return waited;
+}
+
+static void be_silent_soon(void)
+{
+    fake_answer_at_once(fall_silent);
+}
+
+TEST_CASE(within_the_limit)
+{
+    number = "0000000007";
+    rival = NULL;
+    for (const struct every_call *c = every_call; c->name; c++) {
+        if (!strstr(c->arguments, "ms"))
+            continue;
+        for (int answers = 0; answers < ANSWERS_MAX; answers++)
+            if (!check_limit(c, answers, be_silent_soon))
+                break;
+        check_limit(c, 0, disconnect);
+        check_limit(c, 0, lose_name);
+        if (c->may & LOCKS)
+            check_limit(c, 0, come_behind);
+    }
 }
 
 /* ---- counters ---- */
