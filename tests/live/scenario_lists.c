@@ -1,6 +1,7 @@
 /* Lists of servers: dead ones anywhere, name servers that are slow or fail, hosts that refuse, move
  * or are dead. The one that serves is found again, by attempts that are counted. This program's
  * connect() and getaddrinfo() come before the C library's, for libzookeeper too. */
+#include "handles.h"
 #include "ports.h"
 #include "runner.h"
 #include "scenario.h"
@@ -464,4 +465,233 @@ TEST_CASE(s24_dead_hosts)
     dead_host_stop(&dead);
     port_release(&refusing);
     g_free(connect);
+}
+
+/* ---- every function, where nobody answers: it has returned while that is so ---- */
+
+enum { CALL_MS = 20, LASTING_MS = 60000, NEVER_MS = 1000000000, UNTOLD = 1 };
+
+static atomic_int told; /* the code that a completion was told, or UNTOLD */
+
+static void done(const zkl_error *error, void *data)
+{
+    (void)data;
+    atomic_store(&told, error ? error->code : 0);
+}
+
+static void acquired(zkl_grant *grant, const zkl_error *error, void *data)
+{
+    zkl_grant_release(grant);
+    done(error, data);
+}
+
+static void open_other(struct handles *e)
+{
+    zkl_session_open(&e->out.zkl_session, e->servers, NULL, NULL);
+}
+
+static int end_other(struct handles *e)
+{
+    const zkl_session_claim claim = {.id = 1};
+
+    return zkl_session_end(e->servers, NULL, &claim, CALL_MS);
+}
+
+static int unanswered_told(struct handles *e, int code)
+{
+    while (code == 0 && atomic_load(&told) == UNTOLD)
+        usleep(1000);
+    g_clear_pointer(&e->op, zkl_op_free);
+    return code ? code : atomic_load(&told);
+}
+
+static int unanswered_waited(struct handles *e, int code)
+{
+    zkl_grant *grant = NULL;
+
+    if (code == 0)
+        code = zkl_op_wait(e->op, &grant);
+    zkl_grant_release(grant);
+    g_clear_pointer(&e->op, zkl_op_free);
+    return code;
+}
+
+/* What frees comes last, for all of them. */
+#define FREED(field, function) e->field
+#define UNANSWERED(function, call)                                                                 \
+    static int call_##function(struct handles *e)                                                  \
+    {                                                                                              \
+        const int64_t ms = CALL_MS;                                                                \
+        (void)e, (void)ms;                                                                         \
+        return call;                                                                               \
+    }
+#define CALL(function, may, arguments) UNANSWERED(function, function arguments)
+#define BEGIN(function, may, arguments) UNANSWERED(function, unanswered_told(e, function arguments))
+#define WAIT(function, may, arguments)                                                             \
+    UNANSWERED(function, unanswered_waited(e, zkl_mutex_lock_async arguments))
+#define OTHER(function, expression) UNANSWERED(function, ((void)(expression), 0))
+#include "every_call.inc"
+
+static int unanswered_free(struct handles *e)
+{
+    handles_free(e);
+    zkl_session_close(g_steal_pointer(&e->s));
+    return 0;
+}
+
+static const struct unanswered {
+    const char *name;
+    int (*fn)(struct handles *e);
+    const char *arguments; /* with "ms" it has a limit */
+    const char *may;
+} unanswered[] = {
+#define ROW(function, may, arguments) {#function, call_##function, #arguments, #may},
+#define CALL ROW
+#define BEGIN ROW
+#define WAIT ROW
+#define OTHER(function, expression) {#function, call_##function, "", ""},
+#include "every_call.inc"
+    {"zkl_session_end", end_other, "ms", ""},
+    {"all that frees", unanswered_free, "", ""},
+};
+
+struct unanswered_call {
+    const struct unanswered *row;
+    struct handles *of;
+    int code;
+    atomic_bool returned;
+};
+
+static void *call_unanswered(void *data)
+{
+    struct unanswered_call *c = data;
+
+    c->code = c->row->fn(c->of);
+    atomic_store(&c->returned, true);
+    return NULL;
+}
+
+static bool unanswered_in_time(int code)
+{
+    return code == ZKL_ETIMEDOUT || code == ZKL_EUNREACHABLE || code == ZKL_EHOST ||
+           code == ZKL_EUNKNOWN;
+}
+
+/* A connection that is no more, or that there never was. */
+static const struct silence {
+    const char *what;
+    bool served, names; /* there was a connection; it is the names that nobody answers */
+} silences[] = {
+    {"a resolver that hangs", false, true},
+    {"a server that says nothing", false, false},
+    {"a server that is lost, and a resolver that hangs", true, true},
+    {"a server that has stopped", true, false},
+};
+
+static void silence_begins(const struct silence *silence)
+{
+    if (!silence->names)
+        proxy_freeze(fault.proxy, PROXY_BOTH);
+    else if (silence->served)
+        proxy_cut(fault.proxy);
+    set_names(silence->names, 0);
+}
+
+static void silence_ends(void)
+{
+    set_names(false, 0);
+    proxy_heal(fault.proxy);
+}
+
+/* Where there was no server, what only a server grants is missing. A silent server is one, and
+ * where nothing was sent nothing is to be deleted. */
+static void check_limited(const struct silence *silence, const char *name, int code, double took_ms)
+{
+    const bool missing = !silence->served && (code == ZKL_EINVAL || code == ZKL_EPERM);
+    const bool needless = code == 0 && (strcmp(name, "zkl_session_wait") == 0 ||
+                                        strcmp(name, "zkl_session_flush") == 0);
+
+    if (!unanswered_in_time(code) && !missing && !needless)
+        runner_fail(__FILE__, __LINE__, "%s: %s: %s", silence->what, name, zkl_strerror(code));
+    if (unanswered_in_time(code) && took_ms < CALL_MS)
+        runner_fail(__FILE__, __LINE__, "%s: %s: before its time", silence->what, name);
+}
+
+/* False: it has not returned in the silence, which is over now. */
+static bool check_unanswered(const struct silence *silence, struct handles *e,
+                             const struct unanswered *row)
+{
+    struct unanswered_call c = {.row = row, .of = e};
+    const int64_t begin = fault_boot_ns();
+    pthread_t thread;
+
+    atomic_store(&told, UNTOLD);
+    REQUIRE(pthread_create(&thread, NULL, call_unanswered, &c) == 0);
+    const bool returned = AWAIT(atomic_load(&c.returned));
+    if (!returned) {
+        runner_fail(__FILE__, __LINE__, "%s: %s waits", silence->what, row->name);
+        silence_ends();
+    }
+    pthread_join(thread, NULL);
+    progress_step();
+    if (returned && strstr(row->arguments, "ms"))
+        check_limited(silence, row->name, c.code, ms_since(begin));
+    handles_free_out(e);
+    return returned;
+}
+
+static void open_handles(struct handles *e, const struct silence *silence)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    o.session_timeout_ms = silence->served ? LASTING_MS : NEVER_MS;
+    o.log = on_line;
+    o.log_data = &attempts;
+    e->semaphore_options.limit = 8;
+    REQUIRE(zkl_session_open(&e->s, e->servers, &o, NULL) == 0);
+    if (silence->served)
+        REQUIRE(zkl_session_wait(e->s, ZKL_FOREVER) == 0);
+    handles_make(e);
+    if (silence->served) {
+        handles_acquire(e);
+        handles_look(e);
+        handles_joining(e);
+    }
+}
+
+static void keep_silence(const struct silence *silence)
+{
+    struct handles e = HANDLES_INIT;
+    char *servers = g_strdup_printf("zk.test:%d/unanswered", proxy_port(fault.proxy));
+
+    e.servers = servers;
+    if (!silence->served)
+        silence_begins(silence);
+    open_handles(&e, silence);
+    const int64_t id = zkl_session_id(e.s);
+    if (silence->served)
+        silence_begins(silence);
+    if (silence->names)
+        EVENTUALLY(waiting() > 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(unanswered); i++)
+        if (!strstr(unanswered[i].may, "PATIENT") && /* that takes a session timeout more */
+            !check_unanswered(silence, &e, &unanswered[i]))
+            break;
+    silence_ends();
+    if (e.s)
+        unanswered_free(&e);
+    if (silence->served)
+        fault_expire(id);
+    g_free(servers);
+}
+
+TEST_CASE(s24_every_call)
+{
+    fault_begin();
+    set_names(false, 0);
+    handles_heard = NULL;
+    raw_create(fault.direct, "/unanswered", NULL, -1, 0, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(silences); i++)
+        keep_silence(&silences[i]);
+    fault_end();
 }
