@@ -344,7 +344,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     outage_end(s);
     forgive(s);
     proof_chain_connected(s);
-    request_flush(s);
+    request_connected(s);
     proof_chain_run(s);
     participants_tell(s, NEWS_UP);
     session_tell(s, ZKL_SESSION_CONNECTED, id);

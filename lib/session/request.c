@@ -6,6 +6,11 @@
 #include "lib/base/log.h"
 #include "lib/base/probes.h"
 
+/* A server may hang up instead of answering a request, and each lost connection is one for all
+ * grants of the session. So from the fifth time on the request waits before it is sent again, at
+ * twice the pause each time, up to 26 s; and behind it those that were asked for later. */
+enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 8 };
+
 #define RETRY_NS (100 * CLOCK_MS)
 
 /* WINDOW limits the requests under way. They keep a server busy, and it handles them in a small
@@ -38,6 +43,8 @@ void request_free(struct request *r)
     g_free(r);
 }
 
+static void request_flush(zkl_session *s);
+
 static void request_on_retry(void *data)
 {
     zkl_session *s = data;
@@ -59,11 +66,21 @@ static void request_park(zkl_session *s, struct request *r)
     g_queue_insert_before_link(&s->parked, next, &r->link);
 }
 
+static int request_losses(const zkl_session *s)
+{
+    const struct request *first = s->parked.head ? s->parked.head->data : NULL;
+
+    return first ? first->lost : 0;
+}
+
 /* Not at once: what failed on a standing connection would fail again. */
 static void request_retry_later(zkl_session *s)
 {
+    const int doubled = CLAMP(request_losses(s) - LOST_AT_ONCE - 1, 0, DOUBLED_MOST);
+
     if (s->up && !s->retry_timer.at)
-        timers_arm(s->timers, &s->retry_timer, clock_now().boot + RETRY_NS, request_on_retry, s);
+        timers_arm(s->timers, &s->retry_timer, clock_now().boot + (RETRY_NS << doubled),
+                   request_on_retry, s);
 }
 
 /* The store has not taken it, so nothing of it was sent. */
@@ -135,6 +152,8 @@ static void request_answer(zkl_session *s, struct request *r, const struct store
 {
     if (reply->rc == STORE_UNKNOWN && !r->once) {
         r->repeated = true;
+        if (r->lost < UINT8_MAX)
+            r->lost++;
         request_park(s, r);
         request_retry_later(s);
         return;
@@ -357,7 +376,7 @@ static void request_end_parked(struct request *r, enum store_rc rc)
 }
 
 /* One that is answered at once would flush in turn. */
-void request_flush(zkl_session *s)
+static void request_flush(zkl_session *s)
 {
     if (s->flushing)
         return;
@@ -372,6 +391,14 @@ void request_flush(zkl_session *s)
         }
     }
     s->flushing = false;
+}
+
+void request_connected(zkl_session *s)
+{
+    if (request_losses(s) > LOST_AT_ONCE)
+        request_retry_later(s);
+    else
+        request_flush(s);
 }
 
 void request_recall(struct request *r)

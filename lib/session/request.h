@@ -20,6 +20,7 @@ struct request {
     bool parked;
     bool repeated;         /* for done, too: it was sent before, and that may still be done */
     enum create_op op : 8; /* CREATE: as it was sent last */
+    uint8_t lost;          /* answers to it, so far */
     zkl_session *session;
     GList link;
     uint64_t number;     /* of all that were asked for */
@@ -50,8 +51,9 @@ bool request_try(zkl_session *s, struct request *r);
 /* Ends r with STORE_BAD if it is parked; otherwise its answer comes as it comes. */
 void request_recall(struct request *r);
 
-/* There is a connection: sends what is parked, in order, as far as there is room. */
-void request_flush(zkl_session *s);
+/* There is a connection: sends what is parked, in order, as far as there is room; but after a pause
+ * where the first of it was lost with too many connections. */
+void request_connected(zkl_session *s);
 
 /* The session is over: answers what is parked. */
 void request_drop_all(zkl_session *s);

@@ -144,6 +144,36 @@ TEST_CASE(repeated_until_it_is_answered)
 }
 
 /* The retry's time is that of the first that failed. */
+/* By the server, instead of an answer. */
+TEST_CASE(lost_with_each_connection)
+{
+    enum { SECONDS = 1000, TRIES_MOST = 100 };
+    struct heard first = {0}, next = {0};
+    int tries = 0;
+
+    s = hand_session();
+    send(STORE_GET, "/a", false, &first);
+    for (int second = 0; second < SECONDS; second++) {
+        if (fake_is_asked(STORE_GET, "/a")) {
+            tries++;
+            fake_event(STORE_EV_DOWN);
+            ANSWER(STORE_GET, "/a", .rc = STORE_UNKNOWN);
+            fake_event(STORE_EV_UP);
+            CHECK(tries > 4 || fake_is_asked(STORE_GET, "/a"));
+        }
+        hand_pass(s, 1000);
+    }
+    CHECK(tries < TRIES_MOST);
+    send(STORE_GET, "/b", false, &next);
+    while (!fake_is_asked(STORE_GET, "/a"))
+        hand_pass(s, 1000);
+    ANSWER(STORE_GET, "/a", .rc = STORE_OK);
+    check_heard(&first, 1, STORE_OK);
+    ANSWER(STORE_GET, "/b", .rc = STORE_OK);
+    check_heard(&next, 1, STORE_OK);
+    hand_close(s);
+}
+
 TEST_CASE(retried_together)
 {
     struct heard a = {0}, b = {0};
