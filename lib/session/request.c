@@ -8,8 +8,8 @@
 
 /* A server may hang up instead of answering a request, and each lost connection is one for all
  * grants of the session. So from the fifth time on the request waits before it is sent again, at
- * twice the pause each time, up to 26 s; and behind it those that were asked for later. */
-enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 8 };
+ * twice the pause each time, up to 3.2 s; and behind it those that were asked for later. */
+enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 5 };
 
 #define RETRY_NS (100 * CLOCK_MS)
 

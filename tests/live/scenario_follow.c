@@ -13,15 +13,18 @@
 #include <string.h>
 #include <zookeeper/zookeeper.h>
 
-enum { TICK_MS = 1000, TIMEOUT_MS = 20000, OLD = 3, NODES = 6, OTHERS = 1 << NODES };
+enum { TICK_MS = 250, TIMEOUT_MS = 20000, OLD = 3, NODES = 6, OTHERS = 1 << NODES };
 
 /* ---- an administrator ---- */
 
 static int start_ensemble(void)
 {
     static const char *const jvm[] = {"-Dzookeeper.skipACL=yes", NULL};
-    const struct zk_server_options options = {
-        .nodes = NODES, .members = OLD, .tick_ms = TICK_MS, .jvm = jvm};
+    const struct zk_server_options options = {.nodes = NODES,
+                                              .members = OLD,
+                                              .tick_ms = TICK_MS,
+                                              .max_session_timeout_ms = TIMEOUT_MS,
+                                              .jvm = jvm};
 
     fault.server = zk_server_start(&options);
     if (!fault.server)
