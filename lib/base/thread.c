@@ -1,8 +1,12 @@
 #include "thread.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <signal.h>
 #include <time.h>
+#include <zkl/session.h>
+
+static _Thread_local int *wait_flag; /* NULL: nobody asks */
 
 static int thread_start_as(pthread_t *ret, void *(*run)(void *), void *data, int state)
 {
@@ -74,12 +78,25 @@ void thread_cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attr);
 }
 
+void zkl_call_waits(int *flag)
+{
+    wait_flag = flag;
+}
+
+void thread_shows_wait(bool waits)
+{
+    if (wait_flag)
+        g_atomic_int_set(wait_flag, waits);
+}
+
 void thread_wait(sem_t *sem)
 {
     int before;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    thread_shows_wait(true);
     while (sem_wait(sem) != 0 && errno == EINTR)
         continue;
+    thread_shows_wait(false);
     pthread_setcancelstate(before, NULL);
 }

@@ -24,4 +24,8 @@ void thread_cond_init(pthread_cond_t *cond);
  * won by then what it waits for. */
 void thread_wait(sem_t *sem);
 
+/* Shows others that the calling thread's call waits, or no longer does: zkl_call_waits(). What the
+ * call goes on to use then has a reference of its own. */
+void thread_shows_wait(bool waits);
+
 #endif

@@ -8,6 +8,7 @@
 #include "lib/base/credentials.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "participant.h"
 
 enum { PATIENCE_MAX_MS = 60000 };
@@ -116,9 +117,11 @@ int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
         return error_set(ZKL_EDEADLK, NULL, "%s: called in a callback", doing);
     struct timespec until = clock_after_ms(timeout_ms);
     session_ref(s); /* closing it ends the wait, and may come first to its end */
+    thread_shows_wait(true);
     session_lock(s);
     code = await(s, timeout_ms == ZKL_FOREVER ? NULL : &until);
     session_unlock(s);
+    thread_shows_wait(false);
     session_unref(s);
     return code;
 }

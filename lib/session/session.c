@@ -270,7 +270,9 @@ int zkl_session_dispatch(zkl_session *s)
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_session_dispatch: called in a callback");
     session_ref(s); /* a callback may close it */
+    thread_shows_wait(true);
     callbacks_flush(s->callbacks);
+    thread_shows_wait(false);
     session_unref(s);
     return 0;
 }

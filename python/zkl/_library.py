@@ -3,11 +3,14 @@
 C knows a callback by a number, which means nothing any more when the callback is dropped.
 """
 
+import contextlib
 import ctypes
 import functools
 import itertools
 import math
 import os
+import threading
+import time
 import weakref
 from ctypes import byref, c_void_p
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, TypeVar, Union, overload
@@ -16,6 +19,7 @@ from . import _c, errors
 
 lib = ctypes.CDLL(os.environ.get("ZKL_LIBRARY", "libzkl.so.0"))
 FOREVER = 2**63 - 1
+PAUSE = 0.0005  # in which another thread's call comes to its wait or its end
 T = TypeVar("T")
 
 
@@ -156,23 +160,120 @@ def called(kind: Any) -> Any:
 # ---- handles ----
 
 
-def closed(what: Any) -> NoReturn:
-    raise errors.made(_c.Code.ECLOSED, "", f"the {type(what).__name__} was closed")
+def closed(kind: str) -> NoReturn:
+    raise errors.made(_c.Code.ECLOSED, "", f"the {kind} was closed")
+
+
+class _Call:
+    """A call that uses a pointer. soon: it ends soon, or waits. waits: 1 where C says that it does, and does not need
+    what it was given."""
+
+    def __init__(self, soon: bool, waits: Optional[ctypes.c_int] = None) -> None:
+        self.thread, self.soon, self.waits = threading.get_ident(), soon, waits
+
+    def needs(self) -> bool:
+        return not (self.waits and self.waits.value)
+
+
+# In a forked child another one: what other threads of the parent had begun never ends there.
+_process = object()
+
+
+def _forked() -> None:
+    global _process  # pylint: disable=global-statement
+    _process = object()
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class Pointer:
+    """What C has for an object, and the calls that use it.
+
+    C must not free what a call is about to use. A call that waits has references of its own, and fails when what it was
+    given is freed. So each call is noted here before it takes the pointer. close() lets no further call begin, and
+    looks at the notes after that: this order needs no lock. It waits for calls of other threads, until they end or wait
+    in C. Those that ask the servers may take long: with patience it waits for them, otherwise the last of them frees.
+
+    A call of the same thread is never waited for: it has called what closes, or a handler of signals has.
+    """
+
+    def __init__(self, kind: str, free: Optional[Callable[[Any], Any]], value: Optional[c_void_p] = None) -> None:
+        self.value = value
+        self._kind, self._free, self._process = kind, free, _process
+        self._open, self._unfreed = [True], [True]  # each is taken out by one thread
+        self._over = False
+        self._calls: Dict[_Call, None] = {}
+
+    @property
+    def closed(self) -> bool:
+        return not self._open
+
+    def use(self, function: Callable[..., T], *arguments: Any) -> T:
+        """function(pointer, *arguments), which does not wait."""
+        return self._noted(_Call(True), function, arguments)
+
+    def ask(self, function: Callable[..., T], *arguments: Any) -> T:
+        """The same of a function that waits for the servers, and needs the pointer to its end."""
+        return self._noted(_Call(False), function, arguments)
+
+    def wait(self, function: Callable[..., T], *arguments: Any) -> T:
+        """The same of a function that does not need the pointer while C waits, and fails if that is freed then."""
+        flag = ctypes.c_int()
+        try:
+            lib.zkl_call_waits(byref(flag))
+            return self._noted(_Call(True, flag), function, arguments)
+        finally:
+            lib.zkl_call_waits(None)
+
+    def _noted(self, call: _Call, function: Callable[..., T], arguments: Tuple[Any, ...]) -> T:
+        self._calls[call] = None
+        try:
+            if self.closed:
+                closed(self._kind)
+            return function(self.value, *arguments)
+        finally:
+            del self._calls[call]
+            if self._over:
+                self._end()
+
+    def close(self, patience: bool = False) -> bool:
+        """Whether no call needs the pointer any more."""
+        try:
+            self._open.pop()
+        except IndexError:
+            return not self._needed_by()
+        try:
+            while any(call.thread != threading.get_ident() for call in self._needed_by() if call.soon or patience):
+                time.sleep(PAUSE)
+        finally:
+            self._over = True
+            unneeded = self._end()
+        return unneeded
+
+    def _needed_by(self) -> List[_Call]:
+        return [call for call in list(self._calls) if call.needs()] if self._process is _process else []
+
+    def _end(self) -> bool:
+        if self._needed_by():
+            return False
+        with contextlib.suppress(IndexError):
+            self._unfreed.pop()
+            free, self._free = self._free, None
+            if free:
+                free(self.value)
+        return True
 
 
 class Handle:
-    """What C has for an object. It is freed with the object, or before that by close(); free never waits."""
+    """An object of C. It is freed with this one, or before that by close(), which never waits for a server. Calls of
+    other threads that wait for others then raise Closed, and a call that asks the servers comes to its end."""
 
     def __init__(self, handle: c_void_p, free: Callable[[c_void_p], None]) -> None:
-        self._handle: Optional[c_void_p] = handle
-        self._free = weakref.finalize(self, free, handle)
-
-    @property
-    def _c(self) -> c_void_p:
-        return self._handle or closed(self)
+        self._c = Pointer(type(self).__name__, free, handle)
+        self._free = weakref.finalize(self, self._c.close)
 
     def close(self) -> None:
-        self._handle = None
         self._free()
 
     def __enter__(self) -> Any:
@@ -182,8 +283,8 @@ class Handle:
         self.close()
 
 
-def new(function: Callable[..., int], *arguments: Any) -> c_void_p:
-    """What a function makes, whose first argument is where to store it."""
+def new(call: Callable[..., int], function: Callable[..., int], *arguments: Any) -> c_void_p:
+    """What a function makes of what call gives it, a session; its first argument is where to store it."""
     handle = c_void_p()
-    function(byref(handle), *arguments)
+    call(lambda c: function(byref(handle), c, *arguments))
     return handle

@@ -19,22 +19,22 @@ class Barrier(Handle):
         self, session: Session, path: str, *, name: Optional[str] = None, parents: Parents = Parents.CONTAINER
     ) -> None:
         members = options(_c.BarrierOptions, name=name, parents=parents)
-        super().__init__(new(lib.zkl_barrier_new, session._c, text(path), members), lib.zkl_barrier_free)
+        super().__init__(new(session._c.use, lib.zkl_barrier_new, text(path), members), lib.zkl_barrier_free)
 
     def set(self, timeout: Optional[float] = 0) -> None:
         """Closes the barrier."""
-        lib.zkl_barrier_set(self._c, ms(timeout))
+        self._c.wait(lib.zkl_barrier_set, ms(timeout))
 
     def remove(self, timeout: Optional[float] = 0) -> None:
         """Opens the barrier."""
-        lib.zkl_barrier_remove(self._c, ms(timeout))
+        self._c.wait(lib.zkl_barrier_remove, ms(timeout))
 
     def wait(self, timeout: Optional[float] = None) -> None:
         """Waits until it is open."""
-        lib.zkl_barrier_wait(self._c, ms(timeout))
+        self._c.wait(lib.zkl_barrier_wait, ms(timeout))
 
     async def wait_async(self, timeout: Optional[float] = None) -> None:
-        await begun(lib.zkl_barrier_wait_async, self._c, ms(timeout), called(_c.DoneFn))
+        await begun(self._c.use, lib.zkl_barrier_wait_async, ms(timeout), called(_c.DoneFn))
 
 
 class DoubleBarrier(Handle):
@@ -50,19 +50,19 @@ class DoubleBarrier(Handle):
         parents: Parents = Parents.CONTAINER,
     ) -> None:
         chosen = options(_c.BarrierOptions, name=name, parents=parents)
-        handle = new(lib.zkl_double_barrier_new, session._c, text(path), members, chosen)
+        handle = new(session._c.use, lib.zkl_double_barrier_new, text(path), members, chosen)
         super().__init__(handle, lib.zkl_double_barrier_free)
 
     def enter(self, timeout: Optional[float] = None) -> None:
         """Waits until all members are there."""
-        lib.zkl_double_barrier_enter(self._c, ms(timeout))
+        self._c.wait(lib.zkl_double_barrier_enter, ms(timeout))
 
     async def enter_async(self, timeout: Optional[float] = None) -> None:
-        await begun(lib.zkl_double_barrier_enter_async, self._c, ms(timeout), called(_c.DoneFn))
+        await begun(self._c.use, lib.zkl_double_barrier_enter_async, ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
         """Leaves, and waits until all have left."""
-        lib.zkl_double_barrier_leave(self._c, ms(timeout))
+        self._c.wait(lib.zkl_double_barrier_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:
-        await begun(lib.zkl_double_barrier_leave_async, self._c, ms(timeout), called(_c.DoneFn))
+        await begun(self._c.use, lib.zkl_double_barrier_leave_async, ms(timeout), called(_c.DoneFn))

@@ -1,7 +1,7 @@
 """Counters: nodes whose data is a number, as Curator has it."""
 
-from ctypes import byref, c_int64, c_void_p
-from typing import Callable, Optional
+from ctypes import byref, c_int64
+from typing import Any, Callable, Optional
 
 from . import _c
 from ._c import CounterWidth
@@ -17,37 +17,39 @@ class Counter(Handle):
     while its node exists."""
 
     def __init__(self, session: Session, path: str, width: CounterWidth = CounterWidth.COUNTER_64) -> None:
-        super().__init__(new(lib.zkl_counter_new, session._c, text(path), width), lib.zkl_counter_free)
+        super().__init__(new(session._c.use, lib.zkl_counter_new, text(path), width), lib.zkl_counter_free)
         self.session = session
 
     def get(self, timeout: Optional[float] = 0) -> int:
         number = c_int64()
-        lib.zkl_counter_get(self._c, ms(timeout), byref(number))
+        self._c.ask(lib.zkl_counter_get, ms(timeout), byref(number))
         return number.value
 
     def set(self, value: int, fence: Optional[Grant] = None, timeout: Optional[float] = 0) -> None:
-        lib.zkl_counter_set(self._c, value, _fence(fence), ms(timeout))
+        self._fenced(fence, lambda c, grant: lib.zkl_counter_set(c, value, grant, ms(timeout)))
 
     def add(self, delta: int, fence: Optional[Grant] = None, timeout: Optional[float] = 0) -> int:
         """The new number. Never adds twice."""
         number = c_int64()
-        lib.zkl_counter_add(self._c, delta, _fence(fence), ms(timeout), byref(number))
+        self._fenced(fence, lambda c, grant: lib.zkl_counter_add(c, delta, grant, ms(timeout), byref(number)))
         return number.value
 
     def compare_and_set(
         self, expected: int, value: int, fence: Optional[Grant] = None, timeout: Optional[float] = 0
     ) -> None:
         """Raises an Error of the code EVERSION if the number is not expected."""
-        lib.zkl_counter_compare_and_set(self._c, expected, value, _fence(fence), ms(timeout))
+        swap = lib.zkl_counter_compare_and_set
+        self._fenced(fence, lambda c, grant: swap(c, expected, value, grant, ms(timeout)))
 
     def watch(self, function: Callable[[int], None]) -> Watch:
         """Calls function(number) with the present number, and with each that is another one."""
         deliver = self.session._call
         number = keep(lambda value: deliver(function, value))
-        arguments = self._c, called(_c.CounterFn), number
-        return Watch(self.session, number, lambda ret: lib.zkl_counter_watch(ret, *arguments))
+        return Watch(self.session, number, self._c.use, lib.zkl_counter_watch, called(_c.CounterFn), number)
 
-
-def _fence(grant: Optional[Grant]) -> Optional[c_void_p]:
-    """A grant that has ended must not become none."""
-    return None if grant is None else grant._c
+    def _fenced(self, fence: Optional[Grant], function: Callable[[Any, Any], Any]) -> None:
+        """A grant that has ended must not become none."""
+        if fence is None:
+            self._c.ask(function, None)
+        else:
+            fence._ask(lambda grant: self._c.ask(function, grant))

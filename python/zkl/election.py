@@ -54,18 +54,16 @@ class Election(Handle):
             priority=priority,
             **{"yield": yield_},
         )
-        handle = new(lib.zkl_election_new, session._c, text(path), text(id), members)
+        handle = new(session._c.use, lib.zkl_election_new, text(path), text(id), members)
         super().__init__(handle, lib.zkl_election_free)
         self.session = session
 
     def campaign(self, timeout: Optional[float] = None) -> OwnedGrant:
         """The grant of a term, when this candidate leads."""
-        return taken(self.session, lib.zkl_election_campaign, self._c, ms(timeout))
+        return taken(self.session, self._c.wait, lib.zkl_election_campaign, ms(timeout))
 
     async def campaign_async(self, timeout: Optional[float] = None) -> OwnedGrant:
-        return await acquired(
-            self.session, lambda *back: lib.zkl_election_campaign_async(self._c, ms(timeout), *back)
-        )
+        return await acquired(self.session, self._c.use, lib.zkl_election_campaign_async, ms(timeout))
 
     def start(self, function: Callable[[ElectionEvent, Optional[Grant], Optional[Error]], None]) -> None:
         """Campaigns again and again (with once, one term), and calls function(event, grant, error). grant is lent from
@@ -90,22 +88,22 @@ class Election(Handle):
 
         number = keep(call, self)
         try:
-            lib.zkl_election_start(self._c, called(_c.ElectionFn), number)
+            self._c.use(lib.zkl_election_start, called(_c.ElectionFn), number)
         except BaseException:
             drop(number)
             raise
 
     def resign(self) -> None:
         """Ends the term, the campaign, and what start() began."""
-        lib.zkl_election_resign(self._c)
+        self._c.use(lib.zkl_election_resign)
 
     def step_down(self) -> None:
         """Ends the term of a started election. The candidate queues again, as the last one."""
-        lib.zkl_election_yield(self._c)
+        self._c.use(lib.zkl_election_yield)
 
     def status(self) -> ElectionStatus:
         status = options(_c.ElectionStatus)
-        lib.zkl_election_get_status(self._c, byref(status))
+        self._c.use(lib.zkl_election_get_status, byref(status))
         last = error_of(status.last) if status.last.code else None
         return ElectionStatus(Candidacy(status.candidacy), status.ahead, status.token, status.terms, last)
 
@@ -113,7 +111,7 @@ class Election(Handle):
         """(token, id) of the one that leads; None: nobody does."""
         id, token = ctypes.create_string_buffer(4096), c_uint64()
         try:
-            lib.zkl_election_leader(self._c, id, len(id), byref(token))
+            self._c.use(lib.zkl_election_leader, id, len(id), byref(token))
         except Error as error:
             if error.code != Code.ENOENT:
                 raise
@@ -122,11 +120,11 @@ class Election(Handle):
 
     def proclaim(self, data: bytes, timeout: Optional[float] = None) -> None:
         """Publishes the leader's data, fenced by the term."""
-        lib.zkl_election_proclaim(self._c, data, len(data), ms(timeout))
+        self._c.ask(lib.zkl_election_proclaim, data, len(data), ms(timeout))
 
     async def proclaim_async(self, data: bytes, timeout: Optional[float] = None) -> None:
-        function = called(_c.MultiFn)
-        await begun(lib.zkl_election_proclaim_async, self._c, data, len(data), ms(timeout), function)
+        function = lib.zkl_election_proclaim_async
+        await begun(self._c.use, function, data, len(data), ms(timeout), called(_c.MultiFn))
 
     def watch(self, function: Callable[[Optional[Leader]], None]) -> Watch:
         """Calls function(leader) with the present leader and at every change; None: nobody leads."""
@@ -139,5 +137,4 @@ class Election(Handle):
             deliver(function, leader)
 
         number = keep(call, self)
-        begin = lib.zkl_election_watch
-        return Watch(self.session, number, lambda ret: begin(ret, self._c, called(_c.LeaderFn), number))
+        return Watch(self.session, number, self._c.use, lib.zkl_election_watch, called(_c.LeaderFn), number)

@@ -4,15 +4,13 @@ import asyncio
 import contextlib
 import ctypes
 import itertools
-import os
-import threading
 import weakref
 from ctypes import byref, c_void_p
 from typing import Any, Callable, Iterator, NamedTuple, NoReturn, Optional, Sequence, Tuple
 
 from . import _c, errors
 from ._c import ChangeKind, Code, Loss, State
-from ._library import Handle, called, drop, error_at, keep, lib, ms, said, text
+from ._library import Handle, Pointer, called, drop, error_at, keep, lib, ms, said, text
 from .session import Session
 
 __all__ = ["Change", "ChangeKind", "Grant", "Loss", "OwnedGrant", "Part", "State"]
@@ -55,25 +53,19 @@ def _changes(changes: Sequence[Change]) -> Tuple[Any, int]:
     return made, len(made)
 
 
-# A grant that one thread asks, another may be releasing.
-_guard = threading.RLock()
-
-
-def _forked() -> None:
-    global _guard  # pylint: disable=global-statement
-    _guard = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_forked)
-
-
 class Grant:
     """The right to a lock. That of a mutex or a read-write lock is lent until the thread's last release(); others
     are OwnedGrants. token, turn and fence (both, as text that sorts) never change."""
 
-    def __init__(self, session: Session, handle: c_void_p, lender: Optional[Handle] = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        handle: c_void_p,
+        lender: Optional[Handle] = None,
+        free: Optional[Callable[[c_void_p], None]] = None,
+    ) -> None:
         self._session, self._call, self._lender = session, session._call, lender
-        self._handle: Optional[c_void_p] = handle
+        self._c = Pointer("Grant", free, handle)
         self._final, self._why = State.RELEASED, Loss.NONE
         self.token = int(lib.zkl_grant_token(handle))
         self.turn = int(lib.zkl_grant_turn(handle))
@@ -84,41 +76,57 @@ class Grant:
         self.parts = tuple(_parts(handle))
         self.node = said(lib.zkl_grant_node(handle))
 
-    def _end(self) -> None:
-        """From here on it is what it was, and C may free it."""
-        with _guard:
-            if self._handle is not None:
-                self._why = Loss(lib.zkl_grant_loss(self._handle))
-                self._final = State.LOST if self._why else State.RELEASED
-                self._handle = None
+    def _end(self, patience: bool = True) -> bool:
+        """From here on it is what it was, and C may free it, unless it returns False."""
+        with contextlib.suppress(errors.Closed):
+            self._c.use(self._remember)
+        return self._c.close(patience)
 
-    @property
-    def _c(self) -> c_void_p:
-        """To be used under the guard."""
-        return self._handle or self._ended()
+    def _remember(self, handle: c_void_p) -> None:
+        self._why = Loss(lib.zkl_grant_loss(handle))
+        self._final = State.LOST if self._why else State.RELEASED
+
+    def _use(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._unless_ended(self._c.use, function, *arguments)
+
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return self._unless_ended(self._c.ask, function, *arguments)
+
+    def _unless_ended(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except errors.Closed:
+            if self._c.closed:
+                self._ended()
+            raise
 
     @property
     def state(self) -> State:
         """LOST from the deadline on."""
-        with _guard:
-            return self._final if self._handle is None else State(lib.zkl_grant_state(self._handle))
+        try:
+            return State(self._c.use(lib.zkl_grant_state))
+        except errors.Closed:
+            return self._final
 
     @property
     def loss(self) -> Loss:
         """Why it was lost."""
-        with _guard:
-            return self._why if self._handle is None else Loss(lib.zkl_grant_loss(self._handle))
+        try:
+            return Loss(self._c.use(lib.zkl_grant_loss))
+        except errors.Closed:
+            return self._why
 
     def remaining(self) -> float:
         """For how many seconds nobody else can get the lock; 0: it was lost or released."""
-        with _guard:
-            return int(lib.zkl_grant_remaining_ms(self._handle)) / 1000
+        try:
+            return int(self._c.use(lib.zkl_grant_remaining_ms)) / 1000
+        except errors.Closed:
+            return 0
 
     def deadline(self) -> float:
         """That instant, by time.clock_gettime(time.CLOCK_BOOTTIME). It moves. Raises Lost at its end."""
         deadline = _c.Deadline()
-        with _guard:
-            lib.zkl_grant_deadline(self._c, byref(deadline))
+        self._use(lib.zkl_grant_deadline, byref(deadline))
         return int(deadline.boottime_ns) / 1e9
 
     def _ended(self) -> NoReturn:
@@ -137,8 +145,7 @@ class Grant:
 
         number = keep(call)
         try:
-            with _guard:
-                lib.zkl_grant_on_change(self._c, called(_c.GrantFn), number)
+            self._use(lib.zkl_grant_on_change, called(_c.GrantFn), number)
         except errors.Error:
             drop(number)
             raise
@@ -156,9 +163,8 @@ class Grant:
 
         number = keep(call)
         try:
-            with _guard:
-                self.on_change(lambda state: drop(number) if state >= State.LOST else None)
-                register(self._c, called(_c.GrantFn), number)
+            self.on_change(lambda state: drop(number) if state >= State.LOST else None)
+            self._use(register, called(_c.GrantFn), number)
         except errors.Error:
             drop(number)
             raise
@@ -174,19 +180,15 @@ class Grant:
     def multi(self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None) -> None:
         """Applies all changes or none, while the grant's node exists, and with release gives the lock back with them.
         The grant must not be released meanwhile."""
-        with _guard:
-            mine = self._c
-        lib.zkl_grant_multi(mine, *_changes(changes), _c.MULTI_RELEASE * release, ms(timeout))
+        rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout))
+        self._unless_ended(self._c.wait, lib.zkl_grant_multi, *rest)
 
     async def multi_async(
         self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None
     ) -> None:
         """The same for asyncio. If the task is cancelled the transaction goes on."""
-        with _guard:
-            mine = self._c
-            rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout), called(_c.MultiFn))
-            future = begun(lib.zkl_grant_multi_async, mine, *rest)
-        await future
+        rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout), called(_c.MultiFn))
+        await begun(self._use, lib.zkl_grant_multi_async, *rest)
 
 
 class OwnedGrant(Grant):
@@ -194,12 +196,12 @@ class OwnedGrant(Grant):
     block that ends without an exception although the lock was lost raises Lost."""
 
     def __init__(self, session: Session, handle: c_void_p) -> None:
-        super().__init__(session, handle)
-        self._free = weakref.finalize(self, lib.zkl_grant_release, handle)
+        super().__init__(session, handle, None, lib.zkl_grant_release)
+        self._free = weakref.finalize(self, self._c.close)
 
     def release(self) -> None:
-        """Gives the lock back. Never waits for the server."""
-        self._end()
+        """Gives the lock back. Never waits for the server. What another thread writes behind this fence comes first."""
+        self._end(patience=False)
         self._free()
 
     def __enter__(self) -> "OwnedGrant":
@@ -214,8 +216,9 @@ class OwnedGrant(Grant):
 # ---- acquisitions and other operations in a loop ----
 
 
-def begun(function: Callable[..., int], *arguments: Any) -> "asyncio.Future[None]":
-    """The future of an operation without a grant: a function whose last parameters are fn and data, with fn given."""
+def begun(call: Callable[..., int], *arguments: Any) -> "asyncio.Future[None]":
+    """The future of an operation without a grant, which a call of a pointer begins by a function whose last parameters
+    are fn and data, with fn given."""
     loop = asyncio.get_running_loop()
     future: "asyncio.Future[None]" = loop.create_future()
 
@@ -230,15 +233,16 @@ def begun(function: Callable[..., int], *arguments: Any) -> "asyncio.Future[None
 
     number = keep(done)
     try:
-        function(*arguments, number)
+        call(*arguments, number)
     except BaseException:
         drop(number)
         raise
     return future
 
 
-async def acquired(session: Session, begin: Callable[[Any, int, Any], int]) -> OwnedGrant:
-    """Waits for an acquisition that begin(fn, data, where to store the operation) begins."""
+async def acquired(session: Session, call: Callable[..., int], *arguments: Any) -> OwnedGrant:
+    """Waits for an acquisition that a call of a pointer begins by a function whose last parameters are fn, data and
+    where to store the operation."""
     loop = asyncio.get_running_loop()
     future: "asyncio.Future[OwnedGrant]" = loop.create_future()
 
@@ -263,7 +267,7 @@ async def acquired(session: Session, begin: Callable[[Any, int, Any], int]) -> O
     number = keep(done)
     operation = c_void_p()
     try:
-        begin(called(_c.AcquiredFn), number, byref(operation))
+        call(*arguments, called(_c.AcquiredFn), number, byref(operation))
     except BaseException:
         drop(number)
         raise
@@ -279,8 +283,8 @@ async def acquired(session: Session, begin: Callable[[Any, int, Any], int]) -> O
         lib.zkl_op_free(operation)
 
 
-def taken(session: Session, function: Callable[..., int], *arguments: Any) -> OwnedGrant:
-    """Waits for an acquisition of a function whose last parameter is where to store the grant."""
+def taken(session: Session, call: Callable[..., int], *arguments: Any) -> OwnedGrant:
+    """Waits for an acquisition by a function whose last parameter is where to store the grant."""
     handle = c_void_p()
-    function(*arguments, byref(handle))
+    call(*arguments, byref(handle))
     return OwnedGrant(session, handle)

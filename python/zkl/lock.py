@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterator, Optional, Sequence
 
 from . import _c
 from ._c import Parents, Peer, SemaphoreLayout
-from ._library import Handle, lib, ms, new, options, text
+from ._library import Handle, closed, lib, ms, new, options, text
 from .grant import Grant, OwnedGrant, acquired, taken
 from .session import Session
 
@@ -23,28 +23,43 @@ class _Lent:
     def __init__(self) -> None:
         self.grants: "weakref.WeakSet[Grant]" = weakref.WeakSet()
 
-    def end(self) -> None:
-        for grant in list(self.grants):
-            grant._end()
+    def end(self, patience: bool = True) -> bool:
+        """False: without patience, other threads' calls need one."""
+        return all([grant._end(patience) for grant in list(self.grants)])
 
-    __del__ = end
+    def __del__(self) -> None:
+        self.end()
 
 
 class _Reentrant(Handle):
-    """A lock that its thread may acquire again, and must release as often."""
+    """A lock that its thread may acquire again, and must release as often. close() releases what is held through it,
+    except OwnedGrants."""
 
     _depth: Callable[[c_void_p], int]
     _unlock: Callable[[c_void_p], int]
 
     def __init__(self, session: Session, handle: c_void_p, free: Callable[[c_void_p], None]) -> None:
-        super().__init__(handle, free)
-        self.session = session
+        lent: "weakref.WeakSet[_Lent]" = weakref.WeakSet()
+
+        def end(pointer: c_void_p) -> None:
+            for one in list(lent):
+                one.end()
+            free(pointer)
+
+        super().__init__(handle, end)
+        self._free.atexit = False  # but by _leave()
+        self.session, self._lent = session, lent
         self._thread = threading.local()
-        self._lent: "weakref.WeakSet[_Lent]" = weakref.WeakSet()
+        session._lenders.add(self)
 
     def _acquired(self, lock: Callable[..., int], timeout: Optional[float]) -> Grant:
+        return self._c.wait(self._lend, lock, ms(timeout))
+
+    def _lend(self, pointer: c_void_p, lock: Callable[..., int], timeout_ms: int) -> Grant:
         handle = c_void_p()
-        lock(self._c, ms(timeout), byref(handle))
+        lock(pointer, timeout_ms, byref(handle))
+        if self._c.closed:  # maybe while C waited: then what it gave is freed
+            closed(type(self).__name__)
         grant = Grant(self.session, handle, self)
         lent = getattr(self._thread, "lent", None)
         if lent is None:
@@ -55,20 +70,19 @@ class _Reentrant(Handle):
 
     def depth(self) -> int:
         """How many levels the calling thread still has to release."""
-        return self._depth(self._c)
+        return self._c.use(self._depth)
 
     def release(self) -> None:
         """Undoes one level. Raises Lost if the lock had been lost: one level is undone all the same."""
         lent = getattr(self._thread, "lent", None)
         if lent is not None and self.depth() == 1:
             lent.end()
-        self._unlock(self._c)
+        self._c.use(self._unlock)
 
-    def close(self) -> None:
-        """Frees it, and releases what is held through it, except OwnedGrants."""
-        for lent in list(self._lent):
-            lent.end()
-        super().close()
+    def _leave(self) -> None:
+        """Closes at the end of the program; but where another thread's call needs a grant, the session ends it."""
+        if all([lent.end(False) for lent in list(self._lent)]):
+            self.close()
 
     @contextlib.contextmanager
     def _held(self, acquire: Callable[[Optional[float]], Grant], timeout: Optional[float]) -> Iterator[Grant]:
@@ -103,7 +117,8 @@ class Mutex(_Reentrant):
         members = options(
             _c.MutexOptions, name=name, parents=parents, peer=peer, retain_ms=ms(retain), fence64=fence64
         )
-        super().__init__(session, new(lib.zkl_mutex_new, session._c, text(path), members), lib.zkl_mutex_free)
+        handle = new(session._c.use, lib.zkl_mutex_new, text(path), members)
+        super().__init__(session, handle, lib.zkl_mutex_free)
 
     def acquire(self, timeout: Optional[float] = None) -> Grant:
         """The grant, lent until release(). Raises Busy or TimedOut if somebody else holds. A thread that waits hears
@@ -123,11 +138,11 @@ class Mutex(_Reentrant):
 
     def give_up(self) -> None:
         """Releases what is retained (retain) and not in use."""
-        lib.zkl_mutex_yield(self._c)
+        self._c.use(lib.zkl_mutex_yield)
 
     async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
         """Its grant belongs to no thread."""
-        return await acquired(self.session, lambda *back: lib.zkl_mutex_lock_async(self._c, ms(timeout), *back))
+        return await acquired(self.session, self._c.use, lib.zkl_mutex_lock_async, ms(timeout))
 
 
 class RWLock(_Reentrant):
@@ -140,7 +155,8 @@ class RWLock(_Reentrant):
         self, session: Session, path: str, *, name: Optional[str] = None, parents: Parents = Parents.CONTAINER
     ) -> None:
         members = options(_c.MutexOptions, name=name, parents=parents)
-        super().__init__(session, new(lib.zkl_rwlock_new, session._c, text(path), members), lib.zkl_rwlock_free)
+        handle = new(session._c.use, lib.zkl_rwlock_new, text(path), members)
+        super().__init__(session, handle, lib.zkl_rwlock_free)
 
     def acquire(self, timeout: Optional[float] = None) -> Grant:
         """To write."""
@@ -157,12 +173,10 @@ class RWLock(_Reentrant):
         return self._held(self.acquire_shared, timeout)
 
     async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
-        return await acquired(self.session, lambda *back: lib.zkl_rwlock_lock_async(self._c, ms(timeout), *back))
+        return await acquired(self.session, self._c.use, lib.zkl_rwlock_lock_async, ms(timeout))
 
     async def acquire_shared_async(self, timeout: Optional[float] = None) -> OwnedGrant:
-        return await acquired(
-            self.session, lambda *back: lib.zkl_rwlock_lock_shared_async(self._c, ms(timeout), *back)
-        )
+        return await acquired(self.session, self._c.use, lib.zkl_rwlock_lock_shared_async, ms(timeout))
 
 
 class MultiLock(Handle):
@@ -179,15 +193,15 @@ class MultiLock(Handle):
     ) -> None:
         members = options(_c.MutexOptions, name=name, parents=parents, peer=peer)
         array = (ctypes.c_char_p * len(paths))(*map(text, paths))
-        handle = new(lib.zkl_multilock_new, session._c, array, len(paths), members)
+        handle = new(session._c.use, lib.zkl_multilock_new, array, len(paths), members)
         super().__init__(handle, lib.zkl_multilock_free)
         self.session = session
 
     def acquire(self, timeout: Optional[float] = None) -> OwnedGrant:
-        return taken(self.session, lib.zkl_multilock_lock, self._c, ms(timeout))
+        return taken(self.session, self._c.wait, lib.zkl_multilock_lock, ms(timeout))
 
     async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
-        return await acquired(self.session, lambda *back: lib.zkl_multilock_lock_async(self._c, ms(timeout), *back))
+        return await acquired(self.session, self._c.use, lib.zkl_multilock_lock_async, ms(timeout))
 
 
 class Semaphore(Handle):
@@ -208,25 +222,23 @@ class Semaphore(Handle):
         members = options(
             _c.SemaphoreOptions, name=name, parents=parents, limit=limit, numbered=numbered, layout=layout
         )
-        handle = new(lib.zkl_semaphore_new, session._c, text(path), members)
+        handle = new(session._c.use, lib.zkl_semaphore_new, text(path), members)
         super().__init__(handle, lib.zkl_semaphore_free)
         self.session = session
 
     def acquire(self, permits: int = 1, timeout: Optional[float] = None) -> OwnedGrant:
         """All of the permits, or none."""
-        return taken(self.session, lib.zkl_semaphore_acquire, self._c, permits, ms(timeout))
+        return taken(self.session, self._c.wait, lib.zkl_semaphore_acquire, permits, ms(timeout))
 
     async def acquire_async(self, permits: int = 1, timeout: Optional[float] = None) -> OwnedGrant:
-        return await acquired(
-            self.session, lambda *back: lib.zkl_semaphore_acquire_async(self._c, permits, ms(timeout), *back)
-        )
+        return await acquired(self.session, self._c.use, lib.zkl_semaphore_acquire_async, permits, ms(timeout))
 
     def get_limit(self, timeout: Optional[float] = 0) -> int:
         """The present limit. Here and in all that only asks the servers, 0 is one session timeout."""
         limit = ctypes.c_int()
-        lib.zkl_semaphore_get_limit(self._c, ms(timeout), byref(limit))
+        self._c.ask(lib.zkl_semaphore_get_limit, ms(timeout), byref(limit))
         return limit.value
 
     def set_limit(self, limit: int, timeout: Optional[float] = 0) -> None:
         """Waiting contenders obey it at once."""
-        lib.zkl_semaphore_set_limit(self._c, limit, ms(timeout))
+        self._c.ask(lib.zkl_semaphore_set_limit, limit, ms(timeout))

@@ -7,7 +7,7 @@ from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
 from . import _c
 from ._c import Loss, MemberEvent, MemberLayout, MembersEvent, Parents
-from ._library import Handle, Snapshot, called, closed, drop, error_at, keep, lib, ms, new, options, said, text
+from ._library import Handle, Pointer, Snapshot, called, drop, error_at, keep, lib, ms, new, options, said, text
 from .errors import Error
 from .grant import OwnedGrant, begun, taken
 from .session import Session, Watch
@@ -82,7 +82,7 @@ class Member(Handle):
         number = keep(call, self)
         members = options(_c.MemberOptions, layout=layout, parents=parents, fn=called(_c.MemberFn), fn_data=number)
         try:
-            handle = new(lib.zkl_member_join, session._c, text(path), text(id), data, len(data), members)
+            handle = new(session._c.use, lib.zkl_member_join, text(path), text(id), data, len(data), members)
         except BaseException:
             drop(number)
             raise
@@ -91,41 +91,44 @@ class Member(Handle):
 
     def wait(self, timeout: Optional[float] = None) -> None:
         """Waits until it has joined."""
-        lib.zkl_member_wait(self._c, ms(timeout))
+        self._c.wait(lib.zkl_member_wait, ms(timeout))
 
     async def wait_async(self, timeout: Optional[float] = None) -> None:
-        await begun(lib.zkl_member_wait_async, self._c, ms(timeout), called(_c.DoneFn))
+        await begun(self._c.use, lib.zkl_member_wait_async, ms(timeout), called(_c.DoneFn))
 
     def update(self, data: bytes, timeout: Optional[float] = None) -> None:
         """Gives it other data, and waits until the servers have them."""
-        lib.zkl_member_update(self._c, data, len(data), ms(timeout))
+        self._c.wait(lib.zkl_member_update, data, len(data), ms(timeout))
 
     async def update_async(self, data: bytes, timeout: Optional[float] = None) -> None:
-        await begun(lib.zkl_member_update_async, self._c, data, len(data), ms(timeout), called(_c.DoneFn))
+        function = lib.zkl_member_update_async
+        await begun(self._c.use, function, data, len(data), ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
         """Leaves, and waits until the node is deleted. close() does not wait."""
-        lib.zkl_member_leave(self._c, ms(timeout))
+        self._c.wait(lib.zkl_member_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:
-        await begun(lib.zkl_member_leave_async, self._c, ms(timeout), called(_c.DoneFn))
+        await begun(self._c.use, lib.zkl_member_leave_async, ms(timeout), called(_c.DoneFn))
 
     def grant(self) -> OwnedGrant:
         """The grant of the membership as it is now; Lost: it is none. Its release is no leaving."""
-        return taken(self.session, lib.zkl_member_grant, self._c)
+        return taken(self.session, self._c.use, lib.zkl_member_grant)
 
 
 class Members(Snapshot[MemberInfo]):
     """The members of a group at one time, in the order of their ids."""
 
-    def __init__(self, handle: c_void_p) -> None:
-        self._handle: Optional[c_void_p] = handle
+    def __init__(self, handle: c_void_p, free: Optional[Callable[[c_void_p], None]]) -> None:
+        self._c = Pointer("Members", free, handle)
         super().__init__([_info(lib.zkl_members_get(handle, i)) for i in range(lib.zkl_members_count(handle))])
 
     def plan(self, count: int) -> List[Optional[MemberInfo]]:
         """For each shard below count, the member that should do its work; None: no member takes it. An owner must
         hold a lock for the shard, too. What watch_members() reports has a plan only during the call."""
-        handle = self._handle or closed(self)
+        return self._c.use(self._plan, count)
+
+    def _plan(self, handle: c_void_p, count: int) -> List[Optional[MemberInfo]]:
         owners = (POINTER(_c.MemberInfo) * count)()
         lib.zkl_shards_plan(owners, count, handle)
         known = {info.token: info for info in self._items}
@@ -136,10 +139,9 @@ def read_members(
     session: Session, path: str, layout: MemberLayout = MemberLayout.GROUP, timeout: Optional[float] = 0
 ) -> Members:
     """The present members of the group at path."""
-    arguments = session._c, text(path), layout, ms(timeout)
-    handle = new(lib.zkl_members_read, *arguments)
-    members = Members(handle)
-    weakref.finalize(members, lib.zkl_members_free, handle)
+    handle = new(session._c.wait, lib.zkl_members_read, text(path), layout, ms(timeout))
+    members = Members(handle, lib.zkl_members_free)
+    weakref.finalize(members, members._c.close)
     return members
 
 
@@ -154,11 +156,11 @@ def watch_members(
     deliver = session._call
 
     def call(event: int, pointer: Any, handle: Optional[int]) -> None:
-        everybody = Members(c_void_p(handle)) if handle else None
+        everybody = Members(c_void_p(handle), None) if handle else None
         deliver(function, MembersEvent(event), _info(pointer) if pointer else None, everybody)
         if everybody:
-            everybody._handle = None
+            everybody._c.close()
 
     number = keep(call)
-    arguments = session._c, text(path), layout, called(_c.MembersFn), number
-    return Watch(session, number, lambda ret: lib.zkl_members_watch(ret, *arguments))
+    arguments = text(path), layout, called(_c.MembersFn), number
+    return Watch(session, number, session._c.use, lib.zkl_members_watch, *arguments)

@@ -31,14 +31,14 @@ class Once(Handle):
         self, session: Session, path: str, *, name: Optional[str] = None, period: float = 0, slack: float = 0
     ) -> None:
         members = options(_c.OnceOptions, name=name, period_ms=ms(period), slack_ms=ms(slack))
-        super().__init__(new(lib.zkl_once_new, session._c, text(path), members), lib.zkl_once_free)
+        super().__init__(new(session._c.use, lib.zkl_once_new, text(path), members), lib.zkl_once_free)
         self.session = session
 
     def call(self, function: Callable[[Grant], Optional[bytes]], timeout: Optional[float] = None) -> Optional[Run]:
         """Runs function(grant) if the work is due, and records what it returns; otherwise waits for who does. It may be
         begun twice, and must end with the grant. None: the run was reset since."""
         try:
-            grant = taken(self.session, lib.zkl_once_begin, self._c, ms(timeout))
+            grant = taken(self.session, self._c.wait, lib.zkl_once_begin, ms(timeout))
         except Error as error:
             return self._found(error)
         with grant:
@@ -51,7 +51,7 @@ class Once(Handle):
         """The same; function is a coroutine's."""
         loop = asyncio.get_running_loop()
         try:
-            grant = await acquired(self.session, lambda *back: lib.zkl_once_begin_async(self._c, ms(timeout), *back))
+            grant = await acquired(self.session, self._c.use, lib.zkl_once_begin_async, ms(timeout))
         except Error as error:
             return await loop.run_in_executor(None, self._found, error)
         with grant:
@@ -63,7 +63,7 @@ class Once(Handle):
         """The run that was recorded last; None: none is."""
         run = POINTER(_c.OnceRun)()
         try:
-            lib.zkl_once_done(self._c, ms(timeout), byref(run))
+            self._c.ask(lib.zkl_once_done, ms(timeout), byref(run))
         except Error as error:
             if error.code != _c.Code.ENOENT:
                 raise
@@ -78,7 +78,7 @@ class Once(Handle):
 
     def reset(self, timeout: Optional[float] = 0) -> None:
         """Deletes the record: the next caller runs the work."""
-        lib.zkl_once_reset(self._c, ms(timeout))
+        self._c.ask(lib.zkl_once_reset, ms(timeout))
 
     def _found(self, error: Error) -> Optional[Run]:
         if error.code != _c.Code.EEXIST:
@@ -86,4 +86,5 @@ class Once(Handle):
         return self.done()
 
     def _end(self, grant: Grant, result: Optional[bytes]) -> None:
-        lib.zkl_once_end(self._c, grant._c, c_char_p(result), len(result or b""), 0)
+        rest = c_char_p(result), len(result or b""), 0
+        grant._ask(lambda own: self._c.ask(lib.zkl_once_end, own, *rest))

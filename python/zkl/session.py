@@ -2,14 +2,21 @@
 
 import asyncio
 import atexit
+import contextlib
+import os
 import threading
+import weakref
 from ctypes import byref, c_void_p
-from typing import Any, Callable, Iterable, NamedTuple, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Optional, Set, Tuple
 
 from . import _c
 from ._c import LogLevel, Outage, SessionEvent
-from ._library import called, closed, drop, keep, lib, ms, options, said, text
+from ._library import Pointer, called, drop, keep, lib, ms, new, options, said, text
+from .errors import Closed, Code, made
 from .stats import Stats
+
+if TYPE_CHECKING:
+    from .lock import _Reentrant
 
 __all__ = ["AsyncSession", "Claim", "LogLevel", "LogRecord", "Outage", "Session", "SessionEvent", "Watch",
            "end_session"]
@@ -65,14 +72,24 @@ def _in_loop(loop: asyncio.AbstractEventLoop) -> Callable[..., None]:
     return call
 
 
-# Sessions that are open. Garbage is collected in any thread, under any lock, and to close waits for callbacks.
+# Sessions that are open, or have not told their end. Garbage is collected in any thread, under any lock, and to close
+# waits for callbacks.
 _open: Set["Session"] = set()
+_leaving = False  # the program ends, and no more are opened
 
 
 @atexit.register  # while there is an interpreter for the callbacks
 def _close_all() -> None:
+    global _leaving  # pylint: disable=global-statement
+    _leaving = True
     for session in list(_open):
+        for lock in list(session._lenders):
+            lock._leave()
         session.close()
+        session._over.wait()
+
+
+os.register_at_fork(after_in_child=_open.clear)
 
 
 class Session:
@@ -103,15 +120,18 @@ class Session:
         self._call = self._caller()
         self._line: Optional[int] = None
         self._watches: Set["Watch"] = set()
+        self._lenders: "weakref.WeakSet[_Reentrant]" = weakref.WeakSet()
+        self._ends, self._over = ["closed"], threading.Event()
         lines = {}
         if log:
             self._line = _log(self._call, log)
             lines = {"log": called(_c.LogFn), "log_data": self._line}
         pairs, count = _credentials(credentials)
-        handle = c_void_p()
+        self._c = Pointer("Session", self._close)
+        _open.add(self)
         try:
-            lib.zkl_session_open(
-                byref(handle),
+            self._c.use(
+                self._begin,
                 text(connect),
                 options(
                     _c.SessionOptions,
@@ -129,13 +149,12 @@ class Session:
                     dispatch=self._dispatch,
                     **lines,
                 ),
-                None,
             )
         except BaseException:
             drop(self._line)
+            self._ends.clear()
+            self._ended()
             raise
-        self._handle: Optional[c_void_p] = handle
-        _open.add(self)
         self._attach()
 
     _dispatch = False
@@ -147,20 +166,51 @@ class Session:
     def _attach(self) -> None:
         """To what dispatches the callbacks."""
 
-    @property
-    def _c(self) -> c_void_p:
-        return self._handle or closed(self)
+    def _begin(self, _: Any, connect: Optional[bytes], members: Any) -> None:
+        if _leaving:
+            raise made(Code.ECLOSED, "", "the program ends")
+        handle = c_void_p()
+        lib.zkl_session_open(byref(handle), connect, members, None)
+        self._c.value = handle
+        self._hear(handle, lambda event, id: None)
+
+    def _hear(self, handle: Optional[c_void_p], tell: Callable[[int, int], None]) -> None:
+        def call(_: Any, event: int, id: int) -> None:
+            try:
+                tell(event, id)
+            finally:
+                if event == SessionEvent.CLOSED:
+                    drop(number)
+                    self._ended()
+
+        number = keep(call)
+        self._ends.append("told")
+        try:
+            lib.zkl_session_on_change(handle, called(_c.SessionFn), number)
+        except BaseException:
+            drop(number)
+            self._ended()
+            raise
 
     def close(self) -> None:
-        """Grants are LOST, operations end with Closed. Waits for callbacks, and for the servers up to 5 s."""
-        handle, self._handle = self._handle, None
-        if handle is None:
-            return
+        """Grants are LOST, operations end with Closed. Waits for callbacks, and for the servers up to 5 s. Any thread
+        may close, while others use the session."""
+        self._c.close()
+
+    def _close(self, handle: Optional[c_void_p]) -> None:
         lib.zkl_session_close(handle)
         for watch in list(self._watches):
             watch.close()
         drop(self._line)
-        _open.discard(self)
+        self._ended()
+
+    def _ended(self) -> None:
+        """One of its ends has come: what closes has returned, which in a callback does not wait, or a function was told
+        the last event."""
+        del self._ends[:1]
+        if not self._ends:
+            _open.discard(self)
+            self._over.set()
 
     def __enter__(self) -> "Session":
         return self
@@ -171,57 +221,46 @@ class Session:
     @property
     def id(self) -> int:
         """That of the present ZooKeeper session; 0: there was none yet."""
-        return int(lib.zkl_session_id(self._c))
+        return int(self._c.use(lib.zkl_session_id))
 
     @property
     def timeout(self) -> float:
         """As negotiated, in seconds."""
-        return int(lib.zkl_session_timeout_ms(self._c)) / 1000
+        return int(self._c.use(lib.zkl_session_timeout_ms)) / 1000
 
     @property
     def outage(self) -> Outage:
         """Why there is no connection."""
-        return Outage(lib.zkl_session_outage(self._c))
+        return Outage(self._c.use(lib.zkl_session_outage))
 
     def wait(self, timeout: Optional[float] = None) -> None:
         """Waits for a connection. Raises Unreachable or Refused."""
-        lib.zkl_session_wait(self._c, ms(timeout))
+        self._c.wait(lib.zkl_session_wait, ms(timeout))
 
     def flush(self, timeout: Optional[float] = None) -> None:
         """Waits until what was released is deleted at the servers."""
-        lib.zkl_session_flush(self._c, ms(timeout))
+        self._c.wait(lib.zkl_session_flush, ms(timeout))
 
     def set_servers(self, connect: str) -> None:
         """Another list of servers, of the same ensemble."""
-        lib.zkl_session_set_servers(self._c, text(connect))
+        self._c.use(lib.zkl_session_set_servers, text(connect))
 
     def claim(self) -> Claim:
         """What another process needs to end this session after the death of this one."""
         claim = _c.SessionClaim()
-        lib.zkl_session_get_claim(self._c, byref(claim))
+        self._c.use(lib.zkl_session_get_claim, byref(claim))
         return Claim(claim.id, bytes(claim.password))
 
     def stats(self) -> Stats:
         """What the session has done, in numbers."""
         stats = options(Stats)
-        lib.zkl_session_stats(self._c, byref(stats))
+        self._c.use(lib.zkl_session_stats, byref(stats))
         return stats  # type: ignore[no-any-return]
 
     def on_change(self, function: Callable[[SessionEvent, int], None]) -> None:
         """Calls function(event, id of the ZooKeeper session) at each later event. CLOSED is the last one."""
         deliver = self._call
-
-        def call(_: Any, event: int, id: int) -> None:
-            if event == SessionEvent.CLOSED:
-                drop(number)
-            deliver(function, SessionEvent(event), id)
-
-        number = keep(call)
-        try:
-            lib.zkl_session_on_change(self._c, called(_c.SessionFn), number)
-        except BaseException:
-            drop(number)
-            raise
+        self._c.use(self._hear, lambda event, id: deliver(function, SessionEvent(event), id))
 
 
 class AsyncSession(Session):
@@ -234,17 +273,21 @@ class AsyncSession(Session):
         return _in_loop(self._loop)
 
     def _attach(self) -> None:
-        self._fd = lib.zkl_session_fd(self._c)
-        self._loop.add_reader(self._fd, lib.zkl_session_dispatch, self._c)
+        self._fd = self._c.use(lib.zkl_session_fd)
+        self._loop.add_reader(self._fd, self._serve)
+
+    def _serve(self) -> None:
+        with contextlib.suppress(Closed):
+            self._c.wait(lib.zkl_session_dispatch)
 
     def close(self) -> None:
         """Closes, which waits for the servers: aclose() does so without the loop's thread."""
-        if self._handle is not None and not self._loop.is_closed():
+        if not self._c.closed and not self._loop.is_closed():
             self._loop.remove_reader(self._fd)
         super().close()
 
     async def aclose(self) -> None:
-        if self._handle is not None:
+        if not self._c.closed:
             self._loop.remove_reader(self._fd)
             await asyncio.to_thread(super().close)
 
@@ -258,20 +301,21 @@ class AsyncSession(Session):
 class Watch:
     """What reports changes, until it is closed, at the end of a with block, or with its session."""
 
-    def __init__(self, session: Session, number: int, begin: Callable[[Any], Any]) -> None:
+    def __init__(self, session: Session, number: int, *begin: Any) -> None:
         self._session, self._number = session, number
-        self._handle: Optional[c_void_p] = c_void_p()
         try:
-            begin(byref(self._handle))
+            session._c.use(self._begin, begin)
         except BaseException:
             drop(number)
             raise
-        session._watches.add(self)
+
+    def _begin(self, _: Any, begin: Tuple[Any, ...]) -> None:
+        self._c = Pointer("Watch", lib.zkl_watch_free, new(*begin))
+        self._session._watches.add(self)  # before the session closes
 
     def close(self) -> None:
         """No call begins afterwards, and none is in progress, except the one that closes."""
-        handle, self._handle = self._handle, None
-        lib.zkl_watch_free(handle)
+        self._c.close()
         drop(self._number)
         self._session._watches.discard(self)
 

@@ -10,6 +10,7 @@ import warnings
 
 import zkl
 from check import CONNECT, HOUR, administrator, raises
+from zkl._library import lib
 
 
 def mutex(session, other, path):
@@ -106,12 +107,11 @@ def forked(session, other, path):
     with lock.hold() as grant:
         asking, asked = threading.Event(), threading.Event()
 
-        def ask():
-            with zkl.grant._guard:
-                asking.set()
-                asked.wait()
+        def ask(_):
+            asking.set()
+            asked.wait()
 
-        thread = threading.Thread(target=ask)
+        thread = threading.Thread(target=grant._c.use, args=(ask,))
         thread.start()
         asking.wait()
         with warnings.catch_warnings():
@@ -191,6 +191,8 @@ def freed(session, other, path):
     assert grant.state == zkl.State.RELEASED
     error = raises(zkl.Closed, "ECLOSED", lock.acquire)
     assert "Mutex" in str(error)
+    late = zkl.Mutex(session, path)
+    raises(zkl.Closed, "ECLOSED", late._acquired, lambda *call: (lib.zkl_mutex_lock(*call), late.close()), HOUR)
     with zkl.Mutex(other, path).hold(HOUR):
         pass
 

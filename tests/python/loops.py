@@ -170,6 +170,16 @@ async def callbacks(session, other, path):
 
 
 @in_loop
+async def closed_inside(session, other, path):
+    """A callback closes at once."""
+    told = asyncio.get_running_loop().create_future()
+    grant, left = [await zkl.Semaphore(session, path, 2).acquire_async() for _ in range(2)]
+    grant.on_change(lambda state: (session.close(), told.set_result(left.state)))
+    grant.release()
+    assert await told == zkl.State.LOST
+
+
+@in_loop
 async def turns(session, other, path):
     """Tasks that share a mutex exclude each other."""
     lock, inside, most = zkl.Mutex(session, path), 0, 0
@@ -225,4 +235,4 @@ def outside(session, other, path):
     raises(zkl.Error, "ENOENT", zkl.read_queue, other, path)
 
 
-CASES = acquires, others, canceled, canceled_late, callbacks, turns, with_threads, outside
+CASES = acquires, others, canceled, canceled_late, callbacks, closed_inside, turns, with_threads, outside

@@ -1,6 +1,7 @@
 """Sessions, errors, and what holds for all of the package."""
 
 import inspect
+import os
 import pickle
 import queue
 import re
@@ -9,7 +10,7 @@ import sys
 import threading
 
 import zkl
-from check import CONNECT, HOUR, raises
+from check import CONNECT, HOUR, raises, step
 from zkl import _c, _library
 
 
@@ -146,17 +147,54 @@ def closed_inside(session, other, path):
 
 
 LEFT_OPEN = """
-import sys, zkl
+import atexit, sys, threading, time
+
+@atexit.register  # comes behind what the package does at the end of the program
+def late():
+    try:
+        zkl.Session(sys.argv[1])
+    except zkl.Closed:
+        print("refused")
+
+import zkl
 session = zkl.Session(sys.argv[1])
 session.wait()
-session.on_change(lambda event, id: print(event.name))
+begun = threading.Event()
+
+def tell(event, id):
+    if event == zkl.SessionEvent.CLOSED:
+        begun.set()
+        time.sleep(0.2)  # it is slow
+    print(event.name)
+
+session.on_change(tell)
 """
+# How a program ends that has left its session open.
+ENDS = {
+    "by itself": "",
+    "while a thread closes": "threading.Thread(target=session.close, daemon=True).start(); begun.wait()",
+    "while a callback has closed": """
+grant = zkl.Semaphore(session, sys.argv[2], 1).acquire()
+grant.on_change(lambda state: session.close())
+grant.release()
+begun.wait()
+""",
+    "while a thread writes behind the fence of a grant that is lent, and gets no answer": """
+grant = zkl.Mutex(session, sys.argv[2]).acquire()
+write = lambda _: (begun.set(), threading.Event().wait())
+threading.Thread(target=grant._c.ask, args=(write,), daemon=True).start()
+begun.wait()
+""",
+}
 
 
 def left_open(session, other, path):
     """The end of the program closes, while callbacks can be called."""
-    child = subprocess.run([sys.executable, "-c", LEFT_OPEN, CONNECT], stdout=subprocess.PIPE, check=True)
-    assert child.stdout.split() == [b"CONNECTED", b"CLOSED"], child.stdout
+    for how, end in ENDS.items():
+        command = [sys.executable, "-c", LEFT_OPEN + end, CONNECT, path]
+        child = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+        assert child.stdout.split() == [b"CONNECTED", b"CLOSED", b"refused"], (how, child.stdout)
+        step()
 
 
 CHILD = """
@@ -218,4 +256,205 @@ def credentials(session, other, path):
         assert counter.get() == 7
 
 
-CASES = (errors, bad_arguments, options, functions, raised, inside, closed, closed_inside, left_open, claimed, logged, stats, credentials)
+LEAVING = """
+import sys, threading, zkl
+session = zkl.Session(sys.argv[1])
+session.wait()
+mutex, permits, counter, gate, member, election, once = (
+    zkl.Mutex(session, sys.argv[2] + "/mutex"), zkl.Semaphore(session, sys.argv[2] + "/s", 1),
+    zkl.Counter(session, sys.argv[2] + "/counter"), zkl.Barrier(session, sys.argv[2] + "/barrier"),
+    zkl.Member(session, sys.argv[2] + "/group", "me"), zkl.Election(session, sys.argv[2] + "/leader", "me"),
+    zkl.Once(session, sys.argv[2] + "/once"))
+gate.set()
+member.wait()
+held = permits.acquire()
+held.on_lost(lambda: print("lost"))
+turns = threading.Semaphore(0)
+
+def hold():
+    with mutex.hold() as grant:
+        grant.remaining()
+
+def ask():
+    held.remaining(), held.state, session.stats(), session.outage, session.id, member.grant().token
+
+def again(function):
+    while True:
+        try:
+            function()
+        except zkl.Error:
+            pass
+        turns.release()
+
+for function in (hold, hold, ask, ask, counter.get, permits.get_limit, election.leader, election.status, once.done,
+                 lambda: len(zkl.read_members(session, sys.argv[2] + "/group").plan(3)),
+                 lambda: zkl.read_queue(session, sys.argv[2] + "/mutex")):
+    threading.Thread(target=again, args=(function,), daemon=True).start()
+for function in gate.wait, permits.acquire, session.flush, lambda: zkl.Session(sys.argv[1]).wait():
+    threading.Thread(target=again, args=(function,), daemon=True).start()
+for _ in range(200):
+    turns.acquire()
+"""
+
+
+def left_beside_threads(session, other, path):
+    """The program ends while daemon threads use what it has. What is freed is overwritten, so that it is seen."""
+    tunables = {"GLIBC_TUNABLES": "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"}
+    for _ in range(4):
+        command = [sys.executable, "-c", LEAVING, CONNECT, path]
+        child = subprocess.run(command, env={**os.environ, **tunables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert (child.returncode, child.stdout) == (0, b""), child
+        step()
+
+
+CLOSING = """
+import sys, threading, zkl
+session = zkl.Session(sys.argv[1])
+path, rounds = sys.argv[2], 20
+session.wait()
+zkl.Barrier(session, path + "/barrier").set()
+fence = zkl.Semaphore(session, path + "/fence", 1).acquire()
+
+def held(lock):
+    with lock.hold(0.01) as grant:
+        grant.remaining(), grant.state, lock.depth()
+
+def plan(members):
+    members.plan(3)
+
+MAKERS = (
+    ("Session", lambda: zkl.Session("127.0.0.1:1"), lambda s: (s.stats(), s.outage, zkl.Counter(s, path))),
+    ("Session, watched", lambda: zkl.Session("127.0.0.1:1"), lambda s: zkl.watch_queue(s, path, print).close()),
+    ("Mutex", lambda: zkl.Mutex(session, path + "/mutex"), held),
+    ("Mutex, status", lambda: zkl.Mutex(session, path + "/mutex"), lambda m: (m.depth(), m.give_up())),
+    ("RWLock", lambda: zkl.RWLock(session, path + "/rwlock"), held),
+    ("MultiLock", lambda: zkl.MultiLock(session, [path + "/a"]), lambda m: m.acquire(0).release()),
+    ("Semaphore", lambda: zkl.Semaphore(session, path + "/s", 1), lambda s: s.acquire(timeout=0).release()),
+    ("Semaphore, limit", lambda: zkl.Semaphore(session, path + "/fence"), lambda s: s.get_limit()),
+    ("Counter", lambda: zkl.Counter(session, path + "/counter"), lambda c: c.add(1, fence)),
+    ("Barrier", lambda: zkl.Barrier(session, path + "/barrier"), lambda b: b.wait(0.01)),
+    ("DoubleBarrier", lambda: zkl.DoubleBarrier(session, path + "/double", 9), lambda b: b.enter(0.01)),
+    ("Election", lambda: zkl.Election(session, path + "/e", "me"), lambda e: (e.status(), e.campaign(0).release())),
+    ("Member", lambda: zkl.Member(session, path + "/group", "me"), lambda m: (m.grant(), m.update(b"x"))),
+    ("Once", lambda: zkl.Once(session, path + "/once"), lambda o: (o.done(), o.call(lambda grant: b"", 0))),
+)
+
+def use(object_, function, used):
+    while True:
+        try:
+            function(object_)
+        except zkl.Error as error:
+            if object_._c.closed:
+                return
+        used.set()
+
+for name, make, function in MAKERS:
+    for _ in range(rounds):
+        try:
+            object_ = make()
+        except zkl.Busy:  # the member before is not gone
+            session.flush()
+            continue
+        used = threading.Event()
+        threads = [threading.Thread(target=use, args=(object_, function, used)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        used.wait()
+        object_.close()
+        for thread in threads:
+            thread.join()
+    print(name, flush=True)
+"""
+
+
+def closed_beside_threads(session, other, path):
+    """Objects of each kind are closed while threads use them, which hear of it."""
+    tunables = {"GLIBC_TUNABLES": "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0"}
+    command = [sys.executable, "-c", CLOSING, CONNECT, path]
+    child = subprocess.Popen(command, env={**os.environ, **tunables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    seen = [(step(), line)[1] for line in child.stdout]
+    errors = child.communicate()[1]
+    assert child.returncode == 0, (child.returncode, seen, errors)
+
+
+def closed_while_waiting(session, other, path):
+    """What waits without a limit, in each kind of object, fails when another thread closes that."""
+    zkl.Barrier(other, path + "/barrier").set()
+    mutex, writer = zkl.Mutex(other, path + "/mutex"), zkl.RWLock(other, path + "/rwlock")
+    permits, leader = zkl.Semaphore(other, path + "/s", 1), zkl.Election(other, path + "/e", "other")
+    once = zkl.Mutex(other, path + "/once")
+    nobody = zkl.Session("127.0.0.1:1", log=lambda line: None)
+    with mutex, writer.hold(), permits.acquire(), leader.campaign(), once:
+        for object_, wait in (
+            (zkl.Mutex(session, path + "/mutex"), zkl.Mutex.acquire),
+            (zkl.RWLock(session, path + "/rwlock"), zkl.RWLock.acquire),
+            (zkl.RWLock(session, path + "/rwlock"), zkl.RWLock.acquire_shared),
+            (zkl.MultiLock(session, [path + "/mutex", path + "/more"]), zkl.MultiLock.acquire),
+            (zkl.Semaphore(session, path + "/s"), zkl.Semaphore.acquire),
+            (zkl.Barrier(session, path + "/barrier"), zkl.Barrier.wait),
+            (zkl.DoubleBarrier(session, path + "/double", 2), zkl.DoubleBarrier.enter),
+            (zkl.Election(session, path + "/e", "me"), zkl.Election.campaign),
+            (zkl.Once(session, path + "/once"), lambda it: it.call(lambda grant: b"")),
+            (zkl.Member(nobody, path + "/group", "me"), zkl.Member.wait),
+            (nobody, zkl.Session.wait),
+        ):
+            caught = []
+            thread = threading.Thread(target=lambda: caught.append(raises(zkl.Closed, "ECLOSED", wait, object_)))
+            thread.start()
+            while all(call.needs() for call in list(object_._c._calls)):
+                os.sched_yield()
+            object_.close()
+            thread.join()
+            assert caught, object_
+            raises(zkl.Closed, "ECLOSED", wait, object_)
+            step()
+
+
+def closed_while_used(session, other, path):
+    """close() waits for calls that have begun, and ends those that wait then."""
+    mine, lock, order = zkl.Session("127.0.0.1:1", log=lambda line: None), zkl.Mutex(session, path), []
+
+    def slowly(pointer, *rest):
+        begun.set()
+        while not object_._c.closed:
+            os.sched_yield()
+        for _ in range(1000):
+            os.sched_yield()
+        order.append("used")
+        if rest:
+            _library.lib.zkl_mutex_lock(pointer, *rest)
+
+    with zkl.Mutex(other, path):
+        for object_, use in (
+            (mine, lambda: mine._c.use(slowly)),
+            (lock, lambda: raises(zkl.Closed, "ECLOSED", lock._acquired, slowly, None)),
+        ):
+            begun = threading.Event()
+            thread = threading.Thread(target=use)
+            thread.start()
+            begun.wait()
+            object_.close()
+            order.append("closed")
+            thread.join()
+    assert order == ["used", "closed"] * 2, order
+
+
+def fenced_while_released(session, other, path):
+    """A grant is released behind the call of another thread that needs it, and is over before for everybody else."""
+    grant = zkl.Semaphore(session, path, 1).acquire()
+    begun, done = threading.Event(), threading.Event()
+    thread = threading.Thread(target=grant._c.ask, args=(lambda _: (begun.set(), done.wait()),))
+    thread.start()
+    begun.wait()
+    grant.release()
+    assert grant.state == zkl.State.RELEASED and grant.remaining() == 0
+    raises(zkl.Busy, "EBUSY", zkl.Semaphore(other, path).acquire, timeout=0)
+    done.set()
+    thread.join()
+    session.flush(HOUR)
+    zkl.Semaphore(other, path).acquire(timeout=0).release()
+
+
+CASES = (errors, bad_arguments, options, functions, raised, inside, closed, closed_inside, left_open,
+         left_beside_threads, closed_beside_threads, closed_while_waiting, closed_while_used, fenced_while_released,
+         claimed, logged, stats, credentials)

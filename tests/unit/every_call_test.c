@@ -153,13 +153,17 @@ static void acquired(zkl_grant *grant, const zkl_error *err, void *data)
     done(err, data);
 }
 
+static int waits; /* that of the thread that calls, for zkl_call_waits() */
+
 static int told(int code)
 {
     estate.asked += code == 0;
     if (code == 0 && estate.cancels)
         zkl_op_cancel(estate.of.op);
+    g_atomic_int_set(&waits, 1); /* we do, in place of the call */
     while (code == 0 && !estate.told)
         g_usleep(200);
+    g_atomic_int_set(&waits, 0);
     return code ? code : estate.code;
 }
 
@@ -602,30 +606,12 @@ TEST_CASE(watching)
 
 static void (*meanwhile)(void);
 
-/* Only its thread's sleep shows that a call has begun: others may ask for something, too. */
-static void await_sleep(const char *stat)
+/* That its thread waits alone shows that a call has begun: others may ask for something, too. */
+static void *happen(void *data)
 {
-    char state = 0;
-
-    for (int asleep = 0; asleep < 5; asleep = state == 'S' ? asleep + 1 : 0) {
-        char *text = NULL;
+    (void)data;
+    while (estate.asked == 0 || !g_atomic_int_get(&waits))
         g_usleep(200);
-        if (g_file_get_contents(stat, &text, NULL, NULL))
-            state = strrchr(text, ')')[2];
-        g_free(text);
-    }
-}
-
-static char *stat_of_thread(void)
-{
-    return g_strdup_printf("/proc/self/task/%d/stat", gettid());
-}
-
-static void *happen(void *stat)
-{
-    while (estate.asked == 0)
-        g_usleep(200);
-    await_sleep(stat);
     meanwhile();
     return NULL;
 }
@@ -661,16 +647,17 @@ static void disconnect_meanwhile(void)
 static int call_meanwhile(const struct every_call *c, void (*before)(void), void (*fn)(void))
 {
     pthread_t thread;
-    char *stat = stat_of_thread();
 
     estate_begin();
     before();
     meanwhile = fn;
-    REQUIRE(pthread_create(&thread, NULL, happen, stat) == 0);
+    REQUIRE(pthread_create(&thread, NULL, happen, NULL) == 0);
+    zkl_call_waits(&waits);
     const int code = c->fn(&estate.of, 10 * LONG_MS);
+    CHECK_INT(g_atomic_int_get(&waits), 0);
+    zkl_call_waits(NULL);
     pthread_join(thread, NULL);
     estate_end();
-    g_free(stat);
     return code;
 }
 
