@@ -6,7 +6,6 @@
 #include "ports.h"
 #include "runner.h"
 #include "scenario.h"
-#include "trio.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +80,6 @@ static void reconfigure(int node, const char *joining, const char *leaving)
     REQUIRE(rc == ZOK);
     progress_step();
     zookeeper_close(zh);
-    trio_let_commit();
 }
 
 static void join(int by, int node)
