@@ -74,8 +74,8 @@ typedef struct zkl_member_options {
  * joins, and joins again after each end of the session and after its node was deleted, until
  * zkl_member_leave(), zkl_member_free() or zkl_session_close(). Never waits: zkl_member_wait()
  * does. path is as for zkl_mutex_new(). id is the name of a node: UTF-8, 1 to 255 bytes, without
- * '/', control characters, private ones and those from U+FFF0 on, not "." or "..". data, of size bytes, is copied: at most 64 KiB;
- * NULL if size is 0. options may be NULL.
+ * '/', control characters, private ones and those from U+FFF0 on, not "." or "..". data, of size
+ * bytes, is copied: at most 64 KiB; NULL if size is 0. options may be NULL.
  *
  * Except in a party, two members never share an id. If a node of that name belongs to another
  * session, the member waits until that session ends or its member leaves. The library never deletes

@@ -9,7 +9,7 @@
  * - init and close block (DNS, a mute server): a connector thread of the store does both;
  * - watch contexts may be used after removal: the context is the store, which outlives the handle;
  * - its sockets stay open in programs that are executed: each is closed on exec once connected;
- * - it comes to request numbers that mean something else: see xid.h.
+ * - it comes to request numbers that mean something else: see store_zk_xid.h.
  *
  * Servers that the ensemble names are tried beside the user's, if it knows the server of our
  * connection by the address that we use; then as long as it names them. The connector decides which
@@ -45,7 +45,7 @@
 #include "names.h"
 #include "recipes/ensemble.h"
 #include "store_zk.h"
-#include "xid.h"
+#include "store_zk_xid.h"
 
 /* The scheme of credentials that are not given to the library by zoo_add_auth(). */
 #define STORE_SASL "sasl"

@@ -40,7 +40,7 @@ allowed() { # FILE TARGET
     tools/guard/* | tools/events.h | tools/orphan.h | tools/tool.h) [[ $1 =~ ^(tools|tests/fuzz)/ ]] ;;
     tools/*) [[ $1 =~ ^(tools|tests/fuzz)/ && $1 != tools/guard/* ]] ;;
     examples/* | bench/*) [ "${1%%/*}" = "${2%%/*}" ] ;;
-    lib/store/store_zk*.h) [[ $1 =~ ^(lib/(store|lock)/store_zk|tests/unit/store_) ]] ;;
+    lib/store/store_zk*.h) [[ $1 =~ ^(lib/(store|lock)/store_zk|tests/unit/store_|tests/live/xid) ]] ;;
     lib/*) [[ $1 == tests/* ]] || { [[ $1 == lib/* ]] && below "$(folder "$1")" "$(folder "$2")"; } ;;
     recipes/*) [[ $1 =~ ^(recipes|lib|tests)/ ]] ;;
     include/*.hpp) [[ $1 =~ ^(include|examples|tests)/.*\.[ch]pp$ ]] ;;

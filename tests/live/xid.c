@@ -1,6 +1,6 @@
 /* A process whose requests come to the numbers that mean something else: as if it had made two and
  * a half billion of them before. */
-#include "lib/store/xid.h"
+#include "lib/store/store_zk_xid.h"
 #include "live.h"
 #include "process.h"
 #include "runner.h"

@@ -5,9 +5,10 @@
  *
  * The counter cannot be seen, so we count along. Near those numbers all requests wait for the
  * moment that it takes to call a function which fails, and uses a number, until they are over.
- * What others ask for on handles of their own is not counted: xid.c has room for a million. */
-#ifndef LIB_XID_H
-#define LIB_XID_H
+ * What others ask for on handles of their own is not counted: store_zk_xid.c has room for a
+ * million. */
+#ifndef LIB_STORE_ZK_XID_H
+#define LIB_STORE_ZK_XID_H
 
 /* Around each function of libzookeeper that numbers one request. Between the two nothing may block.
  */

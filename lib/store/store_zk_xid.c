@@ -1,4 +1,4 @@
-#include "xid.h"
+#include "store_zk_xid.h"
 
 #include <limits.h>
 #include <pthread.h>
