@@ -270,8 +270,7 @@ void events_arm(struct events *e, int64_t ms)
 {
     struct itimerspec spec = {0};
 
-    if (ms < 1)
-        ms = 1; /* 0 would disarm */
+    ms = CLAMP(ms, 1, INT64_C(1000) * INT32_MAX); /* 0 would disarm; time_t may have 32 bits */
     spec.it_value.tv_sec = (time_t)(ms / 1000);
     spec.it_value.tv_nsec = (long)(ms % 1000) * 1000000;
     timerfd_settime(e->timer, 0, &spec, NULL);

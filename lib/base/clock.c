@@ -1,6 +1,7 @@
 #include "clock.h"
 
-#define CENTURY_MS INT64_C(3155760000000)
+/* 31 years: with what the machine has run, the seconds fit into 32 bits. */
+#define LONG_MS INT64_C(1000000000000)
 
 static int64_t read_clock(clockid_t id)
 {
@@ -36,7 +37,7 @@ struct timespec clock_after_ms(int64_t ms)
 {
     struct timespec t;
 
-    ms = ms > CENTURY_MS ? CENTURY_MS : ms > 0 ? ms : 0; /* no overflow */
+    ms = ms > LONG_MS ? LONG_MS : ms > 0 ? ms : 0; /* no overflow */
     clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_sec += ms / 1000;
     t.tv_nsec += ms % 1000 * 1000000;
