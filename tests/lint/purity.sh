@@ -27,6 +27,10 @@ else
 fi
 expect_none "recipes call nothing outside" "$(impurities "${objects[@]}")"
 
+# Of all sources they alone have assertions.
+expect_none "without assertions no line of theirs is for nothing" \
+    "$($CC -std=gnu11 -Wall -Wextra -DNDEBUG -fsyntax-only -I "$top_srcdir" -I "$top_srcdir/include" -I "$top_builddir/include" "${sources[@]}" 2>&1)"
+
 for call in 'void *malloc(unsigned long); void *f(void); void *f(void) { return malloc(9); }' \
     'char *strdup(const char *); char *f(const char *s); char *f(const char *s) { return strdup(s); }' \
     'long time(long *); long f(void); long f(void) { return time(0); }'; do
