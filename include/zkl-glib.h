@@ -9,8 +9,9 @@
 ZKL_BEGIN
 
 /* Creates a source that calls zkl_session_dispatch(s) when callbacks wait. s must have been opened
- * with the option dispatch. Attach the source to the context whose thread is to run the callbacks,
- * and destroy it before zkl_session_close(). The caller owns the source (g_source_unref()).
+ * with the option dispatch. Attach the source to the context whose thread is to run the callbacks.
+ * Destroy it before or after zkl_session_close(); it calls nothing once the session has told its
+ * end. The caller owns the source (g_source_unref()).
  * Returns NULL if s is NULL, was opened without the option dispatch, or is used in a forked child;
  * zkl_last_error() then gives the reason. */
 ZKL_API GSource *zkl_glib_source_new(zkl_session *s);

@@ -290,7 +290,16 @@ static gboolean session_source_dispatch(GSource *source, GSourceFunc fn, gpointe
     return G_SOURCE_CONTINUE;
 }
 
-static GSourceFuncs session_source_funcs = {.dispatch = session_source_dispatch};
+static void session_source_finalize(GSource *source)
+{
+    zkl_session *s = ((struct session_source *)source)->session;
+
+    if (!fork_is_child(s->generation))
+        session_unref(s);
+}
+
+static GSourceFuncs session_source_funcs = {.dispatch = session_source_dispatch,
+                                            .finalize = session_source_finalize};
 
 GSource *zkl_glib_source_new(zkl_session *s)
 {
@@ -299,7 +308,7 @@ GSource *zkl_glib_source_new(zkl_session *s)
     if (fd < 0)
         return NULL;
     GSource *source = g_source_new(&session_source_funcs, sizeof(struct session_source));
-    ((struct session_source *)source)->session = s;
+    ((struct session_source *)source)->session = session_ref(s);
     g_source_set_static_name(source, "zkl");
     g_source_add_unix_fd(source, fd, G_IO_IN);
     return source;

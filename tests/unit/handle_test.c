@@ -233,6 +233,26 @@ TEST_CASE(nothing_given)
     zkl_watch_free(NULL);
 }
 
+/* Whichever goes first. */
+TEST_CASE(source_outlives_its_session)
+{
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+    GMainContext *context = g_main_context_new();
+
+    o.dispatch = 1;
+    zkl_session *s = fake_open_session("fake:1", &o);
+    GSource *source = zkl_glib_source_new(s);
+    REQUIRE(source != NULL);
+    g_source_attach(source, context);
+    zkl_session_close(s);
+    for (int i = 0; i < 3; i++)
+        g_main_context_iteration(context, FALSE);
+    CHECK(!g_main_context_pending(context));
+    g_source_destroy(source);
+    g_source_unref(source);
+    g_main_context_unref(context);
+}
+
 /* What was made of the options is what the server is asked for. */
 TEST_CASE(parents_as_asked)
 {
