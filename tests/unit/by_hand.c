@@ -8,11 +8,22 @@ enum { OWN_NUMBER = 7, RUNS_MAX = 100000 };
 static const struct instant beginning = {5000000 * CLOCK_MS, 1000000 * CLOCK_MS};
 
 static struct instant now;
+static pthread_mutex_t now_lock = PTHREAD_MUTEX_INITIALIZER; /* a thread may end meanwhile */
 static struct instant (*real_clock)(void);
 
 static struct instant read_now(void)
 {
-    return now;
+    pthread_mutex_lock(&now_lock);
+    const struct instant read = now;
+    pthread_mutex_unlock(&now_lock);
+    return read;
+}
+
+static void set_now(struct instant at)
+{
+    pthread_mutex_lock(&now_lock);
+    now = at;
+    pthread_mutex_unlock(&now_lock);
 }
 
 /* The next test's clock goes, even if this one was ended half-way. */
@@ -24,7 +35,7 @@ void hand_end(void)
 
 void hand_begin(void)
 {
-    now = beginning;
+    set_now(beginning);
     real_clock = clock_source;
     clock_source = read_now;
     timers_by_hand = true;
@@ -97,8 +108,7 @@ void hand_close(zkl_session *s)
 
 void hand_jump(int64_t boot_ms, int64_t raw_ms)
 {
-    now.boot += boot_ms * CLOCK_MS;
-    now.raw += raw_ms * CLOCK_MS;
+    set_now((struct instant){now.boot + boot_ms * CLOCK_MS, now.raw + raw_ms * CLOCK_MS});
 }
 
 void hand_pass(zkl_session *s, int64_t ms)
@@ -109,14 +119,14 @@ void hand_pass(zkl_session *s, int64_t ms)
     for (int runs = 0; timers_next(s->timers) <= end.boot; runs++) {
         int64_t due = timers_next(s->timers);
         if (due > now.boot)
-            now = instant_add(now, due - now.boot);
+            set_now(instant_add(now, due - now.boot));
         timers_run(s->timers);
         if (runs == RUNS_MAX) {
             runner_fail(__FILE__, __LINE__, "timers come due without end");
             break;
         }
     }
-    now = end;
+    set_now(end);
     session_unlock(s);
 }
 

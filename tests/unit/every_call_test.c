@@ -775,6 +775,7 @@ static bool check_limit(const struct every_call *c, int answers, void (*prepare)
         }
     }
     pthread_join(thread, NULL);
+    handles_free_out(&estate.of);
     estate_end();
     hand_end();
     return waited;

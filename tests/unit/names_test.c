@@ -218,9 +218,9 @@ TEST_CASE(canceled_in_fork)
     CHECK(first > 0 && waitpid(first, NULL, 0) == first);
     CHECK(ended == PTHREAD_CANCELED);
     atomic_store(&server.hurries, true);
+    pthread_join(asking, NULL);
     next = fork_child();
     CHECK(next > 0 && waitpid(next, NULL, 0) == next);
-    pthread_join(asking, NULL);
     end();
 }
 
