@@ -31,7 +31,7 @@ static struct estate estates[ESTATES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool over;
 
-/* Of this thread. */
+/* This thread's. */
 static _Thread_local struct estate *entered; /* NULL: none */
 static _Thread_local bool waits, is_inside;
 
