@@ -28,7 +28,7 @@ static GHashTable *names;  /* of struct name, by "host:port" */
 
 /* ---- no fork meanwhile ---- */
 
-int names_fork_ms = 50; /* who waits for a name server has none of those locks */
+int names_fork_ms = 50; /* __check_pf() has its lock for some system calls */
 
 static _Thread_local int cancel_state; /* of who forks */
 
