@@ -445,15 +445,15 @@ static bool handle_undo_level(struct handle *h, struct hold *hold)
 int handle_unlock(struct handle *h)
 {
     const uint64_t key = handle_caller_key(h);
-    const char *path = handle_path(h);
     int code = 0;
 
     pthread_mutex_lock(&h->lock);
     struct hold *hold = handle_find_hold(h, key);
     if (!hold || hold->depth == 0)
-        code = error_set(ZKL_EPERM, path, "%s: the caller does not hold it", path);
+        code =
+            error_set(ZKL_EPERM, handle_path(h), "%s: the caller does not hold it", handle_path(h));
     else if (!handle_undo_level(h, hold))
-        code = error_set(ZKL_ELOST, path, "%s: the grant was lost", path);
+        code = error_set(ZKL_ELOST, handle_path(h), "%s: the grant was lost", handle_path(h));
     handle_leave(h);
     return code;
 }

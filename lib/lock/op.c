@@ -10,7 +10,7 @@
 #include "lib/session/stats.h"
 
 struct zkl_op {
-    atomic_int refs; /* the user's, ours until it is told, and that of who waits for it */
+    atomic_int refs; /* the user's, ours until it is told, and one of the thread that waits */
     /* guarded by the monitor: */
     bool decided;
     bool begun; /* the completion, or the wait for it is over: too late to cancel */

@@ -27,7 +27,7 @@ else
 fi
 expect_none "recipes call nothing outside" "$(impurities "${objects[@]}")"
 
-# Of all sources they alone have assertions.
+# Recipes alone have assertions.
 expect_none "without assertions no line of theirs is for nothing" \
     "$($CC -std=gnu11 -Wall -Wextra -DNDEBUG -fsyntax-only -I "$top_srcdir" -I "$top_srcdir/include" -I "$top_builddir/include" "${sources[@]}" 2>&1)"
 

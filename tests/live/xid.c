@@ -89,31 +89,28 @@ int xid_worker(int argc, char **argv)
     return wrong != 0;
 }
 
-static void pass(long from, const char *others)
+static void pass_numbers(long from, const char *others)
 {
     struct live *t = live_begin();
-    char self[PATH_MAX] = "", *number = g_strdup_printf("%ld", from);
+    char self[PATH_MAX] = "", *variable = g_strdup_printf("ZKL_XID_FROM=%ld", from);
     int status = -1;
 
     REQUIRE(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    const char *const argv[] = {"env",      g_strconcat("ZKL_XID_FROM=", number, NULL),
-                                self,       "--xid-worker",
-                                t->connect, t->path,
-                                others,     NULL};
+    const char *const argv[] = {"env",      variable, self,   "--xid-worker",
+                                t->connect, t->path,  others, NULL};
     const pid_t pid = process_spawn(&(struct process_options){.argv = argv, .input = -1});
     REQUIRE(waitpid(pid, &status, 0) == pid);
     CHECK_INT(status, 0);
-    g_free((char *)(uintptr_t)argv[1]);
-    g_free(number);
+    g_free(variable);
     live_end(t);
 }
 
 TEST_CASE(others_have_asked)
 {
-    pass(-500300, "500000");
+    pass_numbers(-500300, "500000");
 }
 
 TEST_CASE(counted_too_many)
 {
-    pass(-400, "-100");
+    pass_numbers(-400, "-100");
 }
