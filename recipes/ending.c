@@ -13,6 +13,7 @@ void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct 
     r->serves = serves;
     r->refuses = refuses;
     r->refused = r->refused || refuses;
+    r->possible = true;
 }
 
 bool rollback_is_final(const struct rollback *r, struct instant now, int64_t timeout)

@@ -46,9 +46,11 @@ struct rollback {
     bool serves, refuses;
     struct instant serving, refusing; /* since when, without a break */
     bool refused;                     /* at any time */
+    bool possible; /* the outage is so long that the data may have gone back, and grown again */
 };
 
-/* What the servers say now. */
+/* What the servers say now. They are asked for the first time a quarter of a session timeout after
+ * the connection was lost. */
 void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct instant now);
 
 /* Whether a new session must begin; asked right after rollback_heard(). timeout: the longest that

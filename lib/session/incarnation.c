@@ -315,6 +315,8 @@ static void forgive(zkl_session *s)
 
 static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 {
+    const bool doubted = s->rollback.possible && id == s->id;
+
     if (id == 0 || timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
         back_off(s);
         return;
@@ -347,6 +349,8 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     request_connected(s);
     proof_chain_run(s);
     participants_tell(s, NEWS_UP);
+    if (doubted)
+        watch_doubt_all(s);
     session_tell(s, ZKL_SESSION_CONNECTED, id);
     pthread_cond_broadcast(&s->changed);
 }
@@ -354,6 +358,8 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
 static void on_down(zkl_session *s)
 {
     outage_begin(s);
+    if (s->up && participants_are_busy(s) && proofs_overdue(&s->proofs, clock_now()))
+        s->rollback.possible = true;
     s->stats.disconnections += s->up;
     s->up = false;
     s->connection++;

@@ -248,14 +248,16 @@ static unsigned watch_count(const struct watch *w)
     return n;
 }
 
-/* Firing may add and drop subscriptions, and even end the session: each round looks anew. */
-static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone)
+/* Firing may add and drop subscriptions, and even end the session: each round looks anew. used_up:
+ * the server does not have the watch any more. */
+static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone, bool used_up)
 {
     struct watch *w = watch_find(s, path, of_list);
 
-    if (!w)
+    if (!w || (!used_up && !w->subscriptions))
         return;
-    w->armed = false;
+    if (used_up)
+        w->armed = false;
     for (unsigned n = watch_count(w); n > 0; n--) {
         w = watch_find(s, path, of_list);
         if (!w || !w->subscriptions)
@@ -279,9 +281,32 @@ void watch_fired(zkl_session *s, const char *path, enum store_fired fired)
     bool gone = fired == STORE_FIRED_GONE;
 
     if (fired != STORE_FIRED_CHILDREN)
-        watch_fire(s, path, false, gone);
+        watch_fire(s, path, false, gone, true);
     if (fired == STORE_FIRED_CHILDREN || gone)
-        watch_fire(s, path, true, gone);
+        watch_fire(s, path, true, gone, true);
+}
+
+void watch_doubt_all(zkl_session *s)
+{
+    const guint count = g_hash_table_size(s->watches);
+    struct doubted {
+        char *path;
+        bool of_list;
+    } *all = g_new(struct doubted, count);
+    GHashTableIter i;
+    void *key;
+    guint n = 0;
+
+    g_hash_table_iter_init(&i, s->watches);
+    while (g_hash_table_iter_next(&i, &key, NULL)) {
+        const struct watch *w = key;
+        all[n++] = (struct doubted){.path = g_rc_box_acquire(w->path), .of_list = w->of_list};
+    }
+    for (n = 0; n < count; n++) {
+        watch_fire(s, all[n].path, all[n].of_list, false, false);
+        g_rc_box_release(all[n].path);
+    }
+    g_free(all);
 }
 
 void watch_clear(zkl_session *s)

@@ -47,6 +47,12 @@ void watch_drop(struct subscription *i, bool deleting);
 /* The store's event. */
 void watch_fired(zkl_session *s, const char *path, enum store_fired fired);
 
+/* At a reconnect. libzookeeper sets all watches again, and the server fires those whose node has
+ * changed after the newest zxid that this session has seen. Where the data have gone back and grown
+ * again, a change may have a zxid before that. So all subscriptions fire, as if their nodes had
+ * changed, and are asked for anew; the server keeps its watches. */
+void watch_doubt_all(zkl_session *s);
+
 /* The session is over and its watches with it: no subscription fires any more. */
 void watch_clear(zkl_session *s);
 

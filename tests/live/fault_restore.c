@@ -130,13 +130,29 @@ static void forget_token(struct tale *t)
     pthread_mutex_unlock(&t->lock);
 }
 
+static void relaunch(void)
+{
+    REQUIRE(zk_server_launch(fault.server, 0) && zk_server_wait(fault.server, 0));
+    raw_close(fault.direct); /* it has seen more, too */
+    REQUIRE(fault_raw_open());
+}
+
 static void serve_again(struct user *u)
 {
     forget_token(&u->terms);
     forget_token(&u->leaders);
-    REQUIRE(zk_server_launch(fault.server, 0) && zk_server_wait(fault.server, 0));
-    raw_close(fault.direct); /* it has seen more, too */
-    REQUIRE(fault_raw_open());
+    relaunch();
+}
+
+static void keep_data(void)
+{
+    run("rm -rf ../kept && cp -a --sparse=always version-2 ../kept");
+}
+
+static void take_data_back(void)
+{
+    zk_server_kill(fault.server, 0);
+    run("rm -rf version-2 && mv ../kept version-2");
 }
 
 TEST_CASE(emptied)
@@ -167,15 +183,60 @@ TEST_CASE(last_transactions_lost)
     user_start(&u, FAULT_SHORT_MS);
     uint64_t token = u.terms.token;
     int64_t session = zkl_session_id(u.session);
-    run("rm -rf ../kept && cp -a --sparse=always version-2 ../kept");
+    keep_data();
     uint64_t kept = server_zxid();
     EVENTUALLY(server_zxid() > kept + 12); /* more than its own next ones */
     CHECK_INT(zkl_grant_state(u.holder.grant), ZKL_HELD);
-    zk_server_kill(fault.server, 0);
-    run("rm -rf version-2 && mv ../kept version-2");
+    take_data_back();
     serve_again(&u);
     check_goes_on(&u, token, session);
     user_end(&u);
+    fault_end();
+}
+
+static void count_on(int zxids)
+{
+    for (int i = 0; i < zxids; i++)
+        REQUIRE(raw_set(fault.direct, "/restore-count", "", 0) == ZOK);
+}
+
+/* A holder is cut off while the data go back. It is asked to give way with a zxid that it has seen
+ * by another name, and then the servers count past all that it has seen. They take it back, and its
+ * watch with it, which is not fired. */
+TEST_CASE(grown_past_what_was_seen)
+{
+    enum { TIMEOUT_MS = 12000, ZXIDS = 50 };
+    static struct told asked;
+    struct acquisition holder = {0};
+
+    memset(&asked, 0, sizeof asked);
+    fault_begin();
+    raw_create(fault.direct, "/restore-count", "", 0, 0, NULL);
+    zkl_session *s = fault_proxied(TIMEOUT_MS);
+    const int64_t session = zkl_session_id(s);
+    acquisition_queue(&holder, fault_mutex(s), 1);
+    REQUIRE(zkl_grant_on_revoke(holder.grant, told_fn, &asked) == 0);
+    const char *node = zkl_grant_node(holder.grant);
+    keep_data();
+    count_on(ZXIDS);
+    const uint64_t seen = server_zxid();
+    zkl_queue *queue;
+    REQUIRE(zkl_queue_read(&queue, s, fault.path, NULL, ZKL_FOREVER) == 0); /* it has seen them */
+    zkl_queue_free(queue);
+    proxy_freeze(fault.proxy, PROXY_BOTH);
+    EVENTUALLY(told_times(&holder.told, ZKL_SUSPECT) == 1);
+    proxy_cut(fault.proxy);
+    take_data_back();
+    relaunch();
+    REQUIRE(raw_set(fault.direct, node, "__REVOKE__", 10) == ZOK);
+    CHECK(server_zxid() < seen);
+    count_on(2 * ZXIDS);
+    CHECK(server_zxid() > seen);
+    proxy_heal(fault.proxy);
+    EVENTUALLY(asked.count == 1);
+    CHECK(zkl_session_id(s) == session);
+    CHECK_INT(zkl_grant_state(holder.grant), ZKL_HELD);
+    acquisition_end(&holder);
     fault_end();
 }
 

@@ -152,10 +152,14 @@ static const struct known_seed {
      "a party's member whose node could not be read, and which made another beside it"},
     {SORT_MEMBERS, SERVERS_USUAL, 870064687,
      "a member in again, past its deadline, whose node could not be read and was gone"},
+    {SORT_MEMBERS, SERVERS_USUAL, 951001445,
+     "a member that came anew while the data went back and grew again, not read again"},
     {SORT_MIXED, SERVERS_ODD, 910001446,
      "a deadline renewed by what a deposed leader refused without asking anybody"},
     {SORT_MIXED, SERVERS_LACKING, 870087517,
      "nothing: a watch that nobody wants, whose removal waits behind a create"},
+    {SORT_MIXED, SERVERS_LACKING, 951009866,
+     "a request to give way, made while the data went back and grew again, not heard"},
 };
 
 /* ---- child processes that play schedules, each its share of the seeds ---- */

@@ -521,3 +521,70 @@ TEST_CASE(an_older_failure_is_none)
     CHECK_INT(a.gone, 1);
     stop();
 }
+
+/* What has fired is asked for anew, or removed; an answer under way tells. */
+TEST_CASE(doubted)
+{
+    start_two();
+    a.again = &a;
+    watch_doubt_all(s);
+    CHECK_INT(a.fired, 1);
+    CHECK_INT(b.fired, 1);
+    CHECK_INT(a.gone + b.gone, 0);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    a.again = NULL;
+    watch_doubt_all(s);
+    CHECK_INT(a.fired, 1);
+    answer(STORE_OK);
+    watch_doubt_all(s);
+    CHECK_INT(a.fired, 2);
+    CHECK(fake_is_asked(STORE_UNWATCH, PATH));
+    ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+    stop();
+    start_watching();
+    watch_drop(&a.subscription, true);
+    watch_doubt_all(s);
+    CHECK(!fake_is_asked(STORE_UNWATCH, PATH));
+    fake_fire(PATH, STORE_FIRED_GONE);
+    stop();
+}
+
+/* The servers' data may have gone back only in a long outage: the store has looked around in it, or
+ * a holder's proofs were overdue before it began. */
+TEST_CASE(doubted_after_a_long_outage)
+{
+    static const struct {
+        bool holds;
+        int64_t silent_ms;      /* before the connection is lost */
+        enum store_event looks; /* what the store finds; UP: it has not looked */
+        bool doubted;
+    } rows[] = {{false, 0, STORE_EV_UNSERVED, true}, {false, 0, STORE_EV_SERVED, true},
+                {false, 0, STORE_EV_REFUSED, true},  {false, 0, STORE_EV_UP, false},
+                {false, 5000, STORE_EV_UP, false},   {true, 5000, STORE_EV_UP, true},
+                {true, 1000, STORE_EV_UP, false}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct acquisition holder = {0};
+        start_watching();
+        if (rows[i].holds)
+            hand_hold(&holder, s);
+        hand_pass(s, rows[i].silent_ms);
+        fake_event(STORE_EV_DOWN);
+        if (rows[i].looks != STORE_EV_UP)
+            fake_event(rows[i].looks);
+        fake_event(STORE_EV_UP);
+        CHECK_INT(a.fired, rows[i].doubted);
+        a.again = &a;
+        fake_event(STORE_EV_DOWN);
+        fake_event(STORE_EV_UP);
+        CHECK_INT(a.fired, rows[i].doubted); /* that is over */
+        a.again = NULL;
+        if (rows[i].holds)
+            hand_leave(&holder);
+        if (a.subscription.watch)
+            watch_drop(&a.subscription, false);
+        if (fake_is_asked(STORE_UNWATCH, PATH))
+            ANSWER(STORE_UNWATCH, PATH, .rc = STORE_OK);
+        hand_close(s);
+    }
+}
