@@ -1324,6 +1324,8 @@ static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
         c->others = OTHERS_WAIT;
     else if (attempt_has_awaited(c, ev, m))
         attempt_make_way(c, out);
+    else if (c->state == ST_PROVING && c->awaits && ev->kind == ATTEMPT_EV_EXTENDED)
+        attempt_await_deadline(c, m, out);
     else if (c->state == ST_PROVING && attempt_hears(ev, STORE_GET, ATTEMPT_OWN))
         attempt_on_proof(c, ev, out);
     else if (c->state == ST_CLAIMING)

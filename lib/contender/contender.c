@@ -908,11 +908,13 @@ static void contender_retire(struct contender *c)
     incarnation_retired(s);
 }
 
-/* Only holders, and contenders that have everything but a deadline, are stepped for each proof.
- * Thousands that wait are not. */
+/* Only holders, and contenders that have everything but a deadline, even if they ask for their own
+ * node again, are stepped for each proof. Thousands that wait are not. */
 static void contender_note_deadline(struct contender *c)
 {
-    bool by_deadline = c->tenure || c->machine.state == ST_CLAIMING;
+    const struct attempt *m = &c->machine;
+    bool by_deadline =
+        c->tenure || m->state == ST_CLAIMING || (m->state == ST_PROVING && m->awaits);
 
     if (!by_deadline && !c->head)
         return;
