@@ -74,14 +74,15 @@ static int64_t round_slack(int64_t timeout_ns)
     return timeout_ns / 12;
 }
 
-/* At worst, the anchor that a round rests on is one relay and one period of anchors old. The next
- * round begins a period later. */
+/* At worst, the anchor that a round rests on is one relay and one period of anchors old, and as
+ * much older as the timer was late that looks for the next anchor. The next round begins a period
+ * later, a sixth of the timeout, and takes its slack, a twelfth. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille)
 {
     const int64_t relay = proofs_relay(timeout_ns, tick_ns);
 
     return timeout_ns - proofs_margin(timeout_ns, drift_permille) >
-           relay + relay / 2 + timeout_ns / 6 + round_slack(timeout_ns);
+           relay + relay / 2 + relay / 4 + timeout_ns / 4;
 }
 
 int64_t proofs_anchor_period(const struct proofs *p)

@@ -157,7 +157,7 @@ typedef struct zkl_session_options {
     int tick_ms;        /* the servers' tickTime; 0 (the default): unknown. The library then assumes
                            0.3 of the session timeout, which is safe if minSessionTimeout is at
                            least two ticks. ZKL_EINVAL if an ensemble could not renew a grant in
-                           time: 0.9 ticks, the drift and 50 ms must be less than three quarters of
+                           time: 1.05 ticks, the drift and 50 ms must be less than three quarters of
                            the session timeout */
     int drift_permille; /* by how much the rates of clocks may differ, in 1/1000: 1 to 500; default
                            100, even for 0 */

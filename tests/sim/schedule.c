@@ -77,13 +77,15 @@ static struct world_config draw_world(uint64_t *random, int *ret_timeout_ms)
     static const int latencies[][2] = {{100, 500}, {100, 5000}, {1000, 1000}, {5000, 30000}};
     static const int ticks[] = {200, 500, 1000, 2000};
     static const int servers[] = {1, 1, 1, 3, 3, 5};
+    enum { TIMEOUT_LEAST = 600 }; /* below, no grant could be renewed in time */
     struct world_config config = {0};
     uint32_t latency = seeded_below(random, G_N_ELEMENTS(latencies));
 
     config.servers = servers[seeded_below(random, G_N_ELEMENTS(servers))];
     config.tick_ms = ticks[seeded_below(random, G_N_ELEMENTS(ticks))];
     config.sync_limit = 2 + (int)seeded_below(random, 5);
-    *ret_timeout_ms = config.tick_ms * (2 + (int)seeded_below(random, 5));
+    const int timeout_ms = config.tick_ms * (2 + (int)seeded_below(random, 5));
+    *ret_timeout_ms = MAX(timeout_ms, TIMEOUT_LEAST);
     /* Where proofs are on their way for longer than they are good, nobody is granted anything. */
     if (latencies[latency][1] * LATENCIES_MIN > *ret_timeout_ms * 1000)
         latency = 0;

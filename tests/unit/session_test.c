@@ -38,8 +38,9 @@ TEST_CASE(bad_options)
         {OPTIONS(.acl = "auth::cdrwa"), "credentials"},
         {OPTIONS(.acl = "world:anyone:r,auth:a:w"), "credentials"},
         {OPTIONS(.tick_ms = -1), "tick_ms"},
-        {OPTIONS(.tick_ms = 7200), "tick_ms"}, /* no ensemble could renew a grant in time */
-        {OPTIONS(.drift_permille = 390), "drift_permille"},
+        {OPTIONS(.tick_ms = 6200), "tick_ms"}, /* no ensemble could renew a grant in time */
+        {OPTIONS(.drift_permille = 220), "drift_permille"},
+        {OPTIONS(.session_timeout_ms = 400), "session_timeout_ms"},
         {OPTIONS(.tick_ms = 6000, .drift_permille = 300), "tick_ms"},
         {OPTIONS(.drift_permille = -1), "drift_permille"},
         {OPTIONS(.drift_permille = 501), "drift_permille"},
