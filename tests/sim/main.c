@@ -138,6 +138,8 @@ static const struct known_seed {
      "a watch on the children, set behind the own node's end, that is kept"},
     {SORT_RETAIN, SERVERS_USUAL, 953001300,
      "a head that asked for its own node again, and did not count the time of its connection"},
+    {SORT_LEASES, SERVERS_USUAL, 953008337,
+     "nothing: a lease of one whose lock only nodes stood before that a restore had brought back"},
     {SORT_MEMBERS, SERVERS_USUAL, 5008952,
      "an observer that tells all members as they are read, but not that one has older data"},
     {SORT_MEMBERS, SERVERS_USUAL, 5036026,

@@ -304,11 +304,17 @@ const struct head *oracle_head(const struct stage *stage, int line)
 
 bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease)
 {
-    const GArray *heads = o->heads[LINE_LOCKS + lease->line];
+    const int locks = LINE_LOCKS + lease->line;
+    const GArray *heads = o->heads[locks];
 
     for (guint i = heads->len; i-- > 0;) {
         const struct head *head = &g_array_index(heads, struct head, i);
         if (head->node && head->node->session == lease->session)
+            return true;
+    }
+    for (guint i = 0; i < o->standing->len; i++) {
+        const struct contender_node *n = o->standing->pdata[i];
+        if (n->line == locks && n->session == lease->session && !nodes_before(o, n))
             return true;
     }
     return false;

@@ -35,7 +35,8 @@ void nodes_note(struct stage *stage, const struct note *note);
 /* NULL: there never was one. */
 struct contender_node *nodes_find(const struct oracle *o, const char *path);
 
-/* A lease is made. Returns whether a node of its owner has been the first in line for the lock. */
+/* A lease is made. Returns whether a node of its owner has been the first in line for the lock, or
+ * is now but for nodes that had gone and were restored. */
 bool nodes_had_lock(const struct oracle *o, const struct contender_node *lease);
 
 /* To somebody: that may be lost, and wait for a callback that hangs. */
