@@ -101,6 +101,7 @@ struct zkl_session {
 
     /* requests, of request.c */
     GQueue parked; /* of struct request: to be sent when there is a connection, and room for them */
+    GQueue held;   /* of struct request: lost, and not told yet */
     uint64_t asked;     /* so many */
     unsigned under_way; /* what those sent and not answered weigh */
     bool flushing;

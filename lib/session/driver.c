@@ -174,6 +174,7 @@ static struct request *driver_request(struct driver_asked *asked, char *path)
     struct request *r = request_new(a->verb, path, driver_on_answer, asked);
 
     r->once = a->once;
+    r->lost = a->once ? d->lost : 0;
     r->only = a->connection != 0;
     r->connection = a->connection;
     r->what.mode = a->mode;
@@ -317,6 +318,8 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     struct machine_event ev = driver_answer(asked, reply->rc);
 
     ev.unsent = r->sent.boot == 0;
+    if (r->once)
+        d->lost = ev.rc == STORE_UNKNOWN ? r->lost : 0;
     ev.repeated = r->repeated;
     ev.version = reply->version;
     ev.czxid = reply->czxid;

@@ -40,6 +40,7 @@ struct driver {
     struct driver_stepping *stepping; /* NULL: it is in no step */
     uint32_t owned_bytes;             /* of the path of its ephemeral node; 0: it made none */
     uint8_t parents;                  /* enum store_mode: how they are made */
+    uint8_t lost;                     /* answers in a row to what is sent once */
 };
 
 /* The struct of that type whose member driver d is. */

@@ -8,7 +8,8 @@
 
 /* A server may hang up instead of answering a request, and each lost connection is one for all
  * grants of the session. So from the fifth time on the request waits before it is sent again, at
- * twice the pause each time, up to 3.2 s; and behind it those that were asked for later. */
+ * twice the pause each time, up to 3.2 s; and behind it those that were asked for later. Of a
+ * request that is marked once the answer waits as long, since its asker sends the next one. */
 enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 5 };
 
 #define RETRY_NS (100 * CLOCK_MS)
@@ -40,6 +41,9 @@ void request_free(struct request *r)
     g_free((char *)(uintptr_t)r->what.path);
     g_free((char *)(uintptr_t)r->what.data);
     g_free(r->made);
+    if (r->held)
+        timers_cancel(r->held);
+    g_free(r->held);
     g_free(r);
 }
 
@@ -73,13 +77,16 @@ static int request_losses(const zkl_session *s)
     return first ? first->lost : 0;
 }
 
+static int64_t request_pause(int lost)
+{
+    return RETRY_NS << CLAMP(lost - LOST_AT_ONCE - 1, 0, DOUBLED_MOST);
+}
+
 /* Not at once: what failed on a standing connection would fail again. */
 static void request_retry_later(zkl_session *s)
 {
-    const int doubled = CLAMP(request_losses(s) - LOST_AT_ONCE - 1, 0, DOUBLED_MOST);
-
     if (s->up && !s->retry_timer.at)
-        timers_arm(s->timers, &s->retry_timer, clock_now().boot + (RETRY_NS << doubled),
+        timers_arm(s->timers, &s->retry_timer, clock_now().boot + request_pause(request_losses(s)),
                    request_on_retry, s);
 }
 
@@ -148,18 +155,48 @@ static void request_prove(zkl_session *s, const struct request *r, const struct 
     s->hooks->proved(s, r->made ? PROOF_ANCHOR : proof_by_answer(r->proves, reply->rc), r->sent);
 }
 
+static void request_end_waiting(struct request *r, enum store_rc rc)
+{
+    const struct store_reply reply = {.rc = rc};
+
+    r->parked = false;
+    r->done(r, &reply);
+    request_free(r);
+}
+
+static void request_on_held(void *data)
+{
+    struct request *r = data;
+
+    g_queue_unlink(&r->session->held, &r->link);
+    request_end_waiting(r, STORE_UNKNOWN);
+}
+
+static void request_hold(zkl_session *s, struct request *r)
+{
+    r->held = g_new0(struct timer, 1);
+    g_queue_push_tail_link(&s->held, &r->link);
+    timers_arm(s->timers, r->held, r->sent.boot + request_pause(r->lost), request_on_held, r);
+}
+
 static void request_answer(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
-    if (reply->rc == STORE_UNKNOWN && !r->once) {
+    const bool lost = reply->rc == STORE_UNKNOWN;
+
+    if (lost && r->lost < UINT8_MAX)
+        r->lost++;
+    if (lost && !r->once) {
         r->repeated = true;
-        if (r->lost < UINT8_MAX)
-            r->lost++;
         request_park(s, r);
         request_retry_later(s);
         return;
     }
-    r->done(r, reply);
-    request_free(r);
+    if (lost && r->lost > LOST_AT_ONCE) {
+        request_hold(s, r);
+    } else {
+        r->done(r, reply);
+        request_free(r);
+    }
     if (!s->retry_timer.at)
         request_flush(s);
 }
@@ -366,15 +403,6 @@ bool request_try(zkl_session *s, struct request *r)
     return false;
 }
 
-static void request_end_parked(struct request *r, enum store_rc rc)
-{
-    const struct store_reply reply = {.rc = rc};
-
-    r->parked = false;
-    r->done(r, &reply);
-    request_free(r);
-}
-
 /* One that is answered at once would flush in turn. */
 static void request_flush(zkl_session *s)
 {
@@ -384,7 +412,7 @@ static void request_flush(zkl_session *s)
     while (s->up && !g_queue_is_empty(&s->parked) && request_has_room(s, s->parked.head->data)) {
         struct request *r = g_queue_pop_head_link(&s->parked)->data;
         if (request_is_too_late(s, r)) {
-            request_end_parked(r, STORE_UNKNOWN);
+            request_end_waiting(r, STORE_UNKNOWN);
         } else if (!request_submit_weighed(s, r)) {
             request_put_back(s, r);
             break;
@@ -406,13 +434,15 @@ void request_recall(struct request *r)
     if (!r->parked)
         return;
     g_queue_unlink(&r->session->parked, &r->link);
-    request_end_parked(r, STORE_BAD);
+    request_end_waiting(r, STORE_BAD);
 }
 
 /* Some ask again at once, for the session to come: only what is there now is dropped. */
 void request_drop_all(zkl_session *s)
 {
     timers_cancel(&s->retry_timer);
+    while (!g_queue_is_empty(&s->held))
+        request_end_waiting(g_queue_pop_head_link(&s->held)->data, STORE_GONE);
     for (guint n = s->parked.length; n > 0 && !g_queue_is_empty(&s->parked); n--)
-        request_end_parked(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
+        request_end_waiting(g_queue_pop_head_link(&s->parked)->data, STORE_GONE);
 }

@@ -20,14 +20,16 @@ struct request {
     bool parked;
     bool repeated;         /* for done, too: it was sent before, and that may still be done */
     enum create_op op : 8; /* CREATE: as it was sent last */
-    uint8_t lost;          /* answers to it, so far */
+    uint8_t lost;          /* answers to it, so far; .once: in a row, to what the asker has sent,
+                              who sets and reads it */
     zkl_session *session;
     GList link;
     uint64_t number;     /* of all that were asked for */
     unsigned weight;     /* while it is under way */
     uint32_t connection; /* on which it was sent last */
     struct instant sent;
-    char *made; /* by a plain create, whose stat is being read */
+    char *made;         /* by a plain create, whose stat is being read */
+    struct timer *held; /* until it is told that its answer is lost; NULL: it is not held back */
 };
 
 /* A request about path, which it takes. Change what is needed, then send it. */
@@ -41,7 +43,8 @@ bool request_is_ephemeral(const struct request *r);
 /* Frees what was not sent. */
 void request_free(struct request *r);
 
-/* Takes r: done comes exactly once, r is freed behind it. */
+/* Takes r: done comes exactly once, r is freed behind it. Where .once is set, and too many in a row
+ * were .lost, STORE_UNKNOWN comes after a pause that began when r was sent. */
 void request_send(zkl_session *s, struct request *r);
 
 /* Takes r. Either sends it now, before all requests that wait for room, or frees it and returns

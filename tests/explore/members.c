@@ -14,6 +14,7 @@ enum { GROUP_PROCESSES = 3, GROUP_SESSIONS = 6, GROUP_ASKED = 6, GROUP_HEARD = 8
 enum group_move {
     GROUP_SERVE,
     GROUP_DELIVER,
+    GROUP_HOLD, /* a lost answer is told later than the next one: lib/session/request.c */
     GROUP_BEGIN,
     GROUP_TIMER,
     GROUP_PROVE,
@@ -89,6 +90,7 @@ static const struct group_config *config;
 static const struct breadth_kind moves[GROUP_MOVES] = {
     [GROUP_SERVE] = {"the server takes up a request of", FAIR, GROUP_PROCESSES},
     [GROUP_DELIVER] = {"an answer or event reaches", FAIR, GROUP_PROCESSES},
+    [GROUP_HOLD] = {"hears later of what was lost", PERHAPS, GROUP_PROCESSES},
     [GROUP_BEGIN] = {"joins", FAIR, GROUP_PROCESSES},
     [GROUP_TIMER] = {"tries again", FAIR, GROUP_PROCESSES},
     [GROUP_PROVE] = {"proves its session", FAIR, GROUP_PROCESSES},
@@ -347,6 +349,20 @@ static void deliver(struct group_state *st, int at)
     step(st, at, ev, h.gen == p->machine.wanted);
 }
 
+/* Only what is sent once is lost. */
+static bool is_lost_answer(const struct group_heard *h)
+{
+    return h->kind == MACHINE_EV_ANSWER && h->rc == STORE_UNKNOWN;
+}
+
+static void tell_lost_later(struct group_process *p)
+{
+    const struct group_heard lost = p->hear[0];
+
+    p->hear[0] = p->hear[1];
+    p->hear[1] = lost;
+}
+
 /* ---- connections and sessions ---- */
 
 static bool is_once(const struct group_ask *a)
@@ -446,6 +462,9 @@ static void happen(struct group_state *st, struct move move)
     case GROUP_DELIVER:
         deliver(st, move.at);
         break;
+    case GROUP_HOLD:
+        tell_lost_later(p);
+        break;
     case GROUP_BEGIN:
         p->begun = true;
         step_kind(st, move.at, MACHINE_EV_BEGIN);
@@ -518,6 +537,8 @@ static bool may_happen_to(const struct group_state *st, enum group_move kind, in
         return p->asked > 0 && alive;
     case GROUP_DELIVER:
         return p->heard > 0;
+    case GROUP_HOLD:
+        return p->heard > 1 && is_lost_answer(&p->hear[0]) && !is_lost_answer(&p->hear[1]);
     case GROUP_BEGIN:
         return !p->begun;
     case GROUP_TIMER:
@@ -525,7 +546,8 @@ static bool may_happen_to(const struct group_state *st, enum group_move kind, in
     case GROUP_PROVE:
         return !p->valid && alive;
     case GROUP_REPLACE:
-        return !alive && p->heard == 0 && has_room(st);
+        return !alive && (p->heard == 0 || (p->heard == 1 && is_lost_answer(&p->hear[0]))) &&
+               has_room(st);
     case GROUP_LEAVE:
         return in && config->leaves && !p->left;
     case GROUP_UPDATE:

@@ -398,6 +398,39 @@ TEST_CASE(cannot_look_first)
     }
 }
 
+/* The data are too large for a server, or for what is between: it hangs up on each set. The first
+ * ones come at once; no pause keeps the member from leaving. */
+TEST_CASE(is_hung_up_on)
+{
+    enum { SECONDS = 1000, AT_ONCE = 5, SETS_MOST = 400 };
+    static const struct store_reply own = {
+        .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID};
+    struct member_outcome o, leaves;
+    int sets = 0;
+
+    mstory_begin_joined();
+    mstory_update("two", &o);
+    for (int second = 0; second < SECONDS; second++) {
+        while (fake_is_asked(STORE_SET, STORY_NODE) && sets < SETS_MOST) {
+            fake_event(STORE_EV_DOWN);
+            ANSWER(STORE_SET, STORY_NODE, .rc = STORE_UNKNOWN);
+            fake_event(STORE_EV_UP);
+            fake_answer(STORE_GET, STORY_NODE, own);
+            CHECK_INT(fake_is_asked(STORE_SET, STORY_NODE), ++sets < AT_ONCE);
+        }
+        hand_pass(mstory.s, 1000);
+        fake_answer(STORE_GET, STORY_NODE, own);
+    }
+    CHECK(sets > AT_ONCE);
+    CHECK(sets < SETS_MOST);
+    mstory_pending(&o);
+    CHECK(!fake_is_asked(STORE_SET, STORY_NODE));
+    mstory_leave(ZKL_FOREVER, &leaves);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+    mstory_ended(&leaves, 0, NULL);
+    mstory_end();
+}
+
 /* ---- leaving ---- */
 
 TEST_CASE(leaves)

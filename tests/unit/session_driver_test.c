@@ -495,6 +495,37 @@ TEST_CASE(sent_once)
     end(s, "begin; answer 9 of verb 5, node 1; answer 3 of verb 5, node 2");
 }
 
+/* The server hangs up on it each time; an answer begins anew. What is held back ends with the
+ * pause, or with the session. */
+TEST_CASE(lost_in_a_row)
+{
+    for (int ends = 0; ends < 2; ends++) {
+        zkl_session *s = hand_session();
+        begin_in(s);
+        for (int round = 0; round < 9; round++) {
+            played.steps = 0;
+            played.reactions[0] = REACTION(ASK(SET, .node = 1, .once = true));
+            hear(MACHINE_EV_TIMER);
+            if (round == 3) {
+                ANSWER(STORE_SET, "/p/1", .rc = STORE_BADVERSION);
+                continue;
+            }
+            fake_event(STORE_EV_DOWN);
+            g_string_truncate(played.heard, 0);
+            ANSWER(STORE_SET, "/p/1", .rc = STORE_UNKNOWN);
+            CHECK_STR(played.heard->str, round < 8 ? "answer 9 of verb 5, node 1" : "");
+            fake_event(STORE_EV_UP);
+        }
+        hand_pass(s, 99);
+        CHECK_STR(played.heard->str, "");
+        if (ends)
+            fake_next_session();
+        else
+            hand_pass(s, 1);
+        end_in(s, hand_close, ends ? "" : "answer 9 of verb 5, node 1");
+    }
+}
+
 /* On that connection or not at all. */
 TEST_CASE(on_another_connection)
 {
