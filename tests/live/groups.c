@@ -1,7 +1,8 @@
-/* groups [--seconds N] [--seed N]: eight members and observers of one group, each a process behind
- * a proxy of its own, killed, cut off, frozen and started again at random; two of them want one id.
- * Every observer's story must be consistent, and in the end equal to what the server has; nobody
- * may believe in its membership while another of its id does.
+/* groups [--seconds N] [--seed N] [--nodes N]: eight members and observers of one group, each a
+ * process behind a proxy of its own, which leads to one of the servers, are killed, cut off, frozen
+ * and started again at random; two of them want one id. Every observer's story must be consistent,
+ * and in the end equal to what the server has; nobody may believe in its membership while another
+ * of its id does.
  *
  * With --worker CONNECT ID it is one of them. */
 #include "membership.h"
@@ -118,7 +119,7 @@ static struct worker {
 static struct zk_server *server;
 static struct raw *admin;
 static struct scratch scratch;
-static struct seeded campaign = {.seconds = 6, .seed = 1};
+static struct seeded campaign = {.seconds = 6, .seed = 1, .nodes = 1};
 
 static const char *id_of(int w)
 {
@@ -369,14 +370,14 @@ static void judge(void)
 
 TEST_CASE(under_faults)
 {
-    const struct zk_server_options options = {.tick_ms = TICK_MS};
+    const struct zk_server_options options = {.tick_ms = TICK_MS, .nodes = campaign.nodes};
     int lives = 0;
 
     REQUIRE((server = zk_server_start(&options)) != NULL);
     REQUIRE((admin = raw_open(zk_server_connect(server))) != NULL);
     REQUIRE(scratch_make(&scratch, "groups"));
     for (int w = 0; w < WORKERS; w++) {
-        REQUIRE((workers[w].proxy = proxy_start(zk_server_port(server, 0))) != NULL);
+        REQUIRE((workers[w].proxy = proxy_start(zk_server_port(server, w % campaign.nodes))) != NULL);
         start(w);
     }
     const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;

@@ -21,6 +21,8 @@ int seeded_main(struct seeded *s, int argc, char **argv)
             s->seconds = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--seed") == 0)
             s->seed = (guint32)strtoul(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--nodes") == 0)
+            s->nodes = atoi(argv[i + 1]);
     }
     char *path = g_file_read_link("/proc/self/exe", NULL);
     s->self = path;

@@ -1,4 +1,4 @@
-/* A program with one long test of random faults: --seconds N, --seed N. */
+/* A program with one long test of random faults: --seconds N, --seed N, --nodes N. */
 #ifndef LIVE_SEEDED_H
 #define LIVE_SEEDED_H
 
@@ -9,6 +9,7 @@
 struct seeded {
     int seconds; /* the default, then what is asked for */
     guint32 seed;
+    int nodes;        /* servers, where the program starts as many as are asked for */
     const char *self; /* the path of this program, while the test runs */
     GRand *rand;      /* of the seed, while it runs: a failure ends it anywhere */
 };
