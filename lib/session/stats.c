@@ -136,7 +136,6 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
     s->stats.deadline_left_ms = stats_left_ms(s, clock_now());
     memcpy(ret, &s->stats, sizeof *ret);
     session_unlock(s);
-    ret->size = sizeof *ret;
     ret->callbacks_queued = callbacks_queued(s->callbacks);
     return 0;
 }
