@@ -19,7 +19,9 @@
 
 /* ---- lines for stderr ---- */
 
-enum { WAITING_BYTES_MAX = 65536, FLUSH_MS = 500 };
+enum { WAITING_BYTES_MAX = 65536 };
+
+int log_stderr_flush_ms = 500;
 
 struct stderr_line {
     unsigned long dropped; /* right before it */
@@ -159,7 +161,7 @@ void log_stderr(const char *text)
 /* And when the process exits. */
 __attribute__((destructor)) void log_stderr_flush(void)
 {
-    struct timespec until = clock_after_ms(FLUSH_MS);
+    struct timespec until = clock_after_ms(log_stderr_flush_ms);
     int before;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);

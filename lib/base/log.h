@@ -56,4 +56,7 @@ void log_stderr(const char *text);
 /* Waits until everything is written, but not for long where stderr takes nothing. Without locks. */
 void log_stderr_flush(void);
 
+/* How long at most. */
+extern int log_stderr_flush_ms;
+
 #endif

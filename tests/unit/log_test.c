@@ -256,13 +256,17 @@ static void push(int from, int to)
     }
 }
 
+/* The writer ends the wait for it. */
 TEST_CASE(stderr_in_order)
 {
+    const int before = log_stderr_flush_ms;
     struct pipe_end p = pipe_begin();
     GString *expected = g_string_new(NULL);
 
+    log_stderr_flush_ms = 3600000;
     push(0, 100);
     log_stderr_flush();
+    log_stderr_flush_ms = before;
     for (int i = 0; i < 100; i++)
         g_string_append_printf(expected, "zkl: line %d\n", i);
     char *text = pipe_end(&p);
