@@ -232,8 +232,13 @@ static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
 /* The one function that CUnit knows; it runs the case that on_test_start found. */
 static void trampoline(void)
 {
+    int state;
+
     if (!run.skip)
         run.current->test_case->fn();
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    if (state != PTHREAD_CANCEL_ENABLE)
+        runner_fail(__FILE__, __LINE__, "the thread cannot be cancelled any more");
 }
 
 static bool matches(const char *suite, const char *name, char **patterns, int count)

@@ -55,7 +55,8 @@ enum {
 
 /* Runs the cases whose "suite.case", or whose suite, matches one of the glob patterns in argv; all
  * without patterns. After -x: those that match none. -l lists them instead. Suites run in the order
- * of their names. To be called in main's thread.
+ * of their names. To be called in main's thread. A test fails if it leaves that thread so that it
+ * cannot be cancelled.
  * Each test, and what stands around it, is a step of progress.h. */
 int runner_main(int argc, char **argv);
 

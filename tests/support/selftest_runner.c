@@ -48,6 +48,11 @@ static void spoilt(void)
     CHECK(!is_spoilt);
 }
 
+static void refuse_to_be_canceled(void)
+{
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+}
+
 static void fail_at_the_end(void)
 {
     runner_fail(__FILE__, __LINE__, "at the end");
@@ -125,6 +130,7 @@ int selftest_planted(int argc, char **argv)
     plant(&planted, "spoil", spoil);
     plant(&planted, "spoilt", spoilt);
     plant(&planted, "ending", fails_at_its_end);
+    plant(&planted, "uncanceled", refuse_to_be_canceled);
     plant(&planted, "needs_server", needs_server);
     for (size_t i = 0; i < G_N_ELEMENTS(fine); i++) {
         plant(&fine[i], "pass", pass);
@@ -169,6 +175,7 @@ TEST_CASE(messages)
     expect("planted.require", NULL, NULL, 1, "\n0 passed, 1 failed, 0 skipped\n",
            "REQUIRE(getpid() == 0)\nFAIL");
     expect("planted.fail_in_thread", NULL, NULL, 1, NULL, "in a thread");
+    expect("planted.uncanceled", NULL, NULL, 1, NULL, "cannot be cancelled any more");
 }
 
 TEST_CASE(fails_at_the_end)
