@@ -193,13 +193,13 @@ TEST_CASE(ended_without_threads)
     session_store = &store_zk;
 }
 
-static struct store_sink slow_sink;
+static struct store_sink claim_sink;
 
 static int open_slow(struct store **ret, const struct store_config *config,
                      const struct store_sink *sink)
 {
     (void)ret, (void)config;
-    slow_sink = *sink;
+    claim_sink = *sink;
     return 0;
 }
 
@@ -217,7 +217,59 @@ TEST_CASE(ended_with_a_slow_store)
     session_store = &ops;
     CHECK_INT(zkl_session_end("a", NULL, &claim, 10), ZKL_EUNREACHABLE);
     session_store = &store_zk;
-    slow_sink.closed(slow_sink.context); /* frees what nobody else would */
+    claim_sink.closed(claim_sink.context); /* frees what nobody else would */
+}
+
+static struct {
+    int opened, closed_unheard;
+    bool heard;
+} claim_stores;
+
+/* The first store tells that the session is ours, the second that there is none. */
+static void *claim_tell(void *unused)
+{
+    pthread_mutex_lock(claim_sink.monitor);
+    claim_stores.heard = true;
+    claim_sink.event(claim_sink.context, claim_stores.opened == 1 ? STORE_EV_UP : STORE_EV_EXPIRED,
+                     1, 1000);
+    pthread_mutex_unlock(claim_sink.monitor);
+    return unused;
+}
+
+static int open_and_tell(struct store **ret, const struct store_config *config,
+                         const struct store_sink *sink)
+{
+    (void)ret, (void)config;
+    claim_sink = *sink;
+    claim_stores.opened++;
+    claim_stores.heard = false;
+    return thread_start_detached(claim_tell, NULL);
+}
+
+static void *claim_tell_closed(void *unused)
+{
+    claim_sink.closed(claim_sink.context);
+    return unused;
+}
+
+static void close_and_tell(struct store *store)
+{
+    (void)store;
+    claim_stores.closed_unheard += !claim_stores.heard;
+    CHECK_INT(thread_start_detached(claim_tell_closed, NULL), 0);
+}
+
+/* A session is ours when it is closed, and is taken up again until there is none. */
+TEST_CASE(ended_at_the_second_try)
+{
+    const struct store_ops ops = {.open = open_and_tell, .close = close_and_tell};
+    const zkl_session_claim claim = {.id = 1};
+
+    session_store = &ops;
+    CHECK_INT(zkl_session_end("a", NULL, &claim, 3600000), 0);
+    CHECK_INT(claim_stores.opened, 2);
+    CHECK_INT(claim_stores.closed_unheard, 0);
+    session_store = &store_zk;
 }
 
 struct ending {
