@@ -26,7 +26,7 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 mapfile -t files < <(cd "$sources"
     find recipes -name '*.c' | grep -vE '/(create_form|ending|ensemble|revoke)\.' | sort
     find lib/{barrier,contender,counter,election,grant,lock,member,queue} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
-    printf '%s\n' lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/watch.c)
+    printf '%s\n' lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle orphans once_call"
@@ -63,6 +63,8 @@ programs=(
     "leaks-of-rendezvous|lib/barrier/|-fsanitize=leak|tests/unit/unit|$rendezvous"
     "groups|lib/member/||tests/unit/unit|$groups"
     "leaks-of-groups|lib/member/|-fsanitize=leak|tests/unit/unit|$groups"
+    "tallies|lib/session/stats||tests/unit/unit|stats"
+    "leaks-of-tallies|lib/session/stats|-fsanitize=leak|tests/unit/unit|stats"
     "unit|||tests/unit/unit|"
     "transactions|recipes/transaction||tests/explore/transactions|"
     "candidacies|recipes/candidacy||tests/explore/candidacies|"

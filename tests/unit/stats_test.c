@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "by_hand.h"
+#include "lib/base/log.h"
+#include "lib/session/stats.h"
 #include "runner.h"
 
 TEST_SUITE(stats);
@@ -26,6 +28,21 @@ static zkl_stats stats(void)
     CHECK_INT(zkl_session_stats(s, &all), 0);
     CHECK_INT(all.size, sizeof all);
     return all;
+}
+
+/* That counter has counted once, the others from first to last have not; 0: none has. */
+static void check_alone_counted(size_t counter, size_t first, size_t last)
+{
+    const zkl_stats now = stats();
+
+    for (size_t at = first; at <= last; at += sizeof(uint64_t))
+        CHECK_INT(*(const uint64_t *)(const void *)((const char *)&now + at), at == counter);
+}
+
+static void check_loss_counted(size_t counter)
+{
+    check_alone_counted(counter, offsetof(zkl_stats, lost_deadline),
+                        offsetof(zkl_stats, lost_refused));
 }
 
 TEST_CASE(bad_sizes)
@@ -72,7 +89,9 @@ TEST_CASE(a_lock_is_counted)
     hand_answer_entry(&a, -1);
     CHECK_INT(stats().held, 1);
     CHECK_INT(stats().waiting, 0);
+    CHECK_INT(stats().callbacks_queued, 1);
     zkl_session_dispatch(s);
+    CHECK_INT(stats().callbacks_queued, 0);
     hand_pass(s, 700);
     CHECK_INT(stats().deadline_left_ms, HAND_DEADLINE_MS - 1000);
     hand_leave(&a);
@@ -85,14 +104,29 @@ TEST_CASE(a_lock_is_counted)
     CHECK_INT(now.wait.buckets[9], 1);
     CHECK(zkl_histogram_bound_ns(9) == 500 * CLOCK_MS);
     CHECK(zkl_histogram_bound_ns(8) == 100 * CLOCK_MS);
-    CHECK(zkl_histogram_bound_ns(ZKL_HISTOGRAM_BUCKETS - 1) == INT64_MAX);
+    check_loss_counted(0);
     CHECK(now.requests >= 3 && now.answers >= 2 && now.request_bytes > 0 && now.answer_bytes > 0);
     CHECK_INT(now.connections, 1);
     CHECK_INT(now.sessions, 1);
     stop();
 }
 
-/* What takes part in a loss: the session's end, time, a deletion, the user. */
+/* A grant for each bucket: waited for the shortest time of it, held for the longest. */
+TEST_CASE(a_bound_is_in_its_bucket)
+{
+    start();
+    for (size_t i = 0; i < ZKL_HISTOGRAM_BUCKETS; i++) {
+        stats_granted(s, i == 0 ? 0 : zkl_histogram_bound_ns(i - 1) + 1);
+        stats_ended(s, zkl_histogram_bound_ns(i), ZKL_LOSS_NONE);
+        const zkl_stats now = stats();
+        CHECK_INT(now.wait.buckets[i], 1);
+        CHECK_INT(now.hold.buckets[i], 1);
+    }
+    CHECK(zkl_histogram_bound_ns(ZKL_HISTOGRAM_BUCKETS - 1) == INT64_MAX);
+    stop();
+}
+
+/* What takes part in a loss: the session's end, time, a deletion, the user, a server. */
 static void end_session(void)
 {
     fake_event(STORE_EV_EXPIRED);
@@ -116,6 +150,11 @@ static void refuse_credentials(void)
     fake_event(STORE_EV_AUTH);
 }
 
+static void answer_without_a_session(void)
+{
+    fake_event_of(STORE_EV_UP, 0, FAKE_TIMEOUT_MS);
+}
+
 TEST_CASE(losses_are_told_apart)
 {
     static const struct {
@@ -124,17 +163,15 @@ TEST_CASE(losses_are_told_apart)
     } ways[] = {{end_session, offsetof(zkl_stats, lost_expired)},
                 {let_time_pass, offsetof(zkl_stats, lost_deadline)},
                 {delete_node, offsetof(zkl_stats, lost_deleted)},
-                {refuse_credentials, offsetof(zkl_stats, lost_refused)}};
+                {refuse_credentials, offsetof(zkl_stats, lost_refused)},
+                {answer_without_a_session, offsetof(zkl_stats, lost_replaced)}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
         start();
         hand_hold(&a, s);
         ways[i].lose();
+        check_loss_counted(ways[i].counter);
         const zkl_stats now = stats();
-        CHECK_INT(now.lost_expired + now.lost_deadline + now.lost_deleted + now.lost_closed +
-                      now.lost_replaced + now.lost_refused,
-                  1);
-        CHECK_INT(*(const uint64_t *)(const void *)((const char *)&now + ways[i].counter), 1);
         CHECK_INT(now.held, 0);
         CHECK_INT(now.hold.count, 1);
         hand_leave(&a);
@@ -151,7 +188,7 @@ TEST_CASE(a_close_is_counted)
     session_ref(s);
     hand_close(s);
     const zkl_stats now = stats();
-    CHECK_INT(now.lost_closed, 1);
+    check_loss_counted(offsetof(zkl_stats, lost_closed));
     CHECK_INT(now.held, 0);
     CHECK_INT(now.hold.count, 1);
     hand_leave(&a);
@@ -174,6 +211,30 @@ TEST_CASE(failures_are_told_apart)
     CHECK_INT(stats().failed_canceled, 1);
     hand_leave(&a);
     stop();
+}
+
+TEST_CASE(failures_are_counted_by_code)
+{
+    static const struct {
+        int code;
+        size_t counter;
+    } codes[] = {{ZKL_EBUSY, offsetof(zkl_stats, failed_busy)},
+                 {ZKL_ETIMEDOUT, offsetof(zkl_stats, failed_timeout)},
+                 {ZKL_ECANCELED, offsetof(zkl_stats, failed_canceled)},
+                 {ZKL_ECLOSED, offsetof(zkl_stats, failed_closed)},
+                 {ZKL_EUNREACHABLE, offsetof(zkl_stats, failed_unreachable)},
+                 {ZKL_EHOST, offsetof(zkl_stats, failed_unreachable)},
+                 {ZKL_EACCES, offsetof(zkl_stats, failed_denied)},
+                 {ZKL_EAUTH, offsetof(zkl_stats, failed_denied)},
+                 {ZKL_EINVAL, offsetof(zkl_stats, failed_other)}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(codes); i++) {
+        start();
+        stats_failed(s, codes[i].code);
+        check_alone_counted(codes[i].counter, offsetof(zkl_stats, failed_busy),
+                            offsetof(zkl_stats, failed_other));
+        stop();
+    }
 }
 
 /* Turns of a handle that retains: one each, without a request. */
@@ -253,11 +314,42 @@ TEST_CASE(renewals_are_timed)
     stop();
 }
 
+/* Each renewal takes 10 ms. The last one comes when nothing is held any more. */
+TEST_CASE(the_least_time_left_is_kept)
+{
+    static const struct {
+        int64_t left_ms, least_ms;
+    } renewals[] = {{5000, 5000}, {7000, 5000}, {3000, 3000}, {0, 0}, {4000, 0}};
+    const int64_t count = G_N_ELEMENTS(renewals) + 1;
+
+    start();
+    hand_hold(&a, s);
+    const zkl_histogram before = stats().renewal;
+    const struct instant now = clock_now(), sent = {now.boot - 10 * CLOCK_MS, now.raw};
+    for (size_t i = 0; i < G_N_ELEMENTS(renewals); i++) {
+        s->proofs.deadline = instant_add(now, renewals[i].left_ms * CLOCK_MS);
+        stats_renewed(s, sent);
+        CHECK_INT(stats().deadline_left_least_ms, renewals[i].least_ms);
+    }
+    hand_leave(&a);
+    stats_renewed(s, sent);
+    const zkl_stats after = stats();
+    CHECK_INT(after.deadline_left_least_ms, 0);
+    CHECK_INT(after.renewal.count - before.count, count);
+    CHECK_INT(after.renewal.sum_ns - before.sum_ns, count * 10 * CLOCK_MS);
+    stop();
+}
+
 TEST_CASE(connections_are_counted)
 {
     start();
     fake_event(STORE_EV_DOWN);
     CHECK_INT(stats().connected, 0);
+    log_attempt(s->log);
+    CHECK_INT(stats().attempts_failed, 1);
+    hand_enter(&a, s, ZKL_FOREVER);
+    CHECK_INT(stats().requests_queued, 2); /* to create the node, and to list */
+    hand_leave(&a);
     fake_event(STORE_EV_UP);
     fake_event(STORE_EV_EXPIRED);
     fake_event(STORE_EV_BEGIN);
@@ -277,13 +369,15 @@ TEST_CASE(bad_labels)
     static const zkl_label bad[] = {{"", "x"},   {"1a", "x"},     {"a-b", "x"}, {"__a", "x"},
                                     {NULL, "x"}, {"a", NULL},     {"le", "x"},  {"kind", "x"},
                                     {"ä", "x"},  {"reason", "x"}, {"a b", "x"}};
-    static const zkl_label twice[] = {{"a", "1"}, {"a", "2"}};
+    static const zkl_label twice[] = {{"b", "1"}, {"a", "2"}, {"b", "3"}, {"b", "4"}};
     const zkl_stats none = ZKL_STATS_INIT;
     char buf[1];
 
     for (size_t i = 0; i < G_N_ELEMENTS(bad); i++)
         CHECK_INT(zkl_stats_prometheus(&none, &bad[i], 1, NULL, 0), ZKL_EINVAL);
-    CHECK_INT(zkl_stats_prometheus(&none, twice, 2, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(&none, twice, 3, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(&none, &twice[1], 3, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_stats_prometheus(&none, &twice[2], 2, NULL, 0), ZKL_EINVAL);
     CHECK_INT(zkl_stats_prometheus(&none, NULL, 1, NULL, 0), ZKL_EINVAL);
     CHECK_INT(zkl_stats_prometheus(&none, NULL, 0, NULL, 1), ZKL_EINVAL);
     CHECK_INT(zkl_stats_prometheus(NULL, NULL, 0, buf, 1), ZKL_EINVAL);
@@ -299,6 +393,8 @@ static char *rendered(const zkl_stats *all, const zkl_label *labels, size_t coun
     CHECK_INT(strlen(text), length);
     CHECK_INT(zkl_stats_prometheus(all, labels, count, cut, sizeof cut), length);
     CHECK_STR(cut, "# HELP zk");
+    CHECK_INT(zkl_stats_prometheus(all, labels, count, cut, 1), length);
+    CHECK_STR(cut, "");
     return text;
 }
 
@@ -307,31 +403,35 @@ TEST_CASE(text_is_prometheus)
     static const char *const lines[] = {
         "# HELP zkl_acquisitions_total Acquisitions that ended with a grant.\n"
         "# TYPE zkl_acquisitions_total counter\n"
-        "zkl_acquisitions_total{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 5\n",
+        "zkl_acquisitions_total{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 5\n",
         "# TYPE zkl_wait_seconds histogram\n"
-        "zkl_wait_seconds_bucket{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",le=\"1e-06\"} 2\n",
+        "zkl_wait_seconds_bucket{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",le=\"1e-06\"} 2\n",
         ",le=\"3600\"} 2\n",
-        ",le=\"+Inf\"} 3\n",
-        "zkl_wait_seconds_sum{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 7200.000000001\n",
-        "zkl_grants_lost_total{path=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",kind=\"deadline\"} "
-        "7\n",
-        "_1=\"\"} 1.050\n",
+        ",le=\"+Inf\"} 3\n"
+        "zkl_wait_seconds_sum{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 7200.000000001\n"
+        "zkl_wait_seconds_count{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 3\n"
+        "# HELP zkl_hold_seconds ",
+        "zkl_grants_lost_total{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",kind=\"deadline\"} 7\n"
+        "zkl_grants_lost_total{p=",
+        "_1=\"\"} 7200.050\n",
     };
-    const zkl_label labels[] = {{"path", "/a\\b\"c\nd\xff"}, {"_1", ""}};
+    const zkl_label labels[] = {{"p", "/a\\b\"c\nd\xff"}, {"_1", ""}};
     zkl_stats all = ZKL_STATS_INIT;
 
     all.acquisitions = 5;
     all.lost_deadline = 7;
     all.wait = (zkl_histogram){3, UINT64_C(7200000000001), {2, [ZKL_HISTOGRAM_BUCKETS - 1] = 1}};
-    all.deadline_left_ms = 1050;
+    all.deadline_left_ms = 7200050;
     all.deadline_left_least_ms = -1;
     char *text = rendered(&all, labels, G_N_ELEMENTS(labels));
     for (size_t i = 0; i < G_N_ELEMENTS(lines); i++)
         CHECK(strstr(text, lines[i]));
     CHECK(!strstr(text, "zkl_deadline_left_least_seconds"));
     g_free(text);
+    all.deadline_left_least_ms = 0;
     text = rendered(&all, NULL, 0);
     CHECK(strstr(text, "\nzkl_acquisitions_total 5\n"));
     CHECK(strstr(text, "\nzkl_wait_seconds_bucket{le=\"+Inf\"} 3\n"));
+    CHECK(strstr(text, "\nzkl_deadline_left_least_seconds 0.000\n"));
     g_free(text);
 }
