@@ -7,10 +7,9 @@
  * recipe cannot go on. */
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
-/* A server may hang up instead of answering a removal, and each lost connection is one for all
- * grants of the session. So from the fifth in a row on they are tried later, at twice the pause
- * each time, up to almost an hour. */
-enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 15 };
+/* From the fifth removal in a row that is lost on they are tried later, at twice the pause each
+ * time, up to almost an hour. */
+enum { DOUBLED_MOST = 15 };
 
 #define RETRY_NS (100 * CLOCK_MS)
 
@@ -134,7 +133,7 @@ static void settle(struct watch *w)
 
     if (w->asked || w->subscriptions)
         return;
-    if (w->armed && s->removals_lost > LOST_AT_ONCE) {
+    if (w->armed && s->removals_lost > WATCH_LOST_AT_ONCE) {
         watch_remove_later(w);
     } else if (w->armed) {
         watch_remove(w);

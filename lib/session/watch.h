@@ -40,6 +40,10 @@ char *watch_path(const struct subscription *i);
 void watch_answered(zkl_session *s, const struct request *r, const struct store_reply *reply,
                     struct subscription *i);
 
+/* A server may hang up instead of answering a removal, and each lost connection is one for all
+ * grants of the session. More in a row than these are tried later and later. */
+enum { WATCH_LOST_AT_ONCE = 4 };
+
 /* The subscription ends. With the last one the watch is removed, on the server too; unless the
  * node is being deleted, which does that by itself. */
 void watch_drop(struct subscription *i, bool deleting);

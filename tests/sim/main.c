@@ -157,6 +157,8 @@ static const struct known_seed {
      "a deadline renewed by what a deposed leader refused without asking anybody"},
     {SORT_MIXED, SERVERS_LACKING, 870087517,
      "nothing: a watch that nobody wants, whose removal waits behind a create"},
+    {SORT_MIXED, SERVERS_LACKING, 954012777,
+     "nothing: a watch that stays since the server has hung up on removals"},
     {SORT_MIXED, SERVERS_LACKING, 951009866,
      "a request to give way, made while the data went back and grew again, not heard"},
 };

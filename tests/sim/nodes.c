@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client.h"
-#include "lib/session/core.h"
+#include "lib/session/watch.h"
 #include "onlooker.h"
 #include "permits.h"
 #include "stage.h"
@@ -159,26 +159,30 @@ static void hear_answered(struct oracle *o, const struct note *note)
         g_ptr_array_remove_fast(o->watching, w);
 }
 
-/* A request that removes a watch may have to wait behind a create that an old server is asked about
- * again. */
-static bool has_parked(const struct stage *stage, const struct host *host)
+static const struct client *client_at(const struct stage *stage, const struct host *host)
 {
     for (guint i = 0; i < stage->processes->len; i++) {
         const struct client *p = stage->processes->pdata[i];
-        if (p->host == host && p->session && !g_queue_is_empty(&p->session->parked))
-            return true;
+        if (p->host == host && p->session)
+            return p;
     }
-    return false;
+    return NULL;
 }
 
-/* A session whose contender waits for n is not excused. */
+/* A request that removes a watch may have to wait behind a create that an old server is asked about
+ * again; or until later, if that server has hung up on such requests. A session whose contender
+ * waits for n is not excused. */
 static bool is_left_over(const struct stage *stage, const struct note *note,
                          const struct contender_node *n)
 {
     const struct watching *w = find_watching(&stage->oracle, note->session, note->path);
+    const struct client *p = client_at(stage, note->host);
+    const bool parked = p && !g_queue_is_empty(&p->session->parked);
 
-    return w && w->left && (w->setting + w->removing > 0 || has_parked(stage, note->host)) &&
-           n->next != note->session;
+    if (n->next == note->session)
+        return false;
+    return (p && p->session->removals_lost > WATCH_LOST_AT_ONCE) ||
+           (w && w->left && (w->setting + w->removing > 0 || parked));
 }
 
 /* An onlooker hears of the first one's end too. A writer's end lets in all readers behind it.
