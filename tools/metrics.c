@@ -63,12 +63,12 @@ static char *render(const struct metrics *m)
     return g_string_free(text, FALSE);
 }
 
-/* A device, say, which would be gone. */
+/* A device, say, which would be gone. So would a link, as /dev/stdout is one. */
 static bool is_no_file(const char *name)
 {
     struct stat found;
 
-    return stat(name, &found) == 0 && !S_ISREG(found.st_mode);
+    return lstat(name, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
 /* In one step for its reader. A reader of another user, as the node exporter is, may read it. */

@@ -37,12 +37,20 @@ run "$ZKL" lock /cli/metrics --metrics-file "$scratch/none/zkl.prom" sh -c 'exit
 expect "no folder: the command's status" 3 "$status"
 expect_match "no folder: one message" "^zkl: --metrics-file: .*/none/zkl.prom: No such file or directory$" "$err"
 mkfifo "$scratch/fifo"
+mkdir "$scratch/folder"
+echo kept >"$scratch/regular"
 ln -s /dev/null "$scratch/link"
-for special in fifo link; do
+ln -s regular "$scratch/to_file"
+ln -s nothing "$scratch/dangling"
+ln -s /proc/self/fd/1 "$scratch/stdout" # as /dev/stdout is one
+specials=(dangling fifo folder link stdout to_file)
+kinds() { (cd "$scratch" && stat -c '%N %F' "${specials[@]}" regular && cat regular); }
+before=$(kinds)
+for special in "${specials[@]}"; do # run's stdout is a regular file
     run "$ZKL" lock /cli/metrics --metrics-file "$scratch/$special" sh -c 'exit 3'
-    expect "no regular file: $special" "3:zkl: --metrics-file: $scratch/$special: not a regular file" "$status:$err"
+    expect "no regular file: $special" "3::zkl: --metrics-file: $scratch/$special: not a regular file" "$status:$out:$err"
 done
-expect "no regular file: they stay" "fifo:link" "$([ -p "$scratch/fifo" ] && echo fifo):$([ -L "$scratch/link" ] && echo link)"
+expect "no regular file: they stay" "$before" "$(kinds)"
 run bash -c 'mkfifo "$1.$$"; exec "$ZKL" lock /cli/metrics --metrics-file "$1" sh -c "exit 3"' bash "$scratch/hangs"
 expect "a file that hangs: the command's status" "3:" "$status:$err"
 expect_no_node "and the lock is free" /cli/metrics
