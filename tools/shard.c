@@ -1,6 +1,7 @@
 #include "shard.h"
 #include "contenders.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 /* How long one look at a queue may take. */
@@ -123,11 +124,11 @@ static void seek(struct shard *s)
     see_refusal(s, &error);
 }
 
-static void release_at_once(struct shard *s)
+static void release_at_once(struct shard *s, bool failed)
 {
     s->cause = CAUSE_NONE;
     zkl_grant_release(s->attempt.grant);
-    end_attempt(s, false);
+    end_attempt(s, failed);
 }
 
 static void see_answer(struct shard *s)
@@ -141,7 +142,7 @@ static void see_answer(struct shard *s)
         return;
     }
     if (s->plan.state != SHARD_SEEKING) { /* it came with our order to end */
-        release_at_once(s);
+        release_at_once(s, false);
         return;
     }
     s->trouble = 0;
@@ -156,16 +157,37 @@ static void see_answer(struct shard *s)
 
 /* ---- the command ---- */
 
+/* Once, until a command has begun. */
+static void say_guardless(struct shard *s, int error)
+{
+    if (error == 0 || error == s->guardless)
+        return;
+    say("%s: cannot start the guard: %s", shard_path(s), g_strerror(error));
+    s->guardless = error;
+}
+
+/* Without a guard the shard would be held, and not worked on. */
+static void see_guardless(struct shard *s)
+{
+    if (errno == EAGAIN)
+        return; /* the zygote has much to do */
+    say_guardless(s, errno);
+    s->status = STATUS_INTERNAL;
+    release_at_once(s, true);
+}
+
 static void prepare_guard(struct shard *s)
 {
     struct hold_options *o = &s->host->holds[s->number];
 
     if (s->plan.state > SHARD_HELD) {
-        release_at_once(s);
+        release_at_once(s, false);
         return;
     }
-    if (!zygote_fork(&s->host->zygote, s->number, &s->guard))
-        return; /* it has much to do */
+    if (!zygote_fork(&s->host->zygote, s->number, &s->guard)) {
+        see_guardless(s);
+        return;
+    }
     hold_fit(o, s->host->options->run.hold.grace_ms, zkl_session_timeout_ms(s->host->session));
     s->loss = g_atomic_rc_box_new0(struct loss);
     loss_init(s->loss, &s->guard, s->attempt.grant, s->host->events);
@@ -180,6 +202,8 @@ static void give_lock_back(struct shard *s)
 {
     s->cause = shared_cause(s->guard.termination.shared);
     s->status = guard_result(&s->guard, loss_remaining_ms(s->loss) > 0);
+    if (atomic_load(&s->guard.termination.shared->begun))
+        s->guardless = 0;
     if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0)
         s->host->fatal = s->status;
     loss_finish(s->loss);
@@ -230,11 +254,15 @@ static bool begin_on_lost(struct shard *s)
         !atomic_load(&shared->begun) || atomic_load(&shared->told) || s->host->zygote.dead)
         return false;
     atomic_store(&shared->leader, LEADER_BARRED);
-    if (zygote_fork(&s->host->zygote, s->number, &heir)) {
-        guard_repeat(&heir, &s->guard, s->host->events);
-        guard_free(&s->guard, s->host->events);
-        s->guard = heir;
+    if (!zygote_fork(&s->host->zygote, s->number, &heir)) {
+        const bool again = errno == EAGAIN;
+
+        say_guardless(s, again ? 0 : errno);
+        return again;
     }
+    guard_repeat(&heir, &s->guard, s->host->events);
+    guard_free(&s->guard, s->host->events);
+    s->guard = heir;
     return true;
 }
 
@@ -250,9 +278,14 @@ static bool has_failed(const struct shard *s)
 
 static void see_cleared(struct shard *s)
 {
+    const struct shared *shared = s->guard.termination.shared;
+
     guard_look(&s->guard, s->host->events);
     if (!zygote_cleared(&s->host->zygote, s->number) || begin_on_lost(s))
         return;
+    if (atomic_load(&shared->fork_error) != 0 && !atomic_load(&shared->begun))
+        s->cause = CAUSE_NONE;
+    say_guardless(s, atomic_load(&shared->fork_error));
     zygote_forget(&s->host->zygote, s->number, &s->guard);
     end_attempt(s, has_failed(s));
 }

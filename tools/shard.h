@@ -43,6 +43,7 @@ struct shard {
     int status;            /* of the last command, once it is over */
     enum exit_cause cause; /* why it is; CAUSE_NONE: it never began */
     int trouble;           /* the code of the last error that was said; 0: none */
+    int guardless;         /* the errno that was said: there is no guard for it; 0: there was one */
     int64_t stuck_since;   /* by now_ms(): a node of ours cannot be deleted; 0: none is known */
 
     /* Other threads write these: */

@@ -218,7 +218,8 @@ begin_idle() { # NAME PATH N [OPTION...]: a host whose commands sleep
     local name=$1 path=$2 n=$3
     shift 3
     : >"$scratch/$name.lines"
-    "$ZKL" shards "$@" --session-timeout 10 "$path" "$n" --id "$name" --status-fd 9 -- sleep 1000 9>>"$scratch/$name.lines" 2>"$scratch/$name.err" &
+    : >"$scratch/$name.err"
+    "$ZKL" shards "$@" --session-timeout 10 "$path" "$n" --id "$name" --status-fd 9 -- sleep 1000 9>>"$scratch/$name.lines" 2>>"$scratch/$name.err" &
     host=$!
     remember "$host"
 }
@@ -289,6 +290,34 @@ if stranger_is_limited; then
 else
     skip "processes cannot be limited: a guard that cannot be forked"
 fi
+
+# No descriptor for a guard, at the host or at the process that forks guards: no lock is kept that nobody works under.
+guardless() { # WHAT PID
+    local what="no descriptor: $1" idle=1
+    : >"$scratch/x.lines"
+    : >"$scratch/x.err"
+    prlimit --pid "$2" --nofile=6: # what poll() needs: standard ones, and those that it began with
+    run "$ZKL" revoke $G/ten/shards/0
+    if wait_until "$what: tried three times" grep -qx 'paused 0 70 4' "$scratch/x.lines"; then pass "$what: tried again and again"; fi
+    expect "$what: said once" "zkl: $G/ten/shards/0: cannot start the guard: Too many open files" "$(<"$scratch/x.err")"
+    expect_no_node "$what: the lock is free meanwhile" $G/ten/shards/0
+    expect "$what: the other one goes on" "" "$(grep -E '^[a-z]+ 1\b' "$scratch/x.lines")"
+    if [ "$1" = host ]; then # the zygote needs some to see what a killed guard leaves
+        idle=2
+        kill -9 "$(guard_of "$(guard_of "$host")")"
+        if wait_until "$what: nor for --on-lost" grep -qx 'paused 1 70 1' "$scratch/x.lines"; then pass "$what: nor for --on-lost"; fi
+    fi
+    : >"$scratch/x.lines"
+    prlimit --pid "$2" --nofile="$(prlimit --pid "$2" --nofile --noheadings --output HARD | tr -d ' '):"
+    if wait_until "$what: when there is one it is served" held x $idle; then pass "$what: when there is one it is served"; fi
+}
+begin_idle x $G/ten 2 --on-lost 'echo lost'
+wait_until "all are served" held x 2
+guardless host "$host"
+guardless zygote "$(guard_of "$host")"
+kill -TERM "$host"
+status_of "$host"
+expect "no descriptor: the host goes on until it is told to end" 143 "$?"
 
 # Rivals who ask and go cost nothing, even when the shard should be another's, who does not ask.
 begin_idle x $G/five 8

@@ -35,6 +35,7 @@ struct shared {
     atomic_int leader; /* of the group, and its id; 0: not there yet, or LEADER_BARRED */
     atomic_int cause;
     atomic_int exec_error;  /* the errno of a command that cannot be executed */
+    atomic_int fork_error;  /* the errno of a zygote's guard that cannot be started; 0: none */
     atomic_int stopped;     /* the signal that has stopped the leader, until the tool takes it */
     atomic_int ended;       /* how the leader has ended */
     atomic_int state;       /* the grant's, a zkl_state */

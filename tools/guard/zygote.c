@@ -151,8 +151,8 @@ static void fork_guard(struct zygote *z, int k, int channel, struct events *even
     if (pid == 0)
         become_its_guard(z, k, channel, events, self);
     if (pid < 0) {
-        say("%s: cannot start the guard: %s", z->options[k].path, g_strerror(errno));
-        see_none(&z->shared[k]); /* before the channel ends */
+        atomic_store(&z->shared[k].fork_error, errno); /* for the tool to say */
+        see_none(&z->shared[k]);                       /* before the channel ends */
     } else {
         atomic_store(&z->shared[k].guard, pid);
     }
@@ -282,14 +282,17 @@ bool zygote_fork(struct zygote *z, int k, struct guard *ret)
     const struct message message = {.kind = MESSAGE_FORK, .value = k};
     int channel[2];
 
-    atomic_store(&z->shared[k].guard, 0);
-    atomic_store(&z->shared[k].cleared, false);
     if (!channel_open(channel))
         return false;
+    atomic_store(&z->shared[k].guard, 0);
+    atomic_store(&z->shared[k].cleared, false);
     const bool sent = channel_send(z->channel, &message, NULL, channel[1]);
+    const int error = errno;
     close(channel[1]);
     if (!sent) {
+        atomic_store(&z->shared[k].cleared, true);
         close(channel[0]);
+        errno = error;
         return false;
     }
     *ret = (struct guard){.termination = {.shared = &z->shared[k],
