@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 64 * 1024 };
-
 static GPtrArray *given; /* with --auth */
 static char *inherited;  /* ZKL_AUTH */
 static bool forgotten, kept;
@@ -125,7 +123,7 @@ static ssize_t read_all(const char *name, char *buffer, size_t size)
 static int add_file(GArray *list, const char *option, const char *name)
 {
     g_autofree char *source = g_strdup_printf("%s: %s", option, name);
-    char buffer[FILE_MAX];
+    char buffer[CREDENTIALS_MAX];
     const ssize_t length = read_all(name, buffer, sizeof buffer);
     int status;
 
@@ -175,13 +173,27 @@ static int add_all(const struct settings *settings, GArray *list)
     return name && *name ? add_file(list, "ZKL_AUTH_FILE", name) : GO_ON;
 }
 
+static size_t credentials_size(const GArray *list)
+{
+    size_t size = 0;
+
+    for (guint i = 0; i < list->len; i++) {
+        const zkl_credential *c = &g_array_index(list, zkl_credential, i);
+
+        size += strlen(c->scheme) + 1 + strlen(c->auth) + 1;
+    }
+    return size;
+}
+
 int credentials_read(const struct settings *settings, GArray **ret)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
 
     g_assert(!forgotten); /* a second session would have none */
     g_array_set_clear_func(list, credentials_clear);
-    const int status = add_all(settings, list);
+    int status = add_all(settings, list);
+    if (status == GO_ON && credentials_size(list) > CREDENTIALS_MAX)
+        status = fail(STATUS_USAGE, "credentials: more than 64 KiB");
     if (status == GO_ON)
         *ret = g_steal_pointer(&list);
     return status;

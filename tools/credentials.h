@@ -5,6 +5,9 @@
 
 #include "tool.h"
 
+/* Of all their bytes, with one behind each scheme and each secret. */
+#define CREDENTIALS_MAX ((size_t)64 * 1024)
+
 /* Takes ZKL_AUTH out of the environment: no process that is started later sees it. */
 void credentials_hide(void);
 

@@ -343,16 +343,18 @@ ZKL_API int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret);
  * locks runs any more: their next holders begin at once, whatever the deadline was. A process that
  * lives after all may learn of it only at its deadline.
  *
- * connect and options are those of the dead process. The function takes the session up on a
- * connection of its own, ends it, and asks the servers whether it has ended. It waits for the
- * servers for timeout_ms at most, and a few seconds for a server that does not finish
- * the close of a connection. It calls no callback, even if options have a log. It may be called in
- * a forked child.
+ * connect and options are those of the dead process: its credentials are needed where the servers
+ * demand some (enforce.auth.enabled). The function takes the session up on a connection of its own,
+ * ends it, and asks the servers whether it has ended. It waits for the servers for timeout_ms at
+ * most, and a few seconds for a server that does not finish the close of a connection. It calls no
+ * callback, even if options have a log. It may be called in a forked child.
  *
  * Returns 0 if the servers know no session of that id and password any more; or
  *   ZKL_EINVAL: claim is NULL, its id is 0, or connect or options are invalid;
  *   ZKL_EUNREACHABLE, ZKL_EHOST: no server has confirmed it in time, for that reason. The session
  *     may live for one session timeout more;
+ *   ZKL_EAUTH: the servers demand credentials that options do not have, or refuse those that they
+ *     have. The function does not try again: the session lives for one session timeout more;
  *   ZKL_EDEADLK: called inside a callback;
  *   ZKL_ENOMEM: the system refused a thread. */
 ZKL_API int zkl_session_end(const char *connect, const zkl_session_options *options,

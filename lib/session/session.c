@@ -504,8 +504,10 @@ struct claim_ending {
     pthread_mutex_t monitor;
     pthread_cond_t changed;
     struct timespec until;
-    bool up;      /* the session is ours */
-    bool expired; /* there is none */
+    bool up;       /* the session is ours */
+    bool answered; /* what was asked then, or there is no connection any more */
+    bool expired;  /* there is none */
+    bool refused;  /* to us, since the servers want other credentials */
     bool host_unknown;
     bool closed;    /* the store is gone */
     bool abandoned; /* nobody waits for that */
@@ -518,7 +520,7 @@ static void claim_ending_free(struct claim_ending *e)
     g_free(e);
 }
 
-/* With the monitor held, like the next. */
+/* With the monitor held, like the next two. */
 static void claim_on_event(void *context, enum store_event event, int64_t id, int timeout_ms)
 {
     struct claim_ending *e = context;
@@ -527,8 +529,18 @@ static void claim_on_event(void *context, enum store_event event, int64_t id, in
     (void)timeout_ms;
     e->up |= event == STORE_EV_UP;
     e->expired |= event == STORE_EV_EXPIRED;
+    e->refused |= event == STORE_EV_AUTH;
     if (event == STORE_EV_HOST || event == STORE_EV_BEGIN)
         e->host_unknown = event == STORE_EV_HOST;
+    pthread_cond_broadcast(&e->changed);
+}
+
+static void claim_on_answer(void *context, const struct store_reply *reply)
+{
+    struct claim_ending *e = context;
+
+    (void)reply;
+    e->answered = true;
     pthread_cond_broadcast(&e->changed);
 }
 
@@ -559,9 +571,12 @@ static bool claim_wait(struct claim_ending *e)
 }
 
 /* Takes the session up and closes it, with the monitor held. 0 while there is time to ask again. A
- * store that looks a name up closes when that is done, which nobody can end. */
+ * store that looks a name up closes when that is done, which nobody can end. Servers that demand
+ * credentials refuse the close without a word, and each time that a session is taken up prolongs
+ * it: so they are asked something before. */
 static int claim_take_up_and_close(struct claim_ending *e, const struct store_config *config)
 {
+    const struct store_request request = {.kind = STORE_STAT, .path = "/"};
     const struct store_sink sink = {.event = claim_on_event,
                                     .watch = claim_on_watch,
                                     .closed = claim_on_closed,
@@ -570,16 +585,22 @@ static int claim_take_up_and_close(struct claim_ending *e, const struct store_co
     struct store *store;
     bool more = true;
 
-    e->up = e->closed = false;
+    e->up = e->answered = e->closed = false;
     if (session_store->open(&store, config, &sink) != 0)
         return ZKL_ENOMEM;
-    while (!e->up && !e->expired && more)
+    while (!e->up && !e->expired && !e->refused && more)
+        more = claim_wait(e);
+    const bool asked = e->up && session_store->submit(store, &request, claim_on_answer, e);
+    while (asked && !e->answered && more)
         more = claim_wait(e);
     session_store->close(store);
     while (!e->closed && more)
         more = claim_wait(e);
     e->abandoned = !e->closed;
-    return e->expired || more ? 0 : e->host_unknown ? ZKL_EHOST : ZKL_EUNREACHABLE;
+    return e->refused           ? ZKL_EAUTH
+           : e->expired || more ? 0
+           : e->host_unknown    ? ZKL_EHOST
+                                : ZKL_EUNREACHABLE;
 }
 
 static int claim_end_session(const struct store_config *config, int64_t timeout_ms)
@@ -618,12 +639,16 @@ static int claim_end_checked(const char *connect, const zkl_session_options *o,
         return code;
     memcpy(taken.password, claim->password, sizeof taken.password);
     const struct tls_files tls = session_tls(o);
-    const struct store_config config = {
-        .hosts = hosts, .claim = &taken, .timeout_ms = o->session_timeout_ms, .tls = &tls};
+    const struct store_config config = {.hosts = hosts,
+                                        .claim = &taken,
+                                        .timeout_ms = o->session_timeout_ms,
+                                        .credentials = credentials_new(o),
+                                        .tls = &tls};
     fork_watch();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     code = claim_end_session(&config, timeout_ms);
     pthread_setcancelstate(before, NULL);
+    credentials_unref(config.credentials);
     explicit_bzero(&taken, sizeof taken);
     g_free(hosts);
     g_free(chroot);

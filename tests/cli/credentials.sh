@@ -50,6 +50,7 @@ ZKL_AUTH_FILE=$scratch/none refused "ZKL_AUTH_FILE that is not there" 64 "^zkl: 
 refused "--auth-file of nothing" 64 "^zkl: --auth-file: $scratch/empty: no credentials\$" --auth-file "$scratch/empty" lock $L touch "$ran"
 echo "$secret" >"$scratch/odd"
 refused "--auth-file without a scheme, which is not shown" 64 "^zkl: --auth-file: $scratch/odd: expected SCHEME:CREDENTIALS, as in digest:user:password\$" --auth-file "$scratch/odd" lock $L touch "$ran"
+refused "too much" 64 "^zkl: credentials: more than 64 KiB\$" --auth "digest:me:$(printf %065536d 0)" lock $L touch "$ran"
 expect "nothing of it ran" "" "$(ls "$ran" 2>/dev/null)"
 
 # ---- who sees them ----
@@ -71,22 +72,22 @@ expect "a secret in an environment would be seen" "/proc/$!/environ" "$(shown_in
 kill -9 $!
 wait $! 2>/dev/null
 
-# How often the secret is in a process's memory.
+# How often the secret is in a process's memory: in what a core dump has of it, and in the rest.
 cat >"$scratch/count.py" <<'PYTHON'
 import re, sys
-secret, found = open(sys.argv[2], "rb").read(), 0
-with open(f"/proc/{sys.argv[1]}/maps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb", 0) as memory:
-    for low, high in re.findall("^([0-9a-f]+)-([0-9a-f]+) rw", maps.read(), re.MULTILINE):
+secret, found = open(sys.argv[2], "rb").read(), [0, 0]
+with open(f"/proc/{sys.argv[1]}/smaps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb", 0) as memory:
+    for low, high, flags in re.findall("^([0-9a-f]+)-([0-9a-f]+) rw.*?^VmFlags:(.*?)$", maps.read(), re.M | re.S):
         if int(high, 16) - int(low, 16) < 1 << 28:  # larger ones are a sanitizer's
             memory.seek(int(low, 16))
-            found += memory.read(int(high, 16) - int(low, 16)).count(secret)
-print(found)
+            found["dd" in flags.split()] += memory.read(int(high, 16) - int(low, 16)).count(secret)
+print(*found)
 PYTHON
 copies() { # PID
     python3 "$scratch/count.py" "$1" "$scratch/secret" 2>&1
 }
 can_look=
-command -v python3 >/dev/null && [ "$(copies $$)" -gt 0 ] 2>/dev/null && can_look=1
+command -v python3 >/dev/null && [[ $(copies $$) =~ ^[1-9][0-9]*\ 0$ ]] && can_look=1
 # AddressSanitizer keeps a copy of the whole environment for itself.
 [ -z "${ZKL_INSTRUMENTED-}" ] || can_look=
 [ -n "$can_look" ] || skip "the memory of processes cannot be read"
@@ -97,7 +98,7 @@ unseen() { # WHAT
     expect "$1: no environment has it" "" "$(shown_in /proc/[0-9]*/environ)"
     expect "$1: the command has no ZKL_AUTH" "" "$(tr '\0' '\n' <"/proc/$command/environ" | grep '^ZKL_AUTH=')"
     [ -z "$server" ] || expect "$1: no node has it" "" "$(shown_in "/proc/$server/cwd/")"
-    [ -z "$can_look" ] || expect "$1: the guard has no copy" 0 "$(copies "$(guard_of "$holder")")"
+    [ -z "$can_look" ] || expect "$1: the guard has a copy that is in no core dump" "0 1" "$(copies "$(guard_of "$holder")")"
     let_go
     expect "$1: the command ends well" 0 "$?"
     expect "$1: nothing that is written has it" "" "$(shown_in "$scratch/holder.err" "$scratch/lines")"

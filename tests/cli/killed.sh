@@ -1,18 +1,20 @@
 #!/bin/bash
 # A zkl that is killed by KILL: its guard ends the session as soon as the command is gone. Sessions
-# would live for twenty minutes here: who waits for one to expire waits too long.
+# would live for twenty minutes here: who waits for one to expire waits too long. The servers demand
+# credentials, and of whoever ends a session, too.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
-server_options=(--tick 60000)
+server_options=(--tick 60000 --java -Dzookeeper.enforce.auth.enabled=true --java -Dzookeeper.enforce.auth.schemes=digest)
 need_server
 begin
+export ZKL_AUTH=digest:me:secret
 export scratch L=/cli/killed
 declare -f gone >"$scratch/gone"
 
 # A command that outlives TERM and its shell, and tells when it is there: $holder, $members.
 hold() { # ARGUMENT-OF-ZKL...
-    rm -f "$scratch/ready"
+    rm -f "$scratch/ready" "$scratch/orphan"
     "$ZKL" "$@" --session-timeout 20m -- bash -c '
         trap "" TERM
         (bash -c "sleep 1000 & echo \$! >\$scratch/orphan; wait" &)
@@ -120,7 +122,7 @@ wait_until "both are killed" gone $holder
 for _ in {1..10}; do contenders $L >"$scratch/out"; done
 expect "both are killed: the node stands" "2 no" "$(<"$scratch/out") $([ -e "$scratch/seen" ] && echo yes || echo no)"
 kill -9 "${members[@]}" 2>/dev/null
-"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+"$ZKL" break --yes $L >"$scratch/out" 2>&1
 expect_next "both are killed, and somebody deletes the node"
 
 # In an election the next term is not queued behind the dead one.
@@ -131,6 +133,13 @@ kill -9 "$(child_of "$leader")"
 wait_until "elect: it leads again" has_led me 2
 kill -TERM "$leader"
 status_of "$leader"
+
+# Where many guards have one session, their zygote ends it.
+hold shards $L/work 1
+wait_until "shards: it is held" has_contenders $L/work/shards/0 1
+kill -9 $holder
+wait_until "shards: the node goes" has_contenders $L/work/shards/0 0
+expect "shards: after all of the command" "" "$(for pid in "${members[@]}"; do gone "$pid" || echo "$pid lives"; done)"
 
 # Nobody finds the secret with which a session is ended.
 hold lock $L
@@ -159,7 +168,7 @@ holder=$!
 remember "$holder"
 wait_until "on-lost: the holder holds" has_contenders $L 1
 guard=$(guard_of $holder)
-"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+"$ZKL" break --yes $L >"$scratch/out" 2>&1
 wait_until "on-lost: it is run" test -s "$scratch/after"
 members=("$(<"$scratch/after")")
 remember "${members[@]}"

@@ -275,6 +275,14 @@ TEST_CASE(credentials_demanded)
     zkl_mutex *m = live_mutex(known, "/l");
     CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
     CHECK_INT(zkl_mutex_unlock(m), 0);
+    zkl_session_claim claim;
+    REQUIRE(zkl_session_get_claim(known, &claim) == 0);
+    CHECK_INT(zkl_session_end(connect, NULL, &claim, ZKL_FOREVER), ZKL_EAUTH);
+    CHECK_INT(zkl_mutex_lock(m, ZKL_FOREVER, NULL), 0);
+    CHECK(zkl_session_id(known) == claim.id);
+    CHECK_INT(zkl_session_end(connect, &o, &claim, ZKL_FOREVER), 0);
+    LIVE_UNTIL(zkl_session_id(known) != claim.id);
+    CHECK_INT(zkl_mutex_unlock(m), ZKL_ELOST);
     live_end(t);
     zk_server_stop(strict);
 }

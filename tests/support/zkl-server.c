@@ -1,4 +1,4 @@
-/* zkl-server [--nodes N] [--tick MS] [--java OPTION] [-- COMMAND ARG…]: a throwaway ZooKeeper
+/* zkl-server [--nodes N] [--tick MS] [--java OPTION]… [-- COMMAND ARG…]: a throwaway ZooKeeper
  * server for one command, or until SIGINT or SIGTERM. */
 #include "server.h"
 
@@ -15,7 +15,7 @@ enum { EXIT_USAGE = 64, EXIT_NO_SERVER = 69, EXIT_NO_EXEC = 126, EXIT_NOT_FOUND 
 
 static int usage(void)
 {
-    fputs("usage: zkl-server [--nodes N] [--tick MS] [--java OPTION] [-- COMMAND ARG...]\n"
+    fputs("usage: zkl-server [--nodes N] [--tick MS] [--java OPTION]... [-- COMMAND ARG...]\n"
           "Starts a throwaway ZooKeeper server, or an ensemble of N, on 127.0.0.1, and runs\n"
           "COMMAND with ZKL_CONNECT in its environment; without one it waits for a signal.\n",
           stderr);
@@ -59,10 +59,11 @@ static bool parse(int argc, char **argv, struct zk_server_options *o)
                                             {"tick", required_argument, NULL, 't'},
                                             {"java", required_argument, NULL, 'j'},
                                             {NULL, 0, NULL, 0}};
-    static const char *jvm[2];
+    static const char *jvm[8]; /* the last is NULL */
+    size_t java = 0;
     for (int c; (c = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
-        if (c == 'j')
-            jvm[0] = optarg;
+        if (c == 'j' && java < sizeof jvm / sizeof *jvm - 1)
+            jvm[java++] = optarg;
         else if ((c != 'n' || !number(optarg, 1, 7, &o->nodes)) &&
                  (c != 't' || !number(optarg, 1, 60000, &o->tick_ms)))
             return false;

@@ -1,6 +1,7 @@
 /* What a session answers without a server, how it takes what the store reports, and its options:
  * servers, credentials, and the structs of all of the library's options. */
 #include "by_hand.h"
+#include "lib/base/credentials.h"
 #include "lib/base/thread.h"
 #include "lib/session/core.h"
 #include "runner.h"
@@ -269,6 +270,70 @@ TEST_CASE(ended_at_the_second_try)
     CHECK_INT(zkl_session_end("a", NULL, &claim, 3600000), 0);
     CHECK_INT(claim_stores.opened, 2);
     CHECK_INT(claim_stores.closed_unheard, 0);
+    session_store = &store_zk;
+}
+
+static struct {
+    struct store_sink sink;
+    int opened;
+    bool with_credentials;
+} strict;
+
+static void *strict_end(void *unused)
+{
+    (void)unused;
+    strict.sink.closed(strict.sink.context);
+    return NULL;
+}
+
+/* A session that is taken up a second time has ended. */
+static int open_strict(struct store **ret, const struct store_config *config,
+                       const struct store_sink *sink)
+{
+    (void)ret;
+    strict.sink = *sink;
+    strict.with_credentials = config->credentials->count == 1 &&
+                              strcmp(config->credentials->each[0].secret, "alice:secret") == 0;
+    sink->event(sink->context, strict.opened++ == 0 ? STORE_EV_UP : STORE_EV_EXPIRED, 1, 1000);
+    return 0;
+}
+
+static bool answer_strictly(struct store *store, const struct store_request *request,
+                            store_done done, void *context)
+{
+    (void)store, (void)request;
+    if (!strict.with_credentials)
+        strict.sink.event(strict.sink.context, STORE_EV_AUTH, 0, 0);
+    done(context, &(struct store_reply){.rc = strict.with_credentials ? STORE_OK : STORE_UNKNOWN});
+    return true;
+}
+
+static void close_soon(struct store *store)
+{
+    pthread_t thread;
+
+    (void)store;
+    if (thread_start(&thread, strict_end, NULL) == 0)
+        pthread_detach(thread);
+}
+
+/* Each time that it is taken up prolongs it: one refusal is enough. */
+TEST_CASE(ended_where_credentials_are_demanded)
+{
+    const struct store_ops ops = {
+        .open = open_strict, .submit = answer_strictly, .close = close_soon};
+    static const zkl_credential alice = {"digest", "alice:secret"};
+    const zkl_session_claim claim = {.id = 1};
+    zkl_session_options o = ZKL_SESSION_OPTIONS_INIT;
+
+    session_store = &ops;
+    CHECK_INT(zkl_session_end("a", &o, &claim, 60000), ZKL_EAUTH);
+    CHECK_INT(strict.opened, 1);
+    strict.opened = 0;
+    o.credentials = &alice;
+    o.credential_count = 1;
+    CHECK_INT(zkl_session_end("a", &o, &claim, 60000), 0);
+    CHECK_INT(strict.opened, 2);
     session_store = &store_zk;
 }
 

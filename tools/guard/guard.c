@@ -1,5 +1,6 @@
 /* The tool's side of the guard. */
 #include "guard.h"
+#include "../orphan.h"
 #include "../tool.h"
 #include "channel.h"
 #include "environment.h"
@@ -16,7 +17,7 @@ static bool guard_spawn(struct guard *g, struct events *events)
 {
     if (!g->termination.shared)
         g->termination.shared = shared_new(1);
-    if (!g->termination.shared)
+    if (!g->termination.shared || !orphan_prepare())
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -218,5 +219,6 @@ void guard_finish(struct guard *g, struct events *events)
     }
     replace_guard(g, events, asked);
     guard_free(g, events);
+    orphan_forget();
     shared_free(g->termination.shared, 1);
 }

@@ -12,15 +12,21 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "lock-f
 
 #define NS_PER_MS 1000000
 
+void *shared_map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, size, MADV_DONTDUMP);
+    return memory;
+}
+
 struct shared *shared_new(size_t count)
 {
-    struct shared *s =
-        mmap(NULL, count * sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct shared *s = shared_map(count * sizeof *s); /* since the claim is a secret */
 
-    if (s == MAP_FAILED)
-        return NULL;
-    madvise(s, count * sizeof *s, MADV_DONTDUMP); /* the claim is a secret */
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; s && i < count; i++)
         shared_reset(&s[i]);
     return s;
 }

@@ -65,6 +65,10 @@ struct shared {
     _Atomic int64_t since; /* it leads: seconds since 1970; 0: not yet */
 };
 
+/* Zeros that this process and those which it forks from here on share, and that no core dump has.
+ * NULL with errno set. munmap() ends it. */
+void *shared_map(size_t size);
+
 /* So many, of as many guards. NULL with errno set. */
 struct shared *shared_new(size_t count);
 void shared_free(struct shared *s, size_t count);

@@ -137,6 +137,7 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
 
     atomic_store(&z->shared[k].guard, getpid());
     close(z->channel);
+    orphan_forget();
     z->born(k, z);
     options.cgroup = cgroup_new(options.leave_daemons);
     guard_main(&termination, channel, events);
@@ -261,7 +262,7 @@ bool zygote_start(struct zygote *z)
 {
     z->tool = getpid();
     z->shared = shared_new((size_t)z->count + 1);
-    if (!z->shared || !processes_reserve())
+    if (!z->shared || !orphan_prepare() || !processes_reserve())
         return fail(false, "cannot start the guard: %s", g_strerror(errno));
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a dead zygote leaves comes to us */
     sweep_init(&z->sweep, getpid(), 0, z->options->leave_daemons);
@@ -353,5 +354,6 @@ void zygote_end(struct zygote *z)
     while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     sweep_free(&z->sweep);
+    orphan_forget();
     shared_free(z->shared, (size_t)z->count + 1);
 }
