@@ -253,17 +253,30 @@ static void *claim_tell_closed(void *unused)
     return unused;
 }
 
-static void close_and_tell(struct store *store)
+static void close_soon(struct store *store)
 {
     (void)store;
-    claim_stores.closed_unheard += !claim_stores.heard;
     CHECK_INT(thread_start_detached(claim_tell_closed, NULL), 0);
+}
+
+static void close_and_tell(struct store *store)
+{
+    claim_stores.closed_unheard += !claim_stores.heard;
+    close_soon(store);
+}
+
+static bool submit_nothing(struct store *store, const struct store_request *request,
+                           store_done done, void *context)
+{
+    (void)store, (void)request, (void)done, (void)context;
+    return false;
 }
 
 /* A session is ours when it is closed, and is taken up again until there is none. */
 TEST_CASE(ended_at_the_second_try)
 {
-    const struct store_ops ops = {.open = open_and_tell, .close = close_and_tell};
+    const struct store_ops ops = {
+        .open = open_and_tell, .submit = submit_nothing, .close = close_and_tell};
     const zkl_session_claim claim = {.id = 1};
 
     session_store = &ops;
@@ -274,24 +287,16 @@ TEST_CASE(ended_at_the_second_try)
 }
 
 static struct {
-    struct store_sink sink;
     int opened;
     bool with_credentials;
 } strict;
-
-static void *strict_end(void *unused)
-{
-    (void)unused;
-    strict.sink.closed(strict.sink.context);
-    return NULL;
-}
 
 /* A session that is taken up a second time has ended. */
 static int open_strict(struct store **ret, const struct store_config *config,
                        const struct store_sink *sink)
 {
     (void)ret;
-    strict.sink = *sink;
+    claim_sink = *sink;
     strict.with_credentials = config->credentials->count == 1 &&
                               strcmp(config->credentials->each[0].secret, "alice:secret") == 0;
     sink->event(sink->context, strict.opened++ == 0 ? STORE_EV_UP : STORE_EV_EXPIRED, 1, 1000);
@@ -303,18 +308,9 @@ static bool answer_strictly(struct store *store, const struct store_request *req
 {
     (void)store, (void)request;
     if (!strict.with_credentials)
-        strict.sink.event(strict.sink.context, STORE_EV_AUTH, 0, 0);
+        claim_sink.event(claim_sink.context, STORE_EV_AUTH, 0, 0);
     done(context, &(struct store_reply){.rc = strict.with_credentials ? STORE_OK : STORE_UNKNOWN});
     return true;
-}
-
-static void close_soon(struct store *store)
-{
-    pthread_t thread;
-
-    (void)store;
-    if (thread_start(&thread, strict_end, NULL) == 0)
-        pthread_detach(thread);
 }
 
 /* Each time that it is taken up prolongs it: one refusal is enough. */
