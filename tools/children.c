@@ -50,11 +50,16 @@ static void children_ask(struct _zhandle *zh, void *data)
         g_async_queue_unref(q->answers);
 }
 
+int children_missing(const char *path)
+{
+    return fail(STATUS_CONFLICT, "%s: no such path", path);
+}
+
 static int refused(int code, const char *path)
 {
     switch (code) {
     case ZNONODE:
-        return fail(STATUS_CONFLICT, "%s: no such path", path);
+        return STATUS_CONFLICT;
     case ZBADARGUMENTS:
         return fail(STATUS_USAGE, "%s: not a path", path);
     case ZNOAUTH:
@@ -144,6 +149,8 @@ int children_show(const struct settings *settings, zkl_session *session, const c
     g_autoptr(GPtrArray) names = NULL;
     const int status = children_read(settings, session, path, &names);
 
+    if (status == STATUS_CONFLICT)
+        return children_missing(path);
     if (status == STATUS_OK)
         children_print(names, json);
     return status;

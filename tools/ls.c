@@ -32,52 +32,61 @@ static void print_members(const zkl_members *ms, bool json)
     print_text(out);
 }
 
+/* Of a look that has failed: what is not there is no failure. */
+static int status_of_look(const char *path)
+{
+    return zkl_last_error(NULL) == ZKL_ENOENT ? STATUS_OK : contenders_failed(path);
+}
+
 /* Nobody contends there: is it a group? */
-static bool show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
+static int show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json,
+                        bool *ret_shown)
 {
     g_autoptr(zkl_members) ms = NULL;
 
-    if (zkl_members_read(&ms, session, path, ZKL_MEMBER_GROUP, timeout_ms) != 0 ||
-        !has_ephemeral(ms))
-        return false;
-    print_members(ms, json);
-    return true;
+    if (zkl_members_read(&ms, session, path, ZKL_MEMBER_GROUP, timeout_ms) != 0)
+        return status_of_look(path);
+    *ret_shown = has_ephemeral(ms);
+    if (*ret_shown)
+        print_members(ms, json);
+    return STATUS_OK;
 }
 
-/* What zkl once has recorded there, if anything. */
-static void show_run(zkl_session *session, const char *path, int64_t timeout_ms)
+/* What zkl once has recorded there, if anything. Nodes of that name may be anybody's. */
+static int show_run(zkl_session *session, const char *path, int64_t timeout_ms)
 {
     g_autoptr(zkl_once) once = NULL;
     g_autoptr(zkl_once_run) run = NULL;
 
     if (zkl_once_new(&once, session, path, NULL) != 0 || zkl_once_done(once, timeout_ms, &run) != 0)
-        return;
+        return zkl_last_error(NULL) == ZKL_ELAYOUT ? STATUS_OK : status_of_look(path);
     g_autofree char *text = contenders_run_text(run);
     printf("%s\n", text);
+    return STATUS_OK;
 }
 
 static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     g_autoptr(zkl_queue) q = NULL;
-    const int status = contenders_read(&q, session, path, timeout_ms);
+    bool shown = false;
+    int status = contenders_read(&q, session, path, timeout_ms);
 
-    if (status != STATUS_OK)
-        return status;
-    if (zkl_queue_count(q) == 0 && show_members(session, path, timeout_ms, json))
+    if (status == STATUS_OK && zkl_queue_count(q) == 0)
+        status = show_members(session, path, timeout_ms, json, &shown);
+    if (status != STATUS_OK || shown)
         return status;
     if (json) {
         contenders_print_json(q);
         return status;
     }
     contenders_print(q, path);
-    show_run(session, path, timeout_ms);
-    return status;
+    return show_run(session, path, timeout_ms);
 }
 
 /* ---- -r: every queue below a path, a line each ---- */
 
 /* The tree is walked as it is: paths that come or go meanwhile may be missed. Contenders have no
- * children, so the walk enters only nodes with other names. */
+ * children, so the walk does not enter them. */
 struct walk {
     const struct settings *settings;
     zkl_session *session;
@@ -111,47 +120,61 @@ static void json_queue(const struct walk *w, const char *path, const zkl_queue *
     g_string_append_c(w->json, '}');
 }
 
-/* Only the first contender is read. */
-static void visit(struct walk *w, const char *path)
-{
-    g_autoptr(zkl_queue) q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
-
-    if (zkl_queue_count(q) == 0)
-        return;
-    if (w->table)
-        table_queue(w, path, q);
-    else
-        json_queue(w, path, q);
-    w->found++;
-}
-
-static bool is_contender(const char *name)
+static bool is_numbered(const char *name)
 {
     const size_t length = strlen(name), digits = 10;
 
     return length >= digits && strspn(name + length - digits, G_CSET_DIGITS) == digits;
 }
 
-/* Deep trees are no deeper than a path is long. */
+/* Adds what contends at path to contenders, which may have names of other paths that look alike.
+ * Only the first contender is read. */
+static int visit(struct walk *w, const char *path, GHashTable *contenders)
+{
+    g_autoptr(zkl_queue) q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
+
+    if (!q)
+        return status_of_look(path);
+    for (size_t i = 0; i < zkl_queue_count(q); i++)
+        g_hash_table_add(contenders, g_strdup(zkl_queue_get(q, i)->node));
+    if (zkl_queue_count(q) == 0)
+        return STATUS_OK;
+    if (w->table)
+        table_queue(w, path, q);
+    else
+        json_queue(w, path, q);
+    w->found++;
+    return STATUS_OK;
+}
+
+/* What is gone meanwhile is no failure of the whole. */
+static int worse_of(int status, int other)
+{
+    return other == STATUS_CONFLICT ? status : MAX(status, other);
+}
+
+/* Deep trees are no deeper than a path is long. STATUS_CONFLICT: there is no such path, which is
+ * not said. */
 static int descend(struct walk *w, const char *path)
 {
+    g_autoptr(GHashTable) contenders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GPtrArray) names = NULL;
-    bool contended = false;
+    bool numbered = false;
     int status = children_read(w->settings, w->session, path, &names);
 
     if (status != STATUS_OK)
         return status;
-    for (guint i = 0; i < names->len && !contended; i++)
-        contended = is_contender(names->pdata[i]);
-    if (contended && strcmp(path, "/") != 0)
-        visit(w, path);
+    for (guint i = 0; i < names->len && !numbered; i++)
+        numbered = is_numbered(names->pdata[i]);
+    if (numbered && strcmp(path, "/") != 0)
+        status = visit(w, path, contenders);
+    const bool known = status == STATUS_OK;
     for (guint i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
         g_autofree char *below = g_strconcat(strcmp(path, "/") == 0 ? "" : path, "/", name, NULL);
-        if (!is_contender(name) && strcmp(below, "/zookeeper") != 0) {
-            const int other = descend(w, below);
-            status = other == STATUS_CONFLICT ? status : MAX(status, other);
-        }
+        if (known ? !g_hash_table_contains(contenders, name) && strcmp(below, "/zookeeper") != 0
+                  : !is_numbered(name))
+            status = worse_of(status, descend(w, below));
     }
     return status;
 }
@@ -171,9 +194,11 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
     g_autoptr(GString) text = json ? w.json : table_end(w.table);
     if (json)
         g_string_append(text, w.found > 0 ? "\n]\n" : "]\n");
+    if (status == STATUS_CONFLICT)
+        children_missing(path);
     if (w.found == 0 && !json && status == STATUS_OK)
         say("%s: no contenders", path);
-    if (w.found > 0 || json)
+    if (w.found > 0 || (json && status == STATUS_OK))
         print_text(g_steal_pointer(&text));
     return status;
 }

@@ -111,7 +111,7 @@ static int once_show(const struct once *o, int64_t timeout_ms)
     }
     if (zkl_last_error(NULL) == ZKL_ENOENT)
         return fail(STATUS_CONFLICT, "%s: no run is recorded", path);
-    return fail_last(path);
+    return contenders_failed(path);
 }
 
 static int once_look_at_record(struct once *o)
@@ -128,8 +128,8 @@ static int once_look_at_record(struct once *o)
     else if (o->status)
         status = once_show(o, timeout_ms);
     else
-        status =
-            zkl_once_reset(o->once, timeout_ms) == 0 ? STATUS_OK : fail_last(o->options.hold.path);
+        status = zkl_once_reset(o->once, timeout_ms) == 0 ? STATUS_OK
+                                                          : contenders_failed(o->options.hold.path);
     once_close(o);
     return status;
 }

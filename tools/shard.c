@@ -72,9 +72,11 @@ void shard_read_queue(struct shard *s)
 
     atomic_store(&s->look_due, false); /* what is asked from here on is another look */
     g_autoptr(zkl_queue) queue = contenders_first(s->host->session, shard_path(s), 1, READ_MS);
+    const bool failed = !queue && zkl_last_error(NULL) != ZKL_ENOENT; /* ours may be there */
     const zkl_contender *first = zkl_queue_get(queue, 0);
+    const bool own = first && first->session_id == zkl_session_id(s->host->session);
     atomic_store(&s->waits, zkl_queue_count(queue) > 1);
-    atomic_store(&s->own_first, first && first->session_id == zkl_session_id(s->host->session));
+    atomic_store(&s->own_first, failed || own);
     atomic_store(&s->looked_at, began);
     events_wake(s->host->events);
 }

@@ -1,7 +1,8 @@
 /* gate: a proxy in front of the server of ZKL_CONNECT. Prints its address, then answers "ok" to
  * each line of its input: silence (nothing goes through), deafen (answers are lost, requests are
- * not), cut (no connections), refuse (other connections, on which credentials are refused), heal,
- * await (until something is answered again), undeleted (no delete was ever asked for). */
+ * not), cut (no connections), refuse (other connections, on which credentials are refused), mute
+ * (on other connections nothing is answered from the first read of data or delete on), heal, await
+ * (until something is answered again), undeleted (no delete was ever asked for). */
 #include "tests/support/progress.h"
 #include "tests/support/proxy.h"
 
@@ -21,9 +22,38 @@ static bool await_answer(struct proxy *p)
     return proxy_wait(p, answered, NULL, UNTIL_LATE);
 }
 
+/* The thread that passes messages on waits here. */
+static struct {
+    GMutex lock;
+    GCond changed;
+    bool on;
+} mute;
+
+static void set_mute(bool on)
+{
+    g_mutex_lock(&mute.lock);
+    mute.on = on;
+    g_cond_broadcast(&mute.changed);
+    g_mutex_unlock(&mute.lock);
+}
+
+static bool answer_unless_mute(GByteArray *message, int op, void *data)
+{
+    (void)message;
+    (void)data;
+    g_mutex_lock(&mute.lock);
+    while (mute.on && (op == PROXY_OP_GET_DATA || op == PROXY_OP_DELETE))
+        g_cond_wait(&mute.changed, &mute.lock);
+    g_mutex_unlock(&mute.lock);
+    return true;
+}
+
 static bool obey(struct proxy *p, const char *order)
 {
-    if (strcmp(order, "silence\n") == 0)
+    set_mute(strcmp(order, "mute\n") == 0);
+    if (mute.on)
+        proxy_mangle(p, answer_unless_mute, NULL);
+    else if (strcmp(order, "silence\n") == 0)
         proxy_freeze(p, PROXY_BOTH);
     else if (strcmp(order, "deafen\n") == 0)
         proxy_drop(p, PROXY_TO_CLIENT, true);

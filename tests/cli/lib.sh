@@ -442,7 +442,7 @@ begin_gate() {
     read -r gate <&"${COPROC[0]}"
 }
 
-gate() { # silence|deafen|cut|refuse|heal|await|undeleted
+gate() { # silence|deafen|cut|refuse|mute|heal|await|undeleted
     local answer
     echo "$1" >&"${COPROC[1]}"
     read -r answer <&"${COPROC[0]}"

@@ -77,7 +77,33 @@ run "$ZKL" --connect "$ZKL_CONNECT/cli" ls --recursive "${L#/cli}"
 expect_match "-r in a chroot" "${newline}${L#/cli}/deep/er +slot " "$out"
 run "$ZKL" ls -r --json $L
 expect_match "-r as JSON" "^\[${newline}  \{\"path\": \"$L\", \"holding\": 1, \"waiting\": 1, \"holder\": \{\"position\": 0, .*\"owner\": \"slot\".*\}\}${newline}\]\$" "$out"
+# A look that failed is none that found nobody; the others are shown.
+"$ZKL" lock $L/deep/private true
+in_private=("$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $L/deep/private)
+unread="zkl: $L/deep/private: the server refused to read the data of [^$newline]*"
+run "${in_private[@]}" "$ZKL" ls -r $L/deep
+expect_match "-r: a contender that may not be read" "^77:PATH [^$newline]*$newline$L/deep/er +slot [^$newline]*:$unread\$" "$status:$out:$err"
+run "${in_private[@]}" "$ZKL" ls -r $L/deep/private
+expect_match "-r: that one alone" "^77::$unread\$" "$status:$out:$err"
+run "${in_private[@]}" "$ZKL" ls -r --json $L/deep/private
+expect_match "-r: as JSON" "^77::$unread\$" "$status:$out:$err"
+run "${in_private[@]}" "$ZKL" ls $L/deep
+expect "members are looked for in readable nodes" "0::zkl: $L/deep: no contenders" "$status:$out:$err"
+"$ZKL" --auth digest:me:secret --acl auth::cdrwa lock $L/deep/closed true
+refused "a member that may not be read" 77 "refused to read the data of $L/deep/closed: " ls $L/deep
+if [ -x "$ADMIN" ]; then
+    "$ZKL" once $L/deep/once true
+    "$ADMIN" hide $L/deep/once/record
+    run "$ZKL" lock $L/deep/once "$ZKL" ls $L/deep/once
+    expect_match "a record that may not be read" "^77:STATE .*${newline}HOLDS [^$newline]*:zkl: $L/deep/once/record: the server refused to read the data of it: [^$newline]*\$" "$status:$out:$err"
+else
+    missing zk-admin "a record that may not be read"
+fi
+# Paths whose names look like contenders'.
+run "$ZKL" lock $L/jobs/1234567890 "$ZKL" lock $L/jobs/order-0000000001/part-0000000002 "$ZKL" ls -r $L/jobs
+expect_match "-r: paths that end in ten digits" "^0:PATH [^$newline]*$newline$L/jobs/1234567890 [^$newline]*$newline$L/jobs/order-0000000001/part-0000000002 [^$newline]*:\$" "$status:$out:$err"
 refused "-r of a missing path" 1 "^zkl: $N/none: no such path\$" ls -r $N/none
+refused "-r of a missing path, as JSON" 1 "^zkl: $N/none: no such path\$" ls -r --json $N/none
 refused "-r and --children" 64 "-r and --children" ls -r --children $L
 kill "$deep"
 status_of "$deep"

@@ -102,4 +102,16 @@ kill -KILL "$runner"
 status_of "$waiter"
 expect "the next one's status" 0 $?
 wait_until "the next one has run it" test -e "$scratch/again"
+
+# A server that does not answer is no answer.
+if [ -x "$tools/gate" ]; then
+    begin_gate
+    for look in --status --reset; do
+        gate mute
+        refused "$look: no answer" 69 "" --connect "$gate" --connect-timeout 1 once $look $L
+        gate heal
+    done
+else
+    missing gate "a server that does not answer"
+fi
 finish

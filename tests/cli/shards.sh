@@ -259,6 +259,18 @@ if [ -x "$ADMIN" ]; then
     expect "it is gone" "" "$("$ADMIN" list $G/eight/shards/1)"
     kill -TERM "$host"
     status_of "$host"
+    # Where its queue may not be read it is not known to be gone.
+    "$ZKL" shards --session-timeout 10 $G/sealed 1 --id x -c ': >'"$scratch/sealed; until [ -e $scratch/sealed.go ]; do sleep 0.05; done" 2>"$scratch/x.err" &
+    host=$!
+    remember "$host"
+    wait_until "it is served" test -e "$scratch/sealed"
+    "$ADMIN" seal $G/sealed/shards/0
+    touch "$scratch/sealed.go"
+    if wait_until "nor read" grep -q "$G/sealed/shards/0: the node of a shard that was given up cannot be deleted" "$scratch/x.err"; then
+        pass "a node that may not be deleted, nor its queue be read"
+    fi
+    kill -TERM "$host"
+    status_of "$host"
 else
     missing zk-admin "a node that may not be deleted"
 fi

@@ -75,6 +75,8 @@ static int act(struct raw *r, int argc, char **argv)
         return allow(r, path, ZOO_PERM_READ);
     if (strcmp(verb, "hide") == 0)
         return allow(r, path, ZOO_PERM_DELETE);
+    if (strcmp(verb, "seal") == 0)
+        return allow(r, path, ZOO_PERM_ADMIN);
     return ZBADARGUMENTS;
 }
 
@@ -85,7 +87,8 @@ int main(int argc, char **argv)
     int status;
 
     if (argc < 3 || !connect) {
-        fputs("usage: zk-admin create|sequence|set PATH DATA | delete|list|readonly|hide PATH\n",
+        fputs("usage: zk-admin create|sequence|set PATH DATA | "
+              "delete|list|readonly|hide|seal PATH\n",
               stderr);
         return 64;
     }
