@@ -11,7 +11,7 @@ enum {
     STATUS_CONFLICT = 1,     /* the lock was not acquired in time; -E changes it */
     STATUS_USAGE = 64,       /* bad options, path or connect string */
     STATUS_DATA = 65,        /* somebody's node or data are where ours should be */
-    STATUS_UNAVAILABLE = 69, /* no session was ever made */
+    STATUS_UNAVAILABLE = 69, /* no server answers */
     STATUS_INTERNAL = 70,
     STATUS_IOERR = 74, /* standard output cannot be written */
     STATUS_LOST = 75,  /* the lock was lost while the command ran */

@@ -38,6 +38,9 @@ TEST_CASE(usage_is_ones_own)
     CHECK_INT(failure_status(ZKL_ELAYOUT), 65);
     CHECK_INT(failure_status(ZKL_EPATH), 65);
     CHECK_INT(failure_status(ZKL_EUNREACHABLE), 69);
+    CHECK_INT(failure_status(ZKL_ETIMEDOUT), 69); /* of a lock it is told as a conflict */
+    CHECK_INT(failure_status(ZKL_EUNKNOWN), 69);
+    CHECK_INT(failure_status(ZKL_ELOST), 75);
     CHECK_INT(failure_status(ZKL_EAUTH), 77);
     CHECK_INT(failure_status(ZKL_EBUSY), 1);
     CHECK_INT(failure_status(ZKL_ENOMEM), 70);
