@@ -43,7 +43,7 @@ struct hold {
     struct loss loss;
     bool lending;        /* the command is to take the terminal, and has not been seen yet */
     bool asked_to_end;   /* INT or TERM has been passed on once */
-    bool interrupted;    /* HUP, INT, QUIT or TERM has been passed on */
+    int asked;           /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
     atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
     sigset_t early;      /* came before the command did */
     int passed_on;       /* the last signal that the group got by way of us */
@@ -111,6 +111,12 @@ static void on_stop(struct hold *h, int signo)
         say("%s: the command is stopped; the lock is kept", h->options->path);
 }
 
+static void note_asked(struct hold *h, int signo)
+{
+    if (h->asked == 0)
+        h->asked = signo;
+}
+
 static void on_signal(struct hold *h, int signo)
 {
     switch (signo) {
@@ -122,14 +128,14 @@ static void on_signal(struct hold *h, int signo)
         break;
     case SIGINT:
     case SIGTERM:
+        note_asked(h, signo);
         if (h->asked_to_end)
             signo = SIGKILL;
         h->asked_to_end = true;
-        h->interrupted = true;
         break;
     case SIGHUP:
     case SIGQUIT:
-        h->interrupted = true;
+        note_asked(h, signo);
         break;
     default:
         break;
@@ -155,7 +161,7 @@ static void give_way(struct hold *h)
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
     h->passed_on = SIGTERM;
-    h->interrupted = true;
+    note_asked(h, SIGTERM);
     hold_pass_on(h, SIGTERM);
 }
 
@@ -258,9 +264,9 @@ bool hold_kept(const struct hold *h)
     return !atomic_load(&h->shared->gone);
 }
 
-bool hold_interrupted(const struct hold *h)
+int hold_asked(const struct hold *h)
 {
-    return h->interrupted;
+    return h->asked;
 }
 
 void hold_free(struct hold *h)

@@ -23,9 +23,9 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
 /* Whether the lock was ours to give back when that was done. */
 bool hold_kept(const struct hold *hold);
 
-/* Whether the command was sent HUP, INT, QUIT or TERM by way of us: it may have left half of its
- * work. */
-bool hold_interrupted(const struct hold *hold);
+/* The first HUP, INT, QUIT or TERM that the command was sent by way of us, or 0: after one it may
+ * have left half of its work. */
+int hold_asked(const struct hold *hold);
 
 /* Not before the session is closed: the library's last call for the grant may come as late. */
 void hold_free(struct hold *hold);

@@ -4,8 +4,10 @@
 #include "connect.h"
 #include "contenders.h"
 #include "run.h"
+#include "worker.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 
 /* No exit status. */
@@ -19,6 +21,14 @@ struct once {
     int done_status; /* when another run counts */
     zkl_once *once;
     zkl_op *op;
+
+    /* The record, which another thread writes: the main one hears signals meanwhile. */
+    struct events *events;
+    const zkl_grant *grant;
+    pthread_t writer;
+    bool writes;
+    zkl_error error; /* its code is 0: it is written */
+    atomic_bool written;
 };
 
 static int once_make(void *self, zkl_session *session)
@@ -58,6 +68,8 @@ static void once_close(void *self)
 {
     struct once *o = self;
 
+    if (o->writes)
+        pthread_join(o->writer, NULL);
     zkl_op_free(o->op);
     zkl_once_free(o->once);
 }
@@ -74,19 +86,50 @@ static int once_is_done(void *self)
     return o->done_status;
 }
 
+static void *once_write(void *data)
+{
+    struct once *o = data;
+
+    if (zkl_once_end(o->once, o->grant, NULL, 0, 0) != 0)
+        zkl_last_error(&o->error);
+    atomic_store(&o->written, true);
+    events_wake(o->events);
+    return NULL;
+}
+
+/* 0 when that is done, or the signal that asks us to end first. The end of the guard is none, as it
+ * has nothing left to do. */
+static int once_await_written(struct once *o)
+{
+    int signo = SIGCHLD;
+
+    while (signo == SIGCHLD)
+        signo = events_until(o->events, &o->written);
+    return signo;
+}
+
 /* A command that failed leaves the work to the next one. So does one that was asked to end, even if
  * it says that it succeeded: it may have left half of the work. */
-static int once_record_run(void *self, const zkl_grant *grant, int status, bool interrupted)
+static int once_record_run(void *self, const zkl_grant *grant, int status, int asked)
 {
-    const struct once *o = self;
+    struct once *o = self;
+    const char *path = o->options.hold.path;
 
-    if (status == STATUS_OK && interrupted) {
-        say("%s: the command was asked to end, so its run is not recorded", o->options.hold.path);
+    if (status != STATUS_OK)
         return status;
-    }
-    if (status != STATUS_OK || zkl_once_end(o->once, grant, NULL, 0, 0) == 0)
-        return status;
-    return fail_last(o->options.hold.path);
+    if (asked != 0)
+        return fail(STATUS_SIGNAL + asked,
+                    "%s: the command was asked to end, so its run is not recorded", path);
+    o->grant = grant;
+    o->writes = worker_start(&o->writer, once_write, o) == 0;
+    if (!o->writes)
+        once_write(o);
+    const int signo = once_await_written(o);
+    if (signo != 0)
+        return fail(STATUS_SIGNAL + signo,
+                    "%s: asked to end before the servers had said whether the run is recorded",
+                    path);
+    return o->error.code == 0 ? STATUS_OK : fail_error(&o->error, path);
 }
 
 static const struct acquire_ops once_ops = {.open = once_make,
@@ -196,8 +239,8 @@ static int once_parse_line(struct once *o, struct settings *settings, int argc, 
 
 int verb_once(struct settings *settings, int argc, char **argv)
 {
-    struct once once = {.op = NULL};
     struct events events;
+    struct once once = {.events = &events};
     struct run run = {.settings = settings,
                       .options = &once.options,
                       .events = &events,

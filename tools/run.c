@@ -157,7 +157,7 @@ static int hold(struct run *t)
     int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->end && hold_kept(t->hold))
-        status = t->ops->end(t->self, t->attempt.grant, status, hold_interrupted(t->hold));
+        status = t->ops->end(t->self, t->attempt.grant, status, hold_asked(t->hold));
     if (t->ops->over && !hold_kept(t->hold))
         t->ops->over(t->self);
     return status;

@@ -36,9 +36,9 @@ struct acquire_ops {
      * that is an error. */
     int (*done)(void *self);
 
-    /* The command has ended with that status, and the lock is still ours. interrupted: it was asked
-     * to end before it had. Returns the exit status. NULL: does nothing. */
-    int (*end)(void *self, const zkl_grant *grant, int status, bool interrupted);
+    /* The command has ended with that status, and the lock is still ours. asked: the signal that
+     * asked it to end before it had, or 0. Returns the exit status. NULL: does nothing. */
+    int (*end)(void *self, const zkl_grant *grant, int status, int asked);
 
     /* The grant was lost and nothing of the command is left, but --on-lost may still run. NULL:
      * does nothing. */

@@ -84,9 +84,34 @@ for signal in TERM HUP USR1; do
     wait_until "it runs" test -e "$scratch/begun"
     kill -$signal "$runner"
     status_of "$runner"
+    status=$?
+    expect "$signal: nor is that success" "$([ $signal = USR1 ] && echo 0 || echo $((128 + $(kill -l $signal))))" $status
     run "$ZKL" once $L-$signal -- echo again
     expect "$signal: a run of a command that was asked to end does not count" \
         "told:$([ $signal = USR1 ] || echo again)" "$(<"$scratch/told"):$out"
+done
+
+# Answers are lost, and the run is recorded: whoever waits for the answer hears signals.
+begin_gate
+# shellcheck disable=SC2317
+recorded() { [ "$("$ZKL" once "$1" --status)" ]; }
+for signal in TERM INT HUP USR1; do
+    rm -f "$scratch/begun"
+    env --default-signal=INT "$ZKL" --connect "$gate" once $L-deaf-$signal -- sh -c ': >"$1/begun"; read x <"$1/end"' \
+        sh "$scratch" 2>"$scratch/err" &
+    runner=$!
+    remember "$runner"
+    wait_until "it runs" test -e "$scratch/begun"
+    gate deafen
+    echo >"$scratch/end"
+    wait_until "it is recorded" recorded $L-deaf-$signal
+    kill -$signal "$runner"
+    status_of "$runner"
+    status=$?
+    expect "$signal: heard while the run is recorded" \
+        "$((128 + $(kill -l $signal))):zkl: $L-deaf-$signal: asked to end before the servers had said whether the run is recorded" \
+        "$status:$(without_outages "$scratch/err")"
+    gate heal
 done
 
 # A killed runner's work is begun again.
