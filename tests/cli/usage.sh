@@ -43,8 +43,8 @@ differs() { # LIST LIST
 }
 mapfile -t verbs < <("$ZKL" help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help)
 for verb in "${verbs[@]}"; do
-    pages=("$man/zkl.1" "$man/zkl-$verb.1")
-    ! "$ZKL" "$verb" --help | grep -q ' --kill-after=' || pages+=("$man/zkl-guard.7")
+    mapfile -t pages < <(sed -nE "/^\.Sh OPTIONS/,/^\.(Bl|Sh EXIT)/s,^\.Xr ([a-z-]+) ([0-9]).*,$man/\1.\2,p" "$man/zkl-$verb.1")
+    pages+=("$man/zkl-$verb.1")
     expect "zkl-$verb(1): the options that there are" "" "$(differs "$(offered "$verb")" "$(on_pages '^\.It Fl' "${pages[@]}")")"
     expect_match "$verb --help names the page" "zkl-$verb\(1\)" "$("$ZKL" "$verb" --help)"
 done
