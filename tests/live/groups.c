@@ -377,7 +377,8 @@ TEST_CASE(under_faults)
     REQUIRE((admin = raw_open(zk_server_connect(server))) != NULL);
     REQUIRE(scratch_make(&scratch, "groups"));
     for (int w = 0; w < WORKERS; w++) {
-        REQUIRE((workers[w].proxy = proxy_start(zk_server_port(server, w % campaign.nodes))) != NULL);
+        REQUIRE((workers[w].proxy = proxy_start(zk_server_port(server, w % campaign.nodes))) !=
+                NULL);
         start(w);
     }
     const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;
