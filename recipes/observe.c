@@ -174,6 +174,14 @@ static void observing_read_data(struct observing *o, struct machine_actions *out
     observing_learn(o, OBSERVING_ASKED);
 }
 
+/* The first one, and what is proclaimed unless that is known. */
+static void observing_read(struct observing *o, struct machine_actions *out)
+{
+    observing_read_node(o, out);
+    if (o->data == OBSERVING_UNKNOWN || o->data_missing)
+        observing_read_data(o, out);
+}
+
 static void observing_list_again(struct observing *o, struct machine_actions *out, bool watch)
 {
     observing_move(o, OBSERVING_LISTING);
@@ -191,9 +199,7 @@ static void observing_take_first(struct observing *o, struct machine_actions *ou
 {
     machine_act(out, MACHINE_ACT_UNWATCH)->node = CHILDREN_DIRECTORY;
     machine_act(out, MACHINE_ACT_NAME)->node = OBSERVING_FIRST;
-    observing_read_node(o, out);
-    if (o->data == OBSERVING_UNKNOWN || o->data_missing)
-        observing_read_data(o, out);
+    observing_read(o, out);
 }
 
 /* Nobody is only told where a watch shows who comes. */
@@ -286,13 +292,17 @@ static void observing_on_data(struct observing *o, const struct machine_event *e
     observing_conclude(o, m, out);
 }
 
-/* While it stands it is still the first: proclaiming changes its version. */
+/* While it stands it is still the first: proclaiming changes its version. A query that was under
+ * way is over then; one that is put off will ask for both. */
 static void observing_on_node_fired(struct observing *o, const struct machine_event *ev,
                                     const struct observing_moment *m, struct machine_actions *out)
 {
     if (!ev->gone) {
         children_reread(&o->children);
-        observing_read_node(o, out);
+        if (o->children.state == CHILDREN_READING)
+            observing_read(o, out);
+        else
+            observing_read_node(o, out);
     } else if (children_changed(&o->children, &m->children, out) == CHILDREN_BEGUN) {
         observing_move(o, OBSERVING_LISTING);
     }

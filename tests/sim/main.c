@@ -128,6 +128,8 @@ static const struct known_seed {
      "a second create of one that was let in while the session before was ending"},
     {SORT_MIXED, SERVERS_USUAL, 3477,
      "a deadline from the time of a reconnect, whose handshake was answered late"},
+    {SORT_MIXED, SERVERS_USUAL, 956010428,
+     "an observer that reads a leader's node again, but not what is proclaimed"},
     {SORT_RETAIN, SERVERS_USUAL, 1,
      "nobody behind is seen, so that a tenure is idle while others wait"},
     {SORT_RETAIN, SERVERS_USUAL, 7, "the same, where it had begun before they came"},
