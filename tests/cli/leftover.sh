@@ -392,6 +392,8 @@ cgroup_of_command() {
     kill -9 "$member"
     wait_until "left alone: it has ended" gone "$member"
     places "the next one" /zkl-PID-0 "$ZKL" lock $L cat /proc/self/cgroup
+    mkdir "$group/zkl-1-0"
+    places "that of a container's first process goes too" /zkl-PID-0 "$ZKL" lock $L cat /proc/self/cgroup
 
     # The tool or the guard removes the cgroup, whichever survives.
     (in_group "$ZKL" lock $L bash -c 'kill -9 $PPID; sleep 1000') 2>/dev/null

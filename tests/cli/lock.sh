@@ -63,6 +63,8 @@ expect_match "ZKL_TOKEN is decimal" '^[1-9][0-9]*$' "${lines[1]}"
 expect_match "ZKL_NODE" "^$L/_c_[0-9a-f-]+-lock-[0-9]{10}\$" "${lines[2]}"
 expect_match "ZKL_SESSION" '^0x[0-9a-f]+$' "${lines[3]}"
 expect_match "ls agrees" "\"token\": ${lines[1]},.*\"session\": \"${lines[3]}\".*\"node\": \"${lines[2]##*/}\"" "$out"
+of_others=(ZKL_CANDIDATE=old ZKL_SLOT=1 ZKL_LOST=guard ZKL_LOST_BY=expired ZKL_SHARD=1)
+expect "nothing of a term, a slot or a loss around it" ZKL_SHARD=1 "$(env "${of_others[@]}" "$ZKL" lock $L env | grep -xF "$(printf '%s\n' "${of_others[@]}")")"
 expect "each variable once" 1 "$(ZKL_TOKEN=old "$ZKL" lock $L env | grep -c ^ZKL_TOKEN=)"
 
 # Nested locks.

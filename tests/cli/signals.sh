@@ -28,7 +28,7 @@ listen() { # PATH [LAUNCHER...]
 has_heard() { grep -qx "$1" "$scratch/heard"; }
 
 listen $L "${heard[@]}"
-for s in INT HUP QUIT USR1 USR2 WINCH CONT; do
+for s in CONT INT HUP QUIT USR1 USR2 WINCH; do
     kill -$s "$holder"
     if wait_until "$s is passed on" has_heard $s; then pass "$s is passed on"; fi
 done
@@ -103,6 +103,16 @@ touch "$scratch/quit"
 kill -CONT "$holder"
 status_of "$holder"
 expect "CONT continues it to its own end" 0 "$?"
+
+# A stopped command hears that it is to end.
+for s in TERM HUP; do
+    hold $L
+    freeze "$command"
+    kill -$s "$holder"
+    status_of "$holder"
+    status=$?
+    expect "$s ends a stopped command" $((128 + $(kill -l $s))) $status
+done
 
 # What was ignored stays so.
 listen $L env --ignore-signal=HUP

@@ -156,6 +156,12 @@ void cgroup_free(struct cgroup *c)
 
 /* ---- the beginning ---- */
 
+/* The first process of a container has the number of one that lives everywhere. */
+static bool may_be_dead(pid_t maker)
+{
+    return maker == getpid() || maker == 1 || (kill(maker, 0) != 0 && errno == ESRCH);
+}
+
 /* Removes cgroups whose makers were killed, or whose command left processes that have ended since.
  * (A maker that waits in another PID namespace loses its cgroup too, and goes on without one.) */
 static void remove_old(int parent)
@@ -166,8 +172,7 @@ static void remove_old(int parent)
     pid_t maker;
 
     while (list && (entry = readdir(list)))
-        if (cgroup_name_parse(entry->d_name, &maker) &&
-            (maker == getpid() || (kill(maker, 0) != 0 && errno == ESRCH)))
+        if (cgroup_name_parse(entry->d_name, &maker) && may_be_dead(maker))
             remove_tree(parent, entry->d_name);
     if (list)
         closedir(list);

@@ -30,6 +30,16 @@ static char *all_paths(const struct hold_options *o)
     return g_strconcat(o->path, others ? "\n" : NULL, others, NULL);
 }
 
+/* Those of a zkl around this one, which are not about this lock. */
+static char **without_others(char **envp)
+{
+    static const char *const names[] = {"ZKL_CANDIDATE", "ZKL_SLOT", "ZKL_LOST", "ZKL_LOST_BY"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        envp = g_environ_unsetenv(envp, names[i]);
+    return envp;
+}
+
 char **command_environment(const struct hold_options *o, const char *grant_text, uint64_t token,
                            int64_t session_id, int slot)
 {
@@ -38,7 +48,7 @@ char **command_environment(const struct hold_options *o, const char *grant_text,
                     *node = g_strndup(nodes, strcspn(nodes, "\n")), *paths = all_paths(o),
                     *decimal = g_strdup_printf("%" PRIu64, token),
                     *session = g_strdup_printf("0x%" PRIx64, (uint64_t)session_id);
-    char **envp = g_get_environ();
+    char **envp = without_others(g_get_environ());
 
     envp = g_environ_setenv(envp, "ZKL_PATH", o->path, TRUE);
     envp = g_environ_setenv(envp, "ZKL_PATHS", paths, TRUE);

@@ -100,8 +100,9 @@ void guard_tell(struct guard *g, int kind, int value)
     channel_send(g->channel, &message, NULL, -1);
 }
 
-/* What is sent from here on counts as asked for, before it can have an effect. */
-static void note_request(struct shared *s, int signo)
+/* Whether it may ask the command to end. What is sent from here on counts as asked for, before it
+ * can have an effect. */
+static bool note_request(struct shared *s, int signo)
 {
     switch (signo) {
     case SIGINT:
@@ -115,17 +116,20 @@ static void note_request(struct shared *s, int signo)
     case SIGQUIT:
         break;
     default:
-        return;
+        return false;
     }
     atomic_store(&s->to_end, true);
+    return true;
 }
 
 void guard_signal(struct guard *g, int signo)
 {
     struct shared *s = g->termination.shared;
+    const bool asks = note_request(s, signo);
 
-    note_request(s, signo);
     kill(-shared_leader(s), signo);
+    if (asks && !atomic_load(&s->paused)) /* what the guard has stopped it continues itself */
+        kill(-shared_leader(s), SIGCONT);
     if (atomic_load(&s->to_end))
         guard_tell(g, MESSAGE_LOOK, 0);
 }

@@ -39,8 +39,8 @@ bool guard_repeat(struct guard *g, const struct guard *other, struct events *eve
 void guard_free(struct guard *g, struct events *events);
 
 /* Sends the command's group a signal that was meant for it. If the signal may ask the command to
- * end, the processes that it leaves end too. SIGKILL: the whole tree ends at once. There is a
- * leader, and the guard has not ended. */
+ * end, CONT follows, for one that is stopped, and the processes that it leaves end too. SIGKILL:
+ * the whole tree ends at once. There is a leader, and the guard has not ended. */
 void guard_signal(struct guard *g, int signo);
 
 /* Returns the exit status for how the command ended, after a message if it could not be executed.
