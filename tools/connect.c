@@ -38,7 +38,8 @@ static int open_failed(const struct settings *settings, const zkl_error *error)
                     strstr(error->text, "credentials") ? " (--auth or --auth-file)" : "");
     if (error->code == ZKL_EINVAL && (settings->cacert || settings->cert || settings->key) &&
         strcmp(error->path, "options") == 0)
-        return fail(STATUS_USAGE, "--cacert, --cert, --key: %s", error->text);
+        return fail(STATUS_USAGE, "--cacert, --cert, --key: %s",
+                    strstr(error->text, "all of") ? "all of them are needed" : error->text);
     if (error->code == ZKL_EINVAL && strstr(error->text, " SASL"))
         return fail(STATUS_USAGE, "--auth: %s", error->text);
     return fail_error(error, connect_string(settings));

@@ -146,6 +146,26 @@ int fail_output(int error)
     return fail(STATUS_IOERR, "standard output: %s", g_strerror(error));
 }
 
+/* The library speaks of its own arguments; the reader has given ours. */
+static void in_our_words(GString *message)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } words[] = {
+        {"options: name ", "--name "},
+        {"options: period_ms must be 0, or ", "--every must be, in milliseconds, "},
+        {"options: slack_ms must be less than half of period_ms",
+         "--slack must be less than half of --every"},
+        {"candidate_id: ", "ID: "},
+        {"zkl_member_join: id ", "ID "},
+        {"zkl_member_join: data ", "--data "},
+        {"zkl_multilock_new: count ", "the number of paths "},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        g_string_replace(message, words[i].theirs, words[i].ours, 0);
+}
+
 int fail_error(const zkl_error *error, const char *subject)
 {
     const char *about = error->path[0] ? error->path : subject;
@@ -155,7 +175,11 @@ int fail_error(const zkl_error *error, const char *subject)
 
     /* The library's sentence often names its subject already. */
     const bool named = strstr(text, begin) != NULL;
-    return fail(failure_status(error->code), "%s%s%s", named ? "" : about, named ? "" : ": ", text);
+    g_autoptr(GString) message = g_string_new(NULL);
+    g_string_printf(message, "%s%s%s", named ? "" : about, named ? "" : ": ", text);
+    if (error->code == ZKL_EINVAL)
+        in_our_words(message);
+    return fail(failure_status(error->code), "%s", message->str);
 }
 
 int fail_last(const char *subject)

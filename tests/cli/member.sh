@@ -146,6 +146,7 @@ refused "--data in a look" 64 '--data' member --data x --list $G
 refused "--data of a party" 64 '--data' member --data x --layout party $G a true
 refused "an unknown layout" 64 'must be group or party' member --layout x $G a true
 refused "an operand too many" 64 'take one PATH' member --list $G x
-refused "an ID that is no name" 64 'no name of a node' member $G a/b true
 expect_no_node "nothing is left" $G
+refused "an ID that is no name" 64 "^zkl: $G: ID is no name of a node\$" member $G a/b true
+refused "too many data" 64 "^zkl: $G: --data has more than [0-9]+ bytes\$" member $G x --data "$(head -c 70000 /dev/zero | tr '\0' d)" true
 finish

@@ -155,7 +155,7 @@ for file in two nul; do
     refused "--auth-file that is not lines of credentials: $file" 64 "^zkl: --auth-file: .*$scratch/$file" --auth-file "$scratch/$file" lock /a touch "$ran"
 done
 # What this build may not have: `./dev tls` tests it where it is there.
-refused "--cacert alone" 64 "^zkl: --cacert, --cert, --key: TLS needs all of" --cacert "$scratch/a" lock /a touch "$ran"
+refused "--cacert alone" 64 "^zkl: --cacert, --cert, --key: all of them are needed\$" --cacert "$scratch/a" lock /a touch "$ran"
 refused "a comma in a file's name" 64 "^zkl: --cacert, --cert, --key: .*comma" --cacert a,b --cert c --key d lock /a touch "$ran"
 run "$ZKL" --cacert "$scratch/none" --cert c --key d lock /a touch "$ran"
 expect_match "TLS that is not there says what to build" "^64:zkl: --cacert, --cert, --key: (this libzookeeper has no TLS: build .*--with-zookeeper.*|$scratch/none: .*)\$" "$status:$err"
@@ -231,6 +231,15 @@ done
 for acl in nonsense world:anyone: world:anyone:x; do
     refused "--acl $acl" 64 "--acl $acl: " --acl "$acl" lock /a touch "$ran"
 done
+
+# What only the library refuses is told in the words of the command line.
+long=$(head -c 2000 /dev/zero | tr '\0' n)
+for verb in lock once; do refused "$verb: a long --name" 64 "^zkl: --name is longer than [0-9]+ bytes\$" $verb --name "$long" /a touch "$ran"; done
+refused "a long ID" 64 "^zkl: /a: ID: it is longer than [0-9]+ bytes\$" elect /a "$long" touch "$ran"
+refused "a short --every" 64 "^zkl: --every must be, in milliseconds, 10 to [0-9]+\$" once --every 9ms /a touch "$ran"
+refused "a long --slack" 64 "^zkl: --slack must be less than half of --every\$" once --every 1h --slack 40m /a touch "$ran"
+mapfile -t many < <(for i in {1..64}; do printf '%s\n' --and "/a/$i"; done)
+refused "65 paths" 64 "^zkl: /a/0: the number of paths must be 1 to 64\$" lock "${many[@]}" /a/0 touch "$ran"
 
 # No server: port 1 is nobody's, and .invalid never resolves.
 nobody=127.0.0.1:1
