@@ -206,7 +206,8 @@ static void give_lock_back(struct shard *s)
     s->status = guard_result(&s->guard, loss_remaining_ms(s->loss) > 0);
     if (atomic_load(&s->guard.termination.shared->begun))
         s->guardless = 0;
-    if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0)
+    if (s->cause == CAUSE_ENDED && atomic_load(&s->guard.termination.shared->exec_error) != 0 &&
+        !s->host->executed)
         s->host->fatal = s->status;
     loss_finish(s->loss);
     zkl_grant_release(s->attempt.grant);
@@ -242,7 +243,9 @@ static void watch_command(struct shard *s)
     loss_look(s->loss);
     if (s->to_send != 0)
         shard_signal(s, s->to_send);
-    if (shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone))
+    const bool over = shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone);
+    s->host->executed |= atomic_load(&shared->executed); /* before the end */
+    if (over)
         give_lock_back(s);
 }
 

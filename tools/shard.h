@@ -17,7 +17,8 @@ struct host_common {
     struct events *events;
     struct zygote zygote;
     zkl_session *session;
-    int fatal; /* the status to end with, as no attempt can do better; GO_ON */
+    bool executed; /* a command was, of any shard */
+    int fatal;     /* the status to end with, as no attempt can do better; GO_ON */
 };
 
 enum shard_phase {

@@ -167,6 +167,24 @@ kill -TERM "$host"
 status_of "$host"
 run "$ZKL" shards $G/two 4 --id x -- "$scratch/none"
 expect_match "no such command" "^127:zkl: $scratch/none: No such file" "$status:$err"
+# One that was there is a shard's trouble when it is gone.
+cp "$(command -v sleep)" "$scratch/sleep"
+: >"$scratch/x.lines"
+"$ZKL" shards $G/gone 2 --id x --status-fd 9 -- "$scratch/sleep" 1000 9>>"$scratch/x.lines" 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+executed() { [ "$(for guard in $(guard_of "$(guard_of "$host")"); do readlink "/proc/$(child_of "$guard")/exe"; done | grep -cx "$scratch/sleep.*")" = 2 ]; }
+wait_until "both are executed" executed
+mv "$scratch/sleep" "$scratch/sleep.gone"
+run "$ZKL" revoke $G/gone/shards/0
+if wait_until "a command that is gone: tried again" grep -qx 'paused 0 127 2' "$scratch/x.lines"; then pass "a command that is gone: tried again"; fi
+expect_match "a command that is gone: said" "^zkl: $scratch/sleep: No such file or directory"$'\n'"zkl: $G/gone/shards/0: ended with status 127, again in 1 s" "$(<"$scratch/x.err")"
+expect "a command that is gone: the other shard goes on" "" "$(grep '^ended 1' "$scratch/x.lines")"
+mv "$scratch/sleep.gone" "$scratch/sleep"
+wait_until "a command that is there again" executed
+kill -TERM "$host"
+status_of "$host"
+expect "a command that is gone: the host ends when it is told to" 143 "$?"
 run "$ZKL" shards $G/two 4 --id a/b true
 expect "an ID that is no name" 64 "$status"
 begin_gate

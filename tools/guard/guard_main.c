@@ -211,8 +211,10 @@ static void look_at_exec(struct guarding *g)
     events_remove(&g->events, g->exec_pipe);
     close(g->exec_pipe);
     g->exec_pipe = -1;
-    if (atomic_load(&g->shared->begun) && atomic_load(&g->shared->exec_error) == 0)
-        status_line(g->options.status_fd, "started %d", (int)g->leader);
+    if (!atomic_load(&g->shared->begun) || atomic_load(&g->shared->exec_error) != 0)
+        return;
+    atomic_store(&g->shared->executed, true);
+    status_line(g->options.status_fd, "started %d", (int)g->leader);
 }
 
 /* Our own stop is none that the tool should hear of. */
