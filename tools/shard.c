@@ -199,6 +199,15 @@ static void prepare_guard(struct shard *s)
     s->phase = SHARD_READY;
 }
 
+/* A guard that is stopped does nothing for it. */
+static void continue_guard(const struct shard *s)
+{
+    const pid_t guard = atomic_load(&s->host->zygote.shared[s->number].guard);
+
+    if (guard > 0)
+        kill(guard, SIGCONT);
+}
+
 /* Nothing of the command lives, or it never began. */
 static void give_lock_back(struct shard *s)
 {
@@ -214,6 +223,7 @@ static void give_lock_back(struct shard *s)
     g_clear_pointer(&s->loss, g_atomic_rc_box_release);
     if (!s->guard.running)
         shutdown(s->guard.channel, SHUT_WR); /* which ends it */
+    continue_guard(s);
     s->to_send = 0;
     s->phase = SHARD_CLEARING;
 }
@@ -308,17 +318,13 @@ void shard_signal(struct shard *s, int signo)
         s->to_send = signo;
 }
 
-/* A guard that is stopped does nothing for it. */
 static void stop_command(struct shard *s, int signo)
 {
-    const pid_t guard = atomic_load(&s->host->zygote.shared[s->number].guard);
-
     if (s->phase == SHARD_ASKING)
         zkl_op_cancel(s->op);
     else
         shard_signal(s, signo);
-    if (guard > 0)
-        kill(guard, SIGCONT);
+    continue_guard(s);
 }
 
 static void act_on(struct shard *s, enum shard_act what)

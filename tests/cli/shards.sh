@@ -155,6 +155,19 @@ kill -TERM "$host"
 status_of "$host"
 expect "and ends when it is asked to" 143 "$?"
 
+# A guard that is stopped, and its shard's node is deleted: the host ends the command, and the shard is served again.
+"$ZKL" shards --session-timeout 8 $G/stopped 1 --id x -c "echo \$\$ >>$scratch/stopped; exec sleep 1000" 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+wait_until "it runs" test -s "$scratch/stopped"
+guard=$(ps -o ppid= "$(<"$scratch/stopped")")
+freeze "${guard// /}"
+run "$ZKL" break --yes $G/stopped/shards/0
+served_again() { [ "$(wc -l <"$scratch/stopped")" -ge 2 ]; }
+if wait_until "a stopped guard: served again" served_again; then pass "a stopped guard: its shard is served again"; fi
+kill -TERM "$host"
+status_of "$host"
+
 # A command that ends.
 "$ZKL" shards $G/two 1 --id x -c 'echo >>'"$scratch"'/ends; exit 3' 2>"$scratch/x.err" &
 host=$!
