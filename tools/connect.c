@@ -2,7 +2,7 @@
 #include "connect.h"
 #include "closing.h"
 #include "credentials.h"
-#include "orphan.h"
+#include "credentials_shared.h"
 
 #include <string.h>
 
@@ -69,7 +69,7 @@ int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_l
         return status;
     options.credentials = (const zkl_credential *)(const void *)credentials->data;
     options.credential_count = credentials->len;
-    orphan_leave_credentials(credentials);
+    credentials_leave(credentials);
     options.acl = settings->acl;
     options.log = heard;
     options.log_data = data;

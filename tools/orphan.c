@@ -2,67 +2,13 @@
 #include "orphan.h"
 #include "closing.h"
 #include "connect.h"
-#include "credentials.h"
+#include "credentials_shared.h"
 #include "guard/cgroup.h"
 #include "guard/priority.h"
-#include "guard/shared.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-/* The credentials of the session: scheme and secret of one after the other, each with its NUL. */
-struct left {
-    atomic_size_t size; /* 0 while they change: a kill in between leaves none */
-    char texts[CREDENTIALS_MAX];
-};
-static struct left *left;
-
-bool orphan_prepare(void)
-{
-    orphan_forget();
-    left = shared_map(sizeof *left);
-    return left;
-}
-
-void orphan_leave_credentials(const GArray *credentials)
-{
-    if (!left)
-        return;
-    char *end = left->texts;
-    atomic_store(&left->size, 0);
-    for (guint i = 0; i < credentials->len; i++) {
-        const zkl_credential *c = &g_array_index(credentials, zkl_credential, i);
-
-        end = stpcpy(stpcpy(end, c->scheme) + 1, c->auth) + 1;
-    }
-    atomic_store(&left->size, (size_t)(end - left->texts));
-}
-
-void orphan_forget(void)
-{
-    if (left)
-        munmap(left, sizeof *left);
-    left = NULL;
-}
-
-/* Those of left itself. */
-static GArray *orphan_credentials(void)
-{
-    GArray *list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
-    const char *text = left ? left->texts : NULL;
-    const char *end = left ? text + atomic_load(&left->size) : NULL;
-
-    while (text < end) {
-        const zkl_credential c = {text, text + strlen(text) + 1};
-
-        g_array_append_val(list, c);
-        text = c.auth + strlen(c.auth) + 1;
-    }
-    return list;
-}
 
 /* Any file that stays open might keep somebody waiting for its end. */
 static void close_files(void)
@@ -86,7 +32,7 @@ void orphan_end_session(const struct settings *settings, const zkl_session_claim
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL); /* a service manager may wish it to end */
         close_files();
-        const GArray *credentials = orphan_credentials();
+        const GArray *credentials = credentials_shared();
         options.credentials = (const zkl_credential *)(const void *)credentials->data;
         options.credential_count = credentials->len;
         /* By then it has expired. */

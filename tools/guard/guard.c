@@ -1,6 +1,6 @@
 /* The tool's side of the guard. */
 #include "guard.h"
-#include "../orphan.h"
+#include "../credentials_shared.h"
 #include "../tool.h"
 #include "channel.h"
 #include "environment.h"
@@ -17,7 +17,7 @@ static bool guard_spawn(struct guard *g, struct events *events)
 {
     if (!g->termination.shared)
         g->termination.shared = shared_new(1);
-    if (!g->termination.shared || !orphan_prepare())
+    if (!g->termination.shared || !credentials_share())
         return false;
     /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -223,6 +223,6 @@ void guard_finish(struct guard *g, struct events *events)
     }
     replace_guard(g, events, asked);
     guard_free(g, events);
-    orphan_forget();
+    credentials_unshare();
     shared_free(g->termination.shared, 1);
 }

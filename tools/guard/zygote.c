@@ -1,6 +1,7 @@
 /* Neither a guard nor its leader is reaped before the tool has said that it signals them no more:
  * until then their numbers mean nobody else. */
 #include "zygote.h"
+#include "../credentials_shared.h"
 #include "../orphan.h"
 #include "../tool.h"
 #include "channel.h"
@@ -137,7 +138,7 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
 
     atomic_store(&z->shared[k].guard, getpid());
     close(z->channel);
-    orphan_forget();
+    credentials_unshare();
     z->born(k, z);
     options.cgroup = cgroup_new(options.leave_daemons);
     guard_main(&termination, channel, events);
@@ -262,7 +263,7 @@ bool zygote_start(struct zygote *z)
 {
     z->tool = getpid();
     z->shared = shared_new((size_t)z->count + 1);
-    if (!z->shared || !orphan_prepare() || !processes_reserve())
+    if (!z->shared || !credentials_share() || !processes_reserve())
         return fail(false, "cannot start the guard: %s", g_strerror(errno));
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* what a dead zygote leaves comes to us */
     sweep_init(&z->sweep, getpid(), 0, z->options->leave_daemons);
@@ -354,6 +355,6 @@ void zygote_end(struct zygote *z)
     while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     sweep_free(&z->sweep);
-    orphan_forget();
+    credentials_unshare();
     shared_free(z->shared, (size_t)z->count + 1);
 }
