@@ -32,7 +32,7 @@ static void print_members(const zkl_members *ms, bool json)
     print_text(out);
 }
 
-/* Of a look that has failed: what is not there is no failure. */
+/* The status of a look that has failed: what is not there is no failure. */
 static int status_of_look(const char *path)
 {
     return zkl_last_error(NULL) == ZKL_ENOENT ? STATUS_OK : contenders_failed(path);
