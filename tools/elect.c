@@ -14,6 +14,7 @@
 #include "listener.h"
 #include "notify.h"
 #include "run.h"
+#include "terminal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -266,6 +267,22 @@ static void tell_stage(struct supervisor *s)
 
 /* ---- one term ---- */
 
+/* A service that stands by hears what is meant for the command of the one that leads: a reload,
+ * say. What was started from a terminal ends with that. */
+static void spare_signals_of_command(struct events *events, const struct elect_options *options)
+{
+    struct terminal terminal;
+
+    if (options->once)
+        return;
+    events_spare(events, SIGUSR1);
+    events_spare(events, SIGUSR2);
+    terminal_init(&terminal);
+    if (!terminal_find(&terminal))
+        events_spare(events, SIGHUP);
+    terminal_close(&terminal);
+}
+
 static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
 {
     struct events events;
@@ -274,8 +291,10 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
     /* Its guard hears of that, and kills the command. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     say_no_more_of(s->said);
-    if (getppid() == parent && events_open_below(&events, s->events, s->channel))
+    if (getppid() == parent && events_open_below(&events, s->events, s->channel)) {
+        spare_signals_of_command(&events, s->options);
         status = candidate_run(s->settings, s->options, &events, s->shared);
+    }
     exit(status);
 }
 
@@ -507,6 +526,7 @@ static int supervise(const struct settings *settings, struct elect_options *opti
     int status = GO_ON;
 
     s.notify = notify_open();
+    spare_signals_of_command(events, options);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (status == GO_ON)
         status = one_term(&s);

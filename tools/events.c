@@ -69,6 +69,7 @@ static bool open_descriptors(struct events *e)
     e->kept = NULL;
     e->asked_at = 0;
     e->key = 0;
+    sigemptyset(&e->spared);
     e->others = g_array_new(FALSE, FALSE, sizeof(int));
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
     e->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -276,11 +277,16 @@ void events_arm(struct events *e, int64_t ms)
     timerfd_settime(e->timer, 0, &spec, NULL);
 }
 
-static bool is_deadly(int signo)
+void events_spare(struct events *e, int signo)
+{
+    sigaddset(&e->spared, signo);
+}
+
+static bool is_deadly(const struct events *e, int signo)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)
         if (deadly[i] == signo)
-            return true;
+            return !sigismember(&e->spared, signo);
     return false;
 }
 
@@ -289,7 +295,7 @@ int events_asked_to_end(struct events *e)
     int signo;
 
     while ((signo = events_signal(e)) != 0)
-        if (is_deadly(signo) || (signo == SIGCHLD && child_look(e->vital, NULL) == CHILD_ENDED))
+        if (is_deadly(e, signo) || (signo == SIGCHLD && child_look(e->vital, NULL) == CHILD_ENDED))
             return signo;
     return 0;
 }

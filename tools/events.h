@@ -20,6 +20,7 @@ struct events {
     bool reaps;                 /* see events_reap_strangers() */
     const atomic_int *kept;     /* another child that stays unreaped; NULL: none */
     int key;                    /* see events_close(); 0: none */
+    sigset_t spared;            /* see events_spare() */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
@@ -41,6 +42,9 @@ void events_close(struct events *e);
 
 /* Catches one more signal, unless we were started with it ignored. */
 void events_catch(struct events *e, int signo);
+
+/* A signal that is meant for a command alone: while none runs it does not ask us to end. */
+void events_spare(struct events *e, int signo);
 
 /* Sleeps until there is something; then call events_signal() until it returns 0. A second INT or
  * TERM counts from ASKED_AGAIN_MS after the first: timeout(1) and service managers send one to us

@@ -747,6 +747,8 @@ int verb_shards(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
+        events_spare(&events, SIGUSR1);
+        events_spare(&events, SIGUSR2);
         status = run_host(&host);
         events_close(&events);
     }

@@ -59,20 +59,7 @@ refused "--once -w" 1 "$E: .* 2\.5 s" elect --once -w 2.5 $E me touch "$scratch/
 if [ -e "$scratch/ran" ]; then fail "none of these ran"; else pass "none of these ran"; fi
 expect "one candidate is left" 1 "$(contenders $E)"
 
-# Signals to one who waits end it at once, and no node stays; not twice for a signal to the group.
-for s in INT TERM HUP QUIT USR1; do
-    "${heard[@]}" "$ZKL" elect $E waiter touch "$scratch/ran" 2>"$scratch/err" &
-    waiter=$!
-    remember "$waiter"
-    wait_until "the waiter queues" has_contenders $E 2
-    kill -$s "$waiter"
-    status_of "$waiter"
-    status=$?
-    expect "$s while waiting" $((128 + $(kill -l $s))) $status
-    expect "$s while waiting: no node stays" 1 "$(contenders $E)"
-done
-
-# To one who leads they are passed on, once each, also those that all of the service gets.
+# Signals to one who leads are passed on, once each, also those that all of the service gets.
 touch "$scratch/first.quit"
 status_of "$leader"
 expect "a leader ends with its command" 3 "$?"

@@ -1,10 +1,12 @@
 #!/bin/bash
-# Signals to zkl lock, while its command runs and while it waits.
+# Signals to zkl, while its command runs and while it waits.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_server
 begin
+export scratch
+: "${top_srcdir:=$PWD}"
 L=/cli/signals
 # A shell without job control starts what is in the background with INT and QUIT ignored.
 heard=(env "--default-signal=INT,QUIT")
@@ -139,20 +141,68 @@ if wait_until "kill -9 of the tool kills the command" gone "$command"; then
     pass "kill -9 of the tool kills the command"
 fi
 
-# Waiting for others: promptly gone, and no node stays.
+# Waiting, for a server or for others: what the page's table says; promptly gone, and no node stays.
 W=/cli/signals/wait
-hold $W
-for s in INT TERM HUP QUIT USR1; do
-    "${heard[@]}" "$ZKL" lock $W touch "$scratch/ran" 2>"$scratch/err" &
+wait_with() { # ARG...: $waiter has no terminal
+    rm -f "$scratch/err"
+    "${heard[@]}" setsid "$ZKL" -v "$@" touch "$scratch/ran" 2>"$scratch/err" &
     waiter=$!
     remember "$waiter"
-    wait_until "the waiter queues" has_contenders $W 2
-    kill -$s "$waiter"
+}
+expect_ends() { # WHAT SIGNAL ends|-
+    local ends=$2
+    kill "-$2" "$waiter"
+    [ "$3" = ends ] || { ends=TERM && kill -TERM "$waiter"; }
     status_of "$waiter"
     status=$?
-    expect "$s while waiting" $((128 + $(kill -l $s))) $status
-    expect "$s while waiting: no node stays" 1 "$(contenders $W)"
+    expect "$2 at $1: $3" "$((128 + $(kill -l "$ends")))" $status
+}
+expect_row() { # VERB-AND-OPTIONS OPERAND CELL...
+    local verb=$1 operand=$2 cells=("${@:3}") i path=$W/${1%% *}
+    for i in "${!signals[@]}"; do
+        # shellcheck disable=SC2086
+        wait_with --connect 127.0.0.1:1 --connect-timeout 1000 $verb /a $operand
+        wait_until "$verb has tried to connect" test -s "$scratch/err"
+        expect_ends "$verb, without a server" "${signals[i]}" "${cells[i]}"
+        has_contenders "$path" 1 || continue
+        # shellcheck disable=SC2086
+        wait_with $verb "$path" $operand
+        wait_until "$verb is in line" has_contenders "$path" 2
+        expect_ends "$verb, in line" "${signals[i]}" "${cells[i]}"
+        expect "${signals[i]} at $verb: no node stays" 1 "$(contenders "$path")"
+    done
+}
+declare -A operands=([member]=me [elect]=me ["elect --once"]=me [shards]=1)
+lead $W/elect leader
+mkfifo "$scratch/end"
+"$ZKL" once $W/once sh -c 'read x <"$1"' sh "$scratch/end" &
+runner=$!
+remember "$runner"
+hold $W/lock
+wait_until "each has a line" eval 'has_led leader 1 && has_contenders $W/once 1'
+mapfile -t table < <(sed -n '/^\.It verb Ta HUP/,/^\.El/{s/^\.It //; s/ Ta /|/g; /^\./!p}' "$top_srcdir/man/zkl-guard.7")
+IFS='|' read -r -a signals <<<"${table[0]#*|}"
+for row in "${table[@]:1}"; do
+    IFS='|' read -r -a cells <<<"$row"
+    expect_row "${cells[0]}" "${operands[${cells[0]}]-}" "${cells[@]:1}"
 done
+expect "all verbs that run a command" "elect elect--once lock member once shards" \
+    "$(printf '%s\n' "${table[@]:1}" | sed 's/|.*//; s/ //' | sort | paste -sd' ')"
+let_go
+echo >"$scratch/end"
+status_of "$runner"
+
+# What does not end a standby reaches --on-lost.
+lead $W/lost me --on-lost 'trap "echo USR1 >>$scratch/lost; exit" USR1; echo begun >>$scratch/lost; while :; do sleep 0.05; done'
+wait_until "it leads" has_led me 1
+"$ZKL" break --yes $W/lost >"$scratch/out" 2>&1
+wait_until "--on-lost runs" test -s "$scratch/lost"
+kill -USR1 "$candidate"
+if wait_until "USR1 is passed on to --on-lost" grep -qx USR1 "$scratch/lost"; then pass "USR1 is passed on to --on-lost"; fi
+kill -TERM "$candidate"
+status_of "$candidate"
+
+hold $W
 "$ZKL" lock $W touch "$scratch/ran" &
 waiter=$!
 remember "$waiter"

@@ -37,6 +37,10 @@ expect "the command is in front, and we are after it" "in front in front" "$(tr 
 terminal "\$ZKL lock \$L sh -c '$in_front' </dev/null; echo done"
 end_terminal
 expect "without a terminal as stdin it is let be" "behind done" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+# A standby ends with its terminal; without one HUP is for the command of the one that leads (cli/signals).
+terminal "\$ZKL --connect 127.0.0.1:1 --connect-timeout 1000 -v elect /a me true 2>\$scratch/standby & until [ -s \$scratch/standby ]; do sleep 0.05; done; kill -HUP \$!; wait \$!; echo ended \$?"
+end_terminal
+expect "a standby with a terminal ends at HUP" "ended 129" "$(tr -d '\r' <"$scratch/screen" | grep ended)"
 terminal "echo words | \$ZKL lock \$L sh -c 'read x </dev/tty; echo got \$x'"
 type_keys 'typed\n'
 end_terminal

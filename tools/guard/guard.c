@@ -207,6 +207,7 @@ void guard_finish(struct guard *g, struct events *events)
 
     events->vital = 0;
     events->reaps = false;
+    sigemptyset(&events->spared); /* all are for --on-lost */
     atomic_store(&g->termination.shared->finished, true);
     if (!g->running)
         shutdown(g->channel, SHUT_WR); /* which ends it */
