@@ -333,6 +333,13 @@ static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
         sweep_signal(&s->sweep, signo, is_on_lost, NULL);
 }
 
+static bool is_stopped(pid_t child)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)child, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
 /* The child obeys us alone: see events_open_below(). */
 static void supervisor_pass_on(struct supervisor *s, int signo)
 {
@@ -352,6 +359,8 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         pass_on_for_dead(s, signo, again);
     else
         channel_send(s->channel, &message, NULL, -1);
+    if (ends && is_stopped(s->child))
+        kill(s->child, SIGCONT); /* else it could not end */
 }
 
 /* Also what others have left to us. */

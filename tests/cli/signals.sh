@@ -192,6 +192,13 @@ let_go
 echo >"$scratch/end"
 status_of "$runner"
 
+# A process of a term that is stopped is to end, too.
+freeze "$(child_of "$candidate")"
+kill -TERM "$candidate"
+status_of "$candidate"
+status=$?
+expect "TERM while the candidate is stopped" "0 1" "$status $(wc -l <"$scratch/leader.termed")"
+
 # What does not end a standby reaches --on-lost.
 lead $W/lost me --on-lost 'trap "echo USR1 >>$scratch/lost; exit" USR1; echo begun >>$scratch/lost; while :; do sleep 0.05; done'
 wait_until "it leads" has_led me 1
