@@ -40,6 +40,7 @@ static int once_make(void *self, zkl_session *session)
     options.name = name;
     options.period_ms = o->period_ms;
     options.slack_ms = o->slack_ms;
+    options.parents = o->options.parents;
     return zkl_once_new(&o->once, session, o->options.hold.path, &options);
 }
 

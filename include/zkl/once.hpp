@@ -24,6 +24,7 @@ struct once_options {
     std::string name;
     std::chrono::milliseconds period{0};
     std::chrono::milliseconds slack{0};
+    zkl_parents parents = ZKL_PARENTS_CONTAINER;
 };
 
 /* As zkl_once_run, by the servers' clocks. */
@@ -52,6 +53,7 @@ inline zkl_once_options to_c(const once_options &o) noexcept
     c.name = text_or_null(o.name);
     c.period_ms = o.period.count();
     c.slack_ms = o.slack.count();
+    c.parents = o.parents;
     return c;
 }
 

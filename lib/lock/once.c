@@ -28,6 +28,7 @@ struct zkl_once {
     char *record; /* full path */
     char *name;   /* GRefString */
     struct once_plan plan;
+    zkl_parents parents;
     /* guarded by the monitor: */
     struct op_queue waiters;
     struct once_turn turn;
@@ -227,6 +228,7 @@ static void once_enter(struct once_attempt *a)
     const struct contender_spec spec = {.directory = a->of->path,
                                         .payload = a->of->name,
                                         .rule = RULE_LOCK,
+                                        .parents = a->of->parents,
                                         .try_only = a->try_only,
                                         .hints = true,
                                         .news = once_on_news};
@@ -665,7 +667,7 @@ enum { ONCE_PERIOD_MIN_MS = 10, ONCE_SLACK_MAX_MS = 300000 };
 
 static const char *once_check_options(const zkl_once_options *o)
 {
-    const char *wrong = options_check(o->name, ZKL_PARENTS_CONTAINER);
+    const char *wrong = options_check(o->name, o->parents);
 
     if (wrong)
         return wrong;
@@ -692,6 +694,7 @@ int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_onc
     once->path = path_full(s->chroot, path);
     once->record = g_strconcat(once->path, ONCE_NODE, NULL);
     once->name = handle_new_payload(o.name, 0);
+    once->parents = o.parents;
     once->plan.period_ms = (uint64_t)o.period_ms;
     once->plan.slack_ms =
         (uint64_t)(o.slack_ms ? o.slack_ms : MIN(o.period_ms / 10, ONCE_SLACK_MAX_MS));

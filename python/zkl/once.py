@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_char_p
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import _c
+from ._c import Parents
 from ._library import Handle, lib, ms, new, options, said, text
 from .errors import Error
 from .grant import Grant, acquired, taken
@@ -28,9 +29,16 @@ class Once(Handle):
     """The work at path. period and slack in seconds; period 0: once for all."""
 
     def __init__(
-        self, session: Session, path: str, *, name: Optional[str] = None, period: float = 0, slack: float = 0
+        self,
+        session: Session,
+        path: str,
+        *,
+        name: Optional[str] = None,
+        period: float = 0,
+        slack: float = 0,
+        parents: Parents = Parents.CONTAINER,
     ) -> None:
-        members = options(_c.OnceOptions, name=name, period_ms=ms(period), slack_ms=ms(slack))
+        members = options(_c.OnceOptions, name=name, period_ms=ms(period), slack_ms=ms(slack), parents=parents)
         super().__init__(new(session._c.use, lib.zkl_once_new, text(path), members), lib.zkl_once_free)
         self.session = session
 

@@ -76,11 +76,16 @@ enter goes-lock lock --peer kazoo --parents container
 enter goes-order lock --parents container --peer kazoo
 enter goes-elect elect --layout kazoo --parents container
 enter goes-last lock --peer kazoo --peer curator
+# Work that failed leaves no record, which would keep its directory.
+for kind in persistent container; do
+    run "$ZKL" once --parents $kind /once-$kind/x false
+    expect "once --parents $kind" 1 "$status"
+done
 if [ -n "${ZKL_CLI_INSIDE-}" ]; then
-    for directory in goes-lock goes-order goes-elect goes-last; do
+    for directory in goes-lock goes-order goes-elect goes-last once-container; do
         wait_until "/$directory is removed" is_gone $directory && pass "/$directory was a container"
     done
-    for directory in stays-lock stays-elect; do
+    for directory in stays-lock stays-elect once-persistent; do
         if is_gone $directory; then fail "/$directory stays"; else pass "/$directory stays"; fi
     done
 else

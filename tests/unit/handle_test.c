@@ -273,6 +273,17 @@ TEST_CASE(parents_as_asked)
         CHECK_STR(fake_request(STORE_CREATE, "/l").path, "/l");
         CHECK_INT(fake_request(STORE_CREATE, "/l").mode, rows[i].mode);
         zkl_mutex_free(m);
+        zkl_once_options of_work = ZKL_ONCE_OPTIONS_INIT;
+        zkl_once *work;
+        of_work.parents = rows[i].parents;
+        REQUIRE(zkl_once_new(&work, s, "/o", &of_work) == 0);
+        REQUIRE(zkl_once_begin_async(work, ZKL_FOREVER, release_it, NULL, NULL) == 0);
+        ANSWER(STORE_SYNC, "/o/record", .rc = STORE_OK);
+        ANSWER(STORE_GET, "/o/record", .rc = STORE_NONODE);
+        ANSWER(STORE_CREATE, "/o/", .rc = STORE_NONODE);
+        CHECK_STR(fake_request(STORE_CREATE, "/o").path, "/o");
+        CHECK_INT(fake_request(STORE_CREATE, "/o").mode, rows[i].mode);
+        zkl_once_free(work);
         zkl_session_close(s);
     }
 }
