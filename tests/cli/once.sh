@@ -11,7 +11,7 @@ for bad in x 0 9ms; do
     refused "--every $bad" 64 "^zkl: " once --every $bad $L true
 done
 refused "--slack without --every" 64 "^zkl: --slack: is for --every" once --slack 1 $L true
-refused "half the period of slack" 64 "slack_ms must be less" once --every 2 --slack 1 $L true
+refused "half the period of slack" 64 "^zkl: --slack must be less than half of --every\$" once --every 2 --slack 1 $L true
 refused "--status and --reset" 64 "exclude each other" once $L --status --reset
 refused "--status with a command" 64 "^zkl: --status: runs no command" once $L --status true
 refused "no command" 64 "no command to run" once $L

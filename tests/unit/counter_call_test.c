@@ -182,15 +182,17 @@ TEST_CASE(made_anew)
 /* Nothing was sent, or nobody knows. */
 TEST_CASE(late)
 {
+    enum { LONG_MS = 1000 }; /* what happens before the end has time for that */
+
     begin(&call, 1, 30);
     end(&call, ZKL_ETIMEDOUT);
-    begin(&call, 1, 30);
+    begin(&call, 1, LONG_MS);
     answer_value("", 0, 0);
     end(&call, ZKL_EUNKNOWN);
-    begin(&call, 1, 30);
+    begin(&call, 1, LONG_MS);
     fake_event(STORE_EV_DOWN);
     end(&call, ZKL_EUNREACHABLE);
-    begin(&call, 1, 300);
+    begin(&call, 1, LONG_MS);
     fake_busy(true);
     answer_value("", 0, 0); /* the set waits for room */
     fake_event(STORE_EV_DOWN);
@@ -201,7 +203,7 @@ TEST_CASE(late)
 /* Waits for a connection, and is never sent: also not when there is one again. */
 TEST_CASE(parked)
 {
-    begin(&call, 1, 200);
+    begin(&call, 1, 1000);
     fake_event(STORE_EV_DOWN);
     answer_value("", 0, 0);
     pthread_join(call.thread, NULL);
