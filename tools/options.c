@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session timeout: the least and the most are the library's. */
-#define TIMEOUT_LEAST_MS 200
+/* A session timeout: the least and the most are what the library takes where no tick is known. */
+#define TIMEOUT_LEAST_MS 401
 #define TIMEOUT_MOST_MS 1000000000
 #define TIMEOUT_BARE_MOST_MS 300000 /* without a unit: more was meant in milliseconds */
 

@@ -95,15 +95,15 @@ for option in -w --grace --kill-after --on-lost-timeout --connect-timeout --sess
     refused "lock $option 5d" 64 "^zkl: $option: $no_time" lock $option 5d /a touch "$ran"
 done
 refused "shards --drain 5d" 64 "^zkl: --drain: $no_time" shards --drain 5d /a 2 touch "$ran"
-for given in 0 0.1 199ms 0.1s 1000h; do
-    refused "--session-timeout $given" 64 "^zkl: --session-timeout $given: must be 200ms to 1000000s\$" --session-timeout $given lock /a touch "$ran"
+for given in 0 0.1 400ms 0.1s 1000h; do
+    refused "--session-timeout $given" 64 "^zkl: --session-timeout $given: must be 401ms to 1000000s\$" --session-timeout $given lock /a touch "$ran"
 done
 # More than five minutes needs a unit: such a number was meant in milliseconds.
 for number in 301 300.5 301. 1e3 30000; do
     refused "--session-timeout $number" 64 "^zkl: --session-timeout $number: a number counts seconds now; write ${number}ms or ${number}s\$" \
         --session-timeout $number lock /a touch "$ran"
 done
-for given in 300=300 0101=101 301s=301 20m=1200 1500ms=1.5; do
+for given in 401ms=0.4 300=300 0101=101 301s=301 20m=1200 1500ms=1.5; do
     refused "--session-timeout ${given%=*} is taken" 64 "--grace: .* a session timeout of ${given#*=}(\.0)? s" \
         --session-timeout "${given%=*}" lock --grace 1h /a touch "$ran"
 done
