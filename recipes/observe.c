@@ -159,12 +159,6 @@ static void observing_conclude(struct observing *o, const struct observing_momen
 
 /* ---- reading ---- */
 
-static void observing_read_node(struct observing *o, struct machine_actions *out)
-{
-    observing_move(o, OBSERVING_READING);
-    machine_ask(out, STORE_GET, OBSERVING_FIRST)->watch = true;
-}
-
 static void observing_read_data(struct observing *o, struct machine_actions *out)
 {
     struct machine_action *a = machine_ask(out, STORE_GET, OBSERVING_DATA);
@@ -174,11 +168,13 @@ static void observing_read_data(struct observing *o, struct machine_actions *out
     observing_learn(o, OBSERVING_ASKED);
 }
 
-/* The first one, and what is proclaimed unless that is known. */
+/* Asks for the first one; and for what is proclaimed, unless that is known or a query that is put
+ * off will ask for both. */
 static void observing_read(struct observing *o, struct machine_actions *out)
 {
-    observing_read_node(o, out);
-    if (o->data == OBSERVING_UNKNOWN || o->data_missing)
+    observing_move(o, OBSERVING_READING);
+    machine_ask(out, STORE_GET, OBSERVING_FIRST)->watch = true;
+    if (o->children.state == CHILDREN_READING && (o->data == OBSERVING_UNKNOWN || o->data_missing))
         observing_read_data(o, out);
 }
 
@@ -293,16 +289,13 @@ static void observing_on_data(struct observing *o, const struct machine_event *e
 }
 
 /* While it stands it is still the first: proclaiming changes its version. A query that was under
- * way is over then; one that is put off will ask for both. */
+ * way is over then. */
 static void observing_on_node_fired(struct observing *o, const struct machine_event *ev,
                                     const struct observing_moment *m, struct machine_actions *out)
 {
     if (!ev->gone) {
         children_reread(&o->children);
-        if (o->children.state == CHILDREN_READING)
-            observing_read(o, out);
-        else
-            observing_read_node(o, out);
+        observing_read(o, out);
     } else if (children_changed(&o->children, &m->children, out) == CHILDREN_BEGUN) {
         observing_move(o, OBSERVING_LISTING);
     }

@@ -5,7 +5,7 @@
 
 #include "tool.h"
 
-/* Of all their bytes, with one behind each scheme and each secret. */
+/* All credentials together have no more bytes than these, with one after each scheme and secret. */
 #define CREDENTIALS_MAX ((size_t)64 * 1024)
 
 /* Takes ZKL_AUTH out of the environment: no process that is started later sees it. */

@@ -8,8 +8,8 @@
 
 /* A server may hang up instead of answering a request, and each lost connection is one for all
  * grants of the session. So from the fifth time on the request waits before it is sent again, at
- * twice the pause each time, up to 3.2 s; and behind it those that were asked for later. Of a
- * request that is marked once the answer waits as long, since its asker sends the next one. */
+ * twice the pause each time, up to 3.2 s; and after it those that were asked for later. A request
+ * that is marked once is not sent again, and its asker hears of the loss after the same pause. */
 enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 5 };
 
 #define RETRY_NS (100 * CLOCK_MS)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A zkl that is killed by KILL: its guard ends the session as soon as the command is gone. Sessions
-# would live for twenty minutes here: who waits for one to expire waits too long. The servers demand
-# credentials, and of whoever ends a session, too.
+# would live for twenty minutes here, which no test waits for. The servers demand credentials, even
+# for the end of a session.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
