@@ -24,6 +24,16 @@ bool client_has_latches(int line)
     return line == LINE_LATCH || line == LINE_BESIDE;
 }
 
+const struct client *client_on(const struct stage *stage, const struct host *host)
+{
+    for (guint i = 0; i < stage->processes->len; i++) {
+        const struct client *p = stage->processes->pdata[i];
+        if (p->host == host)
+            return p;
+    }
+    return NULL;
+}
+
 int client_place(int line)
 {
     int place = 0;

@@ -29,6 +29,9 @@ const char *client_directory(int line);
 int client_line(const char *path);
 bool client_has_latches(int line);
 
+/* The process on that host; NULL: there is none. */
+const struct client *client_on(const struct stage *stage, const struct host *host);
+
 /* The first line on the same path: of all on one path, one may hold. */
 int client_place(int line);
 

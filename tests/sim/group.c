@@ -841,16 +841,6 @@ static int path_of(const char *node, const char **ret_name)
     return -1;
 }
 
-static const struct client *client_on(const struct stage *stage, const struct host *host)
-{
-    for (guint i = 0; i < stage->processes->len; i++) {
-        const struct client *p = stage->processes->pdata[i];
-        if (p->host == host)
-            return p;
-    }
-    return NULL;
-}
-
 static void add_data(struct member_node *n, const char *data, size_t length)
 {
     g_ptr_array_add(n->data, g_strndup(data ? data : "", data ? length : 0));

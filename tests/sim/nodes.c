@@ -159,16 +159,6 @@ static void hear_answered(struct oracle *o, const struct note *note)
         g_ptr_array_remove_fast(o->watching, w);
 }
 
-static const struct client *client_at(const struct stage *stage, const struct host *host)
-{
-    for (guint i = 0; i < stage->processes->len; i++) {
-        const struct client *p = stage->processes->pdata[i];
-        if (p->host == host && p->session)
-            return p;
-    }
-    return NULL;
-}
-
 /* A request that removes a watch may have to wait behind a create that an old server is asked about
  * again; or until later, if that server has hung up on such requests. A session whose contender
  * waits for n is not excused. */
@@ -176,12 +166,13 @@ static bool is_left_over(const struct stage *stage, const struct note *note,
                          const struct contender_node *n)
 {
     const struct watching *w = find_watching(&stage->oracle, note->session, note->path);
-    const struct client *p = client_at(stage, note->host);
-    const bool parked = p && !g_queue_is_empty(&p->session->parked);
+    const struct client *p = client_on(stage, note->host);
+    zkl_session *own = p ? p->session : NULL;
+    const bool parked = own && !g_queue_is_empty(&own->parked);
 
     if (n->next == note->session)
         return false;
-    return (p && p->session->removals_lost > WATCH_LOST_AT_ONCE) ||
+    return (own && own->removals_lost > WATCH_LOST_AT_ONCE) ||
            (w && w->left && (w->setting + w->removing > 0 || parked));
 }
 
