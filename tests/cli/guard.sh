@@ -375,6 +375,52 @@ expect "guard stopped until the loss: what was told" "waiting,held,lost" "$(cut 
 if [ -e "$scratch/ran" ] || told; then fail "guard stopped until the loss: nothing ran"; else pass "guard stopped until the loss: nothing ran"; fi
 expect_no_node "nothing is left" $L
 
+# A tree that takes long to look at: many, each in a session of its own, deaf to TERM. $holder, $members.
+crowd() { # HOW MANY, MS for a file of /proc, OPTION...
+    local count=$1 ms=$2
+    shift 2
+    rm -f "$scratch"/{lines,lost,seen,ready}
+    SLOW_PROC_MS=$ms LD_PRELOAD="$tools/.libs/libslowproc.so${LD_PRELOAD:+:$LD_PRELOAD}" "$ZKL" lock $L "$@" --status-fd 9 -- env -u LD_PRELOAD bash -c '
+        trap "" TERM
+        for ((i = 0; i < $1; i++)); do setsid sleep 1000 & done
+        jobs -p >"$scratch/ready.new"; mv "$scratch/ready.new" "$scratch/ready"; exec sleep 1000' bash "$count" 9>>"$scratch/lines" 2>"$scratch/holder.err" &
+    holder=$!
+    remember "$holder"
+    wait_until "a crowd" test -e "$scratch/ready" || return 1
+    mapfile -t members <"$scratch/ready"
+    remember "${members[@]}"
+}
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "nothing can be loaded before a sanitizer: a tree that takes long to end"
+else
+    # Its end begins earlier, and KILL comes in time, whomever TERM has reached until then: it takes 6.3 s to end at least.
+    # A grace of 3.75 s would begin too late for that, and TERM to all of it takes longer than there is.
+    crowd 100 9 --session-timeout 30
+    next_looks
+    freeze "$holder"
+    expect_dead_before_next "a crowd"
+    left=$(sed -n 's/^ending KILL //p' "$scratch/lines")
+    if [ "${left:-0}" -gt 4500 ]; then pass "a crowd: KILL comes early"; else fail "a crowd: KILL comes early" "$(<"$scratch/lines")"; fi
+    kill -CONT "$holder"
+    status_of "$holder"
+    expect "a crowd: lost" 75 "$?"
+
+    # It takes longer than the lock can wait, which is told while nothing is lost. KILL goes to those that are known,
+    # since another look takes too long, and by one call to each that its dead parent has left to the guard.
+    crowd 200 50 --session-timeout 30
+    next_looks
+    wait_until "too large a crowd: told" line "outgrown "
+    expect_match "too large a crowd: what was told" "^waiting,held [0-9]+,started [0-9]+,outgrown 20[0-9] [0-9]+\$" "$(paste -sd, "$scratch/lines")"
+    expect_match "too large a crowd: one line says so" "^zkl: $L: the command has 20[0-9] processes, which take [0-9.]+ s to end[^"$'\n'"]*\$" \
+        "$(without_outages "$scratch/holder.err")"
+    expect "too large a crowd: it goes on" no "$(gone "${members[0]}" && echo gone || echo no)"
+    freeze "$holder"
+    expect_dead_before_next "too large a crowd"
+    kill -CONT "$holder"
+    status_of "$holder"
+    expect "too large a crowd: lost" 75 "$?"
+fi
+
 # The guard comes before all others, where that is permitted. What it starts does not.
 place_of() { # PID: nice value, policy (0, 2 round robin, 3 batch, 5 idle)
     local content

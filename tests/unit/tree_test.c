@@ -283,12 +283,27 @@ static char *members_in(const struct tree *tree, GArray *list)
     return g_string_free(text, FALSE);
 }
 
+static GArray *look_in_parts(const struct tree *tree)
+{
+    struct processes_look look;
+    int parts = 1;
+
+    processes_look_begin(&look, LOOK_ROUNDS_MOST);
+    while (processes_look_on(tree, &look, 1) == LOOK_UNFINISHED)
+        parts++;
+    CHECK(parts > 1);
+    return processes_look_end(&look);
+}
+
 static void expect_same_members(const struct tree *tree, const char *count)
 {
     char *all = members_in(tree, processes_read());
     char *below = members_in(tree, processes_below(tree));
+    char *in_parts = members_in(tree, look_in_parts(tree));
 
     CHECK_STR(below, all);
+    CHECK_STR(in_parts, all);
+    g_free(in_parts);
     CHECK(g_str_has_suffix(below, count));
     g_free(all);
     g_free(below);

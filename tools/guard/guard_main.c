@@ -279,6 +279,8 @@ static bool guard_main_over(struct guarding *g)
     if (g->leader == 0)
         return g->tool_dead;
     look_at_leader(g);
+    if (!g->resting && shared_cause(g->shared) == CAUSE_NONE && g->leader > 0)
+        termination_watch(&g->termination);
     step(g);
     look_at_pause(g);
     switch (shared_cause(g->shared)) {
@@ -299,9 +301,11 @@ static void arm(struct guarding *g)
     if (g->leader == 0)
         return;
     if (shared_cause(g->shared) == CAUSE_NONE)
-        events_arm(&g->events, MIN(left - termination_grace_ms(&g->termination),
-                                   MIN(killing ? termination_rest_ms(&g->termination) : INT64_MAX,
-                                       g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));
+        events_arm(&g->events,
+                   MIN(MIN(left - termination_grace_ms(&g->termination),
+                           g->resting ? INT64_MAX : termination_watch_ms(&g->termination)),
+                       MIN(killing ? termination_rest_ms(&g->termination) : INT64_MAX,
+                           g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));
     else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, termination_rest_ms(&g->termination));
     else

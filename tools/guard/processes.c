@@ -214,7 +214,7 @@ GArray *processes_read(void)
 static bool processes_append_children(int dir, const char *path, GArray *list)
 {
     const int fd = open_file(dir, path);
-    char text[512];
+    char text[4096];
     ssize_t length;
     pid_t pid = 0;
 
@@ -282,9 +282,6 @@ GArray *processes_children(pid_t parent)
 
 /* ---- a part of them ---- */
 
-/* Rounds over a part that keeps growing. */
-#define ROUNDS_MOST 16
-
 /* Whether it could not be read because there is none. */
 static bool is_reaped(pid_t pid)
 {
@@ -315,37 +312,71 @@ static bool append_children_of(GArray *list, GHashTable *seen, pid_t parent)
     return told;
 }
 
-static bool append_round(const struct tree *tree, GArray *list, GHashTable *seen)
+void processes_look_begin(struct processes_look *l, int rounds)
 {
-    bool told = append_children_of(list, seen, tree->root) &&
-                (tree->helper == 0 || append_children_of(list, seen, tree->helper));
+    *l = (struct processes_look){.list = g_array_new(FALSE, FALSE, sizeof(struct process)),
+                                 .seen = g_hash_table_new(NULL, NULL),
+                                 .rounds = rounds};
+}
 
-    for (guint i = 0; told && i < list->len; i++) {
-        const struct process p = g_array_index(list, struct process, i);
+GArray *processes_look_end(struct processes_look *l)
+{
+    GArray *list = g_steal_pointer(&l->list);
 
-        if (!p.dead && !tree_is_prior(tree, &p))
-            told = append_children_of(list, seen, p.pid);
+    g_clear_pointer(&l->seen, g_hash_table_unref);
+    tree_sort((struct process *)(void *)list->data, list->len);
+    processes_reserve();
+    return list;
+}
+
+/* The parents are root, helper, and all that were found. */
+static bool look_at_next(const struct tree *tree, struct processes_look *l)
+{
+    const guint k = l->next++;
+    pid_t parent = k == 0 ? tree->root : tree->helper;
+
+    if (k > 1) {
+        const struct process p = g_array_index(l->list, struct process, k - 2);
+        parent = p.dead || tree_is_prior(tree, &p) ? 0 : p.pid;
     }
-    return told;
+    return parent == 0 || append_children_of(l->list, l->seen, parent);
+}
+
+/* Whether there is a parent left, in this round or in one more. */
+static bool look_goes_on(struct processes_look *l)
+{
+    if (l->next < l->list->len + 2)
+        return true;
+    if (l->list->len == l->before || --l->rounds <= 0)
+        return false;
+    l->before = l->list->len;
+    l->next = 0;
+    return true;
+}
+
+enum processes_looked processes_look_on(const struct tree *tree, struct processes_look *l,
+                                        guint most)
+{
+    if (kill(tree->root, 0) != 0)
+        return LOOK_UNTOLD;
+    while (look_goes_on(l)) {
+        if (most-- == 0)
+            return LOOK_UNFINISHED;
+        if (!look_at_next(tree, l))
+            return LOOK_UNTOLD;
+    }
+    return LOOK_FINISHED;
 }
 
 GArray *processes_below(const struct tree *tree)
 {
-    GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
-    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
-    bool told = kill(tree->root, 0) == 0;
-    bool more = true;
+    struct processes_look look;
 
-    for (int i = 0; told && more && i < ROUNDS_MOST; i++) {
-        const guint before = list->len;
-
-        told = append_round(tree, list, seen);
-        more = list->len > before;
-    }
-    tree_sort((struct process *)(void *)list->data, list->len);
+    processes_look_begin(&look, LOOK_ROUNDS_MOST);
+    const bool told = processes_look_on(tree, &look, G_MAXUINT) == LOOK_FINISHED;
+    GArray *list = processes_look_end(&look);
     if (!told)
         g_clear_pointer(&list, g_array_unref);
-    processes_reserve();
     return list;
 }
 

@@ -37,6 +37,28 @@ GArray *processes_read(void);
  * processes is hidden: then only a look at all processes finds what is below it. */
 GArray *processes_below(const struct tree *tree);
 
+/* The same in parts. */
+struct processes_look {
+    GArray *list;
+    GHashTable *seen;
+    guint next;   /* whose children are read next */
+    guint before; /* how many had been found when this round began */
+    int rounds;   /* still, if there is somebody new in each */
+};
+
+enum processes_looked { LOOK_UNFINISHED, LOOK_FINISHED, LOOK_UNTOLD };
+
+#define LOOK_ROUNDS_MOST 16
+
+void processes_look_begin(struct processes_look *look, int rounds);
+
+/* Reads the children of that many more. LOOK_UNTOLD: processes_below() would return NULL. */
+enum processes_looked processes_look_on(const struct tree *tree, struct processes_look *look,
+                                        guint most);
+
+/* Returns what it has found so far, sorted. */
+GArray *processes_look_end(struct processes_look *look);
+
 /* One; a tree_read_fn. */
 bool process_read(pid_t pid, struct process *ret, void *unused);
 

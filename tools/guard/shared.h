@@ -44,6 +44,7 @@ struct shared {
     atomic_bool to_end;     /* a signal that asks to end was passed on: what is left ends too */
     atomic_bool to_kill;    /* so was a second one: KILL to all */
     _Atomic uint64_t first; /* the first INT or TERM that the group got from us: shared_first() */
+    atomic_int need_ms;     /* the guard has measured that the tree takes so long to end */
     atomic_bool begun;      /* the command was executed, or tried to be */
     atomic_bool executed;   /* it was, as the guard has seen */
     atomic_bool paused;     /* we have stopped the leader, while the lock is in doubt */

@@ -21,6 +21,14 @@
 /* A look at a list that keeps changing is made anew so often. */
 #define LOOKS_MOST 16
 
+/* A look goes on for so long before the caller hears its events again; and by so many. */
+#define LOOK_PART_MS 50
+#define LOOK_PART 16
+
+/* Our own children are listed anew after so many signals to others: when a parent is dead, what it
+ * leaves comes to us. */
+#define OTHERS_MOST 32
+
 /* ---- who ---- */
 
 /* No pid is used again within a tick and has 22 bits. */
@@ -77,6 +85,8 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->stopped = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->refused = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    s->own = g_hash_table_new(NULL, NULL);
+    s->struck = g_hash_table_new(NULL, NULL);
 }
 
 void sweep_free(struct sweep *s)
@@ -85,6 +95,11 @@ void sweep_free(struct sweep *s)
     g_clear_pointer(&s->killed, g_hash_table_unref);
     g_clear_pointer(&s->stopped, g_hash_table_unref);
     g_clear_pointer(&s->refused, g_hash_table_unref);
+    g_clear_pointer(&s->own, g_hash_table_unref);
+    g_clear_pointer(&s->struck, g_hash_table_unref);
+    g_clear_pointer(&s->known, g_array_unref);
+    g_clear_pointer(&s->look.seen, g_hash_table_unref);
+    g_clear_pointer(&s->look.list, g_array_unref);
 }
 
 void sweep_spare(struct sweep *s, GArray *processes)
@@ -131,28 +146,64 @@ static void refuse(struct sweep *s, const struct process *p)
         s->on_refused(p, s->data);
 }
 
+static bool is_own(const struct sweep *s, pid_t pid)
+{
+    return g_hash_table_contains(s->own, GINT_TO_POINTER(pid));
+}
+
+/* Only for who reaps; others have no children here. */
+static void list_own(struct sweep *s)
+{
+    g_autoptr(GArray) pids = s->tree.root == getpid() ? processes_children(getpid()) : NULL;
+
+    g_hash_table_remove_all(s->own);
+    for (guint i = 0; pids && i < pids->len; i++)
+        g_hash_table_add(s->own, GINT_TO_POINTER(g_array_index(pids, pid_t, i)));
+}
+
 static int send_by(int fd, pid_t pid, int signo)
 {
     return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) : kill(pid, signo);
 }
 
+static bool send_now(struct sweep *s, int fd, const struct process *p, int signo)
+{
+    const bool sent = send_by(fd, p->pid, signo) == 0;
+
+    if (!sent && errno == EPERM)
+        refuse(s, p);
+    if (sent && signo == SIGTERM)
+        send_by(fd, p->pid, SIGCONT); /* a stopped one does not act on TERM */
+    return sent;
+}
+
 /* A kernel without pidfds leaves the look right before. */
-static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo)
+static bool send_to_other(struct sweep *s, struct process_table table, const struct process *p,
+                          int signo)
 {
     const int fd = process_open(p->pid);
-    bool sent = false;
+    const bool sent = (fd >= 0 || errno == ENOSYS) &&
+                      tree_still(&s->tree, table, p, process_read, NULL) &&
+                      send_now(s, fd, p, signo);
 
-    if ((fd >= 0 || errno == ENOSYS) && tree_still(&s->tree, table, p, process_read, NULL)) {
-        sent = send_by(fd, p->pid, signo) == 0;
-        if (!sent && errno == EPERM)
-            refuse(s, p);
-        if (sent && signo == SIGTERM)
-            send_by(fd, p->pid, SIGCONT); /* a stopped one does not act on TERM */
-    }
     if (fd >= 0)
         close(fd);
     processes_reserve();
     return sent;
+}
+
+/* A child of ours is a member, whoever it is, and its pid is nobody else's until we reap it. So one
+ * call is enough, where nine are needed for others. */
+static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo,
+                    size_t *others)
+{
+    if (!is_own(s, p->pid) && (*others)++ % OTHERS_MOST == 0)
+        list_own(s);
+    if (!is_own(s, p->pid))
+        return send_to_other(s, table, p, signo);
+    if (signo == SIGKILL)
+        g_hash_table_add(s->struck, GINT_TO_POINTER(p->pid));
+    return send_now(s, -1, p, signo);
 }
 
 bool sweep_everybody(const struct member *m, void *data)
@@ -186,21 +237,23 @@ static bool is_first(const struct sweep *s, const struct process *p, int signo)
 
 /* The table begins with the oldest process. A parent may heed the stops of its children. It is
  * stopped before them and continued after them, so it does not see that. */
-static struct swept signal_listed(struct sweep *s, const GArray *list, int signo,
+static struct swept signal_listed(struct sweep *s, const GArray *list, int signo, int64_t until,
                                   sweep_choose_fn *choose, void *data)
 {
     const struct process_table table = as_table(list);
     g_autofree struct member *members = g_new(struct member, table.count + 1);
     const size_t count = tree_members(&s->tree, table, members);
     struct swept r = {0};
+    size_t others = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    g_hash_table_remove_all(s->own);
+    for (size_t i = 0; i < count && (until == INT64_MAX || now_ms() < until); i++) {
         const struct member *m = &members[signo == SIGCONT ? count - 1 - i : i];
 
         note(&r, m->process);
         if (!choose || !choose(m, data))
             r.spared++;
-        else if (is_due(s, m->process, signo) && send_to(s, table, m->process, signo) &&
+        else if (is_due(s, m->process, signo) && send_to(s, table, m->process, signo, &others) &&
                  is_first(s, m->process, signo))
             r.sent++;
     }
@@ -213,7 +266,72 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
 
     if (!list)
         list = processes_read();
-    return list ? signal_listed(s, list, signo, choose, data) : (struct swept){.blind = true};
+    return list ? signal_listed(s, list, signo, INT64_MAX, choose, data)
+                : (struct swept){.blind = true};
+}
+
+/* Ends a look. Where the kernel has not told whom the tree has, all are looked at. */
+static void know(struct sweep *s, struct processes_look *look, enum processes_looked looked)
+{
+    g_clear_pointer(&s->known, g_array_unref);
+    s->known = processes_look_end(look);
+    if (looked != LOOK_UNTOLD)
+        return;
+    g_array_unref(s->known);
+    s->known = processes_read();
+}
+
+static enum processes_looked look_until(const struct sweep *s, struct processes_look *look,
+                                        int64_t until)
+{
+    enum processes_looked looked;
+
+    do
+        looked = processes_look_on(&s->tree, look, LOOK_PART);
+    while (looked == LOOK_UNFINISHED && now_ms() < until);
+    return looked;
+}
+
+bool sweep_look_on(struct sweep *s)
+{
+    if (!s->look.list)
+        processes_look_begin(&s->look, 1);
+    const enum processes_looked looked = look_until(s, &s->look, now_ms() + LOOK_PART_MS);
+    if (looked == LOOK_UNFINISHED)
+        return false;
+    know(s, &s->look, looked);
+    return true;
+}
+
+size_t sweep_count(const struct sweep *s)
+{
+    const struct process_table table = as_table(s->known);
+    g_autofree struct member *members = g_new(struct member, table.count + 1);
+
+    return tree_members(&s->tree, table, members);
+}
+
+/* What an unfinished look has found is taken if it is more than what was known. */
+static void know_more(struct sweep *s, struct processes_look *look)
+{
+    if (!s->known || s->known->len < look->list->len)
+        know(s, look, LOOK_UNFINISHED);
+    else
+        g_array_unref(processes_look_end(look));
+}
+
+void sweep_term(struct sweep *s, int64_t until, sweep_choose_fn *choose, void *data)
+{
+    struct processes_look look;
+
+    processes_look_begin(&look, LOOK_ROUNDS_MOST);
+    const enum processes_looked looked = look_until(s, &look, now_ms() + (until - now_ms()) / 2);
+    if (looked == LOOK_UNFINISHED)
+        know_more(s, &look);
+    else
+        know(s, &look, looked);
+    if (s->known)
+        signal_listed(s, s->known, SIGTERM, until, choose, data);
 }
 
 /* Whether it is one that had not been killed. */
@@ -225,8 +343,25 @@ static bool kill_child(struct sweep *s, pid_t pid, sweep_choose_fn *choose, void
     if (is_kept(s, pid) || waitpid(pid, NULL, WNOHANG) != 0)
         return false;
     process_read(pid, &p, NULL);
-    return !tree_exempts(&s->tree, &p) && choose(&m, data) && kill(pid, SIGKILL) == 0 &&
-           sweep_add(s->killed, &p);
+    if (tree_exempts(&s->tree, &p) || !choose(&m, data) || kill(pid, SIGKILL) != 0)
+        return false;
+    g_hash_table_add(s->struck, GINT_TO_POINTER(pid));
+    return sweep_add(s->killed, &p);
+}
+
+/* Forgets those that are no children any more: their numbers may mean others soon. */
+static void forget_struck(struct sweep *s, const GArray *pids)
+{
+    GHashTable *left = g_hash_table_new(NULL, NULL);
+
+    for (guint i = 0; pids && i < pids->len; i++) {
+        const gpointer pid = GINT_TO_POINTER(g_array_index(pids, pid_t, i));
+
+        if (g_hash_table_contains(s->struck, pid))
+            g_hash_table_add(left, pid);
+    }
+    g_hash_table_unref(s->struck);
+    s->struck = left;
 }
 
 /* A process that forks and ends faster than we look at everybody becomes our child again and again.
@@ -241,8 +376,13 @@ void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
         g_autoptr(GArray) pids = processes_children(getpid());
 
         any = false;
-        for (guint k = pids ? pids->len : 0; k > 0; k--)
-            any |= kill_child(s, g_array_index(pids, pid_t, k - 1), choose, data);
+        forget_struck(s, pids);
+        for (guint k = pids ? pids->len : 0; k > 0; k--) {
+            const pid_t pid = g_array_index(pids, pid_t, k - 1);
+
+            any |= !g_hash_table_contains(s->struck, GINT_TO_POINTER(pid)) &&
+                   kill_child(s, pid, choose, data);
+        }
         if (any)
             priority_pause(); /* to die */
     }
@@ -272,6 +412,11 @@ static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, v
 
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
+    if (s->look.list)
+        know_more(s, &s->look);
+    if (s->known)
+        signal_listed(s, s->known, SIGKILL, INT64_MAX, choose, data);
+    g_clear_pointer(&s->known, g_array_unref);
     return again(s, SIGKILL, choose, data);
 }
 
@@ -359,9 +504,11 @@ static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
 
+    /* Behind one that lives only those matter that are to be told as refused. */
     for (guint i = 0; i < pids->len; i++)
-        alive |= is_member(s, g_array_index(pids, pid_t, i)) &&
-                 is_alive(s, g_array_index(pids, pid_t, i));
+        if (!alive || kill(g_array_index(pids, pid_t, i), 0) != 0)
+            alive |= is_member(s, g_array_index(pids, pid_t, i)) &&
+                     is_alive(s, g_array_index(pids, pid_t, i));
     return alive;
 }
 
@@ -401,7 +548,7 @@ static enum sweep_left left_by_table(struct sweep *s)
 
         if (!list)
             return cannot_tell();
-        if (signal_listed(s, list, 0, NULL, NULL).first.pid != 0)
+        if (signal_listed(s, list, 0, INT64_MAX, NULL, NULL).first.pid != 0)
             return SWEEP_LIVES;
     }
     return SWEEP_GONE;

@@ -3,7 +3,7 @@
 #define ZKL_TOOLS_SWEEP_H
 
 #include "cgroup.h"
-#include "tree.h"
+#include "processes.h"
 
 #include <glib.h>
 
@@ -13,7 +13,11 @@ struct sweep {
     GHashTable *killed; /* by identity */
     GHashTable *stopped;
     GHashTable *refused;
-    bool all_killed; /* the last look was for KILL, spared nobody and found nobody new */
+    bool all_killed;            /* the last look was for KILL, spared nobody and found nobody new */
+    struct processes_look look; /* one that is made in parts, and */
+    GArray *known;              /* what the last one of these has found */
+    GHashTable *own;            /* pids of our children, who are nobody else's before we reap */
+    GHashTable *struck;         /* those that have got KILL */
     const struct cgroup *cgroup; /* of the tree alone, or NULL */
 
     /* A process lives that we may not signal; called once for each. start is 0 and the name empty
@@ -39,16 +43,27 @@ void sweep_free(struct sweep *s);
  * They replace those that sweep_init() has noted. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
+/* Looks at some of the tree, to know it before its end. Returns true once all was looked at; the
+ * next call begins anew. */
+bool sweep_look_on(struct sweep *s);
+
+/* How many members the last of these looks has found. */
+size_t sweep_count(const struct sweep *s);
+
 /* Sends signo once to each member that choose chooses; choose NULL: to nobody. signo 0 only finds
- * out whether a signal is allowed. A process that gets TERM gets CONT too. */
+ * out whether a signal is allowed. */
 typedef bool sweep_choose_fn(const struct member *m, void *data);
 sweep_choose_fn sweep_everybody;
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
-/* Sends KILL to all that are chosen, and again until a look finds nobody new. If no member is
- * spared, it kills the whole cgroup too, which reaches processes that we may not signal, and our
- * own children again and again. Both reach processes that fork faster than we look. Only the thread
- * that reaps calls this. */
+/* Sends TERM and CONT in the same way, but to nobody once it is until, by now_ms(). If a look takes
+ * longer than half of the time till then, those get it that are known from the last one. */
+void sweep_term(struct sweep *s, int64_t until, sweep_choose_fn *choose, void *data);
+
+/* Sends KILL to all that are chosen: first to those that are known from the last look, then again
+ * until a look finds nobody new. If no member is spared, it kills the whole cgroup too, which
+ * reaches processes that we may not signal, and our own children again and again. Both reach
+ * processes that fork faster than we look. Only the thread that reaps calls this. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* Kills only the children that have come since the last sweep with KILL. For the time between two

@@ -10,7 +10,9 @@
 #include "../tool.h"
 #include "processes.h"
 
+#include <limits.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *exit_cause_name(enum exit_cause cause)
@@ -38,17 +40,29 @@ const char *termination_loss_name(const struct termination *e)
 /* However short the grace: a process must be woken and a signal delivered meanwhile. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
-int64_t termination_margin_ms(const struct termination *e)
+/* For a tree that takes no time. */
+static int64_t margin_least_ms(const struct hold_options *o)
 {
-    const struct hold_options *o = e->options;
-
     return shards_margin_ms(o->commands, o->grace_ms,
                             MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
 }
 
+static struct pace_plan plan_end(const struct termination *e)
+{
+    const struct hold_options *o = e->options;
+
+    return pace_plan(atomic_load(&e->shared->need_ms), o->session_timeout_ms, o->grace_ms,
+                     margin_least_ms(o));
+}
+
+int64_t termination_margin_ms(const struct termination *e)
+{
+    return plan_end(e).margin_ms;
+}
+
 int64_t termination_grace_ms(const struct termination *e)
 {
-    return MAX(e->options->grace_ms, termination_margin_ms(e));
+    return plan_end(e).grace_ms;
 }
 
 enum exit_cause termination_reason(const struct termination *e)
@@ -64,6 +78,9 @@ enum exit_cause termination_reason(const struct termination *e)
 
 /* The time from one look at everybody to the next, as a part of the time since the first KILL. */
 #define BACK_OFF 16
+
+/* While the lock may end soon, there are so many times as many looks. */
+#define WATCH_SOON 8
 
 static void termination_on_refused(const struct process *p, void *data)
 {
@@ -110,9 +127,9 @@ static bool wants_term(const struct member *m, void *data)
     return first != SIGTERM && !m->tool;
 }
 
-/* Sends TERM and CONT, once. A process that has had TERM from us gets neither, and neither does a
- * process below a zkl, which ends its own command in its own order. */
-static void termination_tree_term(struct termination *e)
+/* Sends TERM and CONT, once, until KILL is due. A process that has had TERM from us gets neither,
+ * and neither does a process below a zkl, which ends its own command in its own order. */
+static void termination_tree_term(struct termination *e, int64_t until)
 {
     const pid_t leader = shared_leader(e->shared);
     uint64_t clock;
@@ -122,7 +139,7 @@ static void termination_tree_term(struct termination *e)
         kill(-leader, SIGTERM);
     }
     kill(-leader, SIGCONT);
-    sweep_signal(aim(e), SIGTERM, wants_term, e);
+    sweep_term(aim(e), until, wants_term, e);
 }
 
 static bool wants_stop(const struct member *m, void *data)
@@ -212,6 +229,72 @@ static bool termination_tree_gone(struct termination *e)
     }
 }
 
+/* ---- how long its end would take ---- */
+
+static int64_t cpu_ms(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
+}
+
+static void tell_outgrown(struct termination *e, int64_t need)
+{
+    const bool outgrown = plan_end(e).outgrown;
+
+    if (outgrown && !e->outgrown) {
+        status_line(e->options->status_fd, "outgrown %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
+                    e->pace.count, need);
+        say("%s: the command has %" G_GINT64_FORMAT " processes, which take %.1f s to end; if the "
+            "lock is lost, some may run on beside its next holder",
+            e->options->path, e->pace.count, (double)need / 1000);
+    }
+    e->outgrown = outgrown;
+}
+
+void termination_watch(struct termination *e)
+{
+    const int timeout = e->options->session_timeout_ms;
+
+    if (e->watched_at == 0) { /* the command has just begun */
+        e->watched_at = now_ms();
+        e->watch_pause = pace_pause_ms(0, timeout);
+    }
+    if (termination_watch_ms(e) > 0)
+        return;
+    if (e->watch_began == 0) {
+        e->watch_began = now_ms();
+        e->watch_cpu = cpu_ms();
+    }
+    const bool all = sweep_look_on(aim(e));
+    int64_t so_far = now_ms() - e->watch_began;
+    if (all) {
+        pace_note(&e->pace, (int64_t)sweep_count(&e->sweep), so_far);
+        so_far = 0;
+        e->watched_at = now_ms();
+        e->watch_pause = pace_pause_ms(cpu_ms() - e->watch_cpu, timeout);
+        e->watch_began = 0;
+    }
+    const int64_t need = pace_need_ms(&e->pace, so_far);
+    atomic_store(&e->shared->need_ms, (int)MIN(need, INT_MAX));
+    if (all)
+        tell_outgrown(e, need);
+}
+
+/* If the lock may end soon, the tree is to be known as it is then. */
+int64_t termination_watch_ms(const struct termination *e)
+{
+    const int timeout = e->options->session_timeout_ms;
+    const int64_t at = e->watched_at + e->watch_pause;
+    const int64_t steady = pace_steady_ms(timeout);
+    const int64_t soon = now_ms() + shared_left_ms(e->shared) - steady;
+
+    if (e->watch_began != 0)
+        return 0;
+    return MIN(at, MAX(soon, e->watched_at + pace_pause_ms(0, timeout) / WATCH_SOON)) - now_ms();
+}
+
 /* ---- the end ---- */
 
 static void announce(const struct termination *e, const char *signal, int64_t left)
@@ -243,11 +326,12 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
         say("%s: the lock is lost; the command is killed", path);
 }
 
-static void term(struct termination *e, enum exit_cause why, int64_t left)
+/* What is not reached by TERM before it is time gets KILL alone. */
+static void term(struct termination *e, enum exit_cause why, int64_t left, int64_t ms)
 {
-    termination_tree_term(e);
     e->ending_at = now_ms();
-    e->kill_at = e->ending_at + left - termination_margin_ms(e);
+    e->kill_at = e->ending_at + ms;
+    termination_tree_term(e, e->kill_at);
     announce(e, "TERM", shared_left_ms(e->shared));
     if (why == CAUSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
@@ -260,12 +344,14 @@ static void term(struct termination *e, enum exit_cause why, int64_t left)
 
 void termination_begin(struct termination *e, enum exit_cause why)
 {
-    const int64_t left = MIN(shared_left_ms(e->shared), termination_grace_ms(e));
+    const int64_t left = shared_left_ms(e->shared);
+    const int64_t ms =
+        MIN(left - termination_margin_ms(e), e->options->grace_ms - margin_least_ms(e->options));
 
-    if (left <= termination_margin_ms(e) || shared_bar(e->shared) == 0)
+    if (ms <= 0 || shared_bar(e->shared) == 0)
         termination_kill(e, why);
     else if (shared_decide(e->shared, why))
-        term(e, why, left);
+        term(e, why, left, ms);
 }
 
 void termination_kill(struct termination *e, enum exit_cause why)
@@ -382,7 +468,7 @@ static void end_rest(struct termination *e)
         kill_rest(e, false);
     else if (age >= REST_PATIENCE_MS && !e->rest_asked) {
         e->rest_asked = true;
-        termination_tree_term(e);
+        termination_tree_term(e, now_ms() + shared_left_ms(e->shared) - termination_margin_ms(e));
         status_line(e->options->status_fd, "rest TERM");
     }
 }

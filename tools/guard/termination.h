@@ -4,6 +4,7 @@
 #define ZKL_TOOLS_TERMINATION_H
 
 #include "hold_options.h"
+#include "pace.h"
 #include "shared.h"
 #include "sweep.h"
 
@@ -23,6 +24,14 @@ struct termination {
     int64_t give_up_at; /* by now_ms(): what KILL does not end by then never ends; 0: not sent */
     bool given_up;      /* that was said */
 
+    /* While the command runs: */
+    struct pace pace;
+    int64_t watch_began; /* by now_ms(): this look; 0: there is none now */
+    int64_t watch_cpu;   /* of this process, in ms, at that moment */
+    int64_t watched_at;  /* by now_ms(): the last look was over */
+    int64_t watch_pause; /* from then to the next */
+    bool outgrown;       /* that was said */
+
     struct sweep sweep;
     int64_t kill_began; /* by now_ms(), like all of these; 0: not yet */
     int64_t killed_at;  /* also to other zkl */
@@ -37,7 +46,15 @@ struct termination {
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper);
 void termination_tree_free(struct termination *e);
 
-/* KILL comes so long before the deadline; and the tool steps in when half of it is over. */
+/* Looks at the running command's tree, if that is due, to measure how long its end would take; only
+ * the guard does. Tells if that is longer than the lock can wait. */
+void termination_watch(struct termination *e);
+
+/* When it is to be called again. */
+int64_t termination_watch_ms(const struct termination *e);
+
+/* KILL comes so long before the deadline, the longer the larger the tree is; and the tool steps in
+ * when half of it is over. */
 int64_t termination_margin_ms(const struct termination *e);
 
 /* The grace; not less than the margin, which then leaves no time for TERM. */

@@ -1,0 +1,71 @@
+/* The time that a look takes is taken for the measure of all, since nothing else is known before
+ * the end: it grows with the tree, with the load, and where the processor is rationed. */
+#include "pace.h"
+
+/* KILL for all and their deaths take no longer than so many looks, and the margin of a small tree:
+ * docs/design/guard.md. */
+#define LOOKS_PER_END 3
+
+/* What a look has cost once is forgotten by this part with each look that costs less. */
+#define FORGOTTEN_PER_LOOK 4
+
+/* A look at a few that was interrupted says nothing of many: they count as so many. */
+#define COUNT_LEAST 100
+
+/* So many looks in a session timeout, or fewer, so that they take one part in LOOKS_SHARE of a
+ * processor. */
+#define LOOKS_PER_TIMEOUT 4
+#define LOOKS_SHARE 50
+
+/* hold.c says why; and the part of it that an ending may take. */
+#define STEADY_PERMILLE 300
+#define ENDING_MOST_PERMILLE 250
+
+#define NS_PER_MS 1000000
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void pace_note(struct pace *p, int64_t count, int64_t ms)
+{
+    const int64_t before = p->cost_ns - p->cost_ns / FORGOTTEN_PER_LOOK;
+
+    p->count = count;
+    p->cost_ns = larger(ms * NS_PER_MS / larger(count, COUNT_LEAST), before);
+}
+
+int64_t pace_need_ms(const struct pace *p, int64_t so_far)
+{
+    return LOOKS_PER_END * larger(p->count * p->cost_ns / NS_PER_MS, so_far);
+}
+
+int64_t pace_pause_ms(int64_t cpu_ms, int64_t session_timeout_ms)
+{
+    return larger(session_timeout_ms / LOOKS_PER_TIMEOUT, LOOKS_SHARE * cpu_ms);
+}
+
+int64_t pace_steady_ms(int64_t session_timeout_ms)
+{
+    return session_timeout_ms * STEADY_PERMILLE / 1000;
+}
+
+struct pace_plan pace_plan(int64_t need_ms, int64_t session_timeout_ms, int64_t grace_ms,
+                           int64_t margin_ms)
+{
+    const int64_t most = session_timeout_ms * ENDING_MOST_PERMILLE / 1000;
+    const int64_t for_term = larger(grace_ms - margin_ms, 0);
+    const int64_t wanted = margin_ms + need_ms;
+    struct pace_plan plan = {.outgrown = wanted > most};
+
+    plan.margin_ms = larger(margin_ms, smaller(wanted, most));
+    plan.grace_ms =
+        larger(larger(grace_ms, plan.margin_ms), smaller(plan.margin_ms + for_term, most));
+    return plan;
+}
