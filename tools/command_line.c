@@ -30,6 +30,8 @@ static int command_line_parse(struct command_line *l)
          "Never end processes that called setsid(2)", NULL},
         {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
          "When the lock is in doubt: ignore (default), stop or term", "WHAT"},
+        {"on-outgrown", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_outgrown,
+         "When COMMAND's processes take too long to end: ignore (default) or term", "WHAT"},
         {"on-lost", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost,
          "Run STRING after COMMAND was ended because of the lock", "STRING"},
         {"on-lost-timeout", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_lost_timeout,
@@ -126,6 +128,14 @@ static int check_on_suspect(struct lock_options *o, const char *text)
     return fail(STATUS_USAGE, "--on-suspect: must be ignore, stop or term, not %s", text);
 }
 
+static int check_on_outgrown(struct lock_options *o, const char *text)
+{
+    o->hold.term_on_outgrown = text && strcmp(text, "term") == 0;
+    if (!text || o->hold.term_on_outgrown || strcmp(text, "ignore") == 0)
+        return GO_ON;
+    return fail(STATUS_USAGE, "--on-outgrown: must be ignore or term, not %s", text);
+}
+
 static int check_status_fd(struct lock_options *o, const char *text)
 {
     gint64 fd;
@@ -167,6 +177,7 @@ int command_line_check(struct command_line *l)
     else if (parents)
         return fail(STATUS_USAGE, "--parents: must be container or persistent, not %s", parents);
     if (check_times(l) != GO_ON || check_on_suspect(o, l->raw.on_suspect) != GO_ON ||
+        check_on_outgrown(o, l->raw.on_outgrown) != GO_ON ||
         check_status_fd(o, l->raw.status_fd) != GO_ON)
         return STATUS_USAGE;
     if (l->raw.on_lost)

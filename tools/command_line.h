@@ -12,6 +12,7 @@ struct raw_options {
     char *parents;
     char *on_lost;
     char *on_suspect;
+    char *on_outgrown;
     char *status_fd;
     char *timeout; /* text, so that "not given" is none of its values */
     char *grace;

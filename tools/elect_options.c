@@ -64,8 +64,8 @@ static int check_id(const char *id)
 static bool wants_more(const struct elect_options *o, const struct raw_options *common)
 {
     return o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
-           common->timeout || common->grace || common->on_suspect || common->on_lost ||
-           common->status_fd || common->parents || o->run.metrics_file ||
+           common->timeout || common->grace || common->on_suspect || common->on_outgrown ||
+           common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
            o->run.conflict_status != STATUS_CONFLICT;
 }
 

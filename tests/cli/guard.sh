@@ -419,6 +419,14 @@ else
     kill -CONT "$holder"
     status_of "$holder"
     expect "too large a crowd: lost" 75 "$?"
+
+    crowd 100 8 --session-timeout 6 --on-outgrown=term
+    next_looks
+    status_of "$holder"
+    expect "--on-outgrown=term" 75 "$?"
+    expect_dead_before_next "--on-outgrown=term"
+    expect_match "--on-outgrown=term: what was told" ",outgrown 10[0-9] [0-9]+(,ending TERM [0-9]+)?,ending KILL [1-9][0-9]*(,ended 137)?,lost outgrown\$" \
+        "$(paste -sd, "$scratch/lines" | kill_told_first)"
 fi
 
 # The guard comes before all others, where that is permitted. What it starts does not.

@@ -26,6 +26,7 @@ exec 7</dev/null
 refused "--status-fd, open for reading" 64 "--status-fd 7" lock --status-fd 7 $L touch "$scratch/ran"
 exec 7<&-
 refused "--on-suspect" 64 "pray" lock --on-suspect pray $L touch "$scratch/ran"
+refused "--on-outgrown" 64 "pray" lock --on-outgrown pray $L touch "$scratch/ran"
 if [ -e "$scratch/ran" ]; then fail "none of these ran"; else pass "none of these ran"; fi
 
 # The lines of a run, and of one whose command is not found.

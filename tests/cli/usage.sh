@@ -198,7 +198,7 @@ for look in --listen --leader; do
     refused "$look and -c" 64 "touch: .*no command" elect $look /a -c touch
 done
 # What they would not obey is not taken either.
-for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-lost=x --status-fd=1 --parents=twigs \
+for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-outgrown=term --on-lost=x --status-fd=1 --parents=twigs \
     --metrics-file=x --once --priority=1 --yield; do
     for look in --listen --leader; do
         refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a

@@ -269,6 +269,8 @@ static void step(struct guarding *g)
         termination_begin(&g->termination, termination_reason(&g->termination));
     else if (!begun && atomic_load(&g->shared->asked))
         termination_begin(&g->termination, CAUSE_ASKED);
+    else if (!begun && g->termination.outgrown && g->options.term_on_outgrown)
+        termination_begin(&g->termination, CAUSE_OUTGROWN);
     else if (begun &&
              (left <= termination_margin_ms(&g->termination) || now_ms() >= g->termination.kill_at))
         termination_kill(&g->termination, CAUSE_DEADLINE);

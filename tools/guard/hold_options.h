@@ -21,6 +21,7 @@ struct hold_options {
     char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
     int64_t on_lost_ms; /* how long that may take */
     enum on_suspect on_suspect;
+    bool term_on_outgrown;  /* a tree that takes too long to end is ended while there is time */
     bool term_on_revoke;    /* who is asked to give way ends the command, as TERM at us does */
     int64_t kill_after_ms;  /* for what is left when the command has been ended by a signal */
     int commands;           /* as many share the deadline; 0: this one alone */

@@ -19,6 +19,7 @@ enum exit_cause {
     CAUSE_DEADLINE, /* the lock could not be renewed, */
     CAUSE_REVOKED,  /* it was lost before its deadline, */
     CAUSE_SUSPECT,  /* it is in doubt, and that is enough, */
+    CAUSE_OUTGROWN, /* the tree takes longer to end than the lock can wait, */
     CAUSE_ASKED,    /* somebody else is to lead, */
     CAUSE_TOOL,     /* the tool is dead, */
     CAUSE_GUARD     /* or its guard is */

@@ -19,8 +19,8 @@ const char *exit_cause_name(enum exit_cause cause)
 {
     static const char *const names[] = {
         [CAUSE_NONE] = "running",    [CAUSE_ENDED] = "ended",     [CAUSE_DEADLINE] = "deadline",
-        [CAUSE_REVOKED] = "revoked", [CAUSE_SUSPECT] = "suspect", [CAUSE_ASKED] = "asked",
-        [CAUSE_TOOL] = "tool",       [CAUSE_GUARD] = "guard"};
+        [CAUSE_REVOKED] = "revoked", [CAUSE_SUSPECT] = "suspect", [CAUSE_OUTGROWN] = "outgrown",
+        [CAUSE_ASKED] = "asked",     [CAUSE_TOOL] = "tool",       [CAUSE_GUARD] = "guard"};
 
     return names[cause];
 }
@@ -247,8 +247,9 @@ static void tell_outgrown(struct termination *e, int64_t need)
         status_line(e->options->status_fd, "outgrown %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
                     e->pace.count, need);
         say("%s: the command has %" G_GINT64_FORMAT " processes, which take %.1f s to end; if the "
-            "lock is lost, some may run on beside its next holder",
-            e->options->path, e->pace.count, (double)need / 1000);
+            "lock is lost, some may run on beside its next holder%s",
+            e->options->path, e->pace.count, (double)need / 1000,
+            e->options->term_on_outgrown ? ", so the command is ended now" : "");
     }
     e->outgrown = outgrown;
 }
@@ -313,6 +314,8 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
 {
     const char *path = e->options->path;
 
+    if (why == CAUSE_OUTGROWN)
+        return; /* that was said */
     if (why == CAUSE_TOOL)
         say("%s: zkl itself was killed; so is the command", path);
     else if (why == CAUSE_GUARD)
@@ -337,7 +340,7 @@ static void term(struct termination *e, enum exit_cause why, int64_t left, int64
         say("%s: the lock is in doubt; the command is ended", e->options->path);
     else if (why == CAUSE_ASKED)
         say("%s: asked to step down; the command is ended", e->options->path);
-    else
+    else if (why != CAUSE_OUTGROWN)
         say("%s: the lock could not be renewed and ends in %.1f s; the command is ended",
             e->options->path, (double)left / 1000);
 }
