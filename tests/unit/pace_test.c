@@ -6,38 +6,42 @@
 
 TEST_SUITE(pace);
 
-/* Looks in a row, "COUNT in MS" each; and how long an end would take after the last one. */
+/* Looks in a row, and how long an end would take after the last one. */
 TEST_CASE(an_end_is_measured_by_looks)
 {
     static const struct {
         struct {
             int count;
             int ms;
+            int cpu_ms;
         } looks[4];
         int64_t need;
         const char *why;
     } rows[] = {
-        {{{1, 0}}, 0, "nothing is measured where all is quick"},
-        {{{2000, 100}}, 300, "three times the look"},
-        {{{2000, 100}, {4000, 200}}, 600, "it grows with the tree"},
-        {{{2000, 100}, {4000, 150}}, 450, "a larger tree, and less for each"},
-        {{{2000, 100}, {2000, 2000}}, 6000, "and with the load"},
-        {{{2000, 2000}, {2000, 100}}, 4500, "which may come again,"},
-        {{{2000, 2000}, {2000, 100}, {2000, 100}}, 3375, "the less, the longer it stays away"},
-        {{{2000, 2000}, {20, 0}}, 45, "few take little of it"},
-        {{{1, 50}, {2000, 100}}, 2250, "one that was interrupted says little of many"},
+        {{{1, 0, 0}}, 0, "nothing is measured where all is quick"},
+        {{{2000, 100, 1}}, 200, "twice the look"},
+        {{{2000, 100, 50}}, 600, "or twelve times its share of the processor"},
+        {{{2000, 100, 1}, {4000, 200, 1}}, 400, "it grows with the tree"},
+        {{{2000, 100, 1}, {4000, 150, 1}}, 300, "a larger tree, and less for each"},
+        {{{2000, 100, 1}, {2000, 2000, 1}}, 4000, "and with the load"},
+        {{{2000, 2000, 1}, {2000, 100, 1}}, 3000, "which may come again,"},
+        {{{2000, 2000, 1}, {2000, 100, 1}, {2000, 100, 1}},
+         2250,
+         "the less, the longer it is away"},
+        {{{2000, 2000, 1}, {20, 0, 0}}, 30, "few take little of it"},
+        {{{1, 50, 1}, {2000, 100, 1}}, 1500, "one that was interrupted says little of many"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct pace p = {0};
 
         for (int k = 0; k < 4 && rows[i].looks[k].count > 0; k++)
-            pace_note(&p, rows[i].looks[k].count, rows[i].looks[k].ms);
+            pace_note(&p, rows[i].looks[k].count, rows[i].looks[k].ms, rows[i].looks[k].cpu_ms);
         if (pace_need_ms(&p, 0) != rows[i].need)
             printf("%s\n", rows[i].why);
         CHECK_INT(pace_need_ms(&p, 0), rows[i].need);
-        CHECK_INT(pace_need_ms(&p, 1), rows[i].need > 3 ? rows[i].need : 3);
-        CHECK_INT(pace_need_ms(&p, 5000), 15000);
+        CHECK_INT(pace_need_ms(&p, 1), rows[i].need > 2 ? rows[i].need : 2);
+        CHECK_INT(pace_need_ms(&p, 5000), 10000);
     }
 }
 

@@ -1,10 +1,12 @@
-/* The time that a look takes is taken for the measure of all, since nothing else is known before
- * the end: it grows with the tree, with the load, and where the processor is rationed. */
+/* A look is the measure, since nothing else is known before the end. Its time on the clock grows
+ * with the tree and with the load. But a ration of the processor may not stop a look that is short,
+ * and then stops the deaths, which need more. */
 #include "pace.h"
 
-/* KILL for all and their deaths take no longer than so many looks, and the margin of a small tree:
- * docs/design/guard.md. */
-#define LOOKS_PER_END 3
+/* KILL for all and their deaths take no longer than so many looks, and the margin of a small tree;
+ * and not so many times as much of the processor: docs/design/guard.md. */
+#define LOOKS_PER_END 2
+#define LOOKS_CPU_PER_END 12
 
 /* What a look has cost once is forgotten by this part with each look that costs less. */
 #define FORGOTTEN_PER_LOOK 4
@@ -33,12 +35,13 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void pace_note(struct pace *p, int64_t count, int64_t ms)
+void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms)
 {
+    const int64_t taken = larger(ms, cpu_ms * LOOKS_CPU_PER_END / LOOKS_PER_END);
     const int64_t before = p->cost_ns - p->cost_ns / FORGOTTEN_PER_LOOK;
 
     p->count = count;
-    p->cost_ns = larger(ms * NS_PER_MS / larger(count, COUNT_LEAST), before);
+    p->cost_ns = larger(taken * NS_PER_MS / larger(count, COUNT_LEAST), before);
 }
 
 int64_t pace_need_ms(const struct pace *p, int64_t so_far)

@@ -9,11 +9,11 @@
 /* What looks at a tree have shown. */
 struct pace {
     int64_t count;   /* how many processes the last one has found */
-    int64_t cost_ns; /* what one of them takes to look at, by the slowest look of late */
+    int64_t cost_ns; /* what one of them takes, by the slowest look of late */
 };
 
-/* A look has found count processes and taken so long. */
-void pace_note(struct pace *p, int64_t count, int64_t ms);
+/* A look has found count processes, and taken so long, and so much of the processor's time. */
+void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms);
 
 /* How long all of them take to end, from the first KILL on. so_far: a look has taken so long, and
  * is not over; 0: there is none. */

@@ -47,22 +47,21 @@ static int64_t margin_least_ms(const struct hold_options *o)
                             MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
 }
 
-static struct pace_plan plan_end(const struct termination *e)
+static struct pace_plan plan_end(const struct termination *e, int64_t need)
 {
     const struct hold_options *o = e->options;
 
-    return pace_plan(atomic_load(&e->shared->need_ms), o->session_timeout_ms, o->grace_ms,
-                     margin_least_ms(o));
+    return pace_plan(need, o->session_timeout_ms, o->grace_ms, margin_least_ms(o));
 }
 
 int64_t termination_margin_ms(const struct termination *e)
 {
-    return plan_end(e).margin_ms;
+    return plan_end(e, atomic_load(&e->shared->need_ms)).margin_ms;
 }
 
 int64_t termination_grace_ms(const struct termination *e)
 {
-    return plan_end(e).grace_ms;
+    return plan_end(e, atomic_load(&e->shared->need_ms)).grace_ms;
 }
 
 enum exit_cause termination_reason(const struct termination *e)
@@ -239,9 +238,10 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
+/* Not again before it was half as much: the measure changes with the load. */
 static void tell_outgrown(struct termination *e, int64_t need)
 {
-    const bool outgrown = plan_end(e).outgrown;
+    const bool outgrown = plan_end(e, need).outgrown;
 
     if (outgrown && !e->outgrown) {
         status_line(e->options->status_fd, "outgrown %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
@@ -251,7 +251,7 @@ static void tell_outgrown(struct termination *e, int64_t need)
             e->options->path, e->pace.count, (double)need / 1000,
             e->options->term_on_outgrown ? ", so the command is ended now" : "");
     }
-    e->outgrown = outgrown;
+    e->outgrown = outgrown || (e->outgrown && plan_end(e, 2 * need).outgrown);
 }
 
 void termination_watch(struct termination *e)
@@ -271,10 +271,12 @@ void termination_watch(struct termination *e)
     const bool all = sweep_look_on(aim(e));
     int64_t so_far = now_ms() - e->watch_began;
     if (all) {
-        pace_note(&e->pace, (int64_t)sweep_count(&e->sweep), so_far);
+        const int64_t cpu = cpu_ms() - e->watch_cpu;
+
+        pace_note(&e->pace, (int64_t)sweep_count(&e->sweep), so_far, cpu);
         so_far = 0;
         e->watched_at = now_ms();
-        e->watch_pause = pace_pause_ms(cpu_ms() - e->watch_cpu, timeout);
+        e->watch_pause = pace_pause_ms(cpu, timeout);
         e->watch_began = 0;
     }
     const int64_t need = pace_need_ms(&e->pace, so_far);
