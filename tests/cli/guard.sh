@@ -421,10 +421,9 @@ else
     expect "too large a crowd: lost" 75 "$?"
 
     crowd 100 8 --session-timeout 6 --on-outgrown=term
-    next_looks
     status_of "$holder"
     expect "--on-outgrown=term" 75 "$?"
-    expect_dead_before_next "--on-outgrown=term"
+    expect "--on-outgrown=term: all are dead" "" "$(for pid in "${members[@]}"; do gone "$pid" || echo "$pid lives"; done)"
     expect_match "--on-outgrown=term: what was told" ",outgrown 10[0-9] [0-9]+(,ending TERM [0-9]+)?,ending KILL [1-9][0-9]*(,ended 137)?,lost outgrown\$" \
         "$(paste -sd, "$scratch/lines" | kill_told_first)"
 fi
