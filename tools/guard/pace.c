@@ -3,19 +3,19 @@
  * and then stops the deaths, which need more. */
 #include "pace.h"
 
-/* KILL for all and their deaths take no longer than so many looks, and the margin of a small tree;
- * and not so many times as much of the processor: docs/design/guard.md. */
+/* KILL for all and their deaths take no longer than two looks and the margin of a small tree, and
+ * twelve times as much of the processor as a look: docs/design/guard.md. */
 #define LOOKS_PER_END 2
 #define LOOKS_CPU_PER_END 12
 
 /* What a look has cost once is forgotten by this part with each look that costs less. */
 #define FORGOTTEN_PER_LOOK 4
 
-/* A look at a few that was interrupted says nothing of many: they count as so many. */
+/* A look at a few that was interrupted says nothing of many: fewer count as a hundred. */
 #define COUNT_LEAST 100
 
-/* So many looks in a session timeout, or fewer, so that they take one part in LOOKS_SHARE of a
- * processor. */
+/* Looks in a session timeout, at most; fewer, if they would take more than one part in LOOKS_SHARE
+ * of a processor. */
 #define LOOKS_PER_TIMEOUT 4
 #define LOOKS_SHARE 50
 

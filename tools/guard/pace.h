@@ -12,23 +12,23 @@ struct pace {
     int64_t cost_ns; /* what one of them takes, by the slowest look of late */
 };
 
-/* A look has found count processes, and taken so long, and so much of the processor's time. */
+/* A look has found count processes, and has taken ms of time and cpu_ms of a processor. */
 void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms);
 
-/* How long all of them take to end, from the first KILL on. so_far: a look has taken so long, and
- * is not over; 0: there is none. */
+/* How long all of them take to end, from the first KILL on. so_far: what a look has taken that is
+ * not over; 0: there is none. */
 int64_t pace_need_ms(const struct pace *p, int64_t so_far);
 
-/* The time to the next look, after one that has taken so much of the processor's time, while the
- * lock is renewed. */
+/* The time to the next look while the lock is renewed, after one that has taken cpu_ms of a
+ * processor. */
 int64_t pace_pause_ms(int64_t cpu_ms, int64_t session_timeout_ms);
 
 /* While renewals come in time, the deadline is never nearer than that. */
 int64_t pace_steady_ms(int64_t session_timeout_ms);
 
 struct pace_plan {
-    int64_t margin_ms; /* KILL comes so long before the deadline */
-    int64_t grace_ms;  /* and the ending begins so long before it; not less than margin_ms */
+    int64_t margin_ms; /* from KILL to the deadline */
+    int64_t grace_ms;  /* from the beginning of the end to it; not less than margin_ms */
     bool outgrown;     /* even that is too late: the tree needs longer */
 };
 

@@ -151,14 +151,17 @@ static bool is_own(const struct sweep *s, pid_t pid)
     return g_hash_table_contains(s->own, GINT_TO_POINTER(pid));
 }
 
-/* Only for who reaps; others have no children here. */
+/* Only for who reaps; others have no children here. A number may be another child's by now, so the
+ * list is empty where a child may be no member. */
 static void list_own(struct sweep *s)
 {
-    g_autoptr(GArray) pids = s->tree.root == getpid() ? processes_children(getpid()) : NULL;
+    const bool all = s->tree.root == getpid() && !s->tree.leave_sessions;
+    g_autoptr(GArray) pids = all ? processes_children(getpid()) : NULL;
 
     g_hash_table_remove_all(s->own);
     for (guint i = 0; pids && i < pids->len; i++)
-        g_hash_table_add(s->own, GINT_TO_POINTER(g_array_index(pids, pid_t, i)));
+        if (!is_kept(s, g_array_index(pids, pid_t, i)))
+            g_hash_table_add(s->own, GINT_TO_POINTER(g_array_index(pids, pid_t, i)));
 }
 
 static int send_by(int fd, pid_t pid, int signo)

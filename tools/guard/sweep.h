@@ -56,8 +56,9 @@ typedef bool sweep_choose_fn(const struct member *m, void *data);
 sweep_choose_fn sweep_everybody;
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
-/* Sends TERM and CONT in the same way, but to nobody once it is until, by now_ms(). If a look takes
- * longer than half of the time till then, those get it that are known from the last one. */
+/* Sends TERM and CONT in the same way, but to nobody from the moment until (by now_ms()) on. If a
+ * look takes longer than half of the time till then, those get it that are known from the last one.
+ */
 void sweep_term(struct sweep *s, int64_t until, sweep_choose_fn *choose, void *data);
 
 /* Sends KILL to all that are chosen: first to those that are known from the last look, then again
