@@ -16,11 +16,12 @@ typedef struct zkl_barrier_options {
     const char *name;    /* the data of the nodes that the handle creates, for people: UTF-8, at
                             most 1024 bytes; NULL: host and process id */
     zkl_parents parents; /* how missing directories are created; default: containers */
+    int reserved;        /* 0 */
 } zkl_barrier_options;
 
 #define ZKL_BARRIER_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(zkl_barrier_options), NULL, ZKL_PARENTS_CONTAINER                                   \
+        sizeof(zkl_barrier_options), NULL, ZKL_PARENTS_CONTAINER, 0                                \
     }
 
 /* Every function below that has a timeout_ms blocks for timeout_ms at most; 0 means one session

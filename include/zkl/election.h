@@ -33,11 +33,12 @@ typedef struct zkl_election_options {
     int yield;           /* 1: a leader is asked to step down when a candidate of higher priority
                             waits. A winner that finds such a candidate waiting lets it lead first.
                             Both then watch all candidates. 0 (default): no */
+    int reserved;        /* 0 */
 } zkl_election_options;
 
 #define ZKL_ELECTION_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 0, 0, 0             \
+        sizeof(zkl_election_options), ZKL_LAYOUT_LATCH, ZKL_PARENTS_CONTAINER, 0, 0, 0, 0          \
     }
 
 /* Creates a handle for the election at path and stores it in *ret. path is as for zkl_mutex_new().
@@ -198,14 +199,12 @@ typedef struct zkl_election_status {
     uint64_t terms; /* how many terms this handle has begun */
     zkl_error last; /* why the last campaign or term ended; .code is 0 if none has ended yet, or if
                        the last one was asked to end */
+    int reserved;   /* 0 */
 } zkl_election_status;
 
 #define ZKL_ELECTION_STATUS_INIT                                                                   \
     {                                                                                              \
-        sizeof(zkl_election_status), ZKL_CANDIDACY_NONE, 0, 0, 0,                                  \
-        {                                                                                          \
-            0, "", ""                                                                              \
-        }                                                                                          \
+        sizeof(zkl_election_status), ZKL_CANDIDACY_NONE, 0, 0, 0, {0, "", ""}, 0                   \
     }
 
 /* Stores the status in *ret. Never waits.

@@ -48,11 +48,13 @@ typedef struct zkl_mutex_options {
     int fence64;         /* with retain_ms. 1: no owner gets a token that another owner had, for
                             resources that compare tokens but not turns. 0: owners may get turns of
                             one token */
+    int reserved;        /* 0 */
 } zkl_mutex_options;
 
 #define ZKL_MUTEX_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0, 0 \
+        sizeof(zkl_mutex_options), NULL, ZKL_PARENTS_CONTAINER, NULL, NULL, ZKL_PEER_CURATOR, 0,   \
+            0, 0                                                                                   \
     }
 
 /* Creates a handle for the lock at path and stores it in *ret. path is absolute, without trailing

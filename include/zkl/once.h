@@ -20,11 +20,12 @@ typedef struct zkl_once_options {
                           than half the period. 0 (the default): a tenth of the period, 300000 at
                           most */
     zkl_parents parents; /* how path and its missing parents are created; default: containers */
+    int reserved;        /* 0 */
 } zkl_once_options;
 
 #define ZKL_ONCE_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        sizeof(zkl_once_options), NULL, 0, 0, ZKL_PARENTS_CONTAINER                                \
+        sizeof(zkl_once_options), NULL, 0, 0, ZKL_PARENTS_CONTAINER, 0                             \
     }
 
 /* A run that was completed, as it is recorded. The instants are in ms since 1970, by the clocks of

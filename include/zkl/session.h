@@ -137,7 +137,8 @@ typedef struct zkl_credential {
  * In this and every other struct of options, 0 and NULL are the defaults: a struct of which only
  * size is set is complete. size says with which version of the struct the caller was compiled. A
  * size that is too small is ZKL_EINVAL. A size that is larger than the library's is ZKL_EINVAL if a
- * member that the library does not know is not 0.
+ * member that the library does not know is not 0. So is reserved, where there is one: a later
+ * version may give it a name and a meaning.
  *
  * If log is NULL, warnings and errors go to stderr. A thread of the library writes them, so no
  * other thread waits for the reader. While stderr accepts no data, lines beyond 64 KiB are dropped,
@@ -180,12 +181,13 @@ typedef struct zkl_session_options {
     int fixed_servers;   /* 0 (the default): servers that the ensemble itself names are tried beside
                             those of connect (see zkl_session_set_servers()); 1: no others than those
                             of connect */
+    int reserved;        /* 0 */
 } zkl_session_options;
 
 #define ZKL_SESSION_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(zkl_session_options), 0, NULL, NULL, NULL, ZKL_LOG_WARN, 0, 0, 0, NULL, 0, NULL,    \
-            NULL, NULL, 0                                                                          \
+            NULL, NULL, 0, 0                                                                       \
     }
 
 /* Opens a session and stores it in *ret. connect is "host:port,host:port/chroot". The default port

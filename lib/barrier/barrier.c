@@ -29,7 +29,7 @@ static int barrier_spec_take(struct barrier_spec *spec, const char *doing, zkl_s
 
     if (code)
         return code;
-    wrong = options_take(&o, sizeof o, options);
+    wrong = options_take(&o, offsetof(zkl_barrier_options, reserved), options);
     if (!wrong)
         wrong = options_check(o.name, o.parents);
     if (wrong)

@@ -9,7 +9,8 @@
 
 /* Copies what was given over the defaults in ret, of size bytes; given NULL: the defaults stay.
  * Returns NULL, or what is wrong. A wrong size is an error, since to ignore it would ignore
- * credentials and access rights. */
+ * credentials and access rights. size ends with the last member that has a meaning: a struct whose
+ * padding would follow it has a member reserved there. */
 const char *options_take(void *ret, size_t size, const void *given);
 
 /* What is wrong with what many of them have; NULL: nothing. name may be NULL. */

@@ -1199,7 +1199,7 @@ int zkl_election_new(zkl_election **ret, zkl_session *s, const char *path, const
         return code;
     if (!ret)
         return error_set(ZKL_EINVAL, NULL, "zkl_election_new: ret is NULL");
-    if ((wrong = options_take(&o, sizeof o, options)))
+    if ((wrong = options_take(&o, offsetof(zkl_election_options, reserved), options)))
         return error_set(ZKL_EINVAL, "options", "%s", wrong);
     if ((code = path_error(s->chroot, path)))
         return code;

@@ -93,7 +93,7 @@ static const char *handle_check_options(const zkl_mutex_options *o, unsigned has
 
 const char *handle_take_options(zkl_mutex_options *o, const zkl_mutex_options *given, unsigned has)
 {
-    const char *wrong = options_take(o, sizeof *o, given);
+    const char *wrong = options_take(o, offsetof(zkl_mutex_options, reserved), given);
 
     return wrong ? wrong : handle_check_options(o, has);
 }

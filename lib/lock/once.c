@@ -682,7 +682,7 @@ static const char *once_check_options(const zkl_once_options *o)
 int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_once_options *options)
 {
     zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
-    const char *wrong = options_take(&o, sizeof o, options);
+    const char *wrong = options_take(&o, offsetof(zkl_once_options, reserved), options);
     int code =
         handle_check_new("zkl_once_new", ret, s, path, wrong ? wrong : once_check_options(&o));
 

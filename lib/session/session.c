@@ -100,7 +100,7 @@ static struct tls_files session_tls(const zkl_session_options *o)
  * or NULL. */
 static const char *session_take_options(zkl_session_options *o, const zkl_session_options *given)
 {
-    const char *wrong = options_take(o, sizeof *o, given);
+    const char *wrong = options_take(o, offsetof(zkl_session_options, reserved), given);
 
     if (wrong)
         return wrong;

@@ -69,6 +69,33 @@ else
     missing "a C++ compiler"
 fi
 
+# A struct that tells its size must end with its last member, or a new one could stand in its padding, where size does
+# not tell of it: with 64 and 32 bits, and with 32 where an int64_t is aligned to 8 bytes.
+sized_structs() { # HEADER…: "zkl_rwlock_options MEMBER…", the last in C's words: "(*log)", "data[8]"
+    cat "$@" | tr '\n' ' ' | sed -E 's,/\*([^*]|\*+[^*/])*\*+/,,g; s/typedef struct zkl_/\n&/g' |
+        sed -nE 's/^typedef struct (zkl_\w+) \{ *size_t size;[^}]*\W(\w+)(\[[^]]*\])?; *\} .*/\1 \2/p'
+}
+padded() { # ROOT: those that end in padding
+    local bits struct last
+    while read -r struct last; do
+        for bits in -m64 -m32 "-m32 -malign-double"; do
+            # shellcheck disable=SC2086
+            printf '#include <zkl.h>\n_Static_assert(offsetof(%s, %s) + sizeof(((%s *)0)->%s) == sizeof(%s), "");\n' \
+                "$struct" "$last" "$struct" "$last" "$struct" |
+                gcc -ffreestanding -std=gnu11 $bits -x c -I"$1/include" -I"$top_builddir/include" -fsyntax-only - 2>/dev/null ||
+                echo "$struct with $bits"
+        done
+    done < <(sized_structs "$1"/include/zkl/*.h)
+}
+expect_some "there are structs with a size" "$(sized_structs "$top_srcdir"/include/zkl/*.h)"
+[[ $(gcc -dumpmachine) == x86_64-* ]] || missing "a gcc for x86-64"
+expect_none "none of them ends in padding" "$(padded "$top_srcdir")"
+mkdir -p "$scratch/padded"
+cp -r "$top_srcdir/include" "$scratch/padded/"
+sed -i 's/^    int reserved;.*//' "$scratch/padded/include/zkl/mutex.h"
+sed -i 's/ZKL_PEER_CURATOR, 0,   /ZKL_PEER_CURATOR,   /' "$scratch/padded/include/zkl/mutex.h"
+expect_some "sees padding" "$(padded "$scratch/padded")"
+
 # Events of the log with their levels, as the code writes them, and as zkl/session.h has them.
 written_events() { # SOURCE…
     cat "$@" | tr -s ' \n' ' ' | grep -oE 'log_line\( ?[^,]*, ZKL_LOG_[A-Z]+, "[a-z-]+"' | sed -E 's/.*(ZKL_LOG_[A-Z]+), "(.*)"/\2 \1/' | sort -u
@@ -87,11 +114,11 @@ expect_none "zkl/session.h (>) has the log's events (<)" "$(diff <(echo "$events
 sed 's/^ \* *set-refused:/ *   mark-refused:/' "$top_srcdir/include/zkl/session.h" >"$scratch/session.h"
 expect_some "sees an event that there is not" "$(diff <(echo "$events") <(said_events "$scratch/session.h") | grep '^> mark')"
 
-# The structs of options with their members, in order: "zkl_rwlock_options size name parents".
+# The structs of options with their members that have a meaning, in order: "zkl_rwlock_options size name parents".
 structs_of_options() { # HEADER…
     cat "$@" | tr '\n' ' ' | sed -E 's,/\*([^*]|\*+[^*/])*\*+/,,g; s/typedef struct zkl_/\n&/g' |
         sed -nE 's/^typedef struct (zkl_\w+_options) (\{[^}]*\}).*/\1 \2/p' |
-        sed -E 's/[^;{]*\W(\w+);/\1 /g; s/\{//; s/ *\}//'
+        sed -E 's/[^;{]*\W(\w+);/\1 /g; s/\{//; s/ *\}//; s/ reserved$//'
 }
 
 # Members that the C++ form of a struct does not set.

@@ -668,6 +668,42 @@ static int new_election(zkl_session *s, const void *options)
     return code;
 }
 
+static int new_barrier(zkl_session *s, const void *options)
+{
+    zkl_barrier *b = NULL;
+    int code = zkl_barrier_new(&b, s, "/a", options);
+
+    zkl_barrier_free(b);
+    return code;
+}
+
+static int new_semaphore(zkl_session *s, const void *options)
+{
+    zkl_semaphore *m = NULL;
+    int code = zkl_semaphore_new(&m, s, "/a", options);
+
+    zkl_semaphore_free(m);
+    return code;
+}
+
+static int new_once(zkl_session *s, const void *options)
+{
+    zkl_once *o = NULL;
+    int code = zkl_once_new(&o, s, "/a", options);
+
+    zkl_once_free(o);
+    return code;
+}
+
+static int join_as_member(zkl_session *s, const void *options)
+{
+    zkl_member *m = NULL;
+    int code = zkl_member_join(&m, s, "/a", "m", NULL, 0, options);
+
+    zkl_member_free(m);
+    return code;
+}
+
 /* It looks at the path next, and asks no server. */
 static int read_queue(zkl_session *s, const void *options)
 {
@@ -683,16 +719,25 @@ static const zkl_session_options session_init = ZKL_SESSION_OPTIONS_INIT;
 static const zkl_mutex_options mutex_init = ZKL_MUTEX_OPTIONS_INIT;
 static const zkl_election_options election_init = ZKL_ELECTION_OPTIONS_INIT;
 static const zkl_queue_options queue_init = ZKL_QUEUE_OPTIONS_INIT;
+static const zkl_barrier_options barrier_init = ZKL_BARRIER_OPTIONS_INIT;
+static const zkl_semaphore_options semaphore_init = ZKL_SEMAPHORE_OPTIONS_INIT;
+static const zkl_once_options once_init = ZKL_ONCE_OPTIONS_INIT;
+static const zkl_member_options member_init = ZKL_MEMBER_OPTIONS_INIT;
 
 static const struct kind {
     const void *init;
     size_t size;
+    size_t known; /* without reserved */
     int (*call)(zkl_session *s, const void *options);
 } kinds[] = {
-    {&session_init, sizeof session_init, open_session},
-    {&mutex_init, sizeof mutex_init, new_mutex},
-    {&election_init, sizeof election_init, new_election},
-    {&queue_init, sizeof queue_init, read_queue},
+    {&session_init, sizeof session_init, offsetof(zkl_session_options, reserved), open_session},
+    {&mutex_init, sizeof mutex_init, offsetof(zkl_mutex_options, reserved), new_mutex},
+    {&election_init, sizeof election_init, offsetof(zkl_election_options, reserved), new_election},
+    {&queue_init, sizeof queue_init, sizeof queue_init, read_queue},
+    {&barrier_init, sizeof barrier_init, offsetof(zkl_barrier_options, reserved), new_barrier},
+    {&semaphore_init, sizeof semaphore_init, sizeof semaphore_init, new_semaphore},
+    {&once_init, sizeof once_init, offsetof(zkl_once_options, reserved), new_once},
+    {&member_init, sizeof member_init, sizeof member_init, join_as_member},
 };
 
 /* The options as they would be with that size, and a byte set somewhere. */
@@ -717,8 +762,11 @@ TEST_CASE(sizes_of_options)
         const struct kind *k = &kinds[i];
         CHECK_INT(k->call(s, NULL), 0);
         CHECK_INT(call(s, k, k->size, 0), 0);
-        for (size_t size = 0; size < k->size; size++)
+        for (size_t size = 0; size < k->known; size++)
             CHECK_INT(call(s, k, size, 0), ZKL_EINVAL);
+        /* What a later version may have made of reserved: nothing is ignored that was set. */
+        for (size_t set = k->known; set < k->size; set++)
+            CHECK_INT(call(s, k, k->size, set), ZKL_EINVAL);
         CHECK_INT(zkl_last_error(NULL), ZKL_EINVAL);
         CHECK_INT(call(s, k, k->size + 1, 0), 0);
         CHECK_INT(call(s, k, k->size + 64, 0), 0);
@@ -744,6 +792,7 @@ TEST_CASE(macros_of_options)
     CHECK_MACRO(election_options, ZKL_ELECTION_OPTIONS_INIT);
     CHECK_MACRO(member_options, ZKL_MEMBER_OPTIONS_INIT);
     CHECK_MACRO(mutex_options, ZKL_MUTEX_OPTIONS_INIT);
+    CHECK_MACRO(once_options, ZKL_ONCE_OPTIONS_INIT);
     CHECK_MACRO(queue_options, ZKL_QUEUE_OPTIONS_INIT);
     CHECK_MACRO(semaphore_options, ZKL_SEMAPHORE_OPTIONS_INIT);
     CHECK_MACRO(session_options, ZKL_SESSION_OPTIONS_INIT, .log_level = ZKL_LOG_WARN);
