@@ -9,6 +9,8 @@ try {
     zkl::mutex mutex(session, "/jobs/nightly");
     if (std::unique_lock lock(mutex, std::chrono::seconds(10)); lock)
         std::cout << "mine, with token " << mutex.grant().token() << '\n';
+    else
+        return 1;
 } catch (const zkl::error &e) {
     std::cerr << e.what() << '\n';
     return 1;

@@ -18,6 +18,18 @@ expect "and leaves nothing" "0:" "$status:$out"
 sed -n '/^```cpp$/,/^```$/p' "$top_srcdir/README.md" | sed '1d;$d' >"$scratch/readme.cpp"
 run diff "$top_srcdir/examples/lock.cpp" "$scratch/readme.cpp"
 expect "the README shows examples/lock.cpp" "0:" "$status:$out"
+hold /jobs/nightly
+"$top_builddir/examples/lock" "$ZKL_CONNECT" >"$scratch/readme.out" &
+waiter=$!
+remember $waiter
+if [ -x "$top_builddir/examples/lock-cxx" ]; then
+    run "$top_builddir/examples/lock-cxx" "$ZKL_CONNECT"
+    expect "without the lock it fails, too" "1:" "$status:$out"
+fi
+wait $waiter
+expect "without the lock it fails" "1:" "$?:$(read_file "$scratch/readme.out")"
+let_go
+
 if [ -x "$top_builddir/examples/lock-cxx" ]; then
     run "$top_builddir/examples/lock-cxx" "$ZKL_CONNECT"
     expect_match "it locks, too" '^0:mine, with token [1-9][0-9]*$' "$status:$out"
