@@ -71,6 +71,9 @@ remember "$deep"
 wait_until "the deep one holds" has_contenders $L/deep/er 1
 run "$ZKL" ls -r $L
 expect_match "-r" "^PATH +HOLDS +WAIT${newline}$L +first, Zoë on $(uname -n) \(pid [1-9][0-9]*, for [0-9]+ s\) +1${newline}$L/deep/er +slot on [^ ]+ \(pid $deep, for [0-9]+ s\) +0\$" "$out"
+for shard in 10 9 1; do "$ZKL" lock $L/sorted/s-$shard true; done
+run "$ZKL" ls --children $L/sorted
+expect "numbers in their order" "0:s-1${newline}s-9${newline}s-10" "$status:$out"
 run "$ZKL" ls -r /
 expect_match "-r of the root" "${newline}$L/deep/er +slot " "$out"
 run "$ZKL" --connect "$ZKL_CONNECT/cli" ls --recursive "${L#/cli}"
