@@ -1,6 +1,5 @@
 /* zkl: the command. Global options, then a verb, each in its own file. */
 #include "credentials.h"
-#include "own_name.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -92,7 +91,6 @@ int main(int argc, char **argv)
     credentials_hide();
     setlocale(LC_CTYPE, "");
     g_set_prgname("zkl");
-    own_name_make_room(argv);
     const int status = end_output(zkl_run(&settings, argc, argv));
     credentials_forget();
     return status;

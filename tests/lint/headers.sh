@@ -75,17 +75,17 @@ sized_structs() { # HEADER…: "zkl_rwlock_options MEMBER…", the last in C's w
     cat "$@" | tr '\n' ' ' | sed -E 's,/\*([^*]|\*+[^*/])*\*+/,,g; s/typedef struct zkl_/\n&/g' |
         sed -nE 's/^typedef struct (zkl_\w+) \{ *size_t size;[^}]*\W(\w+)(\[[^]]*\])?; *\} .*/\1 \2/p'
 }
-padded() { # ROOT: those that end in padding
-    local bits struct last
-    while read -r struct last; do
-        for bits in -m64 -m32 "-m32 -malign-double"; do
-            # shellcheck disable=SC2086
-            printf '#include <zkl.h>\n_Static_assert(offsetof(%s, %s) + sizeof(((%s *)0)->%s) == sizeof(%s), "");\n' \
-                "$struct" "$last" "$struct" "$last" "$struct" |
-                gcc -ffreestanding -std=gnu11 $bits -x c -I"$1/include" -I"$top_builddir/include" -fsyntax-only - 2>/dev/null ||
-                echo "$struct with $bits"
-        done
-    done < <(sized_structs "$1"/include/zkl/*.h)
+padded() { # ROOT: those that end in padding, and what else the compiler says
+    local bits
+    for bits in -m64 -m32 "-m32 -malign-double"; do
+        # shellcheck disable=SC2086
+        {
+            echo '#include <zkl.h>'
+            sized_structs "$1"/include/zkl/*.h |
+                sed -E 's/(.*) (.*)/_Static_assert(offsetof(\1, \2) + sizeof(((\1 *)0)->\2) == sizeof(\1), "\1");/'
+        } | gcc -ffreestanding -std=gnu11 $bits -x c -I"$1/include" -I"$top_builddir/include" -fsyntax-only - 2>&1 |
+            grep error: | sed "s/$/ with $bits/"
+    done
 }
 expect_some "there are structs with a size" "$(sized_structs "$top_srcdir"/include/zkl/*.h)"
 [[ $(gcc -dumpmachine) == x86_64-* ]] || missing "a gcc for x86-64"
@@ -93,7 +93,6 @@ expect_none "none of them ends in padding" "$(padded "$top_srcdir")"
 mkdir -p "$scratch/padded"
 cp -r "$top_srcdir/include" "$scratch/padded/"
 sed -i 's/^    int reserved;.*//' "$scratch/padded/include/zkl/mutex.h"
-sed -i 's/ZKL_PEER_CURATOR, 0,   /ZKL_PEER_CURATOR,   /' "$scratch/padded/include/zkl/mutex.h"
 expect_some "sees padding" "$(padded "$scratch/padded")"
 
 # Events of the log with their levels, as the code writes them, and as zkl/session.h has them.

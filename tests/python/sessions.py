@@ -59,7 +59,7 @@ def bad_arguments(session, other, path):
 
 # What a parameter is called otherwise, and what is none: pointers, and what the package decides.
 OTHERWISE = {"session_timeout_ms": "timeout", "yield": "yield_", "fn": "function"}
-DECIDED = {"size", "key", "key_data", "fn_data", "log_data", "dispatch", "credential_count"}
+DECIDED = {"size", "reserved", "key", "key_data", "fn_data", "log_data", "dispatch", "credential_count"}
 
 
 # What takes options, where that is not the class of the same name alone.

@@ -2,7 +2,6 @@
  * meant for it. It reads what it must know in memory that the tool writes, so it does not depend on
  * the tool's being awake. */
 #include "../orphan.h"
-#include "../own_name.h"
 #include "../shards_plan.h"
 #include "../tool.h"
 #include "channel.h"
@@ -365,13 +364,23 @@ static bool ended_all(const struct guarding *g)
     return shared_cause(g->shared) > CAUSE_ENDED && !g->termination.given_up;
 }
 
+/* The first argument is renamed too, as far as it has room. */
+static void take_name(void)
+{
+    const size_t room = strlen(program_invocation_name);
+
+    prctl(PR_SET_NAME, GUARD_NAME);
+    memset(program_invocation_name, 0, room);
+    memcpy(program_invocation_name, GUARD_NAME, MIN(room, strlen(GUARD_NAME)));
+}
+
 /* The tool's death is heard by end of file and by SIGCHLD. */
 static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);
     say_without_waiting(); /* KILL may be due */
     credentials_forget();
-    own_name_take(GUARD_NAME, g->options.path);
+    take_name();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (!events_open_deaf(&g->events, tools, g->channel))
         _exit(STATUS_INTERNAL);
