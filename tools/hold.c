@@ -4,21 +4,18 @@
  * we end the group ourselves. */
 #include "hold.h"
 #include "guard/channel.h"
+#include "guard/pace.h"
 #include "guard/processes.h"
 #include "loss.h"
 #include "terminal.h"
 
 #include <errno.h>
 
-/* Right before a renewal is proved, about this much of the session timeout is still ahead when the
- * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
- * 0.3 later. A grace may take half of it, so that a late renewal does not end a healthy command. */
-#define WORST_STEADY_PERMILLE 300
-#define GRACE_MAX_PERMILLE (WORST_STEADY_PERMILLE / 2)
-
+/* A grace may take half of what is left at worst, so that a late renewal does not end a healthy
+ * command. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
 {
-    const int64_t most = (int64_t)session_timeout_ms * GRACE_MAX_PERMILLE / 1000;
+    const int64_t most = pace_steady_ms(session_timeout_ms) / 2;
 
     if (grace_ms > most)
         return fail(STATUS_USAGE,

@@ -91,7 +91,7 @@ for signal in TERM HUP USR1; do
         "told:$([ $signal = USR1 ] || echo again)" "$(<"$scratch/told"):$out"
 done
 
-# Answers are lost while the run is recorded: zkl hears signals as it waits for one.
+# While zkl records the run, the answers of the server are lost. zkl hears signals while it waits for an answer.
 begin_gate
 # shellcheck disable=SC2317
 recorded() { [ "$("$ZKL" once "$1" --status)" ]; }

@@ -302,13 +302,14 @@ static void arm(struct guarding *g)
 
     if (g->leader == 0)
         return;
-    if (shared_cause(g->shared) == CAUSE_NONE)
-        events_arm(&g->events,
-                   MIN(MIN(left - termination_grace_ms(&g->termination),
-                           g->resting ? INT64_MAX : termination_watch_ms(&g->termination)),
-                       MIN(killing ? termination_rest_ms(&g->termination) : INT64_MAX,
-                           g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX)));
-    else if (atomic_load(&g->shared->killed))
+    if (shared_cause(g->shared) == CAUSE_NONE) {
+        const int64_t grace = left - termination_grace_ms(&g->termination);
+        const int64_t watch = g->resting ? INT64_MAX : termination_watch_ms(&g->termination);
+        const int64_t rest = killing ? termination_rest_ms(&g->termination) : INT64_MAX;
+        const int64_t pause = g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX;
+
+        events_arm(&g->events, MIN(MIN(grace, watch), MIN(rest, pause)));
+    } else if (atomic_load(&g->shared->killed))
         events_arm(&g->events, termination_rest_ms(&g->termination));
     else
         events_arm(&g->events, MIN(termination_look_ms(&g->termination),

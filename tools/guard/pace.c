@@ -3,6 +3,8 @@
  * and then stops the deaths, which need more. */
 #include "pace.h"
 
+#include <glib.h>
+
 /* KILL for all and their deaths take no longer than two looks and the margin of a small tree, and
  * twelve times as much of the processor as a look: docs/design/guard.md. */
 #define LOOKS_PER_END 2
@@ -19,39 +21,31 @@
 #define LOOKS_PER_TIMEOUT 4
 #define LOOKS_SHARE 50
 
-/* hold.c says why; and the part of it that an ending may take. */
+/* Right before a renewal is proved, about this much of the session timeout is left when the
+ * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
+ * 0.3 later. And the part of it that an ending may take. */
 #define STEADY_PERMILLE 300
 #define ENDING_MOST_PERMILLE 250
 
 #define NS_PER_MS 1000000
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms)
 {
-    const int64_t taken = larger(ms, cpu_ms * LOOKS_CPU_PER_END / LOOKS_PER_END);
+    const int64_t taken = MAX(ms, cpu_ms * LOOKS_CPU_PER_END / LOOKS_PER_END);
     const int64_t before = p->cost_ns - p->cost_ns / FORGOTTEN_PER_LOOK;
 
     p->count = count;
-    p->cost_ns = larger(taken * NS_PER_MS / larger(count, COUNT_LEAST), before);
+    p->cost_ns = MAX(taken * NS_PER_MS / MAX(count, COUNT_LEAST), before);
 }
 
 int64_t pace_need_ms(const struct pace *p, int64_t so_far)
 {
-    return LOOKS_PER_END * larger(p->count * p->cost_ns / NS_PER_MS, so_far);
+    return LOOKS_PER_END * MAX(p->count * p->cost_ns / NS_PER_MS, so_far);
 }
 
 int64_t pace_pause_ms(int64_t cpu_ms, int64_t session_timeout_ms)
 {
-    return larger(session_timeout_ms / LOOKS_PER_TIMEOUT, LOOKS_SHARE * cpu_ms);
+    return MAX(session_timeout_ms / LOOKS_PER_TIMEOUT, LOOKS_SHARE * cpu_ms);
 }
 
 int64_t pace_steady_ms(int64_t session_timeout_ms)
@@ -63,12 +57,11 @@ struct pace_plan pace_plan(int64_t need_ms, int64_t session_timeout_ms, int64_t 
                            int64_t margin_ms)
 {
     const int64_t most = session_timeout_ms * ENDING_MOST_PERMILLE / 1000;
-    const int64_t for_term = larger(grace_ms - margin_ms, 0);
+    const int64_t for_term = MAX(grace_ms - margin_ms, 0);
     const int64_t wanted = margin_ms + need_ms;
     struct pace_plan plan = {.outgrown = wanted > most};
 
-    plan.margin_ms = larger(margin_ms, smaller(wanted, most));
-    plan.grace_ms =
-        larger(larger(grace_ms, plan.margin_ms), smaller(plan.margin_ms + for_term, most));
+    plan.margin_ms = MAX(margin_ms, MIN(wanted, most));
+    plan.grace_ms = MAX(MAX(grace_ms, plan.margin_ms), MIN(plan.margin_ms + for_term, most));
     return plan;
 }

@@ -43,7 +43,7 @@ struct processes_look {
     GHashTable *seen;
     guint next;   /* whose children are read next */
     guint before; /* how many had been found when this round began */
-    int rounds;   /* still, if there is somebody new in each */
+    int rounds;   /* that are left, if each finds somebody new */
 };
 
 enum processes_looked { LOOK_UNFINISHED, LOOK_FINISHED, LOOK_UNTOLD };
@@ -52,7 +52,7 @@ enum processes_looked { LOOK_UNFINISHED, LOOK_FINISHED, LOOK_UNTOLD };
 
 void processes_look_begin(struct processes_look *look, int rounds);
 
-/* Reads the children of that many more. LOOK_UNTOLD: processes_below() would return NULL. */
+/* Reads the children of up to most parents. LOOK_UNTOLD: processes_below() would return NULL. */
 enum processes_looked processes_look_on(const struct tree *tree, struct processes_look *look,
                                         guint most);
 

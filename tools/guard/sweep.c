@@ -21,12 +21,13 @@
 /* A look at a list that keeps changing is made anew so often. */
 #define LOOKS_MOST 16
 
-/* A look goes on for so long before the caller hears its events again; and by so many. */
+/* How long a look goes on before the caller hears its events again; and how many processes it reads
+ * between two looks at the clock. */
 #define LOOK_PART_MS 50
 #define LOOK_PART 16
 
-/* Our own children are listed anew after so many signals to others: when a parent is dead, what it
- * leaves comes to us. */
+/* How many signals to others come between two lists of our own children: when a parent is dead,
+ * what it leaves comes to us. */
 #define OTHERS_MOST 32
 
 /* ---- who ---- */
@@ -151,7 +152,7 @@ static bool is_own(const struct sweep *s, pid_t pid)
     return g_hash_table_contains(s->own, GINT_TO_POINTER(pid));
 }
 
-/* Only for who reaps; others have no children here. A number may be another child's by now, so the
+/* Only the process that reaps has children here. A number may have become another child's, so the
  * list is empty where a child may be no member. */
 static void list_own(struct sweep *s)
 {
@@ -195,8 +196,8 @@ static bool send_to_other(struct sweep *s, struct process_table table, const str
     return sent;
 }
 
-/* A child of ours is a member, whoever it is, and its pid is nobody else's until we reap it. So one
- * call is enough, where nine are needed for others. */
+/* What list_own() has found is a member, whoever it is, and its pid is nobody else's until we reap
+ * it. So one call is enough, where nine are needed for others. */
 static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo,
                     size_t *others)
 {
@@ -507,7 +508,7 @@ static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
 
-    /* Behind one that lives only those matter that are to be told as refused. */
+    /* Once one is known to live, only those matter that are to be told as refused. */
     for (guint i = 0; i < pids->len; i++)
         if (!alive || kill(g_array_index(pids, pid_t, i), 0) != 0)
             alive |= is_member(s, g_array_index(pids, pid_t, i)) &&

@@ -78,7 +78,7 @@ enum exit_cause termination_reason(const struct termination *e)
 /* The time from one look at everybody to the next, as a part of the time since the first KILL. */
 #define BACK_OFF 16
 
-/* While the lock may end soon, there are so many times as many looks. */
+/* While the lock may end soon, looks are this many times as frequent. */
 #define WATCH_SOON 8
 
 static void termination_on_refused(const struct process *p, void *data)

@@ -50,11 +50,11 @@ void termination_tree_free(struct termination *e);
  * the guard does. Tells if that is longer than the lock can wait. */
 void termination_watch(struct termination *e);
 
-/* When it is to be called again. */
+/* In how many ms it is to be called again. */
 int64_t termination_watch_ms(const struct termination *e);
 
-/* KILL comes so long before the deadline, the longer the larger the tree is; and the tool steps in
- * when half of it is over. */
+/* From KILL to the deadline: the larger the tree, the longer. The tool steps in when half of it is
+ * over. */
 int64_t termination_margin_ms(const struct termination *e);
 
 /* The grace; not less than the margin, which then leaves no time for TERM. */
