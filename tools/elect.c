@@ -534,6 +534,7 @@ static int supervise(const struct settings *settings, struct elect_options *opti
         .settings = settings, .options = options, .events = events, .said = GO_ON};
     int status = GO_ON;
 
+    termination_say_unseen(&options->run.hold);
     s.notify = notify_open();
     spare_signals_of_command(events, options);
     prctl(PR_SET_CHILD_SUBREAPER, 1);

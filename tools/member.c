@@ -117,6 +117,7 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
                       .ops = &acquire_ops,
                       .self = m};
 
+    termination_say_unseen(hold);
     hold->cgroup = cgroup_new(hold->leave_daemons);
     const int status = run_once(&run);
     cgroup_free(hold->cgroup);

@@ -200,6 +200,7 @@ int run_once(struct run *t)
 
 int run_under_cgroup(struct run *t)
 {
+    termination_say_unseen(&t->options->hold);
     t->options->hold.cgroup = cgroup_new(t->options->hold.leave_daemons);
     const int status = run_once(t);
     cgroup_free(t->options->hold.cgroup);

@@ -704,6 +704,7 @@ static int run_host(struct host *h)
     const struct shards_options *o = h->common.options;
     int status = STATUS_INTERNAL;
 
+    termination_say_unseen(&o->run.hold);
     fill_holds(h);
     h->common.zygote = (struct zygote){.options = h->common.holds,
                                        .count = o->count,

@@ -286,8 +286,10 @@ exec 8<&-
 # Processes of another namespace say nothing of ours: the leader alone is seen, and waited for.
 if unshare --pid --fork true 2>/dev/null; then
     rm -f "$scratch"/{lines,ready}
-    unshare --pid --fork "$ZKL" lock $L --status-fd 9 bash -c 'exit 3' 9>"$scratch/lines"
+    unshare --pid --fork "$ZKL" lock $L --status-fd 9 bash -c 'exit 3' 9>"$scratch/lines" 2>"$scratch/err"
     expect "another namespace's /proc: a good end" 3 "$?"
+    expect "another namespace's /proc: what is not seen is told and said once" "unseen all 1" \
+        "$(head -n 1 "$scratch/lines") $(grep -c "^zkl: $L: /proc" "$scratch/err")"
     unshare --pid --fork "$ZKL" --connect "$gate" --session-timeout 20 lock $L --status-fd 9 --on-suspect=term -- bash -c '
         trap "sleep 0.3; exit 4" TERM; touch $scratch/ready
         while :; do sleep 0.05; done' 9>"$scratch/lines" 2>/dev/null &

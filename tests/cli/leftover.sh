@@ -79,6 +79,48 @@ for name in zkl-closing lock-guard; do
 done
 by=()
 
+# Without a /proc only the kernel tells of it: whether a child lives, and which numbers are children's.
+by=(unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh)
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "a sanitizer needs /proc: without /proc"
+elif "${by[@]}" true 2>/dev/null; then
+    unseen() { sed 's/^unseen all,//'; }
+    leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 0.3
+    kill -TERM "$holder"
+    expect_rest "without /proc" 143 "ended 143,rest TERM,rest KILL,released" unseen
+    expect "without /proc: its member is ended" yes "$(gone "$member" && echo yes)"
+    expect "without /proc: what is not seen is told first" "unseen all" "$(head -n 1 "$scratch/lines")"
+    expect "without /proc: and said once" 1 "$(grep -c "^zkl: $L: /proc is missing" "$scratch/holder.err")"
+    leaves 'while :; do sleep 0.05; done' -1 setsid --session-timeout 8
+    remember "$holder"
+    "$ZKL" lock $L "$tools/stamp" >"$scratch/first" &
+    next=$!
+    wait_until "without /proc, lost: the next one queues" has_contenders $L 2
+    kill -STOP "$holder"
+    status_of $next
+    expect "without /proc, lost: the next one is served" 0 $?
+    expect "without /proc, lost: its member is ended before" "yes yes" \
+        "$(gone "$member" && echo yes) $(((10#$(<"$scratch/first") > 10#$(<"$scratch/act"))) && echo yes)"
+    kill -CONT "$holder"
+    status_of "$holder"
+    expect "without /proc, lost: status" 75 $?
+    leaves 'while :; do sleep 0.05; done' -1 setsid --leave-daemons
+    kill -TERM "$holder"
+    expect_rest "without /proc, --leave-daemons" 143 "ended 143,released" unseen
+    expect "without /proc, --leave-daemons: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
+    kill -9 "$member"
+    # What zkl has been started with cannot be told from the rest.
+    rm -f "$scratch/lines"
+    "${by[@]}" bash -c 'sleep 1000 & echo $! >"$scratch/before"; exec "$ZKL" lock "$@"' bash $L -- \
+        bash -c 'kill -9 $PPID; sleep 1000' 2>/dev/null
+    expect "without /proc, guard killed" 70 $?
+    expect "without /proc, guard killed: a child that zkl had before is left alone" no "$(gone "$(<"$scratch/before")" && echo gone || echo no)"
+    kill -9 "$(<"$scratch/before")"
+else
+    skip "no mount namespaces: without /proc"
+fi
+by=()
+
 # The lock is lost while that goes on.
 leaves 'while :; do sleep 0.05; done' -1 setsid --kill-after 1000
 kill -TERM "$holder"
@@ -273,9 +315,9 @@ if can_trace; then session_given_up; else skip "the session of what is given up:
 
 # A command that runs as another user, which zkl may not signal.
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-others() { # WHAT HIDEPID
+others() { # WHAT MOUNT-OF-/PROC UNSEEN
     local as=("${nobody[@]}")
-    [ -z "$2" ] || as=(unshare -m sh -c "mount -t proc -o hidepid=$2 proc /proc && exec \"\$@\"" sh "${nobody[@]}")
+    [ -z "$2" ] || as=(unshare -m sh -c "mount $2 /proc && exec \"\$@\"" sh "${nobody[@]}")
     rm -f "$scratch"/{ready,lines,act,letgo}
     mkfifo -m 666 "$scratch/letgo"
     touch "$scratch/ready.new"
@@ -290,7 +332,9 @@ others() { # WHAT HIDEPID
     remember "$member"
     kill -TERM "$holder"
     wait_until "$1: that is told" line "refused $member"
-    expect_match "$1: one line says so" "^zkl: $L: process $member \([^)]+\) cannot be signalled[^"$'\n'"]*\$" "$(<"$scratch/holder.err")"
+    expect_match "$1: one line says so" "^zkl: $L: process $member \([^)]+\) cannot be signalled[^"$'\n'"]*\$" "$(grep -v "^zkl: $L: /proc" "$scratch/holder.err")"
+    expect "$1: what is not seen is told and said once" "$3:$(grep -c . <<<"$3")" \
+        "$(sed -n 's/^unseen //p' "$scratch/lines"):$(grep -c "^zkl: $L: /proc" "$scratch/holder.err")"
     insist "$1: KILL is tried" TERM "$holder" line "rest KILL"
     "$ZKL" lock -n $L true 2>/dev/null
     expect "$1: the lock stays" 1 $?
@@ -300,9 +344,11 @@ others() { # WHAT HIDEPID
 }
 cp "$(type -p setpriv)" "$scratch/root" 2>/dev/null && chmod u+s "$scratch/root"
 if [ "$(id -u)" = 0 ] && [ "$("${nobody[@]}" "$scratch/root" --reuid=0 id -ru)" = 0 ] && "${nobody[@]}" "$ZKL" --version >/dev/null; then
-    others "another user" ""
+    others "another user" "" ""
     if unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc' 2>/dev/null; then
-        others "another user, hidden" 2
+        others "another user, hidden" "-t proc -o hidepid=2 proc" others
+        others "another user, not to be read" "-t proc -o hidepid=1 proc" others
+        [ -n "${ZKL_INSTRUMENTED-}" ] || others "another user, without /proc" "-t tmpfs none" all
     else
         skip "no mount namespaces: another user, hidden"
     fi

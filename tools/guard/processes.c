@@ -184,6 +184,17 @@ static bool has_own_proc(void)
     return false;
 }
 
+/* The first process is always there. If it is ours, nobody else's is asked for. */
+enum processes_sight processes_sight(void)
+{
+    struct process first;
+
+    if (!has_own_proc())
+        return SIGHT_NONE;
+    return kill(1, 0) != 0 && errno == EPERM && !process_read(1, &first, NULL) ? SIGHT_OWN
+                                                                               : SIGHT_ALL;
+}
+
 GArray *processes_read(void)
 {
     DIR *dir = has_own_proc() ? processes_open_dir("/proc") : NULL;

@@ -23,6 +23,15 @@ bool processes_reserve(void);
 /* Whether errno says that something was short: a look that failed so says nothing. */
 bool processes_are_short(void);
 
+enum processes_sight {
+    SIGHT_ALL,
+    SIGHT_OWN, /* of other users' processes it shows nothing (hidepid) */
+    SIGHT_NONE /* it is missing, or another PID namespace's */
+};
+
+/* How much /proc shows us. */
+enum processes_sight processes_sight(void);
+
 /* A pidfd, or -1 with errno set. */
 int process_open(pid_t pid);
 

@@ -30,6 +30,12 @@
  * what it leaves comes to us. */
 #define OTHERS_MOST 32
 
+/* No process has a higher number, whatever the system is set to: PID_MAX_LIMIT of the kernel. */
+#define PID_LAST (sizeof(long) > 4 ? 4 * 1024 * 1024 : 32 * 1024)
+
+/* So many are asked for before the clock is looked at. */
+#define ASK_PART 4096
+
 /* ---- who ---- */
 
 /* No pid is used again within a tick and has 22 bits. */
@@ -62,8 +68,6 @@ static struct process_table as_table(const GArray *list)
 
 static GArray *children_now(void)
 {
-    if (waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0)
-        return NULL; /* the usual case: none */
     g_autoptr(GArray) pids = processes_children(getpid());
     GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
     for (guint i = 0; pids && i < pids->len; i++) {
@@ -81,7 +85,8 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
     *s = (struct sweep){.tree = {.root = root, .helper = helper}};
     s->tree.leave_sessions = leave_sessions;
     s->tree.session = getsid(0); /* 0 if its leader is outside of our namespace */
-    s->prior = children_now();
+    s->alone = waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0;
+    s->prior = s->alone ? NULL : children_now();
     s->tree.prior = as_table(s->prior);
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->stopped = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -106,6 +111,7 @@ void sweep_free(struct sweep *s)
 void sweep_spare(struct sweep *s, GArray *processes)
 {
     g_clear_pointer(&s->prior, g_array_unref);
+    s->alone = false;
     s->prior = processes;
     tree_sort((struct process *)(void *)processes->data, processes->len);
     s->tree.prior = as_table(s->prior);
@@ -128,6 +134,32 @@ static bool is_prior(const struct sweep *s, pid_t pid)
 static bool is_kept(const struct sweep *s, pid_t pid)
 {
     return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
+}
+
+/* Whether no list tells of our children, and all of them are members: so they can be asked for. */
+static bool must_ask(const struct sweep *s)
+{
+    return s->alone && !s->tree.leave_sessions && s->tree.root == getpid() &&
+           processes_sight() == SIGHT_NONE;
+}
+
+/* Those of our children that have the next numbers. They began after us, so the numbers after our
+ * own come first. */
+static GArray *ask_for_children(struct sweep *s)
+{
+    const int64_t until = now_ms() + LOOK_PART_MS;
+    GArray *pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
+
+    if (s->asked == 0)
+        s->asked = getpid();
+    do
+        for (int i = 0; i < ASK_PART; i++) {
+            s->asked = s->asked % (pid_t)PID_LAST + 1;
+            if (child_look(s->asked, NULL) != CHILD_NONE)
+                g_array_append_val(pids, s->asked);
+        }
+    while (now_ms() < until);
+    return pids;
 }
 
 static void sweep_reap(const struct sweep *s)
@@ -347,8 +379,12 @@ static bool kill_child(struct sweep *s, pid_t pid, sweep_choose_fn *choose, void
     if (is_kept(s, pid) || waitpid(pid, NULL, WNOHANG) != 0)
         return false;
     process_read(pid, &p, NULL);
-    if (tree_exempts(&s->tree, &p) || !choose(&m, data) || kill(pid, SIGKILL) != 0)
+    if (tree_exempts(&s->tree, &p) || !choose(&m, data))
         return false;
+    if (kill(pid, SIGKILL) != 0) {
+        refuse(s, &p);
+        return false;
+    }
     g_hash_table_add(s->struck, GINT_TO_POINTER(pid));
     return sweep_add(s->killed, &p);
 }
@@ -377,7 +413,7 @@ void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
     bool any = s->all_killed;
 
     for (int i = 0; i < CHILDREN_MOST && any; i++) {
-        g_autoptr(GArray) pids = processes_children(getpid());
+        g_autoptr(GArray) pids = must_ask(s) ? ask_for_children(s) : processes_children(getpid());
 
         any = false;
         forget_struck(s, pids);
@@ -387,8 +423,10 @@ void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
             any |= !g_hash_table_contains(s->struck, GINT_TO_POINTER(pid)) &&
                    kill_child(s, pid, choose, data);
         }
-        if (any)
+        if (any) {
+            s->asked = 0;     /* what these leave is near */
             priority_pause(); /* to die */
+        }
     }
 }
 
@@ -401,8 +439,8 @@ static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, v
         sweep_reap(s);
         r = sweep_signal(s, signo, choose, data);
         sent += r.sent;
-        s->all_killed = signo == SIGKILL && r.spared == 0 && !r.blind;
-        if (s->all_killed)
+        s->all_killed = signo == SIGKILL && r.spared == 0 && (!r.blind || must_ask(s));
+        if (s->all_killed && !r.blind)
             cgroup_kill(s->cgroup);
         sweep_kill_children(s, choose, data);
         if (r.sent == 0)
@@ -544,6 +582,12 @@ static enum sweep_left left_by_children(struct sweep *s)
     return result;
 }
 
+/* Whether a child lives: a wait for stops alone does not count the dead. */
+static bool has_living_child(void)
+{
+    return waitid(P_ALL, 0, &(siginfo_t){0}, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+}
+
 /* Two looks at all: what was behind the first is seen by the second. */
 static enum sweep_left left_by_table(struct sweep *s)
 {
@@ -562,6 +606,8 @@ enum sweep_left sweep_left(struct sweep *s)
 {
     const enum sweep_left left = left_by_children(s);
 
+    if (left == SWEEP_UNKNOWN && must_ask(s))
+        return has_living_child() ? SWEEP_LIVES : SWEEP_GONE;
     /* Below a child in another session there may be members. */
     if (left == SWEEP_UNKNOWN || (left == SWEEP_GONE && s->tree.leave_sessions))
         return left_by_table(s);

@@ -13,6 +13,8 @@ struct sweep {
     GHashTable *killed; /* by identity */
     GHashTable *stopped;
     GHashTable *refused;
+    bool alone;                 /* root had no child before: all that it has are members */
+    pid_t asked;                /* the last number that was asked for; 0: none was */
     bool all_killed;            /* the last look was for KILL, spared nobody and found nobody new */
     struct processes_look look; /* one that is made in parts, and */
     GArray *known;              /* what the last one of these has found */
@@ -64,7 +66,8 @@ void sweep_term(struct sweep *s, int64_t until, sweep_choose_fn *choose, void *d
 /* Sends KILL to all that are chosen: first to those that are known from the last look, then again
  * until a look finds nobody new. If no member is spared, it kills the whole cgroup too, which
  * reaches processes that we may not signal, and our own children again and again. Both reach
- * processes that fork faster than we look. Only the thread that reaps calls this. */
+ * processes that fork faster than we look. Without a /proc of ours it reaches only our own
+ * children, some at each call. Only the thread that reaps calls this. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* Kills only the children that have come since the last sweep with KILL. For the time between two
@@ -82,8 +85,8 @@ enum sweep_left { SWEEP_GONE, SWEEP_LIVES, SWEEP_UNKNOWN };
 
 /* Whether a member lives, even one that /proc hides. The kernel gives orphans to their subreaper,
  * so the root has a living child as long as a member is left. Reaps dead children, except the
- * helper and the leader of tree.group, whose id is the group's. SWEEP_UNKNOWN without a /proc of
- * ours. */
+ * helper and the leader of tree.group, whose id is the group's. Without a /proc of ours every child
+ * of root is a member; SWEEP_UNKNOWN if it may have others. */
 enum sweep_left sweep_left(struct sweep *s);
 
 #endif

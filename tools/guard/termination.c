@@ -93,6 +93,21 @@ static void termination_on_refused(const struct process *p, void *data)
         e->options->path, (int)p->pid, name->str);
 }
 
+void termination_say_unseen(const struct hold_options *o)
+{
+    const enum processes_sight sight = processes_sight();
+
+    if (sight == SIGHT_ALL)
+        return;
+    status_line(o->status_fd, sight == SIGHT_NONE ? "unseen all" : "unseen others");
+    say("%s: %s", o->path,
+        sight == SIGHT_NONE
+            ? "/proc is missing or another PID namespace's: a process that leaves the command's "
+              "process group gets no TERM, and KILL only when its parent is dead"
+            : "/proc hides the processes of other users: what such a process starts may run on "
+              "beside the next holder");
+}
+
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper)
 {
     sweep_init(&e->sweep, root, helper, e->options->leave_daemons);
@@ -213,7 +228,7 @@ void termination_tree_probe(struct termination *e)
 }
 
 /* If the leader is our child, one call tells whether it lives, and while it does nobody else is
- * looked for. Without a /proc of ours only the leader can be seen. */
+ * looked for. Where nobody tells of others, it is all that is seen. */
 static bool termination_tree_gone(struct termination *e)
 {
     if (child_look(shared_leader(e->shared), NULL) == CHILD_LIVES)

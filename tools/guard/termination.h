@@ -42,6 +42,9 @@ struct termination {
     bool rest_killed;
 };
 
+/* Says what /proc will not show of a tree, if anything; by zkl, once, before all else. */
+void termination_say_unseen(const struct hold_options *o);
+
 /* For the caller, guard or tool (then helper is the guard). Before it has children of its own. */
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper);
 void termination_tree_free(struct termination *e);
