@@ -343,7 +343,8 @@ static bool is_stopped(pid_t child)
 /* The child obeys us alone: see events_open_below(). */
 static void supervisor_pass_on(struct supervisor *s, int signo)
 {
-    const struct message message = {.kind = MESSAGE_SIGNAL, .value = signo};
+    const struct message message = {
+        .kind = MESSAGE_SIGNAL, .value = signo, .typed = events_typed(s->events, signo)};
     const bool ends = signo == SIGINT || signo == SIGTERM;
     const bool again = ends && s->asked_to_end; /* a dying child may have swallowed the first */
 

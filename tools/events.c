@@ -70,6 +70,7 @@ static bool open_descriptors(struct events *e)
     e->asked_at = 0;
     e->key = 0;
     sigemptyset(&e->spared);
+    sigemptyset(&e->typed);
     e->others = g_array_new(FALSE, FALSE, sizeof(int));
     e->signals = signalfd(-1, &e->caught, SFD_CLOEXEC | SFD_NONBLOCK);
     e->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -135,7 +136,7 @@ static void end_group(const struct events *e, int signo)
     sigaction(signo, &standard, NULL);
     sigemptyset(&set);
     sigaddset(&set, signo);
-    kill(0, signo);
+    kill(events_typed(e, signo) ? getpid() : 0, signo);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -197,14 +198,21 @@ void events_remove(struct events *e, int fd)
         }
 }
 
-static int ordered_signal(const struct events *e)
+static int ordered_signal(struct events *e)
 {
     struct message message = {0};
     g_autofree char *text = NULL;
 
-    return e->orders >= 0 && channel_receive(e->orders, &message, &text, NULL) == MESSAGE_HEARD
-               ? message.value
-               : 0;
+    if (e->orders < 0 || channel_receive(e->orders, &message, &text, NULL) != MESSAGE_HEARD)
+        return 0;
+    if (message.typed)
+        sigaddset(&e->typed, message.value);
+    return message.value;
+}
+
+bool events_typed(const struct events *e, int signo)
+{
+    return sigismember(&e->typed, signo) == 1;
 }
 
 /* Whether it is the same request to end as before. */
@@ -254,6 +262,8 @@ int events_signal(struct events *e)
         if (read(e->signals, &info, sizeof info) != (ssize_t)sizeof info)
             return ordered_signal(e);
     while (is_echo(e, info.ssi_signo));
+    if (info.ssi_code == SI_KERNEL)
+        sigaddset(&e->typed, (int)info.ssi_signo);
     if (info.ssi_signo == SIGCHLD && e->reaps)
         children_reap(e->vital, e->kept ? atomic_load(e->kept) : 0);
     return (int)info.ssi_signo;

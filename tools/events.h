@@ -21,6 +21,7 @@ struct events {
     const atomic_int *kept;     /* another child that stays unreaped; NULL: none */
     int key;                    /* see events_close(); 0: none */
     sigset_t spared;            /* see events_spare() */
+    sigset_t typed;             /* see events_typed() */
 };
 
 /* Before any thread is made, since threads inherit the mask. false after a message. */
@@ -36,8 +37,8 @@ bool events_open_below(struct events *e, struct events *parent, int orders);
  * SIGCHLD, and channel. */
 bool events_open_deaf(struct events *e, struct events *parent, int channel);
 
-/* If a key of the terminal has ended the command, its signal ends our process group too, us
- * included, unless we were started with it ignored. */
+/* If a key of the terminal has ended the command, its signal ends us too, unless we were started
+ * with it ignored; and the rest of our process group, if that has not had it. */
 void events_close(struct events *e);
 
 /* Catches one more signal, unless we were started with it ignored. */
@@ -52,6 +53,9 @@ void events_spare(struct events *e, int signo);
 #define ASKED_AGAIN_MS 300
 void events_wait(struct events *e);
 int events_signal(struct events *e);
+
+/* Whether a key of the terminal has sent us that signal: then our process group has had it. */
+bool events_typed(const struct events *e, int signo);
 
 /* One more descriptor, or one less, whose being readable ends events_wait(). */
 void events_add(struct events *e, int fd);

@@ -10,6 +10,7 @@
 #include "terminal.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 /* A grace may take half of what is left at worst, so that a late renewal does not end a healthy
  * command. */
@@ -95,7 +96,7 @@ static void on_stop(struct hold *h, int signo)
 {
     const bool wants_terminal = signo == SIGTTIN || signo == SIGTTOU;
 
-    /* It reads /dev/tty, or the shell has put us in front since. */
+    h->terminal.wanted |= wants_terminal;
     if (wants_terminal && terminal_find(&h->terminal) && terminal_is_ours(&h->terminal)) {
         terminal_lend(&h->terminal, shared_leader(h->shared));
         hold_pass_on(h, SIGCONT);
@@ -179,14 +180,14 @@ static void catch_up(struct hold *h)
         }
 }
 
-/* The key that ended the command, if the terminal was lent. A terminal that was not lent would have
- * sent the key's signal to our group too: a script around us must end as well. */
+/* The key that ended the command, whether its signal came to us or, if the terminal was lent, to
+ * the command: a script around us must end as well. */
 static int key_that_ended(const struct hold *h, bool lent)
 {
     const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;
+    const bool typed = signo == h->passed_on ? events_typed(h->events, signo) : lent;
 
-    return lent && shared_cause(h->shared) == CAUSE_ENDED &&
-                   (signo == SIGINT || signo == SIGQUIT) && signo != h->passed_on
+    return typed && shared_cause(h->shared) == CAUSE_ENDED && (signo == SIGINT || signo == SIGQUIT)
                ? signo
                : 0;
 }
@@ -221,7 +222,9 @@ static void hold_watch(struct hold *h)
 static int run_command(struct hold *h)
 {
     terminal_init(&h->terminal);
-    h->lending = terminal_is_ours(&h->terminal);
+    h->terminal.wanted =
+        terminal_job_is_ours(&h->terminal, h->options->candidate ? getppid() : getpid());
+    h->lending = h->terminal.wanted && terminal_is_ours(&h->terminal);
     /* From here on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);
     if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))

@@ -155,7 +155,6 @@ static int hold(struct run *t)
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
     guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
     int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
-    t->events->key = atomic_load(&t->guard.termination.shared->key);
     if (t->ops->end && hold_kept(t->hold))
         status = t->ops->end(t->self, t->attempt.grant, status, hold_asked(t->hold));
     if (t->ops->over && !hold_kept(t->hold))
@@ -177,6 +176,9 @@ static int run_steps(struct run *t)
         status = fail(STATUS_INTERNAL, "%s: the guard is dead", t->options->hold.path);
     if (t->hold && t->metrics)
         zkl_grant_release(t->attempt.grant);
+    if (!t->hold && events_typed(t->events, status - STATUS_SIGNAL))
+        atomic_store(&t->guard.termination.shared->key, status - STATUS_SIGNAL);
+    t->events->key = atomic_load(&t->guard.termination.shared->key);
     metrics_end(t->metrics);
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
     if (t->hold && !t->metrics)

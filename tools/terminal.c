@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool terminal_draws(int fd)
@@ -35,9 +36,19 @@ bool terminal_is_ours(const struct terminal *t)
     return t->fd >= 0 && tcgetpgrp(t->fd) == t->own;
 }
 
+bool terminal_job_is_ours(const struct terminal *t, pid_t leader)
+{
+    struct stat out;
+
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &out) == 0 && S_ISFIFO(out.st_mode))
+            return false;
+    return t->own == leader;
+}
+
 void terminal_lend(struct terminal *t, pid_t group)
 {
-    if (terminal_is_ours(t) && tcsetpgrp(t->fd, group) == 0)
+    if (t->wanted && terminal_is_ours(t) && tcsetpgrp(t->fd, group) == 0)
         t->lent = group;
 }
 

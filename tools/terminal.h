@@ -10,6 +10,7 @@ struct terminal {
     bool opened; /* fd is ours to close */
     pid_t own;   /* our process group */
     pid_t lent;  /* the group that has it from us, 0 for none */
+    bool wanted; /* it is to be lent while our group is in front */
 };
 
 /* Whether fd is a terminal that can be drawn upon. */
@@ -24,7 +25,11 @@ bool terminal_find(struct terminal *t);
 /* Whether our group is in front. */
 bool terminal_is_ours(const struct terminal *t);
 
-/* Lends it to a group, if it is ours. */
+/* Whether nobody else of our group can wait for keys: leader, which is we or what has forked us,
+ * leads it, and no output goes into a pipe, as it does in front of a pager. */
+bool terminal_job_is_ours(const struct terminal *t, pid_t leader);
+
+/* Lends it to a group, if that is wanted and it is ours. */
 void terminal_lend(struct terminal *t, pid_t group);
 
 /* Takes it back, unless the shell has given it to somebody else meanwhile. */

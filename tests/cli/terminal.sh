@@ -13,7 +13,7 @@ export L=/cli/terminal scratch
 
 # Runs a command line on a new terminal; keys written to descriptor 5 are typed there.
 terminal() { # COMMAND-LINE
-    rm -f "$scratch"/{keys,screen,ready,resumed}
+    rm -f "$scratch"/{keys,screen,ready,ready.new,resumed}
     mkfifo "$scratch/keys"
     # What a shell without job control starts in the background ignores INT, and passes that on.
     env --default-signal=INT,QUIT script -qefc "$1" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
@@ -31,12 +31,23 @@ end_terminal() { # its status
 
 # stat(5): field 5 is the process group, field 8 the terminal's foreground group.
 in_front='set -- $(cat /proc/self/stat); [ $5 = $8 ] && echo in front || echo behind'
+shown() { tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//'; }
+cat >"$scratch/jobs" <<END
+set -m
+"\$ZKL" lock \$L sh -c '$in_front'
+$in_front
+"\$ZKL" lock \$L sh -c '$in_front' | cat
+END
+terminal "bash $scratch/jobs"
+end_terminal
+expect "a command is in front that is alone in its job, and we are after it; in a pipe it is not" \
+    "in front in front behind" "$(shown)"
 terminal "\$ZKL lock \$L sh -c '$in_front'; $in_front"
 end_terminal
-expect "the command is in front, and we are after it" "in front in front" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+expect "nor in a script, which may have others to wait for" "behind in front" "$(shown)"
 terminal "\$ZKL lock \$L sh -c '$in_front' </dev/null; echo done"
 end_terminal
-expect "without a terminal as stdin it is let be" "behind done" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+expect "without a terminal as stdin it is let be" "behind done" "$(shown)"
 # A standby ends with its terminal; without one HUP is for the command of the one that leads (cli/signals).
 terminal "\$ZKL --connect 127.0.0.1:1 --connect-timeout 1000 -v elect /a me true 2>\$scratch/standby & until [ -s \$scratch/standby ]; do sleep 0.05; done; kill -HUP \$!; wait \$!; echo ended \$?"
 end_terminal
@@ -46,6 +57,91 @@ type_keys 'typed\n'
 end_terminal
 expect "a command that reads /dev/tty gets it" 0 "$?"
 expect_match "and reads it" "got typed" "$(cat "$scratch/screen")"
+
+# A command of several is lent the terminal when it asks for that: it reads, or sets what a terminal does.
+cat >"$scratch/script" <<'END'
+"$ZKL" lock $L sh -c 'stty -echo; read x; stty echo; echo "got $x"'
+read y
+echo "then $y"
+END
+terminal "bash $scratch/script"
+type_keys 'one\ntwo\n'
+end_terminal
+expect_match "a command of a script asks for the terminal and gets it, and the script goes on" "got one.*then two" "$(shown)"
+
+# Others of its group have it while the command does not ask: a pager behind, a parent that reads.
+# (A dash that is just executing something by vfork(2) does not stop.)
+waits='touch $scratch/ready; until [ -e $scratch/resumed ]; do sleep 0.05; done'
+cat >"$scratch/jobs" <<END
+set -m
+"\$ZKL" lock \$L bash -c '$waits; echo through' | sh -c 'read key </dev/tty; echo "key \$key"; touch \$scratch/resumed; cat'
+echo "stopped=\$?"
+fg >/dev/null
+echo "end=\$?"
+END
+terminal "bash $scratch/jobs"
+wait_until "the command runs" test -e "$scratch/ready"
+type_keys '\0032q\n'
+end_terminal
+expect_match "a pager behind gets its keys, and after Ctrl-Z and fg, too" "stopped=148.*key q.*through.*end=0" "$(shown)"
+cat >"$scratch/script" <<END
+exec 3<&0
+"\$ZKL" lock \$L bash -c '$waits' <&3 &
+until [ -e "\$scratch/ready" ]; do sleep 0.05; done
+read line
+echo "line \$line"
+touch "\$scratch/resumed"
+wait
+END
+terminal "bash $scratch/script"
+type_keys 'typed\n'
+end_terminal
+expect_match "a parent that reads meanwhile gets what is typed" "line typed" "$(shown)"
+
+# Ctrl-C reaches all of a group, as make's with -j.
+cat >"$scratch/script" <<'END'
+exec 3<&0
+trap : INT
+for i in 1 2; do
+    env --default-signal=INT "$ZKL" lock $L-$i bash -c 'trap "exit 5" INT; echo >>$scratch/ready; while :; do sleep 0.05; done' <&3 &
+done
+for job in $(jobs -p); do
+    until wait $job; status=$?; [ $status = 5 ]; do :; done
+    echo "status=$status"
+done
+END
+terminal "bash $scratch/script"
+both() { [ "$(wc -l <"$scratch/ready")" = 2 ]; }
+wait_until "both commands run" both
+type_keys '\0003'
+end_terminal
+expect_match "Ctrl-C reaches each command of a group" "status=5.*status=5" "$(shown)"
+
+# Whoever dies, a script of the same group reads on.
+tool_of() { # GUARD
+    local tool
+    read -r _ _ _ tool _ <"/proc/$1/stat"
+    echo "$tool"
+}
+cat >"$scratch/script" <<'END'
+in_front() { read -r -a stat <"/proc/$$/stat"; [ "${stat[4]}" = "${stat[7]}" ]; }
+"$ZKL" lock $L bash -c "$1"'echo $PPID >$scratch/ready.new; mv $scratch/ready.new $scratch/ready; exec sleep 1000'
+until in_front; do sleep 0.05; done
+read word
+echo "word $word"
+END
+for asks in "" "read x; "; do
+    for dies in zkl "the guard"; do
+        terminal "bash $scratch/script '$asks'"
+        [ -z "$asks" ] || type_keys 'first\n'
+        wait_until "the command runs" test -e "$scratch/ready"
+        guard=$(<"$scratch/ready")
+        if [ "$dies" = zkl ]; then kill -9 "$(tool_of "$guard")"; else kill -9 "$guard"; fi
+        type_keys 'next\n'
+        end_terminal
+        expect_match "$dies dies${asks:+ while the command has the terminal}: a script reads on" "word next" "$(shown)"
+    done
+done
 
 # Ctrl-C goes to the command, and what it answers is the status.
 ready='touch $scratch/ready; while :; do sleep 0.05; done'
@@ -89,6 +185,21 @@ end_terminal
 expect "Ctrl-C ends a script" 130 "$?"
 expect "Ctrl-C ends it at once" "" "$(grep after "$scratch/screen")"
 expect_no_node "Ctrl-C: the lock is given back" $L
+
+# A key ends a script while zkl waits, too.
+hold $L
+cat >"$scratch/loop" <<'END'
+for i in 1 2 3; do
+    "$ZKL" lock $L true
+    echo "after $i"
+done
+END
+terminal "exec bash $scratch/loop"
+wait_until "it waits" has_contenders $L 2
+type_keys '\0003'
+end_terminal
+expect "Ctrl-C while it waits ends a script" "130:" "$?:$(grep after "$scratch/screen")"
+let_go
 
 # Ctrl-Z, under a shell with job control.
 cat >"$scratch/jobs" <<'END'
@@ -164,9 +275,15 @@ if wait_until "a lost terminal ends the command" gone "$command"; then
 fi
 expect_no_node "nothing is left" $L
 # zkl elect: its command is one process further away.
-terminal "\$ZKL elect \$L me sh -c '$in_front'; $in_front"
+cat >"$scratch/jobs" <<END
+set -m
+"\$ZKL" elect \$L me sh -c '$in_front'
+$in_front
+"\$ZKL" elect \$L me sh -c '$in_front' | cat
+END
+terminal "bash $scratch/jobs"
 end_terminal
-expect "elect: the command is in front, and we are after it" "in front in front" "$(tr -d '\r' <"$scratch/screen" | tr '\n' ' ' | sed 's/ $//')"
+expect "elect: the command is in front, and we are after it; not in a pipe" "in front in front behind" "$(shown)"
 cat >"$scratch/loop" <<'END'
 for i in 1 2 3; do
     "$ZKL" elect $L me bash -c '[ -e $scratch/ready ] && exit; : >$scratch/ready; exec sleep 1000'

@@ -19,6 +19,7 @@ struct message {
     int kind;
     int value;
     uint64_t token;
+    bool typed; /* a signal's: a key of the terminal has sent it to our process group */
     /* Only MESSAGE_START has these: */
     bool front; /* give the command the terminal that is our standard input */
     int session_timeout_ms;

@@ -3,6 +3,7 @@
  * the tool's being awake. */
 #include "../orphan.h"
 #include "../shards_plan.h"
+#include "../terminal.h"
 #include "../tool.h"
 #include "channel.h"
 #include "environment.h"
@@ -29,6 +30,7 @@ struct guarding {
     bool tool_dead;
     char **envp;
     uint64_t token;
+    pid_t tool_group;
     pid_t leader;
     bool leader_stopped;  /* by somebody else */
     bool resting;         /* the leader has ended, and what it leaves has not */
@@ -111,7 +113,7 @@ static void guard_main_start(struct guarding *g, const struct message *message,
                       .events = &g->events,
                       .shared = g->shared,
                       .cgroup = g->options.cgroup,
-                      .front = message->front ? getpgid(g->termination.tool) : 0};
+                      .front = message->front ? g->tool_group : 0};
     int pipe[2];
 
     g->options.grace_ms = message->grace_ms;
@@ -181,6 +183,19 @@ static void on_message(struct guarding *g, const struct message *message, const 
     }
 }
 
+/* A dead tool cannot do it, and a script of its group may go on. */
+static void take_terminal_back(const struct guarding *g)
+{
+    struct terminal terminal;
+
+    terminal_init(&terminal);
+    terminal.own = g->tool_group;
+    terminal.lent = MAX(g->leader, 0);
+    if (terminal_find(&terminal))
+        terminal_take_back(&terminal);
+    terminal_close(&terminal);
+}
+
 static void hear(struct guarding *g)
 {
     enum channel_heard heard = MESSAGE_HEARD;
@@ -199,6 +214,7 @@ static void hear(struct guarding *g)
     if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.parent)) {
         g->tool_dead = true;
         events_remove(&g->events, g->channel);
+        take_terminal_back(g);
     }
 }
 
@@ -394,6 +410,7 @@ void guard_main(const struct termination *termination, int channel, struct event
     struct guarding g = {.termination = *termination,
                          .options = *termination->options,
                          .shared = termination->shared,
+                         .tool_group = getpgid(termination->tool),
                          .channel = channel,
                          .exec_pipe = -1};
 

@@ -60,7 +60,7 @@ struct shared {
     zkl_session_claim claim; /* of the tool's session */
     atomic_bool claimed;     /* it is complete */
     atomic_bool finished;    /* the tool has closed its session, and does not end otherwise */
-    atomic_int key;          /* the signal of a key that ended the command; 0: none did */
+    atomic_int key;          /* the signal of a key that ended the command or the wait; 0: none */
     /* The supervisor of zkl elect reads these of each term: */
     atomic_bool connected;
     atomic_bool in_line;   /* it was once */
