@@ -667,5 +667,7 @@ int zkl_session_end(const char *connect, const zkl_session_options *options,
         return error_set(ZKL_EINVAL, NULL, "%s", wrong);
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "zkl_session_end: called in a callback");
+    if (!session_check_tls(&o, NULL))
+        return ZKL_EINVAL;
     return claim_end_checked(connect, &o, claim, timeout_ms);
 }

@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from ctypes import byref, c_void_p
-from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple, Optional, Set, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, NamedTuple, Optional, Set, Tuple
 
 from . import _c
 from ._c import LogLevel, Outage, SessionEvent
@@ -50,9 +50,23 @@ def _log(deliver: Callable[..., None], function: Callable[[LogRecord], None]) ->
     return keep(log)
 
 
-def _credentials(pairs: Iterable[Tuple[str, str]]) -> Tuple[Any, int]:
-    made = [_c.Credential(text(scheme), text(auth)) for scheme, auth in pairs]
-    return (_c.Credential * len(made))(*made), len(made)
+def _access(
+    timeout: float,
+    credentials: Iterable[Tuple[str, str]],
+    tls_ca: Optional[str],
+    tls_cert: Optional[str],
+    tls_key: Optional[str],
+) -> Dict[str, Any]:
+    """The options without which no session of the servers can be had, nor taken up."""
+    pairs = [_c.Credential(text(scheme), text(auth)) for scheme, auth in credentials]
+    return {
+        "session_timeout_ms": ms(timeout),
+        "credentials": (_c.Credential * len(pairs))(*pairs),
+        "credential_count": len(pairs),
+        "tls_ca": tls_ca,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+    }
 
 
 def _directly(function: Callable[..., None], *arguments: Any) -> None:
@@ -126,7 +140,7 @@ class Session:
         if log:
             self._line = _log(self._call, log)
             lines = {"log": called(_c.LogFn), "log_data": self._line}
-        pairs, count = _credentials(credentials)
+        access = _access(timeout, credentials, tls_ca, tls_cert, tls_key)
         self._c = Pointer("Session", self._close)
         _open.add(self)
         try:
@@ -135,18 +149,13 @@ class Session:
                 text(connect),
                 options(
                     _c.SessionOptions,
-                    session_timeout_ms=ms(timeout),
                     acl=acl,
                     log_level=log_level,
                     tick_ms=ms(tick),
                     drift_permille=drift_permille,
-                    credentials=pairs,
-                    credential_count=count,
-                    tls_ca=tls_ca,
-                    tls_cert=tls_cert,
-                    tls_key=tls_key,
                     fixed_servers=fixed_servers,
                     dispatch=self._dispatch,
+                    **access,
                     **lines,
                 ),
             )
@@ -326,9 +335,22 @@ class Watch:
         self.close()
 
 
-def end_session(connect: str, claim: Claim, timeout: float = 10) -> None:
-    """Ends the session of another process, which is dead, by its claim. See zkl_session_end()."""
+def end_session(
+    connect: str,
+    claim: Claim,
+    timeout: float = 10,
+    *,
+    session_timeout: float = 10,
+    credentials: Iterable[Tuple[str, str]] = (),
+    tls_ca: Optional[str] = None,
+    tls_cert: Optional[str] = None,
+    tls_key: Optional[str] = None,
+) -> None:
+    """Ends the session of another process, which is dead, by its claim. Waits for the servers for timeout seconds at
+    most. The rest is what that process gave to its Session, whose timeout is session_timeout here: servers that demand
+    credentials demand them for the end, too. Raises Refused then. See zkl_session_end()."""
     password = (_c.SessionClaim * 1)()
     password[0].id = claim.id
     password[0].password[:] = claim.password
-    lib.zkl_session_end(text(connect), None, password, ms(timeout))
+    access = _access(session_timeout, credentials, tls_ca, tls_cert, tls_key)
+    lib.zkl_session_end(text(connect), options(_c.SessionOptions, **access), password, ms(timeout))

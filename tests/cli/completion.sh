@@ -39,6 +39,7 @@ expect_offered "zkl help l" "limit lock ls"
 expect_offered "zkl --connect-timeout 3 -v lo" "lock"
 expect_offered "zkl --connect" "--connect --connect-timeout"
 expect_offered "zkl lock --on-" "--on-lost --on-lost-timeout --on-outgrown --on-revoke --on-suspect"
+expect_offered "zkl once --on-" "--on-lost --on-lost-timeout --on-outgrown --on-suspect"
 expect_offered "zkl --connect h:1,i:2/c lock -n --conn" "--connect --connect-timeout"
 expect_offered "zkl ls /a --js" "--json"
 for option in "--parents :container persistent" "--on-suspect :ignore stop term" "--on-outgrown :ignore term" "--peer :curator kazoo" \

@@ -28,6 +28,11 @@ expect "the cases end well" 0 "$status"
 expect "with no warning of the interpreter" "" "$(grep -vE '^zkl: .*: (lost: somebody else .*|released, because the thread .* ended)$' <<<"$err")"
 expect_no_node "the end of the program releases" /python/end
 
+run "$ZKL_SERVER" --java -Dzookeeper.enforce.auth.enabled=true --java -Dzookeeper.enforce.auth.schemes=digest -- \
+    "${interpreter[@]}" -c 'import sys; sys.path.insert(0, sys.argv[1]); import sessions; sessions.claimed_with_credentials()' \
+    "$(dirname "$0")"
+expect "a session is ended where credentials are demanded" 0 "$status"
+
 # The programs of the README and of the page. That of the page about grants is the README's.
 # shellcheck source=tests/interop/page.sh
 . "$(dirname "$0")/../interop/page.sh"

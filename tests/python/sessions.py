@@ -199,7 +199,7 @@ def left_open(session, other, path):
 
 CHILD = """
 import signal, sys, zkl
-session = zkl.Session(sys.argv[1], log=lambda line: print(line, file=sys.stderr))
+session = zkl.Session(sys.argv[1], 40, credentials=[("digest", "me:secret")], log=lambda line: print(line, file=sys.stderr))
 grant = zkl.Mutex(session, sys.argv[2]).acquire()
 id, password = session.claim()
 print(id, password.hex(), flush=True)
@@ -207,17 +207,36 @@ signal.pause()
 """
 
 
-def claimed(session, other, path):
-    """A dead process's session is ended at once."""
+def left_by_dead(session, path):
+    """The claim of the session of a dead process, which holds the lock."""
     child = subprocess.Popen([sys.executable, "-c", CHILD, CONNECT, path], stdout=subprocess.PIPE)
     id, password = child.stdout.readline().split()
     child.kill()
     child.wait()
     child.stdout.close()
     raises(zkl.Busy, "EBUSY", zkl.Mutex(session, path).acquire, timeout=0)
-    zkl.end_session(CONNECT, zkl.Claim(int(id), bytes.fromhex(password.decode())), HOUR)
+    return zkl.Claim(int(id), bytes.fromhex(password.decode()))
+
+
+def claimed(session, other, path):
+    """A dead process's session is ended at once."""
+    claim = left_by_dead(session, path)
+    for wrong in ({"session_timeout": 0.1}, {"tls_ca": "a"}, {"tls_cert": "a"}, {"tls_key": "a"}):
+        raises(zkl.Error, "EINVAL", zkl.end_session, CONNECT, claim, HOUR, **wrong)
+    zkl.end_session(CONNECT, claim, HOUR)
     with zkl.Mutex(session, path).hold(timeout=0):
         pass
+
+
+def claimed_with_credentials():
+    """Where the servers demand some; by python.sh."""
+    mine = {"credentials": [("digest", "me:secret")]}
+    with zkl.Session(CONNECT, **mine) as session:
+        claim = left_by_dead(session, "/claimed")
+        raises(zkl.Refused, "EAUTH", zkl.end_session, CONNECT, claim, HOUR)
+        zkl.end_session(CONNECT, claim, HOUR, **mine)
+        with zkl.Mutex(session, "/claimed").hold(timeout=0):
+            pass
 
 
 def logged(session, other, path):

@@ -329,6 +329,8 @@ TEST_CASE(ended_where_credentials_are_demanded)
     o.credentials = &alice;
     o.credential_count = 1;
     CHECK_INT(zkl_session_end("a", &o, &claim, 60000), 0);
+    o.tls_ca = "a"; /* without the other two */
+    CHECK_INT(zkl_session_end("a", &o, &claim, 60000), ZKL_EINVAL);
     CHECK_INT(strict.opened, 2);
     session_store = &store_zk;
 }
