@@ -124,29 +124,61 @@ static void take_server(struct reading *r, struct text servers, struct text clie
     }
 }
 
-static void read_server(struct reading *r, struct text line)
+struct server_line {
+    struct text number, servers; /* HOST:PORT:PORT[|…] */
+    struct text client;          /* [HOST:]PORT, or nothing */
+    bool observes;
+};
+
+/* False: that is no line about a server. */
+static bool read_server(struct text line, struct server_line *ret)
 {
     const struct text key = strip_blanks(cut_first(&line, '='));
-    struct text value = strip_blanks(line), servers = cut_first(&value, ';');
-    const struct text client = cut_first(&value, ';'); /* more may follow */
-    struct text rest = servers, role = cut_last(&rest);
+    struct text value = strip_blanks(line);
 
     if (text_length(key) < 8 || memcmp(key.at, "server.", 7) != 0)
-        return;
-    if (reads_as(role, "observer") || reads_as(role, "participant"))
-        take_server(r, rest, client, reads_as(role, "participant"));
-    else
-        take_server(r, servers, client, true);
+        return false;
+    *ret = (struct server_line){.number = {key.at + 7, key.end}, .servers = cut_first(&value, ';')};
+    ret->client = cut_first(&value, ';'); /* more may follow */
+    struct text rest = ret->servers, role = cut_last(&rest);
+    ret->observes = reads_as(role, "observer");
+    if (ret->observes || reads_as(role, "participant"))
+        ret->servers = rest;
+    return true;
 }
 
 size_t ensemble_read(const char *config, size_t size, struct ensemble_member *ret)
 {
     struct reading r = {ret, 0};
     struct text all = {config, config + size};
+    struct server_line line;
 
-    while (all.at < all.end)
-        read_server(&r, cut_first(&all, '\n'));
+    while (all.at < all.end) {
+        if (read_server(cut_first(&all, '\n'), &line))
+            take_server(&r, line.servers, line.client, !line.observes);
+    }
     return r.count;
+}
+
+static int last_byte(struct text number)
+{
+    unsigned value = 0;
+
+    for (const char *c = number.at; c < number.end; c++)
+        value = value * 10 + (unsigned)(*c - '0');
+    return value & 0xff;
+}
+
+bool ensemble_observes(const char *config, size_t size, int server)
+{
+    struct text all = {config, config + size};
+    struct server_line line;
+    bool found = false;
+
+    while (all.at < all.end && !found)
+        found = read_server(cut_first(&all, '\n'), &line) && line.observes &&
+                (server == ENSEMBLE_ANY || last_byte(line.number) == server);
+    return found;
 }
 
 static bool list_has(const char *list, const char *address)

@@ -23,6 +23,12 @@ struct ensemble_member {
  * Returns how many there are, at most ENSEMBLE_MAX. */
 size_t ensemble_read(const char *config, size_t length, struct ensemble_member *ret);
 
+/* Whether that text names an observer: any server, or one whose number ends in that byte. The ids
+ * of sessions begin with it, of those that were made at that server. */
+enum { ENSEMBLE_ANY = -1 };
+
+bool ensemble_observes(const char *config, size_t length, int server);
+
 /* Whether the list of the ensemble's members has the address by which we are connected to the
  * server. Lists are "address:port,…", numeric. */
 bool ensemble_knows(const char *members, const char *server);

@@ -63,9 +63,18 @@ int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
 }
 
+/* Where the second round of a pair would come later than the next round, less is left of each
+ * deadline. So there are four pairs at a time. */
+static int64_t round_period(int64_t timeout_ns, int64_t relay_ns, bool relayed)
+{
+    const int64_t period = timeout_ns / 6;
+
+    return relayed && relay_ns > period ? relay_ns / 4 : period;
+}
+
 int64_t proofs_period(const struct proofs *p)
 {
-    return p->timeout / 6;
+    return round_period(p->timeout, p->relay, p->relayed);
 }
 
 /* For the round trips of a round, and for timers that are late. */
@@ -75,19 +84,24 @@ static int64_t round_slack(int64_t timeout_ns)
 }
 
 /* At worst, the anchor that a round rests on is one relay and one period of anchors old, and as
- * much older as the timer was late that looks for the next anchor. The next round begins a period
- * later, a sixth of the timeout, and takes its slack, a twelfth. */
-bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille)
+ * much older as the timer was late that looks for the next anchor. Relayed, it is the sync of the
+ * round before the first of its pair, or an anchor right before that. The next round begins a
+ * period later and takes its slack, a twelfth of the timeout. */
+bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille, bool relayed)
 {
-    const int64_t relay = proofs_relay(timeout_ns, tick_ns);
+    const int64_t relay = proofs_relay(timeout_ns, tick_ns),
+                  period = round_period(timeout_ns, relay, relayed);
+    int64_t needed = relay + relay / 2 + relay / 4 + timeout_ns / 4;
 
-    return timeout_ns - proofs_margin(timeout_ns, drift_permille) >
-           relay + relay / 2 + relay / 4 + timeout_ns / 4;
+    if (relayed)
+        needed = 2 * longer(relay, period) + relay / 8 + period + round_slack(timeout_ns);
+    return timeout_ns - proofs_margin(timeout_ns, drift_permille) > needed;
 }
 
+/* Relayed, the first round of a connection is the sooner found to be possible. */
 int64_t proofs_anchor_period(const struct proofs *p)
 {
-    return p->relay / 2;
+    return p->relayed ? p->relay / 4 : p->relay / 2;
 }
 
 void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille)
@@ -118,7 +132,8 @@ static void new_connection(struct proofs *p)
 {
     p->connected = true;
     p->alone = false;
-    p->anchors = 0;
+    p->relayed = true;
+    p->heard.count = p->passed.count = 0;
     p->anchor_out = false;
     p->chain = CHAIN_IDLE;
     p->chain_ever = false;
@@ -145,7 +160,8 @@ void proofs_reconnected(struct proofs *p, int64_t timeout_ns)
     }
     new_connection(p);
     /* Not from now: an older handshake's late answer may have completed this one. */
-    p->on_handshake = true;
+    p->on_handshake = p->rests = true;
+    p->passes = false;
     p->chain_base = p->newest;
     p->chain = CHAIN_WRITE_DUE;
 }
@@ -160,18 +176,25 @@ void proofs_disconnected(struct proofs *p)
 void proofs_alone(struct proofs *p)
 {
     p->alone = true;
+    p->relayed = false;
     p->chain_ever |= p->chain == CHAIN_WRITE; /* it is a round by itself */
 }
 
-/* The newest anchor that the leader knows of at a sync sent now. */
-static bool find_base(const struct proofs *p, struct instant now, struct instant *ret)
+void proofs_direct(struct proofs *p)
 {
-    uint32_t n = p->anchors < PROOF_ANCHORS ? p->anchors : PROOF_ANCHORS;
+    p->relayed = false;
+}
+
+/* The newest anchor that was reported before a sync that is sent now is answered. */
+static bool find_base(const struct anchors *ring, struct instant now, int64_t relay_ns,
+                      struct instant *ret)
+{
+    uint32_t n = ring->count < PROOF_ANCHORS ? ring->count : PROOF_ANCHORS;
 
     for (uint32_t i = 1; i <= n; i++) {
-        uint32_t at = (p->anchors - i) % PROOF_ANCHORS;
-        if (instant_passed(now, p->anchor[at].answered, p->relay)) {
-            *ret = p->anchor[at].sent;
+        uint32_t at = (ring->count - i) % PROOF_ANCHORS;
+        if (instant_passed(now, ring->at[at].answered, relay_ns)) {
+            *ret = ring->at[at].sent;
             return true;
         }
     }
@@ -180,18 +203,26 @@ static bool find_base(const struct proofs *p, struct instant now, struct instant
 
 static bool newest_anchor_older(const struct proofs *p, struct instant now, int64_t ns)
 {
-    if (p->anchors == 0)
+    const struct anchors *ring = &p->heard;
+
+    if (ring->count == 0)
         return true;
-    return instant_passed(now, p->anchor[(p->anchors - 1) % PROOF_ANCHORS].answered, ns);
+    return instant_passed(now, ring->at[(ring->count - 1) % PROOF_ANCHORS].answered, ns);
 }
 
-static void add_anchor(struct proofs *p, struct instant sent, struct instant answered)
+static void add_anchor(struct anchors *ring, struct instant sent, struct instant answered)
 {
-    if (!newest_anchor_older(p, answered, p->relay / 4))
-        return;
-    p->anchor[p->anchors % PROOF_ANCHORS].sent = sent;
-    p->anchor[p->anchors % PROOF_ANCHORS].answered = answered;
-    p->anchors++;
+    ring->at[ring->count % PROOF_ANCHORS].sent = sent;
+    ring->at[ring->count % PROOF_ANCHORS].answered = answered;
+    ring->count++;
+}
+
+/* What a round shows whose sync is sent now; false: nothing. */
+static bool begin_round(struct proofs *p, struct instant now)
+{
+    p->rests = find_base(p->relayed ? &p->passed : &p->heard, now, p->relay, &p->chain_base);
+    p->passes = find_base(&p->heard, now, p->relay, &p->chain_passed);
+    return p->rests || p->passes;
 }
 
 void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
@@ -201,7 +232,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         p->anchor_out = true;
         break;
     case PROOF_SYNC:
-        if (!find_base(p, now, &p->chain_base))
+        if (!begin_round(p, now))
             break; /* its answer would prove nothing */
         p->on_handshake = false;
         p->chain_begun = now;
@@ -213,6 +244,8 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
             break; /* the same */
         if (!p->chain_ever || p->chain == CHAIN_IDLE)
             p->chain_begun = now;
+        if (p->chain == CHAIN_IDLE) /* alone: it counts for itself */
+            p->rests = p->passes = false;
         p->chain_ever |= p->chain == CHAIN_IDLE;
         p->chain = CHAIN_WRITE;
         break;
@@ -234,6 +267,15 @@ static bool is_ahead(const struct proofs *p, struct instant now)
     return p->has_deadline && !instant_reached(now, p->deadline);
 }
 
+static void end_round(struct proofs *p, struct instant answered)
+{
+    p->chain = CHAIN_IDLE;
+    if (p->passes) {
+        add_anchor(&p->passed, p->chain_passed, answered);
+        p->extended = answered; /* it goes on as it should, though nothing is proved yet */
+    }
+}
+
 bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
                      struct instant answered)
 {
@@ -243,23 +285,41 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
         return false;
     if (is_later(sent, p->newest))
         p->newest = sent;
-    add_anchor(p, sent, answered);
+    if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2))
+        add_anchor(&p->heard, sent, answered);
     if (kind == PROOF_ANCHOR)
         p->anchor_out = false;
     else if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
         p->chain = CHAIN_WRITE_DUE;
     if (chained)
-        p->chain = CHAIN_IDLE;
+        end_round(p, answered);
     if (p->alone && (kind == PROOF_RENEWAL || kind == PROOF_WRITE))
         return extend(p, sent, answered);
     /* A session whose time was up may be touched while the leader is about to end it. */
-    return chained && (!p->on_handshake || is_ahead(p, answered)) &&
+    return chained && p->rests && (!p->on_handshake || is_ahead(p, answered)) &&
            extend(p, p->chain_base, answered);
+}
+
+/* The next round of this connection. It waits for a second round of a pair that is possible within
+ * half a period more: else that would have to wait for the round after. */
+static struct instant next_round(const struct proofs *p)
+{
+    const struct instant due = instant_add(p->chain_begun, proofs_period(p)),
+                         last = instant_add(due, proofs_period(p) / 2);
+    struct instant ret = due;
+
+    for (uint32_t i = 1; p->relayed && i <= p->passed.count && i <= PROOF_ANCHORS; i++) {
+        const uint32_t at = (p->passed.count - i) % PROOF_ANCHORS;
+        const struct instant possible = instant_add(p->passed.at[at].answered, p->relay);
+        if (is_later(possible, due) && !is_later(possible, last))
+            ret = possible;
+    }
+    return ret;
 }
 
 static bool round_due(const struct proofs *p, struct instant now)
 {
-    return !p->chain_ever || instant_reached(now, instant_add(p->chain_begun, proofs_period(p)));
+    return !p->chain_ever || instant_reached(now, next_round(p));
 }
 
 enum proof_wish proofs_want(const struct proofs *p, struct instant now)
@@ -273,7 +333,7 @@ enum proof_wish proofs_want(const struct proofs *p, struct instant now)
     if (p->chain == CHAIN_IDLE && round_due(p, now)) {
         if (p->alone)
             return PROOF_SEND_WRITE;
-        if (find_base(p, now, &base))
+        if (find_base(&p->heard, now, p->relay, &base))
             return PROOF_SEND_SYNC;
     }
     if (!p->alone && !p->anchor_out && newest_anchor_older(p, now, proofs_anchor_period(p)))
@@ -286,8 +346,8 @@ int64_t proofs_wait(const struct proofs *p, struct instant now)
     int64_t wait = proofs_anchor_period(p) / 2;
 
     if (p->chain == CHAIN_IDLE && p->chain_ever) {
-        int64_t left = instant_left(now, instant_add(p->chain_begun, proofs_period(p)));
-        if (p->alone || left > wait)
+        int64_t left = instant_left(now, next_round(p));
+        if (p->alone || left > wait || (p->relayed && left > 0))
             return left;
     }
     return wait;
@@ -295,7 +355,7 @@ int64_t proofs_wait(const struct proofs *p, struct instant now)
 
 bool proofs_overdue(const struct proofs *p, struct instant now)
 {
-    return instant_reached(now, instant_add(p->extended, proofs_period(p) / 2 * 5));
+    return instant_reached(now, instant_add(p->extended, p->timeout / 6 / 2 * 5));
 }
 
 /* Plays the coming rounds as they would be on a network that stays as it is, until one rests on an
@@ -304,26 +364,33 @@ bool proofs_overdue(const struct proofs *p, struct instant now)
 static bool can_renew(const struct proofs *p, struct instant now)
 {
     const int64_t poll = proofs_anchor_period(p) / 2, slack = round_slack(p->timeout);
-    const int64_t due =
-        p->chain_ever ? instant_left(now, instant_add(p->chain_begun, proofs_period(p))) : poll;
+    const int64_t due = p->chain_ever ? instant_left(now, next_round(p)) : poll;
+    struct proofs q = *p;
     int64_t left = instant_left(now, p->deadline), at = due;
-    struct instant base = p->chain_base;
-    bool begun = p->chain_ever, rests = p->chain != CHAIN_IDLE;
-    bool shakes = rests && p->on_handshake; /* the next round does not count its period from this */
+    bool runs = p->chain != CHAIN_IDLE;
+    bool shakes = runs && p->on_handshake; /* the next round does not count its period from this */
 
-    if (rests && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
+    if (runs && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
         return false;
-    if (rests)
+    if (runs)
         at = 0;
     while (left >= at + slack) {
-        if (p->alone || at >= p->relay + (begun ? 0 : poll))
+        const struct instant then = instant_add(now, at);
+        const bool fresh = at >= p->relay + (q.chain_ever ? 0 : poll);
+        if (p->alone || (fresh && !p->relayed))
             return true;
-        rests = rests || find_base(p, instant_add(now, at), &base);
-        begun = begun || (rests && !shakes);
-        if (rests)
-            left = longer(left, instant_left(now, instant_add(base, p->timeout - p->margin)));
-        at = at < due ? due : at + (begun ? proofs_period(p) : poll);
-        rests = shakes = false;
+        const bool shows = runs || begin_round(&q, then) || fresh;
+        if (q.rests && !is_later(now, q.chain_base))
+            return true;
+        if (q.passes || fresh)
+            add_anchor(&q.passed, fresh ? now : q.chain_passed, then);
+        q.chain_ever |= shows && !shakes;
+        if (q.rests)
+            left = longer(left, instant_left(now, instant_add(q.chain_base, q.timeout - q.margin)));
+        if (at >= due)
+            q.chain_begun = then;
+        at = q.chain_ever ? instant_left(now, next_round(&q)) : at + poll;
+        runs = shakes = false;
     }
     return false;
 }

@@ -7,6 +7,9 @@
  * A reconnect is an anchor as well: its handshake came behind all that was answered before, and the
  * leader itself touches the session in it. The write, sent behind it, needs no sync before it. It
  * moves on a deadline that is ahead, and revives none.
+ * An observer may report to a follower, which reports to the leader. There the write's answer shows
+ * that the follower has the touch, and a second round is needed, whose sync comes a relay period
+ * after that answer. Each round is the first of one pair and the second of another.
  * Rule C (a server that stands alone): any write answered proves it was processed by the one that
  * keeps the sessions. So: write sent + timeout.
  * A new session is proved by its creation, from before the handle was made.
@@ -53,9 +56,17 @@ enum proof_wish { PROOF_NOTHING, PROOF_SEND_ANCHOR, PROOF_SEND_SYNC, PROOF_SEND_
 
 enum { PROOF_ANCHORS = 16 };
 
+/* A ring, sparse enough to reach back over a relay period. */
+struct anchors {
+    struct {
+        struct instant sent, answered;
+    } at[PROOF_ANCHORS];
+    uint32_t count; /* ever put into it */
+};
+
 struct proofs {
     int64_t timeout; /* ns: the smaller of negotiated now and at creation */
-    int64_t relay;   /* ns: by then the server has reported a touch to its leader */
+    int64_t relay;   /* ns: by then a server has reported a touch to the one that it follows */
     int64_t margin;
     int32_t drift_permille;
     int64_t tick; /* ns, 0: unknown */
@@ -66,23 +77,26 @@ struct proofs {
     struct instant newest;   /* send time of the newest answered request of the session */
     struct instant extended; /* when the deadline last moved on */
     /* of this connection: */
-    struct {
-        struct instant sent, answered;
-    } anchor[PROOF_ANCHORS]; /* a ring, sparse enough to reach back over a relay period */
-    uint32_t anchors;        /* ever put into it */
+    bool relayed;          /* the server may follow one that is not the leader */
+    struct anchors heard;  /* the touches that the server had */
+    struct anchors passed; /* those that the server which it follows had, too */
     bool anchor_out;
     enum { CHAIN_IDLE, CHAIN_SYNC, CHAIN_WRITE_DUE, CHAIN_WRITE } chain;
-    bool on_handshake;          /* this round rests on the handshake of this connection */
-    struct instant chain_base;  /* send time of the anchor that this round rests on */
-    struct instant chain_begun; /* when the last round began */
+    bool on_handshake;           /* this round rests on the handshake of this connection */
+    bool rests;                  /* this round moves the deadline */
+    struct instant chain_base;   /* send time of the anchor that this round rests on */
+    bool passes;                 /* behind this round the server that ours follows has a touch: */
+    struct instant chain_passed; /* the send time of its anchor */
+    struct instant chain_begun;  /* when the last round began */
     bool chain_ever;
 };
 
 /* Parameters derived from the timeout, for documentation and tests. */
 int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille);
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns);
-/* Whether an ensemble that is well proves each deadline anew before it is reached. */
-bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille);
+/* Whether an ensemble that is well proves each deadline anew before it is reached; relayed: also at
+ * an observer that a follower feeds. */
+bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille, bool relayed);
 int64_t proofs_period(const struct proofs *p);        /* between renewals */
 int64_t proofs_anchor_period(const struct proofs *p); /* between anchors */
 
@@ -99,6 +113,10 @@ void proofs_disconnected(struct proofs *p);
 
 /* The server was shown, on this connection, to stand alone. */
 void proofs_alone(struct proofs *p);
+
+/* The server was shown, on this connection, to report to the leader itself. Rounds that begin from
+ * now on count on that. */
+void proofs_direct(struct proofs *p);
 
 /* What proofs_want() asked for was sent now. */
 void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now);
@@ -117,7 +135,8 @@ enum proof_wish proofs_want(const struct proofs *p, struct instant now);
 /* How long, at most, until proofs_want() must be asked again; ns. */
 int64_t proofs_wait(const struct proofs *p, struct instant now);
 
-/* Whether the last proof is older than two and a half renewal periods: its holders are SUSPECT. */
+/* Whether the last round that was answered is older than two and a half sixths of the timeout: the
+ * session's holders are SUSPECT. */
 bool proofs_overdue(const struct proofs *p, struct instant now);
 
 enum deadline {

@@ -66,7 +66,8 @@ struct zkl_session {
     uint32_t connection; /* counts connections made and lost */
     uint32_t confirmed;  /* the newest connection on which a request was answered */
     bool up;
-    int64_t id; /* of the ZooKeeper session, 0 before it is made */
+    int64_t id;    /* of the ZooKeeper session, 0 before it is made */
+    uint32_t made; /* the connection on which it was made */
     int timeout_ms;
     struct instant begun;       /* before the session was asked for */
     bool reopened;              /* this session was opened anew to be fresh */

@@ -335,6 +335,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     s->timeout_ms = timeout_ms;
     if (id != s->id) {
         s->id = id;
+        s->made = s->connection;
         s->stats.sessions++;
         log_session(s->log, id);
         proofs_created(&s->proofs, s->begun, timeout_ms * CLOCK_MS);

@@ -5,6 +5,7 @@
 
 #include "lib/base/log.h"
 #include "participant.h"
+#include "recipes/ensemble.h"
 #include "request.h"
 #include "stats.h"
 
@@ -142,21 +143,50 @@ static void hear_ensemble(zkl_session *s, const struct request *r, const struct 
         ask_config(s, true);
 }
 
-static void on_config(struct request *r, const struct store_reply *reply)
+/* Whether the server is no observer. An observer is one by what it says of itself there; it has the
+ * node if it is of 3.5 or later, and others are fed by the leader. */
+static bool shows_direct(const zkl_session *s, const struct store_reply *reply)
 {
-    zkl_session *s = r->context;
+    const int server = s->made == s->connection ? (int)((uint64_t)s->id >> 56) : ENSEMBLE_ANY;
+
+    return reply->rc == STORE_NONODE ||
+           (reply->rc == STORE_OK &&
+            !ensemble_observes(reply->data, (size_t)reply->length, server));
+}
+
+/* If no grant can be renewed in time here. */
+static void warn_of_tick(zkl_session *s)
+{
     const struct proofs *p = &s->proofs;
 
-    if (reply->rc == STORE_OK && reply->length > 0)
-        hear_ensemble(s, r, reply);
-    if (reply->rc == STORE_OK && reply->length == 0 && r->connection == s->connection)
-        proofs_alone(&s->proofs);
-    else if (reply->rc == STORE_OK && !r->what.watch &&
-             !proofs_can_last(p->timeout, p->tick, p->drift_permille))
+    if (proofs_can_last(p->timeout, p->tick, p->drift_permille, p->relayed))
+        return;
+    if (proofs_can_last(p->timeout, p->tick, p->drift_permille, false))
+        log_line(s->log, ZKL_LOG_WARN, "no-renewal", NULL,
+                 "this server may be an observer that a follower feeds, where a session timeout of "
+                 "%d ms is too short: no grant can be renewed in time. Set tick_ms, or a longer "
+                 "one",
+                 s->timeout_ms);
+    else
         log_line(s->log, ZKL_LOG_WARN, "no-renewal", NULL,
                  "tick_ms or drift_permille is too large for %d ms, the session timeout that the "
                  "servers allow: no grant can be renewed in time",
                  s->timeout_ms);
+}
+
+static void on_config(struct request *r, const struct store_reply *reply)
+{
+    zkl_session *s = r->context;
+    const bool alone = reply->rc == STORE_OK && reply->length == 0;
+
+    if (reply->rc == STORE_OK && !alone)
+        hear_ensemble(s, r, reply);
+    if (r->connection == s->connection && alone)
+        proofs_alone(&s->proofs);
+    else if (r->connection == s->connection && shows_direct(s, reply))
+        proofs_direct(&s->proofs);
+    if (reply->rc == STORE_OK && !alone && !r->what.watch)
+        warn_of_tick(s);
     proof_chain_run(s);
 }
 

@@ -80,8 +80,8 @@ static const char *session_check_options(const zkl_session_options *o)
         return "dispatch must be 0 or 1";
     if (o->fixed_servers != 0 && o->fixed_servers != 1)
         return "fixed_servers must be 0 or 1";
-    if (!proofs_can_last(o->session_timeout_ms * CLOCK_MS, o->tick_ms * CLOCK_MS,
-                         o->drift_permille))
+    if (!proofs_can_last(o->session_timeout_ms * CLOCK_MS, o->tick_ms * CLOCK_MS, o->drift_permille,
+                         false))
         return "tick_ms or drift_permille is too large for session_timeout_ms: an ensemble could "
                "not renew a grant in time";
     wrong = credentials_check(o);

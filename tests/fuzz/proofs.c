@@ -9,15 +9,16 @@
 
 /* ---- the oracle ---- */
 
-/* Rules A and C, and that of a handshake, said once more, over the whole history of a session and
- * without any state of the chain: how far may a deadline reach at most? Also the calls to
- * recipes/proofs.h that make the history. */
+/* Rules A and C, that of two reports and that of a handshake, said once more, over the whole
+ * history of a session and without any state of the chain: how far may a deadline reach at most?
+ * Also the calls to recipes/proofs.h that make the history. */
 enum { ORACLE_HISTORY = 256 };
 
 struct asked {
     enum proof_kind kind;
     struct instant sent, answered;
     bool wanted; /* by the chain; else it is the user's */
+    bool direct; /* when it was sent, its server was known to report to the leader itself */
     bool over;
 };
 
@@ -30,7 +31,7 @@ struct oracle {
     struct instant before; /* the same, when this connection was made */
     bool resumed;          /* it was not made with the session */
     bool ahead;            /* the deadline, when the answer at hand came */
-    bool connected, alone, created;
+    bool connected, alone, direct, created;
 };
 
 static bool is_beyond(struct instant a, struct instant b)
@@ -48,17 +49,35 @@ static struct instant reach(const struct oracle *o, struct instant base)
     return instant_add(base, o->proofs.timeout - o->proofs.margin);
 }
 
-/* The sync that shows the leader had heard of the anchor, followed by the write at hand. */
+/* The sync that shows a report of the anchor, followed by the write. */
 static bool is_anchored(const struct oracle *o, const struct asked *anchor,
-                        const struct asked *write)
+                        const struct asked *write, bool direct)
 {
     for (size_t i = 0; i < o->count; i++) {
         const struct asked *sync = &o->history[i];
-        if (sync->kind == PROOF_SYNC && sync->over && !is_beyond(sync->answered, write->sent) &&
+        if (sync->kind == PROOF_SYNC && sync->over && sync->direct == direct &&
+            !is_beyond(sync->answered, write->sent) &&
             instant_passed(sync->sent, anchor->answered, o->proofs.relay))
             return true;
     }
     return false;
+}
+
+/* The newest anchor whose report that write shows; false: there is none. */
+static bool newest_reported(const struct oracle *o, const struct asked *write, bool direct,
+                            struct instant *ret)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < o->count; i++) {
+        const struct asked *anchor = &o->history[i];
+        if (anchor->over && (!any || is_beyond(anchor->sent, *ret)) &&
+            is_anchored(o, anchor, write, direct)) {
+            *ret = anchor->sent;
+            any = true;
+        }
+    }
+    return any;
 }
 
 /* Up to where the write, just answered, allows a deadline; false if it proves nothing. */
@@ -73,11 +92,16 @@ static bool allowed(const struct oracle *o, const struct asked *write, struct in
         *ret = o->before;
         any = true;
     }
+    struct instant base;
+    if (newest_reported(o, write, true, &base) && (!any || is_beyond(base, *ret))) {
+        *ret = base;
+        any = true;
+    }
     for (size_t i = 0; i < o->count; i++) {
-        const struct asked *anchor = &o->history[i];
-        if (anchor->over && is_anchored(o, anchor, write) &&
-            (!any || is_beyond(anchor->sent, *ret))) {
-            *ret = anchor->sent;
+        const struct asked *first = &o->history[i];
+        if (first->kind == PROOF_RENEWAL && first->over && is_anchored(o, first, write, false) &&
+            newest_reported(o, first, false, &base) && (!any || is_beyond(base, *ret))) {
+            *ret = base;
             any = true;
         }
     }
@@ -102,7 +126,7 @@ static void oracle_check(const struct oracle *o)
 static void oracle_init(struct oracle *o, int64_t tick_ns, int32_t drift_permille)
 {
     o->count = 0;
-    o->connected = o->alone = o->created = false;
+    o->connected = o->alone = o->direct = o->created = false;
     o->now = (struct instant){INT64_C(1) << 50, INT64_C(1) << 48};
     proofs_init(&o->proofs, tick_ns, drift_permille);
 }
@@ -110,7 +134,7 @@ static void oracle_init(struct oracle *o, int64_t tick_ns, int32_t drift_permill
 static void connected(struct oracle *o)
 {
     o->connected = true;
-    o->alone = false;
+    o->alone = o->direct = false;
     o->count = 0;
 }
 
@@ -153,6 +177,12 @@ static void oracle_alone(struct oracle *o)
     proofs_alone(&o->proofs);
 }
 
+static void oracle_direct(struct oracle *o)
+{
+    o->direct = true;
+    proofs_direct(&o->proofs);
+}
+
 static void oracle_send_wanted(struct oracle *o)
 {
     static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL};
@@ -162,7 +192,8 @@ static void oracle_send_wanted(struct oracle *o)
     if (wish == PROOF_NOTHING || o->count == ORACLE_HISTORY)
         return;
     enum proof_kind kind = kinds[wish - PROOF_SEND_ANCHOR];
-    o->history[o->count++] = (struct asked){.kind = kind, .sent = o->now, .wanted = true};
+    o->history[o->count++] =
+        (struct asked){.kind = kind, .sent = o->now, .wanted = true, .direct = o->direct};
     proofs_sent(&o->proofs, kind, o->now);
     CHECK(is_same(o->proofs.deadline, before));
 }
@@ -259,6 +290,8 @@ static void step(struct input *in)
         oracle_reconnected(&o, take_timeout(in));
     else if (what == 6 && o.connected)
         oracle_alone(&o);
+    else if (what == 8 && o.connected)
+        oracle_direct(&o);
     else if (what == 7)
         oracle_created(&o, o.now, take_timeout(in));
     else

@@ -75,6 +75,34 @@ TEST_CASE(configs)
     }
 }
 
+TEST_CASE(observers)
+{
+    static const struct {
+        const char *config;
+        int server;
+        bool observes;
+    } rows[] = {
+        {"", ENSEMBLE_ANY, false},
+        {"server.1=a:1:2:participant;b:3\nversion=0", ENSEMBLE_ANY, false},
+        {"server.1=a:1:2\nserver.2=observer:1:2;observer:3", ENSEMBLE_ANY, false},
+        {"server.1=a:1:2:participant\nserver.2=a:1:2:observer\nversion=0", ENSEMBLE_ANY, true},
+        {"server.1=a:1:2:participant\nserver.2=a:1:2:observer\nversion=0", 1, false},
+        {"server.1=a:1:2:participant\nserver.2=a:1:2:observer\nversion=0", 2, true},
+        {"server.1=a:1:2|b:1:2:observer;c:3;4", 1, true},
+        {" server.12 = [::1]:1:2:observer \r\n", 12, true},
+        {"server.255=a:1:2:observer", 255, true},
+        {"server.258=a:1:2:observer", 2, true}, /* of the number an id has one byte */
+        {"server.2=a:1:2:observer", 0, false},
+        {"group.2=a:1:2:observer", ENSEMBLE_ANY, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (!CHECK_INT(ensemble_observes(rows[i].config, strlen(rows[i].config), rows[i].server),
+                       rows[i].observes))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    CHECK(!ensemble_observes(NULL, 0, ENSEMBLE_ANY));
+}
+
 /* At each length: nothing behind the end is read, and NULL is none. */
 TEST_CASE(cut_short)
 {

@@ -90,19 +90,103 @@ TEST_CASE(proved_too_late_to_last)
     hand_close(s);
 }
 
-/* The servers allow so short a timeout that no chain lasts: that is logged, but not of one server.
+/* The servers allow so short a timeout that no chain lasts: that is logged, but not of one server;
+ * and what is to be set, if that is so only at an observer. The fake session was made at server 0.
  */
 TEST_CASE(cannot_last)
 {
-    static const char *const configs[] = {NULL, "server.1=a"};
+    static const struct {
+        const char *config;
+        int tick_ms;
+        const char *logged;
+    } rows[] = {{NULL, 8200, ""},
+                {"server.1=a", 8200, "tick_ms or drift_permille is too large for 10000 ms"},
+                {"server.1=a", 5800, ""},
+                {"server.0=a:1:2:observer", 5800, "Set tick_ms, or a longer one"},
+                {"server.0=a:1:2:observer", 8200, "tick_ms or drift_permille is too large"},
+                {"server.0=a:1:2:observer", 0, ""}};
 
-    for (int i = 0; i < 2; i++) {
-        int warnings = 0;
-        s = hand_session_counting(&warnings);
-        s->proofs.tick = 8200 * CLOCK_MS;
-        answer_config(configs[i]);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        s = hand_session_logging(ZKL_LOG_WARN);
+        s->proofs.tick = rows[i].tick_ms * CLOCK_MS;
+        answer_config(rows[i].config);
         zkl_session_dispatch(s);
-        CHECK_INT(warnings, i);
+        CHECK(strstr(hand_logged, rows[i].logged));
+        CHECK_INT(hand_logged[0] == '\0', rows[i].logged[0] == '\0');
+        hand_close(s);
+    }
+}
+
+/* A server is an observer by what it says itself. If the session was made on this connection, its
+ * id tells which one it is. */
+TEST_CASE(shown_to_report_to_the_leader)
+{
+    static const struct {
+        enum store_rc rc;
+        const char *config;
+        bool made, again; /* whether it is shown on the first connection; on the second */
+    } rows[] = {
+        {STORE_OK, NULL, true, true},
+        {STORE_OK, "server.0=a:1:2:participant", true, true},
+        {STORE_OK, "server.0=a:1:2:participant\nserver.1=a:1:2:observer", true, false},
+        {STORE_OK, "server.0=a:1:2:observer", false, false},
+        {STORE_NONODE, NULL, true, true}, /* before 3.5 */
+        {STORE_NOAUTH, NULL, false, false},
+        {STORE_BAD, NULL, false, false},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        s = hand_session();
+        for (int again = 0; again < 2; again++) {
+            const char *config = rows[i].config;
+            CHECK(s->proofs.relayed);
+            ANSWER(STORE_GET, "/zookeeper/config", .rc = rows[i].rc, .data = config,
+                   .length = config ? (int)strlen(config) : 0);
+            if (!CHECK_INT(!s->proofs.relayed, again ? rows[i].again : rows[i].made))
+                runner_fail(__FILE__, __LINE__, "row %zu", i);
+            if (fake_is_watching(STORE_GET, "/zookeeper/config"))
+                answer_config(config);
+            fake_event(STORE_EV_DOWN);
+            fake_event(STORE_EV_UP);
+        }
+        hand_close(s);
+    }
+}
+
+TEST_CASE(relayed_answer_of_an_earlier_connection)
+{
+    s = hand_session();
+    fake_event(STORE_EV_DOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_GET, "/zookeeper/config", .rc = STORE_OK, .data = "server.1=a", .length = 10);
+    CHECK(s->proofs.relayed);
+    answer_config("server.1=a");
+    CHECK(!s->proofs.relayed);
+    hand_close(s);
+}
+
+/* At what may be an observer that a follower feeds the second round of a pair proves; so many
+ * steps, in which each request is answered. */
+TEST_CASE(proved_by_two_reports)
+{
+    enum { STEP_MS = 375 };
+    static const struct {
+        const char *config;
+        int steps; /* until the deadline moves on */
+    } rows[] = {{"server.0=a:1:2:participant", 13}, {"server.0=a:1:2:observer", 20}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        int steps = 0;
+        s = hand_session();
+        answer_config(rows[i].config);
+        const int64_t before = s->proofs.deadline.boot;
+        for (; s->proofs.deadline.boot == before && steps < 24; steps++) {
+            hand_pass(s, STEP_MS);
+            fake_answer(STORE_GET, "/zookeeper", (struct store_reply){.rc = STORE_OK});
+            fake_answer(STORE_SYNC, "/zookeeper", (struct store_reply){.rc = STORE_OK});
+            fake_answer(STORE_SET, "/zookeeper/zkl-none", (struct store_reply){.rc = STORE_NONODE});
+        }
+        CHECK_INT(steps, rows[i].steps);
         hand_close(s);
     }
 }

@@ -42,18 +42,31 @@ static bool request(struct proofs *p, enum proof_kind kind, int64_t sent, int64_
 
 static struct proofs p;
 
+/* At a server that reports to the leader itself. */
+static void direct_created(struct proofs *at, struct instant begun, int64_t timeout_ns)
+{
+    proofs_created(at, begun, timeout_ns);
+    proofs_direct(at);
+}
+
+static void direct_reconnected(struct proofs *at, int64_t timeout_ns)
+{
+    proofs_reconnected(at, timeout_ns);
+    proofs_direct(at);
+}
+
 /* A session of 10 s whose making began at 0 and with a tick of 2 s: margin 1.05 s, relay 1.2 s. */
 static void start(void)
 {
     proofs_init(&p, 2000 * MS, 100);
-    proofs_created(&p, at(0), 10000 * MS);
+    direct_created(&p, at(0), 10000 * MS);
 }
 
 /* The connection is lost, and there is another one. */
 static void connect_anew(int64_t timeout_ms)
 {
     proofs_disconnected(&p);
-    proofs_reconnected(&p, timeout_ms * MS);
+    direct_reconnected(&p, timeout_ms * MS);
 }
 
 TEST_CASE(parameters)
@@ -109,7 +122,7 @@ TEST_CASE(creation_replaces_the_old_session)
     request(&p, PROOF_WRITE, 5000, 5010);
     CHECK_INT(deadline_ms(&p), 13950);
     proofs_disconnected(&p);
-    proofs_created(&p, at(6000), 4000 * MS);
+    direct_created(&p, at(6000), 4000 * MS);
     CHECK_INT(deadline_ms(&p), 6000 + 4000 - 450);
     CHECK(!p.alone);
     CHECK(!request(&p, PROOF_WRITE, 7000, 7010));
@@ -254,6 +267,140 @@ TEST_CASE(write_must_follow_the_answered_sync)
     CHECK_INT(deadline_ms(&p), 8950);
 }
 
+/* ---- an observer that a follower feeds ---- */
+
+static void start_relayed(void)
+{
+    proofs_init(&p, 2000 * MS, 100);
+    proofs_created(&p, at(0), 10000 * MS);
+}
+
+/* A round; true if it moved the deadline on. */
+static bool one_round(int64_t sync, int64_t write)
+{
+    request(&p, PROOF_SYNC, sync, sync + 10);
+    return request(&p, PROOF_RENEWAL, write, write + 40);
+}
+
+TEST_CASE(relayed_rounds_prove_in_pairs)
+{
+    start_relayed();
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    CHECK_INT(proofs_want(&p, at(2299)), PROOF_SEND_ANCHOR);
+    CHECK_INT(proofs_want(&p, at(2300)), PROOF_SEND_SYNC); /* 1100 + 1200 */
+    CHECK(!one_round(2300, 2360));
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK(!proofs_overdue(&p, at(2400 + 4166))); /* it goes on as it should */
+    CHECK_INT(proofs_want(&p, at(3600)), PROOF_SEND_ANCHOR);
+    CHECK_INT(proofs_want(&p, at(2300 + 1667)), PROOF_SEND_SYNC);
+    CHECK(one_round(3967, 3980));
+    CHECK_INT(deadline_ms(&p), 1000 + 8950);
+    CHECK_INT(p.deadline.raw, at(9950).raw);
+    CHECK(one_round(5640, 5660)); /* the second of another pair: its anchor is the first sync */
+    CHECK_INT(deadline_ms(&p), 2300 + 8950);
+}
+
+/* What is short of a second report. */
+TEST_CASE(relayed_pairs_need_all_steps)
+{
+    start_relayed(); /* the second sync, too early after the first write's answer, by either clock
+                      */
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    one_round(2300, 2360);
+    CHECK(!one_round(2400 + 1199, 3700));
+    start_relayed();
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    one_round(2300, 2360);
+    proofs_sent(&p, PROOF_SYNC, at_each(3599, 9000));
+    proofs_answered(&p, PROOF_SYNC, at_each(3599, 9000), at_each(3610, 9011));
+    CHECK(!request(&p, PROOF_RENEWAL, 9100, 9110));
+
+    start_relayed(); /* the first write: it may be still on its way to the follower */
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    proofs_sent(&p, PROOF_RENEWAL, at(2320));
+    proofs_failed(&p, PROOF_RENEWAL);
+    CHECK(!one_round(4000, 4020));
+
+    start_relayed(); /* twice the relay, and one round */
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    CHECK(!one_round(3600, 3620));
+
+    start_relayed(); /* a pair is of one connection */
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    one_round(2300, 2360);
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_failed(&p, PROOF_RENEWAL);
+    request(&p, PROOF_ANCHOR, 2500, 2510);
+    CHECK(!one_round(3967, 3980));
+    CHECK_INT(deadline_ms(&p), 8950);
+    CHECK(one_round(5640, 5660));
+    CHECK_INT(deadline_ms(&p), 2500 + 8950);
+}
+
+/* What a server is shown to be counts for the rounds that begin then, on that connection. */
+TEST_CASE(shown_to_be_direct)
+{
+    start_relayed();
+    request(&p, PROOF_ANCHOR, 1000, 1100);
+    request(&p, PROOF_SYNC, 2300, 2310);
+    proofs_direct(&p);
+    CHECK(!request(&p, PROOF_RENEWAL, 2360, 2400));
+    CHECK(one_round(3967, 3980));
+    CHECK_INT(deadline_ms(&p), 2300 + 8950);
+    proofs_reconnected(&p, 10000 * MS);
+    proofs_failed(&p, PROOF_RENEWAL);
+    request(&p, PROOF_ANCHOR, 4100, 4110);
+    CHECK(!one_round(6000, 6010));
+    CHECK_INT(deadline_ms(&p), 2300 + 8950);
+}
+
+/* A handshake is passed on at once, and is no first round of a pair. */
+TEST_CASE(relayed_handshake)
+{
+    start_relayed();
+    request(&p, PROOF_ANCHOR, 3000, 3010);
+    proofs_reconnected(&p, 10000 * MS);
+    CHECK(request(&p, PROOF_RENEWAL, 6000, 6010));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+    CHECK(!one_round(7220, 7240));
+    CHECK_INT(deadline_ms(&p), 3000 + 8950);
+}
+
+/* 10 s and no tick: a relay of 3 s, so four pairs at a time, a round each 750 ms. A round that
+ * would come right before the second one of a pair is possible waits for that. */
+TEST_CASE(relayed_rounds_wait_for_a_pair)
+{
+    static const struct {
+        int64_t answered, next; /* the first round of a pair, whose sync was sent at 3000 */
+    } rows[] = {{3010, 6010}, {3375, 6375}, {3376, 6000}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        proofs_init(&p, 0, 100);
+        proofs_created(&p, at(0), 10000 * MS);
+        CHECK_INT(proofs_period(&p), 750 * MS);
+        request(&p, PROOF_ANCHOR, 0, 0);
+        request(&p, PROOF_SYNC, 3000, 3005);
+        request(&p, PROOF_RENEWAL, 3005, rows[i].answered);
+        request(&p, PROOF_SYNC, 5250, 5255);
+        request(&p, PROOF_RENEWAL, 5255, 5260);
+        if (!CHECK_INT(proofs_wait(&p, at(5260)), (rows[i].next - 5260) * MS) ||
+            !CHECK(proofs_want(&p, at(rows[i].next - 1)) != PROOF_SEND_SYNC) ||
+            !CHECK_INT(proofs_want(&p, at(rows[i].next)), PROOF_SEND_SYNC))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
+TEST_CASE(relayed_deadlines_last)
+{
+    start_relayed();
+    CHECK(proofs_can_last(10000 * MS, 2000 * MS, 100, true));
+    CHECK(proofs_can_last(10000 * MS, 0, 100, true));
+    CHECK(!proofs_can_last(450 * MS, 0, 100, true) && proofs_can_last(450 * MS, 0, 100, false));
+    CHECK(proofs_can_last(450 * MS, 200 * MS, 100, true)); /* so the tick is what to set */
+    CHECK(!proofs_can_last(10000 * MS, 5800 * MS, 100, true));
+    CHECK(proofs_can_last(10000 * MS, 5800 * MS, 100, false));
+}
+
 /* ---- clocks that disagree, and connections that change ---- */
 
 TEST_CASE(instants)
@@ -343,10 +490,10 @@ TEST_CASE(two_handshakes)
 {
     start();
     request(&p, PROOF_ANCHOR, 3000, 3010);
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     request(&p, PROOF_ANCHOR, 5000, 5010);
     proofs_sent(&p, PROOF_RENEWAL, at(5020));
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     CHECK(!proofs_answered(&p, PROOF_RENEWAL, at(5020), at(5030))); /* sent before it */
     CHECK_INT(deadline_ms(&p), 8950);
     CHECK_INT(proofs_want(&p, at(6000)), PROOF_SEND_WRITE);
@@ -359,7 +506,7 @@ TEST_CASE(answers_behind_a_handshake_are_no_part_of_it)
 {
     start();
     request(&p, PROOF_ANCHOR, 3000, 3010);
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     request(&p, PROOF_ANCHOR, 5000, 5010);
     CHECK(request(&p, PROOF_RENEWAL, 5020, 5030));
     CHECK_INT(deadline_ms(&p), 3000 + 8950);
@@ -371,13 +518,13 @@ TEST_CASE(a_handshake_needs_its_write)
     for (size_t i = 0; i < 3; i++) {
         start();
         request(&p, PROOF_ANCHOR, 3000, 3010);
-        proofs_reconnected(&p, 10000 * MS);
+        direct_reconnected(&p, 10000 * MS);
         CHECK(!request(&p, others[i], 6000, 6010));
         CHECK_INT(deadline_ms(&p), 8950);
     }
     start(); /* it was not carried out */
     request(&p, PROOF_ANCHOR, 3000, 3010);
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     proofs_sent(&p, PROOF_RENEWAL, at(6000));
     proofs_failed(&p, PROOF_RENEWAL);
     CHECK(!request(&p, PROOF_RENEWAL, 6020, 6030));
@@ -394,7 +541,7 @@ TEST_CASE(a_handshake_revives_no_deadline)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         start();
         request(&p, PROOF_ANCHOR, 3000, 3010);
-        proofs_reconnected(&p, 10000 * MS);
+        direct_reconnected(&p, 10000 * MS);
         proofs_sent(&p, PROOF_RENEWAL, at(7000));
         if (!CHECK_INT(
                 proofs_answered(&p, PROOF_RENEWAL, at(7000), at_each(rows[i].boot, rows[i].raw)),
@@ -412,7 +559,7 @@ TEST_CASE(a_handshake_revives_no_deadline)
 TEST_CASE(a_handshake_of_a_lone_server)
 {
     start();
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     proofs_sent(&p, PROOF_RENEWAL, at(6000));
     proofs_alone(&p);
     CHECK(proofs_answered(&p, PROOF_RENEWAL, at(6000), at(6010)));
@@ -424,7 +571,7 @@ TEST_CASE(a_handshake_of_a_lone_server)
 /* A new connection, whose handshake comes to nothing as an anchor. */
 static void failed_handshake(int64_t timeout_ms)
 {
-    proofs_reconnected(&p, timeout_ms * MS);
+    direct_reconnected(&p, timeout_ms * MS);
     proofs_failed(&p, PROOF_RENEWAL);
 }
 
@@ -460,7 +607,7 @@ TEST_CASE(answers_without_a_connection_prove_nothing)
     proofs_disconnected(&p);
     CHECK(!proofs_answered(&p, PROOF_WRITE, at(3000), at(3010)));
     CHECK_INT(deadline_ms(&p), 8950);
-    proofs_reconnected(&p, 4000 * MS); /* nor do they soften a smaller timeout */
+    direct_reconnected(&p, 4000 * MS); /* nor do they soften a smaller timeout */
     CHECK_INT(deadline_ms(&p), 3550);
 
     start();
@@ -493,7 +640,7 @@ TEST_CASE(smaller_timeout_takes_the_deadline_back)
         request(&p, kinds[i], 2000, 2010);
         proofs_disconnected(&p);
         CHECK_INT(deadline_ms(&p), 8950);
-        proofs_reconnected(&p, 4000 * MS);
+        direct_reconnected(&p, 4000 * MS);
         CHECK_INT(deadline_ms(&p), 2000 + 4000 - 450);
         CHECK_INT(p.deadline.raw, at(5550).raw);
     }
@@ -516,7 +663,7 @@ TEST_CASE(no_reconnect_moves_a_deadline_on)
     start();
     request(&p, PROOF_ANCHOR, 7000, 7010);
     proofs_disconnected(&p);
-    proofs_reconnected(&p, 4000 * MS); /* 7000 + 3550 would be later */
+    direct_reconnected(&p, 4000 * MS); /* 7000 + 3550 would be later */
     CHECK_INT(deadline_ms(&p), 8950);
     connect_anew(40000);
     CHECK_INT(deadline_ms(&p), 8950);
@@ -540,7 +687,7 @@ TEST_CASE(smaller_timeout_rules_the_next_proofs)
 TEST_CASE(relay_of_an_unknown_tick_follows_the_timeout)
 {
     proofs_init(&p, 0, 100);
-    proofs_created(&p, at(0), 10000 * MS);
+    direct_created(&p, at(0), 10000 * MS);
     CHECK_INT(p.relay, 3000 * MS);
     request(&p, PROOF_ANCHOR, 1000, 1010);
     request(&p, PROOF_SYNC, 4009, 4010);
@@ -603,7 +750,7 @@ TEST_CASE(nothing_is_wanted_when_disconnected)
         CHECK_INT(proofs_want(&p, at(ms)), PROOF_NOTHING);
         CHECK(proofs_wait(&p, at(ms)) > 0); /* and nobody spins over it */
     }
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     CHECK(proofs_want(&p, at(20000)) != PROOF_NOTHING);
 }
 
@@ -649,11 +796,11 @@ TEST_CASE(a_new_connection_begins_with_a_write)
         start();
         for (int i = 0; i < PROOF_ANCHORS; i++)
             request(&p, PROOF_ANCHOR, 1000 + 600 * i, 1010 + 600 * i);
-        CHECK_INT(p.anchors, PROOF_ANCHORS);
+        CHECK_INT(p.heard.count, PROOF_ANCHORS);
         proofs_sent(&p, PROOF_ANCHOR, at(10100));
         if (announced)
             proofs_disconnected(&p);
-        proofs_reconnected(&p, 10000 * MS);
+        direct_reconnected(&p, 10000 * MS);
         CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_WRITE);
         proofs_sent(&p, PROOF_RENEWAL, at(10101));
         CHECK_INT(proofs_want(&p, at(10101)), PROOF_SEND_ANCHOR);
@@ -666,9 +813,9 @@ TEST_CASE(anchors_are_sparse)
     start();
     request(&p, PROOF_ANCHOR, 1000, 1010);
     request(&p, PROOF_ANCHOR, 1300, 1309); /* a quarter of the relay period is 300 */
-    CHECK_INT(p.anchors, 1);
+    CHECK_INT(p.heard.count, 1);
     request(&p, PROOF_ANCHOR, 1300, 1310);
-    CHECK_INT(p.anchors, 2);
+    CHECK_INT(p.heard.count, 2);
 }
 
 TEST_CASE(a_failed_round_is_no_reason_to_hurry)
@@ -729,13 +876,23 @@ TEST_CASE(a_fresh_deadline_lasts)
     check_lasts_until(8950 - 1500 - 834);
     proofs_disconnected(&p);
     CHECK_INT(proofs_deadline(&p, at(1000)), DEADLINE_AHEAD);
-    proofs_reconnected(&p, 10000 * MS);
+    direct_reconnected(&p, 10000 * MS);
     check_lasts_until(8950 - 1500 - 834);
     proofs_alone(&p);
     check_lasts_until(8950 - 834); /* the write behind the handshake proves */
     start();
     proofs_alone(&p);
     check_lasts_until(8950 - 300 - 834); /* the first write does */
+}
+
+/* The same for two rounds, of which the second comes a period or a relay period after the first. */
+TEST_CASE(a_fresh_deadline_lasts_relayed)
+{
+    start_relayed();
+    check_lasts_until(8950 - 1350 - 1667 - 833);
+    proofs_init(&p, 0, 100);
+    proofs_created(&p, at(0), 10000 * MS);
+    check_lasts_until(8950 - 3375 - 3000 - 834);
 }
 
 TEST_CASE(a_round_under_way_lasts)
@@ -758,7 +915,7 @@ TEST_CASE(a_round_under_way_lasts)
 TEST_CASE(an_old_anchor_is_of_no_use)
 {
     proofs_init(&p, 0, 100);
-    proofs_created(&p, at(0), 30000 * MS);
+    direct_created(&p, at(0), 30000 * MS);
     request(&p, PROOF_ANCHOR, 5, 10);
     CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_AHEAD);
     request(&p, PROOF_SYNC, 17000, 17010);
@@ -777,7 +934,7 @@ TEST_CASE(an_old_anchor_is_of_no_use)
 TEST_CASE(the_next_anchor_is_in_time)
 {
     proofs_init(&p, 0, 100);
-    proofs_created(&p, at(0), 30000 * MS);
+    direct_created(&p, at(0), 30000 * MS);
     request(&p, PROOF_ANCHOR, 5, 10);
     request(&p, PROOF_ANCHOR, 6000, 6010);
     CHECK_INT(proofs_deadline(&p, at(17000)), DEADLINE_LASTING);
@@ -864,7 +1021,7 @@ static void expect_attack_fails(const struct attack *a)
 {
     int64_t heard = 0; /* the creation was */
     proofs_init(&p, a->tick * MS, 100);
-    proofs_created(&p, at(0), a->timeout * MS);
+    direct_created(&p, at(0), a->timeout * MS);
     for (size_t i = 0; i < 8 && a->steps[i].sent; i++) {
         const struct attack_step *s = &a->steps[i];
         if (s->heard)
@@ -887,15 +1044,20 @@ TEST_CASE(known_attacks)
 }
 
 /* A session on a follower. The leader asks it for its touches at most every relay period; the
- * adversary may cut it off at any time, the worst being right after a proof. Times in us. */
+ * adversary may cut it off at any time, the worst being right after a proof. Or a session on an
+ * observer, which such a follower asks. Times in us. */
 struct follower {
     uint64_t seed, random;
     struct proofs proofs;
     int64_t now, timeout, tick;
-    int64_t touched, heard; /* send times: newest at the follower, newest at the leader */
+    bool observes;
+    bool direct;            /* what the proofs are told */
+    int64_t touched, heard; /* send times: newest at the server, newest at the leader */
+    int64_t flies, passed;  /* on its way from an observer at least; newest at its follower */
     int64_t ping;           /* when the leader asks next */
+    int64_t master;         /* when the observer's follower does */
     int64_t handshake; /* when sent; the leader hears of it at the latest right before a write */
-    unsigned proved, naive_wrong;
+    unsigned proved, wrong, naive_wrong;
     unsigned refused; /* writes, by the follower alone */
 };
 
@@ -904,16 +1066,37 @@ static int64_t between(struct follower *f, int64_t low, int64_t high)
     return low + seeded_below(&f->random, (uint32_t)(high - low + 1));
 }
 
+/* 20 % late at most. */
+static int64_t next_ping(struct follower *f)
+{
+    return f->now + between(f, f->tick / 2 - f->tick / 20, f->tick * 6 / 10);
+}
+
+/* What the observer has reported is at its follower now. */
+static void land(struct follower *f)
+{
+    f->passed = f->flies > f->passed ? f->flies : f->passed;
+}
+
 static void pass(struct follower *f, int64_t us)
 {
     for (int64_t until = f->now + us;;) {
-        if (f->ping > until) {
+        const bool master = f->observes && f->master < f->ping;
+        f->now = master ? f->master : f->ping;
+        if (f->now > until) {
             f->now = until;
             return;
         }
-        f->now = f->ping;
-        f->heard = f->touched > f->heard ? f->touched : f->heard;
-        f->ping += between(f, f->tick / 2 - f->tick / 20, f->tick * 6 / 10); /* 20 % late at most */
+        const int64_t known = f->observes ? f->passed : f->touched;
+        if (master) {
+            f->flies = f->touched;
+            f->master = next_ping(f);
+            if (seeded_below(&f->random, 2))
+                land(f);
+        } else {
+            f->heard = known > f->heard ? known : f->heard;
+            f->ping = next_ping(f);
+        }
     }
 }
 
@@ -931,6 +1114,10 @@ static bool send_one(struct follower *f, enum proof_kind kind)
     f->touched = sent_us;
     const bool writes = kind == PROOF_WRITE || kind == PROOF_RENEWAL,
                refused = writes && seeded_below(&f->random, 8) == 0;
+    if (kind != PROOF_ANCHOR && !refused) {
+        pass(f, between(f, 10, 2000));
+        land(f); /* the stream from the observer to its follower is one */
+    }
     if (!refused)
         pass(f, between(f, 10, 2000)); /* to the leader */
     if (writes && !refused)
@@ -948,6 +1135,9 @@ static bool send_one(struct follower *f, enum proof_kind kind)
         return true;
     f->proved++;
     int64_t end = at_ns((heard + f->timeout) * 1000).boot;
+    f->wrong += f->proofs.deadline.boot > end;
+    if (f->observes && f->direct)
+        return true;
     if (f->proofs.deadline.boot > end)
         runner_fail(__FILE__, __LINE__, "seed %llu: at %lld us the deadline is %lld us too late",
                     (unsigned long long)f->seed, (long long)f->now,
@@ -962,9 +1152,11 @@ static void reconnect(struct follower *f)
     proofs_disconnected(&f->proofs);
     pass_at_random(f);
     f->handshake = f->now;
-    f->touched = 0;
+    f->touched = f->flies = f->passed = 0;
     pass_at_random(f);
     proofs_reconnected(&f->proofs, f->timeout * 1000);
+    if (f->direct)
+        proofs_direct(&f->proofs);
 }
 
 static bool run_follower(struct follower *f)
@@ -972,6 +1164,8 @@ static bool run_follower(struct follower *f)
     static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL, PROOF_WRITE};
     proofs_init(&f->proofs, f->tick * 1000, 100);
     proofs_created(&f->proofs, at_ns(0), f->timeout * 1000);
+    if (f->direct)
+        proofs_direct(&f->proofs);
     for (int i = 0; i < 100; i++) {
         enum proof_wish wish = proofs_want(&f->proofs, at_ns(f->now * 1000));
         bool ok = true;
@@ -989,27 +1183,54 @@ static bool run_follower(struct follower *f)
     return true;
 }
 
-TEST_CASE(random_stalls_on_a_follower)
+/* Adds up in *all. */
+static bool run_followers(struct follower *all)
 {
-    unsigned proved = 0, naive_wrong = 0, refused = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
-        struct follower f = {.seed = seed, .random = seed, .timeout = 4000000};
+        struct follower f = {.seed = seed,
+                             .random = seed,
+                             .timeout = 4000000,
+                             .observes = all->observes,
+                             .direct = all->direct};
         f.tick = seed % 2 ? 2000000 : 500000;
         f.ping = between(&f, 0, f.tick / 2);
+        f.master = between(&f, 0, f.tick / 2);
         if (!run_follower(&f))
-            return;
-        proved += f.proved;
-        naive_wrong += f.naive_wrong;
-        refused += f.refused;
+            return false;
+        all->proved += f.proved;
+        all->wrong += f.wrong;
+        all->naive_wrong += f.naive_wrong;
+        all->refused += f.refused;
     }
-    CHECK(proved > 5000 && refused > 1000);
-    CHECK(naive_wrong > 500); /* or the adversary has no teeth */
+    return true;
+}
+
+TEST_CASE(random_stalls_on_a_follower)
+{
+    for (int direct = 0; direct < 2; direct++) {
+        struct follower all = {.direct = direct};
+        REQUIRE(run_followers(&all));
+        CHECK(all.proved > 5000 && all.refused > 1000);
+        CHECK(all.naive_wrong > 500); /* or the adversary has no teeth */
+    }
+}
+
+/* A proof that counts one report where there are two is wrong. */
+TEST_CASE(random_stalls_on_an_observer)
+{
+    for (int direct = 0; direct < 2; direct++) {
+        struct follower all = {.observes = true, .direct = direct};
+        REQUIRE(run_followers(&all));
+        CHECK(all.proved > 3000);
+        CHECK_INT(all.wrong > 100, direct);
+    }
 }
 
 /* ---- the chain kept running in virtual time: what it costs and what it leaves ---- */
 
 struct steady {
     struct proofs proofs;
+    bool relayed;
     int64_t now;     /* ns since the beginning */
     int64_t latency; /* of every request */
     int64_t every;   /* other requests of the user, 0: none */
@@ -1075,6 +1296,8 @@ static void run(struct steady *s, int64_t timeout, int64_t tick, int64_t seconds
     s->least_left = INT64_MAX;
     proofs_init(&s->proofs, tick * MS, 100);
     proofs_created(&s->proofs, at_ns(0), timeout * MS);
+    if (!s->relayed)
+        proofs_direct(&s->proofs);
     while (s->now < seconds * 1000 * MS && s->asked < 20000000) {
         enum proof_wish wish = proofs_want(&s->proofs, at_ns(s->now));
         s->asked++;
@@ -1088,10 +1311,10 @@ static void run(struct steady *s, int64_t timeout, int64_t tick, int64_t seconds
             return;
         }
     }
-    printf("  S %lld ms, tick %lld ms: %.2f reads, %.2f syncs, %.2f writes per s, %lld ms left\n",
-           (long long)timeout, (long long)tick, s->sent[PROOF_ANCHOR] / (double)seconds,
-           s->sent[PROOF_SYNC] / (double)seconds, s->sent[PROOF_RENEWAL] / (double)seconds,
-           (long long)(s->least_left / MS));
+    printf("  S %lld ms, tick %lld ms%s: %.2f reads, %.2f syncs, %.2f writes per s, %lld ms left\n",
+           (long long)timeout, (long long)tick, s->relayed ? ", relayed" : "",
+           s->sent[PROOF_ANCHOR] / (double)seconds, s->sent[PROOF_SYNC] / (double)seconds,
+           s->sent[PROOF_RENEWAL] / (double)seconds, (long long)(s->least_left / MS));
 }
 
 TEST_CASE(cost_and_remaining_time)
@@ -1126,6 +1349,27 @@ TEST_CASE(other_timeouts)
     }
 }
 
+/* At an observer that a follower feeds. If the tick is known, it takes no more requests. */
+TEST_CASE(two_reports)
+{
+    static const struct {
+        int64_t timeout, tick, latency, left;
+        unsigned rounds; /* in 300 s */
+    } rows[] = {{10000, 2000, 2, 3900, 181}, {10000, 2000, 200, 3100, 181},
+                {10000, 500, 2, 3900, 181},  {10000, 0, 2, 2150, 400},
+                {10000, 0, 100, 1300, 400},  {4000, 2000, 2, 800, 1000},
+                {4000, 500, 2, 1500, 451},   {30000, 2000, 2, 11900, 61},
+                {30000, 0, 200, 5000, 134},  {1000, 0, 2, 100, 4000}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct steady s = {.latency = rows[i].latency * MS, .relayed = true};
+        CHECK(proofs_can_last(rows[i].timeout * MS, rows[i].tick * MS, 100, true));
+        run(&s, rows[i].timeout, rows[i].tick, 300);
+        if (!CHECK(s.least_left > rows[i].left * MS) ||
+            !CHECK(s.sent[PROOF_RENEWAL] <= rows[i].rounds) || !CHECK(s.overslept <= 1))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
 /* Thousands of answers a second must not push out the anchors that are old enough. */
 TEST_CASE(busy_session)
 {
@@ -1139,7 +1383,7 @@ TEST_CASE(standing_alone)
 {
     struct steady s = {.latency = 2 * MS, .least_left = INT64_MAX};
     proofs_init(&s.proofs, 2000 * MS, 100);
-    proofs_created(&s.proofs, at_ns(0), 10000 * MS);
+    direct_created(&s.proofs, at_ns(0), 10000 * MS);
     proofs_alone(&s.proofs);
     while (s.now < 1000000 * MS && s.asked++ < 100000) {
         enum proof_wish wish = proofs_want(&s.proofs, at_ns(s.now));
