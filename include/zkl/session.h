@@ -42,7 +42,8 @@ typedef struct zkl_log_record {
  *   servers-changed: other addresses are tried when there is no connection, since names have other
  *     addresses, or the list of servers or the ensemble was changed (ZKL_LOG_INFO);
  *   no-renewal: tick_ms or drift_permille is too large for the session timeout that the servers
- *     allow, so that grants end early; or somebody has made /zookeeper/zkl-none, and servers with
+ *     allow, so that grants end early; or the server may be an observer, where that timeout is too
+ *     short while tick_ms is not given; or somebody has made /zookeeper/zkl-none, and servers with
  *     enableEagerACLCheck refuse to set it;
  *   no-resources: the system refuses a thread (ZKL_LOG_ERROR).
  * The events of a lock, a queue or a member:
@@ -159,7 +160,8 @@ typedef struct zkl_session_options {
                            0.3 of the session timeout, which is safe if minSessionTimeout is at
                            least two ticks. ZKL_EINVAL if an ensemble could not renew a grant in
                            time: 1.05 ticks, the drift and 50 ms must be less than three quarters of
-                           the session timeout */
+                           the session timeout. Give it where servers are observers: a proof takes
+                           twice as long there, and less is left of each deadline */
     int drift_permille; /* by how much the rates of clocks may differ, in 1/1000: 1 to 500; default
                            100, even for 0 */
     int dispatch;       /* 0 (the default): callbacks run on a thread of the library; 1: they run

@@ -23,7 +23,7 @@
 
 /* Right before a renewal is proved, about this much of the session timeout is left when the
  * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
- * 0.3 later. And the part of it that an ending may take. */
+ * 0.3 later. (At an observer it is 0.2.) And the part of it that an ending may take. */
 #define STEADY_PERMILLE 300
 #define ENDING_MOST_PERMILLE 250
 
