@@ -40,6 +40,11 @@ static int open_failed(const struct settings *settings, const zkl_error *error)
         strcmp(error->path, "options") == 0)
         return fail(STATUS_USAGE, "--cacert, --cert, --key: %s",
                     strstr(error->text, "all of") ? "all of them are needed" : error->text);
+    if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "tick_ms "))
+        return fail(STATUS_USAGE,
+                    "--tick: %g s is too much for a session timeout of %.1f s: no lock could be "
+                    "renewed in time",
+                    (double)settings->tick_ms / 1000, settings->session_timeout_ms / 1000.0);
     if (error->code == ZKL_EINVAL && strstr(error->text, " SASL"))
         return fail(STATUS_USAGE, "--auth: %s", error->text);
     return fail_error(error, connect_string(settings));
@@ -50,6 +55,7 @@ zkl_session_options connect_options(const struct settings *settings)
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
     options.session_timeout_ms = settings->session_timeout_ms;
+    options.tick_ms = (int)MIN(settings->tick_ms, G_MAXINT);
     options.tls_ca = settings->cacert;
     options.tls_cert = settings->cert;
     options.tls_key = settings->key;

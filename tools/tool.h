@@ -17,6 +17,7 @@ struct settings {
     char *session_timeout; /* as it was given, or NULL */
     int session_timeout_ms;
     int64_t connect_timeout_ms;
+    int64_t tick_ms; /* 0: unknown */
     char *auth_file;
     char *acl;
     char *cacert, *cert, *key;

@@ -220,6 +220,11 @@ refused "a path of 100 KiB" 64 "/aaa" lock "/$(head -c 100000 /dev/zero | tr '\0
 for hosts in "" : host: :2181 host:port host:0 host:65536 "a,,b" "[::1" "host/no//chroot" "host/end/"; do
     refused "--connect \"$hosts\"" 64 "connect.*${hosts//[/\\[}" --connect "$hosts" lock /a touch "$ran"
 done
+refused "--tick -1" 64 "^zkl: --tick: not a time .*: -1\$" --tick -1 lock /a touch "$ran"
+refused "--tick 20" 64 "^zkl: --tick: 20 s is too much for a session timeout of 30\.0 s: no lock could be renewed in time\$" \
+    --tick 20 lock /a touch "$ran"
+refused "--tick for ever" 64 "^zkl: --tick: .* is too much for a session timeout of 2\.0 s" \
+    --session-timeout 2 --tick 10000000 lock /a touch "$ran"
 refused "--session-timeout -1" 64 "^zkl: --session-timeout: not a time .*: -1\$" --session-timeout -1 lock /a touch "$ran"
 refused "--session-timeout no number" 64 "long" --session-timeout long lock /a touch "$ran"
 refused "an IPv6 address without brackets" 64 'connect string "::1": .*brackets' --connect ::1 lock /a touch "$ran"
