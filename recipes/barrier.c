@@ -522,7 +522,7 @@ static void barrier_on_refused(struct barrier *b, const struct machine_event *ev
 static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
 {
-    b->late |= ev->repeated;
+    b->late |= ev->late_until != 0;
     if (ev->rc == STORE_OK) {
         barrier_join_with(b, ev->czxid, out);
     } else if (ev->rc == STORE_EXISTS) {

@@ -61,13 +61,14 @@ struct machine_event {
     uint32_t node; /* as in the action */
     uint8_t slot;
     bool gone;
-    bool unsent;   /* nothing of the present question was sent, nor will be */
-    bool repeated; /* ANSWER: it was sent before, too, and that may still be done */
+    bool unsent; /* nothing of the present question was sent, nor will be */
+    bool own;    /* its ephemeral owner is the present session */
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
     uint64_t mtime_ms;            /* the same */
-    bool own;                     /* its ephemeral owner is the present session */
     int64_t owner;                /* its ephemeral owner; for the table */
+    int64_t late_until;           /* ANSWER to a change: until then what was sent of it, and not
+                                     answered, may still be done. CLOCK_BOOTTIME, ns; 0: nothing is */
     int failed;                   /* ANSWER to a MULTI: which of its changes was refused */
     uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
     const void *data;             /* GET */

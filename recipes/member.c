@@ -18,11 +18,14 @@ static const struct {
 } member_table[MEMBER_STATES] = {
     [MEMBER_OUT] = {"out", ANEW},
     [MEMBER_CREATING] = {"creating", ANEW | BIT(MEMBER_READING) | BIT(MEMBER_IN) |
-                                         BIT(MEMBER_LEAVING) | BIT(MEMBER_BACKED_OFF)},
+                                         BIT(MEMBER_LEAVING) | BIT(MEMBER_SETTLING) |
+                                         BIT(MEMBER_BACKED_OFF)},
     [MEMBER_READING] = {"reading", ANEW | BIT(MEMBER_IN) | BIT(MEMBER_WAITING) |
-                                       BIT(MEMBER_LEAVING) | BIT(MEMBER_BACKED_OFF)},
+                                       BIT(MEMBER_LEAVING) | BIT(MEMBER_SETTLING) |
+                                       BIT(MEMBER_BACKED_OFF)},
     [MEMBER_WAITING] = {"waiting", ANEW | BIT(MEMBER_READING)},
-    [MEMBER_IN] = {"in", ANEW | BIT(MEMBER_IN) | BIT(MEMBER_WAITING) | BIT(MEMBER_LEAVING)},
+    [MEMBER_IN] = {"in", ANEW | BIT(MEMBER_IN) | BIT(MEMBER_WAITING) | BIT(MEMBER_LEAVING) |
+                             BIT(MEMBER_SETTLING)},
     [MEMBER_BACKED_OFF] = {"backed off", ANEW | BIT(MEMBER_READING)},
     [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_PASSING) | BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
     [MEMBER_PASSING] = {"passing", BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
@@ -47,9 +50,9 @@ static bool member_is_ending(const struct member *m)
 
 bool member_invariant(const struct member *m)
 {
-    if ((m->told_in || m->checks || m->sets) && m->state != MEMBER_IN)
+    if ((m->told_in || m->checks) && m->state != MEMBER_IN)
         return false;
-    if (m->refused && m->state != MEMBER_IN && m->state != MEMBER_READING && !member_is_ending(m))
+    if (m->later && m->state != MEMBER_IN && m->state != MEMBER_READING && !member_is_ending(m))
         return false;
     if (m->told_in && m->told_czxid != m->czxid)
         return false;
@@ -67,7 +70,7 @@ static void member_move(struct member *m, enum member_state to)
 {
     assert(member_may_move(m->state, to));
     m->state = to;
-    m->checks = m->sets = m->refused = false;
+    m->checks = m->later = false;
 }
 
 static void member_ask_read(struct machine_actions *out, bool watch)
@@ -153,26 +156,57 @@ static void member_check(struct member *m, struct machine_actions *out)
     member_ask_read(out, true);
 }
 
+/* Time may have passed since an answer was asked for. So what a read shows is settled only if it
+ * was asked for behind the timer. */
+static void member_note_time(struct member *m, const struct member_moment *moment)
+{
+    if (m->settles <= moment->now)
+        m->settles = 0;
+}
+
+/* As long as the own node stands nobody else has the id: what is done late meets no other node, and
+ * a create makes none. The answer to a set that is under way tells until when. */
+static void member_settle_later(struct member *m, struct machine_actions *out)
+{
+    m->later = true;
+    if (!m->sets)
+        machine_act(out, MACHINE_ACT_ARM)->at = m->settles;
+}
+
+static void member_begin_settling(struct member *m, struct machine_actions *out)
+{
+    machine_act(out, MACHINE_ACT_FORGET)->slot = MEMBER_SLOT;
+    member_settle_later(m, out);
+    member_report(m, out, MEMBER_TELL_UNSETTLED);
+}
+
+/* A delete that is sent behind a set, on the same connection, comes behind it. */
 static void member_begin_leaving(struct member *m, struct machine_actions *out, uint64_t czxid)
 {
-    member_move(m, MEMBER_LEAVING);
+    const bool behind = m->state == MEMBER_IN && m->seen != 0;
+    const bool may = m->settles == 0 && (behind || !m->sets);
+
+    member_move(m, may ? MEMBER_LEAVING : MEMBER_SETTLING);
     m->czxid = czxid;
     m->leaves = false;
     machine_act(out, MACHINE_ACT_UNWATCH)->deleting = true;
-    member_ask_once(m, out, STORE_DELETE);
+    if (may)
+        member_ask_once(m, out, STORE_DELETE);
+    else
+        member_begin_settling(m, out);
 }
 
 /* The user is told once; the pauses between the tries get longer. */
 static void member_try_later(struct member *m, const struct member_moment *moment,
                              struct machine_actions *out)
 {
-    m->refused = m->leaves || member_is_ending(m);
+    m->later = m->leaves || member_is_ending(m);
     m->back_off_ms = back_off_next(m->back_off_ms);
     machine_act(out, MACHINE_ACT_ARM)->at = moment->now + m->back_off_ms * 1000000;
     if (!m->told_failed)
         member_report(m, out, MEMBER_TELL_FAILED);
     m->told_failed = true;
-    if (m->refused)
+    if (m->later)
         member_report(m, out, MEMBER_TELL_ORPHAN);
 }
 
@@ -183,6 +217,15 @@ static void member_finish(struct member *m, struct machine_actions *out)
     m->leaves = false;
     machine_act(out, MACHINE_ACT_END);
     member_report(m, out, MEMBER_TELL_OVER);
+}
+
+/* READING: no node of ours stands, though a create may yet make one. */
+static void member_have_left(struct member *m, struct machine_actions *out)
+{
+    if (m->settles == 0 && !m->sets)
+        member_finish(m, out);
+    else
+        member_begin_settling(m, out);
 }
 
 /* ---- OUT ---- */
@@ -267,7 +310,7 @@ static void member_on_read(struct member *m, const struct machine_event *ev,
         if (ev->own)
             member_begin_leaving(m, out, ev->czxid);
         else
-            member_finish(m, out);
+            member_have_left(m, out);
     } else if (ev->own) {
         member_begin_in(m, ev->czxid, ev->version);
         if (moment->same)
@@ -281,7 +324,7 @@ static void member_on_no_node(struct member *m, struct machine_actions *out)
 {
     m->stands = false;
     if (m->leaves)
-        member_finish(m, out);
+        member_have_left(m, out);
     else
         member_begin_creating(m, out);
 }
@@ -296,7 +339,14 @@ static void member_on_not_seen(struct member *m, const struct member_moment *mom
     else if (m->stands)
         member_try_later(m, moment, out);
     else
-        member_finish(m, out);
+        member_have_left(m, out);
+}
+
+static void member_look_whose(struct member *m, const struct member_moment *moment,
+                              struct machine_actions *out)
+{
+    member_note_time(m, moment);
+    member_ask_read(out, false);
 }
 
 static void member_step_reading(struct member *m, const struct machine_event *ev,
@@ -304,8 +354,8 @@ static void member_step_reading(struct member *m, const struct machine_event *ev
 {
     if (ev->kind == MEMBER_EV_LEAVE)
         m->leaves = true;
-    else if (ev->kind == MACHINE_EV_TIMER && m->refused)
-        member_ask_read(out, false);
+    else if (ev->kind == MACHINE_EV_TIMER && m->later)
+        member_look_whose(m, moment, out);
     else if (ev->kind != MACHINE_EV_ANSWER)
         return;
     else if (ev->rc == STORE_OK)
@@ -326,11 +376,22 @@ static void member_look_again(struct member *m, struct machine_actions *out)
     member_ask_read(out, true);
 }
 
-static void member_step_waiting(struct member *m, const struct machine_event *ev,
+static void member_quit_waiting(struct member *m, const struct member_moment *moment,
                                 struct machine_actions *out)
 {
+    member_note_time(m, moment);
+    member_move(m, MEMBER_READING);
+    m->czxid = 0;
+    m->leaves = true;
+    machine_act(out, MACHINE_ACT_UNWATCH);
+    member_have_left(m, out);
+}
+
+static void member_step_waiting(struct member *m, const struct machine_event *ev,
+                                const struct member_moment *moment, struct machine_actions *out)
+{
     if (ev->kind == MEMBER_EV_LEAVE)
-        member_finish(m, out);
+        member_quit_waiting(m, moment, out);
     else if (ev->kind == MACHINE_EV_FIRED && ev->gone)
         member_begin_creating(m, out);
     else if (ev->kind == MACHINE_EV_FIRED)
@@ -361,7 +422,7 @@ static void member_go_on_without(struct member *m, struct machine_actions *out)
 static void member_on_checked(struct member *m, const struct machine_event *ev,
                               const struct member_moment *moment, struct machine_actions *out)
 {
-    m->checks = m->refused = false;
+    m->checks = m->later = false;
     if (!ev->own || ev->czxid != m->czxid)
         member_report_out(m, out, MEMBER_TELL_DELETED);
     if (!ev->own) {
@@ -381,7 +442,7 @@ static void member_on_unchecked(struct member *m, const struct member_moment *mo
                                 struct machine_actions *out)
 {
     m->checks = false;
-    m->refused = true;
+    m->later = true;
     machine_act(out, MACHINE_ACT_ARM)->at = moment->now + BACK_OFF_LAST_MS * INT64_C(1000000);
 }
 
@@ -400,7 +461,6 @@ static void member_on_check(struct member *m, const struct machine_event *ev,
 static void member_on_set(struct member *m, const struct machine_event *ev,
                           struct machine_actions *out)
 {
-    m->sets = false;
     if (ev->rc == STORE_OK) {
         m->version++;
         member_report_written(m, out, m->sent);
@@ -420,10 +480,11 @@ static void member_step_in(struct member *m, const struct machine_event *ev,
     switch (ev->kind) {
     case MEMBER_EV_LEAVE:
         member_report_out(m, out, MEMBER_TELL_LEAVES);
+        member_note_time(m, moment);
         member_begin_leaving(m, out, m->czxid);
         break;
     case MACHINE_EV_TIMER:
-        if (m->refused && !m->checks)
+        if (m->later && !m->checks)
             member_check(m, out);
         break;
     case MACHINE_EV_FIRED:
@@ -448,7 +509,7 @@ static void member_report_standing(struct member *m, const struct member_moment 
 {
     if (m->told_in && !moment->valid) {
         member_report_out(m, out, MEMBER_TELL_DEADLINE);
-        if (m->refused && !m->checks) /* no watch will tell whether it still stands */
+        if (m->later && !m->checks) /* no watch will tell whether it still stands */
             member_check(m, out);
     }
     if (m->state != MEMBER_IN || !moment->valid)
@@ -492,12 +553,10 @@ static void member_settle(struct member *m, struct machine_actions *out)
 static void member_on_ending_answer(struct member *m, const struct machine_event *ev,
                                     const struct member_moment *moment, struct machine_actions *out)
 {
-    const bool is_own = m->state == MEMBER_SETTLING && ev->own && ev->czxid == m->czxid;
-
     if (m->state == MEMBER_PASSING) {
         member_settle(m, out);
-    } else if (ev->rc == STORE_OK && is_own) {
-        member_begin_leaving(m, out, m->czxid);
+    } else if (ev->rc == STORE_OK && m->state == MEMBER_SETTLING && ev->own) {
+        member_begin_leaving(m, out, ev->czxid);
     } else if (ev->rc == STORE_OK || ev->rc == STORE_NONODE) {
         member_finish(m, out);
     } else if (ev->rc == STORE_UNKNOWN) {
@@ -508,13 +567,20 @@ static void member_on_ending_answer(struct member *m, const struct machine_event
     }
 }
 
+static void member_settle_now(struct member *m, const struct member_moment *moment,
+                              struct machine_actions *out)
+{
+    member_note_time(m, moment);
+    member_settle(m, out);
+}
+
 static void member_step_ending(struct member *m, const struct machine_event *ev,
                                const struct member_moment *moment, struct machine_actions *out)
 {
     if (ev->kind == MACHINE_EV_ANSWER)
         member_on_ending_answer(m, ev, moment, out);
-    else if (ev->kind == MACHINE_EV_TIMER && m->refused)
-        member_settle(m, out);
+    else if (ev->kind == MACHINE_EV_TIMER && m->later)
+        member_settle_now(m, moment, out);
 }
 
 /* ---- one step ---- */
@@ -529,7 +595,8 @@ static void member_on_session(struct member *m, struct machine_actions *out)
 {
     if (m->state == MEMBER_OUT)
         return;
-    m->stands = false;
+    m->stands = m->sets = false;
+    m->settles = 0;
     member_report_out(m, out, MEMBER_TELL_SESSION);
     if (m->leaves || member_is_ending(m))
         member_finish(m, out);
@@ -547,7 +614,7 @@ static void member_step_phase(struct member *m, const struct machine_event *ev,
     else if (m->state == MEMBER_READING)
         member_step_reading(m, ev, moment, out);
     else if (m->state == MEMBER_WAITING)
-        member_step_waiting(m, ev, out);
+        member_step_waiting(m, ev, moment, out);
     else if (m->state == MEMBER_BACKED_OFF)
         member_step_backed_off(m, ev, out);
     else if (m->state == MEMBER_IN)
@@ -568,6 +635,8 @@ static void member_note_answer(struct member *m, const struct machine_event *ev,
 {
     if (member_is_refusal(m, ev))
         machine_tell(out, MEMBER_TELL_REFUSED, ev->rc);
+    if (m->state != MEMBER_PASSING && m->settles < ev->late_until)
+        m->settles = ev->late_until;
     if (ev->verb != STORE_GET)
         return;
     if (ev->rc == STORE_OK && ev->own)
@@ -576,13 +645,29 @@ static void member_note_answer(struct member *m, const struct machine_event *ev,
         m->seen = 0;
 }
 
+/* Whether that was the answer to a set of what stood there before. */
+static bool member_note_set(struct member *m, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    if (ev->slot != MEMBER_SLOT_SET)
+        return false;
+    m->sets = false;
+    if (m->state == MEMBER_IN)
+        return false;
+    if (m->settles < ev->late_until)
+        m->settles = ev->late_until;
+    if (m->later)
+        member_settle_later(m, out);
+    return true;
+}
+
 void member_step(struct member *m, const struct machine_event *ev,
                  const struct member_moment *moment, struct machine_actions *out)
 {
     const bool answer = ev->kind == MACHINE_EV_ANSWER;
 
-    if (answer && ev->slot == MEMBER_SLOT_SET && !m->sets)
-        return; /* of what stood there before */
+    if (answer && member_note_set(m, ev, out))
+        return;
     if (answer)
         member_note_answer(m, ev, out);
     if (ev->kind == MEMBER_EV_UPDATE)

@@ -13,6 +13,9 @@
  * A member that is refused while it leaves goes on at SETTLING when the timer has come. One that
  * may not read its own node, and watch it, tries that again.
  *
+ * A member that leaves while something that it has asked of its node may still be done late waits
+ * until nothing is, at SETTLING or READING: the timer asks again.
+ *
  * The node's ephemeral owner tells whose it is. A member waits for the end of another session's
  * node, even if that is a former session of our own. Nothing in ZooKeeper deletes a node only if it
  * is of a certain session, and when a delete arrives, the next session may have the node. The own
@@ -71,6 +74,7 @@ enum member_tell {
     MEMBER_TELL_WRITTEN,   /* the node has the newest data */
     MEMBER_TELL_UNWRITTEN, /* the server refused it */
     MEMBER_TELL_ORPHAN,    /* it leaves, and its node may stand as long as the session does */
+    MEMBER_TELL_UNSETTLED, /* it leaves, when nothing can be done late, or the session has ended */
     MEMBER_TELL_OVER       /* nothing comes any more */
 };
 
@@ -88,14 +92,15 @@ struct member {
     bool leaves;     /* LEAVE was heard; the answer to what is under way comes first */
     bool checks;     /* IN: the node is being read */
     bool stands;     /* a node of its name, as a create has shown, and nobody knows whose */
-    bool refused;    /* what was asked of the own node: the timer asks again */
+    bool later;      /* the timer asks of the own node again */
     uint64_t czxid;  /* IN, LEAVING and on: of the own node; WAITING: of the other one */
     int32_t version; /* IN: of the own node's data, as far as is known */
     uint32_t wanted; /* the newest data: 1 and up */
     uint32_t sent;   /* which the request under way carries, to CREATE or SET */
     uint32_t written;
     uint32_t denied; /* the newest data that the server refused */
-    bool sets;       /* IN: a SET is under way */
+    bool sets;       /* a SET is under way */
+    int64_t settles; /* until then a create or set that was not answered may still be done; ns */
     uint32_t seen;   /* the connection on which the node was last the own one; 0: unknown */
     int64_t back_off_ms;
     /* told: */

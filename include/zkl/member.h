@@ -144,7 +144,11 @@ ZKL_API int zkl_member_update_async(zkl_member *m, const void *data, size_t size
 
 /* Leaves, and waits until the node is deleted: by this member, with its session, or by somebody
  * else. If the time passes, the deletion goes on in the background. A member that has left never
- * joins again; to leave again is no error. */
+ * joins again; to leave again is no error.
+ *
+ * If an answer to a request of the member was lost with a connection, the servers may still do that
+ * request. So that it meets no node of the next member with this id, the session ends if nobody
+ * else needs it. Otherwise the node stays for 20 s, or for a session timeout if that is longer. */
 ZKL_API int zkl_member_leave(zkl_member *m, int64_t timeout_ms);
 ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn,
                                    void *fn_data);

@@ -468,7 +468,7 @@ static void member_retire(zkl_member *m)
     m->left = true;
     member_list_remove(m);
     member_tell_left(m);
-    s->orphans -= m->orphan;
+    s->orphans -= (unsigned)m->orphan + m->unsettled;
     next = member_list_find(s, m->node);
     if (next && !s->closing)
         member_begin(next);
@@ -567,6 +567,14 @@ static void member_keep_orphan(zkl_member *m)
     incarnation_purge(s);
 }
 
+/* With the session ends what may be done late. */
+static void member_settle_by_end(zkl_member *m)
+{
+    m->session->orphans += !m->unsettled;
+    m->unsettled = true;
+    incarnation_purge(m->session);
+}
+
 static void member_driver_tell(struct driver *d, const struct machine_action *a)
 {
     zkl_member *m = member_driven(d);
@@ -575,6 +583,8 @@ static void member_driver_tell(struct driver *d, const struct machine_action *a)
         denial_fill(m->session, &m->refusal, call_error(a->rc), session_path(m->session, m->node));
     else if (a->verdict == MEMBER_TELL_ORPHAN)
         member_keep_orphan(m);
+    else if (a->verdict == MEMBER_TELL_UNSETTLED)
+        member_settle_by_end(m);
     else if (a->verdict == MEMBER_TELL_OVER)
         member_retire(m);
     else

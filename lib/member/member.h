@@ -25,7 +25,8 @@ struct zkl_member {
     bool left;             /* or is to */
     bool joined;           /* once at least */
     bool suspect;
-    bool orphan; /* its node stands, and cannot be deleted */
+    bool orphan;    /* its node stands, and cannot be deleted */
+    bool unsettled; /* it leaves, and something of it may be done late */
     GBytes *data;
     char *node;        /* full path */
     bool renames;      /* a party's: its session is another one than that for which it was named */

@@ -23,6 +23,7 @@ struct driver_asked {
     struct machine_action action;
     struct exchange_request number;
     struct request *request; /* NULL: its parents are being made */
+    int64_t late_until;      /* of requests before them, too */
     union {
         struct store_change *changes; /* MULTI: the first .action.count are its own */
         struct {
@@ -122,7 +123,8 @@ static struct machine_event driver_answer(const struct driver_asked *asked, enum
                                   .verb = asked->action.verb,
                                   .node = asked->action.node,
                                   .slot = asked->action.slot,
-                                  .unsent = true};
+                                  .unsent = true,
+                                  .late_until = asked->late_until};
 }
 
 static const char *driver_data(struct driver *d, enum store_kind verb, uint32_t node,
@@ -315,12 +317,12 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
 {
     struct driver_asked *asked = r->context;
     struct driver *d = asked->driver;
-    struct machine_event ev = driver_answer(asked, reply->rc);
 
+    asked->late_until = MAX(asked->late_until, request_late_until(r, reply->rc));
+    struct machine_event ev = driver_answer(asked, reply->rc);
     ev.unsent = r->sent.boot == 0;
     if (r->once)
         d->lost = ev.rc == STORE_UNKNOWN ? r->lost : 0;
-    ev.repeated = r->repeated;
     ev.version = reply->version;
     ev.czxid = reply->czxid;
     ev.mzxid = reply->mzxid;

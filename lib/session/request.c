@@ -14,6 +14,10 @@ enum { LOST_AT_ONCE = 4, DOUBLED_MOST = 5 };
 
 #define RETRY_NS (100 * CLOCK_MS)
 
+/* A follower that is cut off sends what it has kept when its link is back, if the leader still
+ * waits for it: for syncLimit ticks, mostly 10 s (docs/design/late.md). */
+#define LATE_NS (20000 * CLOCK_MS)
+
 /* WINDOW limits the requests under way. They keep a server busy, and it handles them in a small
  * part of a session timeout. A list counts as one request more for each NAMES_EACH names in it. */
 enum { WINDOW = 1024, NAMES_EACH = 32 };
@@ -419,6 +423,15 @@ static void request_flush(zkl_session *s)
         }
     }
     s->flushing = false;
+}
+
+int64_t request_late_until(const struct request *r, enum store_rc rc)
+{
+    const bool lost = rc == STORE_UNKNOWN && r->sent.boot != 0;
+
+    if (r->proves != PROOF_WRITE || (!lost && !r->repeated))
+        return 0;
+    return clock_now().boot + MAX(LATE_NS, r->session->timeout_ms * CLOCK_MS);
 }
 
 void request_connected(zkl_session *s)

@@ -47,6 +47,10 @@ void request_free(struct request *r);
  * were .lost, STORE_UNKNOWN comes after a pause that began when r was sent. */
 void request_send(zkl_session *s, struct request *r);
 
+/* For done, with that answer: until when a sending of the change r that was not answered may still
+ * be done, CLOCK_BOOTTIME, ns; 0: there is none. */
+int64_t request_late_until(const struct request *r, enum store_rc rc);
+
 /* Takes r. Either sends it now, before all requests that wait for room, or frees it and returns
  * false; then done is not called. */
 bool request_try(zkl_session *s, struct request *r);

@@ -1,6 +1,7 @@
 /* Every interleaving of the processes that want one member's id and a few faults, breadth first:
  * connections break, sessions end or are left behind, processes die, requests are applied when
- * nobody waits for them any more. usage: members [--full] */
+ * nobody waits for them any more, even behind their repetitions and later ones of the session
+ * (docs/design/late.md). usage: members [--full] */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "recipes/member.h"
 
 enum { GROUP_PROCESSES = 3, GROUP_SESSIONS = 6, GROUP_ASKED = 6, GROUP_HEARD = 8 };
+enum { GROUP_LATES = GROUP_SESSIONS * GROUP_ASKED }; /* session by session */
 
 enum group_move {
     GROUP_SERVE,
@@ -18,12 +20,13 @@ enum group_move {
     GROUP_BEGIN,
     GROUP_TIMER,
     GROUP_PROVE,
-    GROUP_EXPIRE, /* .at: a session, as of LATE */
+    GROUP_EXPIRE, /* .at: a session, as of NEVER */
     GROUP_REPLACE,
     GROUP_LEAVE,
     GROUP_UPDATE,
     GROUP_BREAK,
-    GROUP_LATE,
+    GROUP_LATE, /* .at: of GROUP_LATES */
+    GROUP_NEVER,
     GROUP_LAPSE,
     GROUP_ABANDON, /* the server does not hear of the old one's end */
     GROUP_CRASH,
@@ -34,8 +37,8 @@ enum group_move {
 
 struct group_ask {
     uint8_t verb; /* enum store_kind */
-    bool watch, passes;
-    uint8_t gen, version, unused[3];
+    bool watch, passes, repeated;
+    uint8_t gen, version, connection, unused;
     struct exchange_request number;
 };
 
@@ -54,6 +57,8 @@ struct group_process {
     struct exchange exchange;
     bool crashed, begun, valid;
     uint8_t session; /* from 1; of the world's */
+    uint8_t broken;  /* connections */
+    bool armed;      /* the machine's timer */
     uint8_t asked, heard;
     struct group_ask ask[GROUP_ASKED];
     struct group_heard hear[GROUP_HEARD];
@@ -65,7 +70,7 @@ struct group_process {
 struct group_session {
     uint8_t process; /* from 1; 0: none yet */
     bool ended;
-    uint8_t late; /* writes that the server may still apply, in order, until it has taken another */
+    uint8_t late; /* writes that may still be applied; those of one connection in order */
     struct group_ask writes[GROUP_ASKED];
 };
 
@@ -99,8 +104,8 @@ static const struct breadth_kind moves[GROUP_MOVES] = {
     [GROUP_LEAVE] = {"leaves", PERHAPS, GROUP_PROCESSES},
     [GROUP_UPDATE] = {"has other data", PERHAPS, GROUP_PROCESSES},
     [GROUP_BREAK] = {"the connection breaks of", FAULT, GROUP_PROCESSES},
-    [GROUP_LATE] = {"a request of a broken connection is applied of session", PERHAPS,
-                    GROUP_SESSIONS},
+    [GROUP_LATE] = {"a request of a broken connection is applied, number", PERHAPS, GROUP_LATES},
+    [GROUP_NEVER] = {"what may come late never will, of session", FAIR, GROUP_SESSIONS},
     [GROUP_LAPSE] = {"the deadline passes of", FAULT, GROUP_PROCESSES},
     [GROUP_ABANDON] = {"opens another session", FAULT, GROUP_PROCESSES},
     [GROUP_CRASH] = {"crashes", FAULT, GROUP_PROCESSES},
@@ -142,11 +147,16 @@ static void remove_node(struct group_state *st)
     fire(st, true);
 }
 
+static void drop_late(struct group_state *st, int session)
+{
+    st->s[session].late = 0;
+    memset(st->s[session].writes, 0, sizeof st->s[session].writes);
+}
+
 static void end_session(struct group_state *st, int session)
 {
     st->s[session].ended = true;
-    st->s[session].late = 0;
-    memset(st->s[session].writes, 0, sizeof st->s[session].writes);
+    drop_late(st, session);
     if (st->owner == session)
         remove_node(st);
 }
@@ -196,14 +206,23 @@ static enum store_rc write_one(struct group_state *st, int session, const struct
     return a->verb == STORE_SET ? set(st, session, a, reply) : delete_node(st, session);
 }
 
-static void apply_late(struct group_state *st, int session)
+static void apply_late(struct group_state *st, int late)
 {
-    struct group_session *s = &st->s[session];
+    struct group_session *s = &st->s[late / GROUP_ASKED];
     struct group_heard unheard = {.kind = 0};
-    const struct group_ask first = s->writes[0];
+    const struct group_ask what = s->writes[late % GROUP_ASKED];
 
-    flat_remove(s->writes, &s->late, sizeof first, 0);
-    write_one(st, session, &first, &unheard);
+    flat_remove(s->writes, &s->late, sizeof what, late % GROUP_ASKED);
+    write_one(st, late / GROUP_ASKED, &what, &unheard);
+}
+
+/* One of the same connection comes before it. */
+static bool is_behind(const struct group_session *s, int late)
+{
+    for (int i = 0; i < late; i++)
+        if (s->writes[i].connection == s->writes[late].connection)
+            return true;
+    return false;
 }
 
 static enum store_rc read_node(struct group_state *st, int at, const struct group_ask *a,
@@ -224,15 +243,10 @@ static enum store_rc read_node(struct group_state *st, int at, const struct grou
 static void serve(struct group_state *st, int at, bool refused)
 {
     struct group_process *p = &st->p[at];
-    struct group_session *s = &st->s[p->session];
     const struct group_ask a = p->ask[0];
     struct group_heard reply = {.kind = MACHINE_EV_ANSWER, .ask = a};
 
     flat_remove(p->ask, &p->asked, sizeof a, 0);
-    if (a.verb != STORE_GET) {
-        s->late = 0; /* done by now, or never */
-        memset(s->writes, 0, sizeof s->writes);
-    }
     if (refused)
         reply.rc = STORE_NOAUTH;
     else if (a.verb == STORE_GET)
@@ -292,22 +306,32 @@ static void ask(struct group_process *p, const struct machine_action *a)
     flat_push(p->ask, &p->asked, GROUP_ASKED, sizeof what, &what);
 }
 
+static void act(struct group_process *p, const struct machine_action *a)
+{
+    if (a->kind == MACHINE_ACT_REQUEST)
+        ask(p, a);
+    if (a->kind == MACHINE_ACT_UNWATCH || a->kind == MACHINE_ACT_END)
+        ignore(p);
+    if (a->kind == MACHINE_ACT_FORGET)
+        exchange_forget(&p->exchange, a->slot);
+    if (a->kind == MACHINE_ACT_ARM)
+        p->armed = true;
+    if (a->kind == MACHINE_ACT_DISARM || a->kind == MACHINE_ACT_END)
+        p->armed = false;
+    if (a->kind == MACHINE_ACT_END)
+        exchange_end(&p->exchange);
+}
+
 static void step(struct group_state *st, int at, struct machine_event ev, bool same)
 {
     struct group_process *p = &st->p[at];
-    const struct member_moment moment = {.valid = p->valid, .same = same};
+    const bool waited = ev.kind == MACHINE_EV_TIMER && st->s[p->session].late == 0;
+    const struct member_moment moment = {.now = waited, .valid = p->valid, .same = same};
     struct machine_actions actions = {.count = 0};
 
     member_step(&p->machine, &ev, &moment, &actions);
-    for (uint32_t i = 0; i < actions.count; i++) {
-        const struct machine_action *a = &actions.list[i];
-        if (a->kind == MACHINE_ACT_REQUEST)
-            ask(p, a);
-        if (a->kind == MACHINE_ACT_UNWATCH || a->kind == MACHINE_ACT_END)
-            ignore(p);
-        if (a->kind == MACHINE_ACT_END)
-            exchange_end(&p->exchange);
-    }
+    for (uint32_t i = 0; i < actions.count; i++)
+        act(p, &actions.list[i]);
 }
 
 static void step_kind(struct group_state *st, int at, unsigned kind)
@@ -339,7 +363,8 @@ static void deliver(struct group_state *st, int at)
                                      .gone = h.gone,
                                      .version = h.version,
                                      .czxid = h.czxid,
-                                     .own = h.own};
+                                     .own = h.own,
+                                     .late_until = h.ask.repeated || h.rc == STORE_UNKNOWN};
 
     flat_remove(p->hear, &p->heard, sizeof h, 0);
     if (h.kind == MACHINE_EV_FIRED
@@ -374,17 +399,20 @@ static void put_late(struct group_state *st, int session, const struct group_ask
 {
     struct group_session *s = &st->s[session];
 
-    if (is_write(a) && s->late < GROUP_ASKED)
-        s->writes[s->late++] = *a;
+    if (!is_write(a) || s->ended)
+        return;
+    flat_push(s->writes, &s->late, GROUP_ASKED, sizeof *a, a);
+    s->writes[s->late - 1].connection = st->p[s->process - 1].broken;
 }
 
-static void lose(struct group_state *st, int at, const struct group_ask *a)
+static void lose(struct group_state *st, int at, struct group_ask a)
 {
-    if (is_once(a))
+    a.repeated = is_write(&a);
+    if (is_once(&a))
         hear(st, at,
-             (struct group_heard){.kind = MACHINE_EV_ANSWER, .rc = STORE_UNKNOWN, .ask = *a});
+             (struct group_heard){.kind = MACHINE_EV_ANSWER, .rc = STORE_UNKNOWN, .ask = a});
     else
-        flat_push(st->p[at].ask, &st->p[at].asked, GROUP_ASKED, sizeof *a, a);
+        flat_push(st->p[at].ask, &st->p[at].asked, GROUP_ASKED, sizeof a, &a);
 }
 
 static void drop_asked(struct group_process *p)
@@ -404,14 +432,15 @@ static void break_connection(struct group_state *st, int at)
     drop_asked(p);
     for (int i = 0; i < was.heard; i++) {
         if (was.hear[i].kind == MACHINE_EV_ANSWER)
-            lose(st, at, &was.hear[i].ask);
+            lose(st, at, was.hear[i].ask);
         else
             hear(st, at, was.hear[i]);
     }
     for (int i = 0; i < was.asked; i++) {
         put_late(st, p->session, &was.ask[i]);
-        lose(st, at, &was.ask[i]);
+        lose(st, at, was.ask[i]);
     }
+    p->broken++;
 }
 
 static void drop_all(struct group_process *p)
@@ -470,6 +499,7 @@ static void happen(struct group_state *st, struct move move)
         step_kind(st, move.at, MACHINE_EV_BEGIN);
         break;
     case GROUP_TIMER:
+        p->armed = false;
         step_kind(st, move.at, MACHINE_EV_TIMER);
         break;
     case GROUP_PROVE:
@@ -496,6 +526,9 @@ static void happen(struct group_state *st, struct move move)
         break;
     case GROUP_LATE:
         apply_late(st, move.at);
+        break;
+    case GROUP_NEVER:
+        drop_late(st, move.at);
         break;
     case GROUP_ABANDON:
         leave_behind(st, move.at);
@@ -542,7 +575,7 @@ static bool may_happen_to(const struct group_state *st, enum group_move kind, in
     case GROUP_BEGIN:
         return !p->begun;
     case GROUP_TIMER:
-        return p->machine.state == MEMBER_BACKED_OFF;
+        return p->armed && (p->machine.state == MEMBER_BACKED_OFF || st->s[p->session].late == 0);
     case GROUP_PROVE:
         return !p->valid && alive;
     case GROUP_REPLACE:
@@ -587,7 +620,6 @@ static void collect(struct group_state *st, struct flat_numbers *all)
 static struct exchange_request renumbered(const struct group_process *p, struct exchange_request r)
 {
     r = exchange_plain_request(&p->exchange, r);
-    r.question = r.slot == MEMBER_SLOT_SET && !p->machine.sets ? 0 : r.question;
     return r;
 }
 
@@ -671,8 +703,11 @@ static bool may(const void *state, struct move move)
         return config->administrator && st->owner;
     if (move.kind == GROUP_EXPIRE)
         return may_expire(st, move.at);
+    if (move.kind == GROUP_NEVER)
+        return st->s[move.at].late > 0;
     if (move.kind == GROUP_LATE)
-        return st->s[move.at].late > 0 && !st->s[move.at].ended;
+        return move.at % GROUP_ASKED < st->s[move.at / GROUP_ASKED].late &&
+               !is_behind(&st->s[move.at / GROUP_ASKED], move.at % GROUP_ASKED);
     return move.at < config->processes && !st->p[move.at].crashed &&
            may_happen_to(st, (enum group_move)move.kind, move.at);
 }

@@ -876,7 +876,7 @@ static bool is_taken(const struct group *g, const struct member_node *n, const s
 {
     if (note->cause != CAUSE_REQUEST)
         return note->cause == CAUSE_ADMIN || note->cause == CAUSE_FORCED;
-    return g->administered[n->path] && n->owner && n->owner->host != note->host;
+    return g->administered[n->path] && n->session != note->asker;
 }
 
 static void note_deleted(struct group *g, const struct note *note, int path, const char *name)
@@ -888,7 +888,7 @@ static void note_deleted(struct group *g, const struct note *note, int path, con
     n->gone_at = stage_now(g->stage);
     n->taken = is_taken(g, n, note);
     g->administered[path] |= note->cause == CAUSE_ADMIN;
-    if (note->cause == CAUSE_REQUEST && !n->taken && n->session != note->session)
+    if (note->cause == CAUSE_REQUEST && !n->taken && n->session != note->asker)
         wrong(g, n, note->host, "deletes");
 }
 

@@ -8,12 +8,15 @@
  *   sim --leases ...                                   the same with semaphores in Curator's layout
  *   sim --lacking ...                                  on servers that do not know all operations
  *   sim --odd ...                                      on odd ones: see struct world_config
+ *   sim --late ...                                     on those where requests come late
  *   sim --members ...                                  members of groups and observers instead
  *
  *   sim [--full]                                       some of each sort
  *
  * Without a sort it plays a quarter as many again with --retain, and with --share, and some with
- * --permits, with --leases, with --lacking (with --retain, too), with --odd and with --members.
+ * --permits, with --leases, with --lacking (with --retain, too), with --odd, with --members and
+ * with
+ * --late (with --members, too).
  */
 #include <glib.h>
 #include <stdio.h>
@@ -42,8 +45,10 @@ static const char *const sort_options[SORTS] = {
 
 static enum sort chosen;
 
-static const char *const servers_options[] = {
-    [SERVERS_USUAL] = "", [SERVERS_LACKING] = " --lacking", [SERVERS_ODD] = " --odd"};
+static const char *const servers_options[] = {[SERVERS_USUAL] = "",
+                                              [SERVERS_LACKING] = " --lacking",
+                                              [SERVERS_ODD] = " --odd",
+                                              [SERVERS_LATE] = " --late"};
 
 static void choose(enum sort sort, enum servers servers)
 {
@@ -65,7 +70,8 @@ static const struct {
               {SORT_PERMITS, SERVERS_USUAL, 30}, {SORT_LEASES, SERVERS_USUAL, 30},
               {SORT_MIXED, SERVERS_LACKING, 5},  {SORT_RETAIN, SERVERS_LACKING, 5},
               {SORT_MIXED, SERVERS_ODD, 5},      {SORT_RETAIN, SERVERS_ODD, 20},
-              {SORT_MEMBERS, SERVERS_USUAL, 5}};
+              {SORT_MEMBERS, SERVERS_USUAL, 5},  {SORT_MIXED, SERVERS_LATE, 20},
+              {SORT_MEMBERS, SERVERS_LATE, 20}};
 
 /* Seeds that found something once, in a library with a rule taken out, or in an oracle that asked
  * for too much. They are played first each time. They depend on how schedules are drawn: a change
@@ -304,7 +310,7 @@ enum { SCHEDULES = 2660, SCHEDULES_FULL = 5300, SCHEDULES_INSTRUMENTED = 300, FE
 
 static struct {
     gint64 schedules, seconds, from, seed;
-    gboolean sorts[SORTS], lacking, odd, full;
+    gboolean sorts[SORTS], lacking, odd, late, full;
 } asked = {.schedules = 0, .seconds = 0, .from = 1, .seed = -1};
 
 static const GOptionEntry entries[] = {
@@ -322,6 +328,7 @@ static const GOptionEntry entries[] = {
     {"lacking", 0, 0, G_OPTION_ARG_NONE, &asked.lacking, "servers do not know all operations",
      NULL},
     {"odd", 0, 0, G_OPTION_ARG_NONE, &asked.odd, "servers are odd", NULL},
+    {"late", 0, 0, G_OPTION_ARG_NONE, &asked.late, "requests come late", NULL},
     {"members", 0, 0, G_OPTION_ARG_NONE, &asked.sorts[SORT_MEMBERS], "or members of groups", NULL},
     {"full", 0, 0, G_OPTION_ARG_NONE, &asked.full, "twice as many of each sort", NULL},
     G_OPTION_ENTRY_NULL,
@@ -338,7 +345,10 @@ static enum sort asked_sort(void)
 
 static enum servers asked_servers(void)
 {
-    return asked.odd ? SERVERS_ODD : asked.lacking ? SERVERS_LACKING : SERVERS_USUAL;
+    return asked.late      ? SERVERS_LATE
+           : asked.odd     ? SERVERS_ODD
+           : asked.lacking ? SERVERS_LACKING
+                           : SERVERS_USUAL;
 }
 
 static bool parse(int argc, char **argv)

@@ -371,7 +371,7 @@ static void check_crowd(struct stage *stage, const struct contender_node *own)
         return;
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];
-        count += n->session == own->session && n->line == own->line && !n->undone;
+        count += n->session == own->session && n->line == own->line && !n->undone && !n->stray;
     }
     if (count > p->may_have[own->line] + count_left_behind(stage, p, own->line))
         stage_wrong(stage, "the mutexes of one process have %u nodes on %s, and may have %u", count,
@@ -407,6 +407,7 @@ static void add(struct stage *stage, const struct note *note)
     g_hash_table_insert(o->nodes, n->path, n);
     g_ptr_array_add(o->standing, n);
     n->late = nodes_before(o, n) != NULL;
+    n->stray = note->late;
     check_crowd(stage, n);
     look_who_is_first(stage, n->line);
 }

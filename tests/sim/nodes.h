@@ -17,7 +17,8 @@ struct contender_node {
     int64_t refused_at;  /* when a read of it was, last */
     int32_t room;        /* the highest limit at which there was room for it; 0: never */
     bool gone;
-    bool late; /* when it was made, another stood before it */
+    bool stray; /* it was made late: nobody may want it, and who looks for it takes his time */
+    bool late;  /* when it was made, another stood before it */
     enum cause cause;
     int64_t gone_at;
     bool older;  /* than the last time that the server's data went back */

@@ -75,7 +75,7 @@ static const struct contender_node *node_at(const struct stage *stage, const str
     for (guint i = 0; i < stage->oracle.standing->len; i++) {
         const struct contender_node *n = stage->oracle.standing->pdata[i];
         if (n->line == path && n->session == zkl_session_id(p->session) && !n->undone &&
-            !nodes_was_granted(stage, n))
+            !n->stray && !nodes_was_granted(stage, n))
             return n;
     }
     return NULL;

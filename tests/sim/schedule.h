@@ -8,8 +8,9 @@
 #include "trace.h"
 
 /* Lacking ones do not know all operations. Some know no containers, and others no create2 either.
- * Some of each sort end the connection instead of saying so. Odd ones: see struct world_config. */
-enum servers { SERVERS_USUAL, SERVERS_LACKING, SERVERS_ODD };
+ * Some of each sort end the connection instead of saying so. Odd and late ones: see struct
+ * world_config. */
+enum servers { SERVERS_USUAL, SERVERS_LACKING, SERVERS_ODD, SERVERS_LATE };
 
 extern enum servers schedule_servers;
 

@@ -505,7 +505,7 @@ TEST_CASE(odd_answers)
          "ignore tell lost = outside"},
         {"sent twice, and refused",
          {.state = BARRIER_JOINING},
-         ANSWERED(NOAUTH, .repeated = true),
+         ANSWERED(NOAUTH, .late_until = 1),
          "refused late ignore tell failed = outside"},
         {"sent twice, and deleted",
          {.state = BARRIER_QUITTING, .own = true, .late = true},

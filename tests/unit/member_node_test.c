@@ -399,7 +399,8 @@ TEST_CASE(cannot_look_first)
 }
 
 /* The data are too large for a server, or for what is between: it hangs up on each set. The first
- * ones come at once; no pause keeps the member from leaving. */
+ * ones come at once; no pause keeps the member from leaving. A set may still come late, so it
+ * leaves with its session. */
 TEST_CASE(is_hung_up_on)
 {
     enum { SECONDS = 1000, AT_ONCE = 5, SETS_MOST = 400 };
@@ -426,7 +427,8 @@ TEST_CASE(is_hung_up_on)
     mstory_pending(&o);
     CHECK(!fake_is_asked(STORE_SET, STORY_NODE));
     mstory_leave(ZKL_FOREVER, &leaves);
-    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
+    CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+    hand_pass(mstory.s, 1);
     mstory_ended(&leaves, 0, NULL);
     mstory_end();
 }
@@ -459,14 +461,22 @@ TEST_CASE(leaves)
     }
 }
 
-/* What the quorum refuses goes before the question whose the node is. */
+static void still_own(void)
+{
+    ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
+}
+
+/* What the quorum refuses goes before the question whose the node is. The first delete may still
+ * be done, so the second one waits. */
 TEST_CASE(asks_what_became_of_it)
 {
     static const enum store_rc passed[] = {STORE_OK, STORE_BADVERSION, STORE_NONODE, STORE_NOAUTH};
+    enum { LATE_MS = 20000 };
 
     for (size_t i = 0; i < G_N_ELEMENTS(passed); i++) {
         struct member_outcome o;
         mstory_begin_joined();
+        zkl_session_keep(mstory.s, 1);
         mstory_leave(ZKL_FOREVER, &o);
         ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
         CHECK_INT(fake_request(STORE_SET, STORY_NODE).version, INT_MAX);
@@ -475,16 +485,41 @@ TEST_CASE(asks_what_became_of_it)
         ANSWER(STORE_SET, STORY_NODE, .rc = passed[i]);
         CHECK(fake_is_asked(STORE_GET, STORY_NODE));
         CHECK(!fake_is_watching(STORE_GET, STORY_NODE));
-        ANSWER(STORE_GET, STORY_NODE, .rc = STORE_OK, .czxid = 5,
-               .ephemeral_owner = FAKE_SESSION_ID);
+        still_own();
+        hand_pass(mstory.s, LATE_MS - 1);
+        CHECK(!fake_is_asked(STORE_GET, STORY_NODE));
+        CHECK(!fake_is_asked(STORE_DELETE, STORY_NODE));
+        mstory_pending(&o);
+        hand_pass(mstory.s, 1);
+        still_own();
         ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_OK);
         mstory_ended(&o, 0, NULL);
         mstory_told("left");
         CHECK(!fake_is_asked(STORE_UNWATCH, STORY_NODE)); /* the delete fires it */
         fake_watch(STORY_NODE, true);
         CHECK_INT(mstory.s->watched_bytes, 0);
+        CHECK_INT(zkl_session_id(mstory.s), FAKE_SESSION_ID);
+        zkl_session_keep(mstory.s, 0);
         mstory_end();
     }
+}
+
+/* Nobody else needs the session: it ends, and with it what may still be done. */
+TEST_CASE(settles_with_its_session)
+{
+    struct member_outcome o;
+
+    mstory_begin_joined();
+    mstory_leave(ZKL_FOREVER, &o);
+    ANSWER(STORE_DELETE, STORY_NODE, .rc = STORE_UNKNOWN);
+    ANSWER(STORE_SET, STORY_NODE, .rc = STORE_NONODE);
+    still_own();
+    mstory_pending(&o);
+    hand_pass(mstory.s, 1);
+    CHECK(zkl_session_id(mstory.s) != FAKE_SESSION_ID);
+    mstory_ended(&o, 0, NULL);
+    CHECK_INT(mstory.s->orphans, 0);
+    mstory_end();
 }
 
 /* The session ends with it, as nobody else needs it. */

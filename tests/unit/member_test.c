@@ -46,10 +46,11 @@ enum { STEPS_MAX = 14 };
 
 struct heard {
     enum word word;
-    int64_t now;
+    int64_t now; /* ms */
     bool valid, suspect, same, own, gone, of_set;
     uint64_t czxid;
     int32_t version;
+    int64_t late; /* it may be done until then, ms */
 };
 
 struct exchange_row {
@@ -66,9 +67,9 @@ static struct machine_action kept[2];
 static void put_told(GString *text, const struct machine_action *a)
 {
     static const char *const words[] = {
-        "out:deadline", "out:session", "out:deleted", "out:left", "joined",
-        "suspect",      "proved",      "busy",        "",         "failed",
-        "written",      "unwritten",   "orphan",      "over"};
+        "out:deadline", "out:session", "out:deleted", "out:left",  "joined",
+        "suspect",      "proved",      "busy",        "",          "failed",
+        "written",      "unwritten",   "orphan",      "unsettled", "over"};
 
     g_string_append_printf(text, "%s", words[a->verdict]);
     if (a->verdict == MEMBER_TELL_JOINED || a->verdict == MEMBER_TELL_BUSY)
@@ -115,6 +116,9 @@ static void put(GString *text, const struct machine_action *a)
     case MACHINE_ACT_DISARM:
         g_string_append(text, "disarm");
         break;
+    case MACHINE_ACT_FORGET:
+        g_string_append(text, a->slot == MEMBER_SLOT ? "forget" : "forget?");
+        break;
     case MACHINE_ACT_UNWATCH:
         g_string_append(text, a->deleting ? "ignore" : "unwatch");
         break;
@@ -148,7 +152,8 @@ static struct machine_event to_event(const struct heard *h)
                                   .own = h->own,
                                   .connection = 3,
                                   .czxid = h->czxid,
-                                  .version = h->version};
+                                  .version = h->version,
+                                  .late_until = h->late * 1000000};
 }
 
 /* Each refusal is told, before anything else. */
@@ -166,7 +171,7 @@ static void play(const struct exchange_row *x)
     for (int k = 0; k < STEPS_MAX && x->steps[k].acts; k++) {
         const struct heard *h = &x->steps[k].heard;
         const struct machine_event ev = to_event(h);
-        const struct member_moment moment = {h->now, h->valid, h->suspect, h->same};
+        const struct member_moment moment = {h->now * 1000000, h->valid, h->suspect, h->same};
         struct machine_actions actions = {.count = 0};
         GString *text = g_string_new(NULL);
         member_step(&m, &ev, &moment, &actions);
@@ -456,7 +461,7 @@ TEST_CASE(of_another)
          {WAITING, {EV(FIRED), "read = reading"}, {EV(NO_NODE), "create = creating"}}},
         {"while its own data change", {WAITING, {EV(UPDATE), "= waiting"}}},
         {"and a session that ends", {WAITING, {EV(REPLACED), "create = creating"}}},
-        {"and then none", {WAITING, {EV(LEAVE), "end over = over"}, {EV(LEAVE), "= over"}}},
+        {"and then none", {WAITING, {EV(LEAVE), "unwatch end over = over"}, {EV(LEAVE), "= over"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -525,7 +530,7 @@ TEST_CASE(leaving)
           AS_BEFORE("settling"),
           {EV(READ, .czxid = 6), "end over = over"}}},
         {"and a late create has made another",
-         {PASSES, {EV(READ, .own = true, .czxid = 6), "end over = over"}}},
+         {PASSES, {EV(READ, .own = true, .czxid = 6), "ignore delete = leaving"}}},
         {"and nobody may see whose it is",
          {PASSES,
           {EV(REFUSED), "arm:1000 failed orphan = settling"},
@@ -546,6 +551,73 @@ TEST_CASE(leaving)
           {EV(REPLACED), "end over = over"}}},
         {"with its session", {LEAVES, {EV(REPLACED), "end over = over"}}},
         {"while it is made, with its session", {LEAVES_AT_ONCE, {EV(REPLACED), "end over = over"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
+/* Nothing of it may be done late when the next one has the id. */
+#define SETTLES(until) "ignore forget arm:" #until " unsettled = settling"
+TEST_CASE(settling)
+{
+    static const struct exchange_row rows[] = {
+        {"its create",
+         {BEGIN,
+          {EV(CREATED, .czxid = 5, .late = 20), "written read joined:5 = in"},
+          {EV(LEAVE, .now = 19), "out:left " SETTLES(20)},
+          {EV(LEAVE, .now = 19), "= settling"},
+          {EV(TIMER, .now = 20), "read-once = settling"},
+          {EV(READ, .own = true, .czxid = 5), "ignore delete = leaving"},
+          {EV(DELETED), "end over = over"}}},
+        {"its create, long ago",
+         {BEGIN,
+          {EV(CREATED, .czxid = 5, .late = 20), "written read joined:5 = in"},
+          {EV(LEAVE, .now = 20), "out:left ignore delete = leaving"}}},
+        {"its create, before it was in",
+         {LEAVES_AT_ONCE,
+          {EV(EXISTS, .late = 20), "read-once = reading"},
+          {EV(READ, .now = 20, .own = true, .czxid = 5), SETTLES(20)},
+          {EV(REPLACED), "end over = over"}}},
+        {"its create, where the server has refused another",
+         {LEAVES_AT_ONCE,
+          {EV(REFUSED, .late = 20), "read-once = reading"},
+          {EV(NO_NODE), "forget arm:20 unsettled = reading"},
+          {EV(TIMER, .now = 20), "read-once = reading"},
+          {EV(NO_NODE, .now = 20), "end over = over"}}},
+        {"its create, where another has the id",
+         {BEGIN,
+          {EV(EXISTS, .late = 20), "read = reading"},
+          {EV(READ, .czxid = 3), "busy:3 = waiting"},
+          {EV(LEAVE), "unwatch forget arm:20 unsettled = reading"},
+          {EV(TIMER, .now = 20), "read-once = reading"},
+          {EV(READ, .czxid = 3), "end over = over"}}},
+        {"its data",
+         {UPDATES, {EV(UNKNOWN, .late = 20), "read = in"}, {EV(LEAVE), "out:left " SETTLES(20)}}},
+        {"its data, of which it hears later",
+         {UPDATES,
+          {EV(LEAVE), "out:left ignore delete = leaving"},
+          {EV(UNKNOWN), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(READ, .own = true, .czxid = 5), "ignore forget unsettled = settling"},
+          {EV(UNKNOWN, .of_set = true, .late = 20), "arm:20 = settling"}}},
+        {"its delete",
+         {LEAVES,
+          {EV(UNKNOWN, .late = 20), "pass = passing"},
+          {EV(PASSED, .late = 90), "read-once = settling"},
+          {EV(READ, .now = 20, .own = true, .czxid = 5), SETTLES(20)},
+          {EV(TIMER, .now = 20), "read-once = settling"},
+          {EV(NO_NODE, .now = 20), "end over = over"}}},
+        {"its delete, which was done",
+         {LEAVES,
+          {EV(UNKNOWN, .late = 20), "pass = passing"},
+          {EV(PASSED), "read-once = settling"},
+          {EV(NO_NODE), "end over = over"}}},
+        {"nothing in the next session",
+         {BEGIN,
+          {EV(CREATED, .czxid = 5, .late = 20), "written read joined:5 = in"},
+          {EV(REPLACED), "out:session create = creating"},
+          {EV(CREATED, .czxid = 9), "written read joined:9 = in"},
+          {EV(LEAVE), "out:left ignore delete = leaving"}}},
     };
 
     play_all(rows, G_N_ELEMENTS(rows));
@@ -596,7 +668,6 @@ TEST_CASE(invariants)
     static const struct member wrong[] = {
         {.state = MEMBER_CREATING, .told_in = true},
         {.state = MEMBER_WAITING, .czxid = 1, .checks = true},
-        {.state = MEMBER_LEAVING, .czxid = 1, .sets = true},
         {.state = MEMBER_IN, .czxid = 2, .told_in = true, .told_czxid = 1},
         {.state = MEMBER_IN, .czxid = 2, .told_suspect = true},
         {.state = MEMBER_IN},
@@ -604,7 +675,7 @@ TEST_CASE(invariants)
         {.state = MEMBER_WAITING},
         {.state = MEMBER_CREATING, .czxid = 1},
         {.state = MEMBER_IN, .czxid = 1, .leaves = true},
-        {.state = MEMBER_CREATING, .refused = true},
+        {.state = MEMBER_CREATING, .later = true},
         {.state = MEMBER_BACKED_OFF, .back_off_ms = 1000},
         {.state = MEMBER_BACKED_OFF, .told_failed = true},
     };
@@ -614,7 +685,7 @@ TEST_CASE(invariants)
         {.state = MEMBER_READING, .leaves = true},
         {.state = MEMBER_IN, .czxid = 1, .told_in = true, .told_czxid = 1, .told_suspect = true},
         {.state = MEMBER_WAITING, .czxid = 1},
-        {.state = MEMBER_PASSING, .czxid = 1, .refused = true},
+        {.state = MEMBER_PASSING, .czxid = 1, .later = true},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++)

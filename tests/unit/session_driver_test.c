@@ -28,6 +28,7 @@ enum { REACTIONS = 8, PLAY_FIRE = 1000, PLAY_PATHLESS = 7, PLAY_DEEP = 9 };
 static struct played {
     struct driver driver;
     int refs, steps, version;
+    int64_t late_until; /* with the newest event */
     GString *heard;
     int talks;                                   /* behind so many steps */
     bool watched;                                /* by the newest answer */
@@ -45,6 +46,7 @@ static void play_step(struct driver *d, const struct machine_event *ev, struct m
         g_string_append_printf(p->heard, " %d of verb %d, node %d", (int)ev->rc, (int)ev->verb,
                                (int)ev->node);
     p->version = ev->version;
+    p->late_until = ev->late_until;
     if (ev->failed > 0)
         g_string_append_printf(p->heard, ", change %d", ev->failed);
     if (ev->rc == STORE_UNKNOWN && ev->unsent)
@@ -330,6 +332,58 @@ TEST_CASE(parents)
     end(s, "begin; answer 2 of verb 0, node 1");
 }
 
+/* The first create may still be done, though it was told to have no parent. */
+TEST_CASE(parents_of_one_that_was_lost)
+{
+    played.reactions[0] = REACTION(ASK(CREATE, .node = 1));
+    zkl_session *s = begin();
+
+    fake_event(STORE_EV_DOWN);
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_UNKNOWN);
+    fake_event(STORE_EV_UP);
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_NONODE);
+    ANSWER(STORE_CREATE, "/p", .rc = STORE_OK);
+    ANSWER(STORE_CREATE, "/p/1", .rc = STORE_EXISTS);
+    CHECK(played.late_until != 0);
+    end(s, "begin; answer 2 of verb 0, node 1");
+}
+
+/* From the answer on, for 20 s and for a session timeout. */
+TEST_CASE(done_late)
+{
+    static const int timeouts_ms[] = {FAKE_TIMEOUT_MS, 30000};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(timeouts_ms); i++) {
+        played.reactions[0] = REACTION(ASK(DELETE, .node = 1), ASK(GET, .node = 2, .also = true));
+        zkl_session *s = begin();
+        fake_event(STORE_EV_DOWN);
+        ANSWER(STORE_DELETE, "/p/1", .rc = STORE_UNKNOWN);
+        ANSWER(STORE_GET, "/p/2", .rc = STORE_UNKNOWN);
+        fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, timeouts_ms[i]);
+        const int64_t late_ns = MAX(timeouts_ms[i], 20000) * CLOCK_MS, before = clock_boot();
+        ANSWER(STORE_DELETE, "/p/1", .rc = STORE_NONODE);
+        CHECK(played.late_until >= before + late_ns);
+        CHECK(played.late_until <= clock_boot() + late_ns);
+        ANSWER(STORE_GET, "/p/2", .rc = STORE_NONODE);
+        CHECK(played.late_until == 0);
+        end(s, "begin; answer 1 of verb 1, node 1; answer 1 of verb 2, node 2");
+    }
+}
+
+/* It was answered the first time. */
+TEST_CASE(not_done_late)
+{
+    played.reactions[0] =
+        REACTION(ASK(SET, .node = 1), ASK(SET, .node = 2, .once = true, .also = true));
+    zkl_session *s = begin();
+
+    ANSWER(STORE_SET, "/p/1", .rc = STORE_OK);
+    CHECK(played.late_until == 0);
+    ANSWER(STORE_SET, "/p/2", .rc = STORE_OK);
+    CHECK(played.late_until == 0);
+    end(s, "begin; answer 0 of verb 5, node 1; answer 0 of verb 5, node 2");
+}
+
 /* The last one's answer counts, and only with it is the create asked again or told; but if it could
  * not be made for want of a parent, the reason is that of the first. */
 TEST_CASE(several_parents)
@@ -534,6 +588,7 @@ TEST_CASE(on_another_connection)
 
     hear(MACHINE_EV_TIMER);
     CHECK(!fake_is_asked(STORE_SET, "/p/1"));
+    CHECK(played.late_until == 0);
     end(s, "begin; timer; answer 9 of verb 5, node 1, unsent");
 }
 

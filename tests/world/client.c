@@ -148,6 +148,7 @@ void client_lost(struct store *store)
     try_again(store);
     if (was_up) {
         probe_begin(store);
+        leader_hold_back(store);
         store_tell(store, STORE_EV_DOWN);
         store_fail_all(store, STORE_UNKNOWN);
     }

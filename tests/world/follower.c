@@ -57,6 +57,8 @@ void server_apply(struct server *s, guint64 upto)
 
 void forward(struct server *s, struct ask *ask)
 {
+    if (ask->late)
+        return;
     if (s->role == SERVER_LEADING)
         leader_take(s, ask);
     else

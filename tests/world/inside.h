@@ -236,6 +236,8 @@ struct ask {
     unsigned server;   /* which got it from the client */
     bool settled;
     bool unknown; /* the server does not know that operation */
+    bool taken;   /* by a leader */
+    bool late;    /* what the server got does not count */
     struct store_reply reply;
     GPtrArray *names; /* of GRefString: what the reply points to */
     char *reply_path; /* GRefString */
@@ -401,6 +403,7 @@ struct world {
     struct world_counts counts;
     struct porter *porter;
     struct tree *kept; /* what is restored; NULL: nothing */
+    GPtrArray *late;   /* of struct late */
 };
 
 void note(struct world *w, struct note what);
@@ -444,6 +447,9 @@ bool prepare_is_refused(const struct world *w, enum store_kind kind, const char 
 /* ---- leader.c, follower.c, election.c ---- */
 
 void leader_take(struct server *leader, struct ask *ask);
+/* What was lost with the connection may come late, if the world does so. */
+void leader_hold_back(struct store *store);
+void late_free(void *late);
 void leader_commit_all(struct server *leader); /* without waiting for anybody */
 void leader_receive(struct server *s, unsigned from, struct message *m);
 void leader_beat(struct server *s);

@@ -153,8 +153,10 @@ static void note_part(const struct server *leader, const struct txn *txn, const 
     struct note n = {.host = txn->ask->host,
                      .path = p->path,
                      .session = p->ephemeral_owner,
+                     .asker = txn->session,
                      .zxid = txn->zxid,
                      .cause = txn->cause,
+                     .late = txn->ask->late,
                      .server = (int)leader->number};
 
     if (p->kind == STORE_GET)
@@ -278,6 +280,7 @@ void leader_take(struct server *leader, struct ask *ask)
         take_sync(leader, ask);
         return;
     }
+    ask->taken = true;
     struct txn *txn = prepare(leader, ask);
     if (txn->kind == TXN_SESSION)
         sessions_add(leader, txn->session, txn->timeout_ms, ask->server);
@@ -286,6 +289,61 @@ void leader_take(struct server *leader, struct ask *ask)
     g_queue_push_tail(&leader->log, txn);
     tell_followers(leader, (struct message){.kind = MSG_PROPOSAL, .txn = txn});
     commit(leader);
+}
+
+/* ---- what comes late: docs/design/late.md ---- */
+
+/* Of one connection, in order. */
+struct late {
+    struct world *w;
+    GQueue asks; /* of struct ask */
+    unsigned epoch;
+    struct alarm alarm;
+};
+
+void late_free(void *late)
+{
+    struct late *l = late;
+
+    queue_cancel(&l->w->queue, &l->alarm);
+    g_queue_clear_full(&l->asks, (GDestroyNotify)ask_unref);
+    g_free(l);
+}
+
+/* What a server has kept dies with its link to the leader. */
+static void on_late(void *context)
+{
+    struct late *l = context;
+    struct world *w = l->w;
+    struct server *leader = world_working(w);
+
+    for (struct ask *ask; (ask = g_queue_pop_head(&l->asks)) != NULL; ask_unref(ask))
+        if (leader && w->epoch == l->epoch)
+            leader_take(leader, ask);
+    g_ptr_array_remove(w->late, l);
+}
+
+void leader_hold_back(struct store *store)
+{
+    struct world *w = store->w;
+
+    if (w->config.late_ms == 0 || chance_is(&w->queue, 50))
+        return;
+    struct late *l = g_new0(struct late, 1);
+    l->w = w;
+    l->epoch = w->epoch;
+    for (GList *link = store->asks.head; link; link = link->next) {
+        struct ask *ask = link->data;
+        if (!ask_is_write(ask) || ask->taken)
+            continue;
+        ask->late = true;
+        ask->session = store->session;
+        g_queue_push_tail(&l->asks, ask_ref(ask));
+    }
+    g_ptr_array_add(w->late, l);
+    queue_arm(&w->queue, &l->alarm,
+              w->queue.now + (int64_t)chance_below(&w->queue, (uint64_t)(w->config.late_ms * MS)),
+              on_late, l);
 }
 
 /* ---- its followers ---- */
@@ -307,7 +365,8 @@ void leader_receive(struct server *s, unsigned from, struct message *m)
     peer->heard = s->w->queue.now;
     switch (m->kind) {
     case MSG_FORWARD:
-        leader_take(s, m->ask);
+        if (!m->ask->late)
+            leader_take(s, m->ask);
         break;
     case MSG_REVALIDATE:
         revalidate(s, from, m);

@@ -201,7 +201,8 @@ static void end_session(struct view *v)
     }
 }
 
-/* A session that ended, or was taken over by another server, has no say any more. */
+/* A session that ended, or was taken over by another server, has no say any more. What comes late
+ * has: the session has tried that server again since, and the leader has heard of that first. */
 static bool may_ask(const struct server *leader, const struct ask *ask)
 {
     const struct tracked *t = sessions_find(leader, ask->session);
@@ -212,7 +213,7 @@ static bool may_ask(const struct server *leader, const struct ask *ask)
         return false;
     if (ask->kind == ASK_END)
         return true;
-    return !t->closing && t->server == ask->server;
+    return !t->closing && (t->server == ask->server || ask->late);
 }
 
 static enum store_rc dispatch(struct view *v)

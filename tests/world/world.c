@@ -53,6 +53,7 @@ struct world *world_new(const struct world_config *config)
     w->count = (unsigned)CLAMP(config->servers, 1, WORLD_SERVERS_MAX);
     w->hosts = g_ptr_array_new();
     w->history = g_ptr_array_new_with_free_func((GDestroyNotify)txn_unref);
+    w->late = g_ptr_array_new_with_free_func(late_free);
     w->refusals = g_array_new(FALSE, FALSE, sizeof(struct refusal));
     g_array_set_clear_func(w->refusals, clear_refusal);
     for (unsigned i = 0; i < w->count; i++)
@@ -84,6 +85,7 @@ void world_free(struct world *w)
     g_ptr_array_unref(w->hosts);
     g_ptr_array_unref(w->history);
     g_array_unref(w->refusals);
+    g_ptr_array_unref(w->late);
     queue_clear(&w->queue);
     g_free(w);
     host_count_worlds(-1);

@@ -55,11 +55,13 @@ struct note {
     const char *path;  /* or NULL; good during the call only */
     const char *data;  /* the same */
     size_t length;     /* of data */
-    int64_t session;
+    int64_t session;   /* of a node: its owner */
+    int64_t asker;     /* whose request it was */
     uint64_t zxid;
     enum cause cause;
     enum store_kind request;
     bool watch; /* it sets one */
+    bool late;  /* it was asked for on an earlier connection */
     enum store_rc rc;
     enum store_event event;
     unsigned sequence; /* of a request, counted per host from 1 */
@@ -86,6 +88,8 @@ struct world_config {
     bool odd;           /* A leader asks its followers for touches up to a fifth late. Now and then
                            the way between the two breaks, and what is on it is lost. Each server
                            refuses by itself what may not be set, and asks nobody. */
+    int late_ms;        /* half of the writes that are lost with their connections are done at any
+                           moment up to then, while that leader leads; 0: none are */
     world_note_fn note; /* may be NULL; must not call the world */
     void *note_data;
 };
