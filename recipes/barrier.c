@@ -9,9 +9,10 @@
 
 static const uint32_t barrier_call_table[BARRIER_CALL_STATES] = {
     [BARRIER_CALL_IDLE] = BIT(BARRIER_CALL_ASKING) | BIT(BARRIER_CALL_OVER),
-    [BARRIER_CALL_ASKING] =
-        BIT(BARRIER_CALL_ASKING) | BIT(BARRIER_CALL_WATCHING) | BIT(BARRIER_CALL_OVER),
+    [BARRIER_CALL_ASKING] = BIT(BARRIER_CALL_ASKING) | BIT(BARRIER_CALL_WATCHING) |
+                            BIT(BARRIER_CALL_SETTLING) | BIT(BARRIER_CALL_OVER),
     [BARRIER_CALL_WATCHING] = BIT(BARRIER_CALL_ASKING) | BIT(BARRIER_CALL_OVER),
+    [BARRIER_CALL_SETTLING] = BIT(BARRIER_CALL_OVER),
 };
 
 bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state to)
@@ -57,6 +58,14 @@ static void barrier_call_ask(struct barrier_call *c, struct machine_actions *out
         machine_ask(out, STORE_DELETE, 0);
 }
 
+/* Others may change the barrier meanwhile: the operation is not over yet. */
+static void barrier_call_settle(struct barrier_call *c, struct machine_actions *out, int64_t until)
+{
+    barrier_call_move(c, BARRIER_CALL_SETTLING);
+    machine_act(out, MACHINE_ACT_ARM)->at = until;
+    machine_tell(out, BARRIER_CALL_UNSETTLED, STORE_OK);
+}
+
 static void barrier_call_on_answer(struct barrier_call *c, const struct machine_event *ev,
                                    struct machine_actions *out)
 {
@@ -64,7 +73,11 @@ static void barrier_call_on_answer(struct barrier_call *c, const struct machine_
 
     if (ev->verb == STORE_SYNC)
         return; /* the read behind it tells */
-    if (ev->rc == as_well || (ev->rc == STORE_OK && c->goal != BARRIER_WAIT))
+    const bool done = ev->rc == as_well || (ev->rc == STORE_OK && c->goal != BARRIER_WAIT);
+
+    if (done && ev->late_until != 0)
+        barrier_call_settle(c, out, ev->late_until);
+    else if (done)
         barrier_call_end(c, out, BARRIER_CALL_DONE, STORE_OK);
     else if (ev->rc == STORE_OK)
         barrier_call_move(c, BARRIER_CALL_WATCHING);
@@ -81,6 +94,8 @@ void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
         barrier_call_on_answer(c, ev, out);
     else if (ev->kind == MACHINE_EV_STOP)
         barrier_call_end(c, out, BARRIER_CALL_STOPPED, STORE_OK);
+    else if (c->state == BARRIER_CALL_SETTLING) /* the time has passed, or the session has ended */
+        barrier_call_end(c, out, BARRIER_CALL_DONE, STORE_OK);
     else if (ev->kind == MACHINE_EV_FIRED && ev->gone)
         barrier_call_end(c, out, BARRIER_CALL_DONE, STORE_OK);
     else if (ev->kind == MACHINE_EV_FIRED)

@@ -9,13 +9,14 @@
  * One operation on a barrier, which is closed while its node exists.
  *
  *   IDLE ──> ASKING ──it is as wanted, or refused──────> OVER
- *             │  ^                                      ^
+ *             │  ^  └──as wanted──> SETTLING ──timer───> ^
  *   WAIT:     │  │changed, or another session           │gone
  *   it exists v  │                                      │
  *           WATCHING ───────────────────────────────────┘
  *
  * A set or remove is asked for until the outcome is certain, in the next session if need be. It
- * does not matter by whom it was done. */
+ * does not matter by whom it was done. The node is nobody's. So an operation of which a request was
+ * lost is over when that cannot be done any more, or the session has ended. */
 
 enum barrier_goal { BARRIER_SET, BARRIER_REMOVE, BARRIER_WAIT };
 
@@ -23,6 +24,7 @@ enum barrier_call_state {
     BARRIER_CALL_IDLE,
     BARRIER_CALL_ASKING,
     BARRIER_CALL_WATCHING,
+    BARRIER_CALL_SETTLING, /* done, and may be once more */
     BARRIER_CALL_OVER,
     BARRIER_CALL_STATES
 };
@@ -30,7 +32,8 @@ enum barrier_call_state {
 enum barrier_call_verdict {
     BARRIER_CALL_DONE,
     BARRIER_CALL_REFUSED, /* .rc */
-    BARRIER_CALL_STOPPED
+    BARRIER_CALL_STOPPED,
+    BARRIER_CALL_UNSETTLED /* not the end yet */
 };
 
 /* All 0 but for the goal. Its only node is the barrier's. */

@@ -91,10 +91,12 @@ static const struct {
     uint32_t next;
 } once_table[ONCE_STATES] = {
     [ONCE_IDLE] = {"idle", BIT(ONCE_READING) | BIT(ONCE_OVER)},
-    [ONCE_READING] = {"reading", BIT(ONCE_READING) | BIT(ONCE_QUEUED) | BIT(ONCE_OVER)},
+    [ONCE_READING] = {"reading",
+                      BIT(ONCE_READING) | BIT(ONCE_QUEUED) | BIT(ONCE_SETTLING) | BIT(ONCE_OVER)},
     [ONCE_QUEUED] = {"queued", BIT(ONCE_TOUCHING) | BIT(ONCE_OVER)},
     [ONCE_TOUCHING] = {"touching", BIT(ONCE_READING) | BIT(ONCE_JUDGING) | BIT(ONCE_OVER)},
     [ONCE_JUDGING] = {"judging", BIT(ONCE_READING) | BIT(ONCE_OVER)},
+    [ONCE_SETTLING] = {"settling", BIT(ONCE_OVER)},
 };
 
 const char *once_state_name(enum once_state state)
@@ -154,6 +156,13 @@ static void once_queue(struct once *o, struct machine_actions *out, uint64_t see
     machine_tell(out, ONCE_ENTER, STORE_OK);
 }
 
+static void once_settle(struct once *o, struct machine_actions *out, int64_t until)
+{
+    once_move(o, ONCE_SETTLING);
+    machine_act(out, MACHINE_ACT_ARM)->at = until;
+    machine_tell(out, ONCE_UNSETTLED, STORE_OK);
+}
+
 /* ---- answers ---- */
 
 static void once_on_read(struct once *o, const struct machine_event *ev,
@@ -163,6 +172,8 @@ static void once_on_read(struct once *o, const struct machine_event *ev,
 
     if ((!there && ev->rc != STORE_NONODE) || m->odd)
         once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
+    else if (o->goal == ONCE_RESET && ev->late_until != 0)
+        once_settle(o, out, ev->late_until);
     else if (o->goal == ONCE_LOOK && !there)
         once_end(o, out, ONCE_NONE, STORE_OK);
     else if (o->goal != ONCE_CALL || (there && o->plan.period_ms == 0))
@@ -273,6 +284,8 @@ void once_step(struct once *o, const struct machine_event *ev, const struct once
         once_watch(out, STORE_GET);
     else if (ev->kind == MACHINE_EV_STOP)
         once_end(o, out, ONCE_STOPPED, STORE_OK);
+    else if (o->state == ONCE_SETTLING) /* the time has passed, or the session has ended */
+        once_end(o, out, ONCE_DONE, STORE_OK);
     else if (ev->kind == MACHINE_EV_BEGIN ||
              (ev->kind == MACHINE_EV_SESSION && o->state == ONCE_READING))
         once_begin(o, out);

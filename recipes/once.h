@@ -72,6 +72,7 @@ enum once_state {
     ONCE_QUEUED,
     ONCE_TOUCHING,
     ONCE_JUDGING,
+    ONCE_SETTLING, /* a reset that is done, and may be once more: recipes/barrier.h */
     ONCE_OVER,
     ONCE_STATES
 };
@@ -101,7 +102,8 @@ enum once_verdict {
     ONCE_ODD,     /* what is there is no record */
     ONCE_REFUSED, /* .rc */
     ONCE_FAILED,  /* as the contender was told */
-    ONCE_STOPPED
+    ONCE_STOPPED,
+    ONCE_UNSETTLED /* not the end: SETTLING */
 };
 
 /* What the driver knows of the node that was read. */

@@ -11,6 +11,7 @@
 #include "lib/base/path.h"
 #include "lib/grant/multi.h"
 #include "lib/session/denial.h"
+#include "lib/session/incarnation.h"
 #include "op.h"
 #include "recipes/once.h"
 
@@ -397,6 +398,7 @@ static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, v
 struct once_look {
     struct driven driven;
     zkl_once *of;
+    bool unsettled; /* something of it may be done late */
     struct once machine;
 };
 
@@ -415,10 +417,16 @@ static void once_look_step(struct driver *d, const struct machine_event *ev,
 
 static void once_look_tell(struct driver *d, const struct machine_action *a)
 {
-    struct call *c = &driven_of(d)->call;
+    struct once_look *x = once_look_of(d);
+    struct call *c = &x->driven.call;
 
+    if (a->verdict == ONCE_UNSETTLED) {
+        incarnation_want_end(c->session, &x->unsettled);
+        return;
+    }
     if (a->verdict != ONCE_DONE)
-        once_explain(once_look_of(d)->of, (enum once_verdict)a->verdict, a->rc, &c->error);
+        once_explain(x->of, (enum once_verdict)a->verdict, a->rc, &c->error);
+    c->session->orphans -= x->unsettled;
     call_end_as(c, &c->error);
 }
 
@@ -428,13 +436,20 @@ static const struct driver_ops once_look_driver = {.step = once_look_step,
                                                    .ref = driven_ref,
                                                    .unref = driven_unref};
 
+/* Nothing of it needs the session in which it has begun. */
+static const struct call_ops once_look_ops = {.waits = true,
+                                              .begin = driven_begin,
+                                              .stop = driven_stop,
+                                              .replaced = driven_replaced,
+                                              .free = driven_free};
+
 static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
 {
     struct once_look *x = g_new0(struct once_look, 1);
 
     x->of = o;
     x->machine.goal = goal;
-    call_init(&x->driven.call, &driven_call_ops, o->session, g_strdup(o->record), NULL, NULL);
+    call_init(&x->driven.call, &once_look_ops, o->session, g_strdup(o->record), NULL, NULL);
     driver_init(&x->driven.driver, &once_look_driver, o->session, STORE_CONTAINER);
     return call_run(&x->driven.call, timeout_ms);
 }

@@ -561,18 +561,8 @@ static void member_keep_orphan(zkl_member *m)
     if (!m->orphan)
         log_line(s->log, ZKL_LOG_ERROR, "delete-refused", m->refusal.path, "cannot delete %s",
                  m->refusal.text);
-    s->orphans += !m->orphan;
-    m->orphan = true;
     member_end_those(m, WISH_LEFT, 0, &m->refusal); /* its node cannot be deleted now */
-    incarnation_purge(s);
-}
-
-/* With the session ends what may be done late. */
-static void member_settle_by_end(zkl_member *m)
-{
-    m->session->orphans += !m->unsettled;
-    m->unsettled = true;
-    incarnation_purge(m->session);
+    incarnation_want_end(s, &m->orphan);
 }
 
 static void member_driver_tell(struct driver *d, const struct machine_action *a)
@@ -584,7 +574,7 @@ static void member_driver_tell(struct driver *d, const struct machine_action *a)
     else if (a->verdict == MEMBER_TELL_ORPHAN)
         member_keep_orphan(m);
     else if (a->verdict == MEMBER_TELL_UNSETTLED)
-        member_settle_by_end(m);
+        incarnation_want_end(m->session, &m->unsettled);
     else if (a->verdict == MEMBER_TELL_OVER)
         member_retire(m);
     else

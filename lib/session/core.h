@@ -115,7 +115,7 @@ struct zkl_session {
     size_t owned_bytes;     /* of the paths of its ephemeral nodes */
     unsigned removals_lost; /* connections in a row that were lost with removals of watches */
     uint32_t removal_lost;  /* the last of them */
-    unsigned orphans;       /* attempts whose node may stand and cannot be seen */
+    unsigned orphans;       /* those who want its end: incarnation_want_end() */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     struct {
         uint64_t asked, answered; /* in the same order */

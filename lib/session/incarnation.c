@@ -258,6 +258,13 @@ void incarnation_purge(zkl_session *s)
         timers_arm(s->timers, &s->purge_timer, clock_now().boot, on_purge, s);
 }
 
+void incarnation_want_end(zkl_session *s, bool *wanted)
+{
+    s->orphans += !*wanted;
+    *wanted = true;
+    incarnation_purge(s);
+}
+
 void incarnation_retired(zkl_session *s)
 {
     s->warm_until = instant_add(clock_now(), s->warm_ns);

@@ -25,6 +25,10 @@ void incarnation_retired(zkl_session *s);
 /* A node stands that only the end of the session removes: as soon as nothing is held, it ends. */
 void incarnation_purge(zkl_session *s);
 
+/* Something stands or may yet be done that ends with the session: so that ends as soon as nobody
+ * needs it. *wanted says so; whoever has it takes it from s->orphans again. */
+void incarnation_want_end(zkl_session *s, bool *wanted);
+
 /* Whether the incarnation may be ended for that: nobody uses it. */
 bool incarnation_may_end(const zkl_session *s, enum end_reason why);
 

@@ -33,6 +33,8 @@ static struct show {
     unsigned closed, opened;
     int64_t closed_at; /* when the barrier last was */
     bool over;         /* nothing new is begun */
+    bool late;         /* requests come late: each is waited for, and then all is as it was told */
+    bool told, stands; /* the last operation on the barrier was done: that it stands, or not */
     struct alarm closer;
 } show;
 
@@ -101,6 +103,8 @@ static void look(void)
 
     if (closed)
         show.closed_at = now();
+    if (show.told && closed != show.stands)
+        stage_wrong(show.t.stage, "it is %s again by itself", closed ? "closed" : "open");
     for (int i = 0; i < TROUBLED_CLIENTS && !closed; i++)
         show.members[i].full_at = now();
 }
@@ -146,7 +150,9 @@ static void on_closer(void *unused)
     const struct member *m = &show.members[0];
     const int64_t since = now();
     const bool opens = show.over || world_exists(show.t.stage->world, PATH, NULL, NULL);
-    const int64_t limit_ms = show.over ? ZKL_FOREVER : stage_between(show.t.stage, 0, 4000);
+    const int64_t limit_ms =
+        show.over || show.late ? ZKL_FOREVER : stage_between(show.t.stage, 0, 4000);
+    show.told = false;
     const int err =
         opens ? zkl_barrier_remove(m->barrier, limit_ms) : zkl_barrier_set(m->barrier, limit_ms);
 
@@ -155,6 +161,8 @@ static void on_closer(void *unused)
         stage_wrong(show.t.stage, "it was never %s", opens ? "opened" : "closed");
     if (err != 0 && err != ZKL_ETIMEDOUT && err != ZKL_EUNREACHABLE)
         stage_wrong(show.t.stage, "it cannot be opened or closed: %d", err);
+    show.told = err == 0 && show.late;
+    show.stands = !opens;
     show.opened += err == 0 && opens;
     show.closed += err == 0 && !opens;
     if (!show.over)
@@ -167,6 +175,8 @@ static void play_barrier(uint64_t seed)
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
         REQUIRE(zkl_barrier_new(&show.members[i].barrier, show.t.clients[i]->session, PATH, NULL) ==
                 0);
+    show.late = troubled_is_late(seed);
+    zkl_session_keep(show.t.clients[0]->session, seed % 4 == 0);
     show.closer = (struct alarm){now(), show.t.clients[0], on_closer, NULL};
     stage_add_alarm(show.t.stage, &show.closer);
     stage_run(show.t.stage, now() + SECONDS * 1000 * MS, look_at_barrier, NULL);

@@ -117,7 +117,9 @@ static const struct member_node *joiner_node(const struct joiner *j)
     return NULL;
 }
 
-static void joiner_stored(struct group *g, const struct member_node *n)
+/* late: on a node that was made since an administrator has deleted that for which it was asked,
+ * perhaps. */
+static void joiner_stored(struct group *g, const struct member_node *n, bool late)
 {
     unsigned number = 0, data = 0;
 
@@ -125,7 +127,7 @@ static void joiner_stored(struct group *g, const struct member_node *n)
         number > g->joiners->len)
         return;
     struct joiner *j = g->joiners->pdata[number - 1];
-    if (data < j->stored && !g->restored)
+    if (data < j->stored && !g->restored && !(late && g->administered[n->path]))
         joiner_wrong(j, "its node has data that were replaced before");
     j->stored = data;
 }
@@ -868,7 +870,7 @@ static void note_created(struct group *g, const struct note *note, int path, con
     add_data(n, note->data, note->length);
     g_ptr_array_add(g->nodes, n);
     if (path != GROUP_PARTY)
-        joiner_stored(g, n);
+        joiner_stored(g, n, note->late);
 }
 
 /* Third parties, and the one case that is left (see above). */
@@ -901,7 +903,7 @@ static void note_changed(struct group *g, const struct note *note, int path, con
     if (!n->owner || (n->owner->host != note->host && !g->administered[path]))
         wrong(g, n, note->host, "writes into");
     add_data(n, note->data, note->length);
-    joiner_stored(g, n);
+    joiner_stored(g, n, note->late);
 }
 
 /* Nodes are as they were. */

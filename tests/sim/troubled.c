@@ -7,7 +7,8 @@
 
 #define MS INT64_C(1000000)
 
-enum { SERVERS = 3, LATENCY_US = 1000, TICK_MS = 500 };
+/* LATE_MS: as long as the library reckons with what may come late. */
+enum { SERVERS = 3, LATENCY_US = 1000, TICK_MS = 500, LATE_MS = 20000 };
 
 static void trouble(struct troubled *t, unsigned victim)
 {
@@ -105,12 +106,18 @@ uint64_t troubled_schedules(unsigned usual)
     return asked ? g_ascii_strtoull(asked, NULL, 10) : usual;
 }
 
+bool troubled_is_late(uint64_t seed)
+{
+    return seed % 2 == 0;
+}
+
 void troubled_begin(struct troubled *t, unsigned clients, uint64_t seed, void (*look)(void))
 {
     const struct world_config config = {.servers = SERVERS,
                                         .tick_ms = TICK_MS,
                                         .latency_min_us = LATENCY_US / 2,
-                                        .latency_max_us = LATENCY_US};
+                                        .latency_max_us = LATENCY_US,
+                                        .late_ms = troubled_is_late(seed) ? LATE_MS : 0};
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
     *t = (struct troubled){.stage = stage_new(seed, config, NULL), .count = clients, .lagging = -1};

@@ -22,6 +22,9 @@ struct troubled {
 /* The highest seed to play, and so how many: the environment's ZKL_SCHEDULES, or the usual one. */
 uint64_t troubled_schedules(unsigned usual);
 
+/* What is lost with a connection may be done late: every other time. */
+bool troubled_is_late(uint64_t seed);
+
 /* Begins with so many clients. If look is not NULL, it is called after each step of the world while
  * a call blocks. */
 void troubled_begin(struct troubled *t, unsigned clients, uint64_t seed, void (*look)(void));

@@ -171,6 +171,54 @@ static void next_session(void)
 }
 
 /* Each goes on in the next session, even in the middle of its parents. */
+static void lose_and_repeat(int (*fn)(zkl_barrier *b, int64_t timeout_ms), enum store_kind kind)
+{
+    begin_with(NULL);
+    call(&blocking, fn, kind);
+    fake_event(STORE_EV_DOWN);
+    CHECK(fake_answer(kind, NODE, (struct store_reply){.rc = STORE_UNKNOWN}));
+    fake_event(STORE_EV_UP);
+    CHECK(fake_answer(kind, NODE, (struct store_reply){.rc = STORE_OK}));
+}
+
+static const struct {
+    int (*fn)(zkl_barrier *b, int64_t timeout_ms);
+    enum store_kind kind;
+} changes[] = {{zkl_barrier_set, STORE_CREATE}, {zkl_barrier_remove, STORE_DELETE}};
+
+/* The first request may still be done: when another has changed the barrier since, say. */
+TEST_CASE(settles)
+{
+    enum { LATE_MS = 20000 };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+        lose_and_repeat(changes[i].fn, changes[i].kind);
+        zkl_session_keep(s, 1);
+        hand_pass(s, LATE_MS - 1);
+        session_lock(s);
+        CHECK_INT(s->orphans, 1);
+        session_unlock(s);
+        hand_pass(s, 1);
+        check_returns(&blocking, 0);
+        CHECK_INT(zkl_session_id(s), FAKE_SESSION_ID);
+        CHECK_INT(s->orphans, 0);
+        zkl_session_keep(s, 0);
+        end();
+    }
+}
+
+TEST_CASE(settles_with_its_session)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+        lose_and_repeat(changes[i].fn, changes[i].kind);
+        hand_pass(s, 1);
+        check_returns(&blocking, 0);
+        CHECK(zkl_session_id(s) != FAKE_SESSION_ID);
+        CHECK_INT(s->orphans, 0);
+        end();
+    }
+}
+
 TEST_CASE(goes_on_in_the_next_session)
 {
     begin_with(NULL);

@@ -644,6 +644,18 @@ TEST_CASE(calls)
         {BARRIER_REMOVE, {ANSWERED(NONODE)}, "delete; end 0 0"},
         {BARRIER_REMOVE, {ANSWERED(NOTEMPTY)}, "delete; end 1 6"},
         {BARRIER_REMOVE, {{.kind = MACHINE_EV_SESSION}, ANSWERED(OK)}, "delete; delete; end 0 0"},
+        {BARRIER_SET,
+         {ANSWERED(OK, .late_until = 7), {.kind = MACHINE_EV_TIMER}},
+         "create; arm 7; unsettled; end 0 0"},
+        {BARRIER_SET,
+         {ANSWERED(EXISTS, .late_until = 7), {.kind = MACHINE_EV_SESSION}},
+         "create; arm 7; unsettled; end 0 0"},
+        {BARRIER_REMOVE,
+         {ANSWERED(NONODE, .late_until = 7), {.kind = MACHINE_EV_TIMER}},
+         "delete; arm 7; unsettled; end 0 0"},
+        {BARRIER_REMOVE,
+         {ANSWERED(OK, .late_until = 7), {.kind = MACHINE_EV_STOP}},
+         "delete; arm 7; unsettled; end 2 0"},
         {BARRIER_WAIT, {ANSWERED(NONODE)}, "sync; get watch also; end 0 0"},
         {BARRIER_WAIT,
          {ANSWERED(NOAUTH, .verb = STORE_SYNC), ANSWERED(NONODE)},
@@ -673,6 +685,10 @@ TEST_CASE(calls)
                 if (a->kind == MACHINE_ACT_REQUEST)
                     g_string_append_printf(text, "%s%s%s; ", verbs[a->verb],
                                            a->watch ? " watch" : "", a->also ? " also" : "");
+                else if (a->kind == MACHINE_ACT_ARM)
+                    g_string_append_printf(text, "arm %d; ", (int)a->at);
+                else if (a->kind == MACHINE_ACT_TELL && a->verdict == BARRIER_CALL_UNSETTLED)
+                    g_string_append(text, "unsettled; ");
                 else if (a->kind == MACHINE_ACT_TELL)
                     g_string_append_printf(text, "end %d %d", a->verdict, (int)a->rc);
                 else

@@ -80,8 +80,8 @@ static void describe_request(GString *text, const struct machine_action *a)
 
 static void describe_verdict(GString *text, const struct once *o, const struct machine_action *a)
 {
-    static const char *const verdicts[] = {"enter", "gone",    "run",    "done",   "none",
-                                           "odd",   "refused", "failed", "stopped"};
+    static const char *const verdicts[] = {"enter", "gone",    "run",    "done",    "none",
+                                           "odd",   "refused", "failed", "stopped", "unsettled"};
 
     g_string_append(text, verdicts[a->verdict]);
     if (a->verdict == ONCE_RUN)
@@ -103,6 +103,8 @@ static char *step(struct once *o, struct machine_event ev)
         g_string_append(text, text->len > 0 ? ", " : "");
         if (a->kind == MACHINE_ACT_TELL)
             describe_verdict(text, o, a);
+        else if (a->kind == MACHINE_ACT_ARM)
+            g_string_append_printf(text, "arm %d", (int)a->at);
         else
             describe_request(text, a);
         CHECK(a->also == (a->verb == STORE_GET && i == 1));
@@ -165,6 +167,16 @@ TEST_CASE(alone)
         {"reset in two sessions",
          {.goal = ONCE_RESET},
          {{EV(BEGIN), "delete"}, {EV(SESSION), "delete"}, {RC(DELETE, OK), "done"}}},
+        {"reset that may be done once more",
+         {.goal = ONCE_RESET},
+         {{EV(BEGIN), "delete"},
+          {RC(DELETE, NONODE, .late_until = 7), "arm 7, unsettled"},
+          {EV(TIMER), "done"}}},
+        {"reset that may be done once more, but for the end of its session",
+         {.goal = ONCE_RESET},
+         {{EV(BEGIN), "delete"},
+          {RC(DELETE, OK, .late_until = 7), "arm 7, unsettled"},
+          {EV(SESSION), "done"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));
