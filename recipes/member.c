@@ -27,9 +27,12 @@ static const struct {
     [MEMBER_IN] = {"in", ANEW | BIT(MEMBER_IN) | BIT(MEMBER_WAITING) | BIT(MEMBER_LEAVING) |
                              BIT(MEMBER_SETTLING)},
     [MEMBER_BACKED_OFF] = {"backed off", ANEW | BIT(MEMBER_READING)},
-    [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_PASSING) | BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
+    [MEMBER_LEAVING] = {"leaving", BIT(MEMBER_PASSING) | BIT(MEMBER_SETTLING) |
+                                       BIT(MEMBER_PARTING) | BIT(MEMBER_OVER)},
     [MEMBER_PASSING] = {"passing", BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
-    [MEMBER_SETTLING] = {"settling", BIT(MEMBER_LEAVING) | BIT(MEMBER_SETTLING) | BIT(MEMBER_OVER)},
+    [MEMBER_SETTLING] = {"settling", BIT(MEMBER_LEAVING) | BIT(MEMBER_SETTLING) |
+                                         BIT(MEMBER_PARTING) | BIT(MEMBER_OVER)},
+    [MEMBER_PARTING] = {"parting", BIT(MEMBER_PARTING) | BIT(MEMBER_OVER)},
     [MEMBER_OVER] = {"over", 0},
 };
 
@@ -58,8 +61,8 @@ bool member_invariant(const struct member *m)
         return false;
     if (m->told_suspect && !m->told_in)
         return false;
-    if ((m->czxid != 0) !=
-        (m->state == MEMBER_IN || m->state == MEMBER_WAITING || member_is_ending(m)))
+    if ((m->czxid != 0) != (m->state == MEMBER_IN || m->state == MEMBER_WAITING ||
+                            m->state == MEMBER_PARTING || member_is_ending(m)))
         return false;
     if (m->leaves && m->state != MEMBER_CREATING && m->state != MEMBER_READING)
         return false;
@@ -583,6 +586,25 @@ static void member_step_ending(struct member *m, const struct machine_event *ev,
         member_settle_now(m, moment, out);
 }
 
+/* ---- PARTING: the servers may not have heard of the session's end yet ---- */
+
+static void member_part(struct member *m, struct machine_actions *out)
+{
+    member_move(m, MEMBER_PARTING);
+    member_ask_read(out, true);
+}
+
+static void member_step_parting(struct member *m, const struct machine_event *ev,
+                                struct machine_actions *out)
+{
+    const bool stands = ev->rc == STORE_OK && ev->czxid == m->czxid;
+
+    if (ev->kind == MACHINE_EV_FIRED && !ev->gone)
+        member_part(m, out);
+    else if (ev->kind == MACHINE_EV_FIRED || (ev->kind == MACHINE_EV_ANSWER && !stands))
+        member_finish(m, out);
+}
+
 /* ---- one step ---- */
 
 static void member_on_over(struct member *m, struct machine_actions *out)
@@ -598,7 +620,9 @@ static void member_on_session(struct member *m, struct machine_actions *out)
     m->stands = m->sets = false;
     m->settles = 0;
     member_report_out(m, out, MEMBER_TELL_SESSION);
-    if (m->leaves || member_is_ending(m))
+    if (m->state == MEMBER_PARTING || (member_is_ending(m) && m->later))
+        member_part(m, out);
+    else if (m->leaves || member_is_ending(m))
         member_finish(m, out);
     else
         member_begin_creating(m, out);
@@ -619,14 +643,17 @@ static void member_step_phase(struct member *m, const struct machine_event *ev,
         member_step_backed_off(m, ev, out);
     else if (m->state == MEMBER_IN)
         member_step_in(m, ev, moment, out);
+    else if (m->state == MEMBER_PARTING)
+        member_step_parting(m, ev, out);
     else
         member_step_ending(m, ev, moment, out);
 }
 
 static bool member_is_refusal(const struct member *m, const struct machine_event *ev)
 {
-    return m->state != MEMBER_PASSING && ev->rc != STORE_OK && ev->rc != STORE_NONODE &&
-           ev->rc != STORE_EXISTS && ev->rc != STORE_BADVERSION && ev->rc != STORE_UNKNOWN;
+    return m->state != MEMBER_PASSING && m->state != MEMBER_PARTING && ev->rc != STORE_OK &&
+           ev->rc != STORE_NONODE && ev->rc != STORE_EXISTS && ev->rc != STORE_BADVERSION &&
+           ev->rc != STORE_UNKNOWN;
 }
 
 /* A member that may not read its node cannot do so before a set or delete: these do without. */

@@ -13,6 +13,9 @@
  * A member that is refused while it leaves goes on at SETTLING when the timer has come. One that
  * may not read its own node, and watch it, tries that again.
  *
+ * If the session ends instead, LEAVING or SETTLING lead to PARTING, until the node has gone with
+ * it, and then to OVER.
+ *
  * A member that leaves while something that it has asked of its node may still be done late waits
  * until nothing is, at SETTLING or READING: the timer asks again.
  *
@@ -40,6 +43,7 @@ enum member_state {
     MEMBER_LEAVING,  /* the own node is being deleted */
     MEMBER_PASSING,  /* it may have been: what was asked before is to be done, or never */
     MEMBER_SETTLING, /* whose is it now? */
+    MEMBER_PARTING,  /* the session was ended for it: for the end of the node */
     MEMBER_OVER,
     MEMBER_STATES
 };

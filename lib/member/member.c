@@ -373,11 +373,19 @@ static void member_list_on_suspect(struct participant *p)
     ((struct member_list *)p)->suspect = true;
 }
 
+static void member_want_end_no_more(zkl_member *m)
+{
+    m->session->orphans -= (unsigned)m->orphan + m->unsettled;
+    m->orphan = m->unsettled = false;
+}
+
 static void member_list_on_replaced(struct participant *p)
 {
     member_list_set_suspect(p, false);
-    for (GList *l = ((struct member_list *)p)->list.head; l; l = l->next)
+    for (GList *l = ((struct member_list *)p)->list.head; l; l = l->next) {
         ((zkl_member *)l->data)->renames = true;
+        member_want_end_no_more(l->data);
+    }
     member_list_step(p, MACHINE_EV_SESSION);
 }
 
@@ -468,7 +476,7 @@ static void member_retire(zkl_member *m)
     m->left = true;
     member_list_remove(m);
     member_tell_left(m);
-    s->orphans -= (unsigned)m->orphan + m->unsettled;
+    member_want_end_no_more(m);
     next = member_list_find(s, m->node);
     if (next && !s->closing)
         member_begin(next);
