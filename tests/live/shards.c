@@ -151,6 +151,7 @@ static char *overlaps(const char *dir)
 enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000 };
 
 #define PATH "/work/s"
+#define HOST_VARIABLE "SHARDS_HOST"
 
 /* ---- the hosts ---- */
 
@@ -173,6 +174,7 @@ static void start(struct host *h)
     const char *zkl = getenv("ZKL");
     char *timeout = g_strdup_printf("%dms", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
     char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
+    char *mark = g_strdup_printf("%s/%s", scratch.path, h->id);
     const char *const argv[] = {zkl ? zkl : "tools/zkl",
                                 "shards",
                                 "--connect",
@@ -196,7 +198,9 @@ static void start(struct host *h)
                                 h->id,
                                 NULL};
 
+    g_setenv(HOST_VARIABLE, mark, TRUE);
     h->pid = process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
+    g_free(mark);
     g_free(timeout);
     g_free(count);
     g_free(log);
@@ -216,18 +220,17 @@ static int kind_of(const struct host *h, pid_t pid, pid_t parent, const char *na
     return strcmp(name, "lock-guard") != 0 ? 0 : parent == h->pid ? ZYGOTE : GUARDS;
 }
 
-/* Whether that process, which is no command, was started as this host. */
+/* Whether that process was started as this host: a guard has only its environment. */
 static bool is_of(const struct host *h, pid_t pid)
 {
-    char *path = g_strdup_printf("/proc/%d/cmdline", (int)pid), *text = NULL;
+    char *path = g_strdup_printf("/proc/%d/environ", (int)pid), *text = NULL;
+    char *mark = g_strdup_printf("%s=%s/%s", HOST_VARIABLE, scratch.path, h->id);
     gsize size = 0;
-    bool found = false;
+    const bool found =
+        g_file_get_contents(path, &text, &size, NULL) && memmem(text, size, mark, strlen(mark) + 1);
 
-    if (g_file_get_contents(path, &text, &size, NULL))
-        found = memmem(text, size, scratch.path, strlen(scratch.path)) &&
-                memmem(text, size, h->id, strlen(h->id) + 1) &&
-                !g_str_has_prefix(text, campaign.self);
     g_free(text);
+    g_free(mark);
     g_free(path);
     return found;
 }
