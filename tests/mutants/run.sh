@@ -69,6 +69,7 @@ programs=(
     "transactions|recipes/transaction||tests/explore/transactions|"
     "candidacies|recipes/candidacy||tests/explore/candidacies|"
     "rounds|recipes/barrier||tests/explore/rounds|"
+    "closings|recipes/barrier||tests/explore/closings|"
     "additions|recipes/counter||tests/explore/additions|"
     "runs|recipes/once||tests/explore/once|"
     "members|recipes/member||tests/explore/members|"
