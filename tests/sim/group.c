@@ -878,7 +878,7 @@ static bool is_taken(const struct group *g, const struct member_node *n, const s
 {
     if (note->cause != CAUSE_REQUEST)
         return note->cause == CAUSE_ADMIN || note->cause == CAUSE_FORCED;
-    return g->administered[n->path] && n->session != note->asker;
+    return g->administered[n->path] && (note->late || n->session != note->asker);
 }
 
 static void note_deleted(struct group *g, const struct note *note, int path, const char *name)
