@@ -151,7 +151,6 @@ static char *overlaps(const char *dir)
 enum { HOSTS = 8, FEW_HOSTS = 3, SHARDS = 64, TICK_MS = 200, TIMEOUT_MS = 8000 };
 
 #define PATH "/work/s"
-#define HOST_VARIABLE "SHARDS_HOST"
 
 /* ---- the hosts ---- */
 
@@ -174,7 +173,6 @@ static void start(struct host *h)
     const char *zkl = getenv("ZKL");
     char *timeout = g_strdup_printf("%dms", TIMEOUT_MS), *count = g_strdup_printf("%d", SHARDS);
     char *log = g_strdup_printf("%s/log.%s", scratch.path, h->id);
-    char *mark = g_strdup_printf("%s/%s", scratch.path, h->id);
     const char *const argv[] = {zkl ? zkl : "tools/zkl",
                                 "shards",
                                 "--connect",
@@ -198,9 +196,7 @@ static void start(struct host *h)
                                 h->id,
                                 NULL};
 
-    g_setenv(HOST_VARIABLE, mark, TRUE);
     h->pid = process_spawn(&(struct process_options){.argv = argv, .log = log, .input = -1});
-    g_free(mark);
     g_free(timeout);
     g_free(count);
     g_free(log);
@@ -220,17 +216,18 @@ static int kind_of(const struct host *h, pid_t pid, pid_t parent, const char *na
     return strcmp(name, "lock-guard") != 0 ? 0 : parent == h->pid ? ZYGOTE : GUARDS;
 }
 
-/* Whether that process was started as this host: a guard has only its environment. */
+/* Whether that process, which is no command, was started as this host. */
 static bool is_of(const struct host *h, pid_t pid)
 {
-    char *path = g_strdup_printf("/proc/%d/environ", (int)pid), *text = NULL;
-    char *mark = g_strdup_printf("%s=%s/%s", HOST_VARIABLE, scratch.path, h->id);
+    char *path = g_strdup_printf("/proc/%d/cmdline", (int)pid), *text = NULL;
     gsize size = 0;
-    const bool found =
-        g_file_get_contents(path, &text, &size, NULL) && memmem(text, size, mark, strlen(mark) + 1);
+    bool found = false;
 
+    if (g_file_get_contents(path, &text, &size, NULL))
+        found = memmem(text, size, scratch.path, strlen(scratch.path)) &&
+                memmem(text, size, h->id, strlen(h->id) + 1) &&
+                !g_str_has_prefix(text, campaign.self);
     g_free(text);
-    g_free(mark);
     g_free(path);
     return found;
 }
