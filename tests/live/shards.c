@@ -58,6 +58,20 @@ static void sign(int fd, const char *dir, const char *host)
     g_free(line);
 }
 
+/* With its line of /proc, which tells whether it acts or is only being taken down. */
+static void say_other(const char *dir, int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *path, *stat = NULL;
+
+    fcntl(fd, F_GETLK, &lock);
+    path = g_strdup_printf("/proc/%d/stat", (int)lock.l_pid);
+    g_file_get_contents(path, &stat, NULL, NULL);
+    say_overlap(dir, "another command runs", stat ? stat : "it has ended since");
+    g_free(stat);
+    g_free(path);
+}
+
 /* The command, on a host of that name: until TERM, and then for a moment. The lock of the file goes
  * with the process, however that ends. */
 static int serve_shard(const char *dir, const char *host)
@@ -75,7 +89,7 @@ static int serve_shard(const char *dir, const char *host)
     if (fd < 0)
         return 1;
     if (fcntl(fd, F_SETLK, &lock) != 0)
-        say_overlap(dir, "another command runs", "");
+        say_other(dir, fd);
     sign(fd, dir, host);
     sigwait(&asked, &signo);
     g_usleep((gulong)g_random_int_range(0, SLOWEST_MS) * 1000); /* finishes what it does */
