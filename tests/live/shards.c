@@ -18,6 +18,7 @@
 
 #include <fcntl.h>
 #include <glib.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,25 +59,43 @@ static void sign(int fd, const char *dir, const char *host)
     g_free(line);
 }
 
-/* With its line of /proc, which tells whether it acts or is only being taken down. */
-static void say_other(const char *dir, int fd)
+/* Whether it can act: the kernel does not take it down already (PF_EXITING), which takes long on a
+ * busy machine, above all with a sanitizer's memory. */
+static bool can_act(pid_t pid)
+{
+    char *path = g_strdup_printf("/proc/%d/stat", (int)pid), *text = NULL;
+    const char *behind_name = NULL;
+    unsigned flags = 0;
+
+    if (g_file_get_contents(path, &text, NULL, NULL))
+        behind_name = strrchr(text, ')');
+    const bool found =
+        behind_name && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1;
+    g_free(text);
+    g_free(path);
+    return found && (flags & 4) == 0;
+}
+
+/* Again and again while the one that has it acts no more. */
+static void take_lock(const char *dir, int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char *path, *stat = NULL;
 
-    fcntl(fd, F_GETLK, &lock);
-    path = g_strdup_printf("/proc/%d/stat", (int)lock.l_pid);
-    g_file_get_contents(path, &stat, NULL, NULL);
-    say_overlap(dir, "another command runs", stat ? stat : "it has ended since");
-    g_free(stat);
-    g_free(path);
+    while (fcntl(fd, F_SETLK, &lock) != 0) {
+        struct flock other = lock;
+        fcntl(fd, F_GETLK, &other);
+        if (other.l_type != F_UNLCK && can_act(other.l_pid)) {
+            say_overlap(dir, "another command runs", "");
+            return;
+        }
+        sched_yield();
+    }
 }
 
 /* The command, on a host of that name: until TERM, and then for a moment. The lock of the file goes
  * with the process, however that ends. */
 static int serve_shard(const char *dir, const char *host)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char *path = g_strdup_printf("%s/%s", dir, getenv("ZKL_SHARD"));
     const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     sigset_t asked;
@@ -88,8 +107,7 @@ static int serve_shard(const char *dir, const char *host)
     g_free(path);
     if (fd < 0)
         return 1;
-    if (fcntl(fd, F_SETLK, &lock) != 0)
-        say_other(dir, fd);
+    take_lock(dir, fd);
     sign(fd, dir, host);
     sigwait(&asked, &signo);
     g_usleep((gulong)g_random_int_range(0, SLOWEST_MS) * 1000); /* finishes what it does */
@@ -159,6 +177,8 @@ static char *overlaps(const char *dir)
 
     g_file_get_contents(path, &text, NULL, NULL);
     g_free(path);
+    if (text && *text == '\0')
+        g_clear_pointer(&text, g_free); /* it is being written */
     return text;
 }
 
