@@ -101,7 +101,7 @@ static const struct {
 
 const char *once_state_name(enum once_state state)
 {
-    return state == ONCE_OVER ? "over" : state < ONCE_OVER ? once_table[state].name : "?";
+    return state == ONCE_OVER ? "over" : state < ONCE_STATES ? once_table[state].name : "?";
 }
 
 bool once_may_move(enum once_state from, enum once_state to)

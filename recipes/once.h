@@ -72,8 +72,8 @@ enum once_state {
     ONCE_QUEUED,
     ONCE_TOUCHING,
     ONCE_JUDGING,
-    ONCE_SETTLING, /* a reset that is done, and may be once more: recipes/barrier.h */
     ONCE_OVER,
+    ONCE_SETTLING, /* a reset that is done, and may be once more: recipes/barrier.h */
     ONCE_STATES
 };
 

@@ -716,7 +716,8 @@ int main(int argc, char **argv)
     static const struct breadth_world world = {
         BREADTH_WORLD(struct work_state),
         .machine = offsetof(struct work_state, hosts[0].machine.state),
-        .stride = sizeof(struct work_host), .machines = HOSTS, .states = ONCE_STATES};
+        .stride = sizeof(struct work_host), .machines = HOSTS,
+        .states = ONCE_SETTLING}; /* closings.c resets */
 
     return breadth_main(&world, argc, argv);
 }
