@@ -161,6 +161,8 @@ static const struct known_seed {
      "a member in again, past its deadline, whose node could not be read and was gone"},
     {SORT_MEMBERS, SERVERS_USUAL, 951001445,
      "a member that came anew while the data went back and grew again, not read again"},
+    {SORT_SHARE, SERVERS_LATE, 770872,
+     "nothing: a node made late, when the numbers had been used up at one blow"},
     {SORT_MIXED, SERVERS_ODD, 910001446,
      "a deadline renewed by what a deposed leader refused without asking anybody"},
     {SORT_MIXED, SERVERS_LACKING, 870087517,
