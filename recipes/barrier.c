@@ -27,11 +27,16 @@ static void barrier_call_move(struct barrier_call *c, enum barrier_call_state to
 }
 
 static void barrier_call_end(struct barrier_call *c, struct machine_actions *out,
-                             enum barrier_call_verdict verdict, enum store_rc rc)
+                             enum barrier_call_verdict verdict)
 {
     barrier_call_move(c, BARRIER_CALL_OVER);
     machine_act(out, MACHINE_ACT_END);
-    machine_tell(out, (int)verdict, rc);
+    machine_tell(out, (int)verdict, c->rc);
+}
+
+static void barrier_call_conclude(struct barrier_call *c, struct machine_actions *out)
+{
+    barrier_call_end(c, out, c->rc == STORE_OK ? BARRIER_CALL_DONE : BARRIER_CALL_REFUSED);
 }
 
 static void barrier_call_read(struct barrier_call *c, struct machine_actions *out, bool also)
@@ -58,7 +63,8 @@ static void barrier_call_ask(struct barrier_call *c, struct machine_actions *out
         machine_ask(out, STORE_DELETE, 0);
 }
 
-/* Others may change the barrier meanwhile: the operation is not over yet. */
+/* Others may change the barrier meanwhile, or what stands against the operation: it is not over
+ * yet, even if its repetition was refused. */
 static void barrier_call_settle(struct barrier_call *c, struct machine_actions *out, int64_t until)
 {
     barrier_call_move(c, BARRIER_CALL_SETTLING);
@@ -73,16 +79,15 @@ static void barrier_call_on_answer(struct barrier_call *c, const struct machine_
 
     if (ev->verb == STORE_SYNC)
         return; /* the read behind it tells */
-    const bool done = ev->rc == as_well || (ev->rc == STORE_OK && c->goal != BARRIER_WAIT);
-
-    if (done && ev->late_until != 0)
-        barrier_call_settle(c, out, ev->late_until);
-    else if (done)
-        barrier_call_end(c, out, BARRIER_CALL_DONE, STORE_OK);
-    else if (ev->rc == STORE_OK)
+    if (ev->rc == STORE_OK && c->goal == BARRIER_WAIT) {
         barrier_call_move(c, BARRIER_CALL_WATCHING);
+        return;
+    }
+    c->rc = ev->rc == as_well ? STORE_OK : ev->rc;
+    if (ev->late_until != 0)
+        barrier_call_settle(c, out, ev->late_until);
     else
-        barrier_call_end(c, out, BARRIER_CALL_REFUSED, ev->rc);
+        barrier_call_conclude(c, out);
 }
 
 void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
@@ -93,11 +98,11 @@ void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
     if (ev->kind == MACHINE_EV_ANSWER)
         barrier_call_on_answer(c, ev, out);
     else if (ev->kind == MACHINE_EV_STOP)
-        barrier_call_end(c, out, BARRIER_CALL_STOPPED, STORE_OK);
+        barrier_call_end(c, out, BARRIER_CALL_STOPPED);
     else if (c->state == BARRIER_CALL_SETTLING) /* the time has passed, or the session has ended */
-        barrier_call_end(c, out, BARRIER_CALL_DONE, STORE_OK);
+        barrier_call_conclude(c, out);
     else if (ev->kind == MACHINE_EV_FIRED && ev->gone)
-        barrier_call_end(c, out, BARRIER_CALL_DONE, STORE_OK);
+        barrier_call_conclude(c, out);
     else if (ev->kind == MACHINE_EV_FIRED)
         barrier_call_read(c, out, false);
     else

@@ -24,7 +24,7 @@ enum barrier_call_state {
     BARRIER_CALL_IDLE,
     BARRIER_CALL_ASKING,
     BARRIER_CALL_WATCHING,
-    BARRIER_CALL_SETTLING, /* done, and may be once more */
+    BARRIER_CALL_SETTLING, /* done, and may be once more; or refused, and may be done yet */
     BARRIER_CALL_OVER,
     BARRIER_CALL_STATES
 };
@@ -40,6 +40,7 @@ enum barrier_call_verdict {
 struct barrier_call {
     enum barrier_goal goal;
     enum barrier_call_state state;
+    enum store_rc rc; /* of a change that was answered: STORE_OK, or why it was refused */
 };
 
 void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,

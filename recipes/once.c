@@ -163,7 +163,22 @@ static void once_settle(struct once *o, struct machine_actions *out, int64_t unt
     machine_tell(out, ONCE_UNSETTLED, STORE_OK);
 }
 
+static void once_end_reset(struct once *o, struct machine_actions *out)
+{
+    once_end(o, out, o->refused == STORE_OK ? ONCE_DONE : ONCE_REFUSED, o->refused);
+}
+
 /* ---- answers ---- */
+
+static void once_on_reset(struct once *o, const struct machine_event *ev,
+                          struct machine_actions *out)
+{
+    o->refused = ev->rc == STORE_NONODE ? STORE_OK : ev->rc;
+    if (ev->late_until != 0)
+        once_settle(o, out, ev->late_until);
+    else
+        once_end_reset(o, out);
+}
 
 static void once_on_read(struct once *o, const struct machine_event *ev,
                          const struct once_moment *m, struct machine_actions *out)
@@ -172,11 +187,9 @@ static void once_on_read(struct once *o, const struct machine_event *ev,
 
     if ((!there && ev->rc != STORE_NONODE) || m->odd)
         once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
-    else if (o->goal == ONCE_RESET && ev->late_until != 0)
-        once_settle(o, out, ev->late_until);
     else if (o->goal == ONCE_LOOK && !there)
         once_end(o, out, ONCE_NONE, STORE_OK);
-    else if (o->goal != ONCE_CALL || (there && o->plan.period_ms == 0))
+    else if (o->goal == ONCE_LOOK || (there && o->plan.period_ms == 0))
         once_end(o, out, ONCE_DONE, STORE_OK);
     else
         once_queue(o, out, there ? ev->mzxid : 0);
@@ -243,7 +256,9 @@ static void once_on_answer(struct once *o, const struct machine_event *ev,
 {
     if (ev->verb == STORE_SYNC)
         return; /* the read behind it tells */
-    if (o->state == ONCE_READING)
+    if (o->goal == ONCE_RESET)
+        once_on_reset(o, ev, out);
+    else if (o->state == ONCE_READING)
         once_on_read(o, ev, m, out);
     else if (o->state == ONCE_QUEUED)
         once_on_seen(o, ev, m, out);
@@ -285,7 +300,7 @@ void once_step(struct once *o, const struct machine_event *ev, const struct once
     else if (ev->kind == MACHINE_EV_STOP)
         once_end(o, out, ONCE_STOPPED, STORE_OK);
     else if (o->state == ONCE_SETTLING) /* the time has passed, or the session has ended */
-        once_end(o, out, ONCE_DONE, STORE_OK);
+        once_end_reset(o, out);
     else if (ev->kind == MACHINE_EV_BEGIN ||
              (ev->kind == MACHINE_EV_SESSION && o->state == ONCE_READING))
         once_begin(o, out);

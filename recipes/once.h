@@ -73,7 +73,7 @@ enum once_state {
     ONCE_TOUCHING,
     ONCE_JUDGING,
     ONCE_OVER,
-    ONCE_SETTLING, /* a reset that is done, and may be once more: recipes/barrier.h */
+    ONCE_SETTLING, /* a reset: as BARRIER_CALL_SETTLING in recipes/barrier.h */
     ONCE_STATES
 };
 
@@ -117,6 +117,7 @@ struct once {
     enum once_goal goal;
     struct once_plan plan;
     enum once_state state;
+    enum store_rc refused; /* RESET, answered: why; STORE_OK: it was not */
     uint64_t seen;         /* the mzxid of the record before the caller came into line; 0: none */
     uint64_t now;          /* JUDGING, and when it is to run */
     uint64_t next_due;     /* when it is to run: what to record; 0: never */
