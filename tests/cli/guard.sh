@@ -63,8 +63,8 @@ told() { [ -s "$scratch/lost" ]; }
 line() { grep -q "^$1" "$scratch/lines"; }
 
 # The tool is stopped: it cannot renew, and the guard ends the command before the lock ends.
-session=6
-[ -z "${ZKL_INSTRUMENTED-}" ] || session=9 # KILL comes by a part of it before: it must suffice to run and to die
+session=9
+[ -z "${ZKL_INSTRUMENTED-}" ] || session=12 # KILL comes by a part of it before: it must suffice to run and to die
 stubborn --session-timeout $session
 next_looks
 freeze $holder

@@ -5,9 +5,7 @@
  * back one by one: a shard moves only if it has another owner then. And how long is a shard without
  * a host when one of three is killed, asked to end, stopped or cut off, or its credentials are
  * refused? That is printed: 10 rounds of each, and on three servers too, if there are 60 seconds or
- * more.
- *
- * With --serve DIR it is the command: the file of its shard is locked while it runs. */
+ * more. The command is shard-command.c: the file of its shard is locked while it runs. */
 #include "recipes/shards.h"
 #include "process.h"
 #include "progress.h"
@@ -18,7 +16,6 @@
 
 #include <fcntl.h>
 #include <glib.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,93 +23,6 @@
 #include <unistd.h>
 
 TEST_SUITE(shards, .init = seeded_init);
-
-enum { SLOWEST_MS = 300 };
-
-/* ---- the command ---- */
-
-static void say_overlap(const char *dir, const char *what, const char *last)
-{
-    char *path = g_strdup_printf("%s/overlaps", dir);
-    FILE *file = fopen(path, "ae");
-
-    fprintf(file, "shard %s: %s: token %s behind: %s\n", getenv("ZKL_SHARD"), what,
-            getenv("ZKL_TOKEN"), last);
-    fclose(file);
-    g_free(path);
-}
-
-/* A line for each command: its host and token. */
-static void sign(int fd, const char *dir, const char *host)
-{
-    char *line = g_strdup_printf("%s %s\n", host, getenv("ZKL_TOKEN"));
-    char last[64] = "";
-    const off_t size = lseek(fd, 0, SEEK_END);
-    const off_t from = MAX(size - (off_t)sizeof last + 1, 0);
-    const ssize_t length = pread(fd, last, sizeof last - 1, from);
-    const char *token = length > 0 ? strrchr(last, ' ') : NULL;
-
-    if (token && strtoull(token, NULL, 10) >= strtoull(getenv("ZKL_TOKEN"), NULL, 10))
-        say_overlap(dir, "its token has not risen", last);
-    if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
-        abort();
-    g_free(line);
-}
-
-/* Whether it can act: the kernel does not take it down already (PF_EXITING), which takes long on a
- * busy machine, above all with a sanitizer's memory. */
-static bool can_act(pid_t pid)
-{
-    char *path = g_strdup_printf("/proc/%d/stat", (int)pid), *text = NULL;
-    const char *behind_name = NULL;
-    unsigned flags = 0;
-
-    if (g_file_get_contents(path, &text, NULL, NULL))
-        behind_name = strrchr(text, ')');
-    const bool found =
-        behind_name && sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1;
-    g_free(text);
-    g_free(path);
-    return found && (flags & 4) == 0;
-}
-
-/* Again and again while the one that has it acts no more. */
-static void take_lock(const char *dir, int fd)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-    while (fcntl(fd, F_SETLK, &lock) != 0) {
-        struct flock other = lock;
-        fcntl(fd, F_GETLK, &other);
-        if (other.l_type != F_UNLCK && can_act(other.l_pid)) {
-            say_overlap(dir, "another command runs", "");
-            return;
-        }
-        sched_yield();
-    }
-}
-
-/* The command, on a host of that name: until TERM, and then for a moment. The lock of the file goes
- * with the process, however that ends. */
-static int serve_shard(const char *dir, const char *host)
-{
-    char *path = g_strdup_printf("%s/%s", dir, getenv("ZKL_SHARD"));
-    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    sigset_t asked;
-    int signo;
-
-    sigemptyset(&asked);
-    sigaddset(&asked, SIGTERM);
-    sigprocmask(SIG_BLOCK, &asked, NULL);
-    g_free(path);
-    if (fd < 0)
-        return 1;
-    take_lock(dir, fd);
-    sign(fd, dir, host);
-    sigwait(&asked, &signo);
-    g_usleep((gulong)g_random_int_range(0, SLOWEST_MS) * 1000); /* finishes what it does */
-    return 0;
-}
 
 /* ---- who serves ---- */
 
@@ -224,8 +134,7 @@ static void start(struct host *h)
                                 PATH,
                                 count,
                                 "--",
-                                campaign.self,
-                                "--serve",
+                                SHARD_COMMAND,
                                 scratch.path,
                                 h->id,
                                 NULL};
@@ -260,7 +169,7 @@ static bool is_of(const struct host *h, pid_t pid)
     if (g_file_get_contents(path, &text, &size, NULL))
         found = memmem(text, size, scratch.path, strlen(scratch.path)) &&
                 memmem(text, size, h->id, strlen(h->id) + 1) &&
-                !g_str_has_prefix(text, campaign.self);
+                !g_str_has_prefix(text, SHARD_COMMAND);
     g_free(text);
     g_free(path);
     return found;
@@ -621,7 +530,5 @@ TEST_CASE(move_times)
 
 int main(int argc, char **argv)
 {
-    if (argc == 4 && strcmp(argv[1], "--serve") == 0)
-        return serve_shard(argv[2], argv[3]);
     return seeded_main(&campaign, argc, argv);
 }
