@@ -42,18 +42,20 @@ static bool is_zygotes(const struct guard *g)
     return e->parent != e->tool && (g->dead || e->guard == 0);
 }
 
-/* The guard should have ended the group by now. Nobody can have reaped the leader: it is the
- * guard's child, or after that ours or the zygote's, and none of these reaps it. */
+/* The guard should have ended the group by now. What was begun goes on, even if the lock is proved
+ * again before it would have been lost. Nobody can have reaped the leader: it is the guard's child,
+ * or after that ours or the zygote's, and none of these reaps it. */
 void loss_stand_in(struct loss *l)
 {
     struct termination *e = &l->guard->termination;
     const bool late = loss_remaining_ms(l) <= termination_margin_ms(e) / 2;
+    const bool begun = l->patience != 0;
 
     if (shared_cause(e->shared) == CAUSE_ENDED || atomic_load(&e->shared->gone) ||
-        !(late || l->guard->dead) || is_zygotes(l->guard))
+        !(late || begun || l->guard->dead) || is_zygotes(l->guard))
         return;
     termination_kill(e, late ? termination_reason(e) : CAUSE_GUARD);
-    if (l->patience == 0)
+    if (!begun)
         l->patience = now_ms() + PATIENCE_MS;
     if (guard_has_ended(l->guard) || now_ms() >= l->patience)
         termination_over(e);
