@@ -263,7 +263,7 @@ if can_trace; then killed_guard; else skip "a killed guard: tracing is forbidden
 # A lock that is lost while its session lives on: the servers hear us, and we do not hear them. The
 # node stands as long as a member of the group does, and this one takes its time to die.
 session_lives_on() {
-    local session=6
+    local session=12
     [ -z "${ZKL_INSTRUMENTED-}" ] || session=20 # slow, but not so slow as to lose it
     rm -f "$scratch/ready"
     hold_at_exit "$scratch/go"
