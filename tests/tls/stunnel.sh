@@ -42,7 +42,7 @@ listens() { # PORT
 tunnels=()
 
 tunnel right "$good_secure"
-run "$ZKL" --connect "$entry" lock /tunnel/a true
+run "$ZKL" --connect "$entry" --connect-timeout 1000 lock /tunnel/a true
 expect "a lock through the tunnel" "0:" "$status:$err"
 ZKL_CONNECT=$entry
 export ZKL_CONNECT

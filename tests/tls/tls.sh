@@ -78,13 +78,13 @@ run "$ZKL" "${tls[@]}" --connect "$mute,$good_secure" --connect-timeout 1000 loc
 expect "one good server beside one that says nothing" "0:" "$status:$err"
 
 # Those of several servers that will do.
-run "$ZKL" "${tls[@]}" --connect "$named_secure,127.0.0.1:1,$good_secure" "${quick[@]}" lock /tls/a true
+run "$ZKL" "${tls[@]}" --connect "$named_secure,127.0.0.1:1,$good_secure" --connect-timeout 1000 lock /tls/a true
 expect "one good server among others" "0:" "$status:$err"
 
 # Files.
 refused "a file that is not there" 64 "$scratch/none.pem: " "${tls[@]:0:4}" --key "$scratch/none.pem" lock /tls/a true
 refused "another's key" 64 "$scratch/stranger.key: key values mismatch" "${tls[@]:0:4}" --key "$scratch/stranger.key" lock /tls/a true
-refused "no key" 64 "needs all of" "${tls[@]:0:4}" lock /tls/a true
+refused "no key" 64 "all of them are needed" "${tls[@]:0:4}" lock /tls/a true
 
 # DIGEST-MD5.
 A=(--connect "$good_plain" --auth "sasl:ann:right: password")

@@ -57,22 +57,23 @@ static bool read_line(struct place line[CANDIDATES])
     return seen == (1 << CANDIDATES) - 1;
 }
 
-static bool all_stand(struct place line[CANDIDATES])
+static bool all_stand(struct place line[CANDIDATES], int *ret_first)
 {
     int waiting = 0;
 
     for (int w = 0; w < CANDIDATES; w++)
         waiting += scene_waits(&scene, w);
-    return waiting == CANDIDATES - 1 && leading() >= 0 && read_line(line);
+    *ret_first = leading();
+    return waiting == CANDIDATES - 1 && *ret_first >= 0 && read_line(line);
 }
 
 /* Awaits one leader and four in line, and records the line. */
 static int settle(void)
 {
     struct place line[CANDIDATES];
+    int first;
 
-    SCENARIO_UNTIL(all_stand(line));
-    int first = leading();
+    SCENARIO_UNTIL(all_stand(line, &first));
     for (int i = 0; i < CANDIDATES; i++)
         if (line[i].worker != first)
             scene_record(&scene, line[i].worker, EV_LINE, line[i].stat.ephemeralOwner,
