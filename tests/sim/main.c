@@ -163,6 +163,9 @@ static const struct known_seed {
      "a member that came anew while the data went back and grew again, not read again"},
     {SORT_SHARE, SERVERS_LATE, 770872,
      "nothing: a node made late, when the numbers had been used up at one blow"},
+    {SORT_MIXED, SERVERS_LATE, 5559660,
+     "nothing: an attempt that is granted with its second node, while the first, made late, "
+     "stands"},
     {SORT_MIXED, SERVERS_ODD, 910001446,
      "a deadline renewed by what a deposed leader refused without asking anybody"},
     {SORT_MIXED, SERVERS_LACKING, 870087517,

@@ -568,12 +568,22 @@ bool nodes_was_granted(const struct stage *stage, const struct contender_node *n
     return false;
 }
 
+/* By a late create of the same attempt: what stands behind one waits for both. */
+static bool is_own_stray(const struct contender_node *n, const struct contender_node *own)
+{
+    const size_t length = (size_t)(find_number(n->path) - n->path);
+
+    return n->stray && strncmp(n->path, own->path, length) == 0 &&
+           find_number(own->path) == own->path + length;
+}
+
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own)
 {
     for (guint i = 0; i < o->standing->len; i++) {
         const struct contender_node *n = o->standing->pdata[i];
         if (is_usable(n->number) && !n->undone && n->number < own->number &&
-            !(n->reader && own->reader) && client_place(n->line) == client_place(own->line))
+            !is_own_stray(n, own) && !(n->reader && own->reader) &&
+            client_place(n->line) == client_place(own->line))
             return n;
     }
     return NULL;

@@ -53,7 +53,8 @@ bool nodes_was_taken(const struct contender_node *n);
 const struct contender_node *nodes_of_token(const struct oracle *o, uint64_t token);
 
 /* Returns a usable node that stands on the same path before it, whatever its layout, or NULL. A
- * node that had gone and was restored does not count: nobody holds by it. */
+ * node that had gone and was restored does not count: nobody holds by it. Nor does a stray of the
+ * same attempt. */
 const struct contender_node *nodes_before(const struct oracle *o, const struct contender_node *own);
 
 /* Whether it was made by a create whose answer was lost. */
