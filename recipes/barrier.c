@@ -69,7 +69,6 @@ static void barrier_call_settle(struct barrier_call *c, struct machine_actions *
 {
     barrier_call_move(c, BARRIER_CALL_SETTLING);
     machine_act(out, MACHINE_ACT_ARM)->at = until;
-    machine_tell(out, BARRIER_CALL_UNSETTLED, STORE_OK);
 }
 
 static void barrier_call_on_answer(struct barrier_call *c, const struct machine_event *ev,
@@ -99,13 +98,11 @@ void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
         barrier_call_on_answer(c, ev, out);
     else if (ev->kind == MACHINE_EV_STOP)
         barrier_call_end(c, out, BARRIER_CALL_STOPPED);
-    else if (c->state == BARRIER_CALL_SETTLING) /* the time has passed, or the session has ended */
-        barrier_call_conclude(c, out);
-    else if (ev->kind == MACHINE_EV_FIRED && ev->gone)
+    else if (ev->kind == MACHINE_EV_TIMER || (ev->kind == MACHINE_EV_FIRED && ev->gone))
         barrier_call_conclude(c, out);
     else if (ev->kind == MACHINE_EV_FIRED)
         barrier_call_read(c, out, false);
-    else
+    else if (c->state != BARRIER_CALL_SETTLING) /* the session's end settles nothing by itself */
         barrier_call_ask(c, out);
 }
 

@@ -32,8 +32,7 @@ enum barrier_call_state {
 enum barrier_call_verdict {
     BARRIER_CALL_DONE,
     BARRIER_CALL_REFUSED, /* .rc */
-    BARRIER_CALL_STOPPED,
-    BARRIER_CALL_UNSETTLED /* not the end yet */
+    BARRIER_CALL_STOPPED
 };
 
 /* All 0 but for the goal. Its only node is the barrier's. */

@@ -156,13 +156,6 @@ static void once_queue(struct once *o, struct machine_actions *out, uint64_t see
     machine_tell(out, ONCE_ENTER, STORE_OK);
 }
 
-static void once_settle(struct once *o, struct machine_actions *out, int64_t until)
-{
-    once_move(o, ONCE_SETTLING);
-    machine_act(out, MACHINE_ACT_ARM)->at = until;
-    machine_tell(out, ONCE_UNSETTLED, STORE_OK);
-}
-
 static void once_end_reset(struct once *o, struct machine_actions *out)
 {
     once_end(o, out, o->refused == STORE_OK ? ONCE_DONE : ONCE_REFUSED, o->refused);
@@ -174,10 +167,12 @@ static void once_on_reset(struct once *o, const struct machine_event *ev,
                           struct machine_actions *out)
 {
     o->refused = ev->rc == STORE_NONODE ? STORE_OK : ev->rc;
-    if (ev->late_until != 0)
-        once_settle(o, out, ev->late_until);
-    else
+    if (ev->late_until == 0) {
         once_end_reset(o, out);
+        return;
+    }
+    once_move(o, ONCE_SETTLING);
+    machine_act(out, MACHINE_ACT_ARM)->at = ev->late_until;
 }
 
 static void once_on_read(struct once *o, const struct machine_event *ev,
@@ -299,7 +294,7 @@ void once_step(struct once *o, const struct machine_event *ev, const struct once
         once_watch(out, STORE_GET);
     else if (ev->kind == MACHINE_EV_STOP)
         once_end(o, out, ONCE_STOPPED, STORE_OK);
-    else if (o->state == ONCE_SETTLING) /* the time has passed, or the session has ended */
+    else if (ev->kind == MACHINE_EV_TIMER)
         once_end_reset(o, out);
     else if (ev->kind == MACHINE_EV_BEGIN ||
              (ev->kind == MACHINE_EV_SESSION && o->state == ONCE_READING))

@@ -102,8 +102,7 @@ enum once_verdict {
     ONCE_ODD,     /* what is there is no record */
     ONCE_REFUSED, /* .rc */
     ONCE_FAILED,  /* as the contender was told */
-    ONCE_STOPPED,
-    ONCE_UNSETTLED /* not the end: SETTLING */
+    ONCE_STOPPED
 };
 
 /* What the driver knows of the node that was read. */

@@ -65,8 +65,8 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
  *
  * If the answer was lost with a connection, the servers may still do that request, though it was
  * repeated, and even if the repetition was refused. So the call returns, or fails, when they cannot
- * any more: when the session has ended, if nobody else needs it, or else after 20 s more, or a
- * session timeout if that is longer. So does zkl_barrier_remove().
+ * any more: after 20 s more, or a session timeout if that is longer. If timeout_ms has passed
+ * before, it fails with ZKL_ETIMEDOUT. So does zkl_barrier_remove().
  *
  * Also returns
  *   ZKL_EPATH: path is below an ephemeral node. */

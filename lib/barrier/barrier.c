@@ -70,7 +70,6 @@ struct barrier_op {
     struct driven driven;
     zkl_barrier *of; /* NULL once it has ended */
     GList link;
-    bool unsettled; /* something of it may be done late */
     struct barrier_call machine;
 };
 
@@ -99,13 +98,8 @@ static void barrier_op_tell(struct driver *d, const struct machine_action *a)
     struct barrier_op *op = barrier_op_of(d);
     struct call *call = &op->driven.call;
 
-    if (a->verdict == BARRIER_CALL_UNSETTLED) {
-        incarnation_want_end(call->session, &op->unsettled);
-        return;
-    }
     g_queue_unlink(&op->of->calls, &op->link);
     op->of = NULL;
-    call->session->orphans -= op->unsettled;
     if (a->verdict == BARRIER_CALL_STOPPED)
         call_end_as(call, &call->error);
     else

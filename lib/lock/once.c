@@ -11,7 +11,6 @@
 #include "lib/base/path.h"
 #include "lib/grant/multi.h"
 #include "lib/session/denial.h"
-#include "lib/session/incarnation.h"
 #include "op.h"
 #include "recipes/once.h"
 
@@ -398,7 +397,6 @@ static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, v
 struct once_look {
     struct driven driven;
     zkl_once *of;
-    bool unsettled; /* something of it may be done late */
     struct once machine;
 };
 
@@ -420,13 +418,8 @@ static void once_look_tell(struct driver *d, const struct machine_action *a)
     struct once_look *x = once_look_of(d);
     struct call *c = &x->driven.call;
 
-    if (a->verdict == ONCE_UNSETTLED) {
-        incarnation_want_end(c->session, &x->unsettled);
-        return;
-    }
     if (a->verdict != ONCE_DONE)
         once_explain(x->of, (enum once_verdict)a->verdict, a->rc, &c->error);
-    c->session->orphans -= x->unsettled;
     call_end_as(c, &c->error);
 }
 

@@ -75,9 +75,10 @@ struct zkl_session {
     bool hears_ensemble;        /* a watch tells when its servers change */
     enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
-    char *unusable;           /* why no server is a partner for TLS; NULL: it is not known */
-    bool refused;             /* credentials: for good */
-    enum loss ended;          /* why the last incarnation has ended */
+    char *unusable;     /* why no server is a partner for TLS; NULL: it is not known */
+    bool refused;       /* credentials: for good */
+    enum loss ended;    /* why the last incarnation has ended */
+    int64_t late_until; /* what drivers asked for before that may be done; CLOCK_BOOTTIME ns */
     struct rollback rollback; /* what servers say while there is no connection */
     bool resurrected;         /* what it had deleted may stand again: the data had gone back */
     struct {

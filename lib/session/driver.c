@@ -313,12 +313,24 @@ static void driver_take_names(struct machine_event *ev, const struct store_reply
     }
 }
 
+/* Of what was sent of a change, until when it may be done: in this session, and in those before. */
+static void driver_note_late(struct driver_asked *asked, int64_t until)
+{
+    struct driver *d = asked->driver;
+
+    asked->late_until = MAX(asked->late_until, until);
+    d->late = d->late && d->session->late_until > clock_now().boot;
+    if (d->late)
+        asked->late_until = MAX(asked->late_until, d->session->late_until);
+}
+
 static void driver_on_answer(struct request *r, const struct store_reply *reply)
 {
     struct driver_asked *asked = r->context;
     struct driver *d = asked->driver;
 
-    asked->late_until = MAX(asked->late_until, request_late_until(r, reply->rc));
+    if (r->proves == PROOF_WRITE)
+        driver_note_late(asked, request_late_until(r, reply->rc));
     struct machine_event ev = driver_answer(asked, reply->rc);
     ev.unsent = r->sent.boot == 0;
     if (r->once)
@@ -561,6 +573,18 @@ static void driver_step(struct driver *d, const struct machine_event *ev)
         d->ops->after(d);
 }
 
+/* A session that a server has ended does nothing more. The servers may not have heard yet of an end
+ * that was ours. */
+static void driver_note_end(struct driver *d, const struct machine_event *answer)
+{
+    zkl_session *s = d->session;
+
+    if (answer->rc != STORE_GONE || answer->late_until == 0 || s->ended == LOSS_EXPIRED)
+        return;
+    s->late_until = MAX(s->late_until, answer->late_until);
+    d->late = true;
+}
+
 static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
                                struct driver_asked *asked)
 {
@@ -570,6 +594,7 @@ static void driver_tell_answer(struct driver *d, const struct machine_event *ev,
         driver_make_parents(asked);
         return;
     }
+    driver_note_end(d, ev);
     driver_free_asked(asked);
     if (answer == EXCHANGE_HEARD)
         driver_step(d, ev);

@@ -41,6 +41,7 @@ struct driver {
     uint32_t owned_bytes;             /* of the path of its ephemeral node; 0: it made none */
     uint8_t parents;                  /* enum store_mode: how they are made */
     uint8_t lost;                     /* answers in a row to what is sent once */
+    bool late; /* some of it, until session->late_until: of sessions before */
 };
 
 /* The struct of that type whose member driver d is. */

@@ -296,8 +296,8 @@ static void back_off(zkl_session *s)
     if (outage_is_news(s, OUTAGE_FOREIGN))
         log_line(s->log, ZKL_LOG_WARN, "not-zookeeper", NULL,
                  "%s: the server that answers there is not ZooKeeper", s->shown_hosts);
-    incarnation_close(s);
     s->ended = LOSS_REPLACED;
+    incarnation_close(s);
     s->foreigners = true;
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
     participants_tell(s, NEWS_REPLACED);

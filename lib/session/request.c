@@ -427,7 +427,7 @@ static void request_flush(zkl_session *s)
 
 int64_t request_late_until(const struct request *r, enum store_rc rc)
 {
-    const bool lost = rc == STORE_UNKNOWN && r->sent.boot != 0;
+    const bool lost = rc >= STORE_UNKNOWN && r->sent.boot != 0;
 
     if (r->proves != PROOF_WRITE || (!lost && !r->repeated))
         return 0;

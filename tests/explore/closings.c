@@ -1,6 +1,7 @@
 /* Every interleaving of operations on one barrier, each of a session of its own, with a few faults,
  * breadth first. A request that was not answered may be done much later, behind its
- * repetition and all that was asked since. The reset of a record is such an operation, too.
+ * repetition and all that was asked since, even if its session was replaced meanwhile. The reset of
+ * a record is such an operation, too.
  * usage: closings [--full] */
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,10 @@ struct close_op {
     struct once reset;
     bool asks, hears, repeated, armed, begun, ends;
     bool watches, fired;
+    bool late; /* it was under way when its session was replaced */
     uint8_t rc;
     uint8_t strays; /* so many may be done late */
+    uint8_t before; /* of sessions that were replaced, too */
 };
 
 struct close_state {
@@ -39,6 +42,7 @@ enum close_move {
     CLOSE_NEVER,
     CLOSE_BREAK,
     CLOSE_EXPIRE,
+    CLOSE_REPLACE,
     CLOSE_MOVES
 };
 
@@ -50,7 +54,8 @@ static const struct breadth_kind moves[CLOSE_MOVES] = {
     [CLOSE_ARRIVE] = {"a request that was not answered comes late of", PERHAPS, OPS},
     [CLOSE_NEVER] = {"nothing can come late any more of", FAIR, OPS},
     [CLOSE_BREAK] = {"the connection breaks of", FAULT, OPS},
-    [CLOSE_EXPIRE] = {"the session ends of", FAULT, OPS},
+    [CLOSE_EXPIRE] = {"a server ends the session of", FAULT, OPS},
+    [CLOSE_REPLACE] = {"no server hears of the end of the session of", FAULT, OPS},
 };
 
 struct close_config {
@@ -128,7 +133,8 @@ static void deliver(struct close_state *st, int at)
     const struct machine_event ev = {.kind = MACHINE_EV_ANSWER,
                                      .verb = verbs[config->ops[at]],
                                      .rc = (enum store_rc)op->rc,
-                                     .late_until = op->repeated && config->ops[at] != WAITS};
+                                     .late_until =
+                                         (op->repeated || op->late) && config->ops[at] != WAITS};
 
     if (!op->hears) {
         op->fired = false;
@@ -149,11 +155,19 @@ static void break_connection(struct close_op *op, bool waits)
     op->rc = 0;
 }
 
-static void expire(struct close_op *op, bool resets)
+/* The timer goes on. */
+static void end_session(struct close_op *op, bool resets)
 {
-    op->asks = op->hears = op->repeated = op->armed = op->watches = op->fired = false;
+    op->asks = op->hears = op->repeated = op->watches = op->fired = false;
     op->rc = op->strays = 0;
     step(op, resets, (struct machine_event){.kind = MACHINE_EV_SESSION});
+}
+
+static void replace(struct close_op *op, enum close_kind kind)
+{
+    op->late |= op->asks || op->hears;
+    op->before = (uint8_t)(op->before + op->strays + (op->asks && kind != WAITS));
+    end_session(op, kind == RESETS);
 }
 
 /* ---- the world ---- */
@@ -185,10 +199,10 @@ static bool may(const void *state, struct move move)
     case CLOSE_DELIVER:
         return op->hears || op->fired;
     case CLOSE_TIMER:
-        return op->armed && op->strays == 0;
+        return op->armed && op->strays + op->before == 0;
     case CLOSE_ARRIVE:
     case CLOSE_NEVER:
-        return op->strays > 0;
+        return op->strays + op->before > 0;
     case CLOSE_BREAK:
         return (op->asks || op->hears) && op->strays < STRAYS;
     default:
@@ -218,17 +232,20 @@ static void take(void *state, struct move move)
         step(op, resets, (struct machine_event){.kind = MACHINE_EV_TIMER});
         break;
     case CLOSE_ARRIVE:
-        op->strays--;
+        --*(op->strays > 0 ? &op->strays : &op->before);
         change(st, move.at);
         break;
     case CLOSE_NEVER:
-        op->strays = 0;
+        op->strays = op->before = 0;
         break;
     case CLOSE_BREAK:
         break_connection(op, config->ops[move.at] == WAITS);
         break;
+    case CLOSE_EXPIRE:
+        end_session(op, resets);
+        break;
     default:
-        expire(op, resets);
+        replace(op, config->ops[move.at]);
         break;
     }
 }
@@ -262,7 +279,8 @@ static void print(const void *state)
 
     printf(" %s;", st->stands ? "closed" : "open");
     for (int i = 0; i < OPS; i++)
-        printf(" %s, %d late;", st->ops[i].ends ? "over" : "not over", st->ops[i].strays);
+        printf(" %s, %d late;", st->ops[i].ends ? "over" : "not over",
+               st->ops[i].strays + st->ops[i].before);
 }
 
 static const char *state_name(int state)

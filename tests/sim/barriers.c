@@ -3,7 +3,7 @@
 #include "runner.h"
 
 #include "lib/base/timers.h"
-#include "lib/session/core.h"
+#include "lib/session/incarnation.h"
 #include "troubled.h"
 
 #include <string.h>
@@ -34,8 +34,9 @@ static struct show {
     int64_t closed_at; /* when the barrier last was */
     bool over;         /* nothing new is begun */
     bool late;         /* requests come late: each is waited for, and then all is as it was told */
+    bool ends;         /* the session of the first ends when it is without a connection */
     bool told, stands; /* the last operation on the barrier was done: that it stands, or not */
-    struct alarm closer;
+    struct alarm closer, ender;
 } show;
 
 static int64_t now(void)
@@ -100,7 +101,10 @@ static int code_of(const zkl_error *err)
 static void look(void)
 {
     const bool closed = world_exists(show.t.stage->world, PATH, NULL, NULL);
+    const zkl_session *s = show.t.clients[0]->session;
 
+    if (show.ends && !s->up && s->id != 0)
+        show.ender.at = now();
     if (closed)
         show.closed_at = now();
     if (show.told && closed != show.stands)
@@ -169,6 +173,18 @@ static void on_closer(void *unused)
         show.closer.at = now() + stage_between(show.t.stage, 1, 2000) * MS;
 }
 
+/* Something else wants the end of the first member's session, and no server hears of that end. */
+static void on_ender(void *unused)
+{
+    zkl_session *s = show.t.clients[0]->session;
+
+    (void)unused;
+    session_lock(s);
+    incarnation_replace(s, LOSS_REPLACED);
+    session_unlock(s);
+    show.ender.at = NEVER;
+}
+
 static void play_barrier(uint64_t seed)
 {
     begin(seed, on_wait, look);
@@ -176,11 +192,14 @@ static void play_barrier(uint64_t seed)
         REQUIRE(zkl_barrier_new(&show.members[i].barrier, show.t.clients[i]->session, PATH, NULL) ==
                 0);
     show.late = troubled_is_late(seed);
-    zkl_session_keep(show.t.clients[0]->session, seed % 4 == 0);
     show.closer = (struct alarm){now(), show.t.clients[0], on_closer, NULL};
     stage_add_alarm(show.t.stage, &show.closer);
+    show.ends = seed % 4 == 0;
+    show.ender = (struct alarm){NEVER, show.t.clients[0], on_ender, NULL};
+    stage_add_alarm(show.t.stage, &show.ender);
     stage_run(show.t.stage, now() + SECONDS * 1000 * MS, look_at_barrier, NULL);
     show.closer.at = now();
+    show.ends = false;
     finish(look_at_barrier);
     show.closer.at = NEVER;
     CHECK(show.closed > 1 && show.opened > 1);
@@ -191,7 +210,7 @@ static void play_barrier(uint64_t seed)
 
 TEST_CASE(nobody_passes_a_closed_barrier)
 {
-    for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--)
+    for (uint64_t seed = troubled_schedules(2 * SCHEDULES); seed > 0; seed--)
         play_barrier(seed);
 }
 

@@ -80,8 +80,8 @@ static void describe_request(GString *text, const struct machine_action *a)
 
 static void describe_verdict(GString *text, const struct once *o, const struct machine_action *a)
 {
-    static const char *const verdicts[] = {"enter", "gone",    "run",    "done",    "none",
-                                           "odd",   "refused", "failed", "stopped", "unsettled"};
+    static const char *const verdicts[] = {"enter", "gone",    "run",    "done",   "none",
+                                           "odd",   "refused", "failed", "stopped"};
 
     g_string_append(text, verdicts[a->verdict]);
     if (a->verdict == ONCE_RUN)
@@ -170,18 +170,19 @@ TEST_CASE(alone)
         {"reset that may be done once more",
          {.goal = ONCE_RESET},
          {{EV(BEGIN), "delete"},
-          {RC(DELETE, NONODE, .late_until = 7), "arm 7, unsettled"},
+          {RC(DELETE, NONODE, .late_until = 7), "arm 7"},
           {EV(TIMER), "done"}}},
         {"reset that is refused, and may be done yet",
          {.goal = ONCE_RESET},
          {{EV(BEGIN), "delete"},
-          {RC(DELETE, NOTEMPTY, .late_until = 7), "arm 7, unsettled"},
+          {RC(DELETE, NOTEMPTY, .late_until = 7), "arm 7"},
           {EV(TIMER), "refused"}}},
-        {"reset that may be done once more, but for the end of its session",
+        {"reset that may be done once more, though its session ends",
          {.goal = ONCE_RESET},
          {{EV(BEGIN), "delete"},
-          {RC(DELETE, OK, .late_until = 7), "arm 7, unsettled"},
-          {EV(SESSION), "done"}}},
+          {RC(DELETE, OK, .late_until = 7), "arm 7"},
+          {EV(SESSION), ""},
+          {EV(TIMER), "done"}}},
     };
 
     play(rows, G_N_ELEMENTS(rows));

@@ -2,6 +2,7 @@
  * says. */
 #include "by_hand.h"
 #include "lib/session/driver.h"
+#include "lib/session/incarnation.h"
 #include "lib/session/watch.h"
 #include "runner.h"
 
@@ -367,6 +368,58 @@ TEST_CASE(done_late)
         ANSWER(STORE_GET, "/p/2", .rc = STORE_NONODE);
         CHECK(played.late_until == 0);
         end(s, "begin; answer 1 of verb 1, node 1; answer 1 of verb 2, node 2");
+    }
+}
+
+static void end_session(zkl_session *s, char how, int64_t next)
+{
+    if (how == '.') {
+        hand_jump(20000, 20000);
+        return;
+    }
+    session_lock(s);
+    if (how != 'f')
+        incarnation_replace(s, how == 'e' ? LOSS_EXPIRED : LOSS_REPLACED);
+    session_unlock(s);
+    if (how == 'f') {
+        fake_event_of(STORE_EV_UP, 0, 0);
+        hand_pass(s, 1000);
+    }
+    hear(MACHINE_EV_SESSION);
+    fake_event(STORE_EV_BEGIN);
+    fake_event_of(STORE_EV_UP, next, FAKE_TIMEOUT_MS);
+}
+
+/* A session that a server has ended does nothing more. The servers may hear later, or never, of an
+ * end that was ours. */
+TEST_CASE(done_late_in_the_next_session)
+{
+    static const struct {
+        const char *ends; /* expired, replaced, replaced since what answers is foreign; 20 s pass */
+        bool late;
+    } rows[] = {{"e", false}, {"r", true}, {"ef", true}, {"re", true}, {"r.", false}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const struct machine_actions asks =
+            REACTION(ASK(DELETE, .node = 1), ASK(GET, .node = 2, .also = true));
+        GString *heard = g_string_new("begin");
+        zkl_session *s = hand_session();
+        played.reactions[0] = asks;
+        begin_in(s);
+        for (int n = 0; rows[i].ends[n]; n++) {
+            played.reactions[played.steps] = asks;
+            end_session(s, rows[i].ends[n], FAKE_SESSION_ID + 1 + n);
+            if (rows[i].ends[n] != '.')
+                g_string_append(heard, "; session, sent");
+        }
+        played.reactions[played.steps] = (struct machine_actions){.count = 0};
+        ANSWER(STORE_DELETE, "/p/1", .rc = STORE_NONODE);
+        CHECK_INT(played.late_until != 0, rows[i].late);
+        ANSWER(STORE_GET, "/p/2", .rc = STORE_NONODE);
+        CHECK(played.late_until == 0);
+        g_string_append(heard, "; answer 1 of verb 1, node 1; answer 1 of verb 2, node 2");
+        end_in(s, hand_close, heard->str);
+        g_string_free(heard, TRUE);
     }
 }
 
