@@ -22,11 +22,13 @@ class Barrier(Handle):
         super().__init__(new(session._c.use, lib.zkl_barrier_new, text(path), members), lib.zkl_barrier_free)
 
     def set(self, timeout: Optional[float] = 0) -> None:
-        """Closes the barrier."""
+        """Closes the barrier. If an answer was lost with a connection, the servers may do the request late: so
+        the call takes 20 s more, or a session timeout if that is longer."""
         self._c.wait(lib.zkl_barrier_set, ms(timeout))
 
     def remove(self, timeout: Optional[float] = 0) -> None:
-        """Opens the barrier."""
+        """Opens the barrier. If an answer was lost with a connection, the servers may do the request late: so
+        the call takes 20 s more, or a session timeout if that is longer."""
         self._c.wait(lib.zkl_barrier_remove, ms(timeout))
 
     def wait(self, timeout: Optional[float] = None) -> None:

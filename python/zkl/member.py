@@ -105,7 +105,9 @@ class Member(Handle):
         await begun(self._c.use, function, data, len(data), ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
-        """Leaves, and waits until the node is deleted. close() does not wait."""
+        """Leaves, and waits until the node is deleted. close() does not wait. If an answer was lost with a connection,
+        the servers may do the request late: so the session ends if nobody else needs it, or else the node stays for
+        20 s, or a session timeout if that is longer."""
         self._c.wait(lib.zkl_member_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:

@@ -85,7 +85,8 @@ class Once(Handle):
             lib.zkl_once_run_free(run)
 
     def reset(self, timeout: Optional[float] = 0) -> None:
-        """Deletes the record: the next caller runs the work."""
+        """Deletes the record: the next caller runs the work. If an answer was lost with a connection, the servers may
+        do the request late: so the call takes 20 s more, or a session timeout if that is longer."""
         self._c.ask(lib.zkl_once_reset, ms(timeout))
 
     def _found(self, error: Error) -> Optional[Run]:
