@@ -64,9 +64,6 @@ void stream_wait(struct stream *s, int64_t most_ns)
 
 /* ---- what is drawn ---- */
 
-/* As long as the library reckons with what may come late. */
-enum { LATE_MS = 20000 };
-
 static void draw_lacks(struct world_config *config, uint64_t seed)
 {
     if (schedule_servers != SERVERS_LACKING)
@@ -263,7 +260,7 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     roles->seed = seed;
     draw_lacks(&config, seed);
     config.odd = schedule_servers == SERVERS_ODD;
-    config.late_ms = schedule_servers == SERVERS_LATE ? LATE_MS : 0;
+    config.late_ms = schedule_servers == SERVERS_LATE ? WORLD_LATE_MS : 0;
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
     members_many = seed / 2 % 2 ? 0 : MEMBERS_MANY;
     roles->stage = stage_new(random, config, trace);

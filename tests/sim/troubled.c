@@ -1,14 +1,13 @@
 #include "troubled.h"
 
-#include "lib/session/call.h"
+#include "blocked.h"
 #include "runner.h"
 
 #include <stdlib.h>
 
 #define MS INT64_C(1000000)
 
-/* LATE_MS: as long as the library reckons with what may come late. */
-enum { SERVERS = 3, LATENCY_US = 1000, TICK_MS = 500, LATE_MS = 20000 };
+enum { SERVERS = 3, LATENCY_US = 1000, TICK_MS = 500 };
 
 static void trouble(struct troubled *t, unsigned victim)
 {
@@ -71,30 +70,25 @@ static void on_fault(void *data)
     t->fault.at = stage_now(stage) + pause_ms * MS;
 }
 
-/* ---- calls that block: the linker puts this before the library's ---- */
+/* ---- calls that block ---- */
 
 static struct stage *playing;
 static void (*looking)(void);
 
 static bool has_ended(const void *done)
 {
-    const struct call *c = (const struct call *)((const char *)done - offsetof(struct call, done));
-
     if (looking)
         looking();
-    return c->ended;
+    return blocked_has_ended(done);
 }
 
-void __real_thread_wait(sem_t *done);
-void __wrap_thread_wait(sem_t *done);
-void __wrap_thread_wait(sem_t *done)
+void blocked_go_on(sem_t *done)
 {
     struct host *before = host_enter(NULL);
 
     stage_run(playing, NEVER - 1, has_ended, done);
     host_enter(before);
     CHECK_STR(playing->wrong, NULL); /* then it does not end */
-    __real_thread_wait(done);
 }
 
 /* ---- the schedule ---- */
@@ -117,7 +111,7 @@ void troubled_begin(struct troubled *t, unsigned clients, uint64_t seed, void (*
                                         .tick_ms = TICK_MS,
                                         .latency_min_us = LATENCY_US / 2,
                                         .latency_max_us = LATENCY_US,
-                                        .late_ms = troubled_is_late(seed) ? LATE_MS : 0};
+                                        .late_ms = troubled_is_late(seed) ? WORLD_LATE_MS : 0};
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
     *t = (struct troubled){.stage = stage_new(seed, config, NULL), .count = clients, .lagging = -1};

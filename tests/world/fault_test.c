@@ -87,6 +87,45 @@ TEST_CASE(break)
     end_world();
 }
 
+/* What was lost with the connection is done when it is due, in order, and its answer goes nowhere;
+ * not once its session has ended. */
+TEST_CASE(held_back)
+{
+    for (int ends = 0; ends <= 1; ends++) {
+        begin_seed(1);
+        struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+        world_hold_back(p->host, 2000);
+        world_break_at(p->host, 1, false);
+        SEND(p, .kind = STORE_CREATE, .path = "/a");
+        SEND(p, .kind = STORE_CREATE, .path = "/a/b");
+        UNTIL(p->unanswered == 0 && p->up);
+        HEARD(p, "down /a=9 /a/b=9 up ");
+        pass(1900 * MILLI);
+        CHECK(!world_exists(world, "/a", NULL, NULL));
+        if (ends)
+            world_expire(world, p->session);
+        pass(200 * MILLI);
+        CHECK_INT(world_exists(world, "/a/b", NULL, NULL), !ends);
+        end_world();
+    }
+}
+
+/* Of one connection alone. */
+TEST_CASE(held_back_once)
+{
+    begin_seed(1);
+    struct puppet *p = puppet_at("a", 0, TIMEOUT_MS);
+    world_hold_back(p->host, 100);
+    world_reset(p->host);
+    UNTIL(p->up);
+    SEND(p, .kind = STORE_CREATE, .path = "/a");
+    world_reset(p->host);
+    pass(SECOND);
+    CHECK(!world_exists(world, "/a", NULL, NULL));
+    HEARD(p, "down up down /a=9 up ");
+    end_world();
+}
+
 /* A connection that never came about leaves no session. */
 TEST_CASE(unreached)
 {

@@ -97,6 +97,11 @@ void world_break_at(struct host *h, unsigned k, bool after_effect)
     h->break_after = after_effect;
 }
 
+void world_hold_back(struct host *h, int64_t ms)
+{
+    h->late_ms = ms;
+}
+
 /* ---- servers ---- */
 
 int world_leader(const struct world *w)

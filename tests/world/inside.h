@@ -373,6 +373,7 @@ struct host {
     unsigned sequence;
     unsigned break_in; /* requests until one ends its connection; 0: none does */
     bool break_after;
+    int64_t late_ms; /* of what its next lost connection had; 0: chance decides */
     bool cut_up[WORLD_SERVERS_MAX], cut_down[WORLD_SERVERS_MAX];
     GPtrArray *stores;
 };

@@ -323,11 +323,18 @@ static void on_late(void *context)
     g_ptr_array_remove(w->late, l);
 }
 
+static int64_t late_after(struct world *w, int64_t ms)
+{
+    return ms != 0 ? ms * MS : (int64_t)chance_below(&w->queue, (uint64_t)(w->config.late_ms * MS));
+}
+
 void leader_hold_back(struct store *store)
 {
     struct world *w = store->w;
+    const int64_t ms = store->host->late_ms;
 
-    if (w->config.late_ms == 0 || chance_is(&w->queue, 50))
+    store->host->late_ms = 0;
+    if (ms == 0 && (w->config.late_ms == 0 || chance_is(&w->queue, 50)))
         return;
     struct late *l = g_new0(struct late, 1);
     l->w = w;
@@ -341,9 +348,7 @@ void leader_hold_back(struct store *store)
         g_queue_push_tail(&l->asks, ask_ref(ask));
     }
     g_ptr_array_add(w->late, l);
-    queue_arm(&w->queue, &l->alarm,
-              w->queue.now + (int64_t)chance_below(&w->queue, (uint64_t)(w->config.late_ms * MS)),
-              on_late, l);
+    queue_arm(&w->queue, &l->alarm, w->queue.now + late_after(w, ms), on_late, l);
 }
 
 /* ---- its followers ---- */

@@ -20,7 +20,8 @@
 struct world;
 struct host;
 
-enum { WORLD_SERVERS_MAX = 5 };
+/* LATE_MS: as long as the library reckons with what comes late (docs/design/late.md). */
+enum { WORLD_SERVERS_MAX = 5, WORLD_LATE_MS = 20000 };
 
 /* ---- what can be heard ---- */
 
@@ -158,6 +159,10 @@ void world_reset_after_effect(struct host *h);
 /* The k-th request from now that the host sends (1: the next) ends its connection: before it
  * reaches the server, or after it was done and before its answer is sent. */
 void world_break_at(struct host *h, unsigned k, bool after_effect);
+
+/* Writes that no leader has when the host's next connection is lost are done so much later, while
+ * that leader leads; 0: as late_ms of world_config says. */
+void world_hold_back(struct host *h, int64_t ms);
 
 /* Between servers: that one hears nobody and nobody hears it. */
 void world_cut_server(struct world *w, int server, bool cut);
