@@ -14,6 +14,8 @@ const char *const way_names[WAYS] = {
     [WAY_UNKNOWN_DONE] = "unknown, done",
     [WAY_BREAK_BEFORE] = "connection lost before",
     [WAY_BREAK_AFTER] = "connection lost after",
+    [WAY_LATE] = "late",
+    [WAY_LATE_AT_LAST] = "late, at last",
     [WAY_NOAUTH] = "no permission",
     [WAY_BAD] = "bad",
     [WAY_BAD_AT_ONCE] = "bad at once",
@@ -135,11 +137,16 @@ static bool submit_replaced(struct store *store, const struct store_request *r, 
     return false;
 }
 
+/* Long enough for a connection and a repetition. */
+enum { SOON_MS = 1000 };
+
 static bool submit_breaking(struct store *store, const struct store_request *r, store_done done,
-                            void *context, bool after)
+                            void *context, enum way way)
 {
     stage.cut_off = true;
-    world_break_at(host_entered(), 1, after);
+    world_break_at(host_entered(), 1, way == WAY_BREAK_AFTER);
+    if (way_is_late(way))
+        world_hold_back(host_entered(), way == WAY_LATE ? SOON_MS : WORLD_LATE_MS);
     bool sent = world_store.submit(store, r, done, context);
     world_break_at(host_entered(), 0, false); /* answered without sending it */
     return sent;
@@ -182,7 +189,9 @@ static bool submit(struct store *store, const struct store_request *r, store_don
         return true;
     case WAY_BREAK_BEFORE:
     case WAY_BREAK_AFTER:
-        return submit_breaking(store, r, done, context, way == WAY_BREAK_AFTER);
+    case WAY_LATE:
+    case WAY_LATE_AT_LAST:
+        return submit_breaking(store, r, done, context, way);
     case WAY_EXPIRED_BEFORE:
         return submit_expiring(store, r, done, context);
     default:

@@ -15,6 +15,8 @@ enum way {
     WAY_UNKNOWN_DONE,
     WAY_BREAK_BEFORE,
     WAY_BREAK_AFTER,
+    WAY_LATE,         /* and it is done soon after its repetition */
+    WAY_LATE_AT_LAST, /* as long as the library reckons with it */
     /* It is refused: */
     WAY_NOAUTH,
     WAY_BAD,
@@ -30,7 +32,12 @@ extern const char *const way_names[WAYS];
 
 static inline bool way_is_loss(enum way way)
 {
-    return way >= WAY_NOT_SENT && way <= WAY_BREAK_AFTER;
+    return way >= WAY_NOT_SENT && way <= WAY_LATE_AT_LAST;
+}
+
+static inline bool way_is_late(enum way way)
+{
+    return way == WAY_LATE || way == WAY_LATE_AT_LAST;
 }
 
 /* world_store with the fault. */

@@ -3,6 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
+#include "blocked.h"
 #include "lib/base/layout.h"
 #include "lib/contender/contender.h"
 #include "lib/grant/grant.h"
@@ -89,7 +90,7 @@ void rules_granted(const struct acquisition *t)
         const uint64_t token = parts[strcmp(lock_paths[i], t->path) != 0].token;
         if (!is_at(t, i))
             continue;
-        MUST(token > stage.newest_token[i]);
+        MUST(token + (zkl_grant_turn(t->grant) != 0) > stage.newest_token[i]);
         stage.newest_token[i] = token;
     }
     check_node(t, t->node, parts[0].token);
@@ -97,11 +98,52 @@ void rules_granted(const struct acquisition *t)
         check_node(t, t->other_node, parts[1].token);
 }
 
+/* ---- nodes with fixed names ---- */
+
+void rules_let_go(void)
+{
+    g_clear_pointer(&stage.still.data, g_bytes_unref);
+    stage.still = (struct still){.path = NULL};
+}
+
+static struct still look_at(const char *path)
+{
+    struct still now = {.path = path};
+    size_t length = 0;
+
+    world_exists(stage.world, path, NULL, &now.czxid);
+    const char *data = world_data(stage.world, path, &length);
+    now.data = g_bytes_new(data, data ? length : 0);
+    return now;
+}
+
+void rules_keep(const char *path, bool stands)
+{
+    rules_let_go();
+    stage.still = look_at(path);
+    MUST((stage.still.czxid != 0) == stands);
+}
+
+/* A request that comes late changes what was told. */
+static void check_still(void)
+{
+    struct still now;
+
+    if (!stage.still.path)
+        return;
+    now = look_at(stage.still.path);
+    MUST(now.czxid == stage.still.czxid && g_bytes_equal(now.data, stage.still.data));
+    g_bytes_unref(now.data);
+}
+
+/* ---- at each step ---- */
+
 /* A third party may take a node away from under its grant: then only the token protects. */
 void rules_at_step(void)
 {
     const struct acquisition *valid[LOCK_PATHS] = {NULL};
 
+    check_still();
     for (unsigned i = 0; i < stage.acquisition_count; i++) {
         const struct acquisition *t = &stage.acquisitions[i];
         if (!is_valid(t))
@@ -166,6 +208,9 @@ static void check_transaction(const struct transaction *m)
 
 void rules_at_end(void)
 {
+    if (way_is_late(run.way))
+        stage_run(WORLD_LATE_MS);
+    rules_let_go();
     MUST(stage_until(is_clean, NULL));
     stage_run(CALM_MS);
     for (unsigned i = 0; i < stage.acquisition_count; i++) {
@@ -277,7 +322,7 @@ static void free_acquisition(struct acquisition *t)
 {
     stage_release(t);
     zkl_op_free(t->op);
-    zkl_mutex_free(t->mutex);
+    STAGE_DO(t->actor, zkl_mutex_free(t->mutex));
     zkl_rwlock_free(t->rwlock);
     zkl_semaphore_free(t->semaphore);
     zkl_multilock_free(t->both);
@@ -410,6 +455,46 @@ struct acquisition *stage_lock_both(struct actor *a, int64_t timeout_ms)
     return t;
 }
 
+struct acquisition *stage_retain(struct actor *a)
+{
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
+    zkl_mutex_options options = ZKL_MUTEX_OPTIONS_INIT;
+
+    options.retain_ms = RETAIN_MS;
+    *t = (struct acquisition){.actor = a, .path = LOCK_PATH};
+    STAGE_CALL(a, 0, zkl_mutex_new(&t->mutex, a->session, LOCK_PATH, &options));
+    STAGE_CALL(a, 0, zkl_mutex_lock_async(t->mutex, ZKL_FOREVER, on_acquired, t, &t->op));
+    return t;
+}
+
+struct acquisition *stage_lock_again(const struct acquisition *t)
+{
+    struct acquisition *next = &stage.acquisitions[stage.acquisition_count++];
+
+    *next = (struct acquisition){.actor = t->actor, .path = t->path};
+    STAGE_CALL(t->actor, 0,
+               zkl_mutex_lock_async(t->mutex, ZKL_FOREVER, on_acquired, next, &next->op));
+    return next;
+}
+
+struct acquisition *stage_begin_once(struct actor *a, zkl_once *o)
+{
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
+
+    *t = (struct acquisition){.actor = a, .path = WORK_PATH};
+    STAGE_CALL(a, 0, zkl_once_begin_async(o, ZKL_FOREVER, on_acquired, t, &t->op));
+    return t;
+}
+
+struct acquisition *stage_campaign(struct actor *a, zkl_election *e)
+{
+    struct acquisition *t = &stage.acquisitions[stage.acquisition_count++];
+
+    *t = (struct acquisition){.actor = a, .path = LOCK_PATH};
+    STAGE_CALL(a, 0, zkl_election_campaign_async(e, ZKL_FOREVER, on_acquired, t, &t->op));
+    return t;
+}
+
 bool stage_shares(const struct acquisition *t)
 {
     return strstr(zkl_grant_node(t->grant), "-__READ__") != NULL;
@@ -519,6 +604,14 @@ static bool is_completed(const void *data)
 void stage_await(const struct acquisition *t)
 {
     MUST(stage_until(is_completed, t));
+}
+
+void blocked_go_on(sem_t *done)
+{
+    struct host *before = host_enter(NULL);
+
+    MUST(stage_until(blocked_has_ended, done));
+    host_enter(before);
 }
 
 /* ---- third parties ---- */

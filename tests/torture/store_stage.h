@@ -2,6 +2,7 @@
 #ifndef TORTURE_STORE_STAGE_H
 #define TORTURE_STORE_STAGE_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <zkl.h>
@@ -9,12 +10,19 @@
 #include "store_fault.h"
 #include "world/world.h"
 
-enum { LOCK_PATHS = 3, ACTORS_MAX = 4, ACQUISITIONS_MAX = 8, TRANSACTIONS_MAX = 4 };
+enum {
+    LOCK_PATHS = 3,
+    ACTORS_MAX = 4,
+    ACQUISITIONS_MAX = 8,
+    TRANSACTIONS_MAX = 4,
+    RETAIN_MS = 5000
+};
 
 /* The locks of every scenario; the last one's parents are to be made. */
 extern const char *const lock_paths[LOCK_PATHS];
 #define LOCK_PATH "/dir/lock"
 #define LOCK_OTHER "/dir/other"
+#define WORK_PATH "/dir/work"
 #define LOCK_FAR "/far/off/lock"
 
 /* A process with a session. */
@@ -48,6 +56,13 @@ struct transaction {
     char *path; /* that it creates */
 };
 
+/* A node with a fixed name, as it was when a call had told of it. */
+struct still {
+    const char *path; /* NULL: it may change */
+    GBytes *data;
+    uint64_t czxid; /* 0: it was not there */
+};
+
 struct stage {
     struct world *world;
     bool third_party; /* has taken something away: grants without a node are excused */
@@ -58,6 +73,7 @@ struct stage {
     struct transaction transactions[TRANSACTIONS_MAX];
     unsigned actor_count, acquisition_count, transaction_count;
     uint64_t newest_token[LOCK_PATHS];
+    struct still still;
 };
 extern struct stage stage;
 
@@ -75,10 +91,24 @@ bool stage_shares(const struct acquisition *t); /* its grant is a reader's */
 struct acquisition *stage_acquire(struct actor *a, const char *path, bool numbered);
 /* The same at LOCK_PATH and LOCK_OTHER. */
 struct acquisition *stage_lock_both(struct actor *a, int64_t timeout_ms);
+/* At LOCK_PATH, with a mutex that retains it for RETAIN_MS, and once more with the same one. */
+struct acquisition *stage_retain(struct actor *a);
+struct acquisition *stage_lock_again(const struct acquisition *t);
+/* A run of work, at WORK_PATH; a term, at LOCK_PATH. */
+struct acquisition *stage_begin_once(struct actor *a, zkl_once *o);
+struct acquisition *stage_campaign(struct actor *a, zkl_election *e);
 void stage_cancel(struct acquisition *t);
 void stage_release(struct acquisition *t); /* if it was granted */
 /* Creates a node, under the fence of t's grant, if there is one. */
 void stage_multi(struct acquisition *t, unsigned flags);
+/* A call of that actor, which may block; and one that must return so. */
+#define STAGE_DO(actor, call)                                                                      \
+    do {                                                                                           \
+        struct host *before_ = host_enter((actor)->host);                                          \
+        call;                                                                                      \
+        host_enter(before_);                                                                       \
+    } while (0)
+#define STAGE_CALL(actor, code, call) STAGE_DO(actor, MUST((call) == (code)))
 
 /* ---- time ---- */
 
@@ -96,6 +126,10 @@ void stage_expire(int64_t session);
 int64_t stage_session_id(void); /* of the host entered, whose monitor is held */
 
 /* ---- what must be true whatever fails ---- */
+
+/* A node with a fixed name stands now, or not, and stays as it is until it is let go. */
+void rules_keep(const char *path, bool stands);
+void rules_let_go(void);
 
 /* How a run is to be called where it goes wrong. */
 void rules_name(const char *scene, enum way way, unsigned nth);
