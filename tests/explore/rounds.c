@@ -1,5 +1,7 @@
 /* Every interleaving of the members of a double barrier and a few faults, breadth first: each asks
- * and hears in its own time, is stopped, loses its session or crashes. usage: rounds [--full] */
+ * and hears in its own time, is stopped, loses its connection or session or crashes. A change that
+ * was lost with its connection may be done later, behind its repetition and all that was asked
+ * since (docs/design/late.md). usage: rounds [--full] */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +10,10 @@
 #include "recipes/barrier.h"
 #include "recipes/machine.h"
 
-enum { ROUND_MEMBERS = 3, ROUND_ASKED = 6, ROUND_HEARD = 8 };
+/* STRAY: where requests come late, a node that its member has done with has the place of a third
+ * member. */
+enum { ROUND_MEMBERS = 3, ROUND_ASKED = 6, ROUND_HEARD = 8, ROUND_LATE = 4, ROUND_STRAY = 2 };
+enum { ROUND_WRITES = ROUND_MEMBERS * ROUND_LATE };
 
 enum round_move {
     ROUND_SERVE,
@@ -19,29 +24,39 @@ enum round_move {
     ROUND_EXPIRE,
     ROUND_CRASH,
     ROUND_FOREIGN,
+    ROUND_BREAK,
+    ROUND_ARRIVE,
+    ROUND_NEVER,
+    ROUND_FIND,
     ROUND_MOVES
 };
 
 struct round_ask {
     uint8_t verb, node;
     bool replace, last; /* MULTI: as it opens, or quits */
-    uint8_t more, version, unused[2];
+    uint8_t more, version;
+    uint8_t name; /* of the own node */
+    uint8_t lost; /* with the connection of that number, the last time; 0: never */
     struct exchange_request number;
     uint64_t bound;
 };
 
 struct round_heard {
     uint8_t kind; /* enum machine_event_kind */
-    uint8_t verb, node, rc, more, version, unused[2];
-    struct exchange_request number;
+    uint8_t node, rc, version, unused[4];
+    struct round_ask to; /* an answer to that */
     uint64_t zxid, bound, counted[ROUND_MEMBERS];
 };
 
 struct round_member {
     struct barrier machine;
     struct exchange exchange;
-    uint8_t asked, heard;
-    struct round_ask ask[ROUND_ASKED];
+    uint8_t asked, heard, late;
+    uint8_t name;     /* of its node; 0 where no name comes again */
+    uint8_t broken;   /* connections */
+    uint8_t searches; /* bits: names of nodes that may be made late, and are deleted then */
+    uint8_t unused[2];
+    struct round_ask ask[ROUND_ASKED], writes[ROUND_LATE]; /* .writes: may still be done */
     struct round_heard hear[ROUND_HEARD];
     uint64_t members[ROUND_MEMBERS]; /* what is known of those listed */
     uint64_t names[ROUND_MEMBERS];   /* what they were when listed */
@@ -58,11 +73,13 @@ struct round_state {
     struct round_member m[ROUND_MEMBERS];
     uint64_t zxid, node[ROUND_MEMBERS], ready, bound;
     uint8_t version, faults;
+    uint8_t stray, stray_name; /* whose it is, and 1; 0: there is none */
 };
 
 struct round_config {
     int members, wanted, enters;
     bool foreign; /* the ready of another library may be there */
+    bool late;    /* connections break; of two members at most */
 };
 
 static const struct round_config *config;
@@ -76,6 +93,10 @@ static const struct breadth_kind moves[ROUND_MOVES] = {
     [ROUND_EXPIRE] = {"the session ends of", FAULT, ROUND_MEMBERS},
     [ROUND_CRASH] = {"crashes", FAULT, ROUND_MEMBERS},
     [ROUND_FOREIGN] = {"another library makes ready, which is not ours and older", FAULT, 1},
+    [ROUND_BREAK] = {"the connection breaks of", FAULT, ROUND_MEMBERS},
+    [ROUND_ARRIVE] = {"late comes what was not answered:", PERHAPS, ROUND_WRITES},
+    [ROUND_NEVER] = {"what was not answered never comes of", FAIR, ROUND_MEMBERS},
+    [ROUND_FIND] = {"a node that was made late is found by", FAIR, ROUND_MEMBERS},
 };
 
 static void init(void *state, const void *data)
@@ -138,6 +159,8 @@ static void delete_node(struct round_state *st, int at)
     if (!st->node[at])
         return;
     st->node[at] = 0;
+    if (config->late && at == ROUND_STRAY)
+        st->stray = st->stray_name = 0;
     st->m[at].seen = st->m[at].entered = false;
     for (int i = 0; i < ROUND_MEMBERS; i++) {
         struct round_member *m = &st->m[i];
@@ -155,6 +178,41 @@ static void write_ready(struct round_state *st, uint64_t bound)
     fire_ready(st);
 }
 
+/* Where the member's node of that name stands; ROUND_MEMBERS: nowhere. */
+static int place_of(const struct round_state *st, int at, uint8_t name)
+{
+    if (st->node[at] && st->m[at].name == name)
+        return at;
+    return st->stray == at + 1 && st->stray_name == name ? ROUND_STRAY : ROUND_MEMBERS;
+}
+
+/* A node that its member does not ask for any more is a stray. */
+static void serve_create(struct round_state *st, int at, uint8_t name, struct round_heard *reply)
+{
+    const bool wanted = st->m[at].name == name && st->m[at].machine.state == BARRIER_JOINING;
+
+    if (place_of(st, at, name) != ROUND_MEMBERS) {
+        reply->rc = STORE_EXISTS;
+        return;
+    }
+    st->node[wanted ? at : ROUND_STRAY] = reply->zxid = ++st->zxid;
+    if (!wanted) {
+        st->stray = (uint8_t)(at + 1);
+        st->stray_name = name;
+    }
+    note_enough(st);
+}
+
+static void serve_delete(struct round_state *st, int at, uint8_t name, struct round_heard *reply)
+{
+    const int place = place_of(st, at, name);
+
+    if (place == ROUND_MEMBERS)
+        reply->rc = STORE_NONODE;
+    else
+        delete_node(st, place);
+}
+
 static void serve_list(const struct round_state *st, struct round_heard *reply)
 {
     reply->zxid = st->zxid;
@@ -168,7 +226,7 @@ static void serve_read(const struct round_state *st, const struct round_member *
     const int first = reply->node - BARRIER_MEMBER;
 
     memcpy(reply->counted, m->members, sizeof reply->counted);
-    for (int i = first; i <= first + reply->more; i++)
+    for (int i = first; i <= first + reply->to.more; i++)
         reply->counted[i] = m->names[i] == st->node[i] ? st->node[i] : 0;
 }
 
@@ -183,13 +241,15 @@ static void serve_open(struct round_state *st, const struct round_ask *a, struct
 }
 
 /* Both or none. */
-static void serve_quit_last(struct round_state *st, int at, struct round_heard *reply)
+static void serve_quit_last(struct round_state *st, int at, uint8_t name, struct round_heard *reply)
 {
-    if (!st->ready || !st->node[at]) {
+    const int place = place_of(st, at, name);
+
+    if (!st->ready || place == ROUND_MEMBERS) {
         reply->rc = STORE_NONODE;
         return;
     }
-    delete_node(st, at);
+    delete_node(st, place);
     st->ready = st->bound = 0;
     fire_ready(st);
 }
@@ -197,9 +257,9 @@ static void serve_quit_last(struct round_state *st, int at, struct round_heard *
 static void serve_ready(const struct round_state *st, struct round_member *m,
                         struct round_heard *reply)
 {
-    m->watches_ready |= reply->verb == STORE_STAT;
+    m->watches_ready |= reply->to.verb == STORE_STAT;
     reply->rc = st->ready ? STORE_OK : STORE_NONODE;
-    if (reply->verb == STORE_STAT)
+    if (reply->to.verb == STORE_STAT)
         return;
     reply->zxid = st->ready;
     reply->bound = st->bound;
@@ -216,36 +276,49 @@ static void serve_await(const struct round_state *st, struct round_member *m,
         m->watches = (uint8_t)(awaited + 1);
 }
 
+static void read_own(const struct round_state *st, int at, struct round_heard *reply)
+{
+    reply->zxid = st->node[at];
+    reply->rc = st->node[at] ? STORE_OK : STORE_NONODE;
+}
+
+static void read_one(const struct round_state *st, struct round_member *m,
+                     struct round_heard *reply)
+{
+    const int at = (int)(m - st->m);
+
+    if (reply->node == BARRIER_DIRECTORY)
+        reply->version = st->version;
+    else if (reply->node == BARRIER_OWN)
+        read_own(st, at, reply);
+    else if (reply->node == BARRIER_READY)
+        serve_ready(st, m, reply);
+    else if (reply->node == BARRIER_AWAITED)
+        serve_await(st, m, reply);
+    else
+        serve_read(st, m, reply);
+}
+
 static void answer(struct round_state *st, int at, const struct round_ask *a,
                    struct round_heard *reply)
 {
-    struct round_member *m = &st->m[at];
-
     switch (a->verb) {
     case STORE_CREATE:
-        st->node[at] = reply->zxid = ++st->zxid;
-        note_enough(st);
+        serve_create(st, at, a->name, reply);
         break;
     case STORE_LIST:
         serve_list(st, reply);
         break;
     case STORE_GET:
     case STORE_STAT:
-        if (a->node == BARRIER_DIRECTORY)
-            reply->version = st->version;
-        else if (a->node == BARRIER_READY)
-            serve_ready(st, m, reply);
-        else if (a->node == BARRIER_AWAITED)
-            serve_await(st, m, reply);
-        else
-            serve_read(st, m, reply);
+        read_one(st, &st->m[at], reply);
         break;
     case STORE_DELETE:
-        delete_node(st, at);
+        serve_delete(st, at, a->name, reply);
         break;
     default:
         if (a->last)
-            serve_quit_last(st, at, reply);
+            serve_quit_last(st, at, a->name, reply);
         else
             serve_open(st, a, reply);
         break;
@@ -257,18 +330,90 @@ static void serve(struct round_state *st, int at)
 {
     struct round_member *m = &st->m[at];
     const struct round_ask a = m->ask[0];
-    struct round_heard reply = {.kind = MACHINE_EV_ANSWER,
-                                .verb = a.verb,
-                                .node = a.node,
-                                .more = a.more,
-                                .number = a.number};
+    struct round_heard reply = {.kind = MACHINE_EV_ANSWER, .node = a.node, .to = a};
 
     flat_remove(m->ask, &m->asked, sizeof m->ask[0], 0);
     if (exchange_is_stale(&m->exchange, a.number) && a.node == BARRIER_AWAITED)
         return;
     answer(st, at, &a, &reply);
+    if (!config->late) { /* it is not asked again */
+        reply.to.replace = reply.to.last = false;
+        reply.to.version = 0;
+        reply.to.bound = 0;
+    }
     if (a.node != BARRIER_AWAITED || reply.rc != STORE_OK)
         hear(m, reply);
+}
+
+/* ---- connections ---- */
+
+static bool is_write(const struct round_ask *a)
+{
+    return a->verb == STORE_CREATE || a->verb == STORE_DELETE || a->verb == STORE_MULTI;
+}
+
+static void ask_again(struct round_member *m, struct round_ask a)
+{
+    if (is_write(&a))
+        a.lost = m->broken;
+    flat_push(m->ask, &m->asked, ROUND_ASKED, sizeof a, &a);
+}
+
+/* What was not answered is asked again, in order; what the server had not taken up may be done
+ * later. Events stay: the watches are set again, and tell what was missed. */
+static void break_connection(struct round_member *m)
+{
+    const struct round_member was = *m;
+
+    memset(m->ask, 0, sizeof m->ask);
+    memset(m->hear, 0, sizeof m->hear);
+    m->asked = m->heard = 0;
+    m->broken++;
+    for (int i = 0; i < was.heard; i++) {
+        if (was.hear[i].kind == MACHINE_EV_ANSWER)
+            ask_again(m, was.hear[i].to);
+        else
+            hear(m, was.hear[i]);
+    }
+    for (int i = 0; i < was.asked; i++) {
+        struct round_ask a = was.ask[i];
+        ask_again(m, a);
+        if (!is_write(&a))
+            continue;
+        a.lost = m->broken;
+        a.number = (struct exchange_request){0};
+        flat_push(m->writes, &m->late, ROUND_LATE, sizeof a, &a);
+    }
+}
+
+/* Those of one connection come in order. There is one stray at a time. */
+static bool may_arrive(const struct round_state *st, const struct round_member *m, int which)
+{
+    for (int i = 0; i < which; i++)
+        if (m->writes[i].lost == m->writes[which].lost)
+            return false;
+    return which < m->late && (m->writes[which].verb != STORE_CREATE || !st->stray);
+}
+
+static void arrive(struct round_state *st, int at, int which)
+{
+    struct round_member *m = &st->m[at];
+    const struct round_ask a = m->writes[which];
+    struct round_heard unheard = {.to = a};
+
+    flat_remove(m->writes, &m->late, sizeof a, which);
+    answer(st, at, &a, &unheard);
+}
+
+static void drop_late(struct round_member *m)
+{
+    memset(m->writes, 0, sizeof m->writes);
+    m->late = 0;
+}
+
+static bool is_sought(const struct round_state *st, int at)
+{
+    return st->stray == at + 1 && (st->m[at].searches & FLAT_BIT(st->stray_name)) != 0;
 }
 
 /* ---- the driver ---- */
@@ -317,6 +462,7 @@ static void ask(struct round_member *m, const struct machine_action *a)
                                    .last = writes && a->parts[0].verb == STORE_DELETE,
                                    .more = (uint8_t)a->more,
                                    .version = writes ? (uint8_t)a->parts[0].version : 0,
+                                   .name = m->name,
                                    .number = number,
                                    .bound = writes ? m->machine.bound : 0};
 
@@ -342,7 +488,13 @@ static void perform(struct round_state *st, int at, const struct machine_action 
     case MACHINE_ACT_TELL:
         told(st, at, (enum barrier_verdict)a->verdict);
         break;
-    default: /* names are places */
+    case MACHINE_ACT_LATE:
+        m->searches |= (uint8_t)FLAT_BIT(m->name);
+        break;
+    case MACHINE_ACT_NAME: /* otherwise names are places */
+        m->name = (uint8_t)(m->name + config->late);
+        break;
+    default:
         break;
     }
 }
@@ -361,7 +513,7 @@ static void step(struct round_state *st, int at, struct machine_event ev)
 static void take_members(struct round_member *m, const struct round_heard *h)
 {
     memcpy(m->members, h->counted, sizeof m->members);
-    if (h->verb != STORE_LIST)
+    if (h->to.verb != STORE_LIST)
         return;
     memcpy(m->names, h->counted, sizeof m->names);
     for (int i = 0; i < ROUND_MEMBERS; i++)
@@ -375,24 +527,25 @@ static void deliver(struct round_state *st, int at)
     const struct round_heard h = m->hear[0];
     char data[sizeof BARRIER_WORDS + 20] = "";
     struct machine_event ev = {.kind = h.kind,
-                               .verb = (enum store_kind)h.verb,
+                               .verb = (enum store_kind)h.to.verb,
                                .rc = (enum store_rc)h.rc,
                                .gone = true,
                                .version = h.version,
                                .czxid = h.zxid,
                                .mzxid = h.zxid,
                                .pzxid = h.zxid,
+                               .late_until = h.to.lost != 0,
                                .data = data};
 
     flat_remove(m->hear, &m->heard, sizeof h, 0);
     if (h.kind == MACHINE_EV_ANSWER &&
-        exchange_answered(&m->exchange, h.number, &ev) != EXCHANGE_HEARD)
+        exchange_answered(&m->exchange, h.to.number, &ev) != EXCHANGE_HEARD)
         return;
     if (h.bound)
         ev.length = (size_t)snprintf(data, sizeof data, BARRIER_WORDS "%d", (int)h.bound);
-    if (h.verb == STORE_LIST || (h.verb == STORE_STAT && h.node >= BARRIER_MEMBER))
+    if (h.to.verb == STORE_LIST || (h.to.verb == STORE_STAT && h.node >= BARRIER_MEMBER))
         take_members(m, &h);
-    for (uint8_t i = 0; i <= h.more; i++) {
+    for (uint8_t i = 0; i <= h.to.more; i++) {
         ev.node = (uint32_t)(h.node + i);
         step(st, at, ev);
     }
@@ -410,11 +563,20 @@ static void forget(struct round_state *st, int at)
     m->asked = m->heard = 0;
     m->watches_ready = false;
     m->watches = 0;
+    drop_late(m);
+    m->searches = 0;
+    if (st->stray == at + 1)
+        delete_node(st, ROUND_STRAY);
+}
+
+static int member_of(struct move move)
+{
+    return move.kind == ROUND_ARRIVE ? move.at / ROUND_LATE : move.at;
 }
 
 static void happen(struct round_state *st, struct move move)
 {
-    struct round_member *m = &st->m[move.at];
+    struct round_member *m = &st->m[member_of(move)];
     bool unsent;
 
     switch (move.kind) {
@@ -437,7 +599,7 @@ static void happen(struct round_state *st, struct move move)
         step(st, move.at, (struct machine_event){.kind = MACHINE_EV_STOP});
         break;
     case ROUND_EXPIRE:
-        unsent = !st->node[move.at] && m->heard == 0;
+        unsent = !st->node[move.at] && m->heard == 0 && m->ask[0].lost == 0;
         forget(st, move.at);
         step(st, move.at, (struct machine_event){.kind = MACHINE_EV_SESSION, .unsent = unsent});
         break;
@@ -446,16 +608,36 @@ static void happen(struct round_state *st, struct move move)
         memset(m, 0, sizeof *m);
         m->crashed = true;
         break;
+    case ROUND_BREAK:
+        break_connection(m);
+        break;
+    case ROUND_ARRIVE:
+        arrive(st, member_of(move), move.at % ROUND_LATE);
+        break;
+    case ROUND_NEVER:
+        drop_late(m);
+        break;
+    case ROUND_FIND:
+        delete_node(st, ROUND_STRAY);
+        break;
     default:
         write_ready(st, 0);
         break;
     }
 }
 
+static bool hears_answer(const struct round_member *m)
+{
+    for (int i = 0; i < m->heard; i++)
+        if (m->hear[i].kind == MACHINE_EV_ANSWER)
+            return true;
+    return false;
+}
+
 static bool may(const void *state, struct move move)
 {
     const struct round_state *st = state;
-    const struct round_member *m = &st->m[move.at];
+    const struct round_member *m = &st->m[member_of(move)];
     const enum barrier_state is = m->machine.state;
 
     if (m->crashed)
@@ -474,6 +656,14 @@ static bool may(const void *state, struct move move)
     case ROUND_EXPIRE:
     case ROUND_CRASH:
         return is != BARRIER_OUTSIDE;
+    case ROUND_BREAK:
+        return config->late && (m->asked > 0 || hears_answer(m));
+    case ROUND_ARRIVE:
+        return may_arrive(st, m, move.at % ROUND_LATE);
+    case ROUND_NEVER:
+        return m->late > 0;
+    case ROUND_FIND:
+        return is_sought(st, move.at);
     default:
         return config->foreign && st->ready == 0;
     }
@@ -504,9 +694,12 @@ static void collect(struct round_state *st, struct flat_numbers *all)
         }
         for (int k = 0; k < m->asked; k++)
             flat_add(all, &m->ask[k].bound);
+        for (int k = 0; k < m->late; k++)
+            flat_add(all, &m->writes[k].bound);
         for (int k = 0; k < m->heard; k++) {
             flat_add(all, &m->hear[k].zxid);
             flat_add(all, &m->hear[k].bound);
+            flat_add(all, &m->hear[k].to.bound);
             for (int n = 0; n < ROUND_MEMBERS; n++)
                 add_czxid(all, &m->hear[k].counted[n]);
         }
@@ -549,7 +742,7 @@ static void renumber(struct round_member *m)
     for (int i = 0; i < m->asked; i++)
         m->ask[i].number = exchange_plain_request(&m->exchange, m->ask[i].number);
     for (int i = 0; i < m->heard; i++)
-        m->hear[i].number = exchange_plain_request(&m->exchange, m->hear[i].number);
+        m->hear[i].to.number = exchange_plain_request(&m->exchange, m->hear[i].to.number);
     exchange_plain(&m->exchange);
 }
 
@@ -561,8 +754,12 @@ static void age(struct round_state *st)
         m->machine.version = m->machine.version == st->version;
         for (int k = 0; k < m->asked; k++)
             m->ask[k].version = m->ask[k].version == st->version;
-        for (int k = 0; k < m->heard; k++)
+        for (int k = 0; k < m->late; k++)
+            m->writes[k].version = m->writes[k].version == st->version;
+        for (int k = 0; k < m->heard; k++) {
             m->hear[k].version = m->hear[k].version == st->version;
+            m->hear[k].to.version = m->hear[k].to.version == st->version;
+        }
     }
     st->version = 1;
 }
@@ -597,6 +794,8 @@ static const char *check_end(const void *state)
             return "nothing can happen, but somebody waits";
         entering += m->calls;
     }
+    if (st->stray)
+        return "a node that was made late is never found";
     return entering >= config->wanted ? "nothing can happen, but somebody waits" : NULL;
 }
 
@@ -610,6 +809,8 @@ static const struct breadth_run runs[] = {
     {"three of three", ALWAYS, 0, CONFIG(.members = 3, .wanted = 3, .enters = 1)},
     {"behind another's ready", ALWAYS, 2,
      CONFIG(.members = 2, .wanted = 2, .enters = 1, .foreign = true)},
+    {"two of two, late", ALWAYS, 1, CONFIG(.members = 2, .wanted = 2, .enters = 2, .late = true)},
+    {"two of two, late", SOAK, 2, CONFIG(.members = 2, .wanted = 2, .enters = 1, .late = true)},
     {"three of three", SOAK, 1, CONFIG(.members = 3, .wanted = 3, .enters = 1)},
     {"two of three", SOAK, 1, CONFIG(.members = 3, .wanted = 2, .enters = 1)},
     {"two of three", SOAK, 2, CONFIG(.members = 3, .wanted = 2, .enters = 1)},
