@@ -18,6 +18,8 @@ configure_args() { # NAME
     fuzz) echo "--enable-werror CC=clang CXX=clang++ --enable-sanitizer=address,undefined --enable-fuzzer" ;;
     o1) echo "CC=gcc --disable-shared CFLAGS=-O1" ;; # for mutants: quick to link, and many make warnings
     coverage) echo "CC=gcc --enable-coverage" ;;
+    # addr2line of Debian 12 takes the wrong file for functions of headers, if DWARF is newer.
+    walk) echo "--enable-werror CC=gcc --disable-shared CFLAGS='-gdwarf-4 -O0 -U_FORTIFY_SOURCE'" ;;
     *) die "there is no build called \"$1\"" ;;
     esac
 }
@@ -67,13 +69,15 @@ configure_build() { # NAME
 
 # Tests that mostly wait gain nothing from the optimizer, which is half of a compiler's work. Those that
 # compute do; and with ASan C is compiled with it, since it takes threads that are cancelled for faults without.
-unoptimized() { # NAME: what make is to evaluate
+# For the walk each function of the library says that it begins, and that it ends; those of GLib's headers do not.
+flags_by_file() { # NAME: what make is to evaluate
     case $1 in
     gcc | tsan)
         echo tests/{cli,demo,hazards,interop,live,support,torture,unit}/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE"
         ;;&
     clang) echo tests/%.{o,lo} ": CFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
     gcc | tsan | asan) echo "tests/cxx/%.o: CXXFLAGS += -O0 -U_FORTIFY_SOURCE" ;;
+    walk) echo {lib,recipes}/%.lo ": CFLAGS += -finstrument-functions -finstrument-functions-exclude-file-list=/usr/" ;;
     esac
 }
 
@@ -88,7 +92,7 @@ quick_libtool() { # NAME: an assignment for make
 # Makes TARGETS in _build/NAME. For scripts the simplest shell is the quickest.
 build() { # NAME TARGET…
     local flags libtool
-    flags=$(unoptimized "$1")
+    flags=$(flags_by_file "$1")
     libtool=$(quick_libtool "$1")
     configure_build "$1"
     step "build $1" make -C "_build/$1" -j"$jobs" SHELL=/bin/sh ${libtool:+"$libtool"} ${flags:+--eval="$flags"} "${@:2}"

@@ -263,7 +263,7 @@ stage_distcheck() {
     log=$(log_name distcheck)
     # From the folder where configure has last found everything.
     words=(env -u ZKL_REQUIRE_SERVER VERBOSE=1
-        make -C _build/abilities -j"$jobs" distcheck SHELL=/bin/sh "$(quick_libtool clang)" --eval="$(unoptimized clang)" TESTS="$tarball_tests"
+        make -C _build/abilities -j"$jobs" distcheck SHELL=/bin/sh "$(quick_libtool clang)" --eval="$(flags_by_file clang)" TESTS="$tarball_tests"
         DISTCHECK_CONFIGURE_FLAGS="$(configure_args clang) --disable-dependency-tracking CFLAGS=-O1 CXXFLAGS=-O0")
     if ! "${words[@]}" >"$log" 2>&1; then
         grep -nE 'FAIL|[Ee]rror|warning:' "$log" | head -n 10
