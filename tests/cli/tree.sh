@@ -10,8 +10,8 @@ begin
 begin_gate
 export scratch tools gate
 heard=(env "--default-signal=INT,QUIT")
-session=6 at_once=6 verb=lock
-[ -z "${ZKL_INSTRUMENTED-}" ] || at_once=3 session=12
+session=12 at_once=6 verb=lock
+[ -z "${ZKL_INSTRUMENTED-}" ] || at_once=3
 export session
 
 # Notes its process and acts until it is ended; $1 as stamp takes it.
