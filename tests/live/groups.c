@@ -368,6 +368,23 @@ static void judge(void)
     }
 }
 
+/* Whether more joins were told than those of the beginning, when each worker sees each. */
+static bool has_joined_again(void)
+{
+    int joined = 0;
+
+    for (int w = 0; w < WORKERS; w++)
+        for (int life = 1; life <= workers[w].lives; life++) {
+            char *log = log_of(w, life), *text = NULL;
+            if (g_file_get_contents(log, &text, NULL, NULL))
+                for (const char *at = text; (at = strstr(at, "+ ")); at++)
+                    joined += at == text || at[-1] == '\n';
+            g_free(text);
+            g_free(log);
+        }
+    return joined > WORKERS * WORKERS;
+}
+
 TEST_CASE(under_faults)
 {
     const struct zk_server_options options = {.tick_ms = TICK_MS, .nodes = campaign.nodes};
@@ -382,7 +399,7 @@ TEST_CASE(under_faults)
         start(w);
     }
     const int64_t end = g_get_monotonic_time() + campaign.seconds * G_USEC_PER_SEC;
-    while (g_get_monotonic_time() < end) {
+    while (g_get_monotonic_time() < end || !has_joined_again()) {
         disturb(campaign.rand);
         progress_step();
         g_usleep((gulong)g_rand_int_range(campaign.rand, 20000, 250000));
