@@ -163,6 +163,8 @@ bool barrier_invariant(const struct barrier *b)
         return false;
     if (b->made && b->state != BARRIER_JOINING)
         return false;
+    if (b->late != 0 && b->state == BARRIER_OUTSIDE)
+        return false;
     return !barrier_is_in(b, BIT(BARRIER_INSIDE)) || b->bound >= b->czxid;
 }
 
@@ -186,19 +188,14 @@ static void barrier_tell(struct barrier *b, struct machine_actions *out, enum ba
     machine_tell(out, (int)verdict, STORE_OK);
 }
 
-/* The own node is gone. A node that is made late would count as a member, and nobody would ever
- * delete it. */
-static void barrier_look_for_late(struct barrier *b, struct machine_actions *out)
-{
-    if (b->late)
-        machine_act(out, MACHINE_ACT_LATE)->node = BARRIER_OWN;
-    b->late = false;
-}
-
+/* Where no own node could be kept, as none was allowed or somebody has deleted it, one that is made
+ * late would count as a member, and nobody would ever delete it. */
 static void barrier_end(struct barrier *b, struct machine_actions *out,
                         enum barrier_verdict verdict)
 {
-    barrier_look_for_late(b, out);
+    if (b->late != 0)
+        machine_act(out, MACHINE_ACT_LATE)->node = BARRIER_OWN;
+    b->late = 0;
     barrier_tell(b, out, BARRIER_OUTSIDE, verdict);
     b->own = b->stopped = b->leaving = b->made = false;
 }
@@ -209,12 +206,13 @@ static void barrier_create(struct barrier *b, struct machine_actions *out)
     machine_ask(out, STORE_CREATE, BARRIER_OWN)->mode = STORE_EPHEMERAL;
 }
 
+/* While a create of a name may still be done, no other name is taken: the member has one node. */
 static void barrier_join(struct barrier *b, struct machine_actions *out)
 {
     barrier_move(b, BARRIER_JOINING);
     b->own = false;
-    barrier_look_for_late(b, out);
-    machine_act(out, MACHINE_ACT_NAME)->node = BARRIER_OWN;
+    if (b->late == 0)
+        machine_act(out, MACHINE_ACT_NAME)->node = BARRIER_OWN;
     barrier_create(b, out);
 }
 
@@ -240,6 +238,17 @@ static void barrier_count(struct barrier *b, struct machine_actions *out, enum b
 }
 
 /* The last of its round removes ready, too: refused as a whole, where another has done so. */
+static void barrier_delete_own(const struct barrier *b, struct machine_actions *out)
+{
+    if (b->then == BARRIER_THEN_DONE)
+        machine_ask_both(out, BARRIER_DIRECTORY,
+                         (struct machine_part){STORE_DELETE, BARRIER_OWN, -1},
+                         (struct machine_part){STORE_DELETE, BARRIER_READY, -1});
+    else
+        machine_ask(out, STORE_DELETE, BARRIER_OWN);
+}
+
+/* As long as the own node stands, a create of it that is done late makes none. */
 static void barrier_quit(struct barrier *b, struct machine_actions *out, enum barrier_then then)
 {
     barrier_move(b, BARRIER_QUITTING);
@@ -247,12 +256,12 @@ static void barrier_quit(struct barrier *b, struct machine_actions *out, enum ba
     b->awaits = false;
     barrier_unwatch(out, BARRIER_READY);
     barrier_unwatch(out, BARRIER_AWAITED);
-    if (then == BARRIER_THEN_DONE)
-        machine_ask_both(out, BARRIER_DIRECTORY,
-                         (struct machine_part){STORE_DELETE, BARRIER_OWN, -1},
-                         (struct machine_part){STORE_DELETE, BARRIER_READY, -1});
-    else
-        machine_ask(out, STORE_DELETE, BARRIER_OWN);
+    if (b->late != 0) {
+        machine_act(out, MACHINE_ACT_FORGET); /* the delete is asked for later */
+        machine_act(out, MACHINE_ACT_ARM)->at = b->late;
+    } else {
+        barrier_delete_own(b, out);
+    }
 }
 
 /* m->count: all of them. */
@@ -477,7 +486,6 @@ static void barrier_have_quit(struct barrier *b, const struct barrier_members *m
                               struct machine_actions *out)
 {
     b->own = false;
-    barrier_look_for_late(b, out);
     if (b->then == BARRIER_THEN_WAIT) {
         barrier_move(b, BARRIER_LEAVING);
         barrier_leave(b, m, out);
@@ -511,7 +519,10 @@ static void barrier_on_stop(struct barrier *b, struct machine_actions *out)
 static void barrier_on_replaced(struct barrier *b, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
-    b->own = b->late = false;
+    if (b->late != 0)
+        machine_act(out, MACHINE_ACT_DISARM);
+    b->late = 0;
+    b->own = false;
     if (barrier_is_in(b, OUT | BIT(BARRIER_INSIDE)))
         return; /* LEAVE tells */
     if (b->stopped || (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_FAIL))
@@ -539,7 +550,8 @@ static void barrier_on_refused(struct barrier *b, const struct machine_event *ev
 static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
 {
-    b->late |= ev->late_until != 0;
+    if (ev->late_until > b->late)
+        b->late = ev->late_until;
     if (ev->rc == STORE_OK) {
         barrier_join_with(b, ev->czxid, out);
     } else if (ev->rc == STORE_EXISTS) {
@@ -674,6 +686,10 @@ void barrier_step(struct barrier *b, const struct machine_event *ev,
             barrier_on_ready_fired(b, out);
         else
             barrier_on_awaited_fired(b, ev, out);
+        break;
+    case MACHINE_EV_TIMER:
+        b->late = 0;
+        barrier_delete_own(b, out);
         break;
     case MACHINE_EV_STOP:
         barrier_on_stop(b, out);

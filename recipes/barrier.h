@@ -63,6 +63,9 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  *
  * If it is stopped while the own node stands, it goes by QUITTING to OUTSIDE from every state.
  *
+ * A create of the own node that was not answered may be done later. So QUITTING waits until it
+ * cannot be any more, and deletes the node then: what has left never counts as a member again.
+ *
  * The n members with the lowest czxids may enter; members of the round before do not count. A
  * member that sees n of them makes ready, unless anything about ready has changed since it was
  * read. The bound of ready is the czxid of the last of the n, or the zxid of the list if no others
@@ -88,7 +91,7 @@ enum barrier_state {
     BARRIER_COUNTING, /* the members are being listed, and read if need be */
     BARRIER_WAITING,  /* for ready to change, or for a member of the round before to leave */
     BARRIER_OPENING,  /* ready is being made */
-    BARRIER_QUITTING, /* the own node is being deleted */
+    BARRIER_QUITTING, /* the own node is being deleted, or will be when .late has passed */
     BARRIER_INSIDE,
     BARRIER_LEAVING, /* for the others to leave */
     BARRIER_STATES
@@ -98,7 +101,7 @@ enum barrier_state {
 enum { BARRIER_EV_ENTER = MACHINE_EV_OWN, BARRIER_EV_LEAVE };
 
 enum barrier_node {
-    BARRIER_OWN, /* of a new name with each create that JOINING begins with */
+    BARRIER_OWN, /* of a new name with each create that JOINING begins with, unless .late */
     BARRIER_DIRECTORY,
     BARRIER_READY,
     BARRIER_AWAITED, /* a member: .awaited of those listed */
@@ -129,7 +132,6 @@ struct barrier {
     enum barrier_state state;
     bool stopped;           /* JOINING: the node goes again when it is known */
     bool made;              /* JOINING: there is a node of that name, which is being read */
-    bool late;              /* the own node may be made once more when it is gone */
     bool fired;             /* LOOKING, COUNTING: look again */
     bool own;               /* the own node stands, as far as is known */
     bool leaving;           /* LEAVE was heard, and not answered */
@@ -139,6 +141,7 @@ struct barrier {
     size_t unread;          /* of those that are being read, so many are not known yet */
     int32_t version; /* of the directory, as read before ready: it changes with each opening */
     uint64_t czxid;  /* of the own node */
+    int64_t late;    /* until then a create of it may still be done; ns; 0: none may */
     bool ready;      /* COUNTING, OPENING: one stands */
     uint64_t before; /* the bound of the round before; 0: there is no ready */
     uint64_t bound;  /* OPENING, INSIDE, LEAVING: of the own round */

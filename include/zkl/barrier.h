@@ -117,6 +117,12 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * deleted as soon as the server answers. The other members may have entered with this member just
  * before.
  *
+ * If the answer to the create of the node was lost with a connection, the servers may do that
+ * create late, though it was repeated. So the node is deleted only when they cannot any more: 20 s
+ * after the answer to the repetition, or a session timeout if that is longer. Before that a leave
+ * waits; and if an enter has failed, other members may still enter with this member, and the handle
+ * is busy.
+ *
  * Also returns
  *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may
  *     have entered with this member before that;

@@ -56,14 +56,16 @@ class DoubleBarrier(Handle):
         super().__init__(handle, lib.zkl_double_barrier_free)
 
     def enter(self, timeout: Optional[float] = None) -> None:
-        """Waits until all members are there."""
+        """Waits until all members are there. If it fails after an answer was lost with a connection, the member's node
+        may stand for 20 s, or a session timeout if that is longer, and others may enter with it."""
         self._c.wait(lib.zkl_double_barrier_enter, ms(timeout))
 
     async def enter_async(self, timeout: Optional[float] = None) -> None:
         await begun(self._c.use, lib.zkl_double_barrier_enter_async, ms(timeout), called(_c.DoneFn))
 
     def leave(self, timeout: Optional[float] = None) -> None:
-        """Leaves, and waits until all have left."""
+        """Leaves, and waits until all have left. If an answer was lost with a connection while the member entered, the
+        servers may do the request late: so the call may take 20 s more, or a session timeout if that is longer."""
         self._c.wait(lib.zkl_double_barrier_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:

@@ -27,6 +27,7 @@ static struct show {
         int64_t since;    /* of the state */
         int64_t stood_at; /* when its node last stood */
         int64_t full_at;  /* when it last stood among enough; the barrier was last open */
+        int64_t doubt_at; /* when its create last was without a connection */
     } members[TROUBLED_CLIENTS];
     unsigned wanted; /* of a double barrier */
     unsigned passed, failed;
@@ -302,10 +303,13 @@ static bool look_at_members(const void *unused)
 
     (void)unused;
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
-        if (!stands(&show.members[i]))
+        struct member *m = &show.members[i];
+        if (m->state == ENTERING && !m->client->session->up)
+            m->doubt_at = now();
+        if (!stands(m))
             continue;
         count++;
-        show.members[i].stood_at = now();
+        m->stood_at = now();
     }
     for (int i = 0; i < TROUBLED_CLIENTS; i++)
         if (count >= show.wanted && show.members[i].stood_at == now())
@@ -313,12 +317,15 @@ static bool look_at_members(const void *unused)
     return show.over && all_outside();
 }
 
-/* It has had a connection for so long that its delete is answered. */
+/* It has had a connection for so long that its delete is answered, and its create, if that was
+ * lost, cannot be done late any more. */
 static bool is_well(const struct member *m)
 {
     const int64_t healed = show.t.healed[m - show.members];
+    const int64_t answered = 2 * TROUBLED_TIMEOUT_MS * MS;
 
-    return healed != NEVER && now() > healed + 2 * TROUBLED_TIMEOUT_MS * MS;
+    return healed != NEVER && now() > healed + answered &&
+           (m->doubt_at == 0 || now() > m->doubt_at + WORLD_LATE_MS * MS + answered);
 }
 
 static void expect_gone(const struct member *m, const char *what)
@@ -400,7 +407,7 @@ static void play_meetings(uint64_t seed)
                                        (int)show.wanted, NULL) == 0);
     stage_run(show.t.stage, now() + SECONDS * 1000 * MS, look_at_members, NULL);
     finish(look_at_members);
-    stage_run(show.t.stage, now() + 4 * TROUBLED_TIMEOUT_MS * MS, NULL, NULL);
+    stage_run(show.t.stage, now() + (WORLD_LATE_MS + 4 * TROUBLED_TIMEOUT_MS) * MS, NULL, NULL);
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         CHECK(!stands(&show.members[i]));
         zkl_double_barrier_free(show.members[i].meeting);

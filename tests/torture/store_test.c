@@ -548,8 +548,8 @@ static bool is_true(const void *data)
     return *(const bool *)data;
 }
 
-/* Each round begins with one member alone. A node that comes later than that, of a member of the
- * first one, counts as a member until it is found (docs/design/nodes.md). */
+/* Each round begins with one member alone, the second for as long as what was lost in the first may
+ * come. */
 static void meetings(void)
 {
     struct actor *a = stage_join("a"), *b = stage_join("b");
@@ -561,10 +561,10 @@ static void meetings(void)
     for (int round = 0; round < 2; round++) {
         done = false;
         STAGE_CALL(a, 0, zkl_double_barrier_enter_async(x, ZKL_FOREVER, on_done, &done));
-        stage_run(AWHILE_MS);
+        stage_run(round > 0 ? LATE_OVER_MS : AWHILE_MS);
         MUST(!done);
         rules_let_go();
-        STAGE_CALL(b, 0, zkl_double_barrier_enter(y, ZKL_FOREVER));
+        STAGE_CALL(b, 0, zkl_double_barrier_enter(y, LATE_OVER_MS));
         MUST(stage_until(is_true, &done));
         rules_keep("/dir/meeting/ready", true);
         stage_run(round > 0 ? LATE_OVER_MS : 0);

@@ -25,6 +25,7 @@ enum word {
     GONE_,
     REFUSED_,
     FIRED_,
+    TIMER_,
     STOP_,
     REPLACED_,
     OVER_
@@ -47,6 +48,7 @@ enum { STEPS_MAX = 16, MEMBERS_MAX = 6 };
 struct heard {
     enum word word;
     uint64_t zxid, bound;
+    int64_t late;
     int32_t version;
     bool unsent;
 };
@@ -66,6 +68,7 @@ static struct {
     uint64_t czxids[MEMBERS_MAX];
     size_t own;
     struct machine_action asked; /* last */
+    bool named;                  /* the own node is another from here on */
     GString *text;
 } game;
 
@@ -101,12 +104,15 @@ static void put_request(const struct machine_action *a)
         put("await %d", (int)game.b.awaited);
     else if (a->verb == STORE_STAT && a->node == BARRIER_OWN)
         put("find");
+    else if (a->verb == STORE_CREATE)
+        put(game.named ? "join" : "join again");
     else if (a->verb != STORE_STAT)
         put("%s", words[a->node]);
     CHECK(a->watch ==
           (a->node == BARRIER_AWAITED || (a->node == BARRIER_READY && a->verb == STORE_STAT)));
     CHECK(!a->once && a->also == (a->node == BARRIER_READY));
     game.asked = *a;
+    game.named = false;
 }
 
 static void put_action(const struct machine_action *a)
@@ -122,6 +128,12 @@ static void put_action(const struct machine_action *a)
         put("%s", verdicts[a->verdict]);
     else if (a->kind == MACHINE_ACT_LATE || a->kind == MACHINE_ACT_DELETE)
         put("%s", a->kind == MACHINE_ACT_LATE ? "late" : "delete");
+    else if (a->kind == MACHINE_ACT_FORGET || a->kind == MACHINE_ACT_DISARM)
+        put("%s", a->kind == MACHINE_ACT_FORGET ? "forget" : "disarm");
+    else if (a->kind == MACHINE_ACT_ARM)
+        put("arm %d", (int)a->at);
+    else if (a->kind == MACHINE_ACT_NAME)
+        game.named = true;
 }
 
 static void feed(struct machine_event ev)
@@ -173,13 +185,13 @@ static void feed_look(const struct heard *h)
 static void play_heard(const struct heard *h)
 {
     static const unsigned kinds[] = {
-        [ENTER_] = BARRIER_EV_ENTER, [LEAVE_] = BARRIER_EV_LEAVE, [FIRED_] = MACHINE_EV_FIRED,
-        [GONE_] = MACHINE_EV_FIRED,  [STOP_] = MACHINE_EV_STOP,   [REPLACED_] = MACHINE_EV_SESSION,
-        [OVER_] = MACHINE_EV_OVER};
+        [ENTER_] = BARRIER_EV_ENTER,      [LEAVE_] = BARRIER_EV_LEAVE, [FIRED_] = MACHINE_EV_FIRED,
+        [GONE_] = MACHINE_EV_FIRED,       [TIMER_] = MACHINE_EV_TIMER, [STOP_] = MACHINE_EV_STOP,
+        [REPLACED_] = MACHINE_EV_SESSION, [OVER_] = MACHINE_EV_OVER};
 
     switch (h->word) {
     case JOINED_:
-        answer((struct machine_event){.czxid = h->zxid});
+        answer((struct machine_event){.czxid = h->zxid, .late_until = h->late});
         break;
     case LOOKED_:
         feed_look(h);
@@ -251,11 +263,17 @@ static void play_all(const struct exchange_row *rows, size_t count)
         EV(OPENED), .acts = "ignore tell done = inside"                                            \
     }
 
-#define LEAVES                                                                                     \
-    INSIDE,                                                                                        \
+#define LEAVE                                                                                      \
     {                                                                                              \
         EV(LEAVE), .acts = "count = leaving"                                                       \
     }
+#define LEAVES INSIDE, LEAVE
+/* The node was made by a repeated create, of which the first may be done until then. */
+#define LISTS_LATE(until)                                                                          \
+    ENTER, {EV(JOINED, .zxid = 10, .late = (until)), .acts = "look = looking"}, NO_READY
+#define LEAVES_LATE(until)                                                                         \
+    LISTS_LATE(until), {COUNTED(0, 10, 8), "open 10 for 4 = opening"},                             \
+        {EV(OPENED), .acts = "ignore tell done = inside"}, LEAVE
 
 /* For two: by the own list, or by a ready that is younger and high enough. */
 TEST_CASE(entering)
@@ -379,6 +397,63 @@ TEST_CASE(leaving)
     play_all(rows, G_N_ELEMENTS(rows));
 }
 
+/* A node that may be made once more is kept until it cannot be: as long as it stands there is no
+ * other. */
+TEST_CASE(settling)
+{
+    static const struct exchange_row rows[] = {
+        {"the last",
+         {LEAVES_LATE(20),
+          {COUNTED(0, 10), "ignore forget arm 20 = quitting"},
+          {EV(TIMER), .acts = "quit last = quitting"},
+          {EV(QUIT), 0, {10}, "ignore tell done = outside"},
+          JOINS,
+          {EV(STOP), .acts = "ignore quit = quitting"}}},
+        {"another",
+         {LEAVES_LATE(20),
+          {COUNTED(1, 8, 10), "ignore forget arm 20 = quitting"},
+          {EV(TIMER), .acts = "quit = quitting"},
+          {EV(QUIT), 1, {8, 10}, "await 0 = leaving"}}},
+        {"another, whose time passes",
+         {LEAVES_LATE(20),
+          {COUNTED(1, 8, 10), "ignore forget arm 20 = quitting"},
+          {EV(STOP), .acts = " = quitting"},
+          {EV(TIMER), .acts = "quit = quitting"},
+          {EV(QUIT), 1, {8, 10}, "ignore tell failed = outside"}}},
+        {"another, whose session ends",
+         {LEAVES_LATE(20),
+          {COUNTED(1, 8, 10), "ignore forget arm 20 = quitting"},
+          {EV(REPLACED), .acts = "disarm count = leaving"},
+          {COUNTED(-1, 0, 12), "ignore tell done = outside"}}},
+        {"inside when the session ends",
+         {LISTS_LATE(20),
+          {COUNTED(0, 10, 8), "open 10 for 4 = opening"},
+          {EV(OPENED), .acts = "ignore tell done = inside"},
+          {EV(REPLACED), .acts = "disarm = inside"},
+          {EV(LEAVE), .acts = "ignore tell lost = outside"}}},
+        {"one that waits",
+         {LISTS_LATE(20),
+          {COUNTED(0, 10), " = waiting"},
+          {EV(STOP), .acts = "ignore forget arm 20 = quitting"},
+          {EV(TIMER), .acts = "quit = quitting"},
+          {EV(QUIT), .acts = "ignore tell failed = outside"}}},
+        {"by the last create",
+         {LISTS_LATE(20),
+          {COUNTED(-1, 9, 8), "join again = joining"},
+          {EV(JOINED, .zxid = 12, .late = 30), .acts = "look = looking"},
+          {EV(STOP), .acts = "ignore forget arm 30 = quitting"}}},
+        {"one that somebody has deleted",
+         {LISTS_LATE(20),
+          {COUNTED(-1, 9, 8), "join again = joining"},
+          {EV(JOINED, .zxid = 12), .acts = "look = looking"},
+          {EV(STOP), .acts = "ignore forget arm 20 = quitting"}}},
+        {"one that somebody has deleted, when it leaves",
+         {LEAVES_LATE(20), {COUNTED(-1, 0, 12), "late ignore tell done = outside"}}},
+    };
+
+    play_all(rows, G_N_ELEMENTS(rows));
+}
+
 /* None is told before its node is gone. */
 TEST_CASE(stopped)
 {
@@ -494,7 +569,7 @@ TEST_CASE(odd_answers)
         {"which is gone again",
          {.state = BARRIER_JOINING, .made = true},
          ANSWERED(NONODE, .verb = STORE_STAT),
-         "join = joining"},
+         "join again = joining"},
         {"which is found",
          {.state = BARRIER_JOINING, .made = true},
          ANSWERED(OK, .verb = STORE_STAT, .czxid = 3),
@@ -507,18 +582,10 @@ TEST_CASE(odd_answers)
          {.state = BARRIER_JOINING},
          ANSWERED(NOAUTH, .late_until = 1),
          "refused late ignore tell failed = outside"},
-        {"sent twice, and deleted",
-         {.state = BARRIER_QUITTING, .own = true, .late = true},
-         ANSWERED(NONODE, .verb = STORE_DELETE),
-         "late ignore tell failed = outside"},
         {"sent twice, and the session ends",
-         {.state = BARRIER_QUITTING, .own = true, .late = true},
+         {.state = BARRIER_QUITTING, .own = true, .late = 1},
          {.kind = MACHINE_EV_SESSION},
-         "ignore tell failed = outside"},
-        {"sent twice, and somebody has deleted it",
-         {.state = BARRIER_COUNTING, .own = true, .late = true, .czxid = 3},
-         ANSWERED(OK, .verb = STORE_LIST),
-         "late join = joining"},
+         "disarm ignore tell failed = outside"},
         {"the last, and ready is gone",
          {.state = BARRIER_QUITTING, .own = true, .then = BARRIER_THEN_DONE},
          ANSWERED(NONODE, .verb = STORE_MULTI),
@@ -607,6 +674,10 @@ TEST_CASE(table)
         b.made = true;
         CHECK_INT(barrier_invariant(&b), s == BARRIER_JOINING);
     }
+    b = (struct barrier){.state = BARRIER_JOINING, .late = 1};
+    CHECK(barrier_invariant(&b));
+    b.state = BARRIER_OUTSIDE;
+    CHECK(!barrier_invariant(&b));
     b = (struct barrier){.state = BARRIER_INSIDE, .own = true, .czxid = 5, .bound = 4};
     CHECK(!barrier_invariant(&b));
     for (enum barrier_state s = BARRIER_COUNTING; s <= BARRIER_OPENING; s++) {

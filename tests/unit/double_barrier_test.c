@@ -454,20 +454,6 @@ TEST_CASE(leaves_as_the_last)
     }
 }
 
-/* Whether the own node is looked for that long after its end, and deleted. */
-static void check_looks(bool looks)
-{
-    char *name = strrchr(pair.own, '/') + 1;
-
-    hand_pass_proved(pair.s, 1000);
-    CHECK_INT(fake_is_asked(STORE_LIST, PATH), looks);
-    if (looks)
-        ANSWER(STORE_LIST, PATH, .rc = STORE_OK, .names = &name, .count = 1);
-    CHECK_INT(fake_is_asked(STORE_DELETE, pair.own), looks);
-    hand_pass_proved(pair.s, 3000);
-    CHECK_INT(fake_is_asked(STORE_LIST, PATH), looks);
-}
-
 /* It enters; lost: by the second of two creates. */
 static void enter_by(bool lost)
 {
@@ -487,64 +473,110 @@ static void enter_again(bool lost)
     enter_by(lost);
 }
 
-static void leave_as_last(void)
+/* The first create may be done late: so the second node stands as long. The delete comes alone, or
+ * with that of ready; in another session nothing of this one is done. */
+TEST_CASE(own_node_may_be_made_late)
 {
-    leave_pair(ZKL_FOREVER);
-    answer_listed("*");
-    ANSWER(STORE_MULTI, PATH, .rc = STORE_OK);
-    check_ended(0);
-}
+    enum { LATE_MS = 20000 };
 
-/* The first create may be done late, when the second node is gone: because it was deleted before
- * those of the others, or as the last, or by somebody else. */
-TEST_CASE(own_node_is_made_late)
-{
-    for (int lost = 0; lost < 2; lost++) {
+    for (int i = 0; i < 8; i++) {
+        const bool lost = i % 2, last = i / 2 % 2, replaced = i / 4;
+        const enum store_kind kind = last ? STORE_MULTI : STORE_DELETE;
+        const char *where = last ? PATH : PATH "/";
         enter_again(lost);
+        if (replaced) {
+            fake_next_session();
+            leave_pair(ZKL_FOREVER);
+            check_ended(ZKL_ELOST);
+            enter_by(false);
+        }
         leave_pair(ZKL_FOREVER);
-        answer_listed(OTHER " *");
-        answer_stat(OTHER, 8);
-        ANSWER(STORE_DELETE, pair.own, .rc = STORE_OK);
-        check_looks(lost);
-        end();
-        enter_again(lost);
-        leave_as_last();
-        check_looks(lost);
-        end();
-        enter_again(lost);
-        leave_pair(ZKL_FOREVER);
-        answer_listed("");
-        check_looks(lost);
+        answer_listed(last ? "*" : OTHER " *");
+        if (!last)
+            answer_stat(OTHER, 8);
+        if (lost && !replaced) {
+            hand_pass_proved(pair.s, LATE_MS - 1);
+            CHECK(!fake_is_asked(kind, where));
+            hand_pass_proved(pair.s, 1);
+        }
+        ANSWER(kind, where, .rc = STORE_OK);
+        hand_pass_proved(pair.s, 1000);
+        CHECK_INT(fake_is_asked(STORE_GET, PATH "/" OTHER), !last);
+        CHECK(!fake_is_asked(STORE_LIST, PATH)); /* nothing is looked for */
+        if (last)
+            check_ended(0);
         end();
     }
 }
 
-/* In another session nothing of this one is done, and the next node is no concern of it. */
-TEST_CASE(next_node_is_not_late)
+/* Freed, or its time passes: its node stands as long. */
+TEST_CASE(node_of_one_that_failed_may_be_made_late)
 {
-    enter_again(true);
-    leave_as_last();
-    fake_next_session();
-    enter_by(false);
-    leave_as_last();
-    check_looks(false);
-    end();
+    for (int freed = 0; freed < 2; freed++) {
+        enter_again(true);
+        leave_pair(300);
+        answer_listed(OTHER " *");
+        answer_stat(OTHER, 8);
+        hand_pass_proved(pair.s, 300 + FAKE_TIMEOUT_MS);
+        check_ended(ZKL_ETIMEDOUT);
+        CHECK_INT(zkl_double_barrier_enter_async(pair.b, 0, on_done, NULL), ZKL_EBUSY);
+        if (freed)
+            zkl_double_barrier_free(g_steal_pointer(&pair.b));
+        CHECK(!fake_is_asked(STORE_DELETE, pair.own));
+        hand_pass_proved(pair.s, 20000);
+        ANSWER(STORE_DELETE, pair.own, .rc = STORE_OK);
+        end();
+    }
 }
 
-/* Somebody has deleted the own node before it entered: it makes another. */
-TEST_CASE(former_node_is_made_late)
+/* None is there that could be kept: the server refuses the second create, or somebody has deleted
+ * the node. It is looked for, and deleted. */
+TEST_CASE(node_that_is_made_late_is_looked_for)
 {
-    begin(2);
-    hand_stand_alone(pair.s);
-    enter_pair(ZKL_FOREVER);
-    fake_event(STORE_EV_DOWN);
-    ANSWER(STORE_CREATE, pair.own, .rc = STORE_UNKNOWN);
-    fake_reconnect();
-    answer_made();
-    answer_looks();
-    answer_listed(OTHER);
-    check_looks(true);
-    end();
+    for (int refused = 0; refused < 2; refused++) {
+        begin(2);
+        hand_stand_alone(pair.s);
+        if (refused) {
+            enter_pair(ZKL_FOREVER);
+            fake_event(STORE_EV_DOWN);
+            ANSWER(STORE_CREATE, pair.own, .rc = STORE_UNKNOWN);
+            fake_reconnect();
+            ANSWER(STORE_CREATE, pair.own, .rc = STORE_NOAUTH);
+            check_ended(ZKL_EACCES);
+        } else {
+            enter_by(true);
+            leave_pair(ZKL_FOREVER);
+            answer_listed("");
+            check_ended(0);
+        }
+        char *name = strrchr(pair.own, '/') + 1;
+        hand_pass_proved(pair.s, 1000);
+        ANSWER(STORE_LIST, PATH, .rc = STORE_OK, .names = &name, .count = 1);
+        CHECK(fake_is_asked(STORE_DELETE, pair.own));
+        hand_pass_proved(pair.s, 3000);
+        CHECK(fake_is_asked(STORE_LIST, PATH));
+        end();
+    }
+}
+
+/* Somebody has deleted the own node before it entered: it makes another, of the same name if a
+ * create of that may still be done. */
+TEST_CASE(former_node_may_be_made_late)
+{
+    for (int lost = 0; lost < 2; lost++) {
+        begin(2);
+        enter_pair(ZKL_FOREVER);
+        if (lost) {
+            fake_event(STORE_EV_DOWN);
+            ANSWER(STORE_CREATE, pair.own, .rc = STORE_UNKNOWN);
+            fake_reconnect();
+        }
+        answer_made();
+        answer_looks();
+        answer_listed(OTHER);
+        CHECK_INT(strcmp(fake_request(STORE_CREATE, PATH "/").path, pair.own) == 0, lost);
+        end();
+    }
 }
 
 /* Its own node first, unless it is the lowest: that one waits for the highest. */
