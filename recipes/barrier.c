@@ -63,7 +63,7 @@ static void barrier_call_ask(struct barrier_call *c, struct machine_actions *out
         machine_ask(out, STORE_DELETE, 0);
 }
 
-/* Others may change the barrier meanwhile, or what stands against the operation: it is not over
+/* Others may change the barrier until then, or what stands against the operation: it is not over
  * yet, even if its repetition was refused. */
 static void barrier_call_settle(struct barrier_call *c, struct machine_actions *out, int64_t until)
 {

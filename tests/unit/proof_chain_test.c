@@ -165,8 +165,8 @@ TEST_CASE(relayed_answer_of_an_earlier_connection)
     hand_close(s);
 }
 
-/* At what may be an observer that a follower feeds the second round of a pair proves; so many
- * steps, in which each request is answered. */
+/* At what may be an observer that a follower feeds the second round of a pair proves: as many
+ * steps as the row says, in which each request is answered. */
 TEST_CASE(proved_by_two_reports)
 {
     enum { STEP_MS = 375 };

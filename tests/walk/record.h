@@ -9,7 +9,7 @@
 /* What comes next belongs to that stage; NULL: to none. The name must last. */
 void record_stage(const char *name);
 
-/* What this thread calls meanwhile is not kept. */
+/* While on, what this thread calls is not kept. */
 void record_hide(bool on);
 
 /* Writes to a file what was called, when no other thread is in the library: a line "stage NAME",
