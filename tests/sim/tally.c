@@ -30,7 +30,7 @@ static const struct {
     {"ended by others", offsetof(struct tally, forced), 1500, true},
     {"leaders", offsetof(struct tally, leaders), 300, true},
     {"terms", offsetof(struct tally, terms), 2000, false},
-    {"asked to step down", offsetof(struct tally, asked), 150, false},
+    {"asked to step down", offsetof(struct tally, asked), 100, false},
     {"failed campaigns", offsetof(struct tally, failed), 50, false},
     {"proclaimed", offsetof(struct tally, proclaimed), 800, false},
     {"told to observers", offsetof(struct tally, told), 2500, false},
