@@ -33,7 +33,7 @@
 /* No process has a higher number, whatever the system is set to: PID_MAX_LIMIT of the kernel. */
 #define PID_LAST (sizeof(long) > 4 ? 4 * 1024 * 1024 : 32 * 1024)
 
-/* So many are asked for before the clock is looked at. */
+/* How many numbers are asked for in a row. */
 #define ASK_PART 4096
 
 /* ---- who ---- */
@@ -143,22 +143,28 @@ static bool must_ask(const struct sweep *s)
            processes_sight() == SIGHT_NONE;
 }
 
-/* Those of our children that have the next numbers. They began after us, so the numbers after our
- * own come first. */
+static void ask_for_numbers(pid_t behind, GArray *pids)
+{
+    for (int i = 0; i < ASK_PART; i++) {
+        const pid_t pid = (behind + i) % (pid_t)PID_LAST + 1;
+
+        if (child_look(pid, NULL) != CHILD_NONE)
+            g_array_append_val(pids, pid);
+    }
+}
+
+/* Those of our children that have the next numbers. They began after us, so their numbers come
+ * after our own, or, where numbers have begun again since, after 0. */
 static GArray *ask_for_children(struct sweep *s)
 {
     const int64_t until = now_ms() + LOOK_PART_MS;
     GArray *pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
 
-    if (s->asked == 0)
-        s->asked = getpid();
-    do
-        for (int i = 0; i < ASK_PART; i++) {
-            s->asked = s->asked % (pid_t)PID_LAST + 1;
-            if (child_look(s->asked, NULL) != CHILD_NONE)
-                g_array_append_val(pids, s->asked);
-        }
-    while (now_ms() < until);
+    do {
+        ask_for_numbers(getpid() + s->asked, pids);
+        ask_for_numbers(s->asked, pids);
+        s->asked = (s->asked + ASK_PART) % (pid_t)PID_LAST;
+    } while (now_ms() < until);
     return pids;
 }
 

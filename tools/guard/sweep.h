@@ -14,7 +14,7 @@ struct sweep {
     GHashTable *stopped;
     GHashTable *refused;
     bool alone;                 /* root had no child before: all that it has are members */
-    pid_t asked;                /* the last number that was asked for; 0: none was */
+    pid_t asked;                /* how many numbers after our own, and after 0, were asked for */
     bool all_killed;            /* the last look was for KILL, spared nobody and found nobody new */
     struct processes_look look; /* one that is made in parts, and */
     GArray *known;              /* what the last one of these has found */
