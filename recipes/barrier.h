@@ -9,14 +9,14 @@
  * One operation on a barrier, which is closed while its node exists.
  *
  *   IDLE ──> ASKING ──it is as wanted, or refused──────> OVER
- *             │  ^  └──as wanted──> SETTLING ──timer───> ^
+ *             │  ^  └──one was lost──> SETTLING ─timer─> ^
  *   WAIT:     │  │changed, or another session           │gone
  *   it exists v  │                                      │
  *           WATCHING ───────────────────────────────────┘
  *
  * A set or remove is asked for until the outcome is certain, in the next session if need be. It
- * does not matter by whom it was done. The node is nobody's. So an operation of which a request was
- * lost is over when that cannot be done any more, or the session has ended. */
+ * does not matter by whom it was done. The node is nobody's. So if a request was lost, the
+ * operation is over when that cannot be done any more, whatever becomes of the session. */
 
 enum barrier_goal { BARRIER_SET, BARRIER_REMOVE, BARRIER_WAIT };
 

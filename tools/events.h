@@ -37,8 +37,8 @@ bool events_open_below(struct events *e, struct events *parent, int orders);
  * SIGCHLD, and channel. */
 bool events_open_deaf(struct events *e, struct events *parent, int channel);
 
-/* If a key of the terminal has ended the command, its signal ends us too, unless we were started
- * with it ignored; and the rest of our process group, if that has not had it. */
+/* If a key of the terminal has ended the command, its signal ends us too, and the rest of our
+ * process group unless that has had it. It ends nobody if we were started with it ignored. */
 void events_close(struct events *e);
 
 /* Catches one more signal, unless we were started with it ignored. */

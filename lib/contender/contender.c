@@ -811,13 +811,11 @@ static void contender_note_orphan(struct contender *c)
     zkl_session *s = contender_session(c);
     const char *directory = c->admission->path;
 
-    if (!c->orphan) {
-        s->orphans++;
+    if (!c->orphan)
         log_line(s->log, ZKL_LOG_ERROR, "list-refused", session_path(s, directory),
                  "%s: cannot list it, and a node of ours may be there", directory);
-    }
+    incarnation_want_end(s, c->orphan);
     c->orphan = true;
-    incarnation_purge(s);
 }
 
 static void contender_note_untouched(const struct contender *c)
@@ -900,7 +898,7 @@ static void contender_retire(struct contender *c)
     c->retired = true;
     contender_detach_tenure(c);
     contender_tell(c, CONTENDER_ENDED);
-    s->orphans -= c->orphan;
+    incarnation_want_end_no_more(s, c->orphan);
     if (c->leaves)
         orphan_left(s);
     admission_leave(c);

@@ -415,11 +415,10 @@ static void once_look_step(struct driver *d, const struct machine_event *ev,
 
 static void once_look_tell(struct driver *d, const struct machine_action *a)
 {
-    struct once_look *x = once_look_of(d);
-    struct call *c = &x->driven.call;
+    struct call *c = &driven_of(d)->call;
 
     if (a->verdict != ONCE_DONE)
-        once_explain(x->of, (enum once_verdict)a->verdict, a->rc, &c->error);
+        once_explain(once_look_of(d)->of, (enum once_verdict)a->verdict, a->rc, &c->error);
     call_end_as(c, &c->error);
 }
 

@@ -375,7 +375,8 @@ static void member_list_on_suspect(struct participant *p)
 
 static void member_want_end_no_more(zkl_member *m)
 {
-    m->session->orphans -= (unsigned)m->orphan + m->unsettled;
+    incarnation_want_end_no_more(m->session, m->orphan);
+    incarnation_want_end_no_more(m->session, m->unsettled);
     m->orphan = m->unsettled = false;
 }
 
@@ -570,7 +571,14 @@ static void member_keep_orphan(zkl_member *m)
         log_line(s->log, ZKL_LOG_ERROR, "delete-refused", m->refusal.path, "cannot delete %s",
                  m->refusal.text);
     member_end_those(m, WISH_LEFT, 0, &m->refusal); /* its node cannot be deleted now */
-    incarnation_want_end(s, &m->orphan);
+    incarnation_want_end(s, m->orphan);
+    m->orphan = true;
+}
+
+static void member_want_end(zkl_member *m)
+{
+    incarnation_want_end(m->session, m->unsettled);
+    m->unsettled = true;
 }
 
 static void member_driver_tell(struct driver *d, const struct machine_action *a)
@@ -582,7 +590,7 @@ static void member_driver_tell(struct driver *d, const struct machine_action *a)
     else if (a->verdict == MEMBER_TELL_ORPHAN)
         member_keep_orphan(m);
     else if (a->verdict == MEMBER_TELL_UNSETTLED)
-        incarnation_want_end(m->session, &m->unsettled);
+        member_want_end(m);
     else if (a->verdict == MEMBER_TELL_OVER)
         member_retire(m);
     else

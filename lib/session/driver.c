@@ -313,7 +313,8 @@ static void driver_take_names(struct machine_event *ev, const struct store_reply
     }
 }
 
-/* Of what was sent of a change, until when it may be done: in this session, and in those before. */
+/* A sending of this change may be done until then, and one that was lost with a session before this
+ * one until the time that the session remembers. */
 static void driver_note_late(struct driver_asked *asked, int64_t until)
 {
     struct driver *d = asked->driver;

@@ -258,11 +258,15 @@ void incarnation_purge(zkl_session *s)
         timers_arm(s->timers, &s->purge_timer, clock_now().boot, on_purge, s);
 }
 
-void incarnation_want_end(zkl_session *s, bool *wanted)
+void incarnation_want_end(zkl_session *s, bool wanted)
 {
-    s->orphans += !*wanted;
-    *wanted = true;
+    s->orphans += !wanted;
     incarnation_purge(s);
+}
+
+void incarnation_want_end_no_more(zkl_session *s, bool wanted)
+{
+    s->orphans -= wanted;
 }
 
 void incarnation_retired(zkl_session *s)

@@ -26,8 +26,9 @@ void incarnation_retired(zkl_session *s);
 void incarnation_purge(zkl_session *s);
 
 /* Something stands or may yet be done that ends with the session: so that ends as soon as nobody
- * needs it. *wanted says so; whoever has it takes it from s->orphans again. */
-void incarnation_want_end(zkl_session *s, bool *wanted);
+ * needs it. wanted: the caller has said so before, and not taken it back. */
+void incarnation_want_end(zkl_session *s, bool wanted);
+void incarnation_want_end_no_more(zkl_session *s, bool wanted);
 
 /* Whether the incarnation may be ended for that: nobody uses it. */
 bool incarnation_may_end(const zkl_session *s, enum end_reason why);

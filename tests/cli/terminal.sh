@@ -117,7 +117,7 @@ type_keys '\0003'
 end_terminal
 expect_match "Ctrl-C reaches each command of a group" "status=5.*status=5" "$(shown)"
 
-# Whoever dies, a script of the same group reads on.
+# A script of the same group reads on, whether the tool dies, or its guard.
 tool_of() { # GUARD
     local tool
     read -r _ _ _ tool _ <"/proc/$1/stat"

@@ -1,6 +1,5 @@
-/* Who calls whom in the library, if it is compiled with -finstrument-functions: each call is kept
- * in memory until it is written. Calls come from any thread; what ends or begins a stage is for
- * one. */
+/* The calls in a library that is compiled with -finstrument-functions: each is kept in memory until
+ * it is written. Any thread may call the library; one thread alone begins and ends stages. */
 #ifndef WALK_RECORD_H
 #define WALK_RECORD_H
 

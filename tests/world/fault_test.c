@@ -110,7 +110,7 @@ TEST_CASE(held_back)
     }
 }
 
-/* Of one connection alone. */
+/* What the next connection loses is not held back. */
 TEST_CASE(held_back_once)
 {
     begin_seed(1);

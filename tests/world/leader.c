@@ -293,7 +293,7 @@ void leader_take(struct server *leader, struct ask *ask)
 
 /* ---- what comes late: docs/design/late.md ---- */
 
-/* Of one connection, in order. */
+/* What one connection has lost, in order. */
 struct late {
     struct world *w;
     GQueue asks; /* of struct ask */
