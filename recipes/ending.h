@@ -66,7 +66,7 @@ enum end_reason {
     ENDINGS
 };
 
-/* The users of a ZooKeeper session that hold nothing in it. The library may not end the session by
+/* The users of a ZooKeeper session that have no node in it. The library may not end the session by
  * itself while it has such a user, unless the servers end it anyway. */
 struct users {
     unsigned calls; /* and transactions, that are under way */
@@ -74,9 +74,16 @@ struct users {
     unsigned kept;  /* the program's own nodes, as far as it has declared them */
 };
 
-/* holds: something is held, or a member has joined or is joining. out: for how long there has been
- * no connection, 0 if there is one. Both in ns. */
-bool users_let_end(const struct users *u, bool holds, enum end_reason why, int64_t out,
+/* What its other users have in it, whether or not a deadline is ahead; the most of that. */
+enum presence {
+    PRESENCE_NONE,
+    PRESENCE_WAITS, /* a place in a queue, or in one for a name */
+    PRESENCE_IN,    /* a member's node, or one on its way: others may have seen it */
+    PRESENCE_HOLDS  /* what a grant is for */
+};
+
+/* out: for how long there has been no connection, 0 if there is one. Both in ns. */
+bool users_let_end(const struct users *u, enum presence most, enum end_reason why, int64_t out,
                    int64_t timeout);
 
 #endif

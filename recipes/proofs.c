@@ -34,6 +34,13 @@ int64_t instant_sure(struct instant now, struct instant deadline)
     return now.boot + instant_left(now, deadline) / 2;
 }
 
+static const struct instant none;
+
+static bool is_some(struct instant t)
+{
+    return t.boot != 0;
+}
+
 static int64_t longer(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -104,6 +111,26 @@ int64_t proofs_anchor_period(const struct proofs *p)
     return p->relayed ? p->relay / 4 : p->relay / 2;
 }
 
+/* Below a third of the timeout, after which libzookeeper pings; and three of them are less than a
+ * deadline lasts. */
+static int64_t keep_period(const struct proofs *p)
+{
+    return p->timeout / 7 * 2;
+}
+
+/* For the leader's tracker: longer than from when it takes a session out until it says so. */
+static int64_t settle_time(const struct proofs *p)
+{
+    return p->timeout / 12;
+}
+
+enum proof_need proofs_need(bool goes_by_it, bool in_use, bool lately, bool entered)
+{
+    if (goes_by_it || (lately && entered))
+        return PROOF_HOT;
+    return in_use || lately ? PROOF_COOL : PROOF_COLD;
+}
+
 void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille)
 {
     *p = (struct proofs){.tick = tick_ns, .drift_permille = drift_permille};
@@ -116,9 +143,14 @@ static void set_timeout(struct proofs *p, int64_t timeout_ns)
     p->margin = proofs_margin(timeout_ns, p->drift_permille);
 }
 
+static struct instant kept_by(const struct proofs *p, struct instant touched)
+{
+    return instant_add(touched, p->timeout - p->margin);
+}
+
 static bool extend(struct proofs *p, struct instant proved, struct instant now)
 {
-    struct instant deadline = instant_add(proved, p->timeout - p->margin);
+    struct instant deadline = kept_by(p, proved);
 
     p->extended = now;
     if (p->has_deadline && !is_later(deadline, p->deadline))
@@ -126,6 +158,11 @@ static bool extend(struct proofs *p, struct instant proved, struct instant now)
     p->deadline = deadline;
     p->has_deadline = true;
     return true;
+}
+
+static void drop_reports(struct proofs *p)
+{
+    p->keep_base = p->keep_reports = p->keep_passes = none;
 }
 
 static void new_connection(struct proofs *p)
@@ -137,6 +174,10 @@ static void new_connection(struct proofs *p)
     p->anchor_out = false;
     p->chain = CHAIN_IDLE;
     p->chain_ever = false;
+    p->kept = p->settled = none;
+    p->keep_out = p->keep_second = false;
+    p->keep_sent = none;
+    drop_reports(p);
 }
 
 void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns)
@@ -170,7 +211,7 @@ void proofs_disconnected(struct proofs *p)
 {
     p->connected = false;
     p->chain = CHAIN_IDLE;
-    p->anchor_out = false;
+    p->anchor_out = p->keep_out = false;
 }
 
 void proofs_alone(struct proofs *p)
@@ -201,6 +242,13 @@ static bool find_base(const struct anchors *ring, struct instant now, int64_t re
     return false;
 }
 
+static struct instant some_base(const struct anchors *ring, struct instant now, int64_t relay_ns)
+{
+    struct instant ret;
+
+    return find_base(ring, now, relay_ns, &ret) ? ret : none;
+}
+
 static bool newest_anchor_older(const struct proofs *p, struct instant now, int64_t ns)
 {
     const struct anchors *ring = &p->heard;
@@ -215,6 +263,48 @@ static void add_anchor(struct anchors *ring, struct instant sent, struct instant
     ring->at[ring->count % PROOF_ANCHORS].sent = sent;
     ring->at[ring->count % PROOF_ANCHORS].answered = answered;
     ring->count++;
+}
+
+static bool is_ahead(const struct proofs *p, struct instant now)
+{
+    return p->has_deadline && !instant_reached(now, p->deadline);
+}
+
+static bool is_kept(const struct proofs *p, struct instant now)
+{
+    return is_some(p->kept) && !instant_reached(now, p->kept);
+}
+
+/* Whether the second of two syncs comes at once: where two reports are shown, if a deadline that
+ * rests on them may be ahead; elsewhere if the session is not kept. */
+static bool is_second_due(const struct proofs *p, struct instant now)
+{
+    if (p->alone || p->keep_second)
+        return false;
+    if (p->relayed)
+        return is_some(p->keep_passes) && p->relay < keep_period(p);
+    return !is_ahead(p, now) && !is_kept(p, now) && is_some(p->keep_base) &&
+           !instant_reached(now, kept_by(p, p->keep_base));
+}
+
+/* Where three syncs would not do otherwise, the relay is taken shorter than where a deadline rests
+ * on it. If kept is wrong for this alone, no more is than the moment that settle_time() is for. */
+static int64_t keep_relay(const struct proofs *p)
+{
+    return p->relay < keep_period(p) ? p->relay : p->relay / 10 * 9;
+}
+
+/* It is sent behind the answer to the one before, so its own answer shows that what that one had
+ * waited for has arrived. */
+static void keep_begin(struct proofs *p, struct instant now)
+{
+    p->anchor_out = p->keep_out = true;
+    p->keep_second = is_second_due(p, now);
+    p->keep_sent = now;
+    p->keep_reports = p->keep_base;
+    p->keep_base = some_base(p->relayed ? &p->passed : &p->heard, now, keep_relay(p));
+    if (!p->keep_second)
+        p->keep_passes = p->relayed ? some_base(&p->heard, now, p->relay) : none;
 }
 
 /* What a round shows whose sync is sent now; false: nothing. */
@@ -249,6 +339,9 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         p->chain_ever |= p->chain == CHAIN_IDLE;
         p->chain = CHAIN_WRITE;
         break;
+    case PROOF_KEEP:
+        keep_begin(p, now);
+        break;
     case PROOF_WRITE:
         break;
     }
@@ -256,15 +349,14 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
 
 void proofs_failed(struct proofs *p, enum proof_kind kind)
 {
-    if (kind == PROOF_ANCHOR)
+    if (kind == PROOF_KEEP) {
+        p->keep_out = false;
+        drop_reports(p);
+    }
+    if (kind == PROOF_ANCHOR || kind == PROOF_KEEP)
         p->anchor_out = false;
     else
         p->chain = CHAIN_IDLE;
-}
-
-static bool is_ahead(const struct proofs *p, struct instant now)
-{
-    return p->has_deadline && !instant_reached(now, p->deadline);
 }
 
 static void end_round(struct proofs *p, struct instant answered)
@@ -274,6 +366,42 @@ static void end_round(struct proofs *p, struct instant answered)
         add_anchor(&p->passed, p->chain_passed, answered);
         p->extended = answered; /* it goes on as it should, though nothing is proved yet */
     }
+}
+
+/* The leader knows by now that the session was touched at anchor. If it may have taken the session
+ * out before, that was not in vain if the session is not marked later. */
+static void keep(struct proofs *p, struct instant anchor, struct instant now)
+{
+    if (is_ahead(p, now))
+        p->settled = now;
+    else if (!is_kept(p, now))
+        p->settled = instant_add(now, settle_time(p));
+    if (!is_kept(p, now) || is_later(kept_by(p, anchor), p->kept))
+        p->kept = kept_by(p, anchor);
+}
+
+static void keep_end(struct proofs *p, struct instant now)
+{
+    p->keep_out = false;
+    if (p->keep_second && is_some(p->keep_passes))
+        add_anchor(&p->passed, p->keep_passes, now);
+    if (is_some(p->keep_reports))
+        keep(p, p->keep_reports, now);
+}
+
+/* The write of a round that rests on something was answered. A session whose time was up may be
+ * touched while the leader is about to end it. */
+static bool conclude(struct proofs *p, struct instant sent, struct instant now)
+{
+    const bool settled = is_kept(p, now) && instant_passed(sent, p->settled, 0);
+
+    if (is_ahead(p, now) || (settled && !p->on_handshake))
+        return extend(p, p->chain_base, now);
+    if (!p->on_handshake) {
+        keep(p, p->chain_base, now);
+        p->chain_begun = instant_add(p->settled, -proofs_period(p)); /* the next one is due then */
+    }
+    return false;
 }
 
 bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
@@ -287,17 +415,17 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
         p->newest = sent;
     if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2))
         add_anchor(&p->heard, sent, answered);
-    if (kind == PROOF_ANCHOR)
+    if (kind == PROOF_ANCHOR || kind == PROOF_KEEP)
         p->anchor_out = false;
     else if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
         p->chain = CHAIN_WRITE_DUE;
+    if (kind == PROOF_KEEP)
+        keep_end(p, answered);
     if (chained)
         end_round(p, answered);
     if (p->alone && (kind == PROOF_RENEWAL || kind == PROOF_WRITE))
         return extend(p, sent, answered);
-    /* A session whose time was up may be touched while the leader is about to end it. */
-    return chained && p->rests && (!p->on_handshake || is_ahead(p, answered)) &&
-           extend(p, p->chain_base, answered);
+    return chained && p->rests && conclude(p, sent, answered);
 }
 
 /* The next round of this connection. It waits for a second round of a pair that is possible within
@@ -322,12 +450,35 @@ static bool round_due(const struct proofs *p, struct instant now)
     return !p->chain_ever || instant_reached(now, next_round(p));
 }
 
+static int64_t keep_wait(const struct proofs *p, struct instant now)
+{
+    if (!is_some(p->keep_sent) || is_second_due(p, now))
+        return 0;
+    return instant_left(now, instant_add(p->keep_sent, keep_period(p)));
+}
+
+/* What was under way stays so. A round that was broken off is begun anew, and so is that of a
+ * handshake which would come too late. */
+void proofs_use(struct proofs *p, enum proof_need need, struct instant now)
+{
+    const bool heats = need == PROOF_HOT && p->need != PROOF_HOT;
+
+    p->need = need;
+    if (!heats || is_ahead(p, now))
+        return;
+    p->extended = now;
+    if (p->chain == CHAIN_WRITE_DUE)
+        p->chain = CHAIN_IDLE;
+}
+
 enum proof_wish proofs_want(const struct proofs *p, struct instant now)
 {
     struct instant base;
 
-    if (!p->connected)
+    if (!p->connected || p->need == PROOF_COLD)
         return PROOF_NOTHING;
+    if (p->need == PROOF_COOL)
+        return p->keep_out || keep_wait(p, now) > 0 ? PROOF_NOTHING : PROOF_SEND_KEEP;
     if (p->chain == CHAIN_WRITE_DUE)
         return PROOF_SEND_WRITE;
     if (p->chain == CHAIN_IDLE && round_due(p, now)) {
@@ -345,6 +496,8 @@ int64_t proofs_wait(const struct proofs *p, struct instant now)
 {
     int64_t wait = proofs_anchor_period(p) / 2;
 
+    if (p->need != PROOF_HOT)
+        return p->keep_out || !p->connected ? keep_period(p) : keep_wait(p, now);
     if (p->chain == CHAIN_IDLE && p->chain_ever) {
         int64_t left = instant_left(now, next_round(p));
         if (p->alone || left > wait || (p->relayed && left > 0))
@@ -355,7 +508,18 @@ int64_t proofs_wait(const struct proofs *p, struct instant now)
 
 bool proofs_overdue(const struct proofs *p, struct instant now)
 {
-    return instant_reached(now, instant_add(p->extended, p->timeout / 6 / 2 * 5));
+    const struct instant last = p->need == PROOF_HOT ? p->extended : p->newest;
+
+    return instant_reached(now, instant_add(last, p->timeout / 6 / 2 * 5));
+}
+
+int64_t proofs_left(const struct proofs *p, struct instant now)
+{
+    const int64_t left = p->has_deadline ? instant_left(now, p->deadline) : 0;
+
+    return p->need != PROOF_COOL || !p->has_deadline
+               ? left
+               : longer(left, instant_left(now, kept_by(p, p->newest)));
 }
 
 /* Plays the coming rounds as they would be on a network that stays as it is, until one rests on an

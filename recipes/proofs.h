@@ -6,7 +6,8 @@
  * the leader was one. So no server ends the session before anchor sent + timeout.
  * A reconnect is an anchor as well: its handshake came behind all that was answered before, and the
  * leader itself touches the session in it. The write, sent behind it, needs no sync before it. It
- * moves on a deadline that is ahead, and revives none.
+ * moves on a deadline that is ahead, and revives none. A chain revives one, if the session is known
+ * to have been kept.
  * An observer may report to a follower, which reports to the leader. There the write's answer shows
  * that the follower has the touch, and a second round is needed, whose sync comes a relay period
  * after that answer. Each round is the first of one pair and the second of another.
@@ -44,7 +45,8 @@ enum proof_kind {
     PROOF_ANCHOR,  /* any request: its answer shows that our server had touched the session */
     PROOF_SYNC,    /* the chain's second step */
     PROOF_RENEWAL, /* the chain's third step: a write */
-    PROOF_WRITE    /* any other write, whatever the quorum answers */
+    PROOF_WRITE,   /* any other write, whatever the quorum answers */
+    PROOF_KEEP     /* a sync in place of a ping: an anchor, and a step towards being kept */
 };
 
 /* What a request that asked for that kind proves by such an answer of the server: no more than a
@@ -52,7 +54,26 @@ enum proof_kind {
 enum proof_kind proof_by_answer(enum proof_kind kind, enum store_rc rc);
 
 /* What the session should send now. */
-enum proof_wish { PROOF_NOTHING, PROOF_SEND_ANCHOR, PROOF_SEND_SYNC, PROOF_SEND_WRITE };
+enum proof_wish {
+    PROOF_NOTHING,
+    PROOF_SEND_ANCHOR,
+    PROOF_SEND_SYNC,
+    PROOF_SEND_WRITE,
+    PROOF_SEND_KEEP
+};
+
+/* What its users need of a session. */
+enum proof_need {
+    PROOF_HOT,  /* a deadline: the chain runs */
+    PROOF_COOL, /* to be kept, and to be proved soon when somebody needs a deadline: no write, and
+                   syncs in place of pings */
+    PROOF_COLD  /* nothing */
+};
+
+/* goes_by_it: something is held, or would be with a deadline. in_use: somebody waits, or is a
+ * member. lately: it was opened, or somebody has entered or left, within the last minute; entered:
+ * not only opened. */
+enum proof_need proofs_need(bool goes_by_it, bool in_use, bool lately, bool entered);
 
 enum { PROOF_ANCHORS = 16 };
 
@@ -75,7 +96,8 @@ struct proofs {
     bool has_deadline;
     struct instant deadline;
     struct instant newest;   /* send time of the newest answered request of the session */
-    struct instant extended; /* when the deadline last moved on */
+    struct instant extended; /* when the deadline last moved on, or was needed anew */
+    enum proof_need need;
     /* of this connection: */
     bool relayed;          /* the server may follow one that is not the leader */
     struct anchors heard;  /* the touches that the server had */
@@ -89,6 +111,17 @@ struct proofs {
     struct instant chain_passed; /* the send time of its anchor */
     struct instant chain_begun;  /* when the last round began */
     bool chain_ever;
+    /* Until then nobody takes the session out, if our server's leader is one: */
+    struct instant kept;    /* 0: it is not known */
+    struct instant settled; /* a write that is sent from then on revives the deadline */
+    /* syncs in place of pings; the time 0: none */
+    bool keep_out;
+    bool keep_second;                       /* the last one was sent at once behind another */
+    struct instant keep_sent;               /* the last one */
+    struct instant keep_base, keep_reports; /* anchors that the leader is told of: before that is
+                                               answered, and before it was sent */
+    struct instant keep_passes; /* an anchor that the server which ours follows is told of, before
+                                   the first of two is answered */
 };
 
 /* Parameters derived from the timeout, for documentation and tests. */
@@ -118,6 +151,9 @@ void proofs_alone(struct proofs *p);
  * now on count on that. */
 void proofs_direct(struct proofs *p);
 
+/* What is needed from now on. */
+void proofs_use(struct proofs *p, enum proof_need need, struct instant now);
+
 /* What proofs_want() asked for was sent now. */
 void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now);
 
@@ -129,15 +165,19 @@ void proofs_failed(struct proofs *p, enum proof_kind kind);
 bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
                      struct instant answered);
 
-/* What to send now, to keep the chain of proofs running. */
+/* What to send now, for what is needed. */
 enum proof_wish proofs_want(const struct proofs *p, struct instant now);
 
 /* How long, at most, until proofs_want() must be asked again; ns. */
 int64_t proofs_wait(const struct proofs *p, struct instant now);
 
 /* Whether the last round that was answered is older than two and a half sixths of the timeout: the
- * session's holders are SUSPECT. */
+ * session's holders are SUSPECT. Where no deadline is needed: the last answer. */
 bool proofs_overdue(const struct proofs *p, struct instant now);
+
+/* For how long the session is worth a connection soon: until its deadline, or where none is needed,
+ * until the servers may end it; ns, 0: it may have ended. */
+int64_t proofs_left(const struct proofs *p, struct instant now);
 
 enum deadline {
     DEADLINE_NONE,   /* the servers may have ended the session */

@@ -28,10 +28,14 @@ typedef enum zkl_member_layout {
 /* What happens to a member. */
 typedef enum zkl_member_event {
     ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it: zkl_member_grant() */
-    ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be LOST soon */
-    ZKL_MEMBER_HELD = 3,    /* after SUSPECT: proved again */
+    ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be LOST soon. Only from the first
+                               zkl_member_grant() on */
+    ZKL_MEMBER_HELD = 3,    /* after SUSPECT, or behind a zkl_member_grant() that came too early:
+                               proved again */
     ZKL_MEMBER_LOST = 4,    /* others may think that it is gone. It joins again by itself, which may
-                               be with the same node and token */
+                               be with the same node and token. Before the first zkl_member_grant()
+                               only because its session has ended, or somebody has deleted its
+                               node */
     ZKL_MEMBER_BUSY = 5,    /* another session has the id: joins when that node is gone. Told once
                                for each such node */
     ZKL_MEMBER_FAILED = 6,  /* the server refused a request with err; it is tried again, 1 s later
@@ -161,8 +165,16 @@ ZKL_API int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_f
  * not. It is never wanted, and nobody asks it to give way. The caller owns it: zkl_grant_release()
  * frees it, and the member stays. Never waits; may be called inside a callback.
  *
+ * A deadline costs the servers some writes a second (see zkl(7)), so the member has none before the
+ * first call that finds it in the group. From then on its session is proved until the member has
+ * left. If somebody has entered a lock or joined a group in the session within the last minute, as
+ * the member itself perhaps, it is proved already. If not, the call returns ZKL_EUNREACHABLE, and
+ * ZKL_MEMBER_HELD is told when there is a grant: as a rule after two round trips, without a
+ * connection not before there is one.
+ *
  * Returns 0; or
  *   ZKL_ELOST: it is not a member now, or others may think so;
+ *   ZKL_EUNREACHABLE: it is a member, as far as is known, but that is not proved yet;
  *   ZKL_EPERM: it leaves or has left;
  *   ZKL_EINVAL: m or ret is NULL;
  *   ZKL_ECLOSED, ZKL_ECHILD. */

@@ -113,8 +113,8 @@ class member
         detail::check(zkl_member_leave(handle_.get(), detail::milliseconds(limit)));
     }
 
-    /* The grant of the membership as it is now; throws errc::lost if it is none. The member stays
-     * when the grant is released. */
+    /* The grant of the membership as it is now; throws errc::lost if it is none, and
+     * errc::unreachable if it is not proved yet. The member stays when the grant is released. */
     zkl::grant grant() const
     {
         zkl_grant *made = nullptr;

@@ -82,7 +82,8 @@ typedef void (*zkl_log_fn)(const zkl_log_record *record, void *data);
  *     be proved sooner;
  *   a permission is missing, and a node of the library goes with the ZooKeeper session only.
  *
- * For the last two reasons the library ends a ZooKeeper session only while nobody uses it. It is
+ * For the last two reasons the library ends a ZooKeeper session only while nobody uses it, and for
+ * the last but one only while nobody waits for a lock in it, too. It is
  * used while it holds a grant; while a member is in a group or joins it, or is in a double barrier
  * or waits for the others there; during a call of a counter, and of other functions that wait for
  * the servers alone; during a transaction; during zkl_session_call(); and while the program keeps

@@ -261,16 +261,13 @@ static bool double_is_busy(const struct participant *p)
 }
 
 /* A member loses something if its node goes with the session, even on its way in: others may have
- * counted it. If no deadline is ahead, the servers may have ended the session. Then nothing is
- * held, and the session may be given up. */
-static bool double_holds(const struct participant *p)
+ * counted it. */
+static enum presence double_presence(const struct participant *p)
 {
-    if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
-        return false;
     for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next)
         if (((const zkl_double_barrier *)l->data)->machine.own)
-            return true;
-    return false;
+            return PRESENCE_IN;
+    return double_is_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
 static void double_step_all(struct participant *p, enum machine_event_kind kind)
@@ -295,7 +292,7 @@ static void double_on_over(struct participant *p)
 }
 
 static const struct participant_ops participant = {.is_busy = double_is_busy,
-                                                   .holds = double_holds,
+                                                   .presence = double_presence,
                                                    .on = {[NEWS_REPLACED] = double_on_replaced,
                                                           [NEWS_REFUSED] = double_on_over,
                                                           [NEWS_CLOSED] = double_on_over}};

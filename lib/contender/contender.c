@@ -537,16 +537,12 @@ static struct contender *admission_oldest(const struct admission *a)
 
 /* ---- admission: entering ---- */
 
-/* A session must be warm or new when a contender begins. If other contenders are there, it is, and
- * must not be replaced in the midst of their step. */
+/* Others who contend keep the session: it must not be replaced in the midst of their step. */
 static void admission_begin(struct contender *c)
 {
-    GQueue *contenders = &c->admission->all->list;
-
+    incarnation_warm(contender_session(c));
     c->link.data = c;
-    g_queue_push_tail_link(contenders, &c->link);
-    if (contenders->length == 1)
-        incarnation_warm(contender_session(c));
+    g_queue_push_tail_link(&c->admission->all->list, &c->link);
 }
 
 static void admission_let_in(struct contender *c)
@@ -923,6 +919,8 @@ static void contender_note_deadline(struct contender *c)
     else if (!by_deadline && h->by_deadline)
         g_queue_unlink(all, &h->deadline_link);
     h->by_deadline = by_deadline;
+    if (by_deadline)
+        incarnation_heat(contender_session(c));
 }
 
 static void contender_note_waiting(struct contender *c)
@@ -1203,15 +1201,20 @@ static bool contenders_is_busy(const struct participant *p)
     return ((const struct contenders *)p)->list.length > 0;
 }
 
-static bool contenders_holds(const struct participant *p)
+static bool contenders_go_by_it(const struct participant *p)
+{
+    return ((const struct contenders *)p)->by_deadline.length > 0;
+}
+
+static enum presence contenders_presence(const struct participant *p)
 {
     for (const GList *l = ((const struct contenders *)p)->list.head; l; l = l->next) {
         enum attempt_state state = ((const struct contender *)l->data)->machine.state;
         if ((state == ST_HOLDING || state == ST_LAPSED) &&
             !((const struct contender *)l->data)->idle)
-            return true;
+            return PRESENCE_HOLDS;
     }
-    return false;
+    return contenders_is_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
 /* Stepping one may retire others: each is held until its turn. */
@@ -1351,7 +1354,8 @@ static void contenders_free(struct participant *p)
 
 static const struct participant_ops contenders_participant = {
     .is_busy = contenders_is_busy,
-    .holds = contenders_holds,
+    .goes_by_it = contenders_go_by_it,
+    .presence = contenders_presence,
     .on = {[NEWS_UP] = contenders_on_up,
            [NEWS_PROVED] = contenders_on_proved,
            [NEWS_DEADLINE] = contenders_on_deadline,

@@ -149,14 +149,23 @@ static void member_end_hopes(zkl_member *m)
     member_end_those(m, WISH_WRITTEN, UINT32_MAX, &left);
 }
 
-/* ---- its grant: one from each time that it joins until others may think it gone ---- */
+/* ---- its grant: one from each time that it joins until others may think it gone ----
+ *
+ * A deadline costs writes, so the member has none before its grant is asked for. */
 
 static const struct grant_ops member_grant_ops = {.stays = true};
 
 static void member_begin_tenure(zkl_member *m, uint64_t czxid)
 {
     m->tenure = tenure_new(m->session, NULL, NULL, m->node, NULL, czxid);
-    grant_unref(grant_new_turn(m->tenure, NULL, m->turn++, &member_grant_ops, NULL));
+    grant_unref(grant_new_turn(m->tenure, NULL, m->turn - 1, &member_grant_ops, NULL));
+}
+
+static void member_begin_proved(zkl_member *m)
+{
+    m->proved = true;
+    if (m->machine.told_in)
+        member_begin_tenure(m, m->machine.told_czxid);
 }
 
 static void member_end_tenure(zkl_member *m)
@@ -168,6 +177,8 @@ static void member_end_tenure(zkl_member *m)
 
 static zkl_loss member_lose(zkl_member *m, enum loss loss)
 {
+    if (!m->tenure)
+        return (zkl_loss)loss;
     grant_lose(m->tenure, loss, NULL, NULL);
     const zkl_loss why = grant_loss(m->tenure); /* perhaps its deadline, before */
 
@@ -184,6 +195,8 @@ static void member_end_grant(zkl_member *m)
         member_lose(m, (enum loss)s->ended);
         return;
     }
+    if (!m->tenure)
+        return;
     grant_disown(m->tenure->grant);
     member_end_tenure(m);
 }
@@ -195,6 +208,8 @@ static bool member_is_valid(const zkl_member *m, struct instant now)
     struct validity next;
     int64_t ignored;
 
+    if (!m->proved)
+        return true;
     if (proofs_deadline(proofs, now) == DEADLINE_NONE)
         return false;
     if (!m->tenure)
@@ -234,7 +249,9 @@ static void member_tell(zkl_member *m, const struct machine_action *a)
         member_end_grant(m);
         break;
     case MEMBER_TELL_JOINED:
-        member_begin_tenure(m, a->czxid);
+        m->turn++;
+        if (m->proved)
+            member_begin_tenure(m, a->czxid);
         news.again = m->joined;
         m->joined = true;
         member_push(m, ZKL_MEMBER_JOINED, news, NULL);
@@ -292,6 +309,7 @@ struct member_list {
     struct participant participant;
     GQueue list;       /* of zkl_member */
     GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
+    unsigned asking;   /* those whose grant was asked for */
     bool suspect;      /* some are, until there is a proof */
     int64_t shown;     /* all that are in show that deadline, or a later one; CLOCK_BOOTTIME ns */
 };
@@ -301,17 +319,19 @@ static bool member_list_is_busy(const struct participant *p)
     return ((const struct member_list *)p)->list.length > 0;
 }
 
-/* Without a deadline ahead others may see it gone already: nothing keeps the session then. */
-static bool member_list_holds(const struct participant *p)
+static bool member_list_goes_by_it(const struct participant *p)
 {
-    if (proofs_deadline(&p->session->proofs, clock_now()) == DEADLINE_NONE)
-        return false;
+    return ((const struct member_list *)p)->asking > 0;
+}
+
+static enum presence member_list_presence(const struct participant *p)
+{
     for (const GList *l = ((const struct member_list *)p)->list.head; l; l = l->next) {
         const enum member_state state = ((const zkl_member *)l->data)->machine.state;
         if (state == MEMBER_IN || state == MEMBER_CREATING)
-            return true;
+            return PRESENCE_IN;
     }
-    return false;
+    return member_list_is_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
 /* Stepping one may end others: each is held until its turn. */
@@ -403,7 +423,8 @@ static void member_list_free(struct participant *p)
 
 static const struct participant_ops member_list_ops = {
     .is_busy = member_list_is_busy,
-    .holds = member_list_holds,
+    .goes_by_it = member_list_goes_by_it,
+    .presence = member_list_presence,
     .on = {[NEWS_PROVED] = member_list_on_proved,
            [NEWS_DEADLINE] = member_list_on_deadline,
            [NEWS_SUSPECT] = member_list_on_suspect,
@@ -450,6 +471,7 @@ static void member_list_remove(zkl_member *m)
     zkl_member *before = member_list_find(m->session, m->node);
 
     g_queue_unlink(&all->list, &m->link);
+    all->asking -= m->asks;
     if (before == m) {
         g_hash_table_remove(all->nodes, m->node);
         if (m->behind)
@@ -513,15 +535,22 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
 {
     zkl_member *m = member_driven(d);
     const struct instant now = clock_now();
+    const bool answered =
+        m->asks && !m->proved && proofs_deadline(&m->session->proofs, now) != DEADLINE_NONE;
+
+    if (answered)
+        member_begin_proved(m);
     const struct member_moment moment = {.now = now.boot,
                                          .valid = member_is_valid(m, now),
-                                         .suspect = m->suspect,
+                                         .suspect = m->suspect && m->proved,
                                          .same =
                                              ev->rc == STORE_OK && member_has_newest_data(m, ev)};
 
     member_keep(m, ev);
     member_step(&m->machine, ev, &moment, out);
     member_prolong(m);
+    if (answered && m->tenure) /* the call that asked was told to ask again */
+        member_push(m, ZKL_MEMBER_HELD, (zkl_member_news){.token = m->machine.told_czxid}, NULL);
 }
 
 static char *member_driver_path(struct driver *d, unsigned node)
@@ -688,14 +717,13 @@ static int member_enter(zkl_member *m)
     for (const zkl_member *i = before; i; i = i->behind)
         if (!i->left)
             return error_set(ZKL_EBUSY, path, "%s: a member of this session has this id", path);
+    if (!s->refused)
+        incarnation_warm(s);
     member_ref(m);
     member_list_add(m);
-    if (s->refused) {
+    if (s->refused)
         member_happens(m, MACHINE_EV_OVER);
-        return 0;
-    }
-    incarnation_warm(s);
-    if (!before)
+    else if (!before)
         member_begin(m);
     return 0;
 }
@@ -919,14 +947,30 @@ int zkl_member_leave_async(zkl_member *m, int64_t timeout_ms, zkl_done_fn fn, vo
 
 /* ---- the grant ---- */
 
+static void member_ask(zkl_member *m)
+{
+    if (m->asks)
+        return;
+    m->asks = true;
+    member_list_of(m->session)->asking++;
+    if (proofs_deadline(&m->session->proofs, clock_now()) != DEADLINE_NONE)
+        member_begin_proved(m);
+    member_happens(m, MEMBER_EV_STANDING);
+    incarnation_heat(m->session);
+}
+
 /* Not lost, even if no thread has noticed since. */
-static int member_own_grant(const zkl_member *m, zkl_grant **ret)
+static int member_own_grant(zkl_member *m, zkl_grant **ret)
 {
     const char *path = session_path(m->session, m->node);
-    zkl_grant *g = m->tenure ? m->tenure->grant : NULL;
 
     if (m->left)
         return error_set(ZKL_EPERM, path, "%s: the member has left", path);
+    if (m->machine.told_in)
+        member_ask(m);
+    if (m->machine.told_in && !m->proved)
+        return error_set(ZKL_EUNREACHABLE, path, "%s: not proved yet: ask again", path);
+    zkl_grant *g = m->tenure ? m->tenure->grant : NULL;
     if (!g || zkl_grant_state(g) >= ZKL_LOST)
         return error_set(ZKL_ELOST, path, "%s: not a member now", path);
     grant_own(g);

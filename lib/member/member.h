@@ -18,8 +18,10 @@ struct zkl_member {
 
     struct driver driver;
     struct member machine;
-    struct tenure *tenure; /* from JOINED to LOST or until it leaves; NULL otherwise */
-    uint64_t turn;         /* of the next grant */
+    struct tenure *tenure; /* of .proved, from JOINED to LOST or until it leaves; NULL otherwise */
+    uint64_t turn;         /* so many times it has joined */
+    bool asks;             /* its grant was asked for: the session is kept proved */
+    bool proved;           /* since then: it goes by the session's deadline */
     GList link;            /* in those of the session that are not over */
     zkl_member *behind;    /* of them, with the same node: the next; NULL: none */
     bool left;             /* or is to */

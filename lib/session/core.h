@@ -51,7 +51,7 @@ struct zkl_session {
     struct credentials *credentials;
     struct tls_files tls;
     int wanted_timeout_ms;
-    int64_t warm_ns; /* for how long it is proved without a user */
+    int64_t warm_ns; /* for how long it is proved without a user, or kept if it had none */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;
@@ -99,6 +99,7 @@ struct zkl_session {
     struct proofs proofs;
     struct timer proof_timer;
     struct instant warm_until;
+    bool entered; /* somebody has: until then it is kept, and not proved */
     struct timer deadline_timer;
 
     /* requests, of request.c */

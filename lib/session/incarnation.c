@@ -137,7 +137,7 @@ static int64_t on_store_left(void *context)
 {
     const zkl_session *s = context;
 
-    return s->proofs.has_deadline ? instant_left(clock_now(), s->proofs.deadline) : 0;
+    return proofs_left(&s->proofs, clock_now());
 }
 
 static void retry_begin(void *data)
@@ -217,16 +217,21 @@ bool incarnation_may_end(const zkl_session *s, enum end_reason why)
 {
     const int64_t out = s->outage.on ? clock_now().boot - s->outage.since : 0;
 
-    return users_let_end(&s->users, participants_hold(s), why, out, s->timeout_ms * CLOCK_MS);
+    return users_let_end(&s->users, participants_presence(s), why, out, s->timeout_ms * CLOCK_MS);
 }
 
 void incarnation_warm(zkl_session *s)
 {
     struct instant now = clock_now();
-    bool cold = !s->proof_timer.at; /* the chain has stopped */
 
-    if (!s->up || !cold)
+    s->warm_until = instant_add(now, s->warm_ns);
+    s->entered = true;
+    if (!s->up)
         return;
+    if (s->proof_timer.at) { /* it is not cold */
+        incarnation_heat(s);
+        return;
+    }
     /* A server that stands alone proves the session with the first write, while an ensemble would
      * need a chain. And where the connection is to a server that is not in the user's list, those
      * in the list may be gone. */
@@ -235,6 +240,12 @@ void incarnation_warm(zkl_session *s)
         incarnation_may_end(s, ENDING_COLD))
         incarnation_replace(s, LOSS_REPLACED);
     else
+        proof_chain_run(s);
+}
+
+void incarnation_heat(zkl_session *s)
+{
+    if (s->proofs.need != PROOF_HOT)
         proof_chain_run(s);
 }
 

@@ -16,8 +16,12 @@ void incarnation_replace(zkl_session *s, enum loss why);
 /* Closes the present session, and begins none. */
 void incarnation_close(zkl_session *s);
 
-/* Somebody contends: keeps the session proved from now on, or makes one that is. */
+/* Somebody is about to enter, and is no participant's yet: proves the session from now on, or makes
+ * one that is proved. */
 void incarnation_warm(zkl_session *s);
+
+/* Somebody needs a deadline from now on. */
+void incarnation_heat(zkl_session *s);
 
 /* A contender is gone. */
 void incarnation_retired(zkl_session *s);

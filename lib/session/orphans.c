@@ -397,7 +397,7 @@ static int why_not_flushed(const zkl_session *s, bool over)
 
     if (s->refused || (over && !s->up))
         session_why_down(s, &why);
-    else if (refused && (participants_hold(s) || s->users.kept > 0))
+    else if (refused && (participants_presence(s) > PRESENCE_WAITS || s->users.kept > 0))
         denial_fill(s, &why, ZKL_EACCES, session_path(s, refused));
     else if (over)
         error_fill(&why, ZKL_ETIMEDOUT, NULL, "not all that was released is known to be deleted");

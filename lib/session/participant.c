@@ -28,14 +28,26 @@ bool participants_are_busy(const zkl_session *s)
     return false;
 }
 
-bool participants_hold(const zkl_session *s)
+bool participants_go_by_it(const zkl_session *s)
 {
     for (guint i = 0; i < s->participants->len; i++) {
         const struct participant *p = s->participants->pdata[i];
-        if (p->ops->holds && p->ops->holds(p))
+        if (p->ops->goes_by_it && p->ops->goes_by_it(p))
             return true;
     }
     return false;
+}
+
+enum presence participants_presence(const zkl_session *s)
+{
+    enum presence most = PRESENCE_NONE;
+
+    for (guint i = 0; i < s->participants->len; i++) {
+        const struct participant *p = s->participants->pdata[i];
+        if (p->ops->presence)
+            most = MAX(most, p->ops->presence(p));
+    }
+    return most;
 }
 
 /* What is added meanwhile is told, too. */

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <zkl.h>
 
+#include "recipes/ending.h"
+
 struct participant;
 
 enum session_news {
@@ -25,12 +27,15 @@ enum session_news {
 };
 
 struct participant_ops {
-    /* Somebody contends or holds: the session is kept proved. NULL: never. */
+    /* Somebody contends, holds or is a member: the session is kept. NULL: never. */
     bool (*is_busy)(const struct participant *p);
 
-    /* Somebody holds something, waits in line or is on the way there, and would lose that with the
-     * incarnation. NULL: never. */
-    bool (*holds)(const struct participant *p);
+    /* Somebody goes by the session's deadline, or waits for nothing else: it is kept proved. NULL:
+     * never. */
+    bool (*goes_by_it)(const struct participant *p);
+
+    /* What would be lost with the incarnation. NULL: nothing. */
+    enum presence (*presence)(const struct participant *p);
 
     /* NULL: of no interest. */
     void (*on[NEWS_COUNT])(struct participant *p);
@@ -52,7 +57,8 @@ struct participant *participant_of(zkl_session *s, const struct participant_ops 
 /* ---- for the session: of all its participants ---- */
 
 bool participants_are_busy(const zkl_session *s);
-bool participants_hold(const zkl_session *s);
+bool participants_go_by_it(const zkl_session *s);
+enum presence participants_presence(const zkl_session *s);
 void participants_tell(zkl_session *s, enum session_news news);
 void participants_free(zkl_session *s);
 

@@ -15,9 +15,10 @@
 #define CONFIG_PATH "/zookeeper/config"
 #define RENEWAL_PATH "/zookeeper/zkl-none"
 
-static bool is_warm(zkl_session *s, struct instant now)
+static enum proof_need chain_need(const zkl_session *s, struct instant now)
 {
-    return participants_are_busy(s) || !instant_reached(now, s->warm_until);
+    return proofs_need(participants_go_by_it(s), participants_are_busy(s),
+                       !instant_reached(now, s->warm_until), s->entered);
 }
 
 static void on_deadline(void *data);
@@ -51,7 +52,7 @@ static void spread_deadline(zkl_session *s, enum session_news news)
 
 void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent)
 {
-    bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL;
+    bool step = kind == PROOF_SYNC || kind == PROOF_RENEWAL || kind == PROOF_KEEP;
     struct instant now = clock_now();
 
     if (kind == PROOF_RENEWAL)
@@ -89,6 +90,7 @@ static bool send_chain(zkl_session *s, enum proof_wish wish)
         [PROOF_SEND_SYNC] = {STORE_SYNC, SYSTEM_PATH, PROOF_SYNC},
         /* A proof through the quorum that changes and wakes nothing. */
         [PROOF_SEND_WRITE] = {STORE_SET, RENEWAL_PATH, PROOF_RENEWAL},
+        [PROOF_SEND_KEEP] = {STORE_SYNC, SYSTEM_PATH, PROOF_KEEP},
     };
     struct request *r =
         request_new(steps[wish].kind, g_strdup(steps[wish].path), on_chain_answered, s);
@@ -115,7 +117,8 @@ void proof_chain_run(zkl_session *s)
 
     if (!s->up || s->closing)
         return;
-    if (!is_warm(s, now)) {
+    proofs_use(&s->proofs, chain_need(s, now), now);
+    if (s->proofs.need == PROOF_COLD) {
         timers_cancel(&s->proof_timer);
         return;
     }
@@ -123,7 +126,7 @@ void proof_chain_run(zkl_session *s)
         if (!send_chain(s, wish))
             break;
     }
-    if (proofs_overdue(&s->proofs, now))
+    if (s->proofs.need == PROOF_HOT && proofs_overdue(&s->proofs, now))
         participants_tell(s, NEWS_SUSPECT);
     timers_arm(s->timers, &s->proof_timer,
                clock_now().boot + MAX(proofs_wait(&s->proofs, now), CLOCK_MS), proof_chain_on_time,

@@ -14,7 +14,7 @@ void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sen
 /* There is a connection, which moves the deadline. Before anything else is sent on it. */
 void proof_chain_connected(zkl_session *s);
 
-/* Sends what the chain wants now; goes on while the session is warm. */
+/* Sends what is wanted now for what its users need; goes on until they need nothing. */
 void proof_chain_run(zkl_session *s);
 
 #endif

@@ -114,7 +114,8 @@ class Member(Handle):
         await begun(self._c.use, lib.zkl_member_leave_async, ms(timeout), called(_c.DoneFn))
 
     def grant(self) -> OwnedGrant:
-        """The grant of the membership as it is now; Lost: it is none. Its release is no leaving."""
+        """The grant of the membership as it is now; Lost: it is none; Unreachable: it is not proved yet. Its release
+        is no leaving."""
         return taken(self.session, self._c.use, lib.zkl_member_grant)
 
 

@@ -199,8 +199,10 @@ static void proof_heard(struct anchor_state *st)
 {
     const int64_t before = st->proofs.deadline.boot;
 
-    if (config->fault == FAULT_REVIVES)
+    if (config->fault == FAULT_REVIVES) {
         st->proofs.on_handshake = false;
+        st->proofs.kept = at_unit(UINT8_MAX);
+    }
     proofs_answered(&st->proofs, PROOF_RENEWAL, at_unit(st->sent), at_unit(st->now));
     see(SAW_EXTENDED, st->proofs.deadline.boot > before);
     st->held = false;

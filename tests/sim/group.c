@@ -105,16 +105,22 @@ static bool is_own(const struct joiner *j, const struct member_node *n)
            sscanf(n->data->pdata[0], "%u", &number) == 1 && number == j->number;
 }
 
-static const struct member_node *joiner_node(const struct joiner *j)
+/* gone: or none that stands. */
+static const struct member_node *joiner_node_of(const struct joiner *j, bool gone)
 {
     const struct group *g = stage_of_joiner(j)->group;
 
     for (guint i = g->nodes->len; i-- > 0;) {
         const struct member_node *n = g->nodes->pdata[i];
-        if (n->gone_at == NEVER && is_own(j, n))
+        if ((gone || n->gone_at == NEVER) && is_own(j, n))
             return n;
     }
     return NULL;
+}
+
+static const struct member_node *joiner_node(const struct joiner *j)
+{
+    return joiner_node_of(j, false);
 }
 
 /* late: on a node that was made since an administrator has deleted that for which it was asked,
@@ -146,12 +152,18 @@ static const struct member_node *joiner_made(const struct joiner *j, uint64_t to
     return NULL;
 }
 
-/* None if it was lost before the call came. */
+/* Half of them never do. */
+static bool joiner_asks(const struct joiner *j)
+{
+    return j->number % 2 != 0;
+}
+
+/* None if it was lost before the call came, or is not proved yet. */
 static void joiner_take_grant(struct joiner *j)
 {
     zkl_grant_release(g_steal_pointer(&j->grant));
     j->lost = false;
-    if (j->member)
+    if (j->member && joiner_asks(j))
         zkl_member_grant(j->member, &j->grant);
 }
 
@@ -201,10 +213,16 @@ static const char *check_event(const struct joiner *j, zkl_member_event event,
     case ZKL_MEMBER_JOINED:
         return check_joined(j, news);
     case ZKL_MEMBER_SUSPECT:
-        return j->in && !j->suspect ? NULL : "it is told SUSPECT, and was not in, or was so";
+        return j->in && !j->suspect && joiner_asks(j)
+                   ? NULL
+                   : "it is told SUSPECT, and was not in, or was so, or has no grant";
     case ZKL_MEMBER_HELD:
-        return j->in && j->suspect ? NULL : "it is told HELD without having been SUSPECT";
+        return j->in && (j->suspect || (joiner_asks(j) && !j->held))
+                   ? NULL
+                   : "it is told HELD without having been SUSPECT";
     case ZKL_MEMBER_LOST:
+        if (news->loss == ZKL_LOSS_DEADLINE && !joiner_asks(j))
+            return "it is told that a deadline was over, and has none";
         return j->in && news->token == j->token && news->loss != ZKL_LOSS_NONE
                    ? NULL
                    : "it is told LOST, and was not in, or with another token";
@@ -227,11 +245,14 @@ static void take(struct joiner *j, zkl_member_event event, const zkl_member_news
     t->gone += event == ZKL_MEMBER_LOST;
     t->busy += event == ZKL_MEMBER_BUSY;
     j->suspect = event == ZKL_MEMBER_SUSPECT;
+    j->held |= event == ZKL_MEMBER_HELD;
     j->busy = event == ZKL_MEMBER_BUSY;
     j->ended = event == ZKL_MEMBER_LEFT;
     if (event == ZKL_MEMBER_JOINED) {
         j->in = j->joined = true;
         j->token = news->token;
+        joiner_take_grant(j);
+    } else if (event == ZKL_MEMBER_HELD && !j->grant) {
         joiner_take_grant(j);
     } else if (event == ZKL_MEMBER_LOST || event == ZKL_MEMBER_LEFT) {
         j->in = false;
@@ -298,7 +319,7 @@ static const char *check_success(const struct joiner_call *c)
 {
     const struct joiner *j = c->joiner;
 
-    if (c->wish == JOINER_WAITS && !c->was_in)
+    if (c->wish == JOINER_WAITS && !c->was_in && !j->in)
         return "it waited, but was never in";
     if (c->wish == JOINER_UPDATES && j->stored < c->data && !j->process->stage->group->restored)
         return "its update succeeds, but the servers do not have the data";
@@ -378,7 +399,8 @@ static void joiner_call(struct joiner *j, enum joiner_wish wish, int64_t timeout
     j->leaving |= wish == JOINER_LEAVES;
     if (ask(j, c) != 0)
         joiner_wrong(j, "it can do nothing");
-    c->was_in |= membership_of(j->member).state <= ZKL_SUSPECT; /* it may have found out by that */
+    c->was_in |= joiner_asks(j) ? membership_of(j->member).state <= ZKL_SUSPECT
+                                : joiner_node_of(j, true) != NULL; /* and found out by that */
     host_enter(before);
 }
 
@@ -416,7 +438,8 @@ bool joiner_is_waiting(const struct joiner *j)
 static struct membership membership_now(const struct joiner *j)
 {
     struct host *before = host_enter(j->process->host);
-    const struct membership now = membership_of(j->member);
+    const struct membership now =
+        joiner_asks(j) ? membership_of(j->member) : (struct membership){.state = ZKL_LOST};
 
     host_enter(before);
     return now;
@@ -464,7 +487,7 @@ static void check_claim(struct joiner *j)
     check_claim_of(j, now.state, now.token);
     if (j->grant)
         check_grant(j);
-    if (now.state <= ZKL_SUSPECT)
+    if (now.state <= ZKL_SUSPECT || (!joiner_asks(j) && joiner_node_of(j, true)))
         joiner_calls_see(j);
 }
 
@@ -484,10 +507,9 @@ bool joiner_wants_in(const struct joiner *j)
 
 bool joiner_is_in(const struct joiner *j)
 {
-    const struct member_node *n =
-        joiner_wants_in(j) && j->in ? joiner_made(j, membership_now(j).token) : NULL;
+    const struct member_node *n = joiner_wants_in(j) && j->in ? joiner_made(j, j->token) : NULL;
 
-    return n && n->gone_at == NEVER && membership_now(j).state == ZKL_HELD;
+    return n && n->gone_at == NEVER && (!joiner_asks(j) || membership_now(j).state == ZKL_HELD);
 }
 
 /* ---- what it does ---- */

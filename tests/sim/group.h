@@ -76,6 +76,7 @@ struct joiner {
     bool abandoned;     /* its process is dead */
     /* as it was told: */
     bool joined, in, suspect, busy, failed;
+    bool held; /* once, perhaps since its first question came before a proof */
     uint64_t token;
     zkl_grant *grant;   /* of the last JOINED; NULL: none */
     bool lost;          /* that was seen lost */

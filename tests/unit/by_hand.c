@@ -57,6 +57,7 @@ static zkl_session *open_up(const zkl_session_options *options)
 {
     zkl_session *s = hand_session_with(options);
 
+    s->entered = true; /* somebody has, just now */
     fake_event(STORE_EV_BEGIN);
     fake_event(STORE_EV_UP);
     return s;

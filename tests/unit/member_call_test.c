@@ -561,6 +561,7 @@ TEST_CASE(is_in_doubt)
     hand_stand_alone(mstory.s);
     mstory_joined();
     mstory_told("joined 5");
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
     fake_event(STORE_EV_DOWN);
     mstory_told("suspect 5");
     CHECK_INT(membership_state(mstory.m), ZKL_SUSPECT);
@@ -588,12 +589,48 @@ TEST_CASE(doubt_ends_with_the_session)
 {
     mstory_begin(NULL);
     mstory_joined();
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
     fake_event(STORE_EV_DOWN);
     mstory_told("joined 5; suspect 5");
     mstory_replace(FAKE_SESSION_ID + 1);
     ANSWER(STORE_CREATE, STORY_NODE, .rc = STORE_OK, .czxid = 9);
     mstory_told("lost 5 session; joined 9 again");
     CHECK_INT(membership_state(mstory.m), ZKL_HELD);
+    mstory_end();
+}
+
+/* Nobody has asked for its grant, so no deadline of the session is its own. */
+TEST_CASE(nobody_asks_for_its_grant)
+{
+    mstory_begin_joined();
+    fake_event(STORE_EV_DOWN);
+    hand_pass(mstory.s, FAKE_TIMEOUT_MS);
+    fake_event(STORE_EV_UP);
+    mstory_told("");
+    CHECK_INT(zkl_member_wait(mstory.m, 1), 0);
+    mstory_replace(FAKE_SESSION_ID + 1);
+    mstory_told("lost 5 session");
+    mstory_end();
+}
+
+/* An hour later: it is proved from the first call on, and told when it is. */
+TEST_CASE(first_asked_late)
+{
+    mstory_begin(NULL);
+    hand_stand_alone(mstory.s);
+    mstory_joined();
+    mstory_told("joined 5");
+    mstory.s->warm_until = clock_now();
+    hand_pass(mstory.s, 2 * FAKE_TIMEOUT_MS);
+    CHECK_INT(mstory.s->proofs.need, PROOF_COOL);
+    check_grant(ZKL_EUNREACHABLE, ZKL_LOST, 0, 0);
+    CHECK_INT(mstory.s->proofs.need, PROOF_HOT);
+    mstory_told("");
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
+    mstory_told("held 5");
+    CHECK_INT(membership_state(mstory.m), ZKL_HELD);
+    hand_pass(mstory.s, FAKE_TIMEOUT_MS);
+    mstory_told("suspect 5; lost 5 deadline"); /* as it is for all who go by a deadline */
     mstory_end();
 }
 

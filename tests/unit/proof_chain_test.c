@@ -247,12 +247,15 @@ TEST_CASE(refused_by_the_server_alone)
     zkl_session_dispatch(s);
     CHECK_STR(hand_logged, "somebody has made /zookeeper/zkl-none, and a server refuses to set it: "
                            "no grant can be renewed; ");
-    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
-    hand_pass(s, 4000);
-    ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
-    const struct instant before = s->proofs.deadline;
-    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_BADVERSION); /* the leader's word */
-    CHECK(s->proofs.deadline.boot > before.boot);
+    /* The deadline was over, so one does not do; and the first is late itself. */
+    for (int round = 0; round < 3; round++) {
+        fake_answer(STORE_GET, "/zookeeper", (struct store_reply){.rc = STORE_OK});
+        hand_pass(s, round == 0 ? 4000 : FAKE_TIMEOUT_MS / 12 + 1);
+        ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
+        const struct instant before = s->proofs.deadline;
+        ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_BADVERSION); /* the leader's word */
+        CHECK_INT(s->proofs.deadline.boot > before.boot, round == 2);
+    }
     hand_close(s);
 }
 
@@ -432,4 +435,91 @@ TEST_CASE(kept_warm_by_a_holder_and_after_it)
     CHECK(!proofs_deadline(&s->proofs, clock_now()));
     hand_leave(&a);
     hand_close(s);
+}
+
+/* ---- cool: somebody waits, and has for long ---- */
+
+#define ASKED_WRITES fake_count(STORE_SET, "/zookeeper/zkl-none")
+#define OTHER "/root/l/_c_other-lock-0000000006"
+
+/* For so long, of an ensemble; each sync is answered. Returns how many there were. */
+static int stay_cool(int64_t ms)
+{
+    int syncs = 0;
+
+    for (int64_t passed = 0; passed < ms; passed += 10) {
+        hand_pass(s, 10);
+        syncs += fake_answer(STORE_SYNC, "/zookeeper", (struct store_reply){.rc = STORE_OK});
+        CHECK_INT(ASKED_WRITES, 0);
+    }
+    return syncs;
+}
+
+static void begin_waiting_cool(void)
+{
+    s = hand_session();
+    answer_config("server.1=a");
+    ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_answer_entry(&a, 6);
+    ANSWER(STORE_GET, OTHER, .rc = STORE_OK);
+    ANSWER(STORE_GET, a.node, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
+    s->warm_until = clock_now();
+    hand_pass(s, 1000);
+    CHECK_INT(s->proofs.need, PROOF_COOL);
+}
+
+/* It costs what pings cost, and is proved by a sync and a write when the one before it goes. */
+TEST_CASE(a_waiter_is_cool)
+{
+    begin_waiting_cool();
+    const int syncs = stay_cool(10 * FAKE_TIMEOUT_MS);
+    CHECK(syncs > 30 && syncs <= 36);
+    CHECK(!proofs_deadline(&s->proofs, clock_now()));
+    fake_fire(OTHER, STORE_FIRED_GONE);
+    CHECK_INT(s->proofs.need, PROOF_HOT);
+    ANSWER(STORE_SYNC, "/zookeeper", .rc = STORE_OK);
+    zkl_session_dispatch(s);
+    CHECK(!a.grant);
+    ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
+    zkl_session_dispatch(s);
+    CHECK(a.grant);
+    hand_leave(&a);
+    hand_close(s);
+}
+
+static void ignore_done(const zkl_error *error, void *unused)
+{
+    (void)error;
+    (void)unused;
+}
+
+/* Others who come to the session, or a member, leave it to the one who waits. */
+TEST_CASE(not_replaced_under_a_waiter)
+{
+    static const char *const ways[] = {"contender", "member", "double barrier"};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(ways); i++) {
+        struct acquisition b = {.grant = NULL};
+        zkl_member *m = NULL;
+        zkl_double_barrier *d = NULL;
+        begin_waiting_cool();
+        stay_cool(2 * FAKE_TIMEOUT_MS);
+        if (i == 0)
+            hand_enter(&b, s, ZKL_FOREVER);
+        else if (i == 1)
+            REQUIRE(zkl_member_join(&m, s, "/g", "a", NULL, 0, NULL) == 0);
+        else
+            REQUIRE(zkl_double_barrier_new(&d, s, "/d", 2, NULL) == 0 &&
+                    zkl_double_barrier_enter_async(d, ZKL_FOREVER, ignore_done, NULL) == 0);
+        if (!CHECK_INT(s->id, FAKE_SESSION_ID))
+            runner_fail(__FILE__, __LINE__, "replaced for a %s", ways[i]);
+        CHECK_INT(s->proofs.need, PROOF_HOT);
+        zkl_member_free(m);
+        zkl_double_barrier_free(d);
+        if (i == 0)
+            hand_leave(&b);
+        hand_leave(&a);
+        hand_close(s);
+    }
 }

@@ -40,6 +40,11 @@ static bool request(struct proofs *p, enum proof_kind kind, int64_t sent, int64_
     return proofs_answered(p, kind, at(sent), at(answered));
 }
 
+static const enum proof_kind wished[] = {[PROOF_SEND_ANCHOR] = PROOF_ANCHOR,
+                                         [PROOF_SEND_SYNC] = PROOF_SYNC,
+                                         [PROOF_SEND_WRITE] = PROOF_RENEWAL,
+                                         [PROOF_SEND_KEEP] = PROOF_KEEP};
+
 static struct proofs p;
 
 /* At a server that reports to the leader itself. */
@@ -549,10 +554,12 @@ TEST_CASE(a_handshake_revives_no_deadline)
             !CHECK_INT(deadline_ms(&p), rows[i].proves ? 3000 + 8950 : 8950))
             runner_fail(__FILE__, __LINE__, "row %zu", i);
     }
-    request(&p, PROOF_ANCHOR, 9500, 9510); /* a chain does */
+    request(&p, PROOF_ANCHOR, 9500, 9510); /* two chains do */
     request(&p, PROOF_SYNC, 10800, 10810);
-    CHECK(request(&p, PROOF_RENEWAL, 10820, 10830));
-    CHECK_INT(deadline_ms(&p), 9500 + 8950);
+    CHECK(!request(&p, PROOF_RENEWAL, 10820, 10830));
+    request(&p, PROOF_SYNC, 12200, 12210);
+    CHECK(request(&p, PROOF_RENEWAL, 12220, 12230));
+    CHECK_INT(deadline_ms(&p), 10800 + 8950);
 }
 
 /* Which is known only behind the write: it counts for itself, and is a round. */
@@ -1057,7 +1064,7 @@ struct follower {
     int64_t ping;           /* when the leader asks next */
     int64_t master;         /* when the observer's follower does */
     int64_t handshake; /* when sent; the leader hears of it at the latest right before a write */
-    unsigned proved, wrong, naive_wrong;
+    unsigned proved, wrong, naive_wrong, kept, kept_wrong;
     unsigned refused; /* writes, by the follower alone */
 };
 
@@ -1105,6 +1112,20 @@ static void pass_at_random(struct follower *f)
     pass(f, seeded_below(&f->random, 20) ? between(f, 10, 3000) : between(f, 0, f->timeout));
 }
 
+/* The leader has heard so much, and ends the session no sooner than then. */
+static bool is_in_time(struct follower *f, const char *what, struct instant then, int64_t heard,
+                       unsigned *wrong)
+{
+    const int64_t late = then.boot - at_ns((heard + f->timeout) * 1000).boot;
+
+    *wrong += late > 0;
+    if (late <= 0 || (f->observes && f->direct))
+        return true;
+    runner_fail(__FILE__, __LINE__, "seed %llu: at %lld us %s is %lld us too late",
+                (unsigned long long)f->seed, (long long)f->now, what, (long long)late / 1000);
+    return false;
+}
+
 static bool send_one(struct follower *f, enum proof_kind kind)
 {
     struct instant sent = at_ns(f->now * 1000);
@@ -1131,18 +1152,12 @@ static bool send_one(struct follower *f, enum proof_kind kind)
     f->refused += refused;
     if (writes && !refused)
         f->naive_wrong += sent_us + f->timeout - f->timeout / 10 - 50000 > heard + f->timeout;
-    if (!moved)
-        return true;
-    f->proved++;
-    int64_t end = at_ns((heard + f->timeout) * 1000).boot;
-    f->wrong += f->proofs.deadline.boot > end;
-    if (f->observes && f->direct)
-        return true;
-    if (f->proofs.deadline.boot > end)
-        runner_fail(__FILE__, __LINE__, "seed %llu: at %lld us the deadline is %lld us too late",
-                    (unsigned long long)f->seed, (long long)f->now,
-                    (long long)(f->proofs.deadline.boot - end) / 1000);
-    return f->proofs.deadline.boot <= end;
+    if (f->tick < f->timeout / 3 && /* or a tenth of the relay is not waited for */
+        !is_in_time(f, "what keeps it", f->proofs.kept, heard, &f->kept_wrong))
+        return false;
+    f->kept += kind == PROOF_KEEP && f->proofs.kept.boot > at_ns(f->now * 1000).boot;
+    f->proved += moved;
+    return !moved || is_in_time(f, "the deadline", f->proofs.deadline, heard, &f->wrong);
 }
 
 /* To one that has heard nothing of the session yet; completed by the answer to an older handshake,
@@ -1161,7 +1176,6 @@ static void reconnect(struct follower *f)
 
 static bool run_follower(struct follower *f)
 {
-    static const enum proof_kind kinds[] = {PROOF_ANCHOR, PROOF_SYNC, PROOF_RENEWAL, PROOF_WRITE};
     proofs_init(&f->proofs, f->tick * 1000, 100);
     proofs_created(&f->proofs, at_ns(0), f->timeout * 1000);
     if (f->direct)
@@ -1171,8 +1185,11 @@ static bool run_follower(struct follower *f)
         bool ok = true;
         if (seeded_below(&f->random, 16) == 0)
             reconnect(f);
+        else if (seeded_below(&f->random, 16) == 0)
+            proofs_use(&f->proofs, seeded_below(&f->random, 2) ? PROOF_HOT : PROOF_COOL,
+                       at_ns(f->now * 1000));
         else if (wish != PROOF_NOTHING)
-            ok = send_one(f, kinds[wish - PROOF_SEND_ANCHOR]);
+            ok = send_one(f, wished[wish]);
         else if (seeded_below(&f->random, 3) == 0)
             ok = send_one(f, PROOF_WRITE); /* the user's own */
         else
@@ -1201,6 +1218,8 @@ static bool run_followers(struct follower *all)
         all->wrong += f.wrong;
         all->naive_wrong += f.naive_wrong;
         all->refused += f.refused;
+        all->kept += f.kept;
+        all->kept_wrong += f.kept_wrong;
     }
     return true;
 }
@@ -1210,7 +1229,7 @@ TEST_CASE(random_stalls_on_a_follower)
     for (int direct = 0; direct < 2; direct++) {
         struct follower all = {.direct = direct};
         REQUIRE(run_followers(&all));
-        CHECK(all.proved > 5000 && all.refused > 1000);
+        CHECK(all.proved > 1500 && all.refused > 1000 && all.kept > 1000);
         CHECK(all.naive_wrong > 500); /* or the adversary has no teeth */
     }
 }
@@ -1221,8 +1240,9 @@ TEST_CASE(random_stalls_on_an_observer)
     for (int direct = 0; direct < 2; direct++) {
         struct follower all = {.observes = true, .direct = direct};
         REQUIRE(run_followers(&all));
-        CHECK(all.proved > 3000);
+        CHECK(all.proved > 1500 && all.kept > 1000);
         CHECK_INT(all.wrong > 100, direct);
+        CHECK_INT(all.kept_wrong > 100, direct);
     }
 }
 
@@ -1398,4 +1418,277 @@ TEST_CASE(standing_alone)
     CHECK(s.sent[PROOF_ANCHOR] == 0 &&
           s.sent[PROOF_SYNC] == 0); /* each write is a proof by itself */
     CHECK(s.least_left >= 7000 * MS);
+}
+
+/* ---- who needs a deadline, and what the others cost ---- */
+
+TEST_CASE(needs)
+{
+    static const struct {
+        bool goes_by_it, in_use, lately, entered;
+        enum proof_need need;
+    } rows[] = {{true, true, false, true, PROOF_HOT},    {true, false, false, true, PROOF_HOT},
+                {false, true, true, true, PROOF_HOT},    {false, false, true, true, PROOF_HOT},
+                {false, true, false, true, PROOF_COOL},  {false, true, true, false, PROOF_COOL},
+                {false, false, true, false, PROOF_COOL}, {false, false, false, true, PROOF_COLD},
+                {false, false, false, false, PROOF_COLD}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_INT(proofs_need(rows[i].goes_by_it, rows[i].in_use, rows[i].lately, rows[i].entered),
+                  rows[i].need);
+}
+
+/* Sends a sync in place of a ping, and answers it. */
+static void keep_at(int64_t sent, int64_t answered)
+{
+    CHECK_INT(proofs_want(&p, at(sent)), PROOF_SEND_KEEP);
+    request(&p, PROOF_KEEP, sent, answered);
+}
+
+/* Of 10 s, whose tick is unknown: relay 3 s, for syncs 2.7 s; a sync each 2.857 s. */
+static void start_cool(void)
+{
+    proofs_init(&p, 0, 100);
+    direct_created(&p, at(0), 10000 * MS);
+    proofs_use(&p, PROOF_COOL, at(0));
+}
+
+enum { EACH = 2858 };
+
+/* Until then: at EACH 0, 1, … */
+static void stay_cool(int64_t first, int times)
+{
+    for (int i = 0; i < times; i++) {
+        const int64_t sent = first + (int64_t)EACH * i;
+        CHECK_INT(proofs_want(&p, at(sent - 2)), PROOF_NOTHING);
+        keep_at(sent, sent + 10);
+        CHECK_INT(proofs_wait(&p, at(sent + 10)) / MS, EACH - 11);
+    }
+}
+
+/* The head of a queue: the chain begins at once. */
+static bool come_to_head(int64_t now)
+{
+    proofs_use(&p, PROOF_HOT, at(now));
+    CHECK(!proofs_overdue(&p, at(now)));
+    CHECK_INT(proofs_want(&p, at(now)), PROOF_SEND_SYNC);
+    request(&p, PROOF_SYNC, now, now + 10);
+    CHECK_INT(proofs_want(&p, at(now + 10)), PROOF_SEND_WRITE);
+    return request(&p, PROOF_RENEWAL, now + 10, now + 20);
+}
+
+/* The last sync but two is always old enough, and known to the leader. */
+TEST_CASE(cool_for_long)
+{
+    for (int64_t late = 40; late < EACH; late += 50) {
+        start_cool();
+        keep_at(1, 10);
+        stay_cool(1 + EACH, 100);
+        const int64_t last = 1 + (int64_t)EACH * 100, base = last - (late < 2990 ? EACH : 0);
+        CHECK(!proofs_deadline(&p, at(last)));
+        CHECK(come_to_head(last + late));
+        CHECK_INT(deadline_ms(&p), (late + EACH < 3010 ? base - EACH : base) + 8950);
+        CHECK_INT(proofs_deadline(&p, at(last + late + 20)), DEADLINE_LASTING);
+    }
+}
+
+/* What an answered sync has shown: of one that comes too late for the ones before, the session may
+ * have been taken out meanwhile. */
+TEST_CASE(kept_by_syncs_that_are_in_time)
+{
+    static const struct {
+        int64_t late; /* the last sync but one */
+        bool proves;  /* the first round */
+    } rows[] = {{0, true}, {300, true}, {450, false}, {3000, false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        start_cool();
+        keep_at(1, 10);
+        stay_cool(1 + EACH, 10);
+        const int64_t then = 1 + EACH * 11 + rows[i].late;
+        keep_at(then, then + 10);
+        if (!CHECK_INT(come_to_head(then + 300), rows[i].proves))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+        if (rows[i].proves)
+            continue;
+        CHECK(!proofs_deadline(&p, at(then + 320)));
+        const int64_t settled = then + (rows[i].late < 1000 ? 10 : 320) + 834;
+        CHECK(proofs_want(&p, at(settled - 2)) != PROOF_SEND_SYNC);
+        CHECK(come_to_head(settled)); /* the moment of a tracker is over */
+    }
+}
+
+/* A touch is known to the leader of its connection. Two syncs follow each other, and then the
+ * tracker's moment has to pass. */
+TEST_CASE(kept_on_a_new_connection)
+{
+    start_cool();
+    keep_at(1, 10);
+    stay_cool(1 + EACH, 10);
+    connect_anew(10000);
+    proofs_use(&p, PROOF_COOL, at(30000));
+    keep_at(30000, 30010);
+    CHECK_INT(proofs_want(&p, at(32857)), PROOF_NOTHING);
+    keep_at(32858, 32870); /* at once after it: */
+    keep_at(32870, 32880);
+    CHECK_INT(proofs_want(&p, at(32880)), PROOF_NOTHING);
+    struct proofs before = p;
+    CHECK(!come_to_head(33030));
+    p = before;
+    CHECK(come_to_head(32880 + 834));
+    CHECK_INT(deadline_ms(&p), 30000 + 8950);
+
+    p = before; /* the connection is lost once more */
+    connect_anew(10000);
+    proofs_use(&p, PROOF_COOL, at(33000));
+    keep_at(33000, 33010);
+    CHECK(!come_to_head(36020));
+}
+
+/* Where two reports are shown, two syncs at a time, the second one behind the first. */
+static void pair_at(int64_t sent)
+{
+    CHECK_INT(proofs_want(&p, at(sent - 2)), PROOF_NOTHING);
+    keep_at(sent, sent + 10);
+    keep_at(sent + 10, sent + 20);
+    CHECK_INT(proofs_wait(&p, at(sent + 20)) / MS, EACH - 11);
+}
+
+/* A tick of 2 s: a relay of 1.2 s. A pair is passed on, and then reported by the next one. */
+TEST_CASE(kept_by_two_reports)
+{
+    start_relayed();
+    proofs_use(&p, PROOF_COOL, at(0));
+    keep_at(11, 21);
+    for (int64_t i = 1; i < 100; i++)
+        pair_at(1 + (EACH + 10) * i);
+    const int64_t last = 1 + (EACH + 10) * 99;
+    struct proofs before = p;
+    CHECK(!proofs_deadline(&p, at(last)));
+    CHECK(come_to_head(last + 100));
+    CHECK_INT(deadline_ms(&p), last - 2 * (EACH + 10) + 8950);
+    CHECK_INT(proofs_deadline(&p, at(last + 120)), DEADLINE_LASTING);
+
+    p = before; /* on a new connection */
+    proofs_disconnected(&p);
+    proofs_reconnected(&p, 10000 * MS);
+    const int64_t anew = last + 8950;
+    keep_at(anew, anew + 10);
+    pair_at(anew + EACH);
+    before = p;
+    CHECK(!come_to_head(anew + EACH + 500)); /* there is no more than one report */
+    CHECK(!p.rests);
+    p = before;
+    proofs_use(&p, PROOF_COOL, at(anew + EACH + 500));
+    pair_at(anew + EACH + EACH + 10);
+    CHECK(!come_to_head(anew + EACH + EACH + 40));
+    CHECK(come_to_head(anew + EACH + EACH + 30 + 1200)); /* and for a newer anchor */
+    CHECK_INT(deadline_ms(&p), anew + EACH + 8950);
+}
+
+/* No write, and no gap in which libzookeeper would ping: a third of the timeout. Where a pair comes
+ * too late for a deadline, it is not sent. */
+TEST_CASE(cost_of_a_cool_session)
+{
+    static const struct {
+        int64_t timeout, tick;
+        bool relayed;
+        unsigned syncs; /* within 1,000 times the timeout */
+    } rows[] = {{1000, 0, false, 3500},     {4000, 0, false, 3500},   {10000, 0, false, 3500},
+                {60000, 0, false, 3500},    {10000, 0, true, 3500},   {4000, 2000, true, 3500},
+                {10000, 2000, false, 3500}, {10000, 2000, true, 7000}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct steady s = {.latency = 5 * MS};
+        int64_t last = 0;
+        proofs_init(&s.proofs, rows[i].tick * MS, 100);
+        proofs_created(&s.proofs, at_ns(0), rows[i].timeout * MS);
+        if (!rows[i].relayed)
+            proofs_direct(&s.proofs);
+        proofs_use(&s.proofs, PROOF_COOL, at_ns(0));
+        unsigned syncs = 0;
+        while (s.now < 1000 * rows[i].timeout * MS) {
+            if (proofs_want(&s.proofs, at_ns(s.now)) == PROOF_SEND_KEEP) {
+                CHECK((s.now - last) < rows[i].timeout * MS / 3);
+                last = s.now;
+                syncs++;
+                proofs_sent(&s.proofs, PROOF_KEEP, at_ns(s.now));
+                s.now += s.latency;
+                proofs_answered(&s.proofs, PROOF_KEEP, at_ns(last), at_ns(s.now));
+            }
+            s.now += proofs_wait(&s.proofs, at_ns(s.now)) + MS;
+        }
+        CHECK(syncs <= rows[i].syncs + 1 && syncs >= rows[i].syncs * 9 / 10);
+        CHECK_INT(proofs_left(&s.proofs, at_ns(last)), s.proofs.timeout - s.proofs.margin);
+    }
+}
+
+/* Does what is wanted at that time, in 2 ms, or lets 10 ms pass. */
+static int64_t step_at(int64_t now)
+{
+    const enum proof_wish wish = proofs_want(&p, at(now));
+
+    if (wish == PROOF_NOTHING)
+        return now + 10;
+    request(&p, wished[wish], now, now + 2);
+    return now + 2;
+}
+
+/* From when its turn comes until its deadline lasts, at worst. */
+TEST_CASE(wait_of_a_head)
+{
+    static const struct {
+        int64_t tick;
+        bool relayed;
+        int64_t most;
+    } rows[] = {{2000, false, 10}, {0, false, 10}, {2000, true, 1700}, {0, true, 7100}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t worst = 0;
+        for (int64_t turn = 40000; turn < 43000; turn += 50) {
+            int64_t now = 0;
+            proofs_init(&p, rows[i].tick * MS, 100);
+            proofs_created(&p, at(0), 10000 * MS);
+            if (!rows[i].relayed)
+                proofs_direct(&p);
+            proofs_use(&p, PROOF_COOL, at(0));
+            while (now < turn)
+                now = step_at(now);
+            proofs_use(&p, PROOF_HOT, at(now));
+            const int64_t hot = now;
+            while (proofs_deadline(&p, at(now)) != DEADLINE_LASTING)
+                now = step_at(now);
+            worst = now - hot > worst ? now - hot : worst;
+        }
+        printf("  tick %lld ms%s: a head waits for %lld ms at worst\n", (long long)rows[i].tick,
+               rows[i].relayed ? ", relayed" : "", (long long)worst);
+        CHECK(worst <= rows[i].most);
+    }
+}
+
+/* With a server that stands alone a write is enough, as ever. */
+TEST_CASE(cool_beside_a_lone_server)
+{
+    start_cool();
+    proofs_alone(&p);
+    keep_at(1, 10);
+    stay_cool(1 + EACH, 10);
+    proofs_use(&p, PROOF_HOT, at(40000));
+    CHECK_INT(proofs_want(&p, at(40000)), PROOF_SEND_WRITE);
+    CHECK(request(&p, PROOF_RENEWAL, 40000, 40010));
+}
+
+/* What began while it was hot: a round is not gone on with an hour later. */
+TEST_CASE(cool_in_the_midst_of_a_round)
+{
+    start_cool();
+    proofs_use(&p, PROOF_HOT, at(0));
+    request(&p, PROOF_ANCHOR, 10, 20);
+    request(&p, PROOF_SYNC, 3100, 3110);
+    proofs_use(&p, PROOF_COOL, at(3110));
+    keep_at(3110, 3120);
+    stay_cool(3110 + EACH, 10);
+    CHECK(come_to_head(33000));
+    proofs_use(&p, PROOF_COLD, at(34000));
+    CHECK_INT(proofs_want(&p, at(44000)), PROOF_NOTHING);
 }

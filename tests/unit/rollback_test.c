@@ -95,21 +95,26 @@ TEST_CASE(not_under_its_users)
 {
     static const struct {
         struct users users;
-        bool holds, stale, other, out; /* it may be ended: as stale; for another reason; when it is
-                                          out for its timeout */
+        enum presence most;
+        bool may[ENDINGS], out; /* it may be ended; if it is out for its timeout */
     } rows[] = {
-        {{0, 0, 0}, false, true, true, true},   {{0, 0, 0}, true, false, false, false},
-        {{2, 0, 0}, false, true, false, true},  {{0, 1, 0}, false, false, false, true},
-        {{0, 0, 1}, false, false, false, true}, {{1, 1, 1}, true, false, false, false},
+        {{0, 0, 0}, PRESENCE_NONE, {true, true, true}, true},
+        {{0, 0, 0}, PRESENCE_WAITS, {true, false, true}, true},
+        {{0, 0, 0}, PRESENCE_IN, {true, false, false}, true},
+        {{0, 0, 0}, PRESENCE_HOLDS, {false, false, false}, false},
+        {{2, 0, 0}, PRESENCE_NONE, {true, false, false}, true},
+        {{0, 1, 0}, PRESENCE_NONE, {false, false, false}, true},
+        {{0, 0, 1}, PRESENCE_NONE, {false, false, false}, true},
+        {{1, 1, 1}, PRESENCE_HOLDS, {false, false, false}, false},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (enum end_reason why = 0; why < ENDINGS; why++) {
             const struct users *u = &rows[i].users;
-            const bool wanted = why == ENDING_STALE ? rows[i].stale : rows[i].other;
-            CHECK_INT(users_let_end(u, rows[i].holds, why, 0, TIMEOUT), wanted);
-            CHECK_INT(users_let_end(u, rows[i].holds, why, TIMEOUT - 1, TIMEOUT), wanted);
-            CHECK_INT(users_let_end(u, rows[i].holds, why, TIMEOUT, TIMEOUT),
+            const bool wanted = rows[i].may[why];
+            CHECK_INT(users_let_end(u, rows[i].most, why, 0, TIMEOUT), wanted);
+            CHECK_INT(users_let_end(u, rows[i].most, why, TIMEOUT - 1, TIMEOUT), wanted);
+            CHECK_INT(users_let_end(u, rows[i].most, why, TIMEOUT, TIMEOUT),
                       why == ENDING_STALE ? wanted : rows[i].out);
         }
     }

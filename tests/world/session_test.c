@@ -26,9 +26,9 @@ static bool is_busy(const struct participant *p)
     return ((const struct user *)p)->busy;
 }
 
-static bool holds(const struct participant *p)
+static enum presence presence_of_user(const struct participant *p)
 {
-    return ((const struct user *)p)->holding;
+    return ((const struct user *)p)->holding ? PRESENCE_HOLDS : PRESENCE_NONE;
 }
 
 #define HEAR(function, news)                                                                       \
@@ -59,7 +59,8 @@ static void free_user(struct participant *p)
 }
 
 static const struct participant_ops ops = {.is_busy = is_busy,
-                                           .holds = holds,
+                                           .goes_by_it = is_busy,
+                                           .presence = presence_of_user,
                                            .on = {[NEWS_UP] = on_up,
                                                   [NEWS_PROVED] = on_proved,
                                                   [NEWS_DEADLINE] = on_deadline,
