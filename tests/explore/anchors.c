@@ -1,24 +1,33 @@
 /* A session that reconnects, and what its leader knows of it: every interleaving of handshakes,
  * answers that come late, a leader that is deposed and goes on, servers that refuse a write without
  * asking their leader, and time, breadth first, over recipes/proofs.h. Only reconnects prove here:
- * no follower ever reports what it has heard. Then the same with faults planted, each of which must
- * be found. Nothing is fair. usage: anchors
+ * no follower ever reports what it has heard. Then somebody waits in a cool session whose leader
+ * was deposed long ago, and at any time needs a deadline. Then the same with faults planted, each
+ * of which must be found. Nothing is fair. usage: anchors
  * [--full] */
 #include <stdio.h>
 #include <string.h>
 
 #include "breadth.h"
 #include "flat.h"
+#include "recipes/ending.h"
 #include "recipes/proofs.h"
 
 #define UNIT INT64_C(1000000000) /* of time, ns */
 
-enum { TIMEOUT = 3, SERVERS = 2, LEADERS = 2, ON_WAY = 3 };
+enum { SERVERS = 2, LEADERS = 2, ON_WAY = 3 };
 
 /* Between a follower and its leader. A validation says only whether, not to which handshake. */
 struct anchor_message {
-    enum { ANCHOR_REVALIDATE = 1, ANCHOR_WRITE, ANCHOR_VALID, ANCHOR_COMMIT } kind : 8;
-    uint8_t conn; /* WRITE, COMMIT */
+    enum {
+        ANCHOR_REVALIDATE = 1,
+        ANCHOR_VALID,
+        ANCHOR_WRITE, /* from here on: */
+        ANCHOR_COMMIT,
+        ANCHOR_SYNC,
+        ANCHOR_KEEP
+    } kind : 8;
+    uint8_t conn; /* of those */
     uint8_t valid;
 };
 
@@ -32,7 +41,7 @@ struct anchor_state {
     uint8_t now;
     /* the client's connection, counted from 1 */
     uint8_t conn, server, link;
-    uint8_t sent;       /* when, the write on it */
+    uint8_t sent;       /* when, the chain's request on it */
     uint8_t kept, held; /* planted: the anchor of the connection before; whether there is one */
     struct {
         uint8_t leader;
@@ -48,7 +57,8 @@ struct anchor_state {
     uint8_t deposed; /* the first leader, and not every server has heard of it */
     uint8_t ended;   /* the session, for all */
     uint8_t faults;  /* so often it may connect yet */
-    uint8_t unused[6];
+    uint8_t replaced;
+    uint8_t unused[5];
 };
 
 enum { LINK_NONE, LINK_HANDSHAKE, LINK_UP };
@@ -61,6 +71,9 @@ enum anchor_move {
     ANCHOR_SEND, /* planted: the revalidation that the write may overtake */
     ANCHOR_PROVE,
     ANCHOR_REFUSE,
+    ANCHOR_ASK,
+    ANCHOR_HEAT,
+    ANCHOR_REPLACE,
     ANCHOR_UP, /* at: server */
     ANCHOR_DOWN,
     ANCHOR_TAKE, /* at: leader */
@@ -78,6 +91,9 @@ static const struct breadth_kind moves[ANCHOR_MOVES] = {
     [ANCHOR_SEND] = {"the revalidation is sent by", PERHAPS, SERVERS},
     [ANCHOR_PROVE] = {"the client writes", PERHAPS, 1},
     [ANCHOR_REFUSE] = {"the client writes, and its server refuses that alone", PERHAPS, 1},
+    [ANCHOR_ASK] = {"the client syncs", PERHAPS, 1},
+    [ANCHOR_HEAT] = {"a deadline is needed", PERHAPS, 1},
+    [ANCHOR_REPLACE] = {"somebody else comes, and has the session replaced", PERHAPS, 1},
     [ANCHOR_UP] = {"the leader hears", PERHAPS, SERVERS},
     [ANCHOR_DOWN] = {"the leader is heard by", PERHAPS, SERVERS},
     [ANCHOR_TAKE] = {"the session's time is up at leader", PERHAPS, LEADERS},
@@ -93,12 +109,16 @@ enum anchor_fault {
     FAULT_TWO_HANDSHAKES,
     FAULT_REVIVES,
     FAULT_OVERTAKES,
-    FAULT_EAGER
+    FAULT_EAGER,
+    FAULT_UNPROVED,
+    FAULT_CARRIES,
+    FAULT_REPLACES
 };
 
 struct anchor_config {
     enum anchor_fault fault;
-    uint8_t until;
+    uint8_t timeout, until;
+    uint8_t cool; /* so long it has been, and its leader was deposed at 1; 0: it is hot */
 };
 
 static const struct anchor_config *config;
@@ -110,13 +130,16 @@ enum {
     SAW_DEPOSED_VALID,
     SAW_TOUCHED_CLOSING,
     SAW_REFUSED_BY_DEPOSED,
+    SAW_KEPT_BY_DEPOSED,
     SAW_COUNT
 };
 
-static const char *const sights[SAW_COUNT] = {
-    "a deadline moved on", "a handshake completed by the answer to an older one",
-    "a handshake completed by a deposed leader", "a session touched that was about to end",
-    "a write refused by a server of a deposed leader"};
+static const char *const sights[SAW_COUNT] = {"a deadline moved on",
+                                              "a handshake completed by the answer to an older one",
+                                              "a handshake completed by a deposed leader",
+                                              "a session touched that was about to end",
+                                              "a write refused by a server of a deposed leader",
+                                              "a session that a deposed leader keeps"};
 
 static void see(int what, bool is)
 {
@@ -127,6 +150,11 @@ static void see(int what, bool is)
 static struct instant at_unit(uint8_t units)
 {
     return (struct instant){units * UNIT, units * UNIT};
+}
+
+static bool is_deposed(const struct anchor_state *st, uint8_t leader)
+{
+    return leader == 0 && st->deposed;
 }
 
 /* ---- ways ---- */
@@ -152,10 +180,10 @@ static struct anchor_message way_pop(struct anchor_way *way)
 /* ---- the client ---- */
 
 /* Nobody hears any more what was written on it. */
-static void forget_on_way(struct anchor_way *way, const uint8_t kind)
+static void forget_on_way(struct anchor_way *way)
 {
     for (int i = way->count; i-- > 0;) {
-        if (way->messages[i].kind == kind)
+        if (way->messages[i].kind >= ANCHOR_WRITE)
             flat_remove(way->messages, &way->count, sizeof way->messages[0], i);
     }
 }
@@ -166,8 +194,8 @@ static void drop_connection(struct anchor_state *st)
         proofs_disconnected(&st->proofs);
     st->link = LINK_NONE;
     st->sent = 0;
-    forget_on_way(&st->servers[st->server].up, ANCHOR_WRITE);
-    forget_on_way(&st->servers[st->server].down, ANCHOR_COMMIT);
+    forget_on_way(&st->servers[st->server].up);
+    forget_on_way(&st->servers[st->server].down);
 }
 
 static void believe(struct anchor_state *st, struct instant anchor)
@@ -179,10 +207,23 @@ static void believe(struct anchor_state *st, struct instant anchor)
         st->proofs.deadline = deadline;
 }
 
+/* As if it were the same connection. */
+static void plant_carry(struct proofs *p, const struct proofs *before)
+{
+    p->relayed = before->relayed;
+    p->heard = before->heard;
+    p->kept = before->kept;
+    p->settled = before->settled;
+}
+
 static void handshake_heard(struct anchor_state *st)
 {
+    const struct proofs before = st->proofs;
+
     st->link = LINK_UP;
-    proofs_reconnected(&st->proofs, TIMEOUT * UNIT);
+    proofs_reconnected(&st->proofs, config->timeout * UNIT);
+    if (config->fault == FAULT_CARRIES)
+        plant_carry(&st->proofs, &before);
     if (config->fault == FAULT_CONNECT_TIME)
         st->proofs.chain_base = at_unit(st->now);
     if (config->fault == FAULT_NO_WRITE)
@@ -206,6 +247,34 @@ static void proof_heard(struct anchor_state *st)
     proofs_answered(&st->proofs, PROOF_RENEWAL, at_unit(st->sent), at_unit(st->now));
     see(SAW_EXTENDED, st->proofs.deadline.boot > before);
     st->held = false;
+}
+
+static void sync_heard(struct anchor_state *st, bool keeps)
+{
+    struct proofs *p = &st->proofs;
+
+    proofs_answered(p, keeps ? PROOF_KEEP : PROOF_SYNC, keeps ? p->keep_sent : at_unit(st->sent),
+                    at_unit(st->now));
+    see(SAW_KEPT_BY_DEPOSED,
+        is_deposed(st, st->servers[st->server].leader) && p->kept.boot > p->deadline.boot);
+    if (config->fault == FAULT_UNPROVED && p->kept.boot > p->deadline.boot)
+        p->deadline = p->kept;
+}
+
+static enum proof_wish wish_now(const struct anchor_state *st)
+{
+    return proofs_want(&st->proofs, at_unit(st->now));
+}
+
+static void sync_behind(struct anchor_state *st)
+{
+    const bool keeps = wish_now(st) == PROOF_SEND_KEEP;
+
+    proofs_sent(&st->proofs, keeps ? PROOF_KEEP : PROOF_SYNC, at_unit(st->now));
+    if (!keeps)
+        st->sent = st->now;
+    way_push(&st->servers[st->server].up,
+             (struct anchor_message){keeps ? ANCHOR_KEEP : ANCHOR_SYNC, st->conn, 0});
 }
 
 static void read_something(struct anchor_state *st)
@@ -233,7 +302,7 @@ static void refuse_alone(struct anchor_state *st)
     proofs_answered(&st->proofs, proves, at_unit(st->now), at_unit(st->now));
     if (proves != asked)
         proofs_failed(&st->proofs, asked);
-    see(SAW_REFUSED_BY_DEPOSED, st->deposed && st->servers[st->server].leader == 0);
+    see(SAW_REFUSED_BY_DEPOSED, is_deposed(st, st->servers[st->server].leader));
 }
 
 /* ---- servers ---- */
@@ -252,11 +321,6 @@ static void send_handshake(struct anchor_state *st, uint8_t server)
         way_push(&st->servers[server].up, (struct anchor_message){ANCHOR_REVALIDATE, 0, 0});
 }
 
-static bool is_deposed(const struct anchor_state *st, uint8_t leader)
-{
-    return leader == 0 && st->deposed;
-}
-
 /* What a deposed leader takes is not committed. */
 static void leader_hears(struct anchor_state *st, uint8_t server)
 {
@@ -266,9 +330,11 @@ static void leader_hears(struct anchor_state *st, uint8_t server)
 
     if (m.kind == ANCHOR_REVALIDATE) {
         if (valid)
-            st->leaders[leader].expiry = st->now + TIMEOUT;
+            st->leaders[leader].expiry = st->now + config->timeout;
         see(SAW_TOUCHED_CLOSING, valid && st->leaders[leader].taken);
         way_push(&st->servers[server].down, (struct anchor_message){ANCHOR_VALID, 0, valid});
+    } else if (m.kind != ANCHOR_WRITE) {
+        way_push(&st->servers[server].down, m);
     } else if (valid && !is_deposed(st, leader)) {
         way_push(&st->servers[server].down, (struct anchor_message){ANCHOR_COMMIT, m.conn, 0});
     }
@@ -304,8 +370,12 @@ static void server_hears(struct anchor_state *st, uint8_t server)
 
     if (m.kind == ANCHOR_VALID)
         validated(st, server, m.valid);
-    else if (st->link == LINK_UP && st->server == server && st->conn == m.conn)
-        proof_heard(st);
+    else if (st->link == LINK_UP && st->server == server && st->conn == m.conn) {
+        if (m.kind == ANCHOR_COMMIT)
+            proof_heard(st);
+        else
+            sync_heard(st, m.kind == ANCHOR_KEEP);
+    }
 }
 
 static void follow_anew(struct anchor_state *st, uint8_t server)
@@ -320,30 +390,52 @@ static void depose_first(struct anchor_state *st)
 {
     st->deposed = true;
     st->leaders[1].leads = true;
-    st->leaders[1].expiry = st->now + TIMEOUT;
+    st->leaders[1].expiry = st->now + config->timeout;
 }
 
 /* ---- the world ---- */
+
+/* Its leader does not end it, and is not heard of by the other server. */
+static void stay_cool(struct anchor_state *st)
+{
+    st->now = 1;
+    depose_first(st);
+    proofs_direct(&st->proofs);
+    proofs_use(&st->proofs, PROOF_COOL, at_unit(st->now));
+    for (; st->now < config->cool; st->now++) {
+        while (wish_now(st) == PROOF_SEND_KEEP) {
+            sync_behind(st);
+            leader_hears(st, 0);
+            server_hears(st, 0);
+        }
+    }
+    st->servers[1].leader = 1;
+    st->leaders[0].expiry = UINT8_MAX;
+}
 
 static void init(void *state, const void *data)
 {
     struct anchor_state *st = state;
 
     config = data;
-    proofs_init(&st->proofs, 0, 0);
-    proofs_created(&st->proofs, at_unit(0), TIMEOUT * UNIT);
+    proofs_init(&st->proofs, config->cool ? 4 * UNIT : 0, 0); /* a relay of 2.4 */
+    proofs_created(&st->proofs, at_unit(0), config->timeout * UNIT);
     st->conn = 1;
     st->link = LINK_UP;
     st->leaders[0].leads = true;
-    st->leaders[0].expiry = TIMEOUT;
+    st->leaders[0].expiry = config->timeout;
+    if (config->cool)
+        stay_cool(st);
 }
 
-/* Nothing of a chain with a sync. */
+/* Where it is hot, nothing of a chain with a sync. */
 static void plain(void *state)
 {
     struct anchor_state *st = state;
     const struct proofs p = st->proofs;
 
+    if (config->cool)
+        return;
     memset(&st->proofs, 0, sizeof st->proofs);
     st->proofs.deadline = p.deadline;
     st->proofs.newest = p.newest;
@@ -374,25 +466,42 @@ static bool may_there(const struct anchor_state *st, enum anchor_move kind, uint
     }
 }
 
-/* A deadline that is over stays over, but for what is on its way. */
+/* What is not its own: a place in a queue. */
+static bool may_replace(const struct anchor_state *st)
+{
+    static const struct users nobody;
+
+    return users_let_end(&nobody, config->fault == FAULT_REPLACES ? PRESENCE_NONE : PRESENCE_WAITS,
+                         ENDING_COLD, 0, st->proofs.timeout);
+}
+
+/* Where it is hot, a deadline that is over stays over, but for what is on its way. */
 static bool may(const void *state, struct move move)
 {
     const struct anchor_state *st = state;
     const enum anchor_move kind = (enum anchor_move)move.kind;
-    const bool valid = proofs_deadline(&st->proofs, at_unit(st->now)) != DEADLINE_NONE;
+    const bool over = proofs_deadline(&st->proofs, at_unit(st->now)) == DEADLINE_NONE,
+               valid = config->cool || !over;
+    const enum proof_wish wish = wish_now(st);
 
     switch (kind) {
     case ANCHOR_PASS:
         return st->now < config->until && (valid || st->link == LINK_HANDSHAKE);
     case ANCHOR_READ:
-        return st->link == LINK_UP && valid;
+        return st->link == LINK_UP && valid && !config->cool;
+    case ANCHOR_ASK:
+        return config->cool && (wish == PROOF_SEND_KEEP || wish == PROOF_SEND_SYNC) &&
+               way_has_room(&st->servers[st->server].up);
+    case ANCHOR_HEAT:
+        return config->cool && st->proofs.need == PROOF_COOL;
+    case ANCHOR_REPLACE:
+        return config->cool && over && may_replace(st);
     case ANCHOR_LOSE:
         return st->link != LINK_NONE && valid;
     case ANCHOR_PROVE:
-        return proofs_want(&st->proofs, at_unit(st->now)) == PROOF_SEND_WRITE &&
-               way_has_room(&st->servers[st->server].up);
+        return wish == PROOF_SEND_WRITE && way_has_room(&st->servers[st->server].up);
     case ANCHOR_REFUSE:
-        return proofs_want(&st->proofs, at_unit(st->now)) == PROOF_SEND_WRITE;
+        return wish == PROOF_SEND_WRITE;
     case ANCHOR_DEPOSE:
         return !st->deposed && !st->ended;
     case ANCHOR_CONNECT:
@@ -412,6 +521,15 @@ static void take(void *state, struct move move)
         break;
     case ANCHOR_READ:
         read_something(st);
+        break;
+    case ANCHOR_ASK:
+        sync_behind(st);
+        break;
+    case ANCHOR_HEAT:
+        proofs_use(&st->proofs, PROOF_HOT, at_unit(st->now));
+        break;
+    case ANCHOR_REPLACE:
+        st->replaced = true;
         break;
     case ANCHOR_LOSE:
         drop_connection(st);
@@ -451,6 +569,7 @@ static void take(void *state, struct move move)
     }
     breadth_require(!st->ended || proofs_deadline(&st->proofs, at_unit(st->now)) == DEADLINE_NONE,
                     "the session has ended, and its deadline is ahead");
+    breadth_require(!st->replaced, "the waiter has lost its place");
 }
 
 static const char *check_end(const void *state)
@@ -475,14 +594,19 @@ static void print(const void *state)
 
 /* So many times it may connect again. */
 static const struct breadth_run runs[] = {
-    {"as it is", ALWAYS, 3, CONFIG(FAULT_NONE, 5)},
-    {"as it is, longer", SOAK, 4, CONFIG(FAULT_NONE, 6)},
-    {"the anchor is the time of the connect", PLANTED, 3, CONFIG(FAULT_CONNECT_TIME, 5)},
-    {"no write behind the handshake", PLANTED, 3, CONFIG(FAULT_NO_WRITE, 5)},
-    {"an anchor that the next handshake confirms", PLANTED, 3, CONFIG(FAULT_TWO_HANDSHAKES, 5)},
-    {"a deadline that was over is moved on", PLANTED, 3, CONFIG(FAULT_REVIVES, 5)},
-    {"servers whose write overtakes the handshake", PLANTED, 3, CONFIG(FAULT_OVERTAKES, 5)},
-    {"a write that a server refuses alone", PLANTED, 3, CONFIG(FAULT_EAGER, 5)},
+    {"as it is", ALWAYS, 3, CONFIG(FAULT_NONE, 3, 5, 0)},
+    {"as it is, longer", SOAK, 4, CONFIG(FAULT_NONE, 3, 6, 0)},
+    {"cool", ALWAYS, 2, CONFIG(FAULT_NONE, 10, 12, 10)},
+    {"the anchor is the time of the connect", PLANTED, 3, CONFIG(FAULT_CONNECT_TIME, 3, 5, 0)},
+    {"no write behind the handshake", PLANTED, 3, CONFIG(FAULT_NO_WRITE, 3, 5, 0)},
+    {"an anchor that the next handshake confirms", PLANTED, 3,
+     CONFIG(FAULT_TWO_HANDSHAKES, 3, 5, 0)},
+    {"a deadline that was over is moved on", PLANTED, 3, CONFIG(FAULT_REVIVES, 3, 5, 0)},
+    {"servers whose write overtakes the handshake", PLANTED, 3, CONFIG(FAULT_OVERTAKES, 3, 5, 0)},
+    {"a write that a server refuses alone", PLANTED, 3, CONFIG(FAULT_EAGER, 3, 5, 0)},
+    {"granted without the proof", PLANTED, 1, CONFIG(FAULT_UNPROVED, 10, 12, 10)},
+    {"an anchor of another connection", PLANTED, 1, CONFIG(FAULT_CARRIES, 10, 12, 10)},
+    {"a session replaced under who waits in it", PLANTED, 1, CONFIG(FAULT_REPLACES, 10, 12, 10)},
 };
 
 static const char *state_name(int sight)

@@ -1,9 +1,11 @@
 /* A session at an observer that a follower feeds, and what its leader knows of it: every
  * interleaving of reports, requests and time, breadth first, over recipes/proofs.h. A report goes
  * from the observer to the follower, and from there to the leader. Each of them asks the next one
- * at each instant, and what is on its way takes as long as it likes, but in order. Then the same
- * with proofs that are less than two reports, each of which must be found. Nothing is fair. usage:
- * reports [--full] */
+ * at each instant, and what is on its way takes as long as it likes, but in order. Then a session
+ * that has been cool, there and at a follower, until its deadline is over: at any time somebody
+ * needs one, and the leader takes a session out some time before it says so. Then the same with
+ * proofs that are less than that, each of which must be found. Nothing is fair. usage: reports
+ * [--full] */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,29 +17,40 @@
 
 enum { REPORT_ON_WAY = 4 };
 
-enum report_message { REPORT_PING = 1, REPORT_EMPTY, REPORT_TOUCH, REPORT_SYNC, REPORT_WRITE };
+enum report_message {
+    REPORT_PING = 1,
+    REPORT_EMPTY,
+    REPORT_TOUCH,
+    REPORT_SYNC,
+    REPORT_WRITE,
+    REPORT_KEEP /* the sync of a session that is cool */
+};
 
 enum report_way { OBSERVER_UP, FOLLOWER_UP, LEADER_DOWN, FOLLOWER_DOWN, REPORT_WAYS };
 
 struct report_state {
     struct proofs proofs;
     uint8_t now;
-    uint8_t sent; /* when, the request under way */
+    uint8_t sent; /* when, the chain's request under way */
     struct {
         uint8_t messages[REPORT_ON_WAY];
         uint8_t count;
     } ways[REPORT_WAYS];
     uint8_t observer, follower; /* each has a touch that it has not reported */
-    uint8_t expiry, ended;
+    uint8_t expiry;
+    uint8_t taken; /* out of the queue of those whose time is up, */
+    uint8_t ended; /* and known to be */
     uint8_t faults;
-    uint8_t unused[5];
+    uint8_t unused[4];
 };
 
 enum report_move {
     REPORT_PASS, /* time */
     REPORT_READ, /* is answered */
     REPORT_ASK,  /* a sync or a write */
+    REPORT_HEAT,
     REPORT_ARRIVE,
+    REPORT_TAKE,
     REPORT_END,
     REPORT_MOVES
 };
@@ -45,8 +58,10 @@ enum report_move {
 static const struct breadth_kind moves[REPORT_MOVES] = {
     [REPORT_PASS] = {"time passes", PERHAPS, 1},
     [REPORT_READ] = {"a read is answered", PERHAPS, 1},
-    [REPORT_ASK] = {"the chain sends a request", PERHAPS, 1},
+    [REPORT_ASK] = {"the client sends a request", PERHAPS, 1},
+    [REPORT_HEAT] = {"a deadline is needed", PERHAPS, 1},
     [REPORT_ARRIVE] = {"one message arrives on way", PERHAPS, REPORT_WAYS},
+    [REPORT_TAKE] = {"the session's time is up", PERHAPS, 1},
     [REPORT_END] = {"the session ends", PERHAPS, 1},
 };
 
@@ -55,21 +70,30 @@ enum report_fault {
     REPORTS_ONE,        /* as at a server that the leader feeds */
     REPORTS_ONE_LONGER, /* the same, after two relay periods */
     REPORTS_AT_SYNC,    /* the first one, before the observer's way is known to be through */
-    REPORTS_AT_ONCE     /* two relay periods, and then both */
+    REPORTS_AT_ONCE,    /* two relay periods, and then both */
+    REPORTS_KEEP_ONE,   /* the session is kept by one */
+    REPORTS_UNKEPT,     /* a round revives what is not kept */
+    REPORTS_UNSETTLED   /* what was not kept is not waited for */
 };
 
 struct report_config {
     enum report_fault fault;
     uint8_t timeout, until;
+    uint8_t cool;  /* so long it has been; 0: it is hot */
+    bool follower; /* at the follower itself */
 };
 
 static const struct report_config *config;
 
 /* What must have been seen, or the search says nothing. */
-enum { SAW_PROVED, SAW_UNREPORTED, SAW_ENDED, SAW_COUNT };
+enum { SAW_PROVED, SAW_UNREPORTED, SAW_ENDED, SAW_KEPT, SAW_SETTLED, SAW_IN_VAIN, SAW_COUNT };
 
-static const char *const sights[SAW_COUNT] = {
-    "a deadline moved on", "a round that showed one report of two", "an end of the session"};
+static const char *const sights[SAW_COUNT] = {"a deadline moved on",
+                                              "a round that showed one report of two",
+                                              "an end of the session",
+                                              "a deadline revived in a session that was kept",
+                                              "a deadline revived by a second round",
+                                              "a touch of a session that was taken out"};
 
 static struct instant report_instant(uint8_t units)
 {
@@ -92,6 +116,19 @@ static void report_ping(struct report_state *st, enum report_way way)
         report_push(st, way, REPORT_PING);
 }
 
+static void report_touch(struct report_state *st)
+{
+    *(config->follower ? &st->follower : &st->observer) = true;
+}
+
+static void report_ping_all(struct report_state *st)
+{
+    st->now++;
+    report_ping(st, LEADER_DOWN);
+    if (!config->follower)
+        report_ping(st, FOLLOWER_DOWN);
+}
+
 /* ---- the client ---- */
 
 static enum report_message report_wish(const struct report_state *st)
@@ -101,6 +138,8 @@ static enum report_message report_wish(const struct report_state *st)
         return REPORT_SYNC;
     case PROOF_SEND_WRITE:
         return REPORT_WRITE;
+    case PROOF_SEND_KEEP:
+        return REPORT_KEEP;
     default:
         return 0;
     }
@@ -108,17 +147,29 @@ static enum report_message report_wish(const struct report_state *st)
 
 static enum proof_kind report_kind(enum report_message m)
 {
-    return m == REPORT_SYNC ? PROOF_SYNC : PROOF_RENEWAL;
+    return m == REPORT_SYNC ? PROOF_SYNC : m == REPORT_KEEP ? PROOF_KEEP : PROOF_RENEWAL;
+}
+
+static enum report_way report_first_way(void)
+{
+    return config->follower ? FOLLOWER_UP : OBSERVER_UP;
 }
 
 static void report_request(struct report_state *st)
 {
     const enum report_message m = report_wish(st);
+    struct proofs direct = st->proofs;
 
     proofs_sent(&st->proofs, report_kind(m), report_instant(st->now));
-    st->sent = st->now;
-    st->observer = true;
-    report_push(st, OBSERVER_UP, m);
+    if (m == REPORT_KEEP && config->fault == REPORTS_KEEP_ONE) {
+        proofs_direct(&direct);
+        proofs_sent(&direct, PROOF_KEEP, report_instant(st->now));
+        st->proofs.keep_base = direct.keep_base;
+    }
+    if (m != REPORT_KEEP)
+        st->sent = st->now;
+    report_touch(st);
+    report_push(st, report_first_way(), m);
 }
 
 static void plant_pass(struct report_state *st, int64_t answered)
@@ -131,9 +182,27 @@ static void plant_pass(struct report_state *st, int64_t answered)
     st->proofs.passes = false;
 }
 
+static void plant_kept(struct report_state *st)
+{
+    if (config->fault == REPORTS_UNKEPT)
+        st->proofs.kept = report_instant(UINT8_MAX);
+    if (config->fault == REPORTS_UNKEPT || config->fault == REPORTS_UNSETTLED)
+        st->proofs.settled = report_instant(0);
+}
+
+static void report_keep_answered(struct report_state *st)
+{
+    proofs_answered(&st->proofs, PROOF_KEEP, st->proofs.keep_sent, report_instant(st->now));
+    plant_kept(st);
+}
+
 static void report_answered(struct report_state *st, enum report_message m)
 {
     const int64_t before = st->proofs.deadline.boot;
+    const bool over = proofs_deadline(&st->proofs, report_instant(st->now)) == DEADLINE_NONE,
+               late = st->proofs.settled.boot > before;
+
+    plant_kept(st);
 
     if (st->proofs.passes && config->fault == REPORTS_AT_SYNC && m == REPORT_SYNC)
         plant_pass(st, st->now * UNIT);
@@ -144,7 +213,17 @@ static void report_answered(struct report_state *st, enum report_message m)
     if (proofs_answered(&st->proofs, report_kind(m), report_instant(st->sent),
                         report_instant(st->now)) &&
         st->proofs.deadline.boot > before)
-        breadth_reached(1U << SAW_PROVED);
+        breadth_reached(1U << (!over ? SAW_PROVED : late ? SAW_SETTLED : SAW_KEPT));
+    if (config->fault == REPORTS_UNSETTLED && m == REPORT_WRITE && over)
+        st->proofs.chain_begun = report_instant(0);
+}
+
+static void report_heard(struct report_state *st, enum report_message m)
+{
+    if (m == REPORT_KEEP)
+        report_keep_answered(st);
+    else
+        report_answered(st, m);
 }
 
 /* ---- servers ---- */
@@ -156,17 +235,23 @@ static void report_arrives(struct report_state *st, enum report_way way)
     flat_remove(st->ways[way].messages, &st->ways[way].count, 1, 0);
     switch (way) {
     case OBSERVER_UP:
-        if (m == REPORT_SYNC || m == REPORT_WRITE)
+        if (m >= REPORT_SYNC)
             report_push(st, FOLLOWER_UP, m);
         st->follower |= m == REPORT_TOUCH;
         break;
     case FOLLOWER_UP:
-        if (m == REPORT_SYNC || (m == REPORT_WRITE && !st->ended))
+        if (m >= REPORT_SYNC && (m != REPORT_WRITE || !st->ended))
             report_push(st, LEADER_DOWN, m);
+        if (m == REPORT_TOUCH && st->taken)
+            breadth_reached(1U << SAW_IN_VAIN);
         if (m == REPORT_TOUCH)
             st->expiry = st->now + config->timeout;
         break;
     case LEADER_DOWN:
+        if (config->follower && m != REPORT_PING) {
+            report_heard(st, m);
+            break;
+        }
         report_push(st, m == REPORT_PING ? FOLLOWER_UP : FOLLOWER_DOWN,
                     m != REPORT_PING ? m
                     : st->follower   ? REPORT_TOUCH
@@ -175,7 +260,7 @@ static void report_arrives(struct report_state *st, enum report_way way)
         break;
     default:
         if (m != REPORT_PING) {
-            report_answered(st, m);
+            report_heard(st, m);
             break;
         }
         report_push(st, OBSERVER_UP, st->observer ? REPORT_TOUCH : REPORT_EMPTY);
@@ -185,6 +270,30 @@ static void report_arrives(struct report_state *st, enum report_way way)
 }
 
 /* ---- the world ---- */
+
+static bool is_on_way(const struct report_state *st, uint8_t way, enum report_message m)
+{
+    for (int i = 0; i < st->ways[way].count; i++)
+        if (st->ways[way].messages[i] == m)
+            return true;
+    return false;
+}
+
+/* From 1 on: what was asked before is answered. Then nothing arrives that no answer waits for. */
+static void stay_cool(struct report_state *st)
+{
+    st->now = 1;
+    proofs_use(&st->proofs, PROOF_COOL, report_instant(st->now));
+    for (; st->now < config->cool; report_ping_all(st)) {
+        while (report_wish(st) == REPORT_KEEP) {
+            report_request(st);
+            while (st->proofs.keep_out)
+                for (uint8_t way = 0; way < REPORT_WAYS; way++)
+                    if (is_on_way(st, way, REPORT_KEEP))
+                        report_arrives(st, (enum report_way)way);
+        }
+    }
+}
 
 static void init(void *state, const void *data)
 {
@@ -197,7 +306,11 @@ static void init(void *state, const void *data)
         proofs_direct(&st->proofs);
     if (config->fault == REPORTS_ONE_LONGER || config->fault == REPORTS_AT_ONCE)
         st->proofs.relay *= 2;
+    if (config->follower)
+        proofs_direct(&st->proofs);
     st->expiry = config->timeout;
+    if (config->cool)
+        stay_cool(st);
 }
 
 static bool may_arrive(const struct report_state *st, uint8_t way)
@@ -211,25 +324,38 @@ static bool may_arrive(const struct report_state *st, uint8_t way)
     return st->ways[way].count > 0 && st->ways[to].count < REPORT_ON_WAY;
 }
 
+/* A client whose session is cool is in time. Between the tracker's queue and its mark no time
+ * passes that could be told. */
+static bool may_pass(const struct report_state *st)
+{
+    return st->now < config->until && report_wish(st) != REPORT_KEEP && !st->taken &&
+           st->ways[LEADER_DOWN].count < REPORT_ON_WAY &&
+           st->ways[FOLLOWER_DOWN].count < REPORT_ON_WAY;
+}
+
 /* Once the session has ended, or may not be used any more, nothing is of interest. */
 static bool may(const void *state, struct move move)
 {
     const struct report_state *st = state;
     const bool valid =
-        proofs_deadline(&st->proofs, report_instant(st->now)) != DEADLINE_NONE && !st->ended;
+        !st->ended &&
+        (config->cool || proofs_deadline(&st->proofs, report_instant(st->now)) != DEADLINE_NONE);
 
     switch (move.kind) {
     case REPORT_PASS:
-        return valid && st->now < config->until && st->ways[LEADER_DOWN].count < REPORT_ON_WAY &&
-               st->ways[FOLLOWER_DOWN].count < REPORT_ON_WAY;
+        return valid && may_pass(st);
     case REPORT_READ:
         return valid && proofs_want(&st->proofs, report_instant(st->now)) == PROOF_SEND_ANCHOR;
     case REPORT_ASK:
-        return valid && report_wish(st) != 0 && st->ways[OBSERVER_UP].count < REPORT_ON_WAY;
+        return valid && report_wish(st) != 0 && st->ways[report_first_way()].count < REPORT_ON_WAY;
+    case REPORT_HEAT:
+        return valid && st->proofs.need == PROOF_COOL;
     case REPORT_ARRIVE:
         return valid && may_arrive(st, move.at);
+    case REPORT_TAKE:
+        return !st->taken && st->now >= st->expiry;
     default:
-        return !st->ended && st->now >= st->expiry;
+        return st->taken && !st->ended;
     }
 }
 
@@ -239,12 +365,10 @@ static void take(void *state, struct move move)
 
     switch (move.kind) {
     case REPORT_PASS:
-        st->now++;
-        report_ping(st, LEADER_DOWN);
-        report_ping(st, FOLLOWER_DOWN);
+        report_ping_all(st);
         break;
     case REPORT_READ:
-        st->observer = true;
+        report_touch(st);
         proofs_sent(&st->proofs, PROOF_ANCHOR, report_instant(st->now));
         proofs_answered(&st->proofs, PROOF_ANCHOR, report_instant(st->now),
                         report_instant(st->now));
@@ -252,8 +376,14 @@ static void take(void *state, struct move move)
     case REPORT_ASK:
         report_request(st);
         break;
+    case REPORT_HEAT:
+        proofs_use(&st->proofs, PROOF_HOT, report_instant(st->now));
+        break;
     case REPORT_ARRIVE:
         report_arrives(st, (enum report_way)move.at);
+        break;
+    case REPORT_TAKE:
+        st->taken = true;
         break;
     default:
         st->ended = true;
@@ -285,12 +415,20 @@ static void print(const void *state)
 #define CONFIG(...) BREADTH_CONFIG(report_config, __VA_ARGS__)
 
 static const struct breadth_run runs[] = {
-    {"as it is", ALWAYS, 0, CONFIG(REPORTS_TWO, 4, 5)},
-    {"as it is, longer", SOAK, 0, CONFIG(REPORTS_TWO, 5, 7)},
-    {"one report of two", PLANTED, 0, CONFIG(REPORTS_ONE, 4, 5)},
-    {"one report of two, after two relay periods", PLANTED, 0, CONFIG(REPORTS_ONE_LONGER, 5, 6)},
-    {"the first report at its sync", PLANTED, 0, CONFIG(REPORTS_AT_SYNC, 4, 5)},
-    {"two relay periods, and then both reports", PLANTED, 0, CONFIG(REPORTS_AT_ONCE, 5, 5)},
+    {"as it is", ALWAYS, 0, CONFIG(REPORTS_TWO, 4, 5, 0, false)},
+    {"as it is, longer", SOAK, 0, CONFIG(REPORTS_TWO, 5, 7, 0, false)},
+    {"cool at a follower", ALWAYS, 0, CONFIG(REPORTS_TWO, 7, 8, 5, true)},
+    {"cool at an observer", ALWAYS, 0, CONFIG(REPORTS_TWO, 7, 7, 5, false)},
+    {"cool at an observer, longer", SOAK, 0, CONFIG(REPORTS_TWO, 7, 8, 5, false)},
+    {"one report of two", PLANTED, 0, CONFIG(REPORTS_ONE, 4, 5, 0, false)},
+    {"one report of two, after two relay periods", PLANTED, 0,
+     CONFIG(REPORTS_ONE_LONGER, 5, 6, 0, false)},
+    {"the first report at its sync", PLANTED, 0, CONFIG(REPORTS_AT_SYNC, 4, 5, 0, false)},
+    {"two relay periods, and then both reports", PLANTED, 0,
+     CONFIG(REPORTS_AT_ONCE, 5, 5, 0, false)},
+    {"kept by one report of two", PLANTED, 0, CONFIG(REPORTS_KEEP_ONE, 7, 7, 5, false)},
+    {"a round revives what is not kept", PLANTED, 0, CONFIG(REPORTS_UNKEPT, 7, 8, 5, true)},
+    {"a second round at once", PLANTED, 0, CONFIG(REPORTS_UNSETTLED, 7, 8, 5, true)},
 };
 
 static const char *state_name(int sight)
