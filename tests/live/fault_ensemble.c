@@ -81,6 +81,112 @@ TEST_CASE(renewals_counted)
     proxy_stop(proxy);
 }
 
+/* ---- those who need no deadline cost what pings cost ---- */
+
+struct quiet {
+    struct proxy *proxy;
+    zkl_session *session;
+    struct acquisition waiter;
+    zkl_member *member;
+    zkl_double_barrier *barrier;
+};
+
+static void ignore_done(const zkl_error *error, void *unused)
+{
+    (void)error;
+    (void)unused;
+}
+
+static void come_to_wait(struct quiet *q)
+{
+    acquisition_start(&q->waiter, fault_mutex(q->session), ZKL_FOREVER);
+    CHECK(proxy_wait_requests(q->proxy, PROXY_OP_CREATE2, 1, UNTIL_LATE));
+}
+
+static void come_to_join(struct quiet *q)
+{
+    REQUIRE(zkl_member_join(&q->member, q->session, "/quiet", "a", NULL, 0, NULL) == 0);
+    CHECK_INT(zkl_member_wait(q->member, ZKL_FOREVER), 0);
+}
+
+static void come_to_enter(struct quiet *q)
+{
+    REQUIRE(zkl_double_barrier_new(&q->barrier, q->session, "/quiet-two", 2, NULL) == 0);
+    CHECK_INT(zkl_double_barrier_enter_async(q->barrier, ZKL_FOREVER, ignore_done, NULL), 0);
+    CHECK(proxy_wait_requests(q->proxy, PROXY_OP_CREATE2, 1, UNTIL_LATE));
+}
+
+static void come_to_nothing(struct quiet *q)
+{
+    CHECK_INT(zkl_session_wait(q->session, ZKL_FOREVER), 0);
+}
+
+static const struct {
+    const char *what;
+    void (*come)(struct quiet *q);
+    int64_t warm_ms;
+} quiet_ones[] = {{"a waiter", come_to_wait, 0},
+                  {"a member", come_to_join, 0},
+                  {"at a double barrier", come_to_enter, 0},
+                  {"opened", come_to_nothing, 60000}};
+
+static void quiet_begin(struct quiet *q, size_t which)
+{
+    zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
+
+    options.session_timeout_ms = 10000;
+    q->proxy = proxy_start(zk_server_port(fault.server, trio_follower_beside(-1)));
+    REQUIRE(q->proxy != NULL);
+    q->session = fault_session_options(proxy_connect(q->proxy), &options);
+    session_set_warm_ms(q->session, quiet_ones[which].warm_ms);
+    quiet_ones[which].come(q);
+}
+
+/* The time is bounded from below only. */
+static void quiet_judge(struct quiet *q, size_t which, int64_t begun)
+{
+    const double requests = (double)proxy_requests(q->proxy, PROXY_OP_ANY),
+                 pings = (double)proxy_requests(q->proxy, PROXY_OP_PING),
+                 syncs = (double)proxy_requests(q->proxy, PROXY_OP_SYNC),
+                 seconds = (double)(fault_boot_ns() - begun) / 1e9;
+
+    printf("  %s: %.2f requests per second, of them %.2f syncs and %.2f pings\n",
+           quiet_ones[which].what, (requests + pings) / seconds, syncs / seconds, pings / seconds);
+    CHECK_INT(requests, syncs);
+    CHECK(syncs - 1 <= 0.36 * seconds); /* the count may begin right before one */
+}
+
+/* Without a deadline: at a timeout of 10 s a sync each 2.86 s, and nothing besides. */
+TEST_CASE(others_counted)
+{
+    struct quiet all[G_N_ELEMENTS(quiet_ones)] = {{.proxy = NULL}};
+    const uint64_t wanted = 2 + (uint64_t)fault_scaled(3);
+    struct acquisition holder;
+
+    fault_begin();
+    acquisition_start(&holder, fault_mutex(fault_session(zk_server_connect(fault.server), 30000)),
+                      ZKL_FOREVER);
+    REQUIRE(acquisition_granted(&holder));
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        quiet_begin(&all[i], i);
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) /* what it came with is over */
+        CHECK(proxy_wait_requests(all[i].proxy, PROXY_OP_SYNC, 2, UNTIL_LATE));
+    const int64_t begun = fault_boot_ns();
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        proxy_reset_stats(all[i].proxy);
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        CHECK(proxy_wait_requests(all[i].proxy, PROXY_OP_SYNC, wanted, UNTIL_LATE));
+        quiet_judge(&all[i], i, begun);
+    }
+    acquisition_end(&holder);
+    acquisition_end(&all[0].waiter);
+    zkl_member_free(all[1].member);
+    zkl_double_barrier_free(all[2].barrier);
+    trio_end();
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        proxy_stop(all[i].proxy);
+}
+
 /* The follower answers pings and reads all the time, cut off from a quorum that ends the session as
  * soon as it runs again: what the follower answers proves nothing. */
 TEST_CASE(follower_cut_off)

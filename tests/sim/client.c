@@ -98,7 +98,8 @@ void client_free(void *process)
     g_free(process);
 }
 
-bool client_retaining, client_sharing, client_counting, client_leasing, client_grouping;
+bool client_retaining, client_sharing, client_counting, client_leasing, client_grouping,
+    client_cooling;
 
 /* This uses none of the schedule's random numbers, so that the schedule stays what it is without
  * it. */

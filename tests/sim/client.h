@@ -47,6 +47,9 @@ extern bool client_counting, client_leasing;
 /* Or nobody locks anything: all join groups (group.h). */
 extern bool client_grouping;
 
+/* Whether holders hold for so long that sessions of others wait without a deadline. */
+extern bool client_cooling;
+
 /* An idle tenure, a contender of another session behind it, and whether the process of the tenure
  * must know of that contender. */
 struct kept_out {

@@ -10,13 +10,13 @@
  *   sim --odd ...                                      on odd ones: see struct world_config
  *   sim --late ...                                     on those where requests come late
  *   sim --members ...                                  members of groups and observers instead
+ *   sim --cool ...                                     waiters wait for long
  *
  *   sim [--full]                                       some of each sort
  *
  * Without a sort it plays a quarter as many again with --retain, and with --share, and some with
- * --permits, with --leases, with --lacking (with --retain, too), with --odd, with --members and
- * with
- * --late (with --members, too).
+ * --permits, with --leases, with --lacking (with --retain, too), with --odd, with --members,
+ * with --cool, and with --late (with --members, too).
  */
 #include <glib.h>
 #include <stdio.h>
@@ -35,12 +35,22 @@
 /* ---- sorts ---- */
 
 /* One of these, or none: as it is without. */
-enum sort { SORT_MIXED, SORT_RETAIN, SORT_SHARE, SORT_PERMITS, SORT_LEASES, SORT_MEMBERS, SORTS };
+enum sort {
+    SORT_MIXED,
+    SORT_RETAIN,
+    SORT_SHARE,
+    SORT_PERMITS,
+    SORT_LEASES,
+    SORT_MEMBERS,
+    SORT_COOL,
+    SORTS
+};
 
 static const char *const sort_options[SORTS] = {
     [SORT_MIXED] = "",           [SORT_RETAIN] = " --retain",
     [SORT_SHARE] = " --share",   [SORT_PERMITS] = " --permits",
     [SORT_LEASES] = " --leases", [SORT_MEMBERS] = " --members",
+    [SORT_COOL] = " --cool",
 };
 
 static enum sort chosen;
@@ -58,6 +68,7 @@ static void choose(enum sort sort, enum servers servers)
     client_leasing = sort == SORT_LEASES;
     client_counting = sort == SORT_PERMITS || client_leasing;
     client_grouping = sort == SORT_MEMBERS;
+    client_cooling = sort == SORT_COOL;
     schedule_servers = servers;
 }
 
@@ -71,7 +82,7 @@ static const struct {
               {SORT_MIXED, SERVERS_LACKING, 5},  {SORT_RETAIN, SERVERS_LACKING, 5},
               {SORT_MIXED, SERVERS_ODD, 5},      {SORT_RETAIN, SERVERS_ODD, 20},
               {SORT_MEMBERS, SERVERS_USUAL, 5},  {SORT_MIXED, SERVERS_LATE, 20},
-              {SORT_MEMBERS, SERVERS_LATE, 20}};
+              {SORT_MEMBERS, SERVERS_LATE, 20},  {SORT_COOL, SERVERS_USUAL, 10}};
 
 /* Seeds that found something once, in a library with a rule taken out, or in an oracle that asked
  * for too much. They are played first each time. They depend on how schedules are drawn: a change
@@ -335,6 +346,7 @@ static const GOptionEntry entries[] = {
     {"odd", 0, 0, G_OPTION_ARG_NONE, &asked.odd, "servers are odd", NULL},
     {"late", 0, 0, G_OPTION_ARG_NONE, &asked.late, "requests come late", NULL},
     {"members", 0, 0, G_OPTION_ARG_NONE, &asked.sorts[SORT_MEMBERS], "or members of groups", NULL},
+    {"cool", 0, 0, G_OPTION_ARG_NONE, &asked.sorts[SORT_COOL], "waiters wait for long", NULL},
     {"full", 0, 0, G_OPTION_ARG_NONE, &asked.full, "twice as many of each sort", NULL},
     G_OPTION_ENTRY_NULL,
 };

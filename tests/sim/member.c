@@ -69,6 +69,9 @@ static void hold(struct slot *slot)
         slot->act.at = stage_now(stage) + stage_between(stage, 0, 20 * MS);
     else if (how < 10)
         let_go(slot);
+    else if (client_cooling && how < 70)
+        slot->act.at =
+            stage_now(stage) + stage_between(stage, 0, 4 * slot->member->roles->timeout_ms * MS);
     else if (how < 40)
         slot->act.at = stage_now(stage) + stage_between(stage, 0, 30 * MS);
     else if (how < 80)

@@ -14,6 +14,9 @@
 /* The longest pause between two tries to delete what was refused is 30 s. */
 enum { CALM_MS = 60000, END_MS = 20000, LINGER_MS = 200 };
 
+/* With cool waiters a schedule is so many times as long. */
+enum { COOL_TIMES = 4 };
+
 /* So few are a long queue in every other schedule. */
 enum { LONG_ALREADY = 2 };
 
@@ -115,6 +118,8 @@ static void draw_options(struct roles *roles, struct member *m)
     m->options.tick_ms = stage_chance(stage, 50) ? roles->tick_ms : 0;
     m->warm_ms = warmths[stage_below(stage, G_N_ELEMENTS(warmths))];
     m->rate_ppm = draw_rate(stage);
+    if (client_cooling)
+        m->warm_ms = 0;
 }
 
 static void draw_roles(struct roles *roles, const struct world_config *config)
@@ -235,7 +240,10 @@ static void play(struct roles *roles)
     }
     for (unsigned i = 0; i < roles->faults; i++)
         fault_start(roles, i);
-    stage_run(stage, stage_between(stage, 3, 10) * roles->timeout_ms * MS, NULL, NULL);
+    stage_run(stage,
+              stage_between(stage, 3, 10) * (client_cooling ? COOL_TIMES : 1) * roles->timeout_ms *
+                  MS,
+              NULL, NULL);
     calm_down(roles);
     end(roles);
 }
