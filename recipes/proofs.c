@@ -368,7 +368,7 @@ static void end_round(struct proofs *p, struct instant answered)
     }
 }
 
-/* The leader knows by now that the session was touched at anchor. If it may have taken the session
+/* The leader knows that the session was touched at anchor. If it may have taken the session
  * out before, that was not in vain if the session is not marked later. */
 static void keep(struct proofs *p, struct instant anchor, struct instant now)
 {

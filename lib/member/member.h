@@ -19,7 +19,7 @@ struct zkl_member {
     struct driver driver;
     struct member machine;
     struct tenure *tenure; /* of .proved, from JOINED to LOST or until it leaves; NULL otherwise */
-    uint64_t turn;         /* so many times it has joined */
+    uint64_t turn;         /* how often it has joined */
     bool asks;             /* its grant was asked for: the session is kept proved */
     bool proved;           /* since then: it goes by the session's deadline */
     GList link;            /* in those of the session that are not over */

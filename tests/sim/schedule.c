@@ -14,7 +14,7 @@
 /* The longest pause between two tries to delete what was refused is 30 s. */
 enum { CALM_MS = 60000, END_MS = 20000, LINGER_MS = 200 };
 
-/* With cool waiters a schedule is so many times as long. */
+/* How many times as long a schedule with cool waiters is. */
 enum { COOL_TIMES = 4 };
 
 /* So few are a long queue in every other schedule. */

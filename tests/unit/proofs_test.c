@@ -1493,7 +1493,7 @@ TEST_CASE(cool_for_long)
 }
 
 /* What an answered sync has shown: of one that comes too late for the ones before, the session may
- * have been taken out meanwhile. */
+ * have been taken out before. */
 TEST_CASE(kept_by_syncs_that_are_in_time)
 {
     static const struct {
