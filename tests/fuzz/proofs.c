@@ -306,7 +306,8 @@ static void tick(int64_t ns)
 }
 
 /* From everywhere, a standing connection on which what is wanted is sent and answered proves the
- * session again; also the one that there is, once what is under way has come to nothing. */
+ * session again, if a deadline can last there; even the one that there is, once what is under way
+ * has come to nothing. */
 static void recover(void)
 {
     for (size_t i = o.count; i-- > 0;)
@@ -314,6 +315,9 @@ static void recover(void)
             oracle_failed(&o, i);
     if (!o.connected || o.count > ORACLE_HISTORY / 2)
         oracle_reconnected(&o, o.proofs.timeout);
+    if (!o.alone && !proofs_can_last(o.proofs.timeout, o.proofs.tick, o.proofs.drift_permille,
+                                     o.proofs.relayed))
+        return;
     struct instant before = o.proofs.deadline;
     tick(o.proofs.timeout);
     for (int i = 0; i < ROUNDS_MAX && o.proofs.deadline.boot == before.boot; i++) {
