@@ -792,11 +792,13 @@ static void attempt_leave_children(const struct attempt *c, struct machine_actio
 }
 
 /* Asks for admission again, since thousands may have to enter at once. A create that could not be
- * sent before its session ended is recalled. */
+ * sent before its session ended is recalled. The next node has another name: where a directory was
+ * made again its numbers repeat, and a delete of the former node may come late. */
 static void attempt_begin_reentering(struct attempt *c, struct machine_actions *out)
 {
     if (c->creating)
         machine_act(out, MACHINE_ACT_RECALL)->node = ATTEMPT_NEW;
+    machine_act(out, MACHINE_ACT_NAME)->node = ATTEMPT_OWN;
     machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_LINE;
     machine_act(out, MACHINE_ACT_FORGET)->slot = ATTEMPT_SLOT_TOUCH;
     attempt_leave_children(c, out);

@@ -66,7 +66,7 @@ struct child {
     uint32_t permits; /* LEASE: how many it asks for */
     bool numbered;    /* LEASE: each of which is to have a number */
     bool own;         /* carries the present id of this attempt */
-    bool old;         /* carries an id this attempt had in an earlier session */
+    bool old;         /* carries the id this attempt had before it entered anew */
     bool retains;     /* its name says that its mutex handle retains: a hint */
 };
 

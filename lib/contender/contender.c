@@ -114,12 +114,19 @@ static void contender_free_head(struct contender_head *h)
     g_free(h);
 }
 
+/* No node of the present id is to stay, and one may be made late. */
+static void contender_look_for_late(struct contender *c)
+{
+    if (c->unsure > 0)
+        orphan_look_late(contender_session(c), c->admission->path, c->id, NULL);
+    c->unsure = 0;
+}
+
 void contender_unref(struct contender *c)
 {
     if (--c->refs > 0)
         return;
-    if (c->unsure > 0)
-        orphan_look_late(contender_session(c), c->admission->path, c->id, NULL);
+    contender_look_for_late(c);
     driver_clear(&c->driver);
     admission_unuse(c->admission);
     g_ref_string_release(c->payload);
@@ -144,8 +151,8 @@ static struct contender_head *contender_head(struct contender *c)
 /* ---- what the own node is called: of thousands that wait none keeps a path, since its id and the
  * number that the server gave say it all ---- */
 
-/* Each incarnation has an id of its own. Nodes with the id of the one before are removed wherever
- * they are seen. */
+/* Each entry has an id of its own. Nodes with the id of the one before are removed wherever they
+ * are seen. */
 static void contender_new_id(struct contender *c)
 {
     char *id = layout_new_id(rule_kind(c->machine.rule), c->retains);
@@ -260,7 +267,7 @@ static bool contender_is_own(const struct contender *c, const char *name)
     return name_has_id(name, strlen(name), c->id, strlen(c->id));
 }
 
-/* It is of the session before. */
+/* It is of the entry before. */
 static bool contender_is_old(const struct contender *c, const char *name)
 {
     return c->old_id && name_has_id(name, strlen(name), c->old_id, strlen(c->old_id));
@@ -492,6 +499,16 @@ static char *contender_data(struct driver *d, unsigned node, int *ret_length)
     if (text)
         *ret_length = (int)strlen(text);
     return text;
+}
+
+/* The own node was deleted, or is gone with its session. */
+static void contender_rename(struct driver *d, unsigned node)
+{
+    struct contender *c = contender_driven(d);
+
+    (void)node;
+    contender_look_for_late(c);
+    contender_new_id(c);
 }
 
 /* The machine hears an event of its own, or of its session. */
@@ -975,6 +992,7 @@ static void contender_unref_driven(struct driver *d)
 static const struct driver_ops contender_driver = {.step = contender_step_driven,
                                                    .path = contender_path,
                                                    .data = contender_data,
+                                                   .name = contender_rename,
                                                    .tell = contender_be_told,
                                                    .after = contender_on_stepped,
                                                    .ref = contender_ref_driven,
@@ -1016,10 +1034,9 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     admission_enter(c);
 }
 
-/* The own node of the session before is gone, and a new one needs a new id. */
+/* What the session before may have made is gone with it. */
 static void contender_renew(struct contender *c)
 {
-    contender_new_id(c);
     c->unsure = 0;
     contender_step(c, MACHINE_EV_SESSION);
 }

@@ -161,7 +161,7 @@ struct contender {
     struct contender_queue *queue; /* of its handle; NULL: none, or it has left */
     char *payload;                 /* GRefString */
     char *predecessor;           /* full path; an rc_box, and the watch's own where there is one */
-    char *old_id;                /* of the session before; NULL: none */
+    char *old_id;                /* of the entry before; NULL: none */
     struct contender_head *head; /* NULL until it is needed; what is there for good then */
     struct tenure *tenure;       /* one reference, while holding */
     contender_decided decided;

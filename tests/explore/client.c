@@ -11,7 +11,7 @@ bool client_is_own(const struct state *st, int i, int n)
     return st->nodes[n].client == i && st->nodes[n].id == st->clients[i].id;
 }
 
-/* An id of this attempt, but for the present one: only the newest of them is remembered. */
+/* It is of the entry before: older ids are not remembered. */
 bool client_is_old(const struct state *st, int i, int n)
 {
     return st->nodes[n].client == i && st->nodes[n].id + 1 == st->clients[i].id;
@@ -163,6 +163,9 @@ static void client_perform(struct state *st, int i, const struct machine_action 
     switch (a->kind) {
     case MACHINE_ACT_REQUEST:
         client_ask(st, i, a);
+        break;
+    case MACHINE_ACT_NAME:
+        c->id++;
         break;
     case MACHINE_ACT_FORGET:
         exchange_forget(&c->exchange, a->slot);

@@ -316,7 +316,6 @@ void link_replace(struct state *st, int i)
     link_end_session(c);
     if (c->machine.state == ST_DONE)
         return;
-    c->id++;
     client_step_kind(st, i, MACHINE_EV_SESSION);
 }
 

@@ -56,7 +56,7 @@ struct client {
     struct exchange exchange;
     uint8_t node, predecessor;
     uint8_t own_watch, predecessor_watch; /* nodes whose watch is wanted */
-    uint8_t id;                           /* carried by its nodes; one for each incarnation */
+    uint8_t id;                           /* carried by its nodes; one for each entry */
     bool timer;
     uint16_t armed; /* of struct watch of watch.c: the server has it, as far as is known */
     /* the client library */

@@ -52,7 +52,7 @@ struct permits_client {
     struct permits_message asks[PERMITS_QUEUE], answers[PERMITS_QUEUE];
     uint8_t asked, answered;
     uint8_t node, predecessor;
-    uint8_t id;     /* one for each session */
+    uint8_t id;     /* one for each entry */
     uint8_t wanted; /* watches: a bit for each enum attempt_node, but for the own one's */
     bool up, over;  /* over: its session, and it does not know */
     bool holds;
@@ -463,6 +463,9 @@ static void perform(struct permits_state *st, int i, const struct machine_action
     case MACHINE_ACT_REQUEST:
         ask(c, a);
         break;
+    case MACHINE_ACT_NAME:
+        c->id++;
+        break;
     case MACHINE_ACT_FORGET:
         exchange_forget(&c->exchange, a->slot);
         break;
@@ -655,7 +658,6 @@ static void begin_session(struct permits_client *c)
     c->watches = 0;
     c->watches_children = c->watches_limit = c->over = c->holds = false;
     c->up = true;
-    c->id++;
 }
 
 static void expire(struct permits_state *st, int i)

@@ -177,6 +177,8 @@ static const struct known_seed {
     {SORT_MIXED, SERVERS_LATE, 5559660,
      "nothing: an attempt that is granted with its second node, while the first, made late, "
      "stands"},
+    {SORT_MIXED, SERVERS_LATE, 971004600,
+     "a late delete of a former node, which had the name of the next one"},
     {SORT_MIXED, SERVERS_ODD, 910001446,
      "a deadline renewed by what a deposed leader refused without asking anybody"},
     {SORT_MIXED, SERVERS_LACKING, 870087517,

@@ -480,6 +480,7 @@ static int words_put(char *text, size_t size, const struct machine_action *a)
 static bool words_has_none(const struct machine_action *a)
 {
     return a->kind == MACHINE_ACT_FORGET || a->kind == MACHINE_ACT_END ||
+           a->kind == MACHINE_ACT_NAME ||
            (a->kind == MACHINE_ACT_TELL && a->verdict == ATTEMPT_FOLLOW);
 }
 
@@ -634,6 +635,24 @@ static void play_check_end(enum attempt_state from, const char *file, int line)
         runner_fail(file, line, "awaits %s when done", play_awaited());
 }
 
+/* An attempt that enters anew takes a new name, behind all that is about its former node. */
+static void play_check_name(enum attempt_state from, const char *file, int line)
+{
+    const bool enters_anew = from != ST_REENTERING && play.c.state == ST_REENTERING;
+    bool named = false;
+
+    for (uint32_t i = 0; i < play.out.count; i++) {
+        const struct machine_action *a = &play.out.list[i];
+        if (a->node != ATTEMPT_OWN)
+            continue;
+        if (named)
+            runner_fail(file, line, "of the next node: \"%s\"", play_actions());
+        named = a->kind == MACHINE_ACT_NAME;
+    }
+    if (play_count(MACHINE_ACT_NAME) != enters_anew)
+        runner_fail(file, line, "%u new names", play_count(MACHINE_ACT_NAME));
+}
+
 /* Those of the list that was answered: all of it, and nothing else. */
 static void play_check_deletes(const struct play_event *h, const char *file, int line)
 {
@@ -661,6 +680,7 @@ static void play_check(const struct play_event *h, enum attempt_state from, cons
         runner_fail(file, line, "%u grants, %u fails, %u revokes, told %d", play.grants, play.fails,
                     play.revokes, play.c.told);
     play_check_end(from, file, line);
+    play_check_name(from, file, line);
     play_check_deletes(h, file, line);
 }
 

@@ -5,7 +5,7 @@
  *     STEP("created 7", ST_LISTING, "");
  *     STEP("listed 5 7*", ST_WAITING, "read, watch 5");
  *
- * Children: 7 another's, 7+ another's that retains, 7* ours, 7~ of our id of an earlier session,
+ * Children: 7 another's, 7+ another's that retains, 7* ours, 7~ of our id of an earlier entry,
  * 7? foreign, 7! a contender of another layout, 7r a reader, 7w a writer. An answer is OK
  * when no other is named, and is to the newest request of its kind; the driver's exchange says
  * whether the machine hears it. "stale" makes it the answer to an older question, "nodeadline" says

@@ -324,6 +324,29 @@ TEST_CASE(enters_anew_in_the_next_session)
     stop();
 }
 
+/* Where its directory was made again the numbers begin anew, and the delete of the former node may
+ * come late: the next one has another name even with the number of that one. */
+TEST_CASE(enters_anew_with_another_name)
+{
+    start_entering();
+    hand_answer_entry(&a, 3);
+    char *old = g_strdup(a.node), *old_name = strrchr(old, '/') + 1;
+    ANSWER(STORE_GET, a.node, .rc = STORE_NONODE);
+    CHECK_INT(fake_count(STORE_DELETE, old), 1);
+    ANSWER(STORE_CREATE, "/root/l/_c_", .rc = STORE_NONODE);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_NONODE);
+    ANSWER(STORE_CREATE, "/root", .rc = STORE_EXISTS);
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_OK);
+    created(7);
+    CHECK(strcmp(a.node, old) != 0);
+    char *names[] = {old_name, own_name()};
+    list(2, names); /* and where it stands all the same it is waited for */
+    CHECK_INT(fake_count(STORE_DELETE, old), 2);
+    CHECK(!fake_is_asked(STORE_DELETE, a.node));
+    g_free(old);
+    stop();
+}
+
 /* Any answer of the quorum to the write will do; another leaves open what a list would show. */
 TEST_CASE(asks_the_quorum_before_it_lists)
 {

@@ -278,6 +278,33 @@ TEST_CASE(deletes_what_is_made_late)
     hand_close(s);
 }
 
+/* A contender that enters anew has another id, and its lists show the one before alone. So the
+ * directory is listed for a create of an earlier entry while it waits. */
+TEST_CASE(deletes_what_is_made_late_of_an_earlier_entry)
+{
+    s = hand_session();
+    hand_enter(&a, s, ZKL_FOREVER);
+    char *late = fake_created_name("/root/l/", 9), *name = strrchr(late, '/') + 1;
+    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
+    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
+    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
+    list(0, NULL);
+    for (int entry = 0; entry < 2; entry++) {
+        hand_answer_entry(&a, 3);
+        ANSWER(STORE_GET, a.node, .rc = STORE_NONODE);
+        g_free(a.node);
+        a.node = fake_created_name("/root/l", 7);
+    }
+    hand_answer_entry(&a, 3);
+    check_listed_after(1000);
+    list(1, &name);
+    CHECK(fake_is_asked(STORE_DELETE, late));
+    check_intervals(3);
+    g_free(late);
+    hand_leave(&a);
+    hand_close(s);
+}
+
 /* Those of two contenders at once, and nobody else's. */
 TEST_CASE(deletes_all_that_are_made_late)
 {

@@ -153,7 +153,7 @@ TEST_CASE(lowest_of_ours_is_found)
     CHECK(!p.found && !p.present && !p.spare);
 }
 
-/* An id of an earlier session marks what is to be removed, never the own node. */
+/* An id of an earlier entry marks what is to be removed, never the own node. */
 TEST_CASE(old_ids_are_spares)
 {
     const struct child children[] = {OLD(2), OWN(6)};
