@@ -28,6 +28,8 @@ static int command_line_parse(struct command_line *l)
          "After a signal ended COMMAND, KILL the rest after SECS (10)", "SECS"},
         {"leave-daemons", 0, 0, G_OPTION_ARG_NONE, &l->options->hold.leave_daemons,
          "Never end processes that called setsid(2)", NULL},
+        {"wait-children", 0, 0, G_OPTION_ARG_NONE, &l->options->hold.wait_children,
+         "After COMMAND's end, keep the lock until what it has left has ended too", NULL},
         {"on-suspect", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_suspect,
          "When the lock is in doubt: ignore (default), stop or term", "WHAT"},
         {"on-outgrown", 0, 0, G_OPTION_ARG_FILENAME, &raw->on_outgrown,
@@ -94,7 +96,7 @@ static const char *timeout_name(const struct command_line *l)
     for (char **word = l->words; word <= l->argv; word++)
         if (g_str_has_prefix(*word, "--timeout"))
             name = "--timeout";
-        else if (g_str_has_prefix(*word, "--wait"))
+        else if (strcmp(*word, "--wait") == 0 || g_str_has_prefix(*word, "--wait="))
             name = "--wait";
     return name;
 }

@@ -66,7 +66,7 @@ static bool wants_more(const struct elect_options *o, const struct raw_options *
     return o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
            common->timeout || common->grace || common->on_suspect || common->on_outgrown ||
            common->on_lost || common->status_fd || common->parents || o->run.metrics_file ||
-           o->run.conflict_status != STATUS_CONFLICT;
+           o->run.hold.wait_children || o->run.conflict_status != STATUS_CONFLICT;
 }
 
 /* What is left of the line where nothing is run. */

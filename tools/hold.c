@@ -192,6 +192,18 @@ static int key_that_ended(const struct hold *h, bool lent)
                : 0;
 }
 
+/* What the command has left in the background needs no keys; they are to reach us while the lock is
+ * kept for it. */
+static void look_at_end(struct hold *h)
+{
+    const int ended = atomic_load(&h->shared->ended);
+
+    if (ended == NOT_ENDED || ended >= ENDED_BY_SIGNAL)
+        return;
+    terminal_take_back(&h->terminal);
+    h->terminal.wanted = false;
+}
+
 static bool hold_over(const struct hold *h)
 {
     return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
@@ -212,6 +224,7 @@ static void hold_watch(struct hold *h)
             give_way(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
+        look_at_end(h);
         if (hold_over(h))
             return;
         events_arm(h->events, loss_due_ms(&h->loss));

@@ -42,6 +42,7 @@ expect_offered "zkl lock --on-" "--on-lost --on-lost-timeout --on-outgrown --on-
 expect_offered "zkl once --on-" "--on-lost --on-lost-timeout --on-outgrown --on-suspect"
 expect_offered "zkl --connect h:1,i:2/c lock -n --conn" "--connect --connect-timeout"
 expect_offered "zkl ls /a --js" "--json"
+expect_offered "zkl lock --wa" "--wait-children"
 for option in "--parents :container persistent" "--on-suspect :ignore stop term" "--on-outgrown :ignore term" "--peer :curator kazoo" \
     "--on-suspect s:stop" "--parents=p:persistent" "--name :" "-w :" "-nE :"; do
     expect_offered "zkl lock ${option%%:*}" "${option#*:}"

@@ -40,6 +40,16 @@ expect_rest() { # WHAT STATUS LINES [FILTER]
     expect "$1: what was told" "waiting,held,started,$3" "$(lines | "${4-cat}")"
 }
 
+# The same with --wait-children, and a command that ends by itself.
+waits_for() { # WHAT LAUNCHER [OPTION...]
+    local what=$1 launcher=$2
+    shift 2
+    leaves 'exit 7' -1 "$launcher" --wait-children --kill-after 0.3 "$@"
+    wait_until "$what: the command ends" line "ended 7"
+    run "$ZKL" lock -n $L true
+    expect "$what: the lock is kept, and nobody is ended" "1 no" "$status $(gone "$member" && echo gone || echo no)"
+}
+
 # It ends by itself: nobody is ended, whatever signal but those that ask to end was passed on.
 leaves 'trap : USR1; until [ -e "$scratch/go" ]; do sleep 0.05; done; exit 7' -1 "setsid"
 kill -USR1 "$holder"
@@ -106,6 +116,9 @@ elif "${by[@]}" true 2>/dev/null; then
     kill -CONT "$holder"
     status_of "$holder"
     expect "without /proc, lost: status" 75 $?
+    waits_for "without /proc, --wait-children" setsid
+    kill -9 "$member"
+    expect_rest "without /proc, --wait-children" 7 "ended 7,released" unseen
     leaves 'while :; do sleep 0.05; done' -1 setsid --leave-daemons
     kill -TERM "$holder"
     expect_rest "without /proc, --leave-daemons" 143 "ended 143,released" unseen
@@ -145,6 +158,59 @@ kill -9 "$member"
 leaves 'while :; do sleep 0.05; done' -1 "timeout 0" --leave-daemons --kill-after 0.3
 kill -TERM "$holder"
 expect_rest "--leave-daemons, another group" 143 "ended 143,rest TERM,rest KILL,released"
+
+# --wait-children: what the command has left by itself runs on under the lock, as the command did.
+for launcher in "" setsid; do
+    waits_for "--wait-children $launcher" "$launcher"
+    kill -9 "$member"
+    expect_rest "--wait-children $launcher" 7 "ended 7,released"
+    run "$ZKL" lock -n $L true
+    expect "--wait-children $launcher: the lock is free then" 0 "$status"
+done
+waits_for "--wait-children, TERM" setsid
+kill -TERM "$holder"
+expect_rest "--wait-children, TERM" 7 "ended 7,rest TERM,rest KILL,released"
+expect "--wait-children, TERM: its member is ended" yes "$(gone "$member" && echo yes)"
+waits_for "--wait-children, lost" setsid
+"$ADMIN" delete "$L/$("$ZKL" ls $L | sed -n '2s/.* //p')"
+expect_rest "--wait-children, lost" 75 "ended 7,ending KILL,lost revoked"
+expect "--wait-children, lost: its member is ended" yes "$(gone "$member" && echo yes)"
+waits_for "--wait-children, zkl stopped" setsid --session-timeout 8
+kill -STOP "$holder"
+wait_until "--wait-children, zkl stopped: the guard keeps the deadline" line "lost deadline"
+expect "--wait-children, zkl stopped: its member is ended" yes "$(gone "$member" && echo yes)"
+kill -CONT "$holder"
+expect_rest "--wait-children, zkl stopped" 75 "ended 7,ending TERM,ending KILL,lost deadline"
+waits_for "--wait-children, zkl killed" setsid
+kill -9 "$holder"
+wait_until "--wait-children, zkl killed: what was told" line "lost tool"
+expect "--wait-children, zkl killed: its member is ended" yes "$(gone "$member" && echo yes)"
+expect_no_node "--wait-children, zkl killed: the lock is free then" $L
+waits_for "--wait-children, guard killed" setsid
+kill -9 "$(guard_of "$holder")"
+expect_rest "--wait-children, guard killed" 70 "ended 7,ending KILL,lost guard"
+expect "--wait-children, guard killed: its member is ended" yes "$(gone "$member" && echo yes)"
+if [ -x "$tools/gate" ]; then
+    begin_gate
+    waits_for "--wait-children, in doubt" setsid --connect "$gate" --session-timeout 20 --on-suspect=stop
+    gate cut
+    wait_until "--wait-children, in doubt: its member is stopped" in_state "$member" T
+    gate heal
+    # shellcheck disable=SC2317
+    goes_on() { ! in_state "$member" T; }
+    wait_until "--wait-children, in doubt: its member is continued" goes_on
+    kill -9 "$member"
+    expect_rest "--wait-children, in doubt" 7 "ended 7,suspect,held,released"
+else
+    missing gate "doubt with --wait-children"
+fi
+waits_for "--wait-children --leave-daemons, another group" "timeout 0" --leave-daemons
+kill -9 "$(child_of "$member")" # which ends timeout
+expect_rest "--wait-children --leave-daemons, another group" 7 "ended 7,released"
+leaves 'exit 7' -1 setsid --wait-children --leave-daemons
+expect_rest "--wait-children --leave-daemons" 7 "ended 7,released"
+expect "--wait-children --leave-daemons: the daemon is left alone" no "$(gone "$member" && echo gone || echo no)"
+kill -9 "$member"
 
 # What zkl has been started with is not its command's.
 rm -f "$scratch/lines"

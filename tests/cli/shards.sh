@@ -178,6 +178,18 @@ if wait_until "it is run again" twice; then pass "it is run again"; fi
 expect_match "after a pause" "^zkl: $G/two/shards/0: ended with status 3, again in 1 s" "$(<"$scratch/x.err")"
 kill -TERM "$host"
 status_of "$host"
+# What it leaves is waited for if that is wanted: the shard is kept for it, and it is not asked to end.
+"$ZKL" shards $G/left 1 --id x --wait-children -- sh -c 'echo began >>"$0/left"
+    setsid bash -c "trap \"echo termed >>\$0/left; exit\" TERM; for i in {1..40}; do sleep 0.05; done; echo ended >>\$0/left" "$0" &' \
+    "$scratch" 2>"$scratch/x.err" &
+host=$!
+remember "$host"
+# shellcheck disable=SC2317
+began_again() { [ "$(wc -l <"$scratch/left")" -ge 3 ]; }
+wait_until "--wait-children: it is run again" began_again
+expect "--wait-children: the shard is kept for what it has left" "began,ended,began" "$(head -n 3 "$scratch/left" | paste -sd,)"
+kill -TERM "$host"
+status_of "$host"
 run "$ZKL" shards $G/two 4 --id x -- "$scratch/none"
 expect_match "no such command" "^127:zkl: $scratch/none: No such file" "$status:$err"
 # One that was there is a shard's trouble when it is gone.

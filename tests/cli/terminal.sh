@@ -156,6 +156,23 @@ type_keys '\0003'
 end_terminal
 expect_match "Ctrl-C caught by the command" "status=5" "$(cat "$scratch/screen")"
 
+# When the command has ended, the keys are zkl's, even if what it has left would ignore them.
+cat >"$scratch/jobs" <<END
+set -m
+trap : INT
+"\$ZKL" lock --wait-children --status-fd 9 \$L sh -c 'sleep 1000 & echo \$! >\$scratch/left' 9>\$scratch/lines
+echo status=\$?
+END
+terminal "bash $scratch/jobs"
+wait_until "the command has ended" grep -qx "ended 0" "$scratch/lines"
+left=$(<"$scratch/left")
+remember "$left"
+# shellcheck disable=SC2317
+ends_by_key() { gone "$left" || { type_keys '\0003' && false; }; }
+if wait_until "Ctrl-C while zkl waits" ends_by_key; then pass "Ctrl-C while zkl waits ends what is left"; fi
+end_terminal
+expect_match "Ctrl-C while zkl waits: the status is the command's" "status=0" "$(cat "$scratch/screen")"
+
 # While the lock ends, the key makes no difference: lost is lost.
 begin_gate
 export gate

@@ -71,6 +71,7 @@ refused "unknown option: its value is not told" 64 "^zkl: --auht: unknown option
 refused "unknown letter: nor what follows it" 64 "^zkl: -u: unknown option$" lock -vusecret /a true
 refused "--timeout is told as it was given" 64 "^zkl: --timeout: .*: abc$" lock --timeout=abc /a touch "$ran"
 refused "--timeout after PATH, too" 64 "^zkl: --timeout: .*: abc$" lock /a --timeout abc -- touch "$ran"
+refused "--timeout beside --wait-children, too" 64 "^zkl: --timeout: .*: abc$" lock --timeout=abc --wait-children /a touch "$ran"
 refused "--conflict-exit-code too large" 64 "--conflict-exit-code: .*: 256$" lock --conflict-exit-code 256 /a touch "$ran"
 refused "lock without PATH" 64 "PATH" lock
 refused "lock without a command" 64 "/a: no command" lock /a
@@ -199,7 +200,7 @@ for look in --listen --leader; do
 done
 # What they would not obey is not taken either.
 for option in -n -w1 -w=nan -E7 --grace=soon --grace=1 --on-suspect=term --on-outgrown=term --on-lost=x --status-fd=1 --parents=twigs \
-    --metrics-file=x --once --priority=1 --yield; do
+    --metrics-file=x --once --priority=1 --wait-children --yield; do
     for look in --listen --leader; do
         refused "$look and $option" 64 "$look: .*--layout and --json" elect $option $look /a
         refused "$look PATH $option" 64 "$look: .*--layout and --json" elect $look /a $option

@@ -33,7 +33,8 @@ struct guarding {
     pid_t tool_group;
     pid_t leader;
     bool leader_stopped;  /* by somebody else */
-    bool resting;         /* the leader has ended, and what it leaves has not */
+    bool waiting;         /* the leader has ended, and the lock is kept for what it has left */
+    bool resting;         /* the leader has ended, and what it leaves is being ended */
     bool has_waited;      /* for what it has killed */
     bool probed;          /* who cannot be signalled has been told */
     int64_t paused_since; /* by now_ms(): the tree is stopped; 0: it is not */
@@ -67,7 +68,8 @@ static void pause_tree(struct guarding *g)
 {
     int64_t now = now_ms();
 
-    if (shared_leader(g->shared) == 0 || termination_leader_ended(&g->termination))
+    if (shared_leader(g->shared) == 0 ||
+        (termination_leader_ended(&g->termination) && !termination_keeps_rest(&g->termination)))
         return;
     if (!g->leader_stopped)
         atomic_store(&g->shared->paused, true);
@@ -250,8 +252,17 @@ static void look_at_stops(struct guarding *g)
 
 static void look_at_rest(struct guarding *g)
 {
+    const bool ours = shared_cause(g->shared) == CAUSE_NONE;
+    const bool waited = g->waiting;
+
+    g->waiting = ours && termination_waits(&g->termination);
+    if (g->waiting) {
+        if (!waited)
+            nudge(g); /* it takes the terminal back */
+        return;
+    }
     resume_tree(g); /* it runs on, or is to end */
-    g->resting = shared_cause(g->shared) == CAUSE_NONE && termination_rest(&g->termination);
+    g->resting = ours && termination_rest(&g->termination);
     /* In this order: a lock that is ours after the end was ours until then. */
     if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, CAUSE_ENDED))
         nudge(g);
@@ -321,7 +332,8 @@ static void arm(struct guarding *g)
     if (shared_cause(g->shared) == CAUSE_NONE) {
         const int64_t grace = left - termination_grace_ms(&g->termination);
         const int64_t watch = g->resting ? INT64_MAX : termination_watch_ms(&g->termination);
-        const int64_t rest = killing ? termination_rest_ms(&g->termination) : INT64_MAX;
+        const int64_t wait = g->waiting ? termination_waits_ms(&g->termination) : INT64_MAX;
+        const int64_t rest = killing ? termination_rest_ms(&g->termination) : wait;
         const int64_t pause = g->paused_since != 0 ? g->pause_at - now_ms() : INT64_MAX;
 
         events_arm(&g->events, MIN(MIN(grace, watch), MIN(rest, pause)));

@@ -26,6 +26,7 @@ struct hold_options {
     int64_t kill_after_ms;  /* for what is left when the command has been ended by a signal */
     int commands;           /* as many share the deadline; 0: this one alone */
     bool ends_rest;         /* what is left is ended even when the command has ended by itself */
+    gboolean wait_children; /* what is left then is waited for, with the lock, and not ended */
     gboolean leave_daemons; /* what has a session of its own is not ended */
     struct cgroup *cgroup;  /* for the command; NULL: it stays in ours */
     int status_fd;

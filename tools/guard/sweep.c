@@ -588,8 +588,8 @@ static enum sweep_left left_by_children(struct sweep *s)
     return result;
 }
 
-/* Whether a child lives: a wait for stops alone does not count the dead. */
-static bool has_living_child(void)
+/* A wait for stops alone does not count the dead. */
+bool sweep_has_child(void)
 {
     return waitid(P_ALL, 0, &(siginfo_t){0}, WSTOPPED | WNOHANG | WNOWAIT) == 0;
 }
@@ -613,7 +613,7 @@ enum sweep_left sweep_left(struct sweep *s)
     const enum sweep_left left = left_by_children(s);
 
     if (left == SWEEP_UNKNOWN && must_ask(s))
-        return has_living_child() ? SWEEP_LIVES : SWEEP_GONE;
+        return sweep_has_child() ? SWEEP_LIVES : SWEEP_GONE;
     /* Below a child in another session there may be members. */
     if (left == SWEEP_UNKNOWN || (left == SWEEP_GONE && s->tree.leave_sessions))
         return left_by_table(s);

@@ -83,6 +83,10 @@ struct swept sweep_continue(struct sweep *s);
 
 enum sweep_left { SWEEP_GONE, SWEEP_LIVES, SWEEP_UNKNOWN };
 
+/* Whether the caller has a living child: one call, however many there are. If root has none, no
+ * member is left; one may be no member. */
+bool sweep_has_child(void);
+
 /* Whether a member lives, even one that /proc hides. The kernel gives orphans to their subreaper,
  * so the root has a living child as long as a member is left. Reaps dead children, except the
  * helper and the leader of tree.group, whose id is the group's. Without a /proc of ours every child

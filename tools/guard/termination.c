@@ -461,7 +461,44 @@ bool termination_over(struct termination *e)
     return true;
 }
 
-/* ---- what a command leaves that was ended by a signal ---- */
+/* ---- what a command leaves ---- */
+
+static bool must_end_rest(const struct termination *e)
+{
+    const struct hold_options *o = e->options;
+
+    return atomic_load(&e->shared->ended) >= ENDED_BY_SIGNAL || atomic_load(&e->shared->to_end) ||
+           (o->ends_rest && !o->wait_children);
+}
+
+bool termination_keeps_rest(const struct termination *e)
+{
+    return e->options->wait_children && !must_end_rest(e);
+}
+
+/* Ends wake the guard, and thousands may come one by one. So one call tells whether any child
+ * lives, and it is looked whose the living are only if the last such look was cheap or long ago. */
+bool termination_waits(struct termination *e)
+{
+    if (!termination_keeps_rest(e) || !sweep_has_child())
+        return false;
+    e->wait_news = now_ms() < e->wait_at;
+    if (e->wait_news)
+        return true;
+    const int64_t began = cpu_ms();
+    const bool gone = termination_tree_gone(e);
+    const int64_t cpu = cpu_ms() - began;
+    e->wait_at = now_ms() + MAX(LOOK_LAST_MS, pace_pause_ms(cpu, 0));
+    e->wait_most = now_ms() + pace_pause_ms(cpu, e->options->session_timeout_ms);
+    return !gone;
+}
+
+int64_t termination_waits_ms(const struct termination *e)
+{
+    return (e->wait_news ? e->wait_at : MAX(e->wait_at, e->wait_most)) - now_ms();
+}
+
+/* ---- what must be ended of it ---- */
 
 /* What got the same signal is given so long to end, before it is spoken of. */
 #define REST_PATIENCE_MS 100
@@ -495,8 +532,7 @@ static void end_rest(struct termination *e)
 
 bool termination_rest(struct termination *e)
 {
-    if (atomic_load(&e->shared->ended) < ENDED_BY_SIGNAL && !atomic_load(&e->shared->to_end) &&
-        !e->options->ends_rest)
+    if (!must_end_rest(e))
         return false;
     if (e->rest_since == 0)
         e->rest_since = now_ms();

@@ -37,6 +37,10 @@ struct termination {
     int64_t killed_at;  /* also to other zkl */
     int64_t look_at;    /* not before: the whole tree is looked at once more */
 
+    int64_t wait_at;   /* not before: what is waited for is looked at once more */
+    int64_t wait_most; /* by then it is, even if nothing happens */
+    bool wait_news;    /* something has happened since the last look */
+
     int64_t rest_since; /* the command was ended by a signal, and this is what it leaves */
     bool rest_asked;
     bool rest_killed;
@@ -95,6 +99,17 @@ int64_t termination_look_ms(const struct termination *e);
 
 /* Whether the tree is gone, or will never be; then everybody is told. */
 bool termination_over(struct termination *e);
+
+/* The leader has ended. Whether that was by itself, and what it has left runs on under the lock as
+ * the leader did: --wait-children. */
+bool termination_keeps_rest(const struct termination *e);
+
+/* The same while the lock is ours, and that such a process lives. The guard asks at each of its
+ * events. */
+bool termination_waits(struct termination *e);
+
+/* In how many ms it is to ask again, if it has no event before. */
+int64_t termination_waits_ms(const struct termination *e);
 
 /* The leader has ended while the lock is ours. Returns whether the rest of its tree must be ended
  * and still has a process. The rest gets TERM, then KILL after --kill-after; a lock within ours
