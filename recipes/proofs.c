@@ -70,18 +70,35 @@ int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
 }
 
+/* A third of what a proof leaves, whose anchor was sent just in time: the other two are there when
+ * the next one comes. */
+static int64_t direct_period(const struct proofs *p)
+{
+    const int64_t third = (p->timeout - p->margin - p->relay) / 3;
+
+    return longer(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
+}
+
 /* Where the second round of a pair would come later than the next round, less is left of each
  * deadline. So there are four pairs at a time. */
-static int64_t round_period(int64_t timeout_ns, int64_t relay_ns, bool relayed)
+static int64_t relayed_period(int64_t timeout_ns, int64_t relay_ns)
 {
     const int64_t period = timeout_ns / 6;
 
-    return relayed && relay_ns > period ? relay_ns / 4 : period;
+    return relay_ns > period ? relay_ns / 4 : period;
 }
 
 int64_t proofs_period(const struct proofs *p)
 {
-    return round_period(p->timeout, p->relay, p->relayed);
+    if (p->alone)
+        return p->timeout / 6;
+    return p->relayed ? relayed_period(p->timeout, p->relay) : direct_period(p);
+}
+
+/* So long a round waits for the anchor that it was to rest on. The spare is as much older. */
+static int64_t direct_slip(const struct proofs *p)
+{
+    return proofs_period(p) / 8;
 }
 
 /* For the round trips of a round, and for timers that are late. */
@@ -90,14 +107,16 @@ static int64_t round_slack(int64_t timeout_ns)
     return timeout_ns / 12;
 }
 
-/* At worst, the anchor that a round rests on is one relay and one period of anchors old, and as
- * much older as the timer was late that looks for the next anchor. Relayed, it is the sync of the
- * round before the first of its pair, or an anchor right before that. The next round begins a
- * period later and takes its slack, a twelfth of the timeout. */
+/* At worst, the second round of a connection rests on an anchor that is one relay and one period of
+ * anchors old, and as much older as the timer was late that looks for the next anchor. Later ones
+ * need less: a relay, a period and a quarter, if one that rests on its spare is before one that
+ * waits. Relayed, it is the sync of the round before the first of its pair, or an anchor right
+ * before that. The next round begins a period later, a sixth of the timeout where so little is
+ * left, and takes its slack, a twelfth. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille, bool relayed)
 {
     const int64_t relay = proofs_relay(timeout_ns, tick_ns),
-                  period = round_period(timeout_ns, relay, relayed);
+                  period = relayed_period(timeout_ns, relay);
     int64_t needed = relay + relay / 2 + relay / 4 + timeout_ns / 4;
 
     if (relayed)
@@ -171,7 +190,7 @@ static void new_connection(struct proofs *p)
     p->alone = false;
     p->relayed = true;
     p->heard.count = p->passed.count = 0;
-    p->anchor_out = false;
+    p->anchor_sent = none;
     p->chain = CHAIN_IDLE;
     p->chain_ever = false;
     p->kept = p->settled = none;
@@ -211,7 +230,8 @@ void proofs_disconnected(struct proofs *p)
 {
     p->connected = false;
     p->chain = CHAIN_IDLE;
-    p->anchor_out = p->keep_out = false;
+    p->anchor_sent = none;
+    p->keep_out = false;
 }
 
 void proofs_alone(struct proofs *p)
@@ -249,13 +269,62 @@ static struct instant some_base(const struct anchors *ring, struct instant now, 
     return find_base(ring, now, relay_ns, &ret) ? ret : none;
 }
 
+static struct instant newest_anchor(const struct anchors *ring)
+{
+    return ring->count > 0 ? ring->at[(ring->count - 1) % PROOF_ANCHORS].answered : none;
+}
+
 static bool newest_anchor_older(const struct proofs *p, struct instant now, int64_t ns)
 {
-    const struct anchors *ring = &p->heard;
+    return p->heard.count == 0 || instant_passed(now, newest_anchor(&p->heard), ns);
+}
 
-    if (ring->count == 0)
-        return true;
-    return instant_passed(now, ring->at[(ring->count - 1) % PROOF_ANCHORS].answered, ns);
+/* Whether the anchors of a round are sent just in time for it. */
+static bool is_timed(const struct proofs *p)
+{
+    return !p->relayed && !p->alone && (p->chain_ever || p->heard.count > 0);
+}
+
+/* The next round is due a period later. If the last one rested on an older anchor than it might, it
+ * is due so much sooner; and the first one of a connection when its first anchor is a relay old. */
+static struct instant round_begun(const struct proofs *p)
+{
+    const struct anchors *ring = &p->heard;
+    const uint32_t oldest = ring->count < PROOF_ANCHORS ? 0 : ring->count % PROOF_ANCHORS;
+
+    if (!is_timed(p))
+        return p->chain_begun;
+    if (!p->chain_ever)
+        return instant_add(ring->at[oldest].answered, p->relay - proofs_period(p));
+    const int64_t most = proofs_period(p) - p->timeout / 6,
+                  boot = p->chain_begun.boot - p->chain_base.boot,
+                  raw = p->chain_begun.raw - p->chain_base.raw,
+                  older = longer(boot, raw) - p->relay;
+    return instant_add(p->chain_begun, -(older < most ? longer(older, 0) : most));
+}
+
+/* The last time until now at which a coming round, or one that is over, wanted an anchor: the one
+ * that is a relay old when it begins, or its spare. *next: the first time after that. */
+static struct instant anchor_time(const struct proofs *p, struct instant now, struct instant *next)
+{
+    const int64_t period = proofs_period(p), spare = direct_slip(p);
+    /* so that no time is before it */
+    const struct instant first =
+        instant_add(round_begun(p), -(p->relay / period + 2) * period - p->relay - spare);
+    const int64_t boot = now.boot - first.boot, raw = now.raw - first.raw,
+                  passed = boot < raw ? boot : raw, over = passed > 0 ? passed % period : 0;
+    const struct instant last = instant_add(first, passed > 0 ? passed - over : 0);
+
+    *next = instant_add(last, over < spare ? spare : period);
+    return over < spare ? last : instant_add(last, spare);
+}
+
+/* Whether no anchor was answered since one was wanted for a round, nor so little sooner. */
+static bool anchor_due(const struct proofs *p, struct instant now, int64_t sooner)
+{
+    struct instant next;
+
+    return !instant_passed(newest_anchor(&p->heard), anchor_time(p, now, &next), -sooner);
 }
 
 static void add_anchor(struct anchors *ring, struct instant sent, struct instant answered)
@@ -298,9 +367,9 @@ static int64_t keep_relay(const struct proofs *p)
  * waited for has arrived. */
 static void keep_begin(struct proofs *p, struct instant now)
 {
-    p->anchor_out = p->keep_out = true;
+    p->keep_out = true;
     p->keep_second = is_second_due(p, now);
-    p->keep_sent = now;
+    p->keep_sent = p->anchor_sent = now;
     p->keep_reports = p->keep_base;
     p->keep_base = some_base(p->relayed ? &p->passed : &p->heard, now, keep_relay(p));
     if (!p->keep_second)
@@ -319,7 +388,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
 {
     switch (kind) {
     case PROOF_ANCHOR:
-        p->anchor_out = true;
+        p->anchor_sent = now;
         break;
     case PROOF_SYNC:
         if (!begin_round(p, now))
@@ -354,9 +423,11 @@ void proofs_failed(struct proofs *p, enum proof_kind kind)
         drop_reports(p);
     }
     if (kind == PROOF_ANCHOR || kind == PROOF_KEEP)
-        p->anchor_out = false;
+        p->anchor_sent = none;
     else
         p->chain = CHAIN_IDLE;
+    if (kind == PROOF_SYNC || kind == PROOF_RENEWAL) /* it has moved nothing */
+        p->chain_base = instant_add(p->chain_begun, -p->timeout);
 }
 
 static void end_round(struct proofs *p, struct instant answered)
@@ -400,6 +471,7 @@ static bool conclude(struct proofs *p, struct instant sent, struct instant now)
     if (!p->on_handshake) {
         keep(p, p->chain_base, now);
         p->chain_begun = instant_add(p->settled, -proofs_period(p)); /* the next one is due then */
+        p->chain_base = p->chain_begun;
     }
     return false;
 }
@@ -413,11 +485,12 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
         return false;
     if (is_later(sent, p->newest))
         p->newest = sent;
-    if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2))
+    if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2) ||
+        (is_timed(p) && anchor_due(p, answered, 0)))
         add_anchor(&p->heard, sent, answered);
-    if (kind == PROOF_ANCHOR || kind == PROOF_KEEP)
-        p->anchor_out = false;
-    else if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
+    if (instant_passed(sent, p->anchor_sent, 0)) /* what was asked for before is answered by now */
+        p->anchor_sent = none;
+    if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
         p->chain = CHAIN_WRITE_DUE;
     if (kind == PROOF_KEEP)
         keep_end(p, answered);
@@ -428,17 +501,20 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
     return chained && p->rests && conclude(p, sent, answered);
 }
 
-/* The next round of this connection. It waits for a second round of a pair that is possible within
- * half a period more: else that would have to wait for the round after. */
+/* The next round of this connection. It waits for the anchor that was sent just in time for it.
+ * Relayed, it waits for a second round of a pair that is possible within half a period more: else
+ * that would have to wait for the round after. */
 static struct instant next_round(const struct proofs *p)
 {
-    const struct instant due = instant_add(p->chain_begun, proofs_period(p)),
-                         last = instant_add(due, proofs_period(p) / 2);
+    const struct anchors *ring = p->relayed ? &p->passed : &p->heard;
+    const struct instant due = instant_add(round_begun(p), proofs_period(p)),
+                         last =
+                             instant_add(due, p->relayed ? proofs_period(p) / 2 : direct_slip(p));
     struct instant ret = due;
 
-    for (uint32_t i = 1; p->relayed && i <= p->passed.count && i <= PROOF_ANCHORS; i++) {
-        const uint32_t at = (p->passed.count - i) % PROOF_ANCHORS;
-        const struct instant possible = instant_add(p->passed.at[at].answered, p->relay);
+    for (uint32_t i = 1; !p->alone && i <= ring->count && i <= PROOF_ANCHORS; i++) {
+        const uint32_t at = (ring->count - i) % PROOF_ANCHORS;
+        const struct instant possible = instant_add(ring->at[at].answered, p->relay);
         if (is_later(possible, due) && !is_later(possible, last))
             ret = possible;
     }
@@ -447,7 +523,7 @@ static struct instant next_round(const struct proofs *p)
 
 static bool round_due(const struct proofs *p, struct instant now)
 {
-    return !p->chain_ever || instant_reached(now, next_round(p));
+    return (!p->chain_ever && !is_timed(p)) || instant_reached(now, next_round(p));
 }
 
 static int64_t keep_wait(const struct proofs *p, struct instant now)
@@ -487,21 +563,31 @@ enum proof_wish proofs_want(const struct proofs *p, struct instant now)
         if (find_base(&p->heard, now, p->relay, &base))
             return PROOF_SEND_SYNC;
     }
-    if (!p->alone && !p->anchor_out && newest_anchor_older(p, now, proofs_anchor_period(p)))
-        return PROOF_SEND_ANCHOR;
-    return PROOF_NOTHING;
+    if (p->alone || is_some(p->anchor_sent))
+        return PROOF_NOTHING;
+    return (is_timed(p) ? anchor_due(p, now, direct_slip(p) / 4)
+                        : newest_anchor_older(p, now, proofs_anchor_period(p)))
+               ? PROOF_SEND_ANCHOR
+               : PROOF_NOTHING;
 }
 
 int64_t proofs_wait(const struct proofs *p, struct instant now)
 {
     int64_t wait = proofs_anchor_period(p) / 2;
+    struct instant next;
 
     if (p->need != PROOF_HOT)
         return p->keep_out || !p->connected ? keep_period(p) : keep_wait(p, now);
-    if (p->chain == CHAIN_IDLE && p->chain_ever) {
-        int64_t left = instant_left(now, next_round(p));
-        if (p->alone || left > wait || (p->relayed && left > 0))
-            return left;
+    if (p->chain == CHAIN_IDLE && (p->chain_ever || is_timed(p))) {
+        const int64_t left = instant_left(now, next_round(p));
+        if (p->alone || left > 0)
+            wait = left;
+    }
+    if (is_timed(p)) {
+        anchor_time(p, now, &next);
+        const int64_t left = instant_left(now, next);
+        if (left > 0 && left < wait)
+            wait = left;
     }
     return wait;
 }

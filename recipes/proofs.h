@@ -99,10 +99,10 @@ struct proofs {
     struct instant extended; /* when the deadline last moved on, or was needed anew */
     enum proof_need need;
     /* of this connection: */
-    bool relayed;          /* the server may follow one that is not the leader */
-    struct anchors heard;  /* the touches that the server had */
-    struct anchors passed; /* those that the server which it follows had, too */
-    bool anchor_out;
+    bool relayed;               /* the server may follow one that is not the leader */
+    struct anchors heard;       /* the touches that the server had */
+    struct anchors passed;      /* those that the server which it follows had, too */
+    struct instant anchor_sent; /* that was asked for, and is not answered yet; 0: none */
     enum { CHAIN_IDLE, CHAIN_SYNC, CHAIN_WRITE_DUE, CHAIN_WRITE } chain;
     bool on_handshake;           /* this round rests on the handshake of this connection */
     bool rests;                  /* this round moves the deadline */
@@ -131,7 +131,7 @@ int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns);
  * an observer that a follower feeds. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille, bool relayed);
 int64_t proofs_period(const struct proofs *p);        /* between renewals */
-int64_t proofs_anchor_period(const struct proofs *p); /* between anchors */
+int64_t proofs_anchor_period(const struct proofs *p); /* between anchors that no round wants */
 
 void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille);
 

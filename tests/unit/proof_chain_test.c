@@ -55,17 +55,17 @@ TEST_CASE(proved_by_a_reconnect)
     s = hand_session();
     answer_config("server.1=a");
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
-    hand_pass(s, 1500);
+    hand_pass(s, 1736); /* an anchor of the second round */
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
     fake_event(STORE_EV_DOWN);
     hand_pass(s, 2000);
     CHECK(!fake_is_asked(STORE_SET, "/zookeeper/zkl-none"));
     fake_event(STORE_EV_UP);
-    check_deadline_in(HAND_DEADLINE_MS - 3500);
+    check_deadline_in(HAND_DEADLINE_MS - 3736);
     CHECK_INT(fake_request(STORE_SET, "/zookeeper/zkl-none").version, INT_MAX);
     hand_pass(s, 10);
     ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
-    check_deadline_in(HAND_DEADLINE_MS - 2010); /* from when the last request was sent that was
+    check_deadline_in(HAND_DEADLINE_MS - 2011); /* from when the last request was sent that was
                                                    answered before the outage */
     hand_close(s);
 }
@@ -77,14 +77,14 @@ TEST_CASE(proved_too_late_to_last)
     answer_config("server.1=a");
     hand_hold(&a, s);
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
-    hand_pass(s, 1500);
+    hand_pass(s, 1736); /* an anchor of the second round */
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
     fake_event(STORE_EV_DOWN);
     hand_pass(s, 7000);
     fake_event(STORE_EV_UP);
-    check_deadline_in(HAND_DEADLINE_MS - 8500);
+    check_deadline_in(HAND_DEADLINE_MS - 8736);
     ANSWER(STORE_SET, "/zookeeper/zkl-none", .rc = STORE_NONODE);
-    CHECK(instant_left(clock_now(), s->proofs.deadline) > (HAND_DEADLINE_MS - 8500) * CLOCK_MS);
+    CHECK(instant_left(clock_now(), s->proofs.deadline) > (HAND_DEADLINE_MS - 8736) * CLOCK_MS);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_SUSPECT);
     hand_leave(&a);
     hand_close(s);
@@ -173,7 +173,7 @@ TEST_CASE(proved_by_two_reports)
     static const struct {
         const char *config;
         int steps; /* until the deadline moves on */
-    } rows[] = {{"server.0=a:1:2:participant", 13}, {"server.0=a:1:2:observer", 20}};
+    } rows[] = {{"server.0=a:1:2:participant", 14}, {"server.0=a:1:2:observer", 20}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         int steps = 0;
@@ -197,9 +197,9 @@ TEST_CASE(sends_all_that_is_wanted)
     s = hand_session();
     answer_config("server.1=a");
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
-    hand_pass(s, 1500); /* an anchor's period */
+    hand_pass(s, 1736);
     ANSWER(STORE_GET, "/zookeeper", .rc = STORE_OK);
-    hand_pass(s, 1500);
+    hand_pass(s, 1264);
     CHECK(fake_is_asked(STORE_SYNC, "/zookeeper"));
     CHECK(fake_is_asked(STORE_GET, "/zookeeper"));
     hand_close(s);
@@ -465,7 +465,7 @@ static void begin_waiting_cool(void)
     ANSWER(STORE_GET, OTHER, .rc = STORE_OK);
     ANSWER(STORE_GET, a.node, .rc = STORE_OK, .czxid = 5, .ephemeral_owner = FAKE_SESSION_ID);
     s->warm_until = clock_now();
-    hand_pass(s, 1000);
+    hand_pass(s, 2000);
     CHECK_INT(s->proofs.need, PROOF_COOL);
 }
 
