@@ -150,11 +150,13 @@ wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
 end_terminal
 expect_match "Ctrl-C" "status=130" "$(cat "$scratch/screen")"
-terminal "\$ZKL lock \$L bash -c 'trap \"exit 5\" INT; $ready'; echo status=\$?"
+terminal "\$ZKL lock --status-fd 9 \$L bash -c 'trap \"exit 5\" INT; $ready' 9>\$scratch/lines; echo status=\$?"
 wait_until "the command runs" test -e "$scratch/ready"
 type_keys '\0003'
 end_terminal
-expect_match "Ctrl-C caught by the command" "status=5" "$(cat "$scratch/screen")"
+ended=$?
+expect_match "Ctrl-C caught by the command" "started ended 5 released 0 .*status=5" \
+    "$(awk '{printf "%s ", /^ended/ ? $0 : $1}' "$scratch/lines")$ended $(cat "$scratch/screen")"
 
 # When the command has ended, the keys are zkl's, even if what it has left would ignore them.
 cat >"$scratch/jobs" <<END
