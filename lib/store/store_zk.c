@@ -450,6 +450,7 @@ static void store_zk_session_event(struct store *store, zhandle_t *zh, int state
     store->away = false;
     store->up = state == ZOO_CONNECTED_STATE;
     if (store->up) {
+        store->connections++;
         store->rounds = 0;
         store->dropped = 0;
         store_zk_give_credentials(store);
@@ -1281,14 +1282,19 @@ static void store_zk_follow_all(struct store *store)
     store_zk_follow_names(store);
 }
 
-/* Waits for a connection. The monitor is held but meanwhile. */
-static void store_zk_stay_down(struct store *store, zhandle_t *zh, int ms)
+/* It is down, and still after so many connections. */
+static bool store_zk_is_out(const struct store *store, unsigned connections)
+{
+    return store_zk_is_down(store) && store->connections == connections;
+}
+
+bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connections, int ms)
 {
     if (zh && store->away && store->silent)
         store_zk_follow_names(store);
-    for (int left = ms; left > 0 && store_zk_is_down(store); left -= STUCK_LOOK_MS) {
+    for (int left = ms; left > 0 && store_zk_is_out(store, connections); left -= STUCK_LOOK_MS) {
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
-        while (store_zk_is_down(store) && !store->heard && store_zk_wait(store, &until))
+        while (store_zk_is_out(store, connections) && !store->heard && store_zk_wait(store, &until))
             continue;
         if (zh && store_zk_is_down(store))
             store_zk_pass_on(store, zh);
@@ -1297,9 +1303,11 @@ static void store_zk_stay_down(struct store *store, zhandle_t *zh, int ms)
         else if (zh && store_zk_is_down(store))
             store_zk_follow_names(store);
     }
+    return store_zk_is_out(store, connections);
 }
 
-/* While there is no connection: is that the servers' doing? The monitor is held but meanwhile. */
+/* While there is no connection: is that the servers' doing? A later outage has a time of its own,
+ * and is not judged by this one. The monitor is held but meanwhile. */
 static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_ms)
 {
     static const enum store_event told[] = {
@@ -1307,10 +1315,10 @@ static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_m
         [ROLLBACK_SERVES] = STORE_EV_SERVED,
         [ROLLBACK_REFUSES] = STORE_EV_REFUSED,
     };
+    const unsigned connections = store->connections;
     enum rollback_evidence evidence = ROLLBACK_NONE;
 
-    store_zk_stay_down(store, zh, after_ms);
-    if (!store_zk_is_down(store))
+    if (!store_zk_stays_down(store, zh, connections, after_ms))
         return;
     const bool away = store->away;
     pthread_mutex_unlock(store->sink.monitor);
@@ -1321,7 +1329,7 @@ static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_m
         store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
     store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
     pthread_mutex_lock(store->sink.monitor);
-    if (store_zk_is_down(store) && away)
+    if (store_zk_is_out(store, connections) && away)
         store->sink.event(store->sink.context, told[evidence], 0, 0);
     if (store_zk_is_down(store))
         store_zk_follow_all(store);

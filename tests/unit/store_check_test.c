@@ -1,5 +1,6 @@
 /* What the real store does by itself. It checks what libzookeeper hands over as good although it
  * was not in the answer, lists of servers, and its sockets. */
+#include "lib/base/thread.h"
 #include "lib/store/store_zk.h"
 
 #include <fcntl.h>
@@ -168,6 +169,30 @@ TEST_CASE(a_list_is_heard)
         CHECK_STR(u.store.hosts, "a:1");
     }
     g_free(u.store.hosts);
+}
+
+/* ---- outages ---- */
+
+/* One that has begun behind a later connection has a time of its own. */
+TEST_CASE(waits_in_one_outage)
+{
+    const struct {
+        bool up;
+        unsigned connections; /* that there have been */
+        bool stays;           /* behind the second */
+    } rows[] = {{false, 2, true}, {true, 3, false}, {false, 3, false}};
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct unopened u = {.monitor = PTHREAD_MUTEX_INITIALIZER,
+                             .store.sink.monitor = &u.monitor,
+                             .store.up = rows[i].up,
+                             .store.connections = rows[i].connections};
+        thread_cond_init(&u.store.wake);
+        pthread_mutex_lock(&u.monitor);
+        CHECK_INT(store_zk_stays_down(&u.store, NULL, 2, 1), rows[i].stays);
+        pthread_mutex_unlock(&u.monitor);
+        pthread_cond_destroy(&u.store.wake);
+    }
 }
 
 /* ---- lines of libzookeeper's ---- */
