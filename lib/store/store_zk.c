@@ -1282,10 +1282,17 @@ static void store_zk_follow_all(struct store *store)
     store_zk_follow_names(store);
 }
 
-/* It is down, and still after so many connections. */
+/* Whether it is down, and has not been up since there had been that many connections. */
 static bool store_zk_is_out(const struct store *store, unsigned connections)
 {
     return store_zk_is_down(store) && store->connections == connections;
+}
+
+/* The library does not tell when SASL fails. */
+static void store_zk_hear_sasl(struct store *store, zhandle_t *zh)
+{
+    if (store->sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
+        store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
 }
 
 bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connections, int ms)
@@ -1296,6 +1303,8 @@ bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connection
         const struct timespec until = clock_after_ms(MIN(left, STUCK_LOOK_MS));
         while (store_zk_is_out(store, connections) && !store->heard && store_zk_wait(store, &until))
             continue;
+        if (zh && store_zk_is_down(store))
+            store_zk_hear_sasl(store, zh);
         if (zh && store_zk_is_down(store))
             store_zk_pass_on(store, zh);
         if (zh && store_zk_is_down(store) && store->heard)
@@ -1345,15 +1354,11 @@ static void store_zk_follow_news(struct store *store)
         store_zk_follow_names(store);
 }
 
-/* The library does not tell when SASL fails. With the monitor held, but while it waits. */
+/* The monitor is held but meanwhile. */
 static void store_zk_wait_for_news(struct store *store, zhandle_t *zh)
 {
-    const bool sasl = !store->over && store->sasl;
-
-    if (sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
-        store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
-    else if (store_zk_is_down(store))
-        store_zk_look_around(store, zh, sasl ? RETRY_MS : store->timeout_ms / PROBES);
+    if (store_zk_is_down(store))
+        store_zk_look_around(store, zh, store->timeout_ms / PROBES);
     else if (store->up && store->heard)
         store_zk_follow_news(store);
     else

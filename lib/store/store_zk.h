@@ -41,7 +41,7 @@ struct store {
     unsigned rounds;          /* that it has tried all of them, since it had a connection */
     unsigned dropped;         /* so many attempts without an answer, since then */
     bool closing, over;
-    unsigned connections;  /* so many there have been */
+    unsigned connections;  /* how many there have been */
     bool up;               /* there is a connection */
     bool away;             /* it was connected, and is not */
     _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */
@@ -79,8 +79,8 @@ int store_zk_check_names(int rc, const struct String_vector *names);
 int store_zk_check_data(int rc, const char *value, int length);
 int store_zk_check_path(int rc, const char *path, const char *asked);
 
-/* Waits for the next connection behind so many; whether there was none. zh: NULL before it is made.
- * The monitor is held but meanwhile. */
+/* Waits for another connection than the first ones, whose number is given. Returns whether there
+ * was none. zh is NULL before it is made. The monitor is held but meanwhile. */
 bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connections, int ms);
 
 /* Ends connections to servers, of struct address, that have not answered our first packet or

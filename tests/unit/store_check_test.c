@@ -173,13 +173,13 @@ TEST_CASE(a_list_is_heard)
 
 /* ---- outages ---- */
 
-/* One that has begun behind a later connection has a time of its own. */
+/* One that has begun after a later connection has a time of its own. */
 TEST_CASE(waits_in_one_outage)
 {
     const struct {
         bool up;
         unsigned connections; /* that there have been */
-        bool stays;           /* behind the second */
+        bool stays;           /* after the second */
     } rows[] = {{false, 2, true}, {true, 3, false}, {false, 3, false}};
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
