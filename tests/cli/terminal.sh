@@ -15,8 +15,9 @@ export L=/cli/terminal scratch
 terminal() { # COMMAND-LINE
     rm -f "$scratch"/{keys,screen,ready,ready.new,resumed}
     mkfifo "$scratch/keys"
-    # What a shell without job control starts in the background ignores INT, and passes that on.
-    env --default-signal=INT,QUIT script -qefc "$1" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
+    # What a shell without job control starts in the background ignores INT, and passes that on. On a dumb terminal
+    # zkl does not show that it waits.
+    env --default-signal=INT,QUIT TERM=dumb script -qefc "$1" /dev/null <"$scratch/keys" >"$scratch/screen" 2>&1 &
     shell=$!
     remember "$shell"
     exec 5>"$scratch/keys"
