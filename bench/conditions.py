@@ -38,7 +38,7 @@ def facts(planned, no_sync, load, began):
         ("date", time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(began))),
         ("machine", "%s, kernel %s" % (processor(), os.uname().release)),
         ("load", "%.2f before, %.2f at the end with its own" % (load, os.getloadavg()[0])),
-        ("ZooKeeper", "one server, %s fsync, its data on %s" % (sync, disk)),
+        ("ZooKeeper", "one server, for fleets an ensemble of three, %s fsync, the data on %s" % (sync, disk)),
         ("versions", versions(planned)),
         ("took", "%d s" % (time.time() - began)),
     ] + [("left out", "%s: %s" % one) for one in left_out.items()]

@@ -125,3 +125,17 @@ def crowd_sample(answer, bytes_sent, cost):
         p99_us=percentile(merged([answer["gaps"]]), 0.99) / 1e3,
         longest_ms=answer["longest_ns"] / 1e6,
     )
+
+
+def idle_sample(before, after, sessions, resident):
+    """What sessions cost in which nothing happens; a second and session, but for what is a sum."""
+    seconds, end = after["s"] - before["s"], after["counters"]
+    writes, log = after["zxid"] - before["zxid"], after["log"] - before["log"]
+    return {
+        "requests": grown(before["counters"], end, ["zk_packets_received"]) / seconds / sessions,
+        "writes": writes / seconds / sessions,
+        "log_bytes": log / seconds / sessions,
+        "resident": sum(resident) / sessions if resident else None,
+        "watches": end["zk_watch_count"] / sessions,
+        "connections": end["zk_num_alive_connections"] / sessions,
+    }

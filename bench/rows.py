@@ -336,3 +336,27 @@ def tool_rows(results):
         % (figures.of(zkl, "resident") / 2**20, figures.of(bare, "resident") / 2**20),
         **below(8, " MiB")
     )
+
+
+def idle_rows(title, results):
+    """Ratios to one request a second."""
+    for name, samples in results.items():
+        requests, writes, log, watches, connections = (
+            figures.of(samples, key)
+            for key in ("requests", "writes", "log_bytes", "watches", "connections")
+        )
+        resident = figures.of(samples, "resident")
+        yield Row(
+            "%s: %s, requests a session and second ÷ 1" % (title, name),
+            [s["requests"] for s in samples],
+            "%.2f writes, %.0f B of log (%.2f GB a day of 1,000 sessions); %.2f watches, "
+            "%.2f connections%s"
+            % (
+                writes,
+                log,
+                log * 86400 * 1000 / 1e9,
+                watches,
+                connections,
+                "; %.0f KiB resident" % (resident / 1024) if resident is not None else "",
+            ),
+        )

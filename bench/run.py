@@ -10,6 +10,7 @@ import time
 
 import conditions
 import curves
+import fleets
 import groups
 import rows
 import servers
@@ -36,7 +37,8 @@ def arguments():
         metavar="PATTERN",
         default="",
         help="of the groups uncontended, N processes, four paths by N, readers by N, semaphore by N, "
-        "workers, 1000 locks, retained, retained by two, crowd of N, group of N, local, counting, tool: those that match; the results go to _build/bench",
+        "workers, 1000 locks, retained, retained by two, crowd of N, group of N, local, counting, tool, "
+        "idle of N at S s: those that match; the results go to _build/bench",
     )
     p.add_argument("--processes", type=numbers, default=[2, 8, 32], metavar="N,…")
     p.add_argument(
@@ -44,6 +46,16 @@ def arguments():
     )
     p.add_argument(
         "--members", type=numbers, default=[1000], metavar="N,…", help="of a group"
+    )
+    p.add_argument(
+        "--fleets", type=numbers, default=[100], metavar="N,…", help="sessions of a fleet (100)"
+    )
+    p.add_argument("--spread", type=int, default=10, metavar="N", help="processes of a fleet (10)")
+    p.add_argument(
+        "--timeouts", type=numbers, default=[10000], metavar="MS,…", help="of a fleet (10000)"
+    )
+    p.add_argument(
+        "--settings", default="", metavar="NAME=VALUE,…", help="of zoo.cfg, for a fleet's servers"
     )
     p.add_argument(
         "--no-sync",
@@ -68,6 +80,11 @@ def plan(args):
         + [groups.Members(n) for n in args.members]
         + [groups.Local("local", "local-zkl"), groups.Local("counting", "counting-zkl")]
         + [tool.Tool()]
+        + [
+            fleets.Idle(n, args.spread, ms, 20 * args.seconds)
+            for n in args.fleets
+            for ms in args.timeouts
+        ]
     )
     return [g for g in out if re.search(args.only, g.name)]
 
@@ -100,6 +117,8 @@ def all_rows(results):
             out += rows.crowd_rows(size, samples)
         elif name.startswith("group of"):
             out += rows.group_rows(size, samples)
+        elif name.startswith("idle"):
+            out += rows.idle_rows(name, samples)
         elif name == "workers":
             out += rows.workers_rows(name, samples)
         elif name == "1000 locks":
@@ -127,6 +146,7 @@ def report(words):
 def measure(args):
     began, load = time.time(), os.getloadavg()[0]
     servers.ZooKeeper.sync = not args.no_sync
+    servers.Ensemble.settings = args.settings.replace(",", "\n") + "\n"
     planned, results = plan(args), {}
     if not planned:
         sys.exit("there is no group that matches " + args.only)

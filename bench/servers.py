@@ -1,6 +1,8 @@
 """Private servers on 127.0.0.1: a free port, a temporary folder, ended by their process ids, and
 with this process however it ends."""
+import contextlib
 import glob
+import itertools
 import os
 import re
 import shutil
@@ -19,6 +21,18 @@ def free_port():
         return s.getsockname()[1]
 
 
+LOW = itertools.count(20000)
+
+
+def low_port():
+    """One that the system gives to no client: those that try again and again would have it when the
+    server comes back."""
+    for port in LOW:
+        with contextlib.suppress(OSError), socket.socket() as s:
+            s.bind((HOST, port))
+            return port
+
+
 def converse(port, request):
     """Sends request and reads until the other side closes, or has said a line."""
     with socket.create_connection((HOST, port), 5) as s:
@@ -33,9 +47,14 @@ class Server:
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="zkl-bench-%s-" % self.name)
-        self.port = free_port()
+        self.port = self.choose_port()
         self.address = "%s:%d" % (HOST, self.port)
         self.process = None
+        self.begin()
+
+    choose_port = staticmethod(free_port)
+
+    def begin(self):
         try:
             self.prepare()
             self.launch()
@@ -108,14 +127,15 @@ class ZooKeeper(Server):
     question, proof = b"srvr", "Mode: standalone"
     sync = True
     jvm = ()  # more options of java
+    settings = ""  # more lines of zoo.cfg
 
     def prepare(self):
         with open(os.path.join(self.folder, "zoo.cfg"), "w") as f:
             f.write(
                 "dataDir=%s/data\nclientPort=%d\nclientPortAddress=%s\n"
                 "tickTime=2000\nmaxClientCnxns=0\n"
-                "admin.enableServer=false\n4lw.commands.whitelist=*\n"
-                % (self.folder, self.port, HOST)
+                "admin.enableServer=false\n4lw.commands.whitelist=*\n%s"
+                % (self.folder, self.port, HOST, self.settings)
             )
 
     def command(self):
@@ -132,7 +152,11 @@ class ZooKeeper(Server):
         ]
 
     def counters(self):
-        lines = (line.split("\t") for line in converse(self.port, b"mntr").splitlines())
+        return self.read(converse(self.port, b"mntr"))
+
+    @staticmethod
+    def read(text):
+        lines = (line.split("\t") for line in text.splitlines())
         return {
             words[0]: float(words[1])
             for words in lines
@@ -144,6 +168,106 @@ def zookeeper_with(workers):
     """A server of its own, with so many threads that read and write the connections."""
     option = "-Dzookeeper.nio.numWorkerThreads=%d" % workers
     return type("ZooKeeperWorkers", (ZooKeeper,), {"jvm": (option,)})
+
+
+class Member(ZooKeeper):
+    """One server of an ensemble, which begins it."""
+
+    name, proof = "member", "Mode: "  # leader or follower
+    choose_port = staticmethod(low_port)
+    counted = 0  # our questions that it counts as packets
+
+    def begin(self):
+        self.own = "%s:%d:%d" % (HOST, low_port(), low_port())
+
+    def join(self, number, settings):
+        self.settings = settings
+        os.mkdir(self.folder + "/data")
+        with open(self.folder + "/data/myid", "w") as f:
+            f.write("%d\n" % number)
+        self.prepare()
+
+    def ask(self, word):
+        """Its answer; "": it does not serve."""
+        with contextlib.suppress(OSError):
+            answer = converse(self.port, word)
+            if "\n" in answer.strip():
+                self.counted += 1
+                return answer
+        return ""
+
+    def serves(self):
+        return self.proof in self.ask(self.question)
+
+    def counters(self):
+        """Without our questions; {}: it does not serve."""
+        found = self.read(self.ask(b"mntr"))
+        if found:
+            found["zk_packets_received"] -= self.counted
+            found["zk_num_alive_connections"] -= 1
+        return found
+
+    def zxid(self):
+        found = re.search(r"^Zxid: 0x([0-9a-f]+)$", self.ask(self.question), re.M)
+        return int(found[1], 16) if found else 0
+
+    def log_bytes(self):
+        """Without the zeros that are written ahead."""
+        total = 0
+        for name in glob.glob(self.folder + "/data/version-2/log.*"):
+            with open(name, "rb") as f:
+                total += len(f.read().rstrip(b"\0"))
+        return total
+
+
+class Ensemble:
+    """Three servers, launched at once."""
+
+    needs, settings = ZooKeeper.needs, ""
+    EACH = ("zk_znode_count", "zk_ephemerals_count", "zk_approximate_data_size")
+
+    def __init__(self):
+        self.members = [Member() for _ in range(3)]
+        self.address = ",".join(m.address for m in self.members)
+        all_own = "".join("server.%d=%s\n" % (i, m.own) for i, m in enumerate(self.members, 1))
+        try:
+            for i, m in enumerate(self.members, 1):
+                m.join(i, all_own + "initLimit=10\nsyncLimit=5\n" + self.settings)
+            self.launch()
+            for m in self.members:
+                m.wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    def launch(self):
+        for m in self.members:
+            m.counted = 0
+            m.launch()
+
+    def stop(self):
+        for m in self.members:
+            m.stop()
+
+    def counters(self):
+        """Sums, as each connection is one server's; of what all servers have alike (EACH) the most."""
+        total = {}
+        for m in self.members:
+            for key, value in m.counters().items():
+                so_far = total.get(key, 0)
+                total[key] = max(so_far, value) if key in self.EACH else so_far + value
+        return total
+
+    def zxid(self):
+        return max(m.zxid() for m in self.members)
+
+    def log_bytes(self):
+        return self.members[0].log_bytes()
+
+
+def an_ensemble():
+    """A kind of its own, so that nobody else has it."""
+    return type("EnsembleOfOne", (Ensemble,), {})
 
 
 class Etcd(Server):

@@ -88,16 +88,17 @@ WORKERS = [ours("workers=default", "loop-zkl")] + [
     on(servers.zookeeper_with(n), "workers=%d" % n, "loop-zkl") for n in (0, 1, 16)
 ]
 CURATOR = curator()
+KAZOO = Subject(
+    "kazoo",
+    servers.ZooKeeper,
+    ["/usr/bin/python3", HERE + "/peers/kazoo_lock.py"],
+    needs=["/usr/lib/python3/dist-packages/kazoo/client.py"],
+    packages=["python3-kazoo"],
+)
 CURATORS = {kind: curator(kind) for kind in (SEVERAL, READERS, "permits=%d" % PERMITS)}
 PEERS = [
     CURATOR,
-    Subject(
-        "kazoo",
-        servers.ZooKeeper,
-        ["/usr/bin/python3", HERE + "/peers/kazoo_lock.py"],
-        needs=["/usr/lib/python3/dist-packages/kazoo/client.py"],
-        packages=["python3-kazoo"],
-    ),
+    KAZOO,
     Subject(
         "etcd",
         servers.Etcd,
@@ -129,6 +130,24 @@ PEERS = [
         ["postgresql-15", "libpq-dev"],
     ),
 ]
+
+
+def of_fleet(name, how, role, *options):
+    """name: "zkl", "kazoo" or "Curator"; how: what its row says of it."""
+    like = {"zkl": ZKL, "kazoo": KAZOO, "Curator": CURATOR}[name]
+    run, make = {
+        "zkl": (ours("fleet-zkl").run + ["quiet=1"], None),
+        "kazoo": (KAZOO.run[:1] + [HERE + "/peers/kazoo_fleet.py"], None),
+        "Curator": (
+            ["java", "-XX:+UseSerialGC", "-Xmx64m", "-Xss256k", "-cp", CLASSES, "CuratorFleet"],
+            CURATOR.make[:-1] + [HERE + "/peers/CuratorFleet.java"],
+        ),
+    }[name]
+    subject = Subject(
+        name + how, servers.an_ensemble(), run + list(options), make, like.needs, like.packages
+    )
+    subject.role = role
+    return subject
 
 
 class Worker:

@@ -23,7 +23,9 @@ zkl_session *user_session(const char *address)
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
     zkl_session *session;
 
-    options.session_timeout_ms = 30000;
+    options.session_timeout_ms = (int)option_number("timeout", 30000);
+    options.tick_ms = (int)option_number("tick", 0);
+    options.log_level = option_number("quiet", 0) ? ZKL_LOG_ERROR : 0;
     user_require(zkl_session_open(&session, address, &options, NULL));
     user_require(zkl_session_wait(session, 30000));
     return session;

@@ -7,7 +7,8 @@
 /* Ends the process with the last error's text unless rc is 0. */
 void user_require(int rc);
 
-/* As the bare programs: a session of 30 s, connected. */
+/* A connected session. Its timeout is option timeout, in ms, or as of the bare programs 30 s;
+ * option tick is the servers'. With option quiet it does not log that it has no connection. */
 zkl_session *user_session(const char *address);
 
 /* Ends the process if an acquisition failed. */
