@@ -139,3 +139,24 @@ def idle_sample(before, after, sessions, resident):
         "watches": end["zk_watch_count"] / sessions,
         "connections": end["zk_num_alive_connections"] / sessions,
     }
+
+
+def total(answers, key):
+    return sum(a[key] for a in answers if key in a)
+
+
+def storm_sample(before, after, seen_ns, counters):
+    """What the processes answered before the outage and behind it, and what the new servers counted.
+    A server serves when it was seen to, or when the first session is back."""
+    back = merged(a["back"] for a in after)
+    serves = min([seen_ns, *back])
+    return {
+        "first_s": (min(back, default=serves) - serves) / 1e9,
+        "p50_s": ((percentile(back, 0.5) or serves) - serves) / 1e9,
+        "last_s": (max(a["longest_ns"] for a in after) - serves) / 1e9,
+        "missing": total(before, "connected") - total(after, "connected"),
+        "lost": total(after, "lost") - total(before, "lost"),
+        "tried": total(after, "tried") - total(before, "tried"),
+        "handshakes": counters["zk_connection_request_count"],
+        "requests": counters["zk_packets_received"],
+    }

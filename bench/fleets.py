@@ -1,6 +1,7 @@
-"""Fleets: many sessions of many processes on an ensemble of three: what they cost the servers
-while nothing happens."""
+"""Fleets: many sessions of many processes on an ensemble of three. What they cost the servers while
+nothing happens, and what comes when all servers were away."""
 import contextlib
+import threading
 import time
 
 import figures
@@ -20,6 +21,7 @@ class Fleet(Group):
     """sessions in so many processes; what waits has a holder in one process more."""
 
     LIMIT_S = 600
+    WARM_S = 70  # for a minute who has come counts as busy
 
     def __init__(self, name, subjects, sessions, processes, timeout_ms):
         super().__init__(name, subjects, processes)
@@ -70,8 +72,6 @@ class Fleet(Group):
 class Idle(Fleet):
     """Each role on an ensemble of its own, all at once."""
 
-    WARM_S = 70  # for a minute who has come counts as busy
-
     def __init__(self, sessions, processes, timeout_ms, seconds):
         subjects = [of_fleet("zkl", ", " + how, role) for role, how in ROLES.items()]
         subjects.append(of_fleet("zkl", ", each holds a lock, tick_ms given", "holder", "tick=2000"))
@@ -106,3 +106,92 @@ class Idle(Fleet):
                     figures.idle_sample(before[s], self.look(s), self.sessions, resident)
                 ]
         return samples
+
+
+class Knocks(threading.Thread):
+    """Connections that this network's processes have tried to open, each second."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.ended = threading.Event()
+        self.seen = [self.now()]
+        self.start()
+
+    @staticmethod
+    def now():
+        with open("/proc/self/net/snmp") as f:
+            keys, values = [line.split() for line in f if line.startswith("Tcp:")]
+        return int(values[keys.index("ActiveOpens")])
+
+    def run(self):
+        while not self.ended.wait(1):
+            self.seen.append(self.now())
+
+    def most(self):
+        self.ended.set()
+        self.join()
+        return max((b - a for a, b in zip(self.seen, self.seen[1:])), default=0)
+
+
+class Storm(Fleet):
+    """All servers are killed, and launched again after a while. Attempts to connect are what this network
+    has counted, less our own questions and what the servers open to each other, taken to be as at their
+    first launch."""
+
+    most = 3
+
+    def __init__(self, sessions, processes, timeout_ms, role, outage_s):
+        super().__init__(
+            "storm of %d, %s, %g s" % (sessions, ROLES[role], outage_s),
+            [of_fleet(library, "", role) for library in ("zkl", "kazoo", "Curator")],
+            sessions,
+            processes,
+            timeout_ms,
+        )
+        self.outage_s = outage_s
+
+    def measure(self, rounds, pool, report):
+        """One after the other, as each would disturb the others."""
+        samples = {subject.name: [] for subject in self.subjects}
+        there = [s for s in self.subjects if s.name not in self.left_out]
+        for subject in there:
+            with contextlib.ExitStack() as stack:
+                opened, server = Knocks.now(), subject.server()
+                stack.callback(server.stop)
+                stack.callback(self.workers.clear)
+                stack.callback(self.close)
+                self.own = Knocks.now() - opened - server.asked()
+                self.attempt(subject, lambda s: self.start(s, server))
+                time.sleep(self.WARM_S)
+                for _ in range(min(rounds, self.most)):
+                    samples[subject.name].append(self.attempt(subject, self.play))
+                    report(".")
+        return {name: got for name, got in samples.items() if name not in self.left_out}
+
+    @staticmethod
+    def knocks(server):
+        return Knocks.now() - server.asked()
+
+    def play(self, subject):
+        server, before = self.servers[subject], self.answers(subject)
+        began, watch = self.knocks(server), Knocks()
+        server.kill()
+        time.sleep(self.outage_s)
+        away = self.knocks(server)
+        launched_ns, until = time.monotonic_ns(), time.monotonic() + self.LIMIT_S
+        server.launch()
+        while not server.serves():
+            if time.monotonic() > until:
+                raise RuntimeError("%s: the servers do not come back" % self.name)
+            time.sleep(0.05)
+        serves_ns = time.monotonic_ns()
+        back = -1
+        while back < figures.total(before, "connected") and time.monotonic() < until:
+            time.sleep(0.2)
+            after = self.answers(subject, launched_ns)
+            back = figures.total(after, "connected")
+        sample = figures.storm_sample(before, after, serves_ns - launched_ns, server.counters())
+        sample["away"] = (away - began) / self.outage_s
+        sample["knocks"] = self.knocks(server) - self.own - began
+        sample["most"] = watch.most()
+        return sample

@@ -360,3 +360,29 @@ def idle_rows(title, results):
                 "; %.0f KiB resident" % (resident / 1024) if resident is not None else "",
             ),
         )
+
+
+def outage_rows(title, results):
+    """The goals are those of a fleet that a server bears as well as kazoo's."""
+    for name, samples in results.items():
+        form = (
+            "first, median and last after %.2f, %.2f and %.2f s; %.0f attempts a second while away, "
+            "%.0f in the worst; %.0f attempts in all%s, %.0f handshakes, %.0f requests; %.0f ended%s"
+        )
+        keys = ("first_s", "p50_s", "last_s", "away", "most", "knocks")
+        tried, missing = figures.of(samples, "tried"), figures.of(samples, "missing")
+        shown = form % (
+            *(figures.of(samples, key) for key in keys),
+            ", %.0f of them libzookeeper's" % tried if tried else "",
+            *(figures.of(samples, key) for key in ("handshakes", "requests", "lost")),
+            ", %.0f not back" % missing if missing else "",
+        )
+        last = [s["last_s"] for s in samples]
+        yield Row("%s: %s, the last is back ÷ 1 s" % (title, name), last, shown)
+    for name in (n for n in results if n != "zkl"):
+        for key, what, most in (("last_s", "the last is back", 1), ("knocks", "attempts", 2)):
+            yield Row(
+                "%s: %s, zkl ÷ %s" % (title, what, name),
+                figures.ratios(results["zkl"], results[name], key),
+                **{"goal": "≤ %d" % most, "bound": (None, most)} if name == "kazoo" else {}
+            )

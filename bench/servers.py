@@ -175,7 +175,7 @@ class Member(ZooKeeper):
 
     name, proof = "member", "Mode: "  # leader or follower
     choose_port = staticmethod(low_port)
-    counted = 0  # our questions that it counts as packets
+    counted, asked = 0, 0  # our questions: those that it counts as packets, and all
 
     def begin(self):
         self.own = "%s:%d:%d" % (HOST, low_port(), low_port())
@@ -189,6 +189,7 @@ class Member(ZooKeeper):
 
     def ask(self, word):
         """Its answer; "": it does not serve."""
+        self.asked += 1
         with contextlib.suppress(OSError):
             answer = converse(self.port, word)
             if "\n" in answer.strip():
@@ -219,9 +220,13 @@ class Member(ZooKeeper):
                 total += len(f.read().rstrip(b"\0"))
         return total
 
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
 
 class Ensemble:
-    """Three servers, launched at once."""
+    """Three servers, which can be killed and launched again on the same ports and data."""
 
     needs, settings = ZooKeeper.needs, ""
     EACH = ("zk_znode_count", "zk_ephemerals_count", "zk_approximate_data_size")
@@ -245,9 +250,19 @@ class Ensemble:
             m.counted = 0
             m.launch()
 
+    def kill(self):
+        for m in self.members:
+            m.kill()
+
     def stop(self):
         for m in self.members:
             m.stop()
+
+    def serves(self):
+        return any(m.serves() for m in self.members)
+
+    def asked(self):
+        return sum(m.asked for m in self.members)
 
     def counters(self):
         """Sums, as each connection is one server's; of what all servers have alike (EACH) the most."""

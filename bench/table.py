@@ -71,6 +71,10 @@ it, in a crowd as in a queue of 512 or more, else as in a shorter one; it surviv
 server takes the requests of a connection one at a time, so each is paid for. Redis and PostgreSQL's advisory locks write nothing
 to disk; etcd waits for its disk as ZooKeeper does. Redis has no queue: those that wait ask again.
 
+A fleet is many sessions of an ensemble. Seconds of a storm count from when the servers serve again; attempts are
+connections that clients tried to open, from the outage on. Ended are ZooKeeper sessions, and those that wait in
+them lose their place.
+
 """
 
 
