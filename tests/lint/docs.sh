@@ -41,6 +41,20 @@ if program not in shown:
     print(sys.argv[1])
 PROGRAM
     done)"
+# A path whose slot in C is not the one in the shell, by the two ways of the guide.
+differing_slots() { # PAGE
+    local path slot
+    awk '/^    #include/ { c = 1 } /^[^ ]/ { c = 0 } c { print substr($0, 5) }' "$1" >"$scratch/slots.c"
+    printf '#include <stdio.h>\nint main(int c, char **v)\n{\n    printf("%%u\\n", slot_of(v[c - 1], 64));\n}\n' >>"$scratch/slots.c"
+    $CC -o "$scratch/slots" "$scratch/slots.c" || echo "it does not compile"
+    for path in / /jobs/nightly /ä/ö "/$(printf '%0300d' 7)"; do
+        eval "$(sed -n 's/^    \(slot=\)/\1/p' "$1")"
+        [ "$slot" = "$("$scratch/slots" "$path")" ] || echo "$path"
+    done
+}
+expect_none "a path has one slot, in C and in the shell" "$(differing_slots "$top_srcdir/docs/guide/scale.md")"
+sed 's/04c11db7/04c11db5/' "$top_srcdir/docs/guide/scale.md" >"$scratch/other.md"
+expect_some "sees another slot" "$(differing_slots "$scratch/other.md")"
 expect_some "sees a dead link" "$(faults_with 'dead link: nowhere.md' sed -i '1a [gone](nowhere.md)' docs/guide/stuck.md)"
 expect_some "sees a heading that is not there" "$(faults_with '#no-such' sed -i '1a [gone](moving.md#no-such)' docs/guide/stuck.md)"
 expect_some "sees a manual page that is not there" "$(faults_with 'zkl_gone(3)' sed -i 's,Xr zkl_stats 3,Xr zkl_gone 3,' man/zkl-probes.7)"
