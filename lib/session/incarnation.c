@@ -137,6 +137,8 @@ static int64_t on_store_left(void *context)
 {
     const zkl_session *s = context;
 
+    if (!participants_go_by_it(s) && !participants_are_busy(s))
+        return 0;
     return proofs_left(&s->proofs, clock_now());
 }
 

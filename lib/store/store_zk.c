@@ -1332,10 +1332,12 @@ static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_m
     const bool away = store->away;
     pthread_mutex_unlock(store->sink.monitor);
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
-    if (away && !tls.why)
+    const bool asks = !tls.why;
+    const enum store_trouble trouble = asks ? probe_trouble(store->hosts, used) : TROUBLE_UNKNOWN;
+    if (asks && away && trouble > TROUBLE_REFUSED) /* else nobody is there to be greeted */
         evidence = probe_zxid(store->hosts, store->seen, used);
-    if (evidence == ROLLBACK_NONE && !tls.why)
-        store_zk_tell_trouble(store, probe_trouble(store->hosts, used));
+    if (asks && evidence == ROLLBACK_NONE)
+        store_zk_tell_trouble(store, trouble);
     store_zk_end_tls(store, &tls, evidence == ROLLBACK_NONE);
     pthread_mutex_lock(store->sink.monitor);
     if (store_zk_is_out(store, connections) && away)

@@ -27,7 +27,7 @@ static int64_t zk_log_pause_ms(struct store *store)
     uint32_t chance;
 
     layout_random(&chance, sizeof chance);
-    return back_off_round(store->rounds, store->servers, left_ns / CLOCK_MS, chance) -
+    return back_off_round(store->rounds, store->servers, left_ns / CLOCK_MS, timeout_ms, chance) -
            timeout_ms / 60;
 }
 

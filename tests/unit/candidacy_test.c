@@ -255,26 +255,31 @@ TEST_CASE(back_off)
     CHECK_INT(back_off_next(BACK_OFF_LAST_MS), BACK_OFF_LAST_MS);
 }
 
-/* Attempts to connect: never more than 20 a second, nor an eighth of what is left. */
+/* Attempts to connect: never more than 20 a second, nor an eighth of what is left; without a
+ * deadline ahead pauses grow to a quarter of the timeout, at least 1 s and at most 5. */
 TEST_CASE(back_off_rounds)
 {
     static const struct {
         unsigned rounds, servers;
-        int64_t left_ms, least, most;
+        int64_t left_ms, timeout_ms, least, most;
     } rows[] = {
-        {0, 1, 8000, 50, 50},      {1, 1, 8000, 50, 100},      {2, 1, 8000, 100, 200},
-        {4, 1, 8000, 400, 800},    {5, 1, 8000, 500, 1000},    {1000, 1, 8000, 500, 1000},
-        {5, 1, 4000, 250, 500},    {5, 1, 400, 50, 50},        {5, 7, 1, 350, 350},
-        {0, 7, 8000, 350, 350},    {5, 1, 0, 500, 1000},       {124, 1, 0, 500, 1000},
-        {125, 1, 0, 2500, 5000},   {125, 1, 60000, 500, 1000}, {1000000, 1, 0, 2500, 5000},
-        {125, 100, 0, 5000, 5000},
+        {0, 1, 8000, 10000, 50, 50},    {1, 1, 8000, 10000, 50, 100},
+        {2, 1, 8000, 10000, 100, 200},  {4, 1, 8000, 10000, 400, 800},
+        {5, 1, 8000, 10000, 500, 1000}, {1000, 1, 8000, 10000, 500, 1000},
+        {5, 1, 4000, 10000, 250, 500},  {5, 1, 400, 10000, 50, 50},
+        {5, 7, 1, 10000, 350, 350},     {0, 7, 8000, 10000, 350, 350},
+        {5, 1, 0, 10000, 500, 1000},    {12, 1, 0, 60000, 500, 1000},
+        {24, 1, 0, 60000, 1000, 2000},  {24, 1, 60000, 60000, 500, 1000},
+        {60, 1, 0, 60000, 2500, 5000},  {4000000, 1, 0, 60000, 2500, 5000},
+        {30, 1, 0, 10000, 1250, 2500},  {1000, 1, 0, 10000, 1250, 2500},
+        {1000, 1, 0, 2000, 500, 1000},  {1000, 100, 0, 10000, 5000, 5000},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         int64_t least = INT64_MAX, most = 0;
         for (uint32_t chance = 0; chance < 6000; chance++) {
-            const int64_t ms =
-                back_off_round(rows[i].rounds, rows[i].servers, rows[i].left_ms, chance);
+            const int64_t ms = back_off_round(rows[i].rounds, rows[i].servers, rows[i].left_ms,
+                                              rows[i].timeout_ms, chance);
             least = MIN(least, ms);
             most = MAX(most, ms);
         }
