@@ -184,13 +184,6 @@ static void attempt_arm(struct machine_actions *out, const struct attempt_moment
     machine_act(out, MACHINE_ACT_ARM)->at = m->now + ms * MS_NS;
 }
 
-static void attempt_delete_own(struct attempt *c, struct machine_actions *out)
-{
-    if (c->has_node)
-        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
-    c->has_node = false;
-}
-
 /* Nodes of this attempt in this list. */
 static void attempt_delete_listed(const struct machine_event *ev, struct machine_actions *out,
                                   enum attempt_node first)
@@ -217,9 +210,11 @@ static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out
     c->limit_watched = false;
 }
 
+/* A watch on the children ends with the own node, if there is one. */
 static void attempt_end(struct attempt *c, struct machine_actions *out)
 {
-    machine_act(out, MACHINE_ACT_END)->deleting = true;
+    machine_act(out, MACHINE_ACT_END)->deleting = c->has_node;
+    c->has_node = false;
     attempt_move(c, ST_DONE);
 }
 
@@ -228,7 +223,8 @@ static void attempt_finish(struct attempt *c, struct machine_actions *out)
 {
     attempt_unwatch(c, out);
     attempt_unwatch_limit(c, out);
-    attempt_delete_own(c, out);
+    if (c->has_node)
+        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
     attempt_end(c, out);
 }
 
@@ -237,7 +233,6 @@ static void attempt_end_without_node(struct attempt *c, struct machine_actions *
 {
     if (c->state == ST_HOLDING)
         attempt_say(out, ATTEMPT_REVOKE, (int)loss);
-    c->has_node = false;
     attempt_end(c, out);
 }
 
@@ -824,7 +819,9 @@ static void attempt_enter(struct attempt *c, struct machine_actions *out)
 
 static void attempt_exhaust(struct attempt *c, struct machine_actions *out)
 {
-    attempt_delete_own(c, out);
+    if (c->has_node)
+        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+    c->has_node = false;
     machine_ask(out, STORE_GET, ATTEMPT_DIRECTORY);
     attempt_move(c, ST_RESETTING);
 }

@@ -619,16 +619,27 @@ static uint32_t play_count(enum machine_action_kind kind)
     return count;
 }
 
-/* The end is the end of the attempt, and of the step. */
-static void play_check_end(enum attempt_state from, const char *file, int line)
+static bool play_deletes_own(void)
+{
+    for (uint32_t i = 0; i < play.out.count; i++)
+        if (play.out.list[i].kind == MACHINE_ACT_DELETE && play.out.list[i].node == ATTEMPT_OWN)
+            return true;
+    return false;
+}
+
+/* The end is the end of the attempt, and of the step. A watch on the children ends with it only if
+ * the own node stood before the step, or is deleted by it. */
+static void play_check_end(enum attempt_state from, bool stood, const char *file, int line)
 {
     const bool ends = from != ST_DONE && play.c.state == ST_DONE;
+    const struct machine_action *last = &play.out.list[play.out.count - 1];
 
     if (play_count(MACHINE_ACT_END) != ends)
         runner_fail(file, line, "%u ends", play_count(MACHINE_ACT_END));
-    else if (ends && (play.out.list[play.out.count - 1].kind != MACHINE_ACT_END ||
-                      !play.out.list[play.out.count - 1].deleting))
+    else if (ends && last->kind != MACHINE_ACT_END)
         runner_fail(file, line, "not the end: \"%s\"", play_actions());
+    else if (ends && last->deleting && !stood && !play_deletes_own())
+        runner_fail(file, line, "leaves a watch: \"%s\"", play_actions());
     if (from == ST_DONE && play.out.count > 0)
         runner_fail(file, line, "actions when done");
     if (from != ST_DONE && play.c.state == ST_DONE && *play_awaited())
@@ -667,8 +678,8 @@ static void play_check_deletes(const struct play_event *h, const char *file, int
     }
 }
 
-static void play_check(const struct play_event *h, enum attempt_state from, const char *file,
-                       int line)
+static void play_check(const struct play_event *h, enum attempt_state from, bool stood,
+                       const char *file, int line)
 {
     const char *name = attempt_state_name(play.c.state);
 
@@ -679,7 +690,7 @@ static void play_check(const struct play_event *h, enum attempt_state from, cons
     if (play.grants + play.fails != play.c.told || play.revokes > play.grants)
         runner_fail(file, line, "%u grants, %u fails, %u revokes, told %d", play.grants, play.fails,
                     play.revokes, play.c.told);
-    play_check_end(from, file, line);
+    play_check_end(from, stood, file, line);
     play_check_name(from, file, line);
     play_check_deletes(h, file, line);
 }
@@ -687,6 +698,7 @@ static void play_check(const struct play_event *h, enum attempt_state from, cons
 bool play_give(const struct play_event *h, const char *file, int line)
 {
     const enum attempt_state from = play.c.state;
+    const bool stood = play.c.has_node;
     struct machine_event ev = h->ev;
 
     play.out.count = 0;
@@ -703,7 +715,7 @@ bool play_give(const struct play_event *h, const char *file, int line)
     }
     for (uint32_t i = 0; i < play.out.count; i++)
         play_act(&play.out.list[i], file, line);
-    play_check(h, from, file, line);
+    play_check(h, from, stood, file, line);
     return true;
 }
 
