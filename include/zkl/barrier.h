@@ -65,7 +65,7 @@ ZKL_API void zkl_barrier_free(zkl_barrier *b);
  *
  * If the answer was lost with a connection, the servers may still do that request, though it was
  * repeated, and even if the repetition was refused. So the call returns, or fails, when they cannot
- * any more: after 20 s more, or a session timeout if that is longer. If timeout_ms has passed
+ * any more: after 22 s more, or 1.1 session timeouts if that is longer. If timeout_ms has passed
  * before, it fails with ZKL_ETIMEDOUT. So does zkl_barrier_remove().
  *
  * Also returns
@@ -118,10 +118,10 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  * before.
  *
  * If the answer to the create of the node was lost with a connection, the servers may do that
- * create late, though it was repeated. So the node is deleted only when they cannot any more: 20 s
- * after the answer to the repetition, or a session timeout if that is longer. Before that a leave
- * waits; and if an enter has failed, other members may still enter with this member, and the handle
- * is busy.
+ * create late, though it was repeated. So the node is deleted only when they cannot any more: 22 s
+ * after the answer to the repetition, or 1.1 session timeouts if that is longer. Before that a
+ * leave waits; and if an enter has failed, other members may still enter with this member, and the
+ * handle is busy.
  *
  * Also returns
  *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may

@@ -23,12 +23,12 @@ class Barrier(Handle):
 
     def set(self, timeout: Optional[float] = 0) -> None:
         """Closes the barrier. If an answer was lost with a connection, the servers may do the request late: so
-        the call takes 20 s more, or a session timeout if that is longer."""
+        the call takes 22 s more, or 1.1 session timeouts if that is longer."""
         self._c.wait(lib.zkl_barrier_set, ms(timeout))
 
     def remove(self, timeout: Optional[float] = 0) -> None:
         """Opens the barrier. If an answer was lost with a connection, the servers may do the request late: so
-        the call takes 20 s more, or a session timeout if that is longer."""
+        the call takes 22 s more, or 1.1 session timeouts if that is longer."""
         self._c.wait(lib.zkl_barrier_remove, ms(timeout))
 
     def wait(self, timeout: Optional[float] = None) -> None:
@@ -57,7 +57,7 @@ class DoubleBarrier(Handle):
 
     def enter(self, timeout: Optional[float] = None) -> None:
         """Waits until all members are there. If it fails after an answer was lost with a connection, the member's node
-        may stand for 20 s, or a session timeout if that is longer, and others may enter with it."""
+        may stand for 22 s, or 1.1 session timeouts if that is longer, and others may enter with it."""
         self._c.wait(lib.zkl_double_barrier_enter, ms(timeout))
 
     async def enter_async(self, timeout: Optional[float] = None) -> None:
@@ -65,7 +65,7 @@ class DoubleBarrier(Handle):
 
     def leave(self, timeout: Optional[float] = None) -> None:
         """Leaves, and waits until all have left. If an answer was lost with a connection while the member entered, the
-        servers may do the request late: so the call may take 20 s more, or a session timeout if that is longer."""
+        servers may do the request late: so the call may take 22 s more, or 1.1 session timeouts if that is longer."""
         self._c.wait(lib.zkl_double_barrier_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:

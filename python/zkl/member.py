@@ -107,7 +107,7 @@ class Member(Handle):
     def leave(self, timeout: Optional[float] = None) -> None:
         """Leaves, and waits until the node is deleted. close() does not wait. If an answer was lost with a connection,
         the servers may do the request late: so the session ends if nobody else needs it, or else the node stays for
-        20 s, or a session timeout if that is longer."""
+        22 s, or 1.1 session timeouts if that is longer."""
         self._c.wait(lib.zkl_member_leave, ms(timeout))
 
     async def leave_async(self, timeout: Optional[float] = None) -> None:

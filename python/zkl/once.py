@@ -86,7 +86,7 @@ class Once(Handle):
 
     def reset(self, timeout: Optional[float] = 0) -> None:
         """Deletes the record: the next caller runs the work. If an answer was lost with a connection, the servers may
-        do the request late: so the call takes 20 s more, or a session timeout if that is longer."""
+        do the request late: so the call takes 22 s more, or 1.1 session timeouts if that is longer."""
         self._c.ask(lib.zkl_once_reset, ms(timeout))
 
     def _found(self, error: Error) -> Optional[Run]:

@@ -349,7 +349,7 @@ TEST_CASE(parents_of_one_that_was_lost)
     end(s, "begin; answer 2 of verb 0, node 1");
 }
 
-/* From the answer on, for 20 s and for a session timeout. */
+/* From the answer on, for 20 s and for a session timeout, and a tenth of that. */
 TEST_CASE(done_late)
 {
     static const int timeouts_ms[] = {FAKE_TIMEOUT_MS, 30000};
@@ -361,7 +361,8 @@ TEST_CASE(done_late)
         ANSWER(STORE_DELETE, "/p/1", .rc = STORE_UNKNOWN);
         ANSWER(STORE_GET, "/p/2", .rc = STORE_UNKNOWN);
         fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, timeouts_ms[i]);
-        const int64_t late_ns = MAX(timeouts_ms[i], 20000) * CLOCK_MS, before = clock_boot();
+        const int64_t late_ns = MAX(timeouts_ms[i], 20000) / 10 * 11 * CLOCK_MS,
+                      before = clock_boot();
         ANSWER(STORE_DELETE, "/p/1", .rc = STORE_NONODE);
         CHECK(played.late_until >= before + late_ns);
         CHECK(played.late_until <= clock_boot() + late_ns);
@@ -374,7 +375,7 @@ TEST_CASE(done_late)
 static void end_session(zkl_session *s, char how, int64_t next)
 {
     if (how == '.') {
-        hand_jump(20000, 20000);
+        hand_jump(22000, 22000);
         return;
     }
     session_lock(s);
@@ -395,7 +396,7 @@ static void end_session(zkl_session *s, char how, int64_t next)
 TEST_CASE(done_late_in_the_next_session)
 {
     static const struct {
-        const char *ends; /* expired, replaced, replaced since what answers is foreign; 20 s pass */
+        const char *ends; /* expired, replaced, replaced since what answers is foreign; 22 s pass */
         bool late;
     } rows[] = {{"e", false}, {"r", true}, {"ef", true}, {"re", true}, {"r.", false}};
 
