@@ -225,10 +225,12 @@ static void member_finish(struct member *m, struct machine_actions *out)
 /* READING: no node of ours stands, though a create may yet make one. */
 static void member_have_left(struct member *m, struct machine_actions *out)
 {
-    if (m->settles == 0 && !m->sets)
+    if (m->settles == 0 && !m->sets) {
         member_finish(m, out);
-    else
-        member_begin_settling(m, out);
+        return;
+    }
+    m->stands = true; /* as far as is known then */
+    member_begin_settling(m, out);
 }
 
 /* ---- OUT ---- */

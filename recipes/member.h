@@ -95,7 +95,7 @@ struct member {
     enum member_state state;
     bool leaves;     /* LEAVE was heard; the answer to what is under way comes first */
     bool checks;     /* IN: the node is being read */
-    bool stands;     /* a node of its name, as a create has shown, and nobody knows whose */
+    bool stands;     /* a node of its name may, as a create has shown, and nobody knows whose */
     bool later;      /* the timer asks of the own node again */
     uint64_t czxid;  /* IN, LEAVING and on: of the own node; WAITING: of the other one */
     int32_t version; /* IN: of the own node's data, as far as is known */

@@ -181,6 +181,8 @@ static const struct known_seed {
      "a late delete of a former node, which had the name of the next one"},
     {SORT_MEMBERS, SERVERS_LATE, 973007916,
      "a member's late create, when 20 s had passed by a clock that was ahead"},
+    {SORT_MEMBERS, SERVERS_LATE, 974013508,
+     "a member that left without seeing whether its late create had made a node"},
     {SORT_RETAIN, SERVERS_USUAL, 973017715,
      "a watch on the children, left by an attempt that had no node"},
     {SORT_MIXED, SERVERS_ODD, 910001446,
