@@ -68,7 +68,7 @@ typedef struct zkl_change {
  * applied. So no other program may write such a line there. This library shows payloads without the
  * line; other libraries show both.
  *
- * Until a transaction is answered, the servers answer nothing that the session sent behind it, and
+ * Until a transaction is answered, the servers answer nothing that the session has sent after it, and
  * other sessions' changes wait, too. So the renewals of all that the session holds wait as long as
  * a large transaction takes, and so much less is left of its deadlines. 5,000 changes of 100 bytes
  * take some 0.1 to 0.4 s, and seconds where the servers have too little processor time or a slow
