@@ -68,12 +68,12 @@ typedef struct zkl_change {
  * applied. So no other program may write such a line there. This library shows payloads without the
  * line; other libraries show both.
  *
- * Until a transaction is answered, the servers answer nothing that the session has sent after it, and
- * other sessions' changes wait, too. So the renewals of all that the session holds wait as long as
- * a large transaction takes, and so much less is left of its deadlines. 5,000 changes of 100 bytes
- * take some 0.1 to 0.4 s, and seconds where the servers have too little processor time or a slow
- * disk. If that is much of the session timeout, split it: of several smaller transactions, each
- * sent after the answer to the one before, a renewal waits for one only.
+ * Until a transaction is answered, the servers answer nothing that the session has sent after it,
+ * and other sessions' changes wait, too. So the renewals of all that the session holds wait as long
+ * as a large transaction takes, and so much less is left of its deadlines. 5,000 changes of 100
+ * bytes take some 0.1 to 0.4 s, and seconds where the servers have too little processor time or a
+ * slow disk. If that is much of the session timeout, split it: of several smaller transactions,
+ * each sent after the answer to the one before, a renewal waits for one only.
  *
  * Transactions of one grant are applied in the order of the calls. When one has returned 0, every
  * earlier one that returned ZKL_EUNKNOWN either has been applied already or never will be. Each
