@@ -632,7 +632,8 @@ static bool play_deletes_own(void)
 static void play_check_end(enum attempt_state from, bool stood, const char *file, int line)
 {
     const bool ends = from != ST_DONE && play.c.state == ST_DONE;
-    const struct machine_action *last = &play.out.list[play.out.count - 1];
+    const struct machine_action *last =
+        play.out.count > 0 ? &play.out.list[play.out.count - 1] : NULL;
 
     if (play_count(MACHINE_ACT_END) != ends)
         runner_fail(file, line, "%u ends", play_count(MACHINE_ACT_END));
