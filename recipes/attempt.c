@@ -184,6 +184,12 @@ static void attempt_arm(struct machine_actions *out, const struct attempt_moment
     machine_act(out, MACHINE_ACT_ARM)->at = m->now + ms * MS_NS;
 }
 
+static void attempt_delete_own(const struct attempt *c, struct machine_actions *out)
+{
+    if (c->has_node)
+        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+}
+
 /* Nodes of this attempt in this list. */
 static void attempt_delete_listed(const struct machine_event *ev, struct machine_actions *out,
                                   enum attempt_node first)
@@ -223,8 +229,7 @@ static void attempt_finish(struct attempt *c, struct machine_actions *out)
 {
     attempt_unwatch(c, out);
     attempt_unwatch_limit(c, out);
-    if (c->has_node)
-        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+    attempt_delete_own(c, out);
     attempt_end(c, out);
 }
 
@@ -287,8 +292,7 @@ static void attempt_reenter(struct attempt *c, struct machine_actions *out)
         return;
     attempt_unwatch(c, out);
     attempt_unwatch_limit(c, out);
-    if (c->has_node)
-        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+    attempt_delete_own(c, out);
     attempt_move(c, ST_REENTERING);
 }
 
@@ -819,8 +823,7 @@ static void attempt_enter(struct attempt *c, struct machine_actions *out)
 
 static void attempt_exhaust(struct attempt *c, struct machine_actions *out)
 {
-    if (c->has_node)
-        machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
+    attempt_delete_own(c, out);
     c->has_node = false;
     machine_ask(out, STORE_GET, ATTEMPT_DIRECTORY);
     attempt_move(c, ST_RESETTING);

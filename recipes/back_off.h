@@ -9,7 +9,7 @@ enum { BACK_OFF_FIRST_MS = 1000, BACK_OFF_LAST_MS = 30000 };
 /* Rounds of attempts to connect. */
 enum {
     ROUND_FIRST_MS = 50,  /* and for each attempt: 20 a second at most */
-    ROUND_LAST_MS = 1000, /* while a deadline is ahead, and in the first rounds behind it */
+    ROUND_LAST_MS = 1000, /* while a deadline is ahead, and in the first rounds after it */
     ROUND_GROWTH = 12,    /* later a pause is as many seconds as a twelfth of the rounds */
     ROUND_IDLE_MS = 5000, /* at most, and */
     ROUND_PART = 4,       /* no more than that part of the session timeout */

@@ -15,8 +15,8 @@
  *           WATCHING ───────────────────────────────────┘
  *
  * A set or remove is asked for until the outcome is certain, in the next session if need be. It
- * does not matter by whom it was done. The node is nobody's. So if a request was lost, the
- * operation is over when that cannot be done any more, whatever becomes of the session. */
+ * does not matter by whom it was done. The node belongs to no session. So if a request was lost,
+ * the operation ends when that cannot be done any more, whatever becomes of the session. */
 
 enum barrier_goal { BARRIER_SET, BARRIER_REMOVE, BARRIER_WAIT };
 

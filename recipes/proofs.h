@@ -116,7 +116,7 @@ struct proofs {
     struct instant settled; /* a write that is sent from then on revives the deadline */
     /* syncs in place of pings; the time 0: none */
     bool keep_out;
-    bool keep_second;                       /* the last one was sent at once behind another */
+    bool keep_second;                       /* the last one was sent right after another */
     struct instant keep_sent;               /* the last one */
     struct instant keep_base, keep_reports; /* anchors that the leader is told of: before that is
                                                answered, and before it was sent */

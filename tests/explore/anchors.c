@@ -606,7 +606,7 @@ static const struct breadth_run runs[] = {
     {"a write that a server refuses alone", PLANTED, 3, CONFIG(FAULT_EAGER, 3, 5, 0)},
     {"granted without the proof", PLANTED, 1, CONFIG(FAULT_UNPROVED, 10, 12, 10)},
     {"an anchor of another connection", PLANTED, 1, CONFIG(FAULT_CARRIES, 10, 12, 10)},
-    {"a session replaced under who waits in it", PLANTED, 1, CONFIG(FAULT_REPLACES, 10, 12, 10)},
+    {"a session replaced under a waiter", PLANTED, 1, CONFIG(FAULT_REPLACES, 10, 12, 10)},
 };
 
 static const char *state_name(int sight)

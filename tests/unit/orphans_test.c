@@ -251,17 +251,24 @@ static void check_intervals(int first_s)
     CHECK(!fake_is_asked(STORE_LIST, "/root/l"));
 }
 
-/* A server had kept the create back, and it is done after all: when another was made instead, was
- * granted and is gone. */
-TEST_CASE(deletes_what_is_made_late)
+/* Returns the name of the node that the lost create would make. */
+static char *enter_with_create_lost(void)
 {
     s = hand_session();
     hand_enter(&a, s, ZKL_FOREVER);
-    char *late = fake_created_name("/root/l", 9), *name = strrchr(late, '/') + 1;
+    char *late = fake_created_name("/root/l", 9);
     ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
     list(0, NULL);
+    return late;
+}
+
+/* A server had kept the create back, and it is done after all: when another was made instead, was
+ * granted and is gone. */
+TEST_CASE(deletes_what_is_made_late)
+{
+    char *late = enter_with_create_lost(), *name = strrchr(late, '/') + 1;
     g_free(a.node);
     a.node = fake_created_name("/root/l", 4);
     hand_answer_entry(&a, -1);
@@ -282,13 +289,7 @@ TEST_CASE(deletes_what_is_made_late)
  * directory is listed for a create of an earlier entry while it waits. */
 TEST_CASE(deletes_what_is_made_late_of_an_earlier_entry)
 {
-    s = hand_session();
-    hand_enter(&a, s, ZKL_FOREVER);
-    char *late = fake_created_name("/root/l/", 9), *name = strrchr(late, '/') + 1;
-    ANSWER(STORE_CREATE, "/root/l", .rc = STORE_UNKNOWN);
-    ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
-    ANSWER(STORE_SET, "/root/l", .rc = STORE_NONODE);
-    list(0, NULL);
+    char *late = enter_with_create_lost(), *name = strrchr(late, '/') + 1;
     for (int entry = 0; entry < 2; entry++) {
         hand_answer_entry(&a, 3);
         ANSWER(STORE_GET, a.node, .rc = STORE_NONODE);

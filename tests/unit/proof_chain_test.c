@@ -494,7 +494,7 @@ static void ignore_done(const zkl_error *error, void *unused)
     (void)unused;
 }
 
-/* Others who come to the session, or a member, leave it to the one who waits. */
+/* A contender, a member and a double barrier that come later do not replace a waiter's session. */
 TEST_CASE(not_replaced_under_a_waiter)
 {
     static const char *const ways[] = {"contender", "member", "double barrier"};

@@ -1570,7 +1570,8 @@ static void keep_at(int64_t sent, int64_t answered)
     request(&p, PROOF_KEEP, sent, answered);
 }
 
-/* Of 10 s, whose tick is unknown: relay 3 s, for syncs 2.7 s; a sync each 2.857 s. */
+/* A session of 10 s with an unknown tick: its relay is 3 s, that for syncs in place of pings 2.7 s,
+ * and it sends such a sync each 2.857 s. */
 static void start_cool(void)
 {
     proofs_init(&p, 0, 100);
