@@ -5,6 +5,8 @@
 
 set -u
 export LC_ALL=C.UTF-8
+# script(1) and `zkl lock -c` run it. A dash would die of the Ctrl-C that its command answers.
+export SHELL=/bin/bash
 # Absolute, since scripts go elsewhere.
 top_builddir=$(realpath -s "${top_builddir:-.}")
 ZKL=$(realpath -s "${ZKL:-$top_builddir/tools/zkl}")
