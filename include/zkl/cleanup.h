@@ -40,7 +40,7 @@ ZKL_BEGIN
 /* Declares a variable of type type *, which type_cleanup(&variable) ends. */
 #define ZKL_AUTO(type) __attribute__((cleanup(type##_cleanup))) type *
 
-/* One level of a mutex that the calling thread holds. The end of the scope unlocks it. A locker
+/* A level of a mutex that the calling thread holds. The end of the scope unlocks it. A locker
  * belongs to the thread, as the level does, and must end before the mutex is freed. */
 typedef struct zkl_mutex_locker zkl_mutex_locker;
 

@@ -49,8 +49,8 @@ ZKL_API void zkl_counter_free(zkl_counter *c);
  *     before the answer came, and the node's present data does not tell: another client may have
  *     written the same number, or another number afterwards. Or the time passed or the session
  *     ended before the answer came. Or, without a fence, somebody deleted the node and made it anew
- *     meanwhile: zkl_counter_add() and zkl_counter_compare_and_set() have written the number that
- *     was due in the former node.
+ *     between the read and the write: zkl_counter_add() and zkl_counter_compare_and_set() have
+ *     written the number that was due in the former node.
  * After every result except 0 and ZKL_EUNKNOWN, nothing was written and nothing will be written.
  *
  * These functions never write twice. Each write names the version of the node that was read before

@@ -79,7 +79,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *     without an answer, or a proof of the session);
  *   ZKL_EAUTH: the server refused the session's credentials;
  *   ZKL_EACCES: the server refused permission at path;
- *   ZKL_ECANCELED: zkl_election_resign() was called meanwhile;
+ *   ZKL_ECANCELED: zkl_election_resign() was called during the call;
  *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe or layout;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up;
@@ -90,7 +90,7 @@ ZKL_API void zkl_election_free(zkl_election *e);
  *   ZKL_EINVAL: e is NULL or no candidate;
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_ECHILD.
- * After a failure no node is left behind. */
+ * After a failure no node is left. */
 ZKL_API int zkl_election_campaign(zkl_election *e, int64_t timeout_ms,
                                   zkl_grant **ret) ZKL_MUST_CHECK;
 
@@ -290,8 +290,8 @@ typedef void (*zkl_leader_fn)(const zkl_leader *leader, void *data);
  * than a reported one counts as no leader. Tokens begin anew when the servers' data has gone back
  * (see zkl(7)), and the present leader may then be reported again. If the session was not replaced
  * for it, a server with older data than was reported is asked again for one session timeout at
- * least: meanwhile older candidates or proclaimed data are not reported, and after that they are. A
- * term that begins and ends between two reads of the candidates is not reported. If several
+ * least: until then older candidates or proclaimed data are not reported, and after that they are.
+ * A term that begins and ends between two reads of the candidates is not reported. If several
  * changes come before fn has returned, only the last is reported. Nothing is reported while there
  * is no connection. Errors, such as a lack of permission, are logged, and the library tries again.
  *

@@ -19,7 +19,7 @@
 namespace zkl
 {
 
-/* As zkl_election_options. */
+/* Mirrors zkl_election_options. */
 struct election_options {
     zkl_layout layout = ZKL_LAYOUT_LATCH;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;

@@ -18,7 +18,7 @@
 namespace zkl
 {
 
-/* As zkl_state. */
+/* Mirrors zkl_state. */
 enum class grant_state {
     held = ZKL_HELD,
     suspect = ZKL_SUSPECT,
@@ -26,7 +26,7 @@ enum class grant_state {
     released = ZKL_RELEASED
 };
 
-/* As zkl_part. */
+/* Mirrors zkl_part. */
 struct grant_part {
     std::uint64_t token;
     std::string node;
@@ -97,8 +97,8 @@ class grant_view
         return text;
     }
 
-    /* One for each path of a multilock, and for each permit that has a node or number of its own; a
-     * single one for any other grant. Empty without a grant. */
+    /* A multilock has a part for each path, a semaphore one for each permit that has a node or
+     * number of its own; any other grant has one. Empty without a grant. */
     std::vector<grant_part> parts() const
     {
         std::vector<grant_part> all;
@@ -205,7 +205,8 @@ class grant_view
     const zkl_grant *handle_ = nullptr;
 
   private:
-    /* The end first: whatever comes behind it finds no entry. */
+    /* Registers the grant's end first: it removes the entry, so a call that comes after it finds
+     * none. */
     void register_call(int (*c)(const zkl_grant *, zkl_grant_fn, void *),
                        std::function<void()> fn) const
     {

@@ -30,7 +30,7 @@ typedef enum zkl_member_event {
     ZKL_MEMBER_JOINED = 1,  /* its node exists, and others see it: zkl_member_grant() */
     ZKL_MEMBER_SUSPECT = 2, /* no proof arrives: it may be LOST soon. Only from the first
                                zkl_member_grant() on */
-    ZKL_MEMBER_HELD = 3,    /* after SUSPECT, or behind a zkl_member_grant() that came too early:
+    ZKL_MEMBER_HELD = 3,    /* after SUSPECT, or after a zkl_member_grant() that came too early:
                                proved again */
     ZKL_MEMBER_LOST = 4,    /* others may think that it is gone. It joins again by itself, which may
                                be with the same node and token. Before the first zkl_member_grant()
@@ -74,8 +74,8 @@ typedef struct zkl_member_options {
         sizeof(zkl_member_options), ZKL_MEMBER_GROUP, ZKL_PARENTS_CONTAINER, NULL, NULL            \
     }
 
-/* Joins the group at path as the member id, and stores the handle in *ret. From here on the member
- * joins, and joins again after each end of the session and after its node was deleted, until
+/* Joins the group at path as the member id, and stores the handle in *ret. The member joins, and
+ * joins again after each end of the session and after its node was deleted, until
  * zkl_member_leave(), zkl_member_free() or zkl_session_close(). Never waits: zkl_member_wait()
  * does. path is as for zkl_mutex_new(). id is the name of a node: UTF-8, 1 to 255 bytes, without
  * '/', control characters, private ones and those from U+FFF0 on, not "." or "..". data, of size
@@ -183,7 +183,7 @@ ZKL_API int zkl_member_grant(zkl_member *m, zkl_grant **ret);
 
 /* ---- observing ---- */
 
-/* One member. Later versions may append members. */
+/* A member. Later versions may append members. */
 typedef struct zkl_member_info {
     uint64_t token;     /* the node's czxid: another one is another node, whatever the id */
     const char *id;     /* as valid UTF-8 without control characters */
@@ -244,7 +244,7 @@ typedef void (*zkl_members_fn)(zkl_members_event event, const zkl_member_info *m
  * between is not reported; one that changes twice is reported once. A node that was deleted and
  * created again with the same id is reported as LEFT and JOINED, with another token. No difference
  * is reported twice, even across disconnections and sessions, unless the group's path itself was
- * missing meanwhile, or the servers' data has gone back (see zkl(7)). If a server has older data
+ * missing in between, or the servers' data has gone back (see zkl(7)). If a server has older data
  * than was reported, there are no calls until it has newer data, or for one session timeout at
  * least; after that the data has gone back, and the differences are reported. Without a connection
  * there are no calls; the next connection brings the differences since the last one. Errors, such
@@ -280,7 +280,7 @@ typedef struct zkl_shards_share {
 
 /* Stores in *ret what a member says of shards. It says so in the last line of its data,
  *   zkl-shards COUNT WEIGHT
- * in decimal digits, with one space between two words and no newline behind them. More words may
+ * in decimal digits, with one space between two words and no newline after them. More words may
  * follow. Without WEIGHT it is 1. The lines before it are the program's own.
  *
  * Returns 1; or 0 if member is NULL or has no such line: *ret is then 0 and 0. ret may be NULL. */

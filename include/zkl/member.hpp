@@ -23,7 +23,7 @@
 namespace zkl
 {
 
-/* As zkl_member_news. */
+/* Mirrors zkl_member_news. */
 struct member_event {
     zkl_member_event kind;
     std::uint64_t token;
@@ -34,7 +34,7 @@ struct member_event {
     std::error_code error; /* of FAILED and LEFT */
 };
 
-/* As zkl_member_options. */
+/* Mirrors zkl_member_options. */
 struct member_options {
     zkl_member_layout layout = ZKL_MEMBER_GROUP;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -133,7 +133,7 @@ class member
     std::unique_ptr<zkl_member, detail::member_freer> handle_;
 };
 
-/* As zkl_member_info, with what the member says of shards. */
+/* Mirrors zkl_member_info, with what the member says of shards. */
 struct member_info {
     explicit member_info(const zkl_member_info &c)
         : token(c.token), id(c.id), node(c.node), data(static_cast<const char *>(c.data), c.size),

@@ -16,7 +16,7 @@ typedef enum zkl_change_kind {
     ZKL_CHANGE_CHECK = 4   /* changes nothing: the node must exist and have the version */
 } zkl_change_kind;
 
-/* One change. */
+/* A change of one node. */
 typedef struct zkl_change {
     zkl_change_kind kind;
     int32_t version;  /* SET, DELETE, CHECK: the version of the node's data; -1: any */

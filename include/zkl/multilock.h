@@ -48,7 +48,7 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  * among these locks, nor between them and mutexes of this library that are locked one by one in the
  * same order. Other clients must keep that order, too; otherwise only a time limit ends a deadlock.
  * (Curator's InterProcessMultiLock locks in the order of its list.) At first the call enters all
- * paths at the same time. It leaves those behind the first path that is not free, within a round
+ * paths at the same time. It leaves those after the first path that is not free, within a round
  * trip. So another caller with timeout_ms 0 at one of these paths, here or through a mutex, may get
  * ZKL_EBUSY although no contender holds the lock.
  *
@@ -68,7 +68,7 @@ ZKL_API void zkl_multilock_free(zkl_multilock *l);
  *   ZKL_ECLOSED: the session was closed or the handle freed;
  *   ZKL_EINVAL: l or ret is NULL;
  *   ZKL_ECHILD.
- * After a failure no node is left behind at any path. */
+ * After a failure no node is left at any path. */
 ZKL_API int zkl_multilock_lock(zkl_multilock *l, int64_t timeout_ms,
                                zkl_grant **ret) ZKL_MUST_CHECK;
 

@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* Those of zkl_mutex_options that a lock at several paths has. */
+/* The members of zkl_mutex_options that a lock at several paths has. */
 struct multilock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;

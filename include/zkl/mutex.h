@@ -111,7 +111,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_ECLOSED: the session was closed or the mutex freed;
  *   ZKL_EINVAL: m is NULL;
  *   ZKL_ECHILD.
- * After a failure no node is left behind.
+ * After a failure no node is left.
  *
  * If a thread ends while it holds the lock, the lock is released, with a warning. This includes a
  * lock that a destructor of the thread's specific data acquired, except in the last of the

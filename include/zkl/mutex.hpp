@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* As zkl_mutex_options. */
+/* Mirrors zkl_mutex_options. */
 struct mutex_options {
     std::string name; /* "": host, process id and thread */
     zkl_parents parents = ZKL_PARENTS_CONTAINER;

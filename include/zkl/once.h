@@ -14,8 +14,8 @@ typedef struct zkl_once_options {
     size_t size;       /* sizeof(zkl_once_options); see zkl/session.h */
     const char *name;  /* who runs it, as shown by zkl ls and recorded: UTF-8, at most 1024 bytes;
                           NULL: host and process id */
-    int64_t period_ms; /* 0 (the default): it is run once for all. Otherwise once in so many ms: 10
-                          to 31622400000 (366 days) */
+    int64_t period_ms; /* 0 (the default): it is run once for all. Otherwise once in each period of
+                          that length: 10 to 31622400000 ms (366 days) */
     int64_t slack_ms;  /* with period_ms: how long before the due instant it may begin, in ms: less
                           than half the period. 0 (the default): a tenth of the period, 300000 at
                           most */
@@ -95,7 +95,7 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  *   ZKL_ELAYOUT: path/record is no record, or a child of path that arrived first belongs to an
  *     incompatible recipe;
  *   ZKL_ELOST: fn has returned 0, but the lock was lost: nothing is recorded;
- *   ZKL_EVERSION: fn has returned 0, but the record was reset meanwhile: nothing is recorded;
+ *   ZKL_EVERSION: fn has returned 0, but the record was reset while fn ran: nothing is recorded;
  *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
  *   ZKL_ELIMIT: the result is too large, nothing is recorded; or the session watches too
  *     many paths (512 KiB in all), or has too many ephemeral nodes (1 MiB of paths in all);
@@ -134,7 +134,7 @@ ZKL_API int zkl_once_begin_async(zkl_once *o, int64_t timeout_ms, zkl_acquired_f
  * Returns 0; or
  *   ZKL_EPERM: the grant is none of o's, or was released;
  *   ZKL_ELOST: the grant was lost;
- *   ZKL_EVERSION: the record was reset meanwhile;
+ *   ZKL_EVERSION: the record was reset while the work ran;
  *   ZKL_EUNKNOWN: the record may or may not have been written: no answer came, and in the time that
  *     was left the record did not tell;
  *   ZKL_ELIMIT: size is more than ZKL_ONCE_RESULT_MAX;

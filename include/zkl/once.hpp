@@ -19,7 +19,7 @@
 namespace zkl
 {
 
-/* As zkl_once_options. */
+/* Mirrors zkl_once_options. */
 struct once_options {
     std::string name;
     std::chrono::milliseconds period{0};
@@ -27,7 +27,7 @@ struct once_options {
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
 };
 
-/* As zkl_once_run, by the servers' clocks. */
+/* Mirrors zkl_once_run; the instants are by the servers' clocks. */
 struct once_run {
     std::chrono::system_clock::time_point begun;
     std::optional<std::chrono::system_clock::time_point> due; /* none: never again */
@@ -73,7 +73,7 @@ inline std::optional<once_run> run_of(zkl_once_run *run)
     return made;
 }
 
-/* One call of the user's function, whose exception waits until C has returned. */
+/* Calls the user's function once, and keeps its exception until C has returned. */
 template <class Fn> struct once_work {
     Fn &fn;
     shared_environment where;

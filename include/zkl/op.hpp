@@ -28,7 +28,7 @@ struct op_freer {
     }
 };
 
-/* A grant from acquire_it(ret). By value, since the handle may be destroyed meanwhile. */
+/* A grant from acquire_it(ret). By value, since the handle may be destroyed during the wait. */
 template <class Acquire> grant acquire(shared_environment where, Acquire acquire_it)
 {
     zkl_grant *handle = nullptr;

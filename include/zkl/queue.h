@@ -29,7 +29,7 @@ typedef enum zkl_client {
     ZKL_CLIENT_RUBY = 6
 } zkl_client;
 
-/* One contender, owned by its snapshot. Later versions may append members. */
+/* A contender, owned by its snapshot. Later versions may append members. */
 typedef struct zkl_contender {
     const char *node;   /* the name of the child */
     const char *owner;  /* the payload as valid UTF-8 without control characters; "" if empty. For
@@ -113,8 +113,8 @@ ZKL_API void zkl_queue_free(zkl_queue *q);
  * contenders may have been asked.
  *
  * Returns 0; or
- *   ZKL_ENOENT: no contender holds, node is no contender's, or those to be asked have left
- *     meanwhile;
+ *   ZKL_ENOENT: no contender holds, node is no contender's, or those to be asked have left during
+ *     the call;
  *   ZKL_EACCES: the server refused permission to read path or to write a contender's node;
  *   the other codes of zkl_queue_read(). */
 ZKL_API int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const char *node,

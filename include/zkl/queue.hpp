@@ -16,7 +16,7 @@
 namespace zkl
 {
 
-/* As zkl_contender. */
+/* Mirrors zkl_contender. */
 struct contender {
     explicit contender(const zkl_contender &c)
         : node(c.node), owner(c.owner), number(c.number), token(c.token), session_id(c.session_id),
@@ -45,7 +45,7 @@ class queue : public snapshot<contender, zkl_queue>
     }
 };
 
-/* As zkl_queue_options. */
+/* Mirrors zkl_queue_options. */
 struct queue_options {
     std::size_t max_nodes = 0;
     const queue *previous = nullptr; /* used during the call only */

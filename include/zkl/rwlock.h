@@ -15,7 +15,7 @@ ZKL_BEGIN
  *
  * The contenders have the names of Curator's InterProcessReadWriteLock: "_c_<uuid>-__READ__" and
  * "_c_<uuid>-__WRIT__". Readers and writers also exclude a mutex on the same path: they wait for a
- * mutex that arrived first. A mutex that arrives behind a reader or writer fails with ZKL_ELAYOUT.
+ * mutex that arrived first. A mutex that arrives after a reader or writer fails with ZKL_ELAYOUT.
  *
  * Returns 0; or
  *   ZKL_EINVAL: ret or s is NULL, or path or options are invalid;
@@ -30,11 +30,11 @@ ZKL_API int zkl_rwlock_new(zkl_rwlock **ret, zkl_session *s, const char *path,
 ZKL_API void zkl_rwlock_free(zkl_rwlock *l);
 
 /* Acquires the lock to read. A reader waits only for the writers (and mutexes) that arrived before
- * it. A reader that arrives behind a waiting writer waits until that writer is done, so neither
- * side starves. If the owner already holds the lock, as a reader or as a writer, the function goes
- * one level deeper at once and sends nothing: a writer that also reads holds the lock alone until
- * its last unlock. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
- * last unlock.
+ * it. A reader that arrives after a waiting writer waits until that writer is done, so neither side
+ * starves. If the owner already holds the lock, as a reader or as a writer, the function goes one
+ * level deeper at once and sends nothing: a writer that also reads holds the lock alone until its
+ * last unlock. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's last
+ * unlock.
  *
  * The token of a reader is the czxid of its node. It is higher than that of every earlier writer
  * and lower than that of every later writer. The tokens of readers that hold the lock together say

@@ -14,7 +14,7 @@
 namespace zkl
 {
 
-/* Those of zkl_mutex_options that a read-write lock has. */
+/* The members of zkl_mutex_options that a read-write lock has. */
 struct rwlock_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
@@ -106,8 +106,8 @@ class rwlock
         return detail::locked(write(detail::milliseconds(limit)));
     }
 
-    /* As unlock_shared(), one level. A thread that locked to write holds the lock alone until its
-     * last unlock. */
+    /* Undoes one level, like unlock_shared(). A thread that locked to write holds the lock alone
+     * until its last unlock. */
     void unlock()
     {
         detail::unlocked(zkl_rwlock_unlock(handle_.get()));

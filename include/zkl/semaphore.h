@@ -7,7 +7,8 @@
 
 ZKL_BEGIN
 
-/* Where the semaphore keeps its nodes. All contenders at one path must use the same layout. */
+/* The place where the semaphore keeps its nodes. All contenders at one path must use the same
+ * layout. */
 typedef enum zkl_semaphore_layout {
     ZKL_SEMAPHORE_ZKL = 0,    /* zkl's own: one directory, whose data holds the limit */
     ZKL_SEMAPHORE_CURATOR = 1 /* the layout and protocol of Curator's InterProcessSemaphoreV2: a
@@ -103,7 +104,7 @@ ZKL_API void zkl_semaphore_free(zkl_semaphore *m);
  *   ZKL_ECLOSED: the session was closed or the semaphore freed;
  *   ZKL_EINVAL: m or ret is NULL, or permits is out of range;
  *   ZKL_ECHILD.
- * After a failure no node is left behind. */
+ * After a failure no node is left. */
 ZKL_API int zkl_semaphore_acquire(zkl_semaphore *m, int permits, int64_t timeout_ms,
                                   zkl_grant **ret) ZKL_MUST_CHECK;
 

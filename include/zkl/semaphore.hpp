@@ -15,7 +15,7 @@
 namespace zkl
 {
 
-/* As zkl_semaphore_options. */
+/* Mirrors zkl_semaphore_options. */
 struct semaphore_options {
     std::string name;
     zkl_parents parents = ZKL_PARENTS_CONTAINER;

@@ -14,7 +14,7 @@ typedef enum zkl_log_level {
     ZKL_LOG_DEBUG = 4
 } zkl_log_level;
 
-/* One line of the log. The library fills it. */
+/* A line of the log. The library fills it. */
 typedef struct zkl_log_record {
     size_t size; /* of the library's struct: a later version may have more members */
     zkl_log_level level;
@@ -225,7 +225,7 @@ ZKL_API int zkl_session_wait(zkl_session *s, int64_t timeout_ms);
  *
  * The function does not wait for what is released after the call began, for the nodes of LOST
  * grants whose callbacks have not returned, or for a lock that a handle retains (zkl_mutex_yield()
- * releases it). If the ZooKeeper session ends meanwhile, its nodes go with it.
+ * releases it). If the ZooKeeper session ends during the call, its nodes go with it.
  *
  * Returns 0 if no such node is left; or
  *   ZKL_ETIMEDOUT: the servers have not confirmed it in time;
@@ -377,12 +377,12 @@ ZKL_API int zkl_session_timeout_ms(zkl_session *s);
  * ignored. In a forked child it does nothing. */
 ZKL_API void zkl_session_close(zkl_session *s);
 
-/* From here on, *flag says whether a call of the calling thread waits: 1 while it does, and while
- * zkl_session_dispatch() calls callbacks, otherwise 0. It is for packages of other languages, where
- * any thread may free a handle. No call may begin once that is done, and *flag says of a call that
- * waits that it has begun: what it waits for may be freed as the function that frees it says, and
- * the session closed. When *flag is 0, the call may yet need what it was given. Other threads read
- * *flag atomically. flag must be valid until the thread gives another one; NULL is none. */
+/* After this call, *flag says whether a call of the calling thread waits: 1 while it does, and
+ * while zkl_session_dispatch() calls callbacks, otherwise 0. It is for packages of other languages,
+ * where any thread may free a handle. No call may begin once that is done, and *flag says of a call
+ * that waits that it has begun: what it waits for may be freed as the function that frees it says,
+ * and the session closed. When *flag is 0, the call may yet need what it was given. Other threads
+ * read *flag atomically. flag must be valid until the thread gives another one; NULL is none. */
 ZKL_API void zkl_call_waits(int *flag);
 
 ZKL_END

@@ -18,7 +18,7 @@
 namespace zkl
 {
 
-/* As zkl_session_options, with two members more. */
+/* Mirrors zkl_session_options, with two more members. */
 struct session_options {
     std::chrono::milliseconds session_timeout{0}; /* 0: 10 s */
     std::string acl;                              /* "": the default */

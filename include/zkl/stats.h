@@ -83,7 +83,7 @@ typedef struct zkl_label {
 } zkl_label;
 
 /* Returns the upper bound of a bucket in nanoseconds: the same numbers in every version, from 1 µs
- * to an hour. Returns INT64_MAX for the last bucket and for numbers behind it. */
+ * to an hour. Returns INT64_MAX for the last bucket and for numbers above it. */
 ZKL_API int64_t zkl_histogram_bound_ns(size_t bucket);
 
 /* Stores the numbers of s in *ret. Never waits for a server. May be called inside a callback.

@@ -44,7 +44,8 @@ class watch
         }
     };
 
-    std::shared_ptr<void> entry_; /* of the registry: what a call finds goes behind the handle */
+    std::shared_ptr<void> entry_; /* of the registry. Calls of the watch find it, so it is destroyed
+                                     after the handle */
     std::unique_ptr<zkl_watch, freer> handle_;
 };
 
