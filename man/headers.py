@@ -50,7 +50,7 @@ def function_name(code):
 
 
 def list_of(text):
-    """What is before a list of errors, its entries (codes, why), and what is behind it."""
+    """What is before a list of errors, its entries (codes, why), and what is after it."""
     listed = re.search(r"\n {2,}ZKL_E", text)
     if not listed:
         return text, [], ""
@@ -72,7 +72,7 @@ class Errors:
     """Which errors each function returns, or gives to its completion, as the comments say.
 
     A function has the codes of its own lists and of the sentences that begin with "Returns"; those of the
-    function that it returns "as", or that a list names, but for those behind "except" there; and, if its comment
+    function that it returns "as", or that a list names, but for those after "except" there; and, if its comment
     has no such sentence, those of the comment before it that stands alone. One that ends in _async has those of
     the function without it, but for ZKL_EDEADLK and what its comment excepts."""
 

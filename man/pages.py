@@ -74,7 +74,7 @@ def listing(entries):
 
 
 def tidy(lines):
-    """Without paragraphs that are none, before and behind what begins or ends one by itself."""
+    """The lines without empty paragraphs: those before and after what begins or ends a paragraph by itself."""
     text = re.sub(r"^\.Pp\n(?=\.(?:B[dl]|E[dl]|It|Pp|S[hs])\b)", "", "\n".join(lines) + "\n", flags=re.M)
     return re.sub(r"(?m)^(\.(?:It|S[hs]) .*\n)\.Pp\n", r"\1", text)
 
@@ -151,7 +151,7 @@ def page(name, header, text, example):
 
 
 def entries(errors):
-    """A list of errors, and what is said behind it."""
+    """A list of errors, and what is said after it."""
     out, behind = [], []
     for codes, why in errors:
         if codes.startswith("ZKL_"):

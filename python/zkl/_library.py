@@ -19,7 +19,7 @@ from . import _c, errors
 
 lib = ctypes.CDLL(os.environ.get("ZKL_LIBRARY", "libzkl.so.0"))
 FOREVER = 2**63 - 1
-PAUSE = 0.0005  # in which another thread's call comes to its wait or its end
+PAUSE = 0.0005  # seconds in which another thread's call comes to its wait or its end
 T = TypeVar("T")
 
 
@@ -135,7 +135,7 @@ _numbers = itertools.count(1)
 
 
 def keep(function: Callable[..., None], owner: Any = None) -> int:
-    """The number by which C knows the function from now on. Until it is dropped its owner is not."""
+    """Keeps the function and its owner until the number is dropped. Returns the number by which C names it."""
     number = next(_numbers)
     _functions[number] = function, owner
     return number
@@ -147,7 +147,7 @@ def drop(number: Optional[int]) -> None:
 
 @functools.lru_cache(maxsize=None)
 def called(kind: Any) -> Any:
-    """The function of C, of a type of _c, that calls what was kept, by the number behind the other arguments."""
+    """A C function of a type of _c. Its last argument is the number of the Python function that it calls."""
 
     def call(*arguments: Any) -> None:
         kept = _functions.get(arguments[-1])
@@ -175,7 +175,7 @@ class _Call:
         return not (self.waits and self.waits.value)
 
 
-# In a forked child another one: what other threads of the parent had begun never ends there.
+# A forked child gets another one: what other threads of the parent had begun never ends there.
 _process = object()
 
 
@@ -210,15 +210,15 @@ class Pointer:
         return not self._open
 
     def use(self, function: Callable[..., T], *arguments: Any) -> T:
-        """function(pointer, *arguments), which does not wait."""
+        """Calls function(pointer, *arguments), which does not wait."""
         return self._noted(_Call(True), function, arguments)
 
     def ask(self, function: Callable[..., T], *arguments: Any) -> T:
-        """The same of a function that waits for the servers, and needs the pointer to its end."""
+        """Calls a function that waits for the servers, and needs the pointer to its end."""
         return self._noted(_Call(False), function, arguments)
 
     def wait(self, function: Callable[..., T], *arguments: Any) -> T:
-        """The same of a function that does not need the pointer while C waits, and fails if that is freed then."""
+        """Calls a function that does not need the pointer while C waits, and fails if that is freed then."""
         flag = ctypes.c_int()
         try:
             lib.zkl_call_waits(byref(flag))
@@ -238,7 +238,7 @@ class Pointer:
                 self._end()
 
     def close(self, patience: bool = False) -> bool:
-        """Whether no call needs the pointer any more."""
+        """Lets no call begin any more. Returns whether no call needs the pointer any more."""
         try:
             self._open.pop()
         except IndexError:

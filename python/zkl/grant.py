@@ -77,7 +77,7 @@ class Grant:
         self.node = said(lib.zkl_grant_node(handle))
 
     def _end(self, patience: bool = True) -> bool:
-        """From here on it is what it was, and C may free it, unless it returns False."""
+        """Remembers how the grant ended, and lets C free it. False: another thread's call still needs it."""
         with contextlib.suppress(errors.Closed):
             self._c.use(self._remember)
         return self._c.close(patience)
@@ -179,7 +179,7 @@ class Grant:
 
     def multi(self, changes: Sequence[Change], *, release: bool = False, timeout: Optional[float] = None) -> None:
         """Applies all changes or none, while the grant's node exists, and with release gives the lock back with them.
-        The grant must not be released meanwhile."""
+        The grant must not be released during the call."""
         rest = (*_changes(changes), _c.MULTI_RELEASE * release, ms(timeout))
         self._unless_ended(self._c.wait, lib.zkl_grant_multi, *rest)
 
@@ -200,7 +200,7 @@ class OwnedGrant(Grant):
         self._free = weakref.finalize(self, self._c.close)
 
     def release(self) -> None:
-        """Gives the lock back. Never waits for the server. What another thread writes behind this fence comes first."""
+        """Gives the lock back. Never waits for the server. What another thread writes under this fence comes first."""
         self._end(patience=False)
         self._free()
 

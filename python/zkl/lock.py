@@ -141,7 +141,7 @@ class Mutex(_Reentrant):
         self._c.use(lib.zkl_mutex_yield)
 
     async def acquire_async(self, timeout: Optional[float] = None) -> OwnedGrant:
-        """Its grant belongs to no thread."""
+        """Acquires the lock by a grant that belongs to no thread."""
         return await acquired(self.session, self._c.use, lib.zkl_mutex_lock_async, ms(timeout))
 
 
@@ -159,11 +159,11 @@ class RWLock(_Reentrant):
         super().__init__(session, handle, lib.zkl_rwlock_free)
 
     def acquire(self, timeout: Optional[float] = None) -> Grant:
-        """To write."""
+        """Acquires the lock to write."""
         return self._acquired(lib.zkl_rwlock_lock, timeout)
 
     def acquire_shared(self, timeout: Optional[float] = None) -> Grant:
-        """To read."""
+        """Acquires the lock to read."""
         return self._acquired(lib.zkl_rwlock_lock_shared, timeout)
 
     def hold(self, timeout: Optional[float] = None) -> "contextlib._GeneratorContextManager[Grant]":
@@ -227,7 +227,7 @@ class Semaphore(Handle):
         self.session = session
 
     def acquire(self, permits: int = 1, timeout: Optional[float] = None) -> OwnedGrant:
-        """All of the permits, or none."""
+        """Acquires all of the permits, or none."""
         return taken(self.session, self._c.wait, lib.zkl_semaphore_acquire, permits, ms(timeout))
 
     async def acquire_async(self, permits: int = 1, timeout: Optional[float] = None) -> OwnedGrant:

@@ -54,8 +54,8 @@ def _info(pointer: Any) -> MemberInfo:
 
 
 class Member(Handle):
-    """A member of the group at a path, from here on, in each new session again, until it leaves or is closed.
-    function(event, news) is called at each event; LEFT is the last one."""
+    """A member of the group at a path. It joins again in each new session, until it leaves or is closed. function(event,
+    news) is called at each event; LEFT is the last one."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ __all__ = ["Client", "Contender", "Kind", "Queue", "break_contender", "read_queu
 
 
 class Contender(NamedTuple):
-    """One contender; owner is its payload. zkl/queue.h says what can be known from names."""
+    """A contender; owner is its payload. zkl/queue.h says what can be known from names."""
 
     node: str
     owner: str

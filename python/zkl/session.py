@@ -169,11 +169,11 @@ class Session:
     _dispatch = False
 
     def _caller(self) -> Callable[..., None]:
-        """What calls a function that a user gave."""
+        """Returns what calls a function that a user gave."""
         return _directly
 
     def _attach(self) -> None:
-        """To what dispatches the callbacks."""
+        """Attaches the session to what dispatches its callbacks."""
 
     def _begin(self, _: Any, connect: Optional[bytes], members: Any) -> None:
         if _leaving:
@@ -229,12 +229,12 @@ class Session:
 
     @property
     def id(self) -> int:
-        """That of the present ZooKeeper session; 0: there was none yet."""
+        """The id of the present ZooKeeper session; 0: there was none yet."""
         return int(self._c.use(lib.zkl_session_id))
 
     @property
     def timeout(self) -> float:
-        """As negotiated, in seconds."""
+        """The session timeout that was negotiated, in seconds."""
         return int(self._c.use(lib.zkl_session_timeout_ms)) / 1000
 
     @property
