@@ -1,6 +1,6 @@
-/* One step: the phase that the attempt is in takes the event, unless all phases take it in the same
- * way. After a move to another state come the actions with which that state begins. A function in
- * this file calls only those above it, and no phase calls another. */
+/* In a step, the phase that the attempt is in takes the event, unless all phases take it in the
+ * same way. After a move to another state come the actions with which that state begins. A function
+ * in this file calls only those above it, and no phase calls another. */
 #include "attempt.h"
 
 #include <assert.h>
@@ -145,7 +145,7 @@ static bool attempt_is_own_gone(const struct machine_event *ev)
     return ev->rc == STORE_NONODE || (ev->rc == STORE_OK && !ev->own);
 }
 
-/* A semaphore's of ours, whose limit is in the directory's data. */
+/* Whether this is a semaphore in our own layout: its limit is in the directory's data. */
 static bool attempt_reads_limit(const struct attempt *c)
 {
     return c->rule == RULE_LEASE && !c->counts;
@@ -169,7 +169,7 @@ static struct machine_action *attempt_say(struct machine_actions *out, enum atte
     return a;
 }
 
-/* Behind another request of the same question. */
+/* Adds a request to the question that the request before it has begun. */
 static struct machine_action *attempt_ask_too(struct machine_actions *out, enum store_kind verb,
                                               enum attempt_node node)
 {
@@ -190,7 +190,7 @@ static void attempt_delete_own(const struct attempt *c, struct machine_actions *
         machine_act(out, MACHINE_ACT_DELETE)->node = ATTEMPT_OWN;
 }
 
-/* Nodes of this attempt in this list. */
+/* Deletes the nodes of this attempt that the list shows, from first on. */
 static void attempt_delete_listed(const struct machine_event *ev, struct machine_actions *out,
                                   enum attempt_node first)
 {
@@ -208,7 +208,7 @@ static void attempt_unwatch(struct attempt *c, struct machine_actions *out)
     c->watching = false;
 }
 
-/* The first in line watches it, or has asked for that. */
+/* Only the first in line watches the limit, or has asked to. */
 static void attempt_unwatch_limit(struct attempt *c, struct machine_actions *out)
 {
     if (c->first && attempt_reads_limit(c))
@@ -241,7 +241,7 @@ static void attempt_end_without_node(struct attempt *c, struct machine_actions *
     attempt_end(c, out);
 }
 
-/* The caller gets its answer, and with fail that is all. */
+/* Tells the caller that the attempt has failed, which is its only answer. */
 static struct machine_action *attempt_tell(struct attempt *c, struct machine_actions *out,
                                            enum attempt_error error)
 {
@@ -382,7 +382,7 @@ static bool attempt_writes_limit(const struct attempt *c, const struct machine_e
     return true;
 }
 
-/* Where there is no directory, the list says so as well. */
+/* A missing directory is left to the list, whose answer says so, too. */
 static void attempt_limit_read(struct attempt *c, const struct machine_event *ev,
                                const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -396,8 +396,8 @@ static void attempt_limit_read(struct attempt *c, const struct machine_event *ev
         attempt_learn_limit(c, ev, m);
 }
 
-/* ---- a semaphore, from the first list to admission: are so many permits free, and who else must
- * hear of it? docs/design/permits.md has the argument ---- */
+/* ---- a semaphore, from the first list to admission: are as many permits free as it asks for, and
+ * who else must be told? docs/design/permits.md has the argument ---- */
 
 static void attempt_list(struct attempt *c, struct machine_actions *out, bool also)
 {
@@ -432,7 +432,7 @@ static bool attempt_misses_limit(struct attempt *c, const struct machine_event *
     return true;
 }
 
-/* A contender behind us that saw us as not admitted waits for our node to change. A holder of
+/* A contender after us that saw us as not admitted waits for our node to change. A holder of
  * permits hears of others only if it asks. */
 static void attempt_be_admitted(struct attempt *c, struct machine_actions *out,
                                 const struct place *place)
@@ -576,7 +576,7 @@ static bool attempt_is_own_silent(const struct attempt *c, const struct attempt_
     return c->own_watched && m->connection != 0 && c->own_connection == m->connection;
 }
 
-/* Behind the head the own node is watched first, so that its silence can prove it. */
+/* The next after the head watches its own node first, so that its silence can prove it. */
 static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
                              struct machine_actions *out, uint32_t predecessor)
 {
@@ -593,7 +593,8 @@ static void attempt_wait_for(struct attempt *c, const struct attempt_moment *m,
     a->watch = true;
 }
 
-/* The own node, which others see, is what asks it to. */
+/* Whether a try may wait for the only contender ahead to yield: our node, which it sees, asks it
+ * to. */
 static bool attempt_may_yield(const struct attempt *c, const struct place *place)
 {
     return place->ahead == 1 && place->retains && !c->waited;
@@ -683,15 +684,15 @@ static void attempt_on_predecessor_gone(struct attempt *c, const struct attempt_
     }
 }
 
-/* A try has not come to wait: whatever keeps it from that, another is first. */
+/* If the wait of a try fails, another contender is first, whatever the reason. */
 static void attempt_give_up(struct attempt *c, const struct machine_event *ev,
                             struct machine_actions *out)
 {
     attempt_fail(c, out, c->try_only ? ATTEMPT_BUSY : attempt_error_of(ev->rc));
 }
 
-/* A read behind the head leaves a watch on the own node. If that node is gone, it cannot come back,
- * so the attempt gives up this place and enters again. */
+/* The read that the next after the head sends leaves a watch on the own node. If that node is gone,
+ * it cannot come back, so the attempt gives up this place and enters again. */
 static void attempt_on_own_read(struct attempt *c, const struct machine_event *ev,
                                 const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -805,7 +806,7 @@ static void attempt_begin_reentering(struct attempt *c, struct machine_actions *
     attempt_say(out, ATTEMPT_ADMIT, 0);
 }
 
-/* The list is sent right behind the create. A server answers a session's requests in order, so both
+/* The list is sent right after the create. A server answers a session's requests in order, so both
  * take one round trip. The attempt itself finds out whether the create was done. */
 static void attempt_enter(struct attempt *c, struct machine_actions *out)
 {
@@ -853,7 +854,7 @@ static void attempt_make_directory(struct attempt *c, const struct attempt_momen
 
 /* The directory and its missing parents were created by one batch of requests, with an answer for
  * each. The directory's answer decides. If it was not made, the error is that of the first of these
- * nodes that failed. NONODE there means that a server has removed an empty parent meanwhile: the
+ * nodes that failed. NONODE there means that a server has removed an empty parent in between: the
  * attempt enters again. */
 static void attempt_on_made(struct attempt *c, const struct machine_event *ev,
                             struct machine_actions *out)
@@ -885,7 +886,7 @@ static bool attempt_may_go(const struct attempt *c, const struct machine_event *
     return attempt_reads_limit(c) ? c->has_limit && m->limit > 0 : m->container && m->unused;
 }
 
-/* Where the directory went, numbers begin at 0 again. */
+/* When the directory is deleted, numbers begin at 0 again. */
 static void attempt_step_resetting(struct attempt *c, const struct machine_event *ev,
                                    const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -910,7 +911,7 @@ static void attempt_on_no_directory(struct attempt *c, const struct attempt_mome
         attempt_make_directory(c, m, out);
 }
 
-/* The list that rode behind the create may have left a watch, and nobody will hear of it. */
+/* The list after the create may have left a watch, and its answer is not heard any more. */
 static void attempt_settle(struct attempt *c, struct machine_actions *out)
 {
     if (c->watch_children)
@@ -949,7 +950,8 @@ static void attempt_on_created(struct attempt *c, const struct machine_event *ev
     }
 }
 
-/* The list behind the create was refused here, before it: nothing will ride again. */
+/* A list that is refused before the create is answered was refused on this side. The attempt fails,
+ * and settles the create while it leaves. */
 static void attempt_step_creating(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -968,7 +970,7 @@ static void attempt_fail_unsettled(struct attempt *c, struct machine_actions *ou
     attempt_move(c, ST_LEAVING);
 }
 
-/* The list behind the barrier tells whether our create was done. */
+/* The list after the quorum's answer tells whether our create was done. */
 static void attempt_on_settled(struct attempt *c, const struct machine_event *ev,
                                const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1043,8 +1045,8 @@ static void attempt_step_enter(struct attempt *c, const struct machine_event *ev
         attempt_step_resetting(c, ev, m, out);
 }
 
-/* ---- from the head of the queue to the end: prove the node, hold, lose or give back, and leave
- * nothing behind ---- */
+/* ---- from the head of the queue to the end: prove the node, hold, lose or give back, and leave no
+ * node ---- */
 
 /* A grant proves that nobody stands before only if the contender's kind waits for its own kind and
  * holds alone. A version below 0 has overflowed, and -1 would stand for any version. */
@@ -1075,8 +1077,8 @@ static void attempt_grant(struct attempt *c, const struct attempt_moment *m,
     attempt_move(c, ST_HOLDING);
 }
 
-/* For a session timeout of one connection: others wait behind it. Time without a connection does
- * not count: there the end of the session decides. */
+/* Waits for a deadline for a session timeout of one connection at most, since others are in the
+ * queue. Time without a connection does not count: there the end of the session decides. */
 static void attempt_await_deadline(struct attempt *c, const struct attempt_moment *m,
                                    struct machine_actions *out)
 {
@@ -1095,7 +1097,7 @@ static bool attempt_has_awaited(const struct attempt *c, const struct machine_ev
            c->awaited_on == m->connection;
 }
 
-/* Nobody is ahead and the node is proved: a grant still needs a deadline. */
+/* No contender is ahead and the node is proved: a grant still needs a deadline. */
 static void attempt_begin_claiming(struct attempt *c, const struct attempt_moment *m,
                                    struct machine_actions *out)
 {
@@ -1124,8 +1126,8 @@ static void attempt_on_proof(struct attempt *c, const struct machine_event *ev,
         attempt_move(c, ST_CLAIMING);
 }
 
-/* It may have taken long until a deadline came. An attempt that did not hear meanwhile what became
- * of its own node asks once more. */
+/* The deadline may have taken long to come. An attempt without a watch on its own node reads that
+ * once more. */
 static void attempt_step_claiming(struct attempt *c, const struct machine_event *ev,
                                   const struct attempt_moment *m, struct machine_actions *out)
 {
@@ -1266,7 +1268,7 @@ static void attempt_step_holding(struct attempt *c, const struct machine_event *
     }
 }
 
-/* To look was refused. */
+/* The server refused the look for our node: it is tried again. */
 static void attempt_put_off_settling(struct attempt *c, const struct attempt_moment *m,
                                      struct machine_actions *out)
 {
@@ -1279,7 +1281,7 @@ static void attempt_put_off_settling(struct attempt *c, const struct attempt_mom
     attempt_arm(out, m, pause_ms < ATTEMPT_SETTLE_LAST_MS ? pause_ms : ATTEMPT_SETTLE_LAST_MS);
 }
 
-/* Nobody waits for us any more, but a node of ours may still be made, or stand. */
+/* The caller has its answer, but a node of ours may still be made, or stand. */
 static void attempt_step_leaving(struct attempt *c, const struct machine_event *ev,
                                  const struct attempt_moment *m, struct machine_actions *out)
 {

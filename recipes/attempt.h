@@ -27,7 +27,7 @@
 enum attempt_state {
     ST_IDLE,
     ST_REENTERING, /* the own node is gone; admission is asked for */
-    ST_CREATING,   /* create and, behind it, list are sent */
+    ST_CREATING,   /* create and, after it, list are sent */
     ST_PARENTS,    /* the directory is being made */
     ST_SETTLING,   /* our create may or may not have been done */
     ST_ADOPTING,   /* a node with our id was found: reading whose session it belongs to */
@@ -45,7 +45,7 @@ enum attempt_state {
     ST_COUNT
 };
 
-/* What it asks about. */
+/* The nodes that requests of an attempt are about. */
 enum attempt_node {
     ATTEMPT_NEW,             /* the own node, before it has a number */
     ATTEMPT_QUORUM,          /* the same: no node is called so */
@@ -55,9 +55,10 @@ enum attempt_node {
     ATTEMPT_DIRECTORY,       /* the same: itself */
     ATTEMPT_HINT,            /* the same: the hint in its data */
     ATTEMPT_LIMIT,           /* the same: the limit in its data */
-    ATTEMPT_PARENT,          /* from here on: what is above the directory, from the top */
-    ATTEMPT_SPARE = 1 << 24, /* from here on: those children of the list that are nodes of this
-                                attempt, without the own node */
+    ATTEMPT_PARENT,          /* this number and the next: what is above the directory, from the
+                                top */
+    ATTEMPT_SPARE = 1 << 24, /* this number and the next: those children of the list that are nodes
+                                of this attempt, without the own node */
     ATTEMPT_OURS = 1 << 28   /* the same, with the own node */
 };
 
@@ -65,8 +66,8 @@ enum attempt_node {
  * that it has, so that the next in line hears of it. */
 enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
 
-/* Its own events. It hears MACHINE_EV_BEGIN when it is admitted, at first and after each
- * ATTEMPT_ADMIT. It hears MACHINE_EV_STOP when the caller gives up, by timeout, cancel or close. */
+/* The events of an attempt. MACHINE_EV_BEGIN comes when it is admitted, at first and after each
+ * ATTEMPT_ADMIT. MACHINE_EV_STOP comes when the caller gives up, by timeout, cancel or close. */
 enum {
     ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline was extended */
     ATTEMPT_EV_LAPSED,                    /* the grant's deadline has passed */
@@ -77,7 +78,7 @@ enum {
     ATTEMPT_EV_DOUBT     /* the limit may have changed, and its watch not have told */
 };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct attempt_moment {
     int64_t now;         /* CLOCK_BOOTTIME, ns */
     bool in_time;        /* the present session's deadline lasts */
@@ -86,12 +87,12 @@ struct attempt_moment {
     bool container;      /* the directory is made as one, as are its parents */
     int32_t timeout_ms;  /* of the present session */
     uint32_t connection; /* the present one, another number after each loss; 0: there is none */
-    uint32_t parents;    /* so many are above the directory */
+    uint32_t parents;    /* how many are above the directory */
     enum loss loss;      /* MACHINE_EV_SESSION, OVER: why the session ended */
     enum head_hint hint; /* the directory was listed: NONE or UNREAD; or the hint was read */
     int32_t number;      /* the own node was made: its own */
     int32_t limit;       /* the limit or the directory was read; 0: the data are none */
-    const struct child *children; /* the directory was listed: so many as the event counts */
+    const struct child *children; /* the directory was listed: as many as the event counts */
 };
 
 /* What is told; .why says more. */
@@ -119,7 +120,7 @@ enum attempt_verdict {
  * retaining, costs the try that time. A try waits so once in an attempt. */
 #define ATTEMPT_YIELD_MS 50
 
-/* Until it is tried again, when it could not be set. */
+/* The pause before that watch is tried again, when it could not be set. */
 #define ATTEMPT_RETRY_MS 1000
 
 /* The pause before another look whether a node of ours stands, after a refusal. It is twice as long
@@ -185,12 +186,12 @@ struct attempt {
     uint32_t awaited_on; /* the connection of whose time .awaits counts; 0: of none yet */
     union {              /* by .kind */
         struct {         /* of head hints, too */
-            uint32_t long_queue; /* so many children are a long queue; 0: takes no part */
+            uint32_t long_queue; /* this many children are a long queue; 0: takes no part */
             int32_t version;     /* of the directory's data, as last seen */
             uint32_t count;      /* of children, as last seen */
         };
         struct {              /* of a semaphore, too */
-            uint32_t permits; /* so many are asked for */
+            uint32_t permits; /* how many are asked for */
             int32_t limit;
             uint64_t limit_zxid; /* when it was written; 0: it is not known */
         };

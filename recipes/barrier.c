@@ -77,7 +77,7 @@ static void barrier_call_on_answer(struct barrier_call *c, const struct machine_
     const enum store_rc as_well = c->goal == BARRIER_SET ? STORE_EXISTS : STORE_NONODE;
 
     if (ev->verb == STORE_SYNC)
-        return; /* the read behind it tells */
+        return; /* the read after it tells */
     if (ev->rc == STORE_OK && c->goal == BARRIER_WAIT) {
         barrier_call_move(c, BARRIER_CALL_WATCHING);
         return;
@@ -188,8 +188,8 @@ static void barrier_tell(struct barrier *b, struct machine_actions *out, enum ba
     machine_tell(out, (int)verdict, STORE_OK);
 }
 
-/* Where no own node could be kept, as none was allowed or somebody has deleted it, one that is made
- * late would count as a member, and nobody would ever delete it. */
+/* If no own node was kept, since none was allowed or somebody deleted it, a node that is made late
+ * would count as a member, and nobody would ever delete it. */
 static void barrier_end(struct barrier *b, struct machine_actions *out,
                         enum barrier_verdict verdict)
 {
@@ -248,7 +248,7 @@ static void barrier_delete_own(const struct barrier *b, struct machine_actions *
         machine_ask(out, STORE_DELETE, BARRIER_OWN);
 }
 
-/* As long as the own node stands, a create of it that is done late makes none. */
+/* While the own node stands, a create of it that is done late makes no other node. */
 static void barrier_quit(struct barrier *b, struct machine_actions *out, enum barrier_then then)
 {
     barrier_move(b, BARRIER_QUITTING);
@@ -311,7 +311,7 @@ static bool barrier_is_of(const struct barrier_members *m, size_t member, uint64
     return m->czxids[member] != 0 && (m->czxids[member] <= bound || barrier_is_unread(m, member));
 }
 
-/* The first but the own. */
+/* The first member but the own. */
 static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = 0;
@@ -321,7 +321,7 @@ static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
     return i;
 }
 
-/* The last one. There is one, behind the own. */
+/* The last member. It is called only if a member comes after the own. */
 static size_t barrier_highest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = m->count - 1;
@@ -370,7 +370,7 @@ static void barrier_enter(struct barrier *b, struct machine_actions *out, uint64
 static void barrier_use_ready(struct barrier *b, uint64_t zxid, uint64_t said,
                               struct machine_actions *out)
 {
-    /* One that is no bound lets in who was there, as another library's does. */
+    /* A ready without a bound lets in those who were there, as another library's does. */
     const uint64_t bound = said != 0 && said < zxid ? said : zxid;
 
     b->ready = zxid != 0;

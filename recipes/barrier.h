@@ -74,8 +74,8 @@ bool barrier_call_may_move(enum barrier_call_state from, enum barrier_call_state
  * were there.
  *
  * A ready that does not let the own node in is of an earlier round. While one of the members that
- * it let in is still there, the others wait. When none of them is, that ready was left behind, and
- * the next round sets its bound anew.
+ * it let in is still there, the others wait. When none of them is, that ready is left over, and the
+ * next round sets its bound anew.
  *
  * Leaving is Curator's: the lowest by name waits for the highest, the others delete their nodes and
  * wait for the lowest, which removes ready together with its own node. Members beyond the bound are
@@ -105,12 +105,12 @@ enum barrier_node {
     BARRIER_DIRECTORY,
     BARRIER_READY,
     BARRIER_AWAITED, /* a member: .awaited of those listed */
-    BARRIER_MEMBER   /* the first of those listed; behind it the others */
+    BARRIER_MEMBER   /* the first of those listed; the next numbers are the others */
 };
 
 #define BARRIER_UNREAD UINT64_MAX
 
-/* As listed last, in the order of their names. */
+/* The members as listed last, in the order of their names. */
 struct barrier_members {
     const uint64_t *czxids; /* 0: gone; BARRIER_UNREAD: not known */
     size_t count;
@@ -138,7 +138,7 @@ struct barrier {
     enum barrier_then then; /* QUITTING */
     bool awaits;            /* WAITING, LEAVING: the end of a member */
     size_t awaited;         /* its place among those listed */
-    size_t unread;          /* of those that are being read, so many are not known yet */
+    size_t unread;          /* how many of those that are being read are not known yet */
     int32_t version; /* of the directory, as read before ready: it changes with each opening */
     uint64_t czxid;  /* of the own node */
     int64_t late;    /* until then a create of it may still be done; ns; 0: none may */

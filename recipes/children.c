@@ -73,7 +73,7 @@ static void children_forget(struct machine_actions *out)
     machine_act(out, MACHINE_ACT_FORGET)->slot = CHILDREN_SLOT;
 }
 
-/* Behind a sync, unless a watch has just shown that the server is up to date. */
+/* Begins a query: with a sync, unless a watch has just shown that the server is up to date. */
 static enum children_news children_begin(struct children *c, const struct children_moment *moment,
                                          struct machine_actions *out, bool sync)
 {

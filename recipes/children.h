@@ -54,7 +54,7 @@ enum children_news {
     CHILDREN_MISSING /* there is no such path, and a watch tells when there is */
 };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct children_moment {
     int64_t now; /* ns */
     bool up;     /* there is a connection */
@@ -70,7 +70,7 @@ struct children {
     enum children_state state;
     bool watched;               /* LISTING: the list is to leave a watch; READING: it has */
     int64_t not_before;         /* the next query; ns */
-    int64_t back_off_ms;        /* behind the last failure; 0: there was none since */
+    int64_t back_off_ms;        /* after the last failure; 0: there was none since */
     enum children_tell refusal; /* what was told of it */
 };
 
@@ -94,7 +94,7 @@ enum children_news children_changed(struct children *c, const struct children_mo
 /* Only what was read is read anew. A timer that is to begin a query still does. */
 void children_reread(struct children *c);
 
-/* The query is over: so many children. */
+/* The query is over, and has found count children. */
 void children_found(struct children *c, const struct children_moment *moment, size_t count);
 
 /* What was read was refused, or is older than what was read before: all again, later. */

@@ -244,7 +244,7 @@ static void counter_on_answer(struct counter *c, const struct machine_event *ev,
                               struct machine_actions *out)
 {
     if (ev->verb == STORE_SYNC)
-        return; /* the read behind it tells */
+        return; /* the read after it tells */
     if (c->state == COUNTER_READING)
         counter_on_read(c, ev, out);
     else if (c->state == COUNTER_MAKING)

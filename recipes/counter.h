@@ -1,4 +1,4 @@
-/* One operation on a counter: a node whose data is a number of 4 or 8 bytes, big-endian, as
+/* An operation on a counter: a node whose data is a number of 4 or 8 bytes, big-endian, as
  * Curator's SharedCount, DistributedAtomicInteger and DistributedAtomicLong keep it.
  *
  *               ┌──another version─────────────────────┐
@@ -12,7 +12,7 @@
  *
  * Each set asks for the version that was read, so one sent twice is applied once at most. When the
  * answer is lost, a request that the quorum refuses comes first (PASSING): what the session asked
- * for before that is done by then, but for what comes late (docs/design/nodes.md). The read behind
+ * for before that is done by then, but for what comes late (docs/design/nodes.md). The read after
  * it (CHECKING) tells what the version was used for, unless another client may have written the
  * same number. If it was not used yet the set is doubted: it is sent again for that version, and
  * when that is outdated, another read tells.
@@ -68,7 +68,7 @@ struct counter {
     bool doubted;   /* a set for .version was not answered, and may still come */
 };
 
-/* It ends with the time: MACHINE_EV_STOP. */
+/* Takes an event. MACHINE_EV_STOP ends the operation when its time has passed. */
 void counter_step(struct counter *c, const struct machine_event *ev, struct machine_actions *out);
 
 bool counter_invariant(const struct counter *c);

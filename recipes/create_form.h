@@ -24,10 +24,10 @@ enum create_op {
 enum create_form {
     FORM_CONTAINERS,    /* all there is */
     FORM_NO_CONTAINERS, /* persistent nodes in place of containers */
-    FORM_PLAIN          /* the same, and the stat is read behind the create */
+    FORM_PLAIN          /* the same, and the stat is read after the create */
 };
 
-/* So many connections have to end. */
+/* An operation counts as unknown when this many connections have ended without its answer. */
 enum { CREATE_LOST_MAX = 3 };
 
 /* All zero: nothing was heard yet. */
@@ -35,15 +35,16 @@ struct create_forms {
     enum create_form form;
     struct {
         bool known;          /* it was answered */
-        uint8_t lost;        /* so many of those on which something else was answered */
+        uint8_t lost;        /* how many connections ended without its answer, of those that gave
+                                others */
         uint32_t connection; /* the last of these */
     } ops[CREATE_OPS];
 };
 
-/* What a node is to be created by now. */
+/* The operation by which a node is to be created at present. */
 enum create_op create_forms_op(const struct create_forms *f, bool container);
 
-/* It was answered: done, or not done for a reason that the server knows. */
+/* The operation was answered: done, or not done for a reason that the server knows. */
 void create_op_answered(struct create_forms *f, enum create_op op);
 
 /* The first says that the server does not know the operation. The second says that the connection

@@ -27,7 +27,7 @@ enum loss {
  * So while there is no connection, the servers are asked in handshakes that name no session. What
  * counts is a server that serves all the time and stays without us:
  * - it refuses whoever has seen what this session is known to have seen: for one session timeout.
- *   One that only lags behind catches up, or leaves the ensemble, within that.
+ *   One that only lags catches up, or leaves the ensemble, within that.
  * - it does not refuse that, but the session may have seen more than is known here: for three. By
  *   then a server that has lost its leader has noticed (syncLimit), and dead servers that
  *   libzookeeper tries first have been tried.

@@ -32,7 +32,7 @@ static struct text strip_blanks(struct text t)
     return t;
 }
 
-/* What is before the mark, or all; *t is left with what is behind it. */
+/* What is before the mark, or all; *t is left with what is after it. */
 static struct text cut_first(struct text *t, char mark)
 {
     const char *found = memchr(t->at, mark, (size_t)text_length(*t));
@@ -42,7 +42,7 @@ static struct text cut_first(struct text *t, char mark)
     return first;
 }
 
-/* What is behind the last colon, or all; *t is left with what is before it. */
+/* What is after the last colon, or all; *t is left with what is before it. */
 static struct text cut_last(struct text *t)
 {
     struct text last = *t;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* So many addresses are read. */
+/* This many addresses are read at most. */
 enum { ENSEMBLE_MAX = 64 };
 
 /* An address for clients; the strings are parts of the text. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One node, as read or as told. All 0: there is none. */
+/* A node, as read or as told. All 0: there is none. */
 struct group_node {
     uint64_t czxid;
     uint64_t mzxid; /* of the last change of its data */

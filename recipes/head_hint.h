@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A queue of so many children or more is long. In a shorter one, a list takes less time than one
+/* A queue of this many children or more is long. In a shorter one, a list takes less time than one
  * more write. */
 enum { LONG_QUEUE = 512 };
 

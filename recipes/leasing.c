@@ -109,7 +109,7 @@ static void leasing_step_leasing(struct leasing *l, const struct machine_event *
     }
 }
 
-/* Where the path is not there, nor is the lease. */
+/* If the path is missing, so is the lease. */
 static void leasing_on_checked(struct leasing *l, const struct machine_event *ev,
                                const struct leasing_moment *m, struct machine_actions *out)
 {

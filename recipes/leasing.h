@@ -54,7 +54,7 @@ enum leasing_cause {
     LEASING_CAUSE_REFUSED /* the list was: .rc */
 };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct leasing_moment {
     int64_t now; /* CLOCK_BOOTTIME, ns */
     bool mixed;  /* the path was listed, and contenders of another layout are there */

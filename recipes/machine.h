@@ -51,7 +51,7 @@ enum machine_event_kind {
     MACHINE_EV_SESSION, /* the session has ended, and its nodes with it; another one has begun:
                            .unsent. Nothing is under way */
     MACHINE_EV_OVER,    /* the session has ended, and there will be no other */
-    MACHINE_EV_OWN      /* from here on a recipe has kinds of its own */
+    MACHINE_EV_OWN      /* the first of the kinds that a recipe has of its own */
 };
 
 struct machine_event {
@@ -73,7 +73,7 @@ struct machine_event {
     uint32_t connection;          /* ANSWER: the number of the one on which it was asked; never 0 */
     const void *data;             /* GET */
     size_t length;                /* GET, LIST: of the node's data */
-    size_t count;                 /* LIST, GET: so many children the node has */
+    size_t count;                 /* LIST, GET: how many children the node has */
     const char *const *names;     /* LIST: theirs; CREATE: the path that was made; for the table */
     bool watched;                 /* the request has left its watch */
 };
@@ -81,8 +81,8 @@ struct machine_event {
 /* ---- actions ---- */
 
 enum machine_action_kind {
-    MACHINE_ACT_REQUEST, /* .verb, .node, and what is behind them */
-    MACHINE_ACT_NAME,    /* .node is another one from here on, of a new name */
+    MACHINE_ACT_REQUEST, /* .verb, .node, and the members after them */
+    MACHINE_ACT_NAME,    /* .node is another one from now on, of a new name */
     MACHINE_ACT_FORGET,  /* .slot: whatever was asked in it is stale */
     MACHINE_ACT_RECALL,  /* .node: what is asked of it and was not sent yet ends as STORE_BAD */
     MACHINE_ACT_UNWATCH, /* .node */
@@ -99,7 +99,7 @@ enum machine_action_kind {
     MACHINE_ACT_TELL /* the user: .verdict, .rc */
 };
 
-/* One change of a MULTI. */
+/* A change of a MULTI. */
 struct machine_part {
     enum store_kind verb; /* CREATE, SET, DELETE */
     uint32_t node;
@@ -113,7 +113,7 @@ struct machine_action {
     enum store_kind verb;
     enum store_mode mode; /* CREATE */
     uint32_t node;        /* a number that the recipe gives a meaning */
-    uint32_t more;        /* the same of so many nodes behind it, too */
+    uint32_t more;        /* the same of this many nodes after it, too */
     uint8_t slot;         /* the question that it belongs to */
     bool also;            /* the same question as the request before, whose answer is not stale */
     bool watch;           /* GET, LIST, STAT */
@@ -128,7 +128,7 @@ struct machine_action {
     int why;              /* TELL: the same, of what it is about */
     enum store_rc rc;     /* TELL: what was refused, if anything was */
     uint64_t czxid;       /* TELL: of the node that it is about, if it is about one */
-    /* MULTI: so many changes, and with .rest all that the recipe's table has behind them */
+    /* MULTI: the number of changes; with .rest all that follow in the recipe's table, too */
     uint8_t count;
     bool rest;
     struct machine_part parts[MACHINE_PARTS];
@@ -206,6 +206,6 @@ void exchange_end(struct exchange *x);
 /* For searches: gives the same numbers to all values that differ in numbers alone.
  * exchange_plain_request() is for each request under way, and exchange_plain() comes after that. */
 struct exchange_request exchange_plain_request(const struct exchange *x, struct exchange_request r);
-void exchange_plain(struct exchange *x); /* behind that */
+void exchange_plain(struct exchange *x);
 
 #endif

@@ -152,7 +152,7 @@ static void member_begin_in(struct member *m, uint64_t czxid, int32_t version)
     m->told_busy = 0;
 }
 
-/* Whether the own node is as it was. */
+/* Reads whether the own node is as it was. */
 static void member_check(struct member *m, struct machine_actions *out)
 {
     m->checks = true;
@@ -160,15 +160,15 @@ static void member_check(struct member *m, struct machine_actions *out)
 }
 
 /* Time may have passed since an answer was asked for. So what a read shows is settled only if it
- * was asked for behind the timer. */
+ * was asked for after the timer. */
 static void member_note_time(struct member *m, const struct member_moment *moment)
 {
     if (m->settles <= moment->now)
         m->settles = 0;
 }
 
-/* As long as the own node stands nobody else has the id: what is done late meets no other node, and
- * a create makes none. The answer to a set that is under way tells until when. */
+/* While the own node stands, nobody else has the id: what is done late meets no other node, and a
+ * create makes none. The answer to a set that is under way tells until when. */
 static void member_settle_later(struct member *m, struct machine_actions *out)
 {
     m->later = true;
@@ -183,7 +183,7 @@ static void member_begin_settling(struct member *m, struct machine_actions *out)
     member_report(m, out, MEMBER_TELL_UNSETTLED);
 }
 
-/* A delete that is sent behind a set, on the same connection, comes behind it. */
+/* A delete that is sent after a set, on the same connection, is done after it. */
 static void member_begin_leaving(struct member *m, struct machine_actions *out, uint64_t czxid)
 {
     const bool behind = m->state == MEMBER_IN && m->seen != 0;
@@ -442,7 +442,7 @@ static void member_on_checked(struct member *m, const struct machine_event *ev,
         member_report_written(m, out, m->wanted);
 }
 
-/* Without a watch: the deadline has to do meanwhile. */
+/* The read has left no watch: until the next one, the deadline alone has to do. */
 static void member_on_unchecked(struct member *m, const struct member_moment *moment,
                                 struct machine_actions *out)
 {
@@ -519,7 +519,7 @@ static void member_report_standing(struct member *m, const struct member_moment 
     }
     if (m->state != MEMBER_IN || !moment->valid)
         return;
-    if (!m->told_in && m->checks && m->told_czxid == m->czxid) /* out meanwhile: the answer tells */
+    if (!m->told_in && m->checks && m->told_czxid == m->czxid) /* out since: the answer tells */
         return;
     if (!m->told_in) {
         member_report(m, out, MEMBER_TELL_JOINED);

@@ -1,5 +1,5 @@
-/* One member of a group: an ephemeral node of a fixed name that is always there while the session
- * is, and is never anybody else's.
+/* A member of a group: an ephemeral node of a fixed name that is always there while the session is,
+ * and is never anybody else's.
  *
  *   OUT ──> CREATING ──made────────────────────────> IN ──gone, or another session──> CREATING
  *            ^  │ there is one                       ^ │ leave
@@ -55,7 +55,7 @@ enum {
     MEMBER_EV_STANDING /* .valid or .suspect may have changed */
 };
 
-/* Nobody writes to the second: something that the quorum refuses. */
+/* The second is for a set that the quorum refuses: nothing is written to it. */
 enum { MEMBER_NODE, MEMBER_NODE_UNWRITTEN };
 
 /* A set goes on beside the rest, and so has a slot of its own. */
@@ -82,7 +82,7 @@ enum member_tell {
     MEMBER_TELL_OVER       /* nothing comes any more */
 };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct member_moment {
     int64_t now;  /* ns */
     bool valid;   /* the deadline is ahead */

@@ -48,7 +48,7 @@ static size_t hex_digits(const char *name, size_t length, size_t at)
     return n - at;
 }
 
-/* Whether text, behind which there is more, is a signed number of 64 bits. */
+/* Whether text, after which there is more, is a signed number of 64 bits. */
 static bool is_session(const char *text, size_t length)
 {
     const size_t sign = text[0] == '-';
@@ -187,7 +187,7 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
                        memcmp(name + id_length, "__", 2) == 0);
 }
 
-/* Where a UUID with dashes that begins at at has its dashes. */
+/* Whether a UUID with dashes begins at at. */
 static bool has_uuid(const char *name, size_t length, size_t at)
 {
     static const size_t groups[] = {8, 4, 4, 4, 12};
@@ -202,7 +202,7 @@ static bool has_uuid(const char *name, size_t length, size_t at)
     return true;
 }
 
-/* Where the id of a node has its version, if it is a UUID written as we write ours; or 0. */
+/* The place of the version in a node's id, if that is a UUID written as we write ours; or 0. */
 static size_t version_at(const char *name, size_t length)
 {
     if (is_guarded(name, length))

@@ -65,7 +65,7 @@ static void numbering_list(struct numbering *n, struct machine_actions *out)
     machine_ask(out, STORE_LIST, NUMBERING_DIRECTORY);
 }
 
-/* So many answers are to come. */
+/* Waits for as many answers as left says. */
 static void numbering_read_next(struct numbering *n, uint32_t left)
 {
     n->state = NUMBERING_READING;

@@ -52,7 +52,7 @@ enum numbering_verdict {
 
 /* What an answer shows. */
 struct numbering_moment {
-    uint32_t count;   /* LIST: so many are before the own node, and numbered */
+    uint32_t count;   /* LIST: how many are before the own node, and numbered */
     uint64_t permits; /* that all of them have */
     bool numbered;    /* GET: it has numbers */
     int32_t ceiling;  /* of one before: what its data tell; 0: nothing */
@@ -61,10 +61,10 @@ struct numbering_moment {
 /* All 0 at first. */
 struct numbering {
     enum numbering_state state;
-    uint32_t before;  /* so many are before the own node */
-    uint32_t left;    /* READING: so many answers */
+    uint32_t before;  /* how many are before the own node */
+    uint32_t left;    /* READING: how many answers are to come */
     uint32_t who;     /* the last that has none yet; NUMBERING_NOBODY */
-    uint32_t unknown; /* so many may have numbers that were not read */
+    uint32_t unknown; /* how many may have numbers that were not read */
     int32_t version;  /* of the own node, as read */
     uint64_t permits; /* that they have, while nothing was read of any */
     int32_t first;    /* all have lower numbers; 0: that is not known */
@@ -83,7 +83,7 @@ bool numbering_may_move(enum numbering_state from, enum numbering_state to);
 const char *numbering_state_name(enum numbering_state state);
 
 /* Chooses count numbers, the lowest from first on that are not used. Returns the number below which
- * all of them are; 0: there are not so many. */
+ * all of them are; 0: there are not that many. */
 int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
                          size_t count);
 

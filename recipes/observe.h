@@ -46,7 +46,7 @@ enum observing_tell {
 enum observing_node { OBSERVING_LISTING, OBSERVING_READING, OBSERVING_SEEN, OBSERVING_NODES };
 enum observing_data { OBSERVING_UNKNOWN, OBSERVING_ASKED, OBSERVING_KNOWN, OBSERVING_DATAS };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct observing_moment {
     struct children_moment children;
     int64_t patience; /* for how long what is older is held back; ns */
@@ -73,7 +73,7 @@ struct observing {
     bool met;           /* it was the first on this connection */
 };
 
-/* MACHINE_ACT_NAME: the first in line is that of the newest list from here on. */
+/* MACHINE_ACT_NAME: the first in line is that of the newest list from now on. */
 void observing_step(struct observing *o, const struct machine_event *ev,
                     const struct observing_moment *moment, struct machine_actions *out);
 

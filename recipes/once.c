@@ -10,7 +10,7 @@
 /* Instants are below that, so that sums of some of them are good. */
 #define ONCE_INSTANT_MAX (UINT64_MAX / 8)
 
-/* The number behind a space at *at; *at is behind it then. */
+/* Reads a space at *at and the number that follows, and moves *at past them. */
 static bool once_read_number(const char *data, size_t length, size_t *at, uint64_t *ret)
 {
     size_t i = *at;
@@ -136,7 +136,7 @@ static void once_watch(struct machine_actions *out, enum store_kind verb)
     machine_ask(out, verb, ONCE_RECORD)->watch = true;
 }
 
-/* Behind a sync: a reset that returned before the call began is seen. */
+/* The read comes after a sync, so that it sees a reset that returned before the call began. */
 static void once_begin(struct once *o, struct machine_actions *out)
 {
     once_move(o, ONCE_READING);
@@ -190,7 +190,7 @@ static void once_on_read(struct once *o, const struct machine_event *ev,
         once_queue(o, out, there ? ev->mzxid : 0);
 }
 
-/* In line: a record that was not there before is that of a run which ended meanwhile. */
+/* The caller is in line: a record that was not there before is that of a run which ended since. */
 static void once_on_seen(struct once *o, const struct machine_event *ev,
                          const struct once_moment *m, struct machine_actions *out)
 {
@@ -250,7 +250,7 @@ static void once_on_answer(struct once *o, const struct machine_event *ev,
                            const struct once_moment *m, struct machine_actions *out)
 {
     if (ev->verb == STORE_SYNC)
-        return; /* the read behind it tells */
+        return; /* the read after it tells */
     if (o->goal == ONCE_RESET)
         once_on_reset(o, ev, out);
     else if (o->state == ONCE_READING)

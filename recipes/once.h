@@ -4,8 +4,8 @@
  *   IDLE ──> READING ──it is recorded, and is never due again──────────────────> OVER
  *             ^  │else                                                            ^
  *             │  v                                                                │
- *             │ QUEUED ──a run was recorded meanwhile─────────────────────────────┤
- *             │  │ in line for the lock; behind others with a watch on the record │
+ *             │ QUEUED ──a run was recorded in between────────────────────────────┤
+ *             │  │ in line for the lock; not first, with a watch on the record    │
  *             │  v first                                                          │
  *             ├─TOUCHING ──> JUDGING ──due: the caller may run it; or not due─────┘
  *       lost  │  the time     the record, under the lock
@@ -25,7 +25,7 @@
 /* Below the path of the work. */
 #define ONCE_NODE "/record"
 
-/* Behind it " BEGUN DUE TOKEN LENGTH\n" in decimal, LENGTH bytes that say who ran it, and the
+/* Then come " BEGUN DUE TOKEN LENGTH\n" in decimal, LENGTH bytes that say who ran it, and the
  * result. */
 #define ONCE_WORDS "zkl once 1"
 
@@ -61,7 +61,7 @@ enum once_jump {
 bool once_is_due(const struct once_plan *p, const struct once_record *r, uint64_t now);
 enum once_jump once_jumped(const struct once_plan *p, const struct once_record *r, uint64_t now);
 
-/* When the run behind the one that begins now, which is due, is due. 0: never. */
+/* The instant at which the next run is due, if one that is due begins now. 0: never. */
 uint64_t once_next_due(const struct once_plan *p, const struct once_record *r, uint64_t now);
 
 /* ---- a caller ---- */

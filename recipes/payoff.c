@@ -1,8 +1,8 @@
 #include "payoff.h"
 
-/* A tenure that kept a rival out must have saved so many times what it cost. So rivals lose about a
- * tenth of the time to it at most. Each time when a look finds a rival again that factor doubles,
- * up to PAYOFF_DOUBLED times. */
+/* A tenure that kept a rival out must have saved PAYOFF_WORTH times what it cost. So rivals lose
+ * about a tenth of the time to it at most. Each time when a look finds a rival again that factor
+ * doubles, up to PAYOFF_DOUBLED times. */
 enum { PAYOFF_WORTH = 9, PAYOFF_DOUBLED = 3 };
 
 void payoff_ask(struct payoff *p, int64_t now)
@@ -51,7 +51,7 @@ void payoff_forget(struct payoff *p)
 }
 
 /* What an earlier tenure has cost is not made good by this one, however many turns it had. If the
- * rival was there before the tenure looked, the turns meanwhile are no gain: a tight loop has
+ * rival was there before the tenure looked, the turns until then are no gain: a tight loop has
  * thousands of them in any wait. */
 void payoff_settle(struct payoff *p, int64_t now, uint64_t turns)
 {

@@ -16,7 +16,7 @@ struct payoff {
     int64_t alone_ns;  /* what it takes to get a lock that nobody has, as last seen; 0: not yet */
     int64_t kept_from; /* since when the tenure has kept a rival out; 0: it has not */
     int64_t off_until; /* nothing is retained before */
-    uint32_t finds;    /* tenures whose look found a rival, since one had nobody behind it */
+    uint32_t finds;    /* tenures whose look found a rival, since one had no rival */
     bool found;        /* the look of this tenure has found the rival: nothing had told of it */
 };
 
@@ -26,7 +26,7 @@ static inline bool payoff_allows(const struct payoff *p, int64_t now)
     return now >= p->off_until;
 }
 
-/* An attempt begins, or a look at who is behind the tenure. */
+/* An attempt begins, or a look at who waits for the tenure. */
 void payoff_ask(struct payoff *p, int64_t now);
 
 /* A request was answered and nobody else is there. The first: the attempt is granted (.delayed:
@@ -42,7 +42,7 @@ void payoff_found(struct payoff *p, bool rival);
 void payoff_recalled(struct payoff *p, int64_t now);
 void payoff_kept_out(struct payoff *p, int64_t now);
 
-/* The first: the tenure ends after so many turns, not counting its first. The second: it is lost,
+/* The first: the tenure ends after that many turns, not counting its first. The second: it is lost,
  * which costs nothing. */
 void payoff_settle(struct payoff *p, int64_t now, uint64_t turns);
 void payoff_forget(struct payoff *p);

@@ -79,8 +79,8 @@ static int64_t direct_period(const struct proofs *p)
     return longer(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
 }
 
-/* Where the second round of a pair would come later than the next round, less is left of each
- * deadline. So there are four pairs at a time. */
+/* If the relay is longer than the period, the second round of a pair comes later than the first
+ * round of the next, and less is left of each deadline. So there are four pairs at a time. */
 static int64_t relayed_period(int64_t timeout_ns, int64_t relay_ns)
 {
     const int64_t period = timeout_ns / 6;
@@ -219,7 +219,8 @@ void proofs_reconnected(struct proofs *p, int64_t timeout_ns)
             p->deadline.raw = most.raw;
     }
     new_connection(p);
-    /* Not from now: an older handshake's late answer may have completed this one. */
+    /* The newest answer counts, not this instant: an older handshake's late answer may have
+     * completed this handshake. */
     p->on_handshake = p->rests = true;
     p->passes = false;
     p->chain_base = p->newest;
@@ -356,14 +357,14 @@ static bool is_second_due(const struct proofs *p, struct instant now)
            !instant_reached(now, kept_by(p, p->keep_base));
 }
 
-/* Where three syncs would not do otherwise, the relay is taken shorter than where a deadline rests
- * on it. If kept is wrong for this alone, no more is than the moment that settle_time() is for. */
+/* If three syncs would not do otherwise, the relay is taken shorter here than for a deadline. If
+ * kept is wrong for this reason alone, only the moment that settle_time() is for is wrong. */
 static int64_t keep_relay(const struct proofs *p)
 {
     return p->relay < keep_period(p) ? p->relay : p->relay / 10 * 9;
 }
 
-/* It is sent behind the answer to the one before, so its own answer shows that what that one had
+/* A sync is sent after the answer to the one before, so its own answer shows that what that one had
  * waited for has arrived. */
 static void keep_begin(struct proofs *p, struct instant now)
 {

@@ -4,8 +4,8 @@
  * was answered, the sync at least one relay period after the anchor's answer. By then the server
  * has reported the anchor's touch of the session to the leader, and the write's commit shows that
  * the leader was one. So no server ends the session before anchor sent + timeout.
- * A reconnect is an anchor as well: its handshake came behind all that was answered before, and the
- * leader itself touches the session in it. The write, sent behind it, needs no sync before it. It
+ * A reconnect is an anchor as well: its handshake came after all that was answered before, and the
+ * leader itself touches the session in it. The write, sent after it, needs no sync before it. It
  * moves on a deadline that is ahead, and revives none. A chain revives one, if the session is known
  * to have been kept.
  * An observer may report to a follower, which reports to the leader. There the write's answer shows
@@ -33,7 +33,7 @@ bool instant_reached(struct instant now, struct instant deadline);         /* by
 bool instant_passed(struct instant now, struct instant since, int64_t ns); /* by both clocks */
 int64_t instant_left(struct instant now, struct instant deadline); /* at most, 0 when reached */
 
-/* As long as BOOTTIME is below this, the deadline is ahead by RAW as well: half of what is left
+/* While BOOTTIME is below this instant, the deadline is ahead by RAW, too: half of what is left
  * now. The kernel slows BOOTTIME against RAW by less than a quarter (10 % by the tick's length,
  * 0.05 % by frequency, as much by adjtime(), an eighth for an offset), so while half has passed by
  * the one, the whole cannot have by the other; suspension moves BOOTTIME on, which is the safe
@@ -107,7 +107,7 @@ struct proofs {
     bool on_handshake;           /* this round rests on the handshake of this connection */
     bool rests;                  /* this round moves the deadline */
     struct instant chain_base;   /* send time of the anchor that this round rests on */
-    bool passes;                 /* behind this round the server that ours follows has a touch: */
+    bool passes;                 /* after this round the server that ours follows has a touch: */
     struct instant chain_passed; /* the send time of its anchor */
     struct instant chain_begun;  /* when the last round began */
     bool chain_ever;

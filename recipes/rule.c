@@ -10,9 +10,9 @@ int rule_compare(int32_t a, int32_t b)
     return (a > b) - (a < b);
 }
 
-/* Where a contender with that number stands beside the own one. The last number that there is comes
- * after all lower ones. But beside a low number of our own it came before the directory's numbers
- * began anew: half of all numbers do not pass while one contender stands. */
+/* The key by which a contender with that number is ordered, seen from the own one. The last number
+ * that there is comes after all lower ones. But beside a low number of our own it came before the
+ * directory's numbers began anew: half of all numbers do not pass while one contender stands. */
 static int64_t key_beside(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;
@@ -84,7 +84,7 @@ bool rule_is_shared(enum child_kind kind)
     return kind == CHILD_READ || kind == CHILD_WRITE;
 }
 
-/* One that stands before the contender of that rule. */
+/* Counts a child that stands before the contender of that rule. */
 static void see_ahead(struct place *place, const struct child *child, enum rule rule, int64_t key,
                       int64_t *nearest)
 {
@@ -116,7 +116,8 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
     place->found = true;
 }
 
-/* It waits for one that is seen as of that kind; one that asks for no permits, for all of them. */
+/* Counts a child that waits for a contender of that kind. A child that asks for no permits waits
+ * for all of them. */
 static void see_behind(struct place *place, const struct child *child, enum child_kind kind)
 {
     if (!rule_waits(child->rule, kind))

@@ -70,10 +70,10 @@ struct child {
     bool retains;     /* its name says that its mutex handle retains: a hint */
 };
 
-/* From here on the driver warns that the directory's numbers run out. */
+/* From this number on the driver warns that the directory's numbers run out. */
 #define RULE_NUMBER_WARN (INT32_MAX - (1 << 20))
 
-/* Where a contender stands in a snapshot. */
+/* The place of a contender in a snapshot. */
 struct place {
     bool present;             /* the own node is in the list: without it the list proves nothing */
     bool spare;               /* there are more nodes of this attempt, to be deleted */
@@ -99,7 +99,7 @@ bool rule_exhausted(int32_t number);
 /* Queue order. */
 int rule_compare(int32_t a, int32_t b);
 
-/* That of a contender with names of that maker. */
+/* The rule of a contender of that kind, with names of that maker. */
 enum rule rule_of(enum child_kind kind, enum name_maker maker);
 
 /* What others see of a contender of that rule. */

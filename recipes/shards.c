@@ -122,7 +122,7 @@ static void hand_back(const struct range *r, uint32_t shard)
     h->has--;
 }
 
-/* To the best of those behind the one that it was with. */
+/* Hands the shard to the best of the hosts that come after its present one. */
 static void offer_on(const struct range *r, uint32_t shard)
 {
     const struct shards_shard before = r->shards[shard];

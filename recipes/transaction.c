@@ -33,7 +33,7 @@ static bool transaction_is_in(const struct transaction *t, uint32_t states)
     return (BIT(t->state) & states) != 0;
 }
 
-/* Its answer is awaited. */
+/* Whether the answer to a transaction is awaited. */
 static bool transaction_is_asked(const struct transaction *t)
 {
     return transaction_is_in(t, BIT(TX_SENT) | BIT(TX_RESENT) | BIT(TX_SEALING));
@@ -174,7 +174,7 @@ static void transaction_on_applied(struct transaction *t, struct machine_actions
         transaction_end(t, out, TX_TOLD_APPLIED, t->release);
 }
 
-/* As a whole. */
+/* The server has refused the transaction as a whole. */
 static void transaction_on_refused(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {
@@ -208,7 +208,7 @@ static void transaction_on_outdated(struct transaction *t, const struct machine_
         transaction_end(t, out, TX_TOLD_REFUSED, false);
 }
 
-/* It may have been applied, or be yet. */
+/* The transaction may have been applied, or may be yet. */
 static void transaction_on_unknown(struct transaction *t, struct machine_actions *out)
 {
     t->stale = true;
@@ -219,7 +219,7 @@ static void transaction_on_unknown(struct transaction *t, struct machine_actions
         transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
 }
 
-/* Its connection was over. */
+/* The connection ended before the transaction was sent. */
 static void transaction_on_unsent(struct transaction *t, struct machine_actions *out)
 {
     static const enum transaction_state back[TX_COUNT] = {
@@ -267,7 +267,7 @@ static enum user transaction_find_user(const struct transaction *t, const struct
     return number == t->number ? OWN : OTHER;
 }
 
-/* Not used up, as far as the read shows; but an answer may have said more. */
+/* The read does not show the version as used up; but an answer may have said more. */
 static void transaction_try_again(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -282,7 +282,7 @@ static void transaction_try_again(struct transaction *t, const struct machine_ev
 }
 
 /* The transaction was never applied, and now cannot be: another set of ours came in its place.
- * There are only so many of those, so the count of failures begins anew. */
+ * There are few of those, so the count of failures begins anew. */
 static void transaction_on_void(struct transaction *t, const struct machine_event *ev,
                                 const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -314,7 +314,7 @@ static void transaction_on_shown(struct transaction *t, const struct machine_eve
         transaction_end(t, out, TX_TOLD_UNKNOWN, false);
 }
 
-/* It is not allowed, say. The version may be known all the same. */
+/* The read was refused, as without permission. The version may be known all the same. */
 static void transaction_on_unread(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -341,7 +341,7 @@ static void transaction_on_read(struct transaction *t, const struct machine_even
 
 /* ---- all of it ---- */
 
-/* Its answer still counts for the next one. */
+/* The answer that is awaited still counts for the next transaction. */
 static void transaction_on_stop(struct transaction *t, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
@@ -351,7 +351,7 @@ static void transaction_on_stop(struct transaction *t, const struct machine_even
         transaction_tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
 }
 
-/* There is another one, or none. */
+/* There is another session, or none. */
 static void transaction_on_session(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {

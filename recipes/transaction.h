@@ -11,7 +11,7 @@
  *          the version        └── it was used up by another of ours: SENT
  *
  * From every state but IDLE it ends in IDLE: applied, refused, unknown. A read of the version that
- * was asked for, or of an older one, proves nothing: the reader may lag behind.
+ * was asked for, or of an older one, proves nothing: its server may lag.
  * docs/design/transactions.md has the argument. */
 #ifndef RECIPES_TRANSACTION_H
 #define RECIPES_TRANSACTION_H
@@ -40,7 +40,7 @@ enum transaction_verdict {
     TX_ENDED_GONE /* and there is no node any more */
 };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct transaction_moment {
     bool lost;       /* the grant: nothing is sent for it any more */
     uint32_t number; /* in the data that were read; 0: they are not ours */
@@ -49,7 +49,7 @@ struct transaction_moment {
     bool told;    /* its time was over before its turn */
 };
 
-/* So many answers may be lost or outdated. */
+/* This many answers may be lost or outdated. */
 enum { TRANSACTION_FAILURES = 3 };
 
 /* The transactions of one grant. All 0: its node was just made. */
@@ -70,9 +70,9 @@ struct transaction {
     int failed;       /* which change; 0: the fence */
 };
 
-/* Its only node is the grant's. It begins on the .connection of MACHINE_EV_BEGIN, which has
- * answered something; 0: there is none. It sends a set of the node and, unless that is a seal, all
- * changes behind it. */
+/* The only node is the grant's. A transaction begins on the .connection of MACHINE_EV_BEGIN, which
+ * has answered something; 0: there is none. It sends a set of the node and, unless that is a seal,
+ * all changes after it. */
 void transaction_step(struct transaction *t, const struct machine_event *ev,
                       const struct transaction_moment *now, struct machine_actions *out);
 
@@ -87,7 +87,7 @@ const char *transaction_state_name(enum transaction_state state);
 /* What a set leaves in the node: the payload, this and its number in decimal. */
 #define TRANSACTION_WORDS "\nzkl tx "
 
-/* Where the payload ends, and the number behind it; *ret_number 0: there is none. */
+/* The length of the payload, and the number after it; *ret_number 0: there is none. */
 size_t transaction_payload(const char *data, size_t length, uint32_t *ret_number);
 
 #endif
