@@ -47,7 +47,7 @@ void callbacks_free(struct callbacks *cb)
     g_free(cb);
 }
 
-/* With the lock held, which it gives up meanwhile. */
+/* Calls the next function. The caller holds the lock, which is given up during the call. */
 static void call_next(struct callbacks *cb)
 {
     struct item *item = g_queue_pop_head(&cb->queue);

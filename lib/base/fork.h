@@ -11,7 +11,7 @@ extern unsigned fork_generation; /* written only in a child that has a single th
 /* Registers the handlers of what is below a session, once. */
 void fork_watch(void);
 
-/* Registers the handlers of what is above that, behind them: a fork takes the locks above first. */
+/* Registers the handlers of what is above that, after them: a fork takes the locks above first. */
 void fork_handle(void (*before_fork)(void), void (*behind)(void), void (*behind_in_child)(void));
 
 static inline bool fork_is_child(unsigned generation)

@@ -50,7 +50,8 @@ bool lock_owner_watch(void)
     return true;
 }
 
-/* Where a function names a thread's variable, a library calls for its address each time. */
+/* A library looks up the address of a thread's variable wherever a function names it: here,
+ * once. */
 G_NO_INLINE static struct self *find_self(void)
 {
     return &self;

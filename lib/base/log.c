@@ -33,12 +33,12 @@ static pthread_mutex_t stderr_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
 static pthread_cond_t ended;        /* writing, no more; prepared: it can be waited for */
 static GQueue lines = G_QUEUE_INIT; /* of struct stderr_line, without the one in writing */
 static size_t waiting_bytes;
-static unsigned long dropped; /* behind the last of them */
+static unsigned long dropped; /* after the last of them */
 static bool prepared;
 static bool writing; /* there is a writer: as long as there are lines */
 static bool stuck;   /* somebody has waited for it in vain */
 
-/* It may name nodes, and quote what is in them. */
+/* The text may name nodes and quote their data, so it is cleaned. */
 static struct stderr_line *stderr_line_new(const char *raw)
 {
     char *text = clean_text(raw, -1);
@@ -63,7 +63,8 @@ static bool log_stderr_is_connection(void)
            (domain == AF_INET || domain == AF_INET6);
 }
 
-/* One write(2) for a line, unless less is taken. SIGPIPE is blocked, as in all threads of ours. */
+/* Writes a line by one write(2), unless less is taken. SIGPIPE is blocked, as in all threads of
+ * ours. */
 static bool log_stderr_write_all(const char *text, size_t size)
 {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};

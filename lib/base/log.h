@@ -1,7 +1,7 @@
-/* Lines go to the session's callback, in order with its other callbacks, or to stderr. Only so many
- * lines of one event go out in a minute; the others are counted, and a later line gives their
- * number. A thread writes the lines for stderr, so that only this thread waits if nobody reads
- * stderr. Lines that find no room meanwhile are dropped and counted. */
+/* Lines go to the session's callback, in order with its other callbacks, or to stderr. Each event
+ * has a limit of lines in a minute; the others are counted, and a later line gives their number. A
+ * thread writes the lines for stderr, so that only this thread waits if nobody reads stderr. Lines
+ * that find no room while it waits are dropped and counted. */
 #ifndef LIB_LOG_H
 #define LIB_LOG_H
 
@@ -15,7 +15,7 @@ struct callbacks;
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks);
 void log_free(struct log *log);
 
-/* The id of the ZooKeeper session, for the lines from here on; 0: there is none. */
+/* The id of the ZooKeeper session, for the lines from now on; 0: there is none. */
 void log_session(struct log *log, int64_t id);
 
 /* The callback queue ends: no more lines of the library. */

@@ -163,7 +163,7 @@ bool path_is_within(const char *path, const char *above)
     return strncmp(path, above, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-/* A comma is legal in a path. But behind the first slash it stands mostly where each server was
+/* A comma is legal in a path. But after the first slash it stands mostly where each server was
  * given its chroot, and hosts that write the list otherwise would take other locks. */
 static const char *check_chroot(const char *chroot)
 {

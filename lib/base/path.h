@@ -31,7 +31,8 @@ char *path_show_hosts(const char *hosts);
 /* The number of nodes above a full path, without the root. */
 uint32_t path_count_above(const char *path);
 
-/* Such a node, counted from the top; path itself where it has so many or fewer. To be freed. */
+/* The node number i above path, from the top; path itself if i or fewer are above it. To be
+ * freed. */
 char *path_above(const char *path, uint32_t i);
 
 /* What the server calls path, to be shared by all who stand there: a GRefString. */

@@ -36,8 +36,8 @@ static void stop(struct call *c, int code, const char *text)
     c->ops->stop(c, &why);
 }
 
-/* Takes the next of the calls that were in the list when end was appended to it. Each is taken
- * once, because any may end meanwhile. */
+/* Takes the next of the calls that were in the list when end was appended to it, and moves it to
+ * the tail: any of them may end before the next one is taken. */
 static struct call *calls_take(GQueue *list, GList *end)
 {
     GList *link = list->head;

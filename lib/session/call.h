@@ -11,10 +11,11 @@
 struct call;
 
 struct call_ops {
-    /* It may take as long as others please, and goes on in the next session. So it is no user of
-     * this one. */
+    /* Whether the call takes as long as others please, and goes on in the next session. Such a call
+     * is no user of this one. */
     bool waits;
-    /* It comes to its handle: 0, or the thread's last error, which ends it. May be NULL. */
+    /* Lets the call into its handle: 0, or the thread's last error, which ends the call. May be
+     * NULL. */
     int (*enter)(struct call *c);
     /* Sends its first request. */
     void (*begin)(struct call *c);

@@ -93,7 +93,7 @@ int session_check_open(zkl_session *s)
     return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
 }
 
-/* Others have the monitor meanwhile, and leave their own state. */
+/* Other threads have the monitor during the wait, and leave their own state. */
 bool session_wait_change(zkl_session *s, const struct timespec *until)
 {
     int cancel_state = s->cancel_state, code;

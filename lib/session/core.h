@@ -105,7 +105,7 @@ struct zkl_session {
     /* requests, of request.c */
     GQueue parked; /* of struct request: to be sent when there is a connection, and room for them */
     GQueue held;   /* of struct request: lost, and not told yet */
-    uint64_t asked;     /* so many */
+    uint64_t asked;     /* how many */
     unsigned under_way; /* what those sent and not answered weigh */
     bool flushing;
     struct create_forms forms; /* of creates that the servers know */
@@ -179,7 +179,7 @@ static inline void session_forget_many(GHashTable *table)
 int64_t session_patience_ms(const zkl_session *s);
 
 /* Waits for s->changed; until NULL: for ever. The caller holds the monitor, which is given up
- * meanwhile. Returns false when the time is over. */
+ * during the wait. Returns false when the time is over. */
 bool session_wait_change(zkl_session *s, const struct timespec *until);
 
 /* For functions of the interface that wait; doing is its name. await has the monitor, waits by

@@ -25,7 +25,7 @@ static int outage_seconds(const zkl_session *s)
     return (int)((clock_now().boot - s->outage.since) / (1000 * CLOCK_MS));
 }
 
-/* Those that have failed since, as far as libzookeeper logs them. */
+/* The attempts that have failed since the outage began, as far as libzookeeper logs them. */
 static char *outage_attempts(const zkl_session *s)
 {
     const unsigned failed = log_attempts(s->log) - s->outage.attempts_before;
@@ -251,7 +251,8 @@ void incarnation_heat(zkl_session *s)
         proof_chain_run(s);
 }
 
-/* Not before it is made: nothing of it can stand, whoever has not heard yet that another ended. */
+/* Only once the session exists: before, it has no nodes, though somebody may not have heard yet
+ * that another one ended. */
 static bool must_purge(zkl_session *s)
 {
     return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
@@ -264,7 +265,7 @@ static void on_purge(void *data)
         incarnation_replace(data, LOSS_REPLACED);
 }
 
-/* Not at once: whoever calls is in the middle of a step. */
+/* The timer ends the session, since the caller is in the middle of a step. */
 void incarnation_purge(zkl_session *s)
 {
     if (must_purge(s))
@@ -395,8 +396,8 @@ static void on_down(zkl_session *s)
 }
 
 /* Tells observers that tokens may begin anew, below those that they were told. They may even if the
- * servers have meanwhile counted past what this session had seen. If the servers had only lagged,
- * this does no harm: the next session sees nothing that is older than itself. */
+ * servers, since then, have counted past what this session had seen. If the servers had only
+ * lagged, this does no harm: the next session sees nothing that is older than itself. */
 static void replace_rolled_back(zkl_session *s, enum loss why)
 {
     bool refused = s->rollback.refused;

@@ -1,6 +1,6 @@
 /* Session incarnations: one ZooKeeper session after another, and the lines about a time without a
  * connection: one when it begins, more at pauses that grow, and one when it ends, whatever
- * libzookeeper does meanwhile. All with the monitor held. */
+ * libzookeeper does in between. All with the monitor held. */
 #ifndef LIB_INCARNATION_H
 #define LIB_INCARNATION_H
 

@@ -156,7 +156,7 @@ void orphan_forget_refusals(zkl_session *s)
 /* ---- creates that may be done late ----
  *
  * If the answer to a create was lost, the session sends a write, which its server's leader orders
- * behind the create, and then asks whether the create was done. But a leader may later let in a
+ * after the create, and then asks whether the create was done. But a leader may later let in a
  * request that a server had kept back from an earlier connection (docs/design/nodes.md). Such a
  * node belongs to nobody, and others wait for it as long as the session lives. So the session looks
  * for it when its contender or member has ended, and beside a node that holds permits. */
@@ -244,7 +244,7 @@ static void late_create_look_now(void *data)
     request_send(l->session, request_new(STORE_LIST, g_strdup(l->directory), on_listed, l));
 }
 
-/* One whose timer is not armed has asked, and ends with the answer. */
+/* A late create whose timer is not armed has asked for the list, and ends with the answer. */
 static gboolean forget(gpointer directory, gpointer late_create, gpointer unused)
 {
     struct late_create *l = late_create;

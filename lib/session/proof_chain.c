@@ -135,7 +135,8 @@ void proof_chain_run(zkl_session *s)
 
 static void ask_config(zkl_session *s, bool watch);
 
-/* Its servers. Where there is one for good, nothing changes: no watch is left. */
+/* Tells the store which servers the ensemble has. If there is one server for good, nothing changes,
+ * so no watch is left. */
 static void hear_ensemble(zkl_session *s, const struct request *r, const struct store_reply *reply)
 {
     if (s->fixed_servers || !s->ops->hear_config || r->connection != s->connection)

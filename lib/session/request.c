@@ -86,7 +86,7 @@ static int64_t request_pause(int lost)
     return RETRY_NS << CLAMP(lost - LOST_AT_ONCE - 1, 0, DOUBLED_MOST);
 }
 
-/* Not at once: what failed on a standing connection would fail again. */
+/* The retry comes after a pause: what failed on a standing connection would fail again. */
 static void request_retry_later(zkl_session *s)
 {
     if (s->up && !s->retry_timer.at)
@@ -267,8 +267,8 @@ static void request_learn_form(zkl_session *s, const struct request *r, enum sto
 }
 
 /* A create that was not done, because the server does not know its form, is sent in another form,
- * and so behind requests that came after it. If .once is set, the recipe may rely on the order:
- * then the create is not sent again, and the recipe hears STORE_UNKNOWN. */
+ * and so after requests that were asked for later. If .once is set, the recipe may rely on the
+ * order: then the create is not sent again, and the recipe hears STORE_UNKNOWN. */
 static void request_translate(const struct request *r, struct store_reply *reply)
 {
     if (reply->rc == STORE_UNIMPLEMENTED)
@@ -363,7 +363,7 @@ static bool request_submit(zkl_session *s, struct request *r)
     return s->ops->submit(s->store, &what, request_on_reply, r);
 }
 
-/* Its answer may come before this returns. */
+/* The weight is counted first, since the answer may come before this returns. */
 static bool request_submit_weighed(zkl_session *s, struct request *r)
 {
     unsigned weight = request_weigh(s, r);
@@ -407,7 +407,7 @@ bool request_try(zkl_session *s, struct request *r)
     return false;
 }
 
-/* One that is answered at once would flush in turn. */
+/* A request that is answered at once would re-enter this function. */
 static void request_flush(zkl_session *s)
 {
     if (s->flushing)

@@ -2,7 +2,7 @@
  * session ends. But a request marked once may be told STORE_UNKNOWN, and so may one that is meant
  * for an earlier connection. Requests are sent in the order in which they were asked for. A server
  * takes one at a time from each connection, and a proof of the session may have to wait for all of
- * them; so only so many are sent at a time. The caller holds the monitor. */
+ * them; so the session sends few at a time. The caller holds the monitor. */
 #ifndef LIB_REQUEST_H
 #define LIB_REQUEST_H
 
@@ -43,7 +43,7 @@ bool request_is_ephemeral(const struct request *r);
 /* Frees what was not sent. */
 void request_free(struct request *r);
 
-/* Takes r: done comes exactly once, r is freed behind it. Where .once is set, and too many in a row
+/* Takes r: done comes exactly once, r is freed after it. If .once is set, and too many in a row
  * were .lost, STORE_UNKNOWN comes after a pause that began when r was sent. */
 void request_send(zkl_session *s, struct request *r);
 

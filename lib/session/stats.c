@@ -144,7 +144,7 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
 
 enum kind { COUNTER, GAUGE, GAUGE_MS, HISTOGRAM };
 
-/* One sample or histogram; several in a row may be of one metric. */
+/* A sample or histogram; several in a row may be of one metric. */
 struct sample {
     const char *name;
     const char *label; /* as it is written; "": none */

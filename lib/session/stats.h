@@ -4,10 +4,10 @@
 
 #include "core.h"
 
-/* A grant begins, and has been waited for so long. */
+/* A grant begins, after a wait of wait_ns. */
 void stats_granted(zkl_session *s, int64_t wait_ns);
 
-/* It has ended, after so long: by its owner, ZKL_LOSS_NONE, or lost. */
+/* A grant has ended, after hold_ns: by its owner, ZKL_LOSS_NONE, or lost. */
 void stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss);
 
 /* An acquisition has ended with that code. */

@@ -28,7 +28,7 @@ static size_t cost(const struct watch *w)
     return strlen(w->path) + BYTES_EACH;
 }
 
-/* As the last one. */
+/* Appends the subscription to those of the watch. */
 static void watch_link(struct watch *w, struct subscription *i)
 {
     struct subscription **at = &w->subscriptions;
@@ -90,7 +90,7 @@ static struct watch *watch_find(zkl_session *s, const char *path, bool of_list)
     return g_hash_table_lookup(s->watches, &key);
 }
 
-/* That of a request which sets or removes it. */
+/* Finds the watch that the request sets or removes. */
 static struct watch *find_for(zkl_session *s, const struct store_request *what)
 {
     return watch_find(s, what->path, what->kind == STORE_LIST || what->of_list);

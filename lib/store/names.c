@@ -26,7 +26,7 @@ static pthread_cond_t over;
 static unsigned under_way; /* threads that ask, or are between begin and end */
 static GHashTable *names;  /* of struct name, by "host:port" */
 
-/* ---- no fork meanwhile ---- */
+/* ---- no fork during a look-up ---- */
 
 int names_fork_ms = 50; /* __check_pf() has its lock for some system calls */
 

@@ -29,7 +29,7 @@ struct question {
     uint8_t bytes[QUESTION_MAX];
 };
 
-/* One connection, for one question; a host may have several addresses. */
+/* A connection for one question; a host may have several addresses. */
 struct probe {
     guint host; /* its place in the list */
     struct address address;
@@ -461,7 +461,7 @@ static struct question probe_greeting(uint64_t zxid)
     return q;
 }
 
-/* Its length, with or without a last byte, and the protocol. */
+/* Whether the answer has a welcome's length, with or without a last byte, and the protocol. */
 static bool probe_is_welcome(const struct probe *p)
 {
     static const char with[] = {0, 0, 0, 37, 0, 0, 0, 0}, without[] = {0, 0, 0, 36, 0, 0, 0, 0};

@@ -20,7 +20,7 @@ struct log;
 struct store;
 struct tls_files;
 
-/* One part of a STORE_MULTI: kind is CREATE (persistent), SET, DELETE, or GET: a check. */
+/* A part of a STORE_MULTI: kind is CREATE (persistent), SET, DELETE, or GET: a check. */
 struct store_change {
     enum store_kind kind;
     const char *path;

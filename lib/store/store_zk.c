@@ -84,8 +84,8 @@ static bool socket_leads_to(int fd, const struct address *server)
 /* If packets get lost, TCP sends the first one again after 3 s, and then only after 6 s: a deadline
  * may come before. This shortens that time. A kernel that cannot change it refuses.
  *
- * The library may close its descriptor meanwhile, and another thread may get the number: then the
- * flag is taken back. */
+ * The library may close its descriptor before the flag is set, and another thread may get the
+ * number: then the flag is taken back. */
 static bool socket_keep(int fd, const void *server)
 {
     const int again_ms = AGAIN_MS, before = fcntl(fd, F_GETFD);
@@ -406,7 +406,7 @@ static void store_zk_on_string(int rc, const char *value, const void *data)
     store_zk_on_void(rc, data);
 }
 
-/* The change that made the others fail: those behind it have -2, those before it 0. */
+/* The change that made the others fail: those after it have -2, those before it 0. */
 static void store_zk_on_multi(int rc, const void *data)
 {
     const struct op *op = data;
@@ -724,7 +724,7 @@ static char *zk_servers_resolve(const char *hosts)
     return g_string_free(all, FALSE);
 }
 
-/* Takes a list of the user's; those that the ensemble names stand behind it. */
+/* Takes a list of the user's, and appends the servers that the ensemble names. */
 static char *zk_servers_append_added(char *hosts, const struct store *store)
 {
     if (!store->added)
@@ -758,7 +758,7 @@ static bool zk_servers_drop_stuck(struct store *store)
 }
 
 /* There is no connection. If zh waits for a server that does not answer, while another server
- * answers, zh goes on to the next one. The caller holds the monitor, which is given up meanwhile.
+ * answers, zh goes on to the next one. The caller holds the monitor; it is given up to ask them.
  *
  * Drops as many connections as there are addresses, and then no more: if servers need so long to
  * answer, clients that begin again and again make it worse. The pauses begin anew, since a server
@@ -767,7 +767,7 @@ static void store_zk_pass_on(struct store *store, zhandle_t *zh)
 {
     const int state = zoo_state(zh);
 
-    /* It pauses, or it has had its turns. */
+    /* zh pauses, or has dropped as many connections as it may. */
     if (state <= 0 || state == ZOO_NOTCONNECTED_STATE || store->dropped >= store->servers)
         return;
     pthread_mutex_unlock(store->sink.monitor);
@@ -810,7 +810,7 @@ static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, b
 
 /* Finds the addresses again, for libzookeeper's next failure. If they are others than the last
  * time, or some were silent, it ends the pause. Blocks. The caller holds the monitor, which is
- * given up meanwhile. */
+ * given up while this blocks. */
 static void store_zk_follow_names(struct store *store)
 {
     enum store_event ignored;
@@ -961,7 +961,7 @@ static bool zk_servers_decide(struct store *store, const char *config, const str
 }
 
 /* Decides anew which servers are tried beside the user's; false: the same ones. Blocks. The caller
- * holds the monitor, which is given up meanwhile. */
+ * holds the monitor, which is given up while this blocks. */
 static bool store_zk_follow_ensemble(struct store *store)
 {
     const struct address server = store->server;
@@ -1128,7 +1128,7 @@ const char *store_sasl_unsupported(void)
 #endif
 }
 
-/* As zookeeper_init2(), with the store's TLS or SASL. */
+/* Does what zookeeper_init2() does, with the store's TLS or SASL. */
 static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_fn watcher)
 {
 #ifdef HAVE_ZOO_TLS
@@ -1145,7 +1145,7 @@ static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_
 
 /* ---- the connector: making the handle ---- */
 
-/* That of each node to be made, from text as in acl.h. */
+/* Takes the ACL of all nodes to be made from text, as in acl.h. */
 static void store_zk_use_acl(struct store *store, const char *text)
 {
     GArray *entries = acl_parse(text);
@@ -1274,7 +1274,7 @@ static void store_zk_drain(struct store *store, zhandle_t *zh)
 /* ---- the connector: without a connection, and with one ---- */
 
 /* Finds out which servers are tried next, of the ensemble and of the user. The caller holds the
- * monitor, which is given up meanwhile. */
+ * monitor, which is given up to look up names. */
 static void store_zk_follow_all(struct store *store)
 {
     store_zk_take_hosts(store);
@@ -1316,7 +1316,8 @@ bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connection
 }
 
 /* While there is no connection: is that the servers' doing? A later outage has a time of its own,
- * and is not judged by this one. The monitor is held but meanwhile. */
+ * and is not judged by this one. The caller holds the monitor, which is given up to wait and to
+ * ask. */
 static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_ms)
 {
     static const enum store_event told[] = {
@@ -1346,7 +1347,8 @@ static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_m
         store_zk_follow_all(store);
 }
 
-/* While there is a connection. The monitor is held but meanwhile. */
+/* Follows the servers while there is a connection. The caller holds the monitor, which is given up
+ * to wait. */
 static void store_zk_follow_news(struct store *store)
 {
     if (store_zk_wait(store, &store->heard_at) || !store->up)
@@ -1356,7 +1358,7 @@ static void store_zk_follow_news(struct store *store)
         store_zk_follow_names(store);
 }
 
-/* The monitor is held but meanwhile. */
+/* Waits once. The caller holds the monitor, which is given up to wait. */
 static void store_zk_wait_for_news(struct store *store, zhandle_t *zh)
 {
     if (store_zk_is_down(store))

@@ -17,7 +17,7 @@ struct store {
     struct log *log;                 /* NULL: none */
     char *hosts;                     /* the user's list: the connector's */
     struct credentials *credentials; /* NULL: the library has got them all */
-    size_t given;                    /* so many of them */
+    size_t given;                    /* how many of them */
     struct tls_files tls;            /* .ca NULL: no TLS */
     struct store_sasl *sasl;         /* NULL: no SASL */
     int timeout_ms;
@@ -39,7 +39,7 @@ struct store {
     char *newer;              /* servers found since, for the library; NULL: none */
     unsigned servers;         /* that the library has */
     unsigned rounds;          /* that it has tried all of them, since it had a connection */
-    unsigned dropped;         /* so many attempts without an answer, since then */
+    unsigned dropped;         /* how many attempts without an answer, since then */
     bool closing, over;
     unsigned connections;  /* how many there have been */
     bool up;               /* there is a connection */
@@ -80,7 +80,8 @@ int store_zk_check_data(int rc, const char *value, int length);
 int store_zk_check_path(int rc, const char *path, const char *asked);
 
 /* Waits for another connection than the first ones, whose number is given. Returns whether there
- * was none. zh is NULL before it is made. The monitor is held but meanwhile. */
+ * was none. zh is NULL before it is made. The caller holds the monitor, which is given up to
+ * wait. */
 bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connections, int ms);
 
 /* Ends connections to servers, of struct address, that have not answered our first packet or

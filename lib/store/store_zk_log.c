@@ -18,7 +18,7 @@
 
 /* ---- what is done between attempts to connect ---- */
 
-/* Behind the pause libzookeeper waits for a sixtieth of its timeout. */
+/* After this pause libzookeeper itself waits for a sixtieth of its timeout. */
 static int64_t zk_log_pause_ms(struct store *store)
 {
     const struct store_sink *sink = &store->sink;
@@ -52,7 +52,8 @@ static bool zk_log_takes_servers(zhandle_t *zh)
     return state >= 0 && state != ZOO_CONNECTED_STATE && state != ZOO_READONLY_STATE;
 }
 
-/* Not when it has tried all, since later versions (3.9.4) have the list locked there. */
+/* Gives libzookeeper newer servers after one has failed. After it has tried all, it must not get
+ * them: later versions (3.9.4) have the list locked there. */
 static void zk_log_failed(struct store *store)
 {
     pthread_mutex_lock(store->sink.monitor);

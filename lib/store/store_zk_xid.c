@@ -10,8 +10,8 @@
 
 #include "lib/base/fork.h"
 
-/* TAKEN: the first number that means something else. MARGIN: by so many libzookeeper may be before
- * or behind us. So many calls take some hundredths of a second. */
+/* TAKEN: the first number that means something else. MARGIN: how far libzookeeper's number may be
+ * from ours. That many calls take some hundredths of a second. */
 enum { TAKEN = -8, MARGIN = 1 << 20 };
 
 static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* who writes runs past them */
@@ -35,8 +35,8 @@ static bool xid_is_near(unsigned number)
     return (int32_t)number >= TAKEN - MARGIN && (int32_t)number < 0;
 }
 
-/* As libzookeeper does it: from -1 it begins anew. Without a handle it refuses the request, but has
- * numbered it before. */
+/* Uses up a number, and counts as libzookeeper does: after -1 it begins anew. Without a handle it
+ * refuses the request, but has numbered it before. */
 static void xid_burn(void)
 {
     zoo_adelete(NULL, "/", -1, NULL, NULL);

@@ -39,12 +39,12 @@ enum tls_step {
 };
 enum tls_step tls_shake_hands(struct tls_stream *stream);
 
-/* As send(2) and recv(2). */
+/* Work like send(2) and recv(2). */
 ssize_t tls_send(struct tls_stream *stream, const void *data, size_t size);
 ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size);
 
 /* The first says why the stream failed, or NULL; the text is valid as long as the stream. The
- * second says that the name is wrong, in which libzookeeper would see no fault. */
+ * second says that the name is wrong, which libzookeeper would accept. */
 const char *tls_why(const struct tls_stream *stream);
 bool tls_name_is_wrong(const struct tls_stream *stream);
 

@@ -42,7 +42,7 @@ static const char *load(SSL_CTX *context, const struct tls_files *files)
     return NULL;
 }
 
-/* Nobody is asked for a passphrase. */
+/* Gives no passphrase, where OpenSSL itself would ask the terminal. */
 static int no_passphrase(char *to, int size, int writes, void *data)
 {
     (void)to, (void)size, (void)writes, (void)data;
