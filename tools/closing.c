@@ -115,7 +115,7 @@ void closing_detach(int outside)
         continue;
 }
 
-/* fds are in order; behind them is room for one more. */
+/* fds are in order; after them is room for one more. */
 static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
 {
     char nothing;

@@ -88,7 +88,7 @@ static char **shell_command(const char *string)
     return argv;
 }
 
-/* As it was given. */
+/* The option by which the user gave the time limit. */
 static const char *timeout_name(const struct command_line *l)
 {
     const char *name = "-w";

@@ -40,7 +40,7 @@ struct command_line {
 /* The options before the first operand; the defaults of what is not given. */
 int command_line_begin(struct command_line *l, int argc, char **argv);
 
-/* The next operand, which is called what, and the options behind it. */
+/* The next operand, which is called what, and the options after it. */
 int command_line_operand(struct command_line *l, const char *what, const char **ret);
 
 /* Checks the options, and takes the command: what is left of the line, or the -c string. */

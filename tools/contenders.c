@@ -18,7 +18,7 @@
 /* Columns of a name in a sentence. */
 #define NAME_COLUMNS 32
 
-/* "HOST pid N", and what is behind it; false: text begins with something else. */
+/* "HOST pid N", and what is after it; false: text begins with something else. */
 static bool read_process(const char *text, struct identity *ret, const char **ret_end)
 {
     const size_t length = strcspn(text, " ");
@@ -43,7 +43,7 @@ static bool is_thread(const char *text)
            (sscanf(text, " thread %20llu%n", &thread, &end) == 1 && text[(size_t)end] == '\0');
 }
 
-/* Behind a name. */
+/* Reads the process that is in parentheses after a name. */
 static bool read_named(const char *text, struct identity *ret)
 {
     const char *open = g_strrstr(text, " ("), *end;
@@ -179,7 +179,7 @@ char *contender_host(const zkl_contender *c)
     return is_address(c->owner) ? g_strdup(c->owner) : NULL;
 }
 
-/* Without what zkl writes behind a name. */
+/* The name alone, without what zkl writes after it. */
 static char *name_of(const zkl_contender *c)
 {
     const struct identity i = identity_of(c);

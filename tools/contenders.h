@@ -20,7 +20,7 @@ struct identity identity_of(const zkl_contender *c);
 /* The payload of a contender of ours that has that name, or NULL for no name; g_free() it. */
 char *identity_text(const char *name);
 
-/* As in "web1 (pid 4711, for 3 min)", made visible and cut; g_free() it. */
+/* A text like "web1 (pid 4711, for 3 min)", made visible and cut; g_free() it. */
 char *identity_sentence(const zkl_contender *c);
 
 const char *contender_kind(const zkl_contender *c);   /* "lock", "latch", "read", … */
@@ -41,7 +41,7 @@ size_t contenders_holding(const zkl_queue *q);
 /* A line of heads, and one for each of the first most contenders; narrow: without sessions. */
 GString *contenders_table(const zkl_queue *q, size_t most, bool narrow);
 
-/* One object, and an array of all of them with between before each. */
+/* An object, and an array of all of them with between before each. */
 void contender_json(GString *out, const zkl_contender *c, size_t position);
 void contenders_json(GString *out, const zkl_queue *q, const char *between);
 
@@ -61,7 +61,7 @@ int contenders_failed(const char *path);
 void contenders_print(const zkl_queue *q, const char *path);
 void contenders_print_json(const zkl_queue *q);
 
-/* Nobody knows its place in line. */
+/* The place of a contender whose place in line is not known. */
 #define CONTENDER_SOMEWHERE SIZE_MAX
 
 /* Writes a table of one; and of those in a snapshot that is not of the whole line. */

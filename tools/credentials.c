@@ -101,7 +101,7 @@ static int add_lines(GArray *list, const char *source, char *text)
 
 /* ---- where they come from ---- */
 
-/* As much as fits, or -1. */
+/* Reads as much as fits. Returns its length, or -1. */
 static ssize_t read_all(const char *name, char *buffer, size_t size)
 {
     const int fd = open(name, O_RDONLY | O_CLOEXEC);

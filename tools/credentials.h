@@ -14,7 +14,7 @@ void credentials_hide(void);
 /* Option --auth, which may be given again. */
 gboolean credentials_take(const char *option, const char *word, gpointer data, GError **error);
 
-/* This process opens more than one session: credentials_forget() does nothing from here on. */
+/* This process opens more than one session: credentials_forget() does nothing from now on. */
 void credentials_keep(void);
 
 /* GO_ON and an array of zkl_credential, whose last reference wipes them; or a status after a

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Stores the time in text, in milliseconds and rounded up: a decimal number of seconds, or with
- * one of the units ms, s, m and h behind it. False if text is anything else, below 0, a fraction of
+ * one of the units ms, s, m and h after it. False if text is anything else, below 0, a fraction of
  * a millisecond that is given in milliseconds, or more than ten years. */
 bool duration_parse(const char *text, int64_t *ret_ms);
 

@@ -217,7 +217,7 @@ struct supervisor {
     bool asked_to_end; /* INT or TERM has been passed on */
     int late;          /* the one that came when the child had ended */
     bool was_in_line;
-    int64_t pause_ms;      /* behind the last failure; 0: there was none since the last term */
+    int64_t pause_ms;      /* after the last failure; 0: there was none since the last term */
     int64_t refused_since; /* by now_ms(): see failure_passes() */
     int said;              /* the status of the last failure, which was said; GO_ON: none */
 };
@@ -288,7 +288,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
     struct events events;
     int status = STATUS_INTERNAL;
 
-    /* Its guard hears of that, and kills the command. */
+    /* This process dies with the supervisor. Its guard hears of that, and kills the command. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     say_no_more_of(s->said);
     if (getppid() == parent && events_open_below(&events, s->events, s->channel)) {
@@ -323,7 +323,7 @@ static bool is_on_lost(const struct member *m, void *data)
     return m->process->session == getsid(0);
 }
 
-/* Its guard, which hears no signal, runs --on-lost. */
+/* The guard of a dead candidate hears no signal, so --on-lost, which it runs, gets it from here. */
 static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 {
     s->sweep.tree.helper = atomic_load(&s->shared->guard);
@@ -379,7 +379,7 @@ static void supervisor_reap(struct supervisor *s)
         }
 }
 
-/* It has said nothing of its end. */
+/* Whether a signal ended the child, so that it has said nothing of its end. */
 static bool was_killed(const struct supervisor *s)
 {
     return !WIFEXITED(s->result);
@@ -604,7 +604,7 @@ static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_c
     size_t size = 2048;
     g_autofree char *id = g_malloc(size);
 
-    /* Those who are not zkl may have long ones; no node has more than a megabyte. */
+    /* Other programs may have long ids; no node has more than a megabyte. */
     while ((*ret_code = zkl_election_leader(election, id, size, ret_token)) == ZKL_ERANGE) {
         size *= 2;
         id = g_realloc(id, size);

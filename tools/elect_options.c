@@ -90,7 +90,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
 
     if (status == GO_ON)
         status = check_id(o->run.hold.candidate);
-    /* Any of these may have stood behind ID. */
+    /* Any of these may have stood after ID. */
     if (status == GO_ON)
         status = elect_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != ELECT_RUN)

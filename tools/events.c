@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Those we end at while no command runs, and pass on when one does. */
+/* Signals that end us while no command runs, and that we pass on when one does. */
 static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-/* Those that never end us. */
+/* Signals that never end us. */
 static const int harmless[] = {SIGCONT, SIGWINCH};
 
 /* Our own output can cause these signals: a reader is gone, a file may not grow, a terminal is not

@@ -57,12 +57,12 @@ int events_signal(struct events *e);
 /* Whether a key of the terminal has sent us that signal: then our process group has had it. */
 bool events_typed(const struct events *e, int signo);
 
-/* One more descriptor, or one less, whose being readable ends events_wait(). */
+/* Adds or removes a descriptor: when it is readable, events_wait() ends. */
 void events_add(struct events *e, int fd);
 void events_remove(struct events *e, int fd);
 
-/* From here on events_signal() reaps every process that has ended, except vital and kept, because
- * PID 1 gets all orphans. Does nothing if we are not PID 1. */
+/* After this call events_signal() reaps every process that has ended, except vital and kept,
+ * because PID 1 gets all orphans. Does nothing if we are not PID 1. */
 void events_reap_strangers(struct events *e);
 
 /* From any thread: ends the present or next events_wait(). */

@@ -153,7 +153,8 @@ static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(h->events);
 }
 
-/* As TERM at us, but that it is no reason to kill at the next one: nothing is forced. */
+/* Passes TERM on as if it had come to us, but the next TERM is no reason to kill: nothing is
+ * forced. */
 static void give_way(struct hold *h)
 {
     say("%s: asked to give way; the command is ended", h->options->path);
@@ -238,7 +239,7 @@ static int run_command(struct hold *h)
     h->terminal.wanted =
         terminal_job_is_ours(&h->terminal, h->options->candidate ? getppid() : getpid());
     h->lending = h->terminal.wanted && terminal_is_ours(&h->terminal);
-    /* From here on Ctrl-Z at us is the command's: we stop when it has. */
+    /* From now on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);
     if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,

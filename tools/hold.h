@@ -27,7 +27,8 @@ bool hold_kept(const struct hold *hold);
  * have left half of its work. */
 int hold_asked(const struct hold *hold);
 
-/* Not before the session is closed: the library's last call for the grant may come as late. */
+/* Call it only after the session is closed: the library's last call for the grant may come that
+ * late. */
 void hold_free(struct hold *hold);
 
 #endif

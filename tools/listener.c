@@ -66,7 +66,7 @@ int listener_see(struct onlooker *o, struct reading *newest)
     return status;
 }
 
-/* Nobody waits for room that nobody makes any more. */
+/* Ends the waits for room, since nobody makes any more. */
 void listener_end(struct onlooker *o)
 {
     struct listener *l = (struct listener *)o;

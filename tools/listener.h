@@ -16,7 +16,7 @@ struct listener {
     bool over;
 };
 
-/* As onlooker_run(); frees what the lines come from. */
+/* Does what onlooker_run() does, and frees what the lines come from. */
 int listener_run(struct listener *l, const struct settings *settings, const char *path,
                  struct events *events, const struct onlooker_ops *ops);
 

@@ -16,7 +16,7 @@ struct lock_options {
     zkl_parents parents;
     char *metrics_file; /* NULL: none */
 
-    /* Its strings are freed with these options. grace_ms may be GRACE_DEFAULT: not given. */
+    /* The strings in it are freed with these options. grace_ms may be GRACE_DEFAULT: not given. */
     struct hold_options hold;
 };
 

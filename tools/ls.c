@@ -38,7 +38,7 @@ static int status_of_look(const char *path)
     return zkl_last_error(NULL) == ZKL_ENOENT ? STATUS_OK : contenders_failed(path);
 }
 
-/* Nobody contends there: is it a group? */
+/* Shows the members, if path has no contenders but is a group. */
 static int show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json,
                         bool *ret_shown)
 {
@@ -85,8 +85,8 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
 
 /* ---- -r: every queue below a path, a line each ---- */
 
-/* The tree is walked as it is: paths that come or go meanwhile may be missed. Contenders have no
- * children, so the walk does not enter them. */
+/* The tree is walked as it is: paths that come or go during the walk may be missed. Contenders have
+ * no children, so the walk does not enter them. */
 struct walk {
     const struct settings *settings;
     zkl_session *session;
@@ -147,7 +147,7 @@ static int visit(struct walk *w, const char *path, GHashTable *contenders)
     return STATUS_OK;
 }
 
-/* What is gone meanwhile is no failure of the whole. */
+/* A path that is gone when its turn comes is no failure of the whole. */
 static int worse_of(int status, int other)
 {
     return other == STATUS_CONFLICT ? status : MAX(status, other);

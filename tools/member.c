@@ -49,7 +49,7 @@ static void member_say_busy(struct membership *m, const zkl_member_news *news)
         member_end(m, NULL, &error);
 }
 
-/* The wait hears of a failure, and the grant of what comes behind JOINED. */
+/* The wait hears of a failure, and the grant of what comes after JOINED. */
 static void member_on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
                             void *data)
 {
@@ -170,8 +170,8 @@ static int list_members(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* Runs on a thread of the library, which waits for a slow reader. Meanwhile the library gathers
- * changes, and then tells the difference. */
+/* Runs on a thread of the library, which waits for a slow reader. Until then the library gathers
+ * changes, and after that it tells the difference. */
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {

@@ -40,7 +40,7 @@ static int take_member(struct member_options *o, struct command_line *l, const s
 {
     int status = command_line_operand(l, "ID", &o->id);
 
-    /* Any of these may have stood behind ID. */
+    /* Any of these may have stood after ID. */
     if (status == GO_ON)
         status = member_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != MEMBER_RUN)

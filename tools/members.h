@@ -7,10 +7,10 @@
 /* A line of heads, and one for each; "" if there is none. */
 GString *members_table(const zkl_members *ms);
 
-/* One object; key and value first, unless key is NULL. */
+/* An object; key and value first, unless key is NULL. */
 void member_json(GString *out, const char *key, const char *value, const zkl_member_info *m);
 
-/* As zkl_grant_remaining_ms() of a membership; 0: it is not a member now. */
+/* What zkl_grant_remaining_ms() says of a membership; 0: it is not a member now. */
 int64_t membership_ms(zkl_member *member);
 
 /* Leaves, and waits for nothing. */

@@ -22,7 +22,7 @@ struct once {
     zkl_once *once;
     zkl_op *op;
 
-    /* The record, which another thread writes: the main one hears signals meanwhile. */
+    /* Another thread writes the record, so that the main one hears signals: */
     struct events *events;
     const zkl_grant *grant;
     pthread_t writer;

@@ -50,7 +50,7 @@ static bool is_pipe(void)
            (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY;
 }
 
-/* It is gone. */
+/* The status of SIGPIPE if the reader is gone, else GO_ON. */
 static int look_at_reader(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};

@@ -113,11 +113,11 @@ static int take_letters(const GOptionEntry *const *tables, char *word, char ***n
     return GO_ON;
 }
 
-/* Takes the options after argv[0], up to the first operand or behind "--", and moves on so that
+/* Takes the options after argv[0], up to the first operand or past "--", and moves on so that
  * argv[1] is what follows them. tables ends with NULL; its options are flags, whole numbers, times
  * (G_OPTION_ARG_INT64, in milliseconds), texts (G_OPTION_ARG_FILENAME) and lists of them
- * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list itself.
- * GO_ON, or STATUS_USAGE after a message. */
+ * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list itself. GO_ON,
+ * or STATUS_USAGE after a message. */
 static int arguments_parse(const GOptionEntry *const *tables, int *argc, char ***argv)
 {
     char **next = *argv + 1;

@@ -23,7 +23,7 @@ static int run_prepare(struct run *t)
     return t->ops->open(t->self, t->session) == 0 ? GO_ON : fail_last(t->options->hold.path);
 }
 
-/* Until a session is made; -w runs from here on. */
+/* Waits until a session is made; -w counts that wait, too. */
 static int connect_first(struct run *t)
 {
     struct lock_options *o = t->options;
@@ -148,7 +148,7 @@ static int hold(struct run *t)
     struct hold_options *o = &t->options->hold;
     const guint64 token = zkl_grant_token(t->attempt.grant);
 
-    say_no_more_of(GO_ON); /* what fails from here on is new */
+    say_no_more_of(GO_ON); /* what fails from now on is new */
     hold_fit(o, o->grace_ms, zkl_session_timeout_ms(t->session));
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);

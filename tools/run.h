@@ -1,12 +1,12 @@
-/* One time of holding: a session, a way to the grant, and the command under it. zkl lock has one,
- * and zkl elect one after the other. */
+/* A single time of holding: a session, a way to the grant, and the command under it. zkl lock has
+ * one, and zkl elect one after the other. */
 #ifndef ZKL_TOOLS_RUN_H
 #define ZKL_TOOLS_RUN_H
 
 #include "guard/guard.h"
 #include "lock_options.h"
 
-/* One attempt to acquire, filled by the library's thread before done is set. */
+/* An attempt to acquire, filled by the library's thread before done is set. */
 struct attempt {
     struct events *events;
     zkl_grant *grant; /* owned; NULL: there is none */
@@ -69,7 +69,8 @@ int run_once(struct run *t);
 /* The same with the events open, which it closes, and with a cgroup of its own. */
 int run_under_cgroup(struct run *t);
 
-/* Its data is the attempt, which owns the grant; error when there is none. */
+/* The callback of an acquisition. data is the attempt, which owns the grant; error when there is
+ * none. */
 void attempt_end(zkl_grant *grant, const zkl_error *error, void *data);
 
 #endif

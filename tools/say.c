@@ -51,7 +51,7 @@ const char *ordinal_suffix(int n)
 static int say_patience_ms = 100;
 
 /* poll(2) calls a pipe writable that has room for PIPE_BUF bytes; a write of more would block. This
- * write would block too, if somebody else took the room meanwhile and the kernel cannot be asked
+ * write would block too, if somebody else took the room in between and the kernel cannot be asked
  * not to block. */
 static ssize_t write_some(int fd, const char *text, size_t length)
 {

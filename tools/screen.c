@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Its own page, where lines are not continued, no cursor; and all that undone. */
+/* Begins a page of its own, where lines are not continued, without a cursor; and ends all that. */
 #define BEGIN "\033[?1049h\033[?7l\033[?25l"
 #define END "\033[?25h\033[?7h\033[?1049l"
 #define HOME "\033[H"
@@ -34,7 +34,8 @@ static void write_now(const char *text)
     write_without_waiting(STDOUT_FILENO, line, PATIENCE_MS);
 }
 
-/* Not so where it controls nobody: nobody would put us in front of it either. */
+/* Whether another job has the terminal. A terminal that controls nobody counts as free: nobody
+ * would put us in front of it. */
 static bool is_anothers(const struct terminal *t)
 {
     return t->fd >= 0 && tcgetpgrp(t->fd) >= 0 && !terminal_is_ours(t);

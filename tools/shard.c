@@ -58,7 +58,7 @@ static void on_shard_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(s->host->events);
 }
 
-/* It is called behind that of struct loss. */
+/* The library calls this after the function of struct loss. */
 static void on_last_call(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
@@ -70,7 +70,7 @@ void shard_read_queue(struct shard *s)
 {
     const int64_t began = now_ms();
 
-    atomic_store(&s->look_due, false); /* what is asked from here on is another look */
+    atomic_store(&s->look_due, false); /* what is asked from now on is another look */
     g_autoptr(zkl_queue) queue = contenders_first(s->host->session, shard_path(s), 1, READ_MS);
     const bool failed = !queue && zkl_last_error(NULL) != ZKL_ENOENT; /* ours may be there */
     const zkl_contender *first = zkl_queue_get(queue, 0);

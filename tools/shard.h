@@ -1,4 +1,4 @@
-/* One shard of zkl shards: its lock, and the command that runs under it. Only the main thread uses
+/* A shard of zkl shards: its lock, and the command that runs under it. Only the main thread uses
  * it. */
 #ifndef ZKL_TOOLS_SHARD_H
 #define ZKL_TOOLS_SHARD_H
@@ -50,7 +50,7 @@ struct shard {
     /* Other threads write these: */
     atomic_bool wanted, revoked;
     atomic_bool look_due;  /* the queue is to be read */
-    atomic_bool waits;     /* as read: somebody is behind us, */
+    atomic_bool waits;     /* as read: somebody waits for us, */
     atomic_bool own_first; /* and the first is a node of ours */
     _Atomic int64_t looked_at;
     atomic_bool stuck;

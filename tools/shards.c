@@ -195,14 +195,14 @@ static int shards_member_join(struct shards_member *m)
     return fail_last(m->group);
 }
 
-/* Others may see us gone from here on. */
+/* After this call others may see us gone. */
 static void shards_member_leave(struct shards_member *m)
 {
     if (m->member)
         leave_group(m->member);
 }
 
-/* Behind the session's close. */
+/* Frees what the session had. It is called after the session's close. */
 static void shards_member_close(struct shards_member *m)
 {
     zkl_watch_free(m->observer);
@@ -505,7 +505,7 @@ static void look_at_denials(struct host *h)
         end_host(h, status);
 }
 
-/* Its node would stand before all others for as long as the session lives. */
+/* The node of a stuck shard would stand before all others for as long as the session lives. */
 static void look_at_stuck(struct host *h, struct shard *s)
 {
     if (!atomic_load(&s->stuck) || h->ending)
@@ -633,7 +633,7 @@ static void serve(struct host *h)
     events_remove(h->common.events, h->common.zygote.channel);
 }
 
-/* One session after the other. */
+/* Serves in one session after the other. */
 static int serve_sessions(struct host *h)
 {
     for (;;) {

@@ -18,7 +18,7 @@ static enum shard_act shards_plan_end(struct shard_plan *s, const struct shard_f
     return SHARD_STOP;
 }
 
-/* Behind a doubt it must last again, even if it says the same. */
+/* After a doubt a view must last anew, even if it says the same. */
 static int64_t view_since(const struct shard_plan *s, const struct shard_facts *f)
 {
     return s->since > f->confirmed_since ? s->since : f->confirmed_since;
@@ -124,7 +124,7 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
     }
 }
 
-/* One that has worked for a while begins anew. */
+/* The pauses of a command that has worked for a while begin anew. */
 static int64_t next_pause(const struct shard_plan *s, int64_t now)
 {
     return pause_next_ms(s->held_at != 0 && now - s->held_at >= PAUSE_LAST_MS ? 0 : s->pause_ms);

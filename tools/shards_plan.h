@@ -29,8 +29,8 @@
 enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };
 
 /* SEEK begins to ask for its lock, STOP asks its command to end, KILL lets it wait no longer. LOOK
- * forgets .looked_at and reads the lock's queue; if a read is under way, another one behind it.
- * Each is answered, by .looked_at and .waits. */
+ * forgets .looked_at and reads the lock's queue; if a read is under way, another one after it. Each
+ * is answered, by .looked_at and .waits. */
 enum shard_act { SHARD_REST, SHARD_SEEK, SHARD_LOOK, SHARD_STOP, SHARD_KILL };
 
 /* All 0 at the beginning. */
@@ -42,7 +42,7 @@ struct shard_plan {
     int64_t kill_at;    /* ENDING; 0 otherwise */
     int64_t asked_at;   /* HELD: when it asked for a look; 0: not yet, or it is ours */
     int64_t not_before; /* OUT: of the next attempt */
-    int64_t pause_ms;   /* behind the last failure; 0: there was none */
+    int64_t pause_ms;   /* after the last failure; 0: there was none */
 };
 
 struct shard_facts {
@@ -65,7 +65,7 @@ struct shard_facts {
 /* What to do now; *ret_due is when to ask again if nothing happens before, INT64_MAX for never. */
 enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due);
 
-/* Its process has ended. failed: by itself, rather than for want of the lock. */
+/* The shard's process has ended. failed: by itself, rather than for want of the lock. */
 void shard_ended(struct shard_plan *s, bool failed, int64_t now);
 
 /* The last attempt has failed, and the next has not begun. */

@@ -13,7 +13,7 @@ struct table *table_new(const char *const *heads, unsigned columns, unsigned rig
 void table_cell(struct table *t, const char *text);
 void table_cell_printf(struct table *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Adds text, or as much of it as fits into so many columns of a terminal, "…" at its end. */
+/* Adds text, or as much of it as fits into that many columns of a terminal, "…" at its end. */
 void append_fitting(GString *out, const char *text, int columns);
 
 /* The text of it all; frees the table. */

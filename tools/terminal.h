@@ -32,7 +32,7 @@ bool terminal_job_is_ours(const struct terminal *t, pid_t leader);
 /* Lends it to a group, if that is wanted and it is ours. */
 void terminal_lend(struct terminal *t, pid_t group);
 
-/* Takes it back, unless the shell has given it to somebody else meanwhile. */
+/* Takes it back, unless the shell has given it to somebody else since. */
 void terminal_take_back(struct terminal *t);
 
 void terminal_close(struct terminal *t);

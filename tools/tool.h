@@ -26,7 +26,7 @@ struct settings {
     gboolean help; /* is asked for */
 };
 
-/* One verb of the command; argv[0] is its name. Returns the exit status. */
+/* A verb of the command; argv[0] is its name. Returns the exit status. */
 typedef int (*verb_fn)(struct settings *settings, int argc, char **argv);
 
 /* All of them, for X(name, what it does). */
@@ -84,7 +84,7 @@ int option_count(const char *option, const char *text, int *ret);
 
 /* say.c */
 
-/* One line on stderr, "zkl: " before it, control characters made visible, in one write. */
+/* Writes a line to stderr, "zkl: " before it, control characters made visible, in one write. */
 void say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 /* From now on we never wait for a reader of stderr that does not read: it misses lines. */

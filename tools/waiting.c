@@ -42,7 +42,7 @@ static void append_holder(GString *text, const zkl_contender *c)
     g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", holder);
 }
 
-/* Those of queue besides ourselves. */
+/* The holders in queue, without ourselves. */
 static char *name_holders(const zkl_queue *queue, int64_t own)
 {
     GString *text = g_string_new(NULL);
@@ -186,7 +186,7 @@ static void tell_status(const struct waiting *w, const struct sight *s)
                 s->first->token, i.pid, visible->str);
 }
 
-/* Once for each place behind each holder. */
+/* Tells each place after each holder once. */
 static void waiting_tell(struct waiting *w, const struct sight *s, const char *text)
 {
     g_autofree char *about =

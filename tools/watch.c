@@ -144,7 +144,7 @@ static GString *view_lines(const struct view *old, const struct view *new)
 
 /* ---- a view as JSON ---- */
 
-/* One object, with its newline. */
+/* A JSON object, with its newline. */
 static GString *view_json(const char *path, const struct view *v)
 {
     const zkl_queue *q = queue_of(v);
@@ -319,7 +319,7 @@ static int obey_signals(struct watch *w)
             terminal_stop_us(signo);
             take_screen(w);
             break;
-        case SIGCONT: /* whoever had the terminal meanwhile may have changed it */
+        case SIGCONT: /* another program may have changed the terminal */
             if (w->screen.on) {
                 give_screen(w);
                 take_screen(w);

@@ -31,7 +31,7 @@ bool worker_shared_leave(struct worker_shared *s);
 /* The time ms from now. */
 struct timespec worker_after_ms(int64_t ms);
 
-/* With lock held, which is released meanwhile. False when it is later than until. */
+/* Waits with lock held, which is released during the wait. False when it is later than until. */
 bool worker_await(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *until);
 
 #endif

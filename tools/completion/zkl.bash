@@ -123,7 +123,7 @@ _zkl_walk() {
             kinds=($(_zkl_operands "$command"))
         else
             operands+=("$word")
-            # From here on they are the words of another program.
+            # The words after COMMAND are those of another program.
             [ "${kinds[${#operands[@]} - 1]-}" != COMMAND ] || return 1
         fi
     done

@@ -112,7 +112,7 @@ static void remove_children(int dir)
         close(dir);
 }
 
-/* Nobody lives in it. */
+/* Whether no process lives in the cgroup. */
 static bool is_empty(int dir)
 {
     return file_begins(dir, "cgroup.events", "populated 0");

@@ -1,4 +1,4 @@
-/* Where a process stands in the hierarchy of cgroup v2. Pure: the kernel's texts in, paths out. */
+/* The place of a process in the hierarchy of cgroup v2. Pure: the kernel's texts in, paths out. */
 #ifndef ZKL_TOOLS_CGROUP_PATH_H
 #define ZKL_TOOLS_CGROUP_PATH_H
 

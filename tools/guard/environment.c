@@ -30,7 +30,7 @@ static char *all_paths(const struct hold_options *o)
     return g_strconcat(o->path, others ? "\n" : NULL, others, NULL);
 }
 
-/* Those of a zkl around this one, which are not about this lock. */
+/* Removes the variables of a zkl around this one, which are not about this lock. */
 static char **without_others(char **envp)
 {
     static const char *const names[] = {"ZKL_CANDIDATE", "ZKL_SLOT", "ZKL_LOST", "ZKL_LOST_BY"};

@@ -100,8 +100,8 @@ void guard_tell(struct guard *g, int kind, int value)
     channel_send(g->channel, &message, NULL, -1);
 }
 
-/* Whether it may ask the command to end. What is sent from here on counts as asked for, before it
- * can have an effect. */
+/* Whether the signal may ask the command to end. If so, an end counts as asked for before the
+ * signal can have an effect. */
 static bool note_request(struct shared *s, int signo)
 {
     switch (signo) {

@@ -56,10 +56,11 @@ void guard_ask(struct guard *g);
 /* Takes its nudges, and sees whether it is dead. */
 void guard_look(struct guard *g, struct events *events);
 
-/* Its children are ours from here on. A dead guard is seen before, when its files are closed. */
+/* Whether the guard is dead, so that its children are ours now. Its death is seen before, when its
+ * files are closed. */
 bool guard_has_ended(const struct guard *g);
 
-/* Waits for its end, and for that of --on-lost, which gets the signals that come meanwhile. */
+/* Waits for its end, and for that of --on-lost, which gets the signals that come until then. */
 void guard_finish(struct guard *g, struct events *events);
 
 /* The guard itself. It exits with STATUS_LOST if the command had to be ended and nothing of its

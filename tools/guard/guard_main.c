@@ -63,7 +63,7 @@ static void not_started(struct guarding *g, int err)
 #define PAUSE_LOOK_MS 100
 #define PAUSE_BACK_OFF 16
 
-/* Not what somebody else has stopped: that would have to stay so. */
+/* Stops the tree, but not what somebody else has stopped: that would have to stay so. */
 static void pause_tree(struct guarding *g)
 {
     int64_t now = now_ms();

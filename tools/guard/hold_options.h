@@ -30,7 +30,7 @@ struct hold_options {
     gboolean leave_daemons; /* what has a session of its own is not ended */
     struct cgroup *cgroup;  /* for the command; NULL: it stays in ours */
     int status_fd;
-    /* Not known before there is a session: */
+    /* Known only once there is a session: */
     int64_t grace_ms;       /* from TERM to the deadline */
     int session_timeout_ms; /* as negotiated */
 };

@@ -67,7 +67,7 @@ void on_lost_signal(struct on_lost *o, int signo)
     o->asked |= ends;
 }
 
-/* Its time is over. */
+/* Ends --on-lost, whose time is over. */
 static void on_lost_end(struct on_lost *o)
 {
     if (!o->asked)

@@ -5,7 +5,7 @@
 #include "../events.h"
 #include "termination.h"
 
-/* One run of it; all 0 before. */
+/* A run of --on-lost; all 0 before. */
 struct on_lost {
     const struct termination *termination;
     pid_t pid;        /* and its process group; 0: none */

@@ -2,7 +2,7 @@
 #ifndef ZKL_TOOLS_PRIORITY_H
 #define ZKL_TOOLS_PRIORITY_H
 
-/* Real-time from here on, unless we are already: by a process of one thread. */
+/* Makes this process real-time, unless it is already. It must have one thread. */
 void priority_raise(void);
 
 /* Gives back the priority that was raised, in each child too. Does nothing if it was not raised.

@@ -87,7 +87,7 @@ static GArray *complete(GArray *list, int error)
 
 /* ---- one of them ---- */
 
-/* The name of a file that is gone has this behind it. */
+/* The name of a file that is gone ends with this. */
 #define DELETED " (deleted)"
 
 static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret)
@@ -170,7 +170,7 @@ bool process_read(pid_t pid, struct process *ret, void *unused)
 
 /* ---- all of them ---- */
 
-/* It is looked at once. */
+/* Whether /proc shows this process by its own id. What it shows is remembered. */
 static bool has_own_proc(void)
 {
     static pid_t own;
@@ -221,7 +221,7 @@ GArray *processes_read(void)
     return complete(list, error);
 }
 
-/* Numbers, each with a space behind it. */
+/* The file has numbers, each with a space after it. */
 static bool processes_append_children(int dir, const char *path, GArray *list)
 {
     const int fd = open_file(dir, path);

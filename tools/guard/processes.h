@@ -68,14 +68,14 @@ enum processes_looked processes_look_on(const struct tree *tree, struct processe
 /* Returns what it has found so far, sorted. */
 GArray *processes_look_end(struct processes_look *look);
 
-/* One; a tree_read_fn. */
+/* Reads a single process; a tree_read_fn. */
 bool process_read(pid_t pid, struct process *ret, void *unused);
 
 /* The children of all threads of a process, dead ones included, the newest last: a GArray of pid_t.
  * NULL with errno set where the kernel does not tell, or where something was short. */
 GArray *processes_children(pid_t parent);
 
-/* As struct process counts it. */
+/* The present time, as struct process counts it. */
 uint64_t processes_clock(void);
 
 #endif

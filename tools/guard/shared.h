@@ -68,15 +68,15 @@ struct shared {
     _Atomic int64_t since; /* it leads: seconds since 1970; 0: not yet */
 };
 
-/* Zeros that this process and those which it forks from here on share, and that no core dump has.
- * NULL with errno set. munmap() ends it. */
+/* Zeros that this process and those which it forks later share, and that no core dump has. NULL
+ * with errno set. munmap() ends it. */
 void *shared_map(size_t size);
 
-/* So many, of as many guards. NULL with errno set. */
+/* As many as count says, one for each guard. NULL with errno set. */
 struct shared *shared_new(size_t count);
 void shared_free(struct shared *s, size_t count);
 
-/* As new, for another command. */
+/* Makes it like a new one, for another command. */
 void shared_reset(struct shared *s);
 
 /* The lock is ours until deadline; 0 in it means that the lock is gone. One thread at a time calls
@@ -100,7 +100,7 @@ void shared_claim(struct shared *s, zkl_session *session);
  * processes of that time have it, and a zkl takes a second one for an order to kill. */
 void shared_note_first(struct shared *s, int signo, uint64_t clock);
 
-/* That signal, 0 for none. */
+/* The signal that was first, 0 for none. */
 int shared_first(const struct shared *s, uint64_t *ret_clock);
 
 /* The leader that may get signals, 0 for none yet. */

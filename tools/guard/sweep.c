@@ -15,10 +15,10 @@
 /* Passes over a tree that keeps growing, before the caller looks at its clock again. */
 #define PASSES_MOST 32
 
-/* How often our own children are killed behind one look at everybody. */
+/* How often our own children are killed after one look at everybody. */
 #define CHILDREN_MOST 64
 
-/* A look at a list that keeps changing is made anew so often. */
+/* A look at a list that keeps changing is made anew this often. */
 #define LOOKS_MOST 16
 
 /* How long a look goes on before the caller hears its events again; and how many processes it reads
@@ -153,8 +153,8 @@ static void ask_for_numbers(pid_t behind, GArray *pids)
     }
 }
 
-/* Those of our children that have the next numbers. They began after us, so their numbers come
- * after our own, or, where numbers have begun again since, after 0. */
+/* Our children among the processes with the next numbers. They began after us, so their numbers
+ * come after our own, or, where numbers have begun again since, after 0. */
 static GArray *ask_for_children(struct sweep *s)
 {
     const int64_t until = now_ms() + LOOK_PART_MS;
@@ -262,7 +262,7 @@ static void note(struct swept *r, const struct process *p)
     r->others += p->guard ? 0 : 1;
 }
 
-/* KILL is sent once; STOP also to one that somebody else has continued meanwhile. */
+/* KILL is sent once; STOP again, if somebody else has continued the process. */
 static bool is_due(const struct sweep *s, const struct process *p, int signo)
 {
     if (signo == SIGKILL)
@@ -560,7 +560,7 @@ static bool any_alive(struct sweep *s, const GArray *pids)
     return alive;
 }
 
-/* Where a look has failed. */
+/* What is left when a look has failed. */
 static enum sweep_left cannot_tell(void)
 {
     return processes_are_short() ? SWEEP_LIVES : SWEEP_UNKNOWN;
@@ -594,7 +594,7 @@ bool sweep_has_child(void)
     return waitid(P_ALL, 0, &(siginfo_t){0}, WSTOPPED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Two looks at all: what was behind the first is seen by the second. */
+/* Looks at all processes twice: the second look sees what began where the first had passed. */
 static enum sweep_left left_by_table(struct sweep *s)
 {
     for (int i = 0; i < 2; i++) {

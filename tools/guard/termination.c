@@ -37,7 +37,7 @@ const char *termination_loss_name(const struct termination *e)
     return shared_cause(e->shared) == CAUSE_REVOKED ? names[loss] : NULL;
 }
 
-/* However short the grace: a process must be woken and a signal delivered meanwhile. */
+/* However short the grace: a process must be woken and a signal delivered in that time. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
 /* For a tree that takes no time. */
@@ -253,7 +253,7 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Not again before it was half as much: the measure changes with the load. */
+/* Tells again only after the need was half as much: the measure changes with the load. */
 static void tell_outgrown(struct termination *e, int64_t need)
 {
     const bool outgrown = plan_end(e, need).outgrown;
