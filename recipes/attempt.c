@@ -473,7 +473,8 @@ static void attempt_wait_in_line(struct attempt *c, const struct machine_event *
     }
 }
 
-/* With the own ones. Where all children count, so does one that came later. */
+/* How many permits are taken with the own ones. Where all children count, so does one that came
+ * later. */
 static uint64_t attempt_permits_taken(const struct attempt *c, const struct machine_event *ev,
                                       const struct place *place)
 {
@@ -1345,7 +1346,7 @@ static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
 
 /* ---- what all phases take in the same way ---- */
 
-/* Until the caller has its answer. */
+/* The session is over before the caller has its answer. */
 static void attempt_on_session_over(struct attempt *c, struct machine_actions *out, bool over)
 {
     c->rounds = 0;

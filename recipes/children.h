@@ -87,7 +87,8 @@ void children_report(struct children *c, const struct machine_event *ev,
 /* Lists them, once more. */
 void children_list(struct children *c, struct machine_actions *out, bool watch);
 
-/* They may have changed, and the server shows it: begins anew, without a sync, but not too soon. */
+/* The children may have changed, and the server shows it: begins anew, without a sync, but not too
+ * soon. */
 enum children_news children_changed(struct children *c, const struct children_moment *moment,
                                     struct machine_actions *out);
 

@@ -118,7 +118,7 @@ static void counter_read(struct counter *c, struct machine_actions *out, enum co
     machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
 }
 
-/* The counter is 0 then, whoever has made its node. */
+/* Makes the node. Whoever makes it, the counter is 0 then. */
 static void counter_make(struct counter *c, struct machine_actions *out)
 {
     counter_move(c, COUNTER_MAKING);
@@ -145,7 +145,7 @@ int64_t counter_written(const struct counter *c)
     return c->state == COUNTER_SETTING ? c->next : 0;
 }
 
-/* From that value on; or it has ended. */
+/* Whether a number is to be written in place of that value. If not, the operation has ended. */
 static bool counter_is_to_write(struct counter *c, int64_t value, struct machine_actions *out)
 {
     const enum counter_verdict verdict = counter_next(c, value, &c->next);

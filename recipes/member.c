@@ -271,7 +271,7 @@ static void member_on_exists(struct member *m, struct machine_actions *out)
     member_ask_read(out, !m->leaves);
 }
 
-/* There may be a node of ours, by a create that was not answered. */
+/* Leaves without knowing whether a node of ours stands: a create was not answered. */
 static void member_leave_if_any(struct member *m, struct machine_actions *out)
 {
     if (m->state == MEMBER_BACKED_OFF)

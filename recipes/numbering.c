@@ -44,7 +44,8 @@ static void numbering_end(struct numbering *n, struct machine_actions *out)
     machine_act(out, MACHINE_ACT_END);
 }
 
-/* Without the own node the admission ends; anything else cannot be. */
+/* Ends after a refusal. If the own node is missing, the admission ends, too; no other refusal is
+ * expected. */
 static void numbering_end_by(struct numbering *n, enum store_rc rc, struct machine_actions *out)
 {
     numbering_end(n, out);

@@ -130,7 +130,7 @@ static void once_end(struct once *o, struct machine_actions *out, enum once_verd
 
 /* ---- what is asked ---- */
 
-/* In line: what follows may be a run of another caller's. */
+/* Watches the record, since another caller may run the work while this one is in line. */
 static void once_watch(struct machine_actions *out, enum store_kind verb)
 {
     machine_ask(out, verb, ONCE_RECORD)->watch = true;
@@ -265,7 +265,7 @@ static void once_on_answer(struct once *o, const struct machine_event *ev,
 
 /* ---- steps ---- */
 
-/* From the line on, the contender tells what its session's end means. */
+/* Takes what the contender tells. While there is one, it tells what a session's end means. */
 static void once_on_contender(struct once *o, const struct machine_event *ev,
                               struct machine_actions *out)
 {

@@ -17,7 +17,7 @@ void payoff_granted(struct payoff *p, int64_t now, bool delayed)
     p->finds = 0;
 }
 
-/* To get the lock takes at least as long as to look. */
+/* Getting the lock takes at least as long as a look. */
 void payoff_looked(struct payoff *p, int64_t now)
 {
     if (p->alone_ns == 0)

@@ -95,13 +95,13 @@ int64_t proofs_period(const struct proofs *p)
     return p->relayed ? relayed_period(p->timeout, p->relay) : direct_period(p);
 }
 
-/* So long a round waits for the anchor that it was to rest on. The spare is as much older. */
+/* How long a round waits for the anchor that it was to rest on. The spare is as much older. */
 static int64_t direct_slip(const struct proofs *p)
 {
     return proofs_period(p) / 8;
 }
 
-/* For the round trips of a round, and for timers that are late. */
+/* The time for the round trips of a round, and for timers that are late. */
 static int64_t round_slack(int64_t timeout_ns)
 {
     return timeout_ns / 12;
@@ -137,7 +137,7 @@ static int64_t keep_period(const struct proofs *p)
     return p->timeout / 7 * 2;
 }
 
-/* For the leader's tracker: longer than from when it takes a session out until it says so. */
+/* More time than the leader's tracker needs from taking a session out until it says so. */
 static int64_t settle_time(const struct proofs *p)
 {
     return p->timeout / 12;

@@ -134,7 +134,8 @@ unsigned callbacks_queued(struct callbacks *cb)
     return queued;
 }
 
-/* With the lock held: everything before upto was called, by this thread or by another. */
+/* Waits until everything before upto was called, by this thread or by another. The caller holds the
+ * lock. */
 static void call_upto(struct callbacks *cb, uint64_t upto)
 {
     eventfd_t count;

@@ -11,7 +11,7 @@ struct callbacks;
 /* NULL when the system refuses a thread or a descriptor. */
 struct callbacks *callbacks_new(bool by_user);
 
-/* Only by_user: readable while something is queued. */
+/* A descriptor that is readable while something is queued; only by_user. */
 int callbacks_fd(const struct callbacks *cb);
 
 /* Appends fn(data). False when stopped: it will not be called. Callable with any lock held. */
@@ -26,7 +26,7 @@ void callbacks_flush(struct callbacks *cb);
 /* Runs what is queued, and ends the thread, waiting for it. Not from a callback. */
 void callbacks_stop(struct callbacks *cb);
 
-/* In a forked child: the thread that was inside one is not any more. */
+/* Tells a forked child that it is in no callback, even if the thread that forked was. */
 void callbacks_forked(void);
 
 /* After callbacks_stop(). */

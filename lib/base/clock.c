@@ -11,7 +11,7 @@ static int64_t read_clock(clockid_t id)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* In this order, which instant_sure() rests on. */
+/* Reads BOOTTIME first: instant_sure() rests on that order. */
 static struct instant read_both(void)
 {
     int64_t boot = read_clock(CLOCK_BOOTTIME);

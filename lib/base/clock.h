@@ -23,7 +23,7 @@ int64_t clock_boot(void);
  * ns; INT64_MAX: never, or later than that clock can count. */
 int64_t clock_end(int64_t timeout_ms);
 
-/* For pthread_cond_timedwait() on CLOCK_MONOTONIC, which waits but decides nothing. */
+/* A time for pthread_cond_timedwait() on CLOCK_MONOTONIC, which waits but decides nothing. */
 struct timespec clock_after_ms(int64_t ms);
 
 #endif

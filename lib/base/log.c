@@ -104,7 +104,7 @@ static unsigned long write_next(const struct stderr_line *line, unsigned long lo
     return !line || log_stderr_write_all(line->text, line->size) ? 0 : itself;
 }
 
-/* Until there is nothing left to write, nor to tell that was not tried. */
+/* Writes until no line is left, and no number of dropped lines that was not tried. */
 static void *write_lines(void *unused)
 {
     unsigned long lost = 0;
@@ -130,7 +130,8 @@ static void *write_lines(void *unused)
     return unused;
 }
 
-/* With stderr_lock held; false: the system refuses a thread. */
+/* Starts the writer, unless it runs; false: the system refuses a thread. The caller holds
+ * stderr_lock. */
 static bool log_stderr_start(void)
 {
     if (!prepared)
@@ -159,7 +160,7 @@ void log_stderr(const char *text)
     g_free(line);
 }
 
-/* And when the process exits. */
+/* Runs when the process exits, too. */
 __attribute__((destructor)) void log_stderr_flush(void)
 {
     struct timespec until = clock_after_ms(log_stderr_flush_ms);

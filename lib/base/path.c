@@ -55,7 +55,7 @@ const char *path_check(const char *path)
     return path_check_characters(path);
 }
 
-/* Without a chroot, as the servers have it. */
+/* What is wrong with a path as the servers have it, without a chroot; NULL: nothing. */
 static const char *check_whole(const char *path)
 {
     const char *wrong = path_check(path);

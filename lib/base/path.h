@@ -25,7 +25,7 @@ bool path_is_within(const char *path, const char *above);
  * ("" if none); both to be freed. Returns NULL, or what is wrong, and then nothing is set. */
 const char *path_split_connect(const char *connect, char **ret_hosts, char **ret_chroot);
 
-/* Such hosts for messages, with brackets where connect has them; to be freed. */
+/* The hosts as messages show them, with brackets where connect has them; to be freed. */
 char *path_show_hosts(const char *hosts);
 
 /* The number of nodes above a full path, without the root. */

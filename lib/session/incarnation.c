@@ -50,7 +50,7 @@ static void outage_on_time(void *data)
     s->outage.pause_ms = MIN(2 * s->outage.pause_ms, LAST_MS);
 }
 
-/* Unless there is one. */
+/* Begins an outage, unless one lasts. */
 static void outage_begin(zkl_session *s)
 {
     if (s->outage.on)
@@ -63,7 +63,7 @@ static void outage_begin(zkl_session *s)
                s);
 }
 
-/* Nothing is waited for any more. */
+/* Forgets the outage without a line: no connection is waited for any more. */
 static void outage_stop(zkl_session *s)
 {
     timers_cancel(&s->outage.timer);
@@ -71,7 +71,7 @@ static void outage_stop(zkl_session *s)
     s->outage.facts = 0;
 }
 
-/* There is a connection. */
+/* Ends the outage, since there is a connection. */
 static void outage_end(zkl_session *s)
 {
     char *attempts = outage_attempts(s);
@@ -414,7 +414,8 @@ static void on_expired(zkl_session *s)
     replace_rolled_back(s, LOSS_EXPIRED);
 }
 
-/* Without a connection. What was held was lost by its deadline, or is now. */
+/* Takes what the servers have shown while there was no connection. What was held was lost by its
+ * deadline, or is lost now. */
 static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
 {
     int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;

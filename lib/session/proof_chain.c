@@ -158,7 +158,7 @@ static bool shows_direct(const zkl_session *s, const struct store_reply *reply)
             !ensemble_observes(reply->data, (size_t)reply->length, server));
 }
 
-/* If no grant can be renewed in time here. */
+/* Warns if no grant can be renewed in time on this server. */
 static void warn_of_tick(zkl_session *s)
 {
     const struct proofs *p = &s->proofs;
@@ -194,7 +194,7 @@ static void on_config(struct request *r, const struct store_reply *reply)
     proof_chain_run(s);
 }
 
-/* Which rule proves things on this connection, and which servers are there? */
+/* Asks which rule proves the session on this connection, and which servers there are. */
 static void ask_config(zkl_session *s, bool watch)
 {
     struct request *r = request_new(STORE_GET, g_strdup(CONFIG_PATH), on_config, s);

@@ -431,7 +431,7 @@ int64_t request_late_until(const struct request *r, enum store_rc rc)
 
     if (r->proves != PROOF_WRITE || (!lost && !r->repeated))
         return 0;
-    /* By the servers' clocks, which ours may be ahead of. */
+    /* The time counts by the servers' clocks, which ours may be ahead of. */
     const int64_t longest = MAX(LATE_NS, r->session->timeout_ms * CLOCK_MS);
     return clock_now().boot + longest + longest / 1000 * r->session->proofs.drift_permille;
 }

@@ -91,7 +91,7 @@ static const char *session_check_options(const zkl_session_options *o)
 /* The files that the options name, which own the names. */
 static struct tls_files session_tls(const zkl_session_options *o)
 {
-    /* They are not written to. */
+    /* Nothing writes to the texts. */
     return (struct tls_files){(char *)(uintptr_t)o->tls_ca, (char *)(uintptr_t)o->tls_cert,
                               (char *)(uintptr_t)o->tls_key};
 }

@@ -128,7 +128,8 @@ static void free_name(void *data)
     g_free(name);
 }
 
-/* With the lock held. When there are very many names, all are forgotten. */
+/* Finds or makes a name's entry. When there are very many, all are forgotten first. The caller
+ * holds the lock. */
 static struct name *names_name_of(const char *host_port)
 {
     if (!names)

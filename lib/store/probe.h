@@ -14,7 +14,7 @@
 #include "store.h"
 #include "tls.h"
 
-/* For each of the functions below; NULL: without TLS. */
+/* TLS for each of the functions below, which take NULL for none. */
 struct probe_tls {
     struct tls *tls;
     char *why; /* set by the functions: the first reason why one is no partner, or NULL. The caller

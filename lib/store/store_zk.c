@@ -248,7 +248,7 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
                  : rc == CODE_QUOTA_EXCEEDED ? REFUSAL_QUOTA
                                              : REFUSAL_PERMISSION;
     pthread_mutex_lock(store->sink.monitor);
-    /* So it will answer on each connection, and end it. */
+    /* The server will answer so on each connection, and end it. */
     if (rc == CODE_CREDENTIALS_DEMANDED && !store->over && !store->closing)
         store_zk_session_event(store, NULL, ZOO_AUTH_FAILED_STATE);
     g_queue_unlink(&store->ops, &op->link);
@@ -929,7 +929,7 @@ static bool zk_servers_is_known(struct store *store, const char *members, const 
     return store->members && ensemble_knows(store->members, server);
 }
 
-/* Unless there is another connection by now, which is to be heard of. */
+/* Notes whether server strays, unless it is the server of an earlier connection by now. */
 static void zk_servers_note_strays(struct store *store, const struct address *server, bool strays)
 {
     pthread_mutex_lock(store->sink.monitor);
@@ -1210,7 +1210,8 @@ static void store_zk_wait_for_attempt(zhandle_t *zh)
         nanosleep(&moment, NULL);
 }
 
-/* Without the monitor: it may block. Returns why there is none, for as much as it is news. */
+/* Makes the handle. It may block, so the caller does not hold the monitor. Returns why there is
+ * none, for as much as it is news. */
 static enum store_event store_zk_make_handle(struct store *store, zhandle_t **ret)
 {
     enum store_event why;

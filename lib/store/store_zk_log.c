@@ -94,7 +94,8 @@ static zkl_log_level zk_log_level(const char *line)
                                         : ZKL_LOG_DEBUG;
 }
 
-/* In zookeeper_interest(), where the library's thread has no socket, and holds one lock at most. */
+/* Whether zookeeper_interest() has written the line: the library's thread has no socket there, and
+ * holds one lock at most. */
 static bool zk_log_has_tried_all(const char *line)
 {
     return strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection");
