@@ -71,7 +71,7 @@ int command_line_operand(struct command_line *l, const char *what, const char **
         return fail(STATUS_USAGE, "no %s given; \"zkl %s --help\" lists the options", what,
                     l->verb);
     *ret = l->argv[1];
-    /* Once more, from it on, as if that were the program's name. */
+    /* Parses again from the operand on, as if that were the program's name. */
     l->argc--;
     l->argv++;
     return command_line_parse(l);

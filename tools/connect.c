@@ -93,7 +93,7 @@ int session_open(const struct settings *settings, zkl_session **ret)
                               NULL);
 }
 
-/* On a thread of the library: the waiting thread looks again. */
+/* Wakes the waiting thread, which looks again. Runs on a thread of the library. */
 static void connect_on_session(zkl_session *session, zkl_session_event event, int64_t id,
                                void *events)
 {

@@ -5,11 +5,12 @@
 
 #include "tool.h"
 
-/* Before the fork of who is to end the session. false with errno set. */
+/* Is called before the fork of the process that may have to end the session. false with errno
+ * set. */
 bool credentials_share(void);
 
-/* What it needs for that: an array of zkl_credential. Without credentials_share() nobody gets
- * them. */
+/* Leaves that process what it needs: an array of zkl_credential. Without credentials_share() nobody
+ * gets them. */
 void credentials_leave(const GArray *credentials);
 
 /* What was left, if anything: an array of zkl_credential, whose texts are those of the memory. The

@@ -59,7 +59,7 @@ static int candidate_open(void *self, zkl_session *session)
                             c->options->run.hold.candidate, &c->options->election);
 }
 
-/* On a thread of the library, like the next. */
+/* Runs on a thread of the library, like the next. */
 static void won(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct candidate *c = data;
@@ -364,7 +364,7 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         kill(s->child, SIGCONT); /* else it could not end */
 }
 
-/* Also what others have left to us. */
+/* Reaps all children, even those that other processes have left to us. */
 static void supervisor_reap(struct supervisor *s)
 {
     pid_t pid;
@@ -449,7 +449,7 @@ static void end_inheritance(struct supervisor *s)
 
 /* ---- again and again ---- */
 
-/* What it was, however it has ended since, ends all trouble of before. */
+/* A candidate that was in line, however it has ended since, ends the trouble of before. */
 static void look_at_line(struct supervisor *s)
 {
     if (!atomic_load(&s->shared->in_line))
@@ -499,7 +499,8 @@ static int judge(struct supervisor *s)
                : status;
 }
 
-/* What earlier terms have left, as --on-lost may on purpose, is none of this one's. */
+/* Runs one term. Processes that earlier terms have left, as --on-lost may on purpose, are none of
+ * this term's. */
 static bool run_child(struct supervisor *s)
 {
     struct hold_options *o = &s->options->run.hold;
@@ -637,7 +638,8 @@ static int show_leader(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* On a thread of the library, which must not wait for a slow reader: the last leader counts. */
+/* Runs on a thread of the library, which must not wait for a slow reader: the last leader
+ * counts. */
 static void on_leader(const zkl_leader *leader, void *data)
 {
     struct elect_look *l = data;

@@ -91,7 +91,7 @@ bool events_open(struct events *e)
     return open_descriptors(e);
 }
 
-/* With the signals of parent for what it starts. */
+/* Opens e for a child, which gives what it starts the signals that parent had. */
 static bool open_for_child(struct events *e, struct events *parent, int fd)
 {
     e->original = parent->original;

@@ -31,7 +31,7 @@ void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms)
     o->grace_ms = grace_ms == GRACE_DEFAULT ? session_timeout_ms / 8 : grace_ms;
 }
 
-/* What runs, and what stands around it. */
+/* The command that runs, and what stands around it. */
 struct hold {
     const struct hold_options *options;
     struct guard *guard;
@@ -142,7 +142,7 @@ static void on_signal(struct hold *h, int signo)
     hold_pass_on(h, signo);
 }
 
-/* On a thread of the library. */
+/* Runs on a thread of the library. */
 static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct hold *h = data;
@@ -193,8 +193,8 @@ static int key_that_ended(const struct hold *h, bool lent)
                : 0;
 }
 
-/* What the command has left in the background needs no keys; they are to reach us while the lock is
- * kept for it. */
+/* Takes the terminal back when the command has ended: what it has left in the background needs no
+ * keys, and they are to reach us while the lock is kept for it. */
 static void look_at_end(struct hold *h)
 {
     const int ended = atomic_load(&h->shared->ended);
@@ -210,13 +210,14 @@ static bool hold_over(const struct hold *h)
     return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
 }
 
-/* Until the command has ended well, or nothing of a lost one is left. */
+/* Waits until the command has ended well, or nothing of a lost one is left. */
 static void hold_watch(struct hold *h)
 {
     for (;;) {
         int signo;
 
-        /* Before the signals: a SIGCONT must not wake what should not run any more. */
+        /* The look comes before the signals: a SIGCONT must not wake what should not run any
+         * more. */
         loss_look(&h->loss);
         catch_up(h);
         while ((signo = events_signal(h->events)) != 0)

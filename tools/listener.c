@@ -21,7 +21,7 @@ int listener_run(struct listener *l, const struct settings *settings, const char
     return status;
 }
 
-/* With the lock held. NULL: there is none. */
+/* Takes the next line; NULL: there is none. The caller holds the lock. */
 static char *listener_take(struct listener *l)
 {
     char *line = g_queue_pop_head(&l->lines);

@@ -24,7 +24,7 @@ int listener_run(struct listener *l, const struct settings *settings, const char
  * waits for some, or the oldest lines make room. */
 void listener_tell(struct listener *l, char *line, bool each);
 
-/* For its struct onlooker_ops. */
+/* The functions for its struct onlooker_ops. */
 int listener_see(struct onlooker *o, struct reading *newest);
 void listener_end(struct onlooker *o);
 

@@ -8,7 +8,8 @@
  * can tell how the command ended. */
 #define PATIENCE_MS (10 * LOOK_MS)
 
-/* From two threads, one after the other, so that the last word is the newest. */
+/* Tells the guard the deadline. Two threads call this, one after the other, so that the last word
+ * is the newest. */
 void loss_publish(struct loss *l)
 {
     zkl_deadline deadline;

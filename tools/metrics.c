@@ -34,7 +34,7 @@ static void metrics_unref(struct metrics *m)
     g_free(m);
 }
 
-/* With the labels of another gauge, as the library has written them. */
+/* Appends gauges with the labels of another gauge, as the library has written them. */
 static void append_gauges(GString *text, const struct metrics_gauge *gauges)
 {
     static const char like[] = "\nzkl_connected{";
@@ -63,7 +63,7 @@ static char *render(const struct metrics *m)
     return g_string_free(text, FALSE);
 }
 
-/* A device, say, which would be gone. So would a link, as /dev/stdout is one. */
+/* Whether name is a device, say, or a link, as /dev/stdout is one: a rename would remove it. */
 static bool is_no_file(const char *name)
 {
     struct stat found;
@@ -71,7 +71,8 @@ static bool is_no_file(const char *name)
     return lstat(name, &found) == 0 && !S_ISREG(found.st_mode);
 }
 
-/* In one step for its reader. A reader of another user, as the node exporter is, may read it. */
+/* Replaces the file in one step for its reader. A reader of another user, as the node exporter is,
+ * may read it. */
 static bool replace(const struct metrics *m, const char *text)
 {
     const int fd = open(m->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -88,7 +89,8 @@ static bool replace(const struct metrics *m, const char *text)
     return false;
 }
 
-/* Without the lock. One message is enough, since nothing else depends on the file. */
+/* Writes the file, without the lock. One message is enough, since nothing else depends on the
+ * file. */
 static void write_text(struct metrics *m, const char *text)
 {
     const char *why = NULL;

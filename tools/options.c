@@ -12,7 +12,7 @@
 
 /* ---- the words of a command line, by tables of options ---- */
 
-/* By its name, or by its letter where length is 0. */
+/* Finds an option by its name, or by its letter if length is 0. */
 static const GOptionEntry *arguments_find(const GOptionEntry *const *tables, const char *name,
                                           size_t length)
 {

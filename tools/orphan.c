@@ -35,7 +35,7 @@ void orphan_end_session(const struct settings *settings, const zkl_session_claim
         const GArray *credentials = credentials_shared();
         options.credentials = (const zkl_credential *)(const void *)credentials->data;
         options.credential_count = credentials->len;
-        /* By then it has expired. */
+        /* The session has expired when that time is over. */
         zkl_session_end(connect_string(settings), &options, claim, settings->session_timeout_ms);
         _exit(STATUS_OK);
     }

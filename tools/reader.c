@@ -1,7 +1,7 @@
 #include "reader.h"
 #include "worker.h"
 
-/* From the end of one reading to the next. */
+/* The pause from the end of one reading to the next. */
 #define PAUSE_MS 200
 
 static void reader_clear(void *data)

@@ -6,7 +6,7 @@
 #include "events.h"
 #include "tool.h"
 
-/* What one reading came to; any number of owners. */
+/* The result of one reading, which may have several owners. */
 struct reading {
     zkl_queue *queue; /* NULL: none was read, or */
     zkl_error error;
@@ -17,7 +17,8 @@ void reading_unref(struct reading *r); /* NULL is ignored */
 
 struct reader;
 
-/* Without an end of its own: 0, or an error of the library's. most: as in reader_want(). */
+/* Reads once, without a time limit of its own: 0, or an error of the library's. most: as in
+ * reader_want(). */
 typedef int (*reader_fn)(zkl_queue **ret, struct reader *r, size_t most);
 
 struct reader {
@@ -35,10 +36,10 @@ struct reader {
 /* r has its first three members. GO_ON, or a status after a message. */
 int reader_start(struct reader *r);
 
-/* From any thread: another reading, of at least the first most contenders; 0: of all. */
+/* Asks for another reading, of at least the first most contenders; 0: of all. From any thread. */
 void reader_want(struct reader *r, size_t most);
 
-/* The same as last time; data is the reader. */
+/* Asks for the same as last time; data is the reader. */
 void reader_want_again(void *data);
 
 /* The newest reading, once, for reading_unref(); NULL: it was taken already. */

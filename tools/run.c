@@ -11,7 +11,7 @@
  * go on with "-n", find the node that is not gone yet, and take it for another client's. */
 #define PATIENCE_HOLDER_MS 1000
 
-/* What can be refused is refused before any server is asked. */
+/* Refuses what can be refused before any server is asked. */
 static int run_prepare(struct run *t)
 {
     int status = hold_check_grace(t->options->hold.grace_ms, t->settings->session_timeout_ms);
@@ -53,7 +53,7 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
     events_wake(a->events);
 }
 
-/* And by whom, if that can be seen. */
+/* Says that the lock is held, and by whom, if that can be seen. */
 static int held(const struct run *t, const char *path, const char *what, const char *by)
 {
     g_autofree char *holders = waiting_holders(t, path);

@@ -16,24 +16,24 @@ struct attempt {
 
 /* How the grant is acquired; the functions get self, on the main thread. */
 struct acquire_ops {
-    /* The handle. 0, or the library's error. */
+    /* Makes the handle. 0, or the library's error. */
     int (*open)(void *self, zkl_session *session);
 
     /* Begins to seek the lock. Returns 0, or the library's error. attempt_end() is called once
      * after that, unless this fails. */
     int (*seek)(void *self, int64_t timeout_ms, struct attempt *attempt);
 
-    /* Once a second while it waits; NULL for nothing. */
+    /* Is called once a second during the wait; NULL for nothing. */
     void (*look)(void *self);
 
     /* The node with which it waits, as zkl_op_node(); NULL: nothing is shown of a wait. */
     int (*node)(void *self, char *buf, size_t size);
 
-    /* So that the attempt ends soon. */
+    /* Makes the attempt end soon. */
     void (*give_up)(void *self);
 
-    /* What the lock is sought for was done already (ZKL_EEXIST). Returns the exit status. NULL:
-     * that is an error. */
+    /* The work for which the lock is sought was done already (ZKL_EEXIST). Returns the exit status.
+     * NULL: that is an error. */
     int (*done)(void *self);
 
     /* The command has ended with that status, and the lock is still ours. asked: the signal that

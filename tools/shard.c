@@ -159,7 +159,7 @@ static void see_answer(struct shard *s)
 
 /* ---- the command ---- */
 
-/* Once, until a command has begun. */
+/* Says an error once, until a command has begun. */
 static void say_guardless(struct shard *s, int error)
 {
     if (error == 0 || error == s->guardless)
@@ -168,7 +168,7 @@ static void say_guardless(struct shard *s, int error)
     s->guardless = error;
 }
 
-/* Without a guard the shard would be held, and not worked on. */
+/* Gives the shard back: without a guard it would be held, and not worked on. */
 static void see_guardless(struct shard *s)
 {
     if (errno == EAGAIN)
@@ -208,7 +208,7 @@ static void continue_guard(const struct shard *s)
         kill(guard, SIGCONT);
 }
 
-/* Nothing of the command lives, or it never began. */
+/* Is called when nothing of the command lives, or it never began. */
 static void give_lock_back(struct shard *s)
 {
     s->cause = shared_cause(s->guard.termination.shared);
@@ -259,7 +259,7 @@ static void watch_command(struct shard *s)
         give_lock_back(s);
 }
 
-/* What a guard was to run that was killed, --on-lost, is another one's to run. */
+/* Has another guard run --on-lost, if the guard that was to run it was killed. */
 static bool begin_on_lost(struct shard *s)
 {
     struct shared *shared = s->guard.termination.shared;

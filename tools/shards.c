@@ -103,7 +103,8 @@ static void on_member_event(zkl_member *member, zkl_member_event event, const zk
     events_wake(m->host->events);
 }
 
-/* Once for each. During a rolling change of N it is as it should be. */
+/* Says that another host has another N, once for each. During a rolling change of N that is as it
+ * should be. */
 static void compare_counts(struct shards_member *m, const zkl_member_info *other)
 {
     const struct shards_options *o = m->host->options;
@@ -274,7 +275,8 @@ static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, z
 
 /* ---- the host ---- */
 
-/* From the end of one session to the next, and from one look at what is in doubt to the next. */
+/* The pause from the end of one session to the next, and from one look at what is in doubt to the
+ * next. */
 #define AGAIN_MS 1000
 
 enum { RUNNING, PAUSED };
@@ -608,7 +610,7 @@ static void look_at_zygote(struct host *h, int64_t *due)
         *due = MIN(*due, now_ms() + again);
 }
 
-/* Until the session is to be closed. Nobody else takes the zygote's nudges. */
+/* Serves until the session is to be closed. Nobody else takes the zygote's nudges. */
 static void serve(struct host *h)
 {
     events_add(h->common.events, h->common.zygote.channel);

@@ -16,14 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* So long a host needs for each command that it kills. */
+/* How long a host needs for each command that it kills. */
 #define SHARD_KILL_MS 1
 
-/* A view counts when it has been the same for so long, so that hosts that start together do not
+/* A view counts when it has been the same for that long, so that hosts that start together do not
  * pass shards around. */
 #define SHARD_SETTLE_MS 500
 
-/* Until a host looks again whether somebody waits for a shard that it would give up. */
+/* How long until a host looks again whether somebody waits for a shard that it would give up. */
 #define SHARD_LOOK_MS 1000
 
 enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };

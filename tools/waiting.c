@@ -21,7 +21,7 @@
 #define OVER_IT "\r"
 #define END_OF_LINE "\033[K"
 
-/* Ours to write on, and nobody else's turn. */
+/* Whether stderr is our terminal, and we are its foreground group. */
 static bool has_terminal(const struct waiting *w)
 {
     return !w->run->settings->verbose && terminal_draws(STDERR_FILENO) &&

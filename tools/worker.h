@@ -25,7 +25,7 @@ struct worker_shared {
 /* Both are its users. */
 void worker_shared_init(struct worker_shared *s);
 
-/* Without the lock held: one user less. True: there is none, and the lock is destroyed. */
+/* Gives one user up, without the lock held. True: none is left, and the lock is destroyed. */
 bool worker_shared_leave(struct worker_shared *s);
 
 /* The time ms from now. */

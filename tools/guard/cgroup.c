@@ -61,7 +61,8 @@ static bool has_mark(int dir, const char *name)
     return fgetxattr(dir, name, &value, sizeof value) == 1 && value == '1';
 }
 
-/* What systemd owns it says whom it has given to. */
+/* Whether the cgroup is ours to divide. Where systemd runs, it marks those that it has
+ * delegated. */
 static bool is_delegated(int dir)
 {
     return access("/run/systemd/system", F_OK) != 0 || has_mark(dir, "user.delegate") ||
@@ -79,7 +80,8 @@ static bool has_limits(int dir)
     return false;
 }
 
-/* With controllers for children a child would have shares of its own. */
+/* Opens our cgroup, unless it has controllers for children: a child would have shares of its
+ * own. */
 static int open_own(void)
 {
     g_autofree char *path = cgroup_own_path();
@@ -118,7 +120,7 @@ static bool is_empty(int dir)
     return file_begins(dir, "cgroup.events", "populated 0");
 }
 
-/* What the dead have made within ours goes with it. */
+/* Removes a cgroup, and with it those that dead processes have made within. */
 static void remove_tree(int at, const char *name)
 {
     int dir;

@@ -40,7 +40,7 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct sha
     }
     atomic_store(&g->termination.shared->guard, g->termination.guard);
     g->termination.sweep.tree.helper = g->termination.guard;
-    /* Also by itself: whichever is first. The terminal's keys are not for it. */
+    /* The guard does this, too, and one of us is first. The terminal's keys are not for it. */
     setpgid(g->termination.guard, g->termination.guard);
     events->vital = g->termination.guard;
     events->kept = &g->termination.shared->leader; /* should the guard leave it to us */

@@ -32,10 +32,10 @@ void guard_claim(struct guard *g, zkl_session *session);
 /* Tells it to run the command; front: with the terminal. false when it is dead. */
 bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct events *events);
 
-/* Tells another one the same. */
+/* Tells g what other was told. */
 bool guard_repeat(struct guard *g, const struct guard *other, struct events *events);
 
-/* What was made for it here, but its shared memory. */
+/* Frees what was made for it here, but not its shared memory. */
 void guard_free(struct guard *g, struct events *events);
 
 /* Sends the command's group a signal that was meant for it. If the signal may ask the command to
@@ -47,7 +47,7 @@ void guard_signal(struct guard *g, int signo);
  * left: the lock is still ours. */
 int guard_result(const struct guard *g, bool left);
 
-/* From any thread. */
+/* Sends a message; from any thread. */
 void guard_tell(struct guard *g, int kind, int value);
 
 /* The command is to be ended for somebody else to lead; from any thread. */

@@ -263,7 +263,7 @@ static void look_at_rest(struct guarding *g)
     }
     resume_tree(g); /* it runs on, or is to end */
     g->resting = ours && termination_rest(&g->termination);
-    /* In this order: a lock that is ours after the end was ours until then. */
+    /* The lock is looked at after the end: if it is ours now, it was ours until the end. */
     if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, CAUSE_ENDED))
         nudge(g);
 }

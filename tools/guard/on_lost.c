@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-/* From TERM to KILL. */
+/* The time from TERM to KILL. */
 #define LAST_MS 5000
 
 static void line(const struct on_lost *o, const char *what, int number)

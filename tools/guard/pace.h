@@ -23,7 +23,7 @@ int64_t pace_need_ms(const struct pace *p, int64_t so_far);
  * processor. */
 int64_t pace_pause_ms(int64_t cpu_ms, int64_t session_timeout_ms);
 
-/* While renewals come in time, the deadline is never nearer than that. */
+/* The time to the deadline: while renewals come in time, it is never less than that. */
 int64_t pace_steady_ms(int64_t session_timeout_ms);
 
 struct pace_plan {

@@ -74,7 +74,7 @@ int process_open(pid_t pid)
     return fd;
 }
 
-/* What was short in a part of it is so in all. */
+/* The list, or NULL if memory or descriptors were short for a part of it. */
 static GArray *complete(GArray *list, int error)
 {
     processes_reserve();
@@ -243,7 +243,8 @@ static bool processes_append_children(int dir, const char *path, GArray *list)
     return fd >= 0;
 }
 
-/* By each of its threads. Returns what has failed: ENOENT until one is told. */
+/* Appends the children of each thread. Returns what has failed: ENOENT until the kernel tells of
+ * one thread. */
 static int append_children_of_threads(const char *tasks, GArray *list)
 {
     DIR *dir = processes_open_dir(tasks);

@@ -61,7 +61,7 @@ static int64_t left_ns(const struct shared *s)
 
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline)
 {
-    /* What has passed stays: 0 is for what ends before. */
+    /* A deadline that has passed stays: 0 is for a lock that is lost before. */
     if (deadline->boottime_ns == 0 && left_ns(s) <= 0)
         return true;
     const int64_t boottime = atomic_exchange(&s->until_boottime, deadline->boottime_ns);

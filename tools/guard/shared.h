@@ -72,7 +72,7 @@ struct shared {
  * with errno set. munmap() ends it. */
 void *shared_map(size_t size);
 
-/* As many as count says, one for each guard. NULL with errno set. */
+/* Makes count of them, one for each guard. NULL with errno set. */
 struct shared *shared_new(size_t count);
 void shared_free(struct shared *s, size_t count);
 

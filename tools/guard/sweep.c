@@ -190,7 +190,7 @@ static bool is_own(const struct sweep *s, pid_t pid)
     return g_hash_table_contains(s->own, GINT_TO_POINTER(pid));
 }
 
-/* Only the process that reaps has children here. A number may have become another child's, so the
+/* Lists our children for the process that reaps. A number may have become another child's, so the
  * list is empty where a child may be no member. */
 static void list_own(struct sweep *s)
 {
@@ -234,8 +234,8 @@ static bool send_to_other(struct sweep *s, struct process_table table, const str
     return sent;
 }
 
-/* What list_own() has found is a member, whoever it is, and its pid is nobody else's until we reap
- * it. So one call is enough, where nine are needed for others. */
+/* A process that list_own() has found is a member, and its pid is nobody else's until we reap it.
+ * So one call is enough, where nine are needed for others. */
 static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo,
                     size_t *others)
 {
@@ -353,7 +353,7 @@ size_t sweep_count(const struct sweep *s)
     return tree_members(&s->tree, table, members);
 }
 
-/* What an unfinished look has found is taken if it is more than what was known. */
+/* Takes what an unfinished look has found if it is more than what was known. */
 static void know_more(struct sweep *s, struct processes_look *look)
 {
     if (!s->known || s->known->len < look->list->len)
@@ -552,7 +552,7 @@ static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
 
-    /* Once one is known to live, only those matter that are to be told as refused. */
+    /* When one is known to live, only those that are to be told as refused still matter. */
     for (guint i = 0; i < pids->len; i++)
         if (!alive || kill(g_array_index(pids, pid_t, i), 0) != 0)
             alive |= is_member(s, g_array_index(pids, pid_t, i)) &&

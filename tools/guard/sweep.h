@@ -28,7 +28,7 @@ struct sweep {
     void *data;
 };
 
-/* What lives, as of one look. */
+/* The living processes that one look has found. */
 struct swept {
     bool blind;           /* there is no /proc of ours, or no descriptor for it */
     size_t sent;          /* how many were signalled now; KILL and STOP: for the first time */

@@ -40,7 +40,7 @@ const char *termination_loss_name(const struct termination *e)
 /* However short the grace: a process must be woken and a signal delivered in that time. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
-/* For a tree that takes no time. */
+/* The margin for a tree that takes no time. */
 static int64_t margin_least_ms(const struct hold_options *o)
 {
     return shards_margin_ms(o->commands, o->grace_ms,
@@ -216,7 +216,8 @@ void termination_tree_kill(struct termination *e, bool nested)
         return;
     }
     sweep_kill(aim(e), wants_kill, &order);
-    /* What is new then comes to the guard as a child, and an end wakes it before. */
+    /* When all were killed, new processes come to the guard as children, and their ends wake it
+     * before. */
     const bool rare = e->sweep.all_killed && e->guard == getpid();
     e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
@@ -228,7 +229,7 @@ void termination_tree_probe(struct termination *e)
 }
 
 /* If the leader is our child, one call tells whether it lives, and while it does nobody else is
- * looked for. Where nobody tells of others, it is all that is seen. */
+ * looked for. Where the kernel tells of no others, the leader is all that is seen. */
 static bool termination_tree_gone(struct termination *e)
 {
     if (child_look(shared_leader(e->shared), NULL) == CHILD_LIVES)
@@ -320,7 +321,7 @@ static void announce(const struct termination *e, const char *signal, int64_t le
     status_line(e->options->status_fd, "ending %s %" G_GINT64_FORMAT, signal, left);
 }
 
-/* Before its effect is told, by whoever sees that first. */
+/* Tells of KILL before its effect is told: the guard or the tool, whichever sees it first. */
 static void announce_kill(const struct termination *e)
 {
     if (atomic_load(&e->shared->killed) && !atomic_exchange(&e->shared->kill_told, true))
@@ -346,7 +347,7 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
         say("%s: the lock is lost; the command is killed", path);
 }
 
-/* What is not reached by TERM before it is time gets KILL alone. */
+/* Sends TERM. Processes that it does not reach in time get KILL alone. */
 static void term(struct termination *e, enum exit_cause why, int64_t left, int64_t ms)
 {
     e->ending_at = now_ms();
@@ -431,7 +432,8 @@ static void give_up(struct termination *e)
         say("%s: the command was killed and does not end", e->options->path);
 }
 
-/* While the lock is ours it is waited for, however long. */
+/* Whether the end of the tree is not waited for any more. While the lock is ours, it is, however
+ * long. */
 static bool never_gone(struct termination *e)
 {
     const bool late = e->give_up_at != 0 && now_ms() >= e->give_up_at;
@@ -500,7 +502,7 @@ int64_t termination_waits_ms(const struct termination *e)
 
 /* ---- what must be ended of it ---- */
 
-/* What got the same signal is given so long to end, before it is spoken of. */
+/* How long processes that got the same signal have to end, before zkl speaks of them. */
 #define REST_PATIENCE_MS 100
 
 static void kill_rest(struct termination *e, bool nested)

@@ -49,7 +49,8 @@ struct termination {
 /* Says what /proc will not show of a tree, if anything; by zkl, once, before all else. */
 void termination_say_unseen(const struct hold_options *o);
 
-/* For the caller, guard or tool (then helper is the guard). Before it has children of its own. */
+/* Is called by the guard or by the tool (then helper is the guard), before it has children of its
+ * own. */
 void termination_tree_init(struct termination *e, pid_t root, pid_t helper);
 void termination_tree_free(struct termination *e);
 
@@ -57,7 +58,7 @@ void termination_tree_free(struct termination *e);
  * the guard does. Tells if that is longer than the lock can wait. */
 void termination_watch(struct termination *e);
 
-/* In how many ms it is to be called again. */
+/* Returns in how many ms it is to be called again. */
 int64_t termination_watch_ms(const struct termination *e);
 
 /* From KILL to the deadline: the larger the tree, the longer. The tool steps in when half of it is
@@ -108,7 +109,7 @@ bool termination_keeps_rest(const struct termination *e);
  * events. */
 bool termination_waits(struct termination *e);
 
-/* In how many ms it is to ask again, if it has no event before. */
+/* Returns in how many ms the caller is to ask again, if it has no event before. */
 int64_t termination_waits_ms(const struct termination *e);
 
 /* The leader has ended while the lock is ours. Returns whether the rest of its tree must be ended

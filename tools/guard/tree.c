@@ -49,7 +49,8 @@ static struct member *mark_of(const struct search *s, const struct process *p)
     return &s->marks[p - s->table.list];
 }
 
-/* Without its ancestors: TREE_ON_THE_WAY if they decide. */
+/* The place of a process as far as it shows without its ancestors: TREE_ON_THE_WAY if they
+ * decide. */
 static enum tree_place place_alone(const struct search *s, const struct process *p)
 {
     if (p->dead || is_anchor(s->tree, p->pid) || tree_is_prior(s->tree, p))
