@@ -17,7 +17,7 @@ static int64_t back_off_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* While no deadline is ahead. */
+/* The pause while no deadline is ahead. */
 static int64_t back_off_idle(unsigned rounds, int64_t timeout_ms)
 {
     const int64_t grown = (int64_t)ROUND_LAST_MS * rounds / ROUND_GROWTH,

@@ -264,7 +264,7 @@ static void barrier_quit(struct barrier *b, struct machine_actions *out, enum ba
     }
 }
 
-/* m->count: all of them. */
+/* Reads a member; m->count: all of them. */
 static void barrier_read_member(struct barrier *b, const struct barrier_members *m,
                                 struct machine_actions *out, size_t member)
 {
@@ -496,7 +496,7 @@ static void barrier_have_quit(struct barrier *b, const struct barrier_members *m
 
 /* ---- ends ---- */
 
-/* Refused, or stopped: it fails when the own node is gone. */
+/* The member was refused or stopped: it fails when the own node is gone. */
 static void barrier_fail(struct barrier *b, struct machine_actions *out)
 {
     if (b->own)

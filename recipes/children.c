@@ -94,7 +94,7 @@ static enum children_news children_begin(struct children *c, const struct childr
 
 /* ---- answers ---- */
 
-/* Told once for a reason, and tried again less and less often. */
+/* Tells a reason once, and tries again less and less often. */
 static void children_refuse(struct children *c, const struct children_moment *moment,
                             struct machine_actions *out, enum children_tell why)
 {

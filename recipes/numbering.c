@@ -151,7 +151,7 @@ static void numbering_on_read(struct numbering *n, const struct machine_event *e
         numbering_ask_next(n, out);
 }
 
-/* Read again with a watch. */
+/* Takes the node that was read again with a watch. */
 static void numbering_on_watched(struct numbering *n, const struct machine_event *ev,
                                  const struct numbering_moment *shown, struct machine_actions *out)
 {

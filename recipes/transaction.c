@@ -130,7 +130,7 @@ static void transaction_send(struct transaction *t, const struct machine_event *
     transaction_move(t, state);
 }
 
-/* No sending of it can be applied any more. */
+/* Sends the transaction as a new one: no earlier sending of it can be applied any more. */
 static void transaction_send_afresh(struct transaction *t, const struct machine_event *ev,
                                     const struct transaction_moment *now,
                                     struct machine_actions *out)

@@ -72,7 +72,7 @@ static int refused(int code, const char *path)
     }
 }
 
-/* Shard 9 before shard 10. */
+/* Orders shard 9 before shard 10. */
 static int children_by_name(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);

@@ -17,7 +17,7 @@ static void wipe(void *secret)
     g_free(secret);
 }
 
-/* Out of what others can see of a process. */
+/* Moves text out of what others can see of a process. */
 static char *take(const char *text)
 {
     char *secret = g_strdup(text);

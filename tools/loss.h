@@ -36,7 +36,7 @@ void loss_publish(struct loss *l);
 /* Ends the command for a guard that is late or dead. */
 void loss_stand_in(struct loss *l);
 
-/* Looks at the guard, and does both. */
+/* Looks at the guard, publishes the deadline, and stands in if that is needed. */
 void loss_look(struct loss *l);
 
 /* When it is to be looked again. */

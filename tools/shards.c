@@ -48,7 +48,7 @@ enum { TO_JOIN, TO_SEE };
 
 /* ---- membership: events, on a thread of the library ---- */
 
-/* With the lock held. */
+/* Whether the group shows the node with which we have joined. The caller holds the lock. */
 static void compare_tokens(struct shards_member *m)
 {
     const bool is_in = m->joined != 0 && m->joined == m->seen;
@@ -120,7 +120,7 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
     g_hash_table_insert(m->others, g_strdup(other->id), GUINT_TO_POINTER(share.count));
 }
 
-/* With the lock held. */
+/* Takes who is there now. The caller holds the lock. */
 static void take_view(struct shards_member *m, const zkl_members *all)
 {
     const struct shards_options *o = m->host->options;

@@ -79,8 +79,8 @@ template <class... Args> class callback
     std::shared_ptr<const std::function<void(Args...)>> fn_;
 };
 
-/* For objects that C may call back once too often: C knows only a number, which means nothing when
- * the entry is gone. Never destroyed, since library threads may run until the process ends. */
+/* Keeps objects that C may call back once too often: C knows only a number, which means nothing
+ * when the entry is gone. Never destroyed, since library threads may run until the process ends. */
 template <class T> class registry
 {
   public:
@@ -105,7 +105,7 @@ template <class T> class registry
         return found != entries_.end() ? found->second : nullptr;
     }
 
-    /* What it has is destroyed without our lock. */
+    /* Returns the entry, so that the caller destroys it without our lock. */
     std::shared_ptr<const T> remove(void *key)
     {
         const std::lock_guard<std::mutex> guard(mutex_);

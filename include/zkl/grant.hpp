@@ -189,7 +189,8 @@ class grant_view
         register_call(zkl_grant_on_revoke, std::move(fn));
     }
 
-    /* For the C functions that have no C++ form, such as zkl_grant_multi(). NULL: no grant. */
+    /* The C handle, for functions that have no C++ form, such as zkl_grant_multi(). NULL: no
+     * grant. */
     const zkl_grant *native_handle() const noexcept
     {
         return handle_;
@@ -260,7 +261,7 @@ class grant : public grant_view
         release();
     }
 
-    /* What the constructor got is owned. */
+    /* Casts const away: this object owns the grant that its constructor got. */
     void release() noexcept
     {
         zkl_grant_release(const_cast<zkl_grant *>(std::exchange(handle_, nullptr)));

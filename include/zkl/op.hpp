@@ -94,7 +94,7 @@ class operation
         zkl_op_cancel(handle_.get());
     }
 
-    /* For the C functions that have no C++ form. NULL: no acquisition. */
+    /* The C handle, for functions that have no C++ form. NULL: no acquisition. */
     zkl_op *native_handle() const noexcept
     {
         return handle_.get();
@@ -142,7 +142,7 @@ operation acquire_async(const shared_environment &where, acquired_function fn, S
     return operation(op);
 }
 
-/* None if somebody else holds. */
+/* A grant from acquire_it(ret), or none if somebody else holds. */
 template <class Acquire> grant try_acquire(shared_environment where, Acquire acquire_it)
 {
     zkl_grant *handle = nullptr;
@@ -153,13 +153,13 @@ template <class Acquire> grant try_acquire(shared_environment where, Acquire acq
     return grant(handle, std::move(where));
 }
 
-/* What a lock has returned: false if somebody else holds. */
+/* Whether a lock that has returned code holds: false if somebody else does. */
 inline bool locked(int code)
 {
     return !is_taken(code) && check(code) == 0;
 }
 
-/* For what an unlock has returned. Two errors do not throw, so that neither ends a scope by an
+/* Checks what an unlock has returned. Two errors do not throw, so that neither ends a scope by an
  * exception: the grant had been lost, as the grant itself tells, and in a forked child nothing is
  * locked. */
 inline void unlocked(int code)

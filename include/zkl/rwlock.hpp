@@ -67,7 +67,7 @@ class rwlock
     rwlock &operator=(const rwlock &) = delete;
     ~rwlock() = default;
 
-    /* To write. A thread that holds the lock only to read gets errc::deadlock. */
+    /* Locks to write. A thread that holds the lock only to read gets errc::deadlock. */
     void lock()
     {
         detail::check(write(ZKL_FOREVER));
@@ -118,7 +118,7 @@ class rwlock
         detail::check(zkl_rwlock_unlock(handle_.get()), ec);
     }
 
-    /* To read. */
+    /* Locks to read. */
     void lock_shared()
     {
         detail::check(read(ZKL_FOREVER));
@@ -186,7 +186,7 @@ class rwlock
         return detail::check(zkl_rwlock_depth(handle_.get()));
     }
 
-    /* Without blocking, for no thread: as mutex::lock_async(). */
+    /* Locks without blocking, for no thread, like mutex::lock_async(). */
     template <class Rep, class Period>
     operation lock_async(const std::chrono::duration<Rep, Period> &limit, acquired_function fn = {})
     {

@@ -62,7 +62,7 @@ inline void on_log(const zkl_log_record *record, void *data) noexcept
         entry->where->guard([&] { entry->fn(*record); });
 }
 
-/* After the session was closed: lines that still come are dropped. */
+/* Removes the log's function after the session was closed: lines that still come are dropped. */
 struct log_remover {
     void operator()(void *key) const noexcept
     {
@@ -86,7 +86,7 @@ inline int saturated(std::chrono::milliseconds value) noexcept
     return count > 2000000000 ? 2000000000 : count < -1 ? -1 : static_cast<int>(count);
 }
 
-/* What is invalid there is so here. The strings are the options'. */
+/* The options for C. What is invalid there is so here. The strings are the options'. */
 inline zkl_session_options to_c(const session_options &o,
                                 const std::vector<zkl_credential> &credentials)
 {
@@ -188,7 +188,8 @@ class session
         call.release();
     }
 
-    /* For a session with the option dispatch: see zkl_session_fd() and zkl_session_dispatch(). */
+    /* The descriptor of a session with the option dispatch: see zkl_session_fd() and
+     * zkl_session_dispatch(). */
     int fd() const
     {
         return detail::check(zkl_session_fd(handle_.get()));
@@ -237,7 +238,7 @@ class session
         return all;
     }
 
-    /* For the C functions that have no C++ form. NULL: closed, or moved from. */
+    /* The C handle, for functions that have no C++ form. NULL: closed, or moved from. */
     zkl_session *native_handle() const noexcept
     {
         return handle_.get();

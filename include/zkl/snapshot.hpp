@@ -14,7 +14,7 @@ namespace zkl
 namespace detail
 {
 
-/* What C has, as values. */
+/* The items of a C snapshot, as values. */
 template <class T, class Handle, class Item>
 std::vector<T> items_of(const Handle *from, std::size_t (*count)(const Handle *),
                         const Item *(*get)(const Handle *, std::size_t))
@@ -66,7 +66,7 @@ template <class T, class Handle> class snapshot
         return items_.end();
     }
 
-    /* For the C functions that have no C++ form. */
+    /* The C handle, for functions that have no C++ form. */
     const Handle *native_handle() const noexcept
     {
         return handle_.get();

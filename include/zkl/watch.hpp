@@ -30,7 +30,7 @@ class watch
         entry_.reset();
     }
 
-    /* For the C functions that have no C++ form. NULL: closed, or moved from. */
+    /* The C handle, for functions that have no C++ form. NULL: closed, or moved from. */
     zkl_watch *native_handle() const noexcept
     {
         return handle_.get();

@@ -78,7 +78,7 @@ static void on_chain_answered(struct request *r, const struct store_reply *reply
         proofs_failed(&s->proofs, r->proves);
 }
 
-/* Never parked: a step that is late would prove too much. */
+/* Sends a step at once or not at all: a step that is late would prove too much. */
 static bool send_chain(zkl_session *s, enum proof_wish wish)
 {
     static const struct {

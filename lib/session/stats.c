@@ -20,7 +20,8 @@ int64_t zkl_histogram_bound_ns(size_t bucket)
     return bucket < G_N_ELEMENTS(stats_bounds_ns) ? stats_bounds_ns[bucket] : INT64_MAX;
 }
 
-/* Most times are short, or rare. */
+/* Adds a time to the histogram. The search begins at the shortest, since most times are short, or
+ * rare. */
 static void stats_add_time(zkl_histogram *h, int64_t ns)
 {
     unsigned i = 0;

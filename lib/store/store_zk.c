@@ -274,7 +274,7 @@ static void store_zk_fail_all(struct store *store)
     }
 }
 
-/* When the library can call no more. */
+/* Frees the requests that are left, when the library can call no more. */
 static void store_zk_free_all(struct store *store)
 {
     for (GList *l = store->ops.head, *next; l; l = next) {

@@ -17,7 +17,7 @@ void tls_files_clear(struct tls_files *files)
     g_free(files->key);
 }
 
-/* libzookeeper takes them in one string with commas. */
+/* Refuses a comma: libzookeeper takes all names in one string with commas. */
 static const char *check_name(const char *name)
 {
     return strchr(name, ',') || !*name ? "the name of a file of TLS is empty or has a comma" : NULL;

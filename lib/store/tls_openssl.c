@@ -131,7 +131,7 @@ static bool is_name(long verified)
     return verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
 }
 
-/* After a call that returned result. */
+/* What becomes of the stream after a call that returned result. */
 static enum tls_step outcome(struct tls_stream *stream, int result)
 {
     const int error = SSL_get_error(stream->ssl, result);

@@ -230,7 +230,7 @@ struct cgroup *cgroup_new(bool leave_daemons)
 
 /* ---- what is in it ---- */
 
-/* Other than by a move there, it is neither late nor slow. */
+/* Forks into the cgroup. A move there could come too late, and is slow. */
 pid_t cgroup_fork(const struct cgroup *c)
 {
     struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};

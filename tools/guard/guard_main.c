@@ -235,7 +235,7 @@ static void look_at_exec(struct guarding *g)
     status_line(g->options.status_fd, "started %d", (int)g->leader);
 }
 
-/* Our own stop is none that the tool should hear of. */
+/* Tells the tool of a stop of the leader, unless the guard itself has stopped it. */
 static void look_at_stops(struct guarding *g)
 {
     siginfo_t info = {0};

@@ -104,7 +104,7 @@ void shared_claim(struct shared *s, zkl_session *session)
     atomic_store(&s->claimed, true);
 }
 
-/* Both in one word. */
+/* The signal and the clock share one word. */
 #define FIRST_SIGNAL_BITS 8
 
 void shared_note_first(struct shared *s, int signo, uint64_t clock)

@@ -11,7 +11,7 @@
 #include <zkl/grant.h>
 #include <zkl/session.h>
 
-/* Decided once, by whoever is first. */
+/* Why the command ends: the first to see a cause decides, once. */
 enum exit_cause {
     CAUSE_NONE,
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */

@@ -182,7 +182,7 @@ static bool hear_tool(struct zygote *z, struct events *events)
     }
 }
 
-/* Orphans, and guards and leaders that were forgotten. */
+/* Reaps orphans, and guards and leaders that were forgotten. */
 static void reap_forgotten(const struct zygote *z)
 {
     g_autoptr(GArray) pids = processes_children(getpid());
@@ -323,7 +323,7 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     channel_send(z->channel, &message, NULL, -1);
 }
 
-/* Guards that it has not told of are swept with what is left. */
+/* Does the work of a dead zygote. Guards that it has not told of are swept with what is left. */
 static bool stand_in_for_zygote(struct zygote *z)
 {
     bool due;
