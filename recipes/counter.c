@@ -118,7 +118,7 @@ static void counter_read(struct counter *c, struct machine_actions *out, enum co
     machine_ask(out, STORE_GET, COUNTER_NODE)->also = first;
 }
 
-/* Makes the node. Whoever makes it, the counter is 0 then. */
+/* Makes the node. The counter is 0 then, even if another client has made it. */
 static void counter_make(struct counter *c, struct machine_actions *out)
 {
     counter_move(c, COUNTER_MAKING);

@@ -61,7 +61,7 @@ int contenders_failed(const char *path);
 void contenders_print(const zkl_queue *q, const char *path);
 void contenders_print_json(const zkl_queue *q);
 
-/* The place of a contender whose place in line is not known. */
+/* The position of a contender whose place in line is not known. */
 #define CONTENDER_SOMEWHERE SIZE_MAX
 
 /* Writes a table of one; and of those in a snapshot that is not of the whole line. */
