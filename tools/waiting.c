@@ -14,8 +14,9 @@
     10000 /* each waiter lists the queue so often at most, and leaves no watch                     \
            */
 #define READ_MS 500
-#define ROOM 3  /* columns that stay free: the cursor's, and those of ^C */
-#define NAMED 3 /* holders, where there are several */
+#define LAST_READ_MS 2000 /* the look for the last sentence: nothing waits for it but the end */
+#define ROOM 3            /* columns that stay free: the cursor's, and those of ^C */
+#define NAMED 3           /* holders, where there are several */
 #define NODE_MAX 2048
 
 #define OVER_IT "\r"
@@ -65,7 +66,7 @@ static char *name_holders(const zkl_queue *queue, int64_t own)
 
 char *waiting_holders(const struct run *run, const char *path)
 {
-    g_autoptr(zkl_queue) queue = contenders_first(run->session, path, NAMED + 1, READ_MS);
+    g_autoptr(zkl_queue) queue = contenders_first(run->session, path, NAMED + 1, LAST_READ_MS);
 
     return name_holders(queue, zkl_session_id(run->session));
 }
