@@ -652,3 +652,14 @@ enum deadline proofs_deadline(const struct proofs *p, struct instant now)
         return DEADLINE_NONE;
     return p->connected && can_renew(p, now) ? DEADLINE_LASTING : DEADLINE_AHEAD;
 }
+
+enum proof_kind proof_by_gain(const struct proofs *p, enum proof_kind kind, struct instant sent,
+                              struct instant now)
+{
+    const bool moves = kind == PROOF_WRITE && p->alone;
+
+    if (!moves || is_later(kept_by(p, sent), instant_add(p->deadline, p->timeout / 64)) ||
+        proofs_overdue(p, now) || proofs_deadline(p, now) != DEADLINE_LASTING)
+        return kind;
+    return PROOF_ANCHOR;
+}

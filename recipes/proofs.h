@@ -188,4 +188,10 @@ enum deadline {
 /* The one answer about a session's deadline. A grant is given on a lasting one. */
 enum deadline proofs_deadline(const struct proofs *p, struct instant now);
 
+/* What a request of that kind, answered now, counts as where somebody goes by the deadline. A move
+ * is told to each of them. So a user's write moves a deadline that lasts, and of which nobody is in
+ * doubt, only if that gains a 64th of the timeout. */
+enum proof_kind proof_by_gain(const struct proofs *p, enum proof_kind kind, struct instant sent,
+                              struct instant now);
+
 #endif

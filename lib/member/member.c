@@ -15,11 +15,7 @@
 #include "lib/session/participant.h"
 #include "members.h"
 
-enum {
-    ID_MAX = 255,
-    DATA_MAX = 64 * 1024,
-    EARLY_PART = 64 /* by which part of a session timeout the deadlines of many may be early */
-};
+enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
 
 /* A reference is the user's, each request's and message's, and one while it is not over. */
 static void member_ref(zkl_member *m)
@@ -303,15 +299,12 @@ static void member_tell_left(zkl_member *m)
 
 /* ---- all members of a session that are not over ---- */
 
-unsigned members_many = MEMBERS_MANY;
-
 struct member_list {
     struct participant participant;
     GQueue list;       /* of zkl_member */
     GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
     unsigned asking;   /* those whose grant was asked for */
     bool suspect;      /* some are, until there is a proof */
-    int64_t shown;     /* all that are in show that deadline, or a later one; CLOCK_BOOTTIME ns */
 };
 
 static bool member_list_is_busy(const struct participant *p)
@@ -341,7 +334,6 @@ static void member_list_step(struct participant *p, unsigned kind)
     guint n = 0, count = list->length;
     zkl_member **all = g_new(zkl_member *, count);
 
-    ((struct member_list *)p)->shown = p->session->proofs.deadline.boot;
     for (GList *l = list->head; l; l = l->next) {
         all[n] = l->data;
         member_ref(all[n++]);
@@ -365,21 +357,12 @@ static void member_list_on_deadline(struct participant *p)
 }
 
 /* If a server stands alone, each write that it answers is a proof. A thousand members that join
- * would each be stepped a thousand times. So if there are many, each shows a deadline that is a
- * little too early, until it has moved by more. */
-static bool member_list_is_worth_showing(const struct member_list *all)
-{
-    const zkl_session *s = all->participant.session;
-
-    return all->suspect || all->list.length < members_many ||
-           s->proofs.deadline.boot - all->shown >= s->timeout_ms * CLOCK_MS / EARLY_PART;
-}
-
+ * would each be stepped a thousand times, though none of them shows a deadline. */
 static void member_list_on_proved(struct participant *p)
 {
     struct member_list *all = (struct member_list *)p;
 
-    if (!member_list_is_worth_showing(all))
+    if (all->asking == 0 && !all->suspect)
         return;
     all->suspect = false;
     member_list_set_suspect(p, false);
@@ -439,10 +422,8 @@ static struct member_list *member_list_of(zkl_session *s)
     struct member_list *all =
         (struct member_list *)participant_of(s, &member_list_ops, sizeof(struct member_list));
 
-    if (!all->nodes) {
+    if (!all->nodes)
         all->nodes = g_hash_table_new(g_str_hash, g_str_equal);
-        all->shown = s->proofs.deadline.boot;
-    }
     return all;
 }
 

@@ -19,8 +19,4 @@ struct member_box *member_box_new(const char *name, zkl_member_layout layout,
 /* Takes an array of references to boxes, which it puts in order. */
 zkl_members *members_new(GPtrArray *boxes);
 
-/* So many members of a session are not stepped for each proof that it gets; tests set it. */
-enum { MEMBERS_MANY = 100 };
-extern unsigned members_many;
-
 #endif

@@ -57,6 +57,8 @@ void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sen
 
     if (kind == PROOF_RENEWAL)
         stats_renewed(s, sent);
+    if (participants_go_by_it(s))
+        kind = proof_by_gain(&s->proofs, kind, sent, now);
     if (proofs_answered(&s->proofs, kind, sent, now))
         spread_deadline(s, proofs_deadline(&s->proofs, now) == DEADLINE_LASTING ? NEWS_PROVED
                                                                                 : NEWS_DEADLINE);

@@ -270,7 +270,6 @@ char *schedule_play(uint64_t seed, struct trace *trace, struct tally *tally)
     config.odd = schedule_servers == SERVERS_ODD;
     config.late_ms = schedule_servers == SERVERS_LATE ? WORLD_LATE_MS : 0;
     contender_long_queue = seed % 2 ? LONG_ALREADY : LONG_QUEUE;
-    members_many = seed / 2 % 2 ? 0 : MEMBERS_MANY;
     roles->stage = stage_new(random, config, trace);
     draw_roles(roles, &config);
     member_draw(roles);

@@ -169,6 +169,37 @@ TEST_CASE(alone_any_write_is_a_proof)
     }
 }
 
+TEST_CASE(alone_a_users_write_must_gain_something)
+{
+    static const struct {
+        int64_t sent, answered;
+        enum proof_kind kind, counts_as;
+        bool ensemble;
+        int64_t renewal; /* when one was sent that is not answered; 0: none */
+    } rows[] = {
+        {156, 160, PROOF_WRITE, PROOF_ANCHOR, false, 0}, /* a 64th is 156.25 ms */
+        {157, 160, PROOF_WRITE, PROOF_WRITE, false, 0},
+        {156, 160, PROOF_RENEWAL, PROOF_RENEWAL, false, 0},
+        {156, 160, PROOF_KEEP, PROOF_KEEP, false, 0},
+        {156, 160, PROOF_WRITE, PROOF_WRITE, true, 0},
+        {156, 4165, PROOF_WRITE, PROOF_ANCHOR, false, 0}, /* overdue at 4166 */
+        {156, 4167, PROOF_WRITE, PROOF_WRITE, false, 0},
+        {156, 1671, PROOF_WRITE, PROOF_ANCHOR, false,
+         5}, /* a period behind that it does not last */
+        {156, 1672, PROOF_WRITE, PROOF_WRITE, false, 5},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        start();
+        if (!rows[i].ensemble)
+            proofs_alone(&p);
+        if (rows[i].renewal)
+            proofs_sent(&p, PROOF_RENEWAL, at(rows[i].renewal));
+        if (!CHECK_INT(proof_by_gain(&p, rows[i].kind, at(rows[i].sent), at(rows[i].answered)),
+                       rows[i].counts_as))
+            runner_fail(__FILE__, __LINE__, "row %zu", i);
+    }
+}
+
 TEST_CASE(deadlines_never_go_back_by_a_proof)
 {
     start();

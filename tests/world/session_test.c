@@ -4,6 +4,7 @@
 #include "lib/session/core.h"
 #include "lib/session/incarnation.h"
 #include "lib/session/participant.h"
+#include "lib/session/request.h"
 #include "puppet.h"
 
 TEST_SUITE(session_alone);
@@ -97,11 +98,11 @@ static void run_for(int64_t ns)
 }
 
 /* Connected, with a user that contends. warm_ms: how long it stays proved without. */
-static void begin(int64_t warm_ms)
+static void begin(int servers, int64_t warm_ms)
 {
     zkl_session_options options = ZKL_SESSION_OPTIONS_INIT;
 
-    begin_world((struct world_config){.seed = 3, .servers = 3, .reap_ms = 60000});
+    begin_world((struct world_config){.seed = 3, .servers = servers, .reap_ms = 60000});
     timers_by_hand = true;
     session_store = &world_store;
     options.dispatch = 1;
@@ -139,7 +140,7 @@ static void end(void)
 /* Proofs go on while somebody contends, whoever that is, and no longer. */
 TEST_CASE(kept_proved_while_busy)
 {
-    begin(0);
+    begin(3, 0);
     run_for(60 * SECOND);
     CHECK(user->heard[NEWS_PROVED] > 10);
     CHECK_INT(user->heard[NEWS_LAPSED], 0);
@@ -151,10 +152,46 @@ TEST_CASE(kept_proved_while_busy)
     end();
 }
 
+static void on_user_answered(struct request *r, const struct store_reply *reply)
+{
+    (void)reply;
+    *(bool *)r->context = true;
+}
+
+/* Whether an answered write of the user's moves the deadline. */
+static bool user_write_moves(void)
+{
+    struct host *before = host_enter(host);
+    const struct instant deadline = session->proofs.deadline;
+    bool answered = false;
+
+    session_lock(session);
+    request_send(session,
+                 request_new(STORE_DELETE, g_strdup("/none"), on_user_answered, &answered));
+    session_unlock(session);
+    host_enter(before);
+    while (!answered)
+        run_for(MILLI);
+    return session->proofs.deadline.boot > deadline.boot;
+}
+
+/* Somebody who goes by the deadline would hear of each write; where there is nobody, it costs
+ * nothing. */
+TEST_CASE(moved_by_a_users_write)
+{
+    begin(1, 60000);
+    while (!user_write_moves())
+        continue;
+    CHECK(!user_write_moves()); /* a few ms later */
+    user->busy = false;
+    CHECK(user_write_moves());
+    end();
+}
+
 /* In this order: it may end, it has ended as far as anybody can tell, it has ended. */
 TEST_CASE(told_of_an_expiry)
 {
-    begin(0);
+    begin(3, 0);
     for (int i = 0; i < 3; i++)
         world_cut(host, i, true, true);
     run_for(TIMEOUT_MS * MILLI - MILLI);
@@ -185,7 +222,7 @@ static void purge(void)
 /* Where a node stands that only the end of the session removes. */
 TEST_CASE(not_replaced_while_held)
 {
-    begin(0);
+    begin(3, 0);
     user->holding = true;
     purge();
     CHECK_INT(user->heard[NEWS_REPLACED], 0);
@@ -199,7 +236,7 @@ TEST_CASE(found_by_its_ops)
 {
     static const struct participant_ops other = {.free = free_user};
 
-    begin(0);
+    begin(3, 0);
     session_lock(session);
     CHECK(participant_of(session, &ops, sizeof *user) == &user->participant);
     CHECK(participant_of(session, &other, sizeof *user) != &user->participant);
