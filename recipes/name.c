@@ -90,6 +90,18 @@ static enum child_kind kind_at_end(const char *name, size_t length, size_t *ret_
     return is_apache(name, length) ? CHILD_APACHE : CHILD_FOREIGN;
 }
 
+void name_write_number(char to[NAME_NUMBER_SIZE], int32_t number)
+{
+    const int width = number > -1000000000 ? NUMBER_MIN : NUMBER_MAX;
+    int64_t rest = number < 0 ? -(int64_t)number : number;
+
+    to[width] = '\0';
+    for (int i = width - 1; i >= 0; i--, rest /= 10)
+        to[i] = (char)('0' + rest % 10);
+    if (number < 0)
+        to[0] = '-';
+}
+
 /* The value of text, an optional '-' and digits; false if it does not fit 32 bits. */
 static bool name_read_number(const char *text, size_t length, int32_t *ret)
 {

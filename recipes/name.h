@@ -14,6 +14,11 @@ void name_parse(const char *name, size_t length, struct child *out);
 /* What our own names of that kind end in, before the number; "" of a kind that is never ours. */
 const char *name_word(enum child_kind kind);
 
+enum { NAME_NUMBER_SIZE = 12 };
+
+/* As the server does at the end of a name. */
+void name_write_number(char to[NAME_NUMBER_SIZE], int32_t number);
+
 /* The longest priority has three digits. */
 enum { NAME_PRIORITY_MAX = 999 };
 

@@ -32,11 +32,13 @@ static void mark(char *uuid, bool retains)
 static char *new_uuid(bool retains)
 {
     guint16 r[8];
-    char *uuid;
+    char *uuid = g_strdup("01234567-0123-0123-0123-0123456789ab"), *to = uuid;
 
     layout_random(r, sizeof r);
-    uuid = g_strdup_printf("%04x%04x-%04x-%04x-%04x-%04x%04x%04x", r[0], r[1], r[2], r[3], r[4],
-                           r[5], r[6], r[7]);
+    for (unsigned digit = 0; digit < 4 * G_N_ELEMENTS(r); digit++) {
+        to += *to == '-';
+        *to++ = "0123456789abcdef"[r[digit / 4] >> (12 - digit % 4 * 4) & 15];
+    }
     uuid[VERSION_AT] = NAME_UUID_VERSION;
     uuid[VARIANT_AT] = "89ab"[r[4] >> 14];
     mark(uuid, retains);
@@ -70,7 +72,7 @@ char *layout_name(enum child_kind kind, const char *id, int rank)
         return g_strdup_printf("_c_%s-n%d-%s", id, rank, word);
     if (kind != CHILD_LEASE && rank > 0)
         return g_strdup_printf("_c_%s-p%03d-%s", id, rank, word);
-    return g_strdup_printf("_c_%s-%s", id, word);
+    return g_strconcat("_c_", id, "-", word, NULL);
 }
 
 static const char *whose(enum child_kind kind)

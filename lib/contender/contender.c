@@ -184,8 +184,10 @@ static char *contender_new_node(const struct contender *c)
 
 static char *contender_numbered(const struct contender *c, int32_t number)
 {
-    char *prefix = contender_new_name(c), *name = g_strdup_printf("%s%010d", prefix, number);
+    char digits[NAME_NUMBER_SIZE];
 
+    name_write_number(digits, number);
+    char *prefix = contender_new_name(c), *name = g_strconcat(prefix, digits, NULL);
     g_free(prefix);
     return name;
 }

@@ -276,17 +276,28 @@ TEST_CASE(huge_name)
     free(name);
 }
 
-/* Whatever Java's %010d makes of a counter is read back as the same number. */
+/* What Java's %010d makes of a counter is what we write, and is read back as the same number. */
+static bool number_comes_back(int64_t n)
+{
+    char name[32], written[NAME_NUMBER_SIZE];
+    const int length = snprintf(name, sizeof(name), "lock-%010d", (int)n);
+    struct child c = {0};
+
+    name_parse(name, (size_t)length, &c);
+    name_write_number(written, (int32_t)n);
+    return CHECK_INT(c.kind, CHILD_LOCK) && CHECK_INT(c.number, n) &&
+           CHECK_STR(written, name + strlen("lock-"));
+}
+
 TEST_CASE(every_number_reads_back)
 {
-    for (int64_t n = INT32_MIN; n <= INT32_MAX; n += 9973) {
-        char name[32];
-        int length = snprintf(name, sizeof(name), "lock-%010d", (int)n);
-        struct child c = {0};
-        name_parse(name, (size_t)length, &c);
-        if (!CHECK_INT(c.kind, CHILD_LOCK) || !CHECK_INT(c.number, n))
+    static const int64_t edges[] = {-1000000000, -999999999, -1, 0, 9, INT32_MAX};
+
+    for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++)
+        number_comes_back(edges[i]);
+    for (int64_t n = INT32_MIN; n <= INT32_MAX; n += 9973)
+        if (!number_comes_back(n))
             return;
-    }
 }
 
 /* How many permits a lease's name asks for. */
