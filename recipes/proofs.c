@@ -616,7 +616,6 @@ static bool can_renew(const struct proofs *p, struct instant now)
 {
     const int64_t poll = proofs_anchor_period(p) / 2, slack = round_slack(p->timeout);
     const int64_t due = p->chain_ever ? instant_left(now, next_round(p)) : poll;
-    struct proofs q = *p;
     int64_t left = instant_left(now, p->deadline), at = due;
     bool runs = p->chain != CHAIN_IDLE;
     bool shakes = runs && p->on_handshake; /* the next round does not count its period from this */
@@ -625,10 +624,13 @@ static bool can_renew(const struct proofs *p, struct instant now)
         return false;
     if (runs)
         at = 0;
+    if (p->alone) /* each round counts for itself */
+        return left >= at + slack;
+    struct proofs q = *p;
     while (left >= at + slack) {
         const struct instant then = instant_add(now, at);
         const bool fresh = at >= p->relay + (q.chain_ever ? 0 : poll);
-        if (p->alone || (fresh && !p->relayed))
+        if (fresh && !p->relayed)
             return true;
         const bool shows = runs || begin_round(&q, then) || fresh;
         if (q.rests && !is_later(now, q.chain_base))
