@@ -55,6 +55,22 @@ never_changed() { # ROOT
 }
 expect_none "every file that run.sh of the mutants names is there" "$(never_changed "$top_srcdir")"
 
+# A mutant whose patch no longer fits is none.
+misfits() { # ROOT PATCH...
+    local root=$1 file
+    for file in "${@:2}"; do
+        patch -s -f -p1 --dry-run -d "$root" <"$file" >/dev/null 2>&1 || echo "$file"
+    done
+}
+if command -v patch >/dev/null; then
+    mutants=("$top_srcdir"/tests/live/faults/mutants/*.patch)
+    expect_none "each mutant's patch fits" "$(misfits "$top_srcdir" "${mutants[@]}")"
+    sed 's/^-/-planted/' "${mutants[0]}" >"$scratch/misfit"
+    expect_some "sees a planted patch" "$(misfits "$top_srcdir" "$scratch/misfit")"
+else
+    missing patch
+fi
+
 # A suite registers itself, and the linker leaves out of a library what nothing names.
 never_run() { # ROOT
     (cd "$1" && find tests -name '*.c' -exec grep -l '^TEST_SUITE(' {} +) | sort |

@@ -184,8 +184,7 @@ TEST_CASE(alone_a_users_write_must_gain_something)
         {156, 160, PROOF_WRITE, PROOF_WRITE, true, 0},
         {156, 4165, PROOF_WRITE, PROOF_ANCHOR, false, 0}, /* overdue at 4166 */
         {156, 4167, PROOF_WRITE, PROOF_WRITE, false, 0},
-        {156, 1671, PROOF_WRITE, PROOF_ANCHOR, false,
-         5}, /* a period behind that it does not last */
+        {156, 1671, PROOF_WRITE, PROOF_ANCHOR, false, 5}, /* a period after that it does not last */
         {156, 1672, PROOF_WRITE, PROOF_WRITE, false, 5},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
