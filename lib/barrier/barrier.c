@@ -110,8 +110,8 @@ static const struct driver_ops barrier_driver = {.step = barrier_op_step,
                                                  .path = driven_path,
                                                  .data = barrier_op_data,
                                                  .tell = barrier_op_tell,
-                                                 .ref = driven_ref,
-                                                 .unref = driven_unref};
+                                                 .hold = driven_hold,
+                                                 .free = driven_let_go};
 
 int zkl_barrier_new(zkl_barrier **ret, zkl_session *s, const char *path,
                     const zkl_barrier_options *options)
@@ -215,9 +215,8 @@ struct double_call {
 
 /* All guarded by the monitor, but what is set when it is made. */
 struct zkl_double_barrier {
-    int refs; /* the user's, each request's, and while it is not outside */
     struct barrier_spec spec;
-    struct driver driver;
+    struct driver driver; /* with a reference of the user's, and one while it is not outside */
     struct barrier machine;
     GList link;               /* in those of the session that are not outside */
     struct double_call *call; /* under way; NULL: none */
@@ -229,16 +228,16 @@ struct zkl_double_barrier {
     GArray *czxids;   /* of uint64_t, the same */
 };
 
-static void double_ref(zkl_double_barrier *b)
+static zkl_double_barrier *double_driven(struct driver *d)
 {
-    b->refs++;
+    return DRIVER_OWNER(d, zkl_double_barrier);
 }
 
 /* The session has another reference. */
-static void double_unref(zkl_double_barrier *b)
+static void double_free(struct driver *d)
 {
-    if (--b->refs > 0)
-        return;
+    zkl_double_barrier *b = double_driven(d);
+
     driver_clear(&b->driver);
     barrier_spec_clear(&b->spec);
     g_ptr_array_unref(b->names);
@@ -330,11 +329,6 @@ static size_t double_own_place(const zkl_double_barrier *b)
     return i;
 }
 
-static zkl_double_barrier *double_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, zkl_double_barrier);
-}
-
 /* The session lists the members that are not outside, and keeps them. */
 static void double_note_state(zkl_double_barrier *b, bool was_out)
 {
@@ -342,12 +336,12 @@ static void double_note_state(zkl_double_barrier *b, bool was_out)
     const bool is_out = b->machine.state == BARRIER_OUTSIDE;
 
     if (was_out && !is_out) {
-        double_ref(b);
+        driver_ref(&b->driver);
         g_queue_push_tail_link(doubles_of(s), &b->link);
     } else if (!was_out && is_out) {
         g_queue_unlink(doubles_of(s), &b->link);
         incarnation_retired(s);
-        double_unref(b); /* its driver has another reference in a step */
+        driver_unref(&b->driver); /* the step has another one */
     }
 }
 
@@ -461,23 +455,12 @@ static void double_tell(struct driver *d, const struct machine_action *a)
         double_end_call(b, (enum barrier_verdict)a->verdict);
 }
 
-static void double_driver_ref(struct driver *d)
-{
-    double_ref(double_driven(d));
-}
-
-static void double_driver_unref(struct driver *d)
-{
-    double_unref(double_driven(d));
-}
-
 static const struct driver_ops double_driver = {.step = double_step,
                                                 .path = double_path,
                                                 .name = double_name,
                                                 .data = double_data,
                                                 .tell = double_tell,
-                                                .ref = double_driver_ref,
-                                                .unref = double_driver_unref};
+                                                .free = double_free};
 
 /* ---- double barriers: calls ---- */
 
@@ -614,7 +597,6 @@ int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char 
         g_free(b);
         return code;
     }
-    b->refs = 1;
     b->link.data = b;
     b->machine.wanted = (size_t)members;
     driver_init(&b->driver, &double_driver, b->spec.session, b->spec.parents);
@@ -638,7 +620,7 @@ void zkl_double_barrier_free(zkl_double_barrier *b)
     if (!s->closing)
         driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
     double_end_call(b, BARRIER_FAILED); /* without waiting for that */
-    double_unref(b);
+    driver_unref(&b->driver);
     session_unlock(s);
     session_unref(s);
 }

@@ -122,12 +122,17 @@ static void contender_look_for_late(struct contender *c)
     c->unsure = 0;
 }
 
-void contender_unref(struct contender *c)
+static struct contender *contender_driven(struct driver *d)
 {
-    if (--c->refs > 0)
-        return;
+    return DRIVER_OWNER(d, struct contender);
+}
+
+static void contender_free(struct driver *d)
+{
+    struct contender *c = contender_driven(d);
+
     contender_look_for_late(c);
-    driver_clear(&c->driver);
+    driver_clear(d);
     admission_unuse(c->admission);
     g_ref_string_release(c->payload);
     if (c->predecessor)
@@ -338,11 +343,6 @@ static int32_t contender_take_limit(const struct contender *c, const struct mach
 }
 
 /* ---- the driver's table: what the machine sees ---- */
-
-static struct contender *contender_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct contender);
-}
 
 /* Whether the directory has no data of others: only what a leader has proclaimed, or the name of a
  * former head (head_hint.h), or nothing. */
@@ -796,7 +796,7 @@ static void contender_on_told(void *data)
 
     session_lock(s);
     contender_release(c);
-    contender_unref(c);
+    driver_unref(&c->driver);
     session_unlock(s);
 }
 
@@ -811,9 +811,9 @@ static void contender_lose(struct contender *c, enum loss loss)
         log_line(s->log, ZKL_LOG_WARN, "lost", session_path(s, c->tenure->full_node),
                  "%s: lost: %s", c->tenure->full_node,
                  zkl_strloss(before ? before : (zkl_loss)loss));
-    c->refs++;
+    driver_ref(&c->driver);
     if (!grant_lose(c->tenure, loss, contender_on_told, c)) {
-        c->refs--;
+        driver_unref(&c->driver);
         contender_release(c);
     }
     contender_detach_tenure(c);
@@ -917,7 +917,7 @@ static void contender_retire(struct contender *c)
     if (c->leaves)
         orphan_left(s);
     admission_leave(c);
-    contender_unref(c);
+    driver_unref(&c->driver);
     incarnation_retired(s);
 }
 
@@ -981,24 +981,13 @@ static void contender_on_stepped(struct driver *d)
     admission_passed(c);
 }
 
-static void contender_ref_driven(struct driver *d)
-{
-    contender_driven(d)->refs++;
-}
-
-static void contender_unref_driven(struct driver *d)
-{
-    contender_unref(contender_driven(d));
-}
-
 static const struct driver_ops contender_driver = {.step = contender_step_driven,
                                                    .path = contender_path,
                                                    .data = contender_data,
                                                    .name = contender_rename,
                                                    .tell = contender_be_told,
                                                    .after = contender_on_stepped,
-                                                   .ref = contender_ref_driven,
-                                                   .unref = contender_unref_driven};
+                                                   .free = contender_free};
 
 /* ---- what is asked of it ---- */
 
@@ -1009,7 +998,6 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
 
     *ret = c;
     driver_init(&c->driver, &contender_driver, s, STORE_PERSISTENT);
-    c->refs = 1;
     c->admission = admission_use(contenders_of(s), spec->directory);
     c->payload = g_ref_string_acquire(spec->payload);
     c->container = spec->parents == ZKL_PARENTS_CONTAINER;
@@ -1245,12 +1233,12 @@ static void contenders_for_all(const GQueue *queue, void (*fn)(struct contender 
 
     for (GList *l = queue->head; l; l = l->next) {
         list[n] = l->data;
-        list[n++]->refs++;
+        driver_ref(&list[n++]->driver);
     }
     for (n = 0; n < count; n++) {
         if (!list[n]->retired)
             fn(list[n], data);
-        contender_unref(list[n]);
+        driver_unref(&list[n]->driver);
     }
     g_free(list);
 }

@@ -155,7 +155,7 @@ void callers_remove(struct callers *callers);
 enum { CONTENDER_ID_SIZE = 37 };
 
 struct contender {
-    struct driver driver; /* of a session that outlives it */
+    struct driver driver; /* of a session that outlives it; with a reference while it is at it */
     struct attempt machine;
     struct admission *admission;   /* with the directory's path */
     struct contender_queue *queue; /* of its handle; NULL: none, or it has left */
@@ -168,7 +168,6 @@ struct contender {
     void *context;
     GList link;           /* of the session's list; its data are NULL while it is not in that */
     GSequenceIter *place; /* among those outside; NULL: it is not */
-    int refs;             /* being at it, each request under way, each step */
     int rank;
     unsigned unsure;  /* the number of creates whose outcome is unknown */
     uint32_t arrival; /* in what order they came, and enter again */
@@ -188,8 +187,6 @@ static inline zkl_session *contender_session(const struct contender *c)
 {
     return c->driver.session;
 }
-
-void contender_unref(struct contender *c);
 
 /* Once nobody is let in before all who are to enter again have said so, the oldest of them are. */
 void admissions_open(struct contenders *all);

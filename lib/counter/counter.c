@@ -74,8 +74,8 @@ static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .path = counter_op_path,
                                                  .data = counter_op_data,
                                                  .tell = counter_op_tell,
-                                                 .ref = driven_ref,
-                                                 .unref = driven_unref};
+                                                 .hold = driven_hold,
+                                                 .free = driven_let_go};
 
 /* What a call returns for the verdict, but for COUNTER_REFUSED and COUNTER_LATE. */
 static int counter_result(const zkl_counter *c, enum counter_verdict verdict)
@@ -373,8 +373,7 @@ static const struct children_watch_kind counter_watching_kind = {
     .driver = {.step = counter_watching_step,
                .path = children_watch_path,
                .tell = counter_watching_tell,
-               .ref = children_watch_driver_ref,
-               .unref = children_watch_driver_unref},
+               .free = children_watch_free},
     .doing = "watching the counter",
     .free = counter_watching_free};
 

@@ -386,8 +386,7 @@ int zkl_election_proclaim_async(zkl_election *e, const void *data, size_t size, 
 
 /* What zkl_election_start() began: it campaigns again and again. */
 struct election_candidacy {
-    int refs; /* its own until it is over, each message, each request, its grant's watcher */
-    struct driver driver;
+    struct driver driver; /* referred to by messages and a watcher, and until it is over */
     struct candidacy machine;
     zkl_election *election;
     zkl_election_fn fn;
@@ -402,11 +401,16 @@ struct election_candidacy {
     int answer;                  /* to the user's call under way */
 };
 
-static void candidacy_unref(struct election_candidacy *c)
+static struct election_candidacy *candidacy_of(struct driver *d)
 {
-    if (--c->refs > 0)
-        return;
-    driver_clear(&c->driver);
+    return DRIVER_OWNER(d, struct election_candidacy);
+}
+
+static void candidacy_free(struct driver *d)
+{
+    struct election_candidacy *c = candidacy_of(d);
+
+    driver_clear(d);
     election_unref(c->election);
     g_free(c);
 }
@@ -424,7 +428,7 @@ static void candidacy_free_message(struct candidacy_message *m)
 {
     if (m->grant)
         grant_unref(m->grant);
-    candidacy_unref(m->candidacy);
+    driver_unref(&m->candidacy->driver);
     g_free(m);
 }
 
@@ -450,7 +454,7 @@ static void candidacy_push(struct election_candidacy *c, zkl_election_event even
     m->grant = grant ? grant_ref(grant) : NULL;
     if (error)
         m->error = *error;
-    c->refs++;
+    driver_ref(&c->driver);
     if (!callbacks_push(c->election->session->callbacks, candidacy_deliver, m))
         candidacy_free_message(m);
 }
@@ -521,8 +525,8 @@ static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *d
         c->fn(c->election, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL, c->data);
     session_lock(s);
     if (over)
-        candidacy_unref(c);
-    candidacy_unref(c); /* the watcher's */
+        driver_unref(&c->driver);
+    driver_unref(&c->driver); /* the watcher's */
     session_unlock(s);
 }
 
@@ -549,7 +553,7 @@ static void candidacy_begin_term(struct election_candidacy *c)
 {
     election_set_grant(c->election, c->grant);
     candidacy_push(c, ZKL_ELECTION_LEADING, c->grant, NULL);
-    c->refs++;
+    driver_ref(&c->driver);
     grant_watch(c->grant, candidacy_on_change, c);
 }
 
@@ -580,12 +584,7 @@ static void candidacy_end_with(struct election_candidacy *c, enum candidacy_caus
     if (behind)
         return;
     candidacy_push(c, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL);
-    candidacy_unref(c);
-}
-
-static struct election_candidacy *candidacy_of(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct election_candidacy);
+    driver_unref(&c->driver);
 }
 
 static void candidacy_do(struct driver *d, const struct machine_action *a)
@@ -662,21 +661,10 @@ static char *candidacy_path(struct driver *d, unsigned node)
     return g_strdup(candidacy_of(d)->election->directory);
 }
 
-static void candidacy_driver_ref(struct driver *d)
-{
-    candidacy_of(d)->refs++;
-}
-
-static void candidacy_driver_unref(struct driver *d)
-{
-    candidacy_unref(candidacy_of(d));
-}
-
 static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step,
                                                    .path = candidacy_path,
                                                    .tell = candidacy_do,
-                                                   .ref = candidacy_driver_ref,
-                                                   .unref = candidacy_driver_unref};
+                                                   .free = candidacy_free};
 
 /* ---- the handle's side ---- */
 
@@ -685,12 +673,12 @@ static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step
  * recipe does that. */
 static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool closed, int answer)
 {
-    c->refs++;
+    driver_ref(&c->driver);
     c->answer = answer;
     c->closed = closed;
     candidacy_hear(c, kind);
     answer = c->answer;
-    candidacy_unref(c);
+    driver_unref(&c->driver);
     return answer;
 }
 
@@ -700,7 +688,6 @@ static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     const zkl_election_options *o = &e->options;
     struct election_candidacy *c = g_new0(struct election_candidacy, 1);
 
-    c->refs = 1;
     c->election = e;
     c->fn = fn;
     c->data = data;
@@ -980,15 +967,13 @@ static void observer_name(struct driver *d, unsigned node)
     o->node = g_strdup(o->first);
 }
 
-static const struct children_watch_kind observer_kind = {
-    .driver = {.step = observer_step,
-               .path = observer_path,
-               .name = observer_name,
-               .tell = observer_tell,
-               .ref = children_watch_driver_ref,
-               .unref = children_watch_driver_unref},
-    .doing = "looking for the leader",
-    .free = observer_free};
+static const struct children_watch_kind observer_kind = {.driver = {.step = observer_step,
+                                                                    .path = observer_path,
+                                                                    .name = observer_name,
+                                                                    .tell = observer_tell,
+                                                                    .free = children_watch_free},
+                                                         .doing = "looking for the leader",
+                                                         .free = observer_free};
 
 /* The candidates are those of that rule. It has not begun. */
 static struct children_watch *observer_new(zkl_session *s, const char *directory, enum rule rule,

@@ -304,12 +304,12 @@ static void multi_tell(struct driver *d, const struct machine_action *a)
     }
 }
 
-static void multi_ref(struct driver *d)
+static void multi_hold(struct driver *d)
 {
     tenure_ref(multi_line_driven(d)->tenure);
 }
 
-static void multi_unref(struct driver *d)
+static void multi_let_go(struct driver *d)
 {
     tenure_unref(multi_line_driven(d)->tenure);
 }
@@ -319,8 +319,8 @@ static const struct driver_ops multi_driver = {.step = multi_step,
                                                .data = multi_data,
                                                .rest = multi_rest,
                                                .tell = multi_tell,
-                                               .ref = multi_ref,
-                                               .unref = multi_unref};
+                                               .hold = multi_hold,
+                                               .free = multi_let_go};
 
 /* ---- the line ---- */
 

@@ -145,10 +145,9 @@ static void once_explain(const zkl_once *o, enum once_verdict verdict, enum stor
 /* ---- a caller on its way ---- */
 
 struct once_attempt {
-    struct driver driver; /* of a session that outlives it */
+    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
     zkl_once *of;         /* which ends it before it is freed */
     zkl_op *op;
-    int refs; /* until it is decided, each request under way, each step */
     struct once machine;
     bool try_only;
     struct contender *contender; /* NULL: none, or decided */
@@ -182,11 +181,16 @@ static GQueue *once_attempts_of(zkl_session *s)
                 ->list;
 }
 
-static void once_attempt_unref(struct once_attempt *a)
+static struct once_attempt *once_attempt_of(struct driver *d)
 {
-    if (--a->refs > 0)
-        return;
-    driver_clear(&a->driver);
+    return DRIVER_OWNER(d, struct once_attempt);
+}
+
+static void once_attempt_free(struct driver *d)
+{
+    struct once_attempt *a = once_attempt_of(d);
+
+    driver_clear(d);
     g_clear_pointer(&a->own, g_bytes_unref);
     g_free(a);
 }
@@ -238,11 +242,6 @@ static void once_enter(struct once_attempt *a)
 
 /* ---- its driver's table ---- */
 
-static struct once_attempt *once_attempt_of(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct once_attempt);
-}
-
 static void once_attempt_step(struct driver *d, const struct machine_event *ev,
                               struct machine_actions *out)
 {
@@ -292,7 +291,7 @@ static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
     if (holder && !grant)
         contender_release(holder);
     op_decide(a->op, grant, grant ? NULL : &a->why);
-    once_attempt_unref(a);
+    driver_unref(&a->driver);
 }
 
 static void once_attempt_run(struct once_attempt *a)
@@ -337,22 +336,11 @@ static void once_attempt_tell(struct driver *d, const struct machine_action *t)
     }
 }
 
-static void once_attempt_ref_driven(struct driver *d)
-{
-    once_attempt_of(d)->refs++;
-}
-
-static void once_attempt_unref_driven(struct driver *d)
-{
-    once_attempt_unref(once_attempt_of(d));
-}
-
 static const struct driver_ops once_attempt_driver = {.step = once_attempt_step,
                                                       .path = once_attempt_path,
                                                       .data = once_attempt_data,
                                                       .tell = once_attempt_tell,
-                                                      .ref = once_attempt_ref_driven,
-                                                      .unref = once_attempt_unref_driven};
+                                                      .free = once_attempt_free};
 
 static void once_attempt_abort(void *attempt, int code, const char *text)
 {
@@ -381,7 +369,6 @@ static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, v
         driver_init(&a->driver, &once_attempt_driver, o->session, STORE_CONTAINER);
         a->of = o;
         a->op = op;
-        a->refs = 1;
         a->machine.plan = o->plan;
         a->try_only = timeout_ms <= 0;
         a->link.data = a;
@@ -425,8 +412,8 @@ static void once_look_tell(struct driver *d, const struct machine_action *a)
 static const struct driver_ops once_look_driver = {.step = once_look_step,
                                                    .path = driven_path,
                                                    .tell = once_look_tell,
-                                                   .ref = driven_ref,
-                                                   .unref = driven_unref};
+                                                   .hold = driven_hold,
+                                                   .free = driven_let_go};
 
 /* Nothing of it needs the session in which it has begun. */
 static const struct call_ops once_look_ops = {.waits = true,

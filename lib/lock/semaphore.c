@@ -29,10 +29,9 @@
 /* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
  * loses its node before it has them, it begins again. */
 struct numbered {
-    struct driver driver; /* of a session that outlives it */
+    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
     struct contender_spec spec;
     zkl_op *op;                  /* NULL: it is decided */
-    int refs;                    /* until it is decided, each request under way, each step */
     struct contender *contender; /* NULL: admitted */
     struct tenure *tenure;       /* NULL: not admitted */
     struct numbering machine;
@@ -49,11 +48,16 @@ static uint32_t numbered_permits(const struct numbered *n)
     return (uint32_t)abs(n->spec.rank);
 }
 
-static void numbered_unref(struct numbered *n)
+static struct numbered *numbered_driven(struct driver *d)
 {
-    if (--n->refs > 0)
-        return;
-    driver_clear(&n->driver);
+    return DRIVER_OWNER(d, struct numbered);
+}
+
+static void numbered_free(struct driver *d)
+{
+    struct numbered *n = numbered_driven(d);
+
+    driver_clear(d);
     g_ref_string_release(n->spec.directory);
     g_ref_string_release(n->spec.payload);
     g_rc_box_release(n->spec.limit);
@@ -111,7 +115,7 @@ static void numbered_decide(struct numbered *n, const zkl_error *error)
         grant = numbered_grant(n);
     n->tenure = NULL;
     op_decide(op, grant, error);
-    numbered_unref(n);
+    driver_unref(&n->driver);
 }
 
 static void numbered_fail(struct numbered *n, int code)
@@ -124,11 +128,6 @@ static void numbered_fail(struct numbered *n, int code)
 }
 
 /* ---- numbered: the driver's table ---- */
-
-static struct numbered *numbered_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct numbered);
-}
 
 static void numbered_hear(struct numbered *n, enum machine_event_kind kind)
 {
@@ -295,22 +294,11 @@ static void numbered_tell(struct driver *d, const struct machine_action *a)
     }
 }
 
-static void numbered_ref_driven(struct driver *d)
-{
-    numbered_driven(d)->refs++;
-}
-
-static void numbered_unref_driven(struct driver *d)
-{
-    numbered_unref(numbered_driven(d));
-}
-
 static const struct driver_ops numbered_driver = {.step = numbered_step,
                                                   .path = numbered_path,
                                                   .data = numbered_data,
                                                   .tell = numbered_tell,
-                                                  .ref = numbered_ref_driven,
-                                                  .unref = numbered_unref_driven};
+                                                  .free = numbered_free};
 
 /* ---- numbered: the contender ---- */
 
@@ -396,7 +384,6 @@ static void numbered_enter(zkl_op *op, zkl_session *s, const struct contender_sp
 
     op_go(op, &numbered_way, n);
     driver_init(&n->driver, &numbered_driver, s, STORE_PERSISTENT);
-    n->refs = 1;
     n->spec = *spec;
     n->spec.directory = g_ref_string_acquire(spec->directory);
     n->spec.payload = g_ref_string_acquire(spec->payload);
@@ -429,21 +416,25 @@ struct part {
 };
 
 struct leased {
-    struct driver driver; /* of a session that outlives it */
+    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
     struct contender_spec spec;
     uint32_t permits; /* so many leases are taken */
     zkl_op *op;
-    int refs; /* until it is decided, each check under way, each step */
     struct leasing machine;
     struct part lock, lease;
     zkl_error why; /* of what failed last */
 };
 
-static void leased_unref(struct leased *l)
+static struct leased *leased_driven(struct driver *d)
 {
-    if (--l->refs > 0)
-        return;
-    driver_clear(&l->driver);
+    return DRIVER_OWNER(d, struct leased);
+}
+
+static void leased_free(struct driver *d)
+{
+    struct leased *l = leased_driven(d);
+
+    driver_clear(d);
     g_ref_string_release(l->lock.directory);
     g_ref_string_release(l->lease.directory);
     g_ref_string_release(l->spec.directory);
@@ -568,11 +559,6 @@ static void leased_leave(struct part *p)
     contender_release(holder);
 }
 
-static struct leased *leased_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct leased);
-}
-
 /* Another layout's contenders are children of the path itself. */
 static bool leased_finds_mixed(struct leased *l, const struct machine_event *ev)
 {
@@ -610,7 +596,7 @@ static char *leased_path(struct driver *d, unsigned node)
 static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *error)
 {
     op_decide(l->op, grant, error);
-    leased_unref(l);
+    driver_unref(&l->driver);
 }
 
 static void leased_give(struct leased *l)
@@ -666,21 +652,8 @@ static void leased_tell(struct driver *d, const struct machine_action *a)
     }
 }
 
-static void leased_ref_driven(struct driver *d)
-{
-    leased_driven(d)->refs++;
-}
-
-static void leased_unref_driven(struct driver *d)
-{
-    leased_unref(leased_driven(d));
-}
-
-static const struct driver_ops leased_driver = {.step = leased_step,
-                                                .path = leased_path,
-                                                .tell = leased_tell,
-                                                .ref = leased_ref_driven,
-                                                .unref = leased_unref_driven};
+static const struct driver_ops leased_driver = {
+    .step = leased_step, .path = leased_path, .tell = leased_tell, .free = leased_free};
 
 /* ---- leases: what the caller does ---- */
 
@@ -706,7 +679,6 @@ static struct leased *leased_new(zkl_session *s, const struct contender_spec *sp
     struct leased *l = g_new0(struct leased, 1);
 
     driver_init(&l->driver, &leased_driver, s, STORE_PERSISTENT);
-    l->refs = 1;
     l->spec = *spec;
     l->permits = (uint32_t)spec->rank;
     l->spec.rank = 1;
@@ -989,8 +961,8 @@ static const struct driver_ops limit_driver = {.step = limit_op_step,
                                                .path = driven_path,
                                                .data = limit_op_data,
                                                .tell = limit_op_tell,
-                                               .ref = driven_ref,
-                                               .unref = driven_unref};
+                                               .hold = driven_hold,
+                                               .free = driven_let_go};
 
 static int limit_op_check(const zkl_semaphore *m)
 {

@@ -17,17 +17,16 @@
 
 enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
 
-/* A reference is the user's, each request's and message's, and one while it is not over. */
-static void member_ref(zkl_member *m)
+static zkl_member *member_driven(struct driver *d)
 {
-    m->refs++;
+    return DRIVER_OWNER(d, zkl_member);
 }
 
-static void member_unref(zkl_member *m)
+static void member_free(struct driver *d)
 {
-    if (--m->refs > 0)
-        return;
-    driver_clear(&m->driver);
+    zkl_member *m = member_driven(d);
+
+    driver_clear(d);
     session_unref(m->session);
     g_bytes_unref(m->data);
     g_free(m->directory);
@@ -54,7 +53,7 @@ struct member_message {
 
 static void member_free_message(struct member_message *msg)
 {
-    member_unref(msg->member);
+    driver_unref(&msg->member->driver);
     g_free(msg->data);
     g_free(msg);
 }
@@ -87,7 +86,7 @@ static void member_push(zkl_member *m, zkl_member_event event, zkl_member_news n
         msg->data = g_strdup(m->other_data);
     if (why)
         msg->error = *why;
-    member_ref(m);
+    driver_ref(&m->driver);
     if (!callbacks_push(m->session->callbacks, member_deliver, msg))
         member_free_message(msg);
 }
@@ -114,7 +113,7 @@ static void member_end_call(struct member_call *c, const zkl_error *why)
     c->of = NULL;
     g_queue_unlink(&m->calls, &c->link);
     call_end_as(&c->call, why);
-    member_unref(m);
+    driver_unref(&m->driver);
 }
 
 /* Ends the calls of that wish, with data up to that generation; why NULL: their wish is done. */
@@ -336,11 +335,11 @@ static void member_list_step(struct participant *p, unsigned kind)
 
     for (GList *l = list->head; l; l = l->next) {
         all[n] = l->data;
-        member_ref(all[n++]);
+        driver_ref(&all[n++]->driver);
     }
     for (n = 0; n < count; n++) {
         member_happens(all[n], kind);
-        member_unref(all[n]);
+        driver_unref(&all[n]->driver);
     }
     g_free(all);
 }
@@ -485,12 +484,7 @@ static void member_retire(zkl_member *m)
     if (next && !s->closing)
         member_begin(next);
     incarnation_retired(s);
-    member_unref(m); /* the list's */
-}
-
-static zkl_member *member_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, zkl_member);
+    driver_unref(&m->driver); /* the list's */
 }
 
 static bool member_has_newest_data(const zkl_member *m, const struct machine_event *ev)
@@ -607,23 +601,12 @@ static void member_driver_tell(struct driver *d, const struct machine_action *a)
         member_tell(m, a);
 }
 
-static void member_driver_ref(struct driver *d)
-{
-    member_ref(member_driven(d));
-}
-
-static void member_driver_unref(struct driver *d)
-{
-    member_unref(member_driven(d));
-}
-
 static const struct driver_ops member_driver_ops = {.step = member_driver_step,
                                                     .path = member_driver_path,
                                                     .name = member_driver_name,
                                                     .data = member_driver_data,
                                                     .tell = member_driver_tell,
-                                                    .ref = member_driver_ref,
-                                                    .unref = member_driver_unref};
+                                                    .free = member_free};
 
 static void member_quit(zkl_member *m)
 {
@@ -673,7 +656,6 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
 {
     zkl_member *m = g_new0(zkl_member, 1);
 
-    m->refs = 1;
     m->generation = s->generation;
     m->session = session_ref(s);
     m->options = *o;
@@ -700,7 +682,7 @@ static int member_enter(zkl_member *m)
             return error_set(ZKL_EBUSY, path, "%s: a member of this session has this id", path);
     if (!s->refused)
         incarnation_warm(s);
-    member_ref(m);
+    driver_ref(&m->driver);
     member_list_add(m);
     if (s->refused)
         member_happens(m, MACHINE_EV_OVER);
@@ -730,7 +712,7 @@ int zkl_member_join(zkl_member **ret, zkl_session *s, const char *path, const ch
     session_lock(s);
     code = member_enter(m);
     if (code)
-        member_unref(m);
+        driver_unref(&m->driver);
     session_unlock(s);
     if (code == 0)
         *ret = m;
@@ -749,7 +731,7 @@ void zkl_member_free(zkl_member *m)
     error_fill(&why, ZKL_ECLOSED, session_path(s, m->node), "the member was freed");
     member_end_calls(m, &why);
     member_quit(m);
-    member_unref(m);
+    driver_unref(&m->driver);
     session_unlock(s);
     session_unref(s);
 }
@@ -824,7 +806,7 @@ static int member_call_enter(struct call *call)
     if (m->left && c->wish != WISH_LEFT)
         return error_set(ZKL_EPERM, path, "%s: the member has left", path);
     c->of = m;
-    member_ref(m);
+    driver_ref(&m->driver);
     g_queue_push_tail_link(&m->calls, &c->link);
     return 0;
 }

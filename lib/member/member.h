@@ -9,14 +9,13 @@
 
 /* All guarded by the monitor, but what is set when it is made. */
 struct zkl_member {
-    int refs;
     unsigned generation;
     zkl_session *session;
     zkl_member_options options;
     char *directory; /* with chroot */
     char *id;
 
-    struct driver driver;
+    struct driver driver; /* referred to by the user and messages, and until it is over */
     struct member machine;
     struct tenure *tenure; /* of .proved, from JOINED to LOST or until it leaves; NULL otherwise */
     uint64_t turn;         /* how often it has joined */

@@ -177,7 +177,7 @@ static void view_entry_read(struct request *r, const struct store_reply *reply)
     else
         e->dirty = true;
     view_hear(v, VIEW_EV_READ, reply->rc);
-    children_watch_unref(&v->watch);
+    driver_unref(&v->watch.driver);
 }
 
 /* Where there is no room for a watch, it is read with each list. */
@@ -191,7 +191,7 @@ static void view_ask(struct view *v, struct view_entry *e)
         watch_add_optional(v->watch.session, r, &e->watch);
     e->asked = r;
     v->asked++;
-    v->watch.refs++;
+    driver_ref(&v->watch.driver);
     request_send(v->watch.session, r);
 }
 
@@ -459,7 +459,7 @@ static void view_free(struct children_watch *cw)
 #define CALLS                                                                                      \
     {                                                                                              \
         .step = view_step, .path = children_watch_path, .tell = view_tell,                         \
-        .ref = children_watch_driver_ref, .unref = children_watch_driver_unref                     \
+        .free = children_watch_free                                                                \
     }
 
 static const struct children_watch_kind observes = {
@@ -597,7 +597,7 @@ static void members_end_call(struct members_call *c, const zkl_error *why)
     c->look = NULL;
     l->call = NULL;
     children_watch_stop(&l->view.watch);
-    children_watch_unref(&l->view.watch);
+    driver_unref(&l->view.watch.driver);
     call_end_as(&c->call, why);
 }
 
@@ -653,10 +653,12 @@ static void members_call_begin(struct call *call)
     l->view.failed = members_look_failed;
     view_init(&l->view, call->session, session_path(call->session, call->path));
     c->look = l;
-    l->view.watch.refs++; /* the call's: when the session is closed, the look may be told first */
-    l->view.watch.refs++; /* it may end at once */
+    driver_ref(
+        &l->view.watch
+             .driver); /* the call's: when the session is closed, the look may be told first */
+    driver_ref(&l->view.watch.driver); /* it may end at once */
     children_watch_begin(&l->view.watch);
-    children_watch_unref(&l->view.watch);
+    driver_unref(&l->view.watch.driver);
 }
 
 static const struct call_ops members_call_ops = {

@@ -9,7 +9,6 @@
 void children_watch_init(struct children_watch *cw, zkl_session *s, const char *directory,
                          const struct children_watch_kind *kind, GQueue *list)
 {
-    cw->refs = 1;
     cw->session = session_ref(s);
     cw->directory = g_strdup(directory);
     cw->kind = kind;
@@ -19,11 +18,11 @@ void children_watch_init(struct children_watch *cw, zkl_session *s, const char *
     g_queue_push_tail_link(list, &cw->link);
 }
 
-void children_watch_unref(struct children_watch *cw)
+void children_watch_free(struct driver *d)
 {
-    if (--cw->refs > 0)
-        return;
-    driver_clear(&cw->driver);
+    struct children_watch *cw = children_watch_of(d);
+
+    driver_clear(d);
     if (cw->told)
         cw->told->free(cw->told);
     session_unref(cw->session);
@@ -54,7 +53,7 @@ void children_watch_stop(struct children_watch *cw)
     cw->stopped = true;
     children_watch_hear(cw, MACHINE_EV_STOP);
     g_queue_unlink(cw->list, &cw->link);
-    children_watch_unref(cw); /* the list's */
+    driver_unref(&cw->driver); /* the list's */
 }
 
 void children_watch_stop_all(GQueue *list)
@@ -97,7 +96,7 @@ GQueue *children_watch_list_of(zkl_session *s)
 
 zkl_watch *children_watch_handle(struct children_watch *cw)
 {
-    cw->refs++;
+    driver_ref(&cw->driver);
     return (zkl_watch *)cw;
 }
 
@@ -114,7 +113,7 @@ void zkl_watch_free(zkl_watch *w)
     children_watch_stop(cw);
     while (cw->calls > 0 && !callbacks_inside())
         session_wait_change(s, NULL);
-    children_watch_unref(cw);
+    driver_unref(&cw->driver);
     session_unlock(s);
     session_unref(s);
 }
@@ -159,21 +158,11 @@ char *children_watch_path(struct driver *d, unsigned node)
     return g_strdup(children_watch_of(d)->directory);
 }
 
-void children_watch_driver_ref(struct driver *d)
-{
-    children_watch_of(d)->refs++;
-}
-
-void children_watch_driver_unref(struct driver *d)
-{
-    children_watch_unref(children_watch_of(d));
-}
-
 /* ---- telling ---- */
 
 static void free_message(struct children_watch_message *m)
 {
-    children_watch_unref(m->watch);
+    driver_unref(&m->watch->driver);
     m->free(m);
 }
 
@@ -206,7 +195,7 @@ static void children_watch_deliver(void *data)
 void children_watch_tell(struct children_watch *cw, struct children_watch_message *m)
 {
     m->watch = cw;
-    cw->refs++;
+    driver_ref(&cw->driver);
     if (!callbacks_push(cw->session->callbacks, children_watch_deliver, m))
         free_message(m);
 }
@@ -228,7 +217,7 @@ static void children_watch_deliver_last(void *data)
     }
     if (done)
         done->free(done);
-    children_watch_unref(cw);
+    driver_unref(&cw->driver);
     session_unlock(s);
 }
 
@@ -238,7 +227,7 @@ void children_watch_tell_last(struct children_watch *cw, struct children_watch_m
 
     m->watch = cw;
     m->others = before != NULL;
-    cw->refs++;
+    driver_ref(&cw->driver);
     cw->last = m;
     if (before)
         free_message(before);

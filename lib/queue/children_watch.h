@@ -18,7 +18,6 @@ struct children_watch_kind {
 };
 
 struct children_watch {
-    int refs; /* the user's, its list's, each message, each request */
     zkl_session *session;
     char *directory; /* with chroot */
     const struct children_watch_kind *kind;
@@ -28,13 +27,12 @@ struct children_watch {
     unsigned calls;                      /* under way */
     struct children_watch_message *last; /* that will be told when it is its turn; NULL: none */
     struct children_watch_message *told; /* the last of those; NULL: none */
-    struct driver driver;
+    struct driver driver; /* with references of the user, its list and each message */
 };
 
 /* Fills in what is all zero, with one reference: the list's. */
 void children_watch_init(struct children_watch *cw, zkl_session *s, const char *directory,
                          const struct children_watch_kind *kind, GQueue *list);
-void children_watch_unref(struct children_watch *cw); /* the session has another reference */
 
 /* The first time. */
 void children_watch_begin(struct children_watch *cw);
@@ -65,8 +63,7 @@ int children_watch_code(enum children_tell why);
 
 /* For their driver_ops: */
 char *children_watch_path(struct driver *d, unsigned node); /* the directory */
-void children_watch_driver_ref(struct driver *d);
-void children_watch_driver_unref(struct driver *d);
+void children_watch_free(struct driver *d);
 
 /* ---- telling ---- */
 

@@ -882,14 +882,12 @@ static void queue_watch_free(struct children_watch *cw)
     g_free((struct queue_watch *)cw);
 }
 
-static const struct children_watch_kind queue_watch_kind = {
-    .driver = {.step = queue_watch_step,
-               .path = children_watch_path,
-               .tell = queue_watch_tell,
-               .ref = children_watch_driver_ref,
-               .unref = children_watch_driver_unref},
-    .doing = "watching the queue",
-    .free = queue_watch_free};
+static const struct children_watch_kind queue_watch_kind = {.driver = {.step = queue_watch_step,
+                                                                       .path = children_watch_path,
+                                                                       .tell = queue_watch_tell,
+                                                                       .free = children_watch_free},
+                                                            .doing = "watching the queue",
+                                                            .free = queue_watch_free};
 
 static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl_queue_fn fn,
                                            void *data)

@@ -59,7 +59,20 @@ void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
 {
     d->ops = ops;
     d->session = s;
-    d->parents = (uint8_t)parents;
+    d->parents = parents;
+    d->refs = !ops->hold;
+}
+
+void driver_ref(struct driver *d)
+{
+    if (d->refs++ == 0)
+        d->ops->hold(d);
+}
+
+void driver_unref(struct driver *d)
+{
+    if (--d->refs == 0)
+        d->ops->free(d);
 }
 
 void driver_clear(struct driver *d)
@@ -196,7 +209,7 @@ static bool driver_may_own(struct driver *d, const char *path)
     if (d->session->owned_bytes + bytes > OWNED_MAX)
         return false;
     d->session->owned_bytes += bytes;
-    d->owned_bytes = (uint32_t)bytes;
+    d->owned_bytes = bytes & (2 * OWNED_MAX - 1); /* all of it, as the compiler sees */
     return true;
 }
 
@@ -261,7 +274,7 @@ static struct driver_asked *driver_new_asked(struct driver *d, const struct mach
     asked->action = *a;
     asked->action.node = node;
     asked->number = number;
-    d->ops->ref(d);
+    driver_ref(d);
     driver_link(asked);
     return asked;
 }
@@ -284,7 +297,7 @@ static void driver_free_asked(struct driver_asked *asked)
     driver_unlink(asked);
     driver_free_changes(asked);
     g_free(asked);
-    d->ops->unref(d);
+    driver_unref(d);
 }
 
 /* ---- answers ---- */
@@ -662,7 +675,7 @@ static void driver_take(struct driver *d, struct machine_event ev, struct driver
         driver_put_off(d, &ev, asked);
         return;
     }
-    d->ops->ref(d);
+    driver_ref(d);
     d->stepping = &stepping;
     driver_tell(d, &ev, asked);
     for (struct coming *c; (c = g_queue_pop_head(&stepping.coming));) {
@@ -672,7 +685,7 @@ static void driver_take(struct driver *d, struct machine_event ev, struct driver
         g_free(c);
     }
     d->stepping = NULL;
-    d->ops->unref(d);
+    driver_unref(d);
 }
 
 void driver_hear(struct driver *d, struct machine_event ev)
@@ -735,12 +748,12 @@ char *driven_path(struct driver *d, unsigned node)
     return g_strdup(driven_of(d)->call.path);
 }
 
-void driven_ref(struct driver *d)
+void driven_hold(struct driver *d)
 {
     call_ref(&driven_of(d)->call);
 }
 
-void driven_unref(struct driver *d)
+void driven_let_go(struct driver *d)
 {
     call_unref(&driven_of(d)->call);
 }

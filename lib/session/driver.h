@@ -25,8 +25,10 @@ struct driver_ops {
     void (*tell)(struct driver *d, const struct machine_action *a);
     /* A step and its actions are through; what this causes is heard behind it. NULL: nothing. */
     void (*after)(struct driver *d);
-    void (*ref)(struct driver *d); /* of what it belongs to: each request has one */
-    void (*unref)(struct driver *d);
+    /* Of what is counted elsewhere: the first reference to the driver takes one of that, which
+     * .free gives up. NULL: the driver alone counts. */
+    void (*hold)(struct driver *d);
+    void (*free)(struct driver *d); /* nothing refers to it any more */
 };
 
 /* Thousands wait, each with one: so it has no more than what waits needs. */
@@ -38,20 +40,24 @@ struct driver {
     struct driver_watch *watches;
     struct timer *timer;              /* NULL: none was armed yet */
     struct driver_stepping *stepping; /* NULL: it is in no step */
-    uint32_t owned_bytes;             /* of the path of its ephemeral node; 0: it made none */
-    uint8_t parents;                  /* enum store_mode: how they are made */
-    uint8_t lost;                     /* answers in a row to what is sent once */
-    bool late; /* some of it, until session->late_until: of sessions before */
+    uint32_t refs;                    /* of users, each request under way, and a step */
+    uint32_t owned_bytes : 21;        /* of the path of its ephemeral node; 0: it made none */
+    uint32_t parents : 2;             /* enum store_mode: how they are made */
+    uint32_t late : 1; /* some of it, until session->late_until: of sessions before */
+    uint32_t lost : 8; /* answers in a row to what is sent once */
 };
 
 /* The struct of that type whose member driver d is. */
 #define DRIVER_OWNER(d, type) ((type *)(void *)((char *)(d)-offsetof(type, driver)))
 
-/* Fills in what is all zero. */
+/* Fills in what is all zero, with one reference; or with none yet, if ops have a .hold. */
 void driver_init(struct driver *d, const struct driver_ops *ops, zkl_session *s,
                  enum store_mode parents);
 
-/* When it has ended and nothing is under way: frees what it has. */
+void driver_ref(struct driver *d);
+void driver_unref(struct driver *d); /* the session has another reference */
+
+/* For .free: frees what the driver itself has. */
 void driver_clear(struct driver *d);
 
 /* An event that is no answer, watch or timer; .unsent is filled in. */
@@ -85,7 +91,7 @@ void driven_free(struct call *c);
 
 /* For a struct driver_ops: */
 char *driven_path(struct driver *d, unsigned node); /* of the call: the only node */
-void driven_ref(struct driver *d);
-void driven_unref(struct driver *d);
+void driven_hold(struct driver *d);
+void driven_let_go(struct driver *d);
 
 #endif

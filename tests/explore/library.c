@@ -157,7 +157,7 @@ static void enter(struct actor *a, int i)
         admissions_open(contenders_of(a->session));
     } else {
         contender_enter(&a->contender, a->session, &spec, on_decided, a);
-        a->contender->refs++;
+        driver_ref(&a->contender->driver);
     }
     contender_abreast = 0; /* it is the turn of others of its session, until MOVE_ENTER */
     g_ref_string_release(spec.directory);
@@ -395,7 +395,7 @@ static void close_actor(struct actor *a)
     if (a->grant)
         grant_unref(a->grant);
     if (a->contender)
-        contender_unref(a->contender);
+        driver_unref(&a->contender->driver);
     session_unref(a->session);
     *a = (struct actor){.session = NULL};
 }

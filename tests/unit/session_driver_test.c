@@ -28,7 +28,7 @@ enum { REACTIONS = 8, PLAY_FIRE = 1000, PLAY_PATHLESS = 7, PLAY_DEEP = 9 };
 
 static struct played {
     struct driver driver;
-    int refs, steps, version;
+    int held, steps, version;
     int64_t late_until; /* with the newest event */
     GString *heard;
     int talks;                                   /* behind so many steps */
@@ -117,14 +117,14 @@ static void play_after(struct driver *d)
     g_string_append(p->heard, "; after");
 }
 
-static void play_ref(struct driver *d)
+static void play_hold(struct driver *d)
 {
-    ((struct played *)d)->refs++;
+    CHECK_INT(((struct played *)d)->held++, 0);
 }
 
-static void play_unref(struct driver *d)
+static void play_let_go(struct driver *d)
 {
-    ((struct played *)d)->refs--;
+    CHECK_INT(--((struct played *)d)->held, 0);
 }
 
 static void play_name(struct driver *d, unsigned node)
@@ -140,8 +140,8 @@ static const struct driver_ops ops = {.step = play_step,
                                       .rest = play_rest,
                                       .tell = play_tell,
                                       .after = play_after,
-                                      .ref = play_ref,
-                                      .unref = play_unref};
+                                      .hold = play_hold,
+                                      .free = play_let_go};
 
 static void hear(enum machine_event_kind kind)
 {
@@ -187,10 +187,10 @@ static void end_in(zkl_session *s, void (*close)(zkl_session *s), const char *he
     CHECK_STR(played.heard->str, heard);
     hear(MACHINE_EV_STOP);
     close(s);
-    CHECK_INT(played.refs, 0);
+    CHECK_INT(played.held, 0);
     driver_clear(&played.driver);
     g_string_free(played.heard, TRUE);
-    played = (struct played){.refs = 0};
+    played = (struct played){.held = 0};
 }
 
 static void end(zkl_session *s, const char *heard)
@@ -217,7 +217,8 @@ TEST_CASE(several)
     played.reactions[0] = REACTION(ASK(GET, .node = PLAY_PATHLESS - 1, .more = 2));
     zkl_session *s = begin();
 
-    CHECK_INT(played.refs, 2);
+    CHECK_INT(played.driver.refs, 2);
+    CHECK_INT(played.held, 1);
     ANSWER(STORE_GET, "/p/8", .rc = STORE_OK);
     ANSWER(STORE_GET, "/p/6", .rc = STORE_OK);
     end(s, "begin; answer 0 of verb 2, node 8; answer 0 of verb 2, node 6");
@@ -523,7 +524,7 @@ TEST_CASE(stopped_before_it_is_asked)
     fake_event(STORE_EV_DOWN);
     hear(MACHINE_EV_TIMER);
     hear(MACHINE_EV_STOP);
-    CHECK_INT(played.refs, 0);
+    CHECK_INT(played.held, 0);
     fake_event(STORE_EV_UP);
     CHECK(!fake_is_asked(STORE_GET, "/p"));
     end(s, "begin; timer; stop, unsent; told 3");
@@ -914,7 +915,7 @@ TEST_CASE(note)
     fill_window(s, true);
     hear(MACHINE_EV_TIMER);
     CHECK(!fake_is_asked(STORE_GET, "/p/1"));
-    CHECK_INT(played.refs, 1);
+    CHECK_INT(played.held, 1);
     const struct store_request asked = fake_request(STORE_SET, "/p/3");
     CHECK(asked.path && asked.length == 1 && asked.data[0] == '3' && asked.version == 4);
     fill_window(s, false);
@@ -1002,7 +1003,7 @@ TEST_CASE(too_many_watches_at_the_end)
 
     set_watched(s, 1 << 30);
     hear(MACHINE_EV_TIMER);
-    CHECK_INT(played.refs, 0);
+    CHECK_INT(played.held, 0);
     set_watched(s, 0);
     end(s, "begin; timer");
 }
