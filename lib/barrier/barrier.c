@@ -218,7 +218,6 @@ struct zkl_double_barrier {
     struct barrier_spec spec;
     struct driver driver; /* with a reference of the user's, and one while it is not outside */
     struct barrier machine;
-    GList link;               /* in those of the session that are not outside */
     struct double_call *call; /* under way; NULL: none */
     zkl_error error;          /* why it fails */
     char *own;                /* the name of its node; NULL: it has had none */
@@ -249,56 +248,25 @@ static void double_free(struct driver *d)
 
 /* ---- double barriers: all of a session that are not outside ---- */
 
-struct doubles {
-    struct participant participant;
-    GQueue list; /* of zkl_double_barrier */
-};
-
-static bool double_is_busy(const struct participant *p)
-{
-    return ((const struct doubles *)p)->list.length > 0;
-}
-
 /* A member loses something if its node goes with the session, even on its way in: others may have
  * counted it. */
 static enum presence double_presence(const struct participant *p)
 {
-    for (const GList *l = ((const struct doubles *)p)->list.head; l; l = l->next)
-        if (((const zkl_double_barrier *)l->data)->machine.own)
+    for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next)
+        if (double_driven(l->data)->machine.own)
             return PRESENCE_IN;
-    return double_is_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
+    return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
-static void double_step_all(struct participant *p, enum machine_event_kind kind)
-{
-    GQueue *list = &((struct doubles *)p)->list;
-
-    for (GList *l = list->head, *next; l; l = next) {
-        zkl_double_barrier *b = l->data;
-        next = l->next;
-        driver_hear(&b->driver, (struct machine_event){.kind = kind});
-    }
-}
-
-static void double_on_replaced(struct participant *p)
-{
-    double_step_all(p, MACHINE_EV_SESSION);
-}
-
-static void double_on_over(struct participant *p)
-{
-    double_step_all(p, MACHINE_EV_OVER);
-}
-
-static const struct participant_ops participant = {.is_busy = double_is_busy,
+static const struct participant_ops participant = {.is_busy = drivers_are_busy,
                                                    .presence = double_presence,
-                                                   .on = {[NEWS_REPLACED] = double_on_replaced,
-                                                          [NEWS_REFUSED] = double_on_over,
-                                                          [NEWS_CLOSED] = double_on_over}};
+                                                   .on = {[NEWS_REPLACED] = drivers_on_replaced,
+                                                          [NEWS_REFUSED] = drivers_on_over,
+                                                          [NEWS_CLOSED] = drivers_on_over}};
 
-static GQueue *doubles_of(zkl_session *s)
+static struct drivers *doubles_of(zkl_session *s)
 {
-    return &((struct doubles *)participant_of(s, &participant, sizeof(struct doubles)))->list;
+    return drivers_of(s, &participant);
 }
 
 /* ---- double barriers: steps ---- */
@@ -337,9 +305,9 @@ static void double_note_state(zkl_double_barrier *b, bool was_out)
 
     if (was_out && !is_out) {
         driver_ref(&b->driver);
-        g_queue_push_tail_link(doubles_of(s), &b->link);
+        driver_join(&b->driver, &doubles_of(s)->list);
     } else if (!was_out && is_out) {
-        g_queue_unlink(doubles_of(s), &b->link);
+        driver_leave(&b->driver, &doubles_of(s)->list);
         incarnation_retired(s);
         driver_unref(&b->driver); /* the step has another one */
     }
@@ -597,7 +565,6 @@ int zkl_double_barrier_new(zkl_double_barrier **ret, zkl_session *s, const char 
         g_free(b);
         return code;
     }
-    b->link.data = b;
     b->machine.wanted = (size_t)members;
     driver_init(&b->driver, &double_driver, b->spec.session, b->spec.parents);
     b->names = g_ptr_array_new_with_free_func(g_free);

@@ -148,7 +148,7 @@ static struct contender_head *contender_head(struct contender *c)
 {
     if (!c->head) {
         c->head = g_new0(struct contender_head, 1);
-        c->head->deadline_link.data = c;
+        c->head->deadline_link.data = &c->driver;
     }
     return c->head;
 }
@@ -560,8 +560,7 @@ static struct contender *admission_oldest(const struct admission *a)
 static void admission_begin(struct contender *c)
 {
     incarnation_warm(contender_session(c));
-    c->link.data = c;
-    g_queue_push_tail_link(&c->admission->all->list, &c->link);
+    driver_join(&c->driver, &c->admission->all->drivers.list);
 }
 
 static void admission_let_in(struct contender *c)
@@ -569,7 +568,7 @@ static void admission_let_in(struct contender *c)
     admission_take_inside(c);
     c->progress = ENTERING;
     c->admission->entering++;
-    if (!c->link.data)
+    if (!c->driver.link.data)
         admission_begin(c);
     if (contender_limit(c))
         contender_use_limit(c);
@@ -638,8 +637,8 @@ static void admission_leave(struct contender *c)
     admission_leave_queue(c);
     if (c->place)
         admission_take_inside(c);
-    if (c->link.data)
-        g_queue_unlink(&c->admission->all->list, &c->link);
+    if (c->driver.link.data)
+        driver_leave(&c->driver, &c->admission->all->drivers.list);
 }
 
 /* ---- verdicts ---- */
@@ -1024,13 +1023,6 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     admission_enter(c);
 }
 
-/* What the session before may have made is gone with it. */
-static void contender_renew(struct contender *c)
-{
-    c->unsure = 0;
-    contender_step(c, MACHINE_EV_SESSION);
-}
-
 int contender_ahead(const struct contender *c)
 {
     enum attempt_state state = c->machine.state;
@@ -1203,11 +1195,6 @@ static struct contenders *contenders_all(struct participant *p)
     return (struct contenders *)p;
 }
 
-static bool contenders_is_busy(const struct participant *p)
-{
-    return ((const struct contenders *)p)->list.length > 0;
-}
-
 static bool contenders_go_by_it(const struct participant *p)
 {
     return ((const struct contenders *)p)->by_deadline.length > 0;
@@ -1215,32 +1202,12 @@ static bool contenders_go_by_it(const struct participant *p)
 
 static enum presence contenders_presence(const struct participant *p)
 {
-    for (const GList *l = ((const struct contenders *)p)->list.head; l; l = l->next) {
-        enum attempt_state state = ((const struct contender *)l->data)->machine.state;
-        if ((state == ST_HOLDING || state == ST_LAPSED) &&
-            !((const struct contender *)l->data)->idle)
+    for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next) {
+        const struct contender *c = contender_driven(l->data);
+        if ((c->machine.state == ST_HOLDING || c->machine.state == ST_LAPSED) && !c->idle)
             return PRESENCE_HOLDS;
     }
-    return contenders_is_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
-}
-
-/* Stepping one may retire others: each is held until its turn. */
-static void contenders_for_all(const GQueue *queue, void (*fn)(struct contender *c, void *data),
-                               void *data)
-{
-    guint n = 0, count = queue->length;
-    struct contender **list = g_new(struct contender *, count);
-
-    for (GList *l = queue->head; l; l = l->next) {
-        list[n] = l->data;
-        driver_ref(&list[n++]->driver);
-    }
-    for (n = 0; n < count; n++) {
-        if (!list[n]->retired)
-            fn(list[n], data);
-        driver_unref(&list[n]->driver);
-    }
-    g_free(list);
+    return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
 static void contenders_on_extended(struct contender *c)
@@ -1250,8 +1217,10 @@ static void contenders_on_extended(struct contender *c)
     contender_tell(c, CONTENDER_PROVED);
 }
 
-static void contenders_extend(struct contender *c, void *proved)
+static void contenders_extend(struct driver *d, void *proved)
 {
+    struct contender *c = contender_driven(d);
+
     if (!c->tenure)
         contender_step(c, ATTEMPT_EV_EXTENDED);
     else if (!grant_extend(c->tenure, contender_session(c)->proofs.deadline, *(bool *)proved))
@@ -1264,19 +1233,21 @@ static void contenders_on_proved(struct participant *p)
 {
     bool proved = true;
 
-    contenders_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
+    drivers_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
 }
 
 static void contenders_on_deadline(struct participant *p)
 {
     bool proved = false;
 
-    contenders_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
+    drivers_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
 }
 
 /* Where the servers' data has gone back, watches that are set again miss what was changed since. */
-static void contenders_look_as_before(struct contender *c, void *unused)
+static void contenders_look_as_before(struct driver *d, void *unused)
 {
+    struct contender *c = contender_driven(d);
+
     (void)unused;
     if (c->machine.state == ST_FIRST)
         contender_step(c, ATTEMPT_EV_DOUBT);
@@ -1284,22 +1255,18 @@ static void contenders_look_as_before(struct contender *c, void *unused)
 
 static void contenders_on_up(struct participant *p)
 {
-    contenders_for_all(&contenders_all(p)->list, contenders_look_as_before, NULL);
-}
-
-static void contenders_lapse(struct contender *c, void *unused)
-{
-    (void)unused;
-    contender_step(c, ATTEMPT_EV_LAPSED);
+    drivers_for_all(&contenders_all(p)->drivers.list, contenders_look_as_before, NULL);
 }
 
 static void contenders_on_lapsed(struct participant *p)
 {
-    contenders_for_all(&contenders_all(p)->by_deadline, contenders_lapse, NULL);
+    drivers_hear(&contenders_all(p)->by_deadline, ATTEMPT_EV_LAPSED);
 }
 
-static void contenders_suspect(struct contender *c, void *unused)
+static void contenders_suspect(struct driver *d, void *unused)
 {
+    struct contender *c = contender_driven(d);
+
     (void)unused;
     if (c->tenure)
         grant_suspect(c->tenure);
@@ -1307,24 +1274,29 @@ static void contenders_suspect(struct contender *c, void *unused)
 
 static void contenders_on_suspect(struct participant *p)
 {
-    contenders_for_all(&contenders_all(p)->by_deadline, contenders_suspect, NULL);
+    drivers_for_all(&contenders_all(p)->by_deadline, contenders_suspect, NULL);
 }
 
-static void contenders_renew(struct contender *c, void *unused)
+/* What the session before may have made is gone with it. */
+static void contenders_renew(struct driver *d, void *unused)
 {
+    struct contender *c = contender_driven(d);
+
     (void)unused;
-    contender_renew(c);
+    c->unsure = 0;
+    contender_step(c, MACHINE_EV_SESSION);
 }
 
 static void contenders_on_replaced(struct participant *p)
 {
     admissions_close(contenders_all(p));
-    contenders_for_all(&contenders_all(p)->list, contenders_renew, NULL);
+    drivers_for_all(&contenders_all(p)->drivers.list, contenders_renew, NULL);
     admissions_open(contenders_all(p));
 }
 
-static void contenders_end_one(struct contender *c, void *error)
+static void contenders_end_one(struct driver *d, void *error)
 {
+    struct contender *c = contender_driven(d);
     const zkl_error *e = error;
 
     contender_abort(c, e->code, e->text);
@@ -1338,7 +1310,7 @@ static void contenders_end_all(struct contenders *all, int code, const char *tex
     error_fill(&error, code, NULL, "%s", text);
     callers_abort(&all->callers, &error);
     admissions_abort(all, &error);
-    contenders_for_all(&all->list, contenders_end_one, &error);
+    drivers_for_all(&all->drivers.list, contenders_end_one, &error);
 }
 
 static void contenders_on_refused(struct participant *p)
@@ -1360,7 +1332,7 @@ static void contenders_free(struct participant *p)
 }
 
 static const struct participant_ops contenders_participant = {
-    .is_busy = contenders_is_busy,
+    .is_busy = drivers_are_busy,
     .goes_by_it = contenders_go_by_it,
     .presence = contenders_presence,
     .on = {[NEWS_UP] = contenders_on_up,

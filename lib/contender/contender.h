@@ -133,9 +133,8 @@ struct callers {
 };
 
 struct contenders {
-    struct participant participant;
-    GQueue list;        /* of struct contender: all that have begun and are not done */
-    GQueue by_deadline; /* those of them that go by the session's deadline */
+    struct drivers drivers; /* of all that have begun and are not done */
+    GQueue by_deadline;     /* those of them that go by the session's deadline */
     struct all_callers callers;
     GQueue idle;            /* of the handles that keep a tenure for nobody, the longest first */
     GHashTable *admissions; /* path -> struct admission */
@@ -166,7 +165,6 @@ struct contender {
     struct tenure *tenure;       /* one reference, while holding */
     contender_decided decided;
     void *context;
-    GList link;           /* of the session's list; its data are NULL while it is not in that */
     GSequenceIter *place; /* among those outside; NULL: it is not */
     int rank;
     unsigned unsure;  /* the number of creates whose outcome is unknown */

@@ -992,7 +992,7 @@ static struct children_watch *observer_new(zkl_session *s, const char *directory
 static void observer_rewind_all(GQueue *observers)
 {
     for (GList *l = observers->head; l; l = l->next)
-        observing_rewind(&((struct observer *)l->data)->machine);
+        observing_rewind(&((struct observer *)children_watch_of(l->data))->machine);
 }
 
 /* ---- the leader: asked for once, and observed ---- */
@@ -1083,7 +1083,7 @@ struct election_list {
 static void election_list_on_up(struct participant *p)
 {
     for (GList *l = ((struct election_list *)p)->list.head; l; l = l->next)
-        children_watch_begin_all(&((zkl_election *)l->data)->observers);
+        drivers_hear(&((zkl_election *)l->data)->observers, MACHINE_EV_BEGIN);
 }
 
 static void election_list_on_rewound(struct participant *p)

@@ -154,31 +154,15 @@ struct once_attempt {
     struct contender *holder;    /* then; NULL: it has not the lock */
     struct tenure *tenure;       /* ours; NULL: the same */
     GBytes *own;                 /* what is in its node; NULL: not read yet */
-    GList link;
-    zkl_error why; /* of its end */
+    zkl_error why;               /* of its end */
 };
-
-struct once_attempts {
-    struct participant participant;
-    GQueue list; /* of struct once_attempt */
-};
-
-static void once_on_replaced(struct participant *p)
-{
-    for (GList *l = ((struct once_attempts *)p)->list.head, *next; l; l = next) {
-        struct once_attempt *a = l->data;
-        next = l->next;
-        driver_hear(&a->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});
-    }
-}
 
 /* Refused credentials and the end of the session end the operations of all handles. */
-static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = once_on_replaced}};
+static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = drivers_on_replaced}};
 
 static GQueue *once_attempts_of(zkl_session *s)
 {
-    return &((struct once_attempts *)participant_of(s, &participant, sizeof(struct once_attempts)))
-                ->list;
+    return &drivers_of(s, &participant)->list;
 }
 
 static struct once_attempt *once_attempt_of(struct driver *d)
@@ -282,7 +266,7 @@ static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
 {
     struct contender *c = g_steal_pointer(&a->contender), *holder = g_steal_pointer(&a->holder);
 
-    g_queue_unlink(once_attempts_of(a->driver.session), &a->link);
+    driver_leave(&a->driver, once_attempts_of(a->driver.session));
     g_clear_pointer(&a->tenure, tenure_unref);
     if (c)
         contender_abandon(c);
@@ -371,8 +355,7 @@ static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, v
         a->op = op;
         a->machine.plan = o->plan;
         a->try_only = timeout_ms <= 0;
-        a->link.data = a;
-        g_queue_push_tail_link(once_attempts_of(o->session), &a->link);
+        driver_join(&a->driver, once_attempts_of(o->session));
         once_attempt_hear(a, MACHINE_EV_BEGIN);
     }
     session_unlock(o->session);

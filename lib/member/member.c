@@ -299,17 +299,11 @@ static void member_tell_left(zkl_member *m)
 /* ---- all members of a session that are not over ---- */
 
 struct member_list {
-    struct participant participant;
-    GQueue list;       /* of zkl_member */
+    struct drivers drivers;
     GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
     unsigned asking;   /* those whose grant was asked for */
     bool suspect;      /* some are, until there is a proof */
 };
-
-static bool member_list_is_busy(const struct participant *p)
-{
-    return ((const struct member_list *)p)->list.length > 0;
-}
 
 static bool member_list_goes_by_it(const struct participant *p)
 {
@@ -318,36 +312,23 @@ static bool member_list_goes_by_it(const struct participant *p)
 
 static enum presence member_list_presence(const struct participant *p)
 {
-    for (const GList *l = ((const struct member_list *)p)->list.head; l; l = l->next) {
-        const enum member_state state = ((const zkl_member *)l->data)->machine.state;
+    for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next) {
+        const enum member_state state = member_driven(l->data)->machine.state;
         if (state == MEMBER_IN || state == MEMBER_CREATING)
             return PRESENCE_IN;
     }
-    return member_list_is_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
+    return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
 
-/* Stepping one may end others: each is held until its turn. */
 static void member_list_step(struct participant *p, unsigned kind)
 {
-    const GQueue *list = &((struct member_list *)p)->list;
-    guint n = 0, count = list->length;
-    zkl_member **all = g_new(zkl_member *, count);
-
-    for (GList *l = list->head; l; l = l->next) {
-        all[n] = l->data;
-        driver_ref(&all[n++]->driver);
-    }
-    for (n = 0; n < count; n++) {
-        member_happens(all[n], kind);
-        driver_unref(&all[n]->driver);
-    }
-    g_free(all);
+    drivers_hear(&((struct drivers *)p)->list, kind);
 }
 
 static void member_list_set_suspect(struct participant *p, bool suspect)
 {
-    for (GList *l = ((struct member_list *)p)->list.head; l; l = l->next)
-        ((zkl_member *)l->data)->suspect = suspect;
+    for (GList *l = ((struct drivers *)p)->list.head; l; l = l->next)
+        member_driven(l->data)->suspect = suspect;
 }
 
 static void member_list_on_deadline(struct participant *p)
@@ -385,9 +366,10 @@ static void member_want_end_no_more(zkl_member *m)
 static void member_list_on_replaced(struct participant *p)
 {
     member_list_set_suspect(p, false);
-    for (GList *l = ((struct member_list *)p)->list.head; l; l = l->next) {
-        ((zkl_member *)l->data)->renames = true;
-        member_want_end_no_more(l->data);
+    for (GList *l = ((struct drivers *)p)->list.head; l; l = l->next) {
+        zkl_member *m = member_driven(l->data);
+        m->renames = true;
+        member_want_end_no_more(m);
     }
     member_list_step(p, MACHINE_EV_SESSION);
 }
@@ -404,7 +386,7 @@ static void member_list_free(struct participant *p)
 }
 
 static const struct participant_ops member_list_ops = {
-    .is_busy = member_list_is_busy,
+    .is_busy = drivers_are_busy,
     .goes_by_it = member_list_goes_by_it,
     .presence = member_list_presence,
     .on = {[NEWS_PROVED] = member_list_on_proved,
@@ -436,7 +418,7 @@ static void member_list_add(zkl_member *m)
     struct member_list *all = member_list_of(m->session);
     zkl_member *last = member_list_find(m->session, m->node);
 
-    g_queue_push_tail_link(&all->list, &m->link);
+    driver_join(&m->driver, &all->drivers.list);
     while (last && last->behind)
         last = last->behind;
     if (last)
@@ -450,7 +432,7 @@ static void member_list_remove(zkl_member *m)
     struct member_list *all = member_list_of(m->session);
     zkl_member *before = member_list_find(m->session, m->node);
 
-    g_queue_unlink(&all->list, &m->link);
+    driver_leave(&m->driver, &all->drivers.list);
     all->asking -= m->asks;
     if (before == m) {
         g_hash_table_remove(all->nodes, m->node);
@@ -661,7 +643,6 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     m->options = *o;
     m->directory = g_strconcat(s->chroot, path, NULL);
     m->id = g_strdup(id);
-    m->link.data = m;
     driver_init(&m->driver, &member_driver_ops, s,
                 o->parents == ZKL_PARENTS_CONTAINER ? STORE_CONTAINER : STORE_PERSISTENT);
     member_driver_name(&m->driver, MEMBER_NODE);

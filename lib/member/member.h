@@ -21,8 +21,7 @@ struct zkl_member {
     uint64_t turn;         /* how often it has joined */
     bool asks;             /* its grant was asked for: the session is kept proved */
     bool proved;           /* since then: it goes by the session's deadline */
-    GList link;            /* in those of the session that are not over */
-    zkl_member *behind;    /* of them, with the same node: the next; NULL: none */
+    zkl_member *behind;    /* of those not over, with the same node: the next; NULL: none */
     bool left;             /* or is to */
     bool joined;           /* once at least */
     bool suspect;

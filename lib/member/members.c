@@ -468,35 +468,21 @@ static const struct children_watch_kind reads = {.driver = CALLS, .free = view_f
 
 /* ---- all views of a session ---- */
 
-struct view_list {
-    struct participant participant;
-    GQueue list; /* of struct children_watch */
-};
-
-static void view_list_on_up(struct participant *p)
-{
-    children_watch_begin_all(&((struct view_list *)p)->list);
-}
-
 static void view_list_on_rewound(struct participant *p)
 {
-    for (GList *l = ((struct view_list *)p)->list.head; l; l = l->next)
-        view_rewind(l->data);
+    for (GList *l = ((struct drivers *)p)->list.head; l; l = l->next)
+        view_rewind((struct view *)children_watch_of(l->data));
 }
 
-static void view_list_on_closed(struct participant *p)
-{
-    children_watch_stop_all(&((struct view_list *)p)->list);
-}
-
-static const struct participant_ops participant = {.on = {[NEWS_UP] = view_list_on_up,
-                                                          [NEWS_REWOUND] = view_list_on_rewound,
-                                                          [NEWS_REFUSED] = view_list_on_up,
-                                                          [NEWS_CLOSED] = view_list_on_closed}};
+static const struct participant_ops participant = {
+    .on = {[NEWS_UP] = children_watches_on_up,
+           [NEWS_REWOUND] = view_list_on_rewound,
+           [NEWS_REFUSED] = children_watches_on_up,
+           [NEWS_CLOSED] = children_watches_on_closed}};
 
 static GQueue *view_list_of(zkl_session *s)
 {
-    return &((struct view_list *)participant_of(s, &participant, sizeof(struct view_list)))->list;
+    return &drivers_of(s, &participant)->list;
 }
 
 /* Fills in a view that is all zero but for layout, watches, seen and failed. Its one reference is

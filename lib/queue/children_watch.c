@@ -6,6 +6,11 @@
 #include "lib/session/denial.h"
 #include "lib/session/participant.h"
 
+struct children_watch *children_watch_of(struct driver *d)
+{
+    return DRIVER_OWNER(d, struct children_watch);
+}
+
 void children_watch_init(struct children_watch *cw, zkl_session *s, const char *directory,
                          const struct children_watch_kind *kind, GQueue *list)
 {
@@ -13,9 +18,8 @@ void children_watch_init(struct children_watch *cw, zkl_session *s, const char *
     cw->directory = g_strdup(directory);
     cw->kind = kind;
     cw->list = list;
-    cw->link.data = cw;
     driver_init(&cw->driver, &kind->driver, s, STORE_PERSISTENT);
-    g_queue_push_tail_link(list, &cw->link);
+    driver_join(&cw->driver, list);
 }
 
 void children_watch_free(struct driver *d)
@@ -30,20 +34,9 @@ void children_watch_free(struct driver *d)
     cw->kind->free(cw);
 }
 
-static void children_watch_hear(struct children_watch *cw, enum machine_event_kind kind)
-{
-    driver_hear(&cw->driver, (struct machine_event){.kind = kind});
-}
-
 void children_watch_begin(struct children_watch *cw)
 {
-    children_watch_hear(cw, MACHINE_EV_BEGIN);
-}
-
-void children_watch_begin_all(GQueue *list)
-{
-    for (GList *i = list->head; i; i = i->next)
-        children_watch_begin(i->data);
+    driver_hear(&cw->driver, (struct machine_event){.kind = MACHINE_EV_BEGIN});
 }
 
 void children_watch_stop(struct children_watch *cw)
@@ -51,45 +44,38 @@ void children_watch_stop(struct children_watch *cw)
     if (cw->stopped)
         return;
     cw->stopped = true;
-    children_watch_hear(cw, MACHINE_EV_STOP);
-    g_queue_unlink(cw->list, &cw->link);
+    driver_hear(&cw->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+    driver_leave(&cw->driver, cw->list);
     driver_unref(&cw->driver); /* the list's */
 }
 
 void children_watch_stop_all(GQueue *list)
 {
     while (!g_queue_is_empty(list))
-        children_watch_stop(g_queue_peek_head(list));
+        children_watch_stop(children_watch_of(g_queue_peek_head(list)));
+}
+
+void children_watches_on_up(struct participant *p)
+{
+    drivers_hear(&((struct drivers *)p)->list, MACHINE_EV_BEGIN);
+}
+
+void children_watches_on_closed(struct participant *p)
+{
+    children_watch_stop_all(&((struct drivers *)p)->list);
 }
 
 /* ---- all of a session that need no more than its list ---- */
 
-struct children_watch_list {
-    struct participant participant;
-    GQueue list; /* of struct children_watch */
-};
-
-static void children_watch_on_up(struct participant *p)
-{
-    children_watch_begin_all(&((struct children_watch_list *)p)->list);
-}
-
-static void children_watch_on_closed(struct participant *p)
-{
-    children_watch_stop_all(&((struct children_watch_list *)p)->list);
-}
-
 /* A watch hears of refused credentials as of a connection: it queries, and finds that out. */
 static const struct participant_ops participant = {
-    .on = {[NEWS_UP] = children_watch_on_up,
-           [NEWS_REFUSED] = children_watch_on_up,
-           [NEWS_CLOSED] = children_watch_on_closed}};
+    .on = {[NEWS_UP] = children_watches_on_up,
+           [NEWS_REFUSED] = children_watches_on_up,
+           [NEWS_CLOSED] = children_watches_on_closed}};
 
 GQueue *children_watch_list_of(zkl_session *s)
 {
-    return &((struct children_watch_list *)participant_of(s, &participant,
-                                                          sizeof(struct children_watch_list)))
-                ->list;
+    return &drivers_of(s, &participant)->list;
 }
 
 /* ---- what the user has ---- */
@@ -119,11 +105,6 @@ void zkl_watch_free(zkl_watch *w)
 }
 
 /* ---- for the kinds ---- */
-
-struct children_watch *children_watch_of(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct children_watch);
-}
 
 struct children_moment children_watch_moment(const struct children_watch *cw)
 {

@@ -21,8 +21,7 @@ struct children_watch {
     zkl_session *session;
     char *directory; /* with chroot */
     const struct children_watch_kind *kind;
-    GQueue *list; /* all that end together */
-    GList link;
+    GQueue *list;                        /* all that end together */
     bool stopped;                        /* no call begins any more */
     unsigned calls;                      /* under way */
     struct children_watch_message *last; /* that will be told when it is its turn; NULL: none */
@@ -37,12 +36,14 @@ void children_watch_init(struct children_watch *cw, zkl_session *s, const char *
 /* The first time. */
 void children_watch_begin(struct children_watch *cw);
 
-/* There is a connection again, or another session, or there will be none: credentials refused. */
-void children_watch_begin_all(GQueue *list);
-
 /* No call begins any more. */
 void children_watch_stop(struct children_watch *cw);
 void children_watch_stop_all(GQueue *list);
+
+/* For the participant of a list: there is a connection again, or another session, or there will be
+ * none, since the credentials are refused; and no call begins any more. */
+void children_watches_on_up(struct participant *p);
+void children_watches_on_closed(struct participant *p);
 
 /* The list of a session that begins and stops its watches with its connections and its end. */
 GQueue *children_watch_list_of(zkl_session *s);

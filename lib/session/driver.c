@@ -705,6 +705,67 @@ const char *driver_heard_name(const struct driver *d, size_t i)
     return d->stepping->event->names[i];
 }
 
+/* ---- all that hear of a session ---- */
+
+struct drivers *drivers_of(zkl_session *s, const struct participant_ops *ops)
+{
+    return (struct drivers *)participant_of(s, ops, sizeof(struct drivers));
+}
+
+void driver_join(struct driver *d, GQueue *list)
+{
+    d->link.data = d;
+    g_queue_push_tail_link(list, &d->link);
+}
+
+void driver_leave(struct driver *d, GQueue *list)
+{
+    g_queue_unlink(list, &d->link);
+    d->link.data = NULL;
+}
+
+void drivers_for_all(const GQueue *list, void (*fn)(struct driver *d, void *data), void *data)
+{
+    guint n = 0, count = list->length;
+    struct driver **all = g_new(struct driver *, count);
+
+    for (GList *l = list->head; l; l = l->next) {
+        all[n] = l->data;
+        driver_ref(all[n++]);
+    }
+    for (n = 0; n < count; n++) {
+        if (all[n]->link.data)
+            fn(all[n], data);
+        driver_unref(all[n]);
+    }
+    g_free(all);
+}
+
+static void drivers_hear_one(struct driver *d, void *kind)
+{
+    driver_hear(d, (struct machine_event){.kind = *(unsigned *)kind});
+}
+
+void drivers_hear(const GQueue *list, unsigned kind)
+{
+    drivers_for_all(list, drivers_hear_one, &kind);
+}
+
+bool drivers_are_busy(const struct participant *p)
+{
+    return ((const struct drivers *)p)->list.length > 0;
+}
+
+void drivers_on_replaced(struct participant *p)
+{
+    drivers_hear(&((struct drivers *)p)->list, MACHINE_EV_SESSION);
+}
+
+void drivers_on_over(struct participant *p)
+{
+    drivers_hear(&((struct drivers *)p)->list, MACHINE_EV_OVER);
+}
+
 /* ---- that of a call ---- */
 
 struct driven *driven_of(struct driver *d)

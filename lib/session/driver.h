@@ -5,6 +5,7 @@
 #define LIB_DRIVER_H
 
 #include "call.h"
+#include "participant.h"
 #include "recipes/machine.h"
 
 struct driver;
@@ -40,6 +41,7 @@ struct driver {
     struct driver_watch *watches;
     struct timer *timer;              /* NULL: none was armed yet */
     struct driver_stepping *stepping; /* NULL: it is in no step */
+    GList link;                       /* its .data are NULL while the driver is in no list */
     uint32_t refs;                    /* of users, each request under way, and a step */
     uint32_t owned_bytes : 21;        /* of the path of its ephemeral node; 0: it made none */
     uint32_t parents : 2;             /* enum store_mode: how they are made */
@@ -68,6 +70,32 @@ const char *driver_heard_name(const struct driver *d, size_t i);
 
 /* watch_path() of the watch on node, while it stands; or NULL. */
 char *driver_watch_path(struct driver *d, unsigned node);
+
+/* ---- all that hear of a session ---- */
+
+/* A participant, or the first member of one. */
+struct drivers {
+    struct participant participant;
+    GQueue list; /* of struct driver */
+};
+
+struct drivers *drivers_of(zkl_session *s, const struct participant_ops *ops);
+
+/* The driver joins the list behind all others, and leaves it. */
+void driver_join(struct driver *d, GQueue *list);
+void driver_leave(struct driver *d, GQueue *list);
+
+/* Calls fn for each. That may end others: each is held until its turn, and left out if it has left
+ * before. */
+void drivers_for_all(const GQueue *list, void (*fn)(struct driver *d, void *data), void *data);
+
+/* All hear an event of that kind. */
+void drivers_hear(const GQueue *list, unsigned kind);
+
+/* For a struct participant_ops: */
+bool drivers_are_busy(const struct participant *p); /* there is one */
+void drivers_on_replaced(struct participant *p);    /* MACHINE_EV_SESSION */
+void drivers_on_over(struct participant *p);        /* MACHINE_EV_OVER */
 
 /* ---- that of a call ---- */
 

@@ -170,9 +170,9 @@ static struct unproved find_unproved(zkl_session *s)
     struct unproved found = {.token = 0};
 
     session_lock(s);
-    for (const GList *l = contenders_of(s)->list.head; s->up && l && found.token == 0;
+    for (const GList *l = contenders_of(s)->drivers.list.head; s->up && l && found.token == 0;
          l = l->next) {
-        const struct attempt *m = &((const struct contender *)l->data)->machine;
+        const struct attempt *m = &DRIVER_OWNER(l->data, struct contender)->machine;
         if (m->state == ST_CLAIMING || (m->state == ST_PROVING && m->awaits))
             found.token = m->token;
     }

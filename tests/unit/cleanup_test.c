@@ -125,7 +125,7 @@ TEST_CASE(locks)
     for (int i = 0; i < 4; i++) {
         CHECK_INT(lock_in_a_scope(m, i & 1, i & 2), i & 2 ? 1 : 2);
         CHECK_INT(zkl_mutex_depth(m), 0);
-        CHECK_INT(contenders_of(s)->list.length, 0);
+        CHECK_INT(contenders_of(s)->drivers.list.length, 0);
         CHECK_INT(s->owned_bytes, 0); /* although the handle stays */
     }
     fake_answer_at_once(NULL);
@@ -161,7 +161,7 @@ TEST_CASE(rwlocks)
     for (int i = 0; i < 2; i++) {
         CHECK_INT(levels_in_a_scope(l, i), 2);
         CHECK_INT(zkl_rwlock_depth(l), 0);
-        CHECK_INT(contenders_of(s)->list.length, 0);
+        CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     }
     CHECK_INT(zkl_rwlock_depth(NULL), ZKL_EINVAL);
     fake_answer_at_once(NULL);
@@ -189,14 +189,14 @@ TEST_CASE(grants)
         ZKL_AUTO(zkl_grant) grant = granted;
         CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     }
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     {
         g_autoptr(zkl_op) op = NULL;
         acquire(m, &op);
         g_autoptr(zkl_grant) grant = granted;
         CHECK_INT(zkl_grant_state(grant), ZKL_HELD);
     }
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     fake_answer_at_once(NULL);
     hand_close(s);
 }

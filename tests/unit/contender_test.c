@@ -248,7 +248,7 @@ TEST_CASE(leaves_no_watch_behind)
     ANSWER(STORE_UNWATCH, "/root/l/_c_other", .rc = STORE_OK);
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(s->watched_bytes, 0);
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     stop();
 }
 
@@ -292,7 +292,7 @@ TEST_CASE(asks_nothing_any_more)
     fake_busy(false);
     ANSWER(STORE_LIST, "/root/l", .rc = STORE_OK);
     zkl_op_cancel(a.op);
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     hand_pass(s, 100);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_CREATE, "/root/l"));
@@ -428,7 +428,7 @@ TEST_CASE(deletes_what_was_made)
     char *names[] = {own_name()};
     list(1, names);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     hand_pass(s, 0);
     CHECK_INT(s->id, FAKE_SESSION_ID);
     stop();
@@ -502,7 +502,7 @@ TEST_CASE(finds_an_orphan)
     list(1, names);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK_INT(s->orphans, 0);
-    CHECK_INT(contenders_of(s)->list.length, 1);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 1);
     hand_leave(&holder);
     hand_pass_proved(s, 1000);
     CHECK_INT(s->id, FAKE_SESSION_ID);
@@ -518,7 +518,7 @@ TEST_CASE(replaces_the_session_when_nothing_is_held_any_more)
     hand_pass(s, 0);
     CHECK_INT(s->id, 0);
     CHECK_INT(s->orphans, 0);
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     stop();
 }
 
@@ -795,7 +795,7 @@ TEST_CASE(refused_for_another_layout)
     CHECK_STR(a.error.path, "/l");
     CHECK_STR(a.error.text, "/l: \"_c_" UUID "-__WRIT__0000000003\" is of a read-write lock");
     CHECK_INT(fake_count(STORE_DELETE, a.node), 1);
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     CHECK(g_str_has_suffix(hand_logged, "its recipe does not wait for the contenders here; "));
     stop();
 }

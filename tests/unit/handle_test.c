@@ -631,7 +631,7 @@ TEST_CASE(thread_ends)
     REQUIRE(pthread_create(&thread, NULL, use, m) == 0);
     pthread_join(thread, NULL);
     CHECK_INT(zkl_mutex_depth(m[OF_A_KEY]), 1);
-    CHECK_INT(contenders_of(s)->list.length, 1);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 1);
     CHECK_INT(zkl_mutex_unlock(m[OF_A_KEY]), 0);
     for (int i = 0; i < HANDLES; i++)
         zkl_mutex_free(m[i]);

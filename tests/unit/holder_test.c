@@ -71,7 +71,7 @@ TEST_CASE(watches_itself_after_a_while)
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     zkl_session_dispatch(s);
     CHECK(strstr(hand_logged, ": lost") != NULL);
     stop();
@@ -86,7 +86,7 @@ TEST_CASE(released)
     a.grant = NULL;
     CHECK(fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_UNWATCH, a.node)); /* goes with the node */
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     fake_fire(a.node, STORE_FIRED_GONE);
     CHECK_INT(s->watched_bytes, 0);
     zkl_session_dispatch(s);
@@ -113,7 +113,7 @@ TEST_CASE(released_by_a_transaction)
     ANSWER(STORE_MULTI, a.node, .rc = STORE_OK);
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
     CHECK(!fake_is_asked(STORE_UNWATCH, a.node));
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     zkl_session_dispatch(s);
     CHECK_INT(changes, 1);
     CHECK_STR(hand_logged, "");
@@ -127,7 +127,7 @@ TEST_CASE(lost_at_the_deadline)
     CHECK(!fake_is_asked(STORE_DELETE, a.node));
     hand_pass(s, 1);
     CHECK(fake_is_asked(STORE_DELETE, a.node)); /* nobody has to be told first */
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     stop();
 }
 
@@ -197,7 +197,7 @@ TEST_CASE(proved_too_late)
     CHECK(proofs_deadline(&s->proofs, clock_now()));
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     CHECK(fake_is_asked(STORE_DELETE, a.node));
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     stop();
 }
 
@@ -408,7 +408,7 @@ TEST_CASE(why_it_was_lost)
         right = CHECK_INT(zkl_grant_loss(a.grant), rows[i].loss) && right;
         right = CHECK(strstr(hand_logged, "lost: ") != NULL) && right;
         right = CHECK(strstr(hand_logged, zkl_strloss(rows[i].loss)) != NULL) && right;
-        CHECK_INT(contenders_of(s)->list.length, 0);
+        CHECK_INT(contenders_of(s)->drivers.list.length, 0);
         hand_jump(60000, 60000);
         if (!CHECK_INT(zkl_grant_loss(a.grant), rows[i].loss) || !right)
             runner_fail(__FILE__, __LINE__, "row %zu", i);

@@ -230,7 +230,7 @@ TEST_CASE(no_zookeeper_any_more)
     fake_event_of(STORE_EV_UP, FAKE_SESSION_ID, 0);
     CHECK_INT(zkl_grant_state(a.grant), ZKL_LOST);
     check_events("connected 7; suspended 7; replaced 7; ");
-    CHECK_INT(contenders_of(s)->list.length, 0);
+    CHECK_INT(contenders_of(s)->drivers.list.length, 0);
     hand_leave(&a);
     stop();
 }

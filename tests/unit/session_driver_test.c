@@ -585,7 +585,34 @@ TEST_CASE(recalled_in_order)
 /* Thousands have a driver and wait. */
 TEST_CASE(is_small)
 {
-    CHECK(sizeof(struct driver) <= 72);
+    CHECK(sizeof(struct driver) <= 96);
+}
+
+static void end_the_last(struct driver *d, void *list)
+{
+    const struct played *last = g_queue_peek_tail(list);
+
+    ((struct played *)d)->steps++;
+    CHECK_INT(last->held, 1);
+    driver_leave(g_queue_peek_tail(list), list);
+}
+
+/* The first of three ends the third, and the second itself. */
+TEST_CASE(all_that_hear)
+{
+    static struct played all[3];
+    GQueue list = G_QUEUE_INIT;
+
+    for (int i = 0; i < 3; i++) {
+        driver_init(&all[i].driver, &ops, NULL, STORE_PERSISTENT);
+        driver_join(&all[i].driver, &list);
+    }
+    drivers_for_all(&list, end_the_last, &list);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(all[i].steps, i < 2);
+        CHECK_INT(all[i].held, 0);
+    }
+    CHECK_INT(list.length, 1);
 }
 
 TEST_CASE(sent_once)
