@@ -93,7 +93,7 @@ static char *barrier_op_data(struct driver *d, unsigned node, int *ret_length)
     return g_strdup(name);
 }
 
-static void barrier_op_tell(struct driver *d, const struct machine_action *a)
+static void barrier_op_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct barrier_op *op = barrier_op_of(d);
     struct call *call = &op->driven.call;
@@ -109,7 +109,7 @@ static void barrier_op_tell(struct driver *d, const struct machine_action *a)
 static const struct driver_ops barrier_driver = {.step = barrier_op_step,
                                                  .path = driven_path,
                                                  .data = barrier_op_data,
-                                                 .tell = barrier_op_tell,
+                                                 .on_verdict = barrier_op_on_verdict,
                                                  .hold = driven_hold,
                                                  .free = driven_let_go};
 
@@ -412,7 +412,7 @@ static char *double_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-static void double_tell(struct driver *d, const struct machine_action *a)
+static void double_on_verdict(struct driver *d, const struct machine_action *a)
 {
     zkl_double_barrier *b = double_driven(d);
     const char *path = session_path(b->spec.session, b->spec.path);
@@ -427,7 +427,7 @@ static const struct driver_ops double_driver = {.step = double_step,
                                                 .path = double_path,
                                                 .name = double_name,
                                                 .data = double_data,
-                                                .tell = double_tell,
+                                                .on_verdict = double_on_verdict,
                                                 .free = double_free};
 
 /* ---- double barriers: calls ---- */

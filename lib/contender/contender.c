@@ -864,7 +864,7 @@ static void contender_tell_asked(struct contender *c)
     contender_tell(c, CONTENDER_ASKED);
 }
 
-static void contender_be_told(struct driver *d, const struct machine_action *a)
+static void contender_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct contender *c = contender_driven(d);
 
@@ -984,7 +984,7 @@ static const struct driver_ops contender_driver = {.step = contender_step_driven
                                                    .path = contender_path,
                                                    .data = contender_data,
                                                    .name = contender_rename,
-                                                   .tell = contender_be_told,
+                                                   .on_verdict = contender_on_verdict,
                                                    .after = contender_on_stepped,
                                                    .free = contender_free};
 

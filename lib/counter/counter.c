@@ -55,7 +55,7 @@ static char *counter_op_data(struct driver *d, unsigned node, int *ret_length)
 }
 
 /* What is told of a time that has passed is known already. */
-static void counter_op_tell(struct driver *d, const struct machine_action *a)
+static void counter_op_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct counter_op *op = counter_op_of(d);
     zkl_session *s = op->driven.call.session;
@@ -73,7 +73,7 @@ static void counter_op_tell(struct driver *d, const struct machine_action *a)
 static const struct driver_ops counter_driver = {.step = counter_op_step,
                                                  .path = counter_op_path,
                                                  .data = counter_op_data,
-                                                 .tell = counter_op_tell,
+                                                 .on_verdict = counter_op_on_verdict,
                                                  .hold = driven_hold,
                                                  .free = driven_let_go};
 
@@ -343,7 +343,7 @@ static void counter_watching_step(struct driver *d, const struct machine_event *
     counter_watch_step(&counter_watching_of(cw)->machine, ev, &moment, out);
 }
 
-static void counter_watching_tell(struct driver *d, const struct machine_action *a)
+static void counter_watching_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct children_watch *cw = children_watch_of(d);
     const char *path = session_path(cw->session, cw->directory);
@@ -372,7 +372,7 @@ static void counter_watching_free(struct children_watch *cw)
 static const struct children_watch_kind counter_watching_kind = {
     .driver = {.step = counter_watching_step,
                .path = children_watch_path,
-               .tell = counter_watching_tell,
+               .on_verdict = counter_watching_on_verdict,
                .free = children_watch_free},
     .doing = "watching the counter",
     .free = counter_watching_free};

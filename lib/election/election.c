@@ -587,7 +587,7 @@ static void candidacy_end_with(struct election_candidacy *c, enum candidacy_caus
     driver_unref(&c->driver);
 }
 
-static void candidacy_do(struct driver *d, const struct machine_action *a)
+static void candidacy_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct election_candidacy *c = candidacy_of(d);
     const enum candidacy_cause cause = (enum candidacy_cause)a->why;
@@ -663,7 +663,7 @@ static char *candidacy_path(struct driver *d, unsigned node)
 
 static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step,
                                                    .path = candidacy_path,
-                                                   .tell = candidacy_do,
+                                                   .on_verdict = candidacy_on_verdict,
                                                    .free = candidacy_free};
 
 /* ---- the handle's side ---- */
@@ -866,7 +866,7 @@ static struct observer *observer_of(struct driver *d)
     return (struct observer *)children_watch_of(d);
 }
 
-static void observer_tell(struct driver *d, const struct machine_action *a)
+static void observer_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct observer *o = observer_of(d);
     const bool leads = a->verdict != OBSERVING_TELL_NOBODY;
@@ -967,13 +967,14 @@ static void observer_name(struct driver *d, unsigned node)
     o->node = g_strdup(o->first);
 }
 
-static const struct children_watch_kind observer_kind = {.driver = {.step = observer_step,
-                                                                    .path = observer_path,
-                                                                    .name = observer_name,
-                                                                    .tell = observer_tell,
-                                                                    .free = children_watch_free},
-                                                         .doing = "looking for the leader",
-                                                         .free = observer_free};
+static const struct children_watch_kind observer_kind = {
+    .driver = {.step = observer_step,
+               .path = observer_path,
+               .name = observer_name,
+               .on_verdict = observer_on_verdict,
+               .free = children_watch_free},
+    .doing = "looking for the leader",
+    .free = observer_free};
 
 /* The candidates are those of that rule. It has not begun. */
 static struct children_watch *observer_new(zkl_session *s, const char *directory, enum rule rule,

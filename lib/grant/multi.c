@@ -276,7 +276,7 @@ static void multi_over(struct multi_line *line, struct multi *m, bool node_gone)
         multi_line_begin(line);
 }
 
-static void multi_tell(struct driver *d, const struct machine_action *a)
+static void multi_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct multi_line *line = multi_line_driven(d);
     struct multi *m = multi_first(line);
@@ -318,7 +318,7 @@ static const struct driver_ops multi_driver = {.step = multi_step,
                                                .path = multi_path,
                                                .data = multi_data,
                                                .rest = multi_rest,
-                                               .tell = multi_tell,
+                                               .on_verdict = multi_on_verdict,
                                                .hold = multi_hold,
                                                .free = multi_let_go};
 

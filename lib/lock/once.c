@@ -302,7 +302,7 @@ static void once_log_jump(const struct once_attempt *a)
              a->of->path);
 }
 
-static void once_attempt_tell(struct driver *d, const struct machine_action *t)
+static void once_attempt_on_verdict(struct driver *d, const struct machine_action *t)
 {
     struct once_attempt *a = once_attempt_of(d);
     const enum once_verdict verdict = (enum once_verdict)t->verdict;
@@ -323,7 +323,7 @@ static void once_attempt_tell(struct driver *d, const struct machine_action *t)
 static const struct driver_ops once_attempt_driver = {.step = once_attempt_step,
                                                       .path = once_attempt_path,
                                                       .data = once_attempt_data,
-                                                      .tell = once_attempt_tell,
+                                                      .on_verdict = once_attempt_on_verdict,
                                                       .free = once_attempt_free};
 
 static void once_attempt_abort(void *attempt, int code, const char *text)
@@ -383,7 +383,7 @@ static void once_look_step(struct driver *d, const struct machine_event *ev,
     once_step_with(x->of, &x->machine, ev, out);
 }
 
-static void once_look_tell(struct driver *d, const struct machine_action *a)
+static void once_look_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct call *c = &driven_of(d)->call;
 
@@ -394,7 +394,7 @@ static void once_look_tell(struct driver *d, const struct machine_action *a)
 
 static const struct driver_ops once_look_driver = {.step = once_look_step,
                                                    .path = driven_path,
-                                                   .tell = once_look_tell,
+                                                   .on_verdict = once_look_on_verdict,
                                                    .hold = driven_hold,
                                                    .free = driven_let_go};
 

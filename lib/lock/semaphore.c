@@ -277,7 +277,7 @@ static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
     return text;
 }
 
-static void numbered_tell(struct driver *d, const struct machine_action *a)
+static void numbered_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct numbered *n = numbered_driven(d);
 
@@ -297,7 +297,7 @@ static void numbered_tell(struct driver *d, const struct machine_action *a)
 static const struct driver_ops numbered_driver = {.step = numbered_step,
                                                   .path = numbered_path,
                                                   .data = numbered_data,
-                                                  .tell = numbered_tell,
+                                                  .on_verdict = numbered_on_verdict,
                                                   .free = numbered_free};
 
 /* ---- numbered: the contender ---- */
@@ -623,7 +623,7 @@ static void leased_fail(struct leased *l, const struct machine_action *a)
     leased_decide(l, NULL, &l->why);
 }
 
-static void leased_tell(struct driver *d, const struct machine_action *a)
+static void leased_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct leased *l = leased_driven(d);
 
@@ -653,7 +653,7 @@ static void leased_tell(struct driver *d, const struct machine_action *a)
 }
 
 static const struct driver_ops leased_driver = {
-    .step = leased_step, .path = leased_path, .tell = leased_tell, .free = leased_free};
+    .step = leased_step, .path = leased_path, .on_verdict = leased_on_verdict, .free = leased_free};
 
 /* ---- leases: what the caller does ---- */
 
@@ -945,7 +945,7 @@ static void limit_op_stopped(struct call *c)
         call_end(c, why.code, why.text);
 }
 
-static void limit_op_tell(struct driver *d, const struct machine_action *a)
+static void limit_op_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct call *c = &driven_of(d)->call;
 
@@ -960,7 +960,7 @@ static void limit_op_tell(struct driver *d, const struct machine_action *a)
 static const struct driver_ops limit_driver = {.step = limit_op_step,
                                                .path = driven_path,
                                                .data = limit_op_data,
-                                               .tell = limit_op_tell,
+                                               .on_verdict = limit_op_on_verdict,
                                                .hold = driven_hold,
                                                .free = driven_let_go};
 

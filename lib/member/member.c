@@ -567,7 +567,7 @@ static void member_want_end(zkl_member *m)
     m->unsettled = true;
 }
 
-static void member_driver_tell(struct driver *d, const struct machine_action *a)
+static void member_on_verdict(struct driver *d, const struct machine_action *a)
 {
     zkl_member *m = member_driven(d);
 
@@ -587,7 +587,7 @@ static const struct driver_ops member_driver_ops = {.step = member_driver_step,
                                                     .path = member_driver_path,
                                                     .name = member_driver_name,
                                                     .data = member_driver_data,
-                                                    .tell = member_driver_tell,
+                                                    .on_verdict = member_on_verdict,
                                                     .free = member_free};
 
 static void member_quit(zkl_member *m)

@@ -438,7 +438,7 @@ static void view_step(struct driver *d, const struct machine_event *ev, struct m
         view_on_children(v, ev, out);
 }
 
-static void view_tell(struct driver *d, const struct machine_action *a)
+static void view_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct view *v = view_of(d);
 
@@ -458,7 +458,7 @@ static void view_free(struct children_watch *cw)
 
 #define CALLS                                                                                      \
     {                                                                                              \
-        .step = view_step, .path = children_watch_path, .tell = view_tell,                         \
+        .step = view_step, .path = children_watch_path, .on_verdict = view_on_verdict,             \
         .free = children_watch_free                                                                \
     }
 

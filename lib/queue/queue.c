@@ -868,7 +868,7 @@ static void queue_watch_step(struct driver *d, const struct machine_event *ev,
 }
 
 /* The user hears of a failure as of a change: reading the queue then says why. */
-static void queue_watch_tell(struct driver *d, const struct machine_action *a)
+static void queue_watch_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct queue_watch *w = queue_watch_of(d);
 
@@ -882,12 +882,13 @@ static void queue_watch_free(struct children_watch *cw)
     g_free((struct queue_watch *)cw);
 }
 
-static const struct children_watch_kind queue_watch_kind = {.driver = {.step = queue_watch_step,
-                                                                       .path = children_watch_path,
-                                                                       .tell = queue_watch_tell,
-                                                                       .free = children_watch_free},
-                                                            .doing = "watching the queue",
-                                                            .free = queue_watch_free};
+static const struct children_watch_kind queue_watch_kind = {
+    .driver = {.step = queue_watch_step,
+               .path = children_watch_path,
+               .on_verdict = queue_watch_on_verdict,
+               .free = children_watch_free},
+    .doing = "watching the queue",
+    .free = queue_watch_free};
 
 static struct queue_watch *queue_watch_new(zkl_session *s, const char *path, zkl_queue_fn fn,
                                            void *data)

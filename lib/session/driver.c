@@ -568,7 +568,7 @@ static void driver_perform(struct driver *d, const struct machine_action *a)
         driver_end(d, a->deleting);
         break;
     case MACHINE_ACT_TELL:
-        d->ops->tell(d, a);
+        d->ops->on_verdict(d, a);
         break;
     }
 }

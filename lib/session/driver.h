@@ -23,7 +23,7 @@ struct driver_ops {
     char *(*data)(struct driver *d, unsigned node, int *ret_length);
     /* What a MULTI with .rest changes besides, good until its answer is told. NULL: none has. */
     const struct store_change *(*rest)(struct driver *d, int *ret_count);
-    void (*tell)(struct driver *d, const struct machine_action *a);
+    void (*on_verdict)(struct driver *d, const struct machine_action *a); /* of MACHINE_ACT_TELL */
     /* A step and its actions are through; what this causes is heard behind it. NULL: nothing. */
     void (*after)(struct driver *d);
     /* Of what is counted elsewhere: the first reference to the driver takes one of that, which

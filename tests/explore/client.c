@@ -113,7 +113,7 @@ static void client_decide(struct state *st, struct client *c)
     c->decided = true;
 }
 
-/* contender_be_told(). ADMIT: others may be first, so MOVE_ENTER comes at any time. REVOKE: what
+/* contender_on_verdict(). ADMIT: others may be first, so MOVE_ENTER comes at any time. REVOKE: what
  * the timer does next is client_release(), at any time. */
 static void client_tell(struct state *st, int i, const struct machine_action *a,
                         const struct heard *heard)

@@ -95,7 +95,7 @@ static const struct store_change *play_rest(struct driver *d, int *ret_count)
     return rest;
 }
 
-static void play_tell(struct driver *d, const struct machine_action *a)
+static void play_on_verdict(struct driver *d, const struct machine_action *a)
 {
     strcpy(played.answer, "?");
     if (a->verdict == PLAY_FIRE) {
@@ -138,7 +138,7 @@ static const struct driver_ops ops = {.step = play_step,
                                       .name = play_name,
                                       .data = play_data,
                                       .rest = play_rest,
-                                      .tell = play_tell,
+                                      .on_verdict = play_on_verdict,
                                       .after = play_after,
                                       .hold = play_hold,
                                       .free = play_let_go};
