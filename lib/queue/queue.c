@@ -14,6 +14,7 @@
 #include "lib/session/call.h"
 #include "lib/session/participant.h"
 #include "lib/session/request.h"
+#include "recipes/holders.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/numbering.h"
@@ -107,77 +108,41 @@ int queue_payload_length(const char *name, const char *data, int length, int32_t
 G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
 G_STATIC_ASSERT((int)ZKL_CLIENT_RUBY == (int)MAKER_RUBY);
 
-/* Whether a contender is kept from holding by another of that kind: it waits for that kind, or, as
- * one of ours, is refused because of it. For a semaphore the limit tells instead who holds. */
-static bool queue_is_kept(const zkl_contender *c, const struct child *child, enum child_kind by)
+/* .holds is an enum holding until the reading ends. */
+static struct in_line queue_see(const zkl_contender *c)
 {
-    if (child->kind == CHILD_LEASE)
-        return false;
-    return rule_waits(child->rule, by) ||
-           (c->client == ZKL_CLIENT_ZKL && rule_ignores(child->rule, by));
+    struct in_line seen = {.ours = c->client == ZKL_CLIENT_ZKL, .holding = (enum holding)c->holds};
+
+    name_parse(c->node, strlen(c->node), &seen.child);
+    return seen;
 }
 
-/* Curator's writer that reads has two nodes: what one is, the other is. */
-static bool queue_is_of_one_owner(const zkl_contender *a, const zkl_contender *b)
-{
-    return a->number == b->number && a->kind != b->kind &&
-           rule_is_shared((enum child_kind)a->kind) && rule_is_shared((enum child_kind)b->kind);
-}
-
-/* A contender holds beyond the limit, which was higher when it came. */
-enum { HOLDS_BEYOND = 2 };
-
-/* c, which was read so, holds permits if an earlier limit may have admitted it. */
+/* c, which was read so, may hold beyond the limit. */
 static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c,
                                const struct store_reply *reply)
 {
     const char *data = reply->data ? reply->data : "";
-    struct child child;
+    const struct in_line seen = queue_see(c);
     uint32_t transaction;
     size_t length = transaction_payload(data, (size_t)MAX(reply->length, 0), &transaction);
+    const bool has_numbers = numbering_read(data, length, NULL, 0, &length) > 0;
 
-    name_parse(c->node, strlen(c->node), &child);
-    if (child.kind != CHILD_LEASE || c->holds || reply->czxid >= q->limit_zxid)
-        return;
-    if (!child.numbered || numbering_read(data, length, NULL, 0, &length) > 0)
+    if (holders_may_be_beyond(&seen, reply->czxid < q->limit_zxid, has_numbers))
         c->holds = HOLDS_BEYOND;
 }
 
-/* A semaphore's contenders hold as long as they and all before them ask for no more than the limit.
- */
-static void queue_mark_admitted(zkl_queue *q)
-{
-    uint64_t permits = 0;
-    struct child child;
-
-    for (guint i = 0; i < q->list->len; i++) {
-        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        name_parse(c->node, strlen(c->node), &child);
-        permits += child.permits;
-        if (child.kind == CHILD_LEASE && c->holds != HOLDS_BEYOND)
-            c->holds = permits <= (uint64_t)q->limit;
-    }
-}
-
-/* Marks the contenders that no earlier one keeps waiting. Until the reading ends, .holds of some
- * contenders is neither 0 nor 1. */
 static void queue_mark_holders(zkl_queue *q)
 {
-    bool seen[CHILD_KINDS] = {false};
-    struct child child;
+    zkl_contender *all = (zkl_contender *)(void *)q->list->data; /* may be NULL */
+    const guint count = q->list->len;
+    struct in_line *line = g_new(struct in_line, count);
 
-    for (guint i = 0; i < q->list->len; i++) {
-        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        name_parse(c->node, strlen(c->node), &child);
-        c->holds = MAX(c->holds, 1);
-        for (enum child_kind kind = 0; kind < CHILD_KINDS; kind++)
-            c->holds *= !(seen[kind] && queue_is_kept(c, &child, kind));
-        if (i > 0 && queue_is_of_one_owner(c, c - 1))
-            c->holds = c[-1].holds;
-        seen[child.kind] = true;
-    }
-    if (q->limit > 0)
-        queue_mark_admitted(q);
+    for (guint i = 0; i < count; i++)
+        line[i] = queue_see(&all[i]);
+    holders_mark(line, count, q->limit);
+    for (guint i = 0; i < count; i++)
+        all[i].holds = (int)line[i].holding;
+    g_free(line);
 }
 
 /* ---- what is known ---- */
@@ -216,7 +181,7 @@ static void queue_finish(zkl_queue *q)
         queue_mark_holders(q);
     for (guint i = q->list->len; i-- > 0;) {
         zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        c->holds = c->holds != 0;
+        c->holds = c->holds != HOLDS_NOT;
         if (q->wish.holders && !c->holds)
             g_array_remove_index(q->list, i);
     }

@@ -1,0 +1,30 @@
+/* Who holds in a queue, as a snapshot tells it. A contender holds if none before it keeps it
+ * waiting. Of a semaphore, the limit tells who holds: so many permits from the first on. But a
+ * contender that came before the limit was changed last may have been admitted by an earlier one.
+ */
+#ifndef RECIPES_HOLDERS_H
+#define RECIPES_HOLDERS_H
+
+#include "rule.h"
+
+enum holding {
+    HOLDS_NOT, /* or not marked yet */
+    HOLDS,
+    HOLDS_BEYOND /* the limit, which was higher when it came; this mark stays */
+};
+
+/* A contender, as its name shows it. */
+struct in_line {
+    struct child child;
+    bool ours; /* it has the names of this library */
+    enum holding holding;
+};
+
+/* Marks all, which are in queue order. limit 0: there is none. */
+void holders_mark(struct in_line *line, size_t count, int32_t limit);
+
+/* Whether one that is marked may hold beyond the limit. older: than the limit. has_numbers: its
+ * permits, which are to have numbers, have them. */
+bool holders_may_be_beyond(const struct in_line *c, bool older, bool has_numbers);
+
+#endif
