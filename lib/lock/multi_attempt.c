@@ -1,15 +1,14 @@
 #include "multi_attempt.h"
 
 #include "lib/base/error.h"
+#include "lib/contender/claim.h"
 
 /* What belongs to one path. */
 struct part {
     struct multi_attempt *attempt;
     struct multi_path path;
-    struct contender *contender; /* NULL: none, or decided */
-    struct contender *holder;    /* of what was granted; NULL: none, or its end was heard */
-    struct tenure *tenure;       /* ours; NULL: it was not granted */
-    zkl_error *error;            /* of the contender that failed; NULL: none has */
+    struct claim claim;
+    zkl_error *error; /* of the contender that failed; NULL: none has */
 };
 
 struct multi_attempt {
@@ -27,17 +26,11 @@ struct multi_attempt {
     struct part part[]; /* in order */
 };
 
-static void drop_tenure(struct part *p)
-{
-    g_clear_pointer(&p->tenure, tenure_unref);
-}
-
 static void attempt_unref(struct multi_attempt *a)
 {
     if (--a->refs > 0)
         return;
     for (uint32_t i = 0; i < a->machine.count; i++) {
-        drop_tenure(&a->part[i]);
         g_free(a->part[i].error);
         g_ref_string_release(a->part[i].path.directory);
     }
@@ -60,44 +53,20 @@ static void step_part(struct part *p, enum multi_lock_event_kind kind)
 
 /* ---- what contenders tell ---- */
 
-static void on_gone(void *context, enum contender_news news)
-{
-    struct part *p = context;
-
-    (void)news; /* CONTENDER_ENDED once more */
-    p->holder = NULL;
-    step_part(p, MULTI_LOCK_EV_LOST);
-}
-
-/* While nobody knows of it the node, if it stands, goes at once, before another one comes. */
-static void on_ended(struct part *p)
-{
-    if (p->attempt->grant) {
-        p->holder = NULL;
-        step_part(p, MULTI_LOCK_EV_LOST);
-        return;
-    }
-    contender_hear(p->holder, on_gone);
-    contender_release(p->holder);
-}
-
 static void on_news(void *context, enum contender_news news)
 {
     if (news == CONTENDER_WAITS)
         step_part(context, MULTI_LOCK_EV_WAITS);
     else if (news == CONTENDER_ENDED)
-        on_ended(context);
+        step_part(context, MULTI_LOCK_EV_LOST);
 }
 
-static void multi_attempt_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+static void multi_attempt_on_decided(void *context, const zkl_error *error)
 {
     struct part *p = context;
 
-    p->contender = NULL;
-    if (tenure) {
-        p->tenure = tenure;
-        p->holder = contender_of(tenure);
-        contender_set_idle(p->holder, true);
+    if (!error) {
+        contender_set_idle(p->claim.holder, true);
         step_part(p, MULTI_LOCK_EV_GRANTED);
     } else {
         g_free(p->error);
@@ -112,33 +81,10 @@ static void multi_attempt_enter(struct multi_attempt *a, struct part *p)
 {
     struct contender_spec spec = a->spec;
 
-    drop_tenure(p);
+    p->claim.until_gone = true; /* nobody uses it before all are granted */
     spec.directory = p->path.directory;
     spec.news = on_news;
-    contender_enter(&p->contender, a->session, &spec, multi_attempt_on_decided, p);
-}
-
-/* Nothing of it is heard any more. NULL: its end was. */
-static struct contender *take_holder(struct part *p)
-{
-    struct contender *c = p->holder;
-
-    p->holder = NULL;
-    drop_tenure(p);
-    if (c)
-        contender_forget(c);
-    return c;
-}
-
-static void multi_attempt_leave(struct part *p)
-{
-    struct contender *c = p->contender, *holder = take_holder(p);
-
-    p->contender = NULL;
-    if (c)
-        contender_abandon(c);
-    if (holder)
-        contender_release(holder);
+    claim_enter(&p->claim, a->session, &spec, multi_attempt_on_decided, p);
 }
 
 /* The grant is given back. node_gone: it is lost instead, and the node of the path that the user
@@ -149,8 +95,8 @@ static void on_let_go(void *context, bool node_gone)
 
     for (uint32_t i = 0; i < a->machine.count; i++) {
         struct part *p = &a->part[i];
-        if (node_gone && p->path.given == 0 && p->holder) {
-            contender_vanished(p->holder);
+        if (node_gone && p->path.given == 0 && p->claim.holder) {
+            contender_vanished(p->claim.holder);
             return;
         }
     }
@@ -164,9 +110,11 @@ static void give(struct multi_attempt *a)
     struct tenure *tenures[MULTI_LOCK_PATHS];
 
     for (uint32_t i = 0; i < a->machine.count; i++) {
-        tenures[a->part[i].path.given] = a->part[i].tenure;
-        if (a->part[i].holder)
-            contender_set_idle(a->part[i].holder, false);
+        struct claim *c = &a->part[i].claim;
+        tenures[a->part[i].path.given] = c->tenure;
+        c->until_gone = false;
+        if (c->holder)
+            contender_set_idle(c->holder, false);
     }
     a->grant = grant_ref(grant_new(tenures, a->machine.count, &multi_attempt_grant, a));
     a->decided(a->context, a->grant, NULL);
@@ -177,9 +125,10 @@ static void give(struct multi_attempt *a)
 static void multi_attempt_lose(struct multi_attempt *a)
 {
     for (uint32_t i = 0; i < a->machine.count; i++) {
-        struct contender *c = take_holder(&a->part[i]);
-        if (c)
-            contender_lapse(c);
+        struct contender *holder = a->part[i].claim.holder;
+        claim_forget(&a->part[i].claim);
+        if (holder)
+            contender_lapse(holder);
     }
     if (a->spec.news)
         a->spec.news(a->context, CONTENDER_ENDED);
@@ -193,7 +142,7 @@ static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
         multi_attempt_enter(a, &a->part[act->path]);
         break;
     case MULTI_LOCK_ACT_LEAVE:
-        multi_attempt_leave(&a->part[act->path]);
+        claim_leave(&a->part[act->path].claim);
         break;
     case MULTI_LOCK_ACT_GRANT:
         give(a);
@@ -304,5 +253,5 @@ struct contender *multi_attempt_waiting(const struct multi_attempt *a)
 {
     const uint32_t front = multi_lock_front(&a->machine, a->places);
 
-    return front < a->machine.count ? a->part[front].contender : NULL;
+    return front < a->machine.count ? a->part[front].claim.contender : NULL;
 }

@@ -2,6 +2,7 @@
 
 #include "handle.h"
 #include "lib/base/error.h"
+#include "lib/contender/claim.h"
 #include "lib/grant/multi.h"
 #include "recipes/retain.h"
 
@@ -25,9 +26,7 @@ struct turn_waiter {
 /* What a handle that retains has besides. */
 struct kept {
     struct retain machine;
-    struct contender *attempt;        /* NULL: none, or decided */
-    struct contender *holder;         /* keeps the tenure; NULL: none */
-    struct tenure *tenure;            /* ours, with the holder */
+    struct claim claim;
     zkl_grant *spare;                 /* the last turn, to be used again */
     uint64_t owner;                   /* of the last turn, if it may come again */
     bool was_new;                     /* it may not */
@@ -117,7 +116,7 @@ static void turns_give_turn(struct turns *t, uint64_t number)
 {
     struct kept *k = t->kept;
     const struct turn_caller *caller = turns_first(t);
-    zkl_grant *turn = grant_new_turn(k->tenure, k->spare, number, &turns_grant_ops, t);
+    zkl_grant *turn = grant_new_turn(k->claim.tenure, k->spare, number, &turns_grant_ops, t);
 
     k->spare = NULL;
     k->owner = caller->owner;
@@ -130,17 +129,6 @@ static void turns_give_turn(struct turns *t, uint64_t number)
 
 /* ---- contenders ---- */
 
-static void turns_drop_tenure(struct turns *t)
-{
-    struct kept *k = t->kept;
-    if (k->spare)
-        grant_unref(k->spare);
-    tenure_unref(k->tenure);
-    k->spare = NULL;
-    k->tenure = NULL;
-    k->holder = NULL;
-}
-
 static void turns_on_news(void *context, enum contender_news news)
 {
     struct turns *t = context;
@@ -151,7 +139,7 @@ static void turns_on_news(void *context, enum contender_news news)
         ev.kind = RETAIN_EV_PROVED;
         break;
     case CONTENDER_ENDED:
-        turns_drop_tenure(t);
+        g_clear_pointer(&t->kept->spare, grant_unref);
         ev.kind = RETAIN_EV_ENDED;
         break;
     case CONTENDER_OTHERS:
@@ -172,23 +160,20 @@ static void turns_on_news(void *context, enum contender_news news)
     turns_step(t, &ev);
 }
 
-static void turns_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+static void turns_on_decided(void *context, const zkl_error *error)
 {
     struct turns *t = context;
-    struct retain_event ev = {.kind = RETAIN_EV_FAILED};
+    const struct contender *holder = t->kept->claim.holder;
+    struct retain_event ev = {.kind = error ? RETAIN_EV_FAILED : RETAIN_EV_GRANTED};
 
-    t->kept->attempt = NULL;
-    if (tenure) {
-        t->kept->tenure = tenure;
-        t->kept->holder = contender_of(tenure);
-        ev.kind = RETAIN_EV_GRANTED;
-        ev.waited = contender_has_waited(t->kept->holder);
-        ev.delayed = t->kept->connection != t->session->connection;
-        ev.others = contender_others(t->kept->holder) == CONTENDER_OTHERS;
-        ev.watched = contender_others(t->kept->holder) == CONTENDER_ALONE;
-    } else {
+    if (error) {
         t->kept->error = *error;
         ev.busy = error->code == ZKL_EBUSY;
+    } else {
+        ev.waited = contender_has_waited(holder);
+        ev.delayed = t->kept->connection != t->session->connection;
+        ev.others = contender_others(holder) == CONTENDER_OTHERS;
+        ev.watched = contender_others(holder) == CONTENDER_ALONE;
     }
     turns_step(t, &ev);
 }
@@ -203,21 +188,21 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     spec.heeds = true;
     spec.news = turns_on_news;
     t->kept->connection = t->session->up ? t->session->connection : 0;
-    contender_enter(&t->kept->attempt, t->session, &spec, turns_on_decided, t);
+    claim_enter(&t->kept->claim, t->session, &spec, turns_on_decided, t);
 }
 
 /* A lost tenure ends by itself, when the callbacks have returned. A tenure that a transaction is
  * giving back ends with that. */
 static void turns_end_tenure(struct turns *t)
 {
-    struct contender *c = t->kept->holder;
-    const bool over = t->kept->over;
+    struct kept *k = t->kept;
 
-    contender_forget(c);
-    contender_set_idle(c, false);
-    turns_drop_tenure(t);
-    if (!over)
-        contender_release(c);
+    contender_set_idle(k->claim.holder, false);
+    g_clear_pointer(&k->spare, grant_unref);
+    if (k->over)
+        claim_forget(&k->claim);
+    else
+        claim_release(&k->claim);
 }
 
 static void turns_on_timer(void *data)
@@ -240,12 +225,10 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
         turns_enter(t, a);
         break;
     case RETAIN_ACT_ABANDON:
-        if (t->kept->attempt)
-            contender_abandon(t->kept->attempt);
-        t->kept->attempt = NULL;
+        claim_abandon(&t->kept->claim);
         break;
     case RETAIN_ACT_LOOK:
-        contender_look(t->kept->holder);
+        contender_look(t->kept->claim.holder);
         break;
     case RETAIN_ACT_END:
         turns_end_tenure(t);
@@ -261,8 +244,10 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
 
 static void turns_read_clock(const struct turns *t, struct retain_event *ev)
 {
-    if (t->kept->tenure)
-        ev->sure = validity_state(&t->kept->tenure->validity, &ev->now) == ZKL_HELD;
+    const struct tenure *tenure = t->kept->claim.tenure;
+
+    if (tenure)
+        ev->sure = validity_state(&tenure->validity, &ev->now) == ZKL_HELD;
     if (ev->now == 0)
         ev->now = clock_boot();
 }
@@ -295,8 +280,8 @@ static void turns_show(struct turns *t)
             g_queue_unlink(idle, &k->idle_link);
         k->listed_idle = is_idle;
     }
-    if (k->holder)
-        contender_set_idle(k->holder, is_idle);
+    if (k->claim.holder)
+        contender_set_idle(k->claim.holder, is_idle);
     if (!k->machine.armed)
         timers_cancel(&k->timer);
 }
@@ -449,12 +434,12 @@ static void turns_on_given_back(void *context, zkl_grant *turn, const struct gra
 {
     struct turns *t = context;
     struct contenders *all = t->all;
-    const bool in_doubt = multi_line_is_in_doubt(t->kept->tenure->line);
+    const bool in_doubt = multi_line_is_in_doubt(t->kept->claim.tenure->line);
 
     grant_forget(turn);
     t->kept->over = !end->owned || end->before;
     if (!t->kept->over)
-        t->kept->spare = grant_take_off(t->kept->tenure);
+        t->kept->spare = grant_take_off(t->kept->claim.tenure);
     turns_step(t, &(struct retain_event){.kind = RETAIN_EV_UNLOCK,
                                          .now = end->sure ? end->now : 0,
                                          .sure = end->sure,
@@ -504,7 +489,7 @@ static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec
 
 struct tenure *turns_tenure(const struct turns *t)
 {
-    return t->kept->tenure;
+    return t->kept->claim.tenure;
 }
 
 /* ---- the handle ---- */

@@ -9,6 +9,7 @@
 #include "lib/base/log.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
+#include "lib/contender/claim.h"
 #include "lib/grant/multi.h"
 #include "lib/session/denial.h"
 #include "op.h"
@@ -150,11 +151,9 @@ struct once_attempt {
     zkl_op *op;
     struct once machine;
     bool try_only;
-    struct contender *contender; /* NULL: none, or decided */
-    struct contender *holder;    /* then; NULL: it has not the lock */
-    struct tenure *tenure;       /* ours; NULL: the same */
-    GBytes *own;                 /* what is in its node; NULL: not read yet */
-    zkl_error why;               /* of its end */
+    struct claim claim; /* to the lock */
+    GBytes *own;        /* what is in its node; NULL: not read yet */
+    zkl_error why;      /* of its end */
 };
 
 /* Refused credentials and the end of the session end the operations of all handles. */
@@ -188,26 +187,18 @@ static void once_on_news(void *context, enum contender_news news)
 {
     struct once_attempt *a = context;
 
-    if (news == CONTENDER_WAITS) {
+    if (news == CONTENDER_WAITS)
         once_attempt_hear(a, ONCE_EV_WAITS);
-    } else if (news == CONTENDER_ENDED) {
-        a->holder = NULL;
-        g_clear_pointer(&a->tenure, tenure_unref);
+    else if (news == CONTENDER_ENDED)
         once_attempt_hear(a, ONCE_EV_LOST);
-    }
 }
 
-static void once_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+static void once_on_decided(void *context, const zkl_error *error)
 {
     struct once_attempt *a = context;
 
-    a->contender = NULL;
-    if (error) {
+    if (error)
         a->why = *error;
-    } else {
-        a->tenure = tenure;
-        a->holder = contender_of(tenure);
-    }
     once_attempt_hear(a, error ? ONCE_EV_FAILED : ONCE_EV_FIRST);
 }
 
@@ -221,7 +212,7 @@ static void once_enter(struct once_attempt *a)
                                         .hints = true,
                                         .news = once_on_news};
 
-    contender_enter(&a->contender, a->driver.session, &spec, once_on_decided, a);
+    claim_enter(&a->claim, a->driver.session, &spec, once_on_decided, a);
 }
 
 /* ---- its driver's table ---- */
@@ -234,7 +225,7 @@ static void once_attempt_step(struct driver *d, const struct machine_event *ev,
     const bool own = ev->kind == MACHINE_EV_ANSWER && ev->node == ONCE_OWN && ev->rc == STORE_OK;
 
     if (own && ev->verb == STORE_SET) {
-        multi_go_on_from(a->tenure, ev->version);
+        multi_go_on_from(a->claim.tenure, ev->version);
     } else if (own) {
         g_clear_pointer(&a->own, g_bytes_unref);
         a->own = g_bytes_new(ev->data, ev->length);
@@ -246,7 +237,7 @@ static char *once_attempt_path(struct driver *d, unsigned node)
 {
     const struct once_attempt *a = once_attempt_of(d);
 
-    return g_strdup(node == ONCE_OWN ? a->tenure->full_node : a->of->record);
+    return g_strdup(node == ONCE_OWN ? a->claim.tenure->full_node : a->of->record);
 }
 
 /* The own node keeps what is there. */
@@ -260,31 +251,22 @@ static char *once_attempt_data(struct driver *d, unsigned node, int *ret_length)
     return g_memdup2(data, length);
 }
 
-/* The last step. It gives up what the attempt has, but for the tenure of a caller that is to run
- * the work. */
+/* The last step. It gives up what the attempt still has. */
 static void once_attempt_decide(struct once_attempt *a, zkl_grant *grant)
 {
-    struct contender *c = g_steal_pointer(&a->contender), *holder = g_steal_pointer(&a->holder);
-
     driver_leave(&a->driver, once_attempts_of(a->driver.session));
-    g_clear_pointer(&a->tenure, tenure_unref);
-    if (c)
-        contender_abandon(c);
-    if (holder)
-        contender_forget(holder);
-    if (holder && !grant)
-        contender_release(holder);
+    claim_leave(&a->claim);
     op_decide(a->op, grant, grant ? NULL : &a->why);
     driver_unref(&a->driver);
 }
 
 static void once_attempt_run(struct once_attempt *a)
 {
-    a->of->turn = (struct once_turn){.token = a->tenure->token,
+    a->of->turn = (struct once_turn){.token = a->claim.tenure->token,
                                      .version = a->machine.version,
                                      .begun = a->machine.now,
                                      .due = a->machine.next_due};
-    once_attempt_decide(a, grant_new_on(g_steal_pointer(&a->tenure)));
+    once_attempt_decide(a, grant_new_on(claim_take(&a->claim)));
 }
 
 static void once_log_jump(const struct once_attempt *a)
@@ -311,7 +293,7 @@ static void once_attempt_on_verdict(struct driver *d, const struct machine_actio
     if (verdict == ONCE_ENTER) {
         once_enter(a);
     } else if (verdict == ONCE_GONE) {
-        contender_vanished(a->holder);
+        contender_vanished(a->claim.holder);
     } else if (verdict == ONCE_RUN) {
         once_attempt_run(a);
     } else {
@@ -337,7 +319,7 @@ static void once_attempt_abort(void *attempt, int code, const char *text)
 
 static const struct contender *once_attempt_waiting(const void *attempt)
 {
-    return ((const struct once_attempt *)attempt)->contender;
+    return ((const struct once_attempt *)attempt)->claim.contender;
 }
 
 static const struct op_way once_way = {.abort = once_attempt_abort,

@@ -11,7 +11,7 @@
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
-#include "lib/contender/contender.h"
+#include "lib/contender/claim.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
 #include "lib/session/driver.h"
@@ -31,9 +31,8 @@
 struct numbered {
     struct driver driver; /* of a session that outlives it; with a reference until it is decided */
     struct contender_spec spec;
-    zkl_op *op;                  /* NULL: it is decided */
-    struct contender *contender; /* NULL: admitted */
-    struct tenure *tenure;       /* NULL: not admitted */
+    zkl_op *op; /* NULL: it is decided */
+    struct claim claim;
     struct numbering machine;
     GPtrArray *before;  /* paths of the nodes whose numbers it must know; NULL: it knows these */
     GArray *used;       /* of int32_t: the numbers that they have */
@@ -82,38 +81,24 @@ static char *numbered_text(const struct numbered *n)
     return g_string_free(text, FALSE);
 }
 
-static zkl_grant *numbered_grant(const struct numbered *n)
+static zkl_grant *numbered_grant(struct numbered *n)
 {
-    zkl_grant *grant = grant_new_on(n->tenure);
     char *payload = numbered_text(n);
 
-    grant_set_slots(grant, n->numbers, numbered_permits(n));
-    tenure_set_payload(n->tenure, payload);
+    tenure_set_payload(n->claim.tenure, payload);
     g_free(payload);
+    zkl_grant *grant = grant_new_on(claim_take(&n->claim));
+    grant_set_slots(grant, n->numbers, numbered_permits(n));
     return grant;
-}
-
-static void numbered_give_up_tenure(struct numbered *n)
-{
-    if (!n->tenure)
-        return;
-    tenure_release(n->tenure);
-    tenure_unref(n->tenure);
 }
 
 static void numbered_decide(struct numbered *n, const zkl_error *error)
 {
     zkl_op *op = g_steal_pointer(&n->op);
-    zkl_grant *grant = NULL;
+    zkl_grant *grant = error ? NULL : numbered_grant(n);
 
     timers_cancel(&n->timer);
-    if (n->tenure && contender_of(n->tenure))
-        contender_forget(contender_of(n->tenure));
-    if (error)
-        numbered_give_up_tenure(n);
-    else
-        grant = numbered_grant(n);
-    n->tenure = NULL;
+    claim_leave(&n->claim);
     op_decide(op, grant, error);
     driver_unref(&n->driver);
 }
@@ -157,7 +142,7 @@ static gint numbered_compare_places(gconstpointer a, gconstpointer b)
 static void numbered_keep(struct numbered *n, const struct machine_event *ev)
 {
     struct child child;
-    const int32_t number = numbered_child_at(n->tenure->full_node).number;
+    const int32_t number = numbered_child_at(n->claim.tenure->full_node).number;
     g_ptr_array_set_size(n->before, 0);
     g_array_set_size(n->used, 0);
     for (size_t i = 0; i < ev->count; i++) {
@@ -209,7 +194,7 @@ static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
     int32_t ceiling = 0;
 
     if (revoke_asks(ev->data, (int)ev->length, ev->version))
-        grant_call(n->tenure, TENURE_ASKED);
+        grant_call(n->claim.tenure, TENURE_ASKED);
     shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
     if (shown->numbered) {
         g_array_sort(own, numbered_compare);
@@ -255,7 +240,7 @@ static char *numbered_path(struct driver *d, unsigned node)
 {
     const struct numbered *n = numbered_driven(d);
 
-    return g_strdup(node == NUMBERING_OWN         ? n->tenure->full_node
+    return g_strdup(node == NUMBERING_OWN         ? n->claim.tenure->full_node
                     : node == NUMBERING_DIRECTORY ? n->spec.directory
                                                   : n->before->pdata[node - NUMBERING_BEFORE]);
 }
@@ -286,7 +271,7 @@ static void numbered_on_verdict(struct driver *d, const struct machine_action *a
         numbered_decide(n, NULL);
         break;
     case NUMBERING_VANISHED:
-        tenure_vanished(n->tenure);
+        tenure_vanished(n->claim.tenure);
         break;
     case NUMBERING_FAILED:
         numbered_fail(n, call_error(a->rc));
@@ -302,12 +287,10 @@ static const struct driver_ops numbered_driver = {.step = numbered_step,
 
 /* ---- numbered: the contender ---- */
 
-static void numbered_on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
+static void numbered_on_admitted(void *context, const zkl_error *error)
 {
     struct numbered *n = context;
 
-    n->contender = NULL;
-    n->tenure = tenure;
     n->chosen = false;
     n->machine = (struct numbering){.state = NUMBERING_IDLE};
     if (error)
@@ -333,22 +316,20 @@ static void numbered_on_news(void *context, enum contender_news news)
 {
     struct numbered *n = context;
 
-    if (news != CONTENDER_ENDED || !n->tenure || !n->op)
+    if (news != CONTENDER_ENDED)
         return;
     numbered_hear(n, MACHINE_EV_STOP);
-    tenure_unref(n->tenure);
-    n->tenure = NULL;
     numbered_restart(n);
 }
 
 static void numbered_contend(struct numbered *n)
 {
-    contender_enter(&n->contender, n->driver.session, &n->spec, numbered_on_admitted, n);
+    claim_enter(&n->claim, n->driver.session, &n->spec, numbered_on_admitted, n);
 }
 
 static const struct contender *numbered_waiting(const void *numbered)
 {
-    return ((const struct numbered *)numbered)->contender;
+    return ((const struct numbered *)numbered)->claim.contender;
 }
 
 /* A try waits for no holder, but for numbers that are about to be chosen, until its time is up. */
@@ -364,8 +345,8 @@ static void numbered_abort(void *numbered, int code, const char *text)
     const char *path = session_path(n->driver.session, n->spec.directory);
     zkl_error why;
 
-    if (n->contender) {
-        contender_abort(n->contender, code, text);
+    if (n->claim.contender) {
+        contender_abort(n->claim.contender, code, text);
         return;
     }
     if (numbered_waits_for_numbers(n, code))
@@ -406,11 +387,8 @@ struct leased;
 struct part {
     struct leased *leased;
     char *directory;                /* GRefString */
-    struct contender *contender;    /* NULL: none, or decided */
+    struct claim claim;             /* all 0 where it is several */
     struct multi_attempt *several;  /* instead; NULL: none, or it has ended */
-    struct contender *holder;       /* after the grant; NULL: nothing was granted, its end was
-                                       heard, or several are held */
-    struct tenure *tenure;          /* ours; NULL: none, or it is several */
     zkl_grant *grant;               /* of several, ours; NULL: none */
     unsigned granted, failed, lost; /* what leasing.h hears of it */
 };
@@ -449,38 +427,26 @@ static void leased_hear(struct leased *l, unsigned kind)
 
 /* ---- leases: what contenders tell ---- */
 
-static void leased_drop(struct part *p)
-{
-    g_clear_pointer(&p->tenure, tenure_unref);
-    g_clear_pointer(&p->grant, grant_unref);
-}
-
 static void leased_on_news(void *context, enum contender_news news)
 {
     struct part *p = context;
 
     if (news != CONTENDER_ENDED)
         return;
-    p->holder = NULL;
     p->several = NULL;
-    leased_drop(p);
+    g_clear_pointer(&p->grant, grant_unref);
     leased_hear(p->leased, p->lost);
 }
 
-static void leased_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
+static void leased_on_decided(void *context, const zkl_error *error)
 {
     struct part *p = context;
 
-    p->contender = NULL;
-    if (error) {
+    if (error)
         p->leased->why = *error;
-        leased_hear(p->leased, p->failed);
-        return;
-    }
-    p->tenure = tenure;
-    p->holder = contender_of(tenure);
-    contender_set_idle(p->holder, true);
-    leased_hear(p->leased, p->granted);
+    else
+        contender_set_idle(p->claim.holder, true);
+    leased_hear(p->leased, error ? p->failed : p->granted);
 }
 
 /* They are told even when they are left: then nobody wants to know. */
@@ -511,7 +477,7 @@ static void leased_enter_lock(struct leased *l)
                                   .hints = true,
                                   .news = leased_on_news};
 
-    contender_enter(&l->lock.contender, l->driver.session, &spec, leased_on_decided, &l->lock);
+    claim_enter(&l->lock.claim, l->driver.session, &spec, leased_on_decided, &l->lock);
 }
 
 static void leased_enter_lease(struct leased *l)
@@ -520,7 +486,7 @@ static void leased_enter_lease(struct leased *l)
 
     spec.directory = l->lease.directory;
     spec.news = leased_on_news;
-    contender_enter(&l->lease.contender, l->driver.session, &spec, leased_on_decided, &l->lease);
+    claim_enter(&l->lease.claim, l->driver.session, &spec, leased_on_decided, &l->lease);
 }
 
 /* One contender per permit. None queues behind another, so all nodes exist while any waits. */
@@ -541,7 +507,6 @@ static void leased_enter_leases(struct leased *l)
 /* Nothing of it is heard any more. */
 static void leased_leave(struct part *p)
 {
-    struct contender *c = g_steal_pointer(&p->contender), *holder = g_steal_pointer(&p->holder);
     struct multi_attempt *several = g_steal_pointer(&p->several);
 
     if (several)
@@ -550,13 +515,8 @@ static void leased_leave(struct part *p)
         grant_give_back(p->grant, false);
     else if (several)
         multi_attempt_abort(several, ZKL_ECANCELED, zkl_strerror(ZKL_ECANCELED));
-    leased_drop(p);
-    if (c)
-        contender_abandon(c);
-    if (!holder)
-        return;
-    contender_forget(holder);
-    contender_release(holder);
+    g_clear_pointer(&p->grant, grant_unref);
+    claim_leave(&p->claim);
 }
 
 /* Another layout's contenders are children of the path itself. */
@@ -601,16 +561,14 @@ static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *e
 
 static void leased_give(struct leased *l)
 {
-    struct tenure *tenure = g_steal_pointer(&l->lease.tenure);
-    zkl_grant *grant = tenure ? grant_new_on(tenure) : g_steal_pointer(&l->lease.grant);
-    struct contender *holder = g_steal_pointer(&l->lease.holder);
+    struct part *p = &l->lease;
 
-    if (l->lease.several)
-        multi_attempt_forget(g_steal_pointer(&l->lease.several));
-    if (holder) {
-        contender_forget(holder);
-        contender_set_idle(holder, false);
-    }
+    if (p->several)
+        multi_attempt_forget(g_steal_pointer(&p->several));
+    if (p->claim.holder)
+        contender_set_idle(p->claim.holder, false);
+    struct tenure *tenure = claim_take(&p->claim);
+    zkl_grant *grant = tenure ? grant_new_on(tenure) : g_steal_pointer(&p->grant);
     leased_decide(l, grant, NULL);
 }
 
