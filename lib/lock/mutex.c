@@ -9,6 +9,120 @@
 guint turns_most = TURNS_MOST;
 uint32_t turns_local = TURNS_LOCAL;
 
+/* ---- where nothing is retained: one caller after the other has a contender ---- */
+
+/* The callers of one handle. */
+struct local_queue {
+    struct contender_queue queue; /* of struct local_waiter */
+    unsigned refs;                /* the handle's, and one while a contender is inside */
+    zkl_session *session;
+    struct contender_spec spec;
+};
+
+struct local_waiter {
+    struct local_queue *queue;
+    char *payload; /* GRefString: of the node that it will have */
+    zkl_op *op;
+    GList link;
+};
+
+static void mutex_fill_busy(zkl_session *s, const char *directory, zkl_error *ret)
+{
+    const char *path = session_path(s, directory);
+
+    error_fill(ret, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
+}
+
+static void local_queue_unref(struct local_queue *q)
+{
+    if (--q->refs > 0)
+        return;
+    g_ref_string_release(q->spec.directory);
+    g_free(q);
+}
+
+static void local_queue_let_in(struct local_queue *q, zkl_op *op, char *payload, bool tries)
+{
+    struct contender_spec spec = q->spec;
+
+    spec.payload = payload;
+    spec.try_only = tries;
+    spec.queue = &q->queue;
+    q->refs++; /* until it has left */
+    op_contend(op, &spec);
+}
+
+static void local_queue_free_waiter(struct local_waiter *w)
+{
+    g_ref_string_release(w->payload);
+    g_free(w);
+}
+
+static void local_queue_on_left(struct contender_queue *inside)
+{
+    struct local_queue *q = (struct local_queue *)inside;
+    GList *next = g_queue_pop_head_link(&inside->waiting);
+
+    if (next) {
+        struct local_waiter *w = next->data;
+        local_queue_let_in(q, w->op, w->payload, false);
+        local_queue_free_waiter(w);
+    }
+    local_queue_unref(q);
+}
+
+/* The caller gives up. */
+static void local_queue_give_up(void *waiter, int code, const char *text)
+{
+    struct local_waiter *w = waiter;
+    struct local_queue *q = w->queue;
+    const char *path = session_path(q->session, q->spec.directory);
+    zkl_error why;
+
+    error_fill(&why, code, path, "%s: %s", path, text);
+    g_queue_unlink(&q->queue.waiting, &w->link);
+    op_decide(w->op, NULL, &why);
+    local_queue_free_waiter(w);
+}
+
+static const struct op_way local_queue_way = {.abort = local_queue_give_up};
+
+/* A caller contends if no other does. A try does not wait for others. */
+static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload, bool tries)
+{
+    zkl_error busy;
+
+    if (!q->queue.inside) {
+        local_queue_let_in(q, op, payload, tries);
+    } else if (tries) {
+        mutex_fill_busy(q->session, q->spec.directory, &busy);
+        op_decide(op, NULL, &busy);
+    } else {
+        struct local_waiter *w = g_new0(struct local_waiter, 1);
+        op_go(op, &local_queue_way, w);
+        *w = (struct local_waiter){
+            .queue = q, .payload = g_ref_string_acquire(payload), .op = op, .link.data = w};
+        g_queue_push_tail_link(&q->queue.waiting, &w->link);
+        contender_want(q->queue.inside);
+    }
+}
+
+/* spec describes the contenders, but for payload, tries and queue. Its directory is kept. */
+static struct local_queue *local_queue_new(zkl_session *s, const struct contender_spec *spec)
+{
+    struct local_queue *q = g_new0(struct local_queue, 1);
+
+    q->refs = 1;
+    q->session = s;
+    q->spec = *spec;
+    q->spec.directory = g_ref_string_acquire(spec->directory);
+    q->spec.payload = NULL; /* of each contender its own */
+    q->queue.left = local_queue_on_left;
+    return q;
+}
+
+/* ---- where the handle retains: turns on one tenure ---- */
+
 struct turn_caller {
     char *payload;  /* GRefString: of the node, if it enters for this caller */
     uint64_t owner; /* equal numbers: the same owner */
@@ -23,8 +137,12 @@ struct turn_waiter {
     GList link;
 };
 
-/* What a handle that retains has besides. */
-struct kept {
+struct turns {
+    unsigned refs; /* the handle's, and one while the machine has anything to do */
+    zkl_session *session;
+    struct contenders *all; /* of the session */
+    struct contender_spec spec;
+    GQueue waiting; /* of struct turn_waiter */
     struct retain machine;
     struct claim claim;
     zkl_grant *spare;                 /* the last turn, to be used again */
@@ -43,24 +161,12 @@ struct kept {
     bool busy; /* has a reference to the turns */
 };
 
-struct turns {
-    struct contender_queue queue; /* of struct turn_waiter; .inside where nothing is retained */
-    unsigned refs; /* the handle's, and one while it has a contender or a caller that waits */
-    zkl_session *session;
-    struct contenders *all; /* of the session */
-    struct contender_spec spec;
-    struct kept *kept; /* NULL: nothing is retained */
-};
-
 static void turns_unref(struct turns *t)
 {
     if (--t->refs > 0)
         return;
-    if (t->kept) {
-        timers_cancel(&t->kept->timer);
-        g_array_unref(t->kept->pending);
-    }
-    g_free(t->kept);
+    timers_cancel(&t->timer);
+    g_array_unref(t->pending);
     g_ref_string_release(t->spec.directory);
     g_free(t);
 }
@@ -82,7 +188,7 @@ static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error
 {
     struct turns *t = w->turns;
 
-    g_queue_unlink(&t->queue.waiting, &w->link);
+    g_queue_unlink(&t->waiting, &w->link);
     w->turns = NULL;
     op_decide(w->op, turn, error);
     turns_free_waiter(w);
@@ -90,41 +196,39 @@ static void turns_decide(struct turn_waiter *w, zkl_grant *turn, const zkl_error
 
 static void turns_refuse(struct turns *t, GList *link)
 {
-    const char *path = session_path(t->session, t->spec.directory);
-    zkl_error e;
+    zkl_error busy;
 
-    error_fill(&e, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
-    turns_decide(link->data, NULL, &e);
+    mutex_fill_busy(t->session, t->spec.directory, &busy);
+    turns_decide(link->data, NULL, &busy);
 }
 
 static bool turns_is_last_owner(const struct turns *t, const struct turn_caller *caller)
 {
-    return !caller->is_new && !t->kept->was_new && caller->owner == t->kept->owner;
+    return !caller->is_new && !t->was_new && caller->owner == t->owner;
 }
 
 /* The caller that is first; NULL: nobody waits. */
 static const struct turn_caller *turns_first(const struct turns *t)
 {
-    const GList *head = t->queue.waiting.head;
+    const GList *head = t->waiting.head;
 
-    if (t->kept->taking)
-        return t->kept->taking;
+    if (t->taking)
+        return t->taking;
     return head ? &((const struct turn_waiter *)head->data)->caller : NULL;
 }
 
 static void turns_give_turn(struct turns *t, uint64_t number)
 {
-    struct kept *k = t->kept;
     const struct turn_caller *caller = turns_first(t);
-    zkl_grant *turn = grant_new_turn(k->claim.tenure, k->spare, number, &turns_grant_ops, t);
+    zkl_grant *turn = grant_new_turn(t->claim.tenure, t->spare, number, &turns_grant_ops, t);
 
-    k->spare = NULL;
-    k->owner = caller->owner;
-    k->was_new = caller->is_new;
-    if (k->taking)
-        k->taken = turn;
+    t->spare = NULL;
+    t->owner = caller->owner;
+    t->was_new = caller->is_new;
+    if (t->taking)
+        t->taken = turn;
     else
-        turns_decide(g_queue_peek_head(&t->queue.waiting), turn, NULL);
+        turns_decide(g_queue_peek_head(&t->waiting), turn, NULL);
 }
 
 /* ---- contenders ---- */
@@ -139,11 +243,11 @@ static void turns_on_news(void *context, enum contender_news news)
         ev.kind = RETAIN_EV_PROVED;
         break;
     case CONTENDER_ENDED:
-        g_clear_pointer(&t->kept->spare, grant_unref);
+        g_clear_pointer(&t->spare, grant_unref);
         ev.kind = RETAIN_EV_ENDED;
         break;
     case CONTENDER_OTHERS:
-        ev.kind = t->kept->machine.looking ? RETAIN_EV_LOOKED : RETAIN_EV_RIVAL;
+        ev.kind = t->machine.looking ? RETAIN_EV_LOOKED : RETAIN_EV_RIVAL;
         ev.others = true;
         break;
     case CONTENDER_ASKED: /* a client that asks counts as a rival */
@@ -163,15 +267,15 @@ static void turns_on_news(void *context, enum contender_news news)
 static void turns_on_decided(void *context, const zkl_error *error)
 {
     struct turns *t = context;
-    const struct contender *holder = t->kept->claim.holder;
+    const struct contender *holder = t->claim.holder;
     struct retain_event ev = {.kind = error ? RETAIN_EV_FAILED : RETAIN_EV_GRANTED};
 
     if (error) {
-        t->kept->error = *error;
+        t->error = *error;
         ev.busy = error->code == ZKL_EBUSY;
     } else {
         ev.waited = contender_has_waited(holder);
-        ev.delayed = t->kept->connection != t->session->connection;
+        ev.delayed = t->connection != t->session->connection;
         ev.others = contender_others(holder) == CONTENDER_OTHERS;
         ev.watched = contender_others(holder) == CONTENDER_ALONE;
     }
@@ -187,22 +291,20 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     spec.watch_children = a->watch;
     spec.heeds = true;
     spec.news = turns_on_news;
-    t->kept->connection = t->session->up ? t->session->connection : 0;
-    claim_enter(&t->kept->claim, t->session, &spec, turns_on_decided, t);
+    t->connection = t->session->up ? t->session->connection : 0;
+    claim_enter(&t->claim, t->session, &spec, turns_on_decided, t);
 }
 
 /* A lost tenure ends by itself, when the callbacks have returned. A tenure that a transaction is
  * giving back ends with that. */
 static void turns_end_tenure(struct turns *t)
 {
-    struct kept *k = t->kept;
-
-    contender_set_idle(k->claim.holder, false);
-    g_clear_pointer(&k->spare, grant_unref);
-    if (k->over)
-        claim_forget(&k->claim);
+    contender_set_idle(t->claim.holder, false);
+    g_clear_pointer(&t->spare, grant_unref);
+    if (t->over)
+        claim_forget(&t->claim);
     else
-        claim_release(&k->claim);
+        claim_release(&t->claim);
 }
 
 static void turns_on_timer(void *data)
@@ -219,32 +321,32 @@ static void turns_perform(struct turns *t, const struct retain_action *a)
         turns_give_turn(t, a->turn);
         break;
     case RETAIN_ACT_BUSY:
-        turns_refuse(t, a->last ? t->queue.waiting.tail : t->queue.waiting.head);
+        turns_refuse(t, a->last ? t->waiting.tail : t->waiting.head);
         break;
     case RETAIN_ACT_ENTER:
         turns_enter(t, a);
         break;
     case RETAIN_ACT_ABANDON:
-        claim_abandon(&t->kept->claim);
+        claim_abandon(&t->claim);
         break;
     case RETAIN_ACT_LOOK:
-        contender_look(t->kept->claim.holder);
+        contender_look(t->claim.holder);
         break;
     case RETAIN_ACT_END:
         turns_end_tenure(t);
         break;
     case RETAIN_ACT_FAIL:
-        turns_decide(g_queue_peek_head(&t->queue.waiting), NULL, &t->kept->error);
+        turns_decide(g_queue_peek_head(&t->waiting), NULL, &t->error);
         break;
     case RETAIN_ACT_ARM:
-        timers_arm(t->session->timers, &t->kept->timer, a->at, turns_on_timer, t);
+        timers_arm(t->session->timers, &t->timer, a->at, turns_on_timer, t);
         break;
     }
 }
 
 static void turns_read_clock(const struct turns *t, struct retain_event *ev)
 {
-    const struct tenure *tenure = t->kept->claim.tenure;
+    const struct tenure *tenure = t->claim.tenure;
 
     if (tenure)
         ev->sure = validity_state(&tenure->validity, &ev->now) == ZKL_HELD;
@@ -254,14 +356,13 @@ static void turns_read_clock(const struct turns *t, struct retain_event *ev)
 
 static void turns_step_once(struct turns *t, struct retain_event *ev)
 {
-    struct kept *k = t->kept;
     const struct turn_caller *first = turns_first(t);
     struct retain_actions actions;
 
     if (ev->now == 0)
         turns_read_clock(t, ev);
     ev->same = first && turns_is_last_owner(t, first);
-    retain_step(&k->machine, ev, &actions);
+    retain_step(&t->machine, ev, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         turns_perform(t, &actions.list[i]);
 }
@@ -269,84 +370,45 @@ static void turns_step_once(struct turns *t, struct retain_event *ev)
 /* What the machine has come to, where others see it. */
 static void turns_show(struct turns *t)
 {
-    struct kept *k = t->kept;
     GQueue *idle = &t->all->idle;
-    const bool is_idle = k->machine.state == RETAIN_IDLE, was_idle = k->listed_idle;
+    const bool is_idle = t->machine.state == RETAIN_IDLE, was_idle = t->listed_idle;
 
     if (is_idle != was_idle) {
         if (is_idle)
-            g_queue_push_tail_link(idle, &k->idle_link);
+            g_queue_push_tail_link(idle, &t->idle_link);
         else
-            g_queue_unlink(idle, &k->idle_link);
-        k->listed_idle = is_idle;
+            g_queue_unlink(idle, &t->idle_link);
+        t->listed_idle = is_idle;
     }
-    if (k->claim.holder)
-        contender_set_idle(k->claim.holder, is_idle);
-    if (!k->machine.armed)
-        timers_cancel(&k->timer);
+    if (t->claim.holder)
+        contender_set_idle(t->claim.holder, is_idle);
+    if (!t->machine.armed)
+        timers_cancel(&t->timer);
 }
 
 /* Events that come out of a step wait for its end. */
 static void turns_step(struct turns *t, struct retain_event *ev)
 {
-    struct kept *k = t->kept;
-    if (k->stepping) {
-        g_array_append_vals(k->pending, ev, 1);
+    if (t->stepping) {
+        g_array_append_vals(t->pending, ev, 1);
         return;
     }
     t->refs++;
-    k->stepping = true;
+    t->stepping = true;
     turns_step_once(t, ev);
-    for (guint i = 0; i < k->pending->len; i++) {
-        struct retain_event next = g_array_index(k->pending, struct retain_event, i);
+    for (guint i = 0; i < t->pending->len; i++) {
+        struct retain_event next = g_array_index(t->pending, struct retain_event, i);
         turns_step_once(t, &next);
     }
-    if (k->pending->len > 0)
-        g_array_set_size(k->pending, 0);
-    k->stepping = false;
+    if (t->pending->len > 0)
+        g_array_set_size(t->pending, 0);
+    t->stepping = false;
     turns_show(t);
-    const bool busy = k->machine.state != RETAIN_NONE, was_busy = k->busy;
-    k->busy = busy;
+    const bool busy = t->machine.state != RETAIN_NONE, was_busy = t->busy;
+    t->busy = busy;
     t->refs += busy;
     t->refs -= was_busy;
     turns_unref(t);
-}
-
-/* ---- where nothing is retained ---- */
-
-/* The next one has a contender from here on, and does not wait in this queue. */
-static void turns_let_in(struct turns *t)
-{
-    struct turn_waiter *w = t->queue.inside ? NULL : g_queue_peek_head(&t->queue.waiting);
-
-    if (!w)
-        return;
-    struct contender_spec spec = t->spec;
-    spec.payload = w->caller.payload;
-    spec.try_only = w->caller.tries;
-    spec.queue = &t->queue;
-    g_queue_unlink(&t->queue.waiting, &w->link);
-    t->refs++; /* until it has left */
-    op_contend(w->op, &spec);
-    turns_free_waiter(w);
-}
-
-static void turns_on_left(struct contender_queue *q)
-{
-    struct turns *t = (struct turns *)q;
-
-    turns_let_in(t);
-    turns_unref(t);
-}
-
-static void turns_on_arrival(struct turns *t, bool tries)
-{
-    if (!t->queue.inside)
-        turns_let_in(t);
-    else if (tries)
-        turns_refuse(t, t->queue.waiting.tail);
-    else
-        contender_want(t->queue.inside);
 }
 
 /* ---- what callers do ---- */
@@ -363,15 +425,13 @@ static void turns_give_up(void *waiter, int code, const char *text)
     error_fill(&why, code, path, "%s: %s", path, text);
     t->refs++;
     turns_decide(w, NULL, &why);
-    if (t->kept)
-        turns_step(t, &ev);
+    turns_step(t, &ev);
     turns_unref(t);
 }
 
 static const struct op_way turns_way = {.abort = turns_give_up};
 
-/* If the handle retains, the operation ends with a turn, which is a grant. Otherwise it gets a
- * contender. */
+/* The operation ends with a turn, which is a grant. */
 static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op *op)
 {
     struct turn_waiter *w = g_new0(struct turn_waiter, 1);
@@ -382,20 +442,16 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
     g_ref_string_acquire(w->caller.payload);
     w->op = op;
     w->link.data = w;
-    g_queue_push_tail_link(&t->queue.waiting, &w->link);
-    if (t->kept)
-        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
-    else
-        turns_on_arrival(t, caller->tries);
+    g_queue_push_tail_link(&t->waiting, &w->link);
+    turns_step(t, &(struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
 }
 
 /* A turn for the caller if it can have one now, and nobody else is first; NULL. */
 static zkl_grant *turns_take(struct turns *t, uint64_t owner)
 {
-    struct kept *k = t->kept;
     struct retain_event ev = {.kind = RETAIN_EV_LOCK};
     const struct turn_caller caller = {.owner = owner};
-    const struct retain *m = &k->machine;
+    const struct retain *m = &t->machine;
 
     if (m->state != RETAIN_IDLE || m->waiting > 0 ||
         (m->fence64 && !turns_is_last_owner(t, &caller)))
@@ -403,10 +459,10 @@ static zkl_grant *turns_take(struct turns *t, uint64_t owner)
     turns_read_clock(t, &ev);
     if (!ev.sure)
         return NULL;
-    k->taking = &caller;
+    t->taking = &caller;
     turns_step(t, &ev);
-    k->taking = NULL;
-    zkl_grant *turn = g_steal_pointer(&k->taken);
+    t->taking = NULL;
+    zkl_grant *turn = g_steal_pointer(&t->taken);
     if (turn)
         grant_began(turn, 0, ev.now);
     return turn;
@@ -415,8 +471,7 @@ static zkl_grant *turns_take(struct turns *t, uint64_t owner)
 /* An idle tenure ends now. */
 static void turns_yield(struct turns *t)
 {
-    if (t->kept)
-        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_YIELD});
+    turns_step(t, &(struct retain_event){.kind = RETAIN_EV_YIELD});
 }
 
 /* The tenures that were idle longest go first, of all of the session. */
@@ -434,41 +489,23 @@ static void turns_on_given_back(void *context, zkl_grant *turn, const struct gra
 {
     struct turns *t = context;
     struct contenders *all = t->all;
-    const bool in_doubt = multi_line_is_in_doubt(t->kept->claim.tenure->line);
+    const bool in_doubt = multi_line_is_in_doubt(t->claim.tenure->line);
 
     grant_forget(turn);
-    t->kept->over = !end->owned || end->before;
-    if (!t->kept->over)
-        t->kept->spare = grant_take_off(t->kept->claim.tenure);
+    t->over = !end->owned || end->before;
+    if (!t->over)
+        t->spare = grant_take_off(t->claim.tenure);
     turns_step(t, &(struct retain_event){.kind = RETAIN_EV_UNLOCK,
                                          .now = end->sure ? end->now : 0,
                                          .sure = end->sure,
-                                         .must_end = end->last || in_doubt || t->kept->over});
+                                         .must_end = end->last || in_doubt || t->over});
     turns_shed(all);
 }
 
 static const struct grant_ops turns_grant_ops = {.given_back = turns_on_given_back};
 
-/* Nobody waits, nor will anybody come any more. */
-static void turns_close(struct turns *t)
-{
-    if (t->kept)
-        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_CLOSE});
-}
-
-static struct kept *turns_new_kept(struct turns *t, const struct retain *config)
-{
-    struct kept *k = g_new0(struct kept, 1);
-
-    k->machine = *config;
-    retain_init(&k->machine);
-    k->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
-    k->idle_link.data = t;
-    return k;
-}
-
-/* spec describes the contenders, but for payload, tries, retains, news and queue. Its directory is
- * kept. */
+/* spec describes the contenders, but for payload, tries, retains and news. Its directory is kept.
+ */
 static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec,
                                const struct retain *config)
 {
@@ -476,20 +513,21 @@ static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec
 
     t->refs = 1;
     t->session = s;
+    t->all = contenders_of(s);
     t->spec = *spec;
     t->spec.directory = g_ref_string_acquire(spec->directory);
     t->spec.payload = NULL; /* of each contender its own */
-    t->spec.retains = config->retain_ns > 0;
-    t->queue.left = turns_on_left;
-    t->all = contenders_of(s);
-    if (t->spec.retains)
-        t->kept = turns_new_kept(t, config);
+    t->spec.retains = true;
+    t->machine = *config;
+    retain_init(&t->machine);
+    t->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
+    t->idle_link.data = t;
     return t;
 }
 
 struct tenure *turns_tenure(const struct turns *t)
 {
-    return t->kept->claim.tenure;
+    return t->claim.tenure;
 }
 
 /* ---- the handle ---- */
@@ -497,9 +535,9 @@ struct tenure *turns_tenure(const struct turns *t)
 static const char what[] = "mutex";
 
 struct zkl_mutex {
-    struct handle handle; /* the first */
-    struct turns *turns;  /* guarded by the monitor */
-    bool retains;
+    struct handle handle;      /* the first */
+    struct turns *turns;       /* NULL: nothing is retained */
+    struct local_queue *queue; /* then; else NULL */
 };
 
 static zkl_mutex *mutex_of(struct handle *h)
@@ -515,11 +553,14 @@ static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool share
                                  .owner = hold ? hold->key : 0,
                                  .is_new = !hold,
                                  .tries = timeout_ms <= 0};
+    zkl_mutex *m = mutex_of(h);
     zkl_op *op = op_begin(&h->waiters, timeout_ms, fn, data);
 
     (void)shared;
-    if (op_is_open(op))
-        turns_wait(mutex_of(h)->turns, &caller, op);
+    if (op_is_open(op) && m->turns)
+        turns_wait(m->turns, &caller, op);
+    else if (op_is_open(op))
+        local_queue_arrive(m->queue, op, caller.payload, caller.tries);
     return op;
 }
 
@@ -528,7 +569,7 @@ static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
 {
     zkl_mutex *m = mutex_of(h);
 
-    if (!m->retains)
+    if (!m->turns)
         return NULL;
     session_lock_briefly(h->session);
     zkl_grant *grant = turns_take(m->turns, hold->key);
@@ -536,14 +577,23 @@ static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
     return grant;
 }
 
+/* Nobody waits, nor will anybody come any more. */
 static void mutex_close(struct handle *h)
 {
-    turns_close(mutex_of(h)->turns);
+    struct turns *t = mutex_of(h)->turns;
+
+    if (t)
+        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_CLOSE});
 }
 
 static void mutex_end(struct handle *h)
 {
-    turns_unref(mutex_of(h)->turns);
+    zkl_mutex *m = mutex_of(h);
+
+    if (m->turns)
+        turns_unref(m->turns);
+    else
+        local_queue_unref(m->queue);
 }
 
 static const struct handle_kind kind = {
@@ -560,8 +610,10 @@ static void mutex_start_turns(zkl_mutex *m, const zkl_mutex_options *o)
     struct contender_spec spec = handle_spec(&m->handle);
     spec.rule = o->peer == ZKL_PEER_KAZOO ? RULE_OWN_KAZOO : RULE_LOCK;
     spec.hints = true;
-    m->turns = turns_new(m->handle.session, &spec, &config);
-    m->retains = o->retain_ms > 0;
+    if (o->retain_ms > 0)
+        m->turns = turns_new(m->handle.session, &spec, &config);
+    else
+        m->queue = local_queue_new(m->handle.session, &spec);
     session_unlock(m->handle.session);
 }
 
@@ -632,7 +684,8 @@ int zkl_mutex_yield(zkl_mutex *m)
     if (code)
         return code;
     session_lock(m->handle.session);
-    turns_yield(m->turns);
+    if (m->turns)
+        turns_yield(m->turns);
     session_unlock(m->handle.session);
     return 0;
 }
