@@ -213,15 +213,15 @@ static void view_read_entries(struct view *v)
 /* ---- data that are older than what was told ---- */
 
 /* A list or a member is: whether all is to be read again, later; else it counts. */
-static bool view_holds_back(struct view *v, struct machine_actions *out)
+static bool view_holds_back(struct view *v, const struct children_moment *moment,
+                            struct machine_actions *out)
 {
-    const struct children_moment moment = children_watch_moment(&v->watch);
     const int64_t patience = session_patience_ms(v->watch.session) * CLOCK_MS;
 
-    if (!newest_holds_back(&v->newest, moment.now, patience))
+    if (!newest_holds_back(&v->newest, moment->now, patience))
         return false;
     if (v->machine.state == CHILDREN_READING)
-        children_older(&v->machine, &moment, out);
+        children_older(&v->machine, moment, out);
     return true;
 }
 
@@ -282,9 +282,9 @@ static gboolean view_is_done_with(void *name, void *value, void *data)
 }
 
 /* Forgets the members that are gone, and looks again if anything has changed since. */
-static void view_settle(struct view *v, struct machine_actions *out)
+static void view_settle(struct view *v, const struct children_moment *moment,
+                        struct machine_actions *out)
 {
-    const struct children_moment moment = children_watch_moment(&v->watch);
     const bool again = v->again;
 
     v->news = v->again = false;
@@ -292,17 +292,18 @@ static void view_settle(struct view *v, struct machine_actions *out)
     g_hash_table_foreach_remove(v->entries, view_is_done_with, NULL);
     if (v->machine.state != CHILDREN_READING)
         return; /* it is being listed anew, or will be */
-    children_found(&v->machine, &moment, g_hash_table_size(v->entries));
+    children_found(&v->machine, moment, g_hash_table_size(v->entries));
     if (again)
-        children_changed(&v->machine, &moment, out);
+        children_changed(&v->machine, moment, out);
 }
 
-static void view_conclude(struct view *v, struct machine_actions *out)
+static void view_conclude(struct view *v, const struct children_moment *moment,
+                          struct machine_actions *out)
 {
-    if (!view_is_complete(v) || (view_is_older(v) && view_holds_back(v, out)))
+    if (!view_is_complete(v) || (view_is_older(v) && view_holds_back(v, moment, out)))
         return;
     if (v->seen(v))
-        view_settle(v, out);
+        view_settle(v, moment, out);
 }
 
 /* References to all that are there. */
@@ -340,10 +341,11 @@ static void view_rewind(struct view *v)
     view_reread(v);
 }
 
-static void view_on_listed(struct view *v, uint64_t pzxid, struct machine_actions *out)
+static void view_on_listed(struct view *v, uint64_t pzxid, const struct children_moment *moment,
+                           struct machine_actions *out)
 {
     if (v->watches && !newest_list(&v->newest, pzxid)) {
-        if (view_holds_back(v, out))
+        if (view_holds_back(v, moment, out))
             return;
         view_rewind(v);
         newest_list(&v->newest, pzxid);
@@ -353,35 +355,35 @@ static void view_on_listed(struct view *v, uint64_t pzxid, struct machine_action
         view_entry_of(v, v->names->pdata[i])->listed = true;
     v->news = true;
     view_read_entries(v);
-    view_conclude(v, out);
+    view_conclude(v, moment, out);
 }
 
-static void view_on_missing(struct view *v, struct machine_actions *out)
+static void view_on_missing(struct view *v, const struct children_moment *moment,
+                            struct machine_actions *out)
 {
     view_forget_list(v);
     v->news = true;
-    view_conclude(v, out);
+    view_conclude(v, moment, out);
 }
 
 /* What happens while it is listed or read anyway is seen then. */
-static void view_on_changed(struct view *v, struct machine_actions *out)
+static void view_on_changed(struct view *v, const struct children_moment *moment,
+                            struct machine_actions *out)
 {
-    const struct children_moment moment = children_watch_moment(&v->watch);
-
     if (v->machine.state == CHILDREN_READING)
         v->again = true;
     else if (v->machine.state == CHILDREN_SETTLED)
-        children_changed(&v->machine, &moment, out);
+        children_changed(&v->machine, moment, out);
 }
 
-static void view_on_read(struct view *v, enum store_rc rc, struct machine_actions *out)
+static void view_on_read(struct view *v, enum store_rc rc, const struct children_moment *moment,
+                         struct machine_actions *out)
 {
-    const struct children_moment moment = children_watch_moment(&v->watch);
     const bool refused = rc > STORE_NONODE && rc != STORE_GONE;
 
     if (refused && v->machine.state == CHILDREN_READING)
-        children_refused(&v->machine, &moment, out, rc);
-    view_conclude(v, out);
+        children_refused(&v->machine, moment, out, rc);
+    view_conclude(v, moment, out);
 }
 
 static void view_drop_watches(struct view *v)
@@ -395,19 +397,18 @@ static void view_drop_watches(struct view *v)
 }
 
 static void view_on_children(struct view *v, const struct machine_event *ev,
-                             struct machine_actions *out)
+                             const struct children_moment *moment, struct machine_actions *out)
 {
-    const struct children_moment moment = children_watch_moment(&v->watch);
-    const enum children_news news = children_step(&v->machine, ev, &moment, out);
+    const enum children_news news = children_step(&v->machine, ev, moment, out);
 
     if (ev->kind == MACHINE_EV_BEGIN)
         newest_connected(&v->newest);
     else if (ev->kind == MACHINE_EV_STOP)
         view_drop_watches(v);
     if (news == CHILDREN_LISTED)
-        view_on_listed(v, ev->pzxid, out);
+        view_on_listed(v, ev->pzxid, moment, out);
     else if (news == CHILDREN_MISSING)
-        view_on_missing(v, out);
+        view_on_missing(v, moment, out);
 }
 
 static struct view *view_of(struct driver *d)
@@ -428,14 +429,15 @@ static void view_keep(struct view *v, const struct machine_event *ev)
 static void view_step(struct driver *d, const struct machine_event *ev, struct machine_actions *out)
 {
     struct view *v = view_of(d);
+    const struct children_moment moment = children_watch_moment(&v->watch);
 
     view_keep(v, ev);
     if (ev->kind == VIEW_EV_CHANGED || ev->kind == MACHINE_EV_FIRED)
-        view_on_changed(v, out);
+        view_on_changed(v, &moment, out);
     else if (ev->kind == VIEW_EV_READ)
-        view_on_read(v, ev->rc, out);
+        view_on_read(v, ev->rc, &moment, out);
     else
-        view_on_children(v, ev, out);
+        view_on_children(v, ev, &moment, out);
 }
 
 static void view_on_verdict(struct driver *d, const struct machine_action *a)
