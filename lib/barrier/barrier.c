@@ -227,15 +227,10 @@ struct zkl_double_barrier {
     GArray *czxids;   /* of uint64_t, the same */
 };
 
-static zkl_double_barrier *double_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, zkl_double_barrier);
-}
-
 /* The session has another reference. */
 static void double_free(struct driver *d)
 {
-    zkl_double_barrier *b = double_driven(d);
+    zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
 
     driver_clear(&b->driver);
     barrier_spec_clear(&b->spec);
@@ -253,7 +248,7 @@ static void double_free(struct driver *d)
 static enum presence double_presence(const struct participant *p)
 {
     for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next)
-        if (double_driven(l->data)->machine.own)
+        if (DRIVER_OWNER(l->data, zkl_double_barrier)->machine.own)
             return PRESENCE_IN;
     return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
 }
@@ -351,7 +346,7 @@ static void double_keep(zkl_double_barrier *b, const struct machine_event *ev)
 static void double_step(struct driver *d, const struct machine_event *ev,
                         struct machine_actions *out)
 {
-    zkl_double_barrier *b = double_driven(d);
+    zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
     const bool was_out = b->machine.state == BARRIER_OUTSIDE;
 
     if (ev->kind == MACHINE_EV_ANSWER)
@@ -379,7 +374,7 @@ static const char *double_name_of(const zkl_double_barrier *b, unsigned node)
 
 static char *double_path(struct driver *d, unsigned node)
 {
-    const zkl_double_barrier *b = double_driven(d);
+    const zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
 
     if (node == BARRIER_DIRECTORY)
         return g_strdup(b->spec.path);
@@ -388,7 +383,7 @@ static char *double_path(struct driver *d, unsigned node)
 
 static void double_name(struct driver *d, unsigned node)
 {
-    zkl_double_barrier *b = double_driven(d);
+    zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
 
     (void)node;
     g_free(b->own);
@@ -398,7 +393,7 @@ static void double_name(struct driver *d, unsigned node)
 /* The directory's data stay what they are. */
 static char *double_data(struct driver *d, unsigned node, int *ret_length)
 {
-    const zkl_double_barrier *b = double_driven(d);
+    const zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
     char *text;
 
     if (node == BARRIER_DIRECTORY) {
@@ -414,7 +409,7 @@ static char *double_data(struct driver *d, unsigned node, int *ret_length)
 
 static void double_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    zkl_double_barrier *b = double_driven(d);
+    zkl_double_barrier *b = DRIVER_OWNER(d, zkl_double_barrier);
     const char *path = session_path(b->spec.session, b->spec.path);
 
     if (a->verdict == BARRIER_REFUSED)
@@ -463,7 +458,7 @@ static void double_on_stop(struct call *call, const zkl_error *why)
         return;
     }
     call_arm(call->session, &call->timer, 0, double_on_late, c);
-    driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+    driver_hear(&b->driver, MACHINE_EV_STOP);
 }
 
 /* 0, or why it cannot begin now. */
@@ -501,8 +496,7 @@ static void double_on_begin(struct call *call)
 
     if (c->enters)
         incarnation_warm(call->session);
-    driver_hear(&c->of->driver,
-                (struct machine_event){.kind = c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE});
+    driver_hear(&c->of->driver, c->enters ? BARRIER_EV_ENTER : BARRIER_EV_LEAVE);
 }
 
 static const struct call_ops double_call_ops = {
@@ -585,7 +579,7 @@ void zkl_double_barrier_free(zkl_double_barrier *b)
     error_fill(&why, ZKL_ECLOSED, session_path(s, b->spec.path), "the barrier was freed");
     b->error = why;
     if (!s->closing)
-        driver_hear(&b->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+        driver_hear(&b->driver, MACHINE_EV_STOP);
     double_end_call(b, BARRIER_FAILED); /* without waiting for that */
     driver_unref(&b->driver);
     session_unlock(s);

@@ -20,7 +20,7 @@ static void claim_on_news(void *context, enum contender_news news)
     struct claim *c = context;
 
     if (news == CONTENDER_ENDED && c->until_gone) {
-        contender_hear(c->holder, claim_on_gone);
+        contender_set_news(c->holder, claim_on_gone);
         contender_release(c->holder);
     } else if (news == CONTENDER_ENDED) {
         claim_on_gone(c, news);

@@ -122,14 +122,9 @@ static void contender_look_for_late(struct contender *c)
     c->unsure = 0;
 }
 
-static struct contender *contender_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct contender);
-}
-
 static void contender_free(struct driver *d)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     contender_look_for_late(c);
     driver_clear(d);
@@ -412,10 +407,10 @@ static void contender_see(struct contender *c, const struct machine_event *ev,
     }
 }
 
-static void contender_step_driven(struct driver *d, const struct machine_event *ev,
-                                  struct machine_actions *out)
+static void contender_step(struct driver *d, const struct machine_event *ev,
+                           struct machine_actions *out)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
     const struct instant now = clock_now();
     struct attempt_moment m = {.now = now.boot,
                                .in_time =
@@ -435,7 +430,7 @@ static void contender_step_driven(struct driver *d, const struct machine_event *
 
 static char *contender_path(struct driver *d, unsigned node)
 {
-    const struct contender *c = contender_driven(d);
+    const struct contender *c = DRIVER_OWNER(d, struct contender);
 
     if (node >= ATTEMPT_OURS)
         return contender_listed_path(c, driver_heard_name(d, node - ATTEMPT_OURS), false);
@@ -491,7 +486,7 @@ static char *contender_text(const struct contender *c, unsigned node)
 
 static char *contender_data(struct driver *d, unsigned node, int *ret_length)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     if (node == ATTEMPT_OWN && c->head && c->head->touched) {
         *ret_length = c->head->touched_length;
@@ -506,17 +501,11 @@ static char *contender_data(struct driver *d, unsigned node, int *ret_length)
 /* The own node was deleted, or is gone with its session. */
 static void contender_rename(struct driver *d, unsigned node)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     (void)node;
     contender_look_for_late(c);
     contender_new_id(c);
-}
-
-/* The machine hears an event of its own, or of its session. */
-static void contender_step(struct contender *c, unsigned kind)
-{
-    driver_hear(&c->driver, (struct machine_event){.kind = kind});
 }
 
 /* ---- admission: those outside, the oldest first ---- */
@@ -572,7 +561,7 @@ static void admission_let_in(struct contender *c)
         admission_begin(c);
     if (contender_limit(c))
         contender_use_limit(c);
-    contender_step(c, MACHINE_EV_BEGIN);
+    driver_hear(&c->driver, MACHINE_EV_BEGIN);
 }
 
 /* One that cannot even send its create is through at once, and would admit in turn. */
@@ -686,7 +675,7 @@ static void contender_look_for_spare(struct contender *c)
 /* A holder will hear at once that it is asked to give way, even if it was before. */
 static void contender_heed(struct contender *c)
 {
-    contender_step(c, ATTEMPT_EV_HEED);
+    driver_hear(&c->driver, ATTEMPT_EV_HEED);
 }
 
 static const struct tenure_ops contender_keeps = {
@@ -866,7 +855,7 @@ static void contender_tell_asked(struct contender *c)
 
 static void contender_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     switch ((enum attempt_verdict)a->verdict) {
     case ATTEMPT_ADMIT:
@@ -964,9 +953,9 @@ static void contender_share_predecessor(struct contender *c)
     c->predecessor = g_rc_box_acquire(path);
 }
 
-static void contender_on_stepped(struct driver *d)
+static void contender_after_step(struct driver *d)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     if (c->machine.state == ST_LEAVING && !c->leaves) {
         c->leaves = true;
@@ -980,12 +969,12 @@ static void contender_on_stepped(struct driver *d)
     admission_passed(c);
 }
 
-static const struct driver_ops contender_driver = {.step = contender_step_driven,
+static const struct driver_ops contender_driver = {.step = contender_step,
                                                    .path = contender_path,
                                                    .data = contender_data,
                                                    .name = contender_rename,
                                                    .on_verdict = contender_on_verdict,
-                                                   .after = contender_on_stepped,
+                                                   .after = contender_after_step,
                                                    .free = contender_free};
 
 /* ---- what is asked of it ---- */
@@ -1040,7 +1029,7 @@ void contender_abort(struct contender *c, int code, const char *text)
     g_free(contender_head(c)->why);
     c->head->why = g_new(zkl_error, 1);
     error_fill(c->head->why, code, path, "%s: %s", path, text);
-    contender_step(c, MACHINE_EV_STOP);
+    driver_hear(&c->driver, MACHINE_EV_STOP);
 }
 
 static void contender_tell_nobody(void *context, struct tenure *tenure, const zkl_error *error)
@@ -1065,27 +1054,27 @@ void contender_want(struct contender *c)
 
 void contender_look(struct contender *c)
 {
-    contender_step(c, ATTEMPT_EV_LOOK);
+    driver_hear(&c->driver, ATTEMPT_EV_LOOK);
 }
 
-void contender_hear(struct contender *c, contender_news_fn news)
+void contender_set_news(struct contender *c, contender_news_fn news)
 {
     contender_head(c)->news = news;
 }
 
 void contender_release(struct contender *c)
 {
-    contender_step(c, ATTEMPT_EV_RELEASE);
+    driver_hear(&c->driver, ATTEMPT_EV_RELEASE);
 }
 
 void contender_lapse(struct contender *c)
 {
-    contender_step(c, ATTEMPT_EV_LAPSED);
+    driver_hear(&c->driver, ATTEMPT_EV_LAPSED);
 }
 
 void contender_vanished(struct contender *c)
 {
-    contender_step(c, ATTEMPT_EV_VANISHED);
+    driver_hear(&c->driver, ATTEMPT_EV_VANISHED);
 }
 
 void contender_set_idle(struct contender *c, bool idle)
@@ -1203,7 +1192,7 @@ static bool contenders_go_by_it(const struct participant *p)
 static enum presence contenders_presence(const struct participant *p)
 {
     for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next) {
-        const struct contender *c = contender_driven(l->data);
+        const struct contender *c = DRIVER_OWNER(l->data, struct contender);
         if ((c->machine.state == ST_HOLDING || c->machine.state == ST_LAPSED) && !c->idle)
             return PRESENCE_HOLDS;
     }
@@ -1219,12 +1208,12 @@ static void contenders_on_extended(struct contender *c)
 
 static void contenders_extend(struct driver *d, void *proved)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     if (!c->tenure)
-        contender_step(c, ATTEMPT_EV_EXTENDED);
+        driver_hear(&c->driver, ATTEMPT_EV_EXTENDED);
     else if (!grant_extend(c->tenure, contender_session(c)->proofs.deadline, *(bool *)proved))
-        contender_step(c, ATTEMPT_EV_LAPSED);
+        driver_hear(&c->driver, ATTEMPT_EV_LAPSED);
     else if (*(bool *)proved)
         contenders_on_extended(c);
 }
@@ -1246,11 +1235,11 @@ static void contenders_on_deadline(struct participant *p)
 /* Where the servers' data has gone back, watches that are set again miss what was changed since. */
 static void contenders_look_as_before(struct driver *d, void *unused)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     (void)unused;
     if (c->machine.state == ST_FIRST)
-        contender_step(c, ATTEMPT_EV_DOUBT);
+        driver_hear(&c->driver, ATTEMPT_EV_DOUBT);
 }
 
 static void contenders_on_up(struct participant *p)
@@ -1265,7 +1254,7 @@ static void contenders_on_lapsed(struct participant *p)
 
 static void contenders_suspect(struct driver *d, void *unused)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     (void)unused;
     if (c->tenure)
@@ -1280,11 +1269,11 @@ static void contenders_on_suspect(struct participant *p)
 /* What the session before may have made is gone with it. */
 static void contenders_renew(struct driver *d, void *unused)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
 
     (void)unused;
     c->unsure = 0;
-    contender_step(c, MACHINE_EV_SESSION);
+    driver_hear(&c->driver, MACHINE_EV_SESSION);
 }
 
 static void contenders_on_replaced(struct participant *p)
@@ -1296,11 +1285,11 @@ static void contenders_on_replaced(struct participant *p)
 
 static void contenders_end_one(struct driver *d, void *error)
 {
-    struct contender *c = contender_driven(d);
+    struct contender *c = DRIVER_OWNER(d, struct contender);
     const zkl_error *e = error;
 
     contender_abort(c, e->code, e->text);
-    contender_step(c, MACHINE_EV_OVER);
+    driver_hear(&c->driver, MACHINE_EV_OVER);
 }
 
 static void contenders_end_all(struct contenders *all, int code, const char *text)

@@ -92,7 +92,7 @@ void contender_look(struct contender *c);
 /* From here on news() hears what happens to the contender, with the same context as decided(). If
  * news() is set while CONTENDER_ENDED is heard, it hears that once more, when the node has been
  * given up. */
-void contender_hear(struct contender *c, contender_news_fn news);
+void contender_set_news(struct contender *c, contender_news_fn news);
 
 /* Whether one that was granted had to wait, and what is known of others. */
 bool contender_has_waited(const struct contender *c);

@@ -401,14 +401,9 @@ struct election_candidacy {
     int answer;                  /* to the user's call under way */
 };
 
-static struct election_candidacy *candidacy_of(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct election_candidacy);
-}
-
 static void candidacy_free(struct driver *d)
 {
-    struct election_candidacy *c = candidacy_of(d);
+    struct election_candidacy *c = DRIVER_OWNER(d, struct election_candidacy);
 
     driver_clear(d);
     election_unref(c->election);
@@ -461,15 +456,10 @@ static void candidacy_push(struct election_candidacy *c, zkl_election_event even
 
 /* ---- events ---- */
 
-static void candidacy_hear(struct election_candidacy *c, unsigned kind)
-{
-    driver_hear(&c->driver, (struct machine_event){.kind = kind});
-}
-
 static void candidacy_on_news(void *context, enum contender_news news)
 {
     if (news == CONTENDER_ASKED)
-        candidacy_hear(context, CANDIDACY_EV_REVOKED);
+        driver_hear(&((struct election_candidacy *)context)->driver, CANDIDACY_EV_REVOKED);
 }
 
 static void candidacy_count(const struct election_candidacy *c, zkl_grant *grant,
@@ -494,11 +484,11 @@ static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl
     candidacy_count(c, grant, error);
     if (grant) {
         c->grant = grant;
-        contender_hear(contender_of(tenure), candidacy_on_news);
+        contender_set_news(contender_of(tenure), candidacy_on_news);
     } else {
         c->failure = *error;
     }
-    candidacy_hear(c, grant ? CANDIDACY_EV_WON : CANDIDACY_EV_FAILED);
+    driver_hear(&c->driver, grant ? CANDIDACY_EV_WON : CANDIDACY_EV_FAILED);
 }
 
 /* The grant's watcher: on the callback thread, without the monitor. */
@@ -517,7 +507,7 @@ static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *d
     if (state < ZKL_LOST)
         return;
     session_lock(s);
-    candidacy_hear(c, CANDIDACY_EV_TERM_TOLD);
+    driver_hear(&c->driver, CANDIDACY_EV_TERM_TOLD);
     bool over = c->over;
     session_unlock(s);
     /* Not by way of the queue: a candidate that was asked to stop may have been started again. */
@@ -589,7 +579,7 @@ static void candidacy_end_with(struct election_candidacy *c, enum candidacy_caus
 
 static void candidacy_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    struct election_candidacy *c = candidacy_of(d);
+    struct election_candidacy *c = DRIVER_OWNER(d, struct election_candidacy);
     const enum candidacy_cause cause = (enum candidacy_cause)a->why;
 
     switch ((enum candidacy_tell)a->verdict) {
@@ -633,7 +623,7 @@ static void candidacy_on_verdict(struct driver *d, const struct machine_action *
 static void candidacy_driver_step(struct driver *d, const struct machine_event *ev,
                                   struct machine_actions *out)
 {
-    struct election_candidacy *c = candidacy_of(d);
+    struct election_candidacy *c = DRIVER_OWNER(d, struct election_candidacy);
     const zkl_election *e = c->election;
     const zkl_state state = c->grant ? zkl_grant_state(c->grant) : ZKL_LOST;
     const struct candidacy_moment moment = {
@@ -658,7 +648,7 @@ static void candidacy_driver_step(struct driver *d, const struct machine_event *
 static char *candidacy_path(struct driver *d, unsigned node)
 {
     (void)node;
-    return g_strdup(candidacy_of(d)->election->directory);
+    return g_strdup(DRIVER_OWNER(d, struct election_candidacy)->election->directory);
 }
 
 static const struct driver_ops candidacy_driver = {.step = candidacy_driver_step,
@@ -676,7 +666,7 @@ static int candidacy_answer(struct election_candidacy *c, unsigned kind, bool cl
     driver_ref(&c->driver);
     c->answer = answer;
     c->closed = closed;
-    candidacy_hear(c, kind);
+    driver_hear(&c->driver, kind);
     answer = c->answer;
     driver_unref(&c->driver);
     return answer;
@@ -696,7 +686,7 @@ static void candidacy_begin(zkl_election *e, zkl_election_fn fn, void *data)
     driver_init(&c->driver, &candidacy_driver, e->session, STORE_PERSISTENT);
     e->refs++;
     e->candidacy = c;
-    candidacy_hear(c, MACHINE_EV_BEGIN);
+    driver_hear(&c->driver, MACHINE_EV_BEGIN);
 }
 
 /* .candidacy and .ahead, which is left alone where it is not known. */
@@ -745,7 +735,7 @@ int zkl_election_start(zkl_election *e, zkl_election_fn fn, void *data)
 static void election_tell_session(zkl_election *e, bool over)
 {
     if (e->candidacy)
-        candidacy_hear(e->candidacy, over ? MACHINE_EV_OVER : MACHINE_EV_SESSION);
+        driver_hear(&e->candidacy->driver, over ? MACHINE_EV_OVER : MACHINE_EV_SESSION);
 }
 
 /* Ends the candidacy, and its term if it has one. The handle may then get another candidacy, even

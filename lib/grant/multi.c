@@ -149,11 +149,6 @@ static struct multi *multi_new(const zkl_grant *g, const zkl_change *changes, si
 
 /* ---- the driver's table ---- */
 
-static struct multi_line *multi_line_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct multi_line);
-}
-
 /* NULL: there is none. */
 static struct multi *multi_first(const struct multi_line *line)
 {
@@ -166,8 +161,9 @@ static void multi_line_begin(struct multi_line *line)
     const zkl_session *s = line->driver.session;
     const bool confirmed = s->up && s->confirmed == s->connection;
 
-    driver_hear(&line->driver, (struct machine_event){.kind = MACHINE_EV_BEGIN,
-                                                      .connection = confirmed ? s->connection : 0});
+    driver_hear_event(&line->driver,
+                      (struct machine_event){.kind = MACHINE_EV_BEGIN,
+                                             .connection = confirmed ? s->connection : 0});
 }
 
 /* The number of the transaction of ours that has written these data into the node; 0: none has.
@@ -206,7 +202,7 @@ static void multi_lose_missing(const struct multi *m, const struct machine_event
 static void multi_step(struct driver *d, const struct machine_event *ev,
                        struct machine_actions *out)
 {
-    struct multi_line *line = multi_line_driven(d);
+    struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
     struct multi *m = multi_first(line);
 
     m->begun |= ev->kind == MACHINE_EV_BEGIN;
@@ -223,7 +219,7 @@ static void multi_step(struct driver *d, const struct machine_event *ev,
 static char *multi_path(struct driver *d, unsigned node)
 {
     (void)node;
-    return g_strdup(multi_line_driven(d)->tenure->full_node);
+    return g_strdup(DRIVER_OWNER(d, struct multi_line)->tenure->full_node);
 }
 
 /* The data of the own node: payload, numbers, line. If somebody has asked the holder to give way,
@@ -231,7 +227,7 @@ static char *multi_path(struct driver *d, unsigned node)
  * version of another client's data only after a read of them. */
 static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 {
-    const struct multi_line *line = multi_line_driven(d);
+    const struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
     const char *payload = line->tenure->payload;
     const uint32_t number = transaction_written(&line->machine);
     size_t length;
@@ -249,7 +245,7 @@ static char *multi_data(struct driver *d, unsigned node, int *ret_length)
 
 static const struct store_change *multi_rest(struct driver *d, int *ret_count)
 {
-    const struct multi *m = multi_first(multi_line_driven(d));
+    const struct multi *m = multi_first(DRIVER_OWNER(d, struct multi_line));
 
     *ret_count = m->count;
     return m->changes;
@@ -278,7 +274,7 @@ static void multi_over(struct multi_line *line, struct multi *m, bool node_gone)
 
 static void multi_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    struct multi_line *line = multi_line_driven(d);
+    struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
     struct multi *m = multi_first(line);
 
     switch ((enum transaction_verdict)a->verdict) {
@@ -306,12 +302,12 @@ static void multi_on_verdict(struct driver *d, const struct machine_action *a)
 
 static void multi_hold(struct driver *d)
 {
-    tenure_ref(multi_line_driven(d)->tenure);
+    tenure_ref(DRIVER_OWNER(d, struct multi_line)->tenure);
 }
 
 static void multi_let_go(struct driver *d)
 {
-    tenure_unref(multi_line_driven(d)->tenure);
+    tenure_unref(DRIVER_OWNER(d, struct multi_line)->tenure);
 }
 
 static const struct driver_ops multi_driver = {.step = multi_step,
@@ -400,14 +396,13 @@ static void multi_stop(struct call *c, const zkl_error *why)
     }
     if (!c->told)
         c->error = *why;
-    driver_hear(&m->line->driver,
-                (struct machine_event){.kind = over ? MACHINE_EV_OVER : MACHINE_EV_STOP});
+    driver_hear(&m->line->driver, over ? MACHINE_EV_OVER : MACHINE_EV_STOP);
 }
 
 /* It has begun by then, as the one before it has ended by that. */
 static void multi_replaced(struct call *c)
 {
-    driver_hear(&multi_called(c)->line->driver, (struct machine_event){.kind = MACHINE_EV_SESSION});
+    driver_hear(&multi_called(c)->line->driver, MACHINE_EV_SESSION);
 }
 
 static void multi_free(struct call *c)

@@ -164,23 +164,13 @@ static GQueue *once_attempts_of(zkl_session *s)
     return &drivers_of(s, &participant)->list;
 }
 
-static struct once_attempt *once_attempt_of(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct once_attempt);
-}
-
 static void once_attempt_free(struct driver *d)
 {
-    struct once_attempt *a = once_attempt_of(d);
+    struct once_attempt *a = DRIVER_OWNER(d, struct once_attempt);
 
     driver_clear(d);
     g_clear_pointer(&a->own, g_bytes_unref);
     g_free(a);
-}
-
-static void once_attempt_hear(struct once_attempt *a, unsigned kind)
-{
-    driver_hear(&a->driver, (struct machine_event){.kind = kind});
 }
 
 static void once_on_news(void *context, enum contender_news news)
@@ -188,9 +178,9 @@ static void once_on_news(void *context, enum contender_news news)
     struct once_attempt *a = context;
 
     if (news == CONTENDER_WAITS)
-        once_attempt_hear(a, ONCE_EV_WAITS);
+        driver_hear(&a->driver, ONCE_EV_WAITS);
     else if (news == CONTENDER_ENDED)
-        once_attempt_hear(a, ONCE_EV_LOST);
+        driver_hear(&a->driver, ONCE_EV_LOST);
 }
 
 static void once_on_decided(void *context, const zkl_error *error)
@@ -199,7 +189,7 @@ static void once_on_decided(void *context, const zkl_error *error)
 
     if (error)
         a->why = *error;
-    once_attempt_hear(a, error ? ONCE_EV_FAILED : ONCE_EV_FIRST);
+    driver_hear(&a->driver, error ? ONCE_EV_FAILED : ONCE_EV_FIRST);
 }
 
 static void once_enter(struct once_attempt *a)
@@ -220,7 +210,7 @@ static void once_enter(struct once_attempt *a)
 static void once_attempt_step(struct driver *d, const struct machine_event *ev,
                               struct machine_actions *out)
 {
-    struct once_attempt *a = once_attempt_of(d);
+    struct once_attempt *a = DRIVER_OWNER(d, struct once_attempt);
 
     const bool own = ev->kind == MACHINE_EV_ANSWER && ev->node == ONCE_OWN && ev->rc == STORE_OK;
 
@@ -235,7 +225,7 @@ static void once_attempt_step(struct driver *d, const struct machine_event *ev,
 
 static char *once_attempt_path(struct driver *d, unsigned node)
 {
-    const struct once_attempt *a = once_attempt_of(d);
+    const struct once_attempt *a = DRIVER_OWNER(d, struct once_attempt);
 
     return g_strdup(node == ONCE_OWN ? a->claim.tenure->full_node : a->of->record);
 }
@@ -244,7 +234,7 @@ static char *once_attempt_path(struct driver *d, unsigned node)
 static char *once_attempt_data(struct driver *d, unsigned node, int *ret_length)
 {
     gsize length;
-    const void *data = g_bytes_get_data(once_attempt_of(d)->own, &length);
+    const void *data = g_bytes_get_data(DRIVER_OWNER(d, struct once_attempt)->own, &length);
 
     (void)node;
     *ret_length = (int)length;
@@ -286,7 +276,7 @@ static void once_log_jump(const struct once_attempt *a)
 
 static void once_attempt_on_verdict(struct driver *d, const struct machine_action *t)
 {
-    struct once_attempt *a = once_attempt_of(d);
+    struct once_attempt *a = DRIVER_OWNER(d, struct once_attempt);
     const enum once_verdict verdict = (enum once_verdict)t->verdict;
 
     once_log_jump(a);
@@ -314,7 +304,7 @@ static void once_attempt_abort(void *attempt, int code, const char *text)
     const char *path = once_path(a->of);
 
     error_fill(&a->why, code, path, "%s: %s", path, text);
-    once_attempt_hear(a, MACHINE_EV_STOP);
+    driver_hear(&a->driver, MACHINE_EV_STOP);
 }
 
 static const struct contender *once_attempt_waiting(const void *attempt)
@@ -338,7 +328,7 @@ static zkl_op *once_start(zkl_once *o, int64_t timeout_ms, zkl_acquired_fn fn, v
         a->machine.plan = o->plan;
         a->try_only = timeout_ms <= 0;
         driver_join(&a->driver, once_attempts_of(o->session));
-        once_attempt_hear(a, MACHINE_EV_BEGIN);
+        driver_hear(&a->driver, MACHINE_EV_BEGIN);
     }
     session_unlock(o->session);
     return op;

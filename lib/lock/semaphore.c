@@ -47,14 +47,9 @@ static uint32_t numbered_permits(const struct numbered *n)
     return (uint32_t)abs(n->spec.rank);
 }
 
-static struct numbered *numbered_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct numbered);
-}
-
 static void numbered_free(struct driver *d)
 {
-    struct numbered *n = numbered_driven(d);
+    struct numbered *n = DRIVER_OWNER(d, struct numbered);
 
     driver_clear(d);
     g_ref_string_release(n->spec.directory);
@@ -113,11 +108,6 @@ static void numbered_fail(struct numbered *n, int code)
 }
 
 /* ---- numbered: the driver's table ---- */
-
-static void numbered_hear(struct numbered *n, enum machine_event_kind kind)
-{
-    driver_hear(&n->driver, (struct machine_event){.kind = kind});
-}
 
 static struct child numbered_child_at(const char *path)
 {
@@ -228,7 +218,7 @@ static void numbered_see(struct numbered *n, const struct machine_event *ev,
 static void numbered_step(struct driver *d, const struct machine_event *ev,
                           struct machine_actions *out)
 {
-    struct numbered *n = numbered_driven(d);
+    struct numbered *n = DRIVER_OWNER(d, struct numbered);
     struct numbering_moment shown = {.count = 0};
 
     if (ev->kind == MACHINE_EV_ANSWER)
@@ -238,7 +228,7 @@ static void numbered_step(struct driver *d, const struct machine_event *ev,
 
 static char *numbered_path(struct driver *d, unsigned node)
 {
-    const struct numbered *n = numbered_driven(d);
+    const struct numbered *n = DRIVER_OWNER(d, struct numbered);
 
     return g_strdup(node == NUMBERING_OWN         ? n->claim.tenure->full_node
                     : node == NUMBERING_DIRECTORY ? n->spec.directory
@@ -249,7 +239,7 @@ static char *numbered_path(struct driver *d, unsigned node)
  * this one may have read the numbers, and somebody may have written over them since. */
 static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 {
-    struct numbered *n = numbered_driven(d);
+    struct numbered *n = DRIVER_OWNER(d, struct numbered);
     char *text;
 
     (void)node;
@@ -264,7 +254,7 @@ static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 
 static void numbered_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    struct numbered *n = numbered_driven(d);
+    struct numbered *n = DRIVER_OWNER(d, struct numbered);
 
     switch ((enum numbering_verdict)a->verdict) {
     case NUMBERING_DONE:
@@ -296,7 +286,7 @@ static void numbered_on_admitted(void *context, const zkl_error *error)
     if (error)
         numbered_decide(n, error);
     else
-        numbered_hear(n, MACHINE_EV_BEGIN);
+        driver_hear(&n->driver, MACHINE_EV_BEGIN);
 }
 
 static void numbered_contend(struct numbered *n);
@@ -318,7 +308,7 @@ static void numbered_on_news(void *context, enum contender_news news)
 
     if (news != CONTENDER_ENDED)
         return;
-    numbered_hear(n, MACHINE_EV_STOP);
+    driver_hear(&n->driver, MACHINE_EV_STOP);
     numbered_restart(n);
 }
 
@@ -353,7 +343,7 @@ static void numbered_abort(void *numbered, int code, const char *text)
         error_fill(&why, ZKL_EBUSY, path, "%s: %s", path, zkl_strerror(ZKL_EBUSY));
     else
         error_fill(&why, code, path, "%s: %s", path, text);
-    numbered_hear(n, MACHINE_EV_STOP);
+    driver_hear(&n->driver, MACHINE_EV_STOP);
     numbered_decide(n, &why);
 }
 
@@ -403,14 +393,9 @@ struct leased {
     zkl_error why; /* of what failed last */
 };
 
-static struct leased *leased_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, struct leased);
-}
-
 static void leased_free(struct driver *d)
 {
-    struct leased *l = leased_driven(d);
+    struct leased *l = DRIVER_OWNER(d, struct leased);
 
     driver_clear(d);
     g_ref_string_release(l->lock.directory);
@@ -418,11 +403,6 @@ static void leased_free(struct driver *d)
     g_ref_string_release(l->spec.directory);
     g_ref_string_release(l->spec.payload);
     g_free(l);
-}
-
-static void leased_hear(struct leased *l, unsigned kind)
-{
-    driver_hear(&l->driver, (struct machine_event){.kind = kind});
 }
 
 /* ---- leases: what contenders tell ---- */
@@ -435,7 +415,7 @@ static void leased_on_news(void *context, enum contender_news news)
         return;
     p->several = NULL;
     g_clear_pointer(&p->grant, grant_unref);
-    leased_hear(p->leased, p->lost);
+    driver_hear(&p->leased->driver, p->lost);
 }
 
 static void leased_on_decided(void *context, const zkl_error *error)
@@ -446,7 +426,7 @@ static void leased_on_decided(void *context, const zkl_error *error)
         p->leased->why = *error;
     else
         contender_set_idle(p->claim.holder, true);
-    leased_hear(p->leased, error ? p->failed : p->granted);
+    driver_hear(&p->leased->driver, error ? p->failed : p->granted);
 }
 
 /* They are told even when they are left: then nobody wants to know. */
@@ -461,7 +441,7 @@ static void leased_on_several(void *context, zkl_grant *grant, const zkl_error *
         p->several = NULL;
     }
     p->grant = grant;
-    leased_hear(p->leased, grant ? p->granted : p->failed);
+    driver_hear(&p->leased->driver, grant ? p->granted : p->failed);
 }
 
 /* ---- leases: what the machine asks ---- */
@@ -540,7 +520,7 @@ static bool leased_finds_mixed(struct leased *l, const struct machine_event *ev)
 static void leased_step(struct driver *d, const struct machine_event *ev,
                         struct machine_actions *out)
 {
-    struct leased *l = leased_driven(d);
+    struct leased *l = DRIVER_OWNER(d, struct leased);
     struct leasing_moment m = {.now = clock_now().boot};
 
     m.mixed = ev->kind == MACHINE_EV_ANSWER && leased_finds_mixed(l, ev);
@@ -550,7 +530,7 @@ static void leased_step(struct driver *d, const struct machine_event *ev,
 static char *leased_path(struct driver *d, unsigned node)
 {
     (void)node;
-    return g_strdup(leased_driven(d)->spec.directory);
+    return g_strdup(DRIVER_OWNER(d, struct leased)->spec.directory);
 }
 
 static void leased_decide(struct leased *l, zkl_grant *grant, const zkl_error *error)
@@ -583,7 +563,7 @@ static void leased_fail(struct leased *l, const struct machine_action *a)
 
 static void leased_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    struct leased *l = leased_driven(d);
+    struct leased *l = DRIVER_OWNER(d, struct leased);
 
     switch ((enum leasing_verdict)a->verdict) {
     case LEASING_LOCK:
@@ -621,7 +601,7 @@ static void leased_abort(void *leased, int code, const char *text)
     const char *path = session_path(l->driver.session, l->spec.directory);
 
     error_fill(&l->why, code, path, "%s: %s", path, text);
-    leased_hear(l, MACHINE_EV_STOP);
+    driver_hear(&l->driver, MACHINE_EV_STOP);
 }
 
 static char *leased_child(const char *path, const char *name)
@@ -666,7 +646,7 @@ static void leased_enter(zkl_op *op, zkl_session *s, const struct contender_spec
     if (spec->rank > spec->leases)
         leased_abort(l, ZKL_ELIMIT, "more permits than the limit");
     else
-        leased_hear(l, MACHINE_EV_BEGIN);
+        driver_hear(&l->driver, MACHINE_EV_BEGIN);
 }
 
 struct zkl_semaphore {

@@ -17,14 +17,9 @@
 
 enum { ID_MAX = 255, DATA_MAX = 64 * 1024 };
 
-static zkl_member *member_driven(struct driver *d)
-{
-    return DRIVER_OWNER(d, zkl_member);
-}
-
 static void member_free(struct driver *d)
 {
-    zkl_member *m = member_driven(d);
+    zkl_member *m = DRIVER_OWNER(d, zkl_member);
 
     driver_clear(d);
     session_unref(m->session);
@@ -34,11 +29,6 @@ static void member_free(struct driver *d)
     g_free(m->node);
     g_free(m->other_data);
     g_free(m);
-}
-
-static void member_happens(zkl_member *m, unsigned kind)
-{
-    driver_hear(&m->driver, (struct machine_event){.kind = kind});
 }
 
 /* ---- what the user is told ---- */
@@ -313,7 +303,7 @@ static bool member_list_goes_by_it(const struct participant *p)
 static enum presence member_list_presence(const struct participant *p)
 {
     for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next) {
-        const enum member_state state = member_driven(l->data)->machine.state;
+        const enum member_state state = DRIVER_OWNER(l->data, zkl_member)->machine.state;
         if (state == MEMBER_IN || state == MEMBER_CREATING)
             return PRESENCE_IN;
     }
@@ -328,7 +318,7 @@ static void member_list_step(struct participant *p, unsigned kind)
 static void member_list_set_suspect(struct participant *p, bool suspect)
 {
     for (GList *l = ((struct drivers *)p)->list.head; l; l = l->next)
-        member_driven(l->data)->suspect = suspect;
+        DRIVER_OWNER(l->data, zkl_member)->suspect = suspect;
 }
 
 static void member_list_on_deadline(struct participant *p)
@@ -367,7 +357,7 @@ static void member_list_on_replaced(struct participant *p)
 {
     member_list_set_suspect(p, false);
     for (GList *l = ((struct drivers *)p)->list.head; l; l = l->next) {
-        zkl_member *m = member_driven(l->data);
+        zkl_member *m = DRIVER_OWNER(l->data, zkl_member);
         m->renames = true;
         member_want_end_no_more(m);
     }
@@ -450,7 +440,7 @@ static void member_list_remove(zkl_member *m)
 
 static void member_begin(zkl_member *m)
 {
-    member_happens(m, MACHINE_EV_BEGIN);
+    driver_hear(&m->driver, MACHINE_EV_BEGIN);
 }
 
 static void member_retire(zkl_member *m)
@@ -490,7 +480,7 @@ static void member_keep(zkl_member *m, const struct machine_event *ev)
 static void member_driver_step(struct driver *d, const struct machine_event *ev,
                                struct machine_actions *out)
 {
-    zkl_member *m = member_driven(d);
+    zkl_member *m = DRIVER_OWNER(d, zkl_member);
     const struct instant now = clock_now();
     const bool answered =
         m->asks && !m->proved && proofs_deadline(&m->session->proofs, now) != DEADLINE_NONE;
@@ -513,14 +503,14 @@ static void member_driver_step(struct driver *d, const struct machine_event *ev,
 static char *member_driver_path(struct driver *d, unsigned node)
 {
     (void)node;
-    return g_strdup(member_driven(d)->node);
+    return g_strdup(DRIVER_OWNER(d, zkl_member)->node);
 }
 
 /* A member of a party has a name that nobody had yet, a new one in each session: while the session
  * lives, a node of the last name may stand that could not be seen. Other members have the id. */
 static void member_driver_name(struct driver *d, unsigned node)
 {
-    zkl_member *m = member_driven(d);
+    zkl_member *m = DRIVER_OWNER(d, zkl_member);
     char *id, *name;
 
     (void)node;
@@ -539,7 +529,7 @@ static void member_driver_name(struct driver *d, unsigned node)
 static char *member_driver_data(struct driver *d, unsigned node, int *ret_length)
 {
     gsize size;
-    const void *data = g_bytes_get_data(member_driven(d)->data, &size);
+    const void *data = g_bytes_get_data(DRIVER_OWNER(d, zkl_member)->data, &size);
 
     if (node == MEMBER_NODE_UNWRITTEN)
         return NULL;
@@ -569,7 +559,7 @@ static void member_want_end(zkl_member *m)
 
 static void member_on_verdict(struct driver *d, const struct machine_action *a)
 {
-    zkl_member *m = member_driven(d);
+    zkl_member *m = DRIVER_OWNER(d, zkl_member);
 
     if (a->verdict == MEMBER_TELL_REFUSED)
         denial_fill(m->session, &m->refusal, call_error(a->rc), session_path(m->session, m->node));
@@ -594,7 +584,7 @@ static void member_quit(zkl_member *m)
 {
     m->left = true;
     member_end_hopes(m);
-    member_happens(m, MEMBER_EV_LEAVE);
+    driver_hear(&m->driver, MEMBER_EV_LEAVE);
 }
 
 /* ---- joining ---- */
@@ -666,7 +656,7 @@ static int member_enter(zkl_member *m)
     driver_ref(&m->driver);
     member_list_add(m);
     if (s->refused)
-        member_happens(m, MACHINE_EV_OVER);
+        driver_hear(&m->driver, MACHINE_EV_OVER);
     else if (!before)
         member_begin(m);
     return 0;
@@ -755,7 +745,7 @@ static void member_update_data(zkl_member *m, struct member_call *c)
     g_bytes_unref(m->data);
     m->data = g_bytes_ref(c->data);
     c->generation = m->machine.wanted + 1; /* that of the data which the next UPDATE is about */
-    member_happens(m, MEMBER_EV_UPDATE);
+    driver_hear(&m->driver, MEMBER_EV_UPDATE);
 }
 
 static void member_call_begin(struct call *call)
@@ -764,7 +754,7 @@ static void member_call_begin(struct call *call)
 
     /* The deadline may have passed, and no thread have run since; or it is ahead again. */
     if (c->wish == WISH_JOINED)
-        member_happens(c->of, MEMBER_EV_STANDING);
+        driver_hear(&c->of->driver, MEMBER_EV_STANDING);
     if (!c->of) /* by that */
         return;
     if (member_has_already(c->of, c->wish))
@@ -899,7 +889,7 @@ static void member_ask(zkl_member *m)
     member_list_of(m->session)->asking++;
     if (proofs_deadline(&m->session->proofs, clock_now()) != DEADLINE_NONE)
         member_begin_proved(m);
-    member_happens(m, MEMBER_EV_STANDING);
+    driver_hear(&m->driver, MEMBER_EV_STANDING);
     incarnation_heat(m->session);
 }
 

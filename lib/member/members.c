@@ -123,7 +123,7 @@ static void view_free_entry(void *data)
 
 static void view_hear(struct view *v, unsigned kind, enum store_rc rc)
 {
-    driver_hear(&v->watch.driver, (struct machine_event){.kind = kind, .rc = rc});
+    driver_hear_event(&v->watch.driver, (struct machine_event){.kind = kind, .rc = rc});
 }
 
 /* One that is gone fires the watch on the children, too. */

@@ -36,7 +36,7 @@ void children_watch_free(struct driver *d)
 
 void children_watch_begin(struct children_watch *cw)
 {
-    driver_hear(&cw->driver, (struct machine_event){.kind = MACHINE_EV_BEGIN});
+    driver_hear(&cw->driver, MACHINE_EV_BEGIN);
 }
 
 void children_watch_stop(struct children_watch *cw)
@@ -44,7 +44,7 @@ void children_watch_stop(struct children_watch *cw)
     if (cw->stopped)
         return;
     cw->stopped = true;
-    driver_hear(&cw->driver, (struct machine_event){.kind = MACHINE_EV_STOP});
+    driver_hear(&cw->driver, MACHINE_EV_STOP);
     driver_leave(&cw->driver, cw->list);
     driver_unref(&cw->driver); /* the list's */
 }

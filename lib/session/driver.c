@@ -107,8 +107,8 @@ static void driver_on_fired(struct subscription *i, bool gone)
     struct driver_watch *w = SUBSCRIBER(i, struct driver_watch, subscription);
 
     w->fired = true;
-    driver_hear(w->driver,
-                (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
+    driver_hear_event(
+        w->driver, (struct machine_event){.kind = MACHINE_EV_FIRED, .node = w->node, .gone = gone});
 }
 
 /* What has fired before is not told: the answer tells. */
@@ -427,7 +427,7 @@ static bool driver_is_unsent(const struct driver *d)
 
 static void driver_on_timer(void *data)
 {
-    driver_hear(data, (struct machine_event){.kind = MACHINE_EV_TIMER});
+    driver_hear(data, MACHINE_EV_TIMER);
 }
 
 static void driver_arm(struct driver *d, int64_t at)
@@ -688,7 +688,12 @@ static void driver_take(struct driver *d, struct machine_event ev, struct driver
     driver_unref(d);
 }
 
-void driver_hear(struct driver *d, struct machine_event ev)
+void driver_hear(struct driver *d, unsigned kind)
+{
+    driver_hear_event(d, (struct machine_event){.kind = kind});
+}
+
+void driver_hear_event(struct driver *d, struct machine_event ev)
 {
     driver_take(d, ev, NULL);
 }
@@ -743,7 +748,7 @@ void drivers_for_all(const GQueue *list, void (*fn)(struct driver *d, void *data
 
 static void drivers_hear_one(struct driver *d, void *kind)
 {
-    driver_hear(d, (struct machine_event){.kind = *(unsigned *)kind});
+    driver_hear(d, *(unsigned *)kind);
 }
 
 void drivers_hear(const GQueue *list, unsigned kind)
@@ -773,25 +778,20 @@ struct driven *driven_of(struct driver *d)
     return DRIVER_OWNER(d, struct driven);
 }
 
-static void driven_hear(struct call *c, enum machine_event_kind kind)
-{
-    driver_hear(&((struct driven *)c)->driver, (struct machine_event){.kind = kind});
-}
-
 void driven_begin(struct call *c)
 {
-    driven_hear(c, MACHINE_EV_BEGIN);
+    driver_hear(&((struct driven *)c)->driver, MACHINE_EV_BEGIN);
 }
 
 void driven_stop(struct call *c, const zkl_error *why)
 {
     c->error = *why;
-    driven_hear(c, MACHINE_EV_STOP);
+    driver_hear(&((struct driven *)c)->driver, MACHINE_EV_STOP);
 }
 
 void driven_replaced(struct call *c)
 {
-    driven_hear(c, MACHINE_EV_SESSION);
+    driver_hear(&((struct driven *)c)->driver, MACHINE_EV_SESSION);
 }
 
 void driven_free(struct call *c)

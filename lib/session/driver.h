@@ -62,8 +62,10 @@ void driver_unref(struct driver *d); /* the session has another reference */
 /* For .free: frees what the driver itself has. */
 void driver_clear(struct driver *d);
 
-/* An event that is no answer, watch or timer; .unsent is filled in. */
-void driver_hear(struct driver *d, struct machine_event ev);
+/* An event of that kind, which is no answer, watch or timer; or one that has more than its kind.
+ * .unsent is filled in. */
+void driver_hear(struct driver *d, unsigned kind);
+void driver_hear_event(struct driver *d, struct machine_event ev);
 
 /* That of the .names which the event of the present step has. */
 const char *driver_heard_name(const struct driver *d, size_t i);

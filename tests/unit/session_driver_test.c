@@ -113,7 +113,7 @@ static void play_after(struct driver *d)
     if (p->talks == 0)
         return;
     p->talks--;
-    driver_hear(d, (struct machine_event){.kind = MACHINE_EV_STOP});
+    driver_hear(d, MACHINE_EV_STOP);
     g_string_append(p->heard, "; after");
 }
 
@@ -146,7 +146,7 @@ static const struct driver_ops ops = {.step = play_step,
 static void hear(enum machine_event_kind kind)
 {
     session_lock(played.driver.session);
-    driver_hear(&played.driver, (struct machine_event){.kind = kind});
+    driver_hear(&played.driver, kind);
     session_unlock(played.driver.session);
 }
 
