@@ -20,7 +20,6 @@
 #include "lib/queue/children_watch.h"
 #include "lib/queue/queue.h"
 #include "lib/session/participant.h"
-#include "lib/session/stats.h"
 #include "recipes/candidacy.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
@@ -462,26 +461,13 @@ static void candidacy_on_news(void *context, enum contender_news news)
         driver_hear(&((struct election_candidacy *)context)->driver, CANDIDACY_EV_REVOKED);
 }
 
-static void candidacy_count(const struct election_candidacy *c, zkl_grant *grant,
-                            const zkl_error *error)
-{
-    zkl_session *s = c->election->session;
-    const int64_t now = clock_boot();
-
-    s->stats.waiting--;
-    if (grant)
-        grant_began(grant, now - c->entered, now);
-    else
-        stats_failed(s, error->code);
-}
-
 static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     struct election_candidacy *c = context;
     zkl_grant *grant = tenure ? grant_new_on(tenure) : NULL;
 
     c->contender = NULL;
-    candidacy_count(c, grant, error);
+    op_count(c->election->session, c->entered, grant, error);
     if (grant) {
         c->grant = grant;
         contender_set_news(contender_of(tenure), candidacy_on_news);

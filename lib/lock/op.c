@@ -66,22 +66,22 @@ static void op_deliver(void *data)
     op_unref(op);
 }
 
-static void op_count(const zkl_op *op, zkl_grant *grant, const zkl_error *error)
+void op_count(zkl_session *s, int64_t began_ns, zkl_grant *grant, const zkl_error *error)
 {
     const int64_t now = clock_boot();
 
-    op->session->stats.waiting--;
+    s->stats.waiting--;
     if (grant)
-        grant_began(grant, now - op->began_ns, now);
+        grant_began(grant, now - began_ns, now);
     else
-        stats_failed(op->session, error->code);
+        stats_failed(s, error->code);
 }
 
 void op_decide(void *context, zkl_grant *grant, const zkl_error *error)
 {
     zkl_op *op = context;
 
-    op_count(op, grant, error);
+    op_count(op->session, op->began_ns, grant, error);
     if (op->limit)
         timers_cancel(&op->limit->timer);
     g_queue_unlink(&op->queue->ops, &op->link);

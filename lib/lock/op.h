@@ -51,6 +51,9 @@ void op_decide(void *op, zkl_grant *grant, const zkl_error *error);
 
 /* ---- of all kinds ---- */
 
+/* One that has waited since began_ns, CLOCK_BOOTTIME, is decided. */
+void op_count(zkl_session *s, int64_t began_ns, zkl_grant *grant, const zkl_error *error);
+
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);
 
