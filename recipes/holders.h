@@ -1,7 +1,6 @@
-/* Who holds in a queue, as a snapshot tells it. A contender holds if none before it keeps it
- * waiting. Of a semaphore, the limit tells who holds: so many permits from the first on. But a
- * contender that came before the limit was changed last may have been admitted by an earlier one.
- */
+/* The holders in a queue, as a snapshot tells them. A contender holds if none before it keeps it
+ * waiting. The contenders of a semaphore hold as long as they and all before them ask for no more
+ * than the limit. But an earlier limit may have admitted one that came before the last change. */
 #ifndef RECIPES_HOLDERS_H
 #define RECIPES_HOLDERS_H
 

@@ -26,8 +26,8 @@ struct driver_ops {
     void (*on_verdict)(struct driver *d, const struct machine_action *a); /* of MACHINE_ACT_TELL */
     /* A step and its actions are through; what this causes is heard behind it. NULL: nothing. */
     void (*after)(struct driver *d);
-    /* Of what is counted elsewhere: the first reference to the driver takes one of that, which
-     * .free gives up. NULL: the driver alone counts. */
+    /* The first reference to the driver takes one to what the driver belongs to, and .free gives
+     * that up. NULL: the driver alone counts. */
     void (*hold)(struct driver *d);
     void (*free)(struct driver *d); /* nothing refers to it any more */
 };
@@ -83,7 +83,7 @@ struct drivers {
 
 struct drivers *drivers_of(zkl_session *s, const struct participant_ops *ops);
 
-/* The driver joins the list behind all others, and leaves it. */
+/* The driver joins the list as its last one, and leaves it. */
 void driver_join(struct driver *d, GQueue *list);
 void driver_leave(struct driver *d, GQueue *list);
 

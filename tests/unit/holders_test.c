@@ -1,4 +1,4 @@
-/* Who holds, by a snapshot of names and a limit. */
+/* The holders, by a snapshot of names and a limit. */
 #include "holders.h"
 #include "name.h"
 #include "runner.h"
