@@ -89,10 +89,8 @@ for name in zkl-closing lock-guard; do
 done
 by=()
 
-# Without a /proc only the kernel tells of it: whether a child lives, and which numbers are children's. Where we may
-# say so, numbers begin again between the guard's and those of what it has to find.
-by=(unshare -m sh -c '{ echo $(($(cat /proc/sys/kernel/pid_max) - 10)) >/proc/sys/kernel/ns_last_pid; } 2>/dev/null
-    mount -t tmpfs none /proc && exec "$@"' sh)
+# Without a /proc only the kernel tells of it: whether a child lives, and which numbers are children's.
+by=(unshare -m sh -c 'mount -t tmpfs none /proc && exec "$@"' sh)
 if [ -n "${ZKL_INSTRUMENTED-}" ]; then
     skip "a sanitizer needs /proc: without /proc"
 elif "${by[@]}" true 2>/dev/null; then
@@ -131,6 +129,27 @@ elif "${by[@]}" true 2>/dev/null; then
     expect "without /proc, guard killed" 70 $?
     expect "without /proc, guard killed: a child that zkl had before is left alone" no "$(gone "$(<"$scratch/before")" && echo gone || echo no)"
     kill -9 "$(<"$scratch/before")"
+    # Numbers begin again between the guard's and the member's. They do so in a namespace of their own, for others
+    # are not to get numbers so soon that somebody may still mean.
+    rm -f "$scratch"/{act,go}
+    unshare --pid --fork --mount sh -c '
+        exec 8>/proc/sys/kernel/ns_last_pid
+        echo 30000 >/proc/sys/kernel/ns_last_pid && mount -t tmpfs none /proc
+        "$ZKL" lock $L --kill-after 0.3 -- sh -c "
+            echo 300 >&8
+            setsid \"\$tools/stamp\" \"\$scratch/act\" -1 &
+            until [ -s \"\$scratch/act\" ]; do sleep 0.05; done
+            echo \$((\$! < \$PPID)) >\"\$scratch/lower\"
+            kill -9 \$\$"
+        echo $? >"$scratch/status.new"
+        mv "$scratch/status.new" "$scratch/status"
+        until [ -e "$scratch/go" ]; do sleep 0.05; done' 2>/dev/null &
+    remember $!
+    if wait_until "numbers begin again: the command ends" test -e "$scratch/status"; then
+        expect "numbers begin again: the member has one below the guard's, and is ended" "1 137 " \
+            "$(<"$scratch/lower") $(<"$scratch/status") $(pgrep -f "^$tools/stamp $scratch/act ")"
+    fi
+    touch "$scratch/go"
 else
     skip "no mount namespaces: without /proc"
 fi
