@@ -89,8 +89,11 @@ TEST_CASE(s20_parent_deleted_and_made_again)
     check_lost_once(&a[0]);
     for (int served = 1; served < WAITERS; served++) {
         EVENTUALLY((next = first_granted(a)) != NULL);
-        CHECK(zkl_grant_token(next->grant) > token);
-        token = zkl_grant_token(next->grant);
+        /* One that was granted before its own node was deleted may be seen after others. */
+        if (raw_exists(fault.direct, zkl_grant_node(next->grant), NULL) == ZOK) {
+            CHECK(zkl_grant_token(next->grant) > token);
+            token = zkl_grant_token(next->grant);
+        }
         acquisition_end(next);
     }
     acquisition_end(&a[0]);
