@@ -354,8 +354,8 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         s->asked_to_end = true;
         notify_send(s->notify, "STOPPING=1");
     }
-    if (ends && s->child_ended)
-        s->late = signo;
+    if (ends && s->child_ended && !again)
+        s->late = signo; /* the candidate has not heard it, nor any before */
     if (s->child_ended)
         pass_on_for_dead(s, signo, again);
     else
