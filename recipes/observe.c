@@ -198,7 +198,7 @@ static void observing_take_first(struct observing *o, struct machine_actions *ou
     observing_read(o, out);
 }
 
-/* The absence of a leader is told only if a watch shows who comes. */
+/* The machine tells that there is no leader only when a watch will show the next one. */
 static void observing_on_listed(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {

@@ -26,7 +26,7 @@ static inline bool payoff_allows(const struct payoff *p, int64_t now)
     return now >= p->off_until;
 }
 
-/* An attempt begins, or a look at who waits for the tenure. */
+/* The handle begins an attempt, or looks whether others wait for the tenure. */
 void payoff_ask(struct payoff *p, int64_t now);
 
 /* A request was answered and nobody else is there. The first: the attempt is granted (.delayed:

@@ -10,9 +10,7 @@
 
 #define FIRST_MS 1000
 #define REDRAW_MS 1000
-#define READ_EVERY_MS                                                                              \
-    10000 /* each waiter lists the queue so often at most, and leaves no watch                     \
-           */
+#define READ_EVERY_MS 10000 /* a waiter lists the queue no more often, and leaves no watch */
 #define READ_MS 500
 #define LAST_READ_MS 2000 /* the look for the last sentence: nothing waits for it but the end */
 #define ROOM 3            /* columns that stay free: the cursor's, and those of ^C */

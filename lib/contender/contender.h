@@ -154,7 +154,7 @@ void callers_remove(struct callers *callers);
 enum { CONTENDER_ID_SIZE = 37 };
 
 struct contender {
-    struct driver driver; /* of a session that outlives it; with a reference while it is at it */
+    struct driver driver; /* of a session that outlives it; referred to until it has retired */
     struct attempt machine;
     struct admission *admission;   /* with the directory's path */
     struct contender_queue *queue; /* of its handle; NULL: none, or it has left */

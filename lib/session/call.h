@@ -29,7 +29,8 @@ struct call_ops {
 
 struct call {
     const struct call_ops *ops;
-    int refs; /* of who waits for it, of its driver or each request, and until it has ended */
+    int refs; /* each caller that waits, its driver or each request, and the call until it has ended
+               */
     zkl_session *session;
     char *path; /* full */
     GList link; /* in all of the session's that have not ended */

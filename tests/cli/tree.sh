@@ -81,12 +81,14 @@ round() { # KIND WAY MS [OPTION...]
     wait_until "$what: the next one queues" has_contenders "$LOCK" 2 || return
     do_way "$way" $holder
     status_of $next || echo "$what: the next one: status $?"
-    gone "$(<"$MINE.pid")" || echo "$what: the worker lives"
+    gone "$(<"$MINE.pid")" || {
+        echo "$what: the worker lives"
+        kill -9 "$(<"$MINE.pid")"
+    }
     first=$(<"$MINE.first")
     last=$(<"$MINE")
     ((10#$first > 10#$last)) || echo "$what: overlap"
     echo "$what $((10#$first - 10#$last))" >"$MINE.gap"
-    kill -9 "$(<"$MINE.pid")" 2>/dev/null
     kill -CONT $holder 2>/dev/null
     [ "$way" = cut ] || status_of $holder
     echo $? >"$MINE.status"
