@@ -6,9 +6,16 @@
 /* The server prints the number with "%010d": 10 characters, 11 for the lowest negative ones. */
 enum { NUMBER_MIN = 10, NUMBER_MAX = 11 };
 
-/* The lengths of "-p007-", of "_c_" and of the digits of a UUID, and where the UUID's version
- * stands in a name, with dashes and without. */
-enum { PRIORITY_LENGTH = 6, GUARD = 3, HEX = 32, GUARDED_VERSION = GUARD + 14, HEX_VERSION = 12 };
+/* The lengths of "-p007-", of "_c_", of a UUID and of its digits alone, and where the UUID's
+ * version stands in a name, with dashes and without. */
+enum {
+    PRIORITY_LENGTH = 6,
+    GUARD = 3,
+    UUID = 36,
+    HEX = 32,
+    GUARDED_VERSION = GUARD + 14,
+    HEX_VERSION = 12
+};
 
 enum { SESSION_HEX = 16 };
 
@@ -248,19 +255,83 @@ static enum name_maker maker_of(const char *name, size_t length, enum child_kind
     return guarded && hex_digits(name, length, GUARD) == HEX ? MAKER_GO : MAKER_UNKNOWN;
 }
 
+/* The length of a name's part that only we write: "_c_<uuid>-" or "<32 digits>"; 0 if the name may
+ * be another library's. */
+static size_t own_form(const char *name, size_t length)
+{
+    const size_t at = version_at(name, length);
+
+    if (at == 0 || name[at] != NAME_UUID_VERSION)
+        return 0;
+    if (at == HEX_VERSION)
+        return length > HEX + 1 && memcmp(name + HEX, "__", 2) == 0 ? HEX : 0;
+    return length > GUARD + UUID && name[GUARD + UUID] == '-' ? GUARD + UUID + 1 : 0;
+}
+
+/* Whether this version writes that before the word of a kind: nothing, "n3-", "s3-", "p007-". */
+static bool is_known_mark(const char *mark, size_t length, enum child_kind kind)
+{
+    if (length == 0)
+        return true;
+    if (length < 3 || mark[length - 1] != '-')
+        return false;
+    for (size_t i = 1; i < length - 1; i++) {
+        if (!is_digit(mark[i]))
+            return false;
+    }
+    if (kind == CHILD_LEASE)
+        return mark[0] == 'n' || mark[0] == 's';
+    return mark[0] == 'p' && length == PRIORITY_LENGTH - 1;
+}
+
+/* What ends the name of a member of ours, which is no contender. */
+#define PARTY "__party__"
+
+/* Whether a later version wrote it; kind and before are what name_read_kind() made of it. */
+static bool is_later(const char *name, size_t length, enum child_kind kind, size_t before)
+{
+    const size_t form = own_form(name, length);
+
+    if (form == 0 ||
+        (form == HEX && ends_with(name, length, PARTY) && length == HEX + strlen(PARTY)))
+        return false;
+    if (memcmp(name + version_at(name, length) + 1, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) ==
+            0 &&
+        !retains(name, length))
+        return true;
+    return kind == CHILD_FOREIGN || !is_known_mark(name + form, before - form, kind);
+}
+
+/* The number at the end of a name whose word is not known; 0 if there is none. Ten digits are read
+ * as such even after a dash, which may be the word's. */
+static int32_t number_at_end(const char *name, size_t length)
+{
+    int32_t number;
+
+    for (size_t n = NUMBER_MIN; n <= NUMBER_MAX && n <= length; n++) {
+        if (name_read_number(name + length - n, n, &number))
+            return number;
+    }
+    return 0;
+}
+
 void name_parse(const char *name, size_t length, struct child *out)
 {
     int32_t number = 0;
     size_t before;
 
     out->kind = name_read_kind(name, length, &number, &before);
+    if (is_later(name, length, out->kind, before)) {
+        number = number_at_end(name, length);
+        out->kind = CHILD_LATER;
+    }
     out->rule = rule_of(out->kind, maker_of(name, length, out->kind));
     out->number = out->kind == CHILD_FOREIGN ? 0 : number;
     out->permits = 0;
     out->numbered = false;
     if (out->kind == CHILD_LEASE)
         out->permits = read_permits(name, before, &out->numbered);
-    out->retains = out->kind != CHILD_FOREIGN && retains(name, length);
+    out->retains = out->kind != CHILD_FOREIGN && out->kind != CHILD_LATER && retains(name, length);
 }
 
 enum name_maker name_maker(const char *name, size_t length)

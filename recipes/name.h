@@ -7,6 +7,10 @@
 
 #include "rule.h"
 
+/* A name that only we write may have a word, or a mark before the word, that this version does not
+ * know. A later version wrote it. It becomes CHILD_LATER, with its number, or 0 without one: nobody
+ * may hold beside what it does not understand. */
+
 /* Reads kind, rule, number, permits and retains of a child's name of length bytes into out; id, own
  * and old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
@@ -32,10 +36,13 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
  * ones of version 4. Tells people who made a node; nothing is decided by it. */
 #define NAME_UUID_VERSION '8'
 
-/* These three digits follow the version digit where the handle retains, and nowhere else. Another
- * maker of UUIDs of version 8 may hit them by accident; then a try waits in vain, see
- * ATTEMPT_YIELD_MS. */
-#define NAME_UUID_RETAINS "e7a"
+/* Ids in which these two digits follow the version digit are marked; a third one is the mark. All
+ * other ids are drawn without them. */
+#define NAME_UUID_MARKED "e7"
+
+/* The handle retains. Another maker of UUIDs of version 8 may hit it by accident; then a try waits
+ * in vain, see ATTEMPT_YIELD_MS. */
+#define NAME_UUID_RETAINS NAME_UUID_MARKED "a"
 
 /* Tells the maker whose names look like that. */
 enum name_maker name_maker(const char *name, size_t length);

@@ -17,6 +17,7 @@ enum child_kind {
     CHILD_READ,    /* a read-write lock's readers and writers */
     CHILD_WRITE,
     CHILD_LEASE,      /* a semaphore's */
+    CHILD_LATER,      /* ours by its form, but of no kind that this version knows */
     CHILD_KAZOO,      /* a lock, or a writer of kazoo's read-write lock */
     CHILD_KAZOO_READ, /* and its readers */
     CHILD_RUBY_SHARED,
@@ -45,6 +46,7 @@ enum rule {
     RULE_WRITE,
     RULE_LATCH,
     RULE_LEASE,
+    RULE_LATER, /* of a later version: nobody knows */
     RULE_CURATOR,
     RULE_CURATOR_READ,
     RULE_CURATOR_WRITE,

@@ -137,7 +137,7 @@ const char *contender_kind(const zkl_contender *c)
     static const char *const names[] = {
         [ZKL_KIND_LOCK] = "lock",   [ZKL_KIND_LATCH] = "latch", [ZKL_KIND_APACHE] = "lock",
         [ZKL_KIND_RUBY] = "lock",   [ZKL_KIND_READ] = "read",   [ZKL_KIND_WRITE] = "write",
-        [ZKL_KIND_LEASE] = "lease",
+        [ZKL_KIND_LEASE] = "lease", [ZKL_KIND_LATER] = "later",
     };
 
     if (c->kind == ZKL_KIND_RUBY && c->node[0] == 's')

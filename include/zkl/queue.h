@@ -15,7 +15,8 @@ typedef enum zkl_kind {
     ZKL_KIND_RUBY = 4,   /* a lock of zk-ruby */
     ZKL_KIND_READ = 5,   /* a reader of a read-write lock */
     ZKL_KIND_WRITE = 6,  /* a writer of a read-write lock; those of kazoo have names of locks */
-    ZKL_KIND_LEASE = 7   /* permits of a semaphore */
+    ZKL_KIND_LEASE = 7,  /* permits of a semaphore */
+    ZKL_KIND_LATER = 8   /* a contender of a later version of this library */
 } zkl_kind;
 
 /* The library that uses such names: a guess, for people. */

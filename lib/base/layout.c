@@ -16,17 +16,15 @@ static void read_random(void *bytes, size_t size)
 
 void (*layout_random)(void *bytes, size_t size) = read_random;
 
-enum { VERSION_AT = 14, RETAINS_AT = 15, VARIANT_AT = 19 };
+enum { VERSION_AT = 14, MARK_AT = 15, VARIANT_AT = 19 };
 
-/* What says that the handle retains, and what must not say so by chance. */
+/* What says that the handle retains; an id must not be marked by chance. */
 static void mark(char *uuid, bool retains)
 {
-    const size_t length = strlen(NAME_UUID_RETAINS);
-
     if (retains)
-        memcpy(uuid + RETAINS_AT, NAME_UUID_RETAINS, length);
-    else if (memcmp(uuid + RETAINS_AT, NAME_UUID_RETAINS, length) == 0)
-        uuid[RETAINS_AT] = '0';
+        memcpy(uuid + MARK_AT, NAME_UUID_RETAINS, strlen(NAME_UUID_RETAINS));
+    else if (memcmp(uuid + MARK_AT, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) == 0)
+        uuid[MARK_AT] = '0';
 }
 
 static char *new_uuid(bool retains)
@@ -86,6 +84,7 @@ static const char *whose(enum child_kind kind)
         [CHILD_READ] = "of a read-write lock",
         [CHILD_WRITE] = "of a read-write lock",
         [CHILD_LEASE] = "of a semaphore",
+        [CHILD_LATER] = "of a later version of zkl",
         [CHILD_KAZOO] = "of a lock or of a selector's election",
         [CHILD_KAZOO_READ] = "of a read-write lock",
         [CHILD_RUBY_SHARED] = "of a lock of zk-ruby",

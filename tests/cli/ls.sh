@@ -200,6 +200,12 @@ waiting#2 write" "$(table '$1, $4' shared)"
     expect_match "one that retains" $'\n''HOLDS \(retains\) .* first .*'$'\n''waiting #1 .* second ' "$out"
     run "$ZKL" ls $L/kept --json
     expect "as JSON" 2 "$(grep -c '"number": [12], "retains": true, "pid": null}' "$scratch/out")"
+
+    # A node that a later version may have made: nobody may hold beside it.
+    foreign_node later _c_${uuid/-4b51-/-8b51-}-lamp-0000000000 first
+    run "$ZKL" ls $L/later
+    expect_match "one of a later version" $'\n''HOLDS .* later .* first ' "$out"
+    refused "a lock beside it" 65 "^zkl: $L/later: \"_c_.*\" is of a later version of zkl\$" lock -n $L/later true
 else
     missing zk-admin "foreign payloads"
 fi

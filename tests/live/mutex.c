@@ -544,6 +544,8 @@ TEST_CASE(last_waiter_deleted)
 /* ---- beside other layouts ---- */
 
 #define UUID "0d1c6a4e-58c8-4b51-b04e-1d4d0a3b0c8e"
+#define OUR_UUID "0d1c6a4e-58c8-8b51-b04e-1d4d0a3b0c8e"
+#define MARKED_UUID "0d1c6a4e-58c8-8e7b-b04e-1d4d0a3b0c8e"
 #define HEX "5f0c54a1f7c44b5d8b6b0a3c52a0c9d1"
 #define SESSION "72057594037927936"
 
@@ -568,6 +570,8 @@ static const char *const incompatible[] = {
     "_c_" UUID "-lease-",
     "ex",
     "sh",
+    "_c_" OUR_UUID "-lamp-", /* of a later version of zkl */
+    "_c_" MARKED_UUID "-lock-",
 };
 
 /* Apache's, which do not wait for kazoo's names. */

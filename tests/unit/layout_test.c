@@ -42,14 +42,15 @@ static void draw_one_word(void *bytes, size_t size)
     ((guint16 *)bytes)[3] = drawn;
 }
 
-/* Digits change only where they would say that the handle retains. */
-TEST_CASE(none_retains_by_chance)
+/* Digits change only where they would be a mark. */
+TEST_CASE(none_is_marked_by_chance)
 {
     static const struct {
         guint16 drawn;
         const char *id;
     } rows[] = {{0x5e7a, "00000000-0000-807a-8000-000000000000"},
-                {0x5e7b, "00000000-0000-8e7b-8000-000000000000"}};
+                {0x5e7b, "00000000-0000-807b-8000-000000000000"},
+                {0x5e8a, "00000000-0000-8e8a-8000-000000000000"}};
     void (*before)(void *bytes, size_t size) = layout_random;
 
     layout_random = draw_one_word;

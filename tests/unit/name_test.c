@@ -116,6 +116,73 @@ TEST_CASE(kinds)
     }
 }
 
+/* What zkl alone can have written, with a word or a mark that is not known; and names beside that.
+ */
+TEST_CASE(of_a_later_version)
+{
+    static const struct {
+        const char *name;
+        enum child_kind kind;
+        int32_t number;
+    } rows[] = {
+        {"_c_" OUR_UUID "-lamp-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-lamp--2147483648", CHILD_LATER, INT32_MIN},
+        {"_c_" OUR_UUID "-lamp", CHILD_LATER, 0},
+        {"_c_" OUR_UUID "-", CHILD_LATER, 0},
+        {"_c_" OUR_UUID "-lock-00000007", CHILD_LATER, 0},
+        {"_c_" OUR_UUID "-q3-lock-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-n3-lock-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-p07-lock-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-p0x7-latch-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-p007-q-lock-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-p007-lease-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-n-lease-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-n3lease-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-m3-lease-0000000007", CHILD_LATER, 7},
+        {"_c_" OUR_UUID "-locklock-0000000007", CHILD_LATER, 7},
+        {OUR_HEX "__lamp__0000000007", CHILD_LATER, 7},
+        {OUR_HEX "__lock__lock-0000000007", CHILD_LATER, 7},
+        {OUR_HEX "__", CHILD_LATER, 0},
+        {OUR_HEX "__party__0000000007", CHILD_LATER, 7},
+        {OUR_HEX "__x__party__", CHILD_LATER, 0},
+        {"_c_1b4e28ba-2fa1-8e7b-883f-0016d3cca427-lock-0000000007", CHILD_LATER, 7},
+        {"_c_1b4e28ba-2fa1-8e70-883f-0016d3cca427-lamp-0000000007", CHILD_LATER, 7},
+        {"1b4e28ba2fa18e7b883f0016d3cca427__lock__0000000007", CHILD_LATER, 7},
+
+        {"_c_" OUR_UUID "-lock-0000000007", CHILD_LOCK, 7},
+        {"_c_" OUR_UUID "-p007-lock-0000000007", CHILD_LOCK, 7},
+        {"_c_" OUR_UUID "-p007-latch-0000000007", CHILD_LATCH, 7},
+        {"_c_" OUR_UUID "-__WRIT__0000000007", CHILD_WRITE, 7},
+        {"_c_" OUR_UUID "-lease-0000000007", CHILD_LEASE, 7},
+        {"_c_" OUR_UUID "-n3-lease-0000000007", CHILD_LEASE, 7},
+        {"_c_" OUR_UUID "-s12-lease-0000000007", CHILD_LEASE, 7},
+        {"_c_1b4e28ba-2fa1-8e7a-883f-0016d3cca427-lock-0000000007", CHILD_LOCK, 7},
+        {"_c_1b4e28ba-2fa1-8e8b-883f-0016d3cca427-lock-0000000007", CHILD_LOCK, 7},
+        {OUR_HEX "__lock__0000000007", CHILD_KAZOO, 7},
+
+        {"_c_" UUID "-lamp-0000000007", CHILD_FOREIGN, 0}, /* others' */
+        {"_c_" OUR_HEX "-lamp-0000000007", CHILD_FOREIGN, 0},
+        {HEX "__lamp__0000000007", CHILD_FOREIGN, 0},
+        {OUR_HEX "-lamp-0000000007", CHILD_FOREIGN, 0},
+        {OUR_UUID "-lamp-0000000007", CHILD_FOREIGN, 0},
+        {OUR_HEX, CHILD_FOREIGN, 0},
+        {OUR_HEX "__party__", CHILD_FOREIGN, 0}, /* our member */
+        {OUR_HEX "8__party__", CHILD_FOREIGN, 0},
+        {OUR_HEX "_", CHILD_FOREIGN, 0},
+        {OUR_HEX "8__lamp__0000000007", CHILD_FOREIGN, 0},
+        {"_c_" OUR_UUID, CHILD_FOREIGN, 0},
+        {"_c_" OUR_UUID "8-lamp-0000000007", CHILD_FOREIGN, 0},
+        {"_c_" UUID "-q3-lock-0000000007", CHILD_LOCK, 7},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct child c = parse_text(rows[i].name);
+        if (!CHECK_INT(c.kind, rows[i].kind) || !CHECK_INT(c.number, rows[i].number) ||
+            !CHECK(c.kind != CHILD_LATER || (!c.retains && c.rule == RULE_LATER)))
+            runner_fail(__FILE__, __LINE__, "for \"%s\"", rows[i].name);
+    }
+}
+
 static void expect_foreign(const char *name, size_t length)
 {
     struct child c = parse(name, length);

@@ -216,6 +216,7 @@ TEST_CASE(holders)
         {{"x-5-0000000001", THEIRS("lock-0000000002"), OURS("lock-0000000003")}, "hhw"},
         {{"x-5-0000000001", OURS("lock-0000000002")}, "hw"},
         {{THEIRS("__READ__0000000001"), OURS("latch-0000000002")}, "hw"},
+        {{OURS("lamp-0000000001"), OURS("lock-0000000002")}, "hw"},
     };
 
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
@@ -238,6 +239,7 @@ TEST_CASE(kinds_and_clients)
         {THEIRS("__WRIT__0000000006"), ZKL_KIND_WRITE, ZKL_CLIENT_CURATOR},
         {"lease-0000000007", ZKL_KIND_LEASE, ZKL_CLIENT_UNKNOWN},
         {"_c_1b4e28ba2fa141d2883f0016d3cca427-lock-0000000008", ZKL_KIND_LOCK, ZKL_CLIENT_GO},
+        {OURS("lamp-0000000009"), ZKL_KIND_LATER, ZKL_CLIENT_ZKL},
     };
     enum { COUNT = G_N_ELEMENTS(rows) };
     const char *names[COUNT];

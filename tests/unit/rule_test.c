@@ -282,41 +282,42 @@ TEST_CASE(large_lists)
 
 /* The names tell in full which one waits for which: a row for each that waits, a column for each
  * that came first, in the order lock, kazoo's, Apache's, zk-ruby's, zk-ruby's shared, reader,
- * kazoo's reader, writer, latch, lease. */
+ * kazoo's reader, writer, latch, lease, of a later version. */
 static const struct {
     const char *name, *due;
 } waiters[] = {
-    {OURS "-lock-", "www-------"},
-    {OUR_HEX "__lock__", "ww--------"},
-    {OURS "-__READ__", "ww---ssw--"},
-    {OURS "-__WRIT__", "ww---www--"},
-    {OURS "-latch-", "--------w-"},
-    {OURS "-lease-", "---------w"},
-    {CURATOR "-lock-", "w---------"},
-    {CURATOR "-__READ__", "-----ssw--"},
-    {CURATOR "-__WRIT__", "-----w-w--"},
-    {CURATOR "-latch-", "--------w-"},
-    {CURATOR "-lease-", "---------w"},
-    {HEX "__lock__", "ww---www--"},
-    {HEX "__rlock__", "-w---ssw--"},
-    {HEX "-lock-", "w---------"},
-    {HEX "-__READ__", "-----ssw--"},
-    {HEX "-__WRIT__", "-----w-w--"},
-    {"_c_" HEX "-lock-", "ww---www--"},
-    {"x-5-", "w-w-----ww"},
-    {"x-0123456789abcdef-", "w-w-----ww"},
-    {"ex", "wwwwwwwwww"},
-    {"sh", "---ws-----"},
-    {"lock-", "ww---www--"},
-    {"__READ__", "-----ssw--"},
-    {"__WRIT__", "-----w-w--"},
-    {"__lock__", "ww---www--"},
-    {"junk", "----------"},
+    {OURS "-lock-", "www--------"},
+    {OUR_HEX "__lock__", "ww---------"},
+    {OURS "-__READ__", "ww---ssw---"},
+    {OURS "-__WRIT__", "ww---www---"},
+    {OURS "-latch-", "--------w--"},
+    {OURS "-lease-", "---------w-"},
+    {OURS "-lamp-", "-----------"},
+    {CURATOR "-lock-", "w----------"},
+    {CURATOR "-__READ__", "-----ssw---"},
+    {CURATOR "-__WRIT__", "-----w-w---"},
+    {CURATOR "-latch-", "--------w--"},
+    {CURATOR "-lease-", "---------w-"},
+    {HEX "__lock__", "ww---www---"},
+    {HEX "__rlock__", "-w---ssw---"},
+    {HEX "-lock-", "w----------"},
+    {HEX "-__READ__", "-----ssw---"},
+    {HEX "-__WRIT__", "-----w-w---"},
+    {"_c_" HEX "-lock-", "ww---www---"},
+    {"x-5-", "w-w-----ww-"},
+    {"x-0123456789abcdef-", "w-w-----ww-"},
+    {"ex", "wwwwwwwwwww"},
+    {"sh", "---ws------"},
+    {"lock-", "ww---www---"},
+    {"__READ__", "-----ssw---"},
+    {"__WRIT__", "-----w-w---"},
+    {"__lock__", "ww---www---"},
+    {"junk", "-----------"},
 };
 
 static const enum child_kind seen[] = {
-    CHILD_LOCK, CHILD_KAZOO,      CHILD_APACHE, CHILD_RUBY,  CHILD_RUBY_SHARED,
-    CHILD_READ, CHILD_KAZOO_READ, CHILD_WRITE,  CHILD_LATCH, CHILD_LEASE};
+    CHILD_LOCK,       CHILD_KAZOO, CHILD_APACHE, CHILD_RUBY,  CHILD_RUBY_SHARED, CHILD_READ,
+    CHILD_KAZOO_READ, CHILD_WRITE, CHILD_LATCH,  CHILD_LEASE, CHILD_LATER};
 
 static struct child parse(const char *before)
 {
