@@ -233,7 +233,7 @@ static void attempt_finish(struct attempt *c, struct machine_actions *out)
     attempt_end(c, out);
 }
 
-/* The own node went, as LOSS_DELETED alone, or else with the session. */
+/* The own node is gone: somebody deleted it (LOSS_DELETED), or its session has ended. */
 static void attempt_end_without_node(struct attempt *c, struct machine_actions *out, enum loss loss)
 {
     if (c->state == ST_HOLDING)
@@ -407,12 +407,13 @@ static void attempt_list(struct attempt *c, struct machine_actions *out, bool al
     a->watch = a->optional = c->first;
 }
 
-/* The limit is read first: where both are of one instant, neither is older than the request. */
-static void attempt_list_permits(struct attempt *c, struct machine_actions *out, bool limit)
+/* Lists the children; with_limit: reads the limit before. The limit counts if the list's directory
+ * was written last when that limit was: then both show one instant, after this request. */
+static void attempt_list_permits(struct attempt *c, struct machine_actions *out, bool with_limit)
 {
-    if (limit)
+    if (with_limit)
         machine_ask(out, STORE_GET, ATTEMPT_LIMIT)->watch = c->first;
-    attempt_list(c, out, limit);
+    attempt_list(c, out, with_limit);
 }
 
 static void attempt_list_as_first(struct attempt *c, struct machine_actions *out)
@@ -612,7 +613,7 @@ static void attempt_queue(struct attempt *c, const struct machine_event *ev,
     } else if (c->rule == RULE_LEASE) {
         attempt_take_place(c, ev, out, place);
     } else if (place->ahead == 0) {
-        attempt_move(c, ST_CLAIMING);
+        attempt_move(c, ST_CLAIMING); /* attempt_begin_claiming() may grant in this step */
     } else if (c->try_only && !attempt_may_yield(c, place)) {
         attempt_fail(c, out, ATTEMPT_BUSY);
     } else {
@@ -1366,7 +1367,7 @@ static bool attempt_is_own_gone_for_good(const struct attempt *c, const struct m
            c->has_node && !c->told;
 }
 
-/* Again until the caller has its answer. Where our create is out its outcome is awaited. */
+/* Tells the caller that it has given up. If the create is under way, its outcome is awaited. */
 static void attempt_on_stop(struct attempt *c, struct machine_actions *out)
 {
     attempt_tell(c, out, ATTEMPT_ABORTED);

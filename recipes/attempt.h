@@ -8,6 +8,7 @@
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
  *   the own node was watched before the head went, and silent: WAITING ──> CLAIMING
+ *   a deadline lasts: the step that moves to CLAIMING goes on to HOLDING (attempt_begin_claiming())
  *   a try waits for the only one ahead, if that retains and so may yield: ATTEMPT_YIELD_MS
  *   own node or session gone, or first for a session timeout without such a deadline:
  *     REENTERING, and when admitted CREATING
@@ -36,7 +37,7 @@ enum attempt_state {
     ST_FIRST,      /* of a semaphore: all ahead are admitted, and the directory is watched */
     ST_SUCCEEDING, /* the predecessor is gone: was it the head? */
     ST_PROVING,    /* nobody is ahead: is our node still there? */
-    ST_CLAIMING,   /* first and proved, but no deadline lasts yet */
+    ST_CLAIMING,   /* first and proved: becomes HOLDING in the same step if a deadline lasts */
     ST_RESETTING,  /* the numbers are used up: trying to delete the empty directory */
     ST_HOLDING,
     ST_LAPSED,  /* lost while the node may still stand: it goes when the callbacks are through */
@@ -69,7 +70,8 @@ enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
 /* The events of an attempt. MACHINE_EV_BEGIN comes when it is admitted, at first and after each
  * ATTEMPT_ADMIT. MACHINE_EV_STOP comes when the caller gives up, by timeout, cancel or close. */
 enum {
-    ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline was extended */
+    ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline has moved: mostly later, and
+                                             earlier if a server grants a shorter timeout */
     ATTEMPT_EV_LAPSED,                    /* the grant's deadline has passed */
     ATTEMPT_EV_LOOK,     /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
     ATTEMPT_EV_HEED,     /* the holder will hear at once that it is asked to give way */
@@ -112,7 +114,8 @@ enum attempt_verdict {
 
 /* A holder has no watch on its own node at first. A short hold never needs one, and the event at
  * its end would wake the holder once more. So the watch is set when the hold has lasted this long.
- */
+ * Until then only a deletion by a third party is heard later: a deadline covers none of these, and
+ * fenced transactions are refused at once. */
 #define ATTEMPT_OWN_WATCH_MS 20
 
 /* How long a try waits for the only contender ahead to yield, if its name says that it retains. The

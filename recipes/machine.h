@@ -117,7 +117,8 @@ struct machine_action {
     uint8_t slot;         /* the question that it belongs to */
     bool also;            /* the same question as the request before, whose answer is not stale */
     bool watch;           /* GET, LIST, STAT */
-    bool optional;        /* .watch: where too much is watched, it is asked without one */
+    bool optional;        /* .watch: if too much is watched, it is asked without one. This counts
+                             against all room, not the half of watch_add_optional() */
     bool bare;            /* CREATE: where the parent is missing, the answer says so */
     bool once;            /* sent once: the answer may be STORE_UNKNOWN */
     bool deleting;        /* UNWATCH, END: the node is, which ends the watch by itself */

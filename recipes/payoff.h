@@ -1,9 +1,9 @@
-/* Whether it pays that a lock stays with the handle that used it last. A tenure that is kept makes
- * a rival wait, and each of its turns but the first saves the requests of getting the lock again.
- * Both are times that were measured, so nothing needs tuning: where a rival has waited for longer
- * than a ninth of what was saved, the handle retains nothing until nine times that wait has passed,
- * less what was saved. So rivals wait for retained tenures about a tenth of the time at most, as
- * with the biased locks of BRAVO. docs/design/retained.md has the argument. */
+/* Whether it pays that a lock stays with the handle that used it last. A kept tenure costs a rival
+ * a wait W. It saves S: the time to get the lock, once for each turn after the first. W and S are
+ * measured, so nothing needs tuning. If 9 W > S, the handle retains nothing for 9 W - S. So rivals
+ * wait for retained tenures about a tenth of the time at most, as with the biased locks of BRAVO.
+ * Each time when a look finds a rival again, the factor 9 doubles (payoff.c).
+ * docs/design/retained.md has the argument. */
 #ifndef RECIPES_PAYOFF_H
 #define RECIPES_PAYOFF_H
 

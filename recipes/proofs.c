@@ -63,8 +63,8 @@ int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille)
     return timeout_ns / 1000 * drift_permille + MARGIN_FIXED;
 }
 
-/* Half a tick and a fifth of it. An unknown tick is at most half the timeout, as long as the
- * servers' minSessionTimeout is at least two ticks. */
+/* Half a tick, and a fifth of that half more: 0.6 ticks. An unknown tick counts as half the
+ * timeout. It is no longer, as long as the servers' minSessionTimeout is at least two ticks. */
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
 {
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;

@@ -185,7 +185,8 @@ enum deadline {
     DEADLINE_LASTING /* on a network that stays as it is, a proof moves it on before it comes */
 };
 
-/* The one answer about a session's deadline. A grant is given on a lasting one. */
+/* How far holders can rely on the session's deadline now. A grant is given on DEADLINE_LASTING
+ * alone. */
 enum deadline proofs_deadline(const struct proofs *p, struct instant now);
 
 /* What a request of that kind, answered now, counts as where somebody goes by the deadline. A move

@@ -26,8 +26,8 @@
 
 /* ---- the candidate ---- */
 
-/* An election is the way to the grant. With --once it is one campaign; otherwise a started
- * election, which tells when to step down too. */
+/* A process that gets the grant by an election. With --once it campaigns once. Otherwise it starts
+ * the election, whose events tell even when to step down. */
 struct candidate {
     struct elect_options *options;
     struct shared *shared;
@@ -638,8 +638,8 @@ static int show_leader(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* Runs on a thread of the library, which must not wait for a slow reader: the last leader
- * counts. */
+/* Runs on a thread of the library, which must not wait for a slow reader. So an older line is
+ * dropped when there is no room: the last leader counts. */
 static void on_leader(const zkl_leader *leader, void *data)
 {
     struct elect_look *l = data;

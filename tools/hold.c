@@ -238,7 +238,7 @@ static int run_command(struct hold *h)
 {
     terminal_init(&h->terminal);
     h->terminal.wanted =
-        terminal_job_is_ours(&h->terminal, h->options->candidate ? getppid() : getpid());
+        terminal_job_is_alone(&h->terminal, h->options->candidate ? getppid() : getpid());
     h->lending = h->terminal.wanted && terminal_is_ours(&h->terminal);
     /* From now on Ctrl-Z at us is the command's: we stop when it has. */
     events_catch(h->events, SIGTSTP);

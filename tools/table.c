@@ -10,7 +10,7 @@
 struct table {
     GPtrArray *cells;
     unsigned columns;
-    unsigned right;
+    unsigned right_mask;
     int widths[COLUMNS_MAX];
 };
 
@@ -46,14 +46,14 @@ void append_fitting(GString *out, const char *text, int columns)
     g_string_append(out, "…");
 }
 
-struct table *table_new(const char *const *heads, unsigned columns, unsigned right)
+struct table *table_new(const char *const *heads, unsigned columns, unsigned right_mask)
 {
     struct table *t = g_new0(struct table, 1);
 
     g_assert(columns <= COLUMNS_MAX);
     t->cells = g_ptr_array_new_with_free_func(g_free);
     t->columns = columns;
-    t->right = right;
+    t->right_mask = right_mask;
     for (unsigned i = 0; i < columns; i++)
         table_cell(t, heads[i]);
     return t;
@@ -86,7 +86,7 @@ static void append_cell(GString *out, const struct table *t, unsigned column, co
     const int blanks = t->widths[column] - width_of(text);
     const bool last = column + 1 == t->columns;
 
-    if (t->right & 1u << column)
+    if (t->right_mask & 1u << column)
         g_string_append_printf(out, "%*s%s", blanks, "", text);
     else if (last)
         g_string_append(out, text);

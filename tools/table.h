@@ -6,8 +6,9 @@
 
 struct table;
 
-/* Columns whose bit is set in right end, the others begin, in line. */
-struct table *table_new(const char *const *heads, unsigned columns, unsigned right);
+/* Makes a table. A column whose bit is set in right_mask is aligned to the right, the others to the
+ * left. */
+struct table *table_new(const char *const *heads, unsigned columns, unsigned right_mask);
 
 /* The next cell, row by row; what a terminal would act on is made visible. */
 void table_cell(struct table *t, const char *text);

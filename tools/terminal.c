@@ -36,7 +36,7 @@ bool terminal_is_ours(const struct terminal *t)
     return t->fd >= 0 && tcgetpgrp(t->fd) == t->own;
 }
 
-bool terminal_job_is_ours(const struct terminal *t, pid_t leader)
+bool terminal_job_is_alone(const struct terminal *t, pid_t leader)
 {
     struct stat out;
 

@@ -25,9 +25,10 @@ bool terminal_find(struct terminal *t);
 /* Whether our group is in front. */
 bool terminal_is_ours(const struct terminal *t);
 
-/* Whether nobody else of our group can wait for keys: leader, which is we or what has forked us,
- * leads it, and no output goes into a pipe, as it does in front of a pager. */
-bool terminal_job_is_ours(const struct terminal *t, pid_t leader);
+/* Whether no other process of our group can wait for keys. That holds if leader (we, or the process
+ * that forked us) leads the group, and neither stdout nor stderr is a pipe: its reader may be a
+ * pager. */
+bool terminal_job_is_alone(const struct terminal *t, pid_t leader);
 
 /* Lends it to a group, if that is wanted and it is ours. */
 void terminal_lend(struct terminal *t, pid_t group);

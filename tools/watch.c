@@ -13,11 +13,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* What is shown: what was read last, and whether it is still so. */
+/* What is shown: the last reading, and whether there is a connection. */
 struct view {
     struct reading *reading; /* NULL: none yet; without a queue: no such path */
     bool up;                 /* there is a connection */
-    int64_t since_ms;        /* since when, or not; wall clock */
+    int64_t since_ms;        /* when .up last changed; ms since 1970 */
 };
 
 static const zkl_queue *queue_of(const struct view *v)

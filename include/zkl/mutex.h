@@ -85,7 +85,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's
- * last unlock.
+ * last unlock. The grant may be lost already when the function returns 0: a thread that was stopped
+ * in between finds that by zkl_grant_state() or zkl_grant_remaining_ms(), as at any later time.
  *
  * Returns 0; or
  *   ZKL_EBUSY: timeout_ms is 0, and another contender, or another caller of m, is first. If only
@@ -102,7 +103,7 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
  *   ZKL_EDEADLK: called inside a callback by an owner that does not hold the lock; or another call
  *     with the same key is acquiring it;
  *   ZKL_ELAYOUT: a child that arrived first belongs to an incompatible recipe (a read-write lock,
- *     semaphore, latch…);
+ *     semaphore, latch…), or to a later version of this library that this one does not know;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
  *   ZKL_EOVERFLOW: the sequence numbers of path are used up, or the owner holds 2147483647 levels;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral

@@ -1,5 +1,6 @@
 /* Barriers, which are closed while their node exists, and members of double barriers. A member that
- * is not outside keeps its session. recipes/barrier.h decides. */
+ * is not outside keeps its session. recipes/barrier.h decides. The functions of the interface take
+ * the monitor; all others are called with it held. */
 #include <string.h>
 
 #include "lib/base/error.h"

@@ -1,5 +1,3 @@
-/* One attempt of a user's: its machine over the session's driver, its node's name, and what becomes
- * of its verdicts. */
 #include "contender.h"
 
 #include <stdlib.h>
@@ -309,10 +307,10 @@ static char *contender_listed_path(const struct contender *c, const char *name, 
     return left_out ? NULL : contender_child_path(c, name);
 }
 
-/* ---- the limit of a semaphore: what its session knows ---- */
+/* ---- the limit of a semaphore: what its handle knows ---- */
 
-/* A semaphore's contender is about to enter: its machine is told what the session knows of the
- * limit. */
+/* Before a semaphore's contender enters: tells its machine how many permits it asks for, and the
+ * limit as the handle knows it. A zxid that another session has read does not count. */
 static void contender_use_limit(struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
@@ -1288,7 +1286,7 @@ static void contenders_end_one(struct driver *d, void *error)
     struct contender *c = DRIVER_OWNER(d, struct contender);
     const zkl_error *e = error;
 
-    contender_abort(c, e->code, e->text);
+    contender_abort(c, e->code, e->text); /* a holder does not hear this */
     driver_hear(&c->driver, MACHINE_EV_OVER);
 }
 

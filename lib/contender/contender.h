@@ -1,5 +1,6 @@
-/* One attempt of a user's: its machine over the session's driver, its node, and what follows from
- * its verdicts. The caller holds the monitor. */
+/* A contender: it runs an attempt (recipes/attempt.h) over the session's driver, and owns its
+ * node's name. It calls decided() exactly once, and then tells what becomes of its tenure. The
+ * caller holds the monitor. */
 #ifndef LIB_CONTENDER_H
 #define LIB_CONTENDER_H
 
@@ -40,7 +41,8 @@ struct permit_limit {
 struct contender_queue {
     struct contender *inside; /* NULL: none, or its node is gone or going */
     GQueue waiting;           /* behind it */
-    /* The next one may enter; perhaps in contender_enter(). */
+    /* Called when .inside has left: the owner may let in the next one. contender_enter() may call
+     * it before it returns. */
     void (*left)(struct contender_queue *q);
 };
 

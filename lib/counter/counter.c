@@ -54,7 +54,7 @@ static char *counter_op_data(struct driver *d, unsigned node, int *ret_length)
     return (char *)bytes;
 }
 
-/* What is told of a time that has passed is known already. */
+/* If the call was stopped, its error has the reason already. */
 static void counter_op_on_verdict(struct driver *d, const struct machine_action *a)
 {
     struct counter_op *op = counter_op_of(d);

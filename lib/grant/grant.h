@@ -53,7 +53,9 @@ void grant_own(zkl_grant *g);
  * borrower from releasing it. It does not keep us from noting what the borrower asks for. */
 zkl_grant *grant_of(const zkl_grant *lent);
 
-void grant_unref(zkl_grant *g); /* without the monitor held, unless another reference remains */
+/* It may free the session, and with it the monitor. So the caller does not hold the monitor, unless
+ * it has another reference to the session. */
+void grant_unref(zkl_grant *g);
 
 /* Nobody hears of its end any more: of .ops. */
 void grant_forget(zkl_grant *g);

@@ -2,7 +2,7 @@
  * version. The servers refuse that set if the node is gone, so it fences. They apply at most one of
  * all sets that ask for one version. recipes/transaction.h has what follows when an answer is lost.
  *
- * The caller holds the monitor. */
+ * The caller holds the monitor; the functions of the interface, at the end of multi.c, take it. */
 #ifndef LIB_MULTI_H
 #define LIB_MULTI_H
 

@@ -382,7 +382,8 @@ static int handle_check_wait(const struct handle *h)
                      handle_path(h));
 }
 
-/* Locks as an owner that has no hold, or one that is over. */
+/* Locks for an owner that has no hold, or whose hold is over. The caller has entered the handle;
+ * this function leaves it. */
 static int handle_lock_first(struct handle *h, struct hold *hold, uint64_t key, bool shared,
                              int64_t timeout_ms, const zkl_grant **ret)
 {

@@ -14,7 +14,7 @@ struct handle;
 /* One owner's lock, from the call on. */
 struct hold {
     uint64_t key;
-    int depth;        /* levels; 0: acquiring, or over */
+    int depth;        /* levels; 0: acquiring, or it is handle.over */
     bool shared;      /* a reader's; what a writer's owner reads are levels like the others */
     zkl_grant *grant; /* ours, lent to the caller */
 };
@@ -50,7 +50,7 @@ struct handle {
     struct op_queue waiters;
     char *payload;        /* GRefString: of the thread that asked last; NULL before */
     uint64_t payload_for; /* that thread */
-    GList link;           /* in the list of all handles */
+    GList link;           /* in the list of all handles, guarded by that list's lock */
 };
 
 /* What a kind of lock has of the options of a mutex. */

@@ -1,6 +1,7 @@
 /* A mutex: the callers of one handle, in turn. Where nothing is retained each has a contender of
  * its own, one after the other (docs/design/local-queue.md). Where the handle retains they share
- * one, and recipes/retain.h decides (docs/design/retained.md). */
+ * one, and recipes/retain.h decides (docs/design/retained.md). The monitor is held in all functions
+ * but those of the interface and handle_kind.take. */
 #ifndef LIB_MUTEX_H
 #define LIB_MUTEX_H
 

@@ -388,7 +388,8 @@ static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
     return call_run(&x->driven.call, timeout_ms);
 }
 
-/* That was read or written last; NULL: it was deleted since. */
+/* The run in the record that was read or written last; NULL: there was none, or it was deleted
+ * since. */
 static zkl_once_run *once_last_run(zkl_once *o)
 {
     session_lock(o->session);

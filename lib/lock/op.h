@@ -1,4 +1,5 @@
-/* An acquisition: an attempt with a time limit and somebody who waits for it. */
+/* An operation (zkl_op): one acquisition, from the call until it is decided or its time has passed.
+ * It is decided exactly once. */
 #ifndef LIB_OP_H
 #define LIB_OP_H
 
@@ -11,7 +12,7 @@ struct op_queue {
     struct callers callers;
 };
 
-/* From here on all end with the session. */
+/* From now on all end with the session. */
 void op_queue_init(struct op_queue *q, zkl_session *s);
 void op_queue_clear(struct op_queue *q); /* none is left */
 

@@ -86,7 +86,8 @@ zkl_watch *children_watch_handle(struct children_watch *cw)
     return (zkl_watch *)cw;
 }
 
-/* Also waits for a call under way. */
+/* Waits until a call of the user's function has returned, but not inside a callback, which may be
+ * that very call. */
 void zkl_watch_free(zkl_watch *w)
 {
     struct children_watch *cw = (struct children_watch *)w;

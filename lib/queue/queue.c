@@ -1,6 +1,7 @@
 /* Queues: a snapshot is a list, then a read of each node. A contender is asked to give way, or
- * removed, behind a reading, so that nothing but a contender's node is ever touched. A watch tells
- * that a snapshot may have become another one. */
+ * removed, after a reading, so that nothing but a contender's node is ever touched. A watch tells
+ * that a snapshot may have become another one. The functions of the interface take the monitor;
+ * those called begin, or on_…, have it held. */
 #include "queue.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@
 
 /* A snapshot. While it is read or changed an exchange has a reference, too. */
 struct zkl_queue {
-    int refs; /* guarded by the monitor meanwhile */
+    int refs; /* guarded by the monitor while there is an exchange */
     zkl_session *session;
     char *directory; /* with chroot */
     struct queue_wish wish;

@@ -1,4 +1,4 @@
-/* Reading who contends below a path. */
+/* Who contends below a path: read, asked to give way, removed. */
 #ifndef LIB_QUEUE_H
 #define LIB_QUEUE_H
 

@@ -3,7 +3,8 @@
  *
  * The thread that has an event runs it: a caller's, the store's completion thread or the timer
  * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
- * blocks. Order of locks: a mutex handle's, the monitor, the log's, the callback queue's. */
+ * blocks. Order of locks: that of all handles, a handle's, the monitor, the log's, the callback
+ * queue's. */
 #ifndef LIB_CORE_H
 #define LIB_CORE_H
 

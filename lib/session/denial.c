@@ -37,7 +37,7 @@ void denial_note(zkl_session *s, enum store_kind kind, const char *path,
     s->denial.node = demands[kind].of_parent ? parent_of(path) : g_strdup(path);
 }
 
-/* Blamed may be what is above the chroot, too. */
+/* The node that was refused may be above the chroot, too. */
 static bool concerns(const zkl_session *s, const char *path)
 {
     const char *node = s->denial.node;

@@ -9,7 +9,8 @@
 void denial_note(zkl_session *s, enum store_kind kind, const char *path,
                  const struct store_reply *reply);
 
-/* The text of code, which concerns path, as the user knows it. To be freed. */
+/* Returns the text for an error with this code about path (without the chroot). For ZKL_EACCES it
+ * names what the server refused last, if that is at, above or below path. The caller frees it. */
 char *denial_text(const zkl_session *s, int code, const char *path);
 
 /* Fills *ret with code, path and that text. */

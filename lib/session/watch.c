@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* At a reconnect libzookeeper sets all watches with one packet, and a server accepts no more than 1
- * MiB. Optional watches take half of our share at most; the rest is for watches without which a
- * recipe cannot go on. */
+ * MiB. Those of watch_add_optional() take half of our share at most; the rest is for watches
+ * without which a recipe cannot go on. */
 enum { BYTES_MAX = 512 * 1024, BYTES_OPTIONAL = BYTES_MAX / 2, BYTES_EACH = 8 };
 
 /* From the fifth removal in a row that is lost on they are tried later, at twice the pause each

@@ -313,7 +313,7 @@ static enum store_trouble probe_of_errno(int error)
     }
 }
 
-/* What it says to "srvr". */
+/* The trouble that a server shows, by its answer to "srvr" or by the want of one. */
 static enum store_trouble probe_trouble_of(const struct probe *p)
 {
     if (probe_is_tls(p))

@@ -622,7 +622,7 @@ static bool store_zk_submit(struct store *store, const struct store_request *req
     op->link.data = op;
     op->done = done;
     op->context = context;
-    /* Linked first: the completion cannot pass the monitor, but it will expect the link. */
+    /* The completion unlinks op. It waits for the monitor, which the caller holds. */
     g_queue_push_tail_link(&store->ops, &op->link);
     xid_enter();
     int rc = store_zk_start(store, request, op);
@@ -1316,9 +1316,9 @@ bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connection
     return store_zk_is_out(store, connections);
 }
 
-/* While there is no connection: is that the servers' doing? A later outage has a time of its own,
- * and is not judged by this one. The caller holds the monitor, which is given up to wait and to
- * ask. */
+/* Waits for after_ms. If there was no connection in all that time, asks the servers why, and tells
+ * what they show. If there was one, returns: a call of its own judges the next outage. The caller
+ * holds the monitor, which is given up to wait and to ask. */
 static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_ms)
 {
     static const enum store_event told[] = {

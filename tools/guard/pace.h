@@ -15,9 +15,9 @@ struct pace {
 /* A look has found count processes, and has taken ms of time and cpu_ms of a processor. */
 void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms);
 
-/* How long all of them take to end, from the first KILL on. so_far: what a look has taken that is
- * not over; 0: there is none. */
-int64_t pace_need_ms(const struct pace *p, int64_t so_far);
+/* How long all of them take to end, from the first KILL on. so_far_ms: the time that the look under
+ * way has taken; 0: none is. */
+int64_t pace_need_ms(const struct pace *p, int64_t so_far_ms);
 
 /* The time to the next look while the lock is renewed, after one that has taken cpu_ms of a
  * processor. */

@@ -83,8 +83,8 @@ struct swept sweep_continue(struct sweep *s);
 
 enum sweep_left { SWEEP_GONE, SWEEP_LIVES, SWEEP_UNKNOWN };
 
-/* Whether the caller has a living child: one call, however many there are. If root has none, no
- * member is left; one may be no member. */
+/* Whether the caller has a living child; it costs one system call. Without a child of root no
+ * member is left. A child need not be a member. */
 bool sweep_has_child(void);
 
 /* Whether a member lives, even one that /proc hides. The kernel gives orphans to their subreaper,

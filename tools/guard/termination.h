@@ -117,7 +117,7 @@ int64_t termination_waits_ms(const struct termination *e);
  * gets twice that time. */
 bool termination_rest(struct termination *e);
 
-/* When the rest is to be looked at again. */
+/* In how many ms the rest is to be looked at again. */
 int64_t termination_rest_ms(const struct termination *e);
 
 /* The word for it. */

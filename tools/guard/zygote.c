@@ -15,8 +15,9 @@
 
 /* ---- what guards leave: by the zygote, or by a tool that stands in for it ---- */
 
-/* There is no guard, and never will be: so nobody runs --on-lost. */
-static void see_none(struct shared *s)
+/* No guard will end this command. Bars it from beginning, and marks as done all that others wait
+ * for, even --on-lost, which nobody runs. */
+static void mark_unguarded(struct shared *s)
 {
     shared_decide(s, CAUSE_GUARD);
     shared_bar(s);
@@ -25,12 +26,13 @@ static void see_none(struct shared *s)
     atomic_store(&s->cleared, true);
 }
 
-/* A guard that ends by itself leaves nothing, but for what not even KILL has ended. */
+/* A guard has exited. If it had to end its command, and its status is not STATUS_LOST, a process
+ * has survived KILL: then the session is not to be ended. */
 static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
 {
     z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
     if (shared_cause(s) == CAUSE_NONE)
-        see_none(s); /* it could not begin, or was not to */
+        mark_unguarded(s); /* it could not begin, or was not to */
     atomic_store(&s->cleared, true);
 }
 
@@ -154,7 +156,7 @@ static void fork_guard(struct zygote *z, int k, int channel, struct events *even
         become_its_guard(z, k, channel, events, self);
     if (pid < 0) {
         atomic_store(&z->shared[k].fork_error, errno); /* for the tool to say */
-        see_none(&z->shared[k]);                       /* before the channel ends */
+        mark_unguarded(&z->shared[k]);                 /* before the channel ends */
     } else {
         atomic_store(&z->shared[k].guard, pid);
     }
@@ -331,7 +333,7 @@ static bool stand_in_for_zygote(struct zygote *z)
     continue_guards(z);
     for (int k = 0; k < z->count; k++)
         if (atomic_load(&z->shared[k].guard) == 0)
-            see_none(&z->shared[k]);
+            mark_unguarded(&z->shared[k]);
     return mind(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
 }
 
