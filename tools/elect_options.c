@@ -42,8 +42,8 @@ static int check_terms(const struct elect_options *o)
 {
     if (o->once && o->election.yield)
         return fail(STATUS_USAGE, "--once and --yield exclude each other");
-    if (!o->once && o->run.timeout_ms != ZKL_FOREVER)
-        return fail(STATUS_USAGE, "-n and -w need --once");
+    if (!o->once && (o->run.timeout_ms != ZKL_FOREVER || o->run.conflict_status != STATUS_CONFLICT))
+        return fail(STATUS_USAGE, "-n, -w and -E need --once");
     if (o->election.priority < 0 || o->election.priority > 999)
         return fail(STATUS_USAGE, "--priority: must be 0 to 999, not %d", o->election.priority);
     if (o->election.priority > 0 && o->election.layout == ZKL_LAYOUT_KAZOO)

@@ -35,7 +35,7 @@ enum {
                                semaphore has no limit */
     ZKL_ERANGE = -19,       /* the buffer is too small */
     ZKL_EPROTO = -20,       /* the server gave an answer that no ZooKeeper should give */
-    ZKL_EEXIST = -21,       /* the node exists already */
+    ZKL_EEXIST = -21,       /* the node exists already; or the work of a zkl_once is done for now */
     ZKL_EVERSION = -22,     /* the node has another version, or the counter another number */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
     ZKL_EUNKNOWN = -24,     /* the change may or may not have been applied */

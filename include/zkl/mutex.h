@@ -81,7 +81,8 @@ ZKL_API void zkl_mutex_free(zkl_mutex *m);
 /* Acquires the lock. Contenders are served in the order in which they reached the server. The
  * callers of one handle are served in the order of their calls. The first of them contends; the
  * others wait for it in the process and have no nodes, so another contender may come between two of
- * them. With retain_ms the callers of the handle share one node.
+ * them. With retain_ms the callers of the handle share one node, and may have the lock again before
+ * other contenders, within 50 ms of their arrival.
  *
  * If the owner already holds the lock, the function goes one level deeper at once, even while the
  * state is SUSPECT. Unless ret is NULL, the grant is stored in *ret. It is lent until the owner's

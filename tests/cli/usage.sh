@@ -181,7 +181,7 @@ for priority in -1 1000; do
 done
 refused "elect: --priority in kazoo's layout" 64 "--priority: .*kazoo" elect /a me --priority 1 --layout kazoo touch "$ran"
 refused "elect: no layout of that name" 64 "latch, selector or kazoo, not lock" elect --layout lock /a me touch "$ran"
-for option in -n -w1; do
+for option in -n -w1 -E7; do
     refused "elect: $option without --once" 64 "--once" elect /a me $option touch "$ran"
 done
 refused "elect: --once and --yield" 64 "--once" elect /a --yield me --once touch "$ran"
