@@ -280,6 +280,16 @@ static void stored_begin(void)
     fake_answer_all(kept_answer);
 }
 
+static void stored_close(void)
+{
+    stored_end();
+    hand_close(s);
+    g_ptr_array_unref(kept.nodes);
+    g_ptr_array_unref(kept.names);
+    g_string_free(kept.rows, TRUE);
+    g_free(kept.path);
+}
+
 /* ---- writers ---- */
 
 static void write_mutex_with(const zkl_mutex_options *options)
@@ -883,16 +893,133 @@ TEST_CASE(all_of_it)
         writers[i].write();
         const GString *rows = g_hash_table_lookup(wanted, writers[i].name);
         stored_compare(writers[i].name, kept.rows->str, rows ? rows->str : "");
-        fake_answer_at_once(NULL);
-        hand_close(s);
         g_hash_table_remove(wanted, writers[i].name);
-        g_ptr_array_unref(kept.nodes);
-        g_ptr_array_unref(kept.names);
-        g_string_free(kept.rows, TRUE);
-        g_free(kept.path);
-        contender_long_queue = LONG_QUEUE;
+        stored_close();
     }
     layout_random = random;
     CHECK_INT((int)g_hash_table_size(wanted), 0);
     g_hash_table_unref(wanted);
+}
+
+/* ---- forms that are not known ---- */
+
+static void kept_plant(const char *path, const char *data)
+{
+    char *parent = g_path_get_dirname(path);
+
+    if (!kept_find(parent))
+        kept_plant(parent, NULL);
+    kept_write(kept_add(path), data, data ? (int)strlen(data) : 0);
+    g_free(parent);
+}
+
+static int use_mutex(void)
+{
+    zkl_mutex *m;
+
+    REQUIRE(zkl_mutex_new(&m, s, "/u", NULL) == 0);
+    const int code = zkl_mutex_lock(m, 0, NULL);
+    zkl_mutex_free(m);
+    return code;
+}
+
+static int use_long_queue(void)
+{
+    contender_long_queue = 1;
+    return use_mutex();
+}
+
+static zkl_semaphore *unknown_permits(void)
+{
+    const zkl_semaphore_options o = {.size = sizeof o, .limit = 3};
+    zkl_semaphore *m;
+
+    REQUIRE(zkl_semaphore_new(&m, s, "/u", &o) == 0);
+    return m;
+}
+
+static int use_semaphore(void)
+{
+    zkl_semaphore *m = unknown_permits();
+    zkl_grant *g = NULL;
+    const int code = zkl_semaphore_acquire(m, 1, 0, &g);
+
+    zkl_grant_release(g);
+    zkl_semaphore_free(m);
+    return code;
+}
+
+static int use_limit(void)
+{
+    zkl_semaphore *m = unknown_permits();
+    const int code = zkl_semaphore_set_limit(m, 4, 0);
+
+    zkl_semaphore_free(m);
+    return code;
+}
+
+static int use_counter(void)
+{
+    zkl_counter *c;
+
+    REQUIRE(zkl_counter_new(&c, s, "/u", ZKL_COUNTER_64) == 0);
+    const int code = zkl_counter_set(c, 1, NULL, 0);
+    zkl_counter_free(c);
+    return code;
+}
+
+static int use_once(void)
+{
+    const zkl_once_options o = {.size = sizeof o, .period_ms = 60000};
+    zkl_once *once;
+
+    REQUIRE(zkl_once_new(&once, s, "/u", &o) == 0);
+    const int code = zkl_once_call(once, 0, stored_work, NULL, NULL);
+    zkl_once_free(once);
+    return code;
+}
+
+static int use_double_barrier(void)
+{
+    zkl_double_barrier *b;
+
+    REQUIRE(zkl_double_barrier_new(&b, s, "/u", 1, NULL) == 0);
+    const int code = zkl_double_barrier_enter(b, 0);
+    zkl_double_barrier_free(b);
+    return code;
+}
+
+#define LATER_ID "_c_11111111-1111-8111-8111-111111111111-"
+
+/* What docs/stored.md says of them. Nobody writes over one. */
+TEST_CASE(not_known)
+{
+    static const struct {
+        const char *path, *data;
+        int (*use)(void);
+        int code;
+    } rows[] = {
+        {"/root/u/" LATER_ID "shared-0000000000", "x", use_mutex, ZKL_ELAYOUT},
+        {"/root/u/" LATER_ID "q3-lock-0000000000", "x", use_mutex, ZKL_ELAYOUT},
+        {"/root/u/" LATER_ID "p07-lock-0000000000", "x", use_mutex, ZKL_ELAYOUT},
+        {"/root/u/_c_11111111-1111-8e7b-8111-111111111111-lock-0000000000", "x", use_mutex,
+         ZKL_ELAYOUT},
+        {"/root/u/1111111111118e7b8111111111111111__lock__0000000000", "x", use_mutex, ZKL_ELAYOUT},
+        {"/root/u", "zkl head 2 a b", use_long_queue, 0},
+        {"/root/u", "3 burst 2", use_semaphore, ZKL_ENOENT},
+        {"/root/u", "3 burst 2", use_limit, ZKL_ELAYOUT},
+        {"/root/u", "12345", use_counter, ZKL_ELAYOUT},
+        {"/root/u/record", "zkl once 2 1 2 3 0\n", use_once, ZKL_ELAYOUT},
+        {"/root/u/record", "zkl once 1 1 2 3 0 5\n", use_once, ZKL_ELAYOUT},
+        {"/root/u/ready", "zkl round 2 300", use_double_barrier, ZKL_ELAYOUT},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        stored_begin();
+        kept_plant(rows[i].path, rows[i].data);
+        if (!CHECK_INT(rows[i].use(), rows[i].code))
+            runner_fail(__FILE__, __LINE__, "of \"%s\" at %s", rows[i].data, rows[i].path);
+        CHECK_INT(kept_find(rows[i].path)->version, 0);
+        stored_close();
+    }
 }
