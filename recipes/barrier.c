@@ -542,7 +542,7 @@ static void barrier_on_replaced(struct barrier *b, const struct machine_event *e
 static void barrier_fail_by(struct barrier *b, enum barrier_verdict why, enum store_rc rc,
                             struct machine_actions *out)
 {
-    machine_tell(out, why, rc);
+    machine_tell(out, (int)why, rc);
     barrier_fail(b, out);
 }
 
