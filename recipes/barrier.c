@@ -539,11 +539,17 @@ static void barrier_on_replaced(struct barrier *b, const struct machine_event *e
 
 /* ---- answers ---- */
 
+static void barrier_fail_by(struct barrier *b, enum barrier_verdict why, enum store_rc rc,
+                            struct machine_actions *out)
+{
+    machine_tell(out, (int)why, rc);
+    barrier_fail(b, out);
+}
+
 static void barrier_on_refused(struct barrier *b, const struct machine_event *ev,
                                struct machine_actions *out)
 {
-    machine_tell(out, BARRIER_REFUSED, ev->rc);
-    barrier_fail(b, out);
+    barrier_fail_by(b, BARRIER_REFUSED, ev->rc, out);
 }
 
 /* A create that was sent twice finds what it made itself: nobody else has that name. */
@@ -575,6 +581,8 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
         b->version = there ? ev->version : b->version; /* the own node is not listed either */
     else if (ev->verb == STORE_STAT && there)
         machine_ask(out, STORE_GET, BARRIER_READY)->also = true;
+    else if (there && barrier_is_later(ev->data, ev->length))
+        barrier_fail_by(b, BARRIER_LATER, STORE_OK, out);
     else
         barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
 }
@@ -724,4 +732,12 @@ uint64_t barrier_bound_read(const char *data, size_t length)
         bound = bound * 10 + digit;
     }
     return bound;
+}
+
+bool barrier_is_later(const char *data, size_t length)
+{
+    static const char words[] = "zkl round ";
+
+    return length >= sizeof words - 1 && memcmp(data, words, sizeof words - 1) == 0 &&
+           barrier_bound_read(data, length) == 0;
 }

@@ -119,9 +119,10 @@ struct barrier_members {
 
 enum barrier_verdict {
     BARRIER_DONE,
-    BARRIER_LOST,   /* the own node has gone with its session: others may have counted it */
-    BARRIER_FAILED, /* as it was refused or stopped */
-    BARRIER_REFUSED /* not the end yet: .rc is why it will fail */
+    BARRIER_LOST,    /* the own node has gone with its session: others may have counted it */
+    BARRIER_FAILED,  /* as it was refused or stopped */
+    BARRIER_REFUSED, /* not the end yet: .rc is why it will fail */
+    BARRIER_LATER    /* not the end yet: it will fail, as ready is of a later version */
 };
 
 enum barrier_then { BARRIER_THEN_FAIL, BARRIER_THEN_WAIT, BARRIER_THEN_DONE };
@@ -159,7 +160,11 @@ const char *barrier_state_name(enum barrier_state state);
 
 #define BARRIER_WORDS "zkl round 1 " /* and the bound, in decimal */
 
-/* 0: it is not ours. */
+/* 0: it is not of this version. */
 uint64_t barrier_bound_read(const char *data, size_t length);
+
+/* Whether it is ours by its first words, and nothing else of it is known: a later version made it,
+ * and nobody knows whom it lets in. */
+bool barrier_is_later(const char *data, size_t length);
 
 #endif

@@ -13,7 +13,7 @@ from pathlib import Path
 
 # The groups of the index: its pages as patterns, in this order.
 GROUPS = [
-    ("Start", ["README.md", "man/zkl.7", "man/zkl-[!g]*.7", "docs/stability.md", "SECURITY.md", "NEWS.md"]),
+    ("Start", ["README.md", "man/zkl.7", "man/zkl-[!g]*.7", "docs/stability.md", "docs/stored.md", "SECURITY.md", "NEWS.md"]),
     ("Commands", ["man/zkl.1", "man/*.1", "man/zkl-guard.7"]),
     ("Library functions", ["man/zkl.3", "man/zkl_*.3"]),
     ("Guide", ["docs/guide/README.md", "docs/guide/*.md"]),

@@ -10,7 +10,7 @@ server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
 # gdb shows what a test was doing that the watchdog ends; promtool is in prometheus, of which nothing else is used.
-check_packages=(clang clang-format binutils patch gdb libevent-dev rpm zsh mypy prometheus "${docs_packages[@]}")
+check_packages=(clang clang-format binutils dpkg-dev patch gdb libevent-dev rpm zsh mypy prometheus "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)
 # Other libraries that take the same locks. ZooKeeper's own recipes come with its server.

@@ -127,6 +127,8 @@ ZKL_API void zkl_double_barrier_free(zkl_double_barrier *b);
  *   ZKL_ELOST: the session expired while the member waited, and its node is gone. Other members may
  *     have entered with this member before that;
  *   ZKL_EPATH: path is, or is below, an ephemeral node;
+ *   ZKL_ELAYOUT: the round there was begun by a later version of this library, and this one does
+ *     not know whom it lets in;
  *   ZKL_ELIMIT: the session watches too many paths (512 KiB in all), or has too many ephemeral
  *     nodes (1 MiB of paths in all);
  *   ZKL_EBUSY: the member is inside, another call of this handle is in progress, or the node of a

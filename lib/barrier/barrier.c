@@ -415,6 +415,8 @@ static void double_on_verdict(struct driver *d, const struct machine_action *a)
 
     if (a->verdict == BARRIER_REFUSED)
         denial_fill(b->spec.session, &b->error, call_error(a->rc), path);
+    else if (a->verdict == BARRIER_LATER)
+        error_fill(&b->error, ZKL_ELAYOUT, path, "%s/ready is of a later version of zkl", path);
     else
         double_end_call(b, (enum barrier_verdict)a->verdict);
 }

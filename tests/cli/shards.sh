@@ -43,6 +43,7 @@ begin_host a
 a=$host
 if wait_until "one host serves all" served aaaaaaaa; then pass "one host serves all"; fi
 expect "it is a member" 0 "$(listed a; echo $?)"
+expect_match "what it says of its share, as in tests/unit/stored.txt" "zkl-shards 8 1\$" "$("$ZKL" member --list $G/members)"
 token=$(tail -n 1 "$scratch/3.log" | cut -d' ' -f3)
 expect_match "its lock, by its name" "HOLDS +$token .* a +_c_" "$("$ZKL" ls $G/shards/3)"
 if wait_until "--status-fd: held, with the token" grep -qx "held 3 $token" "$scratch/a.lines"; then pass "--status-fd: held"; fi

@@ -37,7 +37,7 @@ fi
 lost() { # ROOT
     local file
     (cd "$1" && grep -ohE '`(recipes|lib|tools|tests|docs|bench|man|examples|include|python)/[A-Za-z0-9_./-]+`' \
-        HACKING.md README.md NEWS.md docs/design/*.md tests/*.md bench/*.md 2>/dev/null | tr -d '`'
+        HACKING.md README.md NEWS.md docs/*.md docs/design/*.md tests/*.md bench/*.md 2>/dev/null | tr -d '`'
         cd "$1" && grep -rohE 'docs/design/[a-z-]+\.md' recipes lib tools tests HACKING.md README.md 2>/dev/null) | sort -u |
         while read -r file; do
             [ -e "$1/$file" ] || [ -e "$1/$file.c" ] || [ -e "$top_builddir/$file" ] || in_list "${programs[*]}" "$file" || echo "$file"

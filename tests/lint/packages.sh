@@ -1,30 +1,11 @@
 #!/bin/bash
-# Packages: each installed file is in one of them, each version of symbols in the symbols file, one version
-# everywhere; and the completions are shell.
+# Packages: each installed file is in one of them, one version everywhere; and the completions are shell. abi.sh has
+# the symbols file.
 # shellcheck source=tests/lint/common.sh
 . "$(dirname "$0")/common.sh"
 
 debian=$top_srcdir/debian
 spec=$top_srcdir/packaging/zkl.spec
-
-# ---- symbols ----
-
-nodes() { # MAP: "ZKL_0.1 0.1.0"
-    sed -nE 's/^(ZKL_([0-9.]+)) \{$/\1 \2.0/p' "$1" | sort
-}
-
-listed() { # SYMBOLS-FILE
-    sed -nE 's/^ \(symver\)([^ ]+ [^ ]+)$/\1/p' "$1" | sort
-}
-
-difference() { # LEFT RIGHT
-    diff <(echo "$1") <(echo "$2") | grep '^[<>]'
-}
-
-nodes=$(nodes "$top_builddir/lib/libzkl.map")
-expect_some "the map has versions" "$nodes"
-expect_none "libzkl.map (<) and debian/libzkl0.symbols (>) agree" "$(difference "$nodes" "$(listed "$debian/libzkl0.symbols")")"
-expect_some "sees a version that is missing" "$(difference "$nodes"$'\nZKL_0.2 0.2.0' "$(listed "$debian/libzkl0.symbols")")"
 
 # ---- versions ----
 

@@ -794,23 +794,30 @@ TEST_CASE(bounds)
     static const struct {
         const char *data;
         uint64_t bound;
+        bool later;
     } rows[] = {
-        {"", 0},
-        {"zkl round 1 ", 0},
-        {"zkl round 1 7", 7},
-        {"zkl round 1 18446744073709551615", UINT64_MAX},
-        {"zkl round 1 18446744073709551616", 0},
-        {"zkl round 1 7x", 0},
-        {"zkl round 1 /", 0},
-        {"zkl round 1 :", 0},
-        {"zkl round 2 7", 0},
-        {"10.0.0.1", 0},
+        {"", 0, false},
+        {"zkl round", 0, false},
+        {"zkl round ", 0, true},
+        {"zkl round 1 ", 0, true},
+        {"zkl round 1 7", 7, false},
+        {"zkl round 1 18446744073709551615", UINT64_MAX, false},
+        {"zkl round 1 18446744073709551616", 0, true},
+        {"zkl round 1 7x", 0, true},
+        {"zkl round 1 /", 0, true},
+        {"zkl round 1 :", 0, true},
+        {"zkl round 2 7", 0, true},
+        {"zkl rounds 7", 0, false},
+        {"10.0.0.1", 0, false},
     };
 
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         CHECK(barrier_bound_read(rows[i].data, strlen(rows[i].data)) == rows[i].bound);
+        CHECK_INT(barrier_is_later(rows[i].data, strlen(rows[i].data)), rows[i].later);
+    }
     CHECK_INT(barrier_bound_read("zkl round 1 78", 13), 7);
     CHECK_INT(barrier_bound_read(NULL, 0), 0);
+    CHECK(!barrier_is_later(NULL, 0));
 }
 
 static bool refuse_reading(const struct store_request *request, struct store_reply *reply)

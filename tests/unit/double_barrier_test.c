@@ -230,6 +230,22 @@ TEST_CASE(is_let_in_by_ready)
     }
 }
 
+/* Nobody knows whom it lets in, and another library's would let in all. */
+TEST_CASE(later_ready_is_refused)
+{
+    begin_made();
+    ANSWER(STORE_GET, PATH, .rc = STORE_OK, .version = 4);
+    ANSWER(STORE_STAT, READY, .rc = STORE_OK);
+    ANSWER(STORE_GET, READY, .rc = STORE_OK, .mzxid = 12, .data = "zkl round 2 12 3", .length = 16);
+    CHECK(!fake_is_asked(STORE_LIST, PATH));
+    check_pending();
+    ANSWER(STORE_DELETE, pair.own, .rc = STORE_OK);
+    zkl_session_dispatch(pair.s);
+    CHECK(strstr(pair.out.text, "/d/ready is of a later version") != NULL);
+    check_ended(ZKL_ELAYOUT);
+    end();
+}
+
 /* It was left behind: set anew; ready went while it was read. */
 TEST_CASE(replaces_ready)
 {
