@@ -49,7 +49,7 @@ static void numbering_end(struct numbering *n, struct machine_actions *out)
 static void numbering_end_by(struct numbering *n, enum store_rc rc, struct machine_actions *out)
 {
     numbering_end(n, out);
-    machine_tell(out, rc == STORE_NONODE ? NUMBERING_VANISHED : NUMBERING_FAILED, rc);
+    machine_tell(out, rc == STORE_NONODE ? NUMBERING_NODE_GONE : NUMBERING_FAILED, rc);
 }
 
 static void numbering_succeed(struct numbering *n, struct machine_actions *out)

@@ -45,9 +45,9 @@ enum numbering_node {
 };
 
 enum numbering_verdict {
-    NUMBERING_DONE,     /* the own node has its numbers */
-    NUMBERING_VANISHED, /* the own node is gone: the admission ends */
-    NUMBERING_FAILED    /* .rc */
+    NUMBERING_DONE,      /* the own node has its numbers */
+    NUMBERING_NODE_GONE, /* the own node is gone: the admission ends */
+    NUMBERING_FAILED     /* .rc */
 };
 
 /* What an answer shows. */

@@ -14,7 +14,7 @@ struct multi {
     struct call call;
     zkl_grant *grant;
     struct multi_line *line;
-    struct store_change *changes; /* behind the fence; the grant's other nodes come first */
+    struct store_change *changes; /* after the fence; the grant's other nodes come first */
     int count;
     GStringChunk *texts; /* what changes point to */
     bool release;
@@ -155,7 +155,7 @@ static struct multi *multi_first(const struct multi_line *line)
     return g_queue_peek_head((GQueue *)(uintptr_t)&line->waiting);
 }
 
-/* Where the connection has answered something. */
+/* If the connection has answered something, the first sending goes by that one alone. */
 static void multi_line_begin(struct multi_line *line)
 {
     const zkl_session *s = line->driver.session;
@@ -190,13 +190,13 @@ static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc
     return rc == STORE_NONODE && of_part ? grant_tenure(m->grant, (uint32_t)failed) : NULL;
 }
 
-/* It is lost at once, even where an earlier sending is still in doubt. */
+/* The grant is lost at once, even where an earlier sending is still in doubt. */
 static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
 {
     struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);
 
     if (missing)
-        tenure_vanished(missing);
+        tenure_node_gone(missing);
 }
 
 static void multi_step(struct driver *d, const struct machine_event *ev,

@@ -41,7 +41,7 @@ static void attempt_unref(struct multi_attempt *a)
 
 static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev);
 
-/* The machine tells by the entry whether the path was left meanwhile. */
+/* The machine tells by the entry whether the path was left since. */
 static void step_part(struct part *p, enum multi_lock_event_kind kind)
 {
     struct multi_attempt *a = p->attempt;
@@ -96,7 +96,7 @@ static void on_let_go(void *context, bool node_gone)
     for (uint32_t i = 0; i < a->machine.count; i++) {
         struct part *p = &a->part[i];
         if (node_gone && p->path.given == 0 && p->claim.holder) {
-            contender_vanished(p->claim.holder);
+            contender_node_gone(p->claim.holder);
             return;
         }
     }
@@ -128,7 +128,7 @@ static void multi_attempt_lose(struct multi_attempt *a)
         struct contender *holder = a->part[i].claim.holder;
         claim_forget(&a->part[i].claim);
         if (holder)
-            contender_lapse(holder);
+            contender_lose(holder);
     }
     if (a->spec.news)
         a->spec.news(a->context, CONTENDER_ENDED);
@@ -232,7 +232,7 @@ void multi_attempt_begin(struct multi_attempt *a)
     multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
 }
 
-/* It is about the path that it waits for. */
+/* The error names the path that it waits for. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
 {
     const uint32_t front = multi_lock_front(&a->machine, a->places);

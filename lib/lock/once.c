@@ -283,7 +283,7 @@ static void once_attempt_on_verdict(struct driver *d, const struct machine_actio
     if (verdict == ONCE_ENTER) {
         once_enter(a);
     } else if (verdict == ONCE_GONE) {
-        contender_vanished(a->claim.holder);
+        contender_node_gone(a->claim.holder);
     } else if (verdict == ONCE_RUN) {
         once_attempt_run(a);
     } else {

@@ -260,8 +260,8 @@ static void numbered_on_verdict(struct driver *d, const struct machine_action *a
     case NUMBERING_DONE:
         numbered_decide(n, NULL);
         break;
-    case NUMBERING_VANISHED:
-        tenure_vanished(n->claim.tenure);
+    case NUMBERING_NODE_GONE:
+        tenure_node_gone(n->claim.tenure);
         break;
     case NUMBERING_FAILED:
         numbered_fail(n, call_error(a->rc));

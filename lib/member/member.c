@@ -382,7 +382,7 @@ static const struct participant_ops member_list_ops = {
     .on = {[NEWS_PROVED] = member_list_on_proved,
            [NEWS_DEADLINE] = member_list_on_deadline,
            [NEWS_SUSPECT] = member_list_on_suspect,
-           [NEWS_LAPSED] = member_list_on_deadline,
+           [NEWS_DEADLINE_PASSED] = member_list_on_deadline,
            [NEWS_REPLACED] = member_list_on_replaced,
            [NEWS_REFUSED] = member_list_on_over,
            [NEWS_CLOSED] = member_list_on_over},

@@ -54,7 +54,7 @@ struct row {
 
 static void put(GString *text, const struct machine_action *a)
 {
-    static const char *const verdicts[] = {"done", "vanished", "failed"};
+    static const char *const verdicts[] = {"done", "node-gone", "failed"};
 
     g_string_append(text, text->len ? " " : "");
     if (a->kind == MACHINE_ACT_TELL)
@@ -212,11 +212,11 @@ TEST_CASE(ends)
     static const struct row rows[] = {
         {"the directory is gone",
          {{BEGIN, "list"},
-          {ANSWERED(LIST, NUMBERING_DIRECTORY, NONODE, .count = 0), "end vanished"}}},
+          {ANSWERED(LIST, NUMBERING_DIRECTORY, NONODE, .count = 0), "end node-gone"}}},
         {"the own node is gone",
-         {BEHIND(1, "0"), {ANSWERED(GET, NUMBERING_OWN, NONODE, .count = 0), "end vanished"}}},
+         {BEHIND(1, "0"), {ANSWERED(GET, NUMBERING_OWN, NONODE, .count = 0), "end node-gone"}}},
         {"the own node is gone when it is written",
-         {ALONE, {OWN(false), "write@6"}, {WRITTEN(NONODE), "end vanished"}}},
+         {ALONE, {OWN(false), "write@6"}, {WRITTEN(NONODE), "end node-gone"}}},
         {"the list is refused",
          {{BEGIN, "list"},
           {ANSWERED(LIST, NUMBERING_DIRECTORY, NOAUTH, .count = 0), "end failed"}}},
