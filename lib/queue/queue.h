@@ -15,7 +15,7 @@ struct queue_wish {
     const zkl_queue *previous;
 };
 
-/* As zkl_queue_read(); directory has the chroot. */
+/* The same as zkl_queue_read(); directory has the chroot. */
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                const struct queue_wish *wish, int64_t timeout_ms);
 

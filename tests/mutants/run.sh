@@ -39,7 +39,7 @@ queues="queue election observer members"
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing"
+    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing holders snapshot"
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/grant/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"
