@@ -82,7 +82,7 @@ enum {
 struct attempt_moment {
     int64_t now;         /* CLOCK_BOOTTIME, ns */
     bool in_time;        /* the present session's deadline lasts */
-    bool asked;          /* the own node's data was read, and asks to give way (revoke.h) */
+    bool asked;          /* the own node's data was read, and asks to give way (payload.h) */
     bool unused;         /* the directory was read: its data are none, or of one that was first */
     bool container;      /* the directory is made as one, as are its parents */
     int32_t timeout_ms;  /* of the present session */

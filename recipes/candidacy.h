@@ -32,7 +32,7 @@ enum candidacy_state {
 enum {
     CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
     CANDIDACY_EV_FAILED,               /* it has none, nor will */
-    CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (revoke.h) */
+    CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (payload.h) */
     CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
     CANDIDACY_EV_YIELD                 /* the user's wish */
 };

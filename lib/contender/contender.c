@@ -15,7 +15,7 @@
 #include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
 
 uint32_t contender_long_queue = LONG_QUEUE;
@@ -366,7 +366,7 @@ static void contender_see_data(struct contender *c, const struct machine_event *
 {
     switch (ev->node) {
     case ATTEMPT_OWN:
-        m->asked = revoke_asks(ev->data, (int)ev->length, ev->version);
+        m->asked = payload_asks(ev->data, ev->length, ev->version);
         if (ev->slot == ATTEMPT_SLOT_TOUCH)
             contender_keep_touched(c, ev);
         break;

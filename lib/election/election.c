@@ -23,6 +23,7 @@
 #include "recipes/candidacy.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
 
 enum { ID_MAX_BYTES = 1024, PROCLAIM_MAX = 64 * 1024 };
@@ -889,10 +890,10 @@ static void observer_keep_proclaimed(struct observer *o, const struct machine_ev
 
 static void observer_keep_id(struct observer *o, const struct machine_event *ev)
 {
-    const int length = queue_payload_length(o->node, ev->data, (int)ev->length, ev->version);
+    const size_t length = payload_of_child(o->node, ev->data, ev->length, ev->version);
 
     g_free(o->id);
-    o->id = g_utf8_make_valid(ev->data ? ev->data : "", length);
+    o->id = g_utf8_make_valid(ev->data ? ev->data : "", (gssize)length);
 }
 
 static void observer_keep(struct observer *o, const struct machine_event *ev)

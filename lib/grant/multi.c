@@ -7,8 +7,7 @@
 #include "lib/base/path.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
-#include "recipes/numbering.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 
 struct multi {
     struct call call;
@@ -172,13 +171,12 @@ static void multi_line_begin(struct multi_line *line)
 static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
 {
     const char *payload = line->tenure->payload, *data = ev->data ? ev->data : "";
-    const size_t length = ev->length;
-    uint32_t number;
+    const struct payload p = payload_read(data, ev->length);
 
-    line->asked = revoke_asks(data, (int)length, ev->version);
-    const size_t of_payload = transaction_payload(data, length, &number);
-    const bool ours = of_payload == strlen(payload) && memcmp(data, payload, of_payload) == 0;
-    return ours || line->asked ? number : 0;
+    line->asked = payload_asks(data, ev->length, ev->version);
+    const bool ours =
+        p.with_numbers == strlen(payload) && memcmp(data, payload, p.with_numbers) == 0;
+    return ours || line->asked ? p.transaction : 0;
 }
 
 /* Returns the tenure whose node the server did not find, if that is not the grant's first one: then
@@ -230,13 +228,13 @@ static char *multi_data(struct driver *d, unsigned node, int *ret_length)
     const struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
     const char *payload = line->tenure->payload;
     const uint32_t number = transaction_written(&line->machine);
-    size_t length;
+    const struct payload p = payload_read(payload, strlen(payload));
     char *text;
 
     (void)node;
-    numbering_read(payload, strlen(payload), NULL, 0, &length);
     if (line->asked)
-        text = g_strdup_printf(REVOKE_WORD "%s" TRANSACTION_WORDS "%u", payload + length, number);
+        text = g_strdup_printf(REVOKE_WORD "%.*s" TRANSACTION_WORDS "%u",
+                               (int)(p.with_numbers - p.length), payload + p.length, number);
     else
         text = g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload, number);
     *ret_length = (int)strlen(text);

@@ -22,9 +22,8 @@
 #include "recipes/multi_lock.h"
 #include "recipes/name.h"
 #include "recipes/numbering.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
-#include "recipes/transaction.h"
 
 /* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
  * loses its node before it has them, it begins again. */
@@ -152,21 +151,18 @@ static void numbered_see_list(struct numbered *n, const struct machine_event *ev
         shown->permits += numbered_child_at(n->before->pdata[i]).permits;
 }
 
-/* How many numbers the data have; they are behind those in numbers then. */
+/* How many numbers the data have; they come after those in numbers then. */
 static size_t numbered_read(const struct machine_event *ev, GArray *numbers, int32_t *ret_ceiling)
 {
-    uint32_t transaction;
-    const char *data = ev->data ? ev->data : "";
-    size_t payload, length = transaction_payload(data, ev->length, &transaction);
+    const struct payload p = payload_read(ev->data, ev->length);
     const guint at = numbers->len;
-    const size_t count = numbering_read(data, length, NULL, 0, &payload);
 
-    if (count == 0)
+    if (p.numbers == 0)
         return 0;
-    g_array_set_size(numbers, at + (guint)count);
-    *ret_ceiling = numbering_ceiling(data, &length);
-    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &payload);
-    return count;
+    g_array_set_size(numbers, at + (guint)p.numbers);
+    *ret_ceiling = p.ceiling;
+    payload_numbers(ev->data, &p, &g_array_index(numbers, int32_t, at));
+    return p.numbers;
 }
 
 static int numbered_compare(gconstpointer a, gconstpointer b)
@@ -183,7 +179,7 @@ static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
     GArray *own = g_array_new(FALSE, TRUE, sizeof(int32_t));
     int32_t ceiling = 0;
 
-    if (revoke_asks(ev->data, (int)ev->length, ev->version))
+    if (payload_asks(ev->data, ev->length, ev->version))
         grant_call(n->claim.tenure, TENURE_ASKED);
     shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
     if (shown->numbered) {

@@ -16,11 +16,9 @@
 #include "recipes/holders.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
-#include "recipes/numbering.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
 #include "recipes/snapshot.h"
-#include "recipes/transaction.h"
 
 /* A snapshot. While it is read or changed a call has a reference, too. */
 struct zkl_queue {
@@ -89,18 +87,6 @@ static void queue_compact(zkl_queue *q)
     g_array_set_size(q->list, kept);
 }
 
-int queue_payload_length(const char *name, const char *data, int length, int32_t version)
-{
-    uint32_t number;
-    size_t payload;
-
-    if (!data || version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
-        return length;
-    payload = transaction_payload(data, (size_t)length, &number);
-    numbering_read(data, payload, NULL, 0, &payload);
-    return (int)payload;
-}
-
 /* ---- who holds ---- */
 
 G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
@@ -118,13 +104,11 @@ static struct in_line queue_see(const zkl_contender *c)
 /* c, which was read so, may hold beyond the limit. */
 static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
-    const char *data = ev->data ? ev->data : "";
     const struct in_line seen = queue_see(c);
-    uint32_t transaction;
-    size_t length = transaction_payload(data, ev->length, &transaction);
-    const bool has_numbers = numbering_read(data, length, NULL, 0, &length) > 0;
+    const struct payload p = payload_read(ev->data, ev->length);
+    const bool older = ev->czxid < q->limit_zxid;
 
-    if (holders_may_be_beyond(&seen, ev->czxid < q->limit_zxid, has_numbers))
+    if (holders_may_be_beyond(&seen, older, p.numbers != 0))
         c->holds = HOLDS_BEYOND;
 }
 
@@ -189,7 +173,7 @@ static void queue_finish(zkl_queue *q)
 
 static void queue_take(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
-    const int length = queue_payload_length(c->node, ev->data, (int)ev->length, ev->version);
+    const gssize length = (gssize)payload_of_child(c->node, ev->data, ev->length, ev->version);
 
     c->owner = q->wish.first ? g_utf8_make_valid(ev->data ? ev->data : "", length)
                              : clean_text(ev->data, length);
@@ -359,17 +343,6 @@ static char *queue_call_data(struct driver *d, unsigned node, int *ret_length)
     return data;
 }
 
-static void queue_take_numbers(struct queue_call *x, const struct machine_event *ev)
-{
-    const char *data = ev->data ? ev->data : "";
-    uint32_t transaction;
-    size_t payload, length = transaction_payload(data, ev->length, &transaction);
-
-    numbering_read(data, length, NULL, 0, &payload);
-    g_free(x->numbers);
-    x->numbers = g_strndup(data + payload, length - payload);
-}
-
 static void queue_call_take(struct queue_call *x, const struct machine_event *ev,
                             struct snapshot_moment *m)
 {
@@ -390,7 +363,9 @@ static void queue_call_take(struct queue_call *x, const struct machine_event *ev
         q->limit = limit_read(ev->data, ev->length);
         q->limit_zxid = q->limit > 0 && ev->mzxid > ev->czxid ? ev->mzxid : 0;
     } else if (ev->verb == STORE_GET && x->machine.goal == SNAPSHOT_ASK) {
-        queue_take_numbers(x, ev);
+        const struct payload p = payload_read(ev->data, ev->length);
+        g_free(x->numbers);
+        x->numbers = g_strndup((const char *)ev->data + p.length, p.with_numbers - p.length);
     } else if (ev->verb == STORE_GET) {
         queue_take(q, c, ev);
     }
