@@ -1,4 +1,4 @@
-/* One attempt of a user's: its machine over the session's driver, its node's name, and what becomes
+/* An attempt of a user's: its machine over the session's driver, its node's name, and what becomes
  * of its verdicts. */
 #include "contender.h"
 

@@ -1,4 +1,4 @@
-/* One attempt of a user's: its machine over the session's driver, its node, and what follows from
+/* An attempt of a user's: its machine over the session's driver, its node, and what follows from
  * its verdicts. The caller holds the monitor. */
 #ifndef LIB_CONTENDER_H
 #define LIB_CONTENDER_H

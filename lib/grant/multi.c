@@ -397,7 +397,7 @@ static void multi_stop(struct call *c, const zkl_error *why)
     driver_hear(&m->line->driver, over ? MACHINE_EV_OVER : MACHINE_EV_STOP);
 }
 
-/* It has begun by then, as the one before it has ended by that. */
+/* The transaction has begun by then, as the one before it has ended by that. */
 static void multi_replaced(struct call *c)
 {
     driver_hear(&multi_called(c)->line->driver, MACHINE_EV_SESSION);

@@ -1,4 +1,4 @@
-/* Work that is run once: a caller's way to the lock under which it runs the work, the record behind
+/* Work that is run once: a caller's way to the lock under which it runs the work, the record of
  * the run, and the handle. recipes/once.h decides. */
 #include <string.h>
 
@@ -388,7 +388,7 @@ static int once_look(zkl_once *o, enum once_goal goal, int64_t timeout_ms)
     return call_run(&x->driven.call, timeout_ms);
 }
 
-/* That was read or written last; NULL: it was deleted since. */
+/* The run that was read or written last; NULL: it was deleted since. */
 static zkl_once_run *once_last_run(zkl_once *o)
 {
     session_lock(o->session);
@@ -459,7 +459,7 @@ static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct onc
                           : "the grant is not that of the present run");
 }
 
-/* Behind the check, with a reference. */
+/* What follows the check, with a reference. */
 static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                             int64_t timeout_ms)
 {

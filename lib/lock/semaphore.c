@@ -231,7 +231,7 @@ static char *numbered_path(struct driver *d, unsigned node)
                                                   : n->before->pdata[node - NUMBERING_BEFORE]);
 }
 
-/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders behind
+/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders after
  * this one may have read the numbers, and somebody may have written over them since. */
 static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 {
@@ -297,7 +297,7 @@ static void numbered_restart(struct numbered *n)
     timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
 }
 
-/* Not from within the contender that ends. */
+/* A new attempt does not begin from within the contender that ends. */
 static void numbered_on_news(void *context, enum contender_news news)
 {
     struct numbered *n = context;
@@ -382,7 +382,7 @@ struct part {
 struct leased {
     struct driver driver; /* of a session that outlives it; with a reference until it is decided */
     struct contender_spec spec;
-    uint32_t permits; /* so many leases are taken */
+    uint32_t permits; /* how many leases are taken */
     zkl_op *op;
     struct leasing machine;
     struct part lock, lease;
@@ -465,7 +465,7 @@ static void leased_enter_lease(struct leased *l)
     claim_enter(&l->lease.claim, l->driver.session, &spec, leased_on_decided, &l->lease);
 }
 
-/* One contender per permit. None queues behind another, so all nodes exist while any waits. */
+/* Each permit has a contender. None queues after another, so all nodes exist while any waits. */
 static void leased_enter_leases(struct leased *l)
 {
     struct multi_path paths[MULTI_LOCK_PATHS];
@@ -658,10 +658,10 @@ struct zkl_semaphore {
     struct op_queue waiters;
 };
 
-/* So many numbers fit into a node's data, whatever they are. */
+/* This many numbers fit into a node's data, whatever they are. */
 enum { NUMBERED_MAX = 1000 };
 
-/* As the user sees it. */
+/* The path as the user sees it. */
 static const char *semaphore_path(const zkl_semaphore *m)
 {
     return session_path(m->session, m->path);

@@ -26,7 +26,7 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 mapfile -t files < <(cd "$sources"
     find recipes -name '*.c' | grep -vE '/(create_form|ending|ensemble)\.' | sort
     find lib/{barrier,contender,counter,election,grant,lock,member,queue} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
-    printf '%s\n' lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
+    printf '%s\n' lib/base/steps.c lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle orphans once_call"
@@ -52,6 +52,7 @@ programs=(
     "semaphores|lib/lock/||tests/unit/unit|semaphore numbered leased"
     "grants|lib/grant/||tests/unit/unit|grant retained"
     "grants-in-steps|lib/grant/||tests/explore/words|"
+    "steps|lib/base/||tests/unit/unit|retained multilock"
     "locks|lib/lock/||tests/unit/unit|$locks"
     "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore numbered leased $locks"
     "driver|lib/session/driv||tests/unit/unit|session_driver counter_call $rendezvous $groups"
