@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-/* A directory that vanishes this often in one attempt is somebody's bug. */
+/* A directory that goes this often in one attempt is somebody's bug. */
 enum { ROUNDS_MAX = 100 };
 
 #define MS_NS INT64_C(1000000)
@@ -39,8 +39,8 @@ static const struct {
     [ST_CLAIMING] = {"claiming",
                      BIT(ST_REENTERING) | BIT(ST_PROVING) | BIT(ST_HOLDING) | BIT(ST_DONE)},
     [ST_RESETTING] = {"resetting", BIT(ST_REENTERING) | BIT(ST_DONE)},
-    [ST_HOLDING] = {"holding", BIT(ST_LAPSED) | BIT(ST_DONE)},
-    [ST_LAPSED] = {"lapsed", BIT(ST_DONE)},
+    [ST_HOLDING] = {"holding", BIT(ST_LOST) | BIT(ST_DONE)},
+    [ST_LOST] = {"lost", BIT(ST_DONE)},
     [ST_LEAVING] = {"leaving", BIT(ST_DONE)},
     [ST_DONE] = {"done", 0},
 };
@@ -64,8 +64,8 @@ bool attempt_invariant(const struct attempt *c)
 {
     const uint32_t owning = BIT(ST_ADOPTING) | BIT(ST_LISTING) | BIT(ST_WAITING) | BIT(ST_FIRST) |
                             BIT(ST_SUCCEEDING) | BIT(ST_PROVING) | BIT(ST_CLAIMING) |
-                            BIT(ST_HOLDING) | BIT(ST_LAPSED);
-    const uint32_t answered = BIT(ST_HOLDING) | BIT(ST_LAPSED) | BIT(ST_LEAVING) | BIT(ST_DONE);
+                            BIT(ST_HOLDING) | BIT(ST_LOST);
+    const uint32_t answered = BIT(ST_HOLDING) | BIT(ST_LOST) | BIT(ST_LEAVING) | BIT(ST_DONE);
 
     if (c->has_node != attempt_is_in(c, owning))
         return false;
@@ -125,7 +125,7 @@ static bool attempt_hears_end(const struct machine_event *ev)
 
 static bool attempt_hears_own_fire(const struct machine_event *ev)
 {
-    return attempt_hears_fire(ev, ATTEMPT_OWN) || ev->kind == ATTEMPT_EV_VANISHED;
+    return attempt_hears_fire(ev, ATTEMPT_OWN) || ev->kind == ATTEMPT_EV_NODE_GONE;
 }
 
 static bool attempt_hears_of_limit(const struct machine_event *ev)
@@ -136,7 +136,7 @@ static bool attempt_hears_of_limit(const struct machine_event *ev)
 /* The own node's watch has fired, or a look for it would find as much: it is gone. */
 static bool attempt_has_own_gone(const struct machine_event *ev)
 {
-    return ev->kind == ATTEMPT_EV_VANISHED || ev->gone;
+    return ev->kind == ATTEMPT_EV_NODE_GONE || ev->gone;
 }
 
 /* A read of the own node: it is not there, or is another session's. */
@@ -237,7 +237,7 @@ static void attempt_finish(struct attempt *c, struct machine_actions *out)
 static void attempt_end_without_node(struct attempt *c, struct machine_actions *out, enum loss loss)
 {
     if (c->state == ST_HOLDING)
-        attempt_say(out, ATTEMPT_REVOKE, (int)loss);
+        attempt_say(out, ATTEMPT_LOSE, (int)loss);
     attempt_end(c, out);
 }
 
@@ -1224,12 +1224,12 @@ static void attempt_heed(struct attempt *c, struct machine_actions *out)
 /* A node that may still stand is deleted when the callbacks have returned, so that what they stop
  * is stopped before another is granted. A callback that hangs delays this by one timeout at
  * most. */
-static void attempt_lapse(struct attempt *c, const struct attempt_moment *m,
-                          struct machine_actions *out)
+static void attempt_lose(struct attempt *c, const struct attempt_moment *m,
+                         struct machine_actions *out)
 {
-    attempt_say(out, ATTEMPT_REVOKE, LOSS_DEADLINE);
+    attempt_say(out, ATTEMPT_LOSE, LOSS_DEADLINE);
     attempt_arm(out, m, m->timeout_ms);
-    attempt_move(c, ST_LAPSED);
+    attempt_move(c, ST_LOST);
 }
 
 static void attempt_on_held_answer(struct attempt *c, const struct machine_event *ev,
@@ -1251,8 +1251,8 @@ static void attempt_step_holding(struct attempt *c, const struct machine_event *
         attempt_on_held_answer(c, ev, m, out);
     } else if (ev->kind == ATTEMPT_EV_RELEASE) {
         attempt_finish(c, out);
-    } else if (ev->kind == ATTEMPT_EV_LAPSED) {
-        attempt_lapse(c, m, out);
+    } else if (ev->kind == ATTEMPT_EV_DEADLINE_PASSED) {
+        attempt_lose(c, m, out);
     } else if (ev->kind == MACHINE_EV_TIMER) {
         if (!c->own_watched && attempt_needs_own_watch(c)) /* or it is of a try that waited */
             attempt_read_own(out);
@@ -1338,7 +1338,7 @@ static void attempt_step_hold(struct attempt *c, const struct machine_event *ev,
         attempt_step_claiming(c, ev, m, out);
     else if (c->state == ST_HOLDING)
         attempt_step_holding(c, ev, m, out);
-    else if (c->state == ST_LAPSED &&
+    else if (c->state == ST_LOST &&
              (ev->kind == ATTEMPT_EV_RELEASE || ev->kind == MACHINE_EV_TIMER))
         attempt_finish(c, out);
     else if (c->state == ST_LEAVING)
@@ -1401,7 +1401,7 @@ static void attempt_step_phase(struct attempt *c, const struct machine_event *ev
                            BIT(ST_SETTLING) | BIT(ST_ADOPTING) | BIT(ST_RESETTING);
     const uint32_t wait = BIT(ST_LISTING) | BIT(ST_WAITING) | BIT(ST_FIRST) | BIT(ST_SUCCEEDING);
     const uint32_t hold =
-        BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_LAPSED) | BIT(ST_LEAVING);
+        BIT(ST_PROVING) | BIT(ST_CLAIMING) | BIT(ST_HOLDING) | BIT(ST_LOST) | BIT(ST_LEAVING);
 
     if (attempt_is_in(c, enter))
         attempt_step_enter(c, ev, m, out);

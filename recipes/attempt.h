@@ -3,7 +3,7 @@
  *  enter            create+list   list: others ahead      predecessor gone, it was the head
  *  IDLE ──> CREATING ──> LISTING ──> WAITING ──> PROVING ──> HOLDING ──release──> DONE
  *              │  ^          │           │  (it was not: LISTING)  ^  │
- *   no parent  v  │          └───────────┴── nobody ahead ─────────┤  └─deadline──> LAPSED ──> DONE
+ *   no parent  v  │          └───────────┴── nobody ahead ─────────┤  └─deadline──> LOST ──> DONE
  *            PARENTS                     no deadline that lasts: CLAIMING
  *   outcome unknown: CREATING ──> SETTLING (barrier, list) ──> ADOPTING (read) ──> LISTING
  *   long queue, predecessor gone: WAITING ──> SUCCEEDING ── it was the head ──> PROVING
@@ -40,7 +40,7 @@ enum attempt_state {
     ST_CLAIMING,   /* first and proved: becomes HOLDING in the same step if a deadline lasts */
     ST_RESETTING,  /* the numbers are used up: trying to delete the empty directory */
     ST_HOLDING,
-    ST_LAPSED,  /* lost while the node may still stand: it goes when the callbacks are through */
+    ST_LOST,    /* lost while the node may still stand: it goes when the callbacks are through */
     ST_LEAVING, /* answered already; our create is not settled yet */
     ST_DONE,
     ST_COUNT
@@ -72,19 +72,19 @@ enum attempt_slot { ATTEMPT_SLOT_LINE, ATTEMPT_SLOT_LOOK, ATTEMPT_SLOT_TOUCH };
 enum {
     ATTEMPT_EV_EXTENDED = MACHINE_EV_OWN, /* the session's deadline has moved: mostly later, and
                                              earlier if a server grants a shorter timeout */
-    ATTEMPT_EV_LAPSED,                    /* the grant's deadline has passed */
-    ATTEMPT_EV_LOOK,     /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
-    ATTEMPT_EV_HEED,     /* the holder will hear at once that it is asked to give way */
-    ATTEMPT_EV_RELEASE,  /* the holder is done; or, when lapsed, its callbacks are */
-    ATTEMPT_EV_VANISHED, /* the own node is known to be gone */
-    ATTEMPT_EV_DOUBT     /* the limit may have changed, and its watch not have told */
+    ATTEMPT_EV_DEADLINE_PASSED,           /* it has, or the grant has lost another tenure */
+    ATTEMPT_EV_LOOK,      /* the holder asks whether others wait: answered by ATTEMPT_OTHERS */
+    ATTEMPT_EV_HEED,      /* the holder will hear at once that it is asked to give way */
+    ATTEMPT_EV_RELEASE,   /* the holder is done; or, when it has lost, its callbacks are */
+    ATTEMPT_EV_NODE_GONE, /* the own node is known to be gone */
+    ATTEMPT_EV_DOUBT      /* the limit may have changed, and its watch not have told */
 };
 
 /* What the driver knows when it delivers an event. */
 struct attempt_moment {
     int64_t now;         /* CLOCK_BOOTTIME, ns */
     bool in_time;        /* the present session's deadline lasts */
-    bool asked;          /* the own node's data was read, and asks to give way (revoke.h) */
+    bool asked;          /* the own node's data was read, and asks to give way (payload.h) */
     bool unused;         /* the directory was read: its data are none, or of one that was first */
     bool container;      /* the directory is made as one, as are its parents */
     int32_t timeout_ms;  /* of the present session */
@@ -104,7 +104,7 @@ enum attempt_verdict {
     ATTEMPT_ADOPT,  /* .why: the child of this list that is the own node from now on */
     ATTEMPT_GRANT,
     ATTEMPT_FAIL,      /* .why: enum attempt_error, the caller's answer */
-    ATTEMPT_REVOKE,    /* .why: enum loss */
+    ATTEMPT_LOSE,      /* .why: enum loss */
     ATTEMPT_OTHERS,    /* .why: enum attempt_others, for the holder */
     ATTEMPT_ASKED,     /* the holder hears, once, that it is asked to give way */
     ATTEMPT_UNTOUCHED, /* the own node's data could not be set: the next in line waits longer */

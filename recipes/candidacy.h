@@ -32,7 +32,7 @@ enum candidacy_state {
 enum {
     CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
     CANDIDACY_EV_FAILED,               /* it has none, nor will */
-    CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (revoke.h) */
+    CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (payload.h) */
     CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
     CANDIDACY_EV_YIELD                 /* the user's wish */
 };
@@ -60,10 +60,10 @@ enum candidacy_tell {
     CANDIDACY_FAIL,       /* tell the error of the last attempt */
     CANDIDACY_NOTE,       /* the cause of the end of the last attempt or term */
     CANDIDACY_STOP,       /* the last: tell that it is over, and the cause */
-    CANDIDACY_STOP_BEHIND /* the same, right behind the end of the term, not by the queue */
+    CANDIDACY_STOP_BEHIND /* the same, right after the end of the term, not by the queue */
 };
 
-/* As it is with an event. */
+/* What the driver knows when it delivers an event. */
 struct candidacy_moment {
     int64_t now;     /* ns */
     bool refused;    /* the credentials are */
@@ -97,7 +97,7 @@ struct candidacy {
     bool higher;                /* a list of the present grant had a higher priority */
     bool revoked;               /* the present grant's node asks to give way */
     bool watched;        /* the candidates' coming and going is, or will be with the answer */
-    int64_t back_off_ms; /* behind the last failure; 0: there was none since the last term */
+    int64_t back_off_ms; /* after the last failure; 0: there was none since the last term */
 };
 
 void candidacy_step(struct candidacy *c, const struct machine_event *ev,

@@ -66,6 +66,7 @@ struct machine_event {
     int32_t version;
     uint64_t czxid, mzxid, pzxid; /* as in struct store_reply */
     uint64_t mtime_ms;            /* the same */
+    int64_t ctime_ms;             /* the same; for the table */
     int64_t owner;                /* its ephemeral owner; for the table */
     int64_t late_until;           /* ANSWER to a change: until then what was sent of it, and not
                                      answered, may still be done. CLOCK_BOOTTIME, ns; 0: nothing is */

@@ -49,7 +49,7 @@ static void numbering_end(struct numbering *n, struct machine_actions *out)
 static void numbering_end_by(struct numbering *n, enum store_rc rc, struct machine_actions *out)
 {
     numbering_end(n, out);
-    machine_tell(out, rc == STORE_NONODE ? NUMBERING_VANISHED : NUMBERING_FAILED, rc);
+    machine_tell(out, rc == STORE_NONODE ? NUMBERING_NODE_GONE : NUMBERING_FAILED, rc);
 }
 
 static void numbering_succeed(struct numbering *n, struct machine_actions *out)
@@ -239,53 +239,4 @@ int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, 
         if ((uint32_t)used[i] >= number)
             number = (uint32_t)used[i] + 1;
     return number <= INT32_MAX ? (int32_t)number : 0;
-}
-
-/* Returns the number that ends at end; -1: there is none. *ret_at is where the space before it
- * begins. */
-static int64_t numbering_read_last(const char *data, size_t end, size_t *ret_at)
-{
-    size_t at = end;
-    int64_t number = 0;
-
-    while (at > 0 && data[at - 1] >= '0' && data[at - 1] <= '9')
-        at--;
-    if (at == end || end - at > 10 || at == 0 || data[at - 1] != ' ')
-        return -1;
-    for (size_t i = at; i < end; i++)
-        number = number * 10 + (data[i] - '0');
-    *ret_at = at - 1;
-    return number <= INT32_MAX ? number : -1;
-}
-
-int32_t numbering_ceiling(const char *data, size_t *length)
-{
-    const size_t words = sizeof NUMBERING_CEILING - 2; /* the space is the number's */
-    size_t at = *length;
-    const int64_t number = numbering_read_last(data, at, &at);
-
-    if (number <= 0 || at < words || memcmp(data + at - words, NUMBERING_CEILING, words) != 0)
-        return 0;
-    *length = at - words;
-    return (int32_t)number;
-}
-
-size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
-                      size_t *ret_payload)
-{
-    const size_t words = sizeof NUMBERING_WORDS - 1;
-    size_t at = length, count = 0;
-    int64_t number;
-
-    numbering_ceiling(data, &at);
-    while ((number = numbering_read_last(data, at, &at)) >= 0) {
-        if (count < max)
-            ret[count] = (int32_t)number;
-        count++;
-    }
-    *ret_payload = length;
-    if (count == 0 || at < words || memcmp(data + at - words, NUMBERING_WORDS, words) != 0)
-        return 0;
-    *ret_payload = at - words;
-    return count;
 }

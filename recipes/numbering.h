@@ -21,11 +21,6 @@
 
 #include "machine.h"
 
-/* The numbers stand at the end of a node's data, each after a space. After them stands the ceiling:
- * these numbers, and those of all that stood before the node, are below that. */
-#define NUMBERING_WORDS "\nzkl numbers"
-#define NUMBERING_CEILING " of "
-
 enum numbering_state {
     NUMBERING_IDLE,
     NUMBERING_LISTING,
@@ -45,9 +40,9 @@ enum numbering_node {
 };
 
 enum numbering_verdict {
-    NUMBERING_DONE,     /* the own node has its numbers */
-    NUMBERING_VANISHED, /* the own node is gone: the admission ends */
-    NUMBERING_FAILED    /* .rc */
+    NUMBERING_DONE,      /* the own node has its numbers */
+    NUMBERING_NODE_GONE, /* the own node is gone: the admission ends */
+    NUMBERING_FAILED     /* .rc */
 };
 
 /* What an answer shows. */
@@ -86,14 +81,5 @@ const char *numbering_state_name(enum numbering_state state);
  * all of them are; 0: there are not that many. */
 int32_t numbering_choose(const int32_t *used, size_t used_count, int32_t first, int32_t *ret,
                          size_t count);
-
-/* Returns the ceiling that a node's data tell at their end; 0: they tell none. *length becomes the
- * length of the data without it. */
-int32_t numbering_ceiling(const char *data, size_t *length);
-
-/* Returns how many numbers stand at the end of a node's data, and stores the first max of them in
- * ret. *ret_payload is the length of the data before them. */
-size_t numbering_read(const char *data, size_t length, int32_t *ret, size_t max,
-                      size_t *ret_payload);
 
 #endif

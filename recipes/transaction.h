@@ -84,10 +84,4 @@ bool transaction_invariant(const struct transaction *t);
 bool transaction_may_move(enum transaction_state from, enum transaction_state to);
 const char *transaction_state_name(enum transaction_state state);
 
-/* What a set leaves in the node: the payload, this and its number in decimal. */
-#define TRANSACTION_WORDS "\nzkl tx "
-
-/* The length of the payload, and the number after it; *ret_number 0: there is none. */
-size_t transaction_payload(const char *data, size_t length, uint32_t *ret_number);
-
 #endif

@@ -13,7 +13,7 @@
 #include "recipes/limit.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
 
 uint32_t contender_long_queue = LONG_QUEUE;
@@ -25,7 +25,7 @@ unsigned contender_abreast = 32;
  * with the directory, enter again before all that came later. The server handles a session's
  * requests in order, so a later contender cannot be granted before an earlier one anyway. Thousands
  * of them under way at once would gain nothing: their requests would fragment memory, and at the
- * server the session's proofs would wait behind them. */
+ * server the session's proofs would wait for them. */
 
 /* INSIDE once admitted; admitted again after its node is lost. */
 enum contender_progress { OUTSIDE, ENTERING, INSIDE };
@@ -40,7 +40,7 @@ struct admission {
     GSequence *outside; /* of struct contender, the oldest first; NULL: nobody had to wait yet */
 };
 
-/* That of path, a GRefString, with one more user. */
+/* The admission of path, a GRefString, with one more user. */
 static struct admission *admission_use(struct contenders *all, char *path)
 {
     struct admission *a = g_hash_table_lookup(all->admissions, path);
@@ -84,7 +84,7 @@ struct lease {
     struct permit_limit *limit; /* an rc_box */
 };
 
-/* It is of a semaphore where there is a limit, which gets one more reference. */
+/* A limit makes it one of a semaphore, and gets one more reference. */
 static struct contender *contender_new(struct permit_limit *limit)
 {
     if (!limit)
@@ -243,7 +243,8 @@ static bool contender_has_news(const struct contender *c, const char *matter)
     return g_hash_table_add(logged, g_strconcat(matter, c->admission->path, NULL));
 }
 
-/* It does not wait for us, nor do we for it: more often a mistake than meant. */
+/* A child of a kind that does not wait for us, nor do we for it, is more often a mistake than
+ * meant. */
 static void contender_log_unrelated(const struct contender *c, const struct child *child,
                                     const char *name)
 {
@@ -267,7 +268,7 @@ static bool contender_is_own(const struct contender *c, const char *name)
     return name_has_id(name, strlen(name), c->id, strlen(c->id));
 }
 
-/* It is of the entry before. */
+/* The node is of the entry before. */
 static bool contender_is_old(const struct contender *c, const char *name)
 {
     return c->old_id && name_has_id(name, strlen(name), c->old_id, strlen(c->old_id));
@@ -321,7 +322,7 @@ static void contender_use_limit(struct contender *c)
     c->machine.limit_zxid = limit->session == contender_session(c)->id ? limit->zxid : 0;
 }
 
-/* The limit that an answered read of the directory shows, which is known from here on; 0: none. */
+/* The limit that an answered read of the directory shows, which is known from now on; 0: none. */
 static int32_t contender_take_limit(const struct contender *c, const struct machine_event *ev)
 {
     struct permit_limit *limit = contender_limit(c);
@@ -363,7 +364,7 @@ static void contender_see_data(struct contender *c, const struct machine_event *
 {
     switch (ev->node) {
     case ATTEMPT_OWN:
-        m->asked = revoke_asks(ev->data, (int)ev->length, ev->version);
+        m->asked = payload_asks(ev->data, ev->length, ev->version);
         if (ev->slot == ATTEMPT_SLOT_TOUCH)
             contender_keep_touched(c, ev);
         break;
@@ -457,7 +458,7 @@ static char *contender_hint(const struct contender *c)
     return hint;
 }
 
-/* That of the directory when it is made. */
+/* The data of the directory when it is made. */
 static char *contender_limit_text(const struct contender *c)
 {
     const struct permit_limit *limit = contender_limit(c);
@@ -562,7 +563,7 @@ static void admission_let_in(struct contender *c)
     driver_hear(&c->driver, MACHINE_EV_BEGIN);
 }
 
-/* One that cannot even send its create is through at once, and would admit in turn. */
+/* A contender whose create cannot be sent ends at once, and would enter this function again. */
 static void admission_admit(struct admission *a)
 {
     struct contender *c;
@@ -598,7 +599,7 @@ static void admission_leave_queue(struct contender *c)
     q->left(q);
 }
 
-/* One that cannot settle its create may be at it for long. */
+/* A contender that cannot settle its create may be at it for long. */
 static bool admission_is_through(const struct attempt *m)
 {
     return m->state == ST_WAITING || m->state == ST_CLAIMING || m->state == ST_HOLDING ||
@@ -640,7 +641,7 @@ static void contender_tell(struct contender *c, enum contender_news news)
         fn(c->context, news);
 }
 
-/* That child was made by a create whose answer was lost. */
+/* A create whose answer was lost has made that child. */
 static void contender_adopt(struct contender *c, const char *name)
 {
     c->unsure -= c->unsure > 0;
@@ -678,7 +679,7 @@ static void contender_heed(struct contender *c)
 
 static const struct tenure_ops contender_keeps = {
     .release = contender_release,
-    .vanished = contender_vanished,
+    .node_gone = contender_node_gone,
     .find_out = {[TENURE_WANTED] = contender_look, [TENURE_ASKED] = contender_heed}};
 
 struct contender *contender_of(const struct tenure *t)
@@ -786,8 +787,8 @@ static void contender_on_told(void *data)
     session_unlock(s);
 }
 
-/* Where nobody has to be told of it, it is over behind this step. */
-static void contender_lose(struct contender *c, enum loss loss)
+/* Without callbacks the attempt ends right after this step. */
+static void contender_tell_loss(struct contender *c, enum loss loss)
 {
     zkl_session *s = contender_session(c);
     const zkl_loss before = grant_loss(c->tenure); /* by its deadline */
@@ -871,8 +872,8 @@ static void contender_on_verdict(struct driver *d, const struct machine_action *
     case ATTEMPT_FAIL:
         contender_fail(c, a);
         break;
-    case ATTEMPT_REVOKE:
-        contender_lose(c, (enum loss)a->why);
+    case ATTEMPT_LOSE:
+        contender_tell_loss(c, (enum loss)a->why);
         break;
     case ATTEMPT_OTHERS:
         contender_tell_others(c, (enum attempt_others)a->why);
@@ -889,7 +890,7 @@ static void contender_on_verdict(struct driver *d, const struct machine_action *
     }
 }
 
-/* ---- behind each step ---- */
+/* ---- after each step ---- */
 
 /* The attempt is over: nothing may call back into it but answers under way, which hold it. */
 static void contender_retire(struct contender *c)
@@ -940,7 +941,7 @@ static void contender_note_waiting(struct contender *c)
     contender_tell(c, CONTENDER_WAITS);
 }
 
-/* One path is enough for both. */
+/* The contender and its watch share one path. */
 static void contender_share_predecessor(struct contender *c)
 {
     char *path = driver_watch_path(&c->driver, ATTEMPT_PREDECESSOR);
@@ -1019,7 +1020,7 @@ int contender_ahead(const struct contender *c)
     return c->machine.ahead > 0 ? (int)c->machine.ahead : -1;
 }
 
-/* In a step of its own, the caller is told behind that. */
+/* If the caller is in a step of the contender, it is told after that step. */
 void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
@@ -1065,14 +1066,14 @@ void contender_release(struct contender *c)
     driver_hear(&c->driver, ATTEMPT_EV_RELEASE);
 }
 
-void contender_lapse(struct contender *c)
+void contender_lose(struct contender *c)
 {
-    driver_hear(&c->driver, ATTEMPT_EV_LAPSED);
+    driver_hear(&c->driver, ATTEMPT_EV_DEADLINE_PASSED);
 }
 
-void contender_vanished(struct contender *c)
+void contender_node_gone(struct contender *c)
 {
-    driver_hear(&c->driver, ATTEMPT_EV_VANISHED);
+    driver_hear(&c->driver, ATTEMPT_EV_NODE_GONE);
 }
 
 void contender_set_idle(struct contender *c, bool idle)
@@ -1112,7 +1113,7 @@ static void admission_for_all(struct contenders *all,
     g_list_free(admissions);
 }
 
-/* Nobody is let in before all who are to enter again have said so. */
+/* All who are to enter again say so before anybody is let in. */
 static void admissions_close(struct contenders *all)
 {
     all->admissions_closed = true;
@@ -1139,7 +1140,7 @@ static void admission_turn_away(struct admission *a, const void *why)
         contender_abort(c, e->code, e->text);
 }
 
-/* As contender_abort(), for all who are outside. */
+/* The same as contender_abort(), for all who are outside. */
 static void admissions_abort(struct contenders *all, const zkl_error *why)
 {
     admission_for_all(all, admission_turn_away, why);
@@ -1191,7 +1192,7 @@ static enum presence contenders_presence(const struct participant *p)
 {
     for (const GList *l = ((const struct drivers *)p)->list.head; l; l = l->next) {
         const struct contender *c = DRIVER_OWNER(l->data, struct contender);
-        if ((c->machine.state == ST_HOLDING || c->machine.state == ST_LAPSED) && !c->idle)
+        if ((c->machine.state == ST_HOLDING || c->machine.state == ST_LOST) && !c->idle)
             return PRESENCE_HOLDS;
     }
     return drivers_are_busy(p) ? PRESENCE_WAITS : PRESENCE_NONE;
@@ -1211,7 +1212,7 @@ static void contenders_extend(struct driver *d, void *proved)
     if (!c->tenure)
         driver_hear(&c->driver, ATTEMPT_EV_EXTENDED);
     else if (!grant_extend(c->tenure, contender_session(c)->proofs.deadline, *(bool *)proved))
-        driver_hear(&c->driver, ATTEMPT_EV_LAPSED);
+        driver_hear(&c->driver, ATTEMPT_EV_DEADLINE_PASSED);
     else if (*(bool *)proved)
         contenders_on_extended(c);
 }
@@ -1230,7 +1231,7 @@ static void contenders_on_deadline(struct participant *p)
     drivers_for_all(&contenders_all(p)->by_deadline, contenders_extend, &proved);
 }
 
-/* Where the servers' data has gone back, watches that are set again miss what was changed since. */
+/* If the servers' data has gone back, watches that are set again miss what was changed since. */
 static void contenders_look_as_before(struct driver *d, void *unused)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
@@ -1245,9 +1246,9 @@ static void contenders_on_up(struct participant *p)
     drivers_for_all(&contenders_all(p)->drivers.list, contenders_look_as_before, NULL);
 }
 
-static void contenders_on_lapsed(struct participant *p)
+static void contenders_on_deadline_passed(struct participant *p)
 {
-    drivers_hear(&contenders_all(p)->by_deadline, ATTEMPT_EV_LAPSED);
+    drivers_hear(&contenders_all(p)->by_deadline, ATTEMPT_EV_DEADLINE_PASSED);
 }
 
 static void contenders_suspect(struct driver *d, void *unused)
@@ -1326,7 +1327,7 @@ static const struct participant_ops contenders_participant = {
            [NEWS_PROVED] = contenders_on_proved,
            [NEWS_DEADLINE] = contenders_on_deadline,
            [NEWS_SUSPECT] = contenders_on_suspect,
-           [NEWS_LAPSED] = contenders_on_lapsed,
+           [NEWS_DEADLINE_PASSED] = contenders_on_deadline_passed,
            [NEWS_REPLACED] = contenders_on_replaced,
            [NEWS_REFUSED] = contenders_on_refused,
            [NEWS_CLOSED] = contenders_on_closed},

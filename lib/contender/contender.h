@@ -40,7 +40,7 @@ struct permit_limit {
  * struct whose owner lets them in. */
 struct contender_queue {
     struct contender *inside; /* NULL: none, or its node is gone or going */
-    GQueue waiting;           /* behind it */
+    GQueue waiting;           /* after it */
     /* Called when .inside has left: the owner may let in the next one. contender_enter() may call
      * it before it returns. */
     void (*left)(struct contender_queue *q);
@@ -91,7 +91,7 @@ void contender_want(struct contender *c);
 /* Is a holder alone? The news tell, and the grant's callbacks. */
 void contender_look(struct contender *c);
 
-/* From here on news() hears what happens to the contender, with the same context as decided(). If
+/* From now on news() hears what happens to the contender, with the same context as decided(). If
  * news() is set while CONTENDER_ENDED is heard, it hears that once more, when the node has been
  * given up. */
 void contender_set_news(struct contender *c, contender_news_fn news);
@@ -100,23 +100,23 @@ void contender_set_news(struct contender *c, contender_news_fn news);
 bool contender_has_waited(const struct contender *c);
 enum contender_news contender_others(const struct contender *c);
 
-/* Nobody uses what it holds: it is not worth keeping a session for. */
+/* If nobody uses what it holds, no session is kept for it. */
 void contender_set_idle(struct contender *c, bool idle);
 
 /* The one that keeps t; NULL: it has let go of it. */
 struct contender *contender_of(const struct tenure *t);
 
-/* Its news are heard no longer. */
+/* The news are heard no longer. */
 void contender_forget(struct contender *c);
 
 /* The holder is done. */
 void contender_release(struct contender *c);
 
-/* The holder has lost it for another's sake, as if its deadline had passed. */
-void contender_lapse(struct contender *c);
+/* The holder loses what it has with another tenure of its grant, as if its deadline had passed. */
+void contender_lose(struct contender *c);
 
-/* The holder's node is gone, it is known. */
-void contender_vanished(struct contender *c);
+/* The holder's node is known to be gone. */
+void contender_node_gone(struct contender *c);
 
 /* ---- all of a session ---- */
 
@@ -143,7 +143,7 @@ struct contenders {
     bool admissions_closed; /* while all hear that the session ended */
 };
 
-/* Those of the session, which from then on tells them what happens to it. */
+/* The contenders of the session, which tells them what happens to it from this call on. */
 struct contenders *contenders_of(zkl_session *s);
 
 /* Tells each of them once. One may go at any time, even while another is told. */

@@ -23,6 +23,7 @@
 #include "recipes/candidacy.h"
 #include "recipes/name.h"
 #include "recipes/observe.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
 
 enum { ID_MAX_BYTES = 1024, PROCLAIM_MAX = 64 * 1024 };
@@ -45,7 +46,7 @@ struct zkl_election {
     GList link;       /* of its session's */
 };
 
-/* As the user sees it. */
+/* The path as the user sees it. */
 static const char *election_path(const zkl_election *e)
 {
     return session_path(e->session, e->directory);
@@ -128,7 +129,7 @@ static void election_forget(zkl_election *e)
 struct campaign {
     zkl_election *election;
     zkl_op *op;
-    zkl_error end; /* .code not 0: why it was ended, whatever was won meanwhile */
+    zkl_error end; /* .code not 0: why it was ended, whatever was won since */
     zkl_acquired_fn fn;
     void *data;
 };
@@ -252,13 +253,13 @@ static void election_on_done(zkl_grant *grant, const zkl_error *err, void *data)
     election_finish(c, grant, grant ? NULL : &error);
 }
 
-/* It leads already: what is told is another reference to the same grant. */
+/* A campaign that leads already: what is told is another reference to the same grant. */
 struct leading {
     struct campaign *campaign;
     zkl_grant *grant;
 };
 
-/* As with any campaign, a user that gave the term up before is not told that it leads. */
+/* A user that gave the term up before is not told that it leads. */
 static void election_deliver_leading(void *data)
 {
     struct leading *l = data;
@@ -396,7 +397,7 @@ struct election_candidacy {
     bool closed;                 /* it stops because the session is closed */
     zkl_error failure;           /* of the last attempt */
     zkl_error why;               /* it is over; .code 0: it was asked to */
-    bool over;                   /* to be told behind the end of the term */
+    bool over;                   /* to be told after the end of the term */
     int answer;                  /* to the user's call under way */
 };
 
@@ -496,7 +497,7 @@ static void candidacy_on_change(const zkl_grant *grant, zkl_state state, void *d
     driver_hear(&c->driver, CANDIDACY_EV_TERM_TOLD);
     bool over = c->over;
     session_unlock(s);
-    /* Not by way of the queue: a candidate that was asked to stop may have been started again. */
+    /* The queue does not tell it, since a candidate that stops may have been started again. */
     if (over)
         c->fn(c->election, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL, c->data);
     session_lock(s);
@@ -551,13 +552,13 @@ static zkl_error candidacy_error(const struct election_candidacy *c, enum candid
 }
 
 static void candidacy_end_with(struct election_candidacy *c, enum candidacy_cause cause,
-                               bool behind)
+                               bool after_term)
 {
     if (c->election->candidacy == c)
         c->election->candidacy = NULL;
     c->why = candidacy_error(c, cause);
-    c->over = behind;
-    if (behind)
+    c->over = after_term;
+    if (after_term)
         return;
     candidacy_push(c, ZKL_ELECTION_STOPPED, NULL, c->why.code ? &c->why : NULL);
     driver_unref(&c->driver);
@@ -889,10 +890,10 @@ static void observer_keep_proclaimed(struct observer *o, const struct machine_ev
 
 static void observer_keep_id(struct observer *o, const struct machine_event *ev)
 {
-    const int length = queue_payload_length(o->node, ev->data, (int)ev->length, ev->version);
+    const size_t length = payload_of_child(o->node, ev->data, ev->length, ev->version);
 
     g_free(o->id);
-    o->id = g_utf8_make_valid(ev->data ? ev->data : "", length);
+    o->id = g_utf8_make_valid(ev->data ? ev->data : "", (gssize)length);
 }
 
 static void observer_keep(struct observer *o, const struct machine_event *ev)
@@ -990,7 +991,7 @@ static int election_copy_leader(const zkl_election *e, const zkl_contender *lead
     return 0;
 }
 
-/* It may be freed while the line is read. */
+/* The user may free the election while the line is read. */
 static void election_hold(zkl_election *e)
 {
     session_lock(e->session);

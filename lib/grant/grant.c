@@ -27,7 +27,7 @@ struct zkl_grant {
                                       not counted, or no more */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
     GArray *callees[TENURE_CALLS]; /* of struct watcher; NULL: none */
-    bool loss_heard;               /* a callback tells of the loss: the nodes go behind it */
+    bool loss_heard;               /* a callback tells of the loss: the nodes go after it */
     const struct grant_ops *ops;   /* NULL: nobody else hears of its end */
     void *context;
     struct tenure *tenures[]; /* with a reference each, in the order of the caller's paths */
@@ -52,7 +52,7 @@ static unsigned grant_load_end(const zkl_grant *g)
     return atomic_load(&((zkl_grant *)(uintptr_t)g)->end);
 }
 
-/* Its end is that, unless it had ended before; what it is then. */
+/* Ends it so, unless it had ended before. Returns its end. */
 static unsigned grant_set_end(const zkl_grant *g, zkl_state state, zkl_loss loss)
 {
     unsigned before = 0;
@@ -62,7 +62,7 @@ static unsigned grant_set_end(const zkl_grant *g, zkl_state state, zkl_loss loss
     return before ? before : end;
 }
 
-/* As it is now, by all of its tenures. */
+/* What it is now, by all of its tenures. */
 static struct validity_view grant_settle(const zkl_grant *g)
 {
     unsigned end = grant_load_end(g);
@@ -78,7 +78,7 @@ static struct validity_view grant_settle(const zkl_grant *g)
         }
         worst.state = MAX(worst.state, view.state);
     }
-    end = end ? end : grant_load_end(g); /* it may have been released meanwhile */
+    end = end ? end : grant_load_end(g); /* it may have been released since */
     if (end == 0)
         return worst;
     return (struct validity_view){.state = grant_end_state(end),
@@ -98,9 +98,9 @@ static zkl_state grant_look(const zkl_grant *g, int64_t *ret_now)
         const zkl_state state = validity_state(&g->tenures[i]->validity, ret_now);
         worst = MAX(worst, state);
     }
-    const unsigned since = grant_load_end(g); /* it may have been released meanwhile */
-    if (since != 0)
-        return grant_end_state(since);
+    const unsigned now = grant_load_end(g); /* it may have been released since */
+    if (now != 0)
+        return grant_end_state(now);
     return worst < ZKL_LOST ? worst : grant_settle(g).state;
 }
 
@@ -312,7 +312,7 @@ static bool grant_is_listened_to(const zkl_grant *g)
     return count > 0;
 }
 
-/* Nobody else has it, nor has anybody asked to be told. */
+/* The caller alone has it, and nobody has asked to be told. */
 static bool grant_is_reusable(const zkl_grant *g, const struct tenure *t)
 {
     return g && g->tenures[0] == t && atomic_load(&((zkl_grant *)(uintptr_t)g)->refs) == 1 &&
@@ -348,7 +348,7 @@ void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
     PROBE(4, granted, grant_full_node(g), grant_session_id(g), grant_token(g), wait_ns);
 }
 
-/* It was given back now, CLOCK_BOOTTIME ns. */
+/* The user gave it back now, CLOCK_BOOTTIME ns. */
 static void grant_count_release(zkl_grant *g, int64_t now)
 {
     if (g->since == 0)
@@ -436,7 +436,7 @@ void grant_suspect(struct tenure *t)
         grant_tell_owned(t->grant);
 }
 
-/* A grant may lose its tenures one after the other: all their nodes go behind its callbacks. */
+/* A grant may lose its tenures one after the other: all their nodes go after its callbacks. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data)
 {
     zkl_grant *g = t->grant;
@@ -501,7 +501,7 @@ void grant_let_go(zkl_grant *g, bool node_gone)
     else if (g->count > 1 || t->grant != g) /* the next turn's, or nobody's */
         return;
     else if (node_gone)
-        tenure_vanished(t);
+        tenure_node_gone(t);
     else
         tenure_release(t);
 }
@@ -527,7 +527,7 @@ void grant_own(zkl_grant *g)
     g->owned++;
 }
 
-/* As long as somebody else has it, that nobody owns it is known. */
+/* While somebody else has the grant, it is known that nobody owns it. */
 void zkl_grant_release(zkl_grant *g)
 {
     if (!g || grant_is_child(g))
@@ -597,7 +597,7 @@ bool grant_is_child(const zkl_grant *g)
 
 /* ---- what the user asks to be told of ---- */
 
-/* Nobody is left who would say that it was lost. */
+/* No tenure is left that would say that it was lost. */
 static bool grant_is_detached(const zkl_grant *g)
 {
     for (uint32_t i = 0; i < g->count; i++) {
@@ -669,7 +669,7 @@ static bool grant_was_called(const zkl_grant *g, enum tenure_call call)
     return called;
 }
 
-/* As grant_watch(), of such a call. Whether there is reason for one is found out. */
+/* The same as grant_watch(), for such a call. Finds out whether there is reason for one. */
 static void grant_watch_call(zkl_grant *g, enum tenure_call call, zkl_grant_fn fn, void *data)
 {
     struct watcher watcher = {fn, data};

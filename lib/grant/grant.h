@@ -57,10 +57,11 @@ zkl_grant *grant_of(const zkl_grant *lent);
  * it has another reference to the session. */
 void grant_unref(zkl_grant *g);
 
-/* Nobody hears of its end any more: of .ops. */
+/* The .ops hear of its end no longer. */
 void grant_forget(zkl_grant *g);
 
-/* As zkl_grant_on_change(), for whom the calls are sure to come: before the session is closed. */
+/* The same as zkl_grant_on_change(), where the calls are sure to come: before the session is
+ * closed. */
 void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
 
 /* The user gets it now, CLOCK_BOOTTIME ns, and has waited for it so long: it is counted. */
@@ -82,13 +83,13 @@ void grant_let_go(zkl_grant *g, bool node_gone);
 
 /* ---- what happens to a tenure; the grant on it, if there is one, tells ---- */
 
-/* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost meanwhile. */
+/* A new deadline; a later one is a proof, which ends SUSPECT. False: it was lost before. */
 bool grant_extend(struct tenure *t, struct instant deadline, bool proved);
 void grant_suspect(struct tenure *t);
 
-/* The tenure is lost for that reason: tells those who asked to hear of it. If anybody was told,
- * then(data) runs after them, on the callback thread and without the monitor; NULL: nothing runs.
- * Returns whether then will be called. */
+/* The tenure is lost for that reason, or was before by its deadline. No other function tells a
+ * loss. If anybody was told, then(data) runs after them, on the callback thread and without the
+ * monitor; NULL: nothing runs. Returns whether then will be called. */
 bool grant_lose(struct tenure *t, enum loss loss, void (*then)(void *data), void *data);
 
 /* There is reason for it: calls those who asked for it, now and once. */

@@ -7,14 +7,13 @@
 #include "lib/base/path.h"
 #include "lib/session/call.h"
 #include "lib/session/denial.h"
-#include "recipes/numbering.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 
 struct multi {
     struct call call;
     zkl_grant *grant;
     struct multi_line *line;
-    struct store_change *changes; /* behind the fence; the grant's other nodes come first */
+    struct store_change *changes; /* after the fence; the grant's other nodes come first */
     int count;
     GStringChunk *texts; /* what changes point to */
     bool release;
@@ -155,7 +154,7 @@ static struct multi *multi_first(const struct multi_line *line)
     return g_queue_peek_head((GQueue *)(uintptr_t)&line->waiting);
 }
 
-/* Where the connection has answered something. */
+/* If the connection has answered something, the first sending goes by that one alone. */
 static void multi_line_begin(struct multi_line *line)
 {
     const zkl_session *s = line->driver.session;
@@ -172,13 +171,12 @@ static void multi_line_begin(struct multi_line *line)
 static uint32_t multi_number_in(struct multi_line *line, const struct machine_event *ev)
 {
     const char *payload = line->tenure->payload, *data = ev->data ? ev->data : "";
-    const size_t length = ev->length;
-    uint32_t number;
+    const struct payload p = payload_read(data, ev->length);
 
-    line->asked = revoke_asks(data, (int)length, ev->version);
-    const size_t of_payload = transaction_payload(data, length, &number);
-    const bool ours = of_payload == strlen(payload) && memcmp(data, payload, of_payload) == 0;
-    return ours || line->asked ? number : 0;
+    line->asked = payload_asks(data, ev->length, ev->version);
+    const bool ours =
+        p.with_numbers == strlen(payload) && memcmp(data, payload, p.with_numbers) == 0;
+    return ours || line->asked ? p.transaction : 0;
 }
 
 /* Returns the tenure whose node the server did not find, if that is not the grant's first one: then
@@ -190,13 +188,13 @@ static struct tenure *multi_missing_part(const struct multi *m, enum store_rc rc
     return rc == STORE_NONODE && of_part ? grant_tenure(m->grant, (uint32_t)failed) : NULL;
 }
 
-/* It is lost at once, even where an earlier sending is still in doubt. */
+/* The grant is lost at once, even where an earlier sending is still in doubt. */
 static void multi_lose_missing(const struct multi *m, const struct machine_event *ev)
 {
     struct tenure *missing = multi_missing_part(m, ev->rc, ev->failed);
 
     if (missing)
-        tenure_vanished(missing);
+        tenure_node_gone(missing);
 }
 
 static void multi_step(struct driver *d, const struct machine_event *ev,
@@ -230,13 +228,13 @@ static char *multi_data(struct driver *d, unsigned node, int *ret_length)
     const struct multi_line *line = DRIVER_OWNER(d, struct multi_line);
     const char *payload = line->tenure->payload;
     const uint32_t number = transaction_written(&line->machine);
-    size_t length;
+    const struct payload p = payload_read(payload, strlen(payload));
     char *text;
 
     (void)node;
-    numbering_read(payload, strlen(payload), NULL, 0, &length);
     if (line->asked)
-        text = g_strdup_printf(REVOKE_WORD "%s" TRANSACTION_WORDS "%u", payload + length, number);
+        text = g_strdup_printf(REVOKE_WORD "%.*s" TRANSACTION_WORDS "%u",
+                               (int)(p.with_numbers - p.length), payload + p.length, number);
     else
         text = g_strdup_printf("%s" TRANSACTION_WORDS "%u", payload, number);
     *ret_length = (int)strlen(text);
@@ -399,7 +397,7 @@ static void multi_stop(struct call *c, const zkl_error *why)
     driver_hear(&m->line->driver, over ? MACHINE_EV_OVER : MACHINE_EV_STOP);
 }
 
-/* It has begun by then, as the one before it has ended by that. */
+/* The transaction has begun by then, as the one before it has ended by that. */
 static void multi_replaced(struct call *c)
 {
     driver_hear(&multi_called(c)->line->driver, MACHINE_EV_SESSION);

@@ -126,7 +126,7 @@ zkl_state validity_last(const struct validity *v)
     return validity_word_state(atomic_load(&validity_loadable(v)->word));
 }
 
-/* One clock is enough until the deadline comes nearer. */
+/* A single clock is enough until the deadline comes nearer. */
 zkl_state validity_state(const struct validity *v, int64_t *ret_now)
 {
     struct validity *loadable = validity_loadable(v);
@@ -193,10 +193,10 @@ void tenure_release(struct tenure *t)
         t->ops->release(t->keeper);
 }
 
-void tenure_vanished(struct tenure *t)
+void tenure_node_gone(struct tenure *t)
 {
     if (t->keeper)
-        t->ops->vanished(t->keeper);
+        t->ops->node_gone(t->keeper);
 }
 
 void tenure_find_out(struct tenure *t, enum tenure_call call)

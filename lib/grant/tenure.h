@@ -38,7 +38,7 @@ struct validity_view {
 
 /* By one thread at a time: */
 
-/* It begins, with that deadline. */
+/* The right begins, with that deadline. */
 void validity_begin(struct validity *v, zkl_state state, struct instant deadline);
 
 /* A new deadline; a later one is a proof, which ends SUSPECT. False: it had ended. */
@@ -50,10 +50,10 @@ bool validity_lose(struct validity *v, enum loss loss);
 
 /* By any thread: */
 
-/* As it is now: LOST from the deadline on. The first reader past it makes that final. */
+/* What it is now: LOST from the deadline on. The first reader past it makes that final. */
 struct validity_view validity_read(const struct validity *v);
 
-/* Its state as last set or found, by no clock. */
+/* The state as last set or found, by no clock. */
 zkl_state validity_last(const struct validity *v);
 
 /* The state alone, by one clock while that is enough. *ret_now is that clock, CLOCK_BOOTTIME ns, or
@@ -75,7 +75,7 @@ struct multi_line;
 /* What its keeper, a contender, does. */
 struct tenure_ops {
     void (*release)(struct contender *keeper);                /* delete the node */
-    void (*vanished)(struct contender *keeper);               /* the node is gone, it is known */
+    void (*node_gone)(struct contender *keeper);              /* the node is known to be gone */
     void (*find_out[TENURE_CALLS])(struct contender *keeper); /* is there reason for such a call? */
 };
 
@@ -108,12 +108,12 @@ struct tenure *tenure_ref(struct tenure *t);
 /* Without the monitor held, unless another reference remains. */
 void tenure_unref(struct tenure *t);
 
-/* What is in the node from here on. */
+/* What is in the node from now on. */
 void tenure_set_payload(struct tenure *t, const char *payload);
 
 /* They do nothing when there is no keeper. */
 void tenure_release(struct tenure *t);
-void tenure_vanished(struct tenure *t);
+void tenure_node_gone(struct tenure *t);
 void tenure_find_out(struct tenure *t, enum tenure_call call);
 
 #endif

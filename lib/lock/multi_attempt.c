@@ -1,6 +1,7 @@
 #include "multi_attempt.h"
 
 #include "lib/base/error.h"
+#include "lib/base/steps.h"
 #include "lib/contender/claim.h"
 
 /* What belongs to one path. */
@@ -21,12 +22,11 @@ struct multi_attempt {
     void *context;
     zkl_grant *grant;     /* the user's, with a reference of ours; NULL: not granted */
     const zkl_error *why; /* inside multi_attempt_abort() */
-    GArray *pending;      /* of struct multi_lock_event: while another is being stepped */
-    bool stepping;
-    struct part part[]; /* in order */
+    struct steps *steps;  /* NULL: it is in none */
+    struct part part[];   /* in order */
 };
 
-static void attempt_unref(struct multi_attempt *a)
+static void multi_attempt_unref(struct multi_attempt *a)
 {
     if (--a->refs > 0)
         return;
@@ -35,14 +35,13 @@ static void attempt_unref(struct multi_attempt *a)
         g_ref_string_release(a->part[i].path.directory);
     }
     g_ref_string_release(a->spec.payload);
-    g_array_unref(a->pending);
     g_free(a);
 }
 
 static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev);
 
-/* The machine tells by the entry whether the path was left meanwhile. */
-static void step_part(struct part *p, enum multi_lock_event_kind kind)
+/* The machine tells by the entry whether the path was left since. */
+static void multi_attempt_step_part(struct part *p, enum multi_lock_event_kind kind)
 {
     struct multi_attempt *a = p->attempt;
     const uint32_t at = (uint32_t)(p - a->part);
@@ -53,12 +52,12 @@ static void step_part(struct part *p, enum multi_lock_event_kind kind)
 
 /* ---- what contenders tell ---- */
 
-static void on_news(void *context, enum contender_news news)
+static void multi_attempt_on_news(void *context, enum contender_news news)
 {
     if (news == CONTENDER_WAITS)
-        step_part(context, MULTI_LOCK_EV_WAITS);
+        multi_attempt_step_part(context, MULTI_LOCK_EV_WAITS);
     else if (news == CONTENDER_ENDED)
-        step_part(context, MULTI_LOCK_EV_LOST);
+        multi_attempt_step_part(context, MULTI_LOCK_EV_LOST);
 }
 
 static void multi_attempt_on_decided(void *context, const zkl_error *error)
@@ -67,11 +66,11 @@ static void multi_attempt_on_decided(void *context, const zkl_error *error)
 
     if (!error) {
         contender_set_idle(p->claim.holder, true);
-        step_part(p, MULTI_LOCK_EV_GRANTED);
+        multi_attempt_step_part(p, MULTI_LOCK_EV_GRANTED);
     } else {
         g_free(p->error);
         p->error = g_memdup2(error, sizeof *error);
-        step_part(p, MULTI_LOCK_EV_FAILED);
+        multi_attempt_step_part(p, MULTI_LOCK_EV_FAILED);
     }
 }
 
@@ -83,29 +82,29 @@ static void multi_attempt_enter(struct multi_attempt *a, struct part *p)
 
     p->claim.until_gone = true; /* nobody uses it before all are granted */
     spec.directory = p->path.directory;
-    spec.news = on_news;
+    spec.news = multi_attempt_on_news;
     claim_enter(&p->claim, a->session, &spec, multi_attempt_on_decided, p);
 }
 
 /* The grant is given back. node_gone: it is lost instead, and the node of the path that the user
  * gave first is known to be gone. */
-static void on_let_go(void *context, bool node_gone)
+static void multi_attempt_on_let_go(void *context, bool node_gone)
 {
     struct multi_attempt *a = context;
 
     for (uint32_t i = 0; i < a->machine.count; i++) {
         struct part *p = &a->part[i];
         if (node_gone && p->path.given == 0 && p->claim.holder) {
-            contender_vanished(p->claim.holder);
+            contender_node_gone(p->claim.holder);
             return;
         }
     }
     multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_RELEASE});
 }
 
-static const struct grant_ops multi_attempt_grant = {.let_go = on_let_go};
+static const struct grant_ops multi_attempt_grant = {.let_go = multi_attempt_on_let_go};
 
-static void give(struct multi_attempt *a)
+static void multi_attempt_give(struct multi_attempt *a)
 {
     struct tenure *tenures[MULTI_LOCK_PATHS];
 
@@ -120,7 +119,7 @@ static void give(struct multi_attempt *a)
     a->decided(a->context, a->grant, NULL);
 }
 
-/* One of the locks is lost, and with it the grant. The nodes of the others go when the callbacks
+/* A lock is lost, and with it the grant. The nodes of the others go when the callbacks
  * have returned. The news are those that the caller's contenders would tell. */
 static void multi_attempt_lose(struct multi_attempt *a)
 {
@@ -128,14 +127,14 @@ static void multi_attempt_lose(struct multi_attempt *a)
         struct contender *holder = a->part[i].claim.holder;
         claim_forget(&a->part[i].claim);
         if (holder)
-            contender_lapse(holder);
+            contender_lose(holder);
     }
     if (a->spec.news)
         a->spec.news(a->context, CONTENDER_ENDED);
 }
 
-static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
-                    const struct multi_lock_action *act)
+static void multi_attempt_perform(struct multi_attempt *a, const struct multi_lock_event *ev,
+                                  const struct multi_lock_action *act)
 {
     switch (act->kind) {
     case MULTI_LOCK_ACT_ENTER:
@@ -145,7 +144,7 @@ static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
         claim_leave(&a->part[act->path].claim);
         break;
     case MULTI_LOCK_ACT_GRANT:
-        give(a);
+        multi_attempt_give(a);
         break;
     case MULTI_LOCK_ACT_LOSE:
         multi_attempt_lose(a);
@@ -157,16 +156,7 @@ static void perform(struct multi_attempt *a, const struct multi_lock_event *ev,
     }
 }
 
-static void step_once(struct multi_attempt *a, const struct multi_lock_event *ev)
-{
-    struct multi_lock_actions actions;
-
-    multi_lock_step(&a->machine, a->places, ev, &actions);
-    for (uint32_t i = 0; i < actions.count; i++)
-        perform(a, ev, &actions.list[i]);
-}
-
-/* From here on nobody knows it. */
+/* From now on nobody knows it. */
 static void multi_attempt_end(struct multi_attempt *a)
 {
     if (a->grant) {
@@ -174,30 +164,26 @@ static void multi_attempt_end(struct multi_attempt *a)
         grant_unref(a->grant);
     }
     a->grant = NULL;
-    attempt_unref(a);
+    multi_attempt_unref(a);
 }
 
-/* Events that come out of a step wait for its end. */
 static void multi_attempt_step(struct multi_attempt *a, struct multi_lock_event ev)
 {
     const bool was_done = a->machine.state == MULTI_LOCK_DONE;
+    struct multi_lock_actions actions;
+    struct steps steps;
 
-    if (a->stepping) {
-        g_array_append_val(a->pending, ev);
+    if (!steps_begin(&a->steps, &steps, &ev, sizeof ev))
         return;
-    }
     a->refs++;
-    a->stepping = true;
-    step_once(a, &ev);
-    for (guint i = 0; i < a->pending->len; i++) {
-        ev = g_array_index(a->pending, struct multi_lock_event, i);
-        step_once(a, &ev);
-    }
-    g_array_set_size(a->pending, 0);
-    a->stepping = false;
+    do {
+        multi_lock_step(&a->machine, a->places, &ev, &actions);
+        for (uint32_t i = 0; i < actions.count; i++)
+            multi_attempt_perform(a, &ev, &actions.list[i]);
+    } while (steps_next(&a->steps, &ev, sizeof ev));
     if (a->machine.state == MULTI_LOCK_DONE && !was_done)
         multi_attempt_end(a);
-    attempt_unref(a);
+    multi_attempt_unref(a);
 }
 
 /* ---- what the caller does ---- */
@@ -218,7 +204,6 @@ struct multi_attempt *multi_attempt_new(zkl_session *s, const struct contender_s
     g_ref_string_acquire(a->spec.payload);
     a->decided = decided;
     a->context = context;
-    a->pending = g_array_new(FALSE, FALSE, sizeof(struct multi_lock_event));
     for (uint32_t i = 0; i < count; i++) {
         a->part[i].attempt = a;
         a->part[i].path = paths[i];
@@ -232,7 +217,7 @@ void multi_attempt_begin(struct multi_attempt *a)
     multi_attempt_step(a, (struct multi_lock_event){.kind = MULTI_LOCK_EV_BEGIN});
 }
 
-/* It is about the path that it waits for. */
+/* The error names the path that it waits for. */
 void multi_attempt_abort(struct multi_attempt *a, int code, const char *text)
 {
     const uint32_t front = multi_lock_front(&a->machine, a->places);

@@ -2,6 +2,7 @@
 
 #include "handle.h"
 #include "lib/base/error.h"
+#include "lib/base/steps.h"
 #include "lib/contender/claim.h"
 #include "lib/grant/multi.h"
 #include "recipes/retain.h"
@@ -153,10 +154,9 @@ struct turns {
     const struct turn_caller *taking; /* the caller of turns_take(), which waits in no queue */
     zkl_grant *taken;                 /* what it gets */
     struct timer timer;
-    GList idle_link; /* in the session's list */
-    GArray *pending; /* of struct retain_event: while another is being stepped */
-    bool stepping;
-    bool over; /* the tenure ends without our doing */
+    GList idle_link;     /* in the session's list */
+    struct steps *steps; /* NULL: it is in none */
+    bool over;           /* the tenure ends without our doing */
     bool listed_idle;
     bool busy; /* has a reference to the turns */
 };
@@ -166,7 +166,6 @@ static void turns_unref(struct turns *t)
     if (--t->refs > 0)
         return;
     timers_cancel(&t->timer);
-    g_array_unref(t->pending);
     g_ref_string_release(t->spec.directory);
     g_free(t);
 }
@@ -174,7 +173,7 @@ static void turns_unref(struct turns *t)
 static const struct grant_ops turns_grant_ops;
 
 /* Gives the machine an event and does what it asks. */
-static void turns_step(struct turns *t, struct retain_event *ev);
+static void turns_step(struct turns *t, struct retain_event ev);
 
 /* ---- callers that wait ---- */
 
@@ -261,7 +260,7 @@ static void turns_on_news(void *context, enum contender_news news)
     case CONTENDER_WAITS:
         return;
     }
-    turns_step(t, &ev);
+    turns_step(t, ev);
 }
 
 static void turns_on_decided(void *context, const zkl_error *error)
@@ -279,7 +278,7 @@ static void turns_on_decided(void *context, const zkl_error *error)
         ev.others = contender_others(holder) == CONTENDER_OTHERS;
         ev.watched = contender_others(holder) == CONTENDER_ALONE;
     }
-    turns_step(t, &ev);
+    turns_step(t, ev);
 }
 
 static void turns_enter(struct turns *t, const struct retain_action *a)
@@ -309,7 +308,7 @@ static void turns_end_tenure(struct turns *t)
 
 static void turns_on_timer(void *data)
 {
-    turns_step(data, &(struct retain_event){.kind = RETAIN_EV_TIMER});
+    turns_step(data, (struct retain_event){.kind = RETAIN_EV_TIMER});
 }
 
 /* ---- steps ---- */
@@ -386,23 +385,16 @@ static void turns_show(struct turns *t)
         timers_cancel(&t->timer);
 }
 
-/* Events that come out of a step wait for its end. */
-static void turns_step(struct turns *t, struct retain_event *ev)
+static void turns_step(struct turns *t, struct retain_event ev)
 {
-    if (t->stepping) {
-        g_array_append_vals(t->pending, ev, 1);
+    struct steps steps;
+
+    if (!steps_begin(&t->steps, &steps, &ev, sizeof ev))
         return;
-    }
     t->refs++;
-    t->stepping = true;
-    turns_step_once(t, ev);
-    for (guint i = 0; i < t->pending->len; i++) {
-        struct retain_event next = g_array_index(t->pending, struct retain_event, i);
-        turns_step_once(t, &next);
-    }
-    if (t->pending->len > 0)
-        g_array_set_size(t->pending, 0);
-    t->stepping = false;
+    do
+        turns_step_once(t, &ev);
+    while (steps_next(&t->steps, &ev, sizeof ev));
     turns_show(t);
     const bool busy = t->machine.state != RETAIN_NONE, was_busy = t->busy;
     t->busy = busy;
@@ -425,7 +417,7 @@ static void turns_give_up(void *waiter, int code, const char *text)
     error_fill(&why, code, path, "%s: %s", path, text);
     t->refs++;
     turns_decide(w, NULL, &why);
-    turns_step(t, &ev);
+    turns_step(t, ev);
     turns_unref(t);
 }
 
@@ -443,7 +435,7 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
     w->op = op;
     w->link.data = w;
     g_queue_push_tail_link(&t->waiting, &w->link);
-    turns_step(t, &(struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
+    turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
 }
 
 /* A turn for the caller if it can have one now, and nobody else is first; NULL. */
@@ -460,7 +452,7 @@ static zkl_grant *turns_take(struct turns *t, uint64_t owner)
     if (!ev.sure)
         return NULL;
     t->taking = &caller;
-    turns_step(t, &ev);
+    turns_step(t, ev);
     t->taking = NULL;
     zkl_grant *turn = g_steal_pointer(&t->taken);
     if (turn)
@@ -471,7 +463,7 @@ static zkl_grant *turns_take(struct turns *t, uint64_t owner)
 /* An idle tenure ends now. */
 static void turns_yield(struct turns *t)
 {
-    turns_step(t, &(struct retain_event){.kind = RETAIN_EV_YIELD});
+    turns_step(t, (struct retain_event){.kind = RETAIN_EV_YIELD});
 }
 
 /* The tenures that were idle longest go first, of all of the session. */
@@ -495,10 +487,10 @@ static void turns_on_given_back(void *context, zkl_grant *turn, const struct gra
     t->over = !end->owned || end->before;
     if (!t->over)
         t->spare = grant_take_off(t->claim.tenure);
-    turns_step(t, &(struct retain_event){.kind = RETAIN_EV_UNLOCK,
-                                         .now = end->sure ? end->now : 0,
-                                         .sure = end->sure,
-                                         .must_end = end->last || in_doubt || t->over});
+    turns_step(t, (struct retain_event){.kind = RETAIN_EV_UNLOCK,
+                                        .now = end->sure ? end->now : 0,
+                                        .sure = end->sure,
+                                        .must_end = end->last || in_doubt || t->over});
     turns_shed(all);
 }
 
@@ -520,7 +512,6 @@ static struct turns *turns_new(zkl_session *s, const struct contender_spec *spec
     t->spec.retains = true;
     t->machine = *config;
     retain_init(&t->machine);
-    t->pending = g_array_new(FALSE, FALSE, sizeof(struct retain_event));
     t->idle_link.data = t;
     return t;
 }
@@ -583,7 +574,7 @@ static void mutex_close(struct handle *h)
     struct turns *t = mutex_of(h)->turns;
 
     if (t)
-        turns_step(t, &(struct retain_event){.kind = RETAIN_EV_CLOSE});
+        turns_step(t, (struct retain_event){.kind = RETAIN_EV_CLOSE});
 }
 
 static void mutex_end(struct handle *h)

@@ -1,4 +1,4 @@
-/* Work that is run once: a caller's way to the lock under which it runs the work, the record behind
+/* Work that is run once: a caller's way to the lock under which it runs the work, the record of
  * the run, and the handle. recipes/once.h decides. */
 #include <string.h>
 
@@ -283,7 +283,7 @@ static void once_attempt_on_verdict(struct driver *d, const struct machine_actio
     if (verdict == ONCE_ENTER) {
         once_enter(a);
     } else if (verdict == ONCE_GONE) {
-        contender_vanished(a->claim.holder);
+        contender_node_gone(a->claim.holder);
     } else if (verdict == ONCE_RUN) {
         once_attempt_run(a);
     } else {
@@ -460,7 +460,7 @@ static int once_deny(const zkl_once *o, const zkl_grant *grant, const struct onc
                           : "the grant is not that of the present run");
 }
 
-/* Behind the check, with a reference. */
+/* What follows the check, with a reference. */
 static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *result, size_t size,
                             int64_t timeout_ms)
 {

@@ -99,7 +99,7 @@ void op_decide(void *context, zkl_grant *grant, const zkl_error *error)
     }
 }
 
-static void op_on_admitted(void *context, struct tenure *tenure, const zkl_error *error)
+static void op_on_decided(void *context, struct tenure *tenure, const zkl_error *error)
 {
     op_decide(context, tenure ? grant_new_on(tenure) : NULL, error);
 }
@@ -200,7 +200,7 @@ bool op_is_open(const zkl_op *op)
 void op_contend(zkl_op *op, const struct contender_spec *spec)
 {
     op->way = NULL;
-    contender_enter(&op->contender, op->session, spec, op_on_admitted, op);
+    contender_enter(&op->contender, op->session, spec, op_on_decided, op);
 }
 
 void op_go(zkl_op *op, const struct op_way *way, void *on_way)

@@ -22,9 +22,8 @@
 #include "recipes/multi_lock.h"
 #include "recipes/name.h"
 #include "recipes/numbering.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
-#include "recipes/transaction.h"
 
 /* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
  * loses its node before it has them, it begins again. */
@@ -152,21 +151,18 @@ static void numbered_see_list(struct numbered *n, const struct machine_event *ev
         shown->permits += numbered_child_at(n->before->pdata[i]).permits;
 }
 
-/* How many numbers the data have; they are behind those in numbers then. */
+/* How many numbers the data have; they come after those in numbers then. */
 static size_t numbered_read(const struct machine_event *ev, GArray *numbers, int32_t *ret_ceiling)
 {
-    uint32_t transaction;
-    const char *data = ev->data ? ev->data : "";
-    size_t payload, length = transaction_payload(data, ev->length, &transaction);
+    const struct payload p = payload_read(ev->data, ev->length);
     const guint at = numbers->len;
-    const size_t count = numbering_read(data, length, NULL, 0, &payload);
 
-    if (count == 0)
+    if (p.numbers == 0)
         return 0;
-    g_array_set_size(numbers, at + (guint)count);
-    *ret_ceiling = numbering_ceiling(data, &length);
-    numbering_read(data, length, &g_array_index(numbers, int32_t, at), count, &payload);
-    return count;
+    g_array_set_size(numbers, at + (guint)p.numbers);
+    *ret_ceiling = p.ceiling;
+    payload_numbers(ev->data, &p, &g_array_index(numbers, int32_t, at));
+    return p.numbers;
 }
 
 static int numbered_compare(gconstpointer a, gconstpointer b)
@@ -183,7 +179,7 @@ static void numbered_see_own(struct numbered *n, const struct machine_event *ev,
     GArray *own = g_array_new(FALSE, TRUE, sizeof(int32_t));
     int32_t ceiling = 0;
 
-    if (revoke_asks(ev->data, (int)ev->length, ev->version))
+    if (payload_asks(ev->data, ev->length, ev->version))
         grant_call(n->claim.tenure, TENURE_ASKED);
     shown->numbered = numbered_read(ev, own, &ceiling) == numbered_permits(n);
     if (shown->numbered) {
@@ -235,7 +231,7 @@ static char *numbered_path(struct driver *d, unsigned node)
                                                   : n->before->pdata[node - NUMBERING_BEFORE]);
 }
 
-/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders behind
+/* The numbers of a node are chosen once. If the answer to the set was lost, the contenders after
  * this one may have read the numbers, and somebody may have written over them since. */
 static char *numbered_data(struct driver *d, unsigned node, int *ret_length)
 {
@@ -260,8 +256,8 @@ static void numbered_on_verdict(struct driver *d, const struct machine_action *a
     case NUMBERING_DONE:
         numbered_decide(n, NULL);
         break;
-    case NUMBERING_VANISHED:
-        tenure_vanished(n->claim.tenure);
+    case NUMBERING_NODE_GONE:
+        tenure_node_gone(n->claim.tenure);
         break;
     case NUMBERING_FAILED:
         numbered_fail(n, call_error(a->rc));
@@ -301,7 +297,7 @@ static void numbered_restart(struct numbered *n)
     timers_arm(n->driver.session->timers, &n->timer, clock_now().boot, numbered_on_restart, n);
 }
 
-/* Not from within the contender that ends. */
+/* A new attempt does not begin from within the contender that ends. */
 static void numbered_on_news(void *context, enum contender_news news)
 {
     struct numbered *n = context;
@@ -386,7 +382,7 @@ struct part {
 struct leased {
     struct driver driver; /* of a session that outlives it; with a reference until it is decided */
     struct contender_spec spec;
-    uint32_t permits; /* so many leases are taken */
+    uint32_t permits; /* how many leases are taken */
     zkl_op *op;
     struct leasing machine;
     struct part lock, lease;
@@ -469,7 +465,7 @@ static void leased_enter_lease(struct leased *l)
     claim_enter(&l->lease.claim, l->driver.session, &spec, leased_on_decided, &l->lease);
 }
 
-/* One contender per permit. None queues behind another, so all nodes exist while any waits. */
+/* Each permit has a contender. None queues after another, so all nodes exist while any waits. */
 static void leased_enter_leases(struct leased *l)
 {
     struct multi_path paths[MULTI_LOCK_PATHS];
@@ -662,10 +658,10 @@ struct zkl_semaphore {
     struct op_queue waiters;
 };
 
-/* So many numbers fit into a node's data, whatever they are. */
+/* This many numbers fit into a node's data, whatever they are. */
 enum { NUMBERED_MAX = 1000 };
 
-/* As the user sees it. */
+/* The path as the user sees it. */
 static const char *semaphore_path(const zkl_semaphore *m)
 {
     return session_path(m->session, m->path);

@@ -186,7 +186,7 @@ static void member_end_grant(zkl_member *m)
     member_end_tenure(m);
 }
 
-/* As its grant says, or would: that ends a little before the session's deadline. */
+/* What its grant says, or would: that ends a little before the session's deadline. */
 static bool member_is_valid(const zkl_member *m, struct instant now)
 {
     const struct proofs *proofs = &m->session->proofs;
@@ -290,7 +290,7 @@ static void member_tell_left(zkl_member *m)
 
 struct member_list {
     struct drivers drivers;
-    GHashTable *nodes; /* node -> the first that has it, and others behind that one; no parties' */
+    GHashTable *nodes; /* node -> the first that has it, and others after that one; no parties' */
     unsigned asking;   /* those whose grant was asked for */
     bool suspect;      /* some are, until there is a proof */
 };
@@ -382,7 +382,7 @@ static const struct participant_ops member_list_ops = {
     .on = {[NEWS_PROVED] = member_list_on_proved,
            [NEWS_DEADLINE] = member_list_on_deadline,
            [NEWS_SUSPECT] = member_list_on_suspect,
-           [NEWS_LAPSED] = member_list_on_deadline,
+           [NEWS_DEADLINE_PASSED] = member_list_on_deadline,
            [NEWS_REPLACED] = member_list_on_replaced,
            [NEWS_REFUSED] = member_list_on_over,
            [NEWS_CLOSED] = member_list_on_over},
@@ -639,7 +639,7 @@ static zkl_member *member_new(zkl_session *s, const char *path, const char *id,
     return m;
 }
 
-/* Behind one of the same node that leaves. */
+/* A member waits for one of the same node that leaves. */
 static int member_enter(zkl_member *m)
 {
     zkl_session *s = m->session;
@@ -893,7 +893,7 @@ static void member_ask(zkl_member *m)
     incarnation_heat(m->session);
 }
 
-/* Not lost, even if no thread has noticed since. */
+/* A grant that is not lost, even by a deadline that no thread has noticed. */
 static int member_own_grant(zkl_member *m, zkl_grant **ret)
 {
     const char *path = session_path(m->session, m->node);

@@ -1,7 +1,8 @@
 /* Queues: a snapshot is a list, then a read of each node. A contender is asked to give way, or
  * removed, after a reading, so that nothing but a contender's node is ever touched. A watch tells
- * that a snapshot may have become another one. The functions of the interface take the monitor;
- * those called begin, or on_…, have it held. */
+ * that a snapshot may have become another one. recipes/snapshot.h decides what is asked of the
+ * server, and recipes/holders.h who holds. The functions of the interface take the monitor;
+ * those of the driver, of calls and of watches are called with it held. */
 #include "queue.h"
 
 #include <string.h>
@@ -12,20 +13,17 @@
 #include "lib/base/error.h"
 #include "lib/base/options.h"
 #include "lib/base/path.h"
-#include "lib/session/call.h"
-#include "lib/session/participant.h"
-#include "lib/session/request.h"
+#include "lib/session/driver.h"
 #include "recipes/holders.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
-#include "recipes/numbering.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/rule.h"
-#include "recipes/transaction.h"
+#include "recipes/snapshot.h"
 
-/* A snapshot. While it is read or changed an exchange has a reference, too. */
+/* A snapshot. While it is read or changed a call has a reference, too. */
 struct zkl_queue {
-    int refs; /* guarded by the monitor while there is an exchange */
+    int refs; /* guarded by the monitor while there is a call */
     zkl_session *session;
     char *directory; /* with chroot */
     struct queue_wish wish;
@@ -34,17 +32,15 @@ struct zkl_queue {
     GHashTable *known;      /* of zkl_contender by name: those of wish.previous that were read */
     int32_t limit;          /* of a semaphore of ours; 0: there is none */
     uint64_t limit_zxid;    /* when it was changed; 0: not since the directory was made */
-    bool limit_read;
-    bool unknown; /* whether a node was removed */
+    bool unknown;           /* whether a node was removed */
 };
 
-/* Many requests about it, and one answer: a call that begins anew with each session. */
-struct queue_exchange {
-    struct call call; /* the first member */
+/* A snapshot is taken, or its contenders are asked to give way, or its only one is removed. */
+struct queue_call {
+    struct driven driven; /* the first member */
+    struct snapshot machine;
     zkl_queue *queue;
-    void (*begin)(struct queue_exchange *x); /* what it asks the server first */
-    unsigned left;                           /* requests under way */
-    bool again; /* its session ended, or the first one left: it is all asked anew */
+    char *numbers; /* the line of the contender whose data were read last, if it is to be asked */
 };
 
 static void queue_clear_contender(void *data)
@@ -92,18 +88,6 @@ static void queue_compact(zkl_queue *q)
     g_array_set_size(q->list, kept);
 }
 
-int queue_payload_length(const char *name, const char *data, int length, int32_t version)
-{
-    uint32_t number;
-    size_t payload;
-
-    if (!data || version == 0 || name_maker(name, strlen(name)) != MAKER_ZKL)
-        return length;
-    payload = transaction_payload(data, (size_t)length, &number);
-    numbering_read(data, payload, NULL, 0, &payload);
-    return (int)payload;
-}
-
 /* ---- who holds ---- */
 
 G_STATIC_ASSERT((int)ZKL_KIND_LEASE == (int)CHILD_LEASE);
@@ -119,16 +103,13 @@ static struct in_line queue_see(const zkl_contender *c)
 }
 
 /* c, which was read so, may hold beyond the limit. */
-static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c,
-                               const struct store_reply *reply)
+static void queue_mark_earlier(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
-    const char *data = reply->data ? reply->data : "";
     const struct in_line seen = queue_see(c);
-    uint32_t transaction;
-    size_t length = transaction_payload(data, (size_t)MAX(reply->length, 0), &transaction);
-    const bool has_numbers = numbering_read(data, length, NULL, 0, &length) > 0;
+    const struct payload p = payload_read(ev->data, ev->length);
+    const bool older = ev->czxid < q->limit_zxid;
 
-    if (holders_may_be_beyond(&seen, reply->czxid < q->limit_zxid, has_numbers))
+    if (holders_may_be_beyond(&seen, older, p.numbers != 0))
         c->holds = HOLDS_BEYOND;
 }
 
@@ -189,134 +170,18 @@ static void queue_finish(zkl_queue *q)
     g_clear_pointer(&q->known, g_hash_table_unref);
 }
 
-/* ---- exchanges: many requests about a snapshot, and one answer ---- */
+/* ---- what fills it ---- */
 
-static void queue_end(struct queue_exchange *x)
+static void queue_take(const zkl_queue *q, zkl_contender *c, const struct machine_event *ev)
 {
-    call_end(&x->call, 0, NULL);
-}
+    const gssize length = (gssize)payload_of_child(c->node, ev->data, ev->length, ev->version);
 
-static void queue_refused(struct queue_exchange *x, enum store_rc rc)
-{
-    call_end(&x->call, call_error(rc), NULL);
-}
-
-static struct request *queue_request_for(struct queue_exchange *x, enum store_kind kind, char *path,
-                                         void (*done)(struct request *r,
-                                                      const struct store_reply *reply))
-{
-    call_ref(&x->call);
-    x->left++;
-    return request_new(kind, path, done, x);
-}
-
-/* Makes a request about a contender, and does not send it. Its context is the exchange, and its
- * done ends with queue_answered(). An exchange that has nothing to ask calls queue_end() instead.
- */
-static struct request *
-queue_request(struct queue_exchange *x, enum store_kind kind, guint contender,
-              void (*done)(struct request *r, const struct store_reply *reply))
-{
-    const zkl_contender *c = &g_array_index(x->queue->list, zkl_contender, contender);
-    char *path = g_strconcat(x->queue->directory, "/", c->node, NULL);
-    struct request *r = queue_request_for(x, kind, path, done);
-
-    r->tag = contender;
-    return r;
-}
-
-static void queue_ask_about(struct queue_exchange *x, enum store_kind kind,
-                            void (*done)(struct request *r, const struct store_reply *reply))
-{
-    request_send(x->call.session, queue_request_for(x, kind, g_strdup(x->queue->directory), done));
-}
-
-/* One request is answered. After the last of them the exchange ends, or begins again. A session
- * that has no successor stops it. */
-static void queue_answered(struct queue_exchange *x, enum store_rc rc)
-{
-    const zkl_session *s = x->call.session;
-
-    x->left--;
-    x->again |= rc == STORE_GONE;
-    if (x->left == 0 && !x->again) {
-        queue_end(x);
-    } else if (x->left == 0 && !x->call.ended && !s->closing && !s->refused) {
-        x->again = false;
-        x->begin(x);
-    }
-    call_unref(&x->call);
-}
-
-static void queue_exchange_begin(struct call *c)
-{
-    struct queue_exchange *x = (struct queue_exchange *)c;
-
-    x->begin(x);
-}
-
-static void queue_exchange_free(struct call *c)
-{
-    struct queue_exchange *x = (struct queue_exchange *)c;
-
-    queue_unref(x->queue);
-    g_free(x);
-}
-
-static const struct call_ops queue_exchange_ops = {
-    .waits = true, .begin = queue_exchange_begin, .stop = call_end_as, .free = queue_exchange_free};
-
-/* Asks the server by begin, and waits until all is answered. Returns 0, and nobody else has q any
- * more; or the thread's last error, and q is freed. */
-static int queue_run(zkl_queue *q, void (*begin)(struct queue_exchange *x), int64_t timeout_ms)
-{
-    zkl_session *s = q->session;
-    struct queue_exchange *x = g_new0(struct queue_exchange, 1);
-    int code, before;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    x->queue = q;
-    q->refs++;
-    x->begin = begin;
-    call_init(&x->call, &queue_exchange_ops, s, g_strdup(q->directory), NULL, NULL);
-    code = call_run(&x->call, timeout_ms);
-    if (code) {
-        session_lock(s);
-        queue_unref(q);
-        session_unlock(s);
-    }
-    pthread_setcancelstate(before, NULL);
-    return code;
-}
-
-/* ---- the exchange that fills it ---- */
-
-static void queue_take(const zkl_queue *q, zkl_contender *c, const struct store_reply *reply)
-{
-    const int length = queue_payload_length(c->node, reply->data, reply->length, reply->version);
-
-    c->owner = q->wish.first ? g_utf8_make_valid(reply->data ? reply->data : "", length)
-                             : clean_text(reply->data, length);
-    c->token = reply->czxid;
-    c->session_id = reply->ephemeral_owner;
-    c->ctime_ms = reply->ctime_ms;
-    queue_mark_earlier(q, c, reply);
-}
-
-static void queue_on_read(struct request *r, const struct store_reply *reply)
-{
-    struct queue_exchange *x = r->context;
-    zkl_contender *c = &g_array_index(x->queue->list, zkl_contender, r->tag);
-    const bool over = x->call.ended;
-
-    if (reply->rc == STORE_OK && !over)
-        queue_take(x->queue, c, reply);
-    else if (reply->rc == STORE_NONODE && !over)
-        queue_forget(c);
-    else if (reply->rc != STORE_OK && reply->rc != STORE_NONODE && reply->rc != STORE_GONE)
-        queue_refused(x, reply->rc);
-    x->again |= x->queue->wish.first && reply->rc == STORE_NONODE;
-    queue_answered(x, reply->rc);
+    c->owner = q->wish.first ? g_utf8_make_valid(ev->data ? ev->data : "", length)
+                             : clean_text(ev->data, length);
+    c->token = ev->czxid;
+    c->session_id = ev->owner;
+    c->ctime_ms = ev->ctime_ms;
+    queue_mark_earlier(q, c, ev);
 }
 
 const char *queue_first(const char *const *names, int count, enum rule rule)
@@ -380,115 +245,203 @@ static void queue_pick(zkl_queue *q)
     }
 }
 
-/* All entries stay where they are from here on: requests name them by their place. */
-static void queue_read_payloads(struct queue_exchange *x)
-{
-    zkl_queue *q = x->queue;
-
-    for (guint i = 0; i < q->list->len && !x->call.ended; i++) {
-        zkl_contender *c = &g_array_index(q->list, zkl_contender, i);
-        if ((q->wish.max_nodes != 0 && i >= q->wish.max_nodes) || queue_recall(q, c))
-            continue;
-        request_send(q->session, queue_request(x, STORE_GET, i, queue_on_read));
-    }
-}
-
-static void queue_on_listed(struct request *r, const struct store_reply *reply);
-
-/* The list is asked for once more, so that it is not older than the limit. */
-static void queue_on_limit(struct request *r, const struct store_reply *reply)
-{
-    struct queue_exchange *x = r->context;
-    zkl_queue *q = x->queue;
-
-    q->limit_read = true;
-    if (reply->rc == STORE_OK) {
-        q->limit = limit_read(reply->data, (size_t)reply->length);
-        q->limit_zxid = q->limit > 0 && reply->mzxid > reply->czxid ? reply->mzxid : 0;
-    } else if (reply->rc != STORE_GONE) {
-        queue_refused(x, reply->rc);
-    }
-    if (!x->call.ended && reply->rc == STORE_OK)
-        queue_ask_about(x, STORE_LIST, queue_on_listed);
-    queue_answered(x, reply->rc);
-}
-
-static bool queue_lacks_limit(const zkl_queue *q, char *const *names, int count)
+/* Leases of ours are there, whose limit is in the directory's data. */
+static bool queue_needs_limit(const struct machine_event *ev)
 {
     struct child child;
 
-    for (int i = 0; i < count && !q->limit_read; i++) {
-        name_parse(names[i], strlen(names[i]), &child);
-        if (child.kind == CHILD_LEASE && name_maker(names[i], strlen(names[i])) == MAKER_ZKL)
+    for (size_t i = 0; i < ev->count; i++) {
+        const size_t length = strlen(ev->names[i]);
+        name_parse(ev->names[i], length, &child);
+        if (child.kind == CHILD_LEASE && name_maker(ev->names[i], length) == MAKER_ZKL)
             return true;
     }
     return false;
 }
 
 /* In a directory that was made anew, and in older data, names come again. */
-static void queue_take_zxids(zkl_queue *q, const struct store_reply *reply)
+static void queue_take_zxids(zkl_queue *q, const struct machine_event *ev)
 {
     const zkl_queue *previous = q->wish.previous;
 
-    q->made = reply->czxid;
-    q->changed = reply->pzxid;
+    q->made = ev->czxid;
+    q->changed = ev->pzxid;
     if (q->known && (q->made != previous->made || q->changed < previous->changed))
         g_clear_pointer(&q->known, g_hash_table_unref);
 }
 
-static void queue_take_list(struct queue_exchange *x, const struct store_reply *reply)
+/* Whether contender i is to be read: it is wanted, and was not known before. */
+static bool queue_reads(const zkl_queue *q, guint i)
 {
-    zkl_queue *q = x->queue;
+    const bool wanted = q->wish.max_nodes == 0 || i < q->wish.max_nodes;
+
+    return wanted && !g_array_index(q->list, zkl_contender, i).owner;
+}
+
+/* All entries stay where they are from this list on: requests name them by their place. */
+static void queue_take_list(zkl_queue *q, const struct machine_event *ev)
+{
     const char *first;
 
-    if (queue_lacks_limit(q, reply->names, reply->count)) {
-        queue_ask_about(x, STORE_GET, queue_on_limit);
-        return;
-    }
-    queue_take_zxids(q, reply);
-    if (q->wish.first &&
-        (first = queue_first((const char *const *)reply->names, reply->count, q->wish.first)))
+    g_array_set_size(q->list, 0);
+    queue_take_zxids(q, ev);
+    if (q->wish.first && (first = queue_first(ev->names, (int)ev->count, q->wish.first)))
         queue_enter(q, first);
-    for (int i = 0; i < reply->count && !q->wish.first; i++)
-        queue_enter(q, reply->names[i]);
+    for (size_t i = 0; i < ev->count && !q->wish.first; i++)
+        queue_enter(q, ev->names[i]);
     g_array_sort(q->list, queue_compare);
     queue_mark_holders(q);
     queue_pick(q);
-    queue_read_payloads(x);
+    for (guint i = 0; i < q->list->len; i++)
+        if (queue_reads(q, i))
+            queue_recall(q, &g_array_index(q->list, zkl_contender, i));
 }
 
-static void queue_on_listed(struct request *r, const struct store_reply *reply)
+/* ---- a call: the driver's table ---- */
+
+static struct queue_call *queue_call_of(struct driver *d)
 {
-    struct queue_exchange *x = r->context;
-
-    if (reply->rc == STORE_OK && !x->call.ended)
-        queue_take_list(x, reply);
-    else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        queue_refused(x, reply->rc);
-    queue_answered(x, reply->rc);
+    return (struct queue_call *)driven_of(d);
 }
 
-static void queue_on_synced(struct request *r, const struct store_reply *reply)
+static guint queue_place(uint32_t node)
 {
-    struct queue_exchange *x = r->context;
-
-    if (reply->rc == STORE_OK && !x->call.ended)
-        queue_ask_about(x, STORE_LIST, queue_on_listed);
-    else if (reply->rc != STORE_OK && reply->rc != STORE_GONE)
-        queue_refused(x, reply->rc);
-    queue_answered(x, reply->rc);
+    return node - (node >= SNAPSHOT_NUMBERED ? SNAPSHOT_NUMBERED : SNAPSHOT_CONTENDER);
 }
 
-static void queue_begin_reading(struct queue_exchange *x)
+/* Whether anything is asked of contender i. */
+static bool queue_asks(const struct queue_call *x, guint i)
+{
+    if (x->machine.goal == SNAPSHOT_ASK)
+        return g_array_index(x->queue->list, zkl_contender, i).node != NULL;
+    return queue_reads(x->queue, i);
+}
+
+static char *queue_call_path(struct driver *d, unsigned node)
+{
+    const struct queue_call *x = queue_call_of(d);
+    const zkl_queue *q = x->queue;
+    struct child child;
+
+    if (node == SNAPSHOT_DIRECTORY)
+        return g_strdup(q->directory);
+    if (x->machine.goal != SNAPSHOT_REMOVE && !queue_asks(x, queue_place(node)))
+        return NULL;
+    const zkl_contender *c = &g_array_index(q->list, zkl_contender, queue_place(node));
+    name_parse(c->node, strlen(c->node), &child);
+    if (x->machine.goal == SNAPSHOT_ASK && child.numbered != (node >= SNAPSHOT_NUMBERED))
+        return NULL;
+    return g_strconcat(q->directory, "/", c->node, NULL);
+}
+
+/* Numbers stay below the word: contenders after this one go by them, and would wait for them. */
+static char *queue_call_data(struct driver *d, unsigned node, int *ret_length)
+{
+    const struct queue_call *x = queue_call_of(d);
+    char *data = g_strconcat(REVOKE_WORD, node >= SNAPSHOT_NUMBERED ? x->numbers : NULL, NULL);
+
+    *ret_length = (int)strlen(data);
+    return data;
+}
+
+static void queue_call_take(struct queue_call *x, const struct machine_event *ev,
+                            struct snapshot_moment *m)
 {
     zkl_queue *q = x->queue;
+    zkl_contender *c = NULL;
 
-    g_array_set_size(q->list, 0);
-    q->limit_read = false;
-    if (q->wish.first)
-        queue_ask_about(x, STORE_SYNC, queue_on_synced);
+    if (ev->node != SNAPSHOT_DIRECTORY)
+        c = &g_array_index(q->list, zkl_contender, queue_place(ev->node));
+    if (c && ev->rc == STORE_NONODE)
+        queue_forget(c);
+    if (ev->rc != STORE_OK)
+        return;
+    if (ev->verb == STORE_LIST) {
+        m->needs_limit = !x->machine.has_limit && queue_needs_limit(ev);
+        if (!m->needs_limit)
+            queue_take_list(q, ev);
+    } else if (ev->verb == STORE_GET && !c) {
+        q->limit = limit_read(ev->data, ev->length);
+        q->limit_zxid = q->limit > 0 && ev->mzxid > ev->czxid ? ev->mzxid : 0;
+    } else if (ev->verb == STORE_GET && x->machine.goal == SNAPSHOT_ASK) {
+        const struct payload p = payload_read(ev->data, ev->length);
+        g_free(x->numbers);
+        x->numbers = g_strndup((const char *)ev->data + p.length, p.with_numbers - p.length);
+    } else if (ev->verb == STORE_GET) {
+        queue_take(q, c, ev);
+    }
+}
+
+static void queue_call_step(struct driver *d, const struct machine_event *ev,
+                            struct machine_actions *out)
+{
+    struct queue_call *x = queue_call_of(d);
+    struct snapshot_moment m = {.count = 0};
+
+    if (ev->kind == MACHINE_EV_ANSWER)
+        queue_call_take(x, ev, &m);
+    m.count = x->queue->list->len;
+    if (ev->kind != MACHINE_EV_ANSWER || ev->verb == STORE_LIST)
+        for (guint i = 0; i < m.count; i++)
+            m.left += queue_asks(x, i);
+    snapshot_step(&x->machine, ev, &m, out);
+}
+
+static void queue_call_on_verdict(struct driver *d, const struct machine_action *a)
+{
+    struct queue_call *x = queue_call_of(d);
+    struct call *c = &x->driven.call;
+
+    x->queue->unknown = a->verdict == SNAPSHOT_UNKNOWN;
+    if (a->verdict == SNAPSHOT_STOPPED)
+        call_end_as(c, &c->error);
     else
-        queue_ask_about(x, STORE_LIST, queue_on_listed);
+        call_end(c, a->verdict == SNAPSHOT_FAILED ? call_error(a->rc) : 0, NULL);
+}
+
+static const struct driver_ops queue_driver = {.step = queue_call_step,
+                                               .path = queue_call_path,
+                                               .data = queue_call_data,
+                                               .on_verdict = queue_call_on_verdict,
+                                               .hold = driven_hold,
+                                               .free = driven_let_go};
+
+static void queue_call_free(struct call *c)
+{
+    struct queue_call *x = (struct queue_call *)c;
+
+    queue_unref(x->queue);
+    g_free(x->numbers);
+    driven_free(c);
+}
+
+static const struct call_ops queue_call_ops = {.waits = true,
+                                               .begin = driven_begin,
+                                               .stop = driven_stop,
+                                               .replaced = driven_replaced,
+                                               .free = queue_call_free};
+
+/* Returns 0, and nobody else has q any more; or the thread's last error, and q is freed. */
+static int queue_run(zkl_queue *q, enum snapshot_goal goal, int64_t timeout_ms)
+{
+    zkl_session *s = q->session;
+    struct queue_call *x = g_new0(struct queue_call, 1);
+    int code, before;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    x->machine.goal = goal;
+    x->queue = q;
+    q->refs++;
+    call_init(&x->driven.call, &queue_call_ops, s, g_strdup(q->directory), NULL, NULL);
+    driver_init(&x->driven.driver, &queue_driver, s, STORE_PERSISTENT);
+    code = call_run(&x->driven.call, timeout_ms);
+    if (code) {
+        session_lock(s);
+        queue_unref(q);
+        session_unlock(s);
+    }
+    pthread_setcancelstate(before, NULL);
+    return code;
 }
 
 /* ---- reading ---- */
@@ -518,7 +471,7 @@ int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                          "%s: reading would wait inside a callback", session_path(s, directory));
     session_ref(s); /* closing it ends the reading, and may come first to its end */
     zkl_queue *q = queue_new(s, directory, wish);
-    code = queue_run(q, queue_begin_reading, timeout_ms);
+    code = queue_run(q, wish->first ? SNAPSHOT_OF_FIRST : SNAPSHOT_OF_ALL, timeout_ms);
     session_unref(s);
     if (code)
         return code;
@@ -598,87 +551,6 @@ static int queue_read_some(zkl_queue **ret, zkl_session *s, const char *path, co
 
 /* ---- asking ---- */
 
-static void queue_on_numbers(struct request *r, const struct store_reply *reply);
-
-static void queue_ask_numbers(struct queue_exchange *x, guint contender)
-{
-    request_send(x->call.session, queue_request(x, STORE_GET, contender, queue_on_numbers));
-}
-
-/* A contender that has left has given way. */
-static void queue_word_answered(struct queue_exchange *x, guint contender, enum store_rc rc)
-{
-    if (rc == STORE_NONODE)
-        queue_forget(&g_array_index(x->queue->list, zkl_contender, contender));
-    else if (rc != STORE_OK && rc != STORE_GONE)
-        queue_refused(x, rc);
-    queue_answered(x, rc);
-}
-
-/* The data of numbered permits may have changed since they were read. */
-static void queue_on_asked(struct request *r, const struct store_reply *reply)
-{
-    struct queue_exchange *x = r->context;
-
-    if (reply->rc != STORE_BADVERSION || x->call.ended) {
-        queue_word_answered(x, r->tag, reply->rc);
-        return;
-    }
-    queue_ask_numbers(x, r->tag);
-    queue_answered(x, reply->rc);
-}
-
-/* numbers: the line below the word, or "". To ask twice does no harm, so a request without an
- * answer is made again, even in another session. */
-static void queue_set_word(struct queue_exchange *x, guint contender, const char *numbers,
-                           int32_t version)
-{
-    struct request *r = queue_request(x, STORE_SET, contender, queue_on_asked);
-    char *data = g_strconcat(REVOKE_WORD, numbers, NULL);
-
-    r->what.data = data;
-    r->what.length = (int)strlen(data);
-    r->what.version = version;
-    request_send(x->call.session, r);
-}
-
-/* Those behind go by the numbers, and would wait for them. */
-static void queue_on_numbers(struct request *r, const struct store_reply *reply)
-{
-    struct queue_exchange *x = r->context;
-
-    if (reply->rc == STORE_OK && !x->call.ended) {
-        const char *data = reply->data ? reply->data : "";
-        uint32_t transaction;
-        size_t payload, length = transaction_payload(data, (size_t)reply->length, &transaction);
-        numbering_read(data, length, NULL, 0, &payload);
-        char *numbers = g_strndup(data + payload, length - payload);
-        queue_set_word(x, r->tag, numbers, reply->version);
-        g_free(numbers);
-    }
-    queue_word_answered(x, r->tag, reply->rc);
-}
-
-/* The word is set for any version, as by Curator's Revoker, but for what Curator does not have. */
-static void queue_begin_asking(struct queue_exchange *x)
-{
-    const zkl_queue *q = x->queue;
-    struct child child;
-
-    for (guint i = 0; i < q->list->len; i++) {
-        const char *node = g_array_index(q->list, zkl_contender, i).node;
-        if (!node)
-            continue;
-        name_parse(node, strlen(node), &child);
-        if (child.numbered)
-            queue_ask_numbers(x, i);
-        else
-            queue_set_word(x, i, "", -1);
-    }
-    if (x->left == 0)
-        queue_end(x);
-}
-
 static int queue_ask(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                      int64_t timeout_ms)
 {
@@ -688,7 +560,7 @@ static int queue_ask(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
     if (code)
         return code;
-    if (zkl_queue_count(q) > 0 && (code = queue_run(q, queue_begin_asking, call_left_ms(end))))
+    if (zkl_queue_count(q) > 0 && (code = queue_run(q, SNAPSHOT_ASK, call_left_ms(end))))
         return code;
     queue_compact(q);
     if (zkl_queue_count(q) == 0) {
@@ -714,30 +586,6 @@ int zkl_queue_revoke(zkl_queue **ret, zkl_session *s, const char *path, const ch
 
 /* ---- removing ---- */
 
-/* Gone is gone. */
-static void queue_on_removed(struct request *r, const struct store_reply *reply)
-{
-    struct queue_exchange *x = r->context;
-    const bool unknown = reply->rc == STORE_UNKNOWN || reply->rc == STORE_GONE;
-
-    x->queue->unknown = unknown;
-    if (!unknown && reply->rc != STORE_OK && reply->rc != STORE_NONODE)
-        queue_refused(x, reply->rc);
-    queue_answered(x, reply->rc);
-}
-
-/* Once, and not in another session either: whose node it is is looked at before each try. */
-static void queue_begin_removing(struct queue_exchange *x)
-{
-    if (x->queue->unknown) {
-        queue_end(x);
-        return;
-    }
-    struct request *r = queue_request(x, STORE_DELETE, 0, queue_on_removed);
-    r->once = true;
-    request_send(x->call.session, r);
-}
-
 /* *ret_again: it is not known whether it was removed. */
 static int queue_remove_once(zkl_session *s, const char *path, const char *node, uint64_t token,
                              int64_t end, bool *ret_again)
@@ -751,7 +599,7 @@ static int queue_remove_once(zkl_session *s, const char *path, const char *node,
         queue_unref(q);
         return queue_nobody(path, node);
     }
-    if ((code = queue_run(q, queue_begin_removing, call_left_ms(end))))
+    if ((code = queue_run(q, SNAPSHOT_REMOVE, call_left_ms(end))))
         return code;
     *ret_again = q->unknown;
     queue_unref(q);
@@ -780,8 +628,8 @@ int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t
 
 /* ---- watching ---- */
 
-/* Each query leaves a watch on the children, or on the path's coming, and tells. What changes
- * behind that fires it. */
+/* Each query leaves a watch on the children, or on the path's coming, and tells. What changes after
+ * that fires it. */
 struct queue_watch {
     struct children_watch watch; /* the first member */
     struct children machine;
@@ -794,7 +642,7 @@ static void queue_watch_call(struct children_watch_message *m)
 {
     struct queue_watch *w = (struct queue_watch *)m->watch;
 
-    /* What is found from here on is news again. */
+    /* What is found from now on is news again. */
     session_lock(w->watch.session);
     w->queued = false;
     session_unlock(w->watch.session);

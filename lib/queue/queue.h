@@ -15,14 +15,9 @@ struct queue_wish {
     const zkl_queue *previous;
 };
 
-/* As zkl_queue_read(); directory has the chroot. */
+/* The same as zkl_queue_read(); directory has the chroot. */
 int queue_read(zkl_queue **ret, zkl_session *s, const char *directory,
                const struct queue_wish *wish, int64_t timeout_ms);
-
-/* How long the payload is in the data that a read of that child returned. The line that a fenced
- * transaction of ours leaves does not count, and neither do numbers of permits. A node with version
- * 0 has no numbers yet. */
-int queue_payload_length(const char *name, const char *data, int length, int32_t version);
 
 /* The first among names for whom one of that rule waits; NULL: there is none. */
 const char *queue_first(const char *const *names, int count, enum rule rule);

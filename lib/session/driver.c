@@ -27,7 +27,7 @@ struct driver_asked {
     union {
         struct store_change *changes; /* MULTI: the first .action.count are its own */
         struct {
-            unsigned parents;         /* CREATE: so many are being made */
+            unsigned parents;         /* CREATE: how many are being made */
             enum store_rc parents_rc; /* what stopped the first that could not be */
         };
     };
@@ -42,7 +42,7 @@ struct coming {
 };
 
 struct driver_stepping {
-    GQueue coming;                     /* of struct coming: what has happened meanwhile */
+    GQueue coming;                     /* of struct coming: what has happened since it began */
     const struct machine_event *event; /* what the machine hears */
 };
 
@@ -237,7 +237,7 @@ static void driver_send(struct driver_asked *asked, char *path)
     driver_take(d, driver_answer(asked, STORE_LIMIT), asked);
 }
 
-/* As the newest. */
+/* The request becomes the newest. */
 static void driver_link(struct driver_asked *asked)
 {
     struct driver_asked **oldest = &asked->driver->asked;
@@ -354,6 +354,7 @@ static void driver_on_answer(struct request *r, const struct store_reply *reply)
     ev.mzxid = reply->mzxid;
     ev.pzxid = reply->pzxid;
     ev.mtime_ms = (uint64_t)MAX(reply->mtime_ms, 0);
+    ev.ctime_ms = reply->ctime_ms;
     ev.owner = reply->ephemeral_owner;
     ev.own = reply->ephemeral_owner == d->session->id;
     ev.failed = reply->failed;
@@ -394,7 +395,7 @@ static void driver_on_parent(struct request *r, const struct store_reply *reply)
                                                        : asked->parents_rc);
 }
 
-/* All at once: each comes behind its own parent. The root is there. */
+/* All at once: each comes after its own parent. The root is there. */
 static void driver_make_parents(struct driver_asked *asked)
 {
     struct driver *d = asked->driver;
@@ -624,7 +625,7 @@ static bool driver_has_fired(struct driver *d, uint32_t node)
     return fired;
 }
 
-/* It was not dropped in the step that its answer waited for. */
+/* The watch was not dropped in the step that its answer waited for. */
 static bool driver_still_watches(struct driver *d, uint32_t node)
 {
     const struct driver_watch *w = driver_find_watch(d, node);

@@ -24,7 +24,7 @@ struct driver_ops {
     /* What a MULTI with .rest changes besides, good until its answer is told. NULL: none has. */
     const struct store_change *(*rest)(struct driver *d, int *ret_count);
     void (*on_verdict)(struct driver *d, const struct machine_action *a); /* of MACHINE_ACT_TELL */
-    /* A step and its actions are through; what this causes is heard behind it. NULL: nothing. */
+    /* A step and its actions are through; what this causes is heard after it. NULL: nothing. */
     void (*after)(struct driver *d);
     /* The first reference to the driver takes one to what the driver belongs to, and .free gives
      * that up. NULL: the driver alone counts. */
@@ -67,7 +67,7 @@ void driver_clear(struct driver *d);
 void driver_hear(struct driver *d, unsigned kind);
 void driver_hear_event(struct driver *d, struct machine_event ev);
 
-/* That of the .names which the event of the present step has. */
+/* The one of the .names which the event of the present step has. */
 const char *driver_heard_name(const struct driver *d, size_t i);
 
 /* watch_path() of the watch on node, while it stands; or NULL. */
@@ -115,7 +115,7 @@ extern const struct call_ops driven_call_ops;
 
 /* For a struct call_ops: */
 void driven_begin(struct call *c);
-void driven_stop(struct call *c, const zkl_error *why); /* why is the call's error from here on */
+void driven_stop(struct call *c, const zkl_error *why); /* why is the call's error from now on */
 void driven_replaced(struct call *c);
 void driven_free(struct call *c);
 

@@ -13,15 +13,15 @@
 struct participant;
 
 enum session_news {
-    NEWS_UP,       /* there is a connection again, perhaps of another incarnation */
-    NEWS_PROVED,   /* a proof has moved the deadline, and it lasts */
-    NEWS_DEADLINE, /* it has moved, by a connection or to one that does not last */
-    NEWS_SUSPECT,  /* it may not be proved in time */
-    NEWS_LAPSED,   /* the deadline has passed */
-    NEWS_REPLACED, /* the incarnation ended, and another one was begun */
-    NEWS_REWOUND,  /* the servers' data seem to have gone back: lower zxids will come. Comes after
-                      REPLACED, or before UP of the same incarnation */
-    NEWS_REFUSED,  /* the credentials, for good */
+    NEWS_UP,              /* there is a connection again, perhaps of another incarnation */
+    NEWS_PROVED,          /* a proof has moved the deadline, and it lasts */
+    NEWS_DEADLINE,        /* it has moved, by a connection or to one that does not last */
+    NEWS_SUSPECT,         /* it may not be proved in time */
+    NEWS_DEADLINE_PASSED, /* the deadline has passed */
+    NEWS_REPLACED,        /* the incarnation ended, and another one was begun */
+    NEWS_REWOUND, /* the servers' data seem to have gone back: lower zxids will come. Comes after
+                     REPLACED, or before UP of the same incarnation */
+    NEWS_REFUSED, /* the credentials, for good */
     NEWS_CLOSED,
     NEWS_COUNT
 };

@@ -41,7 +41,7 @@ static void on_deadline(void *data)
     if (proofs_deadline(&s->proofs, clock_now()) != DEADLINE_NONE)
         arm_deadline(s);
     else
-        participants_tell(s, NEWS_LAPSED);
+        participants_tell(s, NEWS_DEADLINE_PASSED);
 }
 
 static void spread_deadline(zkl_session *s, enum session_news news)

@@ -113,7 +113,7 @@ static void client_decide(struct state *st, struct client *c)
     c->decided = true;
 }
 
-/* contender_on_verdict(). ADMIT: others may be first, so MOVE_ENTER comes at any time. REVOKE: what
+/* contender_on_verdict(). ADMIT: others may be first, so MOVE_ENTER comes at any time. LOSE: what
  * the timer does next is client_release(), at any time. */
 static void client_tell(struct state *st, int i, const struct machine_action *a,
                         const struct heard *heard)
@@ -139,7 +139,7 @@ static void client_tell(struct state *st, int i, const struct machine_action *a,
         if (a->why == ATTEMPT_LAYOUT)
             check_refusal(st, i, a->node < heard->ev.count ? heard->listed[a->node] : MODEL_NONE);
         break;
-    case ATTEMPT_REVOKE:
+    case ATTEMPT_LOSE:
         c->grant = false;
         c->stopping = true;
         break;
@@ -243,13 +243,13 @@ void client_extend(struct state *st, int i)
 {
     struct client *c = &st->clients[i];
 
-    c->lapse_due = false;
+    c->deadline_due = false;
     if (c->machine.state == ST_DONE)
         return;
     if (c->machine.state != ST_HOLDING)
         client_step_kind(st, i, ATTEMPT_EV_EXTENDED);
     else if (!c->grant)
-        client_step_kind(st, i, ATTEMPT_EV_LAPSED);
+        client_step_kind(st, i, ATTEMPT_EV_DEADLINE_PASSED);
 }
 
 void client_proof(struct state *st, int i)
@@ -264,12 +264,12 @@ void client_deadline(struct state *st, int i)
     struct client *c = &st->clients[i];
 
     c->in_time = false;
-    c->lapse_due = c->grant;
+    c->deadline_due = c->grant;
     c->grant = false;
 }
 
-void client_tell_lapse(struct state *st, int i)
+void client_tell_deadline_passed(struct state *st, int i)
 {
-    st->clients[i].lapse_due = false;
-    client_step_kind(st, i, ATTEMPT_EV_LAPSED);
+    st->clients[i].deadline_due = false;
+    client_step_kind(st, i, ATTEMPT_EV_DEADLINE_PASSED);
 }

@@ -226,7 +226,7 @@ static void encode_put_client(struct encoder *e, int i)
     put_node(e, c->own_watch);
     put_node(e, c->predecessor_watch);
     put(e, c->timer | c->established << 1 | c->connected << 2 | c->in_time << 3 |
-               c->lapse_due << 4 | c->expired << 5 | c->cut << 6);
+               c->deadline_due << 4 | c->expired << 5 | c->cut << 6);
     put(e, c->sees_directory | c->decided << 1 | c->grant << 2 | c->stopping << 3 | c->purge << 4 |
                c->orphan << 5 | c->told_asked << 6);
     put(e, c->followed);

@@ -268,7 +268,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
     case MOVE_UNPROVED:
         need(fire(a->contender->driver.timer), "its timer is not armed");
         break;
-    case MOVE_TELL_LAPSE:
+    case MOVE_TELL_DEADLINE:
         need(fire(&a->session->deadline_timer), "the deadline's timer is not armed");
         break;
     case MOVE_RELEASE:
@@ -295,7 +295,7 @@ static void do_move(struct actor *a, const struct state *before, struct move mov
 /* They may hang: then a timer ends what waits for them. */
 static void run_callbacks(struct actor *a, bool hang)
 {
-    if (hang && a->contender->machine.state == ST_LAPSED) {
+    if (hang && a->contender->machine.state == ST_LOST) {
         session_lock(a->session);
         need(fire(a->contender->driver.timer), "nothing ends callbacks that hang");
         session_unlock(a->session);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/session/request.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 
 /* What the node is to a client that asks about it, or about nothing but a watch on it. */
 static const char *library_path_of(const struct ask *ask)

@@ -300,7 +300,7 @@ void link_up(struct state *st, int i)
 /* incarnation_close(): what is under way is answered with STORE_GONE, of which no machine hears. */
 static void link_end_session(struct client *c)
 {
-    c->established = c->connected = c->in_time = c->lapse_due = c->purge = false;
+    c->established = c->connected = c->in_time = c->deadline_due = c->purge = false;
     c->expired = c->cut = false;
     c->connection++;
     c->asks_count = c->replies_count = 0;

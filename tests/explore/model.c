@@ -69,7 +69,8 @@ bool model_is_at_rest(const struct state *st, int i)
 
     if (c->machine.state != ST_DONE || !c->decided || c->grant || c->stopping)
         return false;
-    if (c->asks_count || c->replies_count || c->watched || c->expired || c->purge || c->lapse_due)
+    if (c->asks_count || c->replies_count || c->watched || c->expired || c->purge ||
+        c->deadline_due)
         return false;
     for (int n = 0; n < MODEL_NODES; n++)
         if ((st->standing & MODEL_BIT(n)) && st->nodes[n].client == i)

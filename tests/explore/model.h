@@ -66,9 +66,9 @@ struct client {
     bool established;
     bool connected;
     bool in_time;
-    bool purge;     /* a delete was refused: the session must go */
-    bool orphan;    /* session->orphans: it must go, unless the node is found before */
-    bool lapse_due; /* the deadline passed, nobody was told yet */
+    bool purge;        /* a delete was refused: the session must go */
+    bool orphan;       /* session->orphans: it must go, unless the node is found before */
+    bool deadline_due; /* the deadline passed, nobody was told yet */
     /* its server */
     bool expired; /* the leader ended the session */
     bool cut;     /* and its server knows */
@@ -191,7 +191,7 @@ enum move_kind {
     MOVE_PROOF,
     MOVE_PURGE,
     MOVE_TIMER,
-    MOVE_TELL_LAPSE,
+    MOVE_TELL_DEADLINE,
     MOVE_RELEASE,
     MOVE_CALLBACKS,
     /* perhaps never */
@@ -250,10 +250,10 @@ bool client_is_old(const struct state *st, int i, int n);
 void client_release(struct state *st, int i); /* by the user, or by the callbacks of a loss */
 void client_timer(struct state *st, int i);
 
-void client_deadline(struct state *st, int i);   /* it passes */
-void client_tell_lapse(struct state *st, int i); /* its timer runs */
-void client_proof(struct state *st, int i);      /* there is a new deadline */
-void client_extend(struct state *st, int i);     /* extend() of locks.c */
+void client_deadline(struct state *st, int i);             /* it passes */
+void client_tell_deadline_passed(struct state *st, int i); /* its timer runs */
+void client_proof(struct state *st, int i);                /* there is a new deadline */
+void client_extend(struct state *st, int i);               /* extend() of locks.c */
 
 /* ---- link.c: what a client hears, answers and events, its connection and its session; and its
  * watches, one for each node, which it wants or not. The library has lib/session/request.c and

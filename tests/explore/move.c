@@ -13,7 +13,7 @@ static bool is_queued(const struct client *c)
 {
     enum attempt_state s = c->machine.state;
 
-    return s != ST_IDLE && s != ST_DONE && s != ST_HOLDING && s != ST_LAPSED;
+    return s != ST_IDLE && s != ST_DONE && s != ST_HOLDING && s != ST_LOST;
 }
 
 static bool has_nodes(const struct state *st, int i)
@@ -55,11 +55,11 @@ static bool can(const struct state *st, enum move_kind kind, int i)
     case MOVE_PROOF:
         return c->connected && !c->expired && !c->in_time && s != ST_DONE;
     case MOVE_PURGE:
-        return (c->purge || c->orphan) && !c->expired && s != ST_HOLDING && s != ST_LAPSED;
+        return (c->purge || c->orphan) && !c->expired && s != ST_HOLDING && s != ST_LOST;
     case MOVE_TIMER:
         return c->timer && !(c->machine.awaits && c->connected);
-    case MOVE_TELL_LAPSE:
-        return c->lapse_due;
+    case MOVE_TELL_DEADLINE:
+        return c->deadline_due;
     case MOVE_RELEASE:
         return c->grant;
     case MOVE_CALLBACKS:
@@ -155,8 +155,8 @@ static void do_to_client(struct state *st, struct move move)
     case MOVE_UNPROVED:
         client_timer(st, i);
         break;
-    case MOVE_TELL_LAPSE:
-        client_tell_lapse(st, i);
+    case MOVE_TELL_DEADLINE:
+        client_tell_deadline_passed(st, i);
         break;
     case MOVE_RELEASE:
     case MOVE_CALLBACKS:
@@ -263,7 +263,7 @@ static const char *const words[MOVE_COUNT] = {
     [MOVE_PROOF] = "has a deadline again",
     [MOVE_PURGE] = "replaces its session",
     [MOVE_TIMER] = "timer",
-    [MOVE_TELL_LAPSE] = "is told that its deadline passed",
+    [MOVE_TELL_DEADLINE] = "is told that its deadline passed",
     [MOVE_RELEASE] = "releases",
     [MOVE_CALLBACKS] = "its callbacks are through",
     [MOVE_EXPIRE] = "the server expires its session",

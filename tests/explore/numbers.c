@@ -328,7 +328,7 @@ static void told(struct numbers_state *st, int i, enum numbering_verdict verdict
 
     if (verdict == NUMBERING_FAILED) {
         breadth_require(false, "it is told a refusal that there was not");
-    } else if (verdict == NUMBERING_VANISHED) {
+    } else if (verdict == NUMBERING_NODE_GONE) {
         leave(c, false);
     } else {
         c->believes = true;

@@ -77,7 +77,7 @@ enum work_move {
     WORK_ARRIVE,
     WORK_PASS,
     WORK_LOSE,
-    WORK_LAPSE,
+    WORK_LOSS,
     WORK_CRASH,
     WORK_FAIL,
     WORK_STOP,
@@ -97,7 +97,7 @@ static const struct breadth_kind moves[WORK_MOVES] = {
     [WORK_ARRIVE] = {"what was not answered comes late,", PERHAPS, STRAYS},
     [WORK_PASS] = {"time passes", PERHAPS, 1},
     [WORK_LOSE] = {"loses the connection, with what is asked or answered:", FAULT, HOSTS},
-    [WORK_LAPSE] = {"loses its session, and so the lock:", FAULT, HOSTS},
+    [WORK_LOSS] = {"loses its session, and so the lock:", FAULT, HOSTS},
     [WORK_CRASH] = {"is killed:", FAULT, HOSTS},
     [WORK_FAIL] = {"its run fails:", FAULT, HOSTS},
     [WORK_STOP] = {"has no more time:", FAULT, HOSTS},
@@ -513,7 +513,7 @@ static void lose(struct work_state *st, struct work_host *h)
 }
 
 /* The session. A contender in line comes into it anew. */
-static void lapse(struct work_state *st, struct work_host *h)
+static void work_lose(struct work_state *st, struct work_host *h)
 {
     const bool reads = h->machine.state == ONCE_READING;
 
@@ -576,7 +576,7 @@ static bool may_host(const struct work_state *st, enum work_move kind, int i)
     case WORK_END:
     case WORK_FAIL:
         return h->runs && !is_recording(h);
-    case WORK_LAPSE:
+    case WORK_LOSS:
         return !is_idle(h) && (h->node || !h->runs);
     case WORK_STOP:
         return !is_idle(h) && !h->runs;
@@ -621,8 +621,8 @@ static void take_host(struct work_state *st, enum work_move kind, struct work_ho
         end_run(st, h);
     else if (kind == WORK_LOSE)
         lose(st, h);
-    else if (kind == WORK_LAPSE)
-        lapse(st, h);
+    else if (kind == WORK_LOSS)
+        work_lose(st, h);
     else if (kind == WORK_CRASH)
         crash(st, h);
     else if (kind == WORK_FAIL)

@@ -443,7 +443,7 @@ static void tell(struct permits_state *st, int i, const struct machine_action *a
     case ATTEMPT_GRANT:
         check_grant(st, i);
         break;
-    case ATTEMPT_REVOKE:
+    case ATTEMPT_LOSE:
         c->holds = false;
         break;
     case ATTEMPT_FAIL:
@@ -676,7 +676,7 @@ static void init(void *state, const void *data)
 
     /* Deadlines are always ahead here, the directory stands, and numbers do not run out. */
     breadth_reached(1U << ST_PARENTS | 1U << ST_SUCCEEDING | 1U << ST_PROVING | 1U << ST_CLAIMING |
-                    1U << ST_RESETTING | 1U << ST_LAPSED);
+                    1U << ST_RESETTING | 1U << ST_LOST);
     config = data;
     st->limit = st->highest = config->limit;
     st->limit_zxid = st->zxid = 1;

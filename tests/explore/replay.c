@@ -103,7 +103,7 @@ static void replay_put_library(GString *text, const struct actor *a)
                                 .in_time = proofs_deadline(&s->proofs, a->now) != DEADLINE_NONE,
                                 .decided = a->decisions == 1,
                                 .owned = a->grant && zkl_grant_state(a->grant) <= ZKL_SUSPECT,
-                                .timer = timer && timer->at && c->machine.state != ST_LAPSED,
+                                .timer = timer && timer->at && c->machine.state != ST_LOST,
                                 .orphan = s->orphans > 0,
                                 .retired = c->retired,
                                 .watches = g_hash_table_size(s->watches),

@@ -43,7 +43,7 @@ const char *search_about(void)
 static bool is_safe(const struct client *c)
 {
     return c->faults == 0 && c->established && c->connected && c->in_time && !c->expired &&
-           !c->cut && !c->purge && !c->orphan && !c->lapse_due;
+           !c->cut && !c->purge && !c->orphan && !c->deadline_due;
 }
 
 /* What is asked next is answered in the same way whenever that is. */

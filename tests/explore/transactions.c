@@ -34,7 +34,7 @@ enum line_move {
     LINE_WRITE,
     LINE_DELETE,
     LINE_EXPIRE,
-    LINE_LAPSE,
+    LINE_LOSS,
     LINE_MOVES
 };
 
@@ -96,7 +96,7 @@ static const struct breadth_kind moves[LINE_MOVES] = {
     [LINE_WRITE] = {"a third party writes", FAULT, 1},
     [LINE_DELETE] = {"a third party deletes the node", FAULT, 1},
     [LINE_EXPIRE] = {"the session ends", FAULT, 1},
-    [LINE_LAPSE] = {"the grant is lost", FAULT, 1},
+    [LINE_LOSS] = {"the grant is lost", FAULT, 1},
 };
 
 static void init(void *state, const void *data)
@@ -397,7 +397,7 @@ static void strike(struct line_state *st, enum line_move kind)
     st->gone = st->gone || kind == LINE_DELETE || kind == LINE_EXPIRE;
     st->over = st->over || kind == LINE_EXPIRE;
     st->ready = st->ready && kind != LINE_EXPIRE; /* none is, in the next session */
-    st->lost = st->lost || kind == LINE_LAPSE;
+    st->lost = st->lost || kind == LINE_LOSS;
 }
 
 static void take(void *state, struct move move)
@@ -475,7 +475,7 @@ static bool may(const void *state, struct move move)
         return !st->gone && st->version + 1 < LINE_VERSIONS;
     case LINE_EXPIRE:
         return !st->over;
-    case LINE_LAPSE:
+    case LINE_LOSS:
         return !st->lost;
     case LINE_LAG:
         return move.at < st->version && st->up && !st->over && st->asked == ASKED_READ;

@@ -24,9 +24,9 @@ export top_srcdir=$sources G_SLICE=always-malloc MALLOC_PERTURB_=165 LSAN_OPTION
 # All recipes; of the runtime, what is above the session, and of the session what decides. Nobody has judged yet what
 # survives of those that are left out.
 mapfile -t files < <(cd "$sources"
-    find recipes -name '*.c' | grep -vE '/(create_form|ending|ensemble|revoke)\.' | sort
+    find recipes -name '*.c' | grep -vE '/(create_form|ending|ensemble)\.' | sort
     find lib/{barrier,contender,counter,election,grant,lock,member,queue} -name '*.c' | grep -vE '/(multilock|store_zk_.*)\.' | sort
-    printf '%s\n' lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
+    printf '%s\n' lib/base/steps.c lib/session/driver.c lib/session/incarnation.c lib/session/proof_chain.c lib/session/request.c lib/session/stats.c lib/session/watch.c)
 
 # Suites of the unit tests that drive one part of the library.
 locks="multilock rwlock handle orphans once_call"
@@ -39,7 +39,7 @@ queues="queue election observer members"
 # In the order in which they are tried, the quick ones first: name, the files that are in it, flags
 # to link with, program, arguments. What only leaks survives all but the last.
 programs=(
-    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing"
+    "recipes|recipes/||tests/unit/unit|name rule attempt* proofs transaction* candidacy* children observe once retain* barrier counter group shards member multi_lock permits numbering leasing holders snapshot payload"
     "lists|recipes/children||tests/unit/unit|$queues"
     "changes|lib/grant/multi.||tests/unit/unit|$changes"
     "leaks-of-changes|lib/grant/multi.|-fsanitize=leak|tests/unit/unit|$changes"
@@ -52,6 +52,7 @@ programs=(
     "semaphores|lib/lock/||tests/unit/unit|semaphore numbered leased"
     "grants|lib/grant/||tests/unit/unit|grant retained"
     "grants-in-steps|lib/grant/||tests/explore/words|"
+    "steps|lib/base/||tests/unit/unit|retained multilock"
     "locks|lib/lock/||tests/unit/unit|$locks"
     "leaks-of-locks|lib/lock/|-fsanitize=leak|tests/unit/unit|semaphore numbered leased $locks"
     "driver|lib/session/driv||tests/unit/unit|session_driver counter_call $rendezvous $groups"

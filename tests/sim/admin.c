@@ -6,7 +6,7 @@
 #include "lib/contender/contender.h"
 #include "nodes.h"
 #include "permits.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "roles.h"
 
 #define MS INT64_C(1000000)

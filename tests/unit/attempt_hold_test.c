@@ -7,37 +7,37 @@
 TEST_SUITE(attempt_hold);
 
 /* The node stays until the loss callbacks are through: their time is part of the old tenure. */
-TEST_CASE(lapse)
+TEST_CASE(lost)
 {
     play_reach(ST_HOLDING);
-    STEP("nodeadline lapsed", ST_LAPSED, "revoke deadline, arm");
-    STEP("extended", ST_LAPSED, ""); /* the session may well survive: the grant does not */
-    STEP("lapsed", ST_LAPSED, "");
+    STEP("nodeadline too-late", ST_LOST, "lose deadline, arm");
+    STEP("extended", ST_LOST, ""); /* the session may well survive: the grant does not */
+    STEP("too-late", ST_LOST, "");
     STEP("release", ST_DONE, "delete");
-    CHECK_INT(play.revokes, 1);
+    CHECK_INT(play.losses, 1);
 }
 
 /* A callback that hangs holds others up for one timeout at most. */
-TEST_CASE(lapsed_for_a_timeout)
+TEST_CASE(lost_for_a_timeout)
 {
     play_reach(ST_HOLDING);
-    STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
+    STEP("too-late", ST_LOST, "lose deadline, arm");
     CHECK_INT(play_armed_ms(1), PLAY_TIMEOUT_MS);
     STEP("timer", ST_DONE, "delete");
     STEP("release", ST_DONE, "");
-    CHECK_INT(play.revokes, 1);
+    CHECK_INT(play.losses, 1);
 }
 
-TEST_CASE(lapse_then_own_node_gone)
+TEST_CASE(lost_then_own_node_gone)
 {
     play_reach(ST_HOLDING);
     SAY("timer");
     SAY("read 7");
-    STEP("lapsed", ST_LAPSED, "revoke deadline, arm");
+    STEP("too-late", ST_LOST, "lose deadline, arm");
     SAY("own gone");
     SAY("release");
     CHECK_INT(play.c.state, ST_DONE);
-    CHECK_INT(play.revokes, 1);
+    CHECK_INT(play.losses, 1);
 }
 
 /* Somebody set its data, as Curator's revoker does: the watch is used up. */
@@ -49,22 +49,22 @@ TEST_CASE(own_node_changed)
     STEP("own changed", ST_HOLDING, "read");
     STEP("read 7", ST_HOLDING, "");
     STEP("own changed", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke deleted");
+    STEP("read nonode", ST_DONE, "lose deleted");
 }
 
 /* As known from elsewhere: no watch need have told. */
-TEST_CASE(ends_when_the_node_has_vanished)
+TEST_CASE(ends_when_the_node_has_gone)
 {
     play_reach(ST_HOLDING);
-    STEP("vanished", ST_DONE, "revoke deleted");
-    play_reach(ST_LAPSED);
-    STEP("vanished", ST_LAPSED, "");
+    STEP("node-gone", ST_DONE, "lose deleted");
+    play_reach(ST_LOST);
+    STEP("node-gone", ST_LOST, "");
     play_reach(ST_WAITING);
-    STEP("vanished", ST_WAITING, ""); /* a read that is under way will tell */
+    STEP("node-gone", ST_WAITING, ""); /* a read that is under way will tell */
     SAY("read 7");
-    STEP("vanished", ST_REENTERING, "unwatch, delete, admit");
+    STEP("node-gone", ST_REENTERING, "unwatch, delete, admit");
     play_reach(ST_CLAIMING);
-    STEP("vanished", ST_PROVING, "prove");
+    STEP("node-gone", ST_PROVING, "prove");
 }
 
 /* That it cannot be watched is no reason to end a hold, but one to try again. */
@@ -146,10 +146,10 @@ TEST_CASE(node_is_gone)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
-    STEP("read nonode", ST_DONE, "revoke deleted");
+    STEP("read nonode", ST_DONE, "lose deleted");
     play_reach(ST_HOLDING);
     SAY("heed");
-    STEP("read 7 others asked", ST_DONE, "revoke deleted");
+    STEP("read 7 others asked", ST_DONE, "lose deleted");
     STEP("heed", ST_DONE, "");
 }
 
@@ -215,9 +215,9 @@ TEST_CASE(not_told_any_more)
 {
     play_reach(ST_HOLDING);
     SAY("heed");
-    SAY("lapsed");
-    STEP("read 7 asked", ST_LAPSED, "");
-    STEP("heed", ST_LAPSED, "");
+    SAY("too-late");
+    STEP("read 7 asked", ST_LOST, "");
+    STEP("heed", ST_LOST, "");
     play_reach(ST_HOLDING);
     SAY("heed");
     SAY("release");
@@ -411,10 +411,10 @@ TEST_CASE(not_answered_any_more)
     STEP("release", ST_DONE, "delete");
     STEP("listed 7* 8 left", ST_DONE, "");
     look();
-    SAY("lapsed");
-    STEP("listed 7* 8 left", ST_LAPSED, "unwatch-children");
-    STEP("look", ST_LAPSED, "");
-    STEP("children", ST_LAPSED, "");
+    SAY("too-late");
+    STEP("listed 7* 8 left", ST_LOST, "unwatch-children");
+    STEP("look", ST_LOST, "");
+    STEP("children", ST_LOST, "");
 }
 
 /* In a new place nothing is known. */

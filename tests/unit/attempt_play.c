@@ -50,11 +50,11 @@ static const struct {
     [PLAY_CHILDREN_FIRED] = {"children", .kind = MACHINE_EV_FIRED, .node = ATTEMPT_CHILDREN},
     [PLAY_TIMER] = {"timer", .kind = MACHINE_EV_TIMER},
     [PLAY_EXTENDED] = {"extended", .kind = ATTEMPT_EV_EXTENDED},
-    [PLAY_LAPSED] = {"lapsed", .kind = ATTEMPT_EV_LAPSED},
+    [PLAY_DEADLINE_PASSED] = {"too-late", .kind = ATTEMPT_EV_DEADLINE_PASSED},
     [PLAY_LOOK] = {"look", .kind = ATTEMPT_EV_LOOK},
     [PLAY_HEED] = {"heed", .kind = ATTEMPT_EV_HEED},
     [PLAY_RELEASE] = {"release", .kind = ATTEMPT_EV_RELEASE},
-    [PLAY_VANISHED] = {"vanished", .kind = ATTEMPT_EV_VANISHED},
+    [PLAY_NODE_GONE] = {"node-gone", .kind = ATTEMPT_EV_NODE_GONE},
     [PLAY_DOUBT] = {"doubt", .kind = ATTEMPT_EV_DOUBT},
     [PLAY_ABORT] = {"abort", .kind = MACHINE_EV_STOP},
     [PLAY_REPLACED] = {"replaced", .kind = MACHINE_EV_SESSION},
@@ -427,8 +427,8 @@ static int words_put_verdict(char *text, size_t size, const struct machine_actio
         return words_put_child(text, size, "adopt", (uint32_t)a->why);
     case ATTEMPT_FAIL:
         return words_put_failure(text, size, a);
-    case ATTEMPT_REVOKE:
-        return snprintf(text, size, "revoke %s", words_get(WORDS(words_losses), a->why));
+    case ATTEMPT_LOSE:
+        return snprintf(text, size, "lose %s", words_get(WORDS(words_losses), a->why));
     case ATTEMPT_OTHERS:
         return snprintf(text, size, "others %s", words_get(WORDS(words_others), a->why));
     default:
@@ -582,7 +582,7 @@ static void play_act(const struct machine_action *a, const char *file, int line)
         return;
     play.grants += a->verdict == ATTEMPT_GRANT;
     play.fails += a->verdict == ATTEMPT_FAIL;
-    play.revokes += a->verdict == ATTEMPT_REVOKE;
+    play.losses += a->verdict == ATTEMPT_LOSE;
 }
 
 /* Each request is answered once; those of a session that has ended are not heard. */
@@ -688,9 +688,9 @@ static void play_check(const struct play_event *h, enum attempt_state from, bool
         runner_fail(file, line, "inconsistent in %s", name);
     if (from != play.c.state && !attempt_may_move(from, play.c.state))
         runner_fail(file, line, "moved from %s to %s", attempt_state_name(from), name);
-    if (play.grants + play.fails != play.c.told || play.revokes > play.grants)
-        runner_fail(file, line, "%u grants, %u fails, %u revokes, told %d", play.grants, play.fails,
-                    play.revokes, play.c.told);
+    if (play.grants + play.fails != play.c.told || play.losses > play.grants)
+        runner_fail(file, line, "%u grants, %u fails, %u losses, told %d", play.grants, play.fails,
+                    play.losses, play.c.told);
     play_check_end(from, stood, file, line);
     play_check_name(from, file, line);
     play_check_deletes(h, file, line);
@@ -761,7 +761,7 @@ void play_reach(enum attempt_state state)
         [ST_CLAIMING] = {"enter", "nodeadline created 7", "nodeadline listed 7*"},
         [ST_RESETTING] = {"enter", "created 2147483647"},
         [ST_HOLDING] = {"enter", "created 7", "listed 7*"},
-        [ST_LAPSED] = {"enter", "created 7", "listed 7*", "lapsed"},
+        [ST_LOST] = {"enter", "created 7", "listed 7*", "too-late"},
         [ST_LEAVING] = {"enter", "abort"},
         [ST_DONE] = {"enter", "created 7", "listed 7*", "release"},
     };

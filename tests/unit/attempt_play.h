@@ -57,11 +57,11 @@ enum play_row {
     PLAY_CHILDREN_FIRED,
     PLAY_TIMER,
     PLAY_EXTENDED,
-    PLAY_LAPSED,
+    PLAY_DEADLINE_PASSED,
     PLAY_LOOK,
     PLAY_HEED,
     PLAY_RELEASE,
-    PLAY_VANISHED,
+    PLAY_NODE_GONE,
     PLAY_DOUBT,
     PLAY_ABORT,
     PLAY_REPLACED,
@@ -97,7 +97,7 @@ struct play {
     int64_t now;
     uint32_t connection;
     uint32_t parents; /* so many are above the directory */
-    unsigned grants, fails, revokes;
+    unsigned grants, fails, losses;
 };
 
 extern struct play play;

@@ -20,9 +20,9 @@ static enum play_row promises_likely_answer(enum play_row often, enum play_row s
 
 static enum play_row promises_likely_of_holder(uint32_t choice)
 {
-    static const enum play_row holding[] = {PLAY_TIMER,  PLAY_READ,          PLAY_OWN,
-                                            PLAY_LAPSED, PLAY_RELEASE,       PLAY_LOOK,
-                                            PLAY_LOOKED, PLAY_CHILDREN_FIRED};
+    static const enum play_row holding[] = {PLAY_TIMER,           PLAY_READ,          PLAY_OWN,
+                                            PLAY_DEADLINE_PASSED, PLAY_RELEASE,       PLAY_LOOK,
+                                            PLAY_LOOKED,          PLAY_CHILDREN_FIRED};
     const enum play_row row = holding[choice % (sizeof(holding) / sizeof(*holding))];
 
     if (play_awaits(PLAY_WRITTEN_LOOK) && choice % 3 == 0)
@@ -74,7 +74,7 @@ enum play_row promises_likely(uint32_t choice)
         return PLAY_EXTENDED;
     case ST_HOLDING:
         return promises_likely_of_holder(choice);
-    case ST_LAPSED:
+    case ST_LOST:
         return choice % 4 == 0 ? PLAY_TIMER : PLAY_RELEASE;
     case ST_DONE:
         return PLAY_READ;
@@ -127,12 +127,12 @@ static bool promises_session_ended(void)
 
 static bool promises_own_fired(void)
 {
-    return step.h.row == PLAY_OWN || step.h.row == PLAY_VANISHED;
+    return step.h.row == PLAY_OWN || step.h.row == PLAY_NODE_GONE;
 }
 
 static bool promises_own_seen_gone(void)
 {
-    return step.h.row == PLAY_VANISHED || (step.h.row == PLAY_OWN && step.h.ev.gone) ||
+    return step.h.row == PLAY_NODE_GONE || (step.h.row == PLAY_OWN && step.h.ev.gone) ||
            (step.h.row == PLAY_READ && (step.h.ev.rc == STORE_NONODE || !step.h.ev.own));
 }
 
@@ -318,7 +318,7 @@ static bool promises_keeps_watch(void)
 /* A holder that believes that nobody waits hears of a contender that comes. */
 static bool promises_alone_without_reason(void)
 {
-    if (play.c.others != OTHERS_NONE || play.c.state == ST_DONE || play.c.state == ST_LAPSED)
+    if (play.c.others != OTHERS_NONE || play.c.state == ST_DONE || play.c.state == ST_LOST)
         return false;
     return step.h.row == PLAY_CHILDREN_FIRED ||
            (step.before.others != OTHERS_NONE && !promises_left_watch());
@@ -403,9 +403,9 @@ static const char *promises_broken(void)
         return "one that tries waits";
     if (promises_refused_wrongly())
         return "refused for its neighbours without reason, or not with one";
-    if (promises_said(ATTEMPT_REVOKE) && deletes)
+    if (promises_said(ATTEMPT_LOSE) && deletes)
         return "the node goes before the callbacks";
-    if (b->state == ST_LAPSED && deletes && step.h.row != PLAY_RELEASE && step.h.row != PLAY_TIMER)
+    if (b->state == ST_LOST && deletes && step.h.row != PLAY_RELEASE && step.h.row != PLAY_TIMER)
         return "the node goes while the callbacks run";
     return NULL;
 }
@@ -443,5 +443,5 @@ const char *promises_end(void)
         return "the attempt does not end";
     if (play.grants + play.fails != 1)
         return "the caller is not told once";
-    return play.revokes > play.grants ? "revoked what was not granted" : NULL;
+    return play.losses > play.grants ? "lost what was not granted" : NULL;
 }

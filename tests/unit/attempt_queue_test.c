@@ -240,7 +240,7 @@ TEST_CASE(it_yields)
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_HOLDING, "grant");
     STEP("timer", ST_HOLDING, ""); /* of the wait; the own node is watched */
-    STEP("own gone", ST_DONE, "revoke deleted");
+    STEP("own gone", ST_DONE, "lose deleted");
 }
 
 /* As where nobody was first: from here on the server alone is waited for. */
@@ -328,7 +328,7 @@ TEST_CASE(silent)
     STEP("watched", ST_WAITING, "");
     STEP("pred gone", ST_HOLDING, "grant");
     CHECK(play.c.own_watched);
-    STEP("own gone", ST_DONE, "revoke deleted");
+    STEP("own gone", ST_DONE, "lose deleted");
 }
 
 /* That answer comes behind all that happened before, as an event does. */
@@ -459,7 +459,7 @@ TEST_CASE(both_in_one_transaction)
 {
     watch_own();
     STEP("pred gone", ST_HOLDING, "grant");
-    STEP("own gone", ST_DONE, "revoke deleted");
+    STEP("own gone", ST_DONE, "lose deleted");
 
     watch_own();
     STEP("own gone", ST_REENTERING, "unwatch, delete, admit");
@@ -871,5 +871,5 @@ TEST_CASE(somebody_comes)
     SAY("children");
     STEP("listed 8r left", ST_HOLDING, "unwatch-children, others unknown");
     STEP("timer", ST_HOLDING, "read");
-    STEP("read nonode", ST_DONE, "revoke deleted");
+    STEP("read nonode", ST_DONE, "lose deleted");
 }

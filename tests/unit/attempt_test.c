@@ -24,10 +24,10 @@ TEST_CASE(moves_that_would_be_wrong)
     }
     static const enum attempt_state unproved[] = {
         ST_IDLE,      ST_CREATING, ST_PARENTS, ST_SETTLING,   ST_ADOPTING,
-        ST_RESETTING, ST_LAPSED,   ST_LEAVING, ST_SUCCEEDING, ST_FIRST};
+        ST_RESETTING, ST_LOST,     ST_LEAVING, ST_SUCCEEDING, ST_FIRST};
     for (size_t i = 0; i < sizeof(unproved) / sizeof(*unproved); i++)
         CHECK(!attempt_may_move(unproved[i], ST_HOLDING));
-    CHECK(!attempt_may_move(ST_LAPSED, ST_CREATING));
+    CHECK(!attempt_may_move(ST_LOST, ST_CREATING));
     CHECK(!attempt_may_move(ST_HOLDING, ST_WAITING));
     CHECK(attempt_may_move(ST_LISTING, ST_HOLDING));
     CHECK(attempt_may_move(ST_WAITING, ST_HOLDING));
@@ -37,7 +37,7 @@ TEST_CASE(moves_that_would_be_wrong)
 
 /* ---- the edges: how often is too often, what is inconsistent, answers that seldom come ---- */
 
-enum { ROUNDS = 100 }; /* as often as a directory may vanish in one attempt */
+enum { ROUNDS = 100 }; /* as often as a directory may go in one attempt */
 
 /* The invariant is what the explorer and every step rely on: it must see each contradiction. */
 TEST_CASE(invariant_sees)
@@ -613,7 +613,7 @@ TEST_CASE(abort_in_every_state)
         {ST_CLAIMING, ST_DONE, "fail aborted, delete"},
         {ST_RESETTING, ST_DONE, "fail aborted"},
         {ST_HOLDING, ST_HOLDING, ""},
-        {ST_LAPSED, ST_LAPSED, ""},
+        {ST_LOST, ST_LOST, ""},
         {ST_LEAVING, ST_LEAVING, ""},
         {ST_DONE, ST_DONE, ""},
     };
@@ -705,8 +705,8 @@ TEST_CASE(replaced_in_every_state)
         {ST_PROVING, ST_REENTERING, "admit"},
         {ST_CLAIMING, ST_REENTERING, "admit"},
         {ST_RESETTING, ST_REENTERING, "admit"},
-        {ST_HOLDING, ST_DONE, "revoke expired"},
-        {ST_LAPSED, ST_DONE, ""},
+        {ST_HOLDING, ST_DONE, "lose expired"},
+        {ST_LOST, ST_DONE, ""},
         {ST_LEAVING, ST_DONE, ""},
         {ST_DONE, ST_DONE, ""},
     };
@@ -729,8 +729,8 @@ TEST_CASE(end_in_every_state)
         {ST_PROVING, ST_DONE, "fail protocol"},
         {ST_CLAIMING, ST_DONE, "fail protocol"},
         {ST_RESETTING, ST_DONE, "fail protocol"},
-        {ST_HOLDING, ST_DONE, "revoke closed"},
-        {ST_LAPSED, ST_DONE, ""},
+        {ST_HOLDING, ST_DONE, "lose closed"},
+        {ST_LOST, ST_DONE, ""},
         {ST_LEAVING, ST_DONE, ""},
         {ST_DONE, ST_DONE, ""},
     };
@@ -776,7 +776,7 @@ TEST_CASE(awaits_what_it_asked_last)
         [ST_CLAIMING] = "",
         [ST_RESETTING] = "directory",
         [ST_HOLDING] = "",
-        [ST_LAPSED] = "",
+        [ST_LOST] = "",
         [ST_LEAVING] = "created, listed",
         [ST_DONE] = "",
     };
@@ -831,28 +831,28 @@ TEST_CASE(events_out_of_place)
         const char *words;
     } rows[] = {
         {ST_IDLE, "pred gone"},       {ST_IDLE, "own gone"},
-        {ST_IDLE, "lapsed"},          {ST_IDLE, "timer"},
+        {ST_IDLE, "too-late"},        {ST_IDLE, "timer"},
         {ST_CREATING, "enter"},       {ST_CREATING, "own gone"},
-        {ST_CREATING, "lapsed"},      {ST_REENTERING, "pred gone"},
+        {ST_CREATING, "too-late"},    {ST_REENTERING, "pred gone"},
         {ST_REENTERING, "extended"},  {ST_REENTERING, "release"},
         {ST_CREATING, "timer"},       {ST_CREATING, "release"},
         {ST_SETTLING, "pred gone"},   {ST_LISTING, "pred gone"},
-        {ST_LISTING, "timer"},        {ST_LISTING, "lapsed"},
-        {ST_WAITING, "enter"},        {ST_WAITING, "lapsed"},
+        {ST_LISTING, "timer"},        {ST_LISTING, "too-late"},
+        {ST_WAITING, "enter"},        {ST_WAITING, "too-late"},
         {ST_WAITING, "timer"},        {ST_PROVING, "pred gone"},
         {ST_PROVING, "pred changed"}, {ST_SUCCEEDING, "pred gone"},
-        {ST_SUCCEEDING, "own gone"},  {ST_SUCCEEDING, "lapsed"},
+        {ST_SUCCEEDING, "own gone"},  {ST_SUCCEEDING, "too-late"},
         {ST_SUCCEEDING, "timer"},     {ST_PROVING, "timer"},
-        {ST_CLAIMING, "pred gone"},   {ST_CLAIMING, "lapsed"},
+        {ST_CLAIMING, "pred gone"},   {ST_CLAIMING, "too-late"},
         {ST_HOLDING, "enter"},        {ST_HOLDING, "pred gone"},
-        {ST_HOLDING, "extended"},     {ST_LAPSED, "pred gone"},
-        {ST_LAPSED, "lapsed"},        {ST_LEAVING, "pred gone"},
+        {ST_HOLDING, "extended"},     {ST_LOST, "pred gone"},
+        {ST_LOST, "too-late"},        {ST_LEAVING, "pred gone"},
         {ST_LEAVING, "release"},      {ST_LEAVING, "timer"},
         {ST_LEAVING, "extended"},     {ST_DONE, "enter"},
         {ST_DONE, "abort"},           {ST_DONE, "replaced"},
         {ST_FIRST, "pred gone"},      {ST_FIRST, "own gone"},
         {ST_FIRST, "timer"},          {ST_FIRST, "extended"},
-        {ST_FIRST, "lapsed"},         {ST_FIRST, "release"},
+        {ST_FIRST, "too-late"},       {ST_FIRST, "release"},
         {ST_FIRST, "look"},           {ST_HOLDING, "limit-changed"},
         {ST_WAITING, "children"},     {ST_WAITING, "limit-changed"},
     };

@@ -222,7 +222,7 @@ struct tenure *hand_tenure(zkl_session *s, const char *full_node, uint64_t token
     static char keeper; /* an address that is never looked at */
     static const struct tenure_ops ops = {
         .release = hand_keeper,
-        .vanished = hand_keeper,
+        .node_gone = hand_keeper,
         .find_out = {[TENURE_WANTED] = hand_keeper, [TENURE_ASKED] = hand_keeper}};
 
     return tenure_new(s, &ops, (struct contender *)(void *)&keeper, full_node, "who", token);

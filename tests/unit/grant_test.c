@@ -522,7 +522,7 @@ static void keeper_lets_go(struct contender *keeper)
     let_go++;
 }
 
-static const struct tenure_ops keeps = {.release = keeper_lets_go, .vanished = keeper_lets_go};
+static const struct tenure_ops keeps = {.release = keeper_lets_go, .node_gone = keeper_lets_go};
 
 static void nodes_let_go(void *context, bool node_gone)
 {

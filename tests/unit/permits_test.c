@@ -653,7 +653,7 @@ TEST_CASE(touch_goes_beside_the_rest)
     STEP("reread v3", ST_HOLDING, "touch v3");
     SAY("look");
     SAY("timer");
-    SAY("lapsed");
-    STEP("touched badversion", ST_LAPSED, "reread");
+    SAY("too-late");
+    STEP("touched badversion", ST_LOST, "reread");
     STEP("release", ST_DONE, "delete");
 }

@@ -16,12 +16,10 @@
 #include "recipes/head_hint.h"
 #include "recipes/limit.h"
 #include "recipes/name.h"
-#include "recipes/numbering.h"
 #include "recipes/observe.h"
 #include "recipes/once.h"
-#include "recipes/revoke.h"
+#include "recipes/payload.h"
 #include "recipes/shards.h"
-#include "recipes/transaction.h"
 
 TEST_SUITE(stored);
 
@@ -654,23 +652,21 @@ struct stored {
 
 static void read_payload(const struct stored *row, GString *to)
 {
-    uint32_t transaction;
+    const struct payload p = payload_read(row->data->str, row->data->len);
     int32_t numbers[4];
-    size_t length = transaction_payload(row->data->str, row->data->len, &transaction), payload,
-           rest = length;
-    const size_t count =
-        numbering_read(row->data->str, length, numbers, G_N_ELEMENTS(numbers), &payload);
 
+    REQUIRE(p.numbers <= G_N_ELEMENTS(numbers));
+    payload_numbers(row->data->str, &p, numbers);
     g_string_append(to, ", \"");
-    stored_append(to, row->data->str, payload);
+    stored_append(to, row->data->str, p.length);
     g_string_append_c(to, '"');
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < p.numbers; i++)
         g_string_append_printf(to, ", number %d", numbers[i]);
-    if (count > 0)
-        g_string_append_printf(to, ", ceiling %d", numbering_ceiling(row->data->str, &rest));
-    if (transaction != 0)
-        g_string_append_printf(to, ", transaction %u", transaction);
-    if (revoke_asks(row->data->str, (int)row->data->len, row->set))
+    if (p.numbers > 0)
+        g_string_append_printf(to, ", ceiling %d", p.ceiling);
+    if (p.transaction != 0)
+        g_string_append_printf(to, ", transaction %u", p.transaction);
+    if (payload_asks(row->data->str, row->data->len, row->set))
         g_string_append(to, ", asked to give way");
 }
 

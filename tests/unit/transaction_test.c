@@ -1,6 +1,5 @@
 /* The machine of fenced transactions in exchanges: what it is told, and what it asks for then. */
 #include "exchange.h"
-#include "recipes/revoke.h"
 #include "recipes/transaction.h"
 #include "runner.h"
 
@@ -306,79 +305,6 @@ TEST_CASE(invariant)
         if (!CHECK_INT(transaction_invariant(&rows[i].t), rows[i].holds))
             runner_fail(__FILE__, __LINE__, "row %zu", i);
     }
-}
-
-TEST_CASE(payloads)
-{
-    static const struct {
-        const char *data;
-        size_t length;
-        unsigned number;
-    } rows[] = {
-        {"", 0, 0},
-        {"9", 1, 0},
-        {"who", 3, 0},
-        {"who\nzkl tx 1", 3, 1},
-        {"\nzkl tx 90", 0, 90},
-        {"who\nzkl tx 4294967295", 3, UINT32_MAX},
-        {"who\nzkl tx 4294967296", 21, 0},
-        {"who\nzkl tx 18446744073709551617", 31, 0},
-        {"who\nzkl tx ", 11, 0},
-        {"who\nzkl tx 0", 12, 0},
-        {"who\nzkl tx :", 12, 0},
-        {"who\nzkl tx 01", 13, 0},
-        {"who\nzkl tx 1\n", 13, 0},
-        {"who\nzkl tx 1/", 13, 0},
-        {"who\nzkl tx 1:", 13, 0},
-        {"who\nzkl ty 1", 12, 0},
-        {"who zkl tx 1", 12, 0},
-        {"zkl tx 1", 8, 0},
-        {"who\nzkl tx 1\nzkl tx 2", 12, 2},
-    };
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        uint32_t number = 77;
-        CHECK_INT(transaction_payload(rows[i].data, strlen(rows[i].data), &number), rows[i].length);
-        CHECK_INT(number, rows[i].number);
-    }
-    static const char before[] = "who\nzkl tx 12"; /* what is before the data is none of them */
-    uint32_t number;
-    CHECK_INT(transaction_payload(before + strlen(before) - 1, 1, &number), 1);
-    CHECK_INT(number, 0);
-}
-
-/* The word alone, which somebody has set, or what a transaction has made of that. */
-TEST_CASE(asks_to_give_way)
-{
-    static const struct {
-        const char *data;
-        int version;
-        bool asks;
-    } rows[] = {
-        {"__REVOKE__", 1, true},
-        {"__REVOKE__", -1, true},
-        {"__REVOKE__", 0, false},
-        {"__REVOKE__\nzkl tx 7", 2, true},
-        {"__REVOKE__\nzkl tx 0", 2, false},
-        {"__REVOKE__\nzkl numbers 3 5", 1, true},
-        {"__REVOKE__\nzkl numbers 3 of 4\nzkl tx 7", 2, true},
-        {"__REVOKE__\nzkl tx 7\nzkl numbers 3", 2, false},
-        {"who\nzkl numbers 3", 2, false},
-        {"__REVOKE__\n", 2, false},
-        {"__REVOKE__ ", 2, false},
-        {" __REVOKE__", 2, false},
-        {"__REVOKE_", 2, false},
-        {"__revoke__", 2, false},
-        {"who\n__REVOKE__", 2, false},
-        {"", 2, false},
-    };
-
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (!CHECK_INT(revoke_asks(rows[i].data, (int)strlen(rows[i].data), rows[i].version),
-                       rows[i].asks))
-            runner_fail(__FILE__, __LINE__, "row %zu", i);
-    CHECK(!revoke_asks(NULL, 0, 1));
-    CHECK(!revoke_asks(NULL, -1, 1));
 }
 
 /* ---- answers are lost ---- */

@@ -42,7 +42,7 @@ HEAR(on_up, NEWS_UP)
 HEAR(on_proved, NEWS_PROVED)
 HEAR(on_deadline, NEWS_DEADLINE)
 HEAR(on_suspect, NEWS_SUSPECT)
-HEAR(on_lapsed, NEWS_LAPSED)
+HEAR(on_deadline_passed, NEWS_DEADLINE_PASSED)
 /* As the attempts that had made it: their nodes went with the incarnation. */
 static void on_replaced(struct participant *p)
 {
@@ -66,7 +66,7 @@ static const struct participant_ops ops = {.is_busy = is_busy,
                                                   [NEWS_PROVED] = on_proved,
                                                   [NEWS_DEADLINE] = on_deadline,
                                                   [NEWS_SUSPECT] = on_suspect,
-                                                  [NEWS_LAPSED] = on_lapsed,
+                                                  [NEWS_DEADLINE_PASSED] = on_deadline_passed,
                                                   [NEWS_REPLACED] = on_replaced,
                                                   [NEWS_REFUSED] = on_refused,
                                                   [NEWS_CLOSED] = on_closed},
@@ -143,7 +143,7 @@ TEST_CASE(kept_proved_while_busy)
     begin(3, 0);
     run_for(60 * SECOND);
     CHECK(user->heard[NEWS_PROVED] > 10);
-    CHECK_INT(user->heard[NEWS_LAPSED], 0);
+    CHECK_INT(user->heard[NEWS_DEADLINE_PASSED], 0);
     user->busy = false;
     run_for(10 * SECOND);
     unsigned before = user->heard[NEWS_PROVED];
@@ -196,7 +196,7 @@ TEST_CASE(told_of_an_expiry)
         world_cut(host, i, true, true);
     run_for(TIMEOUT_MS * MILLI - MILLI);
     CHECK(user->heard[NEWS_SUSPECT] > 0);
-    CHECK_INT(user->heard[NEWS_LAPSED], 1);
+    CHECK_INT(user->heard[NEWS_DEADLINE_PASSED], 1);
     CHECK_INT(user->heard[NEWS_REPLACED], 0);
     run_for(20 * SECOND);
     for (int i = 0; i < 3; i++)

@@ -1,0 +1,78 @@
+/* What is asked of the server about a queue: a snapshot of it; that contenders give way; or that
+ * one is removed.
+ *
+ *          SYNCING (the first alone)              all are read, or have left
+ *             ^   v                                          │
+ *   IDLE ──> LISTING ──> READING ────────────────────────────┴──> OVER
+ *    │        v   ^         └──the first has left: once more      ^ ^
+ *    │      LIMITING (leases of ours)                             │ │
+ *    ├────> ASKING ──────all have the word, or have left──────────┘ │
+ *    └────> REMOVING ──answered──────────────────────────────────────┘
+ *
+ * In the next session all is asked anew, but for a removal: whose node it is, is looked at before
+ * each try. A limit is followed by another list, so that no list is older than it. The word is set
+ * for any version, as by Curator's Revoker, but for what Curator does not have: numbers stand below
+ * the word, so they are read first, and again if they were changed. */
+#ifndef RECIPES_SNAPSHOT_H
+#define RECIPES_SNAPSHOT_H
+
+#include "machine.h"
+
+enum snapshot_goal {
+    SNAPSHOT_OF_ALL,
+    SNAPSHOT_OF_FIRST, /* as a sync and a list show it */
+    SNAPSHOT_ASK,
+    SNAPSHOT_REMOVE /* the only contender that is known */
+};
+
+enum snapshot_state {
+    SNAPSHOT_IDLE,
+    SNAPSHOT_SYNCING,
+    SNAPSHOT_LISTING,
+    SNAPSHOT_LIMITING,
+    SNAPSHOT_READING,
+    SNAPSHOT_ASKING,
+    SNAPSHOT_REMOVING,
+    SNAPSHOT_OVER,
+    SNAPSHOT_STATES
+};
+
+enum snapshot_node {
+    SNAPSHOT_DIRECTORY,
+    SNAPSHOT_CONTENDER,         /* this number and the next: those of the list; the driver leaves
+                                   out those of which nothing is to be asked */
+    SNAPSHOT_NUMBERED = 1 << 28 /* the same, to be asked: those that have numbers */
+};
+
+enum snapshot_verdict {
+    SNAPSHOT_DONE,
+    SNAPSHOT_UNKNOWN, /* whether it was removed */
+    SNAPSHOT_FAILED,  /* .rc */
+    SNAPSHOT_STOPPED
+};
+
+/* What the driver knows when it delivers an event. */
+struct snapshot_moment {
+    uint32_t count;   /* how many contenders are known */
+    uint32_t left;    /* of how many of them something is to be asked */
+    bool needs_limit; /* LIST: there are leases of ours */
+};
+
+/* All 0 but for the goal. */
+struct snapshot {
+    enum snapshot_goal goal;
+    enum snapshot_state state;
+    bool has_limit; /* this list comes after it */
+    bool again;     /* the first one has left before it was read */
+    uint32_t left;  /* contenders of which something is asked */
+};
+
+void snapshot_step(struct snapshot *s, const struct machine_event *ev,
+                   const struct snapshot_moment *m, struct machine_actions *out);
+
+/* Asserted after each step. */
+bool snapshot_invariant(const struct snapshot *s);
+bool snapshot_may_move(enum snapshot_state from, enum snapshot_state to);
+const char *snapshot_state_name(enum snapshot_state state);
+
+#endif
