@@ -176,7 +176,7 @@ stage_tests() { # NAME TARGET
 # These tests record which function returned which error; lint compares that with the manual.
 seen=$root/_build/seen
 stage_seen_tests() { # NAME TARGET
-    ZKL_SEEN=$seen stage_tests "$1" "$2"
+    ZKL_SEEN=$seen ZKL_SEEN_PRELOAD=$root/_build/gcc/tests/seen/.libs/libpreload.so stage_tests "$1" "$2"
 }
 
 stage_lint() {
