@@ -113,13 +113,13 @@ run "$FENCED" "$D" put small 5 new
 expect "which is in nobody's way" 0 "$status"
 expect "and then gone" "" "$(find "$D" -name '.*' -type f)"
 
-# kill -9 before each system call in turn. Leak checking, which traces as well, cannot run then.
+# kill -9 before each system call in turn.
 crashes() {
     local n value later
     calls='' mix='' old=0 new=0 status=137
     for ((n = 1; n < 2000 && status == 137; n++)); do
         "$FENCED" "$D" put crash$n 5 old
-        calls+=" $(ASAN_OPTIONS=detect_leaks=0 "$CRASH_AT" $n "$FENCED" "$D" put crash$n 6 new)"
+        calls+=" $("$CRASH_AT" $n "$FENCED" "$D" put crash$n 6 new)"
         status=$?
         value=$("$FENCED" "$D" get crash$n)
         later=refused
@@ -131,7 +131,9 @@ crashes() {
         esac
     done
 }
-if [ ! -x "$CRASH_AT" ] || ! "$CRASH_AT" 0 true; then
+if [ -n "${ZKL_INSTRUMENTED-}" ]; then
+    skip "crashes: a sanitizer makes hundreds of system calls of its own"
+elif [ ! -x "$CRASH_AT" ] || ! "$CRASH_AT" 0 true; then
     skip "nothing can be traced here"
 else
     crashes

@@ -115,8 +115,12 @@ kill_told_first() {
 
 # Everything a script leaves in the background is ended with it, each by its own id.
 begin() {
-    # Commands record, too, which errors they saw: tests/seen/seen.c.
-    [ -z "${ZKL_SEEN-}" ] || [ -n "${ZKL_INSTRUMENTED-}" ] || export LD_PRELOAD="$top_builddir/tests/seen/.libs/libpreload.so"
+    # Commands record, too, which errors they saw: tests/seen/seen.c. What records is not instrumented, and takes
+    # nothing of a sanitizer's.
+    if [ -n "${ZKL_SEEN-}" ]; then
+        export LD_PRELOAD="${ZKL_SEEN_PRELOAD-$top_builddir/tests/seen/.libs/libpreload.so}"
+        export ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS-}"
+    fi
     scratch=$(mktemp -d)
     mkfifo "$scratch/.silent" # what nobody writes to
     background=()

@@ -1,6 +1,7 @@
 #include "own_time.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -61,12 +62,12 @@ int64_t own_time_of(const struct own_time_look *looks, int count, int processors
 
 static bool read_text(const char *path, char *text)
 {
-    FILE *f = fopen(path, "re");
-    size_t length = f ? fread(text, 1, TEXT_SIZE - 1, f) : 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : read(fd, text, TEXT_SIZE - 1);
 
-    text[length] = '\0';
-    if (f)
-        fclose(f);
+    text[MAX(length, 0)] = '\0';
+    if (fd >= 0)
+        close(fd);
     return length > 0;
 }
 
