@@ -136,10 +136,8 @@ static void add_all(GPtrArray *argv, const char *const *list)
 
 bool node_launch(struct node *n, const struct zk_server_options *o)
 {
-    /* Quick to start and small; a throwaway server need not survive a power cut. The thread that
-     * waits for its connections reads and writes, too: that others do it is a fifth of its time.
-     * One that has lost its ensemble asks the others again each second: by default its pauses grow
-     * to a minute. */
+    /* Quick to start and small; a throwaway server need not survive a power cut. One that has lost
+     * its ensemble asks the others again each second: by default its pauses grow to a minute. */
     static const char *const first[] = {"java",
                                         "-Xmx256m",
                                         "-XX:TieredStopAtLevel=1",
@@ -153,7 +151,6 @@ bool node_launch(struct node *n, const struct zk_server_options *o)
                                         ELECTION_LOG "Leader=info",
                                         "-Dzookeeper.jmx.log4j.disable=true",
                                         "-Dzookeeper.forceSync=no",
-                                        "-Dzookeeper.nio.numWorkerThreads=0",
                                         "-Dzookeeper.fastleader.maxNotificationInterval=1000",
                                         NULL};
     GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
