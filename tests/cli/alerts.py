@@ -8,8 +8,8 @@
   alerts.py day RULES FILE                     the same for 24 hours of the healthy scenarios
 
 A recorded scenario goes on for 20 minutes as its last quarter was: counters and times rise on as they rose there, and what
-stood still stands still. Those of tests/cli/alerts.series were recorded in 240 s: the healthy ones at an
-ensemble of three servers, where less time is left, the others at a single server.
+stood still stands still. tests/cli/alerts.series was recorded in 240 s ("stuck shard" in 100 s): the first five scenarios at an
+ensemble of three servers, where less time is left, the others at a single one (zkl-server [--nodes 3] -- alerts.py ...).
 """
 
 import os
@@ -259,6 +259,17 @@ def stuck(f):
     f.begin("b", "lock", "/services/stuck")
 
 
+def masked(f):
+    """The same of a shard whose host was killed, and whose last file says that it holds."""
+    f.begin("host", "shards", "/masked", "2", "--id", "x")
+    f.wait_for("host", 'zkl_path_grants_held{path="/masked/shards/0"} 1')
+    f.begin("silent", "lock", "/masked/shards/0", metrics=False)
+    yield 3
+    f.begin("a", "lock", "/masked/shards/0")
+    yield 7
+    f.end("host", signal.SIGKILL)
+
+
 def hung(f):
     """A job hangs, and the next one waits for it: four hours later this is seen."""
     f.begin("a", "lock", "/jobs/hung")
@@ -309,6 +320,7 @@ SCENARIOS = {  # what happens, and which alerts come of it
     "cut for 8 s of 10": (near, ["ZklDeadlineNear"]),
     "outage": (outage, [LOST, FAILED, "ZklNotConnected"]),
     "stuck": (stuck, ["ZklNobodyHolds"]),
+    "stuck shard": (masked, [KILLED, "ZklNobodyHolds"]),
     "hung job": (hung, ["ZklWaitsLong"]),
     "restless": (restless, [LOST, "ZklSessionsReplaced"]),
     "denied": (denied, ["ZklAccessDenied", FAILED]),

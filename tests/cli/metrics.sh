@@ -139,6 +139,7 @@ a deadline that is near at once|healthy at 10 s|s/(min_over_time[^<]*<) 0\.2/\1 
 a least that is near at once|healthy at 10 s|s/(zkl_deadline_left_least_seconds . zkl_session_timeout_seconds <) 0\.2/\1 0.7/
 a least that is never near|cut for 8 s of 10|s/(zkl_deadline_left_least_seconds . zkl_session_timeout_seconds <) 0\.2/\1 0.01/
 a standby behind a holder|healthy at 10 s|s/\f *unless on \(path\) sum by[^:]*> 0\f/\f/
+a killed host as a holder|stuck shard|s/\(\.\*\?\)\(\/shards\/\[0-9\]\+\)\?/(.*)/g
 a wait that is never long|stuck|s/\) > 3\f/) > 3000\f/
 a standby that waits|healthy at 10 s|s/\{path=~[^}]*\}//
 a job of a week|hung job|s/> 4 \* 3600/> 168 * 3600/
