@@ -91,17 +91,21 @@ void stats_wait_end(zkl_session *s, struct stats_waits *w, int64_t oldest_ns)
     w->at->waiting--;
 }
 
-/* at NULL: the oldest of all paths. */
-static int64_t stats_oldest_ms(const zkl_session *s, const struct stats_path *at, int64_t now)
+/* The instant at which the oldest of all began, or now; of each path it is kept there. */
+static int64_t stats_find_oldest(const zkl_session *s, int64_t now)
 {
     int64_t oldest = now;
 
+    for (guint i = 0; s->stats_paths && i < s->stats_paths->len; i++)
+        ((struct stats_path *)g_ptr_array_index(s->stats_paths, i))->oldest_ns = now;
     for (const GList *l = s->waits.head; l; l = l->next) {
         const struct stats_waits *w = l->data;
-        if (w->oldest_ns != 0 && (!at || w->at == at))
-            oldest = MIN(oldest, w->oldest_ns);
+        if (w->oldest_ns == 0)
+            continue;
+        w->at->oldest_ns = MIN(w->at->oldest_ns, w->oldest_ns);
+        oldest = MIN(oldest, w->oldest_ns);
     }
-    return (now - oldest) / CLOCK_MS;
+    return oldest;
 }
 
 void stats_granted(zkl_session *s, struct stats_path *at, int64_t wait_ns)
@@ -212,7 +216,7 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
     const struct instant now = clock_now();
     s->stats.deadline_left_ms = stats_left_ms(s, now);
     s->stats.session_timeout_ms = s->timeout_ms;
-    s->stats.oldest_wait_ms = stats_oldest_ms(s, NULL, now.boot);
+    s->stats.oldest_wait_ms = (now.boot - stats_find_oldest(s, now.boot)) / CLOCK_MS;
     memcpy(ret, &s->stats, sizeof *ret);
     session_unlock(s);
     ret->callbacks_queued = callbacks_queued(s->callbacks);
@@ -498,9 +502,10 @@ static GArray *stats_copy_paths(zkl_session *s)
     g_array_set_clear_func(copy, path_numbers_clear);
     session_lock(s);
     const int64_t now = clock_boot();
+    stats_find_oldest(s, now);
     for (guint i = 0; s->stats_paths && i < s->stats_paths->len; i++) {
         const struct stats_path *p = g_ptr_array_index(s->stats_paths, i);
-        struct path_numbers numbers = {*p, (uint64_t)stats_oldest_ms(s, p, now)};
+        struct path_numbers numbers = {*p, (uint64_t)(now - p->oldest_ns) / CLOCK_MS};
         numbers.counts.path = g_strdup(p->path);
         g_array_append_val(copy, numbers);
     }

@@ -8,6 +8,7 @@
 struct stats_path {
     char *path; /* without the chroot */
     uint64_t acquisitions, lost, held, waiting;
+    int64_t oldest_ns; /* of its waits, as of the last look; now, if there is none */
 };
 
 /* The acquisitions in progress of one handle. */
