@@ -28,12 +28,11 @@ static void answer(int fd, zkl_session *s)
     const struct timeval second = {1, 0}; /* for the question, whoever is there */
     const zkl_label label = {"path", "/jobs/metrics"};
     static char text[65536]; /* some 200 lines are much shorter */
-    zkl_stats stats = ZKL_STATS_INIT;
     char question[4096];
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
-    if (read(fd, question, sizeof question) > 0 && zkl_session_stats(s, &stats) == 0 &&
-        zkl_stats_prometheus(&stats, &label, 1, text, sizeof text) > 0)
+    if (read(fd, question, sizeof question) > 0 &&
+        zkl_session_prometheus(s, &label, 1, text, sizeof text) > 0)
         dprintf(fd, "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n\r\n%s", text);
     close(fd);
 }

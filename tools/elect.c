@@ -180,10 +180,13 @@ static const struct acquire_ops candidate_ops = {.open = candidate_open,
                                                  .close = candidate_close};
 
 /* Campaigns, leads and ends; events is open, and orders was given to it. shared tells the
- * supervisor too how that came. Returns the exit status. */
+ * supervisor too how that came; lost: how many terms before were lost. Returns the exit status. */
 static int candidate_run(const struct settings *settings, struct elect_options *options,
-                         struct events *events, struct shared *shared)
+                         struct events *events, struct shared *shared, int lost)
 {
+    struct metrics_gauge gauges[] = {
+        {"zkl_terms_lost_total", "Terms before the present one that were lost.", lost},
+        {.name = NULL}};
     struct candidate c = {.options = options,
                           .shared = shared,
                           .run = {.settings = settings,
@@ -191,7 +194,8 @@ static int candidate_run(const struct settings *settings, struct elect_options *
                                   .events = events,
                                   .shared = shared,
                                   .ops = &candidate_ops,
-                                  .self = &c}};
+                                  .self = &c,
+                                  .gauges = gauges}};
 
     return run_once(&c.run);
 }
@@ -220,6 +224,7 @@ struct supervisor {
     int64_t pause_ms;      /* after the last failure; 0: there was none since the last term */
     int64_t refused_since; /* by now_ms(): see failure_passes() */
     int said;              /* the status of the last failure, which was said; GO_ON: none */
+    int lost;              /* terms */
 };
 
 /* ---- what is told ---- */
@@ -293,7 +298,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
     say_no_more_of(s->said);
     if (getppid() == parent && events_open_below(&events, s->events, s->channel)) {
         spare_signals_of_command(&events, s->options);
-        status = candidate_run(s->settings, s->options, &events, s->shared);
+        status = candidate_run(s->settings, s->options, &events, s->shared, s->lost);
     }
     exit(status);
 }
@@ -484,6 +489,7 @@ static int judge(struct supervisor *s)
                                      s->options->run.hold.path)
                               : WEXITSTATUS(s->result);
 
+    s->lost += status == STATUS_LOST;
     if (cause == CAUSE_ENDED || s->options->once)
         return status;
     if (s->late != 0 && !killed)

@@ -34,32 +34,50 @@ static void metrics_unref(struct metrics *m)
     g_free(m);
 }
 
-/* Appends gauges with the labels of another gauge, as the library has written them. */
-static void append_gauges(GString *text, const struct metrics_gauge *gauges)
+static void append_gauge(GString *text, const char *labels, const char *name, const char *help,
+                         gint64 value)
 {
-    static const char like[] = "\nzkl_connected{";
-    const char *from = strstr(text->str, like) + strlen(like);
-    g_autofree char *labels = g_strndup(from, strcspn(from, "\n"));
-
-    *strrchr(labels, '}') = 0;
-    for (const struct metrics_gauge *g = gauges; g->name; g++)
-        g_string_append_printf(text, "# HELP %s %s\n# TYPE %s gauge\n%s{%s} %d\n", g->name, g->help,
-                               g->name, g->name, labels, atomic_load(&g->value));
+    g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n%s{%s} %" G_GINT64_FORMAT "\n", name,
+                           help, name, g_str_has_suffix(name, "_total") ? "counter" : "gauge", name,
+                           labels, value);
 }
 
-static char *render(const struct metrics *m)
+/* Appends what is ours with the labels of another gauge, as the library has written them. */
+static void append_ours(GString *text, const struct metrics *m, bool last, int status)
+{
+    static const char like[] = "\nzkl_connected{";
+    char *from = strstr(text->str, like) + strlen(like), *end = strchr(from, '\n');
+    const gint64 now = g_get_real_time() / G_USEC_PER_SEC;
+    g_autofree char *labels = g_strndup(from, (gsize)(end - from));
+
+    *strrchr(labels, '}') = 0;
+    if (last)
+        end[-1] = '0'; /* the session is closed next */
+    for (const struct metrics_gauge *g = m->gauges; g && g->name; g++)
+        append_gauge(text, labels, g->name, g->help, atomic_load(&g->value));
+    append_gauge(text, labels, "zkl_written_timestamp_seconds", "When this file was written.", now);
+    if (!last || status == GO_ON)
+        return;
+    append_gauge(text, labels, "zkl_ended_timestamp_seconds", "When zkl ended.", now);
+    append_gauge(text, labels, "zkl_exit_status", "The exit status of zkl.", status);
+}
+
+static char *render(const struct metrics *m, bool last, int status)
 {
     const zkl_label label = {"path", m->path};
-    zkl_stats stats = ZKL_STATS_INIT;
+    GString *text = g_string_new(NULL);
+    gsize size;
+    int length = 0;
 
-    if (zkl_session_stats(m->session, &stats) != 0)
-        return g_strdup("");
-    const size_t size = (size_t)zkl_stats_prometheus(&stats, &label, 1, NULL, 0) + 1;
-    GString *text = g_string_sized_new(size);
-    g_string_set_size(text, size - 1);
-    zkl_stats_prometheus(&stats, &label, 1, text->str, size);
-    if (m->gauges)
-        append_gauges(text, m->gauges);
+    /* Between two calls it may become longer. */
+    do {
+        size = (gsize)length + 1;
+        g_string_set_size(text, (gsize)length);
+        length = zkl_session_prometheus(m->session, &label, 1, text->str, size);
+    } while (length >= 0 && (gsize)length >= size);
+    g_string_set_size(text, (gsize)MAX(length, 0));
+    if (length > 0)
+        append_ours(text, m, last, status);
     return g_string_free(text, FALSE);
 }
 
@@ -111,7 +129,7 @@ static void *keep_writing(void *data)
     pthread_mutex_lock(&m->shared.lock);
     while (m->session) {
         const struct timespec until = worker_after_ms(EVERY_MS);
-        g_autofree char *text = render(m);
+        g_autofree char *text = render(m, false, GO_ON);
         pthread_mutex_unlock(&m->shared.lock);
         write_text(m, text);
         pthread_mutex_lock(&m->shared.lock);
@@ -148,14 +166,14 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
     return NULL;
 }
 
-void metrics_end(struct metrics *m)
+void metrics_end(struct metrics *m, int status)
 {
     const struct timespec until = worker_after_ms(LAST_MS);
 
     if (!m)
         return;
     pthread_mutex_lock(&m->shared.lock);
-    m->last = render(m);
+    m->last = render(m, true, status);
     m->session = NULL;
     pthread_cond_broadcast(&m->shared.changed);
     while (!m->written && worker_await(&m->shared.changed, &m->shared.lock, &until))

@@ -9,7 +9,8 @@
 
 struct metrics;
 
-/* A number of the caller's own, which it may change at any time. */
+/* A number of the caller's own, which it may change at any time; a counter, if its name ends in
+ * _total. */
 struct metrics_gauge {
     const char *name; /* NULL: the end of a list */
     const char *help;
@@ -21,7 +22,8 @@ struct metrics_gauge {
 struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
                               const struct metrics_gauge *gauges);
 
-/* Writes what there is a last time. NULL is ignored. */
-void metrics_end(struct metrics *m);
+/* Writes what there is a last time: that there is no connection any more, and that zkl ends with
+ * that status; GO_ON: it goes on with another session. NULL is ignored. */
+void metrics_end(struct metrics *m, int status);
 
 #endif

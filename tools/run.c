@@ -2,7 +2,6 @@
 #include "run.h"
 #include "closing.h"
 #include "connect.h"
-#include "metrics.h"
 #include "waiting.h"
 
 #define LOOK_EVERY_MS 1000
@@ -126,7 +125,8 @@ static int acquire(struct run *t)
     if (t->settings->verbose)
         say("%s: queueing", t->options->hold.path);
     status_line(t->options->hold.status_fd, "waiting");
-    t->metrics = metrics_begin(t->options->metrics_file, t->options->hold.path, t->session, NULL);
+    t->metrics =
+        metrics_begin(t->options->metrics_file, t->options->hold.path, t->session, t->gauges);
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
         return fail_last(t->options->hold.path);
@@ -179,7 +179,7 @@ static int run_steps(struct run *t)
     if (!t->hold && events_typed(t->events, status - STATUS_SIGNAL))
         atomic_store(&t->guard.termination.shared->key, status - STATUS_SIGNAL);
     t->events->key = atomic_load(&t->guard.termination.shared->key);
-    metrics_end(t->metrics);
+    metrics_end(t->metrics, status);
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
     if (t->hold && !t->metrics)
         zkl_grant_release(t->attempt.grant);

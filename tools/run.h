@@ -5,6 +5,7 @@
 
 #include "guard/guard.h"
 #include "lock_options.h"
+#include "metrics.h"
 
 /* An attempt to acquire, filled by the library's thread before done is set. */
 struct attempt {
@@ -55,6 +56,8 @@ struct run {
     struct shared *shared; /* of the guard; NULL: its own */
     const struct acquire_ops *ops;
     void *self;
+
+    struct metrics_gauge *gauges; /* NULL: none */
 
     zkl_session *session;
     struct metrics *metrics; /* of it; NULL: none */

@@ -386,7 +386,7 @@ static int connect_host(struct host *h)
 static void close_host_session(struct host *h)
 {
     reader_stop(&h->reader);
-    metrics_end(h->metrics);
+    metrics_end(h->metrics, h->status);
     h->metrics = NULL;
     if (h->status == GO_ON)
         zkl_session_close(h->common.session);

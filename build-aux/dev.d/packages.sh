@@ -9,7 +9,7 @@ build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
 server_packages=(libzookeeper-java default-jre-headless iproute2 jq)
 # What makes HTML of the pages.
 docs_packages=(mandoc cmark-gfm python3)
-# gdb shows what a test was doing that the watchdog ends; promtool is in prometheus, of which nothing else is used.
+# gdb shows what a test was doing that the watchdog ends; prometheus and promtool try the alerts and the console.
 check_packages=(clang clang-format binutils dpkg-dev patch gdb libevent-dev rpm zsh mypy prometheus "${docs_packages[@]}")
 # What bench/plot.py draws with.
 plot_packages=(python3-matplotlib)

@@ -68,12 +68,15 @@ typedef struct zkl_stats {
                                        grant is held */
     int64_t deadline_left_least_ms; /* the least of that so far, when a renewal came; -1: none came
                                        while a grant was held */
+    int64_t session_timeout_ms;     /* as zkl_session_timeout_ms() */
+    int64_t oldest_wait_ms;         /* since the first of the acquisitions in progress began; 0:
+                                       there is none */
 } zkl_stats;
 
 #define ZKL_STATS_INIT                                                                             \
     {                                                                                              \
         sizeof(zkl_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, {0}}, {0, 0, {0}}, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, {0, 0, {0}}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                               \
+            0, 0, 0, 0, {0, 0, {0}}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                         \
     }
 
 /* A label of a metric. */
@@ -102,6 +105,21 @@ ZKL_API int zkl_session_stats(zkl_session *s, zkl_stats *ret);
  * May be called in a forked child. */
 ZKL_API int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count,
                                  char *buf, size_t size);
+
+/* How many paths have metrics of their own in zkl_session_prometheus(). */
+#define ZKL_STATS_PATHS 64
+
+/* Writes the numbers of s as zkl_stats_prometheus() does, and those of each path: metrics whose
+ * names begin with zkl_path_, with the path as the label "path" in place of one of the caller's.
+ * The first ZKL_STATS_PATHS paths for which the session has had a handle have their own; all later
+ * ones are together in one with the label "other". A lock at several paths counts at the first in
+ * the order of their bytes.
+ *
+ * Returns the length of the whole text without the 0 byte, which may be size or more: then the text
+ * was cut, and the next may be longer. Returns ZKL_EINVAL if s is NULL, or if a label is not valid;
+ * or ZKL_ECHILD. Never waits for a server. May be called inside a callback. */
+ZKL_API int zkl_session_prometheus(zkl_session *s, const zkl_label *labels, size_t count, char *buf,
+                                   size_t size);
 
 ZKL_END
 

@@ -393,7 +393,8 @@ struct election_candidacy {
     void *data;
     struct contender *contender; /* QUEUED */
     zkl_grant *grant;            /* CHECKING to STOPPING: a reference */
-    int64_t entered;             /* CLOCK_BOOTTIME ns: the last attempt */
+    struct stats_waits waits;    /* of the last attempt */
+    int64_t entered;             /* CLOCK_BOOTTIME ns: that */
     bool closed;                 /* it stops because the session is closed */
     zkl_error failure;           /* of the last attempt */
     zkl_error why;               /* it is over; .code 0: it was asked to */
@@ -468,7 +469,8 @@ static void candidacy_on_decided(void *context, struct tenure *tenure, const zkl
     zkl_grant *grant = tenure ? grant_new_on(tenure) : NULL;
 
     c->contender = NULL;
-    op_count(c->election->session, c->entered, grant, error);
+    op_count(c->election->session, &c->waits, c->entered, 0, grant, error);
+    stats_waits_remove(c->election->session, &c->waits);
     if (grant) {
         c->grant = grant;
         contender_set_news(contender_of(tenure), candidacy_on_news);
@@ -514,7 +516,8 @@ static void candidacy_contend(struct election_candidacy *c)
     const struct contender_spec spec = election_spec(c->election);
 
     c->entered = clock_boot();
-    c->election->session->stats.waiting++;
+    stats_waits_add(c->election->session, &c->waits, c->election->directory);
+    stats_wait_begin(c->election->session, &c->waits, c->entered);
     contender_enter(&c->contender, c->election->session, &spec, candidacy_on_decided, c);
 }
 
@@ -1147,7 +1150,7 @@ static zkl_election *election_new(zkl_session *s, const char *path, const char *
               : o->layout == ZKL_LAYOUT_KAZOO ? RULE_OWN_KAZOO
                                               : RULE_SELECTOR;
     e->link.data = e;
-    op_queue_init(&e->waiters, s);
+    op_queue_init(&e->waiters, s, e->directory);
     return e;
 }
 

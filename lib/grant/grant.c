@@ -6,7 +6,6 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/probes.h"
-#include "lib/session/stats.h"
 
 /* A grant is valid while all of its tenures are. Its end is final: a release and a loss are decided
  * by one exchange of .end, and a reader that finds a tenure lost makes that the grant's end before
@@ -25,6 +24,7 @@ struct zkl_grant {
     unsigned owned;                /* references that users have to release */
     int64_t since;                 /* since when the user has had it, CLOCK_BOOTTIME ns; 0: that is
                                       not counted, or no more */
+    struct stats_path *counted_at; /* then */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
     GArray *callees[TENURE_CALLS]; /* of struct watcher; NULL: none */
     bool loss_heard;               /* a callback tells of the loss: the nodes go after it */
@@ -341,9 +341,10 @@ zkl_grant *grant_new_turn(struct tenure *t, zkl_grant *spare, uint64_t number,
 
 /* ---- what is counted, and told by probes ---- */
 
-void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now)
+void grant_began(zkl_grant *g, struct stats_path *at, int64_t wait_ns, int64_t now)
 {
-    stats_granted(g->session, wait_ns);
+    stats_granted(g->session, at, wait_ns);
+    g->counted_at = at;
     g->since = MAX(now, 1);
     PROBE(4, granted, grant_full_node(g), grant_session_id(g), grant_token(g), wait_ns);
 }
@@ -354,7 +355,7 @@ static void grant_count_release(zkl_grant *g, int64_t now)
     if (g->since == 0)
         return;
     PROBE(4, released, grant_full_node(g), grant_session_id(g), grant_token(g), now - g->since);
-    stats_ended(g->session, now - g->since, ZKL_LOSS_NONE);
+    stats_ended(g->session, g->counted_at, now - g->since, ZKL_LOSS_NONE);
     g->since = 0;
 }
 
@@ -364,7 +365,7 @@ static void grant_count_loss(zkl_grant *g)
         return;
     const zkl_loss loss = zkl_grant_loss(g);
     PROBE(4, lost, grant_full_node(g), grant_session_id(g), grant_token(g), (int)loss);
-    stats_ended(g->session, clock_boot() - g->since, loss);
+    stats_ended(g->session, g->counted_at, clock_boot() - g->since, loss);
     g->since = 0;
 }
 

@@ -4,6 +4,7 @@
 #ifndef LIB_GRANT_H
 #define LIB_GRANT_H
 
+#include "lib/session/stats.h"
 #include "tenure.h"
 
 /* Called exactly once for what was waited for: the grant (owned by the callee) or the error. */
@@ -64,8 +65,8 @@ void grant_forget(zkl_grant *g);
  * closed. */
 void grant_watch(zkl_grant *g, zkl_grant_fn fn, void *data);
 
-/* The user gets it now, CLOCK_BOOTTIME ns, and has waited for it so long: it is counted. */
-void grant_began(zkl_grant *g, int64_t wait_ns, int64_t now);
+/* The user gets it now, CLOCK_BOOTTIME ns, and has waited for it so long: it is counted there. */
+void grant_began(zkl_grant *g, struct stats_path *at, int64_t wait_ns, int64_t now);
 
 /* Before anybody else has it: its permits have these numbers. */
 void grant_set_slots(zkl_grant *g, const int32_t *slots, uint32_t count);

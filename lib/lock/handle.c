@@ -137,7 +137,7 @@ void *handle_new(const struct handle_kind *kind, size_t size, zkl_session *s, co
     pthread_mutex_init(&h->lock, NULL);
     h->link.data = h;
     session_lock(s);
-    op_queue_init(&h->waiters, s);
+    op_queue_init(&h->waiters, s, h->path);
     session_unlock(s);
     return h;
 }

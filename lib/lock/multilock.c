@@ -85,7 +85,7 @@ static zkl_multilock *multilock_new(zkl_session *s, const char *const *paths, si
         l->paths[i] = (struct multi_path){path_full(s->chroot, paths[i]), i};
     g_qsort_with_data(l->paths, (gint)count, sizeof l->paths[0], multilock_compare, NULL);
     session_lock(s);
-    op_queue_init(&l->waiters, s);
+    op_queue_init(&l->waiters, s, l->paths[0].directory);
     session_unlock(s);
     return l;
 }

@@ -438,8 +438,9 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
     turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
 }
 
-/* A turn for the caller if it can have one now, and nobody else is first; NULL. */
-static zkl_grant *turns_take(struct turns *t, uint64_t owner)
+/* A turn for the caller if it can have one now, and nobody else is first; NULL. It is counted
+ * there. */
+static zkl_grant *turns_take(struct turns *t, uint64_t owner, struct stats_path *at)
 {
     struct retain_event ev = {.kind = RETAIN_EV_LOCK};
     const struct turn_caller caller = {.owner = owner};
@@ -456,7 +457,7 @@ static zkl_grant *turns_take(struct turns *t, uint64_t owner)
     t->taking = NULL;
     zkl_grant *turn = g_steal_pointer(&t->taken);
     if (turn)
-        grant_began(turn, 0, ev.now);
+        grant_began(turn, at, 0, ev.now);
     return turn;
 }
 
@@ -563,7 +564,7 @@ static zkl_grant *mutex_take(struct handle *h, const struct hold *hold)
     if (!m->turns)
         return NULL;
     session_lock_briefly(h->session);
-    zkl_grant *grant = turns_take(m->turns, hold->key);
+    zkl_grant *grant = turns_take(m->turns, hold->key, h->waiters.waits.at);
     session_unlock_briefly(h->session);
     return grant;
 }

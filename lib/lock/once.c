@@ -649,7 +649,7 @@ int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_onc
     once->plan.slack_ms =
         (uint64_t)(o.slack_ms ? o.slack_ms : MIN(o.period_ms / 10, ONCE_SLACK_MAX_MS));
     session_lock(s);
-    op_queue_init(&once->waiters, s);
+    op_queue_init(&once->waiters, s, once->path);
     session_unlock(s);
     *ret = once;
     return 0;

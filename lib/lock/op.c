@@ -7,7 +7,6 @@
 #include "lib/base/error.h"
 #include "lib/base/thread.h"
 #include "lib/session/call.h"
-#include "lib/session/stats.h"
 
 struct zkl_op {
     atomic_int refs; /* the user's, ours until it is told, and one of the thread that waits */
@@ -66,13 +65,14 @@ static void op_deliver(void *data)
     op_unref(op);
 }
 
-void op_count(zkl_session *s, int64_t began_ns, zkl_grant *grant, const zkl_error *error)
+void op_count(zkl_session *s, struct stats_waits *waits, int64_t began_ns, int64_t oldest_ns,
+              zkl_grant *grant, const zkl_error *error)
 {
     const int64_t now = clock_boot();
 
-    s->stats.waiting--;
+    stats_wait_end(s, waits, oldest_ns);
     if (grant)
-        grant_began(grant, now - began_ns, now);
+        grant_began(grant, waits->at, now - began_ns, now);
     else
         stats_failed(s, error->code);
 }
@@ -80,11 +80,13 @@ void op_count(zkl_session *s, int64_t began_ns, zkl_grant *grant, const zkl_erro
 void op_decide(void *context, zkl_grant *grant, const zkl_error *error)
 {
     zkl_op *op = context;
+    struct op_queue *q = op->queue;
 
-    op_count(op->session, op->began_ns, grant, error);
+    g_queue_unlink(&q->ops, &op->link);
+    const zkl_op *oldest = g_queue_peek_head(&q->ops);
+    op_count(op->session, &q->waits, op->began_ns, oldest ? oldest->began_ns : 0, grant, error);
     if (op->limit)
         timers_cancel(&op->limit->timer);
-    g_queue_unlink(&op->queue->ops, &op->link);
     op->queue = NULL;
     op->decided = true;
     op->grant = grant;
@@ -147,12 +149,12 @@ static void op_on_timeout(void *data)
     op_abort(op, why.code, why.text);
 }
 
-static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
+static zkl_op *op_new(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, void *data)
 {
     zkl_op *op = g_new0(zkl_op, 1);
 
     atomic_init(&op->refs, 2);
-    op->session = session_ref(s);
+    op->session = session_ref(q->session);
     if (timeout_ms != ZKL_FOREVER) {
         op->limit = g_new0(struct limit, 1);
         op->limit->timeout_ms = timeout_ms;
@@ -161,8 +163,10 @@ static zkl_op *op_new(zkl_session *s, int64_t timeout_ms, zkl_acquired_fn fn, vo
     if (fn)
         op->data = data;
     op->link.data = op;
+    op->queue = q;
+    g_queue_push_tail_link(&q->ops, &op->link);
     op->began_ns = clock_boot();
-    s->stats.waiting++;
+    stats_wait_begin(op->session, &q->waits, op->began_ns);
     return op;
 }
 
@@ -180,9 +184,7 @@ zkl_op *op_begin(struct op_queue *q, int64_t timeout_ms, zkl_acquired_fn fn, voi
         error_set(ZKL_ECLOSED, NULL, "the session was closed");
         return NULL;
     }
-    zkl_op *op = op_new(s, timeout_ms, fn, data);
-    op->queue = q;
-    g_queue_push_tail_link(&q->ops, &op->link);
+    zkl_op *op = op_new(q, timeout_ms, fn, data);
     if (s->refused) {
         session_why_down(s, &why);
         op_decide(op, NULL, &why);
@@ -291,14 +293,16 @@ static void op_queue_on_session_end(void *queue, const zkl_error *why)
     op_queue_abort(queue, why->code, why->text);
 }
 
-void op_queue_init(struct op_queue *q, zkl_session *s)
+void op_queue_init(struct op_queue *q, zkl_session *s, const char *path)
 {
     q->session = s;
+    stats_waits_add(s, &q->waits, path);
     callers_add(&contenders_of(s)->callers, &q->callers, op_queue_on_session_end, q);
 }
 
 void op_queue_clear(struct op_queue *q)
 {
+    stats_waits_remove(q->session, &q->waits);
     callers_remove(&q->callers);
 }
 

@@ -4,16 +4,18 @@
 #define LIB_OP_H
 
 #include "lib/contender/contender.h"
+#include "lib/session/stats.h"
 
 /* The acquisitions of one handle that are not decided, in order. With the monitor held. */
 struct op_queue {
     zkl_session *session; /* the owner has a reference */
     GQueue ops;           /* of zkl_op */
+    struct stats_waits waits;
     struct callers callers;
 };
 
-/* From now on all end with the session. */
-void op_queue_init(struct op_queue *q, zkl_session *s);
+/* From now on all end with the session, and are counted at path. */
+void op_queue_init(struct op_queue *q, zkl_session *s, const char *path);
 void op_queue_clear(struct op_queue *q); /* none is left */
 
 /* Ends all of them with that error. */
@@ -52,8 +54,10 @@ void op_decide(void *op, zkl_grant *grant, const zkl_error *error);
 
 /* ---- of all kinds ---- */
 
-/* One that has waited since began_ns, CLOCK_BOOTTIME, is decided. */
-void op_count(zkl_session *s, int64_t began_ns, zkl_grant *grant, const zkl_error *error);
+/* One that has waited since began_ns, CLOCK_BOOTTIME, is decided; oldest_ns: of those left, or 0.
+ */
+void op_count(zkl_session *s, struct stats_waits *waits, int64_t began_ns, int64_t oldest_ns,
+              zkl_grant *grant, const zkl_error *error);
 
 /* As zkl_op_cancel(), for a reason. */
 void op_abort(zkl_op *op, int code, const char *text);

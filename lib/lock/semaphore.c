@@ -738,7 +738,7 @@ static zkl_semaphore *semaphore_new(zkl_session *s, const char *path,
     m->limit = g_rc_box_new0(struct permit_limit);
     m->limit->initial = o->limit;
     session_lock(s);
-    op_queue_init(&m->waiters, s);
+    op_queue_init(&m->waiters, s, m->path);
     session_unlock(s);
     return m;
 }

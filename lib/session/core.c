@@ -33,6 +33,7 @@ static void session_free(zkl_session *s)
     g_hash_table_unref(s->watches);
     g_hash_table_unref(s->logged);
     g_hash_table_unref(s->unnoted);
+    g_clear_pointer(&s->stats_paths, g_ptr_array_unref);
     g_array_unref(s->listeners);
     pthread_mutex_destroy(&s->monitor);
     pthread_cond_destroy(&s->changed);

@@ -134,7 +134,9 @@ struct zkl_session {
     GPtrArray *participants; /* of struct participant */
     struct users users;      /* others than those */
 
-    zkl_stats stats; /* but for what can be seen elsewhere */
+    zkl_stats stats;        /* but for what can be seen elsewhere */
+    GQueue waits;           /* of struct stats_waits */
+    GPtrArray *stats_paths; /* of struct stats_path; NULL: none yet */
 };
 
 /* Waking libzookeeper's thread is a write(), so a caller's thread could be cancelled there with the

@@ -33,8 +33,85 @@ static void stats_add_time(zkl_histogram *h, int64_t ns)
     h->buckets[i]++;
 }
 
-void stats_granted(zkl_session *s, int64_t wait_ns)
+/* ---- paths ---- */
+
+static void stats_path_free(void *path)
 {
+    struct stats_path *p = path;
+
+    g_free(p->path);
+    g_free(p);
+}
+
+/* Where a full path is counted: beyond the limit one for all. */
+static struct stats_path *stats_path_of(zkl_session *s, const char *path)
+{
+    const char *name = session_path(s, path);
+
+    if (!name)
+        name = path;
+    if (!s->stats_paths)
+        s->stats_paths = g_ptr_array_new_with_free_func(stats_path_free);
+    for (guint i = 0; i < s->stats_paths->len; i++) {
+        struct stats_path *p = g_ptr_array_index(s->stats_paths, i);
+        if (i == ZKL_STATS_PATHS || strcmp(p->path, name) == 0)
+            return p;
+    }
+    struct stats_path *p = g_new0(struct stats_path, 1);
+    p->path = g_strdup(s->stats_paths->len < ZKL_STATS_PATHS ? name : "other");
+    g_ptr_array_add(s->stats_paths, p);
+    return p;
+}
+
+/* ---- waits and grants ---- */
+
+void stats_waits_add(zkl_session *s, struct stats_waits *w, const char *path)
+{
+    *w = (struct stats_waits){.link = {.data = w}, .at = stats_path_of(s, path)};
+    g_queue_push_tail_link(&s->waits, &w->link);
+}
+
+void stats_waits_remove(zkl_session *s, struct stats_waits *w)
+{
+    g_queue_unlink(&s->waits, &w->link);
+}
+
+void stats_wait_begin(zkl_session *s, struct stats_waits *w, int64_t now)
+{
+    if (w->oldest_ns == 0)
+        w->oldest_ns = MAX(now, 1);
+    s->stats.waiting++;
+    w->at->waiting++;
+}
+
+void stats_wait_end(zkl_session *s, struct stats_waits *w, int64_t oldest_ns)
+{
+    w->oldest_ns = oldest_ns;
+    s->stats.waiting--;
+    w->at->waiting--;
+}
+
+/* The instant at which the oldest of all began, or now; of each path it is kept there. */
+static int64_t stats_find_oldest(const zkl_session *s, int64_t now)
+{
+    int64_t oldest = now;
+
+    for (guint i = 0; s->stats_paths && i < s->stats_paths->len; i++)
+        ((struct stats_path *)g_ptr_array_index(s->stats_paths, i))->oldest_ns = now;
+    for (const GList *l = s->waits.head; l; l = l->next) {
+        const struct stats_waits *w = l->data;
+        if (w->oldest_ns == 0)
+            continue;
+        w->at->oldest_ns = MIN(w->at->oldest_ns, w->oldest_ns);
+        oldest = MIN(oldest, w->oldest_ns);
+    }
+    return oldest;
+}
+
+void stats_granted(zkl_session *s, struct stats_path *at, int64_t wait_ns)
+{
+    at->acquisitions++;
+    at->held++;
     s->stats.acquisitions++;
     s->stats.held++;
     stats_add_time(&s->stats.wait, wait_ns);
@@ -67,8 +144,10 @@ static void stats_add_loss(zkl_stats *stats, zkl_loss loss)
     }
 }
 
-void stats_ended(zkl_session *s, int64_t hold_ns, zkl_loss loss)
+void stats_ended(zkl_session *s, struct stats_path *at, int64_t hold_ns, zkl_loss loss)
 {
+    at->held--;
+    at->lost += loss != ZKL_LOSS_NONE && loss != ZKL_LOSS_FORKED;
     s->stats.held--;
     stats_add_time(&s->stats.hold, hold_ns);
     stats_add_loss(&s->stats, loss);
@@ -134,7 +213,10 @@ int zkl_session_stats(zkl_session *s, zkl_stats *ret)
     s->stats.connected = s->up;
     s->stats.requests_queued = s->parked.length;
     s->stats.attempts_failed = log_attempts(s->log);
-    s->stats.deadline_left_ms = stats_left_ms(s, clock_now());
+    const struct instant now = clock_now();
+    s->stats.deadline_left_ms = stats_left_ms(s, now);
+    s->stats.session_timeout_ms = s->timeout_ms;
+    s->stats.oldest_wait_ms = (now.boot - stats_find_oldest(s, now.boot)) / CLOCK_MS;
     memcpy(ret, &s->stats, sizeof *ret);
     session_unlock(s);
     ret->callbacks_queued = callbacks_queued(s->callbacks);
@@ -162,7 +244,7 @@ struct sample {
     SAMPLE(COUNTER, failed_##member, "acquisition_failures_total", "reason=\"" reason "\"",        \
            "Calls that ended without a grant.")
 #define LOST(member)                                                                               \
-    SAMPLE(COUNTER, lost_##member, "grants_lost_total", "kind=\"" #member "\"", "Grants lost.")
+    SAMPLE(COUNTER, lost_##member, "grants_lost_total", "reason=\"" #member "\"", "Grants lost.")
 
 static const struct sample stats_samples[] = {
     SAMPLE(COUNTER, acquisitions, "acquisitions_total", "",
@@ -187,7 +269,7 @@ static const struct sample stats_samples[] = {
     SAMPLE(COUNTER, sessions, "sessions_total", "", "ZooKeeper sessions made."),
     SAMPLE(COUNTER, connections, "connections_total", "", "Connections made."),
     SAMPLE(COUNTER, disconnections, "disconnections_total", "", "Connections lost."),
-    SAMPLE(COUNTER, attempts_failed, "connection_attempts_failed_total", "",
+    SAMPLE(COUNTER, attempts_failed, "connection_failures_total", "",
            "Attempts to connect that failed."),
     SAMPLE(HISTOGRAM, renewal, "renewal_seconds", "", "Time from a renewal to its answer."),
     SAMPLE(COUNTER, requests, "requests_total", "", "Requests sent."),
@@ -204,6 +286,10 @@ static const struct sample stats_samples[] = {
            "Time until grants are lost unless the session is renewed."),
     SAMPLE(GAUGE_MS, deadline_left_least_ms, "deadline_left_least_seconds", "",
            "The least time that was left when a renewal came."),
+    SAMPLE(GAUGE_MS, session_timeout_ms, "session_timeout_seconds", "",
+           "The session timeout that the servers granted."),
+    SAMPLE(GAUGE_MS, oldest_wait_ms, "oldest_wait_seconds", "",
+           "Time since the oldest acquisition in progress began; 0 if there is none."),
 };
 
 static const char *const stats_bounds[ZKL_HISTOGRAM_BUCKETS] = {
@@ -224,7 +310,7 @@ static bool stats_is_valid_name(const char *name)
 /* Prometheus drops a file where a name comes twice. */
 static bool stats_is_taken(const zkl_label *labels, size_t i)
 {
-    static const char *const ours[] = {"le", "reason", "kind"};
+    static const char *const ours[] = {"le", "reason"};
 
     for (size_t k = 0; k < G_N_ELEMENTS(ours); k++)
         if (strcmp(labels[i].name, ours[k]) == 0)
@@ -250,13 +336,16 @@ static void stats_append_escaped(GString *text, const char *value)
     g_free(valid);
 }
 
-/* a="1",b="2"; false: one of them is not valid. */
-static bool stats_append_labels(GString *text, const zkl_label *labels, size_t count)
+/* a="1",b="2", without the label called but; false: one of them is not valid. */
+static bool stats_append_labels(GString *text, const zkl_label *labels, size_t count,
+                                const char *but)
 {
     for (size_t i = 0; i < count; i++) {
         if (!stats_is_valid_name(labels[i].name) || !labels[i].value || stats_is_taken(labels, i))
             return false;
-        g_string_append_printf(text, "%s%s=\"", i > 0 ? "," : "", labels[i].name);
+        if (but && strcmp(labels[i].name, but) == 0)
+            continue;
+        g_string_append_printf(text, "%s%s=\"", text->len > 0 ? "," : "", labels[i].name);
         stats_append_escaped(text, labels[i].value);
         g_string_append_c(text, '"');
     }
@@ -301,23 +390,29 @@ static void stats_append_histogram(GString *text, const struct sample *m, const 
     stats_append_count(text, h->count);
 }
 
-static void stats_append_sample(GString *text, const struct sample *m, const char *labels,
-                                const zkl_stats *stats)
+static void stats_append_value(GString *text, const struct sample *m, const char *at)
 {
-    const char *at = (const char *)stats + m->offset;
     uint64_t value;
 
-    if (m->kind == HISTOGRAM) {
-        stats_append_histogram(text, m, labels, (const zkl_histogram *)(const void *)at);
-        return;
-    }
     memcpy(&value, at, sizeof value);
-    stats_append_name(text, m, "", labels, m->label);
     if (m->kind != GAUGE_MS)
         stats_append_count(text, value);
     else
         g_string_append_printf(text, "%" G_GUINT64_FORMAT ".%03" G_GUINT64_FORMAT "\n",
                                value / 1000, value % 1000);
+}
+
+static void stats_append_sample(GString *text, const struct sample *m, const char *labels,
+                                const zkl_stats *stats)
+{
+    const char *at = (const char *)stats + m->offset;
+
+    if (m->kind == HISTOGRAM) {
+        stats_append_histogram(text, m, labels, (const zkl_histogram *)(const void *)at);
+        return;
+    }
+    stats_append_name(text, m, "", labels, m->label);
+    stats_append_value(text, m, at);
 }
 
 /* -1: there is nothing to say of it. */
@@ -329,10 +424,17 @@ static bool stats_is_left_out(const struct sample *m, const zkl_stats *stats)
     return m->kind == GAUGE_MS && value < 0;
 }
 
-static void stats_append_all(GString *text, const char *labels, const zkl_stats *stats)
+static void stats_append_head(GString *text, const struct sample *m)
 {
     static const char *const types[] = {
         [COUNTER] = "counter", [GAUGE] = "gauge", [GAUGE_MS] = "gauge", [HISTOGRAM] = "histogram"};
+
+    g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+                           types[m->kind]);
+}
+
+static void stats_append_all(GString *text, const char *labels, const zkl_stats *stats)
+{
     const char *described = "";
 
     for (size_t i = 0; i < G_N_ELEMENTS(stats_samples); i++) {
@@ -340,34 +442,125 @@ static void stats_append_all(GString *text, const char *labels, const zkl_stats 
         if (stats_is_left_out(m, stats))
             continue;
         if (strcmp(m->name, described) != 0)
-            g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
-                                   types[m->kind]);
+            stats_append_head(text, m);
         described = m->name;
         stats_append_sample(text, m, labels, stats);
     }
 }
 
-int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count, char *buf,
-                         size_t size)
+/* ---- of paths ---- */
+
+/* What is written of one path. */
+struct path_numbers {
+    struct stats_path counts;
+    uint64_t oldest_ms;
+};
+
+#define PATH_SAMPLE(kind, member, name, help)                                                      \
+    {                                                                                              \
+        "zkl_path_" name, "", kind, offsetof(struct path_numbers, member), help                    \
+    }
+
+static const struct sample stats_path_samples[] = {
+    PATH_SAMPLE(COUNTER, counts.acquisitions, "acquisitions_total",
+                "Acquisitions at the path that ended with a grant."),
+    PATH_SAMPLE(COUNTER, counts.lost, "grants_lost_total", "Grants lost at the path."),
+    PATH_SAMPLE(GAUGE, counts.held, "grants_held", "Grants that are held at the path."),
+    PATH_SAMPLE(GAUGE, counts.waiting, "acquisitions_waiting",
+                "Acquisitions in progress at the path."),
+    PATH_SAMPLE(GAUGE_MS, oldest_ms, "oldest_wait_seconds",
+                "Time since the oldest of them began; 0 if there is none."),
+};
+
+/* One metric after the other, each of all paths, as the format wants it. */
+static void stats_append_paths(GString *text, const char *labels, const GArray *paths)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(stats_path_samples) && paths->len > 0; i++) {
+        const struct sample *m = &stats_path_samples[i];
+        stats_append_head(text, m);
+        for (guint k = 0; k < paths->len; k++) {
+            const struct path_numbers *p = &g_array_index(paths, struct path_numbers, k);
+            GString *own = g_string_new("path=\"");
+            stats_append_escaped(own, p->counts.path);
+            g_string_append_c(own, '"');
+            stats_append_name(text, m, "", labels, own->str);
+            stats_append_value(text, m, (const char *)p + m->offset);
+            g_string_free(own, TRUE);
+        }
+    }
+}
+
+static void path_numbers_clear(void *numbers)
+{
+    g_free(((struct path_numbers *)numbers)->counts.path);
+}
+
+static GArray *stats_copy_paths(zkl_session *s)
+{
+    GArray *copy = g_array_new(FALSE, FALSE, sizeof(struct path_numbers));
+
+    g_array_set_clear_func(copy, path_numbers_clear);
+    session_lock(s);
+    const int64_t now = clock_boot();
+    stats_find_oldest(s, now);
+    for (guint i = 0; s->stats_paths && i < s->stats_paths->len; i++) {
+        const struct stats_path *p = g_ptr_array_index(s->stats_paths, i);
+        struct path_numbers numbers = {*p, (uint64_t)(now - p->oldest_ns) / CLOCK_MS};
+        numbers.counts.path = g_strdup(p->path);
+        g_array_append_val(copy, numbers);
+    }
+    session_unlock(s);
+    return copy;
+}
+
+/* ---- the interface ---- */
+
+/* paths NULL: none are asked for. */
+static int stats_write(const char *what, const zkl_stats *stats, const GArray *paths,
+                       const zkl_label *labels, size_t count, char *buf, size_t size)
 {
     const char *wrong = !stats || stats->size < sizeof *stats
                             ? "stats is NULL or its size too small"
                         : (count > 0 && !labels) || (size > 0 && !buf) ? "labels or buf is NULL"
                                                                        : NULL;
-    GString *shown = g_string_new(NULL), *text = g_string_new(NULL);
+    GString *shown = g_string_new(NULL), *others = g_string_new(NULL), *text = g_string_new(NULL);
     int length = 0;
 
-    if (!wrong && !stats_append_labels(shown, labels, count))
+    if (!wrong && (!stats_append_labels(shown, labels, count, NULL) ||
+                   !stats_append_labels(others, labels, count, "path")))
         wrong = "a label is not valid, or is there twice";
     if (wrong) {
-        length = error_set(ZKL_EINVAL, NULL, "zkl_stats_prometheus: %s", wrong);
+        length = error_set(ZKL_EINVAL, NULL, "%s: %s", what, wrong);
     } else {
         stats_append_all(text, shown->str, stats);
+        if (paths)
+            stats_append_paths(text, others->str, paths);
         length = (int)text->len;
     }
     if (!wrong && size > 0)
         g_strlcpy(buf, text->str, size);
     g_string_free(shown, TRUE);
+    g_string_free(others, TRUE);
     g_string_free(text, TRUE);
     return length;
+}
+
+int zkl_stats_prometheus(const zkl_stats *stats, const zkl_label *labels, size_t count, char *buf,
+                         size_t size)
+{
+    return stats_write("zkl_stats_prometheus", stats, NULL, labels, count, buf, size);
+}
+
+int zkl_session_prometheus(zkl_session *s, const zkl_label *labels, size_t count, char *buf,
+                           size_t size)
+{
+    zkl_stats stats = ZKL_STATS_INIT;
+    int code = zkl_session_stats(s, &stats);
+
+    if (code)
+        return code;
+    GArray *paths = stats_copy_paths(s);
+    code = stats_write("zkl_session_prometheus", &stats, paths, labels, count, buf, size);
+    g_array_free(paths, TRUE);
+    return code;
 }

@@ -13,7 +13,7 @@ from . import _c
 from ._c import LogLevel, Outage, SessionEvent
 from ._library import Pointer, called, drop, keep, lib, ms, new, options, said, text
 from .errors import Closed, Code, made
-from .stats import Stats
+from .stats import Stats, rendered
 
 if TYPE_CHECKING:
     from .lock import _Reentrant
@@ -265,6 +265,10 @@ class Session:
         stats = options(Stats)
         self._c.use(lib.zkl_session_stats, byref(stats))
         return stats  # type: ignore[no-any-return]
+
+    def prometheus(self, **labels: str) -> str:
+        """The same in Prometheus' text format, each metric with the labels, and with metrics of each path."""
+        return rendered(lambda *rest: self._c.use(lib.zkl_session_prometheus, *rest), labels)
 
     def on_change(self, function: Callable[[SessionEvent, int], None]) -> None:
         """Calls function(event, id of the ZooKeeper session) at each later event. CLOSED is the last one."""

@@ -2,7 +2,7 @@
 
 import ctypes
 from ctypes import byref
-from typing import Dict, List, Tuple
+from typing import Callable, Dict, List, Tuple
 
 from . import _c
 from ._library import lib, text
@@ -20,12 +20,18 @@ class Stats(_c.Stats):
 
     def prometheus(self, **labels: str) -> str:
         """In Prometheus' text format, each metric with the labels."""
-        made = [_c.Label(text(name), text(value)) for name, value in labels.items()]
-        arguments = byref(self), (_c.Label * len(made))(*made), len(made)
-        length = lib.zkl_stats_prometheus(*arguments, None, 0)
+        return rendered(lambda *rest: lib.zkl_stats_prometheus(byref(self), *rest), labels)
+
+
+def rendered(function: Callable[..., int], labels: Dict[str, str]) -> str:
+    """What the function writes, which is called until all has room: meanwhile it may have become longer."""
+    made = [_c.Label(text(name), text(value)) for name, value in labels.items()]
+    length = 0
+    while True:
         buffer = ctypes.create_string_buffer(length + 1)
-        lib.zkl_stats_prometheus(*arguments, buffer, len(buffer))
-        return buffer.value.decode()
+        length = function((_c.Label * len(made))(*made), len(made), buffer, len(buffer))
+        if length < len(buffer):
+            return buffer.value.decode()
 
 
 def _plain(value: object) -> object:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # zkl lock --metrics-file: what is in the file, and that nothing about it harms the lock; what zkl shards
-# adds; the example's rules and dashboard, which are about these metrics.
+# adds; the example's dashboards, and its rules, on series that fleets made (alerts.py).
 # The quoted commands are for the shells that zkl runs.
 # shellcheck disable=SC2016
 # shellcheck source=tests/cli/lib.sh
@@ -14,16 +14,27 @@ prom=$scratch/zkl.prom
 
 # The command sees a whole file, and what is counted is there when all is over.
 export prom
-run "$ZKL" lock "$L" --metrics-file "$prom" sh -c 'until [ -s "$prom" ]; do :; done; tail -n 1 "$prom"; exit 3'
+before=$(date +%s)
+run "$ZKL" lock "$L" --metrics-file "$prom" sh -c 'until [ -s "$prom" ]; do :; done; cp "$prom" "$prom.early"; tail -n 1 "$prom"; exit 3'
+after=$(date +%s)
 expect "the command's status" 3 "$status"
+early=$(cat "$prom.early"; rm "$prom.early")
 expect_match "a whole file" "^zkl_[a-z_]+\{path=\"/cli/metrics.\"quoted\"\} [0-9.]+$" "$out"
 expect "nothing to say" "" "$err"
 expect "one file, which others may read" "zkl.prom 644" "$(cd "$scratch" && stat -c '%n %a' zkl.prom*)"
 for line in "zkl_acquisitions_total{$label} 1" "zkl_grants_held{$label} 0" "zkl_hold_seconds_count{$label} 1" \
-    "zkl_wait_seconds_bucket{$label,le=\"+Inf\"} 1" "zkl_connected{$label} 1" \
-    "zkl_grants_lost_total{$label,kind=\"deadline\"} 0"; do
+    "zkl_wait_seconds_bucket{$label,le=\"+Inf\"} 1" "zkl_connected{$label} 0" \
+    "zkl_grants_lost_total{$label,reason=\"deadline\"} 0" "zkl_path_acquisitions_total{$label} 1" "zkl_path_grants_held{$label} 0" \
+    "zkl_oldest_wait_seconds{$label} 0.000" "zkl_session_timeout_seconds{$label} 30.000" "zkl_exit_status{$label} 3"; do
     expect "$line" 1 "$(grep -cxF "$line" "$prom")"
 done
+# When it was written, and when it ended: by the clock, and not before it is so.
+value() { sed -n "s/^$1{.*} //p"; } # METRIC
+written=$(value zkl_written_timestamp_seconds <<<"$early")
+ended=$(value zkl_ended_timestamp_seconds <"$prom")
+expect "is written in order" true "$([ "$before" -le "$written" ] && [ "$written" -le "$ended" ] && [ "$ended" -le "$after" ] && echo true)"
+expect "the last time is the end" "$ended" "$(value zkl_written_timestamp_seconds <"$prom")"
+expect "no end before the end" "1:" "$(value zkl_connected <<<"$early"):$(value 'zkl_e[a-z_]*' <<<"$early")"
 
 "$ZKL" lock "$L" sh -c 'touch "$1"; exec sleep 1000' sh "$scratch/held" &
 remember $!
@@ -69,36 +80,122 @@ kill -TERM "$shards"
 status_of "$shards"
 expect "the host ends as it was told" 143 "$?"
 for line in "# TYPE zkl_shards_running gauge" "zkl_shards_running{$label} 0" "# TYPE zkl_shards_paused gauge" "zkl_shards_paused{$label} 0" \
-    "zkl_grants_held{$label} 0" "zkl_connected{$label} 1"; do
+    "zkl_grants_held{$label} 0" "zkl_connected{$label} 0" "zkl_exit_status{$label} 143" \
+    'zkl_path_grants_held{path="/cli/metrics\"quoted/shards/1"} 0'; do
     expect "$line" 1 "$(grep -cxF "$line" "$prom")"
 done
 
 # ---- the example ----
 
-rules=$top_srcdir/examples/prometheus/rules.yml dashboard=$top_srcdir/examples/prometheus/dashboard.json
+examples=$top_srcdir/examples/prometheus
+rules=$examples/rules.yml dashboard=$examples/dashboard.json page=$examples/zkl.html
+cat "$prom" >>"$scratch/all.prom"     # an end is only in the last
+echo '# TYPE zkl_terms_lost_total counter' >>"$scratch/all.prom" # of zkl elect: alerts.py sees it
 used() { grep -ohE '\bzkl_[a-z_]+' "$@" | sed -E 's/_(bucket|sum|count)$//' | sort -u; }
 made() { sed -nE 's/^# TYPE (zkl_[a-z_]+) .*/\1/p' "$scratch/all.prom" | sort -u; }
-expect "the example is about metrics that there are" "" "$(comm -23 <(used "$rules" "$dashboard") <(made))"
+expect "the example is about metrics that there are" "" "$(comm -23 <(used "$rules" "$dashboard" "$page") <(made))"
 # Rules that compare a number that never comes back, and not what it was before: their alerts would never end.
 endless() { # RULES
     grep -v '^ *#' "$1" | tr '\n' ' ' | sed 's/- alert:/\n&/g' | sed -nE 's/^- alert: (\w+) .*expr: (.*) labels:.*/\1 \2/p' |
         while read -r alert expr; do
             grep -oE '\bzkl_\w+_(total|least_seconds)\b' <<<"$expr" | sort -u | while read -r metric; do
-                grep -qE "$metric(\{[^}]*\})?\[" <<<"$expr" || echo "$alert: $metric"
+                grep -qE "$metric(\{[^}]*\})?(\[| offset )" <<<"$expr" || echo "$alert: $metric"
             done
         done
 }
 expect "every alert can end" "" "$(endless "$rules")"
-sed 's/changes(.*) > 0/1/' "$rules" >"$scratch/endless.yml"
+sed 's/ offset 10m//' "$rules" >"$scratch/endless.yml"
 expect "sees one that cannot" "ZklDeadlineNear: zkl_deadline_left_least_seconds" "$(endless "$scratch/endless.yml")"
-if command -v promtool >/dev/null; then
-    expect "promtool: metrics" 0 "$(promtool check metrics <"$scratch/all.prom" >/dev/null 2>&1; echo $?)"
+if command -v promtool >/dev/null && command -v python3 >/dev/null; then
+    expect "promtool: metrics" 0 "$(promtool check metrics <"$prom" >/dev/null 2>&1; echo $?)"
     run promtool check rules "$rules"
     expect "promtool: rules" 0 "$status"
-    run promtool test rules "$top_srcdir/examples/prometheus/rules_test.yml"
-    expect "promtool: the rules' own tests" 0 "$status"
+    series=$top_srcdir/tests/cli/alerts.series
+    alerts() { python3 "$top_srcdir/tests/cli/alerts.py" "$@"; }
+    run alerts test "$rules" "$series"
+    expect "each rule in each scenario" 0 "$status"
+    echo "$out"
+    expect "the guide's table" "" "$(grep -vxFf "$top_srcdir/docs/guide/operations.md" <<<"$out")"
+    run alerts day "$rules" "$series"
+    expect "24 hours of a healthy fleet" 0 "$status"
+    # Each rule taken out, and each made looser or stricter: another table.
+    while read -r alert; do
+        awk -v alert="$alert" '/- alert: / { out = $3 == alert } !out' "$rules" >"$scratch/rules.yml"
+        run alerts test "$scratch/rules.yml" "$series"
+        expect "sees no $alert" 3 "$status"
+    done < <(sed -n 's/.*- alert: //p' "$rules")
+    while IFS='|' read -r what scenario edit; do
+        tr '\n' '\f' <"$rules" | sed -E "$edit" | tr '\f' '\n' >"$scratch/rules.yml"
+        expect "$what: an edit" 1 "$(cmp -s "$rules" "$scratch/rules.yml"; echo $?)"
+        run alerts test "$scratch/rules.yml" "$series" "$scenario"
+        expect "sees $what" 3 "$status"
+    done <<'END'
+a loss that is counted|restless|s/(increase\(zkl_grants_lost_total[^>]*>) 0/\1 9/
+a loss of a term|deposed|s/(terms_lost_total\[10m\]\) >) 0/\1 9/
+any end as a loss|ended|s/zkl_exit_status == 75/zkl_exit_status == 0/
+a moment without a server|restless|s/for: 1m/for: 0s/
+an end as an outage|ended|s/(zkl_connected == 0)\f *unless[^\f]*/\1/
+a deadline that is near at once|healthy at 10 s|s/(min_over_time[^<]*<) 0\.2/\1 0.7/
+a least that is near at once|healthy at 10 s|s/(zkl_deadline_left_least_seconds . zkl_session_timeout_seconds <) 0\.2/\1 0.7/
+a least that is never near|cut for 8 s of 10|s/(zkl_deadline_left_least_seconds . zkl_session_timeout_seconds <) 0\.2/\1 0.01/
+a standby behind a holder|healthy at 10 s|s/\f *unless on \(path\) sum by[^:]*> 0\f/\f/
+a killed host as a holder|stuck shard|s/\(\.\*\?\)\(\/shards\/\[0-9\]\+\)\?/(.*)/g
+a wait that is never long|stuck|s/\) > 3\f/) > 3000\f/
+a standby that waits|healthy at 10 s|s/\{path=~[^}]*\}//
+a job of a week|hung job|s/> 4 \* 3600/> 168 * 3600/
+a hundred sessions|restless|s/(zkl_sessions_total\[1h\]\) >) 3/\1 100/
+any end as a refusal|ended|s/zkl_exit_status == 77/zkl_exit_status == 0/
+a shard that is not paused for long|paused|s/for: 5m\f/for: 50m\f/g
+another's lock as a failure|ended|s/zkl_exit_status > 1/zkl_exit_status > 0/
+an order to end as a failure|ended|s/ != 143//
+one who is silent for long|killed|s/(expr: >-\f *time\(\) - zkl_written_timestamp_seconds >) 60/\1 6000/
+one who has ended, as killed|ended|s/(time\(\) - zkl_written_timestamp_seconds > 60)\f *unless[^\f]*/\1/
+END
+    # A short fleet of today's.
+    run alerts record "$scratch/live.series" 60 "healthy at 30 s" "ended" "failed" "lost" "deposed"
+    expect "a fleet is recorded" "0:" "$status:$err"
+    run alerts test "$rules" "$scratch/live.series"
+    expect "each rule in each scenario of that fleet" 0 "$status"
+    echo "$out"
 else
-    missing promtool "the rules"
+    missing "promtool or python3" "the rules"
+fi
+# The console's page, as Prometheus makes it: of one who has ended.
+serve_page() {
+    port=$(python3 -c 'import socket; print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+    prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --web.console.templates="$examples" \
+        --web.console.libraries="$examples" --web.listen-address="127.0.0.1:$port" >"$scratch/prometheus.log" 2>&1 &
+    server=$!
+    remember $server
+}
+# shellcheck disable=SC2317
+page_shows() { # TEXT...
+    local text
+    ! gone "$server" || serve_page # another one may have taken the port
+    fetched=$(python3 -c 'import sys, urllib.request as u; print(u.urlopen(sys.argv[1]).read().decode())' "http://127.0.0.1:$port/consoles/zkl.html")
+    for text; do grep -qF "$text" <<<"$fetched" || return 1; done
+}
+if command -v prometheus >/dev/null && command -v python3 >/dev/null; then
+    mkdir "$scratch/served"
+    cp "$prom" "$scratch/served/metrics"
+    python3 -u -m http.server --bind 127.0.0.1 --directory "$scratch/served" 0 >"$scratch/served.out" 2>&1 &
+    remember $!
+    wait_until "metrics are served" grep -q ' port [0-9]' "$scratch/served.out"
+    cat >"$scratch/prometheus.yml" <<END
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: ["$rules"]
+scrape_configs:
+  - job_name: zkl
+    static_configs: [{targets: ["127.0.0.1:$(sed -nE 's/.* port ([0-9]+).*/\1/p' "$scratch/served.out")"]}]
+END
+    serve_page
+    if wait_until "the console's page" page_shows '/cli/metrics&#34;quoted/shards/1' 'ended with 143' 'none fires'; then pass "the console's page"; fi
+    # Another status, and Prometheus' word for it.
+    sed -E '/^zkl_(exit_status|ended_timestamp_seconds)/d; s/^(zkl_written_timestamp_seconds.* ).*/\11/' "$prom" >"$scratch/served/metrics.new"
+    mv "$scratch/served/metrics.new" "$scratch/served/metrics"
+    if wait_until "an alert on the console's page" page_shows 'ZklKilled' '>killed<'; then pass "an alert on the console's page"; fi
+else
+    missing "prometheus or python3" "the console's page"
 fi
 if command -v python3 >/dev/null; then
     run python3 -m json.tool "$dashboard"

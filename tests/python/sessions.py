@@ -259,6 +259,7 @@ def stats(session, other, path):
         assert now.held == 0 and now.hold.count == 1 and sum(now.wait.buckets) == 1
         assert now.as_dict()["hold"][:2] == (1, now.hold.sum_ns)
         assert 'zkl_acquisitions_total{host="a\\"b"} 1' in now.prometheus(host='a"b'), now.prometheus(host='a"b')
+        assert f'zkl_path_acquisitions_total{{job="x",path="{path}"}} 1\n' in mine.prometheus(job="x")
         mine.set_servers(CONNECT)
         assert mine.timeout == 10
     bounds = zkl.histogram_bounds()

@@ -221,7 +221,7 @@ TEST_CASE(closed_meanwhile)
     s = hand_session();
     s->closing = true;
     session_lock(s);
-    op_queue_init(&waiters, s);
+    op_queue_init(&waiters, s, spec.directory);
     CHECK(op_start(&waiters, &spec, 0, NULL, NULL) == NULL);
     op_queue_clear(&waiters);
     session_unlock(s);

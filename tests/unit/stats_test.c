@@ -68,6 +68,27 @@ TEST_CASE(bad_sizes)
     stop();
 }
 
+/* What the text of s has of a path, called by those names; the session's waits and grants are the
+ * sums. */
+static char *path_lines(const zkl_label *labels, size_t count)
+{
+    char *text = NULL, *of = NULL;
+    const int length = zkl_session_prometheus(s, labels, count, NULL, 0);
+
+    REQUIRE(length > 0);
+    text = g_malloc((gsize)length + 1);
+    CHECK_INT(zkl_session_prometheus(s, labels, count, text, (size_t)length + 1), length);
+    char **lines = g_strsplit(text, "\n", -1);
+    GString *found = g_string_new(NULL);
+    for (char **l = lines; *l; l++)
+        if (g_str_has_prefix(*l, "zkl_path_"))
+            g_string_append_printf(found, "%s;", *l + strlen("zkl_path_"));
+    of = g_string_free(found, FALSE);
+    g_strfreev(lines);
+    g_free(text);
+    return of;
+}
+
 static void check_times(const zkl_histogram *h, uint64_t count, int64_t ms)
 {
     uint64_t sum = 0;
@@ -94,6 +115,7 @@ TEST_CASE(a_lock_is_counted)
     CHECK_INT(stats().callbacks_queued, 0);
     hand_pass(s, 700);
     CHECK_INT(stats().deadline_left_ms, HAND_DEADLINE_MS - 1000);
+    CHECK_INT(stats().session_timeout_ms, zkl_session_timeout_ms(s));
     hand_leave(&a);
     zkl_stats now = stats();
     CHECK_INT(now.acquisitions, 1);
@@ -105,9 +127,121 @@ TEST_CASE(a_lock_is_counted)
     CHECK(zkl_histogram_bound_ns(9) == 500 * CLOCK_MS);
     CHECK(zkl_histogram_bound_ns(8) == 100 * CLOCK_MS);
     check_loss_counted(0);
+    char *text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";grants_lost_total{path=\"/l\"} 0;grants_held{path=\"/l\"} 0;"));
+    g_free(text);
     CHECK(now.requests >= 3 && now.answers >= 2 && now.request_bytes > 0 && now.answer_bytes > 0);
     CHECK_INT(now.connections, 1);
     CHECK_INT(now.sessions, 1);
+    stop();
+}
+
+/* The label of the caller's with that name is only in the metrics of the whole session. */
+TEST_CASE(paths_are_counted)
+{
+    static const zkl_label labels[] = {{"path", "/all"}, {"job", "x"}};
+    static const zkl_label bad = {"le", "x"};
+    zkl_mutex *idle;
+
+    start();
+    CHECK_INT(zkl_session_prometheus(NULL, NULL, 0, NULL, 0), ZKL_EINVAL);
+    CHECK_INT(zkl_session_prometheus(s, &bad, 1, NULL, 0), ZKL_EINVAL);
+    char *text = path_lines(NULL, 0);
+    CHECK_STR(text, "");
+    g_free(text);
+    REQUIRE(zkl_mutex_new(&idle, s, "/i\"", NULL) == 0);
+    hand_enter(&a, s, ZKL_FOREVER);
+    hand_pass(s, 300);
+    CHECK_INT(stats().oldest_wait_ms, 300);
+    text = path_lines(labels, G_N_ELEMENTS(labels));
+    CHECK_STR(text, "acquisitions_total{job=\"x\",path=\"/i\\\"\"} 0;"
+                    "acquisitions_total{job=\"x\",path=\"/l\"} 0;"
+                    "grants_lost_total{job=\"x\",path=\"/i\\\"\"} 0;"
+                    "grants_lost_total{job=\"x\",path=\"/l\"} 0;"
+                    "grants_held{job=\"x\",path=\"/i\\\"\"} 0;"
+                    "grants_held{job=\"x\",path=\"/l\"} 0;"
+                    "acquisitions_waiting{job=\"x\",path=\"/i\\\"\"} 0;"
+                    "acquisitions_waiting{job=\"x\",path=\"/l\"} 1;"
+                    "oldest_wait_seconds{job=\"x\",path=\"/i\\\"\"} 0.000;"
+                    "oldest_wait_seconds{job=\"x\",path=\"/l\"} 0.300;");
+    g_free(text);
+    hand_answer_entry(&a, -1);
+    CHECK_INT(stats().oldest_wait_ms, 0);
+    text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";acquisitions_total{path=\"/l\"} 1;"));
+    CHECK(strstr(text, ";grants_held{path=\"/l\"} 1;"));
+    CHECK(strstr(text, ";acquisitions_waiting{path=\"/l\"} 0;"));
+    g_free(text);
+    fake_event(STORE_EV_EXPIRED);
+    text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";grants_held{path=\"/l\"} 0;"));
+    CHECK(strstr(text, ";grants_lost_total{path=\"/l\"} 1;"));
+    g_free(text);
+    hand_leave(&a);
+    text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";grants_lost_total{path=\"/l\"} 1;"));
+    g_free(text);
+    zkl_mutex_free(idle);
+    stop();
+}
+
+/* The oldest is the one that began first, whichever ends first. */
+TEST_CASE(the_oldest_wait)
+{
+    static struct acquisition first, second;
+
+    start();
+    hand_enter(&first, s, ZKL_FOREVER);
+    hand_pass(s, 1000);
+    struct stats_waits waits;
+    stats_waits_add(s, &waits, "/root/b");
+    stats_wait_begin(s, &waits, clock_boot());
+    hand_pass(s, 100);
+    REQUIRE(zkl_mutex_lock_async(first.mutex, ZKL_FOREVER, hand_acquired, &second, &second.op) ==
+            0);
+    hand_pass(s, 10);
+    CHECK_INT(stats().oldest_wait_ms, 1110);
+    zkl_op_cancel(first.op);
+    CHECK_INT(stats().oldest_wait_ms, 110);
+    char *text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";oldest_wait_seconds{path=\"/l\"} 0.010;"));
+    CHECK(strstr(text, ";oldest_wait_seconds{path=\"/b\"} 0.110;"));
+    g_free(text);
+    stats_wait_end(s, &waits, 0);
+    stats_waits_remove(s, &waits);
+    CHECK_INT(stats().oldest_wait_ms, 10);
+    zkl_op_cancel(second.op);
+    CHECK_INT(stats().oldest_wait_ms, 0);
+    CHECK_INT(stats().waiting, 0);
+    zkl_op_free(second.op);
+    hand_leave(&first);
+    stop();
+}
+
+/* Beyond the limit all are one. */
+TEST_CASE(paths_beyond_the_limit)
+{
+    enum { COUNT = ZKL_STATS_PATHS + 3 };
+    struct stats_waits all[COUNT], again;
+
+    start();
+    for (int i = 0; i < COUNT; i++) {
+        char path[32];
+        g_snprintf(path, sizeof path, "/root/%d", i);
+        stats_waits_add(s, &all[i], path);
+        CHECK(i == 0 || (all[i].at == all[i - 1].at) == (i > ZKL_STATS_PATHS));
+    }
+    CHECK_STR(all[COUNT - 1].at->path, "other");
+    stats_waits_add(s, &again, "/root/63");
+    CHECK(again.at == all[63].at);
+    stats_granted(s, all[COUNT - 1].at, 0);
+    char *text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";grants_held{path=\"/63\"} 0;grants_held{path=\"other\"} 1;acq"));
+    g_free(text);
+    stats_ended(s, all[COUNT - 1].at, 0, ZKL_LOSS_NONE);
+    stats_waits_remove(s, &again);
+    for (int i = 0; i < COUNT; i++)
+        stats_waits_remove(s, &all[i]);
     stop();
 }
 
@@ -115,14 +249,17 @@ TEST_CASE(a_lock_is_counted)
 TEST_CASE(a_bound_is_in_its_bucket)
 {
     start();
+    struct stats_waits waits;
+    stats_waits_add(s, &waits, "/root/l");
     for (size_t i = 0; i < ZKL_HISTOGRAM_BUCKETS; i++) {
-        stats_granted(s, i == 0 ? 0 : zkl_histogram_bound_ns(i - 1) + 1);
-        stats_ended(s, zkl_histogram_bound_ns(i), ZKL_LOSS_NONE);
+        stats_granted(s, waits.at, i == 0 ? 0 : zkl_histogram_bound_ns(i - 1) + 1);
+        stats_ended(s, waits.at, zkl_histogram_bound_ns(i), ZKL_LOSS_NONE);
         const zkl_stats now = stats();
         CHECK_INT(now.wait.buckets[i], 1);
         CHECK_INT(now.hold.buckets[i], 1);
     }
     CHECK(zkl_histogram_bound_ns(ZKL_HISTOGRAM_BUCKETS - 1) == INT64_MAX);
+    stats_waits_remove(s, &waits);
     stop();
 }
 
@@ -284,15 +421,20 @@ TEST_CASE(elections_are_counted)
     hand_pass(s, 1000);
     CHECK_INT(stats().waiting, 1);
     hand_pass(s, 300);
+    CHECK_INT(stats().oldest_wait_ms, 300);
     char *node = fake_created_name("/root/e", 7), *child = strrchr(node, '/') + 1;
     ANSWER(STORE_CREATE, "/root/e", .rc = STORE_OK, .path = node, .czxid = 5,
            .ephemeral_owner = FAKE_SESSION_ID);
     ANSWER(STORE_LIST, "/root/e", .rc = STORE_OK, .names = &child, .count = 1);
     const zkl_stats now = stats();
     CHECK_INT(now.waiting, 0);
+    CHECK_INT(now.oldest_wait_ms, 0);
     CHECK_INT(now.held, 1);
     CHECK_INT(now.acquisitions, 1);
     CHECK_INT(now.failed_denied, 1);
+    char *text = path_lines(NULL, 0);
+    CHECK(strstr(text, ";grants_held{path=\"/e\"} 1;"));
+    g_free(text);
     check_times(&now.wait, 1, 300);
     g_free(node);
     zkl_election_free(e);
@@ -366,9 +508,9 @@ TEST_CASE(connections_are_counted)
 
 TEST_CASE(bad_labels)
 {
-    static const zkl_label bad[] = {{"", "x"},   {"1a", "x"},     {"a-b", "x"}, {"__a", "x"},
-                                    {NULL, "x"}, {"a", NULL},     {"le", "x"},  {"kind", "x"},
-                                    {"ä", "x"},  {"reason", "x"}, {"a b", "x"}};
+    static const zkl_label bad[] = {{"", "x"},   {"1a", "x"}, {"a-b", "x"}, {"__a", "x"},
+                                    {NULL, "x"}, {"a", NULL}, {"le", "x"},  {"reason", "x"},
+                                    {"ä", "x"},  {"a b", "x"}};
     static const zkl_label twice[] = {{"b", "1"}, {"a", "2"}, {"b", "3"}, {"b", "4"}};
     const zkl_stats none = ZKL_STATS_INIT;
     char buf[1];
@@ -411,7 +553,7 @@ TEST_CASE(text_is_prometheus)
         "zkl_wait_seconds_sum{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 7200.000000001\n"
         "zkl_wait_seconds_count{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\"} 3\n"
         "# HELP zkl_hold_seconds ",
-        "zkl_grants_lost_total{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",kind=\"deadline\"} 7\n"
+        "zkl_grants_lost_total{p=\"/a\\\\b\\\"c\\nd\xef\xbf\xbd\",_1=\"\",reason=\"deadline\"} 7\n"
         "zkl_grants_lost_total{p=",
         "_1=\"\"} 7200.050\n",
     };
