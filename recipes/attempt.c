@@ -297,7 +297,7 @@ static void attempt_reenter(struct attempt *c, struct machine_actions *out)
 }
 
 /* A read of the own node has left a watch on it. */
-static void attempt_own_watched(struct attempt *c, const struct attempt_moment *m)
+static void attempt_note_own_watch(struct attempt *c, const struct attempt_moment *m)
 {
     c->own_watched = true;
     c->own_connection = m->connection;
@@ -701,7 +701,7 @@ static void attempt_on_own_read(struct attempt *c, const struct machine_event *e
     if (attempt_is_own_gone(ev))
         attempt_reenter(c, out);
     else if (ev->rc == STORE_OK)
-        attempt_own_watched(c, m);
+        attempt_note_own_watch(c, m);
 }
 
 static void attempt_step_waiting(struct attempt *c, const struct machine_event *ev,
@@ -1026,7 +1026,7 @@ static void attempt_on_adopted(struct attempt *c, const struct machine_event *ev
         return;
     }
     c->token = ev->czxid;
-    attempt_own_watched(c, m);
+    attempt_note_own_watch(c, m);
     attempt_list_again(c, out);
 }
 
@@ -1204,7 +1204,7 @@ static void attempt_on_held_read(struct attempt *c, const struct machine_event *
     if (attempt_is_own_gone(ev))
         attempt_end_without_node(c, out, LOSS_DELETED);
     else if (ev->rc == STORE_OK)
-        attempt_own_watched(c, m);
+        attempt_note_own_watch(c, m);
     else
         attempt_arm(out, m, ATTEMPT_RETRY_MS);
     if (c->state == ST_HOLDING && m->asked && !c->asked) {
@@ -1432,7 +1432,8 @@ static void attempt_take(struct attempt *c, const struct machine_event *ev,
         attempt_step_phase(c, ev, m, out);
 }
 
-/* What a state begins with, whichever phase moved to it. That of all others went with the move. */
+/* The actions with which three states begin, whichever phase moved to them. For all others the
+ * caller of attempt_move() adds them. */
 static void attempt_begin(struct attempt *c, const struct machine_event *ev,
                           const struct attempt_moment *m, struct machine_actions *out)
 {

@@ -143,9 +143,9 @@ static int64_t settle_time(const struct proofs *p)
     return p->timeout / 12;
 }
 
-enum proof_need proofs_need(bool goes_by_it, bool in_use, bool lately, bool entered)
+enum proof_need proofs_need(bool needs_deadline, bool in_use, bool lately, bool entered)
 {
-    if (goes_by_it || (lately && entered))
+    if (needs_deadline || (lately && entered))
         return PROOF_HOT;
     return in_use || lately ? PROOF_COOL : PROOF_COLD;
 }

@@ -70,10 +70,10 @@ enum proof_need {
     PROOF_COLD  /* nothing */
 };
 
-/* goes_by_it: something is held, or would be with a deadline. in_use: somebody waits, or is a
+/* needs_deadline: something is held, or would be with a deadline. in_use: somebody waits, or is a
  * member. lately: it was opened, or somebody has entered or left, within the last minute; entered:
  * not only opened. */
-enum proof_need proofs_need(bool goes_by_it, bool in_use, bool lately, bool entered);
+enum proof_need proofs_need(bool needs_deadline, bool in_use, bool lately, bool entered);
 
 enum { PROOF_ANCHORS = 16 };
 

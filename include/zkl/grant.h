@@ -27,8 +27,8 @@ typedef enum zkl_loss {
     ZKL_LOSS_EXPIRED = 2, /* the servers have ended the ZooKeeper session: it expired, or another
                              client closed it */
     ZKL_LOSS_DELETED = 3, /* somebody else deleted the node, for example with zkl_queue_break(). The
-                             holder hears of it at once, or in the first 20 ms of a hold at their
-                             end; without a connection, when there is one again */
+                             holder hears of it within some 20 ms; without a connection, when there
+                             is one again */
     ZKL_LOSS_CLOSED = 4,  /* zkl_session_close() was called */
     ZKL_LOSS_REPLACED = 5, /* the library gave up the ZooKeeper session for a new one, because the
                               servers no longer accepted it: their data has gone back, or what

@@ -68,7 +68,7 @@ static void admission_unuse(struct admission *a)
 /* ---- memory ---- */
 
 /* Only some have it: thousands may wait, and do without. */
-struct contender_head {
+struct contender_extras {
     contender_news_fn news; /* NULL: nobody hears them */
     char *odd_name;         /* of the own node, when it is not what we would call it; or NULL */
     zkl_error *why;         /* it was aborted for; NULL: it was not */
@@ -102,7 +102,7 @@ static struct permit_limit *contender_limit(const struct contender *c)
     return has ? ((const struct lease *)c)->limit : NULL;
 }
 
-static void contender_free_head(struct contender_head *h)
+static void contender_free_extras(struct contender_extras *h)
 {
     if (!h)
         return;
@@ -131,19 +131,19 @@ static void contender_free(struct driver *d)
     if (c->predecessor)
         g_rc_box_release(c->predecessor);
     g_free(c->old_id);
-    contender_free_head(c->head);
+    contender_free_extras(c->extras);
     if (contender_limit(c))
         g_rc_box_release(contender_limit(c));
     g_free(c);
 }
 
-static struct contender_head *contender_head(struct contender *c)
+static struct contender_extras *contender_get_extras(struct contender *c)
 {
-    if (!c->head) {
-        c->head = g_new0(struct contender_head, 1);
-        c->head->deadline_link.data = &c->driver;
+    if (!c->extras) {
+        c->extras = g_new0(struct contender_extras, 1);
+        c->extras->deadline_link.data = &c->driver;
     }
-    return c->head;
+    return c->extras;
 }
 
 /* ---- what the own node is called: of thousands that wait none keeps a path, since its id and the
@@ -193,8 +193,8 @@ static char *contender_numbered(const struct contender *c, int32_t number)
 /* While it is of the present id. */
 static char *contender_name(const struct contender *c)
 {
-    if (c->head && c->head->odd_name)
-        return g_strdup(c->head->odd_name);
+    if (c->extras && c->extras->odd_name)
+        return g_strdup(c->extras->odd_name);
     return contender_numbered(c, c->machine.number);
 }
 
@@ -214,10 +214,10 @@ static int32_t contender_set_node(struct contender *c, const char *name)
 
     name_parse(name, strlen(name), &child);
     char *expected = contender_numbered(c, child.number);
-    if (c->head)
-        g_clear_pointer(&c->head->odd_name, g_free);
+    if (c->extras)
+        g_clear_pointer(&c->extras->odd_name, g_free);
     if (strcmp(name, expected) != 0)
-        contender_head(c)->odd_name = g_strdup(name);
+        contender_get_extras(c)->odd_name = g_strdup(name);
     g_free(expected);
     return child.number;
 }
@@ -352,7 +352,7 @@ static bool contender_is_unused(const struct machine_event *ev)
 /* Somebody else may have written there: it is what the next touch writes. */
 static void contender_keep_touched(struct contender *c, const struct machine_event *ev)
 {
-    struct contender_head *h = contender_head(c);
+    struct contender_extras *h = contender_get_extras(c);
 
     g_free(h->touched);
     h->touched = g_strndup(ev->data ? ev->data : "", ev->length);
@@ -487,9 +487,9 @@ static char *contender_data(struct driver *d, unsigned node, int *ret_length)
 {
     struct contender *c = DRIVER_OWNER(d, struct contender);
 
-    if (node == ATTEMPT_OWN && c->head && c->head->touched) {
-        *ret_length = c->head->touched_length;
-        return g_steal_pointer(&c->head->touched);
+    if (node == ATTEMPT_OWN && c->extras && c->extras->touched) {
+        *ret_length = c->extras->touched_length;
+        return g_steal_pointer(&c->extras->touched);
     }
     char *text = contender_text(c, node);
     if (text)
@@ -544,7 +544,8 @@ static struct contender *admission_oldest(const struct admission *a)
 
 /* ---- admission: entering ---- */
 
-/* Others who contend keep the session: it must not be replaced in the midst of their step. */
+/* incarnation_warm() may open a new session if nobody contends. So it comes before c joins the list
+ * and takes its first step. */
 static void admission_begin(struct contender *c)
 {
     incarnation_warm(contender_session(c));
@@ -633,10 +634,10 @@ static void admission_leave(struct contender *c)
 
 static void contender_tell(struct contender *c, enum contender_news news)
 {
-    contender_news_fn fn = c->head ? c->head->news : NULL;
+    contender_news_fn fn = c->extras ? c->extras->news : NULL;
 
     if (fn && news == CONTENDER_ENDED)
-        c->head->news = NULL;
+        c->extras->news = NULL;
     if (fn)
         fn(c->context, news);
 }
@@ -754,7 +755,7 @@ static void contender_fail(struct contender *c, const struct machine_action *a)
 {
     contender_forget(c);
     if (a->why == ATTEMPT_ABORTED) {
-        c->decided(c->context, NULL, c->head->why);
+        c->decided(c->context, NULL, c->extras->why);
         return;
     }
     if (a->why == ATTEMPT_LAYOUT) {
@@ -776,7 +777,7 @@ static void contender_detach_tenure(struct contender *c)
     c->tenure = NULL;
 }
 
-static void contender_on_told(void *data)
+static void contender_on_loss_told(void *data)
 {
     struct contender *c = data;
     zkl_session *s = contender_session(c);
@@ -787,7 +788,8 @@ static void contender_on_told(void *data)
     session_unlock(s);
 }
 
-/* Without callbacks the attempt ends right after this step. */
+/* If no callback runs, the release is heard right after this step; an attempt that is DONE ignores
+ * it. */
 static void contender_tell_loss(struct contender *c, enum loss loss)
 {
     zkl_session *s = contender_session(c);
@@ -799,7 +801,7 @@ static void contender_tell_loss(struct contender *c, enum loss loss)
                  "%s: lost: %s", c->tenure->full_node,
                  zkl_strloss(before ? before : (zkl_loss)loss));
     driver_ref(&c->driver);
-    if (!grant_lose(c->tenure, loss, contender_on_told, c)) {
+    if (!grant_lose(c->tenure, loss, contender_on_loss_told, c)) {
         driver_unref(&c->driver);
         contender_release(c);
     }
@@ -916,9 +918,9 @@ static void contender_note_deadline(struct contender *c)
     bool by_deadline =
         c->tenure || m->state == ST_CLAIMING || (m->state == ST_PROVING && m->awaits);
 
-    if (!by_deadline && !c->head)
+    if (!by_deadline && !c->extras)
         return;
-    struct contender_head *h = contender_head(c);
+    struct contender_extras *h = contender_get_extras(c);
     GQueue *all = &c->admission->all->by_deadline;
     if (by_deadline && !h->by_deadline)
         g_queue_push_tail_link(all, &h->deadline_link);
@@ -993,7 +995,7 @@ void contender_enter(struct contender **ret, zkl_session *s, const struct conten
     c->decided = decided;
     c->context = context;
     if (spec->news)
-        contender_head(c)->news = spec->news;
+        contender_get_extras(c)->news = spec->news;
     attempt_init(&c->machine, spec->rule, spec->try_only);
     contender_new_id(c);
     c->machine.strict = spec->limit != NULL;
@@ -1025,9 +1027,9 @@ void contender_abort(struct contender *c, int code, const char *text)
 {
     const char *path = session_path(contender_session(c), c->admission->path);
 
-    g_free(contender_head(c)->why);
-    c->head->why = g_new(zkl_error, 1);
-    error_fill(c->head->why, code, path, "%s: %s", path, text);
+    g_free(contender_get_extras(c)->why);
+    c->extras->why = g_new(zkl_error, 1);
+    error_fill(c->extras->why, code, path, "%s: %s", path, text);
     driver_hear(&c->driver, MACHINE_EV_STOP);
 }
 
@@ -1058,7 +1060,7 @@ void contender_look(struct contender *c)
 
 void contender_set_news(struct contender *c, contender_news_fn news)
 {
-    contender_head(c)->news = news;
+    contender_get_extras(c)->news = news;
 }
 
 void contender_release(struct contender *c)
@@ -1083,8 +1085,8 @@ void contender_set_idle(struct contender *c, bool idle)
 
 void contender_forget(struct contender *c)
 {
-    if (c->head)
-        c->head->news = NULL;
+    if (c->extras)
+        c->extras->news = NULL;
 }
 
 bool contender_has_waited(const struct contender *c)
@@ -1287,7 +1289,7 @@ static void contenders_end_one(struct driver *d, void *error)
     struct contender *c = DRIVER_OWNER(d, struct contender);
     const zkl_error *e = error;
 
-    contender_abort(c, e->code, e->text); /* a holder does not hear this */
+    contender_abort(c, e->code, e->text); /* a machine that has answered ignores it */
     driver_hear(&c->driver, MACHINE_EV_OVER);
 }
 
@@ -1321,7 +1323,7 @@ static void contenders_free(struct participant *p)
 
 static const struct participant_ops contenders_participant = {
     .is_busy = drivers_are_busy,
-    .goes_by_it = contenders_go_by_it,
+    .needs_deadline = contenders_go_by_it,
     .presence = contenders_presence,
     .on = {[NEWS_UP] = contenders_on_up,
            [NEWS_PROVED] = contenders_on_proved,

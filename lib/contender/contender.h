@@ -109,10 +109,11 @@ struct contender *contender_of(const struct tenure *t);
 /* The news are heard no longer. */
 void contender_forget(struct contender *c);
 
-/* The holder is done. */
+/* The holder is done; or, after a loss, its callbacks are. Then the node is deleted. */
 void contender_release(struct contender *c);
 
-/* The holder loses what it has with another tenure of its grant, as if its deadline had passed. */
+/* Another tenure of the same grant was lost. This holder loses its own, as if its deadline had
+ * passed. */
 void contender_lose(struct contender *c);
 
 /* The holder's node is known to be gone. */
@@ -161,10 +162,10 @@ struct contender {
     struct admission *admission;   /* with the directory's path */
     struct contender_queue *queue; /* of its handle; NULL: none, or it has left */
     char *payload;                 /* GRefString */
-    char *predecessor;           /* full path; an rc_box, and the watch's own where there is one */
-    char *old_id;                /* of the entry before; NULL: none */
-    struct contender_head *head; /* NULL until it is needed; what is there for good then */
-    struct tenure *tenure;       /* one reference, while holding */
+    char *predecessor; /* full path; an rc_box, and the watch's own where there is one */
+    char *old_id;      /* of the entry before; NULL: none */
+    struct contender_extras *extras; /* NULL until it is needed; what is there for good then */
+    struct tenure *tenure;           /* one reference, while holding */
     contender_decided decided;
     void *context;
     GSequenceIter *place; /* among those outside; NULL: it is not */

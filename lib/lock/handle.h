@@ -1,5 +1,12 @@
 /* What the handles of all blocking locks have in common: owners and their levels, who waits,
- * threads that end, forks. Each kind of lock has a table of what it does in its own way. */
+ * threads that end, forks. Each kind of lock has a table of what it does in its own way.
+ *
+ * What one lock goes through, from the user to the server: a handle, as long as the user has it; in
+ * it a hold for each owner, until the last unlock. A call to lock is an operation (op.h), until it
+ * is decided. It has a contender (lib/contender), until its node is gone; the attempt in it decides
+ * (recipes/attempt.h). When the server has admitted it there are a tenure, which the server knows,
+ * and a grant, which the user is lent (lib/grant). A retained tenure has a grant for each turn.
+ * "./dev walk lock" shows all calls. */
 #ifndef LIB_HANDLE_H
 #define LIB_HANDLE_H
 

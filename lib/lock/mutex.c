@@ -42,12 +42,12 @@ static void local_queue_unref(struct local_queue *q)
     g_free(q);
 }
 
-static void local_queue_let_in(struct local_queue *q, zkl_op *op, char *payload, bool tries)
+static void local_queue_let_in(struct local_queue *q, zkl_op *op, char *payload, bool try_only)
 {
     struct contender_spec spec = q->spec;
 
     spec.payload = payload;
-    spec.try_only = tries;
+    spec.try_only = try_only;
     spec.queue = &q->queue;
     q->refs++; /* until it has left */
     op_contend(op, &spec);
@@ -89,13 +89,13 @@ static void local_queue_give_up(void *waiter, int code, const char *text)
 static const struct op_way local_queue_way = {.abort = local_queue_give_up};
 
 /* A caller contends if no other does. A try does not wait for others. */
-static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload, bool tries)
+static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload, bool try_only)
 {
     zkl_error busy;
 
     if (!q->queue.inside) {
-        local_queue_let_in(q, op, payload, tries);
-    } else if (tries) {
+        local_queue_let_in(q, op, payload, try_only);
+    } else if (try_only) {
         mutex_fill_busy(q->session, q->spec.directory, &busy);
         op_decide(op, NULL, &busy);
     } else {
@@ -108,7 +108,7 @@ static void local_queue_arrive(struct local_queue *q, zkl_op *op, char *payload,
     }
 }
 
-/* spec describes the contenders, but for payload, tries and queue. Its directory is kept. */
+/* spec describes the contenders, but for payload, try_only and queue. Its directory is kept. */
 static struct local_queue *local_queue_new(zkl_session *s, const struct contender_spec *spec)
 {
     struct local_queue *q = g_new0(struct local_queue, 1);
@@ -128,7 +128,7 @@ struct turn_caller {
     char *payload;  /* GRefString: of the node, if it enters for this caller */
     uint64_t owner; /* equal numbers: the same owner */
     bool is_new;    /* an owner that no other caller is; owner says nothing */
-    bool tries;     /* does not wait for others */
+    bool try_only;  /* does not wait for others */
 };
 
 struct turn_waiter {
@@ -286,7 +286,7 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     struct contender_spec spec = t->spec;
 
     spec.payload = turns_first(t)->payload;
-    spec.try_only = a->tries;
+    spec.try_only = a->try_only;
     spec.watch_children = a->watch;
     spec.heeds = true;
     spec.news = turns_on_news;
@@ -435,7 +435,7 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
     w->op = op;
     w->link.data = w;
     g_queue_push_tail_link(&t->waiting, &w->link);
-    turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->tries});
+    turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .try_only = caller->try_only});
 }
 
 /* A turn for the caller if it can have one now, and nobody else is first; NULL. It is counted
@@ -544,7 +544,7 @@ static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool share
     struct turn_caller caller = {.payload = handle_payload(h),
                                  .owner = hold ? hold->key : 0,
                                  .is_new = !hold,
-                                 .tries = timeout_ms <= 0};
+                                 .try_only = timeout_ms <= 0};
     zkl_mutex *m = mutex_of(h);
     zkl_op *op = op_begin(&h->waiters, timeout_ms, fn, data);
 
@@ -552,7 +552,7 @@ static zkl_op *mutex_start(struct handle *h, const struct hold *hold, bool share
     if (op_is_open(op) && m->turns)
         turns_wait(m->turns, &caller, op);
     else if (op_is_open(op))
-        local_queue_arrive(m->queue, op, caller.payload, caller.tries);
+        local_queue_arrive(m->queue, op, caller.payload, caller.try_only);
     return op;
 }
 

@@ -377,7 +377,7 @@ static void member_list_free(struct participant *p)
 
 static const struct participant_ops member_list_ops = {
     .is_busy = drivers_are_busy,
-    .goes_by_it = member_list_goes_by_it,
+    .needs_deadline = member_list_goes_by_it,
     .presence = member_list_presence,
     .on = {[NEWS_PROVED] = member_list_on_proved,
            [NEWS_DEADLINE] = member_list_on_deadline,

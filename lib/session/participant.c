@@ -32,7 +32,7 @@ bool participants_go_by_it(const zkl_session *s)
 {
     for (guint i = 0; i < s->participants->len; i++) {
         const struct participant *p = s->participants->pdata[i];
-        if (p->ops->goes_by_it && p->ops->goes_by_it(p))
+        if (p->ops->needs_deadline && p->ops->needs_deadline(p))
             return true;
     }
     return false;

@@ -15,7 +15,7 @@ struct participant;
 enum session_news {
     NEWS_UP,              /* there is a connection again, perhaps of another incarnation */
     NEWS_PROVED,          /* a proof has moved the deadline, and it lasts */
-    NEWS_DEADLINE,        /* it has moved, by a connection or to one that does not last */
+    NEWS_DEADLINE,        /* it has moved, by a connection or a proof, but does not last */
     NEWS_SUSPECT,         /* it may not be proved in time */
     NEWS_DEADLINE_PASSED, /* the deadline has passed */
     NEWS_REPLACED,        /* the incarnation ended, and another one was begun */
@@ -32,7 +32,7 @@ struct participant_ops {
 
     /* Somebody goes by the session's deadline, or waits for nothing else: it is kept proved. NULL:
      * never. */
-    bool (*goes_by_it)(const struct participant *p);
+    bool (*needs_deadline)(const struct participant *p);
 
     /* What would be lost with the incarnation. NULL: nothing. */
     enum presence (*presence)(const struct participant *p);

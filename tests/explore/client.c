@@ -226,7 +226,7 @@ void client_step_kind(struct state *st, int i, unsigned kind)
     client_step(st, i, &(struct heard){.ev.kind = kind});
 }
 
-/* grant_give_back(); or contender_on_told() */
+/* grant_give_back(); or contender_on_loss_told() */
 void client_release(struct state *st, int i)
 {
     st->clients[i].grant = st->clients[i].stopping = false;

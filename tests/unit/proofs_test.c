@@ -1580,7 +1580,7 @@ TEST_CASE(standing_alone)
 TEST_CASE(needs)
 {
     static const struct {
-        bool goes_by_it, in_use, lately, entered;
+        bool needs_deadline, in_use, lately, entered;
         enum proof_need need;
     } rows[] = {{true, true, false, true, PROOF_HOT},    {true, false, false, true, PROOF_HOT},
                 {false, true, true, true, PROOF_HOT},    {false, false, true, true, PROOF_HOT},
@@ -1589,8 +1589,9 @@ TEST_CASE(needs)
                 {false, false, false, false, PROOF_COLD}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_INT(proofs_need(rows[i].goes_by_it, rows[i].in_use, rows[i].lately, rows[i].entered),
-                  rows[i].need);
+        CHECK_INT(
+            proofs_need(rows[i].needs_deadline, rows[i].in_use, rows[i].lately, rows[i].entered),
+            rows[i].need);
 }
 
 /* Sends a sync in place of a ping, and answers it. */

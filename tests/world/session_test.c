@@ -60,7 +60,7 @@ static void free_user(struct participant *p)
 }
 
 static const struct participant_ops ops = {.is_busy = is_busy,
-                                           .goes_by_it = is_busy,
+                                           .needs_deadline = is_busy,
                                            .presence = presence_of_user,
                                            .on = {[NEWS_UP] = on_up,
                                                   [NEWS_PROVED] = on_proved,
