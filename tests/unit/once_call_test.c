@@ -312,6 +312,21 @@ TEST_CASE(by_calendar)
     end();
 }
 
+TEST_CASE(waits_for_its_instant)
+{
+    be_first_at(LEFT_OUT - 5000);
+    hand_pass(s, 4999);
+    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID,
+           .czxid = 5); /* the holder's watch */
+    CHECK(!fake_is_asked(STORE_GET, caller.node));
+    hand_pass(s, 1);
+    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .version = 1);
+    ANSWER(STORE_SET, caller.node, .rc = STORE_OK, .version = 2, .mtime_ms = LEFT_OUT);
+    answer_none();
+    check_ended(0);
+    end();
+}
+
 TEST_CASE(of_another_series)
 {
     static const struct {
