@@ -73,6 +73,15 @@ for line in "# TYPE zkl_shards_running gauge" "zkl_shards_running{$label} 0" "# 
     expect "$line" 1 "$(grep -cxF "$line" "$prom")"
 done
 
+# ---- work that is run once ----
+
+run "$ZKL" once --every 1h "$L/once" -- true
+expect "a run" "0:" "$status:$err"
+run "$ZKL" once "$L/once" --status --metrics-file "$scratch/once.prom"
+expect_match "when it is due" "^zkl_once_due_timestamp_seconds[{]path=\"${L//\"/.\"}/once\"[}] [0-9]*[.][0-9]*\$" \
+    "$(grep '^zkl_once_due' "$scratch/once.prom")"
+cat "$scratch/once.prom" >>"$scratch/all.prom"
+
 # ---- the example ----
 
 rules=$top_srcdir/examples/prometheus/rules.yml dashboard=$top_srcdir/examples/prometheus/dashboard.json
