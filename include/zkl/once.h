@@ -1,5 +1,4 @@
-/* Work that is done once by all processes together, once in each period, or once for each instant
- * of a calendar. */
+/* Work that all processes do once, once in each period, or for each instant. */
 #ifndef ZKL_ONCE_H
 #define ZKL_ONCE_H
 
