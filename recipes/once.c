@@ -28,26 +28,55 @@ static bool once_read_number(const char *data, size_t length, size_t *at, uint64
     return i > first;
 }
 
+static bool once_read_calendar(const char *data, size_t length, size_t *at, struct once_record *ret)
+{
+    uint64_t of_series;
+
+    if (!once_read_number(data, length, at, &ret->instant) ||
+        !once_read_number(data, length, at, &ret->local) ||
+        !once_read_number(data, length, at, &of_series))
+        return false;
+    ret->series_length = (size_t)of_series;
+    return of_series > 0 && of_series <= length && ret->instant <= ONCE_INSTANT_MAX &&
+           ret->local <= ONCE_INSTANT_MAX;
+}
+
 bool once_record_read(const char *data, size_t length, struct once_record *ret)
 {
     size_t at = sizeof ONCE_WORDS - 1;
     uint64_t of_name;
 
-    if (length < at || memcmp(data, ONCE_WORDS, at) != 0)
+    *ret = (struct once_record){.instant = 0};
+    if (length < at)
+        return false;
+    const bool of_calendar = memcmp(data, ONCE_CALENDAR_WORDS, at) == 0;
+    if (!of_calendar && memcmp(data, ONCE_WORDS, at) != 0)
         return false;
     if (!once_read_number(data, length, &at, &ret->begun) ||
         !once_read_number(data, length, &at, &ret->due) ||
         !once_read_number(data, length, &at, &ret->token) ||
         !once_read_number(data, length, &at, &of_name))
         return false;
+    if (of_calendar && !once_read_calendar(data, length, &at, ret))
+        return false;
     if (at == length || data[at++] != '\n' || of_name > length - at ||
-        ret->begun > ONCE_INSTANT_MAX || ret->due > ONCE_INSTANT_MAX)
+        ret->series_length > length - at - of_name || ret->begun > ONCE_INSTANT_MAX ||
+        ret->due > ONCE_INSTANT_MAX)
         return false;
     ret->name = data + at;
     ret->name_length = (size_t)of_name;
-    ret->result = ret->name + of_name;
-    ret->length = length - at - (size_t)of_name;
+    ret->series = ret->name + of_name;
+    ret->result = ret->series + ret->series_length;
+    ret->length = length - at - (size_t)of_name - ret->series_length;
     return true;
+}
+
+bool once_is_foreign(const struct once_record *r, const char *series, int32_t offset)
+{
+    if (!series)
+        return r->series_length > 0;
+    return r->series_length != strlen(series) || memcmp(r->series, series, r->series_length) != 0 ||
+           (int64_t)r->local - (int64_t)r->instant != offset * INT64_C(60000);
 }
 
 /* ---- when it is due ---- */
@@ -84,6 +113,31 @@ uint64_t once_next_due(const struct once_plan *p, const struct once_record *r, u
     return due + (late / p->period_ms + 1) * p->period_ms;
 }
 
+/* By the last instant that has a run, and the one that the caller is here for. */
+static enum once_jump once_missed(const struct once_moment *m)
+{
+    if (!m->record || m->foreign || m->record->instant == m->aim->instant)
+        return ONCE_STEADY;
+    if (m->record->instant > m->aim->instant)
+        return ONCE_BACK;
+    return m->record->due < m->aim->instant ? ONCE_AHEAD : ONCE_STEADY;
+}
+
+enum once_verdict once_judged(const struct once_plan *p, const struct once_moment *m, uint64_t now)
+{
+    if (m->odd)
+        return ONCE_ODD;
+    if (m->record && m->foreign)
+        return ONCE_FOREIGN;
+    if (!m->aim)
+        return once_is_due(p, m->record, now) ? ONCE_RUN : ONCE_DONE;
+    if (m->record && m->record->instant >= m->aim->instant)
+        return ONCE_DONE;
+    if (now < m->aim->instant)
+        return ONCE_ENTER;
+    return now - m->aim->instant <= p->late_ms ? ONCE_RUN : ONCE_OVERDUE;
+}
+
 /* ---- states ---- */
 
 static const struct {
@@ -95,8 +149,9 @@ static const struct {
                       BIT(ONCE_READING) | BIT(ONCE_QUEUED) | BIT(ONCE_SETTLING) | BIT(ONCE_OVER)},
     [ONCE_QUEUED] = {"queued", BIT(ONCE_TOUCHING) | BIT(ONCE_OVER)},
     [ONCE_TOUCHING] = {"touching", BIT(ONCE_READING) | BIT(ONCE_JUDGING) | BIT(ONCE_OVER)},
-    [ONCE_JUDGING] = {"judging", BIT(ONCE_READING) | BIT(ONCE_OVER)},
+    [ONCE_JUDGING] = {"judging", BIT(ONCE_READING) | BIT(ONCE_EARLY) | BIT(ONCE_OVER)},
     [ONCE_SETTLING] = {"settling", BIT(ONCE_OVER)},
+    [ONCE_EARLY] = {"early", BIT(ONCE_READING) | BIT(ONCE_TOUCHING) | BIT(ONCE_OVER)},
 };
 
 const char *once_state_name(enum once_state state)
@@ -156,6 +211,12 @@ static void once_queue(struct once *o, struct machine_actions *out, uint64_t see
     machine_tell(out, ONCE_ENTER, STORE_OK);
 }
 
+static void once_touch(struct once *o, struct machine_actions *out)
+{
+    once_move(o, ONCE_TOUCHING);
+    machine_ask(out, STORE_GET, ONCE_OWN);
+}
+
 static void once_end_reset(struct once *o, struct machine_actions *out)
 {
     once_end(o, out, o->refused == STORE_OK ? ONCE_DONE : ONCE_REFUSED, o->refused);
@@ -182,15 +243,18 @@ static void once_on_read(struct once *o, const struct machine_event *ev,
 
     if ((!there && ev->rc != STORE_NONODE) || m->odd)
         once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
-    else if (o->goal == ONCE_LOOK && !there)
-        once_end(o, out, ONCE_NONE, STORE_OK);
-    else if (o->goal == ONCE_LOOK || (there && o->plan.period_ms == 0))
+    else if (o->goal == ONCE_LOOK)
+        once_end(o, out, there ? ONCE_DONE : ONCE_NONE, STORE_OK);
+    else if (there && m->foreign)
+        once_end(o, out, ONCE_FOREIGN, STORE_OK);
+    else if (there && o->plan.period_ms == 0 && o->plan.late_ms == 0)
         once_end(o, out, ONCE_DONE, STORE_OK);
     else
         once_queue(o, out, there ? ev->mzxid : 0);
 }
 
-/* The caller is in line: a record that was not there before is that of a run which ended since. */
+/* The caller is in line: a record that was not there before is that of a run which ended since. If
+ * the next instant of a calendar had come by then, the caller may be there for that one. */
 static void once_on_seen(struct once *o, const struct machine_event *ev,
                          const struct once_moment *m, struct machine_actions *out)
 {
@@ -202,8 +266,11 @@ static void once_on_seen(struct once *o, const struct machine_event *ev,
         once_watch(out, STORE_GET);
     } else if (!there && ev->verb == STORE_GET) {
         once_watch(out, STORE_STAT);
-    } else if (there && (m->odd || ev->mzxid != o->seen)) {
-        once_end(o, out, m->odd ? ONCE_ODD : ONCE_DONE, STORE_OK);
+    } else if (there && (m->odd || m->foreign)) {
+        once_end(o, out, m->odd ? ONCE_ODD : ONCE_FOREIGN, STORE_OK);
+    } else if (there && ev->mzxid != o->seen &&
+               (!m->aim || m->record->instant >= m->aim->instant)) {
+        once_end(o, out, ONCE_DONE, STORE_OK);
     }
 }
 
@@ -232,18 +299,24 @@ static void once_judge(struct once *o, const struct machine_event *ev, const str
 {
     const bool there = ev->rc == STORE_OK;
 
-    if ((!there && ev->rc != STORE_NONODE) || m->odd) {
-        once_end(o, out, m->odd ? ONCE_ODD : ONCE_REFUSED, ev->rc);
+    if (!there && ev->rc != STORE_NONODE) {
+        once_end(o, out, ONCE_REFUSED, ev->rc);
         return;
     }
-    o->jumped = once_jumped(&o->plan, m->record, o->now);
+    const enum once_verdict verdict = once_judged(&o->plan, m, o->now);
+    if (verdict == ONCE_ENTER) {
+        once_move(o, ONCE_EARLY);
+        machine_act(out, MACHINE_ACT_ARM)->at =
+            m->boot + (int64_t)(m->aim->instant - o->now) * INT64_C(1000000);
+        o->now = 0;
+        return;
+    }
+    o->jumped =
+        m->odd ? ONCE_STEADY : (m->aim ? once_missed(m) : once_jumped(&o->plan, m->record, o->now));
     o->version = there ? ev->version : -1;
-    if (!once_is_due(&o->plan, m->record, o->now)) {
-        once_end(o, out, ONCE_DONE, STORE_OK);
-        return;
-    }
-    o->next_due = once_next_due(&o->plan, m->record, o->now);
-    once_end(o, out, ONCE_RUN, STORE_OK);
+    if (verdict == ONCE_RUN)
+        o->next_due = m->aim ? m->aim->next : once_next_due(&o->plan, m->record, o->now);
+    once_end(o, out, verdict, STORE_OK);
 }
 
 static void once_on_answer(struct once *o, const struct machine_event *ev,
@@ -272,8 +345,7 @@ static void once_on_contender(struct once *o, const struct machine_event *ev,
     if (ev->kind == ONCE_EV_WAITS && o->state == ONCE_QUEUED) {
         once_watch(out, STORE_GET);
     } else if (ev->kind == ONCE_EV_FIRST) {
-        once_move(o, ONCE_TOUCHING);
-        machine_ask(out, STORE_GET, ONCE_OWN);
+        once_touch(o, out);
     } else if (ev->kind == ONCE_EV_FAILED) {
         once_end(o, out, ONCE_FAILED, STORE_OK);
     } else if (ev->kind == ONCE_EV_LOST) {
@@ -294,8 +366,10 @@ void once_step(struct once *o, const struct machine_event *ev, const struct once
         once_watch(out, STORE_GET);
     else if (ev->kind == MACHINE_EV_STOP)
         once_end(o, out, ONCE_STOPPED, STORE_OK);
-    else if (ev->kind == MACHINE_EV_TIMER)
+    else if (ev->kind == MACHINE_EV_TIMER && o->state == ONCE_SETTLING)
         once_end_reset(o, out);
+    else if (ev->kind == MACHINE_EV_TIMER && o->state == ONCE_EARLY)
+        once_touch(o, out);
     else if (ev->kind == MACHINE_EV_BEGIN ||
              (ev->kind == MACHINE_EV_SESSION && o->state == ONCE_READING))
         once_begin(o, out);

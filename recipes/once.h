@@ -1,5 +1,5 @@
-/* Work that is run once, or once for each due instant: what is recorded of it, when it is due, and
- * how a caller comes to the right to run it.
+/* Work that is run once, once a period, or once for each instant of a calendar: what is recorded of
+ * it, when it is due, and how a caller comes to the right to run it.
  *
  *   IDLE ──> READING ──it is recorded, and is never due again──────────────────> OVER
  *             ^  │else                                                            ^
@@ -9,15 +9,17 @@
  *             │  v first                                                          │
  *             ├─TOUCHING ──> JUDGING ──due: the caller may run it; or not due─────┘
  *       lost  │  the time     the record, under the lock
- *             └──now───────────┘
+ *             ├──now───────────┤
+ *             └─────────────── EARLY: an instant of the calendar is close; then TOUCHING again
  *
  * A caller who only looks, or resets, is OVER after READING. It is OVER from every state when it is
- * refused or stopped. Now is the mtime of a set of the own
- * node, so by the servers' clocks. The lock is kept while it is TOUCHING and JUDGING.
+ * refused or stopped. Now is the mtime of a set of the own node, so by the servers' clocks. The
+ * lock is kept while it is TOUCHING, JUDGING and EARLY.
  * docs/design/once.md has the argument. */
 #ifndef RECIPES_ONCE_H
 #define RECIPES_ONCE_H
 
+#include "calendar.h"
 #include "machine.h"
 
 /* ---- the record ---- */
@@ -29,11 +31,19 @@
  * result. */
 #define ONCE_WORDS "zkl once 1"
 
+/* The same of a calendar's run: " BEGUN DUE TOKEN LENGTH INSTANT LOCAL LENGTH\n", who ran it, and
+ * the calendar with its zone. */
+#define ONCE_CALENDAR_WORDS "zkl once 2"
+
 /* Instants are ms since 1970 by the servers' clocks. */
 struct once_record {
     uint64_t begun;
     uint64_t due;   /* the next run; 0: never */
     uint64_t token; /* of the grant under which it was run */
+    /* of a calendar: */
+    uint64_t instant, local; /* that was meant, and what the zone's clocks showed then */
+    const char *series;      /* the calendar and its zone */
+    size_t series_length;    /* 0: it has none */
     const char *name;
     size_t name_length;
     const char *result;
@@ -46,15 +56,18 @@ bool once_record_read(const char *data, size_t length, struct once_record *ret);
 /* ---- when it is due ---- */
 
 struct once_plan {
-    uint64_t period_ms; /* 0: once for all */
+    uint64_t period_ms; /* 0: once for all, or by a calendar */
     uint64_t slack_ms;
+    uint64_t late_ms; /* of a calendar: how long after its instant a run may begin */
 };
 
 /* By how much the servers' clocks seem to have jumped since the record was made. */
 enum once_jump {
     ONCE_STEADY = 0,
-    ONCE_AHEAD, /* a whole period or more has had no run: nobody called, or a clock jumped */
-    ONCE_BACK   /* a period or more before the last run began: not due until the clock is there */
+    ONCE_AHEAD, /* a whole period or more, or an instant of the calendar, has had no run: nobody
+                   called, or a clock jumped */
+    ONCE_BACK   /* a period or more before the last run began, or before the instant that it was
+                   for: not due until the clock is there */
 };
 
 /* r NULL: there is no record. */
@@ -63,6 +76,10 @@ enum once_jump once_jumped(const struct once_plan *p, const struct once_record *
 
 /* The instant at which the next run is due, if one that is due begins now. 0: never. */
 uint64_t once_next_due(const struct once_plan *p, const struct once_record *r, uint64_t now);
+
+/* Whether the record is none of that series, or NULL for a period or none; or the zone's clocks
+ * have showed another time when it was made. offset: what this host has for that, in minutes. */
+bool once_is_foreign(const struct once_record *r, const char *series, int32_t offset);
 
 /* ---- a caller ---- */
 
@@ -74,6 +91,7 @@ enum once_state {
     ONCE_JUDGING,
     ONCE_OVER,
     ONCE_SETTLING, /* a reset: as BARRIER_CALL_SETTLING in recipes/barrier.h */
+    ONCE_EARLY,    /* the instant of the calendar is close, and it waits for that */
     ONCE_STATES
 };
 
@@ -99,7 +117,9 @@ enum once_verdict {
     ONCE_RUN,     /* the caller is to run it: .now, .next_due, .version */
     ONCE_DONE,    /* it needs no run, as the record read last says; or as was asked */
     ONCE_NONE,    /* LOOK: there is no record */
+    ONCE_OVERDUE, /* too late for the last instant of the calendar, which has no run */
     ONCE_ODD,     /* what is there is no record */
+    ONCE_FOREIGN, /* it is the record of another series */
     ONCE_REFUSED, /* .rc */
     ONCE_FAILED,  /* as the contender was told */
     ONCE_STOPPED
@@ -108,8 +128,16 @@ enum once_verdict {
 /* What the driver knows of the node that was read. */
 struct once_moment {
     bool odd;                         /* GET: the data are no record */
+    bool foreign;                     /* the record is, as once_is_foreign() says */
     const struct once_record *record; /* that was read last; NULL: there is none */
+    const struct calendar_aim *aim;   /* JUDGING: of .now; QUEUED: of when the record was written;
+                                         NULL: there is no calendar */
+    int64_t boot;                     /* CLOCK_BOOTTIME, ns */
 };
+
+/* What there is to do for a caller that has the lock: ONCE_RUN, ONCE_DONE, ONCE_OVERDUE,
+ * ONCE_FOREIGN, ONCE_ODD, or ONCE_ENTER: to wait for the instant that m aims at. */
+enum once_verdict once_judged(const struct once_plan *p, const struct once_moment *m, uint64_t now);
 
 /* All 0 but for .goal and .plan. */
 struct once {

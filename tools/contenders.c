@@ -395,7 +395,36 @@ static char *contenders_when(int64_t ms)
 char *contenders_run_text(const zkl_once_run *run)
 {
     g_autofree char *begun = contenders_when(run->begun_ms), *due = contenders_when(run->due_ms);
+    g_autofree char *local = contenders_when(run->local_ms);
+    g_autoptr(GString) text = g_string_new(NULL);
 
-    return g_strdup_printf("run by %s at %s%s%s", run->name, begun,
-                           run->due_ms != 0 ? ", due again at " : "", run->due_ms != 0 ? due : "");
+    g_string_printf(text, "run by %s at %s", run->name, begun);
+    if (run->calendar) /* the clocks of its zone show that, so no Z follows */
+        g_string_append_printf(text, " for %.16s of %s", local, run->calendar);
+    if (run->due_ms != 0)
+        g_string_append_printf(text, ", due again at %s", due);
+    return g_strdup(text->str);
+}
+
+/* 0 is null. */
+static void json_instant(GString *out, const char *key, int64_t ms)
+{
+    if (ms != 0)
+        g_string_append_printf(out, ", \"%s\": %" PRId64, key, ms);
+    else
+        g_string_append_printf(out, ", \"%s\": null", key);
+}
+
+void contenders_run_json(GString *out, const zkl_once_run *run, const char *state)
+{
+    static const zkl_once_run none = {.name = NULL};
+    const zkl_once_run *r = run ? run : &none;
+
+    g_string_append_printf(out, "{\"state\": \"%s\", \"token\": %" PRIu64, state, r->token);
+    json_instant(out, "begun_ms", r->begun_ms);
+    json_instant(out, "due_ms", r->due_ms);
+    json_string_or_null(out, "owner", r->name);
+    json_string_or_null(out, "calendar", r->calendar);
+    json_instant(out, "instant_ms", r->instant_ms);
+    g_string_append_c(out, '}');
 }

@@ -68,7 +68,11 @@ void contenders_print_json(const zkl_queue *q);
 void contender_print(const zkl_contender *c, size_t position);
 void contenders_print_some(const zkl_queue *q);
 
-/* "run by web1 at 2026-11-28T04:00:00Z, due again at 2026-11-28T05:00:00Z"; to be freed. */
+/* "run by web1 at 2026-11-28T04:00:00Z, due again at 2026-11-28T05:00:00Z", of a calendar with the
+ * instant that it was for; to be freed. */
 char *contenders_run_text(const zkl_once_run *run);
+
+/* The same as an object; run NULL: there is none. */
+void contenders_run_json(GString *out, const zkl_once_run *run, const char *state);
 
 #endif

@@ -16,6 +16,7 @@ enum {
     STATUS_IOERR = 74, /* standard output cannot be written */
     STATUS_LOST = 75,  /* the lock was lost while the command ran */
     STATUS_NOPERM = 77,
+    STATUS_OVERDUE = 79, /* work of a calendar or period has no run, and should have */
     STATUS_NOEXEC = 126,
     STATUS_NOTFOUND = 127,
     STATUS_SIGNAL = 128 /* + the signal's number */

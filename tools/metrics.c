@@ -81,6 +81,11 @@ static char *render(const struct metrics *m, bool last, int status)
     return g_string_free(text, FALSE);
 }
 
+static char *metrics_temporary(const char *file)
+{
+    return g_strdup_printf("%s.%d", file, (int)getpid());
+}
+
 /* Whether name is a device, say, or a link, as /dev/stdout is one: a rename would remove it. */
 static bool is_no_file(const char *name)
 {
@@ -122,6 +127,14 @@ static void write_text(struct metrics *m, const char *text)
     m->told = why != NULL;
 }
 
+void metrics_write(const char *file, const char *text)
+{
+    g_autofree char *name = g_strdup(file), *temporary = metrics_temporary(file);
+    struct metrics m = {.file = name, .temporary = temporary};
+
+    write_text(&m, text);
+}
+
 static void *keep_writing(void *data)
 {
     struct metrics *m = data;
@@ -153,7 +166,7 @@ struct metrics *metrics_begin(const char *file, const char *path, zkl_session *s
         return NULL;
     struct metrics *m = g_new0(struct metrics, 1);
     m->file = g_strdup(file);
-    m->temporary = g_strdup_printf("%s.%d", file, (int)getpid());
+    m->temporary = metrics_temporary(file);
     m->path = g_strdup(path);
     m->session = session;
     m->gauges = gauges;

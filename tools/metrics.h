@@ -22,6 +22,9 @@ struct metrics_gauge {
 struct metrics *metrics_begin(const char *file, const char *path, zkl_session *session,
                               const struct metrics_gauge *gauges);
 
+/* Replaces file by text, once; or says why not. */
+void metrics_write(const char *file, const char *text);
+
 /* Writes what there is a last time: that there is no connection any more, and that zkl ends with
  * that status; GO_ON: it goes on with another session. NULL is ignored. */
 void metrics_end(struct metrics *m, int status);

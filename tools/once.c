@@ -3,9 +3,11 @@
 #include "command_line.h"
 #include "connect.h"
 #include "contenders.h"
+#include "metrics.h"
 #include "run.h"
 #include "worker.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +19,10 @@ struct once {
     struct lock_options options;
     int64_t period_ms; /* 0: once for all */
     int64_t slack_ms;  /* 0: the library's */
-    gboolean status, reset;
+    char *calendar;    /* NULL: none */
+    char *zone;        /* NULL: UTC */
+    int64_t late_ms;   /* 0: the library's */
+    gboolean status, reset, json;
     int done_status; /* when another run counts */
     zkl_once *once;
     zkl_op *op;
@@ -40,6 +45,9 @@ static int once_make(void *self, zkl_session *session)
     options.name = name;
     options.period_ms = o->period_ms;
     options.slack_ms = o->slack_ms;
+    options.calendar = o->calendar;
+    options.zone = o->zone;
+    options.late_ms = o->calendar ? o->late_ms : 0;
     options.parents = o->options.parents;
     return zkl_once_new(&o->once, session, o->options.hold.path, &options);
 }
@@ -143,19 +151,70 @@ static const struct acquire_ops once_ops = {.open = once_make,
 
 /* ---- what is recorded ---- */
 
+enum { LATE_MS = 3600000 };
+
+static const char STATE_OVERDUE[] = "overdue";
+
+/* Writes when it was run last and when it is due, for a rule to compare with the present. */
+static void once_write_metrics(const struct once *o, const zkl_once_run *run)
+{
+    g_autoptr(GString) label = g_string_new(o->options.hold.path);
+    g_autoptr(GString) text = g_string_new(NULL);
+    const struct {
+        const char *name, *help;
+        int64_t ms;
+    } gauges[] = {
+        {"zkl_once_begun_timestamp_seconds", "When the last completed run began.", run->begun_ms},
+        {"zkl_once_due_timestamp_seconds", "When the next run is due.", run->due_ms},
+    };
+
+    g_string_replace(label, "\\", "\\\\", 0);
+    g_string_replace(label, "\"", "\\\"", 0);
+    g_string_replace(label, "\n", "\\n", 0);
+    for (size_t i = 0; i < G_N_ELEMENTS(gauges); i++)
+        if (gauges[i].ms != 0)
+            g_string_append_printf(
+                text, "# HELP %s %s\n# TYPE %s gauge\n%s{path=\"%s\"} %" PRId64 ".%03d\n",
+                gauges[i].name, gauges[i].help, gauges[i].name, gauges[i].name, label->str,
+                gauges[i].ms / 1000, (int)(gauges[i].ms % 1000));
+    metrics_write(o->options.metrics_file, text->str);
+}
+
+/* By the clock of this host, since nobody here has one of the servers. */
+static const char *once_state(const struct once *o, const zkl_once_run *run)
+{
+    const int64_t late_ms = o->late_ms != 0 ? o->late_ms : LATE_MS;
+    const int64_t since_ms = g_get_real_time() / 1000 - run->due_ms;
+
+    if (run->due_ms == 0 || since_ms < 0)
+        return "done";
+    return since_ms > late_ms ? STATE_OVERDUE : "due";
+}
+
 static int once_show(const struct once *o, int64_t timeout_ms)
 {
     const char *path = o->options.hold.path;
     g_autoptr(zkl_once_run) run = NULL;
+    g_autoptr(GString) text = g_string_new(NULL);
 
-    if (zkl_once_done(o->once, timeout_ms, &run) == 0) {
-        g_autofree char *text = contenders_run_text(run);
-        printf("%s\n", text);
-        return STATUS_OK;
+    if (zkl_once_done(o->once, timeout_ms, &run) != 0 && zkl_last_error(NULL) != ZKL_ENOENT)
+        return contenders_failed(path);
+    const char *state = run ? once_state(o, run) : "none";
+    if (o->json) {
+        contenders_run_json(text, run, state);
+    } else if (run) {
+        g_autofree char *sentence = contenders_run_text(run);
+        g_string_append(text, sentence);
     }
-    if (zkl_last_error(NULL) == ZKL_ENOENT)
+    if (text->len > 0)
+        printf("%s\n", text->str);
+    if (run && o->options.metrics_file)
+        once_write_metrics(o, run);
+    if (!run)
         return fail(STATUS_CONFLICT, "%s: no run is recorded", path);
-    return contenders_failed(path);
+    if (state == STATE_OVERDUE)
+        return fail(STATUS_OVERDUE, "%s: overdue: no run is recorded since it was due", path);
+    return STATUS_OK;
 }
 
 static int once_look_at_record(struct once *o)
@@ -180,31 +239,64 @@ static int once_look_at_record(struct once *o)
 
 /* ---- the line ---- */
 
-static int once_check_times(struct once *o, const char *every, const char *slack)
+/* What was given as text. */
+struct once_times {
+    char *every, *slack, *late;
+};
+
+static const char *once_wrong_words(const struct once *o, const struct once_times *t)
 {
-    int status = option_time("--every", every, &o->period_ms);
+    if (o->calendar && t->every)
+        return "--at and --every exclude each other";
+    if (t->every && o->period_ms == 0)
+        return "--every: must be more than 0";
+    if (t->slack && !t->every && !o->calendar)
+        return "--slack: is for --every and --at";
+    if (o->zone && !o->calendar)
+        return "--zone: is for --at";
+    if (t->late && !o->calendar && !o->status)
+        return "--late: is for --at and --status";
+    if (t->late && o->late_ms == 0)
+        return "--late: must be more than 0";
+    if (o->status && o->reset)
+        return "--status and --reset exclude each other";
+    if (o->json && !o->status)
+        return "--json: is for --status";
+    return NULL;
+}
+
+static int once_check_times(struct once *o, const struct once_times *t)
+{
+    int status = option_time("--every", t->every, &o->period_ms);
 
     if (status == GO_ON)
-        status = option_time("--slack", slack, &o->slack_ms);
-    if (status == GO_ON && every && o->period_ms == 0)
-        status = fail(STATUS_USAGE, "--every: must be more than 0");
-    if (status == GO_ON && slack && !every)
-        status = fail(STATUS_USAGE, "--slack: is for --every");
-    return status;
+        status = option_time("--slack", t->slack, &o->slack_ms);
+    if (status == GO_ON)
+        status = option_time("--late", t->late, &o->late_ms);
+    const char *wrong = status == GO_ON ? once_wrong_words(o, t) : NULL;
+    return wrong ? fail(STATUS_USAGE, "%s", wrong) : status;
 }
 
 static int once_parse_line(struct once *o, struct settings *settings, int argc, char **argv)
 {
-    char *every = NULL, *slack = NULL;
+    struct once_times times = {NULL, NULL, NULL};
     const GOptionEntry entries[] = {
-        {"every", 0, 0, G_OPTION_ARG_FILENAME, &every, "Run it once in each TIME: 30m, 1h, 24h",
-         "TIME"},
-        {"slack", 0, 0, G_OPTION_ARG_FILENAME, &slack,
-         "How long before it is due it may run (a tenth of TIME, 5m at most)", "SECS"},
+        {"at", 0, 0, G_OPTION_ARG_FILENAME, &o->calendar,
+         "Run it once for each instant of a calendar: '30 2 * * *'", "FIELDS"},
+        {"zone", 0, 0, G_OPTION_ARG_FILENAME, &o->zone,
+         "The zone of these times, as Europe/Berlin (UTC)", "ZONE"},
+        {"late", 0, 0, G_OPTION_ARG_FILENAME, &times.late,
+         "How long after its instant it may begin, or is not overdue (1h)", "SECS"},
+        {"every", 0, 0, G_OPTION_ARG_FILENAME, &times.every,
+         "Run it once in each TIME: 30m, 1h, 24h", "TIME"},
+        {"slack", 0, 0, G_OPTION_ARG_FILENAME, &times.slack,
+         "How long before it is due it may run (a tenth of TIME, 5m at most), or wait (30s)",
+         "SECS"},
         {"name", 0, 0, G_OPTION_ARG_FILENAME, &o->options.name,
          "Name of this contender in zkl ls, and of its run (host and process)", "NAME"},
         {"status", 0, 0, G_OPTION_ARG_NONE, &o->status, "Show the last run, and when it is due",
          NULL},
+        {"json", 0, 0, G_OPTION_ARG_NONE, &o->json, "With --status: as JSON", NULL},
         {"reset", 0, 0, G_OPTION_ARG_NONE, &o->reset, "Forget the last run", NULL},
         G_OPTION_ENTRY_NULL};
     struct command_line line = {
@@ -212,8 +304,9 @@ static int once_parse_line(struct once *o, struct settings *settings, int argc, 
         .options = &o->options,
         .verb = "once",
         .synopsis = "once PATH [OPTION...] [--] COMMAND [ARG...] | -c STRING | --status | --reset",
-        .summary = "Runs COMMAND if nobody has run it, or not in this period, and records its "
-                   "success.\nExits with the status of COMMAND; 0 if another run counts (-E).",
+        .summary =
+            "Runs COMMAND if nobody has run it, or not in this period or for this instant, and "
+            "records its success.\nExits with the status of COMMAND; 0 if another run counts (-E).",
         .entries = entries,
         .conflict_status = E_NOT_GIVEN,
     };
@@ -222,9 +315,7 @@ static int once_parse_line(struct once *o, struct settings *settings, int argc, 
     if (status == GO_ON)
         status = command_line_operand(&line, "PATH", &o->options.hold.path);
     if (status == GO_ON)
-        status = once_check_times(o, every, slack);
-    if (status == GO_ON && o->status && o->reset)
-        status = fail(STATUS_USAGE, "--status and --reset exclude each other");
+        status = once_check_times(o, &times);
     if (status == GO_ON && (o->status || o->reset))
         return line.argc > 1 || line.raw.shell_command
                    ? fail(STATUS_USAGE, "--%s: runs no command", o->status ? "status" : "reset")

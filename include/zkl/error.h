@@ -39,8 +39,9 @@ enum {
     ZKL_EVERSION = -22,     /* the node has another version, or the counter another number */
     ZKL_ENOTEMPTY = -23,    /* the node has children */
     ZKL_EUNKNOWN = -24,     /* the change may or may not have been applied */
-    ZKL_ELAYOUT = -25       /* the directory has children, or the node data, of an incompatible
-                            recipe */
+    ZKL_ELAYOUT = -25,      /* the directory has children, or the node data, of an incompatible
+                               recipe */
+    ZKL_EOVERDUE = -26      /* the last instant of a calendar has no run, and is too long ago */
 };
 
 /* A failure and what it concerns. The library fills it; the caller owns it. */

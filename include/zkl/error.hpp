@@ -38,7 +38,8 @@ enum class errc {
     version = ZKL_EVERSION,
     not_empty = ZKL_ENOTEMPTY,
     unknown_outcome = ZKL_EUNKNOWN,
-    layout = ZKL_ELAYOUT
+    layout = ZKL_ELAYOUT,
+    overdue = ZKL_EOVERDUE
 };
 
 } // namespace zkl

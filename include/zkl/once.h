@@ -1,4 +1,4 @@
-/* Work that is done once by all processes together, or once in each period. */
+/* Work that all processes do once, once in each period, or for each instant. */
 #ifndef ZKL_ONCE_H
 #define ZKL_ONCE_H
 
@@ -18,25 +18,36 @@ typedef struct zkl_once_options {
                           that length: 10 to 31622400000 ms (366 days) */
     int64_t slack_ms;  /* with period_ms: how long before the due instant it may begin, in ms: less
                           than half the period. 0 (the default): a tenth of the period, 300000 at
-                          most */
+                          most. With calendar: how long before an instant a caller waits for it; 0
+                          (the default): 30000; 3600000 at most */
+    const char *calendar; /* it is run once for each instant of that, as "30 2 * * *": five fields
+                             as in crontab(5), numbers alone. The month must be *, and so must one
+                             of the two for days. NULL (the default): none; not with period_ms */
+    const char *zone;     /* with calendar: whose local times these are, a name of tzdata's as
+                             "Europe/Berlin"; NULL (the default): UTC */
+    int64_t late_ms; /* with calendar: how long after its instant a run may begin; 31622400000 at
+                        most. 0 (the default): 3600000, an hour */
     zkl_parents parents; /* how path and its missing parents are created; default: containers */
     int reserved;        /* 0 */
 } zkl_once_options;
 
 #define ZKL_ONCE_OPTIONS_INIT                                                                      \
     {                                                                                              \
-        sizeof(zkl_once_options), NULL, 0, 0, ZKL_PARENTS_CONTAINER, 0                             \
+        sizeof(zkl_once_options), NULL, 0, 0, NULL, NULL, 0, ZKL_PARENTS_CONTAINER, 0              \
     }
 
 /* A run that was completed, as it is recorded. The instants are in ms since 1970, by the clocks of
  * the servers' leaders. Later versions may append members. */
 typedef struct zkl_once_run {
-    int64_t begun_ms;   /* when it began */
-    int64_t due_ms;     /* when the next one is due; 0: never, until zkl_once_reset() */
-    uint64_t token;     /* the fencing token of the grant under which it was run */
-    const char *name;   /* who ran it: as valid UTF-8 without control characters */
-    const void *result; /* never NULL, even if size is 0 */
-    size_t size;        /* of result, in bytes */
+    int64_t begun_ms;     /* when it began */
+    int64_t due_ms;       /* when the next one is due; 0: never, until zkl_once_reset() */
+    uint64_t token;       /* the fencing token of the grant under which it was run */
+    const char *name;     /* who ran it: as valid UTF-8 without control characters */
+    const void *result;   /* never NULL, even if size is 0 */
+    size_t size;          /* of result, in bytes */
+    const char *calendar; /* with its zone: "30 2 * * * Europe/Berlin"; NULL: it was run by none */
+    int64_t instant_ms;   /* the instant of the calendar that it was for; 0: by none */
+    int64_t local_ms;     /* what the zone's clocks showed then, as if it were UTC's; 0: by none */
 } zkl_once_run;
 
 /* Frees a run. NULL is ignored. */
@@ -44,7 +55,8 @@ ZKL_API void zkl_once_run_free(zkl_once_run *run);
 
 /* Creates a handle for the work at path and stores it in *ret. path is as for zkl_mutex_new(): the
  * callers are contenders of a mutex there, and the record is the node path/record. All callers at
- * one path should use the same period and slack. options may be NULL. Sends nothing to the server.
+ * one path should use the same period and slack; where their calendars or zones differ, calls fail
+ * with ZKL_ELAYOUT. options may be NULL. Sends nothing to the server.
  * Any number of threads may use one handle. Free it with zkl_once_free().
  *
  * Returns 0; or
@@ -81,6 +93,13 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * run is due at once, and the instants count from its beginning. All of this goes by the servers'
  * clocks.
  *
+ * With a calendar, an instant comes when the clocks of the zone reach a time that the calendar
+ * names: where they skip it, as they go forward; and the first time, if they show it twice. If the
+ * field of hours is *, each instant at which they show one of the minutes counts instead. The work
+ * is due from each instant on until late_ms after it, or until the next. A caller who comes within
+ * slack_ms before an instant waits for it. A run is recorded for its instant, whoever begins it and
+ * when; so no instant has two.
+ *
  * The run is recorded in one fenced transaction with the release of the lock. So of all runs for
  * one due instant one at most is completed, and no run begins while another one may still be
  * running. A caller whose run fails or loses the lock is followed by the next in line. When a run
@@ -92,8 +111,10 @@ typedef int (*zkl_once_fn)(const zkl_grant *grant, void *data, const void **ret,
  * token tells whether it is the caller's own. NULL: it was reset since.
  *
  * Returns 0 if the work is done for now; or
- *   ZKL_ELAYOUT: path/record is no record, or a child of path that arrived first belongs to an
+ *   ZKL_ELAYOUT: path/record is no record, or is one of another calendar or zone, or this host's
+ *     tzdata has other times for the zone; or a child of path that arrived first belongs to an
  *     incompatible recipe;
+ *   ZKL_EOVERDUE: the last instant of the calendar has no run, and is longer ago than late_ms;
  *   ZKL_ELOST: fn has returned 0, but the lock was lost: nothing is recorded;
  *   ZKL_EVERSION: fn has returned 0, but the record was reset while fn ran: nothing is recorded;
  *   ZKL_EUNKNOWN: fn has returned 0, and the record may or may not have been written;
@@ -111,7 +132,7 @@ ZKL_API int zkl_once_call(zkl_once *o, int64_t timeout_ms, zkl_once_fn fn, void 
  *
  * Returns 0; or
  *   ZKL_EEXIST: the work is done for now: zkl_once_done() gives the run;
- *   ZKL_ELAYOUT: as zkl_once_call();
+ *   ZKL_ELAYOUT, ZKL_EOVERDUE: as zkl_once_call();
  *   ZKL_EINVAL: o or ret is NULL;
  *   the other codes of zkl_multilock_lock(). */
 ZKL_API int zkl_once_begin(zkl_once *o, int64_t timeout_ms, zkl_grant **ret) ZKL_MUST_CHECK;

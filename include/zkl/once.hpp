@@ -24,6 +24,9 @@ struct once_options {
     std::string name;
     std::chrono::milliseconds period{0};
     std::chrono::milliseconds slack{0};
+    std::string calendar; /* empty: none */
+    std::string zone;     /* empty: UTC */
+    std::chrono::milliseconds late{0};
     zkl_parents parents = ZKL_PARENTS_CONTAINER;
 };
 
@@ -33,6 +36,8 @@ struct once_run {
     std::optional<std::chrono::system_clock::time_point> due; /* none: never again */
     std::uint64_t token;
     std::string name, result;
+    std::string calendar; /* with its zone; empty: it was run by none */
+    std::optional<std::chrono::system_clock::time_point> instant; /* of it; none: by none */
 };
 
 namespace detail
@@ -53,6 +58,9 @@ inline zkl_once_options to_c(const once_options &o) noexcept
     c.name = text_or_null(o.name);
     c.period_ms = o.period.count();
     c.slack_ms = o.slack.count();
+    c.calendar = text_or_null(o.calendar);
+    c.zone = text_or_null(o.zone);
+    c.late_ms = o.late.count();
     c.parents = o.parents;
     return c;
 }
@@ -66,10 +74,17 @@ inline std::optional<once_run> run_of(zkl_once_run *run)
 
     if (!run)
         return std::nullopt;
-    once_run made = {instant(milliseconds(run->begun_ms)), std::nullopt, run->token, run->name,
-                     std::string(static_cast<const char *>(run->result), run->size)};
+    once_run made = {instant(milliseconds(run->begun_ms)),
+                     std::nullopt,
+                     run->token,
+                     run->name,
+                     std::string(static_cast<const char *>(run->result), run->size),
+                     run->calendar ? run->calendar : "",
+                     std::nullopt};
     if (run->due_ms != 0)
         made.due = instant(milliseconds(run->due_ms));
+    if (run->calendar)
+        made.instant = instant(milliseconds(run->instant_ms));
     return made;
 }
 
@@ -106,8 +121,8 @@ template <class Fn> struct once_work {
 
 } // namespace detail
 
-/* Work that all processes together do once, or once in each period. zkl/once.h describes the
- * functions. Any number of threads may use it at the same time. */
+/* Work that all processes together do once, in each period, or for each instant. zkl/once.h
+ * describes the functions. Any number of threads may use it at the same time. */
 class once
 {
   public:

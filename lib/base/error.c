@@ -36,6 +36,7 @@ static const char *const texts[] = {
     [-ZKL_ENOTEMPTY] = "the node has children",
     [-ZKL_EUNKNOWN] = "it may or may not have been applied",
     [-ZKL_ELAYOUT] = "the directory has children of an incompatible recipe",
+    [-ZKL_EOVERDUE] = "the last instant of the calendar has no run",
 };
 
 const char *zkl_strerror(int err)

@@ -286,7 +286,7 @@ static void turns_enter(struct turns *t, const struct retain_action *a)
     struct contender_spec spec = t->spec;
 
     spec.payload = turns_first(t)->payload;
-    spec.try_only = a->try_only;
+    spec.try_only = a->tries;
     spec.watch_children = a->watch;
     spec.heeds = true;
     spec.news = turns_on_news;
@@ -435,7 +435,7 @@ static void turns_wait(struct turns *t, const struct turn_caller *caller, zkl_op
     w->op = op;
     w->link.data = w;
     g_queue_push_tail_link(&t->waiting, &w->link);
-    turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .try_only = caller->try_only});
+    turns_step(t, (struct retain_event){.kind = RETAIN_EV_LOCK, .tries = caller->try_only});
 }
 
 /* A turn for the caller if it can have one now, and nobody else is first; NULL. It is counted

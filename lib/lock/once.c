@@ -1,10 +1,12 @@
 /* Work that is run once: a caller's way to the lock under which it runs the work, the record of
  * the run, and the handle. recipes/once.h decides. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "handle.h"
 #include "lib/base/callbacks.h"
 #include "lib/base/clean.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/options.h"
@@ -14,12 +16,21 @@
 #include "lib/session/denial.h"
 #include "op.h"
 #include "recipes/once.h"
+#include "zone.h"
 
 /* What the caller that has the lock is to record. */
 struct once_turn {
     uint64_t token;  /* of its grant; 0: nobody was to run it yet */
     int32_t version; /* of the record, as judged; -1: there was none */
     uint64_t begun, due;
+    uint64_t instant, local; /* of a calendar, as in the record */
+};
+
+/* When a call is for which instant. */
+struct once_calendar {
+    char *series; /* its text and the zone; NULL: there is none */
+    struct calendar calendar;
+    GTimeZone *zone;
 };
 
 struct zkl_once {
@@ -29,6 +40,7 @@ struct zkl_once {
     char *record; /* full path */
     char *name;   /* GRefString */
     struct once_plan plan;
+    struct once_calendar by;
     zkl_parents parents;
     /* guarded by the monitor: */
     struct op_queue waiters;
@@ -56,6 +68,8 @@ static void once_unref(zkl_once *o)
     g_ref_string_release(o->name);
     session_unlock(o->session);
     g_clear_pointer(&o->last, g_bytes_unref);
+    g_clear_pointer(&o->by.zone, g_time_zone_unref);
+    g_free(o->by.series);
     session_unref(o->session);
     g_free(o->record);
     g_free(o);
@@ -78,17 +92,23 @@ static zkl_once_run *once_new_run(GBytes *bytes)
 
     once_parse(bytes, &r);
     char *name = clean_text(r.name, (gssize)r.name_length);
-    const size_t of_name = strlen(name) + 1;
-    zkl_once_run *run = g_malloc0(sizeof *run + of_name + r.length);
+    char *calendar = clean_text(r.series, (gssize)r.series_length);
+    const size_t of_name = strlen(name) + 1, of_calendar = strlen(calendar) + 1;
+    zkl_once_run *run = g_malloc0(sizeof *run + of_name + of_calendar + r.length);
     char *text = (char *)(run + 1);
     memcpy(text, name, of_name);
-    memcpy(text + of_name, r.result, r.length);
+    memcpy(text + of_name, calendar, of_calendar);
+    memcpy(text + of_name + of_calendar, r.result, r.length);
     *run = (zkl_once_run){.begun_ms = (int64_t)r.begun,
                           .due_ms = (int64_t)r.due,
                           .token = r.token,
                           .name = text,
-                          .result = text + of_name,
-                          .size = r.length};
+                          .result = text + of_name + of_calendar,
+                          .size = r.length,
+                          .calendar = r.series_length > 0 ? text + of_name : NULL,
+                          .instant_ms = (int64_t)r.instant,
+                          .local_ms = (int64_t)r.local};
+    g_free(calendar);
     g_free(name);
     g_bytes_unref(bytes);
     return run;
@@ -97,6 +117,13 @@ static zkl_once_run *once_new_run(GBytes *bytes)
 void zkl_once_run_free(zkl_once_run *run)
 {
     g_free(run);
+}
+
+static struct calendar_aim once_aim(const zkl_once *o, uint64_t now)
+{
+    const struct calendar_zone z = zone_around(o->by.zone, now);
+
+    return calendar_aim(&o->by.calendar, &z, now, o->plan.slack_ms);
 }
 
 /* Keeps what a read of the record has found. False: it is no record. */
@@ -111,12 +138,14 @@ static bool once_keep(zkl_once *o, const struct machine_event *ev)
     return once_parse(o->last, &r);
 }
 
-/* Steps the machine with what the event tells of the record. */
+/* Steps the machine with what the event tells of the record. A waiter has no time of the servers'
+ * but that at which the record was written. */
 static void once_step_with(zkl_once *o, struct once *machine, const struct machine_event *ev,
                            struct machine_actions *out)
 {
     struct once_record r;
     struct once_moment m = {.odd = false};
+    struct calendar_aim aim;
     const bool read = ev->kind == MACHINE_EV_ANSWER && ev->verb == STORE_GET &&
                       ev->node == ONCE_RECORD && (ev->rc == STORE_OK || ev->rc == STORE_NONODE);
 
@@ -124,7 +153,32 @@ static void once_step_with(zkl_once *o, struct once *machine, const struct machi
         m.odd = !once_keep(o, ev);
     if (!m.odd && o->last && once_parse(o->last, &r))
         m.record = &r;
+    if (m.record)
+        m.foreign = once_is_foreign(&r, o->by.series,
+                                    o->by.series ? zone_offset(o->by.zone, r.instant) : 0);
+    if (o->by.series && read) {
+        aim = once_aim(o, machine->state == ONCE_JUDGING ? machine->now : ev->mtime_ms);
+        m.aim = &aim;
+        m.boot = clock_boot();
+    }
     once_step(machine, ev, &m, out);
+}
+
+static void once_explain_foreign(const zkl_once *o, const char *path, zkl_error *ret)
+{
+    zkl_once_run *run = once_new_run(g_bytes_ref(o->last));
+    const char *mine = o->by.series ? o->by.series : "no calendar";
+    const char *recorded = run->calendar ? run->calendar : "no calendar";
+
+    if (g_strcmp0(run->calendar, o->by.series) != 0)
+        error_fill(ret, ZKL_ELAYOUT, path, "%s: its series is of %s, and not of %s", path, recorded,
+                   mine);
+    else
+        error_fill(ret, ZKL_ELAYOUT, path,
+                   "%s: the run of %s is recorded with another time of the zone than this host's "
+                   "tzdata has for it",
+                   path, recorded);
+    zkl_once_run_free(run);
 }
 
 /* Why there is nothing to run, or to look at, for these verdicts. */
@@ -135,6 +189,12 @@ static void once_explain(const zkl_once *o, enum once_verdict verdict, enum stor
 
     if (verdict == ONCE_DONE)
         error_fill(ret, ZKL_EEXIST, path, "%s: a run is recorded, and none is due", path);
+    else if (verdict == ONCE_OVERDUE)
+        error_fill(ret, ZKL_EOVERDUE, path,
+                   "%s: overdue: the last instant of %s has no run, and it is too late for one",
+                   path, o->by.series);
+    else if (verdict == ONCE_FOREIGN)
+        once_explain_foreign(o, path, ret);
     else if (verdict == ONCE_NONE)
         error_fill(ret, ZKL_ENOENT, path, "%s: no run is recorded", path);
     else if (verdict == ONCE_ODD)
@@ -256,6 +316,11 @@ static void once_attempt_run(struct once_attempt *a)
                                      .version = a->machine.version,
                                      .begun = a->machine.now,
                                      .due = a->machine.next_due};
+    if (a->of->by.series) {
+        const struct calendar_aim aim = once_aim(a->of, a->machine.now);
+        a->of->turn.instant = aim.instant;
+        a->of->turn.local = aim.instant + (uint64_t)(aim.offset * INT64_C(60000));
+    }
     once_attempt_decide(a, grant_new_on(claim_take(&a->claim)));
 }
 
@@ -265,13 +330,17 @@ static void once_log_jump(const struct once_attempt *a)
 
     if (jumped == ONCE_STEADY)
         return;
+    static const char *const texts[][2] = {
+        {"overdue by a period or more: nobody called, or a server's clock is ahead",
+         "not due until the servers' clocks, which have gone back by a period or more, are "
+         "there again"},
+        {"an instant before this one had no run: nobody called in time, or a server's clock "
+         "is ahead",
+         "not due until the servers' clocks, which have gone back beyond the instant of the "
+         "last run, are there again"}};
     log_line(a->of->session->log, ZKL_LOG_WARN, jumped == ONCE_AHEAD ? "once-ahead" : "once-back",
-             once_path(a->of),
-             jumped == ONCE_AHEAD
-                 ? "%s: overdue by a period or more: nobody called, or a server's clock is ahead"
-                 : "%s: not due until the servers' clocks, which have gone back by a period or "
-                   "more, are there again",
-             a->of->path);
+             once_path(a->of), "%s: %s", a->of->path,
+             texts[a->of->by.series != NULL][jumped != ONCE_AHEAD]);
 }
 
 static void once_attempt_on_verdict(struct driver *d, const struct machine_action *t)
@@ -405,10 +474,13 @@ static GBytes *once_new_record(const zkl_once *o, const struct once_turn *turn, 
 {
     GString *text = g_string_new(NULL);
 
-    g_string_printf(text,
-                    ONCE_WORDS " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
-                               " %zu\n%s",
-                    turn->begun, turn->due, turn->token, strlen(o->name), o->name);
+    g_string_printf(text, "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %zu",
+                    o->by.series ? ONCE_CALENDAR_WORDS : ONCE_WORDS, turn->begun, turn->due,
+                    turn->token, strlen(o->name));
+    if (o->by.series)
+        g_string_append_printf(text, " %" PRIu64 " %" PRIu64 " %zu", turn->instant, turn->local,
+                               strlen(o->by.series));
+    g_string_append_printf(text, "\n%s%s", o->name, o->by.series ? o->by.series : "");
     g_string_append_len(text, result, (gssize)size);
     return g_string_free_to_bytes(text);
 }
@@ -613,14 +685,39 @@ int zkl_once_reset(zkl_once *o, int64_t timeout_ms)
 /* ---- the handle ---- */
 
 enum { ONCE_PERIOD_MIN_MS = 10, ONCE_SLACK_MAX_MS = 300000 };
+enum { ONCE_EARLY_MS = 30000, ONCE_EARLY_MAX_MS = 3600000, ONCE_LATE_MS = 3600000 };
 #define ONCE_PERIOD_MAX_MS INT64_C(31622400000)
 
-static const char *once_check_options(const zkl_once_options *o)
+static const char *once_check_calendar(const zkl_once_options *o, struct once_calendar *ret)
+{
+    const char *zone = o->zone ? o->zone : "UTC";
+    const char *wrong = calendar_read(o->calendar, &ret->calendar);
+
+    if (wrong)
+        return wrong;
+    if (o->period_ms != 0)
+        return "calendar and period_ms exclude each other";
+    if (o->slack_ms < 0 || o->slack_ms > ONCE_EARLY_MAX_MS)
+        return "slack_ms must be 3600000 at most";
+    if (o->late_ms < 0 || o->late_ms > ONCE_PERIOD_MAX_MS)
+        return "late_ms must be 0 to 31622400000";
+    ret->zone = zone_open(zone);
+    if (!ret->zone)
+        return "zone is none that this host's tzdata has";
+    ret->series = g_strdup_printf("%s %s", o->calendar, zone);
+    return NULL;
+}
+
+static const char *once_check_options(const zkl_once_options *o, struct once_calendar *ret)
 {
     const char *wrong = options_check(o->name, o->parents);
 
     if (wrong)
         return wrong;
+    if (o->calendar)
+        return once_check_calendar(o, ret);
+    if (o->zone || o->late_ms != 0)
+        return "zone and late_ms are for calendar";
     if (o->period_ms != 0 &&
         (o->period_ms < ONCE_PERIOD_MIN_MS || o->period_ms > ONCE_PERIOD_MAX_MS))
         return "period_ms must be 0, or 10 to 31622400000";
@@ -629,15 +726,30 @@ static const char *once_check_options(const zkl_once_options *o)
     return NULL;
 }
 
+static struct once_plan once_plan_of(const zkl_once_options *o)
+{
+    const int64_t slack_ms =
+        o->calendar ? ONCE_EARLY_MS : MIN(o->period_ms / 10, ONCE_SLACK_MAX_MS);
+    const int64_t late_ms = o->late_ms ? o->late_ms : ONCE_LATE_MS;
+
+    return (struct once_plan){.period_ms = (uint64_t)o->period_ms,
+                              .slack_ms = (uint64_t)(o->slack_ms ? o->slack_ms : slack_ms),
+                              .late_ms = o->calendar ? (uint64_t)late_ms : 0};
+}
+
 int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_once_options *options)
 {
     zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+    struct once_calendar by = {.series = NULL};
     const char *wrong = options_take(&o, offsetof(zkl_once_options, reserved), options);
-    int code =
-        handle_check_new("zkl_once_new", ret, s, path, wrong ? wrong : once_check_options(&o));
+    const int code =
+        handle_check_new("zkl_once_new", ret, s, path, wrong ? wrong : once_check_options(&o, &by));
 
-    if (code)
+    if (code) {
+        g_clear_pointer(&by.zone, g_time_zone_unref);
+        g_free(by.series);
         return code;
+    }
     zkl_once *once = g_new0(zkl_once, 1);
     once->refs = 1;
     once->session = session_ref(s);
@@ -645,9 +757,8 @@ int zkl_once_new(zkl_once **ret, zkl_session *s, const char *path, const zkl_onc
     once->record = g_strconcat(once->path, ONCE_NODE, NULL);
     once->name = handle_new_payload(o.name, 0);
     once->parents = o.parents;
-    once->plan.period_ms = (uint64_t)o.period_ms;
-    once->plan.slack_ms =
-        (uint64_t)(o.slack_ms ? o.slack_ms : MIN(o.period_ms / 10, ONCE_SLACK_MAX_MS));
+    once->plan = once_plan_of(&o);
+    once->by = by;
     session_lock(s);
     op_queue_init(&once->waiters, s, once->path);
     session_unlock(s);

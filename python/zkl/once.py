@@ -16,17 +16,21 @@ __all__ = ["Once", "Run"]
 
 
 class Run(NamedTuple):
-    """A run that was completed. begun and due are seconds since 1970 by the servers' clocks; due None: never again."""
+    """A run that was completed. begun and due are seconds since 1970 by the servers' clocks; due None: never again.
+    calendar, with its zone, and instant are None without a calendar."""
 
     begun: float
     due: Optional[float]
     token: int
     name: str
     result: bytes
+    calendar: Optional[str] = None
+    instant: Optional[float] = None
 
 
 class Once(Handle):
-    """The work at path. period and slack in seconds; period 0: once for all."""
+    """The work at path. period, slack and late in seconds; period 0: once for all, or for each instant of the calendar
+    ("30 2 * * *") in the zone ("Europe/Berlin"; None: UTC)."""
 
     def __init__(
         self,
@@ -36,9 +40,21 @@ class Once(Handle):
         name: Optional[str] = None,
         period: float = 0,
         slack: float = 0,
+        calendar: Optional[str] = None,
+        zone: Optional[str] = None,
+        late: float = 0,
         parents: Parents = Parents.CONTAINER,
     ) -> None:
-        members = options(_c.OnceOptions, name=name, period_ms=ms(period), slack_ms=ms(slack), parents=parents)
+        members = options(
+            _c.OnceOptions,
+            name=name,
+            period_ms=ms(period),
+            slack_ms=ms(slack),
+            calendar=calendar,
+            zone=zone,
+            late_ms=ms(late),
+            parents=parents,
+        )
         super().__init__(new(session._c.use, lib.zkl_once_new, text(path), members), lib.zkl_once_free)
         self.session = session
 
@@ -80,7 +96,9 @@ class Once(Handle):
             one = run[0]
             result = ctypes.string_at(one.result, one.size)
             due = one.due_ms / 1000 if one.due_ms else None
-            return Run(one.begun_ms / 1000, due, one.token, said(one.name), result)
+            calendar = said(one.calendar) if one.calendar else None
+            instant = one.instant_ms / 1000 if calendar else None
+            return Run(one.begun_ms / 1000, due, one.token, said(one.name), result, calendar, instant)
         finally:
             lib.zkl_once_run_free(run)
 

@@ -304,6 +304,17 @@ def paused(f):
     yield 5
 
 
+def overdue(f):
+    """A job of each hour, which no host has run for four hours more."""
+    f.zkl("once", "/jobs/overdue", "--every", "1h", "--", "true")
+    f.path = "/jobs/overdue"
+    file = os.path.join(f.folder, f.name + ".cron.prom")
+    look = [ZKL, "--connect", f.connect, "once", f.path, "--status", "--metrics-file", file]
+    f.processes["cron"] = subprocess.Popen(["sh", "-c", 'while "$@"; do sleep 2; done', "sh", *look], stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    yield 5
+
+
 LOST, FAILED, KILLED = "ZklGrantLost", "ZklFailed", "ZklKilled"
 SCENARIOS = {  # what happens, and which alerts come of it
     "healthy at 4 s": (healthy(4), []),
@@ -325,8 +336,10 @@ SCENARIOS = {  # what happens, and which alerts come of it
     "restless": (restless, [LOST, "ZklSessionsReplaced"]),
     "denied": (denied, ["ZklAccessDenied", FAILED]),
     "paused": (paused, ["ZklShardsPaused"]),
+    "overdue": (overdue, ["ZklOnceOverdue"]),
 }
-LATER = {"healthy at 4 s", "healthy at 10 s", "healthy at 30 s", "handed over", "killed", "hung job"}  # all waits there
+LATER = {"healthy at 4 s", "healthy at 10 s", "healthy at 30 s", "handed over", "killed", "hung job",
+         "overdue"}  # all waits there
 HEALTHY = [name for name, (_, alerts) in SCENARIOS.items() if not alerts]
 
 
@@ -437,15 +450,16 @@ def unpack(packed):
 def prolonged(series, values, count, tail):
     """As its last samples again and again."""
     part = values[-tail - 1:]
-    rises = re.match(r"\w+_(total|timestamp_seconds|oldest_wait_seconds)\{", series)
+    rises = re.match(r"\w+_(total|(?<!due_)timestamp_seconds|oldest_wait_seconds)\{", series)
     rise = part[-1] - part[0] if rises and None not in part and part == sorted(part) else 0
     more = [None if part[1 + i % tail] is None else part[1 + i % tail] + rise * (1 + i // tail) for i in range(count)]
     return values + more
 
 
 def later(series, values):
-    """Whoever waits has waited for four hours more."""
-    return [v + 4 * 3600 if v and "oldest_wait_seconds" in series else v for v in values]
+    """All that waits, or is due, is so for four hours more."""
+    more = 4 * 3600 if "oldest_wait_seconds" in series else -4 * 3600 if "once_due_timestamp" in series else 0
+    return [v + more if v else v for v in values]
 
 
 def quoted(text):

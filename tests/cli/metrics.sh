@@ -85,6 +85,15 @@ for line in "# TYPE zkl_shards_running gauge" "zkl_shards_running{$label} 0" "# 
     expect "$line" 1 "$(grep -cxF "$line" "$prom")"
 done
 
+# ---- work that is run once ----
+
+run "$ZKL" once --every 1h "$L/once" -- true
+expect "a run" "0:" "$status:$err"
+run "$ZKL" once "$L/once" --status --metrics-file "$scratch/once.prom"
+expect_match "when it is due" "^zkl_once_due_timestamp_seconds[{]path=\"${L//\"/.\"}/once\"[}] [0-9]*[.][0-9]*\$" \
+    "$(grep '^zkl_once_due' "$scratch/once.prom")"
+cat "$scratch/once.prom" >>"$scratch/all.prom"
+
 # ---- the example ----
 
 examples=$top_srcdir/examples/prometheus
@@ -149,6 +158,7 @@ a shard that is not paused for long|paused|s/for: 5m\f/for: 50m\f/g
 another's lock as a failure|ended|s/zkl_exit_status > 1/zkl_exit_status > 0/
 an order to end as a failure|ended|s/ != 143//
 one who is silent for long|killed|s/(expr: >-\f *time\(\) - zkl_written_timestamp_seconds >) 60/\1 6000/
+a job that is due|overdue|s#(once_due_timestamp_seconds >) 3600#\1 36000#
 one who has ended, as killed|ended|s/(time\(\) - zkl_written_timestamp_seconds > 60)\f *unless[^\f]*/\1/
 END
     # A short fleet of today's.

@@ -15,6 +15,15 @@ refused "half the period of slack" 64 "^zkl: --slack must be less than half of -
 refused "--status and --reset" 64 "exclude each other" once $L --status --reset
 refused "--status with a command" 64 "^zkl: --status: runs no command" once $L --status true
 refused "no command" 64 "no command to run" once $L
+refused "--at and --every" 64 "^zkl: --at and --every exclude each other\$" once --at '5 * * * *' --every 1h $L true
+refused "--zone without --at" 64 "^zkl: --zone: is for --at\$" once --every 1h --zone UTC $L true
+refused "--late without --at" 64 "^zkl: --late: is for --at and --status\$" once --every 1h --late 1h $L true
+refused "--late 0" 64 "^zkl: --late: must be more than 0\$" once --at '5 * * * *' --late 0 $L true
+refused "--json without --status" 64 "^zkl: --json: is for --status\$" once --json $L true
+refused "no calendar" 64 "^zkl: --at: the second field must have hours, 0 to 23\$" once --at '30 24 * * *' $L true
+refused "no zone" 64 "^zkl: --zone is none that this host's tzdata has\$" once --at '5 * * * *' --zone Europe/Nowhere $L true
+refused "too much slack" 64 "^zkl: --slack must be 1h at most\$" once --at '5 * * * *' --slack 2h $L true
+refused "too late" 64 "^zkl: --late must be 366 days at most\$" once --at '5 * * * *' --late 9000h $L true
 
 # Once for all.
 refused "nothing is recorded" 1 "^zkl: $L: no run is recorded" once $L --status
@@ -49,6 +58,86 @@ expect_match "when it is due again" "^0:run by .* at .*Z, due again at 20[0-9-]*
 ran() { [ "$("$ZKL" once --every 300ms $L-often -- echo ran)" = ran ]; }
 wait_until "a run" ran
 wait_until "a run in the next period" ran
+
+# For each instant of a calendar, of which the last one was two hours ago.
+at=$(date -u -d '-2 hours' '+%-M %-H * * *')
+by_calendar() { # [OPTION...]
+    run "$ZKL" once --at "$at" "$@" $L-at -- echo ran
+}
+by_calendar
+expect_match "no run is recorded, and it is late" \
+    "^79::zkl: .*/record: overdue: the last instant of .* UTC has no run, and it is too late for one\$" "$status:$out:$err"
+by_calendar --late 3h
+expect "not too late, by hand" "0:ran:" "$status:$out:$err"
+by_calendar --late 3h
+expect "the instant has its run" "0::" "$status:$out:$err"
+by_calendar
+expect "so it is not overdue" "0::" "$status:$out:$err"
+run "$ZKL" once $L-at --status
+expect_match "the instant is shown" \
+    "^0:run by .* at .*Z for 20[0-9-]*T$(date -u -d '-2 hours' +%H):[0-9]* of .* \* UTC, due again at 20[0-9-]*T.*Z\$" "$status:$out"
+run "$ZKL" once $L-at --status --json
+expect_match "as JSON" "^0:[{]\"state\": \"done\", .*\"due_ms\": [0-9]*, .*\"calendar\": \".* UTC\", \"instant_ms\": [0-9]*[}]\$" \
+    "$status:$out"
+run "$ZKL" once $L-at --status --metrics-file "$scratch/once.prom"
+expect_match "as metrics" "^zkl_once_due_timestamp_seconds[{]path=\"$L-at\"[}] [0-9]*[.]000\$" \
+    "$(grep '^zkl_once_due' "$scratch/once.prom")"
+for other in "--zone Europe/Berlin" "--every 1h"; do
+    calendar=(--at "$at")
+    [ "$other" = "--every 1h" ] && calendar=()
+    # shellcheck disable=SC2086
+    refused "hosts disagree: $other" 65 "its series is of .* UTC, and not of " once "${calendar[@]}" $other $L-at echo ran
+done
+refused "hosts disagree: another calendar" 65 "its series is of .* UTC, and not of 7 7 \* \* \* UTC\$" \
+    once --at '7 7 * * *' $L-at echo ran
+refused "hosts disagree: none" 65 "its series is of .* UTC, and not of no calendar\$" once $L-at echo ran
+refused "a calendar, and the series has none" 65 "its series is of no calendar, and not of " once --at "$at" $L-hourly echo ran
+run "$ZKL" once $L-at --reset
+by_calendar --late 3h
+expect "another series" "0:ran" "$status:$out"
+"$ADMIN" set $L-at/record 'zkl once 2 1000 2000 1 0 60000 120000 13\n5 * * * * UTC'
+refused "tzdata differs" 65 "recorded with another time of the zone than this host's tzdata has for it\$" \
+    once --at '5 * * * *' $L-at echo ran
+"$ADMIN" set $L-at/record 'zkl once 3 1000 2000 1 0\n'
+refused "a record of a version to come" 65 "its data are no record of a run\$" once --at '5 * * * *' $L-at echo ran
+
+# What the pages and the example say to crontabs runs, and their own times are those of the crontab.
+: "${top_srcdir:=$PWD}"
+lines=0
+while IFS= read -r line; do
+    lines=$((lines + 1))
+    eval "set -- ${line##*zkl once}"
+    while [ "$1" != -- ]; do
+        [ "$1" != --at ] || fields=$2
+        [ "${1#/}" = "$1" ] || path=$1
+        options+=("$1")
+        shift
+    done
+    "$ZKL" once "$path" --reset
+    run "$ZKL" once "${options[@]}" --late 8000h -- echo ran
+    expect "${line#*zkl }" "0:ran:" "$status:$out:$err"
+    case $line in [0-9]*)
+        read -r minute hour days month weekdays _ <<<"$line"
+        expect "the crontab's times are those of --at" "$minute $hour $days $month $weekdays" "$fields"
+        ;;
+    esac
+    options=()
+done < <(sed 's/\\-/-/g; s/^[| ]*//; s/.*| `zkl once/zkl once/; s/`.*//' "$top_srcdir"/docs/guide/operations.md \
+    "$top_srcdir/README.md" "$top_srcdir/man/zkl-once.1" "$top_srcdir/examples/nightly.cron" | grep 'zkl once --at .* -- /')
+expect "lines for crontabs" 8 $lines
+
+# When it is overdue.
+run "$ZKL" once --every 10ms $L-overdue -- echo ran
+overdue() {
+    run "$ZKL" once $L-overdue --status --late 1ms
+    [ $status != 0 ]
+}
+wait_until "it is overdue" overdue
+expect_match "--status: overdue" "^79:run by .*:zkl: $L-overdue: overdue: no run is recorded since it was due\$" "$status:$out:$err"
+run "$ZKL" once $L-overdue --status --late 1ms --json
+expect_match "overdue, as JSON" "^79:[{]\"state\": \"overdue\", " "$status:$out"
+run "$ZKL" once $L-nothing --status --json
+expect_match "nothing, as JSON" "^1:[{]\"state\": \"none\", \"token\": 0, \"begun_ms\": null, " "$status:$out"
 
 # The others wait, and leave when it is recorded.
 mkfifo "$scratch/end"

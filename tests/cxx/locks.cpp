@@ -219,8 +219,23 @@ void once()
     const auto hourly = zkl::once(other, at, options).call(limit, [](zkl::grant_view) {});
     CHECK(hourly && hourly->name == "hourly" && hourly->result.empty());
     CHECK(hourly->due && *hourly->due - hourly->begun == 1h);
+    CHECK(hourly && hourly->calendar.empty() && !hourly->instant);
     options.slack = 30min;
     CHECK(thrown([&] { zkl::once(s, at, options); }) == zkl::errc::invalid_argument);
+}
+
+void once_at()
+{
+    const zkl::session s(servers());
+    zkl::once_options options;
+
+    options.calendar = "* * * * *";
+    options.zone = "Europe/Berlin";
+    options.slack = 1ms;
+    options.late = 1min;
+    const auto run = zkl::once(s, path(), options).call(limit, [](zkl::grant_view) {});
+    CHECK(run && run->calendar == "* * * * * Europe/Berlin" && run->instant);
+    CHECK(run && run->begun >= *run->instant && run->due == *run->instant + 1min);
 }
 
 /* Another thread ends the wait, or the destructor what nobody waits for. */
@@ -268,9 +283,11 @@ void waits()
 const std::vector<test::test_case> &test::lock_cases()
 {
     static const std::vector<test_case> cases = {
-        {"unique_lock", unique_lock}, {"owner", owner},       {"owner_by_key", owner_by_key},
-        {"shared_lock", shared_lock}, {"retained", retained}, {"semaphore", semaphore},
-        {"multilock", multilock},     {"once", once},         {"waits", waits},
+        {"unique_lock", unique_lock},   {"owner", owner},
+        {"owner_by_key", owner_by_key}, {"shared_lock", shared_lock},
+        {"retained", retained},         {"semaphore", semaphore},
+        {"multilock", multilock},       {"once", once},
+        {"once_at", once_at},           {"waits", waits},
     };
     return cases;
 }

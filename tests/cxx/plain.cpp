@@ -122,7 +122,7 @@ auto members(const zkl_semaphore_options &o)
 
 auto members(const zkl_once_options &o)
 {
-    return std::make_tuple(o.size, o.name, o.period_ms, o.slack_ms);
+    return std::make_tuple(o.size, o.name, o.period_ms, o.slack_ms, o.calendar, o.zone, o.late_ms);
 }
 
 auto members(const zkl_election_options &o)

@@ -169,6 +169,11 @@ def once(session, other, path):
     hourly = zkl.Once(session, path + "-hourly", period=3600)
     run = hourly.call(work)
     assert run.due == run.begun + 3600 and hourly.call(work) == run and len(runs) == 3
+    assert run.calendar is None and run.instant is None
+    minutely = zkl.Once(session, path + "-at", calendar="* * * * *", zone="Europe/Berlin", late=60, slack=0.001)
+    run = minutely.call(work)
+    assert run.calendar == "* * * * * Europe/Berlin" and run.due == run.instant + 60
+    assert 0 <= run.begun - run.instant <= 60 and run.instant % 60 == 0
 
 
 CASES = members, shards, contenders_lost, counter, barrier, double_barrier, once

@@ -14,6 +14,13 @@ TEST_SUITE(once);
 #define MS INT64_C(1000000)
 #define RECORD "/once/record"
 
+/* The nights of a calendar come so often; each begins so long before its instant. */
+enum { NIGHT_MS = 12000, BEFORE_MS = 4000 };
+
+/* 02:30 in Berlin: the first night has 23 hours, the last but one has 25. */
+static const int64_t nights[] = {1774746000, 1774830600, 1774917000, 1792715400,
+                                 1792801800, 1792888200, 1792978200};
+
 enum { SCHEDULES = 12, SECONDS = 120, PERIOD_MS = 2000, SLACK_MS = 200, SERVERS = 3 };
 
 static struct show {
@@ -27,7 +34,9 @@ static struct show {
     } hosts[TROUBLED_CLIENTS];
     struct alarm clock;
     bool jumps; /* the servers' clocks do, by some periods */
-    bool over;  /* nothing new is begun */
+    bool by_calendar;
+    size_t night; /* which has come */
+    bool over;    /* nothing new is begun */
     uint64_t due, token;
     unsigned begun, completed; /* runs */
     unsigned ended, unknown;   /* as their calls said */
@@ -68,7 +77,8 @@ static void look(void)
         return;
     else if (show.due != 0 && r.due <= show.due)
         stage_wrong(show.t.stage, "a second run is completed for one due instant");
-    else if (show.due != 0 && r.begun + SLACK_MS < show.due)
+    else if (r.begun + (show.by_calendar ? 0 : SLACK_MS) <
+             (show.by_calendar ? r.instant : show.due))
         stage_wrong(show.t.stage, "a run has begun before it was due");
     else if (!runner_of(r.token))
         stage_wrong(show.t.stage, "nobody has run what is recorded");
@@ -157,16 +167,34 @@ static void on_clock(void *unused)
     show.clock.at = now() + stage_between(stage, 1, show.jumps ? 5000 : 2 * PERIOD_MS) * MS;
 }
 
-static void begin(uint64_t seed, bool jumps)
+/* The days in between pass at once. Clocks differ by less than the callers' slack. */
+static void on_night(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < SERVERS; i++)
+        world_set_clock(show.t.stage->world, i,
+                        nights[show.night] * 1000 - BEFORE_MS - now() / MS +
+                            stage_below(show.t.stage, 1000));
+    show.clock.at = ++show.night < G_N_ELEMENTS(nights) ? now() + NIGHT_MS * MS : NEVER;
+}
+
+enum series { A_PERIOD, JUMPS, A_CALENDAR };
+
+static void begin(uint64_t seed, enum series series)
 {
     zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
 
-    show = (struct show){.jumps = jumps};
+    show = (struct show){.jumps = series == JUMPS, .by_calendar = series == A_CALENDAR};
     troubled_begin(&show.t, TROUBLED_CLIENTS, seed, look);
-    show.clock = (struct alarm){now(), NULL, on_clock, NULL};
+    show.clock = (struct alarm){now(), NULL, show.by_calendar ? on_night : on_clock, NULL};
     stage_add_alarm(show.t.stage, &show.clock);
-    on_clock(NULL);
-    o.period_ms = PERIOD_MS;
+    show.clock.fn(NULL);
+    if (show.by_calendar) {
+        o.calendar = "30 2 * * *";
+        o.zone = "Europe/Berlin";
+    } else {
+        o.period_ms = PERIOD_MS;
+    }
     for (int i = 0; i < TROUBLED_CLIENTS; i++) {
         struct host_of_once *h = &show.hosts[i];
         h->client = show.t.clients[i];
@@ -205,7 +233,7 @@ TEST_CASE(one_run_a_period)
     unsigned begun = 0, completed = 0;
 
     for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--) {
-        begin(seed, false);
+        begin(seed, A_PERIOD);
         stage_run(show.t.stage, now() + SECONDS * 1000 * MS, has_looked, NULL);
         CHECK(show.completed <= SECONDS * 1000 / PERIOD_MS + 1);
         CHECK(show.completed > SECONDS * 1000 / PERIOD_MS / 3);
@@ -219,17 +247,39 @@ TEST_CASE(one_run_a_period)
 TEST_CASE(clocks_that_jump)
 {
     for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--) {
-        begin(seed, true);
+        begin(seed, JUMPS);
         stage_run(show.t.stage, now() + SECONDS * 1000 * MS, has_looked, NULL);
         CHECK(show.completed > 5);
         end();
     }
 }
 
+/* Each night has its run, and one: hosts in trouble may leave it to the next, but not the last. */
+TEST_CASE(by_calendar)
+{
+    unsigned begun = 0;
+
+    for (uint64_t seed = troubled_schedules(SCHEDULES); seed > 0; seed--) {
+        begin(seed, A_CALENDAR);
+        if (seed % 2 == 0)
+            show.t.fault.at = NEVER;
+        for (size_t night = 1; night <= G_N_ELEMENTS(nights); night++) {
+            stage_run(show.t.stage, now() + NIGHT_MS * MS - MS, has_looked, NULL);
+            if (seed % 2 == 0)
+                CHECK_INT(show.completed, night);
+            stage_run(show.t.stage, now() + MS, has_looked, NULL);
+        }
+        CHECK(show.completed >= G_N_ELEMENTS(nights) - 3);
+        begun += show.begun;
+        end();
+    }
+    CHECK(begun > SCHEDULES * G_N_ELEMENTS(nights));
+}
+
 /* The rules see what they are for: the record of an instant that was used up comes back. */
 TEST_CASE(planted_faults)
 {
-    begin(1, false);
+    begin(1, A_PERIOD);
     show.t.fault.at = NEVER;
     stage_run(show.t.stage, now() + 10 * PERIOD_MS * MS, has_looked, NULL);
     CHECK_STR(show.t.stage->wrong, NULL);

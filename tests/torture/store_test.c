@@ -794,7 +794,7 @@ enum { NTH_MAX = 500, FAILURES_MAX = 3, RUNS_MIN = 4000 };
 #define KINDS (STORE_MULTI + 1)
 
 static unsigned runs, failed_requests[KINDS][WAYS];
-static unsigned told[-ZKL_ELAYOUT + 1]; /* codes, while something failed */
+static unsigned told[-ZKL_EOVERDUE + 1]; /* codes, while something failed */
 
 /* A contender that comes next is served, once nothing fails any more. */
 static void play_newcomer(void)

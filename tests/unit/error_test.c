@@ -8,11 +8,11 @@ TEST_SUITE(error);
 
 TEST_CASE(texts)
 {
-    for (int code = 0; code >= ZKL_ELAYOUT; code--)
+    for (int code = 0; code >= ZKL_EOVERDUE; code--)
         CHECK(strcmp(zkl_strerror(code), "unknown error") != 0);
     CHECK_STR(zkl_strerror(0), "success");
     CHECK_STR(zkl_strerror(1), "unknown error");
-    CHECK_STR(zkl_strerror(ZKL_ELAYOUT - 1), "unknown error");
+    CHECK_STR(zkl_strerror(ZKL_EOVERDUE - 1), "unknown error");
     CHECK_STR(zkl_strerror(INT32_MIN + 1), "unknown error");
 }
 

@@ -21,7 +21,7 @@ TEST_CASE(a_unit_can_tell)
 {
     for (int status = 1; status < STATUS_SIGNAL; status++) {
         const bool ours = status == 1 || status == 65 || status == 69 || status == 70 ||
-                          status == 74 || status == 75;
+                          status == 74 || status == 75 || status == 79;
 
         CHECK(passes(status, false, 0) == ours);
         CHECK(passes(status, true, BEARABLE) == ours);
@@ -33,9 +33,10 @@ TEST_CASE(a_unit_can_tell)
 /* Nothing that somebody else has done, or may mend, is called the user's own mistake. */
 TEST_CASE(usage_is_ones_own)
 {
-    for (int code = ZKL_ELAYOUT; code < 0; code++)
+    for (int code = ZKL_EOVERDUE; code < 0; code++)
         CHECK((failure_status(code) == STATUS_USAGE) == (code == ZKL_EINVAL));
     CHECK_INT(failure_status(ZKL_ELAYOUT), 65);
+    CHECK_INT(failure_status(ZKL_EOVERDUE), 79);
     CHECK_INT(failure_status(ZKL_EPATH), 65);
     CHECK_INT(failure_status(ZKL_EUNREACHABLE), 69);
     CHECK_INT(failure_status(ZKL_ETIMEDOUT), 69); /* of a lock it is told as a conflict */

@@ -15,11 +15,19 @@ static struct acquisition caller;
 static zkl_once *once;
 static zkl_session *s;
 
+/* The instant at which a night of 23 hours leaves 02:30 out, and the one after it. */
+#define LEFT_OUT INT64_C(1774746000000)
+#define BY_CALENDAR "30 2 * * * Europe/Berlin"
+
+static const char *calendar; /* of the callers to come; NULL: none */
+
 static void begin_with(int64_t timeout_ms, int64_t period_ms)
 {
     zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
 
     o.name = "web1";
+    o.calendar = calendar;
+    o.zone = calendar ? "Europe/Berlin" : NULL;
     o.period_ms = period_ms;
     s = hand_session();
     caller = (struct acquisition){.calls = 0};
@@ -280,6 +288,93 @@ TEST_CASE(leaves_the_line)
     end();
 }
 
+static void be_first_at(int64_t now_ms)
+{
+    calendar = "30 2 * * *";
+    begin_with(ZKL_FOREVER, 0);
+    calendar = NULL;
+    answer_none();
+    enter(-1);
+    touch(now_ms);
+    answer_none();
+}
+
+TEST_CASE(by_calendar)
+{
+    be_first_at(LEFT_OUT + 3600000);
+    check_ended(0);
+    CHECK_INT(finish("v7", STORE_OK, NULL), 0);
+    check_asked("5 own 1 web1\nzkl tx 1; 0 record -1 zkl once 2 1774749600000 1774830600000 5 4 "
+                "1774746000000 1774753200000 24\nweb1" BY_CALENDAR "v7; 1 own -1 ; ");
+    end();
+    be_first_at(LEFT_OUT + 3600001);
+    check_ended(ZKL_EOVERDUE);
+    end();
+}
+
+TEST_CASE(waits_for_its_instant)
+{
+    be_first_at(LEFT_OUT - 5000);
+    hand_pass(s, 4999);
+    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .ephemeral_owner = FAKE_SESSION_ID,
+           .czxid = 5); /* the holder's watch */
+    CHECK(!fake_is_asked(STORE_GET, caller.node));
+    hand_pass(s, 1);
+    ANSWER(STORE_GET, caller.node, .rc = STORE_OK, .version = 1);
+    ANSWER(STORE_SET, caller.node, .rc = STORE_OK, .version = 2, .mtime_ms = LEFT_OUT);
+    answer_none();
+    check_ended(0);
+    end();
+}
+
+TEST_CASE(of_another_series)
+{
+    static const struct {
+        const char *calendar, *record, *said;
+    } rows[] = {
+        {"30 2 * * *", TEXT, "no calendar, and not of " BY_CALENDAR},
+        {"31 2 * * *", "zkl once 2 1 2 3 0 1774746000000 1774753200000 24\n" BY_CALENDAR,
+         BY_CALENDAR ", and not of 31 2"},
+        {NULL, "zkl once 2 1 2 3 0 1774746000000 1774753200000 24\n" BY_CALENDAR,
+         BY_CALENDAR ", and not of no calendar"},
+        {"30 2 * * *", "zkl once 2 1 2 3 0 1774746000000 1774749600000 24\n" BY_CALENDAR,
+         "another time of the zone"},
+    };
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        calendar = rows[i].calendar;
+        begin_with(ZKL_FOREVER, 0);
+        calendar = NULL;
+        answer_record(5, rows[i].record);
+        check_ended(ZKL_ELAYOUT);
+        if (!CHECK(strstr(caller.error.text, rows[i].said)))
+            runner_fail(__FILE__, __LINE__, "%s", caller.error.text);
+        end();
+    }
+}
+
+/* In line when a run is recorded for that instant: it may be here for the next one, if that has
+ * come. */
+TEST_CASE(in_line_by_calendar)
+{
+    static const char text[] = "zkl once 2 1 2 3 0 1774746000000 1774753200000 24\n" BY_CALENDAR;
+
+    for (int next = 0; next < 2; next++) {
+        calendar = "30 2 * * *";
+        begin_with(ZKL_FOREVER, 0);
+        calendar = NULL;
+        answer_none();
+        enter(1);
+        ANSWER(STORE_GET, RECORD, .rc = STORE_OK, .mzxid = 6, .data = text,
+               .length = (int)strlen(text), .mtime_ms = LEFT_OUT + (next ? 84600000 : 84000000));
+        zkl_session_dispatch(s);
+        CHECK_INT(caller.calls, !next);
+        if (!next)
+            check_ended(ZKL_EEXIST);
+        end();
+    }
+}
+
 TEST_CASE(busy)
 {
     begin_with(0, 0);
@@ -413,6 +508,47 @@ static int work(const zkl_grant *grant, void *data, const void **ret, size_t *re
     *ret = "v7";
     *ret_size = 2;
     return *(int *)data;
+}
+
+/* The servers' clocks say that the last instant was two hours ago. */
+static bool serve_too_late(const struct store_request *r, struct store_reply *reply)
+{
+    if (!serve_alone(r, reply))
+        return false;
+    if (r->kind == STORE_SET)
+        reply->mtime_ms = LEFT_OUT + 7200000;
+    return true;
+}
+
+TEST_CASE(overdue)
+{
+    zkl_once_options o = ZKL_ONCE_OPTIONS_INIT;
+    zkl_grant *grant;
+    zkl_once_run *run = NULL;
+    int code = 0;
+
+    s = fake_session();
+    recorded_text = NULL;
+    runs = 0;
+    fake_answer_at_once(serve_too_late);
+    o.calendar = "30 2 * * *";
+    o.zone = "Europe/Berlin";
+    REQUIRE(zkl_once_new(&once, s, "/l", &o) == 0);
+    CHECK_INT(zkl_once_call(once, 0, work, &code, NULL), ZKL_EOVERDUE);
+    CHECK_INT(zkl_once_begin(once, 0, &grant), ZKL_EOVERDUE);
+    zkl_once_free(once);
+    o.late_ms = 7200000;
+    REQUIRE(zkl_once_new(&once, s, "/l", &o) == 0);
+    CHECK_INT(zkl_once_call(once, 0, work, &code, NULL), 0);
+    CHECK_INT(runs, 1);
+    recorded_text = "zkl once 2 1 2 3 0 1774746000000 1774753200000 24\n" BY_CALENDAR "v7";
+    REQUIRE(zkl_once_done(once, 0, &run) == 0);
+    CHECK_STR(run->calendar, BY_CALENDAR);
+    CHECK(run->instant_ms == LEFT_OUT && run->local_ms == LEFT_OUT + 7200000 && run->size == 2);
+    zkl_once_run_free(run);
+    zkl_once_free(once);
+    fake_answer_at_once(NULL);
+    zkl_session_close(s);
 }
 
 TEST_CASE(blocking)
@@ -604,6 +740,41 @@ TEST_CASE(options)
         o.slack_ms = rows[i].slack_ms;
         once = NULL;
         CHECK_INT(zkl_once_new(&once, s, "/l", &o), rows[i].code);
+        zkl_once_free(once);
+    }
+    zkl_session_close(s);
+}
+
+TEST_CASE(options_of_calendars)
+{
+    static const struct {
+        zkl_once_options o;
+        const char *said; /* NULL: nothing is wrong */
+    } rows[] = {
+        {{.calendar = "30 2 * * *"}, NULL},
+        {{.calendar = "30 2 * * *", .zone = "Europe/Berlin", .late_ms = 1, .slack_ms = 3600000},
+         NULL},
+        {{.calendar = "30 2 * *"}, "calendar: the fifth field"},
+        {{.calendar = "30 2 * * *", .zone = "Berlin"}, "zone is none"},
+        {{.calendar = "30 2 * * *", .period_ms = 1000}, "exclude each other"},
+        {{.calendar = "30 2 * * *", .slack_ms = 3600001}, "slack_ms must be 3600000 at most"},
+        {{.calendar = "30 2 * * *", .slack_ms = -1}, "slack_ms must be 3600000 at most"},
+        {{.calendar = "30 2 * * *", .late_ms = -1}, "late_ms must be"},
+        {{.calendar = "30 2 * * *", .late_ms = INT64_C(31622400001)}, "late_ms must be"},
+        {{.zone = "UTC"}, "are for calendar"},
+        {{.late_ms = 1, .period_ms = 1000}, "are for calendar"},
+    };
+
+    s = fake_session();
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        zkl_once_options o = rows[i].o;
+        zkl_error error;
+        o.size = sizeof o;
+        once = NULL;
+        CHECK_INT(zkl_once_new(&once, s, "/l", &o), rows[i].said ? ZKL_EINVAL : 0);
+        zkl_last_error(&error);
+        if (rows[i].said && !CHECK(strstr(error.text, rows[i].said)))
+            runner_fail(__FILE__, __LINE__, "%s", error.text);
         zkl_once_free(once);
     }
     zkl_session_close(s);

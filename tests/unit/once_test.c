@@ -42,15 +42,21 @@ TEST_SUITE(once);
     {                                                                                              \
         .goal = ONCE_CALL                                                                          \
     }
+#define BY_CALENDAR                                                                                \
+    {                                                                                              \
+        .plan = {.slack_ms = 30, .late_ms = 500 }                                                  \
+    }
 #define EACH_SECOND                                                                                \
     {                                                                                              \
-        .plan = { 1000, 100 }                                                                      \
+        .plan = { 1000, 100, 0 }                                                                   \
     }
 
-enum { STEPS_MAX = 10 };
+enum { STEPS_MAX = 12 };
 
-static const struct once_record present = {.begun = 1000, .due = 2000, .token = 9};
-static bool odd;
+static const struct once_record present = {
+    .begun = 1000, .due = 2000, .token = 9, .instant = 1000, .local = 1000};
+static const struct calendar_aim *aim; /* of those with a calendar */
+static bool odd, foreign;
 
 struct exchange_row {
     const char *what;
@@ -80,8 +86,9 @@ static void describe_request(GString *text, const struct machine_action *a)
 
 static void describe_verdict(GString *text, const struct once *o, const struct machine_action *a)
 {
-    static const char *const verdicts[] = {"enter", "gone",    "run",    "done",   "none",
-                                           "odd",   "refused", "failed", "stopped"};
+    static const char *const verdicts[] = {"enter",   "gone",    "run",    "done",
+                                           "none",    "overdue", "odd",    "foreign",
+                                           "refused", "failed",  "stopped"};
 
     g_string_append(text, verdicts[a->verdict]);
     if (a->verdict == ONCE_RUN)
@@ -92,7 +99,11 @@ static char *step(struct once *o, struct machine_event ev)
 {
     struct machine_actions out = {.count = 0};
     const bool record = ev.node == ONCE_RECORD && ev.verb == STORE_GET && ev.rc == STORE_OK;
-    const struct once_moment m = {.odd = odd, .record = record ? &present : NULL};
+    const struct once_moment m = {.odd = odd,
+                                  .foreign = foreign && record,
+                                  .record = record ? &present : NULL,
+                                  .aim = aim,
+                                  .boot = 7};
     GString *text = g_string_new("");
 
     once_step(o, &ev, &m, &out);
@@ -278,6 +289,111 @@ TEST_CASE(ends)
     play(rows, G_N_ELEMENTS(rows));
 }
 
+/* With a run recorded for 1000, and for whatever instant each call comes. */
+TEST_CASE(by_calendar)
+{
+    static const struct calendar_aim last = {1000, 2000, 0}, next = {2000, 3000, 0},
+                                     later = {3000, 4000, 0}, before = {500, 1000, 0};
+    static const struct {
+        const char *what;
+        const struct calendar_aim *aim;
+        uint64_t now;
+        const char *acts;
+        enum once_jump jumped;
+    } rows[] = {
+        {"it has run", &last, 1500, "done", ONCE_STEADY},
+        {"at its instant", &next, 2000, "run at 2000 for 4", ONCE_STEADY},
+        {"as late as may be", &next, 2500, "run at 2500 for 4", ONCE_STEADY},
+        {"too late", &next, 2501, "overdue", ONCE_STEADY},
+        {"close to its instant", &next, 1999, "arm 1000007", ONCE_STEADY},
+        {"one had none", &later, 3001, "run at 3001 for 4", ONCE_AHEAD},
+        {"a clock went back", &before, 600, "done", ONCE_BACK},
+    };
+    struct once o;
+
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        o = (struct once)BY_CALENDAR;
+        o.state = ONCE_JUDGING;
+        o.now = rows[i].now;
+        aim = rows[i].aim;
+        exchange_check(step(&o, (struct machine_event)RECORD(5)), rows[i].acts, rows[i].what, 0);
+        CHECK_INT(o.jumped, rows[i].jumped);
+        CHECK(o.next_due ==
+              (o.state == ONCE_OVER && strncmp(rows[i].acts, "run", 3) == 0 ? aim->next : 0));
+    }
+    o = (struct once)BY_CALENDAR;
+    o.state = ONCE_JUDGING;
+    o.now = 1200;
+    aim = &last;
+    exchange_check(step(&o, (struct machine_event)NONE), "run at 1200 for -1", "the first", 0);
+    aim = NULL;
+}
+
+TEST_CASE(by_calendar_in_line)
+{
+    static const struct calendar_aim last = {1000, 2000, 0}, next = {2000, 3000, 0};
+    static const struct exchange_row has_run[] = {
+        {"the run that it waits for",
+         BY_CALENDAR,
+         {BEHIND(5), {RECORD(5), ""}, {EV(FIRED), "read+watch"}, {RECORD(6), "done"}}}};
+    static const struct exchange_row none[] = {{"the run of the instant before, which ended late",
+                                                BY_CALENDAR,
+                                                {BEHIND(5),
+                                                 {EV(FIRED), "read+watch"},
+                                                 {RECORD(6), ""},
+                                                 {ABOUT(FIRST), "read own"},
+                                                 {OWN(0), "touch 0"},
+                                                 {TOUCHED(2100), "read"},
+                                                 {RECORD(6), "run at 2100 for 4"}}},
+                                               {"it waits for its instant",
+                                                BY_CALENDAR,
+                                                {BEHIND(5),
+                                                 {ABOUT(FIRST), "read own"},
+                                                 {OWN(0), "touch 0"},
+                                                 {TOUCHED(1990), "read"},
+                                                 {RECORD(6), "arm 10000007"},
+                                                 {EV(TIMER), "read own"},
+                                                 {OWN(1), "touch 1"},
+                                                 {TOUCHED(2000), "read"},
+                                                 {RECORD(6), "run at 2000 for 4"}}},
+                                               {"and loses the lock",
+                                                BY_CALENDAR,
+                                                {BEHIND(5),
+                                                 {ABOUT(FIRST), "read own"},
+                                                 {OWN(0), "touch 0"},
+                                                 {TOUCHED(1990), "read"},
+                                                 {RECORD(6), "arm 10000007"},
+                                                 {ABOUT(LOST), "sync, read"},
+                                                 {EV(TIMER), ""},
+                                                 {RECORD(6), "enter"}}}};
+
+    aim = &last;
+    play(has_run, G_N_ELEMENTS(has_run));
+    aim = &next;
+    play(none, G_N_ELEMENTS(none));
+    aim = NULL;
+}
+
+/* The record is of another series: nothing is run. Whoever only looks or resets is told as ever. */
+TEST_CASE(another_series)
+{
+    static const struct exchange_row rows[] = {
+        {"before", ONE_TIME, {{EV(BEGIN), "sync, read"}, {RECORD(5), "foreign"}}},
+        {"a look", {.goal = ONCE_LOOK}, {{EV(BEGIN), "sync, read"}, {RECORD(5), "done"}}},
+        {"none", ONE_TIME, {{EV(BEGIN), "sync, read"}, {NONE, "enter"}}},
+    };
+    struct once o = EACH_SECOND;
+
+    foreign = true;
+    play(rows, G_N_ELEMENTS(rows));
+    o.state = ONCE_QUEUED;
+    o.seen = 5;
+    exchange_check(step(&o, (struct machine_event)RECORD(6)), "foreign", "in line", 0);
+    o.state = ONCE_JUDGING;
+    exchange_check(step(&o, (struct machine_event)RECORD(5)), "foreign", "under the lock", 0);
+    foreign = false;
+}
+
 /* What is there is no record: nothing is run. */
 TEST_CASE(no_record)
 {
@@ -315,6 +431,12 @@ TEST_CASE(record)
         "zkl once 1 1  3 0\n",
         "zkl once 1 -1 2 3 0\n",
         "zkl once 2 1 2 3 0\n",
+        "zkl once 2 1 2 3 0 4 5 0\n",
+        "zkl once 2 1 2 3 1 4 5 3\nUTC",
+        "zkl once 2 1 2 3 1 4 5 18446744073709551615\nUTC",
+        "zkl once 2 1 2 3 0 2305843009213693952 5 3\nUTC",
+        "zkl once 2 1 2 3 0 4 2305843009213693952 3\nUTC",
+        "zkl once 3 1 2 3 0 4 5 3\nUTC",
         "zkl once 11 2 3 0\n",
         "zkl once 1 1 2 18446744073709551616 0\n",
         "zkl once 1 2305843009213693952 2 3 0\n",
@@ -332,12 +454,30 @@ TEST_CASE(record)
     CHECK(r.length == 3 && memcmp(r.result, "v\n7", 3) == 0);
     CHECK(!once_record_read("zkl once 1 1 2 3 0\n", 17, &r)); /* what is behind it is not read */
     REQUIRE(reads("zkl once 1 2305843009213693951 2305843009213693951 3 0\n", &r));
-    CHECK(r.name_length == 0 && r.length == 0);
+    CHECK(r.name_length == 0 && r.length == 0 && r.series_length == 0);
+    REQUIRE(reads("zkl once 2 1000 2000 3 4 900 960 3\nweb1UTCv", &r));
+    CHECK(r.begun == 1000 && r.due == 2000 && r.token == 3 && r.instant == 900 && r.local == 960);
+    CHECK(r.name_length == 4 && memcmp(r.name, "web1", 4) == 0);
+    CHECK(r.series_length == 3 && memcmp(r.series, "UTC", 3) == 0);
+    CHECK(r.length == 1 && memcmp(r.result, "v", 1) == 0);
+}
+
+TEST_CASE(of_another_series)
+{
+    const struct once_record plain = {.begun = 1}, of = {.instant = 3600000,
+                                                         .local = 7200000,
+                                                         .series = "a bc",
+                                                         .series_length = 3};
+
+    CHECK(!once_is_foreign(&plain, NULL, 0) && once_is_foreign(&plain, "a b", 0));
+    CHECK(once_is_foreign(&of, NULL, 60) && !once_is_foreign(&of, "a b", 60));
+    CHECK(once_is_foreign(&of, "a bc", 60) && once_is_foreign(&of, "a c", 60));
+    CHECK(once_is_foreign(&of, "a b", 0) && once_is_foreign(&of, "a b", -60));
 }
 
 /* ---- when it is due ---- */
 
-static const struct once_plan forever = {0}, second = {1000, 100};
+static const struct once_plan forever = {0}, second = {1000, 100, 0};
 
 TEST_CASE(due)
 {
