@@ -25,9 +25,9 @@ static void in_child(void)
     log_after_fork(true);
 }
 
-void fork_handle(void (*before_fork)(void), void (*behind)(void), void (*behind_in_child)(void))
+void fork_handle(void (*before_fork)(void), void (*after_fork)(void), void (*after_in_child)(void))
 {
-    if (pthread_atfork(before_fork, behind, behind_in_child) != 0)
+    if (pthread_atfork(before_fork, after_fork, after_in_child) != 0)
         g_error("zkl: cannot register the handlers of fork");
 }
 
