@@ -19,7 +19,7 @@ struct tls_stream {
 
 /* ---- the files ---- */
 
-/* The oldest error of this thread's queue, which is then empty. */
+/* Returns the text of the oldest error of this thread's queue, and empties the queue. */
 static const char *reason(void)
 {
     const unsigned long error = ERR_get_error();
@@ -29,7 +29,7 @@ static const char *reason(void)
     return text ? text : "it is not in PEM";
 }
 
-/* NULL, or the file that is wrong. */
+/* Loads the files. Returns the name of the one that is wrong; NULL: none is. */
 static const char *load(SSL_CTX *context, const struct tls_files *files)
 {
     if (SSL_CTX_load_verify_locations(context, files->ca, NULL) != 1)
@@ -108,6 +108,7 @@ static bool is_alert(int r)
     return r >= SSL_AD_REASON_OFFSET && r < SSL_AD_REASON_OFFSET + 256;
 }
 
+/* Says why the stream failed; NULL: it had no connection. ready: the handshake was over. */
 static char *explain(const SSL *ssl, bool ready, int ssl_error)
 {
     const long verified = SSL_get_verify_result(ssl);
@@ -126,12 +127,13 @@ static char *explain(const SSL *ssl, bool ready, int ssl_error)
     return NULL; /* no connection */
 }
 
-static bool is_name(long verified)
+static bool is_wrong_name(long verified)
 {
     return verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
 }
 
-/* What becomes of the stream after a call that returned result. */
+/* Returns what comes after a call on the stream that returned result. If that is a failure, sets
+ * .why. */
 static enum tls_step outcome(struct tls_stream *stream, int result)
 {
     const int error = SSL_get_error(stream->ssl, result);
@@ -142,7 +144,7 @@ static enum tls_step outcome(struct tls_stream *stream, int result)
         return TLS_WRITES;
     if (!stream->why)
         stream->why = explain(stream->ssl, stream->ready, error);
-    stream->name_is_wrong = is_name(SSL_get_verify_result(stream->ssl));
+    stream->name_is_wrong = is_wrong_name(SSL_get_verify_result(stream->ssl));
     ERR_clear_error();
     return TLS_FAILED;
 }
@@ -166,7 +168,7 @@ ssize_t tls_send(struct tls_stream *stream, const void *data, size_t size)
     return result > 0 ? result : -1;
 }
 
-/* A part of a record is nothing yet. */
+/* Treats a part of a record as nothing: -1, with EAGAIN. */
 ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size)
 {
     ERR_clear_error();
