@@ -682,7 +682,7 @@ static void queue_begin_asking(struct queue_exchange *x)
 static int queue_ask(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                      int64_t timeout_ms)
 {
-    const int64_t end = call_end_of_all(s, timeout_ms);
+    const int64_t end = call_due_of_all(s, timeout_ms);
     zkl_queue *q;
     int code = queue_read_some(&q, s, path, node, timeout_ms);
 
@@ -767,7 +767,7 @@ int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t
     if (code)
         return code;
     session_ref(s);
-    const int64_t end = call_end_of_all(s, timeout_ms);
+    const int64_t end = call_due_of_all(s, timeout_ms);
     while (code == 0 && again) {
         code = queue_remove_once(s, path, node, token, end, &again);
         if (code == ZKL_ENOENT && tried)

@@ -23,7 +23,7 @@ struct watch {
     bool of_list;                       /* on the children */
 };
 
-static size_t cost(const struct watch *w)
+static size_t watch_bytes(const struct watch *w)
 {
     return strlen(w->path) + BYTES_EACH;
 }
@@ -126,7 +126,7 @@ static void watch_remove_later(struct watch *w)
     timers_arm(w->session->timers, w->retry, clock_now().boot + pause, on_retry, w);
 }
 
-/* Removes the watch nobody wants; forgets the entry when nothing of it is left anywhere. */
+/* Removes a watch that nobody wants, and forgets its entry when nothing of it is left anywhere. */
 static void settle(struct watch *w)
 {
     zkl_session *s = w->session;
@@ -138,11 +138,12 @@ static void settle(struct watch *w)
     } else if (w->armed) {
         watch_remove(w);
     } else {
-        s->watched_bytes -= cost(w);
+        s->watched_bytes -= watch_bytes(w);
         g_hash_table_remove(s->watches, w);
     }
 }
 
+/* Counts the connections in a row that were lost with the removal of a watch. */
 static void note_removal(zkl_session *s, const struct request *r, bool lost)
 {
     if (!lost)
@@ -182,7 +183,7 @@ static bool watch_add_within(zkl_session *s, struct request *r, struct subscript
         w->path = memcpy(g_rc_box_alloc(size), r->what.path, size);
         w->of_list = r->what.kind == STORE_LIST;
         g_hash_table_add(s->watches, w);
-        s->watched_bytes += cost(w);
+        s->watched_bytes += watch_bytes(w);
     }
     w->asked++;
     r->what.watch = true;
@@ -247,8 +248,8 @@ static unsigned watch_count(const struct watch *w)
     return n;
 }
 
-/* Firing may add and drop subscriptions, and even end the session: each round looks anew. used_up:
- * the server does not have the watch any more. */
+/* Fires the subscriptions of a watch. This may add and drop subscriptions, and even end the
+ * session: each round looks anew. used_up: the server does not have the watch any more. */
 static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone, bool used_up)
 {
     struct watch *w = watch_find(s, path, of_list);
