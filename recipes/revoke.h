@@ -1,6 +1,5 @@
-/* The request that a holder give way, as Curator's Revoker makes it: its word is set into the
- * holder's node, in place of the payload. The numbers of permits, which others read there, stay
- * below it. */
+/* The request that a holder give way, as Curator's Revoker makes it: its word replaces the payload
+ * in the holder's node. The numbers of permits, which others read there, stay below it. */
 #ifndef RECIPES_REVOKE_H
 #define RECIPES_REVOKE_H
 
