@@ -189,8 +189,8 @@ static void barrier_tell(struct barrier *b, struct machine_actions *out, enum ba
     machine_tell(out, (int)verdict, STORE_OK);
 }
 
-/* Ends the operation of a member that is outside. If no own node was kept, since none was allowed
- * or somebody deleted it, a node that is made late would count as a member, and nobody would ever
+/* Ends the operation: the member is outside now. If no own node was kept, since none was allowed or
+ * somebody deleted it, a node that is made late would count as a member, and nobody would ever
  * delete it: so it is looked for. */
 static void barrier_end(struct barrier *b, struct machine_actions *out,
                         enum barrier_verdict verdict)
@@ -232,6 +232,7 @@ static void barrier_look(struct barrier *b, struct machine_actions *out)
     a->watch = a->also = true;
 }
 
+/* Lists the members, to see who may enter, or who is still there. */
 static void barrier_count(struct barrier *b, struct machine_actions *out, enum barrier_state state)
 {
     barrier_move(b, state);
@@ -516,8 +517,8 @@ static void barrier_on_stop(struct barrier *b, struct machine_actions *out)
         barrier_fail(b, out);
 }
 
-/* Takes the end of the session, and of the own node with it. A member that was leaving still waits
- * for the others. */
+/* Handles the end of the session, and of the own node with it. A member that was leaving still
+ * waits for the others. */
 static void barrier_on_replaced(struct barrier *b, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
@@ -548,7 +549,7 @@ static void barrier_on_refused(struct barrier *b, const struct machine_event *ev
     barrier_fail(b, out);
 }
 
-/* Takes the answer to the create of the own node. A create that was sent twice finds what it made
+/* Handles the answer to the create of the own node. A create that was sent twice finds what it made
  * itself: nobody else has that name. */
 static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
@@ -582,7 +583,7 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
         barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
 }
 
-/* Takes a list, or a read of a member. The last read counts for all. */
+/* Handles a list, or a read of a member. The last read counts for all. */
 static void barrier_on_members(struct barrier *b, const struct machine_event *ev,
                                const struct barrier_members *m, struct machine_actions *out)
 {
@@ -604,7 +605,7 @@ static void barrier_on_members(struct barrier *b, const struct machine_event *ev
         barrier_leave(b, m, out);
 }
 
-/* Takes the answer to an opening. One that was sent twice is refused because of itself. A member
+/* Handles the answer to an opening. One that was sent twice is refused because of itself. A member
  * beyond the bound has made ready for the others only. */
 static void barrier_on_open(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
@@ -662,7 +663,7 @@ static void barrier_on_ready_fired(struct barrier *b, struct machine_actions *ou
         b->fired = true;
 }
 
-/* Takes the event of an awaited member. One whose data have changed is still there. */
+/* Handles the event of an awaited member. One whose data have changed is still there. */
 static void barrier_on_awaited_fired(struct barrier *b, const struct machine_event *ev,
                                      struct machine_actions *out)
 {

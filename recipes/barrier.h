@@ -31,7 +31,7 @@ enum barrier_call_state {
 
 enum barrier_call_verdict {
     BARRIER_CALL_DONE,
-    BARRIER_CALL_REFUSED, /* .rc */
+    BARRIER_CALL_REFUSED, /* the server refused: .rc */
     BARRIER_CALL_STOPPED
 };
 
@@ -89,11 +89,11 @@ enum barrier_state {
     BARRIER_JOINING,  /* the own node is being made */
     BARRIER_LOOKING,  /* ready is being read, with a watch */
     BARRIER_COUNTING, /* the members are being listed, and their czxids read if need be */
-    BARRIER_WAITING,  /* for ready to change, or for a member of the round before to leave */
+    BARRIER_WAITING,  /* waits for ready to change, or for a member of the round before to leave */
     BARRIER_OPENING,  /* ready is being made */
     BARRIER_QUITTING, /* the own node is being deleted, or will be when .late has passed */
     BARRIER_INSIDE,
-    BARRIER_LEAVING, /* for the others to leave */
+    BARRIER_LEAVING, /* waits for the others to leave */
     BARRIER_STATES
 };
 
@@ -114,7 +114,7 @@ enum barrier_node {
 struct barrier_members {
     const uint64_t *czxids; /* czxid of each; 0: gone; BARRIER_UNREAD: not known */
     size_t count;
-    size_t own; /* its place; count: it is not among them */
+    size_t own; /* the place of the own node; .count: it is not listed */
 };
 
 enum barrier_verdict {
@@ -130,16 +130,16 @@ enum barrier_then { BARRIER_THEN_FAIL, BARRIER_THEN_WAIT, BARRIER_THEN_DONE };
 struct barrier {
     size_t wanted; /* n; set at the beginning */
     enum barrier_state state;
-    bool stopped;           /* JOINING: the own node is deleted again when it is known */
+    bool stopped;           /* JOINING: the own node is deleted as soon as it is known */
     bool made;              /* JOINING: a node of that name stands, and is being read */
     bool fired;             /* LOOKING, COUNTING: ready has changed, so it is read again */
     bool own;               /* the own node stands, as far as is known */
     bool leaving;           /* BARRIER_EV_LEAVE has come, and was not answered */
     enum barrier_then then; /* QUITTING: what comes after it */
-    bool awaits;            /* WAITING, LEAVING: for the end of a member */
-    size_t awaited;         /* its place among those listed */
+    bool awaits;            /* WAITING, LEAVING: it awaits the end of a member */
+    size_t awaited;         /* the place of that member among those listed */
     size_t unread;          /* how many answers to reads of members are to come */
-    int32_t version; /* of the directory, as read before ready: it changes with each opening */
+    int32_t version; /* version of the directory, read before ready: each opening changes it */
     uint64_t czxid;  /* of the own node */
     int64_t late;    /* CLOCK_BOOTTIME ns: until then a create of the own node may still be done; 0:
                         none may */

@@ -132,7 +132,7 @@ static void candidacy_enter(struct candidacy *c, const struct candidacy_moment *
     }
 }
 
-/* Takes the failure of an attempt. One that was aborted has nothing to tell. */
+/* Handles the failure of an attempt. One that was aborted has nothing to tell. */
 static void candidacy_on_failed(struct candidacy *c, const struct candidacy_moment *m,
                                 struct machine_actions *out)
 {
@@ -240,7 +240,8 @@ static void candidacy_pass(struct candidacy *c, const struct candidacy_moment *m
     candidacy_arm(out, m->now);
 }
 
-/* Takes a list of the candidates. A winner that cannot get one leads: priorities are a courtesy. */
+/* Handles a list of the candidates. A winner that cannot get one leads: priorities are a
+ * courtesy. */
 static void candidacy_on_listed(struct candidacy *c, const struct machine_event *ev,
                                 const struct candidacy_moment *m, struct machine_actions *out)
 {
@@ -282,7 +283,8 @@ static void candidacy_on_session(struct candidacy *c, const struct candidacy_mom
         candidacy_pass(c, m, out);
 }
 
-/* Takes that it is asked to give way. Before it leads, the user is asked as soon as it does. */
+/* Keeps in mind that it is asked to give way. Before it leads, the user is asked as soon as it
+ * does. */
 static void candidacy_on_revoked(struct candidacy *c, const struct candidacy_moment *m,
                                  struct machine_actions *out)
 {

@@ -24,7 +24,7 @@ enum candidacy_state {
                           tail */
     CANDIDACY_LEADING, /* the user was told that it leads, and not that the term has ended */
     CANDIDACY_ASKED,   /* the same, and the user was asked to step down */
-    CANDIDACY_STOPPING, /* the same, and it is the last term */
+    CANDIDACY_STOPPING, /* it leads, and this is its last term */
     CANDIDACY_OVER,
     CANDIDACY_STATES
 };
@@ -32,7 +32,7 @@ enum candidacy_state {
 /* Events of its own. MACHINE_EV_STOP is the user's, or the session's end. */
 enum {
     CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
-    CANDIDACY_EV_FAILED,               /* the attempt has ended without one */
+    CANDIDACY_EV_FAILED,               /* the attempt has ended without a grant */
     CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (revoke.h) */
     CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
     CANDIDACY_EV_YIELD                 /* the user's wish */
@@ -45,8 +45,8 @@ enum candidacy_cause {
     CANDIDACY_CAUSE_NONE,    /* it was asked to end */
     CANDIDACY_CAUSE_ATTEMPT, /* the last attempt has failed */
     CANDIDACY_CAUSE_LOST,
-    CANDIDACY_CAUSE_REFUSED, /* the credentials are */
-    CANDIDACY_CAUSE_CLOSED   /* the session was */
+    CANDIDACY_CAUSE_REFUSED, /* the credentials are refused */
+    CANDIDACY_CAUSE_CLOSED   /* the session was closed */
 };
 
 /* What the driver is told to do; .why of the last three is enum candidacy_cause. */
@@ -68,7 +68,7 @@ enum candidacy_tell {
 /* What the driver knows when it delivers an event. */
 struct candidacy_moment {
     int64_t now;     /* ns */
-    bool refused;    /* the credentials are */
+    bool refused;    /* the credentials are refused */
     bool closing;    /* the session is being closed */
     bool superseded; /* the user has begun another candidacy */
     bool owned;      /* the grant is neither lost nor given back */

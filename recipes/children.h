@@ -20,7 +20,7 @@ enum children_state {
     CHILDREN_AWAY,    /* nothing is asked: a connection begins it */
     CHILDREN_SYNCING, /* the server catches up with its leader */
     CHILDREN_LISTING,
-    CHILDREN_FINDING, /* there was no such path: does it exist? */
+    CHILDREN_FINDING, /* there was no such path: is there one now? */
     CHILDREN_READING, /* the larger machine reads what there is */
     CHILDREN_SETTLED, /* the larger machine has read it; a watch stands */
     CHILDREN_RESTING, /* the watch has fired: the timer lists them again, not too soon */
@@ -134,7 +134,7 @@ struct newest {
  * newest now. */
 bool newest_list(struct newest *n, uint64_t pzxid);
 
-/* Takes that a read, of a list or something else, has older data than were told. Returns whether
+/* Counts a read, of a list or something else, that has older data than were told. Returns whether
  * they are held back; if not, all is rewound. patience: for how many ns on one connection. */
 bool newest_holds_back(struct newest *n, int64_t now, int64_t patience);
 

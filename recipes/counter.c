@@ -317,8 +317,8 @@ static void counter_watch_take(struct counter_watch *w, bool odd, int64_t number
         machine_tell(out, odd ? COUNTER_TELL_ODD : COUNTER_TELL_NUMBER, STORE_OK);
 }
 
-/* Takes what becomes of the node. If it has gone since it was listed, the watch of that list
- * tells. */
+/* Handles an event or an answer about the node. If it has gone since it was listed, the watch of
+ * that list tells. */
 static void counter_watch_on_node(struct counter_watch *w, const struct machine_event *ev,
                                   const struct children_moment *m, struct machine_actions *out)
 {

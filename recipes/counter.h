@@ -3,7 +3,7 @@
  *
  *               ┌──another version─────────────────────┐
  *               v                                      │
- *   IDLE ──> READING ──value──> SETTLED?  no change: OVER
+ *   IDLE ──> READING ──value────────────> no change: OVER
  *             │  ^              else: SETTING ──done──> OVER
  *      no node│  │made             │  ^
  *             v  │      no answer: │  │ it was not applied, nor will be
@@ -45,7 +45,7 @@ enum counter_verdict {
     COUNTER_OVERFLOW, /* the result does not fit */
     COUNTER_ODD,      /* the data is no number of that width */
     COUNTER_BUSY,     /* another client was faster, COUNTER_TRIES times */
-    COUNTER_REFUSED,  /* .rc */
+    COUNTER_REFUSED,  /* the server refused: .rc */
     COUNTER_LATE,     /* the time was over, and nothing was done */
     COUNTER_UNKNOWN   /* it may have been done, or may be later */
 };

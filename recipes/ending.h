@@ -45,7 +45,7 @@ enum rollback_evidence {
 /* All zero: the servers were not asked yet. */
 struct rollback {
     bool serves, refuses;
-    struct instant serving, refusing; /* since when, without a break */
+    struct instant serving, refusing; /* since when each is true, without a break */
     bool refused;                     /* a server has refused it, at any time */
     bool possible; /* the outage is so long that the data may have gone back, and grown again */
 };

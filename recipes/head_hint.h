@@ -15,7 +15,7 @@ enum { LONG_QUEUE = 512 };
 #define HINT_WORDS "zkl head 1 "
 
 enum head_hint {
-    HINT_NONE,    /* there is no data */
+    HINT_NONE,    /* there are no data */
     HINT_UNREAD,  /* there are data, which were not read */
     HINT_FOREIGN, /* the data of other programs */
     HINT_OTHER,   /* a hint that names another contender */

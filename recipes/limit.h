@@ -16,9 +16,9 @@
 enum limit_state { LIMIT_IDLE, LIMIT_READING, LIMIT_SETTING, LIMIT_OVER, LIMIT_STATES };
 
 enum limit_verdict {
-    LIMIT_DONE,    /* .limit */
+    LIMIT_DONE,    /* the result is .limit */
     LIMIT_ODD,     /* the data are not a limit */
-    LIMIT_REFUSED, /* .rc */
+    LIMIT_REFUSED, /* the server refused: .rc */
     LIMIT_STOPPED
 };
 

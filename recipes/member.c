@@ -160,8 +160,8 @@ static void member_check(struct member *m, struct machine_actions *out)
     member_ask_read(out, true);
 }
 
-/* Takes the time of an event. Time may have passed since an answer was asked for. So what a read
- * shows is settled only if it was asked for after the timer. */
+/* Forgets .settles when it has passed. Time may have passed since an answer was asked for. So what
+ * a read shows is settled only if it was asked for after the timer. */
 static void member_note_time(struct member *m, const struct member_moment *moment)
 {
     if (m->settles <= moment->now)
@@ -267,7 +267,7 @@ static void member_on_created(struct member *m, const struct machine_event *ev,
     member_check(m, out);
 }
 
-/* Takes that there is a node of its name, perhaps by a create of ours whose answer was lost. */
+/* Reads the node of its name, which may come from a create of ours whose answer was lost. */
 static void member_on_exists(struct member *m, struct machine_actions *out)
 {
     m->stands = true;
@@ -338,7 +338,7 @@ static void member_on_no_node(struct member *m, struct machine_actions *out)
         member_begin_creating(m, out);
 }
 
-/* Takes a refused read. A member that may not see whose the node is does not delete it. It looks
+/* Handles a refused read. A member that may not see whose the node is does not delete it. It looks
  * again if the node may be its own. */
 static void member_on_not_seen(struct member *m, const struct member_moment *moment,
                                struct machine_actions *out)
@@ -427,7 +427,8 @@ static void member_go_on_without(struct member *m, struct machine_actions *out)
     member_begin_creating(m, out);
 }
 
-/* Takes what a check shows. If somebody has written other data, they stay until the next update. */
+/* Handles what a check shows. If somebody has written other data, they stay until the next
+ * update. */
 static void member_on_checked(struct member *m, const struct machine_event *ev,
                               const struct member_moment *moment, struct machine_actions *out)
 {
@@ -467,7 +468,7 @@ static void member_on_check(struct member *m, const struct machine_event *ev,
         member_on_unchecked(m, moment, out);
 }
 
-/* Takes the answer to a set. Another version comes from a set of ours whose answer was lost, or
+/* Handles the answer to a set. Another version comes from a set of ours whose answer was lost, or
  * from somebody else. */
 static void member_on_set(struct member *m, const struct machine_event *ev,
                           struct machine_actions *out)
@@ -560,8 +561,8 @@ static void member_settle(struct member *m, struct machine_actions *out)
     member_ask_read(out, false);
 }
 
-/* Takes an answer while the member ends. If it may not see whose the node is, or not delete it, it
- * tries again later. */
+/* Handles an answer while the member ends. If it may not see whose the node is, or not delete it,
+ * it tries again later. */
 static void member_on_ending_answer(struct member *m, const struct machine_event *ev,
                                     const struct member_moment *moment, struct machine_actions *out)
 {
@@ -665,8 +666,8 @@ static bool member_is_refusal(const struct member *m, const struct machine_event
            ev->rc != STORE_UNKNOWN;
 }
 
-/* Takes what each answer shows, whatever it answers. A member that may not read its node cannot do
- * so before a set or delete: these do without. */
+/* Learns what every answer shows, in every state. A member that may not read its node cannot do so
+ * before a set or delete: these do without. */
 static void member_note_answer(struct member *m, const struct machine_event *ev,
                                struct machine_actions *out)
 {
@@ -682,7 +683,7 @@ static void member_note_answer(struct member *m, const struct machine_event *ev,
         m->seen = 0;
 }
 
-/* Takes the answer to a set. Returns whether that is all, since the set was of a node from
+/* Handles the answer to a set. Returns whether that is all, since the set was of a node from
  * before. */
 static bool member_note_set(struct member *m, const struct machine_event *ev,
                             struct machine_actions *out)

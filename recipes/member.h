@@ -37,7 +37,7 @@ enum member_state {
     MEMBER_OUT,
     MEMBER_CREATING,
     MEMBER_READING, /* a node of that name is being read: whose is it? */
-    MEMBER_WAITING, /* for the end of another's node */
+    MEMBER_WAITING, /* waits for the end of another's node */
     MEMBER_IN,
     MEMBER_BACKED_OFF,
     MEMBER_LEAVING,  /* the own node is being deleted */
@@ -70,7 +70,7 @@ enum member_tell {
     MEMBER_TELL_DELETED,  /* somebody else has deleted the node */
     MEMBER_TELL_LEAVES,
     /* and all else: */
-    MEMBER_TELL_JOINED,    /* .czxid */
+    MEMBER_TELL_JOINED,    /* it is in, with the node .czxid */
     MEMBER_TELL_SUSPECT,   /* the deadline may pass soon */
     MEMBER_TELL_PROVED,    /* after SUSPECT: it was proved in time */
     MEMBER_TELL_BUSY,      /* another has the id: the node .czxid */

@@ -153,8 +153,8 @@ static void multi_lock_go_on(struct multi_lock *m, struct multi_lock_path *paths
 
 /* ---- events ---- */
 
-/* Takes the loss of a path's grant. Its node may be gone, or not yet: either way it is not ours to
- * leave. */
+/* Handles the loss of a path's grant. Its node may be gone, or not yet: either way it is not ours
+ * to leave. */
 static void multi_lock_lose(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
                             struct multi_lock_actions *out)
 {
@@ -185,7 +185,7 @@ static void multi_lock_release(struct multi_lock *m, struct multi_lock_path *pat
     multi_lock_move(m, MULTI_LOCK_DONE);
 }
 
-/* Takes an event of a path whose attempt is under way. */
+/* Handles an event of a path whose attempt is under way. */
 static void step_attempt(struct multi_lock *m, struct multi_lock_path *paths,
                          const struct multi_lock_event *ev, struct multi_lock_actions *out)
 {

@@ -50,7 +50,7 @@ enum multi_lock_event_kind {
     MULTI_LOCK_EV_WAITS, /* others are ahead of it */
     MULTI_LOCK_EV_GRANTED,
     MULTI_LOCK_EV_FAILED, /* it has failed for good; a try fails if others are ahead, too */
-    MULTI_LOCK_EV_LOST,   /* its grant is lost; it ends by itself */
+    MULTI_LOCK_EV_LOST,   /* its grant is lost, and its node ends by itself */
     /* of the caller: */
     MULTI_LOCK_EV_ABORT,
     MULTI_LOCK_EV_RELEASE

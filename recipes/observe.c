@@ -198,7 +198,7 @@ static void observing_take_first(struct observing *o, struct machine_actions *ou
     observing_read(o, out);
 }
 
-/* Takes a list. That there is no leader is told only when a watch will show the next one. */
+/* Handles a list. That there is no leader is told only when a watch will show the next one. */
 static void observing_on_listed(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {
@@ -253,7 +253,7 @@ static void observing_on_node(struct observing *o, const struct machine_event *e
     }
 }
 
-/* Takes the election's data. Returns false if they are held back. */
+/* Handles the election's data. Returns false if they are held back. */
 static bool observing_take_data(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {
@@ -288,8 +288,8 @@ static void observing_on_data(struct observing *o, const struct machine_event *e
     observing_conclude(o, m, out);
 }
 
-/* Takes the event of the first in line. While it stands it is still the first: proclaiming changes
- * its version. A query that was under way is over then. */
+/* Handles the event of the first in line. While it stands it is still the first: proclaiming
+ * changes its version. A query that was under way is over then. */
 static void observing_on_node_fired(struct observing *o, const struct machine_event *ev,
                                     const struct observing_moment *m, struct machine_actions *out)
 {
@@ -301,8 +301,8 @@ static void observing_on_node_fired(struct observing *o, const struct machine_ev
     }
 }
 
-/* Takes the event of the election's data. If the directory has gone, the first in line went before,
- * and the next query asks for both. */
+/* Handles the event of the election's data. If the directory has gone, the first in line went
+ * before, and the next query asks for both. */
 static void observing_on_data_fired(struct observing *o, const struct machine_event *ev,
                                     struct machine_actions *out)
 {

@@ -54,7 +54,7 @@ struct observing_moment {
     bool used_up;     /* its number is used up */
     bool other_node;  /* the first in line has another name than the last leader told */
     bool told_any;    /* something proclaimed was told with the last leader */
-    bool same;        /* what was read last equals that */
+    bool same;        /* what is proclaimed, as read last, equals what was told with that leader */
 };
 
 /* All 0 at the beginning. */
@@ -68,8 +68,8 @@ struct observing {
     uint64_t data_token; /* KNOWN: the token of the leader that proclaimed; 0: none has */
     struct newest newest;
     uint64_t data_zxid; /* the mzxid of the newest data */
-    bool used_up;       /* the number of the first in line is */
-    bool told_used_up;  /* the number of the last leader told was */
+    bool used_up;       /* the number of the first in line is used up */
+    bool told_used_up;  /* the number of the last leader told was used up */
     bool met;           /* the leader told last was the first on this connection */
 };
 

@@ -17,7 +17,8 @@ void payoff_granted(struct payoff *p, int64_t now, bool delayed)
     p->finds = 0;
 }
 
-/* Takes the time of a look for that of an attempt, if no attempt was measured: it is no longer. */
+/* Takes the time of a look for that of an attempt, if no attempt was measured: a look takes no
+ * longer. */
 void payoff_looked(struct payoff *p, int64_t now)
 {
     if (p->alone_ns == 0)

@@ -16,8 +16,8 @@ struct payoff {
     int64_t alone_ns;  /* what it takes to get a lock that nobody has, as last seen; 0: not yet */
     int64_t kept_from; /* since when the tenure has kept a rival out; 0: it has kept none */
     int64_t off_until; /* nothing is retained before */
-    uint32_t finds;    /* tenures whose look found a rival, since one had no rival */
-    bool found;        /* the look of this tenure has found the rival: nothing had told of it */
+    uint32_t finds;    /* how many tenures in a row had a look that found a rival */
+    bool found;        /* the look of this tenure has found the rival, of which nothing had told */
 };
 
 /* Whether the handle may retain. Inline, as payoff_invariant() is, since each turn asks. */

@@ -173,7 +173,7 @@ static struct instant kept_by(const struct proofs *p, struct instant touched)
     return instant_add(touched, p->timeout - p->margin);
 }
 
-/* Takes a proof. Returns whether it has moved the deadline on. */
+/* Moves the deadline on by a proof. Returns whether it has moved. */
 static bool extend_deadline(struct proofs *p, struct instant proved, struct instant now)
 {
     struct instant deadline = kept_by(p, proved);
@@ -271,6 +271,7 @@ static bool find_base(const struct anchors *ring, struct instant now, int64_t re
     return false;
 }
 
+/* Returns what find_base() finds; none if it finds nothing. */
 static struct instant some_base(const struct anchors *ring, struct instant now, int64_t relay_ns)
 {
     struct instant ret;
@@ -318,7 +319,7 @@ static struct instant round_begun(const struct proofs *p)
 static struct instant anchor_time(const struct proofs *p, struct instant now, struct instant *next)
 {
     const int64_t period = proofs_period(p), spare = direct_slip(p);
-    /* early enough for all times that count */
+    /* early enough to be before all times that count */
     const struct instant first =
         instant_add(round_begun(p), -(p->relay / period + 2) * period - p->relay - spare);
     const int64_t boot = now.boot - first.boot, raw = now.raw - first.raw,
@@ -375,8 +376,8 @@ static int64_t keep_relay(const struct proofs *p)
     return p->relay < keep_period(p) ? p->relay : p->relay / 10 * 9;
 }
 
-/* Takes that a sync in place of a ping is sent. It comes after the answer to the one before, so its
- * own answer shows that what that one had waited for has arrived. */
+/* Begins a sync in place of a ping. It is sent after the answer to the one before, so its own
+ * answer shows that what that one had waited for has arrived. */
 static void keep_begin(struct proofs *p, struct instant now)
 {
     p->keep_out = true;
@@ -404,7 +405,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         break;
     case PROOF_SYNC:
         if (!begin_round(p, now))
-            break; /* its answer would prove nothing */
+            break; /* a sync whose answer would prove nothing */
         p->on_handshake = false;
         p->chain_begun = now;
         p->chain_ever = true;
@@ -412,7 +413,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         break;
     case PROOF_RENEWAL:
         if (!p->alone && p->chain != CHAIN_WRITE_DUE)
-            break; /* the same */
+            break; /* likewise, a write */
         if (!p->chain_ever || p->chain == CHAIN_IDLE)
             p->chain_begun = now;
         if (p->chain == CHAIN_IDLE) /* alone: this write counts for itself */
@@ -451,9 +452,9 @@ static void end_round(struct proofs *p, struct instant answered)
     }
 }
 
-/* Takes that the leader knows of a touch at anchor, which keeps the session. If the leader may have
- * taken the session out before, that shows in time: only a write that is sent after .settled
- * revives the deadline. */
+/* Moves .kept on, since the leader knows of a touch at anchor. If the leader may have taken the
+ * session out before, that shows in time: only a write that is sent after .settled revives the
+ * deadline. */
 static void extend_kept(struct proofs *p, struct instant anchor, struct instant now)
 {
     if (is_ahead(p, now))
@@ -503,8 +504,7 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
     if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2) ||
         (is_timed(p) && anchor_due(p, answered, 0)))
         add_anchor(&p->heard, sent, answered);
-    if (instant_passed(sent, p->anchor_sent,
-                       0)) /* the anchor that was asked for before is answered, too */
+    if (instant_passed(sent, p->anchor_sent, 0)) /* the anchor asked for is answered, too */
         p->anchor_sent = none;
     if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
         p->chain = CHAIN_WRITE_DUE;

@@ -29,7 +29,7 @@ struct instant { /* ns */
 };
 
 struct instant instant_add(struct instant t, int64_t ns);
-bool instant_reached(struct instant now, struct instant deadline); /* by one clock at least */
+bool instant_reached(struct instant now, struct instant deadline);         /* one clock is enough */
 bool instant_passed(struct instant now, struct instant since, int64_t ns); /* by both clocks */
 int64_t instant_left(struct instant now, struct instant deadline); /* ns, at most; 0: reached */
 
@@ -83,7 +83,7 @@ struct anchors {
     struct {
         struct instant sent, answered;
     } at[PROOF_ANCHORS];
-    uint32_t count; /* ever put into it */
+    uint32_t count; /* how many anchors were put into it, ever */
 };
 
 struct proofs {
@@ -115,10 +115,10 @@ struct proofs {
     /* the leader does not end the session before .kept, if our server's leader is one: */
     struct instant kept;    /* 0: it is not known */
     struct instant settled; /* a write that is sent at that time or later revives the deadline */
-    /* syncs in place of pings; a time of 0: none */
+    /* of syncs in place of pings; a time of 0: none */
     bool keep_out;
-    bool keep_second;                       /* the last one was sent right after another */
-    struct instant keep_sent;               /* the last one */
+    bool keep_second;                       /* the last one was sent right after the one before */
+    struct instant keep_sent;               /* when the last one was sent */
     struct instant keep_base, keep_reports; /* anchors that the leader is told of: before that is
                                                answered, and before it was sent */
     struct instant keep_passes; /* an anchor that the server which ours follows is told of, before
@@ -164,7 +164,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now);
 /* Called when the request that proofs_want() asked for will not be answered. */
 void proofs_failed(struct proofs *p, enum proof_kind kind);
 
-/* Takes that a request sent at sent, on this connection, was answered definitely at answered.
+/* Counts a request, sent at sent on this connection, that was answered definitely at answered.
  * Returns whether the deadline moved on. */
 bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
                      struct instant answered);

@@ -113,7 +113,7 @@ static void end_tenure(struct retain *r, const struct retain_event *ev, struct r
         retain_act(out, RETAIN_ACT_END);
 }
 
-/* Takes that a rival waits, and how many of those who wait here still go first. */
+/* Keeps in mind that a rival waits, and how many of those who wait here still go first. */
 static void retain_set_gate(struct retain *r, int64_t now)
 {
     r->wanted = true;
@@ -243,7 +243,7 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
         retain_set_gate(r, ev->now);
 }
 
-/* Takes the failure of an attempt, which counts for the first waiter alone: what the attempt has
+/* Handles the failure of an attempt, which counts for the first waiter alone: what the attempt has
  * seen may be older than the calls of the others. */
 static void on_failed(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {

@@ -23,7 +23,7 @@
 enum retain_state {
     RETAIN_NONE,     /* no node, nobody local waits */
     RETAIN_ENTERING, /* an attempt is under way for those who wait here */
-    RETAIN_TURN,     /* the node holds, and somebody here has it */
+    RETAIN_TURN,     /* the node holds, and a caller here has the turn */
     RETAIN_IDLE,     /* the node holds for nobody */
     RETAIN_STATES
 };
@@ -37,7 +37,7 @@ enum retain_event_kind {
     RETAIN_EV_FAILED,  /* the attempt has failed; .busy: it was a try, and others are first */
     RETAIN_EV_LOOKED,  /* the answer to ACT_LOOK of this tenure: .others, .watched */
     RETAIN_EV_RIVAL,   /* another contender has come, or the tenure is asked to give way */
-    RETAIN_EV_PROVED,  /* the doubt is over */
+    RETAIN_EV_PROVED,  /* the session is not in doubt any more */
     RETAIN_EV_ENDED,   /* the node is not ours any more, or its deadline has passed */
     RETAIN_EV_TIMER,   /* ACT_ARM came due */
     RETAIN_EV_YIELD,   /* an idle tenure is to end */
@@ -89,7 +89,7 @@ struct retain_actions {
     struct retain_action list[RETAIN_ACTIONS];
 };
 
-/* How many ns after a rival was told of local waiters still go first. */
+/* How long local waiters still go first after a rival has come; ns. */
 #define RETAIN_GATE_NS INT64_C(50000000)
 
 struct retain {
@@ -112,7 +112,7 @@ struct retain {
     uint64_t turn;    /* the number of the turn in this tenure, from 0 */
     int64_t first;    /* when its first turn began */
     int64_t used;     /* when its last turn ended */
-    int64_t heard;    /* when the rival was told of */
+    int64_t heard;    /* when the handle was told of the rival */
     struct payoff payoff;
 };
 

@@ -42,7 +42,7 @@ uint64_t shard_hash(const char *id, uint64_t shard)
 }
 
 #define ONE (UINT64_C(1) << 32)
-#define LN_2 UINT64_C(2977044472) /* of ONE */
+#define LN_2 UINT64_C(2977044472) /* ln 2, in parts of ONE */
 
 /* Returns -ln(x / ONE) for x from ONE / 2 to ONE - 1, by the series of the area tangent of (ONE -
  * x) / (ONE + x). The error is less than a millionth, and the result falls wherever x rises. */

@@ -31,7 +31,7 @@ enum { SHARDS_MAX = 65536, SHARDS_WEIGHT_MAX = 1000 };
 struct shards_host {
     const char *id;
     uint32_t weight; /* 1 to SHARDS_WEIGHT_MAX */
-    uint32_t count;  /* it takes shards below that, 1 to SHARDS_MAX */
+    uint32_t count;  /* it takes the shards with numbers below that, 1 to SHARDS_MAX */
     /* while the plan is made */
     uint64_t hash; /* the hash of .id */
     uint32_t most, least, has;
@@ -41,7 +41,7 @@ struct shards_host {
 struct shards_shard {
     uint32_t owner; /* the number of its host */
     uint32_t next;  /* the next one of its owner's shards */
-    uint64_t score; /* for its owner */
+    uint64_t score; /* the score of the owner and this shard */
 };
 
 /* Shares out the shards: as many as the highest count. The hosts are in an order that all know.

@@ -175,7 +175,7 @@ static void transaction_on_applied(struct transaction *t, struct machine_actions
         transaction_end(t, out, TX_TOLD_APPLIED, t->release);
 }
 
-/* Takes that the server has refused the transaction as a whole. */
+/* Handles a refusal of the transaction as a whole. */
 static void transaction_on_refused(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {
@@ -191,8 +191,7 @@ static void transaction_on_refused(struct transaction *t, const struct machine_e
     }
 }
 
-/* Takes that the node has another version. The version asked for was there once: so it is used
- * up. */
+/* Handles another version of the node. The version asked for was there once: so it is used up. */
 static void transaction_on_outdated(struct transaction *t, const struct machine_event *ev,
                                     struct machine_actions *out)
 {
@@ -210,7 +209,7 @@ static void transaction_on_outdated(struct transaction *t, const struct machine_
         transaction_end(t, out, TX_TOLD_REFUSED, false);
 }
 
-/* Takes that the answer is lost: the transaction may have been applied, or may be yet. */
+/* Handles a lost answer: the transaction may have been applied, or may be yet. */
 static void transaction_on_unknown(struct transaction *t, struct machine_actions *out)
 {
     t->stale = true;
@@ -221,7 +220,7 @@ static void transaction_on_unknown(struct transaction *t, struct machine_actions
         transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
 }
 
-/* Takes that the connection ended before the transaction was sent. */
+/* Handles the end of the connection before the transaction was sent. */
 static void transaction_on_unsent(struct transaction *t, struct machine_actions *out)
 {
     static const enum transaction_state back[TX_COUNT] = {
@@ -284,8 +283,8 @@ static void transaction_try_again(struct transaction *t, const struct machine_ev
         transaction_send(t, ev, out, TX_RESENT);
 }
 
-/* Takes that the transaction was never applied, and now cannot be: another set of ours came in its
- * place. There are few of those, so the count of failures begins anew. */
+/* Goes on after a transaction that was never applied, and now cannot be: another set of ours came
+ * in its place. There are few of those, so the count of failures begins anew. */
 static void transaction_on_void(struct transaction *t, const struct machine_event *ev,
                                 const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -317,7 +316,7 @@ static void transaction_on_shown(struct transaction *t, const struct machine_eve
         transaction_end(t, out, TX_TOLD_UNKNOWN, false);
 }
 
-/* Takes a refused read, as without permission. The version may be known all the same. */
+/* Handles a refused read, as without permission. The version may be known all the same. */
 static void transaction_on_unread(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -344,7 +343,8 @@ static void transaction_on_read(struct transaction *t, const struct machine_even
 
 /* ---- all of it ---- */
 
-/* Takes that the time is over. The answer that is awaited still counts for the next transaction. */
+/* Handles the end of the caller's time. The answer that is awaited still counts for the next
+ * transaction. */
 static void transaction_on_stop(struct transaction *t, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
@@ -354,7 +354,7 @@ static void transaction_on_stop(struct transaction *t, const struct machine_even
         transaction_tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
 }
 
-/* Takes that there is another session, or none. */
+/* Handles the end of the session. There is another one, or none. */
 static void transaction_on_session(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {

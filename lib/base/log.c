@@ -24,7 +24,7 @@ enum { WAITING_BYTES_MAX = 65536 };
 int log_stderr_flush_ms = 500;
 
 struct stderr_line {
-    unsigned long dropped; /* right before it */
+    unsigned long dropped; /* how many lines were dropped right before it */
     size_t size;
     char text[];
 };

@@ -26,7 +26,7 @@ struct call_ops {
     /* Called when the session has ended, and its watches with it, and another one has begun. May be
      * NULL. */
     void (*replaced)(struct call *c);
-    void (*free)(struct call *c); /* NULL: g_free() does */
+    void (*free)(struct call *c); /* frees the call; NULL: g_free() does */
 };
 
 struct call {
@@ -35,7 +35,7 @@ struct call {
                */
     zkl_session *session;
     char *path; /* full */
-    GList link; /* in all of the session's that have not ended */
+    GList link; /* in the list of the session's calls that have not ended */
     bool told;  /* the caller was told the result */
     bool ended;
     struct timer timer;

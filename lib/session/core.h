@@ -52,7 +52,7 @@ struct zkl_session {
     struct credentials *credentials;
     struct tls_files tls;
     int wanted_timeout_ms;
-    int64_t warm_ns; /* for how long it is proved without a user, or kept if it had none */
+    int64_t warm_ns; /* for how many ns it is proved without a user, or kept if it had none */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;
@@ -63,7 +63,7 @@ struct zkl_session {
     pthread_cond_t changed; /* signalled when up, refused, closing, stores or deletes changes */
 
     /* the present incarnation */
-    struct store *store; /* NULL: closed, or the system refused the threads for one */
+    struct store *store; /* NULL: the session is closed, or the system has refused threads */
     uint32_t connection; /* counts connections made and lost */
     uint32_t confirmed;  /* the newest connection on which a request was answered */
     bool up;
@@ -85,7 +85,7 @@ struct zkl_session {
     struct {
         struct timer timer;
         int64_t since;    /* CLOCK_BOOTTIME ns */
-        int64_t pause_ms; /* how long after the next line the one after that comes */
+        int64_t pause_ms; /* the pause between the next line and the one after that */
         unsigned attempts_before;
         bool on, told;
         unsigned facts; /* enum outage_fact of incarnation.c: what was said already */
@@ -106,22 +106,23 @@ struct zkl_session {
     /* requests, of request.c */
     GQueue parked; /* of struct request: to be sent when there is a connection, and room for them */
     GQueue held;   /* of struct request: lost, and not told yet */
-    uint64_t asked;     /* how many requests were, for .number */
+    uint64_t asked;     /* how many requests were asked for: the next .number */
     unsigned under_way; /* what those sent and not answered weigh */
     bool flushing;
-    struct create_forms forms; /* of creates that the servers know */
+    struct create_forms forms; /* which forms of creates the servers know */
     bool creating;             /* a plain create is under way whose stat is read, too */
-    uint32_t listed[64];       /* how many names the last list had: by a hash of its path */
+    uint32_t listed[64]; /* how many names the last list of a path had, at a hash of the path */
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    size_t owned_bytes;     /* of the paths of its ephemeral nodes */
+    size_t owned_bytes;     /* bytes of the paths of its ephemeral nodes */
     unsigned removals_lost; /* connections in a row that were lost with removals of watches */
     uint32_t removal_lost;  /* the last of them */
     unsigned orphans;       /* how many want its end: incarnation_want_end() */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     struct {
-        uint64_t asked, answered; /* in the same order */
+        uint64_t asked, answered; /* how many were; they are answered in the order in which they
+                                     were asked for */
         unsigned leaving;         /* attempts that have given up, and may ask for one yet */
     } deletes;                    /* of orphans.c */
     struct {
@@ -130,9 +131,9 @@ struct zkl_session {
         bool quota;          /* or else a permission */
     } denial;                /* what the server refused last, of denial.c */
     GHashTable *logged;      /* what is said once */
-    GHashTable *unnoted;     /* path -> int64_t: until when no note is tried there again */
+    GHashTable *unnoted;     /* directory -> int64_t: no hint is written there before that time */
     GPtrArray *participants; /* of struct participant */
-    struct users users;      /* others than those */
+    struct users users;      /* users that are no participants */
 
     zkl_stats stats; /* but for what can be seen elsewhere */
 };

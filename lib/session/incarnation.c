@@ -210,7 +210,8 @@ void incarnation_replace(zkl_session *s, enum loss why)
     incarnation_close(s);
     incarnation_begin(s);
     participants_tell(s, NEWS_REPLACED);
-    log_session(s->log, s->id); /* what they have logged was about the session that has ended */
+    log_session(s->log,
+                s->id); /* what participants have logged was about the session that has ended */
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
@@ -252,8 +253,8 @@ void incarnation_heat(zkl_session *s)
         proof_chain_run(s);
 }
 
-/* Whether the session has nodes that only its end removes, and may be ended. It has none before it
- * exists, though somebody may not have heard yet that another one ended. */
+/* Whether the session has nodes that only its end removes, and may be ended. Before it exists it
+ * has none, though participants may still count those of the last one. */
 static bool must_purge(zkl_session *s)
 {
     return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
@@ -417,8 +418,8 @@ static void on_expired(zkl_session *s)
     replace_rolled_back(s, LOSS_EXPIRED);
 }
 
-/* Takes what the servers have shown while there was no connection, and replaces the session if that
- * is final. What was held was lost by its deadline, or is lost now. */
+/* Handles what the servers have shown while there was no connection, and replaces the session if
+ * that is final. What was held was lost by its deadline, or is lost now. */
 static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
 {
     int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;

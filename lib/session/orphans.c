@@ -12,8 +12,8 @@
 #include "recipes/name.h"
 #include "request.h"
 
-/* Deletes that are not confirmed, of all sessions of this process without TLS: OpenSSL may have
- * ended before us. */
+/* Deletes that are not confirmed. Sessions with TLS do not count: OpenSSL may have ended before
+ * exit() comes to us. */
 static atomic_int unconfirmed;
 
 static void orphan_count(const zkl_session *s, int change)
@@ -117,8 +117,8 @@ static void refusal_begin(zkl_session *s, const char *path)
     s->hooks->purge(s);
 }
 
-/* Takes the answer to a repeated delete. Its refusal still exists: it has one delete under way, and
- * a session's deletes are answered before its refusals are forgotten. */
+/* Handles the answer to a repeated delete. Its refusal still exists: it has one delete under way,
+ * and a session's deletes are answered before its refusals are forgotten. */
 static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
 {
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)

@@ -21,7 +21,7 @@ void orphan_forget_refusals(zkl_session *s);
 /* Counts an attempt that has given up: its node may come yet. */
 void orphan_leaves(zkl_session *s);
 
-/* Takes one from that count: its delete, if one is needed, was asked for. */
+/* Takes one attempt from that count: the delete of its node, if one is needed, was asked for. */
 void orphan_left(zkl_session *s);
 
 /* Looks for nodes with the id in the directory, or of that name, at longer and longer intervals, as

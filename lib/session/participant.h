@@ -13,7 +13,7 @@
 struct participant;
 
 enum session_news {
-    NEWS_UP,       /* there is a connection again, perhaps of another incarnation */
+    NEWS_UP,       /* there is a connection, perhaps of another incarnation */
     NEWS_PROVED,   /* a proof has moved the deadline, and it lasts */
     NEWS_DEADLINE, /* the deadline has moved, by a connection, or to one that does not last */
     NEWS_SUSPECT,  /* the deadline may pass before the next proof */

@@ -298,8 +298,9 @@ static void request_use_stat(const zkl_session *s, const struct request *r,
         *reply = (struct store_reply){.rc = STORE_UNKNOWN};
 }
 
-/* Takes the answer to the create r, or its stat. Returns false if the stat is to be read at once.
- * Otherwise *reply becomes what the asker is told; its path is good until r is freed. */
+/* Handles the answer to the create r, or to the read of its stat. Returns false if the stat is to
+ * be read at once. Otherwise *reply becomes what the asker is told; its path is good until r is
+ * freed. */
 static bool request_form_answered(zkl_session *s, struct request *r, struct store_reply *reply)
 {
     if (r->made) {

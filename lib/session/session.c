@@ -186,7 +186,8 @@ static bool session_start_threads(zkl_session *s, const zkl_session_options *o)
     return started;
 }
 
-/* Makes that the thread's last error, and *reterr's, which may be NULL. Returns code. */
+/* Makes the thread's last error, and *reterr (which may be NULL), from the other arguments. Returns
+ * code. */
 static int session_refuse_open(zkl_error *reterr, int code, const char *path, const char *text)
 {
     error_set(code, path, "%s", text);
@@ -434,7 +435,7 @@ static void *session_finish(void *data)
     struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
     session_lock(s);
     incarnation_close(s);
-    timers_stop(s->timers); /* its end need not wait for the server's */
+    timers_stop(s->timers); /* the end of the thread need not wait for the server's answer */
     while (s->stores > 0 && session_wait_change(s, &until))
         continue;
     s->closed = true;

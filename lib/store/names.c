@@ -23,8 +23,9 @@ struct name {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t over; /* signalled when a look-up is over */
-static unsigned under_way; /* look-ups: threads that resolve a name, or are between begin and end */
-static GHashTable *names;  /* of struct name, by "host:port" */
+static unsigned
+    under_way; /* how many threads resolve a name, or are between names_begin() and names_end() */
+static GHashTable *names; /* of struct name, by "host:port" */
 
 /* ---- no fork during a look-up ---- */
 

@@ -39,7 +39,7 @@ struct probe {
     short events;           /* to wait for */
     struct tls_stream *tls; /* NULL: none */
     bool ready, asked;      /* ready: the question may be sent */
-    int error;              /* errno of what has failed; 0: nothing has */
+    int error;              /* the errno of a failure; 0: there was none */
     char answer[ANSWER_MAX + 1];
     size_t length;
 };
@@ -116,7 +116,7 @@ static void probe_receive(struct probe *p)
     const ssize_t n = p->tls ? tls_receive(p->tls, to, room) : recv(p->fd, to, room, 0);
 
     if (n < 0 && p->tls && errno == EAGAIN)
-        return; /* a part of a record */
+        return; /* that was only a part of a TLS record */
     if (n > 0)
         p->length += (size_t)n;
     if (n < 0)

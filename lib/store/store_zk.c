@@ -54,11 +54,11 @@
 #define STORE_SASL "sasl"
 
 enum {
-    RETRY_MS = 500,       /* between attempts to make a handle */
+    RETRY_MS = 500,       /* between two attempts to make a handle */
     LOOK_MS = 300,        /* until the servers are asked why there is no first connection */
-    ATTEMPT_LOOKS = 1000, /* for libzookeeper to begin to connect: in 50 ms */
-    DRAIN_MS = 2000,      /* for answers under way, at close */
-    PROBES = 4,           /* of the servers, in a session timeout without a connection */
+    ATTEMPT_LOOKS = 1000, /* how often we look whether libzookeeper begins to connect: for 50 ms */
+    DRAIN_MS = 2000,      /* how long a close waits for answers under way */
+    PROBES = 4, /* how often the servers are asked in a session timeout without a connection */
     STUCK_LOOK_MS = 1000, /* until libzookeeper may be waiting for the wrong server */
 };
 
@@ -255,7 +255,7 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
                  : rc == CODE_QUOTA_EXCEEDED ? REFUSAL_QUOTA
                                              : REFUSAL_PERMISSION;
     pthread_mutex_lock(store->sink.monitor);
-    /* The server will answer so on each connection, and end it. */
+    /* This server answers so on each connection, and then ends it. */
     if (rc == CODE_CREDENTIALS_DEMANDED && !store->over && !store->closing)
         store_zk_session_event(store, NULL, ZOO_AUTH_FAILED_STATE);
     g_queue_unlink(&store->ops, &op->link);
@@ -952,7 +952,8 @@ static bool zk_servers_is_known(struct store *store, const char *members, const 
     return store->members && ensemble_knows(store->members, server);
 }
 
-/* Stores whether server strays, unless there is a connection to another one since then. */
+/* Stores whether server strays: the user's list does not name it. But not if there is a connection
+ * to another one since then. */
 static void zk_servers_note_strays(struct store *store, const struct address *server, bool strays)
 {
     pthread_mutex_lock(store->sink.monitor);

@@ -17,7 +17,7 @@ struct store {
     struct log *log;                 /* NULL: none */
     char *hosts;                     /* the user's list: the connector's */
     struct credentials *credentials; /* NULL: the library has got them all */
-    size_t given;                    /* how many of them */
+    size_t given;                    /* how many credentials the library has got */
     struct tls_files tls;            /* .ca NULL: no TLS */
     struct store_sasl *sasl;         /* NULL: no SASL */
     int timeout_ms;
@@ -29,9 +29,9 @@ struct store {
     char *added;    /* servers that the ensemble names, tried beside the user's; NULL: none. The
                        connector uses it */
     char *members;  /* the ensemble's servers when it last knew our server; NULL: none. Likewise */
-    char *next_hosts;         /* that the user has set since; NULL: none */
-    char *config;             /* what the ensemble has said last; NULL: nothing */
-    bool heard;               /* the last two have changed, and the connector has not acted on it */
+    char *next_hosts; /* the list that the user has set since; NULL: none */
+    char *config;     /* what the ensemble has said last; NULL: nothing */
+    bool heard;       /* next_hosts or config is new, and the connector has not acted on it */
     struct timespec heard_at; /* when the connector acts on it; until then more news may come, or
                                  the store may end */
     struct address server;    /* to which there was a connection last */
@@ -42,7 +42,7 @@ struct store {
     unsigned rounds;  /* how often it has tried all of them, since it had a connection */
     unsigned dropped; /* how many attempts we have ended for want of an answer, since then */
     bool closing, over;
-    unsigned connections;  /* how many there have been, with the present one */
+    unsigned connections;  /* how many connections there have been, with the present one */
     bool up;               /* there is a connection */
     bool away;             /* it had a connection, and has lost it */
     _Atomic uint64_t seen; /* the largest zxid in any answer: at most what the library has seen */

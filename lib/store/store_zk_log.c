@@ -47,7 +47,7 @@ static void zk_log_tried_all(struct store *store)
 
 /* Whether libzookeeper takes other servers without harm now. If it is connected, or has found that
  * the session has expired, it would end the connection, as after a failure, and forget its state.
- * Then we would not hear of that. */
+ * Then it would not tell us of that state. */
 static bool zk_log_takes_servers(zhandle_t *zh)
 {
     const int state = zoo_state(zh);

@@ -14,9 +14,8 @@
  * from ours. To use up that many numbers takes some hundredths of a second. */
 enum { TAKEN = -8, MARGIN = 1 << 20 };
 
-static pthread_rwlock_t gate =
-    PTHREAD_RWLOCK_INITIALIZER; /* held to write: numbers are being used up */
-static atomic_uint next;        /* libzookeeper's next number, as far as we know */
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* its writer uses up numbers */
+static atomic_uint next; /* libzookeeper's next number, as far as we know */
 
 /* Makes a new gate in a child, which does not have the threads that held it. */
 static void xid_forked(void)

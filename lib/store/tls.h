@@ -21,7 +21,7 @@ void tls_files_clear(struct tls_files *files);
 char *tls_files_check(const struct tls_files *files);
 
 struct tls;        /* what all connections share */
-struct tls_stream; /* one of them */
+struct tls_stream; /* one connection */
 
 /* Makes what all connections share. Returns NULL if a file is wrong: then *ret_wrong is a sentence
  * about it, to be freed. */
