@@ -24,10 +24,11 @@ enum {
  * last one, 30 s at most. */
 int64_t back_off_next(int64_t last_ms);
 
-/* Returns the pause after a round, in ms. rounds: how many there were before. left_ms: the time to
- * the deadline of what the session holds, 0 if no deadline is ahead. Then the pauses grow. But
- * servers that all come back after an outage keep a session for one timeout: each must come back
- * long before. chance: a random number, so that many sessions pause for different times. */
+/* Returns the pause after a round, in ms. rounds: how many there were before. servers: how many are
+ * tried in a round. left_ms: the time to the deadline of what the session holds, 0 if no deadline
+ * is ahead. Then the pauses grow. But servers that all come back after an outage keep a session for
+ * one timeout: each must come back long before. chance: a random number, so that many sessions
+ * pause for different times. */
 int64_t back_off_round(unsigned rounds, unsigned servers, int64_t left_ms, int64_t timeout_ms,
                        uint32_t chance);
 

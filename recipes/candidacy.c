@@ -195,7 +195,7 @@ static void candidacy_look_out(struct candidacy *c, const struct candidacy_momen
 }
 
 /* Finds out whether a candidate of the list has a higher priority. */
-static void candidacy_see(struct candidacy *c, const struct candidacy_moment *m)
+static void candidacy_find_higher(struct candidacy *c, const struct candidacy_moment *m)
 {
     struct child child;
 
@@ -246,7 +246,7 @@ static void candidacy_on_listed(struct candidacy *c, const struct machine_event 
                                 const struct candidacy_moment *m, struct machine_actions *out)
 {
     if (ev->rc == STORE_OK)
-        candidacy_see(c, m);
+        candidacy_find_higher(c, m);
     else
         c->watched = false;
     if (c->state != CANDIDACY_CHECKING)

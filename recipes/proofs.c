@@ -42,7 +42,7 @@ static bool is_some(struct instant t)
     return t.boot != 0;
 }
 
-static int64_t longer(int64_t a, int64_t b)
+static int64_t longer_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -77,7 +77,7 @@ static int64_t direct_period(const struct proofs *p)
 {
     const int64_t third = (p->timeout - p->margin - p->relay) / 3;
 
-    return longer(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
+    return longer_of(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
 }
 
 /* The period of rounds, if another server is between ours and the leader. If the relay is longer
@@ -123,7 +123,7 @@ bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille
     int64_t needed = relay + relay / 2 + relay / 4 + timeout_ns / 4;
 
     if (relayed)
-        needed = 2 * longer(relay, period) + relay / 8 + period + round_slack(timeout_ns);
+        needed = 2 * longer_of(relay, period) + relay / 8 + period + round_slack(timeout_ns);
     return timeout_ns - proofs_margin(timeout_ns, drift_permille) > needed;
 }
 
@@ -310,8 +310,8 @@ static struct instant round_begun(const struct proofs *p)
     const int64_t most = proofs_period(p) - p->timeout / 6,
                   boot = p->chain_begun.boot - p->chain_base.boot,
                   raw = p->chain_begun.raw - p->chain_base.raw,
-                  older = longer(boot, raw) - p->relay;
-    return instant_add(p->chain_begun, -(older < most ? longer(older, 0) : most));
+                  older = longer_of(boot, raw) - p->relay;
+    return instant_add(p->chain_begun, -(older < most ? longer_of(older, 0) : most));
 }
 
 /* Returns the last time, up to now, at which a round wanted an anchor: the one that is a relay old
@@ -621,7 +621,7 @@ int64_t proofs_left(const struct proofs *p, struct instant now)
 
     return p->need != PROOF_COOL || !p->has_deadline
                ? left
-               : longer(left, instant_left(now, kept_by(p, p->newest)));
+               : longer_of(left, instant_left(now, kept_by(p, p->newest)));
 }
 
 /* Whether a proof moves the deadline on in time. It plays the coming rounds as they would be on a
@@ -634,7 +634,7 @@ static bool can_renew(const struct proofs *p, struct instant now)
     const int64_t due = p->chain_ever ? instant_left(now, next_round(p)) : poll;
     int64_t left = instant_left(now, p->deadline), at = due;
     bool runs = p->chain != CHAIN_IDLE;
-    bool shakes = runs && p->on_handshake; /* the next round does not count its period from this */
+    bool shakes = runs && p->on_handshake; /* the next round is not due a period after this one */
 
     if (runs && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
         return false;
@@ -655,7 +655,8 @@ static bool can_renew(const struct proofs *p, struct instant now)
             add_anchor(&q.passed, fresh ? now : q.chain_passed, then);
         q.chain_ever |= shows && !shakes;
         if (q.rests)
-            left = longer(left, instant_left(now, instant_add(q.chain_base, q.timeout - q.margin)));
+            left =
+                longer_of(left, instant_left(now, instant_add(q.chain_base, q.timeout - q.margin)));
         if (at >= due)
             q.chain_begun = then;
         at = q.chain_ever ? instant_left(now, next_round(&q)) : at + poll;

@@ -8,17 +8,17 @@
 
 unsigned fork_generation;
 
-static void before(void)
+static void fork_prepare(void)
 {
     log_before_fork();
 }
 
-static void in_parent(void)
+static void fork_in_parent(void)
 {
     log_after_fork(false);
 }
 
-static void in_child(void)
+static void fork_in_child(void)
 {
     fork_generation++;
     callbacks_forked();
@@ -33,7 +33,7 @@ void fork_handle(void (*before_fork)(void), void (*after_fork)(void), void (*aft
 
 static void fork_install(void)
 {
-    fork_handle(before, in_parent, in_child);
+    fork_handle(fork_prepare, fork_in_parent, fork_in_child);
 }
 
 void fork_watch(void)

@@ -19,7 +19,7 @@ void (*layout_random)(void *bytes, size_t size) = read_random;
 enum { VERSION_AT = 14, MARK_AT = 15, VARIANT_AT = 19 };
 
 /* Marks the id of a handle that retains. Any other id that is marked by chance loses the mark. */
-static void mark(char *uuid, bool retains)
+static void mark_id(char *uuid, bool retains)
 {
     if (retains)
         memcpy(uuid + MARK_AT, NAME_UUID_RETAINS, strlen(NAME_UUID_RETAINS));
@@ -39,7 +39,7 @@ static char *new_uuid(bool retains)
     }
     uuid[VERSION_AT] = NAME_UUID_VERSION;
     uuid[VARIANT_AT] = "89ab"[r[4] >> 14];
-    mark(uuid, retains);
+    mark_id(uuid, retains);
     return uuid;
 }
 

@@ -40,7 +40,7 @@ void denial_note(zkl_session *s, enum store_kind kind, const char *path,
 
 /* Whether path is at, above or below the node that was refused. That may be above the chroot,
  * too. */
-static bool concerns(const zkl_session *s, const char *path)
+static bool denial_concerns(const zkl_session *s, const char *path)
 {
     const char *node = s->denial.node;
     char *full = g_strconcat(s->chroot, path, NULL);
@@ -56,7 +56,7 @@ char *denial_text(const zkl_session *s, int code, const char *path)
     const struct demand *demand = &demands[s->denial.kind];
     const char *node;
 
-    if (code != ZKL_EACCES || !s->denial.node || !concerns(s, path))
+    if (code != ZKL_EACCES || !s->denial.node || !denial_concerns(s, path))
         return g_strdup(zkl_strerror(code));
     node = session_path(s, s->denial.node);
     node = strcmp(node, path) == 0 ? "it" : node;

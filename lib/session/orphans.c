@@ -247,7 +247,7 @@ static void late_create_look_now(void *data)
 
 /* Forgets a late create. If its timer is not armed, it has asked for the list, and is freed with
  * the answer. */
-static gboolean forget(gpointer directory, gpointer late_create, gpointer unused)
+static gboolean late_create_forget(gpointer directory, gpointer late_create, gpointer unused)
 {
     struct late_create *l = late_create;
     const bool asks = !l->timer.at;
@@ -261,9 +261,9 @@ static gboolean forget(gpointer directory, gpointer late_create, gpointer unused
 }
 
 /* Forgets all: the nodes have ended with the incarnation. */
-static void forget_all(struct participant *p)
+static void late_creates_forget(struct participant *p)
 {
-    g_hash_table_foreach_remove(((struct late_creates *)p)->table, forget, NULL);
+    g_hash_table_foreach_remove(((struct late_creates *)p)->table, late_create_forget, NULL);
 }
 
 static void free_all(struct participant *p)
@@ -272,9 +272,10 @@ static void free_all(struct participant *p)
     g_free(p);
 }
 
-static const struct participant_ops participant = {
-    .on = {[NEWS_REPLACED] = forget_all, [NEWS_REFUSED] = forget_all, [NEWS_CLOSED] = forget_all},
-    .free = free_all};
+static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = late_creates_forget,
+                                                          [NEWS_REFUSED] = late_creates_forget,
+                                                          [NEWS_CLOSED] = late_creates_forget},
+                                                   .free = free_all};
 
 static struct late_creates *late_creates_of(zkl_session *s)
 {

@@ -270,9 +270,10 @@ static void request_learn_form(zkl_session *s, const struct request *r, enum sto
         request_tell_form(s, rc == STORE_UNIMPLEMENTED);
 }
 
-/* Changes the answer to a create that was not done, because the server does not know its form. It
- * is sent in another form, and so after requests that were asked for later. If .once is set, the
- * recipe may rely on the order: then it is not sent again, and the recipe is told STORE_UNKNOWN. */
+/* Makes the answer to a create that was not done, because the server does not know its form, a lost
+ * one: so the create is sent again, in another form, after requests that were asked for later. If
+ * .once is set, the recipe may rely on the order: then it is not sent again, and the recipe is told
+ * STORE_UNKNOWN. */
 static void request_translate(const struct request *r, struct store_reply *reply)
 {
     if (reply->rc == STORE_UNIMPLEMENTED)

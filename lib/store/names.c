@@ -106,7 +106,7 @@ static bool is_numeric(const char *host)
 
 /* Returns the addresses of host, none if it cannot be resolved. With AI_NUMERICHOST in flags it
  * asks nobody, and takes no lock of the C library's. */
-static GArray *resolve(const char *host, const char *port, int flags)
+static GArray *resolve_host(const char *host, const char *port, int flags)
 {
     GArray *found = g_array_new(FALSE, FALSE, sizeof(struct address));
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
@@ -185,7 +185,7 @@ static GArray *names_resolve(const char *host_port, const char *host, const char
         names_name_of(host_port)->asking = true;
         under_way++;
         pthread_mutex_unlock(&lock);
-        GArray *found = resolve(host, port, 0);
+        GArray *found = resolve_host(host, port, 0);
         pthread_mutex_lock(&lock);
         names_name_of(host_port)->asking = false;
         names_take(names_name_of(host_port), found);
@@ -204,7 +204,7 @@ GArray *names_find(const char *host_port)
 {
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
-    GArray *found = is_numeric(host) ? resolve(host, colon + 1, AI_NUMERICHOST)
+    GArray *found = is_numeric(host) ? resolve_host(host, colon + 1, AI_NUMERICHOST)
                                      : names_resolve(host_port, host, colon + 1);
 
     g_free(host);

@@ -1007,7 +1007,7 @@ static bool store_zk_follow_ensemble(struct store *store)
  * that come before would go to stderr, so they are turned off. It has no function for TLS and SASL
  * together. */
 
-static const clientid_t *claimed(const struct store *store)
+static const clientid_t *claimed_session(const struct store *store)
 {
     return store->claimed.client_id != 0 ? &store->claimed : NULL;
 }
@@ -1021,8 +1021,8 @@ static zhandle_t *init_tls(struct store *store, const char *hosts, watcher_fn wa
 
     pthread_mutex_lock(&one_at_a_time);
     zoo_set_debug_level((ZooLogLevel)0); /* the level of all handles */
-    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, watcher, store->timeout_ms, claimed(store),
-                                       store, ZOO_NO_LOG_CLIENTENV);
+    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, watcher, store->timeout_ms,
+                                       claimed_session(store), store, ZOO_NO_LOG_CLIENTENV);
     if (zh)
         zoo_set_log_callback(zh, store_zk_log(store));
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
@@ -1106,7 +1106,7 @@ static zhandle_t *init_sasl(struct store *store, const char *hosts, watcher_fn w
 
     pthread_once(&once, load_plugins);
     params.callbacks = store->sasl->callbacks;
-    return zookeeper_init_sasl(hosts, watcher, store->timeout_ms, claimed(store), store,
+    return zookeeper_init_sasl(hosts, watcher, store->timeout_ms, claimed_session(store), store,
                                ZOO_NO_LOG_CLIENTENV, store_zk_log(store), &params);
 }
 #endif
@@ -1163,7 +1163,7 @@ static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_
     if (store->sasl)
         return init_sasl(store, hosts, watcher);
 #endif
-    return zookeeper_init2(hosts, watcher, store->timeout_ms, claimed(store), store,
+    return zookeeper_init2(hosts, watcher, store->timeout_ms, claimed_session(store), store,
                            ZOO_NO_LOG_CLIENTENV, store_zk_log(store));
 }
 
