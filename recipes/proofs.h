@@ -117,12 +117,12 @@ struct proofs {
     struct instant settled; /* a write that is sent at that time or later revives the deadline */
     /* of syncs in place of pings; a time of 0: none */
     bool keep_out;
-    bool keep_second;                       /* the last one was sent right after the one before */
-    struct instant keep_sent;               /* when the last one was sent */
-    struct instant keep_base, keep_reports; /* anchors that the leader is told of: before that is
-                                               answered, and before it was sent */
-    struct instant keep_passes; /* an anchor that the server which ours follows is told of, before
-                                   the first of two is answered */
+    bool keep_second;            /* the last one was sent right after the one before */
+    struct instant keep_sent;    /* when the last one was sent */
+    struct instant keep_base;    /* an anchor of which the leader is told before that is answered */
+    struct instant keep_reports; /* an anchor of which the leader was told before that was sent */
+    struct instant keep_passes;  /* an anchor of which the server that ours follows is told before
+                                    the first of two is answered */
 };
 
 /* Parameters that follow from the timeout, in ns; for documentation and tests. */

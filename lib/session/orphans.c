@@ -1,3 +1,5 @@
+/* zkl_session_flush() takes the monitor. What runs at exit(), at a fork, and once before the first
+ * session does without it. All other functions are called with it held. */
 #include "orphans.h"
 
 #include <stdatomic.h>

@@ -37,7 +37,7 @@ struct participant_ops {
     /* Returns what would be lost with the incarnation. NULL: nothing. */
     enum presence (*presence)(const struct participant *p);
 
-    /* Called with each news. NULL: nothing. */
+    /* Each is called when that has happened. NULL: nothing is called. */
     void (*on[NEWS_COUNT])(struct participant *p);
 
     /* Frees it. NULL: g_free() does. */
