@@ -1,8 +1,8 @@
-/* What counting costs (zkl_session_stats) where a lock costs least: one thread locks and unlocks
- * what its handle retains. It is linked with the library's objects, so that the calls which count
- * go through this file. Turns of a few locks each count and do not, one after the other, so that a
- * disturbance meets both; the medians are compared. What it costs to call and be refused here is in
- * both, so the calls are measured by themselves as well. */
+/* Measures what counting costs (zkl_session_stats) where a lock costs least: one thread locks and
+ * unlocks what its handle retains. The program is linked with the library's objects, so that the
+ * calls which count go through this file. Batches of a few locks count in turn or do not, so that a
+ * disturbance meets both; the medians are compared. A call that this file refuses costs something,
+ * too. That is in both, so the calls are measured by themselves as well. */
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-/* A crowd without logic: nodes that each watch the one before, whose end deletes them. With the
- * option proof=1 each first reads its own node, as any lock must that is to know that it still has
- * it; with mark=1 it also reads the directory before and sets its data behind, as zkl does where
- * many wait. */
+/* A crowd without logic: each node has a watch on the one before, and its owner deletes it when
+ * that fires. With the option proof=1 each owner first reads its own node, as any lock must that is
+ * to know that it still has it. With mark=1 it also reads the directory before that, and sets its
+ * data afterwards, as zkl does where many wait. */
 #include <glib.h>
 #include <stdbool.h>
 #include <string.h>

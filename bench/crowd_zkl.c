@@ -1,5 +1,6 @@
-/* A crowd on one lock: option waiters, from option sessions in turn, behind one holder. They queue
- * up; when told again the holder lets go, and each gives the lock on in its callback. */
+/* A crowd on one lock: as many waiters as option waiters says, from option sessions in turn, after
+ * one holder. They queue up. When it is told again, the holder lets go, and each waiter gives the
+ * lock on in its callback. */
 #include <glib.h>
 #include <semaphore.h>
 #include <stdatomic.h>

@@ -1,12 +1,12 @@
-/* One process of a fleet: option sessions of them, each in option role: idle, holder, waiter,
- * member or barrier. Option first is the number of the first among all sessions of the fleet. The
- * holders have a lock each, or option locks of them; the waiters of a process wait for one lock,
- * which a holder in another process has; all members are of one group; a process is a double
- * barrier.
+/* One process of a fleet. It opens as many sessions as option sessions says, each in option role:
+ * idle, holder, waiter, member or barrier. Option first is the number of the first one among all
+ * sessions of the fleet. Each holder has a lock, or as many as option locks says. The waiters of a
+ * process wait for one lock, which a holder in another process has. All members are of one group.
+ * The sessions of a process with role barrier are members of one double barrier.
  *
- * Each line is an instant in ns. The answer says how many sessions have a connection, how long
- * after the instant they got it, and how many have ended. Where the instant is 0, it has the
- * memory, too. */
+ * Each line of input is an instant in ns. The answer says how many sessions have a connection, how
+ * long after the instant they got it, and how many have ended. If the instant is 0, the answer says
+ * how much memory there is, too. */
 #include <glib.h>
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
-/* What asks no server: entering again, and asking whether the lock is still held; beside them what
- * any such thing costs at least, a recursive mutex and two clock reads. */
+/* Measures what asks no server: entering again, and asking whether the lock is still held. Beside
+ * that it measures the least that such a thing costs: a recursive mutex, and two clock reads. */
 #include <pthread.h>
 #include <time.h>
 

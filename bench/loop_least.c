@@ -1,6 +1,6 @@
-/* The least that a lock asks of its server, sent in the order in which zkl sends it: create with
- * the list behind it; the own node, watched if one is to be waited for; whom to wait for, watched;
- * a delete that nobody waits for. It survives no failure and has no deadline. */
+/* The least that a lock asks of its server, in the order in which zkl sends it: a create, and then
+ * the list; the own node, with a watch if one is to be awaited; the node ahead, with a watch; a
+ * delete whose answer nobody waits for. It survives no failure and has no deadline. */
 #include <glib.h>
 #include <string.h>
 

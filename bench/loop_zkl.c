@@ -1,5 +1,5 @@
-/* zkl_mutex_lock() and zkl_mutex_unlock(); with paths=N, a zkl_multilock at N of them; with
- * shared=1, a zkl_rwlock's readers; with permits=N, a permit of a zkl_semaphore that has N. */
+/* The lock of the loop is a zkl_mutex; with paths=N, a zkl_multilock at N paths; with shared=1, a
+ * zkl_rwlock, for its readers; with permits=N, a permit of a zkl_semaphore that has N. */
 #include <glib.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* Pairs of create and delete, so many in flight, in directories taken in turn. With the option
- * list=1 the directory is listed behind each create and the delete waits for that, as any lock's
- * must: what is in the directory tells whose turn it is. */
+/* Pairs of create and delete, option window of them in flight, in directories taken in turn. With
+ * the option list=1 the directory is listed after each create, and the delete waits for that, as
+ * any lock's must: what is in the directory tells who is next. */
 #include <glib.h>
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* Many locks of one session, asked for asynchronously; so many at a time. Each is given back in its
- * callback, which asks for the next in turn. */
+/* Many locks of one session, asked for asynchronously, option window of them at a time. Each is
+ * given back in its callback, which asks for the next one. */
 #include <glib.h>
 #include <semaphore.h>
 

@@ -1,6 +1,6 @@
-/* Nodes as those of a group's members, without logic: created all at once by option sessions, and
- * deleted. With read=1 each has the other request that a member's costs: a read that leaves a
- * watch. */
+/* Nodes like those of a group's members, without logic: option sessions create all at once, and
+ * delete them. With read=1 each session also sends the other request that a member costs: a read
+ * that leaves a watch. */
 #include <glib.h>
 #include <stdatomic.h>
 #include <stdbool.h>

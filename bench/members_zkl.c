@@ -1,6 +1,7 @@
-/* A group: option members, from option sessions in turn, and one observer of a session of its own.
- * In each round all join; then the observer begins; then one changes after the other; then option
- * burst of them at once; then all leave, and join again, before its eyes. */
+/* A group: as many members as option members says, from option sessions in turn, and one observer
+ * on a session of its own. In each round all join; then the observer begins; then one changes after
+ * the other; then option burst of them change at once; then all leave, and join again, while the
+ * observer watches. */
 #include <dlfcn.h>
 #include <glib.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* The least that a lock's process does: connects, creates a node, deletes it, closes. With the
- * option make=1 it makes the directory first; with wait=1 it waits for a line while the node
- * stands, so that its memory can be looked at. */
+/* The least that the process of a lock does: it connects, creates a node, deletes it, and closes.
+ * With the option make=1 it makes the directory first. With wait=1 it waits for a line while the
+ * node stands, so that its memory can be looked at. */
 #include <glib.h>
 
 #include "bare.h"

@@ -1,5 +1,5 @@
-/* Reads of one node, so many in flight on each of so many connections: what the server answers when
- * nothing is written. */
+/* Reads of one node, option window of them in flight on each of option connections: what the server
+ * answers when nothing is written. */
 #include <glib.h>
 
 #include "bare.h"

@@ -1,7 +1,7 @@
-/* One handle that option threads of this process lock and unlock again and again, with option
- * retain ms of retention or none, and option rest us of sleep behind each. With the option rival=1
- * it is another session that wants the lock which this one has kept and does not use, and its waits
- * are what is measured. */
+/* One handle that as many threads as option threads says lock and unlock again and again, with
+ * option retain ms of retention or none, and option rest us of sleep after each unlock. With the
+ * option rival=1 another session wants the lock that this one has kept and does not use; its waits
+ * are measured. */
 #include <glib.h>
 #include <unistd.h>
 

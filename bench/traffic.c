@@ -8,7 +8,7 @@ enum { FILES = 1024 };
 
 static bool former[FILES];
 
-/* -1: it is no connection. */
+/* Returns how many bytes came in on a connection; -1: fd is no connection. */
 static int64_t received(int fd)
 {
     struct tcp_info info = {.tcpi_state = 0};

@@ -17,7 +17,7 @@ static int64_t back_off_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The pause while no deadline is ahead. */
+/* Returns the longest pause in ms while no deadline is ahead. */
 static int64_t back_off_idle(unsigned rounds, int64_t timeout_ms)
 {
     const int64_t grown = (int64_t)ROUND_LAST_MS * rounds / ROUND_GROWTH,
@@ -26,7 +26,7 @@ static int64_t back_off_idle(unsigned rounds, int64_t timeout_ms)
     return back_off_most(ROUND_LAST_MS, back_off_least(grown, last));
 }
 
-/* The attempts' number goes before all else, what is left before the rest. */
+/* Obeys the limit of attempts in a second first, then the deadline, then the rest. */
 int64_t back_off_round(unsigned rounds, unsigned servers, int64_t left_ms, int64_t timeout_ms,
                        uint32_t chance)
 {

@@ -48,7 +48,8 @@ static void barrier_call_read(struct barrier_call *c, struct machine_actions *ou
     a->also = also;
 }
 
-/* A server that lags is not asked whether it is open. */
+/* Sends the request of the goal. A wait syncs first, so that no server that lags is asked whether
+ * the barrier is open. */
 static void barrier_call_ask(struct barrier_call *c, struct machine_actions *out)
 {
     if (c->goal == BARRIER_WAIT) {
@@ -63,8 +64,8 @@ static void barrier_call_ask(struct barrier_call *c, struct machine_actions *out
         machine_ask(out, STORE_DELETE, 0);
 }
 
-/* Others may change the barrier until then, or what stands against the operation: it is not over
- * yet, even if its repetition was refused. */
+/* Waits until nothing that was sent can be done any more. Until then others may change the barrier,
+ * or what stands against the operation: it is not over yet, even if its repetition was refused. */
 static void barrier_call_settle(struct barrier_call *c, struct machine_actions *out, int64_t until)
 {
     barrier_call_move(c, BARRIER_CALL_SETTLING);
@@ -108,7 +109,7 @@ void barrier_call_step(struct barrier_call *c, const struct machine_event *ev,
 
 /* ---- a member of a double barrier ---- */
 
-/* Whatever it is doing, the session may end. */
+/* The session may end in every state. */
 #define OUT BIT(BARRIER_OUTSIDE)
 
 static const struct {
@@ -188,8 +189,9 @@ static void barrier_tell(struct barrier *b, struct machine_actions *out, enum ba
     machine_tell(out, (int)verdict, STORE_OK);
 }
 
-/* If no own node was kept, since none was allowed or somebody deleted it, a node that is made late
- * would count as a member, and nobody would ever delete it. */
+/* Ends the operation: the member is outside now. If no own node was kept, since none was allowed or
+ * somebody deleted it, a node that is made late would count as a member, and nobody would ever
+ * delete it: so it is looked for. */
 static void barrier_end(struct barrier *b, struct machine_actions *out,
                         enum barrier_verdict verdict)
 {
@@ -206,7 +208,8 @@ static void barrier_create(struct barrier *b, struct machine_actions *out)
     machine_ask(out, STORE_CREATE, BARRIER_OWN)->mode = STORE_EPHEMERAL;
 }
 
-/* While a create of a name may still be done, no other name is taken: the member has one node. */
+/* Makes the own node, with a new name. While a create of the last name may still be done, no other
+ * name is taken: the member has one node. */
 static void barrier_join(struct barrier *b, struct machine_actions *out)
 {
     barrier_move(b, BARRIER_JOINING);
@@ -216,7 +219,7 @@ static void barrier_join(struct barrier *b, struct machine_actions *out)
     barrier_create(b, out);
 }
 
-/* The directory first: its version changes with each opening. */
+/* Reads the directory, whose version changes with each opening, and then ready. */
 static void barrier_look(struct barrier *b, struct machine_actions *out)
 {
     struct machine_action *a;
@@ -229,6 +232,7 @@ static void barrier_look(struct barrier *b, struct machine_actions *out)
     a->watch = a->also = true;
 }
 
+/* Lists the members, to see who may enter, or who is still there. */
 static void barrier_count(struct barrier *b, struct machine_actions *out, enum barrier_state state)
 {
     barrier_move(b, state);
@@ -237,7 +241,8 @@ static void barrier_count(struct barrier *b, struct machine_actions *out, enum b
     machine_ask(out, STORE_LIST, BARRIER_DIRECTORY);
 }
 
-/* The last of its round removes ready, too: refused as a whole, where another has done so. */
+/* Deletes the own node. The last member of its round deletes ready with it. Both deletes are
+ * refused if another member has deleted ready. */
 static void barrier_delete_own(const struct barrier *b, struct machine_actions *out)
 {
     if (b->then == BARRIER_THEN_DONE)
@@ -248,7 +253,8 @@ static void barrier_delete_own(const struct barrier *b, struct machine_actions *
         machine_ask(out, STORE_DELETE, BARRIER_OWN);
 }
 
-/* While the own node stands, a create of it that is done late makes no other node. */
+/* Deletes the own node when no create of it can be done any more. While it stands, a late create
+ * makes no other node. */
 static void barrier_quit(struct barrier *b, struct machine_actions *out, enum barrier_then then)
 {
     barrier_move(b, BARRIER_QUITTING);
@@ -264,7 +270,7 @@ static void barrier_quit(struct barrier *b, struct machine_actions *out, enum ba
     }
 }
 
-/* Reads a member; m->count: all of them. */
+/* Reads the czxid of a member; m->count: of all members. */
 static void barrier_read_member(struct barrier *b, const struct barrier_members *m,
                                 struct machine_actions *out, size_t member)
 {
@@ -295,7 +301,7 @@ static bool barrier_is_unread(const struct barrier_members *m, size_t member)
     return member < m->count && m->czxids[member] == BARRIER_UNREAD;
 }
 
-/* How many are there with a czxid in that range, both included. */
+/* Counts the members with a czxid from from to to. */
 static size_t barrier_members_between(const struct barrier_members *m, uint64_t from, uint64_t to)
 {
     size_t n = 0;
@@ -305,13 +311,13 @@ static size_t barrier_members_between(const struct barrier_members *m, uint64_t 
     return n;
 }
 
-/* May it be there, and of the round of that bound? */
+/* Whether the member may stand, and be of the round of that bound. */
 static bool barrier_is_of(const struct barrier_members *m, size_t member, uint64_t bound)
 {
     return m->czxids[member] != 0 && (m->czxids[member] <= bound || barrier_is_unread(m, member));
 }
 
-/* The first member but the own. */
+/* Returns the first member of that round except the own; .count: there is none. */
 static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = 0;
@@ -321,7 +327,7 @@ static size_t barrier_lowest(const struct barrier_members *m, uint64_t bound)
     return i;
 }
 
-/* The last member. It is called only if a member comes after the own. */
+/* Returns the last member of that round. It is called only if a member comes after the own. */
 static size_t barrier_highest(const struct barrier_members *m, uint64_t bound)
 {
     size_t i = m->count - 1;
@@ -336,7 +342,8 @@ static bool barrier_has_own(const struct barrier_members *m)
     return m->own < m->count && m->czxids[m->own] != 0;
 }
 
-/* The czxid of the last of those who may enter; 0: there are too few. */
+/* Returns the bound of a new round: the czxid of the last of those who may enter; 0: there are too
+ * few. */
 static uint64_t barrier_find_bound(const struct barrier *b, const struct barrier_members *m)
 {
     for (size_t i = 0; i < m->count; i++) {
@@ -366,11 +373,12 @@ static void barrier_enter(struct barrier *b, struct machine_actions *out, uint64
     barrier_tell(b, out, BARRIER_INSIDE, BARRIER_DONE);
 }
 
-/* zxid of the last change of ready; 0: there is none. */
+/* Uses ready as it was read: zxid is that of its last change (0: there is none), said the bound in
+ * it. */
 static void barrier_use_ready(struct barrier *b, uint64_t zxid, uint64_t said,
                               struct machine_actions *out)
 {
-    /* A ready without a bound lets in those who were there, as another library's does. */
+    /* another library's ready has no bound, and lets in all members that were there */
     const uint64_t bound = said != 0 && said < zxid ? said : zxid;
 
     b->ready = zxid != 0;
@@ -390,7 +398,8 @@ static void barrier_open_round(struct barrier *b, struct machine_actions *out, u
                      (struct machine_part){b->ready ? STORE_SET : STORE_CREATE, BARRIER_READY, -1});
 }
 
-/* The czxid of each is known. */
+/* Waits for a member of the round before, opens a round, or waits for more members. All czxids are
+ * known. */
 static void barrier_choose_round(struct barrier *b, const struct barrier_members *m,
                                  struct machine_actions *out)
 {
@@ -407,8 +416,9 @@ static void barrier_choose_round(struct barrier *b, const struct barrier_members
     }
 }
 
-/* The members need not be read while there are too few, or if there is no earlier round and no more
- * members than may enter: the bound is then the zxid of whatever came last. */
+/* Decides by the members listed, or reads them. That is not needed while there are too few, or if
+ * there is no earlier round and no more members than may enter: the bound is then the zxid of
+ * whatever came last. */
 static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct barrier_members *m,
                                 struct machine_actions *out)
 {
@@ -428,20 +438,12 @@ static void barrier_use_members(struct barrier *b, uint64_t zxid, const struct b
         barrier_read_member(b, m, out, m->count);
 }
 
-/* A member beyond the bound has made ready for the others only, and looks again. */
-static void barrier_be_open(struct barrier *b, struct machine_actions *out)
-{
-    if (b->czxid <= b->bound)
-        barrier_enter(b, out, b->bound);
-    else
-        barrier_look(b, out);
-}
-
 /* ---- leaving ---- */
 
-/* The one, or all where there are others beyond the bound. False: it was read. */
-static bool barrier_must_read(struct barrier *b, const struct barrier_members *m,
-                              struct machine_actions *out, size_t member)
+/* Reads the member, if its czxid is not known; all, if there are members beyond the bound. Returns
+ * whether it was not known. */
+static bool barrier_read_unread(struct barrier *b, const struct barrier_members *m,
+                                struct machine_actions *out, size_t member)
 {
     if (!barrier_is_unread(m, member))
         return false;
@@ -457,7 +459,7 @@ static void barrier_leave(struct barrier *b, const struct barrier_members *m,
     const size_t first = barrier_lowest(m, b->bound);
     size_t last;
 
-    if (barrier_must_read(b, m, out, first))
+    if (barrier_read_unread(b, m, out, first))
         return;
     b->own = b->own && barrier_has_own(m); /* somebody may have deleted it */
     if (!b->own && first == m->count)
@@ -468,7 +470,7 @@ static void barrier_leave(struct barrier *b, const struct barrier_members *m,
         barrier_quit(b, out, BARRIER_THEN_DONE);
     else if (m->own > first)
         barrier_quit(b, out, BARRIER_THEN_WAIT);
-    else if (!barrier_must_read(b, m, out, last = barrier_highest(m, b->bound)))
+    else if (!barrier_read_unread(b, m, out, last = barrier_highest(m, b->bound)))
         barrier_await(b, out, last);
 }
 
@@ -482,8 +484,8 @@ static void barrier_on_leave(struct barrier *b, struct machine_actions *out)
     barrier_count(b, out, BARRIER_LEAVING);
 }
 
-static void barrier_have_quit(struct barrier *b, const struct barrier_members *m,
-                              struct machine_actions *out)
+static void barrier_after_quitting(struct barrier *b, const struct barrier_members *m,
+                                   struct machine_actions *out)
 {
     b->own = false;
     if (b->then == BARRIER_THEN_WAIT) {
@@ -496,7 +498,7 @@ static void barrier_have_quit(struct barrier *b, const struct barrier_members *m
 
 /* ---- ends ---- */
 
-/* The member was refused or stopped: it fails when the own node is gone. */
+/* Ends a member that was refused or stopped: it fails when the own node is gone. */
 static void barrier_fail(struct barrier *b, struct machine_actions *out)
 {
     if (b->own)
@@ -508,14 +510,15 @@ static void barrier_fail(struct barrier *b, struct machine_actions *out)
 static void barrier_on_stop(struct barrier *b, struct machine_actions *out)
 {
     if (b->state == BARRIER_JOINING)
-        b->stopped = true; /* whether there is a node the answer tells */
+        b->stopped = true; /* the answer tells whether there is a node */
     else if (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_WAIT)
         b->then = BARRIER_THEN_FAIL;
     else if (!barrier_is_in(b, OUT | BIT(BARRIER_QUITTING)))
         barrier_fail(b, out);
 }
 
-/* The own node has gone with its session. A member that was leaving still waits for the others. */
+/* Handles the end of the session, and of the own node with it. A member that was leaving still
+ * waits for the others. */
 static void barrier_on_replaced(struct barrier *b, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
@@ -524,7 +527,7 @@ static void barrier_on_replaced(struct barrier *b, const struct machine_event *e
     b->late = 0;
     b->own = false;
     if (barrier_is_in(b, OUT | BIT(BARRIER_INSIDE)))
-        return; /* LEAVE tells */
+        return; /* the answer to LEAVE tells that */
     if (b->stopped || (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_FAIL))
         barrier_end(b, out, BARRIER_FAILED);
     else if (b->state == BARRIER_QUITTING && b->then == BARRIER_THEN_DONE)
@@ -552,7 +555,8 @@ static void barrier_on_refused(struct barrier *b, const struct machine_event *ev
     barrier_fail_by(b, BARRIER_REFUSED, ev->rc, out);
 }
 
-/* A create that was sent twice finds what it made itself: nobody else has that name. */
+/* Handles the answer to the create of the own node. A create that was sent twice finds what it made
+ * itself: nobody else has that name. */
 static void barrier_on_join(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
 {
@@ -587,7 +591,7 @@ static void barrier_on_look(struct barrier *b, const struct machine_event *ev,
         barrier_use_ready(b, there ? ev->mzxid : 0, barrier_bound_read(ev->data, ev->length), out);
 }
 
-/* A list, or the last of the members that were read; or one that was awaited. */
+/* Handles a list, or a read of a member. The last read counts for all. */
 static void barrier_on_members(struct barrier *b, const struct machine_event *ev,
                                const struct barrier_members *m, struct machine_actions *out)
 {
@@ -604,18 +608,20 @@ static void barrier_on_members(struct barrier *b, const struct machine_event *ev
     else if (b->state == BARRIER_WAITING)
         barrier_look(b, out);
     else if (awaited)
-        barrier_count(b, out, BARRIER_LEAVING); /* mostly nobody is there any more */
+        barrier_count(b, out, BARRIER_LEAVING); /* mostly no other member is there any more */
     else
         barrier_leave(b, m, out);
 }
 
-/* An opening that was sent twice is overtaken by itself. */
+/* Handles the answer to an opening. One that was sent twice is refused because of itself. A member
+ * beyond the bound has made ready for the others only. */
 static void barrier_on_open(struct barrier *b, const struct machine_event *ev,
                             struct machine_actions *out)
 {
-    if (ev->rc == STORE_OK)
-        barrier_be_open(b, out);
-    else if (ev->rc == STORE_BADVERSION || ev->rc == STORE_EXISTS || ev->rc == STORE_NONODE)
+    if (ev->rc == STORE_OK && b->czxid <= b->bound)
+        barrier_enter(b, out, b->bound);
+    else if (ev->rc == STORE_OK || ev->rc == STORE_BADVERSION || ev->rc == STORE_EXISTS ||
+             ev->rc == STORE_NONODE)
         barrier_look(b, out);
     else
         barrier_on_refused(b, ev, out);
@@ -630,7 +636,7 @@ static void barrier_on_quit(struct barrier *b, const struct machine_event *ev,
     }
     if (ev->rc != STORE_OK && ev->rc != STORE_NONODE)
         machine_act(out, MACHINE_ACT_DELETE)->node = BARRIER_OWN;
-    barrier_have_quit(b, m, out);
+    barrier_after_quitting(b, m, out);
 }
 
 static void barrier_on_answer(struct barrier *b, const struct machine_event *ev,
@@ -665,7 +671,7 @@ static void barrier_on_ready_fired(struct barrier *b, struct machine_actions *ou
         b->fired = true;
 }
 
-/* A member whose data have changed is still there. */
+/* Handles the event of an awaited member. One whose data have changed is still there. */
 static void barrier_on_awaited_fired(struct barrier *b, const struct machine_event *ev,
                                      struct machine_actions *out)
 {

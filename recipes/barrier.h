@@ -24,14 +24,14 @@ enum barrier_call_state {
     BARRIER_CALL_IDLE,
     BARRIER_CALL_ASKING,
     BARRIER_CALL_WATCHING,
-    BARRIER_CALL_SETTLING, /* done, and may be once more; or refused, and may be done yet */
+    BARRIER_CALL_SETTLING, /* done, and may be done once more; or refused, and may be done yet */
     BARRIER_CALL_OVER,
     BARRIER_CALL_STATES
 };
 
 enum barrier_call_verdict {
     BARRIER_CALL_DONE,
-    BARRIER_CALL_REFUSED, /* .rc */
+    BARRIER_CALL_REFUSED, /* the server refused: .rc */
     BARRIER_CALL_STOPPED
 };
 
@@ -88,12 +88,12 @@ enum barrier_state {
     BARRIER_OUTSIDE,
     BARRIER_JOINING,  /* the own node is being made */
     BARRIER_LOOKING,  /* ready is being read, with a watch */
-    BARRIER_COUNTING, /* the members are being listed, and read if need be */
-    BARRIER_WAITING,  /* for ready to change, or for a member of the round before to leave */
+    BARRIER_COUNTING, /* the members are being listed, and their czxids read if need be */
+    BARRIER_WAITING,  /* waits for ready to change, or for a member of the round before to leave */
     BARRIER_OPENING,  /* ready is being made */
     BARRIER_QUITTING, /* the own node is being deleted, or will be when .late has passed */
     BARRIER_INSIDE,
-    BARRIER_LEAVING, /* for the others to leave */
+    BARRIER_LEAVING, /* waits for the others to leave */
     BARRIER_STATES
 };
 
@@ -112,16 +112,16 @@ enum barrier_node {
 
 /* The members as listed last, in the order of their names. */
 struct barrier_members {
-    const uint64_t *czxids; /* 0: gone; BARRIER_UNREAD: not known */
+    const uint64_t *czxids; /* czxid of each; 0: gone; BARRIER_UNREAD: not known */
     size_t count;
-    size_t own; /* its place; count: it is not among them */
+    size_t own; /* the place of the own node; .count: it is not listed */
 };
 
 enum barrier_verdict {
     BARRIER_DONE,
     BARRIER_LOST,    /* the own node has gone with its session: others may have counted it */
     BARRIER_FAILED,  /* as it was refused or stopped */
-    BARRIER_REFUSED, /* not the end yet: .rc is why it will fail */
+    BARRIER_REFUSED, /* not the end yet: .rc tells why it will fail */
     BARRIER_LATER    /* not the end yet: it will fail, as ready is of a later version */
 };
 
@@ -131,24 +131,25 @@ enum barrier_then { BARRIER_THEN_FAIL, BARRIER_THEN_WAIT, BARRIER_THEN_DONE };
 struct barrier {
     size_t wanted; /* n; set at the beginning */
     enum barrier_state state;
-    bool stopped;           /* JOINING: the node goes again when it is known */
-    bool made;              /* JOINING: there is a node of that name, which is being read */
-    bool fired;             /* LOOKING, COUNTING: look again */
+    bool stopped;           /* JOINING: the own node is deleted as soon as it is known */
+    bool made;              /* JOINING: a node of that name stands, and is being read */
+    bool fired;             /* LOOKING, COUNTING: ready has changed, so it is read again */
     bool own;               /* the own node stands, as far as is known */
-    bool leaving;           /* LEAVE was heard, and not answered */
-    enum barrier_then then; /* QUITTING */
-    bool awaits;            /* WAITING, LEAVING: the end of a member */
-    size_t awaited;         /* its place among those listed */
-    size_t unread;          /* how many of those that are being read are not known yet */
-    int32_t version; /* of the directory, as read before ready: it changes with each opening */
+    bool leaving;           /* BARRIER_EV_LEAVE has come, and was not answered */
+    enum barrier_then then; /* QUITTING: what comes after it */
+    bool awaits;            /* WAITING, LEAVING: it awaits the end of a member */
+    size_t awaited;         /* the place of that member among those listed */
+    size_t unread;          /* how many answers to reads of members are to come */
+    int32_t version; /* version of the directory, read before ready: each opening changes it */
     uint64_t czxid;  /* of the own node */
-    int64_t late;    /* until then a create of it may still be done; ns; 0: none may */
-    bool ready;      /* COUNTING, OPENING: one stands */
+    int64_t late;    /* CLOCK_BOOTTIME ns: until then a create of the own node may still be done; 0:
+                        none may */
+    bool ready;      /* COUNTING, OPENING: a ready stands */
     uint64_t before; /* the bound of the round before; 0: there is no ready */
     uint64_t bound;  /* OPENING, INSIDE, LEAVING: of the own round */
 };
 
-/* m: as they are with that event. */
+/* Takes an event. m: the members as they are with that event. */
 void barrier_step(struct barrier *b, const struct machine_event *ev,
                   const struct barrier_members *m, struct machine_actions *out);
 
@@ -160,7 +161,7 @@ const char *barrier_state_name(enum barrier_state state);
 
 #define BARRIER_WORDS "zkl round 1 " /* and the bound, in decimal */
 
-/* 0: it is not of this version. */
+/* Returns the bound; 0: this is not our ready. */
 uint64_t barrier_bound_read(const char *data, size_t length);
 
 /* Whether it is ours by its first words, and nothing else of it is known: a later version made it,

@@ -47,7 +47,7 @@ static bool candidacy_leads(const struct candidacy *c)
                            BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_ASKED) | BIT(CANDIDACY_STOPPING));
 }
 
-/* A term whose rivals are of interest, or were when it was given back. */
+/* Whether it watches its rivals, in a term, or has until it was asked to stop. */
 static bool candidacy_looks_out(const struct candidacy *c)
 {
     return candidacy_is_in(c, BIT(CANDIDACY_LEADING) | BIT(CANDIDACY_STOPPING));
@@ -91,7 +91,8 @@ static void candidacy_arm(struct machine_actions *out, int64_t at)
     machine_act(out, MACHINE_ACT_ARM)->at = at;
 }
 
-/* What ends while the next candidacy is under way is no matter of the handle's any more. */
+/* Tells the cause of an end. If the next candidacy is under way, that is no matter of the handle's
+ * any more. */
 static void candidacy_note(const struct candidacy_moment *m, struct machine_actions *out,
                            enum candidacy_cause cause)
 {
@@ -99,7 +100,7 @@ static void candidacy_note(const struct candidacy_moment *m, struct machine_acti
         candidacy_tell(out, CANDIDACY_NOTE, cause);
 }
 
-/* The rivals, and the timer. */
+/* Ends the watch on the rivals, and the timer. */
 static void candidacy_ignore(struct candidacy *c, struct machine_actions *out)
 {
     c->watched = false;
@@ -109,12 +110,12 @@ static void candidacy_ignore(struct candidacy *c, struct machine_actions *out)
 static void candidacy_end(struct candidacy *c, struct machine_actions *out,
                           enum candidacy_cause cause)
 {
-    const bool behind = candidacy_leads(c);
+    const bool after_term = candidacy_leads(c);
 
-    if (!behind)
+    if (!after_term)
         candidacy_ignore(c, out);
     candidacy_move(c, CANDIDACY_OVER);
-    candidacy_tell(out, behind ? CANDIDACY_STOP_BEHIND : CANDIDACY_STOP, cause);
+    candidacy_tell(out, after_term ? CANDIDACY_STOP_AT_ONCE : CANDIDACY_STOP, cause);
 }
 
 /* ---- campaigning ---- */
@@ -131,7 +132,7 @@ static void candidacy_enter(struct candidacy *c, const struct candidacy_moment *
     }
 }
 
-/* An attempt that was aborted has nothing to tell. */
+/* Handles the failure of an attempt. One that was aborted has nothing to tell. */
 static void candidacy_on_failed(struct candidacy *c, const struct candidacy_moment *m,
                                 struct machine_actions *out)
 {
@@ -156,7 +157,7 @@ static void candidacy_list(struct candidacy *c, struct machine_actions *out, boo
     machine_ask(out, STORE_LIST, CANDIDACY_DIRECTORY)->watch = watch;
 }
 
-static bool candidacy_lacks_watch(const struct candidacy *c)
+static bool candidacy_needs_watch(const struct candidacy *c)
 {
     return c->yield && !c->watched;
 }
@@ -164,11 +165,12 @@ static bool candidacy_lacks_watch(const struct candidacy *c)
 static void candidacy_retry_later(const struct candidacy *c, const struct candidacy_moment *m,
                                   struct machine_actions *out)
 {
-    if (candidacy_lacks_watch(c))
+    if (candidacy_needs_watch(c))
         candidacy_arm(out, m->now + CANDIDACY_RETRY_NS);
 }
 
-/* Asked once a term, and never when it is over already. */
+/* Asks the user to step down, if there is a reason: once a term, and never when it is over
+ * already. */
 static void candidacy_review(struct candidacy *c, const struct candidacy_moment *m,
                              struct machine_actions *out)
 {
@@ -183,15 +185,17 @@ static void candidacy_review(struct candidacy *c, const struct candidacy_moment 
     candidacy_move(c, CANDIDACY_ASKED);
 }
 
+/* Sees to a watch on the rivals, and asks the user to step down if there is a reason. */
 static void candidacy_look_out(struct candidacy *c, const struct candidacy_moment *m,
                                struct machine_actions *out)
 {
-    if (candidacy_lacks_watch(c))
+    if (candidacy_needs_watch(c))
         candidacy_list(c, out, true);
     candidacy_review(c, m, out);
 }
 
-static void candidacy_see(struct candidacy *c, const struct candidacy_moment *m)
+/* Finds out whether a candidate of the list has a higher priority. */
+static void candidacy_find_higher(struct candidacy *c, const struct candidacy_moment *m)
 {
     struct child child;
 
@@ -226,7 +230,8 @@ static void candidacy_on_won(struct candidacy *c, const struct candidacy_moment 
     candidacy_list(c, out, true);
 }
 
-/* Not at once: this may be in the middle of an attempt's step, or of a session's end. */
+/* Gives the grant back for another candidate, by the timer: this may be in the middle of an
+ * attempt's step, or of a session's end. */
 static void candidacy_pass(struct candidacy *c, const struct candidacy_moment *m,
                            struct machine_actions *out)
 {
@@ -235,12 +240,13 @@ static void candidacy_pass(struct candidacy *c, const struct candidacy_moment *m
     candidacy_arm(out, m->now);
 }
 
-/* A winner that cannot find out leads: priorities are a courtesy. */
+/* Handles a list of the candidates. A winner that cannot get one leads: priorities are a
+ * courtesy. */
 static void candidacy_on_listed(struct candidacy *c, const struct machine_event *ev,
                                 const struct candidacy_moment *m, struct machine_actions *out)
 {
     if (ev->rc == STORE_OK)
-        candidacy_see(c, m);
+        candidacy_find_higher(c, m);
     else
         c->watched = false;
     if (c->state != CANDIDACY_CHECKING)
@@ -251,7 +257,7 @@ static void candidacy_on_listed(struct candidacy *c, const struct machine_event 
         candidacy_lead(c, m, out);
 }
 
-/* Without a watch a list is worth less, but something. */
+/* Lists without a watch, since none can be set: that is worth less, but something. */
 static void candidacy_on_unwatched(struct candidacy *c, const struct candidacy_moment *m,
                                    struct machine_actions *out)
 {
@@ -277,7 +283,8 @@ static void candidacy_on_session(struct candidacy *c, const struct candidacy_mom
         candidacy_pass(c, m, out);
 }
 
-/* Before it leads, it is asked as soon as it does. */
+/* Keeps in mind that it is asked to give way. Before it leads, the user is asked as soon as it
+ * does. */
 static void candidacy_on_revoked(struct candidacy *c, const struct candidacy_moment *m,
                                  struct machine_actions *out)
 {
@@ -328,7 +335,7 @@ static void candidacy_on_stop(struct candidacy *c, const struct candidacy_moment
                               struct machine_actions *out)
 {
     c->cause = m->closed ? CANDIDACY_CAUSE_CLOSED : CANDIDACY_CAUSE_NONE;
-    if (candidacy_leads(c)) { /* its end is to be told first */
+    if (candidacy_leads(c)) { /* the user is told of the term's end first */
         candidacy_move(c, CANDIDACY_STOPPING);
         candidacy_tell(out, CANDIDACY_RESIGN, CANDIDACY_CAUSE_NONE);
         return;

@@ -19,11 +19,12 @@
 enum candidacy_state {
     CANDIDACY_PAUSED,   /* the timer begins the next attempt; the first begins so, too */
     CANDIDACY_QUEUED,   /* an attempt is under way */
-    CANDIDACY_CHECKING, /* won, which nobody heard of: does a higher priority wait? */
-    CANDIDACY_PASSING,  /* it does: the timer gives the grant back and queues at the tail */
-    CANDIDACY_LEADING,  /* so was told, and the end of the term was not */
-    CANDIDACY_ASKED,    /* the same, and asked to step down */
-    CANDIDACY_STOPPING, /* the same, and it is the last term */
+    CANDIDACY_CHECKING, /* won, and nobody was told: does a higher priority wait? */
+    CANDIDACY_PASSING, /* a higher priority waits: the timer gives the grant back, and queues at the
+                          tail */
+    CANDIDACY_LEADING, /* the user was told that it leads, and not that the term has ended */
+    CANDIDACY_ASKED,   /* the same, and the user was asked to step down */
+    CANDIDACY_STOPPING, /* it leads, and this is its last term */
     CANDIDACY_OVER,
     CANDIDACY_STATES
 };
@@ -31,7 +32,7 @@ enum candidacy_state {
 /* Events of its own. MACHINE_EV_STOP is the user's, or the session's end. */
 enum {
     CANDIDACY_EV_WON = MACHINE_EV_OWN, /* the attempt has a grant */
-    CANDIDACY_EV_FAILED,               /* it has none, nor will */
+    CANDIDACY_EV_FAILED,               /* the attempt has ended without a grant */
     CANDIDACY_EV_REVOKED,              /* the grant's node asks to give way (payload.h) */
     CANDIDACY_EV_TERM_TOLD,            /* the user has heard that the term has ended */
     CANDIDACY_EV_YIELD                 /* the user's wish */
@@ -41,47 +42,48 @@ enum {
 enum { CANDIDACY_DIRECTORY };
 
 enum candidacy_cause {
-    CANDIDACY_CAUSE_NONE,    /* as it was asked to */
-    CANDIDACY_CAUSE_ATTEMPT, /* the error of the last attempt */
+    CANDIDACY_CAUSE_NONE,    /* it was asked to end */
+    CANDIDACY_CAUSE_ATTEMPT, /* the last attempt has failed */
     CANDIDACY_CAUSE_LOST,
-    CANDIDACY_CAUSE_REFUSED, /* the credentials are */
-    CANDIDACY_CAUSE_CLOSED   /* the session was */
+    CANDIDACY_CAUSE_REFUSED, /* the credentials are refused */
+    CANDIDACY_CAUSE_CLOSED   /* the session was closed */
 };
 
-/* What is told; .why of the last three is enum candidacy_cause. */
+/* What the driver is told to do; .why of the last three is enum candidacy_cause. */
 enum candidacy_tell {
-    CANDIDACY_ENTER,      /* begin an attempt */
-    CANDIDACY_ABORT,      /* the attempt: what it says to that is ignored */
-    CANDIDACY_LEAVE,      /* give back the grant that nobody heard of, and forget it */
-    CANDIDACY_LEAD,       /* tell that its term begins; whatever happens to the grant is told */
-    CANDIDACY_RESIGN,     /* give back the grant; the user hears whether it was owned */
-    CANDIDACY_FORGET,     /* the grant, whose end was told */
-    CANDIDACY_ASK,        /* tell that it is time to step down */
-    CANDIDACY_FAIL,       /* tell the error of the last attempt */
-    CANDIDACY_NOTE,       /* the cause of the end of the last attempt or term */
-    CANDIDACY_STOP,       /* the last: tell that it is over, and the cause */
-    CANDIDACY_STOP_BEHIND /* the same, right after the end of the term, not by the queue */
+    CANDIDACY_ENTER,  /* begin an attempt */
+    CANDIDACY_ABORT,  /* end the attempt; what comes of that is ignored */
+    CANDIDACY_LEAVE,  /* give back the grant that nobody was told of, and forget it */
+    CANDIDACY_LEAD,   /* tell that its term begins, and from now on what happens to the grant */
+    CANDIDACY_RESIGN, /* give back the grant, and tell the user whether it was owned */
+    CANDIDACY_FORGET, /* forget the grant, whose end was told */
+    CANDIDACY_ASK,    /* tell that it is time to step down */
+    CANDIDACY_FAIL,   /* tell the error of the last attempt */
+    CANDIDACY_NOTE,   /* keep the cause of the end of the last attempt or term */
+    CANDIDACY_STOP,   /* the last: tell that it is over, and the cause */
+    CANDIDACY_STOP_AT_ONCE /* the same, but in the callback that told the end of the term, not by
+                              the queue */
 };
 
 /* What the driver knows when it delivers an event. */
 struct candidacy_moment {
     int64_t now;     /* ns */
-    bool refused;    /* the credentials are */
+    bool refused;    /* the credentials are refused */
     bool closing;    /* the session is being closed */
     bool superseded; /* the user has begun another candidacy */
-    bool owned;      /* the grant: neither lost nor given back */
-    bool released;   /* given back */
-    /* FAILED: REFUSED, CLOSED, or ATTEMPT for whatever may be better next time */
+    bool owned;      /* the grant is neither lost nor given back */
+    bool released;   /* the grant was given back */
+    /* FAILED: REFUSED, CLOSED, or ATTEMPT for what may be better next time */
     enum candidacy_cause why;
-    bool lost;   /* TERM_TOLD: it was */
+    bool lost;   /* TERM_TOLD: the grant was lost */
     bool closed; /* MACHINE_EV_STOP: the session is closed, and the user did not ask */
-    /* the list that is heard: */
+    /* the list of an answer: */
     const char *const *names;
     size_t count;
-    const char *own; /* name */
+    const char *own; /* the name of the grant's node */
 };
 
-/* How soon it is tried again, when the candidates could not be watched. */
+/* After this time the candidates are listed again, if they could not be watched; ns. */
 #define CANDIDACY_RETRY_NS INT64_C(1000000000)
 
 /* All 0 but for what is set at the beginning. */
@@ -96,8 +98,8 @@ struct candidacy {
     enum candidacy_cause cause; /* STOPPING: what is told then */
     bool higher;                /* a list of the present grant had a higher priority */
     bool revoked;               /* the present grant's node asks to give way */
-    bool watched;        /* the candidates' coming and going is, or will be with the answer */
-    int64_t back_off_ms; /* after the last failure; 0: there was none since the last term */
+    bool watched;               /* a watch on the candidates is set, or will be with the answer */
+    int64_t back_off_ms;        /* after the last failure; 0: there was none since the last term */
 };
 
 void candidacy_step(struct candidacy *c, const struct machine_event *ev,

@@ -6,7 +6,7 @@
 
 #define BIT(state) (1U << (state))
 
-/* A query begins anew at any time. */
+/* A query may begin anew in every state. */
 #define ANEW                                                                                       \
     (BIT(CHILDREN_AWAY) | BIT(CHILDREN_SYNCING) | BIT(CHILDREN_LISTING) | BIT(CHILDREN_RESTING) |  \
      BIT(CHILDREN_READING) | BIT(CHILDREN_BACKED_OFF) | BIT(CHILDREN_OVER))
@@ -67,7 +67,7 @@ void children_list(struct children *c, struct machine_actions *out, bool watch)
     c->watched = watch;
 }
 
-/* What is under way is of an earlier query. */
+/* Makes all answers stale that are under way. */
 static void children_forget(struct machine_actions *out)
 {
     machine_act(out, MACHINE_ACT_FORGET)->slot = CHILDREN_SLOT;

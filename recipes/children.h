@@ -1,5 +1,5 @@
-/* Children of a path that are looked at again whenever they may have changed, and whether what was
- * read is no older than before.
+/* Children of a path, listed again whenever they may have changed; and, at the end of this file,
+ * whether what was read is no older than before.
  *
  *   connection                      listed            found             the watch fires
  *   AWAY ──> SYNCING ──> LISTING ────────> READING ──────> SETTLED ──────────────> LISTING
@@ -17,13 +17,13 @@
 #include "machine.h"
 
 enum children_state {
-    CHILDREN_AWAY,    /* nothing is asked: the connection begins it */
+    CHILDREN_AWAY,    /* nothing is asked: a connection begins it */
     CHILDREN_SYNCING, /* the server catches up with its leader */
     CHILDREN_LISTING,
-    CHILDREN_FINDING, /* there was no such path: does it exist? */
+    CHILDREN_FINDING, /* there was no such path: is there one now? */
     CHILDREN_READING, /* the larger machine reads what there is */
-    CHILDREN_SETTLED, /* and has; a watch stands */
-    CHILDREN_RESTING, /* which has fired: the timer lists them, not too soon */
+    CHILDREN_SETTLED, /* the larger machine has read it; a watch stands */
+    CHILDREN_RESTING, /* the watch has fired: the timer lists them again, not too soon */
     CHILDREN_BACKED_OFF,
     CHILDREN_OVER,
     CHILDREN_STATES
@@ -39,18 +39,18 @@ enum { CHILDREN_SLOT, CHILDREN_SLOTS };
 enum children_tell {
     CHILDREN_TELL_NOTHING,
     CHILDREN_TELL_DENIED, /* no permission */
-    CHILDREN_TELL_ODD,    /* an answer that should not be */
+    CHILDREN_TELL_ODD,    /* an answer that its request cannot have */
     CHILDREN_TELL_LIMIT,  /* too much is watched */
     CHILDREN_TELL_OLDER,  /* what is there is older than what was read before */
     CHILDREN_TELL_BARRED, /* the credentials are refused: nothing will be found any more */
     CHILDREN_TELL_OWN
 };
 
-/* What the larger machine hears. */
+/* What a step tells the larger machine. */
 enum children_news {
     CHILDREN_NOTHING,
     CHILDREN_BEGUN,  /* a query has begun */
-    CHILDREN_LISTED, /* by this event */
+    CHILDREN_LISTED, /* this event has the list */
     CHILDREN_MISSING /* there is no such path, and a watch tells when there is */
 };
 
@@ -65,40 +65,43 @@ struct children_moment {
 struct children {
     /* set at the beginning: */
     bool watch;            /* the first list leaves a watch; else it takes another one */
-    int64_t gap, gap_each; /* from a query to the next one at least, and for each child more; ns */
+    int64_t gap, gap_each; /* ns from a query to the next one at least, and more for each child */
     /* since then: */
     enum children_state state;
-    bool watched;               /* LISTING: the list is to leave a watch; READING: it has */
-    int64_t not_before;         /* the next query; ns */
-    int64_t back_off_ms;        /* after the last failure; 0: there was none since */
-    enum children_tell refusal; /* what was told of it */
+    bool watched;        /* LISTING: the list is to leave a watch; READING: it has left one */
+    int64_t not_before;  /* when the next query may begin; ns */
+    int64_t back_off_ms; /* after the last failure; 0: there was none since */
+    enum children_tell refusal; /* the reason that was told after that failure */
 };
 
-/* MACHINE_EV_BEGIN: there is a connection, or another one; or there will be none. */
+/* Takes an event. MACHINE_EV_BEGIN: there is a connection, or another one; or there will be
+ * none. */
 enum children_news children_step(struct children *c, const struct machine_event *ev,
                                  const struct children_moment *moment, struct machine_actions *out);
 
-/* The step of a machine that tells CHILDREN_TELL_OWN whenever it has listed them. */
+/* Takes an event of a machine that only tells CHILDREN_TELL_OWN each time when it has listed the
+ * children. */
 void children_report(struct children *c, const struct machine_event *ev,
                      const struct children_moment *moment, struct machine_actions *out);
 
 /* ---- for the larger machine ---- */
 
-/* Lists them, once more. */
+/* Lists the children once more. */
 void children_list(struct children *c, struct machine_actions *out, bool watch);
 
-/* The children may have changed, and the server shows it: begins anew, without a sync, but not too
- * soon. */
+/* Begins a query anew, without a sync, since the server shows that the children may have changed;
+ * but not too soon. */
 enum children_news children_changed(struct children *c, const struct children_moment *moment,
                                     struct machine_actions *out);
 
-/* Only what was read is read anew. A timer that is to begin a query still does. */
+/* Goes back to READING, for what changed after it was read. If a timer is to begin a query, it
+ * still does. */
 void children_reread(struct children *c);
 
-/* The query is over, and has found count children. */
+/* Ends the query, which has found count children. */
 void children_found(struct children *c, const struct children_moment *moment, size_t count);
 
-/* What was read was refused, or is older than what was read before: all again, later. */
+/* Begin a query again, later: what was read was refused, or is older than what was read before. */
 void children_refused(struct children *c, const struct children_moment *moment,
                       struct machine_actions *out, enum store_rc rc);
 void children_older(struct children *c, const struct children_moment *moment,
@@ -120,27 +123,28 @@ const char *children_state_name(enum children_state state);
 /* All 0 at the beginning. */
 struct newest {
     uint64_t changed; /* the pzxid of the newest list: when the children changed last */
-    bool older;       /* what was read is older than what was told, */
-    int64_t since;    /* since then, on this connection; ns */
-    int64_t last;     /* when it was seen to be so last */
-    int64_t held;     /* for how long on the connections before */
+    bool older;       /* what was read is older than what was told */
+    int64_t since;    /* since when, on this connection; ns */
+    int64_t last;     /* when it was seen to be so last; ns */
+    int64_t held;     /* for how long on the connections before; ns */
     bool rewound;     /* what is older counts */
 };
 
-/* A list of that pzxid: whether it is as new as what was seen before, and then counts. */
+/* Takes a list of that pzxid. Returns whether it is no older than the newest list, and so the
+ * newest now. */
 bool newest_list(struct newest *n, uint64_t pzxid);
 
-/* A read, of a list or something else, has older data than were told. Returns whether they are held
- * back; if not, all is rewound. patience: for how long, ns. */
+/* Counts a read, of a list or something else, that has older data than were told. Returns whether
+ * they are held back; if not, all is rewound. patience: for how many ns on one connection. */
 bool newest_holds_back(struct newest *n, int64_t now, int64_t patience);
 
-/* Another connection: its server need not be the one that had older data. */
+/* Called on another connection, whose server need not be the one that had older data. */
 void newest_connected(struct newest *n);
 
-/* All that is there was read, and was told. */
+/* Called when all was read and told, and nothing was older. */
 void newest_told(struct newest *n);
 
-/* The servers' data have gone back: what was seen so far is no measure any more. */
+/* Called when the servers' data have gone back: what was seen so far is no measure any more. */
 void newest_rewind(struct newest *n);
 
 #endif

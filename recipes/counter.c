@@ -29,7 +29,7 @@ bool counter_may_move(enum counter_state from, enum counter_state to)
     return (counter_table[from].next & BIT(to)) != 0;
 }
 
-/* A set may be applied that was not answered. */
+/* Whether a set may be applied that was not answered. */
 static bool counter_is_doubtful(const struct counter *c)
 {
     return c->state == COUNTER_SETTING || c->state == COUNTER_PASSING ||
@@ -107,7 +107,7 @@ static void counter_end(struct counter *c, struct machine_actions *out,
     machine_tell(out, (int)verdict, rc);
 }
 
-/* A server that lags is asked for nothing but the number itself. */
+/* Reads the number. If that is all, it syncs first, so that no server that lags is asked. */
 static void counter_read(struct counter *c, struct machine_actions *out, enum counter_state state)
 {
     const bool first = c->goal == COUNTER_GET;
@@ -156,7 +156,8 @@ static bool counter_is_to_write(struct counter *c, int64_t value, struct machine
     return false;
 }
 
-/* Every set is made, even of the number that it is: whoever watches the node expects it. */
+/* Decides by the number that was read. A set is made even if it does not change the number: those
+ * who watch the node expect it. */
 static void counter_use(struct counter *c, const struct machine_event *ev,
                         struct machine_actions *out)
 {
@@ -172,8 +173,8 @@ static void counter_use(struct counter *c, const struct machine_event *ev,
         counter_set(c, out);
 }
 
-/* A set was not answered: what was its version used for? While that version is the present one the
- * set may still come, but only one set is applied for a version. */
+/* Decides by a read after a set that was not answered: what was its version used for? While that
+ * version is the present one the set may still come, but only one set is applied for a version. */
 static void counter_judge(struct counter *c, const struct machine_event *ev,
                           struct machine_actions *out)
 {
@@ -202,7 +203,7 @@ static void counter_on_read(struct counter *c, const struct machine_event *ev,
         counter_use(c, ev, out);
     else if (ev->rc != STORE_NONODE)
         counter_end(c, out, COUNTER_REFUSED, ev->rc);
-    else if (counter_is_to_write(c, 0, out)) /* what is refused makes no node */
+    else if (counter_is_to_write(c, 0, out)) /* an operation that is refused makes no node */
         counter_make(c, out);
 }
 
@@ -219,7 +220,7 @@ static void counter_on_set(struct counter *c, const struct machine_event *ev,
                            struct machine_actions *out)
 {
     switch (ev->rc) {
-    case STORE_OK: /* of another node than was read? */
+    case STORE_OK: /* may be of another node than was read */
         counter_end(c, out,
                     ev->czxid == c->czxid || c->goal == COUNTER_SET ? COUNTER_DONE
                                                                     : COUNTER_UNKNOWN,
@@ -316,7 +317,8 @@ static void counter_watch_take(struct counter_watch *w, bool odd, int64_t number
         machine_tell(out, odd ? COUNTER_TELL_ODD : COUNTER_TELL_NUMBER, STORE_OK);
 }
 
-/* A node that has gone since it was listed: the watch of that list tells. */
+/* Handles an event or an answer about the node. If it has gone since it was listed, the watch of
+ * that list tells. */
 static void counter_watch_on_node(struct counter_watch *w, const struct machine_event *ev,
                                   const struct children_moment *m, struct machine_actions *out)
 {

@@ -3,7 +3,7 @@
  *
  *               ┌──another version─────────────────────┐
  *               v                                      │
- *   IDLE ──> READING ──value──> SETTLED?  no change: OVER
+ *   IDLE ──> READING ──value────────────> no change: OVER
  *             │  ^              else: SETTING ──done──> OVER
  *      no node│  │made             │  ^
  *             v  │      no answer: │  │ it was not applied, nor will be
@@ -40,13 +40,13 @@ enum counter_state {
 };
 
 enum counter_verdict {
-    COUNTER_DONE,     /* .next of the counter */
+    COUNTER_DONE,     /* the result is .next of the counter */
     COUNTER_MISMATCH, /* SWAP: it has another value */
     COUNTER_OVERFLOW, /* the result does not fit */
     COUNTER_ODD,      /* the data is no number of that width */
-    COUNTER_BUSY,     /* another was faster, COUNTER_TRIES times */
-    COUNTER_REFUSED,  /* .rc */
-    COUNTER_LATE,     /* and nothing was done */
+    COUNTER_BUSY,     /* another client was faster, COUNTER_TRIES times */
+    COUNTER_REFUSED,  /* the server refused: .rc */
+    COUNTER_LATE,     /* the time was over, and nothing was done */
     COUNTER_UNKNOWN   /* it may have been done, or may be later */
 };
 
@@ -62,7 +62,7 @@ struct counter {
     /* since then: */
     enum counter_state state;
     unsigned tries;
-    int64_t next; /* what is being set, then the result */
+    int64_t next; /* the number that is being set, then the result */
     int32_t version;
     uint64_t czxid; /* 0: there was no node yet */
     bool doubted;   /* a set for .version was not answered, and may still come */
@@ -89,7 +89,7 @@ struct counter_watch {
     unsigned width;           /* set at the beginning */
     struct children children; /* .watch is set at the beginning */
     bool told, odd;
-    int64_t number; /* told last */
+    int64_t number; /* the number told last */
 };
 
 void counter_watch_step(struct counter_watch *w, const struct machine_event *ev,
@@ -97,7 +97,7 @@ void counter_watch_step(struct counter_watch *w, const struct machine_event *ev,
 
 /* ---- numbers ---- */
 
-/* What the node is made with, or set to. */
+/* Returns the number that the node is made with, or set to. */
 int64_t counter_written(const struct counter *c);
 
 /* Whether value fits into that many bytes. */
@@ -105,10 +105,12 @@ bool counter_fits(unsigned width, int64_t value);
 
 void counter_encode(unsigned width, int64_t value, uint8_t *bytes);
 
-/* False: no number of that width. No data at all is 0, as Curator's atomics read it. */
+/* Reads a number. Returns false if the data are no number of that width. No data are the number 0,
+ * as Curator's atomics read them. */
 bool counter_decode(unsigned width, const void *data, size_t length, int64_t *ret);
 
-/* What a counter that has value is to be next: COUNTER_DONE and *ret, or why not. */
+/* Finds the next number of a counter that has value. Returns COUNTER_DONE, and sets *ret; or
+ * returns why there is none. */
 enum counter_verdict counter_next(const struct counter *c, int64_t value, int64_t *ret);
 
 #endif

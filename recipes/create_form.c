@@ -13,7 +13,7 @@ void create_op_answered(struct create_forms *f, enum create_op op)
     f->ops[op].lost = 0;
 }
 
-/* Containers came to ZooKeeper after create2. */
+/* Rules out containers with create2: they came to ZooKeeper later. */
 bool create_op_unknown(struct create_forms *f, enum create_op op)
 {
     const enum create_form left = op == CREATE_CONTAINER ? FORM_NO_CONTAINERS : FORM_PLAIN;

@@ -15,14 +15,14 @@
 #include <stdint.h>
 
 enum create_op {
-    CREATE_PLAIN, /* its answer has the name only */
+    CREATE_PLAIN, /* the answer has the name only */
     CREATE_STAT,  /* "create2" */
     CREATE_CONTAINER,
     CREATE_OPS
 };
 
 enum create_form {
-    FORM_CONTAINERS,    /* all there is */
+    FORM_CONTAINERS,    /* containers and create2 */
     FORM_NO_CONTAINERS, /* persistent nodes in place of containers */
     FORM_PLAIN          /* the same, and the stat is read after the create */
 };
@@ -30,7 +30,7 @@ enum create_form {
 /* An operation counts as unknown when this many connections have ended without its answer. */
 enum { CREATE_LOST_MAX = 3 };
 
-/* All zero: nothing was heard yet. */
+/* All zero: no create was answered yet. */
 struct create_forms {
     enum create_form form;
     struct {
@@ -41,20 +41,22 @@ struct create_forms {
     } ops[CREATE_OPS];
 };
 
-/* The operation by which a node is to be created at present. */
+/* Returns the operation by which a node is to be created at present. */
 enum create_op create_forms_op(const struct create_forms *f, bool container);
 
-/* The operation was answered: done, or not done for a reason that the server knows. */
+/* The server knows the operation: it has done it, or not for a reason of its own. */
 void create_op_answered(struct create_forms *f, enum create_op op);
 
-/* The first says that the server does not know the operation. The second says that the connection
- * with that number ended before an answer; served: another request was answered on it. Each returns
- * whether the form has changed. */
+/* The server does not know the operation: rules it out. Returns whether the form has changed. */
 bool create_op_unknown(struct create_forms *f, enum create_op op);
+
+/* The connection with that number ended before the operation was answered: counts that, and rules
+ * the operation out if it was too often. served: another request was answered on it. Returns
+ * whether the form has changed. */
 bool create_op_lost(struct create_forms *f, enum create_op op, uint32_t connection, bool served);
 
-/* After a plain create, the node of that name was read. Returns whether it is the one that was
- * created: it is if the session owns it, since the session has created one node of that name. */
+/* Whether a node, read after a plain create, is the one that was created. It is if the session owns
+ * it, since the session has created one node of that name. */
 bool create_is_own(int64_t ephemeral_owner, int64_t session);
 
 #endif

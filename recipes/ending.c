@@ -22,10 +22,10 @@ bool rollback_is_final(const struct rollback *r, struct instant now, int64_t tim
            (r->serves && instant_passed(now, r->serving, UNKNOWN_TIMES * timeout));
 }
 
-/* Whether the users of the session let it end. A session in which somebody waits is not
- * ended for a sooner proof, but is for a node that nothing else removes: the waiter enters again.
- * When a session has just been made, no request of a call has gone out; those of a handle may have.
- * If no server has heard of a session for its timeout, it ends even if they use it. */
+/* A session in which somebody waits is not ended for a sooner proof, but it is for a node that
+ * nothing else removes: the waiter enters again. A session that has just been made has sent no
+ * request of a call, but may have sent requests of a lent handle. If no server has heard of a
+ * session for its timeout, it ends even if calls use it. */
 bool users_let_end(const struct users *u, enum presence most, enum end_reason why, int64_t out,
                    int64_t timeout)
 {

@@ -26,35 +26,36 @@ enum loss {
  *
  * So while there is no connection, the servers are asked in handshakes that name no session. What
  * counts is a server that serves all the time and stays without us:
- * - it refuses whoever has seen what this session is known to have seen: for one session timeout.
- *   One that only lags catches up, or leaves the ensemble, within that.
- * - it does not refuse that, but the session may have seen more than is known here: for three. By
- *   then a server that has lost its leader has noticed (syncLimit), and dead servers that
- *   libzookeeper tries first have been tried.
+ * - it refuses a client that has seen what this session is known to have seen, for one session
+ *   timeout. A server that only lags catches up, or leaves the ensemble, within that.
+ * - it does not refuse such a client, for three session timeouts: this session may have seen more
+ *   than is known here. In that time a server that has lost its leader notices (syncLimit), and
+ *   dead servers that libzookeeper tries first are tried.
  * In either time nothing reached the session, so that the servers end it if they have it at all:
  * a new one loses nothing. Where nobody serves, nothing counts: a plain outage ends no session.
  * docs/design/servers.md has the argument. */
 
 enum rollback_evidence {
     ROLLBACK_NONE,   /* no server serves */
-    ROLLBACK_SERVES, /* one serves, and takes who has seen as much as this session is known to */
-    ROLLBACK_REFUSES /* one serves, and none takes who has seen that much */
+    ROLLBACK_SERVES, /* a server serves, and would let in a client that has seen what this session
+                        has, as far as known */
+    ROLLBACK_REFUSES /* servers serve, and none would let in such a client */
 };
 
-/* All zero: nothing was heard yet. */
+/* All zero: the servers were not asked yet. */
 struct rollback {
     bool serves, refuses;
-    struct instant serving, refusing; /* since when, without a break */
-    bool refused;                     /* at any time */
+    struct instant serving, refusing; /* since when each is true, without a break */
+    bool refused;                     /* a server has refused it, at any time */
     bool possible; /* the outage is so long that the data may have gone back, and grown again */
 };
 
-/* What the servers say now. They are asked for the first time a quarter of a session timeout after
- * the connection was lost. */
+/* Takes what the servers show now. They are asked for the first time a quarter of a session timeout
+ * after the connection was lost. */
 void rollback_heard(struct rollback *r, enum rollback_evidence evidence, struct instant now);
 
 /* Whether a new session must begin; asked right after rollback_heard(). timeout: the longest that
- * the session ever had, ns. */
+ * the session ever had; ns. */
 bool rollback_is_final(const struct rollback *r, struct instant now, int64_t timeout);
 
 /* ---- the users ---- */
@@ -69,12 +70,13 @@ enum end_reason {
 /* The users of a ZooKeeper session that have no node in it. The library may not end the session by
  * itself while it has such a user, unless the servers end it anyway. */
 struct users {
-    unsigned calls; /* and transactions, that are under way */
-    unsigned lent;  /* handles, to functions of the program's own */
+    unsigned calls; /* calls and transactions under way */
+    unsigned lent;  /* libzookeeper's handle, to functions of the program's own */
     unsigned kept;  /* the program's own nodes, as far as it has declared them */
 };
 
-/* What its other users have in it, whether or not a deadline is ahead; the most of that. */
+/* What the participants have in a session, whether or not a deadline is ahead. If they have several
+ * of these, the last one counts. */
 enum presence {
     PRESENCE_NONE,
     PRESENCE_WAITS, /* a place in a queue, or in one for a name */
@@ -82,7 +84,8 @@ enum presence {
     PRESENCE_HOLDS  /* what a grant is for */
 };
 
-/* out: for how long there has been no connection, 0 if there is one. Both in ns. */
+/* Whether the users of the session let the library end it. most: of its participants. out: for how
+ * many ns there has been no connection, 0 if there is one. timeout: the session's; ns. */
 bool users_let_end(const struct users *u, enum presence most, enum end_reason why, int64_t out,
                    int64_t timeout);
 

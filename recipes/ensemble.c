@@ -4,6 +4,7 @@
 
 enum { HOST_MAX = 255, PORT_MAX = 65535, PORT_DIGITS = 5 };
 
+/* A part of a text: from at up to end, without *end. */
 struct text {
     const char *at, *end;
 };
@@ -32,7 +33,7 @@ static struct text strip_blanks(struct text t)
     return t;
 }
 
-/* What is before the mark, or all; *t is left with what is after it. */
+/* Returns what is before the first mark, or all; *t is left with what is after it. */
 static struct text cut_first(struct text *t, char mark)
 {
     const char *found = memchr(t->at, mark, (size_t)text_length(*t));
@@ -42,7 +43,7 @@ static struct text cut_first(struct text *t, char mark)
     return first;
 }
 
-/* What is after the last colon, or all; *t is left with what is before it. */
+/* Returns what is after the last colon, or all; *t is left with what is before it. */
 static struct text cut_last(struct text *t)
 {
     struct text last = *t;
@@ -72,7 +73,7 @@ static struct text unbracket(struct text t)
     return t;
 }
 
-/* Each way to write 0.0.0.0 and ::, and nothing at all. */
+/* Whether host is 0.0.0.0 or :: in any way to write them, or nothing at all. */
 static bool is_wildcard(struct text host)
 {
     while (host.at < host.end && (*host.at == '0' || *host.at == '.' || *host.at == ':'))
@@ -97,14 +98,15 @@ struct reading {
     size_t count;
 };
 
-static void note_address(struct reading *r, struct text host, struct text port, bool votes)
+static void add_address(struct reading *r, struct text host, struct text port, bool votes)
 {
     if (r->count < ENSEMBLE_MAX && is_host(host))
         r->ret[r->count++] =
             (struct ensemble_member){host.at, port.at, text_length(host), text_length(port), votes};
 }
 
-/* servers is HOST:PORT:PORT[|…], without the role; client is [HOST:]PORT. */
+/* Adds the addresses for clients of one server. servers is HOST:PORT:PORT[|…], without the role;
+ * client is [HOST:]PORT. */
 static void take_server(struct reading *r, struct text servers, struct text client, bool votes)
 {
     const struct text port = cut_last(&client), host = unbracket(client);
@@ -112,7 +114,7 @@ static void take_server(struct reading *r, struct text servers, struct text clie
     if (!is_port_number(port))
         return;
     if (!is_wildcard(host)) {
-        note_address(r, host, port, votes);
+        add_address(r, host, port, votes);
         return;
     }
     while (servers.at < servers.end) {
@@ -120,7 +122,7 @@ static void take_server(struct reading *r, struct text servers, struct text clie
         const bool election = is_port_number(cut_last(&server)),
                    quorum = is_port_number(cut_last(&server));
         if (election && quorum)
-            note_address(r, unbracket(server), port, votes);
+            add_address(r, unbracket(server), port, votes);
     }
 }
 
@@ -130,7 +132,7 @@ struct server_line {
     bool observes;
 };
 
-/* False: that is no line about a server. */
+/* Reads a line. Returns false if it is not about a server. */
 static bool read_server(struct text line, struct server_line *ret)
 {
     const struct text key = strip_blanks(cut_first(&line, '='));
@@ -201,7 +203,8 @@ static bool is_loopback(const char *address)
     return strncmp(address, "127.", 4) == 0 || strncmp(address, "::1:", 4) == 0;
 }
 
-/* The loopback address of another machine is ours, where another ensemble may serve. */
+/* Leaves out an address of loopback that another machine names. It would lead to our own machine,
+ * where another ensemble may serve. */
 enum ensemble_use ensemble_uses(const char *address, const char *own, const char *added,
                                 const char *server, bool known)
 {

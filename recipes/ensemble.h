@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* This many addresses are read at most. */
+/* How many addresses are read at most. */
 enum { ENSEMBLE_MAX = 64 };
 
 /* An address for clients; the strings are parts of the text. */
@@ -23,24 +23,25 @@ struct ensemble_member {
  * Returns how many there are, at most ENSEMBLE_MAX. */
 size_t ensemble_read(const char *config, size_t length, struct ensemble_member *ret);
 
-/* Whether that text names an observer: any server, or one whose number ends in that byte. The ids
- * of sessions begin with it, of those that were made at that server. */
+/* Whether that text names an observer: any, or one whose number ends in the byte server. A
+ * session's id begins with that byte of the server where it was made. */
 enum { ENSEMBLE_ANY = -1 };
 
 bool ensemble_observes(const char *config, size_t length, int server);
 
-/* Whether the list of the ensemble's members has the address by which we are connected to the
- * server. Lists are "address:port,…", numeric. */
+/* Whether members, the addresses of the ensemble, have that of our server. Lists are
+ * "address:port,…", numeric. */
 bool ensemble_knows(const char *members, const char *server);
 
 enum ensemble_use {
-    ENSEMBLE_LEFT,  /* it is not used, or is our own */
+    ENSEMBLE_LEFT,  /* it is not used, or is used as the user's */
     ENSEMBLE_ASKED, /* it is used if it answers */
     ENSEMBLE_KEPT   /* it was added before */
 };
 
-/* Whether that address, which the ensemble names, is used beside our own; known: the ensemble knows
- * the server. What was added for this session stays, even at a server that was removed. */
+/* Whether that address, which the ensemble names, is used beside the user's, own. added: what is
+ * used so far; it stays, even at a server that was removed. server: to which we are connected.
+ * known: the ensemble knows server. */
 enum ensemble_use ensemble_uses(const char *address, const char *own, const char *added,
                                 const char *server, bool known);
 

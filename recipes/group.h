@@ -16,7 +16,7 @@ struct group_node {
     uint64_t mzxid; /* of the last change of its data */
 };
 
-/* What is to be told of one name; in this order. */
+/* What is to be told of one name, in this order. */
 struct group_news {
     bool left;
     bool joined;

@@ -11,18 +11,18 @@
  * more write. */
 enum { LONG_QUEUE = 512 };
 
-/* The node's name follows. */
+/* The words before the node's name. */
 #define HINT_WORDS "zkl head 1 "
 
 enum head_hint {
-    HINT_NONE,    /* there is no data */
-    HINT_UNREAD,  /* there is some: which is not known */
-    HINT_FOREIGN, /* others keep theirs there */
-    HINT_OTHER,   /* of some contender that was the head */
-    HINT_NAMED    /* of the one with that name */
+    HINT_NONE,    /* there are no data */
+    HINT_UNREAD,  /* there are data, which were not read */
+    HINT_FOREIGN, /* the data of other programs */
+    HINT_OTHER,   /* a hint that names another contender */
+    HINT_NAMED    /* a hint that names the contender asked for */
 };
 
-/* What the data is, to one who asks for that name ("": nobody's). */
+/* Tells what the data are for one who asks for that name; "" is no contender's. */
 enum head_hint head_hint_read(const char *data, size_t length, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 #include "holders.h"
 
-/* Whether a contender is kept from holding by another of that kind: it waits for that kind, or, as
- * one of ours, is refused because of it. */
+/* Whether a contender is kept from holding by one of that kind before it: it waits for that kind,
+ * or, as one of ours, is refused because of it. */
 static bool holders_keep(const struct in_line *c, enum child_kind by)
 {
     if (c->child.kind == CHILD_LEASE)
@@ -14,7 +14,8 @@ static bool holders_is_reader(const struct in_line *c)
     return c->child.kind == CHILD_READ || c->child.kind == CHILD_KAZOO_READ;
 }
 
-/* Curator's writer that reads has two nodes of one number: what one is, the other is. */
+/* Whether both are of one owner: Curator's writer that reads has two nodes with one number. Either
+ * both hold or none does. */
 static bool holders_are_one(const struct in_line *a, const struct in_line *b)
 {
     return a->child.number == b->child.number &&

@@ -7,9 +7,9 @@
 #include "rule.h"
 
 enum holding {
-    HOLDS_NOT, /* or not marked yet */
+    HOLDS_NOT, /* it does not hold, or is not marked yet */
     HOLDS,
-    HOLDS_BEYOND /* the limit, which was higher when it came; this mark stays */
+    HOLDS_BEYOND /* it holds beyond the limit, which was higher when it came; this mark stays */
 };
 
 /* A contender, as its name shows it. */
@@ -19,11 +19,12 @@ struct in_line {
     enum holding holding;
 };
 
-/* Marks all, which are in queue order. limit 0: there is none. */
+/* Marks all contenders, which are in queue order. limit: how many permits there are; 0: there is
+ * none. */
 void holders_mark(struct in_line *line, size_t count, int32_t limit);
 
-/* Whether one that is marked may hold beyond the limit. older: than the limit. has_numbers: its
- * permits, which are to have numbers, have them. */
+/* Whether a contender that is marked HOLDS_NOT may hold beyond the limit. older: it is older than
+ * the limit. has_numbers: its permits, which are to have numbers, have them. */
 bool holders_may_be_beyond(const struct in_line *c, bool older, bool has_numbers);
 
 #endif

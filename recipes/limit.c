@@ -35,7 +35,8 @@ static void limit_ask(struct limit_call *l, struct machine_actions *out)
     machine_ask(out, STORE_GET, 0);
 }
 
-/* In a node without data a limit can be set, but none can be read. */
+/* Decides by the limit that was read. In a node without data a limit can be set, but none can be
+ * read. */
 static void limit_use(struct limit_call *l, const struct machine_event *ev,
                       struct machine_actions *out)
 {

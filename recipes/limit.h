@@ -16,9 +16,9 @@
 enum limit_state { LIMIT_IDLE, LIMIT_READING, LIMIT_SETTING, LIMIT_OVER, LIMIT_STATES };
 
 enum limit_verdict {
-    LIMIT_DONE,    /* .limit */
-    LIMIT_ODD,     /* the data are no limit */
-    LIMIT_REFUSED, /* .rc */
+    LIMIT_DONE,    /* the result is .limit */
+    LIMIT_ODD,     /* the data are not a limit */
+    LIMIT_REFUSED, /* the server refused: .rc */
     LIMIT_STOPPED
 };
 
@@ -33,7 +33,7 @@ void limit_step(struct limit_call *l, const struct machine_event *ev, struct mac
 
 bool limit_may_move(enum limit_state from, enum limit_state to);
 
-/* 1 to INT32_MAX; 0: the data is no limit. */
+/* Reads a limit, 1 to INT32_MAX; 0: the data are not a limit. */
 int32_t limit_read(const char *data, size_t length);
 
 #endif

@@ -9,7 +9,7 @@
 /* A set of states is the sum of these. */
 #define BIT(state) (1U << (state))
 
-/* Another session begins anew, or ends what was ending. */
+/* In another session a member begins anew, or ends what was ending. */
 #define ANEW (BIT(MEMBER_CREATING) | BIT(MEMBER_OVER))
 
 static const struct {
@@ -81,9 +81,9 @@ static void member_ask_read(struct machine_actions *out, bool watch)
     machine_ask(out, STORE_GET, 0)->watch = watch;
 }
 
-/* The request is sent once, since another process may have the id by the time of a second try. It
- * is sent only on the connection on which the node was seen: if the servers' data have gone back
- * since, another may have the id there too. */
+/* Asks for a change of the own node, once, since another process may have the id by the time of a
+ * second try. It is sent only on the connection on which the node was seen: if the servers' data
+ * have gone back since, another may have the id there too. */
 static struct machine_action *member_ask_once(const struct member *m, struct machine_actions *out,
                                               enum store_kind verb)
 {
@@ -109,7 +109,8 @@ static void member_report_written(struct member *m, struct machine_actions *out,
     member_report(m, out, MEMBER_TELL_WRITTEN);
 }
 
-/* Whatever is told of the own node is told before anything else happens to it. */
+/* Tells that the member is out, if it was told to be in. This comes before anything else happens to
+ * its node. */
 static void member_report_out(struct member *m, struct machine_actions *out, enum member_tell why)
 {
     if (!m->told_in)
@@ -131,7 +132,7 @@ static void member_begin_creating(struct member *m, struct machine_actions *out)
     machine_ask(out, STORE_CREATE, 0)->mode = STORE_EPHEMERAL;
 }
 
-/* The read that has shown it left a watch. */
+/* Waits for the end of another's node. The read that has shown it left a watch. */
 static void member_begin_waiting(struct member *m, struct machine_actions *out, uint64_t czxid)
 {
     member_move(m, MEMBER_WAITING);
@@ -152,23 +153,24 @@ static void member_begin_in(struct member *m, uint64_t czxid, int32_t version)
     m->told_busy = 0;
 }
 
-/* Reads whether the own node is as it was. */
+/* Reads the own node, to see whether it is as it was. */
 static void member_check(struct member *m, struct machine_actions *out)
 {
     m->checks = true;
     member_ask_read(out, true);
 }
 
-/* Time may have passed since an answer was asked for. So what a read shows is settled only if it
- * was asked for after the timer. */
+/* Forgets .settles when it has passed. Time may have passed since an answer was asked for. So what
+ * a read shows is settled only if it was asked for after the timer. */
 static void member_note_time(struct member *m, const struct member_moment *moment)
 {
     if (m->settles <= moment->now)
         m->settles = 0;
 }
 
-/* While the own node stands, nobody else has the id: what is done late meets no other node, and a
- * create makes none. The answer to a set that is under way tells until when. */
+/* Puts off what needs an own node that nothing late can change. While it stands, nobody else has
+ * the id: what is done late meets no other node, and a create makes none. The answer to a set that
+ * is under way tells until when. */
 static void member_settle_later(struct member *m, struct machine_actions *out)
 {
     m->later = true;
@@ -183,11 +185,12 @@ static void member_begin_settling(struct member *m, struct machine_actions *out)
     member_report(m, out, MEMBER_TELL_UNSETTLED);
 }
 
-/* A delete that is sent after a set, on the same connection, is done after it. */
+/* Deletes the own node, or waits until it may. A delete that is sent after a set, on the same
+ * connection, is done after it. */
 static void member_begin_leaving(struct member *m, struct machine_actions *out, uint64_t czxid)
 {
-    const bool behind = m->state == MEMBER_IN && m->seen != 0;
-    const bool may = m->settles == 0 && (behind || !m->sets);
+    const bool after_set = m->state == MEMBER_IN && m->seen != 0;
+    const bool may = m->settles == 0 && (after_set || !m->sets);
 
     member_move(m, may ? MEMBER_LEAVING : MEMBER_SETTLING);
     m->czxid = czxid;
@@ -199,7 +202,8 @@ static void member_begin_leaving(struct member *m, struct machine_actions *out, 
         member_begin_settling(m, out);
 }
 
-/* The user is told once; the pauses between the tries get longer. */
+/* Arms the timer for another try. The user is told once; the pauses between the tries get
+ * longer. */
 static void member_try_later(struct member *m, const struct member_moment *moment,
                              struct machine_actions *out)
 {
@@ -222,14 +226,14 @@ static void member_finish(struct member *m, struct machine_actions *out)
     member_report(m, out, MEMBER_TELL_OVER);
 }
 
-/* READING: no node of ours stands, though a create may yet make one. */
+/* Ends a member that is READING and has no node, unless a create may yet make one. */
 static void member_have_left(struct member *m, struct machine_actions *out)
 {
     if (m->settles == 0 && !m->sets) {
         member_finish(m, out);
         return;
     }
-    m->stands = true; /* as far as is known then */
+    m->stands = true; /* a late create may have made one then */
     member_begin_settling(m, out);
 }
 
@@ -263,7 +267,7 @@ static void member_on_created(struct member *m, const struct machine_event *ev,
     member_check(m, out);
 }
 
-/* Perhaps by a create of ours whose answer was lost. */
+/* Reads the node of its name, which may come from a create of ours whose answer was lost. */
 static void member_on_exists(struct member *m, struct machine_actions *out)
 {
     m->stands = true;
@@ -271,7 +275,7 @@ static void member_on_exists(struct member *m, struct machine_actions *out)
     member_ask_read(out, !m->leaves);
 }
 
-/* Leaves without knowing whether a node of ours stands: a create was not answered. */
+/* Leaves although a node of ours may stand, since a create was not answered. */
 static void member_leave_if_any(struct member *m, struct machine_actions *out)
 {
     if (m->state == MEMBER_BACKED_OFF)
@@ -334,8 +338,8 @@ static void member_on_no_node(struct member *m, struct machine_actions *out)
         member_begin_creating(m, out);
 }
 
-/* A member that may not see whose the node is does not delete it. It looks again if the node may be
- * its own. */
+/* Handles a refused read. A member that may not see whose the node is does not delete it. It looks
+ * again if the node may be its own. */
 static void member_on_not_seen(struct member *m, const struct member_moment *moment,
                                struct machine_actions *out)
 {
@@ -373,7 +377,7 @@ static void member_step_reading(struct member *m, const struct machine_event *ev
 
 /* ---- WAITING ---- */
 
-/* What has changed may be another's by now. */
+/* Reads the node again, since it has changed: it may be another's now. */
 static void member_look_again(struct member *m, struct machine_actions *out)
 {
     member_move(m, MEMBER_READING);
@@ -416,14 +420,15 @@ static void member_step_backed_off(struct member *m, const struct machine_event 
 
 /* ---- IN: the own node stands, is watched, and has the data that are wanted ---- */
 
-/* The own node is not there any more, for another reason than ours. */
+/* Begins anew: the own node is gone, and this member has not deleted it. */
 static void member_go_on_without(struct member *m, struct machine_actions *out)
 {
     member_report_out(m, out, MEMBER_TELL_DELETED);
     member_begin_creating(m, out);
 }
 
-/* Somebody may have written other data: those stay until the next update. */
+/* Handles what a check shows. If somebody has written other data, they stay until the next
+ * update. */
 static void member_on_checked(struct member *m, const struct machine_event *ev,
                               const struct member_moment *moment, struct machine_actions *out)
 {
@@ -442,7 +447,8 @@ static void member_on_checked(struct member *m, const struct machine_event *ev,
         member_report_written(m, out, m->wanted);
 }
 
-/* The read has left no watch: until the next one, the deadline alone has to do. */
+/* Tries a refused check again later. It has left no watch: until then, the deadline alone has to
+ * do. */
 static void member_on_unchecked(struct member *m, const struct member_moment *moment,
                                 struct machine_actions *out)
 {
@@ -462,7 +468,8 @@ static void member_on_check(struct member *m, const struct machine_event *ev,
         member_on_unchecked(m, moment, out);
 }
 
-/* Another version is by a set of ours whose answer was lost, or by somebody else. */
+/* Handles the answer to a set. Another version comes from a set of ours whose answer was lost, or
+ * from somebody else. */
 static void member_on_set(struct member *m, const struct machine_event *ev,
                           struct machine_actions *out)
 {
@@ -519,8 +526,8 @@ static void member_report_standing(struct member *m, const struct member_moment 
     }
     if (m->state != MEMBER_IN || !moment->valid)
         return;
-    if (!m->told_in && m->checks && m->told_czxid == m->czxid) /* out since: the answer tells */
-        return;
+    if (!m->told_in && m->checks && m->told_czxid == m->czxid)
+        return; /* it went out since: the answer to the check tells */
     if (!m->told_in) {
         member_report(m, out, MEMBER_TELL_JOINED);
         m->told_in = true;
@@ -554,7 +561,8 @@ static void member_settle(struct member *m, struct machine_actions *out)
     member_ask_read(out, false);
 }
 
-/* A member that may not see whose the node is, or not delete it, tries again later. */
+/* Handles an answer while the member ends. If it may not see whose the node is, or not delete it,
+ * it tries again later. */
 static void member_on_ending_answer(struct member *m, const struct machine_event *ev,
                                     const struct member_moment *moment, struct machine_actions *out)
 {
@@ -658,7 +666,8 @@ static bool member_is_refusal(const struct member *m, const struct machine_event
            ev->rc != STORE_UNKNOWN;
 }
 
-/* A member that may not read its node cannot do so before a set or delete: these do without. */
+/* Learns what every answer shows, in every state. A member that may not read its node cannot do so
+ * before a set or delete: these do without. */
 static void member_note_answer(struct member *m, const struct machine_event *ev,
                                struct machine_actions *out)
 {
@@ -674,7 +683,8 @@ static void member_note_answer(struct member *m, const struct machine_event *ev,
         m->seen = 0;
 }
 
-/* Whether that was the answer to a set of what stood there before. */
+/* Handles the answer to a set. Returns whether that is all, since the set was of a node from
+ * before. */
 static bool member_note_set(struct member *m, const struct machine_event *ev,
                             struct machine_actions *out)
 {

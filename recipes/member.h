@@ -36,14 +36,15 @@
 enum member_state {
     MEMBER_OUT,
     MEMBER_CREATING,
-    MEMBER_READING, /* whose is it? */
-    MEMBER_WAITING, /* for the end of another's node */
+    MEMBER_READING, /* a node of that name is being read: whose is it? */
+    MEMBER_WAITING, /* waits for the end of another's node */
     MEMBER_IN,
     MEMBER_BACKED_OFF,
     MEMBER_LEAVING,  /* the own node is being deleted */
-    MEMBER_PASSING,  /* it may have been: what was asked before is to be done, or never */
-    MEMBER_SETTLING, /* whose is it now? */
-    MEMBER_PARTING,  /* the session was ended for it: for the end of the node */
+    MEMBER_PASSING,  /* the own node may be deleted: waits until what was asked before is done, or
+                        never will be */
+    MEMBER_SETTLING, /* the node is being read: whose is it now? */
+    MEMBER_PARTING,  /* the session was ended for it: waits for the end of the node */
     MEMBER_OVER,
     MEMBER_STATES
 };
@@ -55,7 +56,7 @@ enum {
     MEMBER_EV_STANDING /* .valid or .suspect may have changed */
 };
 
-/* The second is for a set that the quorum refuses: nothing is written to it. */
+/* The second is for a set that the quorum refuses, so nothing is written. */
 enum { MEMBER_NODE, MEMBER_NODE_UNWRITTEN };
 
 /* A set goes on beside the rest, and so has a slot of its own. */
@@ -66,17 +67,17 @@ enum member_tell {
     /* others may think that it is gone: */
     MEMBER_TELL_DEADLINE, /* no proof came in time */
     MEMBER_TELL_SESSION,  /* the session has ended */
-    MEMBER_TELL_DELETED,  /* by somebody else */
+    MEMBER_TELL_DELETED,  /* somebody else has deleted the node */
     MEMBER_TELL_LEAVES,
-    /* and besides: */
-    MEMBER_TELL_JOINED,    /* .czxid */
-    MEMBER_TELL_SUSPECT,   /* it may be thought soon that it is gone */
-    MEMBER_TELL_PROVED,    /* after SUSPECT: no */
+    /* and all else: */
+    MEMBER_TELL_JOINED,    /* it is in, with the node .czxid */
+    MEMBER_TELL_SUSPECT,   /* the deadline may pass soon */
+    MEMBER_TELL_PROVED,    /* after SUSPECT: it was proved in time */
     MEMBER_TELL_BUSY,      /* another has the id: the node .czxid */
-    MEMBER_TELL_REFUSED,   /* .rc: by the server, of which the next may say more */
+    MEMBER_TELL_REFUSED,   /* .rc: by the server; the next reason may say more */
     MEMBER_TELL_FAILED,    /* the server refused a request; it is tried again */
     MEMBER_TELL_WRITTEN,   /* the node has the newest data */
-    MEMBER_TELL_UNWRITTEN, /* the server refused it */
+    MEMBER_TELL_UNWRITTEN, /* the server refused the newest data */
     MEMBER_TELL_ORPHAN,    /* it leaves, and its node may stand as long as the session does */
     MEMBER_TELL_UNSETTLED, /* it leaves, when nothing can be done late, or the session has ended */
     MEMBER_TELL_OVER       /* nothing comes any more */
@@ -86,31 +87,32 @@ enum member_tell {
 struct member_moment {
     int64_t now;  /* ns */
     bool valid;   /* the deadline is ahead */
-    bool suspect; /* but no proof comes */
-    bool same;    /* what was read, if anything was, is the newest data */
+    bool suspect; /* valid, but no proof comes */
+    bool same;    /* what was read, if anything was, are the newest data */
 };
 
 /* All 0 at the beginning. */
 struct member {
     enum member_state state;
-    bool leaves;     /* LEAVE was heard; the answer to what is under way comes first */
-    bool checks;     /* IN: the node is being read */
-    bool stands;     /* a node of its name may, as a create has shown, and nobody knows whose */
-    bool later;      /* the timer asks of the own node again */
-    uint64_t czxid;  /* IN, LEAVING and on: of the own node; WAITING: of the other one */
+    bool leaves; /* LEAVE has come; the answer to what is under way comes first */
+    bool checks; /* IN: the node is being read */
+    bool stands; /* a node of its name may stand, as a create has shown, and nobody knows whose */
+    bool later;  /* the timer reads the own node again */
+    uint64_t czxid;  /* from IN to the end: of the own node; WAITING: of the other one */
     int32_t version; /* IN: of the own node's data, as far as is known */
-    uint32_t wanted; /* the newest data: 1 and up */
-    uint32_t sent;   /* which the request under way carries, to CREATE or SET */
+    uint32_t wanted; /* the generation of the newest data: 1 and up */
+    uint32_t sent;   /* the generation in the CREATE or SET under way */
     uint32_t written;
-    uint32_t denied; /* the newest data that the server refused */
+    uint32_t denied; /* the newest generation that the server refused */
     bool sets;       /* a SET is under way */
-    int64_t settles; /* until then a create or set that was not answered may still be done; ns */
+    int64_t settles; /* CLOCK_BOOTTIME ns: until then a create or set that was not answered may
+                        still be done */
     uint32_t seen;   /* the connection on which the node was last the own one; 0: unknown */
     int64_t back_off_ms;
-    /* told: */
+    /* what the user was told: */
     bool told_in, told_suspect, told_failed;
-    uint64_t told_czxid; /* JOINED with */
-    uint64_t told_busy;  /* BUSY with */
+    uint64_t told_czxid; /* the czxid of JOINED */
+    uint64_t told_busy;  /* the czxid of BUSY */
 };
 
 void member_step(struct member *m, const struct machine_event *ev,

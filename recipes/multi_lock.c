@@ -36,7 +36,7 @@ bool multi_lock_may_go(enum multi_lock_place from, enum multi_lock_place to)
     return (places[from] & BIT(to)) != 0;
 }
 
-/* The first path that is in one of these places; .count: none is. */
+/* Returns the first path that is in one of the places wanted; .count: none is. */
 static uint32_t first_in(const struct multi_lock *m, const struct multi_lock_path *paths,
                          uint32_t wanted)
 {
@@ -53,17 +53,18 @@ uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_pa
                     BIT(MULTI_LOCK_OUT) | BIT(MULTI_LOCK_ENTERING) | BIT(MULTI_LOCK_WAITING));
 }
 
-/* The path behind which none is entered; .count: there is none. */
-static uint32_t last_of(const struct multi_lock *m, const struct multi_lock_path *paths)
+/* Returns the path after which none is entered; .count: there is none. */
+static uint32_t last_to_enter(const struct multi_lock *m, const struct multi_lock_path *paths)
 {
     return first_in(m, paths,
                     BIT(MULTI_LOCK_WAITING) | (m->one_by_one ? BIT(MULTI_LOCK_ENTERING) : 0));
 }
 
-/* While there is such a path all behind it are out, and none before it; without one none is. */
+/* Whether all paths after that one are out, and none before it; without such a path none is out.
+ * One at least is not held. */
 static bool is_in_order(const struct multi_lock *m, const struct multi_lock_path *paths)
 {
-    const uint32_t last = last_of(m, paths);
+    const uint32_t last = last_to_enter(m, paths);
 
     for (uint32_t i = 0; i < m->count; i++) {
         if ((paths[i].place == MULTI_LOCK_OUT) != (i > last))
@@ -85,13 +86,13 @@ bool multi_lock_invariant(const struct multi_lock *m, const struct multi_lock_pa
 
 /* ---- moves ---- */
 
-static void move(struct multi_lock *m, enum multi_lock_state to)
+static void multi_lock_move(struct multi_lock *m, enum multi_lock_state to)
 {
     assert(multi_lock_may_move(m->state, to));
     m->state = to;
 }
 
-static void go(struct multi_lock_path *path, enum multi_lock_place to)
+static void multi_lock_set_place(struct multi_lock_path *path, enum multi_lock_place to)
 {
     assert(multi_lock_may_go(path->place, to));
     path->place = to;
@@ -111,7 +112,7 @@ static void multi_lock_enter(struct multi_lock *m, struct multi_lock_path *paths
 {
     struct multi_lock_action *a = multi_lock_act(out, MULTI_LOCK_ACT_ENTER);
 
-    go(&paths[at], MULTI_LOCK_ENTERING);
+    multi_lock_set_place(&paths[at], MULTI_LOCK_ENTERING);
     paths[at].entry = ++m->entries;
     a->path = at;
     a->entry = paths[at].entry;
@@ -125,12 +126,12 @@ static void leave_from(const struct multi_lock *m, struct multi_lock_path *paths
     for (uint32_t i = m->count; i-- > from;) {
         if (paths[i].place == MULTI_LOCK_OUT)
             continue;
-        go(&paths[i], MULTI_LOCK_OUT);
+        multi_lock_set_place(&paths[i], MULTI_LOCK_OUT);
         multi_lock_act(out, MULTI_LOCK_ACT_LEAVE)->path = i;
     }
 }
 
-/* What follows from where the paths are now. */
+/* Does what follows from where the paths are now. */
 static void multi_lock_go_on(struct multi_lock *m, struct multi_lock_path *paths,
                              struct multi_lock_actions *out)
 {
@@ -140,23 +141,24 @@ static void multi_lock_go_on(struct multi_lock *m, struct multi_lock_path *paths
         leave_from(m, paths, waiting + 1, out);
         return;
     }
-    for (uint32_t i = 0; i < m->count && i <= last_of(m, paths); i++) {
+    for (uint32_t i = 0; i < m->count && i <= last_to_enter(m, paths); i++) {
         if (paths[i].place == MULTI_LOCK_OUT)
             multi_lock_enter(m, paths, i, out);
     }
     if (multi_lock_front(m, paths) < m->count)
         return;
     multi_lock_act(out, MULTI_LOCK_ACT_GRANT);
-    move(m, MULTI_LOCK_HOLDING);
+    multi_lock_move(m, MULTI_LOCK_HOLDING);
 }
 
 /* ---- events ---- */
 
-/* The node at the path may be gone, or not yet: either way it is not ours to leave. */
+/* Handles the loss of a path's grant. Its node may be gone, or not yet: either way it is not ours
+ * to leave. */
 static void multi_lock_lose(struct multi_lock *m, struct multi_lock_path *paths, uint32_t at,
                             struct multi_lock_actions *out)
 {
-    go(&paths[at], MULTI_LOCK_OUT);
+    multi_lock_set_place(&paths[at], MULTI_LOCK_OUT);
     if (m->state == MULTI_LOCK_ACQUIRING) {
         leave_from(m, paths, at + 1, out);
         multi_lock_go_on(m, paths, out);
@@ -165,7 +167,7 @@ static void multi_lock_lose(struct multi_lock *m, struct multi_lock_path *paths,
     for (uint32_t i = 0; i < m->count; i++)
         paths[i].place = MULTI_LOCK_OUT;
     multi_lock_act(out, MULTI_LOCK_ACT_LOSE);
-    move(m, MULTI_LOCK_DONE);
+    multi_lock_move(m, MULTI_LOCK_DONE);
 }
 
 static void multi_lock_fail(struct multi_lock *m, struct multi_lock_path *paths,
@@ -173,30 +175,30 @@ static void multi_lock_fail(struct multi_lock *m, struct multi_lock_path *paths,
 {
     leave_from(m, paths, 0, out);
     multi_lock_act(out, MULTI_LOCK_ACT_FAIL);
-    move(m, MULTI_LOCK_DONE);
+    multi_lock_move(m, MULTI_LOCK_DONE);
 }
 
 static void multi_lock_release(struct multi_lock *m, struct multi_lock_path *paths,
                                struct multi_lock_actions *out)
 {
     leave_from(m, paths, 0, out);
-    move(m, MULTI_LOCK_DONE);
+    multi_lock_move(m, MULTI_LOCK_DONE);
 }
 
-/* An attempt of the path is under way, and the event is its. */
+/* Handles an event of a path whose attempt is under way. */
 static void step_attempt(struct multi_lock *m, struct multi_lock_path *paths,
                          const struct multi_lock_event *ev, struct multi_lock_actions *out)
 {
     struct multi_lock_path *path = &paths[ev->path];
 
     if (ev->kind == MULTI_LOCK_EV_FAILED) {
-        go(path, MULTI_LOCK_OUT);
+        multi_lock_set_place(path, MULTI_LOCK_OUT);
         multi_lock_fail(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_GRANTED) {
-        go(path, MULTI_LOCK_HELD);
+        multi_lock_set_place(path, MULTI_LOCK_HELD);
         multi_lock_go_on(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_WAITS && path->place == MULTI_LOCK_ENTERING) {
-        go(path, MULTI_LOCK_WAITING);
+        multi_lock_set_place(path, MULTI_LOCK_WAITING);
         multi_lock_go_on(m, paths, out);
     }
 }
@@ -218,7 +220,7 @@ static void step_caller(struct multi_lock *m, struct multi_lock_path *paths,
                         const struct multi_lock_event *ev, struct multi_lock_actions *out)
 {
     if (ev->kind == MULTI_LOCK_EV_BEGIN && m->state == MULTI_LOCK_IDLE) {
-        move(m, MULTI_LOCK_ACQUIRING);
+        multi_lock_move(m, MULTI_LOCK_ACQUIRING);
         multi_lock_go_on(m, paths, out);
     } else if (ev->kind == MULTI_LOCK_EV_ABORT && m->state < MULTI_LOCK_HOLDING) {
         multi_lock_fail(m, paths, out);

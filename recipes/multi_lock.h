@@ -12,7 +12,7 @@
  * All locks keep the same order of paths, bytewise. As long as no path is WAITING, all that are OUT
  * are entered at once (by a try, one after the other). As soon as a path is WAITING, the later
  * paths are left, whatever they have come to; the earlier ones stay. If the grant of a path is lost
- * meanwhile, the later paths are left too, and are entered again after it.
+ * before all are held, the later paths are left too, and are entered again after it.
  * docs/design/multi-locks.md argues that nobody waits in a circle. */
 #ifndef RECIPES_MULTI_LOCK_H
 #define RECIPES_MULTI_LOCK_H
@@ -49,8 +49,8 @@ enum multi_lock_event_kind {
     /* of the attempt .entry at .path: */
     MULTI_LOCK_EV_WAITS, /* others are ahead of it */
     MULTI_LOCK_EV_GRANTED,
-    MULTI_LOCK_EV_FAILED, /* for good; a try also if others are ahead */
-    MULTI_LOCK_EV_LOST,   /* its grant; it ends by itself */
+    MULTI_LOCK_EV_FAILED, /* it has failed for good; a try fails if others are ahead, too */
+    MULTI_LOCK_EV_LOST,   /* its grant is lost, and its node ends by itself */
     /* of the caller: */
     MULTI_LOCK_EV_ABORT,
     MULTI_LOCK_EV_RELEASE
@@ -65,8 +65,8 @@ enum multi_lock_action_kind {
     MULTI_LOCK_ACT_ENTER, /* begin the attempt .entry at .path */
     MULTI_LOCK_ACT_LEAVE, /* give up the attempt at .path, or give back what it was granted */
     MULTI_LOCK_ACT_GRANT,
-    MULTI_LOCK_ACT_LOSE, /* the caller loses its grant; what is held besides ends when it was told
-                          */
+    MULTI_LOCK_ACT_LOSE, /* the caller loses its grant; the driver gives back what is still held
+                            when that was told */
     MULTI_LOCK_ACT_FAIL  /* the caller gets the error of the event */
 };
 
@@ -85,10 +85,11 @@ struct multi_lock {
     enum multi_lock_state state;
     uint32_t count;   /* of paths, 1 to MULTI_LOCK_PATHS; set at the beginning */
     bool one_by_one;  /* a path is entered when all before it are held; set at the beginning */
-    uint32_t entries; /* attempts begun: so many numbers were given out */
+    uint32_t entries; /* how many attempts were begun: the number of the last one */
 };
 
-/* All but what is set at the beginning; paths are the caller's, .count of them. */
+/* Sets all members but those that are set at the beginning. paths are the caller's, .count of
+ * them. */
 void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths);
 
 /* Takes one event, and appends what is to be done to *out (emptied first), in that order. If the
@@ -96,11 +97,11 @@ void multi_lock_init(struct multi_lock *m, struct multi_lock_path *paths);
 void multi_lock_step(struct multi_lock *m, struct multi_lock_path *paths,
                      const struct multi_lock_event *ev, struct multi_lock_actions *out);
 
-/* The first path that is not held yet, or .count: what an acquisition waits for. */
+/* Returns the first path that is not held yet, or .count: what an acquisition waits for. */
 uint32_t multi_lock_front(const struct multi_lock *m, const struct multi_lock_path *paths);
 
-/* Whether m is consistent; asserted after each step. The order matters most: nothing is queued or
- * held behind a path that is waited for. */
+/* Whether m is consistent; asserted after each step. The order matters most: no path after one that
+ * is waited for is queued or held. */
 bool multi_lock_invariant(const struct multi_lock *m, const struct multi_lock_path *paths);
 
 /* Whether the move is one of the diagrams above. */

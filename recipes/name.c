@@ -30,11 +30,11 @@ static bool ends_with(const char *text, size_t length, const char *word)
     return length >= n && memcmp(text + length - n, word, n) == 0;
 }
 
-/* What stands before the number; there is one for each kind. */
+/* The words that stand before the number, one for each kind. */
 static const struct {
     const char *text;
     enum child_kind kind;
-    bool whole; /* nothing is before it */
+    bool whole; /* nothing is before the word */
 } words[] = {
     {"lock-", CHILD_LOCK, false},           {"__lock__", CHILD_KAZOO, false},
     {"latch-", CHILD_LATCH, false},         {"__READ__", CHILD_READ, false},
@@ -45,7 +45,7 @@ static const struct {
 
 enum { WORDS = sizeof words / sizeof *words };
 
-/* How many characters of name from at on are small hexadecimal digits. */
+/* Returns how many characters of name, from at on, are small hexadecimal digits. */
 static size_t hex_digits(const char *name, size_t length, size_t at)
 {
     size_t n = at;
@@ -55,7 +55,7 @@ static size_t hex_digits(const char *name, size_t length, size_t at)
     return n - at;
 }
 
-/* Whether text, after which there is more, is a signed number of 64 bits. */
+/* Whether text is a signed number of 64 bits. There is more after it. */
 static bool is_session(const char *text, size_t length)
 {
     const size_t sign = text[0] == '-';
@@ -71,8 +71,9 @@ static bool is_session(const char *text, size_t length)
     return length > sign;
 }
 
-/* Apache's recipes have the session's id in their names: the one in Java as a signed number, the
- * one in C as 16 hexadecimal digits. "x-72057594037927936-", "x-0100000000000000-". */
+/* Whether the name is of Apache's own recipes. They have the session's id in it: the one in Java as
+ * a signed number, the one in C as 16 hexadecimal digits. "x-72057594037927936-",
+ * "x-0100000000000000-". */
 static bool is_apache(const char *name, size_t length)
 {
     size_t id;
@@ -83,7 +84,7 @@ static bool is_apache(const char *name, size_t length)
     return is_session(name + 2, id) || (id == SESSION_HEX && hex_digits(name, length, 2) == id);
 }
 
-/* The kind of what ends in one of the words, and the length before that. */
+/* Returns the kind by the word in which name ends, and the length before the word. */
 static enum child_kind kind_at_end(const char *name, size_t length, size_t *ret_before)
 {
     for (size_t i = 0; i < WORDS; i++) {
@@ -109,7 +110,8 @@ void name_write_number(char to[NAME_NUMBER_SIZE], int32_t number)
         to[0] = '-';
 }
 
-/* The value of text, an optional '-' and digits; false if it does not fit 32 bits. */
+/* Reads text, an optional '-' and digits. Returns false if it is no such number, or does not fit 32
+ * bits. */
 static bool name_read_number(const char *text, size_t length, int32_t *ret)
 {
     bool negative = text[0] == '-';
@@ -128,7 +130,8 @@ static bool name_read_number(const char *text, size_t length, int32_t *ret)
     return true;
 }
 
-/* Takes a contender's name apart; before is the length of what is in front of the word. */
+/* Reads the kind and the number of a contender's name; *ret_before is the length before the
+ * word. */
 static enum child_kind name_read_kind(const char *name, size_t length, int32_t *ret_number,
                                       size_t *ret_before)
 {
@@ -146,9 +149,9 @@ static enum child_kind name_read_kind(const char *name, size_t length, int32_t *
     return CHILD_FOREIGN;
 }
 
-/* How many permits the name asks for, by what stands before the word: "-n3-", or "-s3-" of numbered
- * ones; one if nothing does. A number that is too large counts as the largest: it is safe for
- * others to wait. */
+/* Returns how many permits the name asks for, by what stands before the word: "-n3-", or "-s3-" of
+ * numbered ones; one if nothing does. A number that is too large counts as the largest: it is safe
+ * for others to wait. */
 static uint32_t read_permits(const char *name, size_t before, bool *ret_numbered)
 {
     size_t end = before - 1, at = end;
@@ -206,7 +209,7 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
                        memcmp(name + id_length, "__", 2) == 0);
 }
 
-/* Whether a UUID with dashes begins at at. */
+/* Whether a UUID with dashes begins at name[at]. */
 static bool has_uuid(const char *name, size_t length, size_t at)
 {
     static const size_t groups[] = {8, 4, 4, 4, 12};
@@ -221,7 +224,8 @@ static bool has_uuid(const char *name, size_t length, size_t at)
     return true;
 }
 
-/* The place of the version in a node's id, if that is a UUID written as we write ours; or 0. */
+/* Returns the place of the version in a node's id, if that is a UUID written as we write ours; or
+ * 0. */
 static size_t version_at(const char *name, size_t length)
 {
     if (is_guarded(name, length))
@@ -229,8 +233,9 @@ static size_t version_at(const char *name, size_t length)
     return hex_digits(name, length, 0) == HEX ? HEX_VERSION : 0;
 }
 
-/* Looks at a few characters of most names: lists can be long. */
-static bool retains(const char *name, size_t length)
+/* Whether the name has the mark of a handle that retains. It looks at a few characters of most
+ * names: lists can be long. */
+static bool has_mark_of_retaining(const char *name, size_t length)
 {
     const size_t at = is_guarded(name, length) ? GUARDED_VERSION : HEX_VERSION;
     const size_t digits = strlen(NAME_UUID_RETAINS);
@@ -255,8 +260,8 @@ static enum name_maker maker_of(const char *name, size_t length, enum child_kind
     return guarded && hex_digits(name, length, GUARD) == HEX ? MAKER_GO : MAKER_UNKNOWN;
 }
 
-/* The length of a name's part that only we write: "_c_<uuid>-" or "<32 digits>"; 0 if the name may
- * be another library's. */
+/* Returns the length of a name's part that only we write: "_c_<uuid>-" or "<32 digits>"; 0 if the
+ * name may be another library's. */
 static size_t own_form(const char *name, size_t length)
 {
     const size_t at = version_at(name, length);
@@ -284,7 +289,7 @@ static bool is_known_mark(const char *mark, size_t length, enum child_kind kind)
     return mark[0] == 'p' && length == PRIORITY_LENGTH - 1;
 }
 
-/* What ends the name of a member of ours, which is no contender. */
+/* The names of a group's members end so. They are no contenders. */
 #define PARTY "__party__"
 
 /* Whether a later version wrote it; kind and before are what name_read_kind() made of it. */
@@ -297,13 +302,13 @@ static bool is_later(const char *name, size_t length, enum child_kind kind, size
         return false;
     if (memcmp(name + version_at(name, length) + 1, NAME_UUID_MARKED, strlen(NAME_UUID_MARKED)) ==
             0 &&
-        !retains(name, length))
+        !has_mark_of_retaining(name, length))
         return true;
     return kind == CHILD_FOREIGN || !is_known_mark(name + form, before - form, kind);
 }
 
-/* The number at the end of a name whose word is not known; 0 if there is none. Ten digits are read
- * as such even after a dash, which may be the word's. */
+/* Returns the number at the end of a name whose word is not known; 0 if there is none. Ten digits
+ * are read as such even after a dash, which may be the word's. */
 static int32_t number_at_end(const char *name, size_t length)
 {
     int32_t number;
@@ -331,7 +336,8 @@ void name_parse(const char *name, size_t length, struct child *out)
     out->numbered = false;
     if (out->kind == CHILD_LEASE)
         out->permits = read_permits(name, before, &out->numbered);
-    out->retains = out->kind != CHILD_FOREIGN && out->kind != CHILD_LATER && retains(name, length);
+    out->retains = out->kind != CHILD_FOREIGN && out->kind != CHILD_LATER &&
+                   has_mark_of_retaining(name, length);
 }
 
 enum name_maker name_maker(const char *name, size_t length)

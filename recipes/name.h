@@ -7,29 +7,30 @@
 
 #include "rule.h"
 
-/* A name that only we write may have a word, or a mark before the word, that this version does not
- * know. A later version wrote it. It becomes CHILD_LATER, with its number, or 0 without one: nobody
- * may hold beside what it does not understand. */
+/* Names that a later version of this library wrote: they look like ours, and have a word, or a mark
+ * before the word, that this version does not know. Such a name becomes CHILD_LATER, with its
+ * number, or 0 without one: nobody may hold beside what it does not understand. */
 
 /* Reads kind, rule, number, permits and retains of a child's name of length bytes into out; id, own
  * and old are left alone. Anything that is no contender becomes CHILD_FOREIGN with number 0. */
 void name_parse(const char *name, size_t length, struct child *out);
 
-/* What our own names of that kind end in, before the number; "" of a kind that is never ours. */
+/* Returns what our own names of that kind end in, before the number; "" of a kind that is never
+ * ours. */
 const char *name_word(enum child_kind kind);
 
 enum { NAME_NUMBER_SIZE = 12 };
 
-/* As the server does at the end of a name. */
+/* Writes number as the server does at the end of a name. */
 void name_write_number(char to[NAME_NUMBER_SIZE], int32_t number);
 
-/* The longest priority has three digits. */
+/* The highest priority: it has three digits at most. */
 enum { NAME_PRIORITY_MAX = 999 };
 
-/* The priority in a contender's name, 0 if it has none. */
+/* Returns the priority in a contender's name; 0: it has none. */
 int name_priority(const char *name, size_t length);
 
-/* Whether name carries the id: "_c_<id>-…", or "<id>__…" as kazoo writes. */
+/* Whether name has the id: "_c_<id>-…", or "<id>__…" as kazoo writes. */
 bool name_has_id(const char *name, size_t length, const char *id, size_t id_length);
 
 /* The version digit of our ids: a UUID "of own making", where all other libraries write random
@@ -40,8 +41,8 @@ bool name_has_id(const char *name, size_t length, const char *id, size_t id_leng
  * other ids are drawn without them. */
 #define NAME_UUID_MARKED "e7"
 
-/* The handle retains. Another maker of UUIDs of version 8 may hit it by accident; then a try waits
- * in vain, see ATTEMPT_YIELD_MS. */
+/* The mark of a handle that retains. Another maker of UUIDs of version 8 may hit it by accident;
+ * then a try waits in vain, see ATTEMPT_YIELD_MS. */
 #define NAME_UUID_RETAINS NAME_UUID_MARKED "a"
 
 /* Tells the maker whose names look like that. */

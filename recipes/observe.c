@@ -48,7 +48,7 @@ bool observing_may_move(enum observing_node from, enum observing_node to)
     return (next[from] & BIT(to)) != 0;
 }
 
-/* An answer that was asked for on the connection before may come when it is UNKNOWN. */
+/* An answer of an earlier connection may still come in UNKNOWN: so UNKNOWN may become KNOWN. */
 bool observing_may_learn(enum observing_data from, enum observing_data to)
 {
     static const uint32_t next[OBSERVING_DATAS] = {
@@ -89,7 +89,7 @@ void observing_rewind(struct observing *o)
     newest_rewind(&o->newest);
 }
 
-/* What was read is older: is it held back? */
+/* Decides what becomes of older data. Returns whether they are held back. */
 static bool observing_holds_back(struct observing *o, const struct observing_moment *m,
                                  struct machine_actions *out)
 {
@@ -117,7 +117,7 @@ static bool observing_is_older(const struct observing *o, const struct observing
 
 /* ---- telling ---- */
 
-/* Only what carries the leader's own token is its own. */
+/* Tells who leads, by its token; 0: nobody. Only data with the leader's own token are its own. */
 static void observing_tell(struct observing *o, const struct observing_moment *m,
                            struct machine_actions *out, uint64_t token)
 {
@@ -168,8 +168,8 @@ static void observing_read_data(struct observing *o, struct machine_actions *out
     observing_learn(o, OBSERVING_ASKED);
 }
 
-/* Asks for the first one; and for what is proclaimed, unless that is known or a query that is put
- * off will ask for both. */
+/* Reads the first in line; and what is proclaimed, unless that is known, or a query that is put off
+ * will read both. */
 static void observing_read(struct observing *o, struct machine_actions *out)
 {
     observing_move(o, OBSERVING_READING);
@@ -198,7 +198,7 @@ static void observing_take_first(struct observing *o, struct machine_actions *ou
     observing_read(o, out);
 }
 
-/* The machine tells that there is no leader only when a watch will show the next one. */
+/* Handles a list. That there is no leader is told only when a watch will show the next one. */
 static void observing_on_listed(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {
@@ -253,7 +253,7 @@ static void observing_on_node(struct observing *o, const struct machine_event *e
     }
 }
 
-/* Whether it counts. */
+/* Handles the election's data. Returns false if they are held back. */
 static bool observing_take_data(struct observing *o, const struct machine_event *ev,
                                 const struct observing_moment *m, struct machine_actions *out)
 {
@@ -288,8 +288,8 @@ static void observing_on_data(struct observing *o, const struct machine_event *e
     observing_conclude(o, m, out);
 }
 
-/* While it stands it is still the first: proclaiming changes its version. A query that was under
- * way is over then. */
+/* Handles the event of the first in line. While it stands it is still the first: proclaiming
+ * changes its version. A query that was under way is over then. */
 static void observing_on_node_fired(struct observing *o, const struct machine_event *ev,
                                     const struct observing_moment *m, struct machine_actions *out)
 {
@@ -301,7 +301,8 @@ static void observing_on_node_fired(struct observing *o, const struct machine_ev
     }
 }
 
-/* With the directory the first one went, and the next query asks for both. */
+/* Handles the event of the election's data. If the directory has gone, the first in line went
+ * before, and the next query asks for both. */
 static void observing_on_data_fired(struct observing *o, const struct machine_event *ev,
                                     struct machine_actions *out)
 {

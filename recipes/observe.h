@@ -20,27 +20,27 @@ enum observe_tell { OBSERVE_NOTHING, OBSERVE_LEADER, OBSERVE_NOBODY };
 
 /* All zero: nothing was told yet. */
 struct observe {
-    bool told;    /* something was */
+    bool told;    /* something was told */
     bool leads;   /* the last thing told was a leader */
     uint64_t top; /* the highest token told */
 };
 
-/* Takes the first in line (0: nobody is) and whether its proclaimed data are other than told. If a
- * resource fenced by the tokens told so far would refuse the first in line, that counts as
+/* Takes the first in line, by its token (0: nobody is), and whether its proclaimed data are
+ * other than told. If a resource fenced by the tokens told so far would refuse it, it counts as
  * nobody. */
 enum observe_tell observe_see(struct observe *o, uint64_t token, bool news);
 
 /* ---- what is read ---- */
 
-/* They follow the nodes of children.h: the first in line, and the election's own data. The data
- * have a watch beside that on the children, and a slot, since they are read across queries. */
+/* Nodes after those of children.h: the first in line, and the election's own data. The data have a
+ * watch beside that on the children, and a slot, since they are read across queries. */
 enum { OBSERVING_FIRST = CHILDREN_NODES, OBSERVING_DATA };
 enum { OBSERVING_SLOT_DATA = CHILDREN_SLOTS };
 
 enum observing_tell {
     OBSERVING_TELL_NOBODY = CHILDREN_TELL_OWN,
     OBSERVING_TELL_SILENT,    /* a leader that has proclaimed nothing */
-    OBSERVING_TELL_PROCLAIMED /* one, with what it proclaimed */
+    OBSERVING_TELL_PROCLAIMED /* a leader, with what it proclaimed */
 };
 
 enum observing_node { OBSERVING_LISTING, OBSERVING_READING, OBSERVING_SEEN, OBSERVING_NODES };
@@ -49,12 +49,12 @@ enum observing_data { OBSERVING_UNKNOWN, OBSERVING_ASKED, OBSERVING_KNOWN, OBSER
 /* What the driver knows when it delivers an event. */
 struct observing_moment {
     struct children_moment children;
-    int64_t patience; /* for how long what is older is held back; ns */
+    int64_t patience; /* for how many ns older data are held back */
     bool some;        /* the newest list has a first in line */
-    bool used_up;     /* whose number is used up */
-    bool other_node;  /* it has another name than the last leader told */
+    bool used_up;     /* its number is used up */
+    bool other_node;  /* the first in line has another name than the last leader told */
     bool told_any;    /* something proclaimed was told with the last leader */
-    bool same;        /* it equals what was read last */
+    bool same;        /* what is proclaimed, as read last, equals what was told with that leader */
 };
 
 /* All 0 at the beginning. */
@@ -64,20 +64,22 @@ struct observing {
     enum observing_node node;
     enum observing_data data;
     bool data_missing;   /* KNOWN: there was no directory to watch */
-    uint64_t token;      /* SEEN */
-    uint64_t data_token; /* KNOWN: who proclaimed, 0: nobody */
+    uint64_t token;      /* SEEN: of the first in line */
+    uint64_t data_token; /* KNOWN: the token of the leader that proclaimed; 0: none has */
     struct newest newest;
-    uint64_t data_zxid; /* of the newest data */
-    bool used_up;       /* the number of the first in line is */
-    bool told_used_up;  /* that of the last leader told was */
-    bool met;           /* it was the first on this connection */
+    uint64_t data_zxid; /* the mzxid of the newest data */
+    bool used_up;       /* the number of the first in line is used up */
+    bool told_used_up;  /* the number of the last leader told was used up */
+    bool met;           /* the leader told last was the first on this connection */
 };
 
-/* MACHINE_ACT_NAME: the first in line is that of the newest list from now on. */
+/* Takes an event. MACHINE_ACT_NAME among the actions: OBSERVING_FIRST is the first in line of the
+ * newest list from now on. */
 void observing_step(struct observing *o, const struct machine_event *ev,
                     const struct observing_moment *moment, struct machine_actions *out);
 
-/* The servers' data have gone back: what was read and told so far is no measure any more. */
+/* Called when the servers' data have gone back: what was read and told so far is no measure any
+ * more. */
 void observing_rewind(struct observing *o);
 
 /* Asserted after each step. */

@@ -1,8 +1,8 @@
 #include "payoff.h"
 
-/* A tenure that kept a rival out must have saved PAYOFF_WORTH times what it cost. So rivals lose
- * about a tenth of the time to it at most. Each time when a look finds a rival again that factor
- * doubles, up to PAYOFF_DOUBLED times. */
+/* PAYOFF_WORTH: a tenure that kept a rival out must have saved this many times what it cost. So
+ * rivals lose about a tenth of the time to it at most. Each time when a look finds a rival again
+ * that factor doubles, up to PAYOFF_DOUBLED times. */
 enum { PAYOFF_WORTH = 9, PAYOFF_DOUBLED = 3 };
 
 void payoff_ask(struct payoff *p, int64_t now)
@@ -17,7 +17,8 @@ void payoff_granted(struct payoff *p, int64_t now, bool delayed)
     p->finds = 0;
 }
 
-/* Getting the lock takes at least as long as a look. */
+/* Takes the time of a look for that of an attempt, if no attempt was measured: a look takes no
+ * longer. */
 void payoff_looked(struct payoff *p, int64_t now)
 {
     if (p->alone_ns == 0)
@@ -31,14 +32,15 @@ void payoff_kept_out(struct payoff *p, int64_t now)
         p->kept_from = now;
 }
 
-/* A rival that was there before the look has waited since then. */
+/* Counts the rival's wait from the beginning of the look: it may have been there before. */
 void payoff_found(struct payoff *p, bool rival)
 {
     p->found = rival;
     p->kept_from = p->asked;
 }
 
-/* The rival could have had the lock by now. */
+/* Counts the rival's wait from when it began to ask. Without the tenure it could have the lock now,
+ * so that was as long ago as we need to get it. */
 void payoff_recalled(struct payoff *p, int64_t now)
 {
     payoff_kept_out(p, now - p->alone_ns);
@@ -50,9 +52,9 @@ void payoff_forget(struct payoff *p)
     p->found = false;
 }
 
-/* What an earlier tenure has cost is not made good by this one, however many turns it had. If the
- * rival was there before the tenure looked, the turns until then are no gain: a tight loop has
- * thousands of them in any wait. */
+/* Decides how long nothing is retained. What an earlier tenure has cost is not made good by this
+ * one, however many turns it had. If the rival was there before the tenure looked, the turns until
+ * then are no gain: a tight loop has thousands of them in any wait. */
 void payoff_settle(struct payoff *p, int64_t now, uint64_t turns)
 {
     int64_t cost;

@@ -14,40 +14,46 @@
 struct payoff {
     int64_t asked;     /* when the attempt, or the look, that is under way was begun */
     int64_t alone_ns;  /* what it takes to get a lock that nobody has, as last seen; 0: not yet */
-    int64_t kept_from; /* since when the tenure has kept a rival out; 0: it has not */
+    int64_t kept_from; /* since when the tenure has kept a rival out; 0: it has kept none */
     int64_t off_until; /* nothing is retained before */
-    uint32_t finds;    /* tenures whose look found a rival, since one had no rival */
-    bool found;        /* the look of this tenure has found the rival: nothing had told of it */
+    uint32_t finds;    /* how many tenures in a row had a look that found a rival */
+    bool found;        /* the look of this tenure has found the rival, of which nothing had told */
 };
 
-/* Whether the handle may retain. Inline, as payoff_invariant(): each turn asks. */
+/* Whether the handle may retain. Inline, as payoff_invariant() is, since each turn asks. */
 static inline bool payoff_allows(const struct payoff *p, int64_t now)
 {
     return now >= p->off_until;
 }
 
-/* The handle begins an attempt, or looks whether others wait for the tenure. */
+/* Called when the handle begins an attempt, or a look whether others wait for the tenure. */
 void payoff_ask(struct payoff *p, int64_t now);
 
-/* A request was answered and nobody else is there. The first: the attempt is granted (.delayed:
- * there was not one connection all the while). The second: the look is done. */
+/* Called when the attempt is granted and nobody else is there. delayed: there was not one
+ * connection all the time. */
 void payoff_granted(struct payoff *p, int64_t now, bool delayed);
+
+/* Called when a look has found nobody else. */
 void payoff_looked(struct payoff *p, int64_t now);
 
-/* A rival waits that nothing had told of: the look has found it, or might have. */
+/* Called when a rival waits that nothing had told of. rival: the look has found it; else the look
+ * might have. */
 void payoff_found(struct payoff *p, bool rival);
 
-/* A rival waits. The first: an idle tenure hears of it. The second: a turn has ended. Only the
- * first call of these counts, and none after payoff_found(). */
+/* Called when an idle tenure is told that a rival waits. Only the first call of this or of
+ * payoff_kept_out() counts, and none after payoff_found(). */
 void payoff_recalled(struct payoff *p, int64_t now);
+
+/* Called when a turn ends while a rival waits. */
 void payoff_kept_out(struct payoff *p, int64_t now);
 
-/* The first: the tenure ends after that many turns, not counting its first. The second: it is lost,
- * which costs nothing. */
+/* Called when the tenure ends, after that many turns beside its first. */
 void payoff_settle(struct payoff *p, int64_t now, uint64_t turns);
+
+/* Called when the tenure is lost, which costs nothing. */
 void payoff_forget(struct payoff *p);
 
-/* Whether p is consistent, where a rival waits or not. */
+/* Whether p is consistent; wanted: a rival waits. */
 static inline bool payoff_invariant(const struct payoff *p, bool wanted)
 {
     return wanted || (p->kept_from == 0 && !p->found);

@@ -4,7 +4,8 @@
 
 #define MS INT64_C(1000000)
 
-/* Beyond the drift: room for the reading of clocks and the delivery of a callback. */
+/* A part of the margin beside the drift: for the reading of clocks and the delivery of a
+ * callback. */
 #define MARGIN_FIXED (50 * MS)
 
 struct instant instant_add(struct instant t, int64_t ns)
@@ -41,12 +42,12 @@ static bool is_some(struct instant t)
     return t.boot != 0;
 }
 
-static int64_t longer(int64_t a, int64_t b)
+static int64_t longer_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
-static bool is_later(struct instant a, struct instant b)
+static bool instant_is_later(struct instant a, struct instant b)
 {
     return a.boot > b.boot && a.raw > b.raw;
 }
@@ -63,24 +64,25 @@ int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille)
     return timeout_ns / 1000 * drift_permille + MARGIN_FIXED;
 }
 
-/* Half a tick, and a fifth of that half more: 0.6 ticks. An unknown tick counts as half the
+/* Returns half a tick, and a fifth of that half more: 0.6 ticks. An unknown tick counts as half the
  * timeout. It is no longer, as long as the servers' minSessionTimeout is at least two ticks. */
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns)
 {
     return tick_ns > 0 ? tick_ns / 10 * 6 : timeout_ns / 10 * 3;
 }
 
-/* A third of what a proof leaves, whose anchor was sent just in time: the other two are there when
- * the next one comes. */
+/* The period of rounds, if the server reports to the leader itself: a third of what is left of a
+ * deadline whose anchor was sent just in time. So two thirds are left when the next proof comes. */
 static int64_t direct_period(const struct proofs *p)
 {
     const int64_t third = (p->timeout - p->margin - p->relay) / 3;
 
-    return longer(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
+    return longer_of(p->timeout / 6, third < p->timeout / 40 * 9 ? third : p->timeout / 40 * 9);
 }
 
-/* If the relay is longer than the period, the second round of a pair comes later than the first
- * round of the next, and less is left of each deadline. So there are four pairs at a time. */
+/* The period of rounds, if another server is between ours and the leader. If the relay is longer
+ * than the period, the second round of a pair comes later than the first round of the next, and
+ * less is left of each deadline. So there are four pairs at a time. */
 static int64_t relayed_period(int64_t timeout_ns, int64_t relay_ns)
 {
     const int64_t period = timeout_ns / 6;
@@ -95,7 +97,8 @@ int64_t proofs_period(const struct proofs *p)
     return p->relayed ? relayed_period(p->timeout, p->relay) : direct_period(p);
 }
 
-/* How long a round waits for the anchor that it was to rest on. The spare is as much older. */
+/* How long a round waits for the anchor on which it was to rest. Its spare anchor is older by as
+ * much. */
 static int64_t direct_slip(const struct proofs *p)
 {
     return proofs_period(p) / 8;
@@ -120,24 +123,26 @@ bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille
     int64_t needed = relay + relay / 2 + relay / 4 + timeout_ns / 4;
 
     if (relayed)
-        needed = 2 * longer(relay, period) + relay / 8 + period + round_slack(timeout_ns);
+        needed = 2 * longer_of(relay, period) + relay / 8 + period + round_slack(timeout_ns);
     return timeout_ns - proofs_margin(timeout_ns, drift_permille) > needed;
 }
 
-/* Relayed, the first round of a connection is the sooner found to be possible. */
+/* If relayed, anchors are sent more often, so that the first round of a connection can begin
+ * sooner. */
 int64_t proofs_anchor_period(const struct proofs *p)
 {
     return p->relayed ? p->relay / 4 : p->relay / 2;
 }
 
-/* Below a third of the timeout, after which libzookeeper pings; and three of them are less than a
- * deadline lasts. */
+/* The pause between syncs in place of pings: less than the third of the timeout after which
+ * libzookeeper pings; and three of them are less than a deadline lasts. */
 static int64_t keep_period(const struct proofs *p)
 {
     return p->timeout / 7 * 2;
 }
 
-/* More time than the leader's tracker needs from taking a session out until it says so. */
+/* Returns a time, ns, that is longer than the leader's tracker needs from taking a session out
+ * until it says so. */
 static int64_t settle_time(const struct proofs *p)
 {
     return p->timeout / 12;
@@ -162,17 +167,19 @@ static void set_timeout(struct proofs *p, int64_t timeout_ns)
     p->margin = proofs_margin(timeout_ns, p->drift_permille);
 }
 
+/* Returns until when no server ends a session that was touched at touched. */
 static struct instant kept_by(const struct proofs *p, struct instant touched)
 {
     return instant_add(touched, p->timeout - p->margin);
 }
 
-static bool extend(struct proofs *p, struct instant proved, struct instant now)
+/* Moves the deadline on by a proof. Returns whether it has moved. */
+static bool extend_deadline(struct proofs *p, struct instant proved, struct instant now)
 {
     struct instant deadline = kept_by(p, proved);
 
     p->extended = now;
-    if (p->has_deadline && !is_later(deadline, p->deadline))
+    if (p->has_deadline && !instant_is_later(deadline, p->deadline))
         return false;
     p->deadline = deadline;
     p->has_deadline = true;
@@ -205,7 +212,7 @@ void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns)
     set_timeout(p, timeout_ns);
     new_connection(p);
     p->newest = begun;
-    extend(p, begun, begun);
+    extend_deadline(p, begun, begun);
 }
 
 void proofs_reconnected(struct proofs *p, int64_t timeout_ns)
@@ -239,7 +246,7 @@ void proofs_alone(struct proofs *p)
 {
     p->alone = true;
     p->relayed = false;
-    p->chain_ever |= p->chain == CHAIN_WRITE; /* it is a round by itself */
+    p->chain_ever |= p->chain == CHAIN_WRITE; /* a write under way is a round by itself */
 }
 
 void proofs_direct(struct proofs *p)
@@ -247,7 +254,8 @@ void proofs_direct(struct proofs *p)
     p->relayed = false;
 }
 
-/* The newest anchor that was reported before a sync that is sent now is answered. */
+/* Finds the newest anchor that is reported before a sync that is sent now is answered. Returns
+ * false if there is none. */
 static bool find_base(const struct anchors *ring, struct instant now, int64_t relay_ns,
                       struct instant *ret)
 {
@@ -263,6 +271,7 @@ static bool find_base(const struct anchors *ring, struct instant now, int64_t re
     return false;
 }
 
+/* Returns what find_base() finds; none if it finds nothing. */
 static struct instant some_base(const struct anchors *ring, struct instant now, int64_t relay_ns)
 {
     struct instant ret;
@@ -286,8 +295,9 @@ static bool is_timed(const struct proofs *p)
     return !p->relayed && !p->alone && (p->chain_ever || p->heard.count > 0);
 }
 
-/* The next round is due a period later. If the last one rested on an older anchor than it might, it
- * is due so much sooner; and the first one of a connection when its first anchor is a relay old. */
+/* When the last round counts as begun: the next one is due a period later. If the last one rested
+ * on an older anchor than it might, it is due so much sooner. The first one of a connection is due
+ * when its first anchor is a relay old. */
 static struct instant round_begun(const struct proofs *p)
 {
     const struct anchors *ring = &p->heard;
@@ -300,16 +310,16 @@ static struct instant round_begun(const struct proofs *p)
     const int64_t most = proofs_period(p) - p->timeout / 6,
                   boot = p->chain_begun.boot - p->chain_base.boot,
                   raw = p->chain_begun.raw - p->chain_base.raw,
-                  older = longer(boot, raw) - p->relay;
-    return instant_add(p->chain_begun, -(older < most ? longer(older, 0) : most));
+                  older = longer_of(boot, raw) - p->relay;
+    return instant_add(p->chain_begun, -(older < most ? longer_of(older, 0) : most));
 }
 
-/* The last time until now at which a coming round, or one that is over, wanted an anchor: the one
- * that is a relay old when it begins, or its spare. *next: the first time after that. */
+/* Returns the last time, up to now, at which a round wanted an anchor: the one that is a relay old
+ * when the round begins, or its spare. *next is the first time after that. */
 static struct instant anchor_time(const struct proofs *p, struct instant now, struct instant *next)
 {
     const int64_t period = proofs_period(p), spare = direct_slip(p);
-    /* so that no time is before it */
+    /* early enough to be before all times that count */
     const struct instant first =
         instant_add(round_begun(p), -(p->relay / period + 2) * period - p->relay - spare);
     const int64_t boot = now.boot - first.boot, raw = now.raw - first.raw,
@@ -320,7 +330,8 @@ static struct instant anchor_time(const struct proofs *p, struct instant now, st
     return over < spare ? last : instant_add(last, spare);
 }
 
-/* Whether no anchor was answered since one was wanted for a round, nor so little sooner. */
+/* Whether an anchor is due: none was answered since one was wanted for a round, or since sooner ns
+ * before that. */
 static bool anchor_due(const struct proofs *p, struct instant now, int64_t sooner)
 {
     struct instant next;
@@ -345,8 +356,8 @@ static bool is_kept(const struct proofs *p, struct instant now)
     return is_some(p->kept) && !instant_reached(now, p->kept);
 }
 
-/* Whether the second of two syncs comes at once: where two reports are shown, if a deadline that
- * rests on them may be ahead; elsewhere if the session is not kept. */
+/* Whether the second of two syncs is sent at once: if relayed, two reports are shown, and it is if
+ * a deadline that rests on them may be ahead; else if the session is not kept. */
 static bool is_second_due(const struct proofs *p, struct instant now)
 {
     if (p->alone || p->keep_second)
@@ -357,15 +368,16 @@ static bool is_second_due(const struct proofs *p, struct instant now)
            !instant_reached(now, kept_by(p, p->keep_base));
 }
 
-/* If three syncs would not do otherwise, the relay is taken shorter here than for a deadline. If
- * kept is wrong for this reason alone, only the moment that settle_time() is for is wrong. */
+/* The relay that a sync in place of a ping counts on. If three syncs would not do otherwise, it is
+ * shorter here than for a deadline. If .kept is wrong for this reason alone, only the moment for
+ * which settle_time() is meant is wrong. */
 static int64_t keep_relay(const struct proofs *p)
 {
     return p->relay < keep_period(p) ? p->relay : p->relay / 10 * 9;
 }
 
-/* A sync is sent after the answer to the one before, so its own answer shows that what that one had
- * waited for has arrived. */
+/* Begins a sync in place of a ping. It is sent after the answer to the one before, so its own
+ * answer shows that what that one had waited for has arrived. */
 static void keep_begin(struct proofs *p, struct instant now)
 {
     p->keep_out = true;
@@ -377,7 +389,7 @@ static void keep_begin(struct proofs *p, struct instant now)
         p->keep_passes = p->relayed ? some_base(&p->heard, now, p->relay) : none;
 }
 
-/* What a round shows whose sync is sent now; false: nothing. */
+/* Finds out what a round shows whose sync is sent now. Returns false if it shows nothing. */
 static bool begin_round(struct proofs *p, struct instant now)
 {
     p->rests = find_base(p->relayed ? &p->passed : &p->heard, now, p->relay, &p->chain_base);
@@ -393,7 +405,7 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         break;
     case PROOF_SYNC:
         if (!begin_round(p, now))
-            break; /* its answer would prove nothing */
+            break; /* a sync whose answer would prove nothing */
         p->on_handshake = false;
         p->chain_begun = now;
         p->chain_ever = true;
@@ -401,10 +413,10 @@ void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now)
         break;
     case PROOF_RENEWAL:
         if (!p->alone && p->chain != CHAIN_WRITE_DUE)
-            break; /* the same */
+            break; /* likewise, a write */
         if (!p->chain_ever || p->chain == CHAIN_IDLE)
             p->chain_begun = now;
-        if (p->chain == CHAIN_IDLE) /* alone: it counts for itself */
+        if (p->chain == CHAIN_IDLE) /* alone: this write counts for itself */
             p->rests = p->passes = false;
         p->chain_ever |= p->chain == CHAIN_IDLE;
         p->chain = CHAIN_WRITE;
@@ -427,7 +439,7 @@ void proofs_failed(struct proofs *p, enum proof_kind kind)
         p->anchor_sent = none;
     else
         p->chain = CHAIN_IDLE;
-    if (kind == PROOF_SYNC || kind == PROOF_RENEWAL) /* it has moved nothing */
+    if (kind == PROOF_SYNC || kind == PROOF_RENEWAL) /* the round has moved nothing */
         p->chain_base = instant_add(p->chain_begun, -p->timeout);
 }
 
@@ -436,19 +448,20 @@ static void end_round(struct proofs *p, struct instant answered)
     p->chain = CHAIN_IDLE;
     if (p->passes) {
         add_anchor(&p->passed, p->chain_passed, answered);
-        p->extended = answered; /* it goes on as it should, though nothing is proved yet */
+        p->extended = answered; /* the rounds go on as they should, though nothing is proved yet */
     }
 }
 
-/* The leader knows that the session was touched at anchor. If it may have taken the session
- * out before, that was not in vain if the session is not marked later. */
-static void keep(struct proofs *p, struct instant anchor, struct instant now)
+/* Moves .kept on, since the leader knows of a touch at anchor. If the leader may have taken the
+ * session out before, that shows in time: only a write that is sent after .settled revives the
+ * deadline. */
+static void extend_kept(struct proofs *p, struct instant anchor, struct instant now)
 {
     if (is_ahead(p, now))
         p->settled = now;
     else if (!is_kept(p, now))
         p->settled = instant_add(now, settle_time(p));
-    if (!is_kept(p, now) || is_later(kept_by(p, anchor), p->kept))
+    if (!is_kept(p, now) || instant_is_later(kept_by(p, anchor), p->kept))
         p->kept = kept_by(p, anchor);
 }
 
@@ -458,20 +471,22 @@ static void keep_end(struct proofs *p, struct instant now)
     if (p->keep_second && is_some(p->keep_passes))
         add_anchor(&p->passed, p->keep_passes, now);
     if (is_some(p->keep_reports))
-        keep(p, p->keep_reports, now);
+        extend_kept(p, p->keep_reports, now);
 }
 
-/* The write of a round that rests on something was answered. A session whose time was up may be
- * touched while the leader is about to end it. */
-static bool conclude(struct proofs *p, struct instant sent, struct instant now)
+/* Ends a round that rests on something, whose write was answered. Returns whether the deadline
+ * moved on. If the session's time was up, it may have been touched while the leader is about to end
+ * it: so it must be kept, and settled. */
+static bool conclude_round(struct proofs *p, struct instant sent, struct instant now)
 {
     const bool settled = is_kept(p, now) && instant_passed(sent, p->settled, 0);
 
     if (is_ahead(p, now) || (settled && !p->on_handshake))
-        return extend(p, p->chain_base, now);
+        return extend_deadline(p, p->chain_base, now);
     if (!p->on_handshake) {
-        keep(p, p->chain_base, now);
-        p->chain_begun = instant_add(p->settled, -proofs_period(p)); /* the next one is due then */
+        extend_kept(p, p->chain_base, now);
+        p->chain_begun =
+            instant_add(p->settled, -proofs_period(p)); /* the next round is due at .settled */
         p->chain_base = p->chain_begun;
     }
     return false;
@@ -484,12 +499,12 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
 
     if (!p->connected)
         return false;
-    if (is_later(sent, p->newest))
+    if (instant_is_later(sent, p->newest))
         p->newest = sent;
     if (newest_anchor_older(p, answered, proofs_anchor_period(p) / 2) ||
         (is_timed(p) && anchor_due(p, answered, 0)))
         add_anchor(&p->heard, sent, answered);
-    if (instant_passed(sent, p->anchor_sent, 0)) /* what was asked for before is answered by now */
+    if (instant_passed(sent, p->anchor_sent, 0)) /* the anchor asked for is answered, too */
         p->anchor_sent = none;
     if (kind == PROOF_SYNC && p->chain == CHAIN_SYNC)
         p->chain = CHAIN_WRITE_DUE;
@@ -498,13 +513,13 @@ bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent
     if (chained)
         end_round(p, answered);
     if (p->alone && (kind == PROOF_RENEWAL || kind == PROOF_WRITE))
-        return extend(p, sent, answered);
-    return chained && p->rests && conclude(p, sent, answered);
+        return extend_deadline(p, sent, answered);
+    return chained && p->rests && conclude_round(p, sent, answered);
 }
 
-/* The next round of this connection. It waits for the anchor that was sent just in time for it.
- * Relayed, it waits for a second round of a pair that is possible within half a period more: else
- * that would have to wait for the round after. */
+/* Returns when the next round of this connection begins. It waits for the anchor that was sent just
+ * in time for it. Relayed, it waits for a second round of a pair that is possible within half a
+ * period more: else that would have to wait for the round after. */
 static struct instant next_round(const struct proofs *p)
 {
     const struct anchors *ring = p->relayed ? &p->passed : &p->heard;
@@ -516,7 +531,7 @@ static struct instant next_round(const struct proofs *p)
     for (uint32_t i = 1; !p->alone && i <= ring->count && i <= PROOF_ANCHORS; i++) {
         const uint32_t at = (ring->count - i) % PROOF_ANCHORS;
         const struct instant possible = instant_add(ring->at[at].answered, p->relay);
-        if (is_later(possible, due) && !is_later(possible, last))
+        if (instant_is_later(possible, due) && !instant_is_later(possible, last))
             ret = possible;
     }
     return ret;
@@ -534,8 +549,8 @@ static int64_t keep_wait(const struct proofs *p, struct instant now)
     return instant_left(now, instant_add(p->keep_sent, keep_period(p)));
 }
 
-/* What was under way stays so. A round that was broken off is begun anew, and so is that of a
- * handshake which would come too late. */
+/* Keeps what is under way. A round that was broken off is begun anew, and so is that of a handshake
+ * which would come too late. */
 void proofs_use(struct proofs *p, enum proof_need need, struct instant now)
 {
     const bool heats = need == PROOF_HOT && p->need != PROOF_HOT;
@@ -606,19 +621,20 @@ int64_t proofs_left(const struct proofs *p, struct instant now)
 
     return p->need != PROOF_COOL || !p->has_deadline
                ? left
-               : longer(left, instant_left(now, kept_by(p, p->newest)));
+               : longer_of(left, instant_left(now, kept_by(p, p->newest)));
 }
 
-/* Plays the coming rounds as they would be on a network that stays as it is, until one rests on an
- * anchor that is sent now, if none is newer. From there on proofs_can_last() holds. Earlier rounds
- * may rest on anchors so old that they move nothing. */
+/* Whether a proof moves the deadline on in time. It plays the coming rounds as they would be on a
+ * network that stays as it is, until one rests on an anchor that is sent now, if none is newer.
+ * After that proofs_can_last() holds. Earlier rounds may rest on anchors so old that they move
+ * nothing. */
 static bool can_renew(const struct proofs *p, struct instant now)
 {
     const int64_t poll = proofs_anchor_period(p) / 2, slack = round_slack(p->timeout);
     const int64_t due = p->chain_ever ? instant_left(now, next_round(p)) : poll;
     int64_t left = instant_left(now, p->deadline), at = due;
     bool runs = p->chain != CHAIN_IDLE;
-    bool shakes = runs && p->on_handshake; /* the next round does not count its period from this */
+    bool shakes = runs && p->on_handshake; /* the next round is not due a period after this one */
 
     if (runs && due == 0 && p->chain != CHAIN_WRITE_DUE) /* the server is silent */
         return false;
@@ -633,13 +649,14 @@ static bool can_renew(const struct proofs *p, struct instant now)
         if (fresh && !p->relayed)
             return true;
         const bool shows = runs || begin_round(&q, then) || fresh;
-        if (q.rests && !is_later(now, q.chain_base))
+        if (q.rests && !instant_is_later(now, q.chain_base))
             return true;
         if (q.passes || fresh)
             add_anchor(&q.passed, fresh ? now : q.chain_passed, then);
         q.chain_ever |= shows && !shakes;
         if (q.rests)
-            left = longer(left, instant_left(now, instant_add(q.chain_base, q.timeout - q.margin)));
+            left =
+                longer_of(left, instant_left(now, instant_add(q.chain_base, q.timeout - q.margin)));
         if (at >= due)
             q.chain_begun = then;
         at = q.chain_ever ? instant_left(now, next_round(&q)) : at + poll;
@@ -660,7 +677,7 @@ enum proof_kind proof_by_gain(const struct proofs *p, enum proof_kind kind, stru
 {
     const bool moves = kind == PROOF_WRITE && p->alone;
 
-    if (!moves || is_later(kept_by(p, sent), instant_add(p->deadline, p->timeout / 64)) ||
+    if (!moves || instant_is_later(kept_by(p, sent), instant_add(p->deadline, p->timeout / 64)) ||
         proofs_overdue(p, now) || proofs_deadline(p, now) != DEADLINE_LASTING)
         return kind;
     return PROOF_ANCHOR;

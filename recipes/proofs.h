@@ -11,8 +11,8 @@
  * An observer may report to a follower, which reports to the leader. There the write's answer shows
  * that the follower has the touch, and a second round is needed, whose sync comes a relay period
  * after that answer. Each round is the first of one pair and the second of another.
- * Rule C (a server that stands alone): any write answered proves it was processed by the one that
- * keeps the sessions. So: write sent + timeout.
+ * Rule C (a server that stands alone): the server that answers a write keeps the sessions itself.
+ * So no server ends the session before write sent + timeout.
  * A new session is proved by its creation, from before the handle was made.
  *
  * Times are pairs of clocks: CLOCK_BOOTTIME counts suspension, CLOCK_MONOTONIC_RAW is never slewed.
@@ -29,15 +29,15 @@ struct instant { /* ns */
 };
 
 struct instant instant_add(struct instant t, int64_t ns);
-bool instant_reached(struct instant now, struct instant deadline);         /* by either clock */
+bool instant_reached(struct instant now, struct instant deadline);         /* one clock is enough */
 bool instant_passed(struct instant now, struct instant since, int64_t ns); /* by both clocks */
-int64_t instant_left(struct instant now, struct instant deadline); /* at most, 0 when reached */
+int64_t instant_left(struct instant now, struct instant deadline); /* ns, at most; 0: reached */
 
-/* While BOOTTIME is below this instant, the deadline is ahead by RAW, too: half of what is left
- * now. The kernel slows BOOTTIME against RAW by less than a quarter (10 % by the tick's length,
- * 0.05 % by frequency, as much by adjtime(), an eighth for an offset), so while half has passed by
- * the one, the whole cannot have by the other; suspension moves BOOTTIME on, which is the safe
- * side. now was read BOOTTIME first: what passes between the readings then counts for RAW as
+/* Returns an instant of BOOTTIME, half of what is left from now: before it, the deadline is ahead
+ * by RAW, too. The kernel slows BOOTTIME against RAW by less than a quarter (10 % by the tick's
+ * length, 0.05 % by frequency, as much by adjtime(), an eighth for an offset). So while half has
+ * passed by the one, the whole cannot have by the other; suspension moves BOOTTIME on, which is the
+ * safe side. now was read BOOTTIME first: the time between the readings then counts for RAW as
  * passed. */
 int64_t instant_sure(struct instant now, struct instant deadline);
 
@@ -46,11 +46,12 @@ enum proof_kind {
     PROOF_SYNC,    /* the chain's second step */
     PROOF_RENEWAL, /* the chain's third step: a write */
     PROOF_WRITE,   /* any other write, whatever the quorum answers */
-    PROOF_KEEP     /* a sync in place of a ping: an anchor, and a step towards being kept */
+    PROOF_KEEP /* a sync in place of a ping: an anchor, and a step of the proof that the session is
+                  kept */
 };
 
-/* What a request that asked for that kind proves by such an answer of the server: no more than a
- * read, where the server may have answered a write alone. */
+/* Returns what a request that asked for that kind proves by the answer rc: no more than a read, if
+ * the server may have answered a write alone. */
 enum proof_kind proof_by_answer(enum proof_kind kind, enum store_rc rc);
 
 /* What the session should send now. */
@@ -62,7 +63,7 @@ enum proof_wish {
     PROOF_SEND_KEEP
 };
 
-/* What its users need of a session. */
+/* What the users of a session need of it. */
 enum proof_need {
     PROOF_HOT,  /* a deadline: the chain runs */
     PROOF_COOL, /* to be kept, and to be proved soon when somebody needs a deadline: no write, and
@@ -70,24 +71,24 @@ enum proof_need {
     PROOF_COLD  /* nothing */
 };
 
-/* needs_deadline: something is held, or would be with a deadline. in_use: somebody waits, or is a
- * member. lately: it was opened, or somebody has entered or left, within the last minute; entered:
- * not only opened. */
+/* Returns what the users need. needs_deadline: something is held, or would be with a deadline.
+ * in_use: somebody waits, or is a member. lately: it was opened, or somebody has entered or left,
+ * within the last minute; entered: not only opened. */
 enum proof_need proofs_need(bool needs_deadline, bool in_use, bool lately, bool entered);
 
 enum { PROOF_ANCHORS = 16 };
 
-/* A ring, sparse enough to reach back over a relay period. */
+/* A ring of anchors, sparse enough to reach back over a relay period. */
 struct anchors {
     struct {
         struct instant sent, answered;
     } at[PROOF_ANCHORS];
-    uint32_t count; /* ever put into it */
+    uint32_t count; /* how many anchors were put into it, ever */
 };
 
 struct proofs {
     int64_t timeout; /* ns: the smaller of negotiated now and at creation */
-    int64_t relay;   /* ns: by then a server has reported a touch to the one that it follows */
+    int64_t relay;   /* ns, in which a server reports a touch to the one that it follows */
     int64_t margin;
     int32_t drift_permille;
     int64_t tick; /* ns, 0: unknown */
@@ -96,13 +97,13 @@ struct proofs {
     bool has_deadline;
     struct instant deadline;
     struct instant newest;   /* send time of the newest answered request of the session */
-    struct instant extended; /* when the deadline last moved on, or was needed anew */
+    struct instant extended; /* when the deadline moved on last, or began to be needed */
     enum proof_need need;
     /* of this connection: */
-    bool relayed;               /* the server may follow one that is not the leader */
-    struct anchors heard;       /* the touches that the server had */
-    struct anchors passed;      /* those that the server which it follows had, too */
-    struct instant anchor_sent; /* that was asked for, and is not answered yet; 0: none */
+    bool relayed;               /* the server may follow a server that is not the leader */
+    struct anchors heard;       /* the touches that our server had */
+    struct anchors passed;      /* the touches that the server had which ours follows */
+    struct instant anchor_sent; /* of the anchor that was asked for, and is not answered; 0: none */
     enum { CHAIN_IDLE, CHAIN_SYNC, CHAIN_WRITE_DUE, CHAIN_WRITE } chain;
     bool on_handshake;           /* this round rests on the handshake of this connection */
     bool rests;                  /* this round moves the deadline */
@@ -111,87 +112,90 @@ struct proofs {
     struct instant chain_passed; /* the send time of its anchor */
     struct instant chain_begun;  /* when the last round began */
     bool chain_ever;
-    /* Until then nobody takes the session out, if our server's leader is one: */
+    /* the leader does not end the session before .kept, if our server's leader is one: */
     struct instant kept;    /* 0: it is not known */
-    struct instant settled; /* a write that is sent from then on revives the deadline */
-    /* syncs in place of pings; the time 0: none */
+    struct instant settled; /* a write that is sent at that time or later revives the deadline */
+    /* of syncs in place of pings; a time of 0: none */
     bool keep_out;
-    bool keep_second;                       /* the last one was sent right after another */
-    struct instant keep_sent;               /* the last one */
-    struct instant keep_base, keep_reports; /* anchors that the leader is told of: before that is
-                                               answered, and before it was sent */
-    struct instant keep_passes; /* an anchor that the server which ours follows is told of, before
-                                   the first of two is answered */
+    bool keep_second;            /* the last one was sent right after the one before */
+    struct instant keep_sent;    /* when the last one was sent */
+    struct instant keep_base;    /* an anchor of which the leader is told before that is answered */
+    struct instant keep_reports; /* an anchor of which the leader was told before that was sent */
+    struct instant keep_passes;  /* an anchor of which the server that ours follows is told before
+                                    the first of two is answered */
 };
 
-/* Parameters derived from the timeout, for documentation and tests. */
+/* Parameters that follow from the timeout, in ns; for documentation and tests. */
 int64_t proofs_margin(int64_t timeout_ns, int32_t drift_permille);
 int64_t proofs_relay(int64_t timeout_ns, int64_t tick_ns);
-/* Whether an ensemble that is well proves each deadline anew before it is reached; relayed: also at
+
+/* Whether an ensemble that is well proves each deadline anew before it is reached; relayed: even at
  * an observer that a follower feeds. */
 bool proofs_can_last(int64_t timeout_ns, int64_t tick_ns, int32_t drift_permille, bool relayed);
-int64_t proofs_period(const struct proofs *p);        /* between renewals */
-int64_t proofs_anchor_period(const struct proofs *p); /* between anchors that no round wants */
+int64_t proofs_period(const struct proofs *p);        /* ns between renewals */
+int64_t proofs_anchor_period(const struct proofs *p); /* ns between anchors that no round wants */
 
 void proofs_init(struct proofs *p, int64_t tick_ns, int32_t drift_permille);
 
-/* A session of that timeout was made, the attempt begun at begun (before any packet was sent). */
+/* Called when a session of that timeout was made; the attempt to make it had begun at begun, before
+ * any packet was sent. */
 void proofs_created(struct proofs *p, struct instant begun, int64_t timeout_ns);
 
-/* The same session has a new connection: everything of the old connection is void, and a smaller
- * timeout takes deadlines back. The newest request that was answered before that counts as an
- * anchor from now on. */
+/* Called when the same session has a new connection: everything of the old connection is void, and
+ * a smaller timeout takes deadlines back. The newest request that was answered before that counts
+ * as an anchor from now on. */
 void proofs_reconnected(struct proofs *p, int64_t timeout_ns);
 void proofs_disconnected(struct proofs *p);
 
-/* The server was shown, on this connection, to stand alone. */
+/* Called when the server was shown, on this connection, to stand alone: from now on rule C
+ * holds. */
 void proofs_alone(struct proofs *p);
 
-/* The server was shown, on this connection, to report to the leader itself. Rounds that begin from
- * now on count on that. */
+/* Called when the server was shown, on this connection, to report to the leader itself. Rounds that
+ * begin from now on count on that. */
 void proofs_direct(struct proofs *p);
 
-/* What is needed from now on. */
+/* Sets what is needed from now on. */
 void proofs_use(struct proofs *p, enum proof_need need, struct instant now);
 
-/* What proofs_want() asked for was sent now. */
+/* Called when the request that proofs_want() asked for was sent. */
 void proofs_sent(struct proofs *p, enum proof_kind kind, struct instant now);
 
-/* What proofs_want() asked for will not be answered. */
+/* Called when the request that proofs_want() asked for will not be answered. */
 void proofs_failed(struct proofs *p, enum proof_kind kind);
 
-/* A request sent at sent, on this connection, was answered definitely at answered. True if the
- * deadline moved on. */
+/* Counts a request, sent at sent on this connection, that was answered definitely at answered.
+ * Returns whether the deadline moved on. */
 bool proofs_answered(struct proofs *p, enum proof_kind kind, struct instant sent,
                      struct instant answered);
 
-/* What to send now, for what is needed. */
+/* Returns what to send now, for what is needed. */
 enum proof_wish proofs_want(const struct proofs *p, struct instant now);
 
-/* How long, at most, until proofs_want() must be asked again; ns. */
+/* Returns how long, at most, until proofs_want() must be asked again; ns. */
 int64_t proofs_wait(const struct proofs *p, struct instant now);
 
-/* Whether the last round that was answered is older than two and a half sixths of the timeout: the
- * session's holders are SUSPECT. Where no deadline is needed: the last answer. */
+/* Whether the last round that was answered is older than two and a half sixths of the timeout: then
+ * the session's holders are SUSPECT. If no deadline is needed, the last answer counts. */
 bool proofs_overdue(const struct proofs *p, struct instant now);
 
-/* For how long the session is worth a connection soon: until its deadline, or where none is needed,
- * until the servers may end it; ns, 0: it may have ended. */
+/* Returns for how many ns the session is worth a connection soon: until its deadline, or if none is
+ * needed, until the servers may end it; 0: it may have ended. */
 int64_t proofs_left(const struct proofs *p, struct instant now);
 
 enum deadline {
     DEADLINE_NONE,   /* the servers may have ended the session */
-    DEADLINE_AHEAD,  /* they have not, but the next proof may come too late */
-    DEADLINE_LASTING /* on a network that stays as it is, a proof moves it on before it comes */
+    DEADLINE_AHEAD,  /* it is ahead, but the next proof may come too late */
+    DEADLINE_LASTING /* a proof moves it on in time, on a network that stays as it is */
 };
 
 /* How far holders can rely on the session's deadline now. A grant is given on DEADLINE_LASTING
  * alone. */
 enum deadline proofs_deadline(const struct proofs *p, struct instant now);
 
-/* What a request of that kind, answered now, counts as where somebody goes by the deadline. A move
- * is told to each of them. So a user's write moves a deadline that lasts, and of which nobody is in
- * doubt, only if that gains a 64th of the timeout. */
+/* Returns what a request of that kind, answered now, counts as while somebody goes by the deadline.
+ * A move is told to each of them. So a user's write moves a deadline that lasts, and of which
+ * nobody is in doubt, only if that gains a 64th of the timeout. */
 enum proof_kind proof_by_gain(const struct proofs *p, enum proof_kind kind, struct instant sent,
                               struct instant now);
 

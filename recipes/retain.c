@@ -83,7 +83,8 @@ static void retain_enter(struct retain *r, const struct retain_event *ev,
     a->watch = r->alone && may_retain(r, ev->now);
 }
 
-/* The node is ours no longer, or will not be when the actions have been done. */
+/* Forgets the tenure: the node is not ours any more, or will not be when the actions have been
+ * done. */
 static void forget_tenure(struct retain *r)
 {
     r->state = RETAIN_NONE;
@@ -92,10 +93,10 @@ static void forget_tenure(struct retain *r)
     r->turn = 0;
 }
 
-/* A caller that waits here enters before the node is deleted, so that its place in line is as early
- * as it can be. It finds the old node ahead. A watch on the children would only echo the end of
- * that node. A caller that tries enters after the delete: the old node would make it fail, and it
- * has no place in line. */
+/* Ends the tenure. A caller that waits here enters before the node is deleted, so that its place in
+ * line is as early as it can be. It finds the old node ahead. A watch on the children would only
+ * show the end of that node. A caller that tries enters after the delete: the old node would make
+ * it fail, and it has no place in line. */
 static void end_tenure(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool tries = r->trying;
@@ -112,8 +113,8 @@ static void end_tenure(struct retain *r, const struct retain_event *ev, struct r
         retain_act(out, RETAIN_ACT_END);
 }
 
-/* A rival waits: of those who wait here so many still go first. */
-static void retain_hear(struct retain *r, int64_t now)
+/* Keeps in mind that a rival waits, and how many of those who wait here still go first. */
+static void retain_set_gate(struct retain *r, int64_t now)
 {
     r->wanted = true;
     r->heard = now;
@@ -142,7 +143,8 @@ static bool may_pass(const struct retain *r, int64_t now)
            (r->turn < r->local_turns && now - r->first <= RETAIN_GATE_NS);
 }
 
-/* Without it a rival that is there already would never be heard of. */
+/* Looks whether a rival waits, unless that is known: one that is there already would never be told
+ * of. */
 static void retain_look(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     if (r->watched || r->looking || r->wanted || !may_retain(r, ev->now))
@@ -152,7 +154,7 @@ static void retain_look(struct retain *r, const struct retain_event *ev, struct 
     retain_act(out, RETAIN_ACT_LOOK);
 }
 
-/* The tenure has no turn: another one, its end, or idle. */
+/* Decides what comes after a turn: another one, the end of the tenure, or idle. */
 static void retain_go_on(struct retain *r, const struct retain_event *ev,
                          struct retain_actions *out)
 {
@@ -167,7 +169,8 @@ static void retain_go_on(struct retain *r, const struct retain_event *ev,
     if (goes && ev->sure) {
         r->turn++;
         begin_turn(r, out);
-    } else if (r->wanted || !(r->watched || r->looking)) { /* in doubt: that may last */
+    } else if (r->wanted ||
+               !(r->watched || r->looking)) { /* the session is in doubt, perhaps for long */
         end_tenure(r, ev, out);
     } else {
         r->state = RETAIN_IDLE;
@@ -237,10 +240,11 @@ static void on_granted(struct retain *r, const struct retain_event *ev, struct r
         payoff_granted(&r->payoff, ev->now, ev->delayed);
     begin_turn(r, out);
     if (ev->others)
-        retain_hear(r, ev->now);
+        retain_set_gate(r, ev->now);
 }
 
-/* What the attempt has seen may be older than the calls of those who came behind the first. */
+/* Handles the failure of an attempt, which counts for the first waiter alone: what the attempt has
+ * seen may be older than the calls of the others. */
 static void on_failed(struct retain *r, const struct retain_event *ev, struct retain_actions *out)
 {
     const bool for_first = !r->left;
@@ -261,7 +265,7 @@ static void on_rival(struct retain *r, const struct retain_event *ev, struct ret
     r->alone = r->watched = false;
     if (r->wanted)
         return;
-    retain_hear(r, ev->now);
+    retain_set_gate(r, ev->now);
     if (r->state == RETAIN_IDLE) {
         payoff_recalled(&r->payoff, ev->now);
         end_tenure(r, ev, out);

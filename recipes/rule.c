@@ -10,9 +10,10 @@ int rule_compare(int32_t a, int32_t b)
     return (a > b) - (a < b);
 }
 
-/* The key by which a contender with that number is ordered, seen from the own one. The last number
- * that there is comes after all lower ones. But beside a low number of our own it came before the
- * directory's numbers began anew: half of all numbers do not pass while one contender stands. */
+/* Returns the key by which a contender with that number is ordered, seen from our own. The last
+ * number that there is comes after all lower ones. But beside a low number of our own it came
+ * before the directory's numbers began anew: half of all numbers do not pass while one contender
+ * stands. */
 static int64_t key_beside(int32_t number, int32_t own)
 {
     return number == INT32_MAX && own < INT32_MAX / 2 ? INT64_MIN + 1 : number;
@@ -34,7 +35,7 @@ enum {
  * wait for. tests/interop/sees.sh shows it. */
 static const struct {
     enum child_kind kind;
-    unsigned makers; /* by whose names it is told; 0: by none */
+    unsigned makers; /* the makers whose names show this rule; 0: none's do */
     unsigned waits, shares;
 } rules[RULES] = {
     [RULE_LOCK] = {CHILD_LOCK, BY(ZKL), LOCKS | OF(APACHE), 0},
@@ -117,8 +118,8 @@ static void see_own(struct place *place, const struct child *child, int32_t numb
     place->found = true;
 }
 
-/* Counts a child that waits for a contender of that kind. A child that asks for no permits waits
- * for all of them. */
+/* Counts a child that waits for a contender of that kind. If it asks for no permits, it waits for
+ * all of them. */
 static void see_behind(struct place *place, const struct child *child, enum child_kind kind)
 {
     if (!rule_waits(child->rule, kind))
@@ -142,8 +143,8 @@ struct place rule_place(const struct child *children, size_t count, enum rule ru
         }
         if (child->old)
             place.spare = true;
-        /* A writer and a reader of one owner may have the same number in Curator. A number that is
-         * equal to ours can only be a forgery: wait for it, to be safe. */
+        /* Curator's writer and reader of one owner may have the same number. A number that is equal
+         * to ours can only be a forgery: to be safe, we wait for it. */
         const int64_t key = key_beside(child->number, number);
         if (key > number)
             see_behind(&place, child, rule_kind(rule));

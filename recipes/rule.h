@@ -1,5 +1,5 @@
-/* What a recipe knows of a child of its directory, and order and predecessor choice: whom a
- * contender waits for. Names stay with the driver. docs/design/layouts.md has the argument. */
+/* What a recipe knows of a child of its directory; the order of contenders, and whom each waits
+ * for. Names stay with the driver. docs/design/layouts.md has the argument. */
 #ifndef RECIPES_RULE_H
 #define RECIPES_RULE_H
 
@@ -19,7 +19,7 @@ enum child_kind {
     CHILD_LEASE,      /* a semaphore's */
     CHILD_LATER,      /* ours by its form, but of no kind that this version knows */
     CHILD_KAZOO,      /* a lock, or a writer of kazoo's read-write lock */
-    CHILD_KAZOO_READ, /* and its readers */
+    CHILD_KAZOO_READ, /* a reader of kazoo's read-write lock */
     CHILD_RUBY_SHARED,
     CHILD_KINDS
 };
@@ -39,14 +39,14 @@ enum name_maker {
 /* Whom a contender waits for: its row in rule.c. */
 enum rule {
     RULE_NONE,
-    RULE_LOCK,      /* ours */
-    RULE_SELECTOR,  /* one of ours that is not to be beside Apache's locks */
-    RULE_OWN_KAZOO, /* one of ours called as kazoo's, whom Apache's do not see */
+    RULE_LOCK,      /* a lock of ours */
+    RULE_SELECTOR,  /* the same, if it is not to be beside Apache's locks */
+    RULE_OWN_KAZOO, /* the same, if its name is like kazoo's, so that Apache's do not see it */
     RULE_READ,
     RULE_WRITE,
     RULE_LATCH,
     RULE_LEASE,
-    RULE_LATER, /* of a later version: nobody knows */
+    RULE_LATER, /* a contender of a later version: nobody knows */
     RULE_CURATOR,
     RULE_CURATOR_READ,
     RULE_CURATOR_WRITE,
@@ -59,16 +59,16 @@ enum rule {
     RULES
 };
 
-/* Valid within one snapshot. */
+/* A child of the directory. It is valid within one snapshot. */
 struct child {
     uint32_t id; /* the driver's index of the name */
     enum child_kind kind;
     enum rule rule;
     int32_t number;   /* the signed number the server put at the end of the name */
     uint32_t permits; /* LEASE: how many it asks for */
-    bool numbered;    /* LEASE: each of which is to have a number */
-    bool own;         /* carries the present id of this attempt */
-    bool old;         /* carries the id this attempt had before it entered anew */
+    bool numbered;    /* LEASE: each permit is to have a number */
+    bool own;         /* it has the present id of this attempt */
+    bool old;         /* it has the id that this attempt had before it entered anew */
     bool retains;     /* its name says that its mutex handle retains: a hint */
 };
 
@@ -79,49 +79,50 @@ struct child {
 struct place {
     bool present;             /* the own node is in the list: without it the list proves nothing */
     bool spare;               /* there are more nodes of this attempt, to be deleted */
-    bool incompatible;        /* before it stands one that it cannot be with */
-    uint32_t incompatible_id; /* its id */
-    bool behind;              /* somebody waits for it */
+    bool incompatible;        /* before it stands a contender beside which it cannot hold */
+    uint32_t incompatible_id; /* the id of that contender */
+    bool behind;              /* a contender waits for it */
     uint32_t ahead;           /* how many contenders it must wait for */
     uint32_t predecessor;     /* id of the nearest of them, when ahead > 0 */
-    bool exhausted;           /* one of them has a number that is used up: it may have come last */
-    bool retains;             /* its name says that it retains */
-    uint64_t permits_ahead;   /* of a semaphore: what those ahead ask for */
-    uint64_t permits_behind;  /* and those who wait for it */
-    int32_t own;              /* the lowest number that carries this attempt's id, when found */
-    uint32_t own_id;          /* and its id in the snapshot */
+    bool exhausted; /* a contender ahead has a number that is used up: it may have come last */
+    bool retains;   /* the predecessor's name says that it retains */
+    uint64_t permits_ahead;  /* of a semaphore: how many permits those ahead ask for */
+    uint64_t permits_behind; /* and how many those ask for who wait for it */
+    int32_t own;             /* the lowest number with this attempt's id, if .found */
+    uint32_t own_id;         /* the id of that child */
     bool found;
 };
 
-/* Whether the server has used up its numbers and handed out this one. We give back at once a node
- * of ours that has one. Other libraries go by such numbers: a contender with a negative one takes
- * itself for the first, so it counts as before all others. */
+/* Whether the server hands out this number when its numbers are used up. A node of ours that has
+ * one is given back at once. Other libraries go by such numbers: a contender with a negative one
+ * takes itself for the first, so it counts as before all others. */
 bool rule_exhausted(int32_t number);
 
-/* Queue order. */
+/* Compares two numbers in queue order: below 0 if a is before b. */
 int rule_compare(int32_t a, int32_t b);
 
-/* The rule of a contender of that kind, with names of that maker. */
+/* Returns the rule of a contender of that kind, with names of that maker. */
 enum rule rule_of(enum child_kind kind, enum name_maker maker);
 
-/* What others see of a contender of that rule. */
+/* Returns the kind that others see in a contender of that rule. */
 enum child_kind rule_kind(enum rule rule);
 
-/* Whether a contender of that rule waits for what is seen as of that kind and stands before it. */
+/* Whether a contender of that rule waits for one of that kind that stands before it. */
 bool rule_waits(enum rule rule, enum child_kind kind);
 
-/* Whether it would hold beside that, though they do not share: one of ours is refused. */
+/* Whether a contender of that rule would hold beside one of that kind, though they do not share: if
+ * it is ours, it is refused. */
 bool rule_ignores(enum rule rule, enum child_kind kind);
 
-/* Whether several contenders of that kind may hold together: those of a read-write lock. In that
- * line a reader may come in with the number of a writer of Curator that has gone, so only a list
- * tells who is next. */
+/* Whether several contenders of a lock with that kind may hold together: of a read-write lock. In
+ * its line a reader may come in with the number of a writer of Curator that has gone, so only a
+ * list tells who is next. */
 bool rule_is_shared(enum child_kind kind);
 
-/* The place of the contender of that rule with that number. */
+/* Returns the place of the contender of that rule with that number. */
 struct place rule_place(const struct child *children, size_t count, enum rule rule, int32_t number);
 
-/* Whether there is a child that is no contender; its id. */
+/* Whether there is a child that is no contender; *ret_id is its id. */
 bool rule_foreign(const struct child *children, size_t count, uint32_t *ret_id);
 
 #endif

@@ -13,7 +13,7 @@ static uint64_t shards_add(uint64_t hash, unsigned char byte)
     return (hash ^ byte) * UINT64_C(0x100000001b3);
 }
 
-static uint64_t mix(uint64_t hash)
+static uint64_t mix_hash(uint64_t hash)
 {
     hash = (hash ^ (hash >> 33)) * UINT64_C(0xff51afd7ed558ccd);
     hash = (hash ^ (hash >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
@@ -33,7 +33,7 @@ static uint64_t hash_shard(uint64_t hash, uint64_t shard)
 {
     for (int i = 0; i < 8; i++)
         hash = shards_add(hash, (unsigned char)(shard >> 8 * i & 0xff));
-    return mix(hash);
+    return mix_hash(hash);
 }
 
 uint64_t shard_hash(const char *id, uint64_t shard)
@@ -42,10 +42,10 @@ uint64_t shard_hash(const char *id, uint64_t shard)
 }
 
 #define ONE (UINT64_C(1) << 32)
-#define LN_2 UINT64_C(2977044472) /* of ONE */
+#define LN_2 UINT64_C(2977044472) /* ln 2, in parts of ONE */
 
-/* -ln(x / ONE) for x from ONE / 2 to ONE - 1, by the series of the area tangent of (ONE - x) / (ONE
- * + x). The error is less than a millionth, and the result falls wherever x rises. */
+/* Returns -ln(x / ONE) for x from ONE / 2 to ONE - 1, by the series of the area tangent of (ONE -
+ * x) / (ONE + x). The error is less than a millionth, and the result falls wherever x rises. */
 static uint64_t minus_ln(uint64_t x)
 {
     const uint64_t s = (ONE - x) * ONE / (ONE + x), q = s * s / ONE;
@@ -85,8 +85,9 @@ static bool takes_range(const struct range *r, const struct shards_host *h)
     return h->count > r->from;
 }
 
-/* A host may have 1.25 times its share, rounded up; but one shard if its share is one at most. It
- * must have half of its share, rounded down; but one shard if its share is one at least. */
+/* Sets how many shards each host may have, and must have. A host may have 1.25 times its share,
+ * rounded up; but one shard if its share is one at most. It must have half of its share, rounded
+ * down; but one shard if its share is one at least. */
 static void set_range(const struct range *r)
 {
     const uint64_t count = r->to - r->from;
@@ -96,7 +97,7 @@ static void set_range(const struct range *r)
         all += takes_range(r, &r->hosts[i]) ? r->hosts[i].weight : 0;
     for (uint32_t i = 0; i < r->host_count; i++) {
         struct shards_host *h = &r->hosts[i];
-        const uint64_t share = count * h->weight; /* times all */
+        const uint64_t share = count * h->weight; /* the share times all */
         h->most = share <= all ? 1 : (uint32_t)((5 * share + 4 * all - 1) / (4 * all));
         h->least = share / 2 < all ? share >= all : (uint32_t)(share / 2 / all);
         h->has = 0;
@@ -133,9 +134,9 @@ static void offer_on(const struct range *r, uint32_t shard)
         if (!takes_range(r, &r->hosts[i]))
             continue;
         const uint64_t s = score_for(&r->hosts[i], shard);
-        const bool behind =
+        const bool is_next =
             before.owner == NONE || s > before.score || (s == before.score && i > before.owner);
-        if (behind && (best == NONE || s < lowest)) {
+        if (is_next && (best == NONE || s < lowest)) {
             best = i;
             lowest = s;
         }
@@ -143,6 +144,7 @@ static void offer_on(const struct range *r, uint32_t shard)
     hand_to(r, shard, best, lowest);
 }
 
+/* Returns the shard of the host that has the highest score. */
 static uint32_t worst_of(const struct range *r, const struct shards_host *h)
 {
     uint32_t worst = h->first;
@@ -154,7 +156,8 @@ static uint32_t worst_of(const struct range *r, const struct shards_host *h)
     return worst;
 }
 
-/* All hosts together may have all shards, so each ends somewhere. */
+/* Finds a host for the shard, and for those that hosts give up for it. All hosts together may have
+ * all shards, so this ends. */
 static void place_shard(const struct range *r, uint32_t shard)
 {
     for (;;) {
@@ -167,8 +170,8 @@ static void place_shard(const struct range *r, uint32_t shard)
     }
 }
 
-/* Takes a shard that its owner can spare. There is one, since the hosts together must have no more
- * shards than there are. */
+/* Hands the host the best shard that its owner can spare. There is one, since the hosts together
+ * must have no more shards than there are. */
 static void fetch_one(const struct range *r, uint32_t host)
 {
     uint32_t best = NONE;
@@ -222,7 +225,8 @@ void shards_plan(struct shards_host *hosts, uint32_t host_count, struct shards_s
 
 /* ---- what a member says ---- */
 
-/* The number in front; 0: there is none from 1 to most. */
+/* Reads a number and the blank after it, and moves *text on. Returns 0 if it is not from 1 to
+ * most. */
 static uint32_t next_figure(const char **text, const char *end, uint32_t most)
 {
     const char *space = memchr(*text, ' ', (size_t)(end - *text));

@@ -39,7 +39,7 @@ static bool transaction_is_asked(const struct transaction *t)
     return transaction_is_in(t, BIT(TX_SENT) | BIT(TX_RESENT) | BIT(TX_SEALING));
 }
 
-/* A sending may still be applied, or have been, though nothing is awaited from it. */
+/* Whether a sending may still be applied, or have been, though nothing is awaited from it. */
 static bool transaction_is_doubtful(const struct transaction *t)
 {
     return transaction_is_in(t, BIT(TX_DOUBTING) | BIT(TX_RESENT) | BIT(TX_SEALING) |
@@ -83,7 +83,7 @@ static void transaction_tell(struct transaction *t, struct machine_actions *out,
     t->told = true;
 }
 
-/* What was not sent never is. */
+/* Ends the transaction: what was not sent never is. */
 static void transaction_end(struct transaction *t, struct machine_actions *out,
                             enum transaction_verdict verdict, bool node_gone)
 {
@@ -94,7 +94,8 @@ static void transaction_end(struct transaction *t, struct machine_actions *out,
     transaction_move(t, TX_IDLE);
 }
 
-/* Without the node, or its session, nothing can be applied; but something may have been. */
+/* Ends the transaction without the node, or its session: nothing can be applied any more; but
+ * something may have been. */
 static void transaction_lose(struct transaction *t, struct machine_actions *out)
 {
     transaction_end(t, out, transaction_is_doubtful(t) ? TX_TOLD_UNKNOWN : TX_TOLD_LOST, true);
@@ -109,9 +110,9 @@ static void transaction_read(struct transaction *t, struct machine_actions *out,
     machine_ask(out, STORE_GET, 0);
 }
 
-/* A transaction that is sent again keeps its number. On a connection that has answered nothing yet,
- * libzookeeper may find that its session has expired, and a transaction could then end the
- * process. */
+/* Sends the transaction, with the number of its first sending, or its seal. It is sent on ev's
+ * connection alone, which has answered something: on another one libzookeeper may find that its
+ * session has expired, and a transaction could then end the process. */
 static void transaction_send(struct transaction *t, const struct machine_event *ev,
                              struct machine_actions *out, enum transaction_state state)
 {
@@ -174,7 +175,7 @@ static void transaction_on_applied(struct transaction *t, struct machine_actions
         transaction_end(t, out, TX_TOLD_APPLIED, t->release);
 }
 
-/* The server has refused the transaction as a whole. */
+/* Handles a refusal of the transaction as a whole. */
 static void transaction_on_refused(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {
@@ -190,7 +191,7 @@ static void transaction_on_refused(struct transaction *t, const struct machine_e
     }
 }
 
-/* The version asked for was there once: so it is used up. */
+/* Handles another version of the node. The version asked for was there once: so it is used up. */
 static void transaction_on_outdated(struct transaction *t, const struct machine_event *ev,
                                     struct machine_actions *out)
 {
@@ -208,7 +209,7 @@ static void transaction_on_outdated(struct transaction *t, const struct machine_
         transaction_end(t, out, TX_TOLD_REFUSED, false);
 }
 
-/* The transaction may have been applied, or may be yet. */
+/* Handles a lost answer: the transaction may have been applied, or may be yet. */
 static void transaction_on_unknown(struct transaction *t, struct machine_actions *out)
 {
     t->stale = true;
@@ -219,7 +220,7 @@ static void transaction_on_unknown(struct transaction *t, struct machine_actions
         transaction_read(t, out, t->state == TX_SEALING ? TX_CHECKING : TX_DOUBTING);
 }
 
-/* The connection ended before the transaction was sent. */
+/* Handles the end of the connection before the transaction was sent. */
 static void transaction_on_unsent(struct transaction *t, struct machine_actions *out)
 {
     static const enum transaction_state back[TX_COUNT] = {
@@ -267,7 +268,8 @@ static enum user transaction_find_user(const struct transaction *t, const struct
     return number == t->number ? OWN : OTHER;
 }
 
-/* The read does not show the version as used up; but an answer may have said more. */
+/* Goes on after a read that does not show the version as used up. An answer may have shown that
+ * (.version). */
 static void transaction_try_again(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -281,8 +283,8 @@ static void transaction_try_again(struct transaction *t, const struct machine_ev
         transaction_send(t, ev, out, TX_RESENT);
 }
 
-/* The transaction was never applied, and now cannot be: another set of ours came in its place.
- * There are few of those, so the count of failures begins anew. */
+/* Goes on after a transaction that was never applied, and now cannot be: another set of ours came
+ * in its place. There are few of those, so the count of failures begins anew. */
 static void transaction_on_void(struct transaction *t, const struct machine_event *ev,
                                 const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -314,7 +316,7 @@ static void transaction_on_shown(struct transaction *t, const struct machine_eve
         transaction_end(t, out, TX_TOLD_UNKNOWN, false);
 }
 
-/* The read was refused, as without permission. The version may be known all the same. */
+/* Handles a refused read, as without permission. The version may be known all the same. */
 static void transaction_on_unread(struct transaction *t, const struct machine_event *ev,
                                   const struct transaction_moment *now, struct machine_actions *out)
 {
@@ -341,7 +343,8 @@ static void transaction_on_read(struct transaction *t, const struct machine_even
 
 /* ---- all of it ---- */
 
-/* The answer that is awaited still counts for the next transaction. */
+/* Handles the end of the caller's time. The answer that is awaited still counts for the next
+ * transaction. */
 static void transaction_on_stop(struct transaction *t, const struct machine_event *ev,
                                 struct machine_actions *out)
 {
@@ -351,7 +354,7 @@ static void transaction_on_stop(struct transaction *t, const struct machine_even
         transaction_tell(t, out, t->state == TX_READING ? TX_TOLD_LATE : TX_TOLD_UNKNOWN);
 }
 
-/* There is another session, or none. */
+/* Handles the end of the session. There is another one, or none. */
 static void transaction_on_session(struct transaction *t, const struct machine_event *ev,
                                    struct machine_actions *out)
 {

@@ -19,64 +19,64 @@
 #include "machine.h"
 
 enum transaction_state {
-    TX_IDLE,     /* nothing of the last one will be sent again */
-    TX_READING,  /* which version has the node? No sending of it can be applied */
-    TX_SENT,     /* and no other sending of it can be applied */
+    TX_IDLE,     /* nothing of the last transaction will be sent again */
+    TX_READING,  /* reading which version the node has: no sending of it can be applied */
+    TX_SENT,     /* sent: no other sending of it can be applied */
     TX_DOUBTING, /* an answer was lost: reading whose set came next */
-    TX_RESENT,   /* the same once more, for the same version */
+    TX_RESENT,   /* sent once more, for the same version */
     TX_SEALING,  /* refused while an earlier sending may come: the seal takes its version */
-    TX_CHECKING, /* so it was lost or came too late: reading whose set came next */
+    TX_CHECKING, /* the seal was lost or came too late: reading whose set came next */
     TX_COUNT
 };
 
 enum transaction_verdict {
     TX_TOLD_APPLIED,
     TX_TOLD_REFUSED, /* .rc, .failed; like the next two: not applied, and never will be */
-    TX_TOLD_LOST,    /* without the grant */
+    TX_TOLD_LOST,    /* the grant is lost */
     TX_TOLD_LATE,    /* the time was over */
     TX_TOLD_UNKNOWN,
-    /* the last: the next may begin */
+    /* the last verdict: the next transaction may begin */
     TX_ENDED,
-    TX_ENDED_GONE /* and there is no node any more */
+    TX_ENDED_GONE /* the same, and there is no node any more */
 };
 
 /* What the driver knows when it delivers an event. */
 struct transaction_moment {
-    bool lost;       /* the grant: nothing is sent for it any more */
-    uint32_t number; /* in the data that were read; 0: they are not ours */
-    /* of the one that begins: */
+    bool lost;       /* the grant is lost: nothing is sent for it any more */
+    uint32_t number; /* the number in the data that were read; 0: they are not ours */
+    /* of the transaction that begins: */
     bool release; /* it deletes the node in the end */
-    bool told;    /* its time was over before its turn */
+    bool told;    /* its time was over before it could begin */
 };
 
-/* This many answers may be lost or outdated. */
+/* How many answers may be lost or outdated. */
 enum { TRANSACTION_FAILURES = 3 };
 
 /* The transactions of one grant. All 0: its node was just made. */
 struct transaction {
     enum transaction_state state;
-    bool stale;       /* .version is to be read before the next sending */
-    bool loose;       /* one ended as unknown: it may still be applied while the node stands */
-    int32_t version;  /* of the node: this or later */
-    uint32_t numbers; /* used so far */
+    bool stale; /* .version is to be read before the next sending */
+    bool loose; /* a transaction ended as unknown: it may still be applied while the node stands */
+    int32_t version;  /* the version of the node: this one or a later one */
+    uint32_t numbers; /* how many numbers were used so far */
     /* of the present one, or the last: */
     bool release;
     bool told;
     uint32_t failures;
-    int32_t asked;    /* version: its sendings that may still be applied ask for no other */
-    uint32_t number;  /* 0: never sent */
-    uint32_t seal;    /* 0: never sent */
+    int32_t asked;    /* the version for which all its sendings were that may still be applied */
+    uint32_t number;  /* 0: it was never sent */
+    uint32_t seal;    /* the number of its seal; 0: that was never sent */
     enum store_rc rc; /* what was refused, for TX_TOLD_REFUSED */
-    int failed;       /* which change; 0: the fence */
+    int failed;       /* the number of the change that was refused; 0: the fence */
 };
 
-/* The only node is the grant's. A transaction begins on the .connection of MACHINE_EV_BEGIN, which
- * has answered something; 0: there is none. It sends a set of the node and, unless that is a seal,
- * all changes after it. */
+/* Takes an event. The only node is the grant's. A transaction begins on the .connection of
+ * MACHINE_EV_BEGIN, which has answered something; 0: there is none. It sends a set of the node and,
+ * unless that is a seal, all changes after it. */
 void transaction_step(struct transaction *t, const struct machine_event *ev,
                       const struct transaction_moment *now, struct machine_actions *out);
 
-/* The number that the set leaves in the node. */
+/* Returns the number that the set leaves in the node. */
 uint32_t transaction_written(const struct transaction *t);
 
 /* Asserted after each step, and checked by the explorer. */

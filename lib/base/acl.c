@@ -11,7 +11,7 @@ static void clear_entry(void *data)
     g_free(entry->id);
 }
 
-/* 0 when a letter is unknown or there is none. */
+/* Returns ZooKeeper's bits for the letters of text; 0 if one is unknown or there is none. */
 static int32_t parse_perms(const char *text)
 {
     static const char letters[] = "rwcda";
@@ -26,7 +26,8 @@ static int32_t parse_perms(const char *text)
     return perms;
 }
 
-/* The scheme ends at the first colon, the permissions begin after the last: ids hold colons. */
+/* Splits "scheme:id:perms" into *ret. An id may contain colons: so the scheme ends at the first
+ * one, and the permissions begin after the last. Returns false if text is wrong. */
 static bool parse_entry(const char *text, struct acl_entry *ret)
 {
     const char *first = strchr(text, ':'), *last = strrchr(text, ':');

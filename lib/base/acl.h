@@ -10,7 +10,7 @@ struct acl_entry {
     char *scheme, *id;
 };
 
-/* Parses text into a new array of struct acl_entry; text NULL: everybody may do everything. Returns
+/* Parses text (NULL: everybody may do everything) into a new array of struct acl_entry. Returns
  * NULL if text is wrong. Free with g_array_unref(). */
 GArray *acl_parse(const char *text);
 

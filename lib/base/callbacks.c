@@ -17,12 +17,13 @@ struct item {
 struct callbacks {
     pthread_mutex_t lock; /* a leaf: nothing is called with it held */
     pthread_cond_t wake, idle;
-    GQueue queue; /* of struct item */
-    uint64_t pushed, done;
-    bool stop, busy;
-    int fd; /* of an eventfd; -1: there is a thread */
+    GQueue queue;          /* of struct item */
+    uint64_t pushed, done; /* how many functions were */
+    bool stop, busy;       /* busy: a function runs */
+    int fd;                /* of an eventfd; -1: there is a thread */
     pthread_t thread;
-    sigset_t mask; /* of who made this: the thread has it in callbacks, for what they start */
+    sigset_t mask; /* of the thread that made this. The queue's thread has it during callbacks,
+                      since the threads and programs that a callback starts inherit it */
 };
 
 static _Thread_local bool inside;
@@ -134,8 +135,8 @@ unsigned callbacks_queued(struct callbacks *cb)
     return queued;
 }
 
-/* Waits until everything before upto was called, by this thread or by another. The caller holds the
- * lock. */
+/* Waits until the first upto functions have returned. If by_user, this thread calls them, unless
+ * another thread does. The caller holds the lock. */
 static void call_upto(struct callbacks *cb, uint64_t upto)
 {
     eventfd_t count;
@@ -150,8 +151,8 @@ static void call_upto(struct callbacks *cb, uint64_t upto)
         eventfd_read(cb->fd, &count);
 }
 
-/* This is no point of cancellation, and neither are the callbacks that it calls: a thread that
- * ended there would leave the queue locked, or busy for ever. */
+/* The thread cannot be cancelled here, nor in the callbacks that it calls: it would leave the queue
+ * locked, or busy for ever. */
 void callbacks_flush(struct callbacks *cb)
 {
     int before;

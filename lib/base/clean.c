@@ -16,7 +16,7 @@ char *clean_text(const char *data, gssize length)
     return text;
 }
 
-/* How long the character is that may stay, or 0. */
+/* Returns the length in bytes of the character at at; 0: it must not stay. */
 static size_t clean_bytes(const char *at)
 {
     const gunichar c = g_utf8_get_char_validated(at, -1);

@@ -5,12 +5,12 @@
 
 #include <glib.h>
 
-/* Invalid bytes, and NUL, become U+FFFD; each byte of a control character becomes '?'. length -1:
- * up to the NUL. The caller frees it. */
+/* Returns a copy of data, which has length bytes (-1: up to the NUL). Invalid bytes, and NUL,
+ * become U+FFFD; each byte of a control character becomes '?'. The caller frees it. */
 char *clean_text(const char *data, gssize length);
 
-/* The same without allocation: copies text into to, which has size bytes, 4 at least. Each invalid
- * byte becomes a '?' too. A text that does not fit ends in "...". */
+/* Does the same without allocation: copies text into to, which has size bytes, 4 at least. Each
+ * invalid byte becomes a '?' too. A text that does not fit ends in "...". */
 void clean_copy(char *to, size_t size, const char *text);
 
 #endif

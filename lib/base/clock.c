@@ -1,8 +1,9 @@
 #include "clock.h"
 
-/* 31 years: with what the machine has run, the seconds fit into 32 bits. */
+/* 31 years: added to the time since the machine was started, the seconds still fit into 32 bits. */
 #define LONG_MS INT64_C(1000000000000)
 
+/* Returns the time of a clock in ns. */
 static int64_t read_clock(clockid_t id)
 {
     struct timespec t;

@@ -8,7 +8,7 @@
 
 #define CLOCK_MS INT64_C(1000000) /* ns */
 
-/* Replaced by simulations before any session is opened. */
+/* Reads both clocks. Simulations replace it before any session is opened. */
 extern struct instant (*clock_source)(void);
 
 static inline struct instant clock_now(void)
@@ -16,14 +16,15 @@ static inline struct instant clock_now(void)
     return clock_source();
 }
 
-/* CLOCK_BOOTTIME alone, in half the time. */
+/* Returns CLOCK_BOOTTIME in ns, in half the time that clock_now() takes. */
 int64_t clock_boot(void);
 
-/* A timeout_ms of the public interface begins now. Returns when it will have passed, CLOCK_BOOTTIME
- * ns; INT64_MAX: never, or later than that clock can count. */
+/* Returns the instant at which a timeout_ms that begins now will have passed, in ns of
+ * CLOCK_BOOTTIME; INT64_MAX: never, or later than that clock can count. */
 int64_t clock_end(int64_t timeout_ms);
 
-/* A time for pthread_cond_timedwait() on CLOCK_MONOTONIC, which waits but decides nothing. */
+/* Returns the instant in ms milliseconds on CLOCK_MONOTONIC, for pthread_cond_timedwait(). That
+ * clock is for waiting, and decides nothing. */
 struct timespec clock_after_ms(int64_t ms);
 
 #endif

@@ -1,5 +1,5 @@
 /* The credentials by which servers know whose a session is. The session and its connections share
- * one copy, which is wiped with the last reference. It never changes, so any thread may read it. */
+ * one copy. It is wiped with the last reference. It never changes, so any thread may read it. */
 #ifndef LIB_CREDENTIALS_H
 #define LIB_CREDENTIALS_H
 
@@ -16,10 +16,10 @@ struct credentials {
     struct credential each[];
 };
 
-/* What is wrong with those of the options; NULL: nothing. */
+/* Returns what is wrong with the credentials in the options; NULL: nothing. */
 const char *credentials_check(const zkl_session_options *o);
 
-/* A copy of those of the options. */
+/* Copies the credentials in the options. The caller has the first reference. */
 struct credentials *credentials_new(const zkl_session_options *o);
 
 struct credentials *credentials_ref(struct credentials *c);

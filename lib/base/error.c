@@ -53,8 +53,8 @@ int zkl_last_error(zkl_error *ret)
     return last.code;
 }
 
-__attribute__((format(printf, 4, 0))) static int fill(zkl_error *ret, int code, const char *path,
-                                                      const char *format, va_list list)
+__attribute__((format(printf, 4, 0))) static int
+fill_error(zkl_error *ret, int code, const char *path, const char *format, va_list list)
 {
     char text[sizeof ret->text * 2];
 
@@ -70,7 +70,7 @@ int error_fill(zkl_error *ret, int code, const char *path, const char *format, .
     va_list list;
 
     va_start(list, format);
-    fill(ret, code, path, format, list);
+    fill_error(ret, code, path, format, list);
     va_end(list);
     return code;
 }
@@ -80,7 +80,7 @@ int error_set(int code, const char *path, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    fill(&last, code, path, format, list);
+    fill_error(&last, code, path, format, list);
     va_end(list);
     return code;
 }

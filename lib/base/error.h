@@ -8,7 +8,7 @@
 int error_fill(zkl_error *ret, int code, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for this thread's last error. */
+/* Fills this thread's last error in the same way. */
 int error_set(int code, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

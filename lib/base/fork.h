@@ -8,11 +8,12 @@
 
 extern unsigned fork_generation; /* written only in a child that has a single thread */
 
-/* Registers the handlers of what is below a session, once. */
+/* Registers the handlers for the log and the callbacks, once. */
 void fork_watch(void);
 
-/* Registers the handlers of what is above that, after them: a fork takes the locks above first. */
-void fork_handle(void (*before_fork)(void), void (*behind)(void), void (*behind_in_child)(void));
+/* Registers further handlers. A fork takes the locks in the reverse order: so those of a lock that
+ * is taken before the log's are registered after fork_watch(). */
+void fork_handle(void (*before_fork)(void), void (*after_fork)(void), void (*after_in_child)(void));
 
 static inline bool fork_is_child(unsigned generation)
 {

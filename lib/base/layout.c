@@ -6,7 +6,7 @@
 
 #include "recipes/name.h"
 
-/* Random bytes of the kernel. fork() copies GLib's generator, so two workers of one parent would
+/* Fills bytes from the kernel. fork() copies GLib's generator, so two workers of one parent would
  * draw the same ids, and take each other's nodes for their own. */
 static void read_random(void *bytes, size_t size)
 {
@@ -18,8 +18,8 @@ void (*layout_random)(void *bytes, size_t size) = read_random;
 
 enum { VERSION_AT = 14, MARK_AT = 15, VARIANT_AT = 19 };
 
-/* What says that the handle retains; an id must not be marked by chance. */
-static void mark(char *uuid, bool retains)
+/* Marks the id of a handle that retains. Any other id that is marked by chance loses the mark. */
+static void mark_id(char *uuid, bool retains)
 {
     if (retains)
         memcpy(uuid + MARK_AT, NAME_UUID_RETAINS, strlen(NAME_UUID_RETAINS));
@@ -39,7 +39,7 @@ static char *new_uuid(bool retains)
     }
     uuid[VERSION_AT] = NAME_UUID_VERSION;
     uuid[VARIANT_AT] = "89ab"[r[4] >> 14];
-    mark(uuid, retains);
+    mark_id(uuid, retains);
     return uuid;
 }
 
@@ -73,7 +73,8 @@ char *layout_name(enum child_kind kind, const char *id, int rank)
     return g_strconcat("_c_", id, "-", word, NULL);
 }
 
-static const char *whose(enum child_kind kind)
+/* Returns what a child of that kind is, in the words of an error. */
+static const char *layout_words_for(enum child_kind kind)
 {
     static const char *const texts[CHILD_KINDS] = {
         [CHILD_FOREIGN] = "not a contender of any known layout",
@@ -98,5 +99,5 @@ char *layout_incompatible(const char *name)
     struct child child;
 
     name_parse(name, strlen(name), &child);
-    return g_strdup_printf("\"%.100s\" is %s", name, whose(child.kind));
+    return g_strdup_printf("\"%.100s\" is %s", name, layout_words_for(child.kind));
 }

@@ -1,4 +1,4 @@
-/* How contenders are called, and what is said of those that are called otherwise. */
+/* The names of contenders' nodes, and what errors say of names that do not fit. */
 #ifndef LIB_LAYOUT_H
 #define LIB_LAYOUT_H
 
@@ -6,19 +6,21 @@
 
 #include "recipes/rule.h"
 
-/* Fills in random bytes. Replaced by simulations, which must repeat themselves. */
+/* Fills bytes with size random bytes. Simulations replace it, because they must repeat
+ * themselves. */
 extern void (*layout_random)(void *bytes, size_t size);
 
-/* The id of one attempt in one session, which says whether its handle retains: a UUID, without
- * dashes if a node of that kind is to have it. Free with g_free(). */
+/* Makes the id of one attempt in one session, which says whether its handle retains: a UUID,
+ * without dashes if nodes of that kind have none. Free with g_free(). */
 char *layout_new_id(enum child_kind kind, bool retains);
 
-/* A new node's name up to the number that the server appends: "_c_<uuid>-lock-", Curator's, or
+/* Makes a node's name up to the number that the server appends: "_c_<uuid>-lock-", Curator's, or
  * "<32 hex digits>__lock__". Free with g_free(). rank: of a candidate, its priority; of a lease,
  * how many permits it asks for, below 0 if each is to have a number; 0: it has none. */
 char *layout_name(enum child_kind kind, const char *id, int rank);
 
-/* Why a contender cannot queue in the directory of the child of that name; free with g_free(). */
+/* Says what the child of that name is, for the error of a contender that cannot queue beside it.
+ * Free with g_free(). */
 char *layout_incompatible(const char *name);
 
 #endif

@@ -16,8 +16,8 @@ static _Thread_local struct self {
 
 static _Atomic int64_t key = -1; /* of pthread_key_create(); -1: none yet */
 
-/* A destructor that runs after this one may lock. That arms this one again, for the next of the
- * PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
+/* Reports a thread that ends while it holds locks. A destructor that runs after this one may lock.
+ * That arms this one again, for the next of the PTHREAD_DESTRUCTOR_ITERATIONS rounds. */
 static void at_exit(void *data)
 {
     struct self *me = data;
@@ -50,8 +50,8 @@ bool lock_owner_watch(void)
     return true;
 }
 
-/* A library looks up the address of a thread's variable wherever a function names it: here,
- * once. */
+/* Returns the calling thread's variables. A shared library looks up a thread's variable wherever a
+ * function names it: so each function does it once, here. */
 G_NO_INLINE static struct self *find_self(void)
 {
     return &self;

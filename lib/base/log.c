@@ -24,21 +24,21 @@ enum { WAITING_BYTES_MAX = 65536 };
 int log_stderr_flush_ms = 500;
 
 struct stderr_line {
-    unsigned long dropped; /* right before it */
+    unsigned long dropped; /* how many lines were dropped right before it */
     size_t size;
     char text[];
 };
 
 static pthread_mutex_t stderr_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
-static pthread_cond_t ended;        /* writing, no more; prepared: it can be waited for */
+static pthread_cond_t ended;        /* signalled when .writing ends; usable once .prepared */
 static GQueue lines = G_QUEUE_INIT; /* of struct stderr_line, without the one in writing */
 static size_t waiting_bytes;
-static unsigned long dropped; /* after the last of them */
+static unsigned long dropped; /* lines dropped after the last of them */
 static bool prepared;
 static bool writing; /* there is a writer: as long as there are lines */
-static bool stuck;   /* somebody has waited for it in vain */
+static bool stuck;   /* a flush has waited for the writer in vain */
 
-/* The text may name nodes and quote their data, so it is cleaned. */
+/* Makes a line of raw. It may name nodes and quote their data, so it is cleaned. */
 static struct stderr_line *stderr_line_new(const char *raw)
 {
     char *text = clean_text(raw, -1);
@@ -53,7 +53,8 @@ static struct stderr_line *stderr_line_new(const char *raw)
     return line;
 }
 
-/* If the program has closed stderr, a connection may have its number. */
+/* Whether stderr's descriptor is a connection: the program may have closed stderr, and the
+ * connection has got its number. */
 static bool log_stderr_is_connection(void)
 {
     int domain = AF_UNSPEC;
@@ -94,7 +95,8 @@ static bool write_dropped(unsigned long count)
     return log_stderr_write_all(text, (size_t)size);
 }
 
-/* How many lines are lost then, with those lost before; line NULL: only these are to be told. */
+/* Writes that lost lines were dropped, if any were, and then line (NULL: none). Returns how many
+ * lines are now lost and not told. */
 static unsigned long write_next(const struct stderr_line *line, unsigned long lost)
 {
     unsigned long itself = line ? 1 : 0;
@@ -104,7 +106,8 @@ static unsigned long write_next(const struct stderr_line *line, unsigned long lo
     return !line || log_stderr_write_all(line->text, line->size) ? 0 : itself;
 }
 
-/* Writes until no line is left, and no number of dropped lines that was not tried. */
+/* Runs the writer's thread: writes until no line is left, and each number of dropped lines was
+ * tried once. */
 static void *write_lines(void *unused)
 {
     unsigned long lost = 0;
@@ -179,7 +182,7 @@ __attribute__((destructor)) void log_stderr_flush(void)
 
 enum { LINES_MAX = 10, PERIOD_S = 60, PERIOD_MAX_S = 3600 }; /* of one event */
 
-/* What one event has had in its period. */
+/* The lines of one event in its present period. */
 struct quota {
     const char *event;
     zkl_log_level level;
@@ -283,7 +286,7 @@ static void log_write_line(struct log *log, const zkl_log_record *record)
         free_line(line);
 }
 
-/* ---- how many there may be ---- */
+/* ---- the limit of lines ---- */
 
 static void write_suppressed(struct log *log, struct quota *q)
 {
@@ -334,7 +337,8 @@ static struct quota *quota_of(struct log *log, const char *event, int64_t now)
     return &g_array_index(log->quotas, struct quota, log->quotas->len - 1);
 }
 
-/* The last line that is delivered says that others are not, so that nobody takes it for the end. */
+/* Writes a line, unless its event has used up its limit. The last line within the limit says that
+ * others are left out, so that nobody takes it for the end. */
 static void write_limited(struct log *log, const zkl_log_record *record)
 {
     const int64_t now = clock_now().boot;
@@ -390,14 +394,13 @@ void log_line(struct log *log, zkl_log_level level, const char *event, const cha
     g_free(text);
 }
 
-/* libzookeeper ends some of its lines itself. */
 void log_library(struct log *log, zkl_log_level level, enum library_line kind, const char *text)
 {
     if (kind == LIBRARY_FAILED)
         log_attempt(log);
     if (!log || !log->fn || level > log->level)
         return;
-    char *line = g_strchomp(g_strdup(text));
+    char *line = g_strchomp(g_strdup(text)); /* libzookeeper ends some of its lines itself */
     const zkl_log_record record = {.level = level,
                                    .event = kind == LIBRARY_LINE ? "libzookeeper"
                                                                  : "libzookeeper-connect",

@@ -11,25 +11,27 @@
 struct log;
 struct callbacks;
 
-/* fn may be NULL: stderr. The queue must outlive the log. */
+/* Makes a log. Its lines up to level go to fn by the queue of callbacks, which must outlive the
+ * log; fn NULL: to stderr. */
 struct log *log_new(zkl_log_fn fn, void *data, zkl_log_level level, struct callbacks *callbacks);
 void log_free(struct log *log);
 
-/* The id of the ZooKeeper session, for the lines from now on; 0: there is none. */
+/* Sets the id of the ZooKeeper session that lines have from now on; 0: there is none. */
 void log_session(struct log *log, int64_t id);
 
-/* The callback queue ends: no more lines of the library. */
+/* Called before the callback queue ends: writes how many lines were left out, and takes no more
+ * lines of libzookeeper's. */
 void log_retire(struct log *log);
 
-/* What went to stderr is written, if that takes it. Without locks. */
+/* Waits as log_stderr_flush() does, if lines go to stderr. The caller holds no lock. */
 void log_flush(const struct log *log);
 
-/* Around fork(), and in the child, where the parent's logs are nobody's. */
+/* Called before and after fork(). In a child log_after_fork() forgets the lines of the parent. */
 void log_before_fork(void);
 void log_after_fork(bool child);
 
-/* Callable with any lock held: it only queues. log NULL: nobody. event is a literal; path may be
- * NULL. */
+/* Queues a line, unless it is above the log's level, or log is NULL. event is a literal; path may
+ * be NULL. Callable with any lock held. */
 void log_line(struct log *log, zkl_log_level level, const char *event, const char *path,
               const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -37,15 +39,18 @@ void log_line(struct log *log, zkl_log_level level, const char *event, const cha
 
 enum library_line {
     LIBRARY_LINE,
-    LIBRARY_CONNECTS, /* it is about an attempt to connect */
-    LIBRARY_FAILED    /* which has failed */
+    LIBRARY_CONNECTS, /* about an attempt to connect */
+    LIBRARY_FAILED    /* about an attempt to connect that has failed */
 };
 
-/* A line for the callback. It never goes to stderr: losing a connection is told by other means. */
+/* Queues a line of libzookeeper's for the callback. It never goes to stderr: losing a connection is
+ * told by other means. */
 void log_library(struct log *log, zkl_log_level level, enum library_line kind, const char *text);
 
-/* An attempt to connect has failed; how many have. With any lock held. */
+/* Counts an attempt to connect that has failed. Callable with any lock held. */
 void log_attempt(struct log *log);
+
+/* Returns how many attempts have failed. */
 unsigned log_attempts(struct log *log);
 
 /* ---- lines for stderr, for tests ---- */
@@ -53,10 +58,10 @@ unsigned log_attempts(struct log *log);
 /* Appends "zkl: TEXT" and a newline. Callable with any lock held. */
 void log_stderr(const char *text);
 
-/* Waits until everything is written, but not for long where stderr takes nothing. Without locks. */
+/* Waits until everything is written, for log_stderr_flush_ms at most. If an earlier wait was in
+ * vain and nothing was written since, it does not wait. The caller holds no lock. */
 void log_stderr_flush(void);
 
-/* How long at most. */
 extern int log_stderr_flush_ms;
 
 #endif

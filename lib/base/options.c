@@ -11,7 +11,7 @@ enum {
     NAME_MAX_BYTES = 1024
 };
 
-/* 0.1 is the first version, so that nothing shorter is known. */
+/* Refuses a shorter struct, because 0.1 is the first version. */
 const char *options_take(void *ret, size_t size, const void *given)
 {
     size_t claimed;

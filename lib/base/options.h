@@ -7,17 +7,18 @@
 
 #include "zkl/mutex.h"
 
-/* Copies what was given over the defaults in ret, of size bytes; given NULL: the defaults stay.
- * Returns NULL, or what is wrong. A wrong size is an error, since to ignore it would ignore
- * credentials and access rights. size ends with the last member that has a meaning: a struct whose
- * padding would follow it has a member reserved there. */
+/* Copies the struct given over the defaults in ret, which has size bytes; given NULL: the defaults
+ * stay. Returns NULL, or what is wrong. A wrong size is an error: if it were ignored, so would be
+ * credentials and access rights. size ends with the last member that has a meaning. A struct whose
+ * padding would follow that has a reserved member there. */
 const char *options_take(void *ret, size_t size, const void *given);
 
-/* What is wrong with what many of them have; NULL: nothing. name may be NULL. */
+/* Returns what is wrong with two options that many structs have; NULL: nothing. name may be
+ * NULL. */
 const char *options_check(const char *name, zkl_parents parents);
 
-/* Returns the name if none was given: this process, and its thread of that number, 0: none. The
- * caller frees it. */
+/* Makes the name for an option that was not given, from this process and the number of its thread
+ * (0: left out). The caller frees it. */
 char *options_default_name(uint64_t thread);
 
 #endif

@@ -8,7 +8,8 @@
 #define DEFAULT_PORT "2181"
 #define SYSTEM_PATH "/zookeeper"
 
-/* What the server refuses too. It sees two surrogates where a character is beyond U+FFFF. */
+/* Whether the server refuses c too. It sees a character beyond U+FFFF as two surrogates, so it
+ * refuses all of these. */
 static bool is_bad_character(gunichar c)
 {
     return c < 0x20 || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
@@ -55,7 +56,7 @@ const char *path_check(const char *path)
     return path_check_characters(path);
 }
 
-/* What is wrong with a path as the servers have it, without a chroot; NULL: nothing. */
+/* Returns what is wrong with a path as the servers have it, without a chroot; NULL: nothing. */
 static const char *check_whole(const char *path)
 {
     const char *wrong = path_check(path);
@@ -79,7 +80,7 @@ static bool is_port(const char *text)
     return g_ascii_string_to_unsigned(text, 10, 1, 65535, &port, NULL);
 }
 
-/* Whether part is an IPv6 address without brackets, with a port or without: its end could be a
+/* Whether part is an IPv6 address without brackets. Nobody can tell whether the end of one is a
  * group or a port. */
 static bool is_bare_ipv6(const char *part)
 {
@@ -91,8 +92,9 @@ static bool is_bare_ipv6(const char *part)
     return is;
 }
 
-/* Appends host:port for one "host", "host:port", "[v6]" or "[v6]:port"; libzookeeper takes what
- * follows the last colon for the port and wants no brackets. */
+/* Appends host:port for one "host", "host:port", "[v6]" or "[v6]:port". Returns what is wrong;
+ * NULL: nothing. libzookeeper takes what follows the last colon for the port, and wants no
+ * brackets. */
 static const char *append_host(GString *to, const char *part)
 {
     const char *port = DEFAULT_PORT, *end = part + strlen(part);
@@ -156,18 +158,19 @@ char *path_above(const char *path, uint32_t i)
     return at ? g_strndup(path, (gsize)(at - path)) : g_strdup(path);
 }
 
-bool path_is_within(const char *path, const char *above)
+bool path_is_within(const char *path, const char *root)
 {
-    const size_t length = strcmp(above, "/") == 0 ? 0 : strlen(above);
+    const size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
-    return strncmp(path, above, length) == 0 && (path[length] == '/' || path[length] == '\0');
+    return strncmp(path, root, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-/* A comma is legal in a path. But after the first slash it stands mostly where each server was
- * given its chroot, and hosts that write the list otherwise would take other locks. */
+/* Refuses a comma, although it is legal in a path. After the first slash it stands mostly where
+ * each server was given its chroot, and hosts that write the list otherwise would take other
+ * locks. */
 static const char *check_chroot(const char *chroot)
 {
-    return strchr(chroot, ',') ? "the chroot is written once, behind the last server, as in "
+    return strchr(chroot, ',') ? "the chroot is written once, after the last server, as in "
                                  "\"host1,host2/chroot\", and has no comma"
                                : check_whole(chroot);
 }

@@ -1,6 +1,6 @@
 /* Static probes for bpftrace, perf and SystemTap: zkl-probes(7). A probe is a nop until somebody
- * listens, but its arguments, of which there are count, are made all the same: they must be values
- * at hand. */
+ * listens. But its arguments, count of them, are computed each time: so they must be values at
+ * hand. */
 #ifndef LIB_PROBES_H
 #define LIB_PROBES_H
 

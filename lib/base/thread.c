@@ -6,7 +6,7 @@
 #include <time.h>
 #include <zkl/session.h>
 
-static _Thread_local int *wait_flag; /* NULL: nobody asks */
+static _Thread_local int *wait_flag; /* of zkl_call_waits(); NULL: nobody asks */
 
 static int thread_start_as(pthread_t *ret, void *(*run)(void *), void *data, int state)
 {
@@ -39,7 +39,7 @@ int thread_start_detached(void *(*run)(void *), void *data)
     return thread_start_as(&thread, run, data, PTHREAD_CREATE_DETACHED);
 }
 
-static void *pass(void *gate)
+static void *wait_at_gate(void *gate)
 {
     thread_wait(gate);
     return NULL;
@@ -52,7 +52,7 @@ bool thread_can_start_two(void)
     sem_t gate;
 
     sem_init(&gate, 0, 0);
-    while (n < 2 && thread_start(&threads[n], pass, &gate) == 0)
+    while (n < 2 && thread_start(&threads[n], wait_at_gate, &gate) == 0)
         n++;
     bool both = n == 2;
     for (int i = 0; i < n; i++)

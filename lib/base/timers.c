@@ -14,7 +14,7 @@ struct timers {
     pthread_mutex_t *monitor;
     GSequence *queue;
     int fd;      /* -1: run by hand */
-    int64_t set; /* what fd is set to; INT64_MAX: nothing */
+    int64_t set; /* what fd is set to, CLOCK_BOOTTIME ns; INT64_MAX: nothing */
     bool stop;
     pthread_t thread;
 };
@@ -42,7 +42,7 @@ static void set_fd(struct timers *timers, int64_t due)
         g_error("zkl: setting a timerfd: %s", g_strerror(errno)); /* losses would not be told */
 }
 
-static struct timer *first(const struct timers *timers)
+static struct timer *timers_first(const struct timers *timers)
 {
     if (g_sequence_is_empty(timers->queue))
         return NULL;
@@ -51,7 +51,7 @@ static struct timer *first(const struct timers *timers)
 
 int64_t timers_next(const struct timers *timers)
 {
-    const struct timer *timer = first(timers);
+    const struct timer *timer = timers_first(timers);
 
     return timer ? timer->due : INT64_MAX;
 }
@@ -61,7 +61,7 @@ void timers_run(struct timers *timers)
     int64_t now = clock_now().boot;
 
     while (timers_next(timers) <= now) {
-        struct timer *timer = first(timers);
+        struct timer *timer = timers_first(timers);
         timers_cancel(timer);
         timer->fn(timer->data);
     }

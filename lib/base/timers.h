@@ -1,5 +1,5 @@
 /* A queue of timers on CLOCK_BOOTTIME, and the thread that runs them. A timer only delivers an
- * event: whoever decides by time reads both clocks again. */
+ * event: the code that decides by time reads both clocks again. */
 #ifndef LIB_TIMERS_H
 #define LIB_TIMERS_H
 
@@ -10,35 +10,44 @@
 
 struct timers;
 
-/* A timer is a part of what it belongs to; all zero is unarmed. fn runs with the monitor held,
- * after the timer was disarmed. */
+/* A timer is a part of what it belongs to. All zero is a timer that is not armed. fn runs with the
+ * monitor held, after the timer was disarmed. */
 struct timer {
-    GSequenceIter *at; /* NULL: unarmed */
+    GSequenceIter *at; /* NULL: not armed */
     int64_t due;       /* CLOCK_BOOTTIME ns */
     void (*fn)(void *data);
     void *data;
 };
 
-/* Set by simulations before any session is opened: there is no thread, they run what is due. */
+/* Set by simulations before any session is opened: then there is no thread, and they call
+ * timers_run(). */
 extern bool timers_by_hand;
 
-/* The first says when the next timer is due, INT64_MAX for none; the second runs those that are
- * due. The caller holds the monitor. */
+/* Returns when the next timer is due, in ns of CLOCK_BOOTTIME; INT64_MAX: none is armed. The caller
+ * holds the monitor. */
 int64_t timers_next(const struct timers *timers);
+
+/* Runs the timers that are due. The caller holds the monitor. */
 void timers_run(struct timers *timers);
 
-/* NULL when the system refuses a descriptor or a thread. */
+/* Makes a queue whose timers run with the monitor held. Returns NULL if the system refuses a
+ * descriptor or a thread. */
 struct timers *timers_new(pthread_mutex_t *monitor);
 
-/* With the monitor held: nothing runs any more, and the thread ends by itself. */
+/* Stops the queue: no timer runs any more, and the thread ends by itself. The caller holds the
+ * monitor. */
 void timers_stop(struct timers *timers);
 
-/* Ends the thread, waiting for it; without the monitor held. Nothing may be armed. */
+/* Frees the queue, after its thread has ended. No timer is armed. The caller does not hold the
+ * monitor. */
 void timers_free(struct timers *timers);
 
-/* With the monitor held. Arming an armed timer moves it. */
+/* Arms timer, or moves it if it is armed. due: in ns of CLOCK_BOOTTIME. The caller holds the
+ * monitor. */
 void timers_arm(struct timers *timers, struct timer *timer, int64_t due, void (*fn)(void *),
                 void *data);
+
+/* Disarms timer, if it is armed. The caller holds the monitor. */
 void timers_cancel(struct timer *timer);
 
 #endif

@@ -132,7 +132,7 @@ struct counter_fenced {
     const zkl_counter *c;
     struct counter *wish;
     const zkl_grant *grant;
-    int64_t end; /* see call_end_of_all() */
+    int64_t end; /* see call_due_of_all() */
 };
 
 static int counter_write_fenced(const struct counter_fenced *f, const struct counter *seen,
@@ -176,7 +176,7 @@ static int counter_make_fenced(const struct counter_fenced *f)
 static int counter_run_fenced(const zkl_counter *c, struct counter *wish, const zkl_grant *fence,
                               int64_t timeout_ms)
 {
-    const struct counter_fenced f = {c, wish, fence, call_end_of_all(c->session, timeout_ms)};
+    const struct counter_fenced f = {c, wish, fence, call_due_of_all(c->session, timeout_ms)};
     bool faster;
 
     for (int tries = 0; tries < COUNTER_TRIES; tries++) {

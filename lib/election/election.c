@@ -602,8 +602,8 @@ static void candidacy_on_verdict(struct driver *d, const struct machine_action *
         c->election->last = candidacy_error(c, cause);
         break;
     case CANDIDACY_STOP:
-    case CANDIDACY_STOP_BEHIND:
-        candidacy_end_with(c, cause, a->verdict == CANDIDACY_STOP_BEHIND);
+    case CANDIDACY_STOP_AT_ONCE:
+        candidacy_end_with(c, cause, a->verdict == CANDIDACY_STOP_AT_ONCE);
         break;
     }
 }

@@ -550,7 +550,7 @@ static int once_end_checked(zkl_once *o, const zkl_grant *grant, const void *res
     if (zkl_grant_token(grant) != turn.token)
         return once_deny(o, grant, &turn);
     GBytes *bytes = once_new_record(o, &turn, result, size);
-    const int64_t end = call_end_of_all(o->session, timeout_ms);
+    const int64_t end = call_due_of_all(o->session, timeout_ms);
     code = once_record(o, grant, &turn, bytes, timeout_ms);
     if (code == ZKL_EUNKNOWN && clock_boot() < end)
         code = once_settle(o, &turn, end);

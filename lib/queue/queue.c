@@ -554,7 +554,7 @@ static int queue_read_some(zkl_queue **ret, zkl_session *s, const char *path, co
 static int queue_ask(zkl_queue **ret, zkl_session *s, const char *path, const char *node,
                      int64_t timeout_ms)
 {
-    const int64_t end = call_end_of_all(s, timeout_ms);
+    const int64_t end = call_due_of_all(s, timeout_ms);
     zkl_queue *q;
     int code = queue_read_some(&q, s, path, node, timeout_ms);
 
@@ -615,7 +615,7 @@ int zkl_queue_break(zkl_session *s, const char *path, const char *node, uint64_t
     if (code)
         return code;
     session_ref(s);
-    const int64_t end = call_end_of_all(s, timeout_ms);
+    const int64_t end = call_due_of_all(s, timeout_ms);
     while (code == 0 && again) {
         code = queue_remove_once(s, path, node, token, end, &again);
         if (code == ZKL_ENOENT && tried)

@@ -21,14 +21,14 @@ int call_check(zkl_session *s, const char *doing, const char *path, bool blockin
     return 0;
 }
 
-/* ---- all of a session ---- */
+/* ---- all calls of a session ---- */
 
 struct calls {
     struct participant participant;
     GQueue list; /* of struct call */
 };
 
-static void stop(struct call *c, int code, const char *text)
+static void call_stop(struct call *c, int code, const char *text)
 {
     zkl_error why;
 
@@ -49,17 +49,17 @@ static struct call *calls_take(GQueue *list, GList *end)
     return link->data;
 }
 
-static void stop_all(struct participant *p, int code, const char *text)
+static void calls_stop(struct participant *p, int code, const char *text)
 {
     GQueue *list = &((struct calls *)p)->list;
     GList end = {.data = NULL};
 
     g_queue_push_tail_link(list, &end);
     for (struct call *c; (c = calls_take(list, &end));)
-        stop(c, code, text);
+        call_stop(c, code, text);
 }
 
-static void on_replaced(struct participant *p)
+static void calls_on_replaced(struct participant *p)
 {
     GQueue *list = &((struct calls *)p)->list;
     GList end = {.data = NULL};
@@ -70,26 +70,26 @@ static void on_replaced(struct participant *p)
             c->ops->replaced(c);
 }
 
-static void call_on_refused(struct participant *p)
+static void calls_on_refused(struct participant *p)
 {
-    stop_all(p, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
+    calls_stop(p, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
 }
 
-static void on_closed(struct participant *p)
+static void calls_on_closed(struct participant *p)
 {
-    stop_all(p, ZKL_ECLOSED, "the session was closed");
+    calls_stop(p, ZKL_ECLOSED, "the session was closed");
 }
 
-static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = on_replaced,
-                                                          [NEWS_REFUSED] = call_on_refused,
-                                                          [NEWS_CLOSED] = on_closed}};
+static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = calls_on_replaced,
+                                                          [NEWS_REFUSED] = calls_on_refused,
+                                                          [NEWS_CLOSED] = calls_on_closed}};
 
 static GQueue *calls_of(zkl_session *s)
 {
     return &((struct calls *)participant_of(s, &participant, sizeof(struct calls)))->list;
 }
 
-/* ---- one ---- */
+/* ---- one call ---- */
 
 void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
                zkl_done_fn fn, void *data)
@@ -109,7 +109,7 @@ void call_ref(struct call *c)
     c->refs++;
 }
 
-/* The session has another reference: its own, or that of who calls. */
+/* Cannot free the session: that has another reference, its own or the caller's. */
 void call_unref(struct call *c)
 {
     if (--c->refs > 0)
@@ -123,35 +123,35 @@ void call_unref(struct call *c)
         g_free(c);
 }
 
-int64_t call_end_of(zkl_session *s, int64_t timeout_ms)
+int64_t call_due(zkl_session *s, int64_t timeout_ms)
 {
     return clock_end(timeout_ms <= 0 ? session_patience_ms(s) : timeout_ms);
 }
 
-int64_t call_end_of_all(zkl_session *s, int64_t timeout_ms)
+int64_t call_due_of_all(zkl_session *s, int64_t timeout_ms)
 {
     session_lock(s);
-    const int64_t end = call_end_of(s, timeout_ms);
+    const int64_t due = call_due(s, timeout_ms);
     session_unlock(s);
-    return end;
+    return due;
 }
 
-int64_t call_left_ms(int64_t end)
+int64_t call_left_ms(int64_t due)
 {
-    const int64_t left_ns = end - clock_boot();
+    const int64_t left_ns = due - clock_boot();
 
-    if (end == INT64_MAX)
+    if (due == INT64_MAX)
         return ZKL_FOREVER;
-    return left_ns > CLOCK_MS ? (left_ns - 1) / CLOCK_MS + 1 : 1; /* and never before its time */
+    return left_ns > CLOCK_MS ? (left_ns - 1) / CLOCK_MS + 1 : 1; /* rounded up */
 }
 
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data)
 {
-    const int64_t end = call_end_of(s, timeout_ms);
+    const int64_t due = call_due(s, timeout_ms);
 
-    if (end < INT64_MAX)
-        timers_arm(s->timers, timer, end, fn, data);
+    if (due < INT64_MAX)
+        timers_arm(s->timers, timer, due, fn, data);
 }
 
 static void call_on_timeout(void *data)
@@ -163,20 +163,20 @@ static void call_on_timeout(void *data)
         session_why_down(c->session, &why);
         c->ops->stop(c, &why);
     } else {
-        stop(c, ZKL_ETIMEDOUT, zkl_strerror(ZKL_ETIMEDOUT));
+        call_stop(c, ZKL_ETIMEDOUT, zkl_strerror(ZKL_ETIMEDOUT));
     }
 }
 
-static void begin(struct call *c, int64_t timeout_ms)
+static void call_begin(struct call *c, int64_t timeout_ms)
 {
     zkl_session *s = c->session;
 
     g_queue_push_tail_link(calls_of(s), &c->link);
     s->users.calls += !c->ops->waits;
     if (s->closing)
-        stop(c, ZKL_ECLOSED, "the session was closed");
+        call_stop(c, ZKL_ECLOSED, "the session was closed");
     else if (s->refused)
-        stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
+        call_stop(c, ZKL_EAUTH, zkl_strerror(ZKL_EAUTH));
     else
         call_arm(s, &c->timer, timeout_ms, call_on_timeout, c);
     if (!c->ended)
@@ -214,7 +214,7 @@ void call_end_as(struct call *c, const zkl_error *why)
     if (!c->ops->waits)
         incarnation_user_left(c->session, &c->session->users.calls);
     call_tell_as(c, why);
-    call_unref(c); /* that of the call under way */
+    call_unref(c); /* the call's own */
 }
 
 static void call_fill(const struct call *c, zkl_error *why, int code, const char *text)
@@ -273,9 +273,9 @@ static int call_start(struct call *c, int64_t timeout_ms)
     session_lock(s);
     const int code = c->ops->enter ? c->ops->enter(c) : 0;
     if (code)
-        call_unref(c); /* that of the call under way */
+        call_unref(c); /* the call's own */
     else
-        begin(c, timeout_ms);
+        call_begin(c, timeout_ms);
     session_unlock(s);
     return code;
 }

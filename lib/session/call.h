@@ -19,12 +19,14 @@ struct call_ops {
     int (*enter)(struct call *c);
     /* Sends its first request. */
     void (*begin)(struct call *c);
-    /* The time has passed (ZKL_ETIMEDOUT, or why there is no connection), or the session has ended
-     * for good. This must end the call, now or soon, with why or with what is known. */
+    /* Ends the call, now or soon, with why or with what is known. Called when the time has passed
+     * (why is ZKL_ETIMEDOUT, or why there is no connection), or when the session has ended for
+     * good. */
     void (*stop)(struct call *c, const zkl_error *why);
-    /* The session has ended, and its watches with it; another one has begun. May be NULL. */
+    /* Called when the session has ended, and its watches with it, and another one has begun. May be
+     * NULL. */
     void (*replaced)(struct call *c);
-    void (*free)(struct call *c); /* NULL: g_free() does */
+    void (*free)(struct call *c); /* frees the call; NULL: g_free() does */
 };
 
 struct call {
@@ -33,8 +35,8 @@ struct call {
                */
     zkl_session *session;
     char *path; /* full */
-    GList link; /* in all of the session's that have not ended */
-    bool told;  /* what came of it, perhaps before it has ended */
+    GList link; /* in the list of the session's calls that have not ended */
+    bool told;  /* the caller was told the result */
     bool ended;
     struct timer timer;
     zkl_done_fn fn; /* NULL: somebody waits in call_run() */
@@ -43,49 +45,51 @@ struct call {
     zkl_error error; /* .code 0: none */
 };
 
-/* Checks a call of doing (a function's name) about path. Returns 0, or the thread's last error.
- * blocking: it would wait. The monitor is not held. */
+/* Checks the arguments of a function of the interface, doing, about path. Returns 0, or the
+ * thread's last error. blocking: it would wait. The monitor is not held. */
 int call_check(zkl_session *s, const char *doing, const char *path, bool blocking);
 
-/* Fills in a call that is all zero, and takes path. One reference is the caller's, and the other
- * one belongs to the call under way. */
+/* Fills in a call that is all zero, and takes path. One reference is the caller's, the other one
+ * the call's own, until it has ended. */
 void call_init(struct call *c, const struct call_ops *ops, zkl_session *s, char *path,
                zkl_done_fn fn, void *data);
 
-/* Begins the call; without the monitor held. From then on the call is stopped when its time has
- * passed (0: one session timeout), or with the session, perhaps at once. With a fn, returns 0 as
- * soon as the call has begun. Otherwise waits for its end. Returns the thread's last error if it
- * fails. Gives up the caller's reference. */
+/* Begins the call. From then on the call is stopped when its time has passed (0: one session
+ * timeout), or with the session, perhaps at once. With a fn, returns 0 as soon as the call has
+ * begun. Otherwise waits for its end, and returns the thread's last error if it fails. Gives up the
+ * caller's reference. The monitor is not held. */
 int call_run(struct call *c, int64_t timeout_ms);
 
-/* The result; the first one counts. */
+/* End the call with a result; the first one counts. */
 void call_end(struct call *c, int code, const char *text); /* text NULL: that of the code */
-void call_end_as(struct call *c, const zkl_error *why);    /* NULL, or code 0: it is done */
+void call_end_as(struct call *c, const zkl_error *why);    /* NULL, or its code is 0: success */
 
-/* Tells the caller the result, but the call goes on until it is ended. It still sees to what it has
- * under way, is a user of the session, and hears of the session's end. */
+/* Tell the caller the result, but the call goes on until it is ended. It still sees to the requests
+ * that it has under way, is a user of the session, and hears of the session's end. */
 void call_tell(struct call *c, int code, const char *text);
 void call_tell_as(struct call *c, const zkl_error *why);
 
 void call_ref(struct call *c);
 void call_unref(struct call *c);
 
-/* Without the monitor held: gives up a reference that was taken before call_run(). */
+/* Gives up a reference that was taken before call_run(). The monitor is not held. */
 void call_free(struct call *c);
 
-/* The error that a refusal of the server is. */
+/* Returns the ZKL_E… of a server's refusal. */
 int call_error(enum store_rc rc);
 
-/* When a timeout_ms of the public interface ends, as clock_end() says; but 0 is a session timeout.
- * With the monitor held. */
-int64_t call_end_of(zkl_session *s, int64_t timeout_ms);
+/* Returns the instant at which a timeout_ms of the public interface that begins now will have
+ * passed, as clock_end() does; but 0 is a session timeout. The monitor is held. */
+int64_t call_due(zkl_session *s, int64_t timeout_ms);
 
-/* The same without the monitor held, for calls that ask for several things in turn; and what is
- * left then, as the timeout_ms of the next one: at least 1, since 0 would mean something else. */
-int64_t call_end_of_all(zkl_session *s, int64_t timeout_ms);
-int64_t call_left_ms(int64_t end);
+/* Does the same without the monitor held, for functions that make several calls in turn. */
+int64_t call_due_of_all(zkl_session *s, int64_t timeout_ms);
 
-/* Arms timer for a timeout_ms, unless that is for ever. With the monitor held. */
+/* Returns what is left until due, as the timeout_ms of the next call: at least 1, since 0 would
+ * mean a session timeout. */
+int64_t call_left_ms(int64_t due);
+
+/* Arms timer for a timeout_ms, unless that is for ever. The monitor is held. */
 void call_arm(zkl_session *s, struct timer *timer, int64_t timeout_ms, void (*fn)(void *data),
               void *data);
 

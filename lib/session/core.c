@@ -1,4 +1,6 @@
-/* What all others ask of a session: does it live, why does it not work, who is told? */
+/* What all others ask of a session: does it live, why does it not work, who is told? The functions
+ * of the interface, session_check_open() and session_await() take the monitor. session_unref() is
+ * called without it, the others with it held. */
 #include "core.h"
 
 #include <errno.h>
@@ -48,7 +50,7 @@ static void session_free(zkl_session *s)
     g_free(s);
 }
 
-/* Closing descriptors is a point of cancellation. */
+/* Closes descriptors, which is a point of cancellation. */
 void session_unref(zkl_session *s)
 {
     int before;
@@ -94,7 +96,8 @@ int session_check_open(zkl_session *s)
     return closing ? error_set(ZKL_ECLOSED, NULL, "the session was closed") : 0;
 }
 
-/* Other threads have the monitor during the wait, and leave their own state. */
+/* Keeps this thread's cancel state: while it waits, other threads have the monitor, and store
+ * theirs. */
 bool session_wait_change(zkl_session *s, const struct timespec *until)
 {
     int cancel_state = s->cancel_state, code;
@@ -117,7 +120,8 @@ int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
     if (callbacks_inside())
         return error_set(ZKL_EDEADLK, NULL, "%s: called in a callback", doing);
     struct timespec until = clock_after_ms(timeout_ms);
-    session_ref(s); /* closing it ends the wait, and may come first to its end */
+    session_ref(s); /* another thread's close ends the wait, and may free the session before this
+                       thread goes on */
     thread_shows_wait(true);
     session_lock(s);
     code = await(s, timeout_ms == ZKL_FOREVER ? NULL : &until);
@@ -144,7 +148,7 @@ static void session_deliver(void *data)
     g_free(m);
 }
 
-/* The queue ends before the session does, so no reference is needed. */
+/* Needs no reference to the session, since the callback queue ends before it. */
 static void session_tell_one(zkl_session *s, const struct session_listener *listener,
                              zkl_session_event event, int64_t id)
 {
@@ -203,8 +207,9 @@ static zkl_outage outage_of_trouble(enum store_trouble trouble)
     return outages[trouble];
 }
 
-/* Reasons that are certain come before those that were found out by asking. But if a name is
- * unknown, or TLS is nonsense to us, such a finding may be the reason. */
+/* Returns why there is no connection. Reasons that are certain come before those that were found
+ * out by asking. But if a name is unknown, or TLS is nonsense to us, such a finding may be the
+ * reason. */
 static zkl_outage outage_why(const zkl_session *s)
 {
     if (s->refused)

@@ -29,22 +29,22 @@ struct session_listener {
     void *data;
 };
 
-/* The longest session timeout, asked for or granted: in round figures the most with which
+/* The longest session timeout, asked for or granted. This is about the longest with which
  * libzookeeper computes without overflow. */
 enum { SESSION_TIMEOUT_MAX_MS = 1000000000 };
 
 /* What the parts of a session tell those that use them; incarnation.c has the table. */
 struct session_hooks {
-    /* A request of this kind was answered definitely on the present connection. */
+    /* Called when a request of this kind was answered definitely on the present connection. */
     void (*proved)(zkl_session *s, enum proof_kind kind, struct instant sent);
-    /* A node stands that only the end of the session removes. */
+    /* Called when a node stands that only the end of the session removes. */
     void (*purge)(zkl_session *s);
 };
 
 struct zkl_session {
     /* set at open */
     gint refs;
-    unsigned generation; /* of fork.h */
+    unsigned generation; /* of the process that opened it: fork.h */
     const struct store_ops *ops;
     const struct session_hooks *hooks;
     char *hosts, *shown_hosts, *chroot, *acl; /* shown: in messages */
@@ -52,28 +52,28 @@ struct zkl_session {
     struct credentials *credentials;
     struct tls_files tls;
     int wanted_timeout_ms;
-    int64_t warm_ns; /* for how long it is proved without a user, or kept if it had none */
+    int64_t warm_ns; /* for how many ns it is proved without a user, or kept if it had none */
     struct callbacks *callbacks;
     struct log *log;
     struct timers *timers;
 
     pthread_mutex_t monitor;
-    int cancel_state;       /* of the thread that holds it, from before */
-    GArray *listeners;      /* of struct session_listener */
-    pthread_cond_t changed; /* up, refused, closing, stores, deletes: what somebody may wait for */
+    int cancel_state;  /* cancel state of the thread that holds the monitor, before it took it */
+    GArray *listeners; /* of struct session_listener */
+    pthread_cond_t changed; /* signalled when up, refused, closing, stores or deletes changes */
 
     /* the present incarnation */
-    struct store *store; /* NULL: closed, or the system refused the threads for one */
+    struct store *store; /* NULL: the session is closed, or the system has refused threads */
     uint32_t connection; /* counts connections made and lost */
     uint32_t confirmed;  /* the newest connection on which a request was answered */
     bool up;
     int64_t id;    /* of the ZooKeeper session, 0 before it is made */
     uint32_t made; /* the connection on which it was made */
     int timeout_ms;
-    struct instant begun;       /* before the session was asked for */
-    bool reopened;              /* this session was opened anew to be fresh */
+    struct instant begun;       /* an instant before the session was asked for */
+    bool reopened;              /* this session replaces one that took long to be created */
     bool foreigners;            /* what answers is no ZooKeeper */
-    bool hears_ensemble;        /* a watch tells when its servers change */
+    bool hears_ensemble;        /* the watch on /zookeeper/config is set */
     enum store_trouble trouble; /* why there is no connection, as far as the store knows */
     bool host_unknown;
     char *unusable;     /* why no server is a partner for TLS; NULL: it is not known */
@@ -85,14 +85,14 @@ struct zkl_session {
     struct {
         struct timer timer;
         int64_t since;    /* CLOCK_BOOTTIME ns */
-        int64_t pause_ms; /* before the line after the next */
+        int64_t pause_ms; /* the pause between the next line and the one after that */
         unsigned attempts_before;
         bool on, told;
-        unsigned facts; /* of incarnation.c: said already */
+        unsigned facts; /* enum outage_fact of incarnation.c: what was said already */
     } outage;
     bool closing;
     bool closed;              /* no callback can be made any more */
-    unsigned stores;          /* opened and not reported closed */
+    unsigned stores;          /* how many were opened, and have not told that they are closed */
     struct timer open_timer;  /* to try again */
     struct timer purge_timer; /* to end a session for a node that cannot be deleted */
 
@@ -100,47 +100,48 @@ struct zkl_session {
     struct proofs proofs;
     struct timer proof_timer;
     struct instant warm_until;
-    bool entered; /* somebody has: until then it is kept, and not proved */
+    bool entered; /* a contender or a member has entered: until then it is kept, and not proved */
     struct timer deadline_timer;
 
     /* requests, of request.c */
     GQueue parked; /* of struct request: to be sent when there is a connection, and room for them */
     GQueue held;   /* of struct request: lost, and not told yet */
-    uint64_t asked;     /* how many */
+    uint64_t asked;     /* how many requests were asked for: the next .number */
     unsigned under_way; /* what those sent and not answered weigh */
     bool flushing;
-    struct create_forms forms; /* of creates that the servers know */
+    struct create_forms forms; /* which forms of creates the servers know */
     bool creating;             /* a plain create is under way whose stat is read, too */
-    uint32_t listed[64];       /* how many names the last list had: by a hash of its path */
+    uint32_t listed[64]; /* how many names the last list of a path had, at a hash of the path */
     struct timer retry_timer;
     GHashTable *watches; /* a set of struct watch */
     size_t watched_bytes;
-    size_t owned_bytes;     /* of the paths of its ephemeral nodes */
+    size_t owned_bytes;     /* bytes of the paths of its ephemeral nodes */
     unsigned removals_lost; /* connections in a row that were lost with removals of watches */
     uint32_t removal_lost;  /* the last of them */
-    unsigned orphans;       /* those who want its end: incarnation_want_end() */
+    unsigned orphans;       /* how many want its end: incarnation_want_end() */
     GQueue refusals;        /* of struct refusal: deletes that the server refuses */
     struct {
-        uint64_t asked, answered; /* in the same order */
+        uint64_t asked, answered; /* how many were; they are answered in the order in which they
+                                     were asked for */
         unsigned leaving;         /* attempts that have given up, and may ask for one yet */
     } deletes;                    /* of orphans.c */
     struct {
         enum store_kind kind;
-        char *node;          /* which lacks what; NULL: it is not known */
+        char *node;          /* where it is missing; NULL: it is not known */
         bool quota;          /* or else a permission */
     } denial;                /* what the server refused last, of denial.c */
     GHashTable *logged;      /* what is said once */
-    GHashTable *unnoted;     /* path -> int64_t: until when no note is tried there again */
+    GHashTable *unnoted;     /* directory -> int64_t: no hint is written there before that time */
     GPtrArray *participants; /* of struct participant */
-    struct users users;      /* others than those */
+    struct users users;      /* users that are no participants */
 
     zkl_stats stats;        /* but for what can be seen elsewhere */
     GQueue waits;           /* of struct stats_waits */
     GPtrArray *stats_paths; /* of struct stats_path; NULL: none yet */
 };
 
-/* Waking libzookeeper's thread is a write(), so a caller's thread could be cancelled there with the
- * monitor held. While a thread has the monitor, it cannot be cancelled. */
+/* Takes the monitor. While a thread has it, the thread cannot be cancelled: to wake libzookeeper's
+ * thread is a write(), a point of cancellation, and the monitor would stay taken. */
 static inline void session_lock(zkl_session *s)
 {
     int before;
@@ -158,7 +159,7 @@ static inline void session_unlock(zkl_session *s)
     pthread_setcancelstate(before, NULL);
 }
 
-/* The same, where nothing is done that could be a point of cancellation. */
+/* Take and give back the monitor where nothing is done that could be a point of cancellation. */
 static inline void session_lock_briefly(zkl_session *s)
 {
     pthread_mutex_lock(&s->monitor);
@@ -169,7 +170,7 @@ static inline void session_unlock_briefly(zkl_session *s)
     pthread_mutex_unlock(&s->monitor);
 }
 
-/* A table of directories that were logged or tried. If there are very many, all are forgotten, and
+/* Empties a table of directories that were logged or tried, if there are very many: then they are
  * logged or tried once more. */
 static inline void session_forget_many(GHashTable *table)
 {
@@ -177,41 +178,45 @@ static inline void session_forget_many(GHashTable *table)
         g_hash_table_remove_all(table);
 }
 
-/* How long "without waiting" may wait for the server: a session timeout. A server that speaks
- * nonsense may grant a very long one, so there is a limit. */
+/* Returns for how many ms a call with timeout_ms 0 may wait for the server: a session timeout. A
+ * server that speaks nonsense may grant a very long one, so there is a limit. */
 int64_t session_patience_ms(const zkl_session *s);
 
 /* Waits for s->changed; until NULL: for ever. The caller holds the monitor, which is given up
  * during the wait. Returns false when the time is over. */
 bool session_wait_change(zkl_session *s, const struct timespec *until);
 
-/* For functions of the interface that wait; doing is its name. await has the monitor, waits by
- * session_wait_change() and returns its result. The monitor is not held by the caller. */
+/* Runs await for a function of the interface, doing, that waits. await is called with the monitor
+ * held, waits by session_wait_change(), and returns the result. The monitor is not held by the
+ * caller. */
 int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
                   int (*await)(zkl_session *s, const struct timespec *until));
 
-/* What the user calls a full path: without the chroot, if it lies in it. */
+/* Returns what the user calls a full path: without the chroot, if it lies in that. */
 const char *session_path(const zkl_session *s, const char *full);
 
-/* What sessions are opened over: tests put another store here before. */
+/* The store of the sessions to be opened: tests put another one here before. */
 extern const struct store_ops *session_store;
 
 zkl_session *session_ref(zkl_session *s);
 void session_unref(zkl_session *s); /* without the monitor held */
 
-/* Tells all listeners; about the session with that id. With the monitor held. */
+/* Tells all listeners an event of the ZooKeeper session with that id. The monitor is held. */
 void session_tell(zkl_session *s, zkl_session_event event, int64_t id);
 
-/* 0, or the error that every entry point returns first, already made the thread's last. */
+/* Returns 0; or the error that every function of the interface returns first, for NULL and in a
+ * forked child. Then that is the thread's last error. */
 int session_check(const zkl_session *s);
 
-/* 0, or the same for a session that was closed; without the monitor held. */
+/* Returns 0; or ZKL_ECLOSED if the session was closed, as the thread's last error. The monitor is
+ * not held. */
 int session_check_open(zkl_session *s);
 
-/* Why nothing works without a connection, as an error about s. */
+/* Fills *ret with why there is no connection. Returns its code. */
 int session_why_down(const zkl_session *s, zkl_error *ret);
 
-/* For tests, which cannot wait for a minute: it is warm for that long, from now on. */
+/* Sets for how long the session stays warm, from now on. For tests, which cannot wait for a
+ * minute. */
 void session_set_warm_ms(zkl_session *s, int64_t ms);
 
 #endif

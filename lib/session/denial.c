@@ -5,7 +5,7 @@
 #include "lib/base/error.h"
 #include "lib/base/path.h"
 
-/* What the server demands, of the node itself or of its parent. */
+/* What permission each operation needs, at the node itself or at its parent. */
 static const struct demand {
     const char *words, *permission;
     bool of_parent;
@@ -25,7 +25,8 @@ static char *parent_of(const char *path)
     return slash == path ? g_strdup("/") : g_strndup(path, (gsize)(slash - path));
 }
 
-/* An ACL that the server does not take is refused in the same way, but no permission is missing. */
+/* Keeps nothing if the server does not take an ACL: it answers in the same way, but no permission
+ * is missing. */
 void denial_note(zkl_session *s, enum store_kind kind, const char *path,
                  const struct store_reply *reply)
 {
@@ -37,8 +38,9 @@ void denial_note(zkl_session *s, enum store_kind kind, const char *path,
     s->denial.node = demands[kind].of_parent ? parent_of(path) : g_strdup(path);
 }
 
-/* The node that was refused may be above the chroot, too. */
-static bool concerns(const zkl_session *s, const char *path)
+/* Whether path is at, above or below the node that was refused. That may be above the chroot,
+ * too. */
+static bool denial_concerns(const zkl_session *s, const char *path)
 {
     const char *node = s->denial.node;
     char *full = g_strconcat(s->chroot, path, NULL);
@@ -54,7 +56,7 @@ char *denial_text(const zkl_session *s, int code, const char *path)
     const struct demand *demand = &demands[s->denial.kind];
     const char *node;
 
-    if (code != ZKL_EACCES || !s->denial.node || !concerns(s, path))
+    if (code != ZKL_EACCES || !s->denial.node || !denial_concerns(s, path))
         return g_strdup(zkl_strerror(code));
     node = session_path(s, s->denial.node);
     node = strcmp(node, path) == 0 ? "it" : node;

@@ -5,7 +5,8 @@
 
 #include "core.h"
 
-/* The answer to an operation of that kind at path was STORE_NOAUTH. */
+/* Keeps what the server has refused: it has answered an operation of that kind at path with
+ * STORE_NOAUTH. */
 void denial_note(zkl_session *s, enum store_kind kind, const char *path,
                  const struct store_reply *reply);
 

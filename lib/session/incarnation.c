@@ -9,11 +9,11 @@
 
 /* ---- what is said of an outage ---- */
 
-/* An outage that ends within FIRST_MS was never missed. Each later pause is twice as long as the
- * one before, up to LAST_MS. */
+/* The first line comes after FIRST_MS: an outage that ends before was never missed. Each later
+ * pause is twice as long as the one before, up to LAST_MS. */
 enum { FIRST_MS = 1000, AGAIN_MS = 60000, LAST_MS = 3600000 };
 
-/* What else is said at most once in an outage. */
+/* What else is said, once in an outage at most. */
 enum outage_fact {
     OUTAGE_REFUSED = 1, /* the servers' data has gone back */
     OUTAGE_FOREIGN = 2, /* what answers is no ZooKeeper */
@@ -25,7 +25,8 @@ static int outage_seconds(const zkl_session *s)
     return (int)((clock_now().boot - s->outage.since) / (1000 * CLOCK_MS));
 }
 
-/* The attempts that have failed since the outage began, as far as libzookeeper logs them. */
+/* Returns words for the attempts that have failed since the outage began, as far as libzookeeper
+ * logs them. */
 static char *outage_attempts(const zkl_session *s)
 {
     const unsigned failed = log_attempts(s->log) - s->outage.attempts_before;
@@ -83,7 +84,7 @@ static void outage_end(zkl_session *s)
     outage_stop(s);
 }
 
-/* Whether this was not said yet in this outage. */
+/* Whether the fact was not said yet in this outage; it counts as said now. */
 static bool outage_is_news(zkl_session *s, enum outage_fact fact)
 {
     bool news = !(s->outage.facts & fact);
@@ -176,7 +177,6 @@ void incarnation_begin(zkl_session *s)
     timers_arm(s->timers, &s->open_timer, clock_now().boot + OPEN_RETRY_NS, retry_begin, s);
 }
 
-/* Everything that belonged to the session is over. */
 void incarnation_close(zkl_session *s)
 {
     struct store *store = s->store;
@@ -210,7 +210,8 @@ void incarnation_replace(zkl_session *s, enum loss why)
     incarnation_close(s);
     incarnation_begin(s);
     participants_tell(s, NEWS_REPLACED);
-    log_session(s->log, s->id); /* what they logged was of the session that has ended */
+    log_session(s->log,
+                s->id); /* what participants have logged was about the session that has ended */
     if (id != 0)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
@@ -234,9 +235,10 @@ void incarnation_warm(zkl_session *s)
         incarnation_heat(s);
         return;
     }
-    /* A server that stands alone proves the session with the first write, while an ensemble would
-     * need a chain. And where the connection is to a server that is not in the user's list, those
-     * in the list may be gone. */
+    /* Replaces a cold session by one that is proved by its creation, if nobody uses it. A
+     * standalone server need not be left: it proves the session with the first write, while an
+     * ensemble would need a chain. A server that the user's list does not name is not left, either:
+     * those of the list may be gone. */
     const bool strays = s->ops->strays && s->ops->strays(s->store);
     if (!s->proofs.alone && !strays && proofs_deadline(&s->proofs, now) != DEADLINE_LASTING &&
         incarnation_may_end(s, ENDING_COLD))
@@ -251,8 +253,8 @@ void incarnation_heat(zkl_session *s)
         proof_chain_run(s);
 }
 
-/* Only once the session exists: before, it has no nodes, though somebody may not have heard yet
- * that another one ended. */
+/* Whether the session has nodes that only its end removes, and may be ended. Before it exists it
+ * has none, though participants may still count those of the last one. */
 static bool must_purge(zkl_session *s)
 {
     return s->id != 0 && (s->orphans > 0 || s->resurrected || !g_queue_is_empty(&s->refusals)) &&
@@ -265,7 +267,7 @@ static void on_purge(void *data)
         incarnation_replace(data, LOSS_REPLACED);
 }
 
-/* The timer ends the session, since the caller is in the middle of a step. */
+/* Leaves that to a timer, since the caller is in the middle of a step. */
 void incarnation_purge(zkl_session *s)
 {
     if (must_purge(s))
@@ -295,8 +297,9 @@ void incarnation_user_left(zkl_session *s, unsigned *count)
         incarnation_purge(s);
 }
 
-/* A session is proved by its creation, unless the server was long in coming. Now that there is a
- * server, the next session will be proved so. If that one is slow too, the chain has to do. */
+/* Whether a new session is to be replaced at once, because it was long in coming: then its creation
+ * proves little. There is a server now, so the next session will be proved by its creation. If that
+ * one is slow too, it stays, and the chain proves it. */
 static bool is_stale(zkl_session *s, int timeout_ms)
 {
     bool old = instant_reached(clock_now(), instant_add(s->begun, timeout_ms * CLOCK_MS / 4));
@@ -305,8 +308,8 @@ static bool is_stale(zkl_session *s, int timeout_ms)
     return s->reopened;
 }
 
-/* What answered is no ZooKeeper: another try, but not at once. */
-static void back_off(zkl_session *s)
+/* Gives up the session, because its server is no ZooKeeper, and tries again after a pause. */
+static void leave_foreigner(zkl_session *s)
 {
     const int64_t id = s->id;
 
@@ -324,10 +327,10 @@ static void back_off(zkl_session *s)
         session_tell(s, ZKL_SESSION_REPLACED, id);
 }
 
-/* A server let the session in again after it was refused, because others had counted past what it
- * has seen. Nodes that it had deleted may stand again, and what it watches may have gone back
- * unnoticed. */
-static void forgive(zkl_session *s)
+/* Ends what was suspected of the servers' data: a server has let the session in. If servers had
+ * refused it before, others have counted past what it has seen. Then nodes that it had deleted may
+ * stand again, and what it watches may have gone back unnoticed. */
+static void end_suspicion(zkl_session *s)
 {
     const bool refused = s->rollback.refused;
 
@@ -343,7 +346,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
     const bool doubted = s->rollback.possible && id == s->id;
 
     if (id == 0 || timeout_ms <= 0 || timeout_ms > SESSION_TIMEOUT_MAX_MS) {
-        back_off(s);
+        leave_foreigner(s);
         return;
     }
     if (id != s->id && incarnation_may_end(s, ENDING_STALE) && is_stale(s, timeout_ms)) {
@@ -370,7 +373,7 @@ static void on_up(zkl_session *s, int64_t id, int timeout_ms)
         proofs_reconnected(&s->proofs, timeout_ms * CLOCK_MS);
     }
     outage_end(s);
-    forgive(s);
+    end_suspicion(s);
     proof_chain_connected(s);
     request_connected(s);
     proof_chain_run(s);
@@ -395,9 +398,10 @@ static void on_down(zkl_session *s)
     session_tell(s, ZKL_SESSION_SUSPENDED, s->id);
 }
 
-/* Tells observers that tokens may begin anew, below those that they were told. They may even if the
- * servers, since then, have counted past what this session had seen. If the servers had only
- * lagged, this does no harm: the next session sees nothing that is older than itself. */
+/* Replaces the session, and tells observers if tokens may begin anew, below those that they were
+ * told. They may even if the servers, since then, have counted past what this session had seen. If
+ * the servers had only lagged, this does no harm: the next session sees nothing that is older than
+ * itself. */
 static void replace_rolled_back(zkl_session *s, enum loss why)
 {
     bool refused = s->rollback.refused;
@@ -414,8 +418,8 @@ static void on_expired(zkl_session *s)
     replace_rolled_back(s, LOSS_EXPIRED);
 }
 
-/* Takes what the servers have shown while there was no connection. What was held was lost by its
- * deadline, or is lost now. */
+/* Handles what the servers have shown while there was no connection, and replaces the session if
+ * that is final. What was held was lost by its deadline, or is lost now. */
 static void on_evidence(zkl_session *s, enum rollback_evidence evidence)
 {
     int64_t timeout = MAX(s->wanted_timeout_ms, s->timeout_ms) * CLOCK_MS;

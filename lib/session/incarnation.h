@@ -1,6 +1,6 @@
-/* Session incarnations: one ZooKeeper session after another, and the lines about a time without a
+/* Session incarnations: one ZooKeeper session after another. And the lines about a time without a
  * connection: one when it begins, more at pauses that grow, and one when it ends, whatever
- * libzookeeper does in between. All with the monitor held. */
+ * libzookeeper does in between. The caller holds the monitor. */
 #ifndef LIB_INCARNATION_H
 #define LIB_INCARNATION_H
 
@@ -9,35 +9,39 @@
 /* Opens a store. A refusal of the system is logged and tried again. */
 void incarnation_begin(zkl_session *s);
 
-/* Closes the present session, which takes its nodes along, and begins a new one. why: what is
- * still held is lost for that. */
+/* Closes the present session, whose nodes end with it, and begins a new one. why: what the holders
+ * of grants are told. */
 void incarnation_replace(zkl_session *s, enum loss why);
 
 /* Closes the present session, and begins none. */
 void incarnation_close(zkl_session *s);
 
-/* Somebody is about to enter, and is no participant's yet: proves the session from now on, or makes
- * one that is proved. */
+/* Called before a contender or a member enters, which does not yet count as busy: proves the
+ * session from now on, or replaces it by one that is proved. */
 void incarnation_warm(zkl_session *s);
 
-/* Somebody needs a deadline from now on. */
+/* Called when a participant needs a deadline from now on: runs the chain of proofs, unless it runs
+ * for that. */
 void incarnation_heat(zkl_session *s);
 
-/* A contender is gone. */
+/* Called when a contender is gone: from now on the session stays warm for .warm_ns. */
 void incarnation_retired(zkl_session *s);
 
-/* A node stands that only the end of the session removes: as soon as nothing is held, it ends. */
+/* Ends the session as soon as nothing is held, if a node stands that only its end removes. */
 void incarnation_purge(zkl_session *s);
 
-/* Something stands or may yet be done that ends with the session: so that ends as soon as nobody
- * needs it. wanted: the caller has said so before, and not taken it back. */
+/* Wants the session's end, as soon as nobody needs it: it has a node that cannot be deleted, or a
+ * request may yet be done that its end prevents. wanted: the caller has wanted that before, and has
+ * not taken it back. */
 void incarnation_want_end(zkl_session *s, bool wanted);
+
+/* Takes that back; wanted: the caller has wanted it. */
 void incarnation_want_end_no_more(zkl_session *s, bool wanted);
 
-/* Whether the incarnation may be ended for that: nobody uses it. */
+/* Whether nobody uses the incarnation who would keep it from being ended for that reason. */
 bool incarnation_may_end(const zkl_session *s, enum end_reason why);
 
-/* What one of s->users was counted for is over. */
+/* Takes one from count, a part of s->users: it is over. */
 void incarnation_user_left(zkl_session *s, unsigned *count);
 
 #endif

@@ -1,3 +1,5 @@
+/* zkl_session_flush() takes the monitor. What runs at exit(), at a fork, and once before the first
+ * session does without it. All other functions are called with it held. */
 #include "orphans.h"
 
 #include <stdatomic.h>
@@ -12,7 +14,8 @@
 #include "recipes/name.h"
 #include "request.h"
 
-/* Counts for all sessions of this process without TLS: OpenSSL may have ended before us. */
+/* Deletes that are not confirmed. Sessions with TLS do not count: OpenSSL may have ended before
+ * exit() comes to us. */
 static atomic_int unconfirmed;
 
 static void orphan_count(const zkl_session *s, int change)
@@ -116,8 +119,8 @@ static void refusal_begin(zkl_session *s, const char *path)
     s->hooks->purge(s);
 }
 
-/* The refusal still exists: it has one delete under way, and a session's deletes are answered
- * before its refusals are forgotten. */
+/* Handles the answer to a repeated delete. Its refusal still exists: it has one delete under way,
+ * and a session's deletes are answered before its refusals are forgotten. */
 static void refusal_on_deleted(struct request *r, const struct store_reply *reply)
 {
     if (reply->rc == STORE_OK || reply->rc == STORE_NONODE)
@@ -139,7 +142,7 @@ void orphan_delete(zkl_session *s, char *path)
     request_send(s, request_new(STORE_DELETE, path, orphan_on_deleted, s));
 }
 
-/* What the server refuses to delete, the longest; NULL: nothing. */
+/* Returns the path whose delete has been refused for longest; NULL: there is none. */
 static const char *orphan_refused(const zkl_session *s)
 {
     const struct refusal *first = g_queue_peek_head((GQueue *)(uintptr_t)&s->refusals);
@@ -166,7 +169,7 @@ void orphan_forget_refusals(zkl_session *s)
  * forgotten: each name of a list is compared with all. */
 enum { FIRST_S = 1, TIMES = 3, LOOKS = 5, IDS = 64 };
 
-/* What a session looks for: directory -> struct late_create. */
+/* All late creates of a session: directory -> struct late_create. */
 struct late_creates {
     struct participant participant;
     GHashTable *table;
@@ -176,14 +179,14 @@ struct sought {
     char *id, *keep;
 };
 
-/* What is looked for in one directory. */
+/* The nodes that are looked for in one directory. */
 struct late_create {
     struct timer timer;
     zkl_session *session;
     struct late_creates *all;
     char *directory;
     GPtrArray *ids; /* of struct sought */
-    bool over;      /* its incarnation; the answer to a list is still to come */
+    bool over;      /* its incarnation has ended, and the answer to a list is still to come */
     int pause_s;
     int looks;
 };
@@ -204,7 +207,7 @@ static void late_create_arm(struct late_create *l, int pause_s)
                late_create_look_now, l);
 }
 
-static bool is_found(const struct late_create *l, const char *name)
+static bool late_create_matches(const struct late_create *l, const char *name)
 {
     const size_t length = strlen(name);
 
@@ -227,7 +230,7 @@ static void on_listed(struct request *r, const struct store_reply *reply)
         return;
     }
     for (int i = 0; reply->rc == STORE_OK && i < reply->count; i++)
-        if (is_found(l, reply->names[i]))
+        if (late_create_matches(l, reply->names[i]))
             orphan_delete(l->session, g_strconcat(l->directory, "/", reply->names[i], NULL));
     if (++l->looks < LOOKS) {
         late_create_arm(l, TIMES * l->pause_s);
@@ -244,8 +247,9 @@ static void late_create_look_now(void *data)
     request_send(l->session, request_new(STORE_LIST, g_strdup(l->directory), on_listed, l));
 }
 
-/* A late create whose timer is not armed has asked for the list, and ends with the answer. */
-static gboolean forget(gpointer directory, gpointer late_create, gpointer unused)
+/* Forgets a late create. If its timer is not armed, it has asked for the list, and is freed with
+ * the answer. */
+static gboolean late_create_forget(gpointer directory, gpointer late_create, gpointer unused)
 {
     struct late_create *l = late_create;
     const bool asks = !l->timer.at;
@@ -258,10 +262,10 @@ static gboolean forget(gpointer directory, gpointer late_create, gpointer unused
     return TRUE;
 }
 
-/* The incarnation has ended, and with it the nodes. */
-static void forget_all(struct participant *p)
+/* Forgets all: the nodes have ended with the incarnation. */
+static void late_creates_forget(struct participant *p)
 {
-    g_hash_table_foreach_remove(((struct late_creates *)p)->table, forget, NULL);
+    g_hash_table_foreach_remove(((struct late_creates *)p)->table, late_create_forget, NULL);
 }
 
 static void free_all(struct participant *p)
@@ -270,9 +274,10 @@ static void free_all(struct participant *p)
     g_free(p);
 }
 
-static const struct participant_ops participant = {
-    .on = {[NEWS_REPLACED] = forget_all, [NEWS_REFUSED] = forget_all, [NEWS_CLOSED] = forget_all},
-    .free = free_all};
+static const struct participant_ops participant = {.on = {[NEWS_REPLACED] = late_creates_forget,
+                                                          [NEWS_REFUSED] = late_creates_forget,
+                                                          [NEWS_CLOSED] = late_creates_forget},
+                                                   .free = free_all};
 
 static struct late_creates *late_creates_of(zkl_session *s)
 {
@@ -310,7 +315,7 @@ static struct late_create *look_in(zkl_session *s, const char *directory)
     return l;
 }
 
-/* The intervals begin anew, but for a list that is under way. */
+/* Begins the intervals anew, but does not repeat a list that is under way. */
 void orphan_look_late(zkl_session *s, const char *directory, const char *id, const char *keep)
 {
     struct late_create *l;
@@ -335,8 +340,9 @@ void orphan_look_late(zkl_session *s, const char *directory, const char *id, con
 
 enum { EXIT_PAUSES = 50 };
 
-/* Takes no lock, calls nobody and touches nothing that ends: whatever the thread was doing, and
- * whatever other threads and the handlers before this one have done, it returns. */
+/* Waits a moment for deletes. Takes no lock, calls nobody and touches nothing that ends. So it
+ * returns, whatever the thread was doing, and whatever other threads and the handlers before this
+ * one have done. */
 static void orphans_at_exit(void)
 {
     const struct timespec pause = {.tv_nsec = CLOCK_MS};
@@ -350,7 +356,7 @@ static void orphans_at_exit(void)
     pthread_setcancelstate(before, NULL);
 }
 
-/* What the parent asked for is not the child's. */
+/* Forgets the parent's deletes, in a child. */
 static void forget_parent(void)
 {
     atomic_store(&unconfirmed, 0);
@@ -371,11 +377,11 @@ void orphans_watch_exit(void)
 
 /* ---- a call ---- */
 
-/* Deletes are answered in the order in which they were asked for. So a flush waits for none that
- * comes later. */
+/* What a flush waits for. Deletes are answered in the order in which they were asked for. So it
+ * waits for none that comes later. */
 struct flush {
     uint64_t asked;
-    bool leaving; /* there were some that had not asked for theirs */
+    bool leaving; /* attempts had given up, and had not asked for their deletes */
 };
 
 static bool is_flushed(const zkl_session *s, struct flush *f)
@@ -388,8 +394,9 @@ static bool is_flushed(const zkl_session *s, struct flush *f)
            s->stores <= (s->store != NULL);
 }
 
-/* The session stays as long as something is held or kept in it. Then a node that the server refuses
- * to delete stays too. */
+/* Returns 0 if the flush may still succeed. Else returns the thread's last error. over: its time
+ * has passed. If the server refuses a delete, the node ends with the session, which stays as long
+ * as something is held or kept in it. */
 static int why_not_flushed(const zkl_session *s, bool over)
 {
     const char *refused = orphan_refused(s);

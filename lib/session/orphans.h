@@ -8,22 +8,25 @@
 
 #include "core.h"
 
-/* Without the monitor held: from now on exit() waits, too. */
+/* Makes exit() wait, too, from now on. The monitor is not held. */
 void orphans_watch_exit(void);
 
-/* Deletes path (taken), again and again until that is confirmed or the session is gone. */
+/* Takes path, and deletes the node, again and again until that is confirmed or the session is
+ * gone. */
 void orphan_delete(zkl_session *s, char *path);
 
-/* The session is over: forgets the deletes that wait for another try. */
+/* Called when the session is over: forgets the deletes that wait for another try. */
 void orphan_forget_refusals(zkl_session *s);
 
-/* A node may come yet that nobody wants; its delete, if one is needed, was asked for. */
+/* Counts an attempt that has given up: its node may come yet. */
 void orphan_leaves(zkl_session *s);
+
+/* Takes one attempt from that count: the delete of its node, if one is needed, was asked for. */
 void orphan_left(zkl_session *s);
 
 /* Looks for nodes with the id in the directory, or of that name, at longer and longer intervals, as
- * long as the incarnation lasts. Deletes all of them except the one called keep (NULL: none).
- * Nobody makes nodes with the id any more. */
+ * long as the incarnation lasts. Deletes all of them except the one called keep (NULL: none). The
+ * caller makes no more nodes with the id. */
 void orphan_look_late(zkl_session *s, const char *directory, const char *id, const char *keep);
 
 #endif

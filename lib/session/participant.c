@@ -50,7 +50,7 @@ enum presence participants_presence(const zkl_session *s)
     return most;
 }
 
-/* A participant that is added during the loop is told, too. */
+/* Tells a participant, too, that is added during the loop. */
 void participants_tell(zkl_session *s, enum session_news news)
 {
     for (guint i = 0; i < s->participants->len; i++) {

@@ -1,6 +1,6 @@
 /* A user of a session, as the session knows it: locks, elections and watched queues are one each.
  * The session tells them what happens to it, in the order in which they were added, and knows
- * nothing else of them. All with the monitor held. */
+ * nothing else of them. The caller holds the monitor; so does the session when it calls them. */
 #ifndef LIB_PARTICIPANT_H
 #define LIB_PARTICIPANT_H
 
@@ -13,34 +13,34 @@
 struct participant;
 
 enum session_news {
-    NEWS_UP,              /* there is a connection again, perhaps of another incarnation */
-    NEWS_PROVED,          /* a proof has moved the deadline, and it lasts */
-    NEWS_DEADLINE,        /* it has moved, by a connection or a proof, but does not last */
-    NEWS_SUSPECT,         /* it may not be proved in time */
-    NEWS_DEADLINE_PASSED, /* the deadline has passed */
-    NEWS_REPLACED,        /* the incarnation ended, and another one was begun */
-    NEWS_REWOUND, /* the servers' data seem to have gone back: lower zxids will come. Comes after
-                     REPLACED, or before UP of the same incarnation */
-    NEWS_REFUSED, /* the credentials, for good */
+    NEWS_UP,       /* there is a connection, perhaps of another incarnation */
+    NEWS_PROVED,   /* a proof has moved the deadline, and it lasts */
+    NEWS_DEADLINE, /* the deadline has moved, by a connection or a proof, but does not last */
+    NEWS_SUSPECT,  /* the deadline may pass before the next proof */
+    NEWS_DEADLINE_PASSED,
+    NEWS_REPLACED, /* the incarnation ended, and another one was begun */
+    NEWS_REWOUND,  /* the servers' data seem to have gone back: lower zxids will come. Comes after
+                      REPLACED, or before UP of the same incarnation */
+    NEWS_REFUSED,  /* the credentials, for good */
     NEWS_CLOSED,
     NEWS_COUNT
 };
 
 struct participant_ops {
-    /* Somebody contends, holds or is a member: the session is kept. NULL: never. */
+    /* Whether somebody contends, holds or is a member: then the session is kept. NULL: never. */
     bool (*is_busy)(const struct participant *p);
 
-    /* Somebody goes by the session's deadline, or waits for nothing else: it is kept proved. NULL:
-     * never. */
+    /* Whether somebody goes by the session's deadline, or waits for nothing but one: then it is
+     * kept proved. NULL: never. */
     bool (*needs_deadline)(const struct participant *p);
 
-    /* What would be lost with the incarnation. NULL: nothing. */
+    /* Returns what would be lost with the incarnation. NULL: nothing. */
     enum presence (*presence)(const struct participant *p);
 
-    /* NULL: of no interest. */
+    /* Each is called when that has happened. NULL: nothing is called. */
     void (*on[NEWS_COUNT])(struct participant *p);
 
-    /* NULL: g_free(). */
+    /* Frees it. NULL: g_free() does. */
     void (*free)(struct participant *p);
 };
 

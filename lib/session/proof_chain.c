@@ -9,8 +9,8 @@
 #include "request.h"
 #include "stats.h"
 
-/* Outside any chroot. The first two are present on every server, and nobody has made the last. So
- * no server can refuse to set it, and the leader answers that it is missing. */
+/* Paths outside any chroot. The first two are present on every server, and nobody has made the
+ * last. So no server can refuse to set it, and the leader answers that it is missing. */
 #define SYSTEM_PATH "/zookeeper"
 #define CONFIG_PATH "/zookeeper/config"
 #define RENEWAL_PATH "/zookeeper/zkl-none"
@@ -31,7 +31,7 @@ static void arm_deadline(zkl_session *s)
                on_deadline, s);
 }
 
-/* The timer runs on one clock, the deadline is on two. */
+/* Tells that the deadline has passed, if that is so on both clocks; the timer runs on one. */
 static void on_deadline(void *data)
 {
     zkl_session *s = data;
@@ -69,19 +69,21 @@ void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sen
 static void on_chain_answered(struct request *r, const struct store_reply *reply)
 {
     zkl_session *s = r->context;
-    const bool alone = reply->rc < STORE_BAD && proof_by_answer(r->proves, reply->rc) != r->proves;
+    const bool proves_less =
+        reply->rc < STORE_BAD && proof_by_answer(r->proves, reply->rc) != r->proves;
 
-    if (alone && g_hash_table_add(s->logged, g_strdup(RENEWAL_PATH)))
+    if (proves_less && g_hash_table_add(s->logged, g_strdup(RENEWAL_PATH)))
         log_line(s->log, ZKL_LOG_WARN, "no-renewal", RENEWAL_PATH,
                  "somebody has made %s, and a server refuses to set it: no grant can be renewed",
                  RENEWAL_PATH);
-    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD || alone) &&
+    if ((reply->rc == STORE_UNKNOWN || reply->rc == STORE_BAD || proves_less) &&
         r->connection == s->connection)
         proofs_failed(&s->proofs, r->proves);
 }
 
-/* Sends a step at once or not at all: a step that is late would prove too much. */
-static bool send_chain(zkl_session *s, enum proof_wish wish)
+/* Sends a step of the chain at once, or not at all: a step that is late would prove too much.
+ * Returns whether it was sent. */
+static bool send_step(zkl_session *s, enum proof_wish wish)
 {
     static const struct {
         enum store_kind kind;
@@ -90,7 +92,7 @@ static bool send_chain(zkl_session *s, enum proof_wish wish)
     } steps[] = {
         [PROOF_SEND_ANCHOR] = {STORE_GET, SYSTEM_PATH, PROOF_ANCHOR},
         [PROOF_SEND_SYNC] = {STORE_SYNC, SYSTEM_PATH, PROOF_SYNC},
-        /* A proof through the quorum that changes and wakes nothing. */
+        /* a write, by the quorum, that changes and wakes nothing */
         [PROOF_SEND_WRITE] = {STORE_SET, RENEWAL_PATH, PROOF_RENEWAL},
         [PROOF_SEND_KEEP] = {STORE_SYNC, SYSTEM_PATH, PROOF_KEEP},
     };
@@ -125,7 +127,7 @@ void proof_chain_run(zkl_session *s)
         return;
     }
     for (enum proof_wish wish; (wish = proofs_want(&s->proofs, now)) != PROOF_NOTHING;) {
-        if (!send_chain(s, wish))
+        if (!send_step(s, wish))
             break;
     }
     if (s->proofs.need == PROOF_HOT && proofs_overdue(&s->proofs, now))
@@ -137,8 +139,8 @@ void proof_chain_run(zkl_session *s)
 
 static void ask_config(zkl_session *s, bool watch);
 
-/* Tells the store which servers the ensemble has. If there is one server for good, nothing changes,
- * so no watch is left. */
+/* Tells the store which servers the ensemble has, and sets a watch. If there is one server for
+ * good, nothing changes, so no watch is left. */
 static void hear_ensemble(zkl_session *s, const struct request *r, const struct store_reply *reply)
 {
     if (s->fixed_servers || !s->ops->hear_config || r->connection != s->connection)
@@ -149,8 +151,9 @@ static void hear_ensemble(zkl_session *s, const struct request *r, const struct 
         ask_config(s, true);
 }
 
-/* Whether the server is no observer. An observer is one by what it says of itself there; it has the
- * node if it is of 3.5 or later, and others are fed by the leader. */
+/* Whether the server gets what the leader orders from the leader itself. An observer may get it
+ * from a follower, if it is of 3.5 or later: then it has the node, whose data name it as an
+ * observer. */
 static bool shows_direct(const zkl_session *s, const struct store_reply *reply)
 {
     const int server = s->made == s->connection ? (int)((uint64_t)s->id >> 56) : ENSEMBLE_ANY;
@@ -196,7 +199,8 @@ static void on_config(struct request *r, const struct store_reply *reply)
     proof_chain_run(s);
 }
 
-/* Asks which rule proves the session on this connection, and which servers there are. */
+/* Reads the ensemble's configuration, which shows which rule proves the session on this connection,
+ * and which servers there are. */
 static void ask_config(zkl_session *s, bool watch)
 {
     struct request *r = request_new(STORE_GET, g_strdup(CONFIG_PATH), on_config, s);

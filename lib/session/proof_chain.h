@@ -5,16 +5,20 @@
 
 #include "core.h"
 
-/* A watch has fired: if the ensemble has changed, that is read. */
+/* Called when a watch has fired on path. If path is the ensemble's configuration, it is read
+ * again. */
 void proof_chain_watch_fired(zkl_session *s, const char *path);
 
-/* A request of this kind was answered definitely on the present connection. */
+/* Takes a proof: a request of this kind, sent then, was answered definitely on the present
+ * connection. */
 void proof_chain_proved(zkl_session *s, enum proof_kind kind, struct instant sent);
 
-/* There is a connection, which moves the deadline. Before anything else is sent on it. */
+/* Called when there is a connection, before anything else is sent on it: tells that the deadline
+ * has moved, and asks what server this is. */
 void proof_chain_connected(zkl_session *s);
 
-/* Sends what is wanted now for what its users need; goes on until they need nothing. */
+/* Sends what the users of the session need for proofs now, and arms a timer to do so again, until
+ * they need nothing. */
 void proof_chain_run(zkl_session *s);
 
 #endif

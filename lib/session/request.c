@@ -61,8 +61,8 @@ static void request_on_retry(void *data)
         request_flush(s);
 }
 
-/* Parked requests stand in the order in which they were asked for. So a request that was under way
- * when the connection broke comes before one that was not sent yet. */
+/* Parks r among the others, in the order in which all were asked for. So a request that was under
+ * way when the connection broke comes before one that was not sent yet. */
 static void request_park(zkl_session *s, struct request *r)
 {
     const struct request *last = s->parked.tail ? s->parked.tail->data : NULL;
@@ -86,7 +86,8 @@ static int64_t request_pause(int lost)
     return RETRY_NS << CLAMP(lost - LOST_AT_ONCE - 1, 0, DOUBLED_MOST);
 }
 
-/* The retry comes after a pause: what failed on a standing connection would fail again. */
+/* Sends what is parked again, after a pause: what failed on a standing connection would fail
+ * again. */
 static void request_retry_later(zkl_session *s)
 {
     if (s->up && !s->retry_timer.at)
@@ -94,7 +95,7 @@ static void request_retry_later(zkl_session *s)
                    request_on_retry, s);
 }
 
-/* The store has not taken it, so nothing of it was sent. */
+/* Parks a request that the store has not taken: nothing of it was sent. */
 static void request_put_back(zkl_session *s, struct request *r)
 {
     if (!r->repeated)
@@ -105,6 +106,7 @@ static void request_put_back(zkl_session *s, struct request *r)
 
 /* ---- what is under way ---- */
 
+/* Returns where the length of the last list is kept. Two paths may have the same place. */
 static uint32_t *request_listed_at(zkl_session *s, const struct request *r)
 {
     return &s->listed[g_str_hash(r->what.path) % G_N_ELEMENTS(s->listed)];
@@ -142,6 +144,7 @@ static void request_count_answered(zkl_session *s, const struct store_reply *rep
         s->stats.answer_bytes += strlen(reply->names[i]);
 }
 
+/* Counts an answer, and that r is no longer under way. */
 static void request_come_back(zkl_session *s, struct request *r, const struct store_reply *reply)
 {
     request_count_answered(s, reply);
@@ -176,6 +179,7 @@ static void request_on_held(void *data)
     request_end_waiting(r, STORE_UNKNOWN);
 }
 
+/* Puts off telling the asker that the answer is lost. */
 static void request_hold(zkl_session *s, struct request *r)
 {
     r->held = g_new0(struct timer, 1);
@@ -216,7 +220,7 @@ bool request_is_ephemeral(const struct request *r)
     return r->what.mode == STORE_EPHEMERAL || r->what.mode == STORE_EPHEMERAL_SEQUENTIAL;
 }
 
-/* r, a create, is about to be sent as *what. */
+/* Fills in *what, the form in which the create r is sent. */
 static void request_form(zkl_session *s, struct request *r, struct store_request *what)
 {
     if (r->made) {
@@ -230,7 +234,7 @@ static void request_form(zkl_session *s, struct request *r, struct store_request
     s->creating = s->creating || (what->plain && request_is_ephemeral(r));
 }
 
-/* The create r could not be sent. */
+/* Takes back what request_form() has set: the create r could not be sent. */
 static void request_form_unsent(zkl_session *s, struct request *r)
 {
     if (r->op == CREATE_PLAIN && request_is_ephemeral(r))
@@ -249,8 +253,8 @@ static void request_tell_form(zkl_session *s, bool told)
              plain ? "new nodes are read once more, and " : "");
 }
 
-/* The answer to a create may tell whether the servers know that form of it. An error that came with
- * the end of the session tells nothing, nor does one on a connection that still stands: only a
+/* Learns from the answer to a create whether the servers know that form of it. An error that came
+ * with the end of the session tells nothing, nor does one on a connection that still stands: only a
  * server, or the network, ends a connection in the middle. */
 static void request_learn_form(zkl_session *s, const struct request *r, enum store_rc rc)
 {
@@ -266,17 +270,19 @@ static void request_learn_form(zkl_session *s, const struct request *r, enum sto
         request_tell_form(s, rc == STORE_UNIMPLEMENTED);
 }
 
-/* A create that was not done, because the server does not know its form, is sent in another form,
- * and so after requests that were asked for later. If .once is set, the recipe may rely on the
- * order: then the create is not sent again, and the recipe hears STORE_UNKNOWN. */
+/* Makes the answer to a create that was not done, because the server does not know its form, a lost
+ * one: so the create is sent again, in another form, after requests that were asked for later. If
+ * .once is set, the recipe may rely on the order: then it is not sent again, and the recipe is told
+ * STORE_UNKNOWN. */
 static void request_translate(const struct request *r, struct store_reply *reply)
 {
     if (reply->rc == STORE_UNIMPLEMENTED)
         reply->rc = r->op == CREATE_PLAIN ? STORE_BAD : STORE_UNKNOWN;
 }
 
-/* If the node is missing, or another session has it, that says nothing of the create: it was done,
- * but the node may be gone by now. */
+/* Makes the answer to the create r out of the stat that was read after it. If the node is missing,
+ * or another session has it, that says nothing of the create: it was done, but the node may be gone
+ * since. */
 static void request_use_stat(const zkl_session *s, const struct request *r,
                              struct store_reply *reply)
 {
@@ -293,8 +299,9 @@ static void request_use_stat(const zkl_session *s, const struct request *r,
         *reply = (struct store_reply){.rc = STORE_UNKNOWN};
 }
 
-/* The create r was answered. Returns false if it is to be sent once more, at once, for the stat.
- * Otherwise *reply becomes what its user is told; its path is good until r is freed. */
+/* Handles the answer to the create r, or to the read of its stat. Returns false if the stat is to
+ * be read at once. Otherwise *reply becomes what the asker is told; its path is good until r is
+ * freed. */
 static bool request_form_answered(zkl_session *s, struct request *r, struct store_reply *reply)
 {
     if (r->made) {
@@ -363,7 +370,8 @@ static bool request_submit(zkl_session *s, struct request *r)
     return s->ops->submit(s->store, &what, request_on_reply, r);
 }
 
-/* The weight is counted first, since the answer may come before this returns. */
+/* Submits r, and counts its weight before, since the answer may come before this returns. Returns
+ * false if the store does not take it. */
 static bool request_submit_weighed(zkl_session *s, struct request *r)
 {
     unsigned weight = request_weigh(s, r);
@@ -407,7 +415,8 @@ bool request_try(zkl_session *s, struct request *r)
     return false;
 }
 
-/* A request that is answered at once would re-enter this function. */
+/* Sends what is parked, as far as there is room. A request that is answered at once would re-enter
+ * this function. */
 static void request_flush(zkl_session *s)
 {
     if (s->flushing)
@@ -452,7 +461,8 @@ void request_recall(struct request *r)
     request_end_waiting(r, STORE_BAD);
 }
 
-/* Some ask again at once, for the session to come: only what is there now is dropped. */
+/* Drops only those that are parked now: a request that is dropped may ask for another one, of the
+ * next session. */
 void request_drop_all(zkl_session *s)
 {
     timers_cancel(&s->retry_timer);

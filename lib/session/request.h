@@ -14,25 +14,25 @@ struct request {
     bool only; /* sent on .connection, and on no later one */
     enum proof_kind proves;
     void (*done)(struct request *r, const struct store_reply *reply);
-    void *context; /* for done: ours to name, not to free */
+    void *context; /* for done, which may not free it here */
     uint32_t tag;
-    /* private; thousands may wait, so without gaps */
+    /* private; small, since thousands may wait */
     bool parked;
-    bool repeated;         /* for done, too: it was sent before, and that may still be done */
+    bool repeated; /* it was sent before, and that sending may still be done; done may read this */
     enum create_op op : 8; /* CREATE: as it was sent last */
-    uint8_t lost;          /* answers to it, so far; .once: in a row, to what the asker has sent,
-                              who sets and reads it */
+    uint8_t lost; /* how many answers to it were lost. If .once: how many in a row to requests of
+                     the asker, who sets and reads it */
     zkl_session *session;
     GList link;
-    uint64_t number;     /* of all that were asked for */
-    unsigned weight;     /* while it is under way */
+    uint64_t number;     /* its place in the order in which all were asked for */
+    unsigned weight;     /* its weight in .under_way of the session; 0: it is not under way */
     uint32_t connection; /* on which it was sent last */
     struct instant sent;
-    char *made;         /* by a plain create, whose stat is being read */
-    struct timer *held; /* until it is told that its answer is lost; NULL: it is not held back */
+    char *made;         /* the node of a plain create, whose stat is being read */
+    struct timer *held; /* until the asker is told that the answer is lost; NULL: told at once */
 };
 
-/* A request about path, which it takes. Change what is needed, then send it. */
+/* Makes a request about path, which it takes. Change what is needed, then send it. */
 struct request *request_new(enum store_kind kind, char *path,
                             void (*done)(struct request *r, const struct store_reply *reply),
                             void *context);
@@ -40,29 +40,29 @@ struct request *request_new(enum store_kind kind, char *path,
 /* Whether r, a create, makes a node that ends with the session. */
 bool request_is_ephemeral(const struct request *r);
 
-/* Frees what was not sent. */
+/* Frees a request that was not sent. */
 void request_free(struct request *r);
 
-/* Takes r: done comes exactly once, r is freed after it. If .once is set, and too many in a row
- * were .lost, STORE_UNKNOWN comes after a pause that began when r was sent. */
+/* Takes r. done is called exactly once, and r is freed after it. If .once is set, and too many in a
+ * row were .lost, STORE_UNKNOWN comes after a pause that began when r was sent. */
 void request_send(zkl_session *s, struct request *r);
 
-/* For done, with that answer: until when a sending of the change r that was not answered may still
- * be done, CLOCK_BOOTTIME, ns; 0: there is none. */
+/* Returns until when a sending of the change r that was not answered may still be done, in ns of
+ * CLOCK_BOOTTIME; 0: there is none. For done, which got rc. */
 int64_t request_late_until(const struct request *r, enum store_rc rc);
 
 /* Takes r. Either sends it now, before all requests that wait for room, or frees it and returns
  * false; then done is not called. */
 bool request_try(zkl_session *s, struct request *r);
 
-/* Ends r with STORE_BAD if it is parked; otherwise its answer comes as it comes. */
+/* Ends r with STORE_BAD, if it is parked; otherwise does nothing. */
 void request_recall(struct request *r);
 
-/* There is a connection: sends what is parked, in order, as far as there is room; but after a pause
- * where the first of it was lost with too many connections. */
+/* Called when there is a connection: sends what is parked, in order, as far as there is room. If
+ * the first of it was lost with too many connections, a pause comes before. */
 void request_connected(zkl_session *s);
 
-/* The session is over: answers what is parked. */
+/* Called when the session is over: answers what is parked with STORE_GONE. */
 void request_drop_all(zkl_session *s);
 
 #endif

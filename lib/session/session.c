@@ -1,4 +1,5 @@
-/* A session as its user has it, from its options to its end. */
+/* A session as its user has it, from its options to its end. The functions of the interface take
+ * the monitor. Other functions say if it is held. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -88,16 +89,16 @@ static const char *session_check_options(const zkl_session_options *o)
     return wrong ? wrong : session_check_sasl(o);
 }
 
-/* The files that the options name, which own the names. */
+/* Returns the files that the options name; the options own the names. */
 static struct tls_files session_tls(const zkl_session_options *o)
 {
-    /* Nothing writes to the texts. */
+    /* nothing writes to the texts */
     return (struct tls_files){(char *)(uintptr_t)o->tls_ca, (char *)(uintptr_t)o->tls_cert,
                               (char *)(uintptr_t)o->tls_key};
 }
 
-/* The options that are given, with the defaults in place of zeros; returns what is wrong with them,
- * or NULL. */
+/* Fills in *o from the options given, with the defaults in place of zeros. Returns what is wrong
+ * with them; NULL: nothing. */
 static const char *session_take_options(zkl_session_options *o, const zkl_session_options *given)
 {
     const char *wrong = options_take(o, offsetof(zkl_session_options, reserved), given);
@@ -113,7 +114,7 @@ static const char *session_take_options(zkl_session_options *o, const zkl_sessio
     return session_check_options(o);
 }
 
-/* Both to be freed; or ZKL_EINVAL. */
+/* Splits connect. Returns 0, and both results are to be freed; or ZKL_EINVAL. */
 static int session_split_connect(const char *connect, char **ret_hosts, char **ret_chroot)
 {
     const char *wrong = path_split_connect(connect, ret_hosts, ret_chroot);
@@ -173,7 +174,8 @@ static bool session_start_threads_uncanceled(zkl_session *s, const zkl_session_o
     return true;
 }
 
-/* What it closes and waits for when it fails are points of cancellation. */
+/* Starts both threads. The thread cannot be cancelled here: what is closed and awaited after a
+ * failure are points of cancellation. */
 static bool session_start_threads(zkl_session *s, const zkl_session_options *o)
 {
     int before;
@@ -184,6 +186,8 @@ static bool session_start_threads(zkl_session *s, const zkl_session_options *o)
     return started;
 }
 
+/* Makes the thread's last error, and *reterr (which may be NULL), from the other arguments. Returns
+ * code. */
 static int session_refuse_open(zkl_error *reterr, int code, const char *path, const char *text)
 {
     error_set(code, path, "%s", text);
@@ -314,7 +318,7 @@ GSource *zkl_glib_source_new(zkl_session *s)
     return source;
 }
 
-/* ---- asking ---- */
+/* ---- its state ---- */
 
 static int session_wait_up(zkl_session *s, const struct timespec *until)
 {
@@ -380,7 +384,7 @@ int zkl_session_timeout_ms(zkl_session *s)
 
 /* ---- servers: the store's handle takes a new list when it next fails to connect ---- */
 
-/* Takes hosts. */
+/* Takes hosts, the new list. The monitor is held. */
 static int session_change_servers(zkl_session *s, char *hosts)
 {
     if (s->closing) {
@@ -389,7 +393,7 @@ static int session_change_servers(zkl_session *s, char *hosts)
     }
     char *former = s->hosts, *shown = s->shown_hosts;
     s->hosts = hosts;
-    s->shown_hosts = path_show_hosts(hosts); /* a child of fork() reads one or the other */
+    s->shown_hosts = path_show_hosts(hosts); /* a forked child finds one or the other */
     if (s->store && s->ops->set_hosts && strcmp(hosts, former) != 0)
         s->ops->set_hosts(s->store, hosts);
     g_free(former);
@@ -421,7 +425,8 @@ int zkl_session_set_servers(zkl_session *s, const char *connect)
 
 /* ---- close ---- */
 
-/* Losses are told while the nodes still stand; then the server deletes them with the session. */
+/* Ends a session that is closing, and gives up a reference. Losses are told while the nodes still
+ * stand; then the server deletes them with the session. */
 static void *session_finish(void *data)
 {
     zkl_session *s = data;
@@ -430,7 +435,7 @@ static void *session_finish(void *data)
     struct timespec until = clock_after_ms(CLOSE_WAIT_MS);
     session_lock(s);
     incarnation_close(s);
-    timers_stop(s->timers); /* its end need not wait for the server's */
+    timers_stop(s->timers); /* the end of the thread need not wait for the server's answer */
     while (s->stores > 0 && session_wait_change(s, &until))
         continue;
     s->closed = true;
@@ -444,7 +449,7 @@ static void *session_finish(void *data)
     return NULL;
 }
 
-/* No point of cancellation: half closed, it would keep its nodes. */
+/* The thread cannot be cancelled here: a session that is half closed would keep its nodes. */
 void zkl_session_close(zkl_session *s)
 {
     int before;
@@ -462,7 +467,7 @@ void zkl_session_close(zkl_session *s)
     if (!callbacks_inside()) {
         session_finish(s);
     } else if (thread_start_detached(session_finish, s) != 0) {
-        /* At least the nodes go; the threads stay, as nobody is left to wait for them. */
+        /* Deletes the nodes at least. The threads stay, since no thread can wait for them. */
         session_lock(s);
         incarnation_close(s);
         session_unlock(s);
@@ -499,18 +504,19 @@ int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret)
     return 0;
 }
 
-/* The caller frees it, or the store does if the caller's time is over first. */
+/* One call of zkl_session_end(). The caller frees it, or the store does, if the caller's time is
+ * over first. */
 struct claim_ending {
     pthread_mutex_t monitor;
     pthread_cond_t changed;
     struct timespec until;
     bool up;       /* the session is ours */
-    bool answered; /* what was asked then, or there is no connection any more */
-    bool expired;  /* there is none */
-    bool refused;  /* to us, since the servers want other credentials */
+    bool answered; /* what was asked then is answered, or there is no connection any more */
+    bool expired;  /* the session is over */
+    bool refused;  /* to us: the servers want other credentials */
     bool host_unknown;
     bool closed;    /* the store is gone */
-    bool abandoned; /* nobody waits for that */
+    bool abandoned; /* the caller does not wait for .closed any more */
 };
 
 static void claim_ending_free(struct claim_ending *e)
@@ -520,7 +526,7 @@ static void claim_ending_free(struct claim_ending *e)
     g_free(e);
 }
 
-/* With the monitor held, like the next two. */
+/* Called with the monitor held, like the next two. */
 static void claim_on_event(void *context, enum store_event event, int64_t id, int timeout_ms)
 {
     struct claim_ending *e = context;
@@ -564,16 +570,17 @@ static void claim_on_closed(void *context)
         claim_ending_free(e);
 }
 
-/* False when the time is over. With the monitor held. */
+/* Waits for a change. Returns false when the time is over. The monitor is held. */
 static bool claim_wait(struct claim_ending *e)
 {
     return pthread_cond_timedwait(&e->changed, &e->monitor, &e->until) != ETIMEDOUT;
 }
 
-/* Takes the session up and closes it, with the monitor held. 0 while there is time to ask again. A
- * store that looks a name up closes when that is done, which nobody can end. Servers that demand
- * credentials refuse the close without a word, and each time that a session is taken up prolongs
- * it: so they are asked something before. */
+/* Takes the session up and closes it. Returns 0 while there is time to ask again. Servers that
+ * demand credentials refuse the close without a word, and each time that a session is taken up
+ * prolongs it: so they are asked for something else before, which they do refuse with a word. A
+ * store that looks a name up closes when that is done, which nobody can end. The monitor is
+ * held. */
 static int claim_take_up_and_close(struct claim_ending *e, const struct store_config *config)
 {
     const struct store_request request = {.kind = STORE_STAT, .path = "/"};

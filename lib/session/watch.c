@@ -18,12 +18,12 @@ struct watch {
     char *path;                         /* an rc_box */
     struct subscription *subscriptions; /* in the order in which they fire; mostly one */
     struct timer *retry;                /* NULL: none was needed yet */
-    unsigned asked;                     /* requests on their way that set it */
+    unsigned asked;                     /* how many requests are under way that set or remove it */
     bool armed;                         /* the server has it, as far as we know */
     bool of_list;                       /* on the children */
 };
 
-static size_t cost(const struct watch *w)
+static size_t watch_bytes(const struct watch *w)
 {
     return strlen(w->path) + BYTES_EACH;
 }
@@ -64,14 +64,14 @@ static void watch_free(void *data)
     g_free(w);
 }
 
-static guint hash(gconstpointer watch)
+static guint watch_hash(gconstpointer watch)
 {
     const struct watch *w = watch;
 
     return g_str_hash(w->path) + w->of_list;
 }
 
-static gboolean equal(gconstpointer a, gconstpointer b)
+static gboolean watch_equal(gconstpointer a, gconstpointer b)
 {
     const struct watch *x = a, *y = b;
 
@@ -80,7 +80,7 @@ static gboolean equal(gconstpointer a, gconstpointer b)
 
 GHashTable *watch_table_new(void)
 {
-    return g_hash_table_new_full(hash, equal, NULL, watch_free);
+    return g_hash_table_new_full(watch_hash, watch_equal, NULL, watch_free);
 }
 
 static struct watch *watch_find(zkl_session *s, const char *path, bool of_list)
@@ -126,8 +126,8 @@ static void watch_remove_later(struct watch *w)
     timers_arm(w->session->timers, w->retry, clock_now().boot + pause, on_retry, w);
 }
 
-/* Removes the watch nobody wants; forgets the entry when nothing of it is left anywhere. */
-static void settle(struct watch *w)
+/* Removes a watch that nobody wants, and forgets its entry when nothing of it is left anywhere. */
+static void watch_settle(struct watch *w)
 {
     zkl_session *s = w->session;
 
@@ -138,11 +138,12 @@ static void settle(struct watch *w)
     } else if (w->armed) {
         watch_remove(w);
     } else {
-        s->watched_bytes -= cost(w);
+        s->watched_bytes -= watch_bytes(w);
         g_hash_table_remove(s->watches, w);
     }
 }
 
+/* Counts the connections in a row that were lost with the removal of a watch. */
 static void note_removal(zkl_session *s, const struct request *r, bool lost)
 {
     if (!lost)
@@ -166,7 +167,7 @@ static void on_removed(struct request *r, const struct store_reply *reply)
     if (w->armed && w->session->up)
         watch_remove_later(w);
     else
-        settle(w);
+        watch_settle(w);
 }
 
 static bool watch_add_within(zkl_session *s, struct request *r, struct subscription *i, size_t most)
@@ -182,7 +183,7 @@ static bool watch_add_within(zkl_session *s, struct request *r, struct subscript
         w->path = memcpy(g_rc_box_alloc(size), r->what.path, size);
         w->of_list = r->what.kind == STORE_LIST;
         g_hash_table_add(s->watches, w);
-        s->watched_bytes += cost(w);
+        s->watched_bytes += watch_bytes(w);
     }
     w->asked++;
     r->what.watch = true;
@@ -224,7 +225,7 @@ void watch_answered(zkl_session *s, const struct request *r, const struct store_
         w->armed = true;
     else if (newest)
         watch_unlink(i);
-    settle(w);
+    watch_settle(w);
 }
 
 void watch_drop(struct subscription *i, bool deleting)
@@ -235,7 +236,7 @@ void watch_drop(struct subscription *i, bool deleting)
         return;
     watch_unlink(i);
     if (!deleting || !w->armed)
-        settle(w);
+        watch_settle(w);
 }
 
 static unsigned watch_count(const struct watch *w)
@@ -247,8 +248,8 @@ static unsigned watch_count(const struct watch *w)
     return n;
 }
 
-/* Firing may add and drop subscriptions, and even end the session: each round looks anew. used_up:
- * the server does not have the watch any more. */
+/* Fires the subscriptions of a watch. This may add and drop subscriptions, and even end the
+ * session: each round looks anew. used_up: the server does not have the watch any more. */
 static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone, bool used_up)
 {
     struct watch *w = watch_find(s, path, of_list);
@@ -272,7 +273,7 @@ static void watch_fire(zkl_session *s, const char *path, bool of_list, bool gone
     }
     w = watch_find(s, path, of_list);
     if (w)
-        settle(w);
+        watch_settle(w);
 }
 
 void watch_fired(zkl_session *s, const char *path, enum store_fired fired)

@@ -16,23 +16,25 @@ enum { AGAIN_MS = 1000, FAILED_MAX_MS = 4000, NAMES_MAX = 1000 };
 
 struct name {
     GArray *addresses; /* of struct address */
-    int64_t next_at;   /* CLOCK_BOOTTIME ns: not asked for before */
-    int64_t pause_ms;  /* since when it fails; 0: it does not */
-    bool asking;       /* a thread is */
+    int64_t next_at;   /* CLOCK_BOOTTIME ns: it is not resolved again before */
+    int64_t pause_ms;  /* before the next try; 0: the last one has not failed */
+    bool asking;       /* a thread resolves it */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t over;
-static unsigned under_way; /* threads that ask, or are between begin and end */
-static GHashTable *names;  /* of struct name, by "host:port" */
+static pthread_cond_t over; /* signalled when a look-up is over */
+static unsigned
+    under_way; /* how many threads resolve a name, or are between names_begin() and names_end() */
+static GHashTable *names; /* of struct name, by "host:port" */
 
 /* ---- no fork during a look-up ---- */
 
 int names_fork_ms = 50; /* __check_pf() has its lock for some system calls */
 
-static _Thread_local int cancel_state; /* of who forks */
+static _Thread_local int cancel_state; /* of the thread that forks */
 
-/* fork() is no point of cancellation: a thread that ended here would keep the lock. */
+/* Waits for the look-ups, and takes the lock. The thread cannot be cancelled until after_fork(): it
+ * would keep the lock. */
 static void before_fork(void)
 {
     const struct timespec until = clock_after_ms(names_fork_ms);
@@ -43,14 +45,14 @@ static void before_fork(void)
         continue;
 }
 
-static void behind_fork(void)
+static void after_fork(void)
 {
     pthread_mutex_unlock(&lock);
     pthread_setcancelstate(cancel_state, &cancel_state);
 }
 
-/* The other threads are not there. */
-static void behind_fork_in_child(void)
+/* Forgets the look-ups of the parent's other threads, which a child does not have. */
+static void after_fork_in_child(void)
 {
     GHashTableIter all;
     void *name;
@@ -61,13 +63,13 @@ static void behind_fork_in_child(void)
         g_hash_table_iter_init(&all, names);
     while (names && g_hash_table_iter_next(&all, NULL, &name))
         ((struct name *)name)->asking = false;
-    behind_fork();
+    after_fork();
 }
 
 static void names_install(void)
 {
     thread_cond_init(&over);
-    fork_handle(before_fork, behind_fork, behind_fork_in_child);
+    fork_handle(before_fork, after_fork, after_fork_in_child);
 }
 
 static void lock_names(void)
@@ -102,8 +104,9 @@ static bool is_numeric(const char *host)
     return strchr(host, ':') || inet_pton(AF_INET, host, &ignored) == 1;
 }
 
-/* flags: AI_NUMERICHOST asks nobody, and takes no lock of the C library's. */
-static GArray *resolve(const char *host, const char *port, int flags)
+/* Returns the addresses of host, none if it cannot be resolved. With AI_NUMERICHOST in flags it
+ * asks nobody, and takes no lock of the C library's. */
+static GArray *resolve_host(const char *host, const char *port, int flags)
 {
     GArray *found = g_array_new(FALSE, FALSE, sizeof(struct address));
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags};
@@ -150,7 +153,7 @@ static bool names_is_due(const struct name *name)
     return clock_now().boot >= name->next_at;
 }
 
-/* Takes found. */
+/* Takes found, the answer to a look-up, and sets when the next one may begin. */
 static void names_take(struct name *name, GArray *found)
 {
     const bool failed = found->len == 0;
@@ -165,12 +168,14 @@ static void names_take(struct name *name, GArray *found)
     name->addresses = found;
 }
 
-/* What is known goes before an answer that others wait for. */
+/* Whether the caller waits for the answer that another thread gets: only if no address is known. */
 static bool must_wait(const struct name *name)
 {
     return name->asking && names_is_due(name) && name->addresses->len == 0;
 }
 
+/* Resolves a name, unless it was just done. It looks up the entry again after each wait, because
+ * another thread may have removed all entries. */
 static GArray *names_resolve(const char *host_port, const char *host, const char *port)
 {
     lock_names();
@@ -180,7 +185,7 @@ static GArray *names_resolve(const char *host_port, const char *host, const char
         names_name_of(host_port)->asking = true;
         under_way++;
         pthread_mutex_unlock(&lock);
-        GArray *found = resolve(host, port, 0);
+        GArray *found = resolve_host(host, port, 0);
         pthread_mutex_lock(&lock);
         names_name_of(host_port)->asking = false;
         names_take(names_name_of(host_port), found);
@@ -199,7 +204,7 @@ GArray *names_find(const char *host_port)
 {
     const char *colon = strrchr(host_port, ':');
     char *host = g_strndup(host_port, (gsize)(colon - host_port));
-    GArray *found = is_numeric(host) ? resolve(host, colon + 1, AI_NUMERICHOST)
+    GArray *found = is_numeric(host) ? resolve_host(host, colon + 1, AI_NUMERICHOST)
                                      : names_resolve(host_port, host, colon + 1);
 
     g_free(host);

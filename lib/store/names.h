@@ -19,15 +19,15 @@ GArray *names_find(const char *host_port);
 /* Appends "address:port" to a list with commas. */
 void names_append(GString *list, const struct address *address);
 
-/* How many there are in such a list. */
+/* Returns how many addresses such a list has; it is not empty. */
 unsigned names_count(const char *list);
 
-/* Between these two calls fork() waits. The C library holds locks while it resolves a name, and a
- * child forked at that moment would find them locked for ever. */
+/* fork() waits while a caller is between these two. The C library holds locks while it resolves a
+ * name, and a child forked at that moment would find them locked for ever. */
 void names_begin(void);
 void names_end(void);
 
-/* How long at most; tests on a busy machine have more patience. */
+/* The longest wait of fork() in ms. Tests on a busy machine set more. */
 extern int names_fork_ms;
 
 #endif

@@ -13,7 +13,8 @@
 #include "lib/base/path.h"
 #include "names.h"
 
-/* The first handshake of a server's Java takes its time. */
+/* PATIENCE_MS: how long servers have to answer; longer with TLS, since the first handshake of a
+ * server's Java takes its time. OTHERS_MS: see probe_ask_all(). */
 enum {
     PATIENCE_MS = 300,
     TLS_PATIENCE_MS = 2000,
@@ -22,7 +23,7 @@ enum {
     QUESTION_MAX = 64
 };
 
-/* ---- questions, put on connections of our own, all at once, and what is said in a moment ---- */
+/* ---- questions, put on connections of our own, all at once, and the answers ---- */
 
 struct question {
     size_t length;
@@ -37,8 +38,8 @@ struct probe {
     int fd;                 /* -1: the server has closed it, or said enough */
     short events;           /* to wait for */
     struct tls_stream *tls; /* NULL: none */
-    bool ready, asked;      /* ready: to be asked */
-    int error;              /* errno of what has failed; 0: nothing has */
+    bool ready, asked;      /* ready: the question may be sent */
+    int error;              /* the errno of a failure; 0: there was none */
     char answer[ANSWER_MAX + 1];
     size_t length;
 };
@@ -108,14 +109,14 @@ static void probe_ask(struct probe *p)
     }
 }
 
-static void probe_hear(struct probe *p)
+static void probe_receive(struct probe *p)
 {
     char *to = p->answer + p->length;
     const size_t room = ANSWER_MAX - p->length;
     const ssize_t n = p->tls ? tls_receive(p->tls, to, room) : recv(p->fd, to, room, 0);
 
     if (n < 0 && p->tls && errno == EAGAIN)
-        return; /* a part of a record */
+        return; /* that was only a part of a TLS record */
     if (n > 0)
         p->length += (size_t)n;
     if (n < 0)
@@ -144,6 +145,7 @@ static void probe_shake_hands(struct probe *p)
     }
 }
 
+/* Does the next thing that events, of poll(), let it do. */
 static void probe_step(struct probe *p, short events)
 {
     if (!p->ready)
@@ -151,10 +153,11 @@ static void probe_step(struct probe *p, short events)
     else if (!p->asked && (events & POLLOUT))
         probe_ask(p);
     else if (events & (POLLIN | POLLERR | POLLHUP))
-        probe_hear(p);
+        probe_receive(p);
 }
 
-/* True while there is somebody to wait for. */
+/* Waits for all probes that are open, and lets those that are ready go on. Returns whether any was
+ * open. */
 static bool probe_poll_once(GArray *probes, int timeout_ms)
 {
     struct pollfd *fds = g_new0(struct pollfd, probes->len);
@@ -188,8 +191,8 @@ static bool probe_is_enough(const GArray *probes, bool (*enough)(const struct pr
 
 /* Puts each question to each address of each host. Returns an array of struct probe, in that order.
  * tls may be NULL. Blocks for name resolution, and then for a short time limit. As soon as enough()
- * is true of one probe, the others have only as long again and a little more; enough NULL: the time
- * limit is for all. */
+ * is true of one probe, the others have only as long again, and OTHERS_MS more. enough NULL: the
+ * time limit is for all. */
 static GArray *probe_ask_all(char *const *hosts, const struct question *questions, guint count,
                              struct tls *tls, bool (*enough)(const struct probe *))
 {
@@ -230,6 +233,7 @@ static struct tls *probe_tls_of(const struct probe_tls *tls)
     return tls ? tls->tls : NULL;
 }
 
+/* Sets tls->why from the first server that is no partner. */
 static void probe_explain(struct probe_tls *tls, const GArray *probes, char *const *hosts)
 {
     for (guint i = 0; tls && i < probes->len; i++) {
@@ -242,9 +246,9 @@ static void probe_explain(struct probe_tls *tls, const GArray *probes, char *con
     }
 }
 
-/* Whether any server answers with TLS; where none does, libzookeeper's handshake may wait for ever.
- * An answer is needed: with TLS 1.3 a server looks at our certificate after we think that all is
- * done. */
+/* Whether any server has answered. With TLS 1.3 our handshake is over before a server looks at our
+ * certificate, so only an answer shows that it was accepted. If it never is, libzookeeper's
+ * handshake may wait for ever. */
 static bool probe_does_any_answer(const GArray *probes)
 {
     bool any = false;
@@ -284,7 +288,7 @@ static bool probe_is_foreign(const struct probe *p)
 static const struct question hello = {
     52, {22, 3, 1, 0, 47, 1, 0, 0, 43, 3, 3, [43] = 0, 0, 4, 0xc0, 0x2f, 0, 0x9c, 1, 0}};
 
-/* A record of a handshake, or an alert. */
+/* Whether the answer is TLS: a record of a handshake, or an alert. */
 static bool probe_is_tls(const struct probe *p)
 {
     return p->length >= 2 && (p->answer[0] == 22 || p->answer[0] == 21) && p->answer[1] == 3;
@@ -313,7 +317,7 @@ static enum store_trouble probe_of_errno(int error)
     }
 }
 
-/* The trouble that a server shows, by its answer to "srvr" or by the want of one. */
+/* Returns the trouble that a server shows, by its answer to "srvr" or by the want of one. */
 static enum store_trouble probe_trouble_of(const struct probe *p)
 {
     if (probe_is_tls(p))
@@ -337,6 +341,7 @@ enum store_trouble probe_own_trouble(void)
     return trouble;
 }
 
+/* Returns the trouble that comes last in the enum, of this process and all servers. */
 static enum store_trouble probe_worst(const GArray *probes)
 {
     enum store_trouble trouble = probe_own_trouble();
@@ -348,6 +353,7 @@ static enum store_trouble probe_worst(const GArray *probes)
 
 static const struct question srvr = {4, "srvr"};
 
+/* Appends the addresses that libzookeeper may have. */
 static void probe_append_good(GString *good, const GArray *probes, struct probe_found *ret)
 {
     for (guint i = 0; i < probes->len; i++)
@@ -435,6 +441,7 @@ bool probe_serves(const char *hosts, struct probe_tls *tls)
 
 /* ---- does it let us in? ---- */
 
+/* Writes the lowest bytes of value at at, the highest of them first. Returns what follows them. */
 static uint8_t *probe_put(uint8_t *at, uint64_t value, int bytes)
 {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
@@ -442,8 +449,8 @@ static uint8_t *probe_put(uint8_t *at, uint64_t value, int bytes)
     return at;
 }
 
-/* Greets a server like a client that has seen zxid and returns with a session that nobody has. The
- * server says that the session has expired: this is the one greeting that changes nothing. Each
+/* Makes the greeting of a client that has seen zxid, and returns with a session that nobody has.
+ * The server says that the session has expired: this is the one greeting that changes nothing. Each
  * greeting has another session, since a server closes an older connection of the same one. */
 static struct question probe_greeting(uint64_t zxid)
 {
@@ -470,15 +477,16 @@ static bool probe_is_welcome(const struct probe *p)
                                    memcmp(p->answer, without, sizeof without) == 0);
 }
 
-/* The server read the greeting and closed the connection without a word. */
+/* Whether the server closed the connection after the greeting, without a word. */
 static bool probe_is_refused(const struct probe *p)
 {
     return p->asked && p->fd < 0 && p->length == 0;
 }
 
-/* A server that begins or ceases to serve, or takes no more connections from this address, closes
- * some of them without a word too. So the answer to the greeting with seen counts only if the
- * server welcomes the greeting before it and the one after it. */
+/* Greets each server three times. A server that begins or ceases to serve, or takes no more
+ * connections from this address, closes some of them without a word, too. So the answer to the
+ * greeting with seen counts only if the server welcomes the greeting before it and the one after
+ * it. */
 enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls)
 {
     const struct question greetings[] = {probe_greeting(0), probe_greeting(seen),

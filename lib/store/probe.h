@@ -1,9 +1,9 @@
 /* Asks servers on connections of our own what they are, and whether they would let us in.
  *
- * Is that a ZooKeeper? libzookeeper takes the first bytes of any answer for a greeting, and what
- * comes next may end the process (an assertion in 3.8.0). So each server is first asked one of the
- * four-letter words. Every ZooKeeper answers that with words of its own, even if only to say that
- * it may not. */
+ * A server that is no ZooKeeper must not be given to libzookeeper: it takes the first bytes of any
+ * answer for a greeting, and what comes next may end the process (an assertion in 3.8.0). So each
+ * server is first asked one of the four-letter words. Every ZooKeeper answers that with words of
+ * its own, even if only to say that it may not. */
 #ifndef LIB_PROBE_H
 #define LIB_PROBE_H
 
@@ -17,16 +17,16 @@
 /* TLS for each of the functions below, which take NULL for none. */
 struct probe_tls {
     struct tls *tls;
-    char *why; /* set by the functions: the first reason why one is no partner, or NULL. The caller
-                  frees it */
+    char *why; /* set by the functions: the first reason why a server is no partner for TLS, or
+                  NULL. The caller frees it */
 };
 
 struct probe_found {
     enum store_trouble trouble;
     bool named;    /* a name could be resolved */
-    bool foreign;  /* some are left out */
-    bool answered; /* a ZooKeeper did */
-    bool silent;   /* some are left out that have not answered */
+    bool foreign;  /* addresses are left out: what answers there is no ZooKeeper */
+    bool answered; /* a ZooKeeper has answered */
+    bool silent;   /* addresses are left out that have not answered */
 };
 
 /* Returns the addresses of the hosts, "host:port,…", without those that answer as no ZooKeeper
@@ -47,18 +47,19 @@ char *probe_answering(const char *hosts);
  * Blocks twice as long. */
 enum store_trouble probe_trouble(const char *hosts, struct probe_tls *tls);
 
-/* Whether one serves, as the same tells. */
+/* Whether a server serves. Blocks as probe_hosts() does at most. */
 bool probe_serves(const char *hosts, struct probe_tls *tls);
 
-/* Finds only what this process itself is short of; else UNKNOWN. */
+/* Returns what this process itself is short of, TROUBLE_DESCRIPTORS or TROUBLE_MEMORY; else
+ * TROUBLE_UNKNOWN. */
 enum store_trouble probe_own_trouble(void);
 
-/* Judges an answer. A ZooKeeper says "Zookeeper version: …" or what a compatible server calls
- * itself, or that the word is not in the whitelist, or that it does not serve yet. */
+/* Whether answer, to "srvr", is a ZooKeeper's: "Zookeeper version: …" or what a compatible server
+ * calls itself, or that the word is not in the whitelist, or that it does not serve yet. */
 bool probe_is_zookeeper(const char *answer);
 
-/* Whether servers serve, and take a client that has seen that zxid. Blocks as probe_hosts(). A
- * server writes a line about an unknown session into its log. */
+/* Finds out whether servers serve, and take a client that has seen the zxid seen. Blocks as
+ * probe_hosts() does. A server writes a line about an unknown session into its log. */
 enum rollback_evidence probe_zxid(const char *hosts, uint64_t seen, struct probe_tls *tls);
 
 #endif

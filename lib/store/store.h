@@ -1,8 +1,8 @@
-/* Everything zkl asks of ZooKeeper. A store is one session at most: it is opened, may lose and
- * regain its connection, and ends by expiry or close. The real one is store_zk.c; tests bring
+/* Everything zkl asks of ZooKeeper. A store has one session at most: it is opened, may lose and
+ * regain its connection, and ends by expiry or close. The real store is store_zk.c; tests bring
  * others.
  *
- * Every function is called, and every callback made, with the session's monitor held; the callbacks
+ * Every function is called, and every callback made, with the session's monitor held. The callbacks
  * of one store come one at a time, in the order in which the server's packets arrived. */
 #ifndef LIB_STORE_H
 #define LIB_STORE_H
@@ -20,7 +20,8 @@ struct log;
 struct store;
 struct tls_files;
 
-/* A part of a STORE_MULTI: kind is CREATE (persistent), SET, DELETE, or GET: a check. */
+/* A part of a STORE_MULTI. kind is CREATE (persistent), SET, DELETE, or GET, which is a check of
+ * the version. */
 struct store_change {
     enum store_kind kind;
     const char *path;
@@ -34,11 +35,11 @@ struct store_request {
     const char *path;
     const char *data; /* CREATE, SET */
     int length;
-    enum store_mode mode;               /* CREATE */
-    bool plain;                         /* CREATE: by the operation that every server knows */
-    int32_t version;                    /* SET; DELETE is unconditional */
-    bool watch;                         /* GET, LIST, STAT */
-    bool of_list;                       /* UNWATCH: which; see there */
+    enum store_mode mode; /* CREATE */
+    bool plain; /* CREATE: by the operation that every server knows, which answers without a stat */
+    int32_t version; /* SET; DELETE is unconditional */
+    bool watch;      /* GET, LIST, STAT */
+    bool of_list;    /* UNWATCH: the watch on the children; see recipes/machine.h */
     const struct store_change *changes; /* MULTI: good until submit returns */
     int count;
 };
@@ -64,7 +65,7 @@ struct store_reply {
     int length;
     char *const *names; /* LIST */
     int count;
-    int failed;             /* MULTI: which change was refused */
+    int failed;             /* MULTI: the number of the change that was refused */
     enum store_refusal why; /* NOAUTH */
 };
 
@@ -75,13 +76,13 @@ enum store_event {
     STORE_EV_DOWN,    /* the connection is lost */
     STORE_EV_EXPIRED, /* the session is over; every request has been answered before */
     STORE_EV_AUTH,    /* credentials refused: nothing will work any more */
-    STORE_EV_BEGIN,   /* a session is going to be asked for, but no packet was sent */
+    STORE_EV_BEGIN,   /* a session is about to be asked for: no packet was sent yet */
     STORE_EV_HOST,    /* no server name can be resolved; it goes on trying */
     STORE_EV_FOREIGN, /* what answers is no ZooKeeper; it goes on trying */
-    /* After DOWN, again and again until it is UP: */
+    /* After DOWN, again and again until it is UP, by what this session is known to have seen: */
     STORE_EV_UNSERVED, /* no server serves */
-    STORE_EV_SERVED,   /* one does, and would take who has seen what is known to have been seen */
-    STORE_EV_REFUSED   /* one does, and none takes who has: its data has gone back */
+    STORE_EV_SERVED,   /* one serves, and would let in a client that has seen as much */
+    STORE_EV_REFUSED   /* servers serve, and none would: their data has gone back */
 };
 
 /* Why no server serves us, as far as connections of our own tell. If several servers tell, the
@@ -96,7 +97,7 @@ enum store_trouble {
     TROUBLE_TLS,         /* what answers speaks TLS */
     TROUBLE_NOT_SERVING, /* a ZooKeeper that does not serve: it has no quorum, say */
     TROUBLE_NONE,        /* one serves */
-    /* of our own: */
+    /* what this process is short of: */
     TROUBLE_MEMORY, /* or threads */
     TROUBLE_DESCRIPTORS
 };
@@ -104,7 +105,7 @@ enum store_trouble {
 /* Why a watch fired. */
 enum store_fired {
     STORE_FIRED_CHANGED = 0,
-    STORE_FIRED_GONE = 1, /* every watch of the path */
+    STORE_FIRED_GONE = 1, /* the node is deleted: every watch of the path fires */
     STORE_FIRED_CHILDREN,
     STORE_FIRED_CREATED
 };
@@ -112,20 +113,21 @@ enum store_fired {
 struct store_sink {
     void (*event)(void *context, enum store_event event, int64_t session_id, int timeout_ms);
     void (*watch)(void *context, const char *path, enum store_fired fired);
-    /* The last call, without the monitor held: close is through. */
+    /* The last call of the store, made without the monitor held: its close is done. */
     void (*closed)(void *context);
     void *context;
     pthread_mutex_t *monitor;
-    /* While there is no connection, what is known of why; NULL: of no interest. */
+    /* Called while there is no connection, with what is known of why. May be NULL. */
     void (*trouble)(void *context, enum store_trouble trouble);
-    /* No server is a partner for TLS, for that reason; it goes on trying. NULL: of no interest. */
+    /* Called when no server is a partner for TLS, with the reason. The store goes on trying. May be
+     * NULL. */
     void (*unusable)(void *context, const char *why);
-    /* ns until the deadline of what is held; 0: no deadline is ahead. Called with the monitor held.
-     * NULL: the deadline is of no interest. */
+    /* Returns how many ns are left until the deadline of what is held; 0: no deadline is ahead.
+     * Called with the monitor held. May be NULL. */
     int64_t (*left)(void *context);
 };
 
-/* What another process can take a session up with. */
+/* What another process needs to take a session up. */
 enum { STORE_PASSWORD = 16 };
 
 struct store_claim {
@@ -140,40 +142,42 @@ struct store_config {
     struct credentials *credentials; /* NULL: none */
     const char *acl;
     struct log *log;             /* outlives the store; NULL: none */
-    const struct tls_files *tls; /* NULL, or .ca is: no TLS */
+    const struct tls_files *tls; /* NULL, or .ca is NULL: no TLS */
 };
 
 struct store_ops {
-    /* 0, or -1 when the system refuses a thread. */
+    /* Makes a store. Returns 0, or -1 if the system refuses a thread. */
     int (*open)(struct store **ret, const struct store_config *config,
                 const struct store_sink *sink);
-    /* True: done comes exactly once, perhaps before this returns. False: not sent, as there is no
-     * connection; done does not come. */
+    /* Sends a request. Returns true: done is called exactly once, perhaps before this returns. Or
+     * false: it was not sent, as there is no connection; done is not called. */
     bool (*submit)(struct store *store, const struct store_request *request, store_done done,
                    void *context);
     /* Answers every request with STORE_GONE before it returns. The caller may still call give_back,
      * and nothing else. The store calls sink.closed when it has told the server, or cannot. */
     void (*close)(struct store *store);
-    /* borrow returns the client's own handle, NULL if there is none. close does not end before each
-     * borrowed handle is given back. */
+    /* borrow returns the client's own handle; NULL if there is none. The store is not closed before
+     * each borrowed handle is given back. */
     void *(*borrow)(struct store *store);
     void (*give_back)(struct store *store);
     /* Gives what another process needs to take the present session up; false if there is no
      * session. NULL: nobody else can take one up. */
     bool (*claim)(struct store *store, struct store_claim *ret);
-    /* The user has set another list. The connection stays, and the next one may be to a server of
-     * either list. NULL: the next store takes the list. */
+    /* Takes another list, which the user has set. The connection stays, and the next one may be to
+     * a server of either list. NULL: the next store takes the list. */
     void (*set_hosts)(struct store *store, const char *hosts);
-    /* What the ensemble says of itself: its servers are tried beside the user's. NULL: never. */
+    /* Takes the configuration of the ensemble: its servers are tried beside the user's. NULL: they
+     * are never tried. */
     void (*hear_config)(struct store *store, const char *config, int length);
-    /* The connection is to a server that only the ensemble has named. NULL: never. */
+    /* Whether the connection is to a server that only the ensemble has named. NULL: it never is. */
     bool (*strays)(const struct store *store);
 };
 
-/* NULL, or a sentence: libzookeeper does not know the credentials of the scheme "sasl". */
+/* Returns NULL; or a sentence, if libzookeeper does not know the credentials of the scheme
+ * "sasl". */
 const char *store_sasl_unsupported(void);
 
-/* libzookeeper_mt. */
+/* The real store, over libzookeeper_mt. */
 extern const struct store_ops store_zk;
 
 #endif

@@ -15,6 +15,9 @@
  * connection by the address that we use; then as long as it names them. The connector decides which
  * servers are tried, since it may wait for names: a moment after news, and again while there is no
  * connection.
+ *
+ * The functions of the table store_zk are called with the monitor held. The functions that
+ * libzookeeper calls take it. Those called zk_servers_… ask servers, and are called without it.
  */
 #ifdef HAVE_ZOO_TLS
 #define HAVE_OPENSSL_H 1
@@ -51,11 +54,11 @@
 #define STORE_SASL "sasl"
 
 enum {
-    RETRY_MS = 500,       /* between attempts to make a handle */
-    LOOK_MS = 300,        /* until it is asked why there is no first connection */
-    ATTEMPT_LOOKS = 1000, /* for libzookeeper to begin to connect: in 50 ms */
-    DRAIN_MS = 2000,      /* for answers under way, at close */
-    PROBES = 4,           /* of the servers, in a session timeout without a connection */
+    RETRY_MS = 500,       /* between two attempts to make a handle */
+    LOOK_MS = 300,        /* until the servers are asked why there is no first connection */
+    ATTEMPT_LOOKS = 1000, /* how often we look whether libzookeeper begins to connect: for 50 ms */
+    DRAIN_MS = 2000,      /* how long a close waits for answers under way */
+    PROBES = 4, /* how often the servers are asked in a session timeout without a connection */
     STUCK_LOOK_MS = 1000, /* until libzookeeper may be waiting for the wrong server */
 };
 
@@ -72,7 +75,8 @@ enum {
     RTO_MAX_OPTION = 44 /* TCP_RTO_MAX_MS of Linux 6.15 */
 };
 
-/* getpeername() knows none before the server has answered. */
+/* Whether the server is at the other end of fd. getpeername() would say so only after the server
+ * has answered. */
 static bool socket_leads_to(int fd, const struct address *server)
 {
     struct address peer = {.length = server->length};
@@ -81,12 +85,13 @@ static bool socket_leads_to(int fd, const struct address *server)
            peer.length == server->length && memcmp(&peer.bytes, &server->bytes, peer.length) == 0;
 }
 
-/* If packets get lost, TCP sends the first one again after 3 s, and then only after 6 s: a deadline
- * may come before. This shortens that time. A kernel that cannot change it refuses.
+/* Marks fd to be closed on exec, if it leads to the server. It also shortens the time after which
+ * TCP sends lost packets again, mostly 3 s and then 6 s: a deadline may come before. A kernel that
+ * cannot change that time refuses.
  *
  * The library may close its descriptor before the flag is set, and another thread may get the
  * number: then the flag is taken back. */
-static bool socket_keep(int fd, const void *server)
+static bool socket_mark(int fd, const void *server)
 {
     const int again_ms = AGAIN_MS, before = fcntl(fd, F_GETFD);
 
@@ -100,7 +105,7 @@ static bool socket_keep(int fd, const void *server)
 }
 
 /* Whether nothing at all has come back, although TCP has sent its first packet a second time, or we
- * have sent our first request a while ago. */
+ * have sent our first request STUCK_MS ago, or before. */
 static bool socket_is_stuck(int fd)
 {
     struct tcp_info info = {.tcpi_last_data_sent = 0};
@@ -120,10 +125,11 @@ static bool socket_leads_to_any(int fd, const GArray *servers)
     return false;
 }
 
-/* Works on a copy, since the library may close its descriptor, and another thread may get the
- * number. A copy of a file is left open: to close it would end the record locks that this process
- * has on that file. Passes over a descriptor that is closed on exec: it is not the library's, or
- * has been connected, see socket_keep(). */
+/* Ends the connection of fd, if it leads to one of the servers and is stuck. Works on a copy, since
+ * the library may close its descriptor, and another thread may get the number. A copy of a file is
+ * left open: to close it would end the record locks that this process has on that file. Passes over
+ * a descriptor that is closed on exec: it is not the library's, or has been connected, see
+ * socket_mark(). */
 static bool socket_drop(int fd, const void *servers)
 {
     struct stat of;
@@ -139,7 +145,7 @@ static bool socket_drop(int fd, const void *servers)
     return dropped;
 }
 
-/* Whether fn was true of one. */
+/* Calls fn for each descriptor of this process. Returns whether fn was true of one. */
 static bool socket_for_each(bool (*fn)(int fd, const void *data), const void *data)
 {
     GDir *dir = g_dir_open("/proc/self/fd", 0, NULL);
@@ -159,7 +165,7 @@ static void store_zk_keep_socket(zhandle_t *zh, struct address *ret)
 {
     *ret = (struct address){.length = sizeof ret->bytes};
     if (zookeeper_get_connected_host(zh, (struct sockaddr *)&ret->bytes, &ret->length))
-        socket_for_each(socket_keep, ret);
+        socket_for_each(socket_mark, ret);
     else
         ret->length = 0;
 }
@@ -178,7 +184,7 @@ struct op {
     void *context;
     char *asked;              /* CREATE: the path */
     int count;                /* MULTI */
-    zoo_op_result_t *results; /* written by the library until it has answered */
+    zoo_op_result_t *results; /* the library writes to them until it has answered */
 };
 
 static void store_zk_op_free(struct op *op)
@@ -238,6 +244,7 @@ enum store_rc store_zk_map_rc(int rc)
 
 static void store_zk_session_event(struct store *store, zhandle_t *zh, int state);
 
+/* Tells the asker *reply, with the result rc of libzookeeper. Takes the monitor. */
 static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
 {
     struct op *op = (struct op *)(uintptr_t)data;
@@ -248,7 +255,7 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
                  : rc == CODE_QUOTA_EXCEEDED ? REFUSAL_QUOTA
                                              : REFUSAL_PERMISSION;
     pthread_mutex_lock(store->sink.monitor);
-    /* The server will answer so on each connection, and end it. */
+    /* This server answers so on each connection, and then ends it. */
     if (rc == CODE_CREDENTIALS_DEMANDED && !store->over && !store->closing)
         store_zk_session_event(store, NULL, ZOO_AUTH_FAILED_STATE);
     g_queue_unlink(&store->ops, &op->link);
@@ -260,7 +267,7 @@ static void store_zk_finish(const void *data, struct store_reply *reply, int rc)
     store_zk_op_free(op);
 }
 
-/* Answers all requests; the library may still call their completions. */
+/* Answers all requests with STORE_GONE. The library may still call their completions. */
 static void store_zk_fail_all(struct store *store)
 {
     const struct store_reply gone = {.rc = STORE_GONE};
@@ -309,9 +316,9 @@ static void store_zk_use_stat(const void *data, struct store_reply *reply, const
     reply->data_length = stat->dataLength;
 }
 
-/* libzookeeper ignores how far it came in reading an answer. If an answer is cut short, or lies
- * about its lengths, it hands over what it has as if that were good. Where that shows, we have no
- * answer. The node's stat, which comes last in an answer, was not read either. */
+/* Refuses an answer that is cut short, or lies about its lengths. libzookeeper ignores how far it
+ * came in reading one, and hands over what it has as if that were good. The node's stat, which
+ * comes last in such an answer, was not read either. */
 int store_zk_check_names(int rc, const struct String_vector *names)
 {
     if (rc != ZOK)
@@ -330,7 +337,7 @@ int store_zk_check_data(int rc, const char *value, int length)
     return rc == ZOK && (length < -1 || (length > 0 && !value)) ? ZMARSHALLINGERROR : rc;
 }
 
-/* A number is all that a server adds. */
+/* Refuses a path that is not the one asked for, with a number at most. */
 int store_zk_check_path(int rc, const char *path, const char *asked)
 {
     const size_t length = strlen(asked);
@@ -406,7 +413,8 @@ static void store_zk_on_string(int rc, const char *value, const void *data)
     store_zk_on_void(rc, data);
 }
 
-/* The change that made the others fail: those after it have -2, those before it 0. */
+/* Finds the change that was refused: its result is rc. The results of the changes after it are -2,
+ * of those before it 0. */
 static void store_zk_on_multi(int rc, const void *data)
 {
     const struct op *op = data;
@@ -425,7 +433,8 @@ static void store_zk_drop_credentials(struct store *store)
     store->credentials = NULL;
 }
 
-/* The library keeps its own copy, for the connections to come. */
+/* Gives the library the credentials that it has not got, and then drops ours: the library has its
+ * own copy, for the connections to come. */
 static void store_zk_give_credentials(struct store *store)
 {
     const struct credentials *all = store->credentials;
@@ -443,6 +452,7 @@ static void store_zk_give_credentials(struct store *store)
     store_zk_drop_credentials(store);
 }
 
+/* Tells the session that the library's state is now state. The caller holds the monitor. */
 static void store_zk_session_event(struct store *store, zhandle_t *zh, int state)
 {
     void *context = store->sink.context;
@@ -470,6 +480,7 @@ static void store_zk_session_event(struct store *store, zhandle_t *zh, int state
     }
 }
 
+/* Translates an event of libzookeeper. Returns false if it is none of a watch. */
 static bool store_zk_to_fired(int type, enum store_fired *ret)
 {
     *ret = type == ZOO_DELETED_EVENT   ? STORE_FIRED_GONE
@@ -601,9 +612,10 @@ static int store_zk_start(struct store *store, const struct store_request *r, st
     return ZBADARGUMENTS;
 }
 
-/* On an expired or refused handle zoo_amulti() frees what it never set, so it is asked on one that
- * is CONNECTED. That one would need another connection to become expired or refused, so this thread
- * would have to stand still inside the call for as long as that takes. */
+/* Whether the library may be given a request of that kind. On an expired or refused handle
+ * zoo_amulti() frees what it never set, so it is called only on one that is CONNECTED. Such a
+ * handle needs another connection to become expired or refused. So this thread would have to stand
+ * still inside the call for as long as that takes. */
 static bool store_zk_takes(const struct store *store, enum store_kind kind)
 {
     return store->zh && !store->over &&
@@ -638,9 +650,10 @@ static bool store_zk_submit(struct store *store, const struct store_request *req
     return true;
 }
 
-/* ---- servers, and what keeps it from them: without the monitor held, unless it is said ---- */
+/* ---- servers, and why there is no connection: without the monitor held, unless it is said ---- */
 
-/* A session that is only used for a command has ended by then. */
+/* HEARD_MS: how long after news the connector acts on it. A session that is only used for a command
+ * has ended before that. */
 enum { HEARD_MS = 1000, CONFIG_MAX = 64 * 1024 };
 
 static void store_zk_tell_trouble(struct store *store, enum store_trouble trouble)
@@ -661,8 +674,9 @@ static void zk_servers_tell_hosts(struct store *store, const char *good)
     g_free(shown_good);
 }
 
-/* Reads the files again each time, since certificates are renewed. Returns NULL if there is no TLS,
- * or if *tls has a reason. */
+/* Fills in *tls for connections of our own. Reads the files each time, since certificates are
+ * renewed. Returns tls; or NULL if the store has no TLS, or if a file is wrong, which tls->why
+ * says. */
 static struct probe_tls *store_zk_use_tls(const struct store *store, struct probe_tls *tls)
 {
     *tls = (struct probe_tls){NULL, NULL};
@@ -671,7 +685,8 @@ static struct probe_tls *store_zk_use_tls(const struct store *store, struct prob
     return tls->tls ? tls : NULL;
 }
 
-/* Tells the reason, too, unless it is no longer one. */
+/* Frees what *tls has. If tells, tells the session tls->why before, unless there is a
+ * connection. */
 static void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool tells)
 {
     pthread_mutex_lock(store->sink.monitor);
@@ -684,8 +699,9 @@ static void store_zk_end_tls(struct store *store, struct probe_tls *tls, bool te
 
 /* ---- addresses ---- */
 
-/* After each failure libzookeeper passes over the next server of its list (ZOOKEEPER-2466). With an
- * even number it would try only every other one, for ever, and never pause. */
+/* Takes a list of addresses, and repeats one if their number is even. After each failure
+ * libzookeeper passes over the next server of its list (ZOOKEEPER-2466). With an even number it
+ * would try only every other one, for ever, and never pause. */
 static char *zk_servers_make_odd(char *addresses)
 {
     if (names_count(addresses) % 2 == 1)
@@ -696,7 +712,7 @@ static char *zk_servers_make_odd(char *addresses)
     return odd;
 }
 
-/* An array of struct address. */
+/* Returns the addresses of the hosts, an array of struct address. Blocks. */
 static GArray *zk_servers_find_all(const char *hosts)
 {
     char **list = g_strsplit(hosts, ",", -1);
@@ -712,7 +728,7 @@ static GArray *zk_servers_find_all(const char *hosts)
     return all;
 }
 
-/* "address:port,…" of the names. To be freed. Blocks. */
+/* Returns "address:port,…" of the hosts; to be freed. Blocks. */
 static char *zk_servers_resolve(const char *hosts)
 {
     GArray *found = zk_servers_find_all(hosts);
@@ -739,9 +755,11 @@ static char *zk_servers_resolve_all(const struct store *store)
     return zk_servers_append_added(zk_servers_resolve(store->hosts), store);
 }
 
-/* ---- one that does not answer ---- */
+/* ---- a server that does not answer ---- */
 
-/* A server that the ensemble has named may be the one that serves, or that does not answer. */
+/* Ends the library's connections that have no answer, if any server serves. It asks the servers
+ * that the ensemble names, too: one of them may be the one that serves, or that does not answer.
+ * Returns whether a connection was ended. */
 static bool zk_servers_drop_stuck(struct store *store)
 {
     struct probe_tls tls, *used = store_zk_use_tls(store, &tls);
@@ -757,10 +775,11 @@ static bool zk_servers_drop_stuck(struct store *store)
     return dropped;
 }
 
-/* There is no connection. If zh waits for a server that does not answer, while another server
- * answers, zh goes on to the next one. The caller holds the monitor; it is given up to ask them.
+/* Called without a connection. If zh waits for a server that does not answer, while another server
+ * answers, this makes zh go on to the next one. The caller holds the monitor, which is given up to
+ * ask them.
  *
- * Drops as many connections as there are addresses, and then no more: if servers need so long to
+ * It drops as many connections as there are addresses, and then no more: if servers need so long to
  * answer, clients that begin again and again make it worse. The pauses begin anew, since a server
  * answers. */
 static void store_zk_pass_on(struct store *store, zhandle_t *zh)
@@ -780,9 +799,10 @@ static void store_zk_pass_on(struct store *store, zhandle_t *zh)
 
 /* ---- finding them ---- */
 
-/* Returns the addresses that libzookeeper may be given, an odd number, for the caller to free. NULL
- * if there is none, and *ret says why. again: those that it was without are asked again; if nobody
- * answers, it stays as it was. Blocks. */
+/* Returns the addresses that libzookeeper may be given, an odd number, for the caller to free.
+ * Returns NULL if there are none, and then *ret is the event that says why. again: servers that
+ * were silent are asked once more; if no ZooKeeper answers, it returns NULL, and the list stays as
+ * it was. Blocks. */
 static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, bool again)
 {
     struct probe_found found = {.named = true};
@@ -808,9 +828,9 @@ static char *zk_servers_find_hosts(struct store *store, enum store_event *ret, b
     return zk_servers_make_odd(zk_servers_append_added(hosts, store));
 }
 
-/* Finds the addresses again, for libzookeeper's next failure. If they are others than the last
- * time, or some were silent, it ends the pause. Blocks. The caller holds the monitor, which is
- * given up while this blocks. */
+/* Finds the addresses again. If they are others than the last time, or servers were silent, the
+ * library gets them at its next failure, and its pause ends. Blocks. The caller holds the monitor,
+ * which is given up while this blocks. */
 static void store_zk_follow_names(struct store *store)
 {
     enum store_event ignored;
@@ -833,9 +853,10 @@ static void store_zk_follow_names(struct store *store)
     pthread_cond_broadcast(&store->wake);
 }
 
-/* ---- what is heard, with the monitor held ---- */
+/* ---- news of the servers, with the monitor held ---- */
 
-static void zk_servers_hear(struct store *store, char **what, char *news)
+/* Puts news in the place of *what, for the connector to act on in a moment. */
+static void store_zk_take_news(struct store *store, char **what, char *news)
 {
     g_free(*what);
     *what = news;
@@ -846,12 +867,13 @@ static void zk_servers_hear(struct store *store, char **what, char *news)
 
 static void store_zk_set_hosts(struct store *store, const char *hosts)
 {
-    zk_servers_hear(store, &store->next_hosts, g_strdup(hosts));
+    store_zk_take_news(store, &store->next_hosts, g_strdup(hosts));
 }
 
 static void store_zk_hear_config(struct store *store, const char *config, int length)
 {
-    zk_servers_hear(store, &store->config, g_strndup(config, (gsize)CLAMP(length, 0, CONFIG_MAX)));
+    store_zk_take_news(store, &store->config,
+                       g_strndup(config, (gsize)CLAMP(length, 0, CONFIG_MAX)));
 }
 
 static bool store_zk_strays(const struct store *store)
@@ -875,7 +897,7 @@ static void zk_servers_append(GString *list, const char *address)
     g_string_append_printf(list, "%s%s", list->len ? "," : "", address);
 }
 
-/* The addresses of its servers: of all, and of those that vote. */
+/* Appends the addresses of the ensemble's servers to all, and of those that vote to voters. */
 static void zk_servers_find_members(const char *config, GString *all, GString *voters)
 {
     struct ensemble_member members[ENSEMBLE_MAX];
@@ -895,8 +917,9 @@ static void zk_servers_find_members(const char *config, GString *all, GString *v
     }
 }
 
-/* Servers that were not asked yet must answer first, since libzookeeper does not survive an answer
- * of another program, and waits long for a silent server. Returns NULL if there are none. */
+/* Returns which voters are tried beside the user's servers, own; NULL: none. A server that was not
+ * asked yet must answer first, since libzookeeper does not survive an answer of another program,
+ * and waits long for a silent server. known: the ensemble knows server, our own. */
 static char *zk_servers_choose(const struct store *store, const char *own, const char *voters,
                                const char *server, bool known)
 {
@@ -929,7 +952,8 @@ static bool zk_servers_is_known(struct store *store, const char *members, const 
     return store->members && ensemble_knows(store->members, server);
 }
 
-/* Notes whether server strays, unless it is the server of an earlier connection by now. */
+/* Stores whether server strays: the user's list does not name it. But not if there is a connection
+ * to another one since then. */
 static void zk_servers_note_strays(struct store *store, const struct address *server, bool strays)
 {
     pthread_mutex_lock(store->sink.monitor);
@@ -939,7 +963,7 @@ static void zk_servers_note_strays(struct store *store, const struct address *se
     pthread_mutex_unlock(store->sink.monitor);
 }
 
-/* Whether others are added now. */
+/* Decides which servers are added to the user's. Returns whether these are others than before. */
 static bool zk_servers_decide(struct store *store, const char *config, const struct address *server)
 {
     GString *name = g_string_new(NULL), *all = g_string_new(NULL), *voters = g_string_new(NULL);
@@ -979,11 +1003,11 @@ static bool store_zk_follow_ensemble(struct store *store)
 
 /* ---- the handle: plain, or with TLS or SASL if libzookeeper was built with that ----
  *
- * Its function for TLS takes no log function, so the handle gets that afterwards. Lines that come
- * before would go to stderr, so they are turned off. It has no function for TLS and SASL together.
- */
+ * libzookeeper's function for TLS takes no log function, so the handle gets that afterwards. Lines
+ * that come before would go to stderr, so they are turned off. It has no function for TLS and SASL
+ * together. */
 
-static const clientid_t *claimed(const struct store *store)
+static const clientid_t *claimed_session(const struct store *store)
 {
     return store->claimed.client_id != 0 ? &store->claimed : NULL;
 }
@@ -996,9 +1020,9 @@ static zhandle_t *init_tls(struct store *store, const char *hosts, watcher_fn wa
     char *cert = g_strjoin(",", files->ca, files->cert, files->key, NULL);
 
     pthread_mutex_lock(&one_at_a_time);
-    zoo_set_debug_level((ZooLogLevel)0); /* of all handles */
-    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, watcher, store->timeout_ms, claimed(store),
-                                       store, ZOO_NO_LOG_CLIENTENV);
+    zoo_set_debug_level((ZooLogLevel)0); /* the level of all handles */
+    zhandle_t *zh = zookeeper_init_ssl(hosts, cert, watcher, store->timeout_ms,
+                                       claimed_session(store), store, ZOO_NO_LOG_CLIENTENV);
     if (zh)
         zoo_set_log_callback(zh, store_zk_log(store));
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
@@ -1038,7 +1062,7 @@ static int give_password(sasl_conn_t *conn, void *context, int id, sasl_secret_t
     return SASL_OK;
 }
 
-/* The server's: there is one. */
+/* Gives the realm that the server names: there is one. */
 static int give_realm(void *context, int id, const char **available, const char **result)
 {
     (void)context, (void)id;
@@ -1046,7 +1070,7 @@ static int give_realm(void *context, int id, const char **available, const char 
     return SASL_OK;
 }
 
-/* auth is "user:password". */
+/* Makes the user and the password that the library asks for from auth, "user:password". */
 static struct store_sasl *sasl_new(const char *auth)
 {
     struct store_sasl *sasl = g_new0(struct store_sasl, 1);
@@ -1073,7 +1097,7 @@ static void load_plugins(void)
     sasl_client_init(NULL);
 }
 
-/* The name of the server is the one that every ZooKeeper has for DIGEST-MD5. */
+/* Makes a handle with SASL. All ZooKeepers have the same name for DIGEST-MD5. */
 static zhandle_t *init_sasl(struct store *store, const char *hosts, watcher_fn watcher)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -1082,12 +1106,12 @@ static zhandle_t *init_sasl(struct store *store, const char *hosts, watcher_fn w
 
     pthread_once(&once, load_plugins);
     params.callbacks = store->sasl->callbacks;
-    return zookeeper_init_sasl(hosts, watcher, store->timeout_ms, claimed(store), store,
+    return zookeeper_init_sasl(hosts, watcher, store->timeout_ms, claimed_session(store), store,
                                ZOO_NO_LOG_CLIENTENV, store_zk_log(store), &params);
 }
 #endif
 
-/* What the library needs of the credentials; NULL: there are none for it. Freed when there is no
+/* Returns what SASL needs of the credentials; NULL: there are none for it. It must outlive the
  * handle. */
 static struct store_sasl *store_zk_sasl_new(const struct credentials *all)
 {
@@ -1139,7 +1163,7 @@ static zhandle_t *store_zk_init(struct store *store, const char *hosts, watcher_
     if (store->sasl)
         return init_sasl(store, hosts, watcher);
 #endif
-    return zookeeper_init2(hosts, watcher, store->timeout_ms, claimed(store), store,
+    return zookeeper_init2(hosts, watcher, store->timeout_ms, claimed_session(store), store,
                            ZOO_NO_LOG_CLIENTENV, store_zk_log(store));
 }
 
@@ -1200,8 +1224,8 @@ static void store_zk_wait_retry(struct store *store)
         continue;
 }
 
-/* libzookeeper's thread begins by converting the addresses, as zookeeper_init() has; see names.h.
- */
+/* Waits until the library's thread begins to connect. Before, it converts the addresses, as
+ * zookeeper_init() does; see names.h. */
 static void store_zk_wait_for_attempt(zhandle_t *zh)
 {
     const struct timespec moment = {0, 50000};
@@ -1210,8 +1234,8 @@ static void store_zk_wait_for_attempt(zhandle_t *zh)
         nanosleep(&moment, NULL);
 }
 
-/* Makes the handle. It may block, so the caller does not hold the monitor. Returns why there is
- * none, for as much as it is news. */
+/* Makes the handle. Blocks; the caller does not hold the monitor. If *ret is NULL, returns the
+ * event that says why; STORE_EV_DOWN says nothing new. */
 static enum store_event store_zk_make_handle(struct store *store, zhandle_t **ret)
 {
     enum store_event why;
@@ -1220,7 +1244,7 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
     *ret = NULL;
     if (!hosts)
         return why;
-    /* The library ends the process where the system refuses it one. */
+    /* The library ends the process if the system refuses it a thread. */
     if (!thread_can_start_two()) {
         store_zk_tell_trouble(store, TROUBLE_MEMORY);
         g_free(hosts);
@@ -1241,7 +1265,8 @@ static enum store_event store_zk_make_handle(struct store *store, zhandle_t **re
     return STORE_EV_DOWN;
 }
 
-/* Makes the handle; NULL when close came first. Called and returning with the monitor held. */
+/* Makes the handle, in as many attempts as it takes; NULL if the store is closed first. The caller
+ * holds the monitor, which is given up while this blocks. */
 static zhandle_t *store_zk_keep_trying(struct store *store)
 {
     zhandle_t *zh = NULL;
@@ -1261,8 +1286,9 @@ static zhandle_t *store_zk_keep_trying(struct store *store)
     return zh;
 }
 
-/* zookeeper_close() waits for anything to read, then closes the socket. With answers still unread
- * that resets the connection, and the server may never see the request to close the session. */
+/* Waits for the answers under way, before the close. zookeeper_close() waits for anything to read,
+ * then closes the socket. With answers still unread that resets the connection, and the server may
+ * never see the request to close the session. */
 static void store_zk_drain(struct store *store, zhandle_t *zh)
 {
     struct timespec until = clock_after_ms(DRAIN_MS);
@@ -1283,14 +1309,14 @@ static void store_zk_follow_all(struct store *store)
     store_zk_follow_names(store);
 }
 
-/* Whether it is down, and has not been up since there had been that many connections. */
+/* Whether there is no connection, and none was made since connections was the number of them. */
 static bool store_zk_is_out(const struct store *store, unsigned connections)
 {
     return store_zk_is_down(store) && store->connections == connections;
 }
 
-/* The library does not tell when SASL fails. */
-static void store_zk_hear_sasl(struct store *store, zhandle_t *zh)
+/* Tells the session if SASL has failed, which the library does not tell. */
+static void store_zk_check_sasl(struct store *store, zhandle_t *zh)
 {
     if (store->sasl && zoo_state(zh) == ZOO_AUTH_FAILED_STATE)
         store_zk_session_event(store, zh, ZOO_AUTH_FAILED_STATE);
@@ -1305,7 +1331,7 @@ bool store_zk_stays_down(struct store *store, zhandle_t *zh, unsigned connection
         while (store_zk_is_out(store, connections) && !store->heard && store_zk_wait(store, &until))
             continue;
         if (zh && store_zk_is_down(store))
-            store_zk_hear_sasl(store, zh);
+            store_zk_check_sasl(store, zh);
         if (zh && store_zk_is_down(store))
             store_zk_pass_on(store, zh);
         if (zh && store_zk_is_down(store) && store->heard)
@@ -1348,8 +1374,8 @@ static void store_zk_look_around(struct store *store, zhandle_t *zh, int after_m
         store_zk_follow_all(store);
 }
 
-/* Follows the servers while there is a connection. The caller holds the monitor, which is given up
- * to wait. */
+/* Acts on news of the servers while there is a connection, after a moment in which more may come.
+ * The caller holds the monitor, which is given up to wait. */
 static void store_zk_follow_news(struct store *store)
 {
     if (store_zk_wait(store, &store->heard_at) || !store->up)
@@ -1359,7 +1385,8 @@ static void store_zk_follow_news(struct store *store)
         store_zk_follow_names(store);
 }
 
-/* Waits once. The caller holds the monitor, which is given up to wait. */
+/* Waits until there is something to do, and does it once. The caller holds the monitor, which is
+ * given up to wait. */
 static void store_zk_wait_for_news(struct store *store, zhandle_t *zh)
 {
     if (store_zk_is_down(store))
@@ -1370,6 +1397,7 @@ static void store_zk_wait_for_news(struct store *store, zhandle_t *zh)
         pthread_cond_wait(&store->wake, store->sink.monitor);
 }
 
+/* Runs the connector: it makes the handle, looks after it, and closes it. */
 static void *store_zk_keep(void *data)
 {
     struct store *store = data;
@@ -1401,7 +1429,7 @@ static void *store_zk_keep(void *data)
     return NULL;
 }
 
-/* ---- what a session has of it ---- */
+/* ---- the store's functions for a session, with the monitor held ---- */
 
 _Static_assert(sizeof(((clientid_t *)NULL)->passwd) == STORE_PASSWORD, "the library's length");
 

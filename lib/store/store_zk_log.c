@@ -1,10 +1,11 @@
 /* libzookeeper's log function has no context, so each store has a function of its own, as long as
- * there are any.
+ * there are any left.
  *
  * libzookeeper has no setting for the pauses between its attempts to connect. It takes no other
  * servers without harm from another thread, or while it is connected. But it calls its log function
- * each time when it has tried all servers, and at each failure. It calls it in the thread that
- * connects, which does nothing else until the function returns. So both are done there. */
+ * at each failure, and each time when it has tried all servers. It calls it in the thread that
+ * connects, which does nothing else until the function returns. So the store pauses there, and
+ * gives the library other servers there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -18,7 +19,8 @@
 
 /* ---- what is done between attempts to connect ---- */
 
-/* After this pause libzookeeper itself waits for a sixtieth of its timeout. */
+/* Returns for how many ms to pause before libzookeeper tries all servers again. After this pause it
+ * waits by itself for a sixtieth of its timeout. */
 static int64_t zk_log_pause_ms(struct store *store)
 {
     const struct store_sink *sink = &store->sink;
@@ -31,6 +33,7 @@ static int64_t zk_log_pause_ms(struct store *store)
            timeout_ms / 60;
 }
 
+/* Pauses before the next round of attempts. Newer servers end the pause. */
 static void zk_log_tried_all(struct store *store)
 {
     pthread_mutex_lock(store->sink.monitor);
@@ -44,7 +47,7 @@ static void zk_log_tried_all(struct store *store)
 
 /* Whether libzookeeper takes other servers without harm now. If it is connected, or has found that
  * the session has expired, it would end the connection, as after a failure, and forget its state.
- * Then we would not hear of that. */
+ * Then it would not tell us of that state. */
 static bool zk_log_takes_servers(zhandle_t *zh)
 {
     const int state = zoo_state(zh);
@@ -52,7 +55,7 @@ static bool zk_log_takes_servers(zhandle_t *zh)
     return state >= 0 && state != ZOO_CONNECTED_STATE && state != ZOO_READONLY_STATE;
 }
 
-/* Gives libzookeeper newer servers after one has failed. After it has tried all, it must not get
+/* Gives libzookeeper newer servers after one has failed. When it has tried all, it must not get
  * them: later versions (3.9.4) have the list locked there. */
 static void zk_log_failed(struct store *store)
 {
@@ -73,7 +76,8 @@ enum { STORES = 256 };
 
 static struct store *_Atomic stores[STORES];
 
-/* What the library says of each attempt to connect: an outage is told by other means. */
+/* Finds out whether a line is about an attempt to connect. Such lines are of little interest: an
+ * outage is told by other means. */
 static enum library_line zk_log_kind(const char *line)
 {
     static const char *const functions[] = {"@handle_socket_error_msg@", "@zookeeper_interest@",
@@ -94,8 +98,8 @@ static zkl_log_level zk_log_level(const char *line)
                                         : ZKL_LOG_DEBUG;
 }
 
-/* Whether zookeeper_interest() has written the line: the library's thread has no socket there, and
- * holds one lock at most. */
+/* Whether the line says that all servers were tried. zookeeper_interest() writes that line. There
+ * the library's thread has no socket, and holds one lock at most, so it may be kept waiting. */
 static bool zk_log_has_tried_all(const char *line)
 {
     return strstr(line, "@zookeeper_interest@") && strstr(line, ": Delaying connection");
@@ -138,7 +142,7 @@ static void zk_log_ignore(const char *line)
     (void)line;
 }
 
-/* The parent's stores are nobody's. */
+/* Forgets the parent's stores, in a child. */
 static void zk_log_forget_stores(void)
 {
     for (size_t i = 0; i < STORES; i++)

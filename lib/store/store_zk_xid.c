@@ -11,19 +11,19 @@
 #include "lib/base/fork.h"
 
 /* TAKEN: the first number that means something else. MARGIN: how far libzookeeper's number may be
- * from ours. That many calls take some hundredths of a second. */
+ * from ours. To use up that many numbers takes some hundredths of a second. */
 enum { TAKEN = -8, MARGIN = 1 << 20 };
 
-static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* who writes runs past them */
-static atomic_uint next;                                   /* as far as we know */
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER; /* its writer uses up numbers */
+static atomic_uint next; /* libzookeeper's next number, as far as we know */
 
-/* The threads that held the gate are not there. */
+/* Makes a new gate in a child, which does not have the threads that held it. */
 static void xid_forked(void)
 {
     pthread_rwlock_init(&gate, NULL);
 }
 
-/* libzookeeper was loaded just before, and has used one number for that. */
+/* Begins to count. libzookeeper was loaded just before, and has used one number for that. */
 __attribute__((constructor)) static void xid_begin(void)
 {
     next = (unsigned)time(NULL) + 1;
@@ -35,15 +35,15 @@ static bool xid_is_near(unsigned number)
     return (int32_t)number >= TAKEN - MARGIN && (int32_t)number < 0;
 }
 
-/* Uses up a number, and counts as libzookeeper does: after -1 it begins anew. Without a handle it
- * refuses the request, but has numbered it before. */
+/* Uses up a number, by a request without a handle: libzookeeper numbers it before it refuses it.
+ * Counts as libzookeeper does: after -1 it begins anew. */
 static void xid_burn(void)
 {
     zoo_adelete(NULL, "/", -1, NULL, NULL);
     next = (next == UINT_MAX ? (unsigned)time(NULL) : next) + 1;
 }
 
-/* Another thread may have been first. */
+/* Uses up all numbers near those that are taken, unless another thread has. */
 static void xid_pass(void)
 {
     pthread_rwlock_wrlock(&gate);

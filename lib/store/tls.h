@@ -17,17 +17,18 @@ struct tls_files {
 struct tls_files tls_files_copy(const struct tls_files *files); /* NULL: of none */
 void tls_files_clear(struct tls_files *files);
 
-/* NULL, or a sentence about what is wrong with them, to be freed: it reads them. */
+/* Reads the files. Returns a sentence about what is wrong with them, to be freed; NULL: nothing. */
 char *tls_files_check(const struct tls_files *files);
 
 struct tls;        /* what all connections share */
-struct tls_stream; /* one of them */
+struct tls_stream; /* one connection */
 
-/* NULL: *ret_wrong is a sentence about what is wrong with the files, to be freed. */
+/* Makes what all connections share. Returns NULL if a file is wrong: then *ret_wrong is a sentence
+ * about it, to be freed. */
 struct tls *tls_new(const struct tls_files *files, char **ret_wrong);
 void tls_free(struct tls *tls); /* NULL is fine */
 
-/* fd is the caller's, not blocking, and connected or about to be. */
+/* Begins TLS with host on fd, which is the caller's, not blocking, and connected or about to be. */
 struct tls_stream *tls_stream_new(struct tls *tls, int fd, const char *host);
 void tls_stream_free(struct tls_stream *stream); /* NULL is fine */
 
@@ -37,15 +38,18 @@ enum tls_step {
     TLS_READY,  /* the server is the one that it should be */
     TLS_FAILED
 };
+/* Goes on with the handshake. */
 enum tls_step tls_shake_hands(struct tls_stream *stream);
 
 /* Work like send(2) and recv(2). */
 ssize_t tls_send(struct tls_stream *stream, const void *data, size_t size);
 ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size);
 
-/* The first says why the stream failed, or NULL; the text is valid as long as the stream. The
- * second says that the name is wrong, which libzookeeper would accept. */
+/* Says why the stream failed; NULL: it has not, or there was no connection. The text is valid as
+ * long as the stream. */
 const char *tls_why(const struct tls_stream *stream);
+
+/* Whether the certificate is for another name, which libzookeeper would accept. */
 bool tls_name_is_wrong(const struct tls_stream *stream);
 
 #endif

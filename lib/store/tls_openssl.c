@@ -19,8 +19,8 @@ struct tls_stream {
 
 /* ---- the files ---- */
 
-/* The oldest error of this thread's queue, which is then empty. */
-static const char *reason(void)
+/* Returns the text of the oldest error of this thread's queue, and empties the queue. */
+static const char *first_error_text(void)
 {
     const unsigned long error = ERR_get_error();
     const char *text = ERR_reason_error_string(error);
@@ -29,8 +29,8 @@ static const char *reason(void)
     return text ? text : "it is not in PEM";
 }
 
-/* NULL, or the file that is wrong. */
-static const char *load(SSL_CTX *context, const struct tls_files *files)
+/* Loads the files. Returns the name of the one that is wrong; NULL: none is. */
+static const char *load_files(SSL_CTX *context, const struct tls_files *files)
 {
     if (SSL_CTX_load_verify_locations(context, files->ca, NULL) != 1)
         return files->ca;
@@ -55,9 +55,9 @@ struct tls *tls_new(const struct tls_files *files, char **ret_wrong)
 
     ERR_clear_error();
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
-    const char *wrong = load(context, files);
+    const char *wrong = load_files(context, files);
     if (wrong) {
-        *ret_wrong = g_strdup_printf("%s: %s", wrong, reason());
+        *ret_wrong = g_strdup_printf("%s: %s", wrong, first_error_text());
         SSL_CTX_free(context);
         return NULL;
     }
@@ -108,7 +108,8 @@ static bool is_alert(int r)
     return r >= SSL_AD_REASON_OFFSET && r < SSL_AD_REASON_OFFSET + 256;
 }
 
-static char *explain(const SSL *ssl, bool ready, int ssl_error)
+/* Says why the stream failed; NULL: it had no connection. ready: the handshake was over. */
+static char *explain_failure(const SSL *ssl, bool ready, int ssl_error)
 {
     const long verified = SSL_get_verify_result(ssl);
     const unsigned long error = ERR_peek_error();
@@ -126,13 +127,14 @@ static char *explain(const SSL *ssl, bool ready, int ssl_error)
     return NULL; /* no connection */
 }
 
-static bool is_name(long verified)
+static bool is_wrong_name(long verified)
 {
     return verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
 }
 
-/* What becomes of the stream after a call that returned result. */
-static enum tls_step outcome(struct tls_stream *stream, int result)
+/* Returns what comes after a call on the stream that returned result. If that is a failure, sets
+ * .why. */
+static enum tls_step step_after(struct tls_stream *stream, int result)
 {
     const int error = SSL_get_error(stream->ssl, result);
 
@@ -141,8 +143,8 @@ static enum tls_step outcome(struct tls_stream *stream, int result)
     if (error == SSL_ERROR_WANT_WRITE)
         return TLS_WRITES;
     if (!stream->why)
-        stream->why = explain(stream->ssl, stream->ready, error);
-    stream->name_is_wrong = is_name(SSL_get_verify_result(stream->ssl));
+        stream->why = explain_failure(stream->ssl, stream->ready, error);
+    stream->name_is_wrong = is_wrong_name(SSL_get_verify_result(stream->ssl));
     ERR_clear_error();
     return TLS_FAILED;
 }
@@ -152,7 +154,7 @@ enum tls_step tls_shake_hands(struct tls_stream *stream)
     ERR_clear_error();
     const int result = SSL_connect(stream->ssl);
     if (result != 1)
-        return outcome(stream, result);
+        return step_after(stream, result);
     stream->ready = true;
     return TLS_READY;
 }
@@ -162,11 +164,11 @@ ssize_t tls_send(struct tls_stream *stream, const void *data, size_t size)
     ERR_clear_error();
     const int result = SSL_write(stream->ssl, data, (int)size);
     if (result <= 0)
-        outcome(stream, result);
+        step_after(stream, result);
     return result > 0 ? result : -1;
 }
 
-/* A part of a record is nothing yet. */
+/* Treats a part of a record as nothing: -1, with EAGAIN. */
 ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size)
 {
     ERR_clear_error();
@@ -174,7 +176,7 @@ ssize_t tls_receive(struct tls_stream *stream, void *data, size_t size)
     if (result > 0)
         return result;
     errno = EAGAIN;
-    return outcome(stream, result) == TLS_FAILED ? 0 : -1;
+    return step_after(stream, result) == TLS_FAILED ? 0 : -1;
 }
 
 const char *tls_why(const struct tls_stream *stream)

@@ -230,7 +230,7 @@ refused "--session-timeout -1" 64 "^zkl: --session-timeout: not a time .*: -1\$"
 refused "--session-timeout no number" 64 "long" --session-timeout long lock /a touch "$ran"
 refused "an IPv6 address without brackets" 64 'connect string "::1": .*brackets' --connect ::1 lock /a touch "$ran"
 refused "and with a port" 64 'connect string "a,fe80::1:2181": .*brackets' --connect a,fe80::1:2181 lock /a touch "$ran"
-refused "a chroot behind each server" 64 'connect string "a:1/x,b:1/x": .*once, behind the last server, as in "host1,host2/chroot"' --connect a:1/x,b:1/x lock /a touch "$ran"
+refused "a chroot behind each server" 64 'connect string "a:1/x,b:1/x": .*once, after the last server, as in "host1,host2/chroot"' --connect a:1/x,b:1/x lock /a touch "$ran"
 for acl in auth::cdrwa world:anyone:r,auth:ann:cdrwa; do
     refused "--acl $acl without credentials" 64 "^zkl: --acl $acl: .*credentials.*--auth" --acl $acl lock /a touch "$ran"
 done

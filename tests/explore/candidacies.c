@@ -275,8 +275,8 @@ static void told(struct handle_state *st, uint8_t at, const struct machine_actio
         breadth_require(!is_superseded(st, at), "told what cannot come then");
         break;
     case CANDIDACY_STOP:
-    case CANDIDACY_STOP_BEHIND:
-        end_candidacy(st, at, a->verdict == CANDIDACY_STOP_BEHIND);
+    case CANDIDACY_STOP_AT_ONCE:
+        end_candidacy(st, at, a->verdict == CANDIDACY_STOP_AT_ONCE);
         break;
     }
 }
