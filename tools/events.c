@@ -29,7 +29,7 @@ void events_catch(struct events *e, int signo)
 {
     struct sigaction old;
 
-    /* nohup(1) and "command &" mean what they say. */
+    /* What nohup(1) or "command &" ignores stays ignored. */
     if (sigaction(signo, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
         return;
     sigaddset(&e->caught, signo);
@@ -66,7 +66,7 @@ static bool open_descriptors(struct events *e)
 {
     e->vital = 0;
     e->reaps = false;
-    e->kept = NULL;
+    e->unreaped = NULL;
     e->asked_at = 0;
     e->key = 0;
     sigemptyset(&e->spared);
@@ -91,7 +91,8 @@ bool events_open(struct events *e)
     return open_descriptors(e);
 }
 
-/* Opens e for a child, which gives what it starts the signals that parent had. */
+/* Opens e in a child, with fd as one more descriptor. What the child starts gets the signal mask
+ * and the action at SIGCHLD that parent was started with. */
 static bool open_for_child(struct events *e, struct events *parent, int fd)
 {
     e->original = parent->original;
@@ -125,6 +126,7 @@ bool events_open_deaf(struct events *e, struct events *parent, int channel)
     return open_for_child(e, parent, channel);
 }
 
+/* Lets signo end us as it does by default; and our group, unless the group has had it. */
 static void end_group(const struct events *e, int signo)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -155,7 +157,8 @@ void events_close(struct events *e)
         end_group(e, e->key);
 }
 
-static void drain(int fd)
+/* Empties an eventfd or a timerfd. */
+static void drain_counter(int fd)
 {
     uint64_t count;
 
@@ -179,9 +182,9 @@ void events_wait(struct events *e)
     if (poll(fds, count, -1) <= 0)
         return;
     if (fds[1].revents)
-        drain(e->wakeup);
+        drain_counter(e->wakeup);
     if (fds[2].revents)
-        drain(e->timer);
+        drain_counter(e->timer);
 }
 
 void events_add(struct events *e, int fd)
@@ -198,12 +201,13 @@ void events_remove(struct events *e, int fd)
         }
 }
 
+/* Takes a signal that our parent has passed on; 0: there is none. */
 static int ordered_signal(struct events *e)
 {
     struct message message = {0};
     g_autofree char *text = NULL;
 
-    if (e->orders < 0 || channel_receive(e->orders, &message, &text, NULL) != MESSAGE_HEARD)
+    if (e->orders < 0 || channel_receive(e->orders, &message, &text, NULL) != MESSAGE_RECEIVED)
         return 0;
     if (message.typed)
         sigaddset(&e->typed, message.value);
@@ -215,7 +219,8 @@ bool events_typed(const struct events *e, int signo)
     return sigismember(&e->typed, signo) == 1;
 }
 
-/* Whether it is the same request to end as before. */
+/* Whether signo repeats the first request to end too soon to count. Remembers when the first came.
+ */
 static bool is_echo(struct events *e, uint32_t signo)
 {
     const bool asks = signo == SIGINT || signo == SIGTERM;
@@ -243,12 +248,12 @@ enum child child_look(pid_t pid, siginfo_t *ret)
     return info.si_pid == pid ? CHILD_ENDED : CHILD_LIVES;
 }
 
-void children_reap(pid_t kept, pid_t kept_too)
+void children_reap(pid_t unreaped, pid_t unreaped_too)
 {
     siginfo_t info = {0};
 
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
-           info.si_pid != kept && info.si_pid != kept_too) {
+           info.si_pid != unreaped && info.si_pid != unreaped_too) {
         waitpid(info.si_pid, NULL, 0);
         info.si_pid = 0;
     }
@@ -265,7 +270,7 @@ int events_signal(struct events *e)
     if (info.ssi_code == SI_KERNEL)
         sigaddset(&e->typed, (int)info.ssi_signo);
     if (info.ssi_signo == SIGCHLD && e->reaps)
-        children_reap(e->vital, e->kept ? atomic_load(e->kept) : 0);
+        children_reap(e->vital, e->unreaped ? atomic_load(e->unreaped) : 0);
     return (int)info.ssi_signo;
 }
 
@@ -292,6 +297,7 @@ void events_spare(struct events *e, int signo)
     sigaddset(&e->spared, signo);
 }
 
+/* Whether the signal asks us to end. */
 static bool is_deadly(const struct events *e, int signo)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)

@@ -31,7 +31,7 @@ void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms)
     o->grace_ms = grace_ms == GRACE_DEFAULT ? session_timeout_ms / 8 : grace_ms;
 }
 
-/* The command that runs, and what stands around it. */
+/* The command while it runs, and what it needs. */
 struct hold {
     const struct hold_options *options;
     struct guard *guard;
@@ -43,15 +43,16 @@ struct hold {
     bool asked_to_end;   /* INT or TERM has been passed on once */
     int asked;           /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
     atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
-    sigset_t early;      /* came before the command did */
+    sigset_t early;      /* the signals that came before the command began */
     int passed_on;       /* the last signal that the group got by way of us */
 };
 
-static bool running(const struct hold *h)
+static bool is_running(const struct hold *h)
 {
     return shared_cause(h->shared) == CAUSE_NONE;
 }
 
+/* Passes a signal on to the command; keeps it if there is no command yet. */
 static void hold_pass_on(struct hold *h, int signo)
 {
     if (shared_leader(h->shared) == 0) {
@@ -59,17 +60,18 @@ static void hold_pass_on(struct hold *h, int signo)
         return;
     }
     /* What the guard has stopped is its own to continue. */
-    if (signo == SIGCONT && running(h) && atomic_load(&h->shared->paused))
+    if (signo == SIGCONT && is_running(h) && atomic_load(&h->shared->paused))
         return;
     guard_signal(h->guard, signo);
 }
 
-/* A stopped tool cannot renew. That is said before, for nobody reads it after. */
+/* Stops us, because the command is stopped, until somebody continues us. A stopped tool cannot
+ * renew the lock, and cannot say so then: so it is said before. */
 static void stop_with_child(struct hold *h, int signo)
 {
     bool continued;
 
-    if (!running(h)) {
+    if (!is_running(h)) {
         hold_pass_on(h, SIGCONT); /* it is to end, not to stop */
         return;
     }
@@ -79,7 +81,7 @@ static void stop_with_child(struct hold *h, int signo)
         h->options->path, (double)loss_remaining_ms(&h->loss) / 1000);
     continued = terminal_stop_us(signo);
     loss_stand_in(&h->loss);
-    if (!running(h))
+    if (!is_running(h))
         return;
     /* In an orphaned group nobody will ever continue the command. If we did, it would ask for the
      * terminal again and again. */
@@ -92,6 +94,7 @@ static void stop_with_child(struct hold *h, int signo)
     hold_pass_on(h, SIGCONT);
 }
 
+/* Acts on a stop of the command by signo: gives it the terminal, stops with it, or lets it be. */
 static void on_stop(struct hold *h, int signo)
 {
     const bool wants_terminal = signo == SIGTTIN || signo == SIGTTOU;
@@ -109,7 +112,7 @@ static void on_stop(struct hold *h, int signo)
         say("%s: the command is stopped; the lock is kept", h->options->path);
 }
 
-static void note_asked(struct hold *h, int signo)
+static void remember_asked(struct hold *h, int signo)
 {
     if (h->asked == 0)
         h->asked = signo;
@@ -126,14 +129,14 @@ static void on_signal(struct hold *h, int signo)
         break;
     case SIGINT:
     case SIGTERM:
-        note_asked(h, signo);
+        remember_asked(h, signo);
         if (h->asked_to_end)
             signo = SIGKILL;
         h->asked_to_end = true;
         break;
     case SIGHUP:
     case SIGQUIT:
-        note_asked(h, signo);
+        remember_asked(h, signo);
         break;
     default:
         break;
@@ -153,18 +156,19 @@ static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(h->events);
 }
 
-/* Passes TERM on as if it had come to us, but the next TERM is no reason to kill: nothing is
- * forced. */
+/* Asks the command to end, as a TERM to us does. But a TERM that comes after this one does not
+ * kill, because nobody has forced anything. */
 static void give_way(struct hold *h)
 {
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
     h->passed_on = SIGTERM;
-    note_asked(h, SIGTERM);
+    remember_asked(h, SIGTERM);
     hold_pass_on(h, SIGTERM);
 }
 
-/* The command is there: what could not be done before is done now. */
+/* Does what had to wait for the command's process: the terminal is lent to it, and it gets the
+ * early signals. */
 static void catch_up(struct hold *h)
 {
     const pid_t leader = shared_leader(h->shared);
@@ -181,8 +185,8 @@ static void catch_up(struct hold *h)
         }
 }
 
-/* The key that ended the command, whether its signal came to us or, if the terminal was lent, to
- * the command: a script around us must end as well. */
+/* Returns the signal of the key that has ended the command, or 0. It came to us or, if the terminal
+ * was lent, to the command. A script around us must end by it as well. */
 static int key_that_ended(const struct hold *h, bool lent)
 {
     const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;
@@ -205,12 +209,13 @@ static void look_at_end(struct hold *h)
     h->terminal.wanted = false;
 }
 
+/* Whether the command has ended, or nothing of a lost one is left. */
 static bool hold_over(const struct hold *h)
 {
     return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
 }
 
-/* Waits until the command has ended well, or nothing of a lost one is left. */
+/* Serves the command until it is over. */
 static void hold_watch(struct hold *h)
 {
     for (;;) {
@@ -222,7 +227,7 @@ static void hold_watch(struct hold *h)
         catch_up(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);
-        if (atomic_exchange(&h->revoked, false) && running(h))
+        if (atomic_exchange(&h->revoked, false) && is_running(h))
             give_way(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
@@ -274,7 +279,7 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
     return status;
 }
 
-bool hold_kept(const struct hold *h)
+bool hold_has_lock(const struct hold *h)
 {
     return !atomic_load(&h->shared->gone);
 }

@@ -9,10 +9,12 @@
 struct guard;
 struct hold;
 
-/* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
+/* Checks that the grace leaves the command time to work. Returns GO_ON, or STATUS_USAGE after a
+ * message. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 
-/* What is known of a session that is connected: grace_ms is as given, or GRACE_DEFAULT. */
+/* Fits o to a session that is connected, and has that timeout. grace_ms: as given, or
+ * GRACE_DEFAULT. */
 void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 
 /* Lets the guard run the command under grant. Returns the exit status at the command's end; after a
@@ -20,11 +22,11 @@ void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
  * grant and events must outlive *ret. */
 int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events);
 
-/* Whether the lock was ours to give back when that was done. */
-bool hold_kept(const struct hold *hold);
+/* Whether the lock was still ours when hold_run() was done. */
+bool hold_has_lock(const struct hold *hold);
 
-/* The first HUP, INT, QUIT or TERM that the command was sent by way of us, or 0: after one it may
- * have left half of its work. */
+/* Returns the first HUP, INT, QUIT or TERM that the command was sent by way of us, or 0. After such
+ * a signal it may have left half of its work. */
 int hold_asked(const struct hold *hold);
 
 /* Call it only after the session is closed: the library's last call for the grant may come that

@@ -16,6 +16,7 @@ struct notify {
     char *last;
 };
 
+/* Takes the name of NOTIFY_SOCKET. Returns false if it is no address. */
 static bool take_address(struct notify *n, const char *name)
 {
     const size_t length = strlen(name);

@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Any file that stays open might keep somebody waiting for its end. */
+/* Closes all files: somebody may wait for the end of any of them. */
 static void close_files(void)
 {
     const int nothing = open("/dev/null", O_RDWR);

@@ -8,16 +8,16 @@
 
 /* The result of one reading, which may have several owners. */
 struct reading {
-    zkl_queue *queue; /* NULL: none was read, or */
-    zkl_error error;
-    int64_t time_ms; /* wall clock, when it came */
+    zkl_queue *queue; /* NULL: none was read */
+    zkl_error error;  /* code 0: there was none */
+    int64_t time_ms;  /* when it came, in ms since 1970 */
 };
 
 void reading_unref(struct reading *r); /* NULL is ignored */
 
 struct reader;
 
-/* Reads once, without a time limit of its own: 0, or an error of the library's. most: as in
+/* Reads once, without a time limit of its own. Returns 0, or an error of the library. most: as in
  * reader_want(). */
 typedef int (*reader_fn)(zkl_queue **ret, struct reader *r, size_t most);
 
@@ -30,19 +30,22 @@ struct reader {
     pthread_cond_t changed;
     size_t most;
     bool wanted, over;
-    struct reading *newest, *before;
+    struct reading *newest; /* NULL: it was taken already */
+    struct reading *before; /* the last one, which .read may go on from; NULL: none yet */
 };
 
-/* r has its first three members. GO_ON, or a status after a message. */
+/* Starts the thread. The caller has set the first three members of r. Returns GO_ON, or a status
+ * after a message. */
 int reader_start(struct reader *r);
 
-/* Asks for another reading, of at least the first most contenders; 0: of all. From any thread. */
+/* Asks for another reading, of at least the first most contenders; 0: of all. Any thread may call
+ * it. */
 void reader_want(struct reader *r, size_t most);
 
-/* Asks for the same as last time; data is the reader. */
+/* Asks for another reading like the last one. data is the reader. */
 void reader_want_again(void *data);
 
-/* The newest reading, once, for reading_unref(); NULL: it was taken already. */
+/* Takes the newest reading, which reading_unref() frees. Returns NULL if it was taken already. */
 struct reading *reader_take(struct reader *r);
 
 /* To end a reader: reader_stop(), after which no reading begins. Then close the session, which ends

@@ -10,10 +10,10 @@ struct shards_options {
     const char *id;
     char *data;
     int weight;
-    int64_t drain_ms;
+    int64_t drain_ms; /* from TERM to KILL */
 };
 
-/* GO_ON, or a status after a message; lock_options_free(&o->run) in both cases. */
+/* Returns GO_ON, or a status after a message. Call lock_options_free(&o->run) in both cases. */
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc,
                          char **argv);
 

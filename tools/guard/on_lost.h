@@ -5,19 +5,19 @@
 #include "../events.h"
 #include "termination.h"
 
-/* A run of --on-lost; all 0 before. */
+/* A run of --on-lost. All is 0 before it starts. */
 struct on_lost {
     const struct termination *termination;
     pid_t pid;        /* and its process group; 0: none */
-    int64_t limit_at; /* by now_ms(): it gets TERM then, and at the next limit KILL */
+    int64_t limit_at; /* by now_ms(): it gets TERM then, and KILL at the next limit */
     bool asked;       /* it has had INT or TERM, by us or by way of us */
 };
 
-/* Starts it, if it is wanted and nobody has. envp: the command's. */
+/* Starts --on-lost, if it is wanted and nobody has started it before. envp: the command's. */
 void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
                    const struct events *events);
 
-/* Goes on with what a dead guard has started, if that has become our child. */
+/* Takes over the --on-lost that a dead guard has started, if that is our child now. */
 void on_lost_adopt(struct on_lost *o, const struct termination *e);
 
 /* Passes a signal on; a second INT or TERM becomes KILL. */

@@ -8,7 +8,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Without a pause of its own: then a SIGXCPU comes, and a guard gone mad stops no machine. */
+/* How long the guard may run without a pause, in microseconds. Then SIGXCPU takes its priority
+ * away, so that a guard gone mad stops no machine. */
 #define RUN_MOST_US 500000
 #define PAUSE_NS 100000
 

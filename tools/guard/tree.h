@@ -32,13 +32,18 @@ struct tree {
     pid_t root;    /* whose descendants are meant: guard, tool or supervisor */
     pid_t helper;  /* a child of root that is no member, though what is below it may be; 0: none */
     pid_t group;   /* all of whose members are ours, as its leader is not reaped; 0: none */
-    pid_t session; /* with leave_sessions processes of other sessions are left alone */
+    pid_t session; /* root's; with leave_sessions, processes of other sessions are left alone */
     bool leave_sessions;
     /* Children that root had before: they and what is below them are no members. */
     struct process_table prior;
 };
 
-enum tree_place { TREE_UNKNOWN, TREE_ON_THE_WAY, TREE_INSIDE, TREE_OUTSIDE };
+enum tree_place {
+    TREE_UNKNOWN,
+    TREE_ON_THE_WAY, /* a search has come by, and its ancestors decide */
+    TREE_INSIDE,
+    TREE_OUTSIDE
+};
 
 struct member {
     const struct process *process;
@@ -49,13 +54,13 @@ struct member {
 
 void tree_sort(struct process *list, size_t count);
 
-/* The living members; ret has room for all of the table. Returns how many. */
+/* Finds the living members. ret has room for all of the table. Returns how many there are. */
 size_t tree_members(const struct tree *tree, struct process_table table, struct member *ret);
 
-/* Whether it is one of the prior ones. */
+/* Whether p is one of the prior processes. */
 bool tree_is_prior(const struct tree *tree, const struct process *p);
 
-/* Whether it is no member, wherever it is. */
+/* Whether p is no member, wherever it is. */
 bool tree_exempts(const struct tree *tree, const struct process *p);
 
 /* Reads a process anew; false if there is none. */
