@@ -1,5 +1,5 @@
-/* The library reads contenders and members. This file only lists children, even those of the root,
- * by one request of our own on the session's handle. */
+/* Lists children, even those of the root, by one request of our own on the session's handle. The
+ * library reads only contenders and members. */
 #include "children.h"
 #include "connect.h"
 #include "json.h"
@@ -8,7 +8,7 @@
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
 
-/* What the thread of libzookeeper sends to ours. */
+/* The answer, which a thread of libzookeeper sends to ours. */
 struct answer {
     int code;
     GPtrArray *names;
@@ -42,7 +42,7 @@ static void on_children(int code, const struct String_vector *names, const void 
     g_async_queue_unref(answers);
 }
 
-/* Sends the request. */
+/* Sends the request; called by zkl_session_call(). */
 static void children_ask(struct _zhandle *zh, void *data)
 {
     struct question *q = data;
@@ -70,12 +70,12 @@ static int fail_to_list(int code, const char *path)
                     "%s: the server refused to list the children of it: the permission read (r) is "
                     "missing",
                     path);
-    default: /* ZINVALIDSTATE, too: no connection */
+    default: /* even ZINVALIDSTATE: there was no connection */
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     }
 }
 
-/* Orders shard 9 before shard 10. */
+/* Compares names for sorting: 9 comes before 10. */
 static int children_by_name(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);

@@ -1,4 +1,5 @@
-/* The names below a path, whatever they are: for people, and for shells that complete paths. */
+/* Reads and shows the names of a path's children, of any kind: for people, and for shells that
+ * complete paths. */
 #ifndef ZKL_TOOLS_CHILDREN_H
 #define ZKL_TOOLS_CHILDREN_H
 

@@ -140,7 +140,7 @@ static _Noreturn void close_after_parent(int *fds, size_t count, int parent, int
 
 /* ---- the process that ends ---- */
 
-/* Finds the session's connections: those that were not open before. */
+/* Finds the session's connections: those that were not open at closing_prepare(). */
 static size_t find_own_connections(int fds[CONNECTIONS])
 {
     g_autoptr(GArray) all = list_connections();

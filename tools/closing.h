@@ -1,4 +1,4 @@
-/* The end of a session, which a slow or frozen server must not draw out. */
+/* Ends a session. A slow or frozen server must not draw that out. */
 #ifndef ZKL_TOOLS_CLOSING_H
 #define ZKL_TOOLS_CLOSING_H
 

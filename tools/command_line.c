@@ -1,4 +1,4 @@
-/* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
+/* Parses options as flock(1) does: before PATH, after PATH, and none after the command's name. */
 #include "command_line.h"
 
 #include <string.h>

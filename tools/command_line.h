@@ -1,5 +1,5 @@
-/* A line that ends with a command, as zkl lock and zkl elect have it. Options may stand before each
- * operand, and end at the command's name. */
+/* Parses a command line that ends with a command to run, as for zkl lock and zkl elect. Options may
+ * stand before each operand, and end at the command's name. */
 #ifndef ZKL_TOOLS_COMMAND_LINE_H
 #define ZKL_TOOLS_COMMAND_LINE_H
 
@@ -32,7 +32,7 @@ struct command_line {
     struct raw_options raw;
     int argc;
     char **argv;
-    char **words; /* argv as it was in the beginning */
+    char **words; /* the argv that command_line_begin() got */
 };
 
 /* Each of these functions returns GO_ON, or a status after a message. */

@@ -1,4 +1,4 @@
-/* From the settings to a session that a server has confirmed. */
+/* Opens a session by the settings, and waits until a server has confirmed it. */
 #include "connect.h"
 #include "closing.h"
 #include "credentials.h"
@@ -94,7 +94,7 @@ int session_open(const struct settings *settings, zkl_session **ret)
                                NULL);
 }
 
-/* Wakes the waiting thread, which looks again. Runs on a thread of the library. */
+/* Wakes the main thread, which waits for the session. Runs on a thread of the library. */
 static void connect_on_session(zkl_session *session, zkl_session_event event, int64_t id,
                                void *events)
 {

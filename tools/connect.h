@@ -1,4 +1,4 @@
-/* The session of one run of the command. */
+/* Opens the session of the command, and waits for it. */
 #ifndef ZKL_TOOLS_CONNECT_H
 #define ZKL_TOOLS_CONNECT_H
 

@@ -88,6 +88,7 @@ static int64_t identity_age_ms(const zkl_contender *c)
     return age > 0 ? age : 0;
 }
 
+/* Appends an age with its largest unit, as "3 min". */
 static void append_age_in_words(GString *out, int64_t ms)
 {
     const int64_t s = ms / 1000;
@@ -102,6 +103,7 @@ static void append_age_in_words(GString *out, int64_t ms)
         g_string_append_printf(out, "%" PRId64 " days", s / 86400);
 }
 
+/* Appends the first length bytes of text, made visible and cut. */
 static void append_name(GString *out, const char *text, size_t length)
 {
     g_autofree char *part = g_strndup(text, length);
@@ -145,7 +147,7 @@ const char *contender_kind(const zkl_contender *c)
     };
 
     if (c->kind == ZKL_KIND_RUBY && c->node[0] == 's')
-        return "read"; /* zk-ruby's shared ones: "sh0000000000" */
+        return "read"; /* zk-ruby calls its shared nodes "sh0000000000" */
     return (size_t)c->kind < G_N_ELEMENTS(names) && names[c->kind] ? names[c->kind] : "?";
 }
 
@@ -210,6 +212,7 @@ char *contender_owner(const zkl_contender *c)
     return g_string_free(text, FALSE);
 }
 
+/* Returns an age with its two largest units, as "3m07s". */
 static char *age_text(int64_t ms)
 {
     const int64_t s = ms / 1000;
@@ -240,7 +243,7 @@ static struct table *contenders_table_new(bool narrow)
                                       "HOST",  "SESSION", "OWNER", "NODE"},
                              *const few[] = {"STATE",  "TOKEN", "AGE",   "KIND",
                                              "CLIENT", "HOST",  "OWNER", "NODE"};
-    const unsigned right = 1u << 1 | 1u << 2; /* numbers line up at their end */
+    const unsigned right = 1u << 1 | 1u << 2; /* TOKEN and AGE */
 
     return narrow ? table_new(few, G_N_ELEMENTS(few), right)
                   : table_new(all, G_N_ELEMENTS(all), right);

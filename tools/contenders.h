@@ -1,5 +1,5 @@
-/* Contenders as text, for zkl ls, watch, revoke and break; and for zkl lock, while it waits. People
- * read it, and it decides nothing. */
+/* Reads contenders, and shows them as text, for zkl ls, watch, revoke and break; and for zkl lock,
+ * while it waits. The text is for people, and decides nothing. */
 #ifndef ZKL_TOOLS_CONTENDERS_H
 #define ZKL_TOOLS_CONTENDERS_H
 

@@ -157,6 +157,8 @@ static int add_inherited(GArray *list)
     return status;
 }
 
+/* Adds the credentials from the one place where there are some. Returns GO_ON, or a status after a
+ * message. */
 static int add_all(const struct settings *settings, GArray *list)
 {
     const char *name = getenv("ZKL_AUTH_FILE");
@@ -190,7 +192,7 @@ int credentials_read(const struct settings *settings, GArray **ret)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
 
-    g_assert(!forgotten); /* a second session would have none */
+    g_assert(!forgotten); /* after that a session would have none */
     g_array_set_clear_func(list, credentials_clear);
     int status = add_all(settings, list);
     if (status == GO_ON && credentials_size(list) > CREDENTIALS_MAX)

@@ -73,6 +73,7 @@ static void candidate_take_result(zkl_grant *grant, const zkl_error *error, void
     attempt_end(grant, error, c->attempt);
 }
 
+/* Acts on an event of a started election. */
 static void candidate_on_event(zkl_election *election, zkl_election_event event,
                                const zkl_grant *lent, const zkl_error *error, void *data)
 {
@@ -97,7 +98,7 @@ static void candidate_on_event(zkl_election *election, zkl_election_event event,
         if (!atomic_load(&c->attempt->done))
             candidate_take_result(NULL, error ? error : &lost, c);
         break;
-    default: /* the holder hears it from the grant */
+    default: /* the grant tells the holder */
         break;
     }
 }
@@ -217,7 +218,7 @@ struct supervisor {
     struct sweep sweep;    /* of what child and guard leave to us if both are killed */
     int channel;           /* to the child */
     pid_t child;
-    int result; /* the child's, as of waitpid() */
+    int result; /* how the child has ended, as waitpid() gives it */
     bool child_ended;
     bool cleared;          /* its guard has ended all of the command's tree */
     bool ready;            /* READY=1 was sent */
@@ -250,6 +251,7 @@ static void notify_ready(struct supervisor *s)
     s->ready |= connected;
 }
 
+/* Tells the service manager how the term stands. */
 static void notify_stage(struct supervisor *s)
 {
     const bool over = atomic_load(&s->shared->gone);
@@ -275,9 +277,9 @@ static void notify_stage(struct supervisor *s)
 
 /* ---- one term ---- */
 
-/* Keeps the signals that are meant for a running command, for example for a reload, from ending a
- * candidate that stands by: all services get them. Without a terminal HUP is one of them; what was
- * started from a terminal ends with that. */
+/* Keeps signals that are meant for running commands, for example to make them reload, from ending a
+ * candidate that stands by: operators send them to all candidates alike. Without a terminal HUP is
+ * such a signal; with a terminal it means the end. */
 static void spare_signals_of_command(struct events *events, const struct elect_options *options)
 {
     struct terminal terminal;
@@ -292,6 +294,7 @@ static void spare_signals_of_command(struct events *events, const struct elect_o
     terminal_close(&terminal);
 }
 
+/* Does the work of the candidate, in its new process. */
 static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
 {
     struct events events;
@@ -367,7 +370,7 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         notify_send(s->notify, "STOPPING=1");
     }
     if (ends && s->child_ended && !again)
-        s->late_signal = signo; /* the candidate has not heard it, nor any before */
+        s->late_signal = signo; /* the candidate has got neither this one nor one before */
     if (s->child_ended)
         pass_on_for_dead(s, signo, again);
     else
@@ -409,6 +412,8 @@ static bool guard_lives(const struct supervisor *s)
     return true;
 }
 
+/* Waits for the end of the child, and of its guard. Passes signals on, and tells how the term
+ * stands. */
 static void wait_for_child(struct supervisor *s)
 {
     bool open = true;
@@ -454,7 +459,7 @@ static void kill_orphans(struct supervisor *s)
         if (events_asked_to_end(s->events) != 0)
             s->asked_to_end = true;
         if (s->asked_to_end && pause_ms == SWEEP_LAST_MS)
-            return; /* nothing more can be done */
+            return; /* we are to end, and KILL has not helped */
         pause_ms = MIN(pause_ms * 2, SWEEP_LAST_MS);
     }
 }
@@ -567,7 +572,7 @@ struct elect_look {
     const struct elect_options *options;
     zkl_election *election;
     uint64_t token; /* of the last line */
-    bool told;      /* there was one */
+    bool told;      /* a line was written */
 };
 
 static char *elect_look_as_json(uint64_t token, const char *id)
@@ -616,7 +621,7 @@ static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_c
     size_t size = 2048;
     g_autofree char *id = g_malloc(size);
 
-    /* Other programs may have long ids; no node has more than a megabyte. */
+    /* Other programs may have long ids. A node's data has a megabyte at most. */
     while ((*ret_code = zkl_election_leader(election, id, size, ret_token)) == ZKL_ERANGE) {
         size *= 2;
         id = g_realloc(id, size);
@@ -649,8 +654,8 @@ static int show_leader(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* Runs on a thread of the library, which must not wait for a slow reader. So an older line is
- * dropped when there is no room: the last leader counts. */
+/* Adds a line for a new leader. Runs on a thread of the library, which must not wait for a slow
+ * reader. So older lines are dropped when there is no room: the last leader counts. */
 static void on_leader(const zkl_leader *leader, void *data)
 {
     struct elect_look *l = data;

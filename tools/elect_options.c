@@ -101,7 +101,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
         status = command_line_check(l);
     if (status == GO_ON)
         status = check_terms(o);
-    o->election.once = 1; /* each term has a process of its own */
+    o->election.once = 1; /* each term has a process and an election of its own */
     o->election.parents = o->run.parents;
     return status;
 }

@@ -1,4 +1,4 @@
-/* Signals, wake-ups and one timer as descriptors, for poll(2) in the main thread. */
+/* Makes signals, wake-ups and one timer descriptors, for poll(2) in the main thread. */
 #include "events.h"
 #include "guard/channel.h"
 #include "tool.h"
@@ -20,9 +20,9 @@ static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}
 /* Signals that never end us. */
 static const int harmless[] = {SIGCONT, SIGWINCH};
 
-/* Our own output can cause these signals: a reader is gone, a file may not grow, a terminal is not
- * ours to write to or to take back, a descriptor tells that it is ready (O_ASYNC). None of them may
- * end or stop a holder. */
+/* Signals that our own output can cause, and that must not end or stop a holder: a reader is gone,
+ * a file may not grow, a terminal is not ours to write to or to take back, a descriptor tells that
+ * it is ready (O_ASYNC). */
 static const int silent[] = {SIGPIPE, SIGXFSZ, SIGTTOU, SIGIO};
 
 void events_catch(struct events *e, int signo)
@@ -44,6 +44,7 @@ static void catch_harmless(struct events *e)
         events_catch(e, harmless[i]);
 }
 
+/* Catches the signals that events_signal() returns, and blocks those in silent. */
 static void block_signals(struct events *e)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -62,6 +63,7 @@ static void block_signals(struct events *e)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Opens the descriptors of e, which has had no event yet. */
 static bool open_descriptors(struct events *e)
 {
     e->vital = 0;
@@ -134,7 +136,7 @@ static void end_group(const struct events *e, int signo)
 
     if (!sigismember(&e->caught, signo))
         return;
-    prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT is not about us: no core of ours */
+    prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT is meant for the command: no core of ours */
     sigaction(signo, &standard, NULL);
     sigemptyset(&set);
     sigaddset(&set, signo);
@@ -279,7 +281,7 @@ void events_wake(struct events *e)
     const uint64_t one = 1;
     ssize_t written = write(e->wakeup, &one, sizeof one);
 
-    (void)written; /* full means that it wakes anyway */
+    (void)written; /* if the counter is full, the wake-up is there anyway */
 }
 
 void events_arm(struct events *e, int64_t ms)

@@ -19,7 +19,7 @@ struct events {
     pid_t vital;                /* a child whose end asks us to end; 0: none */
     bool reaps;                 /* see events_reap_strangers() */
     const atomic_int *unreaped; /* another child that is not reaped; NULL: none */
-    int key;                    /* see events_close(); 0: none */
+    int key;                    /* a signal, see events_close(); 0: none */
     sigset_t spared;            /* see events_spare() */
     sigset_t typed;             /* see events_typed() */
 };
@@ -60,7 +60,7 @@ int events_signal(struct events *e);
 /* Whether a key of the terminal has sent us that signal: then our process group has had it. */
 bool events_typed(const struct events *e, int signo);
 
-/* Adds or removes a descriptor: when it is readable, events_wait() ends. */
+/* Adds or removes a descriptor. events_wait() ends when an added one is readable. */
 void events_add(struct events *e, int fd);
 void events_remove(struct events *e, int fd);
 
@@ -71,7 +71,8 @@ void events_reap_strangers(struct events *e);
 /* Ends the present or next events_wait(). Any thread may call it. */
 void events_wake(struct events *e);
 
-/* Ends events_wait() after ms, suspended time included; replaces what was armed before. */
+/* Makes events_wait() end after ms milliseconds, in which suspended time counts. Replaces the time
+ * that was armed before. */
 void events_arm(struct events *e, int64_t ms);
 
 /* Takes signals until one asks us to end, and returns that one; 0: none does. SIGCHLD does if the

@@ -1,7 +1,7 @@
-/* The main loop while the command runs. The guard ends a command whose lock is lost: TERM a grace
- * before the deadline, KILL shortly before it, or at once when the lock is gone. We tell the guard
- * the deadline, and give the node back only after the last process has ended. If the guard fails,
- * we end the group ourselves. */
+/* Runs the main loop while the command runs. The guard ends a command whose lock is lost: TERM a
+ * grace before the deadline, KILL shortly before it, or at once when the lock is gone. We tell the
+ * guard the deadline, and give the node back only after the last process has ended. If the guard
+ * fails, we end the group ourselves. */
 #include "hold.h"
 #include "guard/channel.h"
 #include "guard/pace.h"
@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* A grace may take half of what is left at worst, so that a late renewal does not end a healthy
- * command. */
+/* The grace may be half of the time that is left right before a renewal, so that a late renewal
+ * does not end a healthy command. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
 {
     const int64_t most = pace_steady_ms(session_timeout_ms) / 2;
@@ -39,12 +39,13 @@ struct hold {
     struct events *events;
     struct terminal terminal;
     struct loss loss;
-    bool lending;        /* the command is to take the terminal, and has not been seen yet */
-    bool asked_to_end;   /* INT or TERM has been passed on once */
-    int asked;           /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
-    atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
-    sigset_t early;      /* the signals that came before the command began */
-    int passed_on;       /* the last signal that the group got by way of us */
+    bool lending;      /* the command is to take the terminal when it begins */
+    bool asked_to_end; /* INT or TERM has been passed on once */
+    int asked;         /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
+    atomic_bool
+        revoked; /* somebody has asked the holder to give way, and the command was not told yet */
+    sigset_t early; /* the signals that came before the command began */
+    int passed_on;  /* the last signal that the group got by way of us */
 };
 
 static bool is_running(const struct hold *h)
@@ -59,7 +60,7 @@ static void hold_pass_on(struct hold *h, int signo)
         sigaddset(&h->early, signo);
         return;
     }
-    /* What the guard has stopped is its own to continue. */
+    /* The guard itself continues what it has stopped. */
     if (signo == SIGCONT && is_running(h) && atomic_load(&h->shared->paused))
         return;
     guard_signal(h->guard, signo);
@@ -72,7 +73,7 @@ static void stop_with_child(struct hold *h, int signo)
     bool continued;
 
     if (!is_running(h)) {
-        hold_pass_on(h, SIGCONT); /* it is to end, not to stop */
+        hold_pass_on(h, SIGCONT); /* the command is to end, not to stop */
         return;
     }
     terminal_take_back(&h->terminal);
@@ -105,24 +106,26 @@ static void on_stop(struct hold *h, int signo)
         hold_pass_on(h, SIGCONT);
         return;
     }
-    /* Without a terminal it was somebody's wish that the command pauses: the lock stays renewed. */
+    /* Without a terminal somebody wants the command to pause: the lock is renewed all the time. */
     if (h->terminal.lent != 0 || (signo != SIGSTOP && terminal_find(&h->terminal)))
         stop_with_child(h, signo);
     else if (h->options->settings->verbose)
         say("%s: the command is stopped; the lock is kept", h->options->path);
 }
 
+/* Remembers the first signal that asks the command to end. */
 static void remember_asked(struct hold *h, int signo)
 {
     if (h->asked == 0)
         h->asked = signo;
 }
 
+/* Passes a signal on that has come to us. A second INT or TERM becomes KILL. */
 static void on_signal(struct hold *h, int signo)
 {
     switch (signo) {
     case SIGCHLD:
-        return; /* the loop looks for itself */
+        return; /* the loop looks at the child anyway */
     case SIGCONT:
         if (shared_leader(h->shared) != 0)
             terminal_lend(&h->terminal, shared_leader(h->shared));
@@ -145,7 +148,8 @@ static void on_signal(struct hold *h, int signo)
     hold_pass_on(h, signo);
 }
 
-/* Runs on a thread of the library. */
+/* Tells the main thread that somebody asks the holder to give way. Runs on a thread of the library.
+ */
 static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct hold *h = data;
@@ -221,8 +225,8 @@ static void hold_watch(struct hold *h)
     for (;;) {
         int signo;
 
-        /* The look comes before the signals: a SIGCONT must not wake what should not run any
-         * more. */
+        /* The look comes before the signals: a SIGCONT must not continue a command that should not
+         * run any more. */
         loss_look(&h->loss);
         catch_up(h);
         while ((signo = events_signal(h->events)) != 0)
@@ -239,13 +243,14 @@ static void hold_watch(struct hold *h)
     }
 }
 
+/* Has the guard run the command, and serves it until it is over. Returns the exit status. */
 static int run_command(struct hold *h)
 {
     terminal_init(&h->terminal);
     h->terminal.wanted =
         terminal_job_is_alone(&h->terminal, h->options->candidate ? getppid() : getpid());
     h->lending = h->terminal.wanted && terminal_is_ours(&h->terminal);
-    /* From now on Ctrl-Z at us is the command's: we stop when it has. */
+    /* From now on we pass Ctrl-Z on to the command, and stop when it has stopped. */
     events_catch(h->events, SIGTSTP);
     if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,

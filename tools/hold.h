@@ -1,4 +1,4 @@
-/* The time between grant and release: the command runs, and ends before the lock does. */
+/* Runs the command between grant and release, so that it ends before the lock does. */
 #ifndef ZKL_TOOLS_HOLD_H
 #define ZKL_TOOLS_HOLD_H
 
@@ -17,9 +17,9 @@ int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
  * GRACE_DEFAULT. */
 void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 
-/* Lets the guard run the command under grant. Returns the exit status at the command's end; after a
- * loss, or a signal that ended the command, only when nothing of its tree lives any more. guard,
- * grant and events must outlive *ret. */
+/* Lets the guard run the command under grant. Returns the exit status at the command's end. After a
+ * loss, or a signal that ended the command, it returns only when nothing of the command's tree
+ * lives any more. guard, grant and events must outlive *ret. */
 int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events);
 
 /* Whether the lock was still ours when hold_run() was done. */
@@ -29,8 +29,8 @@ bool hold_has_lock(const struct hold *hold);
  * a signal it may have left half of its work. */
 int hold_asked(const struct hold *hold);
 
-/* Call it only after the session is closed: the library's last call for the grant may come that
- * late. */
+/* Frees hold. Call it after the session's close, since the library's last call for the grant may
+ * come as late as that. */
 void hold_free(struct hold *hold);
 
 #endif

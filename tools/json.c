@@ -1,4 +1,4 @@
-/* JSON strings (RFC 8259). */
+/* Writes JSON strings by RFC 8259. */
 #include "json.h"
 
 static void append_unit(GString *out, gunichar c)
@@ -6,6 +6,7 @@ static void append_unit(GString *out, gunichar c)
     g_string_append_printf(out, "\\u%04x", c);
 }
 
+/* Appends a character, escaped where it must be, or where it is not ASCII. */
 static void append_character(GString *out, gunichar c)
 {
     if (c == '"' || c == '\\') {

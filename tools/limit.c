@@ -1,9 +1,10 @@
-/* zkl limit: the limit that a semaphore's contenders have agreed on. */
+/* zkl limit: shows or sets the limit of a semaphore, on which its contenders have agreed. */
 #include "connect.h"
 #include "contenders.h"
 
 #include <stdio.h>
 
+/* Says why the limit could not be read or set. Returns the status. */
 static int fail_limit(const char *path)
 {
     if (zkl_last_error(NULL) == ZKL_ENOENT)

@@ -24,7 +24,7 @@ int listener_run(struct listener *l, const struct settings *settings, const char
  * (wait), or drops the oldest lines. */
 void listener_add(struct listener *l, char *line, bool wait);
 
-/* The functions for its struct onlooker_ops. */
+/* Functions for the struct onlooker_ops of a listener. */
 int listener_see(struct onlooker *o, struct reading *newest);
 void listener_end(struct onlooker *o);
 

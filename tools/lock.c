@@ -5,10 +5,11 @@
 
 struct lock {
     struct lock_options options;
-    zkl_mutex *mutex;         /* or */
-    zkl_rwlock *rwlock;       /* or */
-    zkl_semaphore *semaphore; /* or */
-    zkl_multilock *all;       /* of several paths */
+    /* One of these four; the others are NULL. */
+    zkl_mutex *mutex;
+    zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore;
+    zkl_multilock *all; /* of several paths */
     zkl_op *op;
     char *name; /* with host and process; NULL: the library makes one */
 };

@@ -5,8 +5,8 @@
 #include "guard/channel.h"
 #include "tool.h"
 
-/* How long we wait for a guard that may be stopped to see that the group is gone. Only the guard
- * can tell how the command ended. */
+/* How long we wait until the guard, which may be stopped, sees that the group is gone. Only the
+ * guard can tell how the command has ended. */
 #define PATIENCE_MS (10 * LOOK_MS)
 
 /* The main thread and one of the library call this. The lock makes them take turns, so that the
@@ -71,7 +71,7 @@ void loss_look(struct loss *l)
     loss_stand_in(l);
 }
 
-/* The session is being closed: the command has ended before, and no loss is left to tell. */
+/* Whether loss_finish() was called: the command has ended, and no loss is left to tell. */
 static bool is_finished(struct loss *l)
 {
     pthread_mutex_lock(&l->lock);
@@ -80,8 +80,9 @@ static bool is_finished(struct loss *l)
     return gone;
 }
 
-/* Runs on a thread of the library. After a loss it waits until nothing of the tree is left: the
- * guard ends the tree, and the main thread says when that is done. */
+/* Tells the guard of a new state of the grant. Runs on a thread of the library. After a loss it
+ * waits until nothing of the tree is left: the guard ends the tree, and the main thread says when
+ * that is done. */
 static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct loss *l = data;
@@ -144,7 +145,8 @@ int loss_wait_safe(struct loss *l)
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);
         const int signo = events_asked_to_end(l->events);
-        if (signo != 0 && signo != SIGCHLD) /* a dead guard will not take the command */
+        if (signo != 0 &&
+            signo != SIGCHLD) /* SIGCHLD: a dead guard takes no command, which is seen later */
             return STATUS_SIGNAL + signo;
     }
     loss_publish(l);

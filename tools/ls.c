@@ -1,4 +1,4 @@
-/* zkl ls: the queue of one path, or the members of a group there, or all queues below it; for
+/* zkl ls: shows the queue of one path, or the members of a group there, or all queues below it; for
  * people or as JSON. */
 #include <stdio.h>
 
@@ -67,6 +67,7 @@ static int show_run(zkl_session *session, const char *path, int64_t timeout_ms)
     return STATUS_OK;
 }
 
+/* Shows the queue of path, or the members, or the last run of zkl once. */
 static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     g_autoptr(zkl_queue) q = NULL;
@@ -87,8 +88,8 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
 
 /* ---- -r: every queue below a path, a line each ---- */
 
-/* The tree is walked as it is: paths that come or go during the walk may be missed. Contenders have
- * no children, so the walk does not enter them. */
+/* A walk through the paths. It may miss paths that come or go while it runs. It does not enter
+ * contenders, which have no children. */
 struct walk {
     const struct settings *settings;
     zkl_session *session;

@@ -62,6 +62,7 @@ static void member_on_event(zkl_member *member, zkl_member_event event, const zk
         member_say_busy(data, news);
 }
 
+/* Ends the attempt if the wait for the membership has failed. */
 static void member_on_waited(const zkl_error *err, void *data)
 {
     struct membership *m = data;
@@ -136,6 +137,7 @@ struct member_look {
     zkl_member_layout layout;
 };
 
+/* Appends the line of an event: its word, and the member's token, id and data. */
 static void append_line(GString *out, const char *event, const zkl_member_info *m)
 {
     g_autofree char *data = g_utf8_make_valid(m->data, (gssize)m->size);
@@ -173,8 +175,8 @@ static int list_members(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* Runs on a thread of the library, which waits for a slow reader. Until then the library gathers
- * changes, and after that it tells the difference. */
+/* Adds a line for a change. Runs on a thread of the library, which waits for a slow reader. During
+ * the wait the library gathers changes, and then it tells the difference. */
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {

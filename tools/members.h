@@ -1,4 +1,4 @@
-/* Members of a group as text, for zkl member, shards and ls. */
+/* Shows the members of a group as text, for zkl member, shards and ls. */
 #ifndef ZKL_TOOLS_MEMBERS_H
 #define ZKL_TOOLS_MEMBERS_H
 

@@ -21,6 +21,7 @@ static void onlooker_on_log(const zkl_log_record *record, void *data)
         reader_want_again(&o->reader);
 }
 
+/* Asks for a reading, which shows why the servers refuse us. Runs on a thread of the library. */
 static void onlooker_on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
 {
     struct onlooker *o = data;

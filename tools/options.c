@@ -1,4 +1,4 @@
-/* Option parsing: the global options are understood before the verb and after it. GLib's own parser
+/* Parses options. The global ones may stand before the verb and after it. GLib's own parser
  * takes --json=false for --json, takes 010 for 8, and does not take -w5. So it only writes the
  * help. */
 #include "credentials.h"
@@ -9,7 +9,8 @@
 /* The least and the most session timeout that the library takes where no tick is known. */
 #define TIMEOUT_LEAST_MS 401
 #define TIMEOUT_MOST_MS 1000000000
-#define TIMEOUT_BARE_MOST_MS 300000 /* without a unit: more was meant in milliseconds */
+#define TIMEOUT_BARE_MOST_MS                                                                       \
+    300000 /* without a unit: somebody who writes more means milliseconds */
 
 /* ---- the words of a command line, by tables of options ---- */
 
@@ -36,6 +37,7 @@ static int take_number(int *ret, const char *option, const char *text)
     return GO_ON;
 }
 
+/* Appends value to a list that NULL ends. */
 static int append_to_list(char ***list, char *value)
 {
     const guint count = *list ? g_strv_length(*list) : 0;
@@ -120,8 +122,8 @@ static int take_letters(const GOptionEntry *const *tables, char *word, char ***n
 /* Takes the options after argv[0], up to the first operand or past "--", and moves on so that
  * argv[1] is what follows them. tables ends with NULL; its options are flags, whole numbers, times
  * (G_OPTION_ARG_INT64, in milliseconds), texts (G_OPTION_ARG_FILENAME) and lists of them
- * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list itself. GO_ON,
- * or STATUS_USAGE after a message. */
+ * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list without its
+ * texts. Returns GO_ON, or STATUS_USAGE after a message. */
 static int arguments_parse(const GOptionEntry *const *tables, int *argc, char ***argv)
 {
     char **next = *argv + 1;
@@ -163,6 +165,7 @@ static int options_show_help(const GOptionEntry *const *tables, const char *syno
     return STATUS_OK;
 }
 
+/* Checks a session timeout, and stores it. */
 static int take_session_timeout(struct settings *settings, const char *text)
 {
     int64_t ms = 0;

@@ -1,4 +1,4 @@
-/* The session of a zkl that is dead. */
+/* Ends the session of a zkl that is dead. */
 #ifndef ZKL_TOOLS_ORPHAN_H
 #define ZKL_TOOLS_ORPHAN_H
 

@@ -30,6 +30,7 @@ static struct reading *read_once(struct reader *r, size_t most)
     return reading;
 }
 
+/* Hands a reading to the main thread. */
 static void reader_publish(struct reader *r, struct reading *reading)
 {
     reading_unref(r->newest);
@@ -80,6 +81,7 @@ int reader_start(struct reader *r)
     return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "cannot start a thread: %s", g_strerror(err));
 }
 
+/* Wakes the thread for another reading. */
 static void reader_wake(struct reader *r)
 {
     r->wanted = true;

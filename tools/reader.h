@@ -1,5 +1,5 @@
-/* A thread that reads a queue, or another thing, when it is asked to, at most five times a second,
- * so that the main thread waits for nothing but events. */
+/* Runs a thread that reads a queue, or another thing, when it is asked to, at most five times a
+ * second. So the main thread waits for nothing but events. */
 #ifndef ZKL_TOOLS_READER_H
 #define ZKL_TOOLS_READER_H
 
@@ -23,7 +23,7 @@ typedef int (*reader_fn)(zkl_queue **ret, struct reader *r, size_t most);
 
 struct reader {
     reader_fn read;
-    void *data; /* its own */
+    void *data; /* for .read */
     struct events *events;
     pthread_t thread;
     pthread_mutex_t lock; /* guards the rest */
@@ -48,9 +48,9 @@ void reader_want_again(void *data);
 /* Takes the newest reading, which reading_unref() frees. Returns NULL if it was taken already. */
 struct reading *reader_take(struct reader *r);
 
-/* To end a reader: reader_stop(), after which no reading begins. Then close the session, which ends
- * a reading that is under way, and keep another handle made from it. Then reader_join(), which
- * waits. */
+/* A reader ends in three steps. Call reader_stop(): after that no reading begins. Close the
+ * session, which ends a reading that is under way; a handle of that session must outlive the
+ * reading. Call reader_join(), which waits for the thread. */
 void reader_stop(struct reader *r);
 void reader_join(struct reader *r);
 

@@ -11,7 +11,7 @@
  * go on with "-n", find the node that is not gone yet, and take it for another client's. */
 #define PATIENCE_HOLDER_MS 1000
 
-/* Refuses what can be refused before any server is asked. */
+/* Opens the session and the handle. Refuses what can be refused before any server is asked. */
 static int run_prepare(struct run *t)
 {
     int status = hold_check_grace(t->options->hold.grace_ms, t->settings->session_timeout_ms);
@@ -23,7 +23,7 @@ static int run_prepare(struct run *t)
     return t->ops->open(t->self, t->session) == 0 ? GO_ON : fail_last(t->options->hold.path);
 }
 
-/* Waits until a session is made; -w counts that wait, too. */
+/* Waits until a session is made. That wait counts for -w, too. */
 static int connect_first(struct run *t)
 {
     struct lock_options *o = t->options;
@@ -37,7 +37,7 @@ static int connect_first(struct run *t)
     if (o->timeout_ms > 0 && o->timeout_ms != ZKL_FOREVER) {
         o->timeout_ms -= now_ms() - began;
         if (o->timeout_ms < 1)
-            o->timeout_ms = 1; /* 0 would mean to try */
+            o->timeout_ms = 1; /* 0 would not wait at all */
     }
     return hold_check_grace(o->hold.grace_ms, zkl_session_timeout_ms(t->session));
 }
@@ -84,7 +84,7 @@ static int fail_not_acquired(const struct run *t)
     case ZKL_ETIMEDOUT:
         return say_not_in_time(t, path);
     case ZKL_EHOST:
-    case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
+    case ZKL_EUNREACHABLE: /* there was a session before, so the lock was not acquired in time */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
     case ZKL_EEXIST:
@@ -122,6 +122,7 @@ static int await_grant(struct run *t)
     return signo;
 }
 
+/* Seeks the grant until it comes, or fails, or a signal asks us to end. */
 static int acquire_grant(struct run *t)
 {
     struct attempt *a = &t->attempt;
@@ -146,17 +147,18 @@ static int acquire_grant(struct run *t)
     return a->grant ? GO_ON : fail_not_acquired(t);
 }
 
+/* Runs the command under the grant. Returns the exit status. */
 static int hold_grant(struct run *t)
 {
     struct hold_options *o = &t->options->hold;
     const guint64 token = zkl_grant_token(t->attempt.grant);
 
-    say_no_more_of(GO_ON); /* what fails from now on is new */
+    say_no_more_of(GO_ON); /* a failure from now on is a new one, and is said */
     hold_fit(o, o->grace_ms, zkl_session_timeout_ms(t->session));
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
-    guard_claim(&t->guard, t->session); /* the first incarnation may have ended */
+    guard_claim(&t->guard, t->session); /* it may be another incarnation than at first */
     int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
     if (t->ops->end && hold_has_lock(t->hold))
         status = t->ops->end(t->self, t->attempt.grant, status, hold_asked(t->hold));

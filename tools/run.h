@@ -6,7 +6,7 @@
 #include "guard/guard.h"
 #include "lock_options.h"
 
-/* An attempt to acquire, filled by the library's thread before done is set. */
+/* An attempt to get a grant. The library's thread fills it, and sets .done last. */
 struct attempt {
     struct events *events;
     zkl_grant *grant; /* owned; NULL: there is none */
@@ -19,8 +19,8 @@ struct acquire_ops {
     /* Makes the handle. Returns 0, or the library's error. */
     int (*open)(void *self, zkl_session *session);
 
-    /* Begins to seek the lock. Returns 0, or the library's error. attempt_end() is called once
-     * after that, unless this fails. */
+    /* Begins to seek the grant. Returns 0, or the library's error. If it returns 0, attempt_end()
+     * is called once after that. */
     int (*seek)(void *self, int64_t timeout_ms, struct attempt *attempt);
 
     /* Is called once a second during the wait. NULL: does nothing. */
@@ -53,7 +53,7 @@ struct acquire_ops {
 struct run {
     const struct settings *settings;
     struct lock_options *options;
-    struct events *events; /* no thread has been made yet */
+    struct events *events; /* opened before there is any thread but the main one */
     struct shared *shared; /* for the guard; NULL: it makes its own */
     const struct acquire_ops *ops;
     void *self;

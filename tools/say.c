@@ -1,5 +1,5 @@
-/* How the command speaks: one line for each failure, and the exit status that belongs to it. To
- * programs it speaks by lines on --status-fd. */
+/* Speaks for the command: writes one line for each failure, which gives the exit status, too; and
+ * lines for programs on --status-fd. */
 #include "tool.h"
 
 #include <errno.h>
@@ -175,7 +175,7 @@ int fail_error(const zkl_error *error, const char *subject)
     const char *about = error->path[0] ? error->path : subject;
     const char *text = error->text[0] ? error->text : zkl_strerror(error->code);
 
-    g_autofree char *begin = g_strndup(about, 32); /* long ones are cut */
+    g_autofree char *begin = g_strndup(about, 32); /* the sentence may have cut a long subject */
 
     /* The library's sentence often names its subject already. */
     const bool named = strstr(text, begin) != NULL;

@@ -26,6 +26,7 @@ void screen_measure(struct screen *s)
     s->columns = size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/* Writes text to the terminal, even after ^S. */
 static void write_now(const char *text)
 {
     g_autoptr(GString) line = g_string_new(text);
@@ -34,8 +35,8 @@ static void write_now(const char *text)
     write_without_waiting(STDOUT_FILENO, line, PATIENCE_MS);
 }
 
-/* Whether another job has the terminal. A terminal that controls nobody counts as free: nobody
- * would put us in front of it. */
+/* Whether another job has the terminal. A terminal without a foreground group counts as free:
+ * nobody would put us in front of it. */
 static bool is_anothers(const struct terminal *t)
 {
     return t->fd >= 0 && tcgetpgrp(t->fd) >= 0 && !terminal_is_ours(t);

@@ -1,5 +1,5 @@
-/* The whole terminal, drawn over again and again, by plain ANSI sequences. It does not flicker,
- * since what stays the same is written over itself. */
+/* Draws the whole terminal again and again, by plain ANSI sequences. Nothing flickers, since each
+ * line is written over the old one. */
 #ifndef ZKL_TOOLS_SCREEN_H
 #define ZKL_TOOLS_SCREEN_H
 
@@ -10,7 +10,7 @@
 #include <termios.h>
 
 struct screen {
-    struct terminal terminal; /* where keys come from; its fd is -1 if nowhere */
+    struct terminal terminal; /* where keys come from; without one its fd is -1 */
     struct termios before;    /* the terminal's modes; we give them back */
     bool set;                 /* keys come one by one and are not shown */
     bool on;                  /* we draw upon it */
@@ -29,8 +29,8 @@ void screen_measure(struct screen *s);
 /* Returns the next key that was typed; 0: none; -1: there will be none any more. */
 int screen_key(struct screen *s);
 
-/* Shows as many lines of text as fit, each cut to the width. Gives up when a signal comes, since a
- * terminal may be stopped. Returns false if the terminal has gone. */
+/* Shows as many lines of text as fit, each cut to the width. Gives up when a signal comes, since
+ * output to the terminal may be stopped. Returns false if the terminal has gone. */
 bool screen_draw(struct screen *s, const struct events *events, const char *text);
 
 #endif

@@ -38,6 +38,7 @@ void shard_close(struct shard *s)
 
 /* ---- on other threads ---- */
 
+/* Tells the main thread that another contender has come. */
 static void on_shard_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
@@ -48,6 +49,7 @@ static void on_shard_wanted(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(s->host->events);
 }
 
+/* Tells the main thread that somebody asks for the lock. */
 static void on_shard_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
@@ -179,7 +181,7 @@ static void say_guardless(struct shard *s, int error)
 static void see_guardless(struct shard *s)
 {
     if (errno == EAGAIN)
-        return; /* the zygote has much to do */
+        return; /* the zygote is busy: this is tried again */
     say_guardless(s, errno);
     s->status = STATUS_INTERNAL;
     release_at_once(s, true);
@@ -255,6 +257,7 @@ static void begin_command(struct shard *s)
     s->phase = SHARD_RUNNING;
 }
 
+/* Looks at the command, and gives the lock back when it is over. */
 static void watch_command(struct shard *s)
 {
     const struct shared *shared = s->guard.termination.shared;
@@ -263,7 +266,7 @@ static void watch_command(struct shard *s)
     if (s->to_send != 0)
         shard_signal(s, s->to_send);
     const bool over = shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone);
-    s->host->executed |= atomic_load(&shared->executed); /* before the end */
+    s->host->executed |= atomic_load(&shared->executed); /* the lock is given back after this */
     if (over)
         give_lock_back(s);
 }
@@ -329,6 +332,7 @@ void shard_signal(struct shard *s, int signo)
         s->to_send = signo;
 }
 
+/* Sends signo to the command, or stops seeking the lock. */
 static void stop_command(struct shard *s, int signo)
 {
     if (s->phase == SHARD_ASKING)
@@ -338,6 +342,7 @@ static void stop_command(struct shard *s, int signo)
     continue_guard(s);
 }
 
+/* Does what the plan says. */
 static void act_on(struct shard *s, enum shard_act what)
 {
     switch (what) {
@@ -374,6 +379,7 @@ static void see_what_has_come(struct shard *s)
         see_cleared(s);
 }
 
+/* Returns in how many ms the shard is to be looked at, whatever the plan says. */
 static int64_t due_in_ms(const struct shard *s)
 {
     switch (s->phase) {

@@ -1,5 +1,5 @@
-/* A shard of zkl shards: its lock, and the command that runs under it. Only the main thread uses
- * it. */
+/* Runs a shard of zkl shards: its lock, and the command under that. The main thread calls all
+ * functions but shard_read_queue(). */
 #ifndef ZKL_TOOLS_SHARD_H
 #define ZKL_TOOLS_SHARD_H
 
@@ -13,7 +13,7 @@
 struct host_common {
     const struct settings *settings;
     const struct shards_options *options;
-    struct hold_options *holds; /* of each shard */
+    struct hold_options *holds; /* one for each shard */
     struct events *events;
     struct zygote zygote;
     zkl_session *session;
@@ -23,11 +23,11 @@ struct host_common {
 
 enum shard_phase {
     SHARD_IDLE,
-    SHARD_ASKING,  /* in the lock's queue */
-    SHARD_GRANTED, /* there is no guard yet */
-    SHARD_READY,   /* the guard has no command yet */
+    SHARD_ASKING,  /* the lock is being acquired */
+    SHARD_GRANTED, /* the lock is ours, without a guard yet */
+    SHARD_READY,   /* there is a guard, without a command yet */
     SHARD_RUNNING,
-    SHARD_CLEARING /* the lock is given back, and the guard has not ended */
+    SHARD_CLEARING /* the lock is given back, but the guard has not ended */
 };
 
 struct shard {
@@ -51,9 +51,9 @@ struct shard {
 
     /* Other threads write these: */
     atomic_bool wanted, revoked;
-    atomic_bool look_due;      /* the queue is to be read */
-    atomic_bool waits;         /* as read: somebody waits for us, */
-    atomic_bool own_first;     /* and the first is a node of ours */
+    atomic_bool look_due;      /* the queue is to be read by the reader's thread */
+    atomic_bool waits;         /* by the last reading: somebody waits for the lock */
+    atomic_bool own_first;     /* by the last reading: the first node is, or may be, one of ours */
     _Atomic int64_t looked_at; /* by now_ms(): when the last reading of the queue began */
     atomic_bool stuck;         /* the library cannot delete a node of ours */
 };
@@ -66,11 +66,11 @@ const char *shard_path(const struct shard *s);
 int shard_open(struct shard *s);
 void shard_close(struct shard *s);
 
-/* Takes what has come, and does what the plan then says. facts: what is true of the whole host.
- * Returns when the shard is due again, by now_ms(). */
+/* Takes what has happened, and does what the plan then says. facts: those that all shards of the
+ * host have in common, and .owned. Returns when the shard is due again, by now_ms(). */
 int64_t shard_look(struct shard *s, const struct shard_facts *facts);
 
-/* Passes a signal on to the command, if there is one. */
+/* Passes a signal on to the command; if there is none yet, when it has begun. */
 void shard_signal(struct shard *s, int signo);
 
 /* Reads the lock's queue, for SHARD_LOOK. Runs on the reader's thread. */

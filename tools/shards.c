@@ -1,6 +1,6 @@
-/* zkl shards: in one session, this host is a member and holds the locks of its shards. Each shard
- * has a command, under a guard that the zygote forks. shards_plan.h decides which shards are this
- * host's.
+/* zkl shards: makes this host a member, which holds the locks of its shards, all in one session.
+ * Each shard has a command, under a guard that the zygote forks. shards_plan.h decides which shards
+ * are this host's.
  *
  * Two faults cannot be mended within a session: the servers refuse the credentials, or they refuse
  * to delete the node of a shard that was given up, which would block that shard for all. After
@@ -24,21 +24,21 @@
  * should have. */
 struct shards_member {
     struct host_common *host;
-    char *group; /* its path */
+    char *group; /* PATH/members */
     char *data;
     zkl_watch *observer;
     zkl_member *member;
     atomic_bool is_in;  /* the view shows the node with which it has joined */
     atomic_bool was_in; /* it was a member once */
-    atomic_bool doubt;  /* the members can perhaps not be read: shards_member_read() tells */
+    atomic_bool doubt;  /* the members can perhaps not be read: shards_member_read() finds out */
 
     pthread_mutex_t lock;    /* of the rest */
-    bool *owned;             /* which shards, by the last view */
+    bool *owned;             /* for each shard: it is ours by the last view */
     GHashTable *others;      /* the N of each other member, if that is not ours */
-    uint64_t joined;         /* its token; 0: others may think that it is gone */
-    uint64_t seen;           /* the token of its id in the last view */
+    uint64_t joined;         /* the token of our membership; 0: others may think that we are gone */
+    uint64_t seen;           /* the token of our id in the last view; 0: it is not there */
     int64_t is_in_since;     /* by now_ms(): when .is_in changed last */
-    zkl_error denied[2];     /* why it cannot join, and why it cannot see; code 0: it can */
+    zkl_error denied[2];     /* by TO_JOIN and TO_SEE: why we cannot; code 0: we can */
     int64_t denied_since[2]; /* by now_ms(), for failure_passes() */
 };
 
@@ -206,7 +206,7 @@ static void shards_member_leave(struct shards_member *m)
         leave_group(m->member);
 }
 
-/* Frees what the session had. It is called after the session's close. */
+/* Frees what the host has as a member. Call it after the session's close. */
 static void shards_member_close(struct shards_member *m)
 {
     zkl_watch_free(m->observer);
@@ -255,8 +255,8 @@ static void shards_member_read(struct shards_member *m)
     events_wake(m->host->events);
 }
 
-/* Tells why the host cannot be a member or see others; code 0: it can. *ret_last: the reason does
- * not pass, by failure_passes(). */
+/* Returns why the host cannot join or see the members; code 0: it can do both. *ret_last: the
+ * reason does not pass, by failure_passes(). */
 static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
                                  bool *ret_last)
 {
@@ -279,8 +279,7 @@ static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, z
 
 /* ---- the host ---- */
 
-/* The pause from the end of one session to the next, and from one look at what is in doubt to the
- * next. */
+/* The pause between two sessions, and between two looks at what is in doubt. */
 #define AGAIN_MS 1000
 
 enum { RUNNING, PAUSED };
@@ -289,7 +288,7 @@ struct host {
     struct host_common common; /* the first member */
     struct shards_member member;
     struct shard *shards;
-    struct reader reader;    /* of queues, and of the members */
+    struct reader reader;    /* reads queues, and the members */
     struct metrics *metrics; /* of the session; NULL: none */
     struct metrics_gauge *gauges;
     int64_t claimed;       /* the id of the session that the zygote would end */
@@ -299,7 +298,7 @@ struct host {
     int denied;  /* the code of the error that was said, which keeps us from being a member */
     bool ending; /* the session is to be closed, when all shards are idle */
     int status;  /* to end with; GO_ON: there is none */
-    bool hurry;  /* asked to end twice */
+    bool hurry;  /* we were asked to end twice */
     atomic_bool refused; /* the credentials are; a thread of the library sets it */
 };
 
@@ -319,6 +318,7 @@ static struct shard *find_shard(const struct host *h, const char *node)
     return NULL;
 }
 
+/* Takes what the library logs: a watch or a delete may have failed. */
 static void host_on_log(const zkl_log_record *record, void *data)
 {
     struct host *h = data;
@@ -370,6 +370,7 @@ static int open_shards(struct host *h)
     return status;
 }
 
+/* Waits for the session, and joins the group. Returns GO_ON, or a status after a message. */
 static int connect_host(struct host *h)
 {
     int status =
@@ -406,6 +407,8 @@ static void close_host_session(struct host *h)
     h->ending = false;
 }
 
+/* Opens a session with the locks of all shards, and joins the group. Returns GO_ON, or a status
+ * after a message. */
 static int open_session(struct host *h)
 {
     int status = session_open_logged(h->common.settings, &h->common.session, host_on_log, h);
@@ -482,6 +485,7 @@ static bool host_bears(struct host *h, int status)
                           h->common.settings->session_timeout_ms);
 }
 
+/* Ends the session if the servers refuse the credentials, and the host if that lasts. */
 static void look_at_credentials(struct host *h)
 {
     const zkl_error error = {.code = ZKL_EAUTH};
@@ -500,6 +504,7 @@ static void look_at_credentials(struct host *h)
     end_host_session(h);
 }
 
+/* Says why the host cannot be a member, and ends the host if that lasts. */
 static void look_at_denials(struct host *h)
 {
     zkl_error error;
@@ -559,6 +564,7 @@ static int64_t look_at_trouble(struct host *h)
 
 /* ---- the whole ---- */
 
+/* Tells the zygote which session is ours, if that has changed. */
 static void claim_session(struct host *h)
 {
     const int64_t id = zkl_session_id(h->common.session);
@@ -608,6 +614,7 @@ static bool is_idle(const struct host *h)
     return idle;
 }
 
+/* Looks at the zygote. Ends the host if it is dead. */
 static void look_at_zygote(struct host *h, int64_t *due)
 {
     const int64_t again = zygote_look(&h->common.zygote);
@@ -672,6 +679,7 @@ static int serve_sessions(struct host *h)
 
 /* ---- before any thread ---- */
 
+/* Makes the options of each shard's command. */
 static void fill_holds(struct host *h)
 {
     const struct lock_options *run = &h->common.options->run;
@@ -684,7 +692,7 @@ static void fill_holds(struct host *h)
         hold->path = g_strdup_printf("%s/shards/%d", run->hold.path, k);
         hold->commands = h->common.options->count;
         hold->ends_rest = true;
-        hold->status_fd = STATUS_FD_NONE; /* the host tells */
+        hold->status_fd = STATUS_FD_NONE; /* the host writes the status lines */
     }
 }
 

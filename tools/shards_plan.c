@@ -10,6 +10,7 @@ static void take_facts(struct shard_plan *s, const struct shard_facts *f)
     s->since = f->now;
 }
 
+/* Begins to end the command, or the attempt to get the lock. */
 static enum shard_act shards_plan_end(struct shard_plan *s, const struct shard_facts *f,
                                       int64_t *ret_due)
 {
@@ -26,6 +27,7 @@ static int64_t view_since(const struct shard_plan *s, const struct shard_facts *
     return s->since > f->confirmed_since ? s->since : f->confirmed_since;
 }
 
+/* Decides in the state OUT; the functions below decide in the state that they name. */
 static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
     const int64_t settled = view_since(s, f) + SHARD_SETTLE_MS;
@@ -34,7 +36,7 @@ static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f
         return SHARD_REST;
     *ret_due = settled > s->not_before ? settled : s->not_before;
     if (f->now >= f->member_until && *ret_due <= f->now)
-        *ret_due = f->now + SHARD_SETTLE_MS; /* others may have seen us gone */
+        *ret_due = f->now + SHARD_SETTLE_MS; /* until we are a member again */
     if (f->now < *ret_due)
         return SHARD_REST;
     *ret_due = INT64_MAX;

@@ -28,16 +28,16 @@
 
 enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };
 
-/* SEEK begins to ask for its lock, STOP asks its command to end, KILL lets it wait no longer. LOOK
- * forgets .looked_at and reads the lock's queue; if a read is under way, another one after it. Each
- * is answered, by .looked_at and .waits. */
+/* What a host does for a shard. REST: nothing. SEEK: begins to acquire the lock. STOP: asks the
+ * command to end. KILL: kills the command. LOOK: reads the lock's queue; if a reading is under way,
+ * once more after that. Each LOOK is answered, by .looked_at and .waits. */
 enum shard_act { SHARD_REST, SHARD_SEEK, SHARD_LOOK, SHARD_STOP, SHARD_KILL };
 
-/* All 0 at the beginning. */
+/* What a host remembers of a shard. All is 0 at the beginning. */
 struct shard_plan {
     enum shard_state state;
-    bool mine;          /* by the last view that counted */
-    int64_t since;      /* when that view began to say so */
+    bool mine;          /* the shard was ours by the last view that was confirmed */
+    int64_t since;      /* when .mine changed last */
     int64_t held_at;    /* HELD and after it: when it became HELD; 0: not yet */
     int64_t kill_at;    /* ENDING: when KILL comes; 0 otherwise */
     int64_t asked_at;   /* HELD: when the plan asked for a look; 0: not yet, or the shard is ours */
@@ -45,14 +45,15 @@ struct shard_plan {
     int64_t pause_ms;   /* after the last failure; 0: there was none */
 };
 
+/* What a host knows of a shard at a moment. */
 struct shard_facts {
     int64_t now;
     int64_t confirmed_since; /* when .confirmed changed last */
     int64_t member_until;    /* the membership's deadline: from then on others may see us gone */
-    int64_t looked_at;       /* HELD: when the last look began that has been answered; 0: none */
+    int64_t looked_at;       /* HELD: when the last LOOK that was answered began; 0: none was */
     int64_t drain_ms;        /* how long a command may take to end */
     int64_t doubt_ms;        /* how long after a view others must have seen us gone */
-    bool confirmed;          /* the view has us in it, as we are */
+    bool confirmed;          /* the view shows us as we have joined */
     bool owned;              /* the shard is ours by that view */
     bool granted;            /* SEEKING: the lock is ours */
     bool wanted;             /* HELD: another contender has come, and may be gone again */
@@ -77,7 +78,7 @@ bool shard_is_paused(const struct shard_plan *s);
  * a while to end. That is at most three quarters of the grace, or alone_ms if that is more. */
 int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms);
 
-/* The invariant: true after each step. */
+/* The invariant: this is true after each step. */
 bool shard_plan_valid(const struct shard_plan *s);
 
 #endif

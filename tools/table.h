@@ -1,4 +1,4 @@
-/* Columns that line up. */
+/* Makes tables of text, with columns that line up. */
 #ifndef ZKL_TOOLS_TABLE_H
 #define ZKL_TOOLS_TABLE_H
 

@@ -1,5 +1,5 @@
-/* Job control. SIGTTOU is blocked in this process (events.c), so that tcsetpgrp() never stops it.
- */
+/* Does job control. SIGTTOU is blocked in this process (events.c), so that tcsetpgrp() never stops
+ * it. */
 #include "terminal.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The terminal, lent to the command's process group and taken back. */
+/* Lends the terminal to the command's process group, and takes it back. */
 #ifndef ZKL_TOOLS_TERMINAL_H
 #define ZKL_TOOLS_TERMINAL_H
 
@@ -6,11 +6,11 @@
 #include <sys/types.h>
 
 struct terminal {
-    int fd;      /* -1: none known */
+    int fd;      /* of the terminal; -1: none is known */
     bool opened; /* fd is ours to close */
     pid_t own;   /* our process group */
-    pid_t lent;  /* the group that has it from us, 0 for none */
-    bool wanted; /* it is to be lent while our group is in front */
+    pid_t lent;  /* the group to which we have lent the terminal; 0: none */
+    bool wanted; /* the terminal is to be lent while our group is in front */
 };
 
 /* Whether fd is a terminal that can be drawn upon. */

@@ -86,7 +86,8 @@ int option_count(const char *option, const char *text, int *ret);
 
 /* say.c */
 
-/* Writes a line to stderr, "zkl: " before it, control characters made visible, in one write. */
+/* Writes a line to stderr in one write, with "zkl: " before it, and with control characters made
+ * visible. */
 void say(const char *format, ...) G_GNUC_PRINTF(1, 2);
 
 /* Makes say() never wait for a reader of stderr that does not read: it misses lines. */
@@ -134,7 +135,7 @@ int status_fd_check(int fd);
  * reader is slow or gone. */
 void status_line(int fd, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Adds text with control and format characters as \x1b or \u202e; never a raw one. */
+/* Adds text. Control and format characters are written like \x1b and \u202e. */
 void append_visible(GString *out, const char *text);
 
 #endif

@@ -10,11 +10,12 @@
 
 #define FIRST_MS 1000
 #define REDRAW_MS 1000
-#define READ_EVERY_MS 10000 /* a waiter lists the queue no more often, and leaves no watch */
+#define READ_EVERY_MS 10000 /* a waiter reads the queue no more often, and sets no watch for this  \
+                             */
 #define READ_MS 500
 #define LAST_READ_MS 2000 /* for the last sentence: only our end waits for that reading */
-#define ROOM 3            /* columns that stay free: the cursor's, and those of ^C */
-#define NAMED 3           /* holders, where there are several */
+#define ROOM 3            /* columns that stay free, for the cursor and ^C */
+#define NAMED 3           /* how many holders are named at most */
 #define NODE_MAX 2048
 
 #define OVER_IT "\r"
@@ -93,18 +94,19 @@ static void read_queue_again(struct waiting *w)
 
 /* What the queue shows of our wait. */
 struct sight {
-    const zkl_contender *first; /* who holds; NULL: unknown */
+    const zkl_contender *first; /* the first holder; NULL: unknown */
     size_t more;                /* how many hold besides */
     size_t place;               /* ours among those who wait, from 1; 0: unknown */
 };
 
+/* Finds out who holds, and our place, by the queue as read last. */
 static struct sight sight_of(const struct waiting *w)
 {
     struct sight s = {.first = zkl_queue_get(w->queue, 0)};
     size_t waiting = 0;
 
     if (s.first && (strcmp(s.first->node, w->node) == 0 || s.first->token == 0))
-        s.first = NULL; /* we are next; or it has just gone */
+        s.first = NULL; /* we are first; or the first has just gone */
     for (size_t i = 0; i < zkl_queue_count(w->queue); i++) {
         const zkl_contender *c = zkl_queue_get(w->queue, i);
         const bool own = strcmp(c->node, w->node) == 0;
@@ -118,17 +120,17 @@ static struct sight sight_of(const struct waiting *w)
     return s;
 }
 
+/* Returns a text like "waiting, 3rd, behind web1 (pid 4711, for 3 min)". */
 static char *describe_wait(const struct waiting *w, const struct sight *s)
 {
-    const char *behind = w->run->options->hold.candidate ? "the leader is" : "behind";
-
+    const char *relation = w->run->options->hold.candidate ? "the leader is" : "behind";
     GString *text = g_string_new("waiting");
 
     if (s->place > 0)
         g_string_append_printf(text, ", %zu%s", s->place, ordinal_suffix((int)s->place));
     if (s->first) {
         g_autofree char *holder = identity_sentence(s->first);
-        g_string_append_printf(text, ", %s %s", behind, holder);
+        g_string_append_printf(text, ", %s %s", relation, holder);
     }
     if (s->first && s->more > 0)
         g_string_append_printf(text, " and %zu more", s->more);
@@ -153,6 +155,7 @@ static char *fit_line(const char *path, const char *text, int columns)
     return g_string_free(line, FALSE);
 }
 
+/* Shows text on the terminal's line, if it has changed. */
 static void waiting_show(struct waiting *w, const char *text)
 {
     struct winsize size = {0};

@@ -7,11 +7,12 @@
 
 struct waiting {
     const struct run *run;
-    int64_t began, read_at; /* by now_ms(); read_at 0: the queue was not read yet */
-    zkl_queue *queue;       /* as read last; NULL: not yet */
-    char *node;             /* ours, by its name; NULL: unknown */
-    char *told;             /* place and holder of the last line for -v and --status-fd */
-    char *shown;            /* on the terminal; NULL: nothing is */
+    int64_t began,
+        read_at;      /* by now_ms(): the wait, and the last reading; read_at 0: there was none */
+    zkl_queue *queue; /* by the last reading; NULL: unknown */
+    char *node;       /* the name of our node; NULL: unknown */
+    char *told;       /* place and holder of the last line for -v and --status-fd */
+    char *shown;      /* the line on the terminal; NULL: there is none */
 };
 
 void waiting_begin(struct waiting *w, const struct run *run);
@@ -25,8 +26,8 @@ void waiting_look(struct waiting *w);
 /* Clears the terminal's line, and frees what w has. */
 void waiting_end(struct waiting *w);
 
-/* Names the first few holders of path besides ourselves, each as identity_sentence() does. NULL if
- * they are not known or have no names. g_free() it. */
+/* Names the first few holders of path besides ourselves, each as identity_sentence() does. Returns
+ * NULL if no holder with a name is known. g_free() it. */
 char *waiting_holders(const struct run *run, const char *path);
 
 #endif

@@ -11,7 +11,7 @@
  * if ret is NULL. Returns 0, or an errno value if the system refuses a thread. */
 int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
 
-/* A condition for worker_await(). */
+/* Makes a condition for worker_await(). */
 void worker_condition_init(pthread_cond_t *condition);
 
 /* What a thread and its waiter share, as a member of a larger struct, which the last of the two

@@ -47,6 +47,7 @@ static bool file_begins(int dir, const char *file, const char *what)
 
 /* ---- our own cgroup ---- */
 
+/* Returns the directory of our cgroup; NULL: there is none. */
 static char *cgroup_own_path(void)
 {
     g_autofree char *mountinfo = NULL, *membership = NULL;
@@ -214,6 +215,7 @@ static bool cgroup_prepare(struct cgroup *c, int parent)
     return true;
 }
 
+/* Makes a cgroup below parent, after the old ones are removed. */
 static struct cgroup *cgroup_new_in(int parent)
 {
     struct cgroup *c = g_new(struct cgroup, 1);

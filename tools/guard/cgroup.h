@@ -1,5 +1,5 @@
-/* A cgroup of the command's own, where cgroup v2 lets us make one. KILL reaches all that is in it
- * at once, however fast it forks and whoever it runs as. */
+/* Gives the command a cgroup of its own, where cgroup v2 lets us make one. KILL reaches all
+ * processes in it at once, however fast they fork and whoever they run as. */
 #ifndef ZKL_TOOLS_CGROUP_H
 #define ZKL_TOOLS_CGROUP_H
 

@@ -25,7 +25,7 @@ static const char *rest_below(const char *path, const char *root)
 /* Returns the directory of the cgroup own by one mount; NULL if the mount does not show it. */
 static char *path_by_mount(char *const *fields, const char *own)
 {
-    g_autofree char *root = g_strcompress(fields[ROOT]); /* what is special is in octal */
+    g_autofree char *root = g_strcompress(fields[ROOT]); /* special characters are in octal */
     const char *rest = rest_below(own, root);
     g_autofree char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
 

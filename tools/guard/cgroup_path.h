@@ -1,4 +1,5 @@
-/* The place of a process in the hierarchy of cgroup v2. Pure: the kernel's texts in, paths out. */
+/* Finds the place of a process in the hierarchy of cgroup v2. Pure: the kernel's texts in, paths
+ * out. */
 #ifndef ZKL_TOOLS_CGROUP_PATH_H
 #define ZKL_TOOLS_CGROUP_PATH_H
 
@@ -6,7 +7,8 @@
 #include <sys/types.h>
 
 /* Returns the directory of our cgroup, by the texts of /proc/self/mountinfo and /proc/self/cgroup.
- * The caller frees it. NULL if cgroup v2 is not mounted, or not as far up as we are. */
+ * The caller frees it. Returns NULL if cgroup v2 is not mounted, or if no mount shows our cgroup.
+ */
 char *cgroup_path(const char *mountinfo, const char *membership);
 
 /* Writes the name of a cgroup for a command, which has the maker's pid and a number in it. */

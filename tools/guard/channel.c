@@ -28,7 +28,7 @@ pid_t channel_fork(int *ret)
     return pid;
 }
 
-/* Room for one descriptor. */
+/* The control data of a message, with room for one descriptor. */
 union passed {
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];

@@ -1,4 +1,4 @@
-/* The tool's side of the guard. */
+/* Starts the guard and talks to it, for the tool. */
 #include "guard.h"
 #include "../credentials_shared.h"
 #include "../tool.h"
@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Forks the guard, with the memory that it shares with us. Returns false with errno set. */
 static bool guard_spawn(struct guard *g, struct events *events)
 {
     if (!g->termination.shared)
@@ -130,7 +131,7 @@ void guard_signal(struct guard *g, int signo)
     const bool asks = mark_request(s, signo);
 
     kill(-shared_leader(s), signo);
-    if (asks && !atomic_load(&s->paused)) /* what the guard has stopped it continues itself */
+    if (asks && !atomic_load(&s->paused)) /* the guard itself continues what it has stopped */
         kill(-shared_leader(s), SIGCONT);
     if (atomic_load(&s->to_end))
         guard_tell(g, MESSAGE_LOOK, 0);
@@ -165,7 +166,7 @@ void guard_look(struct guard *g, struct events *events)
 {
     struct termination *e = &g->termination;
 
-    if (e->guard == 0) /* the zygote had to fork it first */
+    if (e->guard == 0) /* unknown until the zygote has forked it */
         e->guard = e->sweep.tree.root = atomic_load(&e->shared->guard);
     if (g->dead || channel_take_nudges(g->channel))
         return;

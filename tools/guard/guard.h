@@ -8,14 +8,14 @@
 #include "termination.h"
 
 struct guard {
-    struct termination termination; /* the tool's own means, for a guard that fails */
+    struct termination termination; /* with which the tool ends the command if the guard fails */
     int channel;                    /* -1: never started */
     bool running;                   /* it was sent .start */
     bool dead;
     uint64_t token;       /* of the grant */
-    struct message start; /* the order to run the command, with */
-    char *start_text;
-    char **envp; /* the command's */
+    struct message start; /* the order to run the command */
+    char *start_text;     /* and its text */
+    char **envp;          /* the command's */
 };
 
 /* Forks the guard. The main thread must do this, since the guard takes that thread's end for the

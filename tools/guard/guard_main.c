@@ -32,7 +32,7 @@ struct guarding {
     uint64_t token;
     pid_t tool_group;
     pid_t leader;
-    bool leader_stopped;  /* by somebody else */
+    bool leader_stopped;  /* by somebody else than us */
     bool waiting;         /* the leader has ended, and the lock is kept for what it has left */
     bool resting;         /* the leader has ended, and what it leaves is being ended */
     bool has_waited;      /* let_die() has */
@@ -81,6 +81,7 @@ static void pause_tree(struct guarding *g)
     g->pause_at = now + MAX(PAUSE_LOOK_MS, (now - g->paused_since) / PAUSE_BACK_OFF);
 }
 
+/* Continues a paused tree. */
 static void resume_tree(struct guarding *g)
 {
     if (g->paused_since == 0)
@@ -271,7 +272,8 @@ static void look_at_rest(struct guarding *g)
     }
     resume_tree(g); /* what is left runs on, or is to end */
     g->resting = ours && termination_rest(&g->termination);
-    /* The lock is looked at after the end: if it is ours now, it was ours until the end. */
+    /* The deadline is read after the command's end: if the lock is ours now, it was ours until that
+     * end. */
     if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, CAUSE_ENDED))
         nudge_tool(g);
 }
@@ -422,7 +424,7 @@ static void take_name(void)
 static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);
-    say_without_waiting(); /* KILL may be due */
+    say_without_waiting(); /* a wait would delay KILL */
     credentials_forget();
     take_name();
     prctl(PR_SET_CHILD_SUBREAPER, 1);

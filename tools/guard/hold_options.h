@@ -10,17 +10,17 @@
 /* Stands for an eighth of the session timeout. */
 #define GRACE_DEFAULT (-1)
 
-/* What becomes of the command while the lock is in doubt: SUSPECT. */
+/* What the guard does with the command while the lock is in doubt (ZKL_SUSPECT). */
 enum on_suspect { ON_SUSPECT_IGNORE, ON_SUSPECT_STOP, ON_SUSPECT_TERM };
 
 struct hold_options {
     const struct settings *settings;
     const char *path;      /* for messages and the command's environment */
     char **others;         /* paths that are locked with it; NULL: none */
-    const char *candidate; /* whose id it is in an election; NULL in none */
+    const char *candidate; /* the candidate's id in an election; NULL: there is no election */
     char **argv;
-    char **on_lost;     /* to be run after a command had to be ended; NULL for nothing */
-    int64_t on_lost_ms; /* how long that may take */
+    char **on_lost;     /* the command that is run after ours had to be ended; NULL: none */
+    int64_t on_lost_ms; /* how long .on_lost may run */
     enum on_suspect on_suspect;
     bool term_on_outgrown; /* a tree that takes too long to end is ended while there is time */
     bool term_on_revoke;   /* a request to give way ends the command, as TERM at us does */

@@ -1,4 +1,4 @@
-/* The guard runs --on-lost, so that it runs even if the tool is stopped or dead. If the guard is
+/* The guard runs --on-lost, so that it is run even if the tool is stopped or dead. If the guard is
  * dead, the tool runs it. */
 #include "on_lost.h"
 #include "../tool.h"

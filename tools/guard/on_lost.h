@@ -1,4 +1,4 @@
-/* --on-lost: what is run after a command had to be ended. */
+/* Runs --on-lost, a second command, after the command had to be ended. */
 #ifndef ZKL_TOOLS_ON_LOST_H
 #define ZKL_TOOLS_ON_LOST_H
 
@@ -10,7 +10,7 @@ struct on_lost {
     const struct termination *termination;
     pid_t pid;        /* and its process group; 0: none */
     int64_t limit_at; /* by now_ms(): it gets TERM then, and KILL at the next limit */
-    bool asked;       /* it has had INT or TERM, by us or by way of us */
+    bool asked;       /* we have sent it INT or TERM, or have passed one on */
 };
 
 /* Starts --on-lost, if it is wanted and nobody has started it before. envp: the command's. */

@@ -6,19 +6,20 @@
 
 #include <glib.h>
 
-/* KILL for all and their deaths take no longer than two looks and the margin of a small tree, and
- * twelve times as much of the processor as a look: docs/design/guard.md. */
+/* To kill all processes takes no longer than two looks and the margin of a small tree, and twelve
+ * times as much processor time as a look, their deaths included: docs/design/guard.md. */
 #define LOOKS_PER_END 2
 #define LOOKS_CPU_PER_END 12
 
 /* With each look that costs less, the remembered cost falls by this part. */
 #define FORGOTTEN_PER_LOOK 4
 
-/* A look at a few that was interrupted says nothing of many: fewer count as a hundred. */
+/* Fewer processes count as this many: if a look at a few was interrupted, its time says nothing
+ * about many. */
 #define COUNT_LEAST 100
 
-/* Looks in a session timeout, at most; fewer, if they would take more than one part in LOOKS_SHARE
- * of a processor. */
+/* How many looks there are in a session timeout; fewer, if they would take more than one part in
+ * LOOKS_SHARE of a processor. */
 #define LOOKS_PER_TIMEOUT 4
 #define LOOKS_SHARE 50
 

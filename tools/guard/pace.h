@@ -1,5 +1,5 @@
-/* When a command's end must begin, so that it is over in time however large the tree is. Pure.
- * docs/design/guard.md has the argument and the figures. */
+/* Decides when a command's end must begin, so that it is over in time however large the tree is.
+ * Pure. docs/design/guard.md has the argument and the figures. */
 #ifndef ZKL_TOOLS_PACE_H
 #define ZKL_TOOLS_PACE_H
 
@@ -8,7 +8,7 @@
 
 /* What looks at a tree have shown. */
 struct pace {
-    int64_t count;   /* how many processes the last one has found */
+    int64_t count;   /* how many processes the last look has found */
     int64_t cost_ns; /* ns that a look takes for one process, by the slowest look of late */
 };
 

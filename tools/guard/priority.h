@@ -1,4 +1,4 @@
-/* The guard's place before all others on a busy machine, where the system permits it. */
+/* Puts the guard before all other processes on a busy machine, where the system permits that. */
 #ifndef ZKL_TOOLS_PRIORITY_H
 #define ZKL_TOOLS_PRIORITY_H
 

@@ -50,6 +50,7 @@ static bool spend_reserved(void)
     return false;
 }
 
+/* Opens a file for reading, if need be with a spare descriptor. */
 static int open_file(int dir, const char *path)
 {
     int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
@@ -147,6 +148,7 @@ static bool processes_parse(const char *stat, struct process *p)
     return true;
 }
 
+/* Reads a process from its file stat. */
 static bool read_stat(int dir, const char *path, struct process *ret)
 {
     const int fd = open_file(dir, path);
@@ -172,7 +174,7 @@ bool process_read(pid_t pid, struct process *ret, void *unused)
 
 /* ---- all processes ---- */
 
-/* Whether /proc shows this process by its own pid. That /proc does is remembered. */
+/* Whether /proc shows this process by its own pid. A yes is remembered. */
 static bool has_own_proc(void)
 {
     static pid_t own;

@@ -1,4 +1,4 @@
-/* What /proc says of processes. */
+/* Reads processes from /proc. */
 #ifndef ZKL_TOOLS_PROCESSES_H
 #define ZKL_TOOLS_PROCESSES_H
 
@@ -6,8 +6,8 @@
 
 #include <glib.h>
 
-/* The name of a guard: not of a kind that "pkill zkl" and "pidof zkl" match, for tool and guard are
- * not to be killed together. */
+/* The name of a guard. "pkill zkl" and "pidof zkl" do not match it, because tool and guard are not
+ * to be killed together. */
 #define GUARD_NAME "lock-guard"
 
 /* The name of a guard that runs --on-lost: a lock around ours does not wait for it. */
@@ -30,7 +30,7 @@ enum processes_sight {
     SIGHT_NONE /* it is missing, or another PID namespace's */
 };
 
-/* How much /proc shows us. */
+/* Returns how much /proc shows us. */
 enum processes_sight processes_sight(void);
 
 /* Opens a pidfd. Returns -1 with errno set if that fails. */

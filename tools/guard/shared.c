@@ -1,6 +1,6 @@
-/* The deadline as a pair of numbers, on clocks that every process reads alike. While a pair is
- * being changed, one of the two may still be old: the nearer one counts, so that a mixed reading is
- * early. */
+/* The deadline is a pair of times, on two clocks that every process reads alike. While the pair is
+ * being changed, one of the two may still be old. The nearer one counts, so that a mixed reading is
+ * too early, never too late. */
 #include "shared.h"
 
 #include <glib.h>
@@ -24,7 +24,9 @@ void *shared_map(size_t size)
 
 struct shared *shared_new(size_t count)
 {
-    struct shared *s = shared_map(count * sizeof *s); /* since the claim is a secret */
+    struct shared *s = shared_map(
+        count *
+        sizeof *s); /* by shared_map(), since no core dump may contain the claim, a secret */
 
     for (size_t i = 0; s && i < count; i++)
         shared_reset(&s[i]);

@@ -11,18 +11,18 @@
 #include <zkl/grant.h>
 #include <zkl/session.h>
 
-/* Why the command ends: the first to see a cause decides, once. */
+/* Why the command ends. The first cause that a process sees counts. */
 enum exit_cause {
     CAUSE_NONE,
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
-    /* All others: we end its group, because */
+    /* All others mean that we end the command, because */
     CAUSE_DEADLINE, /* the lock could not be renewed, */
-    CAUSE_REVOKED,  /* it was lost before its deadline, */
-    CAUSE_SUSPECT,  /* it is in doubt, and that is enough, */
-    CAUSE_OUTGROWN, /* the tree takes longer to end than the lock can wait, */
+    CAUSE_REVOKED,  /* the lock was lost before its deadline, */
+    CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term, */
+    CAUSE_OUTGROWN, /* its tree takes longer to end than the lock can wait, */
     CAUSE_ASKED,    /* somebody else is to lead, */
     CAUSE_TOOL,     /* the tool is dead, */
-    CAUSE_GUARD     /* or its guard is */
+    CAUSE_GUARD     /* or the guard is */
 };
 
 /* Values of .ended; the others are exit statuses. */
@@ -57,11 +57,11 @@ struct shared {
     atomic_int kill_left;      /* the time to the deadline at the first KILL, in ms */
     atomic_bool gone;          /* nothing of the tree lives: the node may be deleted */
     atomic_bool on_lost_begun; /* --on-lost is being run, or has been */
-    atomic_int on_lost;        /* its process, until it is reaped */
-    atomic_int guard;          /* the guard's process, unreaped; 0: there is none */
+    atomic_int on_lost;        /* the pid of --on-lost, until it is reaped; 0: none */
+    atomic_int guard;          /* the guard's pid, until it is reaped; 0: there is none */
     atomic_bool
         cleared; /* a zygote's guard has ended, and has left nothing of its tree to the zygote */
-    zkl_session_claim claim; /* of the tool's session */
+    zkl_session_claim claim; /* for whoever has to end the tool's session */
     atomic_bool claimed;     /* .claim is complete */
     atomic_bool finished;    /* the tool closes its session itself */
     atomic_int key;          /* the signal of a key that ended the command or the wait; 0: none */

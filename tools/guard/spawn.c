@@ -1,4 +1,4 @@
-/* Fork and exec. */
+/* Forks and executes. */
 #include "spawn.h"
 #include "../tool.h"
 #include "priority.h"

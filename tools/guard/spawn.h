@@ -13,9 +13,9 @@ struct spawn {
     char **argv; /* PATH is searched */
     char **envp;
     const struct events *events; /* has the mask and the action at SIGCHLD for the program */
-    struct shared *shared;       /* of the command: begins only under the lock, and dies with the
-                                    caller, a process of one thread; NULL for others */
-    const struct cgroup *cgroup; /* to be in, if possible; NULL: ours. For the same callers */
+    struct shared *shared; /* if the program is the command: it begins only under the lock, and dies
+                              with the caller, a process of one thread; NULL for other programs */
+    const struct cgroup *cgroup; /* in which the command is to be, if possible; NULL: ours */
     pid_t front;   /* takes the terminal that is its standard input from this group; 0: from none */
     bool no_input; /* its standard input is /dev/null */
 };

@@ -12,23 +12,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How many passes over a tree that keeps growing there are, before the caller looks at its clock
- * again. */
+/* The most passes over a tree that keeps growing, before the caller looks at its clock again. */
 #define PASSES_MOST 32
 
 /* How often our own children are killed after one look at everybody. */
 #define CHILDREN_MOST 64
 
-/* A look at a list that keeps changing is made anew this often. */
+/* How often a list of children that keeps changing is read anew. */
 #define LOOKS_MOST 16
 
-/* How long a look goes on before the caller hears its events again; and how many processes it reads
- * between two looks at the clock. */
+/* How long a look goes on before the caller takes its events again; and how many processes the look
+ * reads before it reads the clock again. */
 #define LOOK_PART_MS 50
 #define LOOK_PART 16
 
-/* How many signals to others come between two lists of our own children: when a parent is dead,
- * what it leaves comes to us. */
+/* After how many signals to others our own children are listed again: when a parent is dead, its
+ * children come to us. */
 #define OTHERS_MOST 32
 
 /* No process has a higher number, whatever the system is set to: PID_MAX_LIMIT of the kernel. */
@@ -61,6 +60,7 @@ static bool sweep_contains(GHashTable *set, const struct process *p)
     return g_hash_table_contains(set, &key);
 }
 
+/* Lends list as a table; NULL: an empty one. */
 static struct process_table as_table(const GArray *list)
 {
     return list
@@ -68,6 +68,7 @@ static struct process_table as_table(const GArray *list)
                : (struct process_table){0};
 }
 
+/* Reads our present children, sorted. */
 static GArray *read_own_children(void)
 {
     g_autoptr(GArray) pids = processes_children(getpid());
@@ -140,8 +141,8 @@ static bool must_stay(const struct sweep *s, pid_t pid)
     return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
 }
 
-/* Whether our children must be found by trying pids, because no list tells of them; and may be,
- * because all of them are members. */
+/* Whether our children have to be found by trying pids: no list tells of them. All of them are
+ * members then. */
 static bool must_ask(const struct sweep *s)
 {
     return s->alone && !s->tree.leave_sessions && s->tree.root == getpid() &&
@@ -571,6 +572,7 @@ static bool sweep_same(const GArray *a, const GArray *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof(pid_t)) == 0);
 }
 
+/* Whether one of the children is a member that lives. */
 static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
@@ -591,8 +593,9 @@ static enum sweep_left cannot_tell(void)
     return processes_are_short() ? SWEEP_LIVES : SWEEP_UNKNOWN;
 }
 
-/* Children may come to us after a look. If all of a list were dead before the next list was made,
- * and that list is the same, there are no others. */
+/* Looks by lists of children whether a member lives. Children may come to us after a list was made.
+ * But if all in it were dead before the next list was made, and that is the same, there are no
+ * others. */
 static enum sweep_left left_by_children(struct sweep *s)
 {
     g_autoptr(GArray) last = NULL;
@@ -619,7 +622,8 @@ bool sweep_has_child(void)
     return waitid(P_ALL, 0, &(siginfo_t){0}, WSTOPPED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Looks at all processes twice: the second look sees what began where the first had passed. */
+/* Looks at all processes whether a member lives. It does so twice: the second look sees what began
+ * where the first had passed. */
 static enum sweep_left left_by_table(struct sweep *s)
 {
     for (int i = 0; i < 2; i++) {

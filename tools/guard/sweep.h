@@ -1,4 +1,4 @@
-/* Signals for a whole tree of processes, and whether any of it is left. */
+/* Sends signals to a whole tree of processes, and finds out whether any of it is left. */
 #ifndef ZKL_TOOLS_SWEEP_H
 #define ZKL_TOOLS_SWEEP_H
 
@@ -16,14 +16,14 @@ struct sweep {
     bool alone;      /* root had no child at the beginning: all that it has now are members */
     pid_t asked;     /* how many pids after our own, and after 0, were tried as children */
     bool all_killed; /* the last look was for KILL, spared nobody and found nobody new */
-    struct processes_look look;  /* one that is made in parts, and */
-    GArray *known;               /* what the last one of these has found */
-    GHashTable *own;             /* pids of our children, who are nobody else's before we reap */
-    GHashTable *struck;          /* pids of those children that have got KILL */
-    const struct cgroup *cgroup; /* of the tree alone, or NULL */
+    struct processes_look look; /* the look that sweep_look_on() makes in parts */
+    GArray *known;              /* what the last look has found; NULL: there is none */
+    GHashTable *own;    /* pids of our children: until we reap them, they mean nobody else */
+    GHashTable *struck; /* pids of those children that have got KILL */
+    const struct cgroup *cgroup; /* which only the tree is in; NULL: there is none */
 
-    /* A process lives that we may not signal; called once for each. start is 0 and the name empty
-     * if we may not know even these. */
+    /* Is called once for each living process that we may not signal. If /proc does not show the
+     * process, its start is 0 and its name is empty. */
     void (*on_refused)(const struct process *p, void *data);
     void *data;
 };
@@ -31,7 +31,7 @@ struct sweep {
 /* The living processes that one look has found. */
 struct swept {
     bool blind;           /* there is no /proc of ours, or no descriptor for it */
-    size_t sent;          /* how many were signalled now; KILL and STOP: for the first time */
+    size_t sent;          /* how many were signalled now; with KILL and STOP, for the first time */
     size_t others;        /* members that are no guards */
     size_t spared;        /* members that were not chosen */
     struct process first; /* a member, and no guard unless all are; pid 0: there is none */
@@ -46,8 +46,8 @@ void sweep_free(struct sweep *s);
  * They replace the children that sweep_init() has found. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
-/* Looks at some of the tree, to know it before its end. Returns true once all was looked at; the
- * next call begins anew. */
+/* Looks at a part of the tree, so that the tree is known before its end. Returns true when all was
+ * looked at; the next call then begins anew. */
 bool sweep_look_on(struct sweep *s);
 
 /* Returns how many members the last of these looks has found. */

@@ -41,13 +41,14 @@ const char *termination_loss_name(const struct termination *e)
  * signal delivered, however short the grace is. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
-/* The margin for a tree that takes no time. */
+/* Returns the margin for a tree that takes no time to end. */
 static int64_t margin_least_ms(const struct hold_options *o)
 {
     return shards_margin_ms(o->commands, o->grace_ms,
                             MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
 }
 
+/* Plans the end of a tree that takes need_ms to end. */
 static struct pace_plan plan_end(const struct termination *e, int64_t need_ms)
 {
     const struct hold_options *o = e->options;
@@ -190,8 +191,8 @@ static bool wants_kill(const struct member *m, void *data)
 {
     const struct kill_order *order = data;
 
-    /* The guard or the tool has found the tree gone, and this process may be its --on-lost. If
-     * nobody has found that even now, nobody had when the table was read. */
+    /* If --on-lost was begun, the tree was found gone, and this process may be part of --on-lost.
+     * If it is not begun now, it was not when the table was read. */
     if (atomic_load(&order->shared->on_lost_begun))
         return false;
     if (m->process->guard)
@@ -224,7 +225,7 @@ void termination_tree_kill(struct termination *e, bool nested)
     }
     sweep_kill(current_sweep(e), wants_kill, &order);
     /* When all were killed, new processes come to the guard as children, and their ends wake it
-     * before. */
+     * earlier. */
     const bool rare = e->sweep.all_killed && e->guard == getpid();
     e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
@@ -254,6 +255,7 @@ static bool termination_tree_gone(struct termination *e)
 
 /* ---- how long its end would take ---- */
 
+/* Returns the processor time that this process has used. */
 static int64_t cpu_ms(void)
 {
     struct timespec used;
@@ -338,12 +340,13 @@ static void announce_kill(const struct termination *e)
         announce_end(e, "KILL", atomic_load(&e->shared->kill_left));
 }
 
+/* Says why the command is killed. */
 static void explain_kill(const struct termination *e, enum exit_cause why)
 {
     const char *path = e->options->path;
 
     if (why == CAUSE_OUTGROWN)
-        return; /* that was said */
+        return; /* tell_outgrown() has said it */
     if (why == CAUSE_TOOL)
         say("%s: zkl itself was killed; so is the command", path);
     else if (why == CAUSE_GUARD)
@@ -391,10 +394,10 @@ void termination_kill(struct termination *e, enum exit_cause why)
     const bool decided = shared_decide(e->shared, why);
 
     if (shared_cause(e->shared) == CAUSE_ENDED)
-        return; /* what is left of the tree is nobody's business */
+        return; /* what the command has left may run on */
     const pid_t leader = shared_bar(e->shared);
     if (leader > 0) {
-        kill(-leader, SIGKILL); /* nothing before this */
+        kill(-leader, SIGKILL); /* first of all */
         if (!atomic_load(&e->shared->killed))
             atomic_store(&e->shared->kill_left, (int)shared_left_ms(e->shared));
         atomic_store(&e->shared->killed, true);
@@ -530,6 +533,7 @@ static void kill_rest(struct termination *e, bool nested)
     never_gone(e);
 }
 
+/* Does what is due for the rest: TERM, KILL to our own, KILL to all. */
 static void end_rest(struct termination *e)
 {
     const int64_t limit = e->options->kill_after_ms;

@@ -1,5 +1,5 @@
-/* How the guard ends a command and all that it has started; if the guard fails, the tool does
- * it. */
+/* Ends a command and all that it has started. The guard does that; if the guard fails, the tool
+ * does. */
 #ifndef ZKL_TOOLS_TERMINATION_H
 #define ZKL_TOOLS_TERMINATION_H
 
@@ -8,8 +8,8 @@
 #include "shared.h"
 #include "sweep.h"
 
-/* The time between two looks at an ending tree: at first, and at most. It grows because many guards
- * may look at the same time, and the processes that they end need the processor. */
+/* The time between two looks at an ending tree: the first, and the longest. It grows because many
+ * guards may look at the same time, and the processes that are to end need the processors. */
 #define LOOK_MS 20
 #define LOOK_LAST_MS 200
 
@@ -17,12 +17,13 @@ struct termination {
     struct shared *shared;
     const struct hold_options *options;
     pid_t tool;
-    pid_t parent; /* of the guard: the tool, or its zygote */
+    pid_t parent; /* the guard's: the tool, or its zygote */
     pid_t guard;
     int64_t ending_at; /* by now_ms(): the first TERM; then, once there was one, the first KILL */
     int64_t kill_at; /* by now_ms(): KILL comes then, after TERM, whatever a late renewal brings */
-    int64_t give_up_at; /* by now_ms(): what KILL does not end by then never ends; 0: not sent */
-    bool given_up;      /* it was said that a process does not end */
+    int64_t
+        give_up_at; /* by now_ms(): what KILL has not ended then never ends; 0: KILL was not sent */
+    bool given_up;  /* it was said that a process does not end */
 
     /* While the command runs: */
     struct pace pace;
@@ -93,8 +94,8 @@ void termination_begin(struct termination *e, enum exit_cause why);
  * has ended by itself. */
 void termination_kill(struct termination *e, enum exit_cause why);
 
-/* Whether the leader has ended. Its parent sees that first. It stays unreaped, so that nobody else
- * can get its id, which is the group's. */
+/* Whether the leader has ended. The leader's parent sees that first, and does not reap it, so that
+ * nobody else gets its pid, which is the group's id. */
 bool termination_leader_ended(struct termination *e);
 
 /* Returns in how many ms a tree that is ending is to be looked at again, if no child of ours ends
@@ -121,7 +122,7 @@ int64_t termination_waits_ms(const struct termination *e);
  * within ours gets twice that time. */
 bool termination_rest(struct termination *e);
 
-/* In how many ms the rest is to be looked at again. */
+/* Returns in how many ms the rest is to be looked at again. */
 int64_t termination_rest_ms(const struct termination *e);
 
 /* Returns the word for a cause. */

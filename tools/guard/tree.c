@@ -1,5 +1,5 @@
-/* A table is no instant: processes come and go while it is read, and pids are used again. It says
- * whom to look at; tree_still() says who is to be signalled. */
+/* A table does not show one instant: processes come and go while it is read, and pids are used
+ * again. So the table says whom to look at, and tree_still() says who may be signalled. */
 #include "tree.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static bool is_anchor(const struct tree *t, pid_t pid)
 struct search {
     const struct tree *tree;
     struct process_table table;
-    struct member *marks; /* beside the table */
+    struct member *marks; /* one for each process of the table */
 };
 
 static struct member *mark_of(const struct search *s, const struct process *p)
@@ -50,7 +50,7 @@ static struct member *mark_of(const struct search *s, const struct process *p)
     return &s->marks[p - s->table.list];
 }
 
-/* The place of a process as far as it shows without its ancestors: TREE_ON_THE_WAY if they
+/* Returns the place of a process as far as it is known without its ancestors; TREE_ON_THE_WAY: they
  * decide. */
 static enum tree_place place_alone(const struct search *s, const struct process *p)
 {

@@ -1,5 +1,5 @@
-/* Neither a guard nor its leader is reaped before the tool has said that it signals them no more:
- * until then their numbers mean nobody else. */
+/* Neither a guard nor its leader is reaped before the tool has said that it will not signal them
+ * any more: until then their pids mean nobody else. */
 #include "zygote.h"
 #include "../credentials_shared.h"
 #include "../orphan.h"
@@ -150,6 +150,7 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
     guard_main(&termination, channel, events);
 }
 
+/* Forks guard k, with its end of the channel; -1: none has come. */
 static void fork_guard(struct zygote *z, int k, int channel, struct events *events)
 {
     const pid_t self = getpid();
@@ -278,7 +279,7 @@ bool zygote_start(struct zygote *z)
     z->pid = channel_fork(&z->channel);
     if (z->pid == 0)
         zygote_main(z);
-    z->sweep.tree.session = z->pid; /* the commands', and not ours */
+    z->sweep.tree.session = z->pid; /* the session of the commands, which is not ours */
     return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
 }
 
@@ -331,7 +332,8 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     channel_send(z->channel, &message, NULL, -1);
 }
 
-/* Does the work of a dead zygote. Guards that it has not told of are swept with what is left. */
+/* Does the work of a dead zygote. A guard of which the zygote has not told is killed with all else
+ * that is left. Returns whether something is left to do. */
 static bool stand_in_for_zygote(struct zygote *z)
 {
     bool due;

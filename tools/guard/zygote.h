@@ -16,11 +16,11 @@ struct zygote {
     const struct hold_options *options; /* of each guard */
     int count;
     void (*born)(int k, const struct zygote *z); /* called in the new guard, before it begins */
-    struct events *events;                       /* the tool's: how commands are to be started */
+    struct events *events; /* the tool's, with the signal mask that commands get */
     pid_t tool, pid;
     int channel;
-    bool dead;          /* the tool has seen its end, and stands in */
-    bool given_up;      /* something was killed and does not end: the session is not ended */
+    bool dead;          /* the tool has seen the zygote's end, and does its work */
+    bool given_up;      /* a process was killed and does not end: so the session is not ended */
     struct sweep sweep; /* of what killed guards leave; each process has its own */
 };
 
