@@ -21,7 +21,7 @@
 
 /* How long the child waits for the server to hang up, on all connections together. */
 #define REMAIN_MS 10000
-#define CONNECTIONS 4 /* that a session may have */
+#define CONNECTIONS 4 /* the most that a session has */
 
 struct closing {
     struct worker_shared shared; /* with the thread that closes; its lock guards the two flags */

@@ -79,7 +79,7 @@ char *identity_text(const char *name)
     return text && strlen(text) > NAME_MAX_BYTES ? g_strdup(name) : g_steal_pointer(&text);
 }
 
-/* Returns the age of the contender's node. The server's clock told its beginning and ours tells the
+/* Returns the age of the contender's node. The server's clock gave its beginning and ours gives the
  * present, so the age may be a little wrong. */
 static int64_t identity_age_ms(const zkl_contender *c)
 {
@@ -243,7 +243,7 @@ static struct table *contenders_table_new(bool narrow)
                                       "HOST",  "SESSION", "OWNER", "NODE"},
                              *const few[] = {"STATE",  "TOKEN", "AGE",   "KIND",
                                              "CLIENT", "HOST",  "OWNER", "NODE"};
-    const unsigned right = 1u << 1 | 1u << 2; /* TOKEN and AGE */
+    const unsigned right = 1u << 1 | 1u << 2; /* TOKEN and AGE are aligned to the right */
 
     return narrow ? table_new(few, G_N_ELEMENTS(few), right)
                   : table_new(all, G_N_ELEMENTS(all), right);

@@ -215,7 +215,7 @@ struct supervisor {
     struct events *events;
     struct notify *notify;
     struct shared *shared; /* with the child and its guard */
-    struct sweep sweep;    /* of what child and guard leave to us if both are killed */
+    struct sweep sweep;    /* for what child and guard leave to us if both are killed */
     int channel;           /* to the child */
     pid_t child;
     int result; /* how the child has ended, as waitpid() gives it */
@@ -401,7 +401,7 @@ static bool was_killed(const struct supervisor *s)
 }
 
 /* Whether the child's guard lives. After the child was killed, the guard is our child and ends the
- * command; it is continued, in case that it was stopped. */
+ * command. Continues the guard, which may be stopped. */
 static bool guard_lives(const struct supervisor *s)
 {
     const pid_t guard = atomic_load(&s->shared->guard);
@@ -571,7 +571,7 @@ struct elect_look {
     struct listener listener; /* the first member */
     const struct elect_options *options;
     zkl_election *election;
-    uint64_t token; /* of the last line */
+    uint64_t token; /* the leader's, in the last line */
     bool told;      /* a line was written */
 };
 

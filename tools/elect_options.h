@@ -1,4 +1,4 @@
-/* The command line of zkl elect. */
+/* Parses the command line of zkl elect. */
 #ifndef ZKL_TOOLS_ELECT_OPTIONS_H
 #define ZKL_TOOLS_ELECT_OPTIONS_H
 

@@ -13,7 +13,7 @@ struct events {
     struct sigaction chld;      /* and the action at SIGCHLD */
     sigset_t caught;            /* the signals that events_signal() returns */
     int signals, wakeup, timer; /* signalfd, eventfd, timerfd */
-    GArray *others;             /* of int: see events_add() */
+    GArray *others;             /* descriptors, as int: see events_add() */
     int64_t asked_at;           /* by now_ms(): the first INT or TERM; 0: none yet */
     int orders;                 /* see events_open_below() */
     pid_t vital;                /* a child whose end asks us to end; 0: none */

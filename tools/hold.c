@@ -160,8 +160,8 @@ static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(h->events);
 }
 
-/* Asks the command to end, as a TERM to us does. But a TERM that comes after this one does not
- * kill, because nobody has forced anything. */
+/* Asks the command to end, as a TERM to us does. It does not count as a first TERM, so a TERM that
+ * comes to us after it does not kill. */
 static void give_way(struct hold *h)
 {
     say("%s: asked to give way; the command is ended", h->options->path);

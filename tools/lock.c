@@ -9,7 +9,7 @@ struct lock {
     zkl_mutex *mutex;
     zkl_rwlock *rwlock;
     zkl_semaphore *semaphore;
-    zkl_multilock *all; /* of several paths */
+    zkl_multilock *all; /* the lock at several paths */
     zkl_op *op;
     char *name; /* with host and process; NULL: the library makes one */
 };

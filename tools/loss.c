@@ -145,8 +145,8 @@ int loss_wait_safe(struct loss *l)
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);
         const int signo = events_asked_to_end(l->events);
-        if (signo != 0 &&
-            signo != SIGCHLD) /* SIGCHLD: a dead guard takes no command, which is seen later */
+        /* SIGCHLD says that the guard is dead, which guard_run() finds. */
+        if (signo != 0 && signo != SIGCHLD)
             return STATUS_SIGNAL + signo;
     }
     loss_publish(l);

@@ -11,7 +11,7 @@ struct loss {
     const zkl_grant *grant;
     struct guard *guard;
     struct events *events;
-    pthread_mutex_t lock; /* guards .gone; and one thread at a time tells the deadline */
+    pthread_mutex_t lock; /* guards .gone; two threads tell the deadline, and take it for that */
     pthread_cond_t over;
     bool gone;        /* no member of the group lives: the library may delete the node */
     int64_t patience; /* by now_ms(): until then we leave it to the guard to see the end; 0: no end

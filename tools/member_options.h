@@ -1,4 +1,4 @@
-/* The command line of zkl member. */
+/* Parses the command line of zkl member. */
 #ifndef ZKL_TOOLS_MEMBER_OPTIONS_H
 #define ZKL_TOOLS_MEMBER_OPTIONS_H
 

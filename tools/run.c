@@ -89,7 +89,7 @@ static int fail_not_acquired(const struct run *t)
                     zkl_strerror(error->code));
     case ZKL_EEXIST:
         return t->ops->done ? t->ops->done(t->self) : fail_error(error, o->hold.path);
-    case ZKL_ENOENT: /* of a semaphore: its data are no limit, which is no conflict */
+    case ZKL_ENOENT: /* the data of a semaphore are no limit, which is no conflict */
         fail_error(error, o->hold.path);
         return STATUS_DATA;
     default:
@@ -158,7 +158,7 @@ static int hold_grant(struct run *t)
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
-    guard_claim(&t->guard, t->session); /* it may be another incarnation than at first */
+    guard_claim(&t->guard, t->session); /* the session may have another incarnation than at first */
     int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
     if (t->ops->end && hold_has_lock(t->hold))
         status = t->ops->end(t->self, t->attempt.grant, status, hold_asked(t->hold));

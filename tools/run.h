@@ -59,7 +59,7 @@ struct run {
     void *self;
 
     zkl_session *session;
-    struct metrics *metrics; /* of the session; NULL: none */
+    struct metrics *metrics; /* the session's; NULL: none */
     struct attempt attempt;
     struct guard guard;
     struct hold *hold;

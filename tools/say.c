@@ -120,7 +120,7 @@ void say(const char *format, ...)
     va_end(args);
 }
 
-static int said = GO_ON; /* of which fail() says nothing: see say_no_more_of() */
+static int said = GO_ON; /* the status with which fail() says nothing */
 
 void say_no_more_of(int status)
 {

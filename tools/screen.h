@@ -10,7 +10,7 @@
 #include <termios.h>
 
 struct screen {
-    struct terminal terminal; /* where keys come from; without one its fd is -1 */
+    struct terminal terminal; /* the source of keys; if there is none, its fd is -1 */
     struct termios before;    /* the terminal's modes; we give them back */
     bool set;                 /* keys come one by one and are not shown */
     bool on;                  /* we draw upon it */

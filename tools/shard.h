@@ -38,11 +38,11 @@ struct shard {
     zkl_mutex *mutex;
     zkl_op *op;
     struct attempt attempt;
-    struct loss *loss; /* of the grant; an rc box, since the library's last call for the grant needs
+    struct loss *loss; /* the grant's; an rc box, since the library's last call for the grant needs
                           it, too */
     struct guard guard;
     int to_send;           /* a signal for a command that has not begun; 0: none */
-    int status;            /* of the last command, once that is over */
+    int status;            /* the last command's, once that is over */
     enum exit_cause cause; /* why the command is over; CAUSE_NONE: it never began */
     int trouble;           /* the code of the last error that was said; 0: none */
     int guardless; /* the errno that was said, by which no guard could be started; 0: one could */

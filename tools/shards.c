@@ -29,10 +29,10 @@ struct shards_member {
     zkl_watch *observer;
     zkl_member *member;
     atomic_bool is_in;  /* the view shows the node with which it has joined */
-    atomic_bool was_in; /* it was a member once */
+    atomic_bool was_in; /* the host was a member once */
     atomic_bool doubt;  /* the members can perhaps not be read: shards_member_read() finds out */
 
-    pthread_mutex_t lock;    /* of the rest */
+    pthread_mutex_t lock;    /* guards the rest */
     bool *owned;             /* for each shard: it is ours by the last view */
     GHashTable *others;      /* the N of each other member, if that is not ours */
     uint64_t joined;         /* the token of our membership; 0: others may think that we are gone */
@@ -255,8 +255,8 @@ static void shards_member_read(struct shards_member *m)
     events_wake(m->host->events);
 }
 
-/* Returns why the host cannot join or see the members; code 0: it can do both. *ret_last: the
- * reason does not pass, by failure_passes(). */
+/* Stores in *ret_error why the host cannot join or see the members; code 0: it can do both.
+ * *ret_last: the reason does not pass, by failure_passes(). */
 static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
                                  bool *ret_last)
 {
@@ -289,7 +289,7 @@ struct host {
     struct shards_member member;
     struct shard *shards;
     struct reader reader;    /* reads queues, and the members */
-    struct metrics *metrics; /* of the session; NULL: none */
+    struct metrics *metrics; /* the session's; NULL: none */
     struct metrics_gauge *gauges;
     int64_t claimed;       /* the id of the session that the zygote would end */
     int64_t refused_since; /* by now_ms(): when the refusals began that the host bears; 0: there are

@@ -1,4 +1,4 @@
-/* The command line of zkl shards. */
+/* Parses the command line of zkl shards. */
 #ifndef ZKL_TOOLS_SHARDS_OPTIONS_H
 #define ZKL_TOOLS_SHARDS_OPTIONS_H
 
@@ -6,7 +6,7 @@
 
 struct shards_options {
     struct lock_options run;
-    int count; /* of shards */
+    int count; /* how many shards there are */
     const char *id;
     char *data;
     int weight;

@@ -36,7 +36,7 @@ static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f
         return SHARD_REST;
     *ret_due = settled > s->not_before ? settled : s->not_before;
     if (f->now >= f->member_until && *ret_due <= f->now)
-        *ret_due = f->now + SHARD_SETTLE_MS; /* until we are a member again */
+        *ret_due = f->now + SHARD_SETTLE_MS; /* then looks again whether we are a member */
     if (f->now < *ret_due)
         return SHARD_REST;
     *ret_due = INT64_MAX;

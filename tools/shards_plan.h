@@ -60,7 +60,7 @@ struct shard_facts {
     bool waits;              /* a contender was there at .looked_at */
     bool revoked;            /* somebody has asked for the lock (zkl revoke) */
     bool stop;               /* the host ends */
-    bool hurry;              /* and was asked twice to */
+    bool hurry;              /* the host was asked twice to end */
 };
 
 /* Returns what to do now. *ret_due is when to call it again if nothing happens before; INT64_MAX:

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 struct terminal {
-    int fd;      /* of the terminal; -1: none is known */
+    int fd;      /* the terminal's; -1: none is known */
     bool opened; /* fd is ours to close */
     pid_t own;   /* our process group */
     pid_t lent;  /* the group to which we have lent the terminal; 0: none */

@@ -10,8 +10,9 @@
 
 #define FIRST_MS 1000
 #define REDRAW_MS 1000
-#define READ_EVERY_MS 10000 /* a waiter reads the queue no more often, and sets no watch for this  \
-                             */
+#define READ_EVERY_MS                                                                              \
+    10000 /* a waiter reads the queue no more often, and sets no watch for this                    \
+           */
 #define READ_MS 500
 #define LAST_READ_MS 2000 /* for the last sentence: only our end waits for that reading */
 #define ROOM 3            /* columns that stay free, for the cursor and ^C */

@@ -165,8 +165,8 @@ void cgroup_free(struct cgroup *c)
 
 /* ---- the beginning ---- */
 
-/* Whether the maker of a cgroup may be dead. Number 1 may be: the first process of each container
- * has that number, and one lives everywhere. */
+/* Whether the maker of a cgroup may be dead. A maker with the pid 1 always may: the first process
+ * of each container has that pid, so a process with it always lives. */
 static bool may_be_dead(pid_t maker)
 {
     return maker == getpid() || maker == 1 || (kill(maker, 0) != 0 && errno == ESRCH);

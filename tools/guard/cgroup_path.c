@@ -56,7 +56,7 @@ static char *cgroup_path_own_path(const char *membership)
     return NULL;
 }
 
-/* Asks the last mount first, which is on top of those before. */
+/* Looks at the last mount first, since it is on top of those before. */
 char *cgroup_path(const char *mountinfo, const char *membership)
 {
     g_autofree char *own = cgroup_path_own_path(membership);

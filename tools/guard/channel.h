@@ -19,7 +19,7 @@ struct message {
     int kind;
     int value;
     uint64_t token;
-    bool typed; /* of MESSAGE_SIGNAL: a key of the terminal has sent it to our process group */
+    bool typed; /* MESSAGE_SIGNAL: a key of the terminal has sent the signal to our process group */
     /* Only MESSAGE_START has these: */
     bool front; /* give the command the terminal that is our standard input */
     int session_timeout_ms;

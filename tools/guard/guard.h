@@ -8,13 +8,13 @@
 #include "termination.h"
 
 struct guard {
-    struct termination termination; /* with which the tool ends the command if the guard fails */
+    struct termination termination; /* the tool's means to end the command if the guard fails */
     int channel;                    /* -1: never started */
-    bool running;                   /* it was sent .start */
+    bool running;                   /* the guard was sent .start */
     bool dead;
-    uint64_t token;       /* of the grant */
+    uint64_t token;       /* the grant's */
     struct message start; /* the order to run the command */
-    char *start_text;     /* and its text */
+    char *start_text;     /* the text of .start */
     char **envp;          /* the command's */
 };
 

@@ -26,8 +26,8 @@ bool processes_are_short(void);
 
 enum processes_sight {
     SIGHT_ALL,
-    SIGHT_OWN, /* it shows nothing of other users' processes (hidepid) */
-    SIGHT_NONE /* it is missing, or another PID namespace's */
+    SIGHT_OWN, /* /proc shows nothing of other users' processes (hidepid) */
+    SIGHT_NONE /* /proc is missing, or is another PID namespace's */
 };
 
 /* Returns how much /proc shows us. */

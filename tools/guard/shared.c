@@ -24,9 +24,8 @@ void *shared_map(size_t size)
 
 struct shared *shared_new(size_t count)
 {
-    struct shared *s = shared_map(
-        count *
-        sizeof *s); /* by shared_map(), since no core dump may contain the claim, a secret */
+    /* The claim is a secret: no core dump may contain it. */
+    struct shared *s = shared_map(count * sizeof *s);
 
     for (size_t i = 0; s && i < count; i++)
         shared_reset(&s[i]);

@@ -46,7 +46,7 @@ struct shared {
     atomic_int loss;           /* a zkl_loss, set before the deadline becomes 0 */
     atomic_bool asked;         /* the command is to end, because somebody else is to lead */
     atomic_bool to_end;        /* a signal that asks to end was passed on: what is left ends too */
-    atomic_bool to_kill;       /* a second one was passed on: KILL to all */
+    atomic_bool to_kill;       /* a second INT or TERM was passed on: KILL to all */
     _Atomic uint64_t first;    /* see shared_first(); 0: none yet */
     atomic_int need_ms;        /* how long the tree takes to end, as the guard has measured */
     atomic_bool begun;         /* the command was executed, or tried to be */
@@ -103,8 +103,8 @@ pid_t shared_bar(struct shared *s);
 void shared_claim(struct shared *s, zkl_session *session);
 
 /* Remembers the first INT or TERM, before we send it to the group. clock: the time by
- * processes_clock(). Processes that are older have got it, and a zkl takes a second one for an
- * order to kill. */
+ * processes_clock(). Processes that began before have got the signal, and a zkl takes a second one
+ * for an order to kill. */
 void shared_set_first(struct shared *s, int signo, uint64_t clock);
 
 /* Returns that signal, and its time in *ret_clock; 0: there was none. */

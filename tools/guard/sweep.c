@@ -1,5 +1,5 @@
-/* A sweep opens a pidfd of each process before it signals it. After that it looks once more whether
- * that process is meant. */
+/* Before a sweep signals a process, it opens a pidfd of that, and then looks once more whether the
+ * process is meant. */
 #include "sweep.h"
 #include "../events.h"
 #include "priority.h"
@@ -593,7 +593,7 @@ static enum sweep_left cannot_tell(void)
     return processes_are_short() ? SWEEP_LIVES : SWEEP_UNKNOWN;
 }
 
-/* Looks by lists of children whether a member lives. Children may come to us after a list was made.
+/* Looks for living members in lists of children. Children may come to us after a list was made.
  * But if all in it were dead before the next list was made, and that is the same, there are no
  * others. */
 static enum sweep_left left_by_children(struct sweep *s)
@@ -622,8 +622,8 @@ bool sweep_has_child(void)
     return waitid(P_ALL, 0, &(siginfo_t){0}, WSTOPPED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Looks at all processes whether a member lives. It does so twice: the second look sees what began
- * where the first had passed. */
+/* Looks for living members among all processes, twice: the second look sees what began where the
+ * first had passed. */
 static enum sweep_left left_by_table(struct sweep *s)
 {
     for (int i = 0; i < 2; i++) {

@@ -9,8 +9,9 @@
 
 struct sweep {
     struct tree tree;
-    GArray *prior;      /* of tree */
-    GHashTable *killed; /* those that have got KILL, by process_key(), as in the next two sets */
+    GArray *prior; /* the processes of tree.prior */
+    GHashTable
+        *killed; /* processes that have got KILL, by process_key(), as in the next two sets */
     GHashTable *stopped;
     GHashTable *refused;
     bool alone;      /* root had no child at the beginning: all that it has now are members */

@@ -35,16 +35,17 @@ struct termination {
 
     struct sweep sweep;
     int64_t kill_began; /* the first KILL; by now_ms(), like all times below; 0: not yet */
-    int64_t killed_at;  /* the first KILL to other zkl, too */
-    int64_t look_at;    /* not before that the whole tree is looked at again */
+    int64_t killed_at;  /* the first KILL that went to other zkl as well */
+    int64_t look_at;    /* the earliest time of the next look at the whole tree */
 
-    int64_t wait_at;   /* not before that it is looked whose the living children are */
-    int64_t wait_most; /* then it is looked, even if nothing happens */
+    int64_t
+        wait_at; /* the earliest time to find out again whether the living children are members */
+    int64_t wait_most; /* the time to do so even if nothing happens */
     bool wait_news;    /* something has happened since the last look */
 
     int64_t rest_since; /* when the leader had ended, and the rest had to be ended */
     bool rest_asked;    /* the rest has got TERM */
-    bool rest_killed;   /* and KILL */
+    bool rest_killed;   /* the rest has got KILL */
 };
 
 /* Says what /proc will not show of a tree, if anything. zkl calls it once, before all else. */
@@ -56,7 +57,7 @@ void termination_tree_init(struct termination *e, pid_t root, pid_t helper);
 void termination_tree_free(struct termination *e);
 
 /* Looks at the running command's tree, if that is due, to measure how long its end would take. Says
- * it if that is longer than the lock can wait. Only the guard calls this. */
+ * if it would take longer than the lock can wait. Only the guard calls this. */
 void termination_watch(struct termination *e);
 
 /* Returns in how many ms termination_watch() is to be called again. */
@@ -90,7 +91,7 @@ enum exit_cause termination_reason(const struct termination *e);
  * now if the deadline is too near for TERM. */
 void termination_begin(struct termination *e, enum exit_cause why);
 
-/* Kills the tree; for the reason why, unless another one is decided. Does nothing if the command
+/* Kills the tree. why becomes the cause, unless one is decided already. Does nothing if the command
  * has ended by itself. */
 void termination_kill(struct termination *e, enum exit_cause why);
 

@@ -50,7 +50,7 @@ struct member {
     const struct process *process;
     enum tree_place place; /* TREE_INSIDE */
     int nesting;           /* how many guards of other locks are above it */
-    bool tool;             /* it is a zkl that has a guard of its own */
+    bool tool;             /* the process is a zkl that has a guard of its own */
 };
 
 void tree_sort(struct process *list, size_t count);

@@ -32,7 +32,7 @@ static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
 {
     z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
     if (shared_cause(s) == CAUSE_NONE)
-        mark_unguarded(s); /* it could not begin, or was not to */
+        mark_unguarded(s); /* the command could not begin, or was not to */
     atomic_store(&s->cleared, true);
 }
 
@@ -332,8 +332,8 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     channel_send(z->channel, &message, NULL, -1);
 }
 
-/* Does the work of a dead zygote. A guard of which the zygote has not told is killed with all else
- * that is left. Returns whether something is left to do. */
+/* Does the work of a dead zygote. A guard that the zygote has forked without noting its pid is
+ * killed with all else that is left. Returns whether something is left to do. */
 static bool stand_in_for_zygote(struct zygote *z)
 {
     bool due;

@@ -12,8 +12,8 @@
 #include "guard.h"
 
 struct zygote {
-    struct shared *shared;              /* of each guard; one more has the claim of the session */
-    const struct hold_options *options; /* of each guard */
+    struct shared *shared; /* one for each guard; one more has the claim of the session */
+    const struct hold_options *options; /* one for each guard */
     int count;
     void (*born)(int k, const struct zygote *z); /* called in the new guard, before it begins */
     struct events *events; /* the tool's, with the signal mask that commands get */
@@ -21,7 +21,7 @@ struct zygote {
     int channel;
     bool dead;          /* the tool has seen the zygote's end, and does its work */
     bool given_up;      /* a process was killed and does not end: so the session is not ended */
-    struct sweep sweep; /* of what killed guards leave; each process has its own */
+    struct sweep sweep; /* for what killed guards leave; zygote and tool each have one */
 };
 
 /* Forks the zygote. The caller has set count, options, born and events of z. Returns false after a
