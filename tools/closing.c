@@ -74,8 +74,8 @@ static bool is_inherited(int fd)
 
 /* ---- the child: async-signal-safe calls only ---- */
 
-/* Closes all descriptors except those in keep, which ascend. Another process may wait for the end
- * of what is closed here, as our guard does. */
+/* Closes all descriptors except those in keep, which ascend. Other processes, our guard for one,
+ * wait until a descriptor is closed everywhere. */
 static bool close_others(const int *keep, size_t count)
 {
     unsigned from = 0;

@@ -201,8 +201,8 @@ static int key_that_ended(const struct hold *h, bool lent)
                : 0;
 }
 
-/* Takes the terminal back when the command has ended: what it has left in the background needs no
- * keys, and they are to reach us while the lock is kept for it. */
+/* Takes the terminal back when the command has ended. Processes that it has left in the background
+ * need no keys, and the keys must reach us while the lock is kept for those. */
 static void look_at_end(struct hold *h)
 {
     const int ended = atomic_load(&h->shared->ended);

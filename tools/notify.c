@@ -35,8 +35,8 @@ static bool take_address(struct notify *n, const char *name)
 struct notify *notify_open(void)
 {
     const char *name = g_getenv("NOTIFY_SOCKET");
-    const struct timeval patience = {
-        .tv_sec = 1}; /* after that a message is dropped; a full queue is read sooner */
+    /* A full queue is read sooner; else the message is dropped. */
+    const struct timeval patience = {.tv_sec = 1};
     struct notify *n = g_new0(struct notify, 1);
 
     n->fd = -1;

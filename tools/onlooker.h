@@ -22,10 +22,12 @@ struct onlooker {
 struct onlooker_ops {
     int (*open)(struct onlooker *o);  /* before there is a connection; may be NULL */
     int (*begin)(struct onlooker *o); /* there is a connection */
-    int (*see)(struct onlooker *o,
-               struct reading *newest); /* shows newest, and frees it; NULL: there is no new one */
-    int (*heed)(
-        struct onlooker *o); /* takes the signals; NULL: those that ask us to end do end us */
+
+    /* Shows newest, and frees it; NULL: there is no new reading. */
+    int (*see)(struct onlooker *o, struct reading *newest);
+
+    /* Takes the signals. NULL: those that ask us to end do end us. */
+    int (*heed)(struct onlooker *o);
     void (*end)(struct onlooker *o); /* before the last message; may be NULL */
     reader_fn read;                  /* on the reader's thread */
 };

@@ -9,8 +9,8 @@
 /* The least and the most session timeout that the library takes where no tick is known. */
 #define TIMEOUT_LEAST_MS 401
 #define TIMEOUT_MOST_MS 1000000000
-#define TIMEOUT_BARE_MOST_MS                                                                       \
-    300000 /* without a unit: somebody who writes more means milliseconds */
+/* The most without a unit: a user who writes more means milliseconds. */
+#define TIMEOUT_BARE_MOST_MS 300000
 
 /* ---- the words of a command line, by tables of options ---- */
 

@@ -71,7 +71,7 @@ static void set_joined(struct shards_member *m, uint64_t token)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Sets why the host cannot join (TO_JOIN) or see the members (TO_SEE); NULL: it can. */
+/* Sets why the host cannot join (TO_JOIN) or see the members (TO_SEE); error NULL: it can. */
 static void set_denied(struct shards_member *m, int what, const zkl_error *error)
 {
     pthread_mutex_lock(&m->lock);

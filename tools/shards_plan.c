@@ -27,7 +27,7 @@ static int64_t view_since(const struct shard_plan *s, const struct shard_facts *
     return s->since > f->confirmed_since ? s->since : f->confirmed_since;
 }
 
-/* Decides in the state OUT; the functions below decide in the state that they name. */
+/* Decides in the state OUT. */
 static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
     const int64_t settled = view_since(s, f) + SHARD_SETTLE_MS;
@@ -72,6 +72,7 @@ static enum shard_act end_if_awaited(struct shard_plan *s, const struct shard_fa
     return SHARD_LOOK;
 }
 
+/* Decides in the state HELD. */
 static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
     const int64_t from = free_from(s, f);
@@ -88,6 +89,7 @@ static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *
     return SHARD_REST;
 }
 
+/* Decides in the state SEEKING. */
 static enum shard_act when_seeking(struct shard_plan *s, const struct shard_facts *f,
                                    int64_t *ret_due)
 {
@@ -99,6 +101,7 @@ static enum shard_act when_seeking(struct shard_plan *s, const struct shard_fact
     return f->stop || (f->confirmed && !s->mine) ? shards_plan_end(s, f, ret_due) : SHARD_REST;
 }
 
+/* Decides in the state ENDING. */
 static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts *f,
                                   int64_t *ret_due)
 {

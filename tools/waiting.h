@@ -7,8 +7,8 @@
 
 struct waiting {
     const struct run *run;
-    int64_t began,
-        read_at;      /* by now_ms(): the wait, and the last reading; read_at 0: there was none */
+    int64_t began;    /* by now_ms(): when the wait began */
+    int64_t read_at;  /* by now_ms(): the last reading; 0: there was none */
     zkl_queue *queue; /* by the last reading; NULL: unknown */
     char *node;       /* the name of our node; NULL: unknown */
     char *told;       /* place and holder of the last line for -v and --status-fd */

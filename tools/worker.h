@@ -22,11 +22,11 @@ struct worker_shared {
     int users;
 };
 
-/* Makes both of them users of s. */
+/* Makes the thread and its waiter the users of s. */
 void worker_shared_init(struct worker_shared *s);
 
-/* Ends the use by one of them, which does not hold the lock. Returns true if no user is left; then
- * the lock is destroyed. */
+/* Ends the use by one of the two, which does not hold the lock. Returns true if no user is left;
+ * then the lock is destroyed. */
 bool worker_shared_leave(struct worker_shared *s);
 
 /* Returns the time ms milliseconds from now, for worker_await(). */

@@ -22,7 +22,8 @@ static const char *rest_below(const char *path, const char *root)
     return strcmp(rest, "/") == 0 ? "" : rest;
 }
 
-/* Returns the directory of the cgroup own by one mount; NULL if the mount does not show it. */
+/* Returns the directory at which a mount shows the cgroup own; NULL: it does not show that. fields:
+ * the mount's line of mountinfo. */
 static char *path_by_mount(char *const *fields, const char *own)
 {
     g_autofree char *root = g_strcompress(fields[ROOT]); /* special characters are in octal */

@@ -398,9 +398,9 @@ static void run_on_lost(struct guarding *g)
         events_wait(&g->events);
         take_events(g);
         end_session(g);
+        /* If the tool was killed, so is --on-lost, for which it waited. */
         if (g->tool_dead && !alone)
-            on_lost_signal(&g->on_lost,
-                           SIGKILL); /* the tool was killed, and with it what it waited for */
+            on_lost_signal(&g->on_lost, SIGKILL);
     }
 }
 
