@@ -25,7 +25,7 @@ static void member_end(struct membership *m, zkl_grant *grant, const zkl_error *
 }
 
 /* Ends the attempt with the grant of the membership, which has begun. */
-static void member_join(struct membership *m, zkl_member *member)
+static void member_take_grant(struct membership *m, zkl_member *member)
 {
     const zkl_error lost = {.code = ZKL_ELOST};
     zkl_grant *grant;
@@ -57,7 +57,7 @@ static void member_on_event(zkl_member *member, zkl_member_event event, const zk
                             void *data)
 {
     if (event == ZKL_MEMBER_JOINED)
-        member_join(data, member);
+        member_take_grant(data, member);
     else if (event == ZKL_MEMBER_BUSY)
         member_say_busy(data, news);
 }

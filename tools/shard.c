@@ -266,7 +266,8 @@ static void watch_command(struct shard *s)
     if (s->to_send != 0)
         shard_signal(s, s->to_send);
     const bool over = shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone);
-    s->host->executed |= atomic_load(&shared->executed); /* the lock is given back after this */
+    s->host->executed |=
+        atomic_load(&shared->executed); /* before give_lock_back(), which reads it */
     if (over)
         give_lock_back(s);
 }

@@ -703,7 +703,7 @@ static void set_number(const char *name, int number)
     g_setenv(name, text, TRUE);
 }
 
-/* Runs in a new guard, whose command inherits these numbers. */
+/* Sets the numbers that the command of a new guard inherits. Runs in that guard. */
 static void on_guard_born(int k, const struct zygote *z)
 {
     set_number("ZKL_SHARD", k);

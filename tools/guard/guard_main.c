@@ -63,8 +63,8 @@ static void fail_to_start(struct guarding *g, int err)
 #define PAUSE_LOOK_MS 100
 #define PAUSE_BACK_OFF 16
 
-/* Stops the tree, or those of it that run again. If somebody else has stopped the leader, that is
- * not marked as our pause: the leader has to stay stopped. */
+/* Stops the tree, or those of its processes that run again. If somebody else has stopped the
+ * leader, that is not marked as our pause: the leader has to stay stopped. */
 static void pause_tree(struct guarding *g)
 {
     int64_t now = now_ms();
