@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 struct breaking {
-    const char *path, *node;
+    const char *path, *node; /* node NULL: that of the only holder */
     gboolean yes;
     const struct settings *settings;
 };
 
-/* The only one who is meant; its place in line. */
-static int choose(const struct breaking *b, const zkl_queue *q, size_t *ret)
+/* Finds the contender that the user means. *ret is its place in line. */
+static int choose_contender(const struct breaking *b, const zkl_queue *q, size_t *ret)
 {
     size_t found = 0;
 
@@ -37,7 +37,7 @@ static bool is_yes(const char *line)
     return g_ascii_strcasecmp(line, "y") == 0 || g_ascii_strcasecmp(line, "yes") == 0;
 }
 
-static int confirm(const struct breaking *b)
+static int confirm_removal(const struct breaking *b)
 {
     char line[16] = "";
 
@@ -72,10 +72,10 @@ static int break_run(const struct breaking *b, zkl_session *session)
 
     if (status != STATUS_OK)
         return status;
-    status = choose(b, q, &at);
+    status = choose_contender(b, q, &at);
     if (status == GO_ON) {
         contender_print(zkl_queue_get(q, at), at);
-        status = confirm(b);
+        status = confirm_removal(b);
     }
     return status == GO_ON ? remove_node(b, session, zkl_queue_get(q, at)) : status;
 }

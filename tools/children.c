@@ -1,5 +1,5 @@
-/* The library reads contenders and members. This file only lists children, even those of the root,
- * by one request of our own on the session's handle. */
+/* Lists children, even those of the root, by one request of our own on the session's handle. The
+ * library reads only contenders and members. */
 #include "children.h"
 #include "connect.h"
 #include "json.h"
@@ -8,16 +8,16 @@
 #include <zkl-zookeeper.h>
 #include <zookeeper/zookeeper.h>
 
-/* What the thread of libzookeeper sends to ours. */
+/* The answer, which a thread of libzookeeper sends to ours. */
 struct answer {
     int code;
     GPtrArray *names;
 };
 
 struct question {
-    const char *path;     /* with the chroot, which the handle has not */
+    const char *path;     /* with the chroot: the handle has none */
     GAsyncQueue *answers; /* shared: the answer may come when nobody waits for it any more */
-    int code;
+    int code;             /* ZOK: the request was sent */
 };
 
 static void answer_free(void *data)
@@ -28,6 +28,7 @@ static void answer_free(void *data)
     g_free(a);
 }
 
+/* Takes the answer on a thread of libzookeeper. */
 static void on_children(int code, const struct String_vector *names, const void *data)
 {
     GAsyncQueue *answers = (GAsyncQueue *)(uintptr_t)data;
@@ -41,6 +42,7 @@ static void on_children(int code, const struct String_vector *names, const void 
     g_async_queue_unref(answers);
 }
 
+/* Sends the request; called by zkl_session_call(). */
 static void children_ask(struct _zhandle *zh, void *data)
 {
     struct question *q = data;
@@ -50,12 +52,13 @@ static void children_ask(struct _zhandle *zh, void *data)
         g_async_queue_unref(q->answers);
 }
 
-int children_missing(const char *path)
+int say_path_is_missing(const char *path)
 {
     return fail(STATUS_CONFLICT, "%s: no such path", path);
 }
 
-static int refused(int code, const char *path)
+/* Says why the children could not be listed, unless there is no such path. Returns the status. */
+static int fail_to_list(int code, const char *path)
 {
     switch (code) {
     case ZNONODE:
@@ -67,12 +70,12 @@ static int refused(int code, const char *path)
                     "%s: the server refused to list the children of it: the permission read (r) is "
                     "missing",
                     path);
-    default: /* ZINVALIDSTATE, too: no connection */
+    default: /* even ZINVALIDSTATE: there was no connection */
         return fail(STATUS_UNAVAILABLE, "%s: the servers did not answer in time", path);
     }
 }
 
-/* Orders shard 9 before shard 10. */
+/* Compares names for sorting: 9 comes before 10. */
 static int children_by_name(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
@@ -96,8 +99,10 @@ static void children_print(GPtrArray *names, bool json)
     print_text(out);
 }
 
-/* The names, which are the caller's, or NULL with a code of libzookeeper. */
-static GPtrArray *get(zkl_session *session, struct question *q, int64_t timeout_ms, int *ret_code)
+/* Asks for the names and waits for them; the caller frees them. Returns NULL with a code of
+ * libzookeeper in *ret_code if they cannot be had in time. */
+static GPtrArray *children_get(zkl_session *session, struct question *q, int64_t timeout_ms,
+                               int *ret_code)
 {
     GPtrArray *names = NULL;
 
@@ -113,6 +118,7 @@ static GPtrArray *get(zkl_session *session, struct question *q, int64_t timeout_
     return names;
 }
 
+/* Puts the chroot of the connect string before path. */
 static char *full_path(const struct settings *settings, const char *path)
 {
     const char *chroot = strchr(connect_string(settings), '/');
@@ -136,10 +142,10 @@ int children_read(const struct settings *settings, zkl_session *session, const c
         return fail_error(&error, connect_string(settings));
     }
     q.answers = g_async_queue_new_full(answer_free);
-    *ret = get(session, &q, timeout_ms, &code);
+    *ret = children_get(session, &q, timeout_ms, &code);
     g_async_queue_unref(q.answers);
     if (!*ret)
-        return refused(code, path);
+        return fail_to_list(code, path);
     g_ptr_array_sort(*ret, children_by_name);
     return STATUS_OK;
 }
@@ -151,7 +157,7 @@ int children_show(const struct settings *settings, zkl_session *session, const c
     const int status = children_read(settings, session, path, &names);
 
     if (status == STATUS_CONFLICT)
-        return children_missing(path);
+        return say_path_is_missing(path);
     if (status == STATUS_OK)
         children_print(names, json);
     return status;

@@ -1,17 +1,18 @@
-/* The names below a path, whatever they are: for people, and for shells that complete paths. */
+/* Reads and shows the names of a path's children, of any kind: for people, and for shells that
+ * complete paths. */
 #ifndef ZKL_TOOLS_CHILDREN_H
 #define ZKL_TOOLS_CHILDREN_H
 
 #include "tool.h"
 
-/* The names of path's children, sorted; path may be "/". Waits --connect-timeout at most.
- * STATUS_OK, and *ret is the caller's; STATUS_CONFLICT: there is no such path; or another status
- * after a message. */
+/* Reads the names of path's children, sorted, into *ret, which the caller frees. path may be "/".
+ * Waits --connect-timeout at most. Returns STATUS_OK; STATUS_CONFLICT, without a message, if there
+ * is no such path; or another status after a message. */
 int children_read(const struct settings *settings, zkl_session *session, const char *path,
                   GPtrArray **ret);
 
 /* Says that there is no such path; returns STATUS_CONFLICT. */
-int children_missing(const char *path);
+int say_path_is_missing(const char *path);
 
 /* Writes the names of path's children, sorted, a line each or as a JSON array. path may be "/".
  * Returns the exit status, after a message if it is not STATUS_OK. */

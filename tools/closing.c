@@ -1,6 +1,6 @@
 /* A process cannot wait for the close of its session and end at once. So a child keeps the
  * connection, on which the deletes were sent. When we have gone and nobody else writes there, it
- * adds the request to close the session. It makes no other use of the protocol.
+ * adds the request to close the session. The child makes no other use of the protocol.
  * docs/design/guard.md has the argument. */
 #include "closing.h"
 #include "events.h"
@@ -19,18 +19,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* How long that child waits for the server to hang up. */
+/* How long the child waits for the server to hang up, on all connections together. */
 #define REMAIN_MS 10000
-#define CONNECTIONS 4
+#define CONNECTIONS 4 /* the most that a session has */
 
 struct closing {
-    struct worker_shared shared; /* by the thread that closes */
+    struct worker_shared shared; /* with the thread that closes; its lock guards the two flags */
     zkl_session *session;
-    bool quiet;  /* ZKL_SESSION_CLOSED: no callback comes any more */
-    bool closed; /* the server knows, or has been given up */
+    bool quiet;  /* no callback comes any more (ZKL_SESSION_CLOSED) */
+    bool closed; /* the server has confirmed, or the library has given it up */
 };
 
-static GArray *inherited;
+static GArray *inherited; /* connections that are none of the session's */
 
 static bool is_connection(int fd)
 {
@@ -41,7 +41,8 @@ static bool is_connection(int fd)
            (peer.ss_family == AF_INET || peer.ss_family == AF_INET6);
 }
 
-static GArray *connections(void)
+/* Lists the descriptors of our connections in ascending order, as /proc does. */
+static GArray *list_connections(void)
 {
     GArray *fds = g_array_new(FALSE, FALSE, sizeof(int));
     g_autoptr(GDir) dir = g_dir_open("/proc/self/fd", 0, NULL);
@@ -60,7 +61,7 @@ void closing_prepare(void)
 {
     if (inherited)
         g_array_unref(inherited);
-    inherited = connections();
+    inherited = list_connections();
 }
 
 static bool is_inherited(int fd)
@@ -73,7 +74,8 @@ static bool is_inherited(int fd)
 
 /* ---- the child: async-signal-safe calls only ---- */
 
-/* All but these, which are in order: our guard, for one, waits for the end of a connection. */
+/* Closes all descriptors except those in keep, which ascend. Other processes, our guard for one,
+ * wait until a descriptor is closed everywhere. */
 static bool close_others(const int *keep, size_t count)
 {
     unsigned from = 0;
@@ -86,7 +88,7 @@ static bool close_others(const int *keep, size_t count)
     return close_range(from, ~0U, 0) == 0;
 }
 
-/* A request of ZooKeeper's: its length, a number of ours, and closeSession. */
+/* Sends ZooKeeper's request closeSession (-11) as request number 0, after its length. */
 static void ask_to_close(int fd)
 {
     static const unsigned char request[12] = {0, 0, 0, 8, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xf5};
@@ -94,8 +96,8 @@ static void ask_to_close(int fd)
     send(fd, request, sizeof request, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Replies are read, since unread ones would reset the connection, and with it undo what the server
- * has not read yet. */
+/* Waits until the server hangs up, or until the time until, by now_ms(). Reads the replies, since
+ * unread ones would reset the connection; the server would then lose what it has not read yet. */
 static void await_hang_up(int fd, int64_t until)
 {
     struct pollfd in = {.fd = fd, .events = POLLIN};
@@ -115,8 +117,10 @@ void closing_detach(int outside)
         continue;
 }
 
-/* fds are in order; after them is room for one more. */
-static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
+/* Waits for the parent's end, then asks to close the session on each connection, and waits for the
+ * server. fds ascend, and have room for one more. parent is a pipe that ends with the parent.
+ * outside: as in closing_detach(). */
+static _Noreturn void close_after_parent(int *fds, size_t count, int parent, int outside)
 {
     char nothing;
 
@@ -134,11 +138,12 @@ static _Noreturn void remain(int *fds, size_t count, int parent, int outside)
     _exit(STATUS_OK);
 }
 
-/* ---- we ---- */
+/* ---- the process that ends ---- */
 
-static size_t own_connections(int fds[CONNECTIONS])
+/* Finds the session's connections: those that were not open at closing_prepare(). */
+static size_t find_own_connections(int fds[CONNECTIONS])
 {
-    g_autoptr(GArray) all = connections();
+    g_autoptr(GArray) all = list_connections();
     size_t count = 0;
 
     for (guint i = 0; i < all->len && count < CONNECTIONS; i++)
@@ -147,12 +152,13 @@ static size_t own_connections(int fds[CONNECTIONS])
     return count;
 }
 
-/* Any signal ends the child: a service manager that waits for all of our processes may wish that.
- * The other end of the pipe stays open as long as we live. */
-static void leave_behind(void)
+/* Forks the child that closes the session after our end. Any signal ends the child: a service
+ * manager that waits for all of our processes may wish that. We keep our end of the pipe open as
+ * long as we live. */
+static void fork_closer(void)
 {
     int fds[CONNECTIONS + 1];
-    const size_t count = own_connections(fds);
+    const size_t count = find_own_connections(fds);
     sigset_t all, none, before;
     int ends[2];
 
@@ -165,7 +171,7 @@ static void leave_behind(void)
     if (fork() == 0) {
         pthread_sigmask(SIG_SETMASK, &none, NULL);
         close(ends[1]);
-        remain(fds, count, ends[0], outside);
+        close_after_parent(fds, count, ends[0], outside);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(ends[0]);
@@ -173,10 +179,11 @@ static void leave_behind(void)
         close(outside);
 }
 
-static void closing_tell(struct closing *c, bool *what)
+/* Sets a flag of c, and wakes await_close(). */
+static void closing_set(struct closing *c, bool *flag)
 {
     pthread_mutex_lock(&c->shared.lock);
-    *what = true;
+    *flag = true;
     pthread_cond_broadcast(&c->shared.changed);
     pthread_mutex_unlock(&c->shared.lock);
 }
@@ -195,7 +202,7 @@ static void closing_on_session(zkl_session *session, zkl_session_event event, in
     (void)session;
     (void)id;
     if (event == ZKL_SESSION_CLOSED)
-        closing_tell(c, &c->quiet);
+        closing_set(c, &c->quiet);
 }
 
 static void *close_session(void *data)
@@ -203,13 +210,15 @@ static void *close_session(void *data)
     struct closing *c = data;
 
     zkl_session_close(c->session);
-    closing_tell(c, &c->quiet);
-    closing_tell(c, &c->closed);
+    closing_set(c, &c->quiet);
+    closing_set(c, &c->closed);
     closing_unref(c);
     return NULL;
 }
 
-static bool confirmed(struct closing *c, int64_t patience_ms)
+/* Waits until no callback comes any more, then at most patience_ms until the session is closed.
+ * Returns whether it is. */
+static bool await_close(struct closing *c, int64_t patience_ms)
 {
     const struct timespec until = worker_after_ms(patience_ms);
     bool more = true;
@@ -235,7 +244,7 @@ void closing_close(zkl_session *session, int64_t patience_ms)
     zkl_session_on_change(session, closing_on_session, c);
     if (worker_start(NULL, close_session, c) != 0)
         close_session(c);
-    else if (!confirmed(c, patience_ms))
-        leave_behind();
+    else if (!await_close(c, patience_ms))
+        fork_closer();
     closing_unref(c);
 }

@@ -1,13 +1,14 @@
-/* The end of a session, which a slow or frozen server must not draw out. */
+/* Ends a session. A slow or frozen server must not draw that out. */
 #ifndef ZKL_TOOLS_CLOSING_H
 #define ZKL_TOOLS_CLOSING_H
 
 #include "tool.h"
 
-/* Before a session is opened: connections that are there already are none of its own. */
+/* Lists the connections that are open already, which are none of the next session's. Call it before
+ * a session is opened. */
 void closing_prepare(void);
 
-/* How long a slow server may take to confirm the end where nobody depends on it. */
+/* The patience of closing_close() where nobody depends on the server's confirmation. */
 #define CLOSING_PATIENCE_MS 50
 
 /* Closes the session: no callback comes after the return. Waits patience_ms at most until the
@@ -15,8 +16,9 @@ void closing_prepare(void);
  * seconds after our end, so that the nodes go as soon as the server answers. */
 void closing_close(zkl_session *session, int64_t patience_ms);
 
-/* A process that closes a session is no part of any command, so the end of a command around us does
- * not end it. outside is cgroup_open_outside()'s; -1: none. Async-signal-safe. */
+/* Takes this process, which closes a session, out of all commands around us, whose ends must not
+ * end it. outside is the descriptor of cgroup_open_outside(); -1: there is none. Async-signal-safe.
+ */
 void closing_detach(int outside);
 
 #endif

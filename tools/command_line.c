@@ -1,12 +1,13 @@
-/* Options as flock(1) has them: before PATH, after PATH, and none after the command's name. */
+/* Parses options as flock(1) does: before PATH, after PATH, and none after the command's name. */
 #include "command_line.h"
 
 #include <string.h>
 
-/* How long --on-lost may take. */
+/* Defaults of --on-lost-timeout and --kill-after. */
 #define ON_LOST_MS 30000
 #define KILL_AFTER_DEFAULT_MS 10000
 
+/* Parses the options up to the next operand. */
 static int command_line_parse(struct command_line *l)
 {
     struct raw_options *raw = &l->raw;
@@ -77,6 +78,7 @@ int command_line_operand(struct command_line *l, const char *what, const char **
     return command_line_parse(l);
 }
 
+/* Returns the words by which a shell runs string. */
 static char **shell_command(const char *string)
 {
     const char *shell = g_getenv("SHELL");
@@ -88,7 +90,7 @@ static char **shell_command(const char *string)
     return argv;
 }
 
-/* The option by which the user gave the time limit. */
+/* Returns the option by which the user gave the time limit, for messages. */
 static const char *timeout_name(const struct command_line *l)
 {
     const char *name = "-w";

@@ -1,11 +1,11 @@
-/* A line that ends with a command, as zkl lock and zkl elect have it. Options may stand before each
- * operand, and end at the command's name. */
+/* Parses a command line that ends with a command to run, as for zkl lock and zkl elect. Options may
+ * stand before each operand, and end at the command's name. */
 #ifndef ZKL_TOOLS_COMMAND_LINE_H
 #define ZKL_TOOLS_COMMAND_LINE_H
 
 #include "lock_options.h"
 
-/* What the tables of options fill and nobody else needs. */
+/* The options as they were given, before they are checked. */
 struct raw_options {
     gboolean nonblock;
     char *shell_command;
@@ -27,20 +27,20 @@ struct command_line {
     const char *synopsis;
     const char *summary;
     const GOptionEntry *entries; /* the verb's own */
-    bool waits;                  /* for as long as it takes, for N locks: there are no -n, -w, -E */
-    int conflict_status;         /* of -E if it is not given; 0: STATUS_CONFLICT */
+    bool waits;                  /* without a limit, for N locks: there are no -n, -w, -E */
+    int conflict_status;         /* the exit status without -E; 0: STATUS_CONFLICT */
     struct raw_options raw;
     int argc;
     char **argv;
-    char **words; /* argv as it was in the beginning */
+    char **words; /* the argv that command_line_begin() got */
 };
 
-/* Each returns GO_ON, or a status after a message. */
+/* Each of these functions returns GO_ON, or a status after a message. */
 
-/* The options before the first operand; the defaults of what is not given. */
+/* Sets the defaults, and parses the options before the first operand. */
 int command_line_begin(struct command_line *l, int argc, char **argv);
 
-/* The next operand, which is called what, and the options after it. */
+/* Takes the next operand, and parses the options after it. what names the operand in messages. */
 int command_line_operand(struct command_line *l, const char *what, const char **ret);
 
 /* Checks the options, and takes the command: what is left of the line, or the -c string. */

@@ -1,4 +1,4 @@
-/* From the settings to a session that a server has confirmed. */
+/* Opens a session by the settings, and waits until a server has confirmed it. */
 #include "connect.h"
 #include "closing.h"
 #include "credentials.h"
@@ -17,7 +17,7 @@ const char *connect_string(const struct settings *settings)
     return env && *env ? env : DEFAULT_CONNECT;
 }
 
-/* The library's own lines are for -v; a failure is told once, by its result. */
+/* Writes what the library logs, for -v. Without -v a failure is told once, by its result. */
 static void connect_log_line(const zkl_log_record *record, void *data)
 {
     (void)data;
@@ -30,8 +30,9 @@ static void log_nothing(const zkl_log_record *record, void *data)
     (void)data;
 }
 
-/* The library names its own options; the reader of the message has given ours. */
-static int open_failed(const struct settings *settings, const zkl_error *error)
+/* Says why the session cannot be opened, and returns the status. The library's message names its
+ * own options, but the user has given ours. */
+static int fail_to_open(const struct settings *settings, const zkl_error *error)
 {
     if (error->code == ZKL_EINVAL && g_str_has_prefix(error->text, "acl "))
         return fail(STATUS_USAGE, "--acl %s: %s%s", settings->acl, error->text,
@@ -63,8 +64,8 @@ zkl_session_options connect_options(const struct settings *settings)
     return options;
 }
 
-int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_log_fn heard,
-                       void *data)
+int session_open_logged(const struct settings *settings, zkl_session **ret, zkl_log_fn on_log,
+                        void *data)
 {
     zkl_session_options options = connect_options(settings);
     zkl_error error = {0};
@@ -77,23 +78,23 @@ int session_open_heard(const struct settings *settings, zkl_session **ret, zkl_l
     options.credential_count = credentials->len;
     credentials_leave(credentials);
     options.acl = settings->acl;
-    options.log = heard;
+    options.log = on_log;
     options.log_data = data;
     options.log_level = settings->verbose ? ZKL_LOG_INFO : ZKL_LOG_WARN;
     closing_prepare();
     if (zkl_session_open(ret, connect_string(settings), &options, &error) != 0)
-        status = open_failed(settings, &error);
+        status = fail_to_open(settings, &error);
     credentials_forget();
     return status;
 }
 
 int session_open(const struct settings *settings, zkl_session **ret)
 {
-    return session_open_heard(settings, ret, settings->verbose ? connect_log_line : log_nothing,
-                              NULL);
+    return session_open_logged(settings, ret, settings->verbose ? connect_log_line : log_nothing,
+                               NULL);
 }
 
-/* Wakes the waiting thread, which looks again. Runs on a thread of the library. */
+/* Wakes the main thread, which waits for the session. Runs on a thread of the library. */
 static void connect_on_session(zkl_session *session, zkl_session_event event, int64_t id,
                                void *events)
 {
@@ -103,8 +104,9 @@ static void connect_on_session(zkl_session *session, zkl_session_event event, in
     events_wake(events);
 }
 
-/* Looks at the session again and again, because zkl_session_wait() cannot hear signals. Returns 0,
- * or the signal that asks us to end first; *ret is what zkl_session_wait() answered. */
+/* Asks again and again whether the session is made, because zkl_session_wait() does not return at a
+ * signal. Returns 0, or the signal that asks us to end first. *ret is the last answer of
+ * zkl_session_wait(). */
 static int wait_for_session(zkl_session *session, int64_t limit_ms, struct events *events, int *ret)
 {
     const int64_t end = now_ms() + limit_ms;

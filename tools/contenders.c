@@ -10,15 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- its identity, by its node's payload ---- */
+/* ---- who it is, by its node's payload ---- */
 
-/* The library takes no longer name. */
+/* The library takes no name that is longer. */
 #define NAME_MAX_BYTES 1024
 
-/* Columns of a name in a sentence. */
+/* A name in a sentence is cut to this many columns. */
 #define NAME_COLUMNS 32
 
-/* "HOST pid N", and what is after it; false: text begins with something else. */
+/* Reads "HOST pid N" at the beginning of text; *ret_end is what follows. Returns false if text
+ * begins with something else. */
 static bool read_process(const char *text, struct identity *ret, const char **ret_end)
 {
     const size_t length = strcspn(text, " ");
@@ -34,6 +35,7 @@ static bool read_process(const char *text, struct identity *ret, const char **re
     return true;
 }
 
+/* Whether text is " thread M", or empty. */
 static bool is_thread(const char *text)
 {
     unsigned long long thread;
@@ -43,7 +45,7 @@ static bool is_thread(const char *text)
            (sscanf(text, " thread %20llu%n", &thread, &end) == 1 && text[(size_t)end] == '\0');
 }
 
-/* Reads the process that is in parentheses after a name. */
+/* Reads "NAME (HOST pid N)". */
 static bool read_named(const char *text, struct identity *ret)
 {
     const char *open = g_strrstr(text, " ("), *end;
@@ -54,7 +56,8 @@ static bool read_named(const char *text, struct identity *ret)
     return true;
 }
 
-/* A thread is no name of anybody's; without one only our own nodes are believed. */
+/* Nobody has a name with a thread in it, so the first form is believed of any node. The forms
+ * without a thread are believed only of nodes that zkl has made. */
 struct identity identity_of(const zkl_contender *c)
 {
     const struct identity plain = {.name = c->owner, .name_length = strlen(c->owner)};
@@ -76,7 +79,8 @@ char *identity_text(const char *name)
     return text && strlen(text) > NAME_MAX_BYTES ? g_strdup(name) : g_steal_pointer(&text);
 }
 
-/* How long ago its node was made, by the server's clock and ours: a little wrong, perhaps. */
+/* Returns the age of the contender's node. The server's clock gave its beginning and ours gives the
+ * present, so the age may be a little wrong. */
 static int64_t identity_age_ms(const zkl_contender *c)
 {
     const int64_t age = g_get_real_time() / 1000 - c->ctime_ms;
@@ -84,7 +88,8 @@ static int64_t identity_age_ms(const zkl_contender *c)
     return age > 0 ? age : 0;
 }
 
-static void identity_append_time(GString *out, int64_t ms)
+/* Appends an age with its largest unit, as "3 min". */
+static void append_age_in_words(GString *out, int64_t ms)
 {
     const int64_t s = ms / 1000;
 
@@ -98,6 +103,7 @@ static void identity_append_time(GString *out, int64_t ms)
         g_string_append_printf(out, "%" PRId64 " days", s / 86400);
 }
 
+/* Appends the first length bytes of text, made visible and cut. */
 static void append_name(GString *out, const char *text, size_t length)
 {
     g_autofree char *part = g_strndup(text, length);
@@ -125,12 +131,12 @@ char *identity_sentence(const zkl_contender *c)
     if (i.pid > 0)
         g_string_append_printf(text, "pid %" PRId64 ", ", i.pid);
     g_string_append(text, "for ");
-    identity_append_time(text, identity_age_ms(c));
+    append_age_in_words(text, identity_age_ms(c));
     g_string_append_c(text, ')');
     return g_string_free(text, FALSE);
 }
 
-/* ---- what is known of one ---- */
+/* ---- what is known of a contender ---- */
 
 const char *contender_kind(const zkl_contender *c)
 {
@@ -141,7 +147,7 @@ const char *contender_kind(const zkl_contender *c)
     };
 
     if (c->kind == ZKL_KIND_RUBY && c->node[0] == 's')
-        return "read"; /* zk-ruby's shared ones: "sh0000000000" */
+        return "read"; /* zk-ruby calls its shared nodes "sh0000000000" */
     return (size_t)c->kind < G_N_ELEMENTS(names) && names[c->kind] ? names[c->kind] : "?";
 }
 
@@ -155,7 +161,7 @@ const char *contender_client(const zkl_contender *c)
     return (size_t)c->client < G_N_ELEMENTS(names) ? names[c->client] : NULL;
 }
 
-/* Java adds the interface: "fe80:0:0:0:0:0:0:1%eth0". */
+/* Whether text is an IP address. Java adds the interface: "fe80:0:0:0:0:0:0:1%eth0". */
 static bool is_address(const char *text)
 {
     unsigned char address[sizeof(struct in6_addr)];
@@ -179,7 +185,7 @@ char *contender_host(const zkl_contender *c)
     return is_address(c->owner) ? g_strdup(c->owner) : NULL;
 }
 
-/* The name alone, without what zkl writes after it. */
+/* Returns the owner's name, without what zkl writes after it. */
 static char *name_of(const zkl_contender *c)
 {
     const struct identity i = identity_of(c);
@@ -206,6 +212,7 @@ char *contender_owner(const zkl_contender *c)
     return g_string_free(text, FALSE);
 }
 
+/* Returns an age with its two largest units, as "3m07s". */
 static char *age_text(int64_t ms)
 {
     const int64_t s = ms / 1000;
@@ -230,19 +237,19 @@ size_t contenders_holding(const zkl_queue *q)
 
 /* ---- as a table ---- */
 
-static struct table *heads(bool narrow)
+static struct table *contenders_table_new(bool narrow)
 {
     static const char *const all[] = {"STATE", "TOKEN",   "AGE",   "KIND", "CLIENT",
                                       "HOST",  "SESSION", "OWNER", "NODE"},
                              *const few[] = {"STATE",  "TOKEN", "AGE",   "KIND",
                                              "CLIENT", "HOST",  "OWNER", "NODE"};
-    const unsigned right = 1u << 1 | 1u << 2; /* numbers line up at their end */
+    const unsigned right = 1u << 1 | 1u << 2; /* TOKEN and AGE are aligned to the right */
 
     return narrow ? table_new(few, G_N_ELEMENTS(few), right)
                   : table_new(all, G_N_ELEMENTS(all), right);
 }
 
-static void table_contender(struct table *t, const zkl_contender *c, size_t position, bool narrow)
+static void add_contender_row(struct table *t, const zkl_contender *c, size_t position, bool narrow)
 {
     g_autofree char *age = age_text(identity_age_ms(c)), *host = contender_host(c),
                     *owner = contender_owner(c);
@@ -269,27 +276,27 @@ static void table_contender(struct table *t, const zkl_contender *c, size_t posi
 
 GString *contenders_table(const zkl_queue *q, size_t most, bool narrow)
 {
-    struct table *t = heads(narrow);
+    struct table *t = contenders_table_new(narrow);
 
     for (size_t i = 0; i < most && i < zkl_queue_count(q); i++)
-        table_contender(t, zkl_queue_get(q, i), i, narrow);
+        add_contender_row(t, zkl_queue_get(q, i), i, narrow);
     return table_end(t);
 }
 
 void contender_print(const zkl_contender *c, size_t position)
 {
-    struct table *t = heads(false);
+    struct table *t = contenders_table_new(false);
 
-    table_contender(t, c, position, false);
+    add_contender_row(t, c, position, false);
     print_text(table_end(t));
 }
 
 void contenders_print_some(const zkl_queue *q)
 {
-    struct table *t = heads(false);
+    struct table *t = contenders_table_new(false);
 
     for (size_t i = 0; i < zkl_queue_count(q); i++)
-        table_contender(t, zkl_queue_get(q, i), CONTENDER_SOMEWHERE, false);
+        add_contender_row(t, zkl_queue_get(q, i), CONTENDER_SOMEWHERE, false);
     print_text(table_end(t));
 }
 
@@ -383,9 +390,10 @@ int contenders_failed(const char *path)
     return fail_last(path);
 }
 
-/* ---- runs ---- */
+/* ---- runs of zkl once ---- */
 
-static char *contenders_when(int64_t ms)
+/* ms: since 1970. */
+static char *utc_text(int64_t ms)
 {
     g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(ms / 1000);
 
@@ -394,8 +402,8 @@ static char *contenders_when(int64_t ms)
 
 char *contenders_run_text(const zkl_once_run *run)
 {
-    g_autofree char *begun = contenders_when(run->begun_ms), *due = contenders_when(run->due_ms);
-    g_autofree char *local = contenders_when(run->local_ms);
+    g_autofree char *begun = utc_text(run->begun_ms), *due = utc_text(run->due_ms);
+    g_autofree char *local = utc_text(run->local_ms);
     g_autoptr(GString) text = g_string_new(NULL);
 
     g_string_printf(text, "run by %s at %s", run->name, begun);

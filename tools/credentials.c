@@ -9,16 +9,17 @@
 
 static GPtrArray *given; /* with --auth */
 static char *inherited;  /* ZKL_AUTH */
-static bool forgotten, kept;
+static bool forgotten;   /* credentials_forget() has wiped them */
+static bool never_wiped; /* see credentials_keep() */
 
-static void wipe(void *secret)
+static void wipe_secret(void *secret)
 {
     explicit_bzero(secret, strlen(secret));
     g_free(secret);
 }
 
-/* Moves text out of what others can see of a process. */
-static char *take(const char *text)
+/* Moves text out of the command line or the environment, where others can see it. */
+static char *take_secret(const char *text)
 {
     char *secret = g_strdup(text);
 
@@ -32,7 +33,7 @@ void credentials_hide(void)
 
     forgotten = false;
     if (text)
-        inherited = take(text);
+        inherited = take_secret(text);
     unsetenv("ZKL_AUTH");
 }
 
@@ -42,33 +43,33 @@ gboolean credentials_take(const char *option, const char *word, gpointer data, G
     (void)data;
     (void)error;
     if (!given)
-        given = g_ptr_array_new_with_free_func(wipe);
-    g_ptr_array_add(given, take(word));
+        given = g_ptr_array_new_with_free_func(wipe_secret);
+    g_ptr_array_add(given, take_secret(word));
     return TRUE;
 }
 
 void credentials_keep(void)
 {
-    kept = true;
+    never_wiped = true;
 }
 
 void credentials_forget(void)
 {
-    if (kept)
+    if (never_wiped)
         return;
     g_clear_pointer(&given, g_ptr_array_unref);
-    g_clear_pointer(&inherited, wipe);
+    g_clear_pointer(&inherited, wipe_secret);
     forgotten = true;
 }
 
-/* ---- one after the other ---- */
+/* ---- parsing ---- */
 
 static void credentials_clear(void *data)
 {
     const zkl_credential *c = data;
 
     g_free((char *)(uintptr_t)c->scheme);
-    wipe((char *)(uintptr_t)c->auth);
+    wipe_secret((char *)(uintptr_t)c->auth);
 }
 
 static int credentials_add(GArray *list, const char *source, const char *text)
@@ -83,7 +84,7 @@ static int credentials_add(GArray *list, const char *source, const char *text)
     return GO_ON;
 }
 
-/* A line each; changes text. */
+/* Adds credentials, a line each; changes text. */
 static int add_lines(GArray *list, const char *source, char *text)
 {
     int status = GO_ON;
@@ -101,7 +102,7 @@ static int add_lines(GArray *list, const char *source, char *text)
 
 /* ---- where they come from ---- */
 
-/* Reads as much as fits. Returns its length, or -1. */
+/* Reads as much of the file as fits. Returns the length, or -1 with errno set. */
 static ssize_t read_all(const char *name, char *buffer, size_t size)
 {
     const int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -156,6 +157,8 @@ static int add_inherited(GArray *list)
     return status;
 }
 
+/* Adds the credentials from the one place where there are some. Returns GO_ON, or a status after a
+ * message. */
 static int add_all(const struct settings *settings, GArray *list)
 {
     const char *name = getenv("ZKL_AUTH_FILE");
@@ -189,7 +192,7 @@ int credentials_read(const struct settings *settings, GArray **ret)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(zkl_credential));
 
-    g_assert(!forgotten); /* a second session would have none */
+    g_assert(!forgotten); /* after that a session would have none */
     g_array_set_clear_func(list, credentials_clear);
     int status = add_all(settings, list);
     if (status == GO_ON && credentials_size(list) > CREDENTIALS_MAX)

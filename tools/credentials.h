@@ -5,20 +5,21 @@
 
 #include "tool.h"
 
-/* All credentials together have no more bytes than these, with one after each scheme and secret. */
+/* The most bytes of all credentials together, where each scheme and each secret has a NUL after it.
+ */
 #define CREDENTIALS_MAX ((size_t)64 * 1024)
 
 /* Takes ZKL_AUTH out of the environment: no process that is started later sees it. */
 void credentials_hide(void);
 
-/* Option --auth, which may be given again. */
+/* Takes a value of the option --auth, which may be repeated. */
 gboolean credentials_take(const char *option, const char *word, gpointer data, GError **error);
 
-/* This process opens more than one session: credentials_forget() does nothing from now on. */
+/* Makes credentials_forget() do nothing from now on: this process opens more than one session. */
 void credentials_keep(void);
 
-/* GO_ON and an array of zkl_credential, whose last reference wipes them; or a status after a
- * message, which shows no secret. */
+/* Reads all credentials into *ret, an array of zkl_credential, whose last reference wipes them.
+ * Returns GO_ON, or a status after a message, which shows no secret. */
 int credentials_read(const struct settings *settings, GArray **ret);
 
 #endif

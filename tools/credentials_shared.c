@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The credentials of the session: scheme and secret of one after the other, each with its NUL. */
+/* The memory. Each credential has a scheme and then a secret, each with a NUL after it. */
 struct left {
-    atomic_size_t size; /* 0 while they change: a kill in between leaves none */
+    atomic_size_t size; /* 0 while .texts change: a kill in between leaves none */
     char texts[CREDENTIALS_MAX];
 };
 static struct left *left;

@@ -5,19 +5,19 @@
 
 #include "tool.h"
 
-/* Is called before the fork of the process that may have to end the session. false with errno
- * set. */
+/* Maps the memory. Call it before the fork of the process that may have to end the session. Returns
+ * false with errno set. */
 bool credentials_share(void);
 
-/* Leaves that process what it needs: an array of zkl_credential. Without credentials_share() nobody
- * gets them. */
+/* Copies credentials, an array of zkl_credential, into the memory for that process. Does nothing
+ * without credentials_share(). */
 void credentials_leave(const GArray *credentials);
 
-/* What was left, if anything: an array of zkl_credential, whose texts are those of the memory. The
- * caller frees it. */
+/* Returns what is in the memory, if anything: an array of zkl_credential, whose texts are those of
+ * the memory. The caller frees the array. */
 GArray *credentials_shared(void);
 
-/* This process needs them no more. */
+/* Unmaps the memory in this process, which does not need it any more. */
 void credentials_unshare(void);
 
 #endif

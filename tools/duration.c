@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Ten years: beyond that it is a slip, and far from any overflow. */
+/* Ten years. A longer time is a slip of the user's; and sums of such times do not overflow. */
 #define MOST_MS 3.2e11
 
-/* 0: there is no such unit. */
+/* Returns how many ms the unit has; 0: there is no such unit. */
 static int64_t unit_ms(const char *name)
 {
     static const struct {
@@ -21,7 +21,8 @@ static int64_t unit_ms(const char *name)
     return 0;
 }
 
-/* Decimal, which g_ascii_strtod() alone does not demand; nor that nothing is before it. */
+/* Whether the number from text to end is decimal, and begins at once. g_ascii_strtod() takes
+ * hexadecimal numbers too, and spaces before a number. */
 static bool is_decimal(const char *text, const char *end)
 {
     return end > text && strspn(text, "+-.0123456789eE") >= (size_t)(end - text);
@@ -38,6 +39,7 @@ bool duration_parse(const char *text, int64_t *ret_ms)
         return false;
     if (unit == 1 && (double)(int64_t)ms < ms)
         return false;
+    /* Less than a millionth is an error of the product. */
     *ret_ms = (int64_t)ms + (ms - (double)(int64_t)ms > 0.000001);
     return true;
 }

@@ -1,9 +1,9 @@
-/* zkl elect: one term after the other; or who leads.
+/* zkl elect: runs the command in one term after the other; or shows who leads.
  *
  * Each term has a process of its own, the candidate: a guard is forked before there are threads.
  * The supervisor of the terms has no threads and no session, and is the service manager's main
- * process. It passes signals on and tells how it stands. Before it begins anew, it waits for all
- * that its child leaves. */
+ * process. It passes signals on and tells it how the term stands. Before the next term, the
+ * supervisor waits for the end of all processes that its child leaves. */
 #include "contenders.h"
 #include "elect_options.h"
 #include "guard/channel.h"
@@ -34,17 +34,17 @@ struct candidate {
     struct run run;
     struct attempt *attempt;
     zkl_election *election;
-    zkl_op *op; /* --once */
-    char *node; /* the name of ours in that session; NULL: was not seen yet */
-    int64_t node_session;
+    zkl_op *op;           /* --once */
+    char *node;           /* the name of our node; NULL: it was not seen yet */
+    int64_t node_session; /* in which it was seen, or looked for */
 };
 
-/* How many candidates are looked at, once for each session, to find our own. */
+/* How many candidates are read, once for each session, to find our own; and for how long. */
 #define CANDIDATES_READ 100
 #define READ_MS 500
 
-/* The supervisor looks at what is shared. From any thread. */
-static void tell_supervisor(void *self)
+/* Makes the supervisor look at the shared memory. Any thread may call it. */
+static void wake_supervisor(void *self)
 {
     const struct candidate *c = self;
 
@@ -59,19 +59,21 @@ static int candidate_open(void *self, zkl_session *session)
                             c->options->run.hold.candidate, &c->options->election);
 }
 
-/* Runs on a thread of the library, like the next. */
-static void won(zkl_grant *grant, const zkl_error *error, void *data)
+/* Takes the grant, or the error that ends the attempt. Runs on a thread of the library, and so does
+ * the next function. */
+static void candidate_take_result(zkl_grant *grant, const zkl_error *error, void *data)
 {
     struct candidate *c = data;
 
     if (grant) {
         atomic_store(&c->shared->since, (int64_t)time(NULL));
         atomic_store(&c->shared->in_line, true);
-        tell_supervisor(c);
+        wake_supervisor(c);
     }
     attempt_end(grant, error, c->attempt);
 }
 
+/* Acts on an event of a started election. */
 static void candidate_on_event(zkl_election *election, zkl_election_event event,
                                const zkl_grant *lent, const zkl_error *error, void *data)
 {
@@ -82,21 +84,21 @@ static void candidate_on_event(zkl_election *election, zkl_election_event event,
     (void)lent;
     switch (event) {
     case ZKL_ELECTION_LEADING:
-        /* A reference of our own. */
+        /* Takes a reference of our own. */
         if (zkl_election_campaign(election, 0, &grant) == 0)
-            won(grant, NULL, c);
+            candidate_take_result(grant, NULL, c);
         else
-            won(NULL, &lost, c);
+            candidate_take_result(NULL, &lost, c);
         break;
     case ZKL_ELECTION_ASKED:
-        guard_ask(&c->run.guard);
+        guard_ask_to_end(&c->run.guard);
         break;
     case ZKL_ELECTION_FAILED:
     case ZKL_ELECTION_STOPPED:
         if (!atomic_load(&c->attempt->done))
-            won(NULL, error ? error : &lost, c);
+            candidate_take_result(NULL, error ? error : &lost, c);
         break;
-    default: /* the holder hears it from the grant */
+    default: /* the grant tells the holder */
         break;
     }
 }
@@ -107,12 +109,14 @@ static int candidate_seek(void *self, int64_t timeout_ms, struct attempt *attemp
 
     c->attempt = attempt;
     atomic_store(&c->shared->connected, true);
-    tell_supervisor(c);
+    wake_supervisor(c);
     if (c->options->once)
-        return zkl_election_campaign_async(c->election, timeout_ms, won, c, &c->op);
+        return zkl_election_campaign_async(c->election, timeout_ms, candidate_take_result, c,
+                                           &c->op);
     return zkl_election_start(c->election, candidate_on_event, c);
 }
 
+/* Tells the supervisor how many are before us, if that has changed. */
 static void candidate_look(void *self)
 {
     struct candidate *c = self;
@@ -123,9 +127,10 @@ static void candidate_look(void *self)
     if (status.ahead >= 0)
         atomic_store(&c->shared->in_line, true);
     if (atomic_exchange(&c->shared->ahead, status.ahead) != status.ahead)
-        tell_supervisor(c);
+        wake_supervisor(c);
 }
 
+/* Finds the name of our node of that session in the queue. */
 static void find_node(struct candidate *c, int64_t session)
 {
     g_autoptr(zkl_queue) queue =
@@ -134,13 +139,15 @@ static void find_node(struct candidate *c, int64_t session)
     g_clear_pointer(&c->node, g_free);
     c->node_session = session;
     for (size_t i = 0; i < zkl_queue_count(queue) && !c->node; i++) {
-        const zkl_contender *one = zkl_queue_get(queue, i);
-        if (one->token != 0 && one->session_id == session)
-            c->node = g_strdup(one->node);
+        const zkl_contender *contender = zkl_queue_get(queue, i);
+
+        if (contender->token != 0 && contender->session_id == session)
+            c->node = g_strdup(contender->node);
     }
 }
 
-/* A started election has no operation that knows its node. */
+/* Writes the path of our node. Finds it in the queue, because a started election has no operation
+ * that knows its node. */
 static int candidate_node(void *self, char *buf, size_t size)
 {
     struct candidate *c = self;
@@ -176,11 +183,11 @@ static const struct acquire_ops candidate_ops = {.open = candidate_open,
                                                  .look = candidate_look,
                                                  .node = candidate_node,
                                                  .give_up = candidate_give_up,
-                                                 .over = tell_supervisor,
+                                                 .over = wake_supervisor,
                                                  .close = candidate_close};
 
-/* Campaigns, leads and ends; events is open, and orders was given to it. shared tells the
- * supervisor too how that came; lost: how many terms before were lost. Returns the exit status. */
+/* Campaigns, leads and ends. events is open, with a channel of orders. The supervisor reads in
+ * shared why the term has ended. lost: how many terms before were lost. Returns the exit status. */
 static int candidate_run(const struct settings *settings, struct elect_options *options,
                          struct events *events, struct shared *shared, int lost)
 {
@@ -202,6 +209,7 @@ static int candidate_run(const struct settings *settings, struct elect_options *
 
 /* ---- the supervisor ---- */
 
+/* The pause between two KILLs of what is left: the first, and the longest. */
 #define SWEEP_FIRST_MS 20
 #define SWEEP_LAST_MS 1000
 
@@ -210,26 +218,26 @@ struct supervisor {
     struct elect_options *options;
     struct events *events;
     struct notify *notify;
-    struct shared *shared; /* by the child and its guard */
-    struct sweep sweep;    /* of what these leave to us, should both be killed */
+    struct shared *shared; /* with the child and its guard */
+    struct sweep sweep;    /* for what child and guard leave to us if both are killed */
     int channel;           /* to the child */
     pid_t child;
-    int result; /* the child's, as of waitpid() */
+    int result; /* how the child has ended, as waitpid() gives it */
     bool child_ended;
-    bool cleared;      /* its guard has ended all of the command's tree */
-    bool ready;        /* was told */
-    bool asked_to_end; /* INT or TERM has been passed on */
-    int late;          /* the one that came when the child had ended */
-    bool was_in_line;
+    bool cleared;          /* its guard has ended all of the command's tree */
+    bool ready;            /* READY=1 was sent */
+    bool asked_to_end;     /* INT or TERM has been passed on */
+    int late_signal;       /* the first INT or TERM after the child's end; 0: none */
+    bool was_in_line;      /* a candidate was, in any term */
     int64_t pause_ms;      /* after the last failure; 0: there was none since the last term */
-    int64_t refused_since; /* by now_ms(): see failure_passes() */
+    int64_t refused_since; /* by now_ms(), for failure_passes() */
     int said;              /* the status of the last failure, which was said; GO_ON: none */
     int lost;              /* terms */
 };
 
-/* ---- what is told ---- */
+/* ---- what the service manager is told ---- */
 
-static void tell_leading(struct supervisor *s)
+static void notify_leading(struct supervisor *s)
 {
     g_autoptr(GDateTime) since = g_date_time_new_from_unix_utc(atomic_load(&s->shared->since));
     g_autofree char *text = g_date_time_format_iso8601(since);
@@ -237,8 +245,9 @@ static void tell_leading(struct supervisor *s)
     notify_send(s->notify, "STATUS=leader since %s", text);
 }
 
-/* A term that was over before we looked counts, too. */
-static void tell_ready(struct supervisor *s)
+/* Sends READY=1 once a candidate has been connected. A term that was over before we looked counts,
+ * too. */
+static void notify_ready(struct supervisor *s)
 {
     const bool connected = atomic_load(&s->shared->connected);
 
@@ -247,12 +256,13 @@ static void tell_ready(struct supervisor *s)
     s->ready |= connected;
 }
 
-static void tell_stage(struct supervisor *s)
+/* Tells the service manager how the term stands. */
+static void notify_stage(struct supervisor *s)
 {
     const bool over = atomic_load(&s->shared->gone);
     const int ahead = atomic_load(&s->shared->ahead);
 
-    tell_ready(s);
+    notify_ready(s);
     if (s->child_ended)
         notify_send(s->notify, "STATUS=not in line, ending what is left of the last term");
     else if (over)
@@ -263,7 +273,7 @@ static void tell_stage(struct supervisor *s)
     if (!atomic_load(&s->shared->connected))
         notify_send(s->notify, "STATUS=connecting");
     else if (atomic_load(&s->shared->since) != 0)
-        tell_leading(s);
+        notify_leading(s);
     else if (ahead > 0)
         notify_send(s->notify, "STATUS=waiting, %d%s in line", ahead, ordinal_suffix(ahead));
     else
@@ -272,8 +282,9 @@ static void tell_stage(struct supervisor *s)
 
 /* ---- one term ---- */
 
-/* A service that stands by hears what is meant for the command of the one that leads: a reload,
- * say. What was started from a terminal ends with that. */
+/* Keeps signals that are meant for running commands, for example to make them reload, from ending a
+ * candidate that stands by: operators send them to all candidates alike. Without a terminal HUP is
+ * such a signal; with a terminal it means the end. */
 static void spare_signals_of_command(struct events *events, const struct elect_options *options)
 {
     struct terminal terminal;
@@ -288,6 +299,7 @@ static void spare_signals_of_command(struct events *events, const struct elect_o
     terminal_close(&terminal);
 }
 
+/* Does the work of the candidate, in its new process. */
 static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
 {
     struct events events;
@@ -303,6 +315,7 @@ static _Noreturn void become_candidate(const struct supervisor *s, pid_t parent)
     exit(status);
 }
 
+/* Forks the child of the next term. */
 static bool supervisor_start(struct supervisor *s)
 {
     const pid_t self = getpid();
@@ -321,14 +334,16 @@ static bool supervisor_start(struct supervisor *s)
     return s->child > 0;
 }
 
-/* What has a session of its own looks after itself, as --on-lost's daemons do. */
+/* Whether the member is part of --on-lost, and none of its daemons, which have sessions of their
+ * own and look after themselves. */
 static bool is_on_lost(const struct member *m, void *data)
 {
     (void)data;
     return m->process->session == getsid(0);
 }
 
-/* The guard of a dead candidate hears no signal, so --on-lost, which it runs, gets it from here. */
+/* Sends --on-lost the signal itself: the guard of a dead candidate, which runs --on-lost, hears
+ * none. again: KILL in place of signo. */
 static void pass_on_for_dead(struct supervisor *s, int signo, bool again)
 {
     s->sweep.tree.helper = atomic_load(&s->shared->guard);
@@ -345,7 +360,7 @@ static bool is_stopped(pid_t child)
     return waitid(P_PID, (id_t)child, &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
 }
 
-/* The child obeys us alone: see events_open_below(). */
+/* Passes a signal on to the child, which takes signals from us alone: see events_open_below(). */
 static void supervisor_pass_on(struct supervisor *s, int signo)
 {
     const struct message message = {
@@ -360,7 +375,7 @@ static void supervisor_pass_on(struct supervisor *s, int signo)
         notify_send(s->notify, "STOPPING=1");
     }
     if (ends && s->child_ended && !again)
-        s->late = signo; /* the candidate has not heard it, nor any before */
+        s->late_signal = signo; /* the candidate has got neither this one nor one before */
     if (s->child_ended)
         pass_on_for_dead(s, signo, again);
     else
@@ -390,7 +405,8 @@ static bool was_killed(const struct supervisor *s)
     return !WIFEXITED(s->result);
 }
 
-/* A child that was killed leaves its guard to us, which is just ending the command. */
+/* Whether the child's guard lives. After the child was killed, the guard is our child and ends the
+ * command. Continues the guard, which may be stopped. */
 static bool guard_lives(const struct supervisor *s)
 {
     const pid_t guard = atomic_load(&s->shared->guard);
@@ -401,6 +417,8 @@ static bool guard_lives(const struct supervisor *s)
     return true;
 }
 
+/* Waits for the end of the child, and of its guard. Passes signals on, and tells how the term
+ * stands. */
 static void wait_for_child(struct supervisor *s)
 {
     bool open = true;
@@ -408,19 +426,18 @@ static void wait_for_child(struct supervisor *s)
     while (!s->child_ended || guard_lives(s)) {
         int signo;
 
-        tell_stage(s);
+        notify_stage(s);
         events_wait(s->events);
-        supervisor_reap(s); /* first, for who is dead passes nothing on */
+        supervisor_reap(s); /* before the signals: a dead child passes none on */
         while ((signo = events_signal(s->events)) != 0)
             supervisor_pass_on(s, signo);
-        supervisor_reap(
-            s); /* and again, for a SIGCHLD that was just read may be of a later death */
-        if (open && !channel_nudged(s->channel)) {
+        supervisor_reap(s); /* and after: a SIGCHLD just read may tell of a later death */
+        if (open && !channel_take_nudges(s->channel)) {
             open = false;
             events_remove(s->events, s->channel);
         }
     }
-    tell_ready(s);
+    notify_ready(s);
     if (open)
         events_remove(s->events, s->channel);
     close(s->channel);
@@ -435,8 +452,8 @@ static void supervisor_on_refused(const struct process *p, void *data)
         s->options->run.hold.path, (int)p->pid, p->name[0] ? p->name : "?");
 }
 
-/* Candidate and guard are both gone, and did not say how: what they leave comes to us. */
-static void end_inheritance(struct supervisor *s)
+/* Kills what a candidate and its guard have left to us, when both were killed. */
+static void kill_orphans(struct supervisor *s)
 {
     int64_t pause_ms = SWEEP_FIRST_MS;
 
@@ -447,15 +464,15 @@ static void end_inheritance(struct supervisor *s)
         if (events_asked_to_end(s->events) != 0)
             s->asked_to_end = true;
         if (s->asked_to_end && pause_ms == SWEEP_LAST_MS)
-            return; /* nothing more can be done */
+            return; /* we are to end, and KILL has not helped */
         pause_ms = MIN(pause_ms * 2, SWEEP_LAST_MS);
     }
 }
 
 /* ---- again and again ---- */
 
-/* A candidate that was in line, however it has ended since, ends the trouble of before. */
-static void look_at_line(struct supervisor *s)
+/* Forgets earlier failures if the candidate was in line, however it has ended after that. */
+static void forget_failures(struct supervisor *s)
 {
     if (!atomic_load(&s->shared->in_line))
         return;
@@ -466,7 +483,8 @@ static void look_at_line(struct supervisor *s)
         s->pause_ms = 0;
 }
 
-/* GO_ON, or 128+n: a signal came. */
+/* Says that the term has failed, and waits before the next one. Returns GO_ON, or 128+n: signal n
+ * came. */
 static int pause_after_failure(struct supervisor *s, int status)
 {
     s->pause_ms = pause_next_ms(s->pause_ms);
@@ -480,8 +498,8 @@ static int pause_after_failure(struct supervisor *s, int status)
     return signo != 0 ? STATUS_SIGNAL + signo : GO_ON;
 }
 
-/* GO_ON, or the status to end with. */
-static int judge(struct supervisor *s)
+/* Decides what follows a term. Returns GO_ON if another term does, or the status to end with. */
+static int judge_term(struct supervisor *s)
 {
     const bool killed = was_killed(s);
     const enum exit_cause cause = killed ? CAUSE_NONE : shared_cause(s->shared);
@@ -492,11 +510,11 @@ static int judge(struct supervisor *s)
     s->lost += status == STATUS_LOST;
     if (cause == CAUSE_ENDED || s->options->once)
         return status;
-    if (s->late != 0 && !killed)
-        return STATUS_SIGNAL + s->late;
+    if (s->late_signal != 0 && !killed)
+        return STATUS_SIGNAL + s->late_signal;
     if (s->asked_to_end)
         return status;
-    look_at_line(s);
+    forget_failures(s);
     if (cause != CAUSE_NONE && cause != CAUSE_GUARD)
         return GO_ON; /* deposed, or it has stepped down */
     return failure_passes(status, s->was_in_line, &s->refused_since, now_ms(),
@@ -505,9 +523,9 @@ static int judge(struct supervisor *s)
                : status;
 }
 
-/* Runs one term. Processes that earlier terms have left, as --on-lost may on purpose, are none of
- * this term's. */
-static bool run_child(struct supervisor *s)
+/* Runs one term. A process that an earlier term has left, as --on-lost may on purpose, is not part
+ * of this term. Returns false with errno set if no process can be started. */
+static bool run_term(struct supervisor *s)
 {
     struct hold_options *o = &s->options->run.hold;
 
@@ -522,20 +540,15 @@ static bool run_child(struct supervisor *s)
     if (started)
         wait_for_child(s);
     if (started && was_killed(s) && !s->cleared)
-        end_inheritance(s);
+        kill_orphans(s);
     sweep_free(&s->sweep);
     cgroup_free(o->cgroup);
     return started;
 }
 
-static int one_term(struct supervisor *s)
-{
-    if (!run_child(s))
-        return fail(STATUS_INTERNAL, "cannot start a process: %s", g_strerror(errno));
-    return judge(s);
-}
+/* Runs terms until one ends it all. Returns the exit status. */
 
-static int supervise(const struct settings *settings, struct elect_options *options,
+static int run_terms(const struct settings *settings, struct elect_options *options,
                      struct events *events)
 {
     struct supervisor s = {
@@ -547,7 +560,9 @@ static int supervise(const struct settings *settings, struct elect_options *opti
     spare_signals_of_command(events, options);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     while (status == GO_ON)
-        status = one_term(&s);
+        status = run_term(&s)
+                     ? judge_term(&s)
+                     : fail(STATUS_INTERNAL, "cannot start a process: %s", g_strerror(errno));
     notify_send(s.notify, "STOPPING=1");
     notify_close(s.notify);
     events->key = s.shared ? atomic_load(&s.shared->key) : 0;
@@ -557,13 +572,13 @@ static int supervise(const struct settings *settings, struct elect_options *opti
 
 /* ---- who leads ---- */
 
-/* --listen and --leader: a line for one leader, its token and its id, or "nobody". */
+/* What --listen and --leader show: a line for each leader, its token and its id, or "nobody". */
 struct elect_look {
     struct listener listener; /* the first member */
     const struct elect_options *options;
     zkl_election *election;
-    uint64_t token; /* told last */
-    bool told;
+    uint64_t token; /* the leader's, in the last line */
+    bool told;      /* a line was written */
 };
 
 static char *elect_look_as_json(uint64_t token, const char *id)
@@ -580,7 +595,7 @@ static char *elect_look_as_json(uint64_t token, const char *id)
     return g_string_free(out, FALSE);
 }
 
-static char *as_text(uint64_t token, const char *id)
+static char *elect_look_as_text(uint64_t token, const char *id)
 {
     GString *out = g_string_new(NULL);
 
@@ -605,13 +620,14 @@ static int open_election(struct onlooker *o)
 
 /* ---- --leader ---- */
 
-/* NULL: the library's error is in *ret_code. */
+/* Returns the leader's id, which the caller frees; or NULL, with the library's error in *ret_code.
+ */
 static char *read_leader(zkl_election *election, uint64_t *ret_token, int *ret_code)
 {
     size_t size = 2048;
     g_autofree char *id = g_malloc(size);
 
-    /* Other programs may have long ids; no node has more than a megabyte. */
+    /* Other programs may have long ids. A node's data has a megabyte at most. */
     while ((*ret_code = zkl_election_leader(election, id, size, ret_token)) == ZKL_ERANGE) {
         size *= 2;
         id = g_realloc(id, size);
@@ -644,20 +660,20 @@ static int show_leader(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* Runs on a thread of the library, which must not wait for a slow reader. So an older line is
- * dropped when there is no room: the last leader counts. */
+/* Adds a line for a new leader. Runs on a thread of the library, which must not wait for a slow
+ * reader. So older lines are dropped when there is no room: the last leader counts. */
 static void on_leader(const zkl_leader *leader, void *data)
 {
     struct elect_look *l = data;
 
     if (l->told && leader->token == l->token)
-        return; /* it has proclaimed something */
+        return; /* the same leader has proclaimed something */
     l->told = true;
     l->token = leader->token;
-    listener_tell(&l->listener,
-                  l->options->json ? elect_look_as_json(leader->token, leader->id)
-                                   : as_text(leader->token, leader->id),
-                  false);
+    listener_add(&l->listener,
+                 l->options->json ? elect_look_as_json(leader->token, leader->id)
+                                  : elect_look_as_text(leader->token, leader->id),
+                 false);
 }
 
 static int observe_leaders(struct onlooker *o)
@@ -669,6 +685,7 @@ static int observe_leaders(struct onlooker *o)
                : fail_last(o->path);
 }
 
+/* Reads one candidate: only whether that is possible counts. */
 static int read_first_candidate(zkl_queue **ret, struct reader *r, size_t most)
 {
     const struct onlooker *o = r->data;
@@ -712,7 +729,7 @@ int verb_elect(struct settings *settings, int argc, char **argv)
     if (status == GO_ON && !events_open(&events))
         status = STATUS_INTERNAL;
     if (status == GO_ON) {
-        status = options.mode == ELECT_RUN ? supervise(settings, &options, &events)
+        status = options.mode == ELECT_RUN ? run_terms(settings, &options, &events)
                                            : elect_look(settings, &options, &events);
         events_close(&events);
     }

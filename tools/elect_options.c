@@ -1,10 +1,10 @@
-/* PATH and ID before the command; or PATH alone, to look. */
+/* The operands are PATH and ID before the command; or PATH alone, with --listen or --leader. */
 #include "elect_options.h"
 #include "command_line.h"
 
 #include <string.h>
 
-/* What the tables of options fill and nobody else needs. */
+/* The verb's own options as they were given, before they are checked. */
 struct raw {
     gboolean listen;
     gboolean leader;
@@ -21,7 +21,7 @@ static int elect_options_check_layout(struct elect_options *o, const char *text)
         o->election.layout = ZKL_LAYOUT_KAZOO;
     else
         return fail(STATUS_USAGE, "--layout: must be latch, selector or kazoo, not %s", text);
-    /* kazoo takes it that a directory stays. */
+    /* kazoo expects a directory to stay. */
     if (o->election.layout == ZKL_LAYOUT_KAZOO)
         o->run.parents = ZKL_PARENTS_PERSISTENT;
     return GO_ON;
@@ -37,7 +37,8 @@ static int elect_options_check_mode(struct elect_options *o, const struct raw *r
     return elect_options_check_layout(o, raw->layout);
 }
 
-/* A candidate that steps down queues again, and one that queues again has no time limit. */
+/* Refuses options that contradict each other: a candidate that steps down queues again, and one
+ * that queues again has no time limit. */
 static int check_terms(const struct elect_options *o)
 {
     if (o->once && o->election.yield)
@@ -60,7 +61,7 @@ static int check_id(const char *id)
     return GO_ON;
 }
 
-/* Any option that is for a candidate or its command. */
+/* Whether an option was given that only a candidate or its command has. */
 static bool wants_more(const struct elect_options *o, const struct raw_options *common)
 {
     return o->once || o->election.priority != 0 || o->election.yield || common->nonblock ||
@@ -69,7 +70,7 @@ static bool wants_more(const struct elect_options *o, const struct raw_options *
            o->run.hold.wait_children || o->run.conflict_status != STATUS_CONFLICT;
 }
 
-/* What is left of the line where nothing is run. */
+/* Refuses what is left of the line, and options, that --listen and --leader do not take. */
 static int check_rest(const struct elect_options *o, const struct command_line *l,
                       const struct raw *raw)
 {
@@ -90,7 +91,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
 
     if (status == GO_ON)
         status = check_id(o->run.hold.candidate);
-    /* Any of these may have stood after ID. */
+    /* --listen or --leader may have stood after ID. */
     if (status == GO_ON)
         status = elect_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != ELECT_RUN)
@@ -100,7 +101,7 @@ static int take_candidate(struct elect_options *o, struct command_line *l, const
         status = command_line_check(l);
     if (status == GO_ON)
         status = check_terms(o);
-    o->election.once = 1; /* each term has a process of its own */
+    o->election.once = 1; /* each term has a process and an election of its own */
     o->election.parents = o->run.parents;
     return status;
 }

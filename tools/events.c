@@ -1,4 +1,4 @@
-/* Signals, wake-ups and one timer as descriptors, for poll(2) in the main thread. */
+/* Makes signals, wake-ups and one timer descriptors, for poll(2) in the main thread. */
 #include "events.h"
 #include "guard/channel.h"
 #include "tool.h"
@@ -20,16 +20,16 @@ static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}
 /* Signals that never end us. */
 static const int harmless[] = {SIGCONT, SIGWINCH};
 
-/* Our own output can cause these signals: a reader is gone, a file may not grow, a terminal is not
- * ours to write to or to take back, a descriptor tells that it is ready (O_ASYNC). None of them may
- * end or stop a holder. */
+/* Signals that our own output can cause, and that must not end or stop a holder: a reader is gone,
+ * a file may not grow, a terminal is not ours to write to or to take back, a descriptor tells that
+ * it is ready (O_ASYNC). */
 static const int silent[] = {SIGPIPE, SIGXFSZ, SIGTTOU, SIGIO};
 
 void events_catch(struct events *e, int signo)
 {
     struct sigaction old;
 
-    /* nohup(1) and "command &" mean what they say. */
+    /* What nohup(1) or "command &" ignores stays ignored. */
     if (sigaction(signo, NULL, &old) != 0 || old.sa_handler == SIG_IGN)
         return;
     sigaddset(&e->caught, signo);
@@ -44,6 +44,7 @@ static void catch_harmless(struct events *e)
         events_catch(e, harmless[i]);
 }
 
+/* Catches the signals that events_signal() returns, and blocks those in silent. */
 static void block_signals(struct events *e)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -62,11 +63,12 @@ static void block_signals(struct events *e)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Opens the descriptors of e, which has had no event yet. */
 static bool open_descriptors(struct events *e)
 {
     e->vital = 0;
     e->reaps = false;
-    e->kept = NULL;
+    e->unreaped = NULL;
     e->asked_at = 0;
     e->key = 0;
     sigemptyset(&e->spared);
@@ -91,7 +93,8 @@ bool events_open(struct events *e)
     return open_descriptors(e);
 }
 
-/* Opens e for a child, which gives what it starts the signals that parent had. */
+/* Opens e in a child, with fd as one more descriptor. What the child starts gets the signal mask
+ * and the action at SIGCHLD that parent was started with. */
 static bool open_for_child(struct events *e, struct events *parent, int fd)
 {
     e->original = parent->original;
@@ -125,6 +128,7 @@ bool events_open_deaf(struct events *e, struct events *parent, int channel)
     return open_for_child(e, parent, channel);
 }
 
+/* Lets signo end us as it does by default; and our group, unless the group has had it. */
 static void end_group(const struct events *e, int signo)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -132,7 +136,7 @@ static void end_group(const struct events *e, int signo)
 
     if (!sigismember(&e->caught, signo))
         return;
-    prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT is not about us: no core of ours */
+    prctl(PR_SET_DUMPABLE, 0); /* SIGQUIT is meant for the command: no core of ours */
     sigaction(signo, &standard, NULL);
     sigemptyset(&set);
     sigaddset(&set, signo);
@@ -155,7 +159,8 @@ void events_close(struct events *e)
         end_group(e, e->key);
 }
 
-static void drain(int fd)
+/* Empties an eventfd or a timerfd. */
+static void drain_counter(int fd)
 {
     uint64_t count;
 
@@ -179,9 +184,9 @@ void events_wait(struct events *e)
     if (poll(fds, count, -1) <= 0)
         return;
     if (fds[1].revents)
-        drain(e->wakeup);
+        drain_counter(e->wakeup);
     if (fds[2].revents)
-        drain(e->timer);
+        drain_counter(e->timer);
 }
 
 void events_add(struct events *e, int fd)
@@ -198,12 +203,13 @@ void events_remove(struct events *e, int fd)
         }
 }
 
+/* Takes a signal that our parent has passed on; 0: there is none. */
 static int ordered_signal(struct events *e)
 {
     struct message message = {0};
     g_autofree char *text = NULL;
 
-    if (e->orders < 0 || channel_receive(e->orders, &message, &text, NULL) != MESSAGE_HEARD)
+    if (e->orders < 0 || channel_receive(e->orders, &message, &text, NULL) != MESSAGE_RECEIVED)
         return 0;
     if (message.typed)
         sigaddset(&e->typed, message.value);
@@ -215,7 +221,8 @@ bool events_typed(const struct events *e, int signo)
     return sigismember(&e->typed, signo) == 1;
 }
 
-/* Whether it is the same request to end as before. */
+/* Whether signo repeats the first request to end too soon to count. Remembers when the first came.
+ */
 static bool is_echo(struct events *e, uint32_t signo)
 {
     const bool asks = signo == SIGINT || signo == SIGTERM;
@@ -243,12 +250,12 @@ enum child child_look(pid_t pid, siginfo_t *ret)
     return info.si_pid == pid ? CHILD_ENDED : CHILD_LIVES;
 }
 
-void children_reap(pid_t kept, pid_t kept_too)
+void children_reap(pid_t unreaped, pid_t unreaped_too)
 {
     siginfo_t info = {0};
 
     while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0 &&
-           info.si_pid != kept && info.si_pid != kept_too) {
+           info.si_pid != unreaped && info.si_pid != unreaped_too) {
         waitpid(info.si_pid, NULL, 0);
         info.si_pid = 0;
     }
@@ -265,7 +272,7 @@ int events_signal(struct events *e)
     if (info.ssi_code == SI_KERNEL)
         sigaddset(&e->typed, (int)info.ssi_signo);
     if (info.ssi_signo == SIGCHLD && e->reaps)
-        children_reap(e->vital, e->kept ? atomic_load(e->kept) : 0);
+        children_reap(e->vital, e->unreaped ? atomic_load(e->unreaped) : 0);
     return (int)info.ssi_signo;
 }
 
@@ -274,7 +281,7 @@ void events_wake(struct events *e)
     const uint64_t one = 1;
     ssize_t written = write(e->wakeup, &one, sizeof one);
 
-    (void)written; /* full means that it wakes anyway */
+    (void)written; /* if the counter is full, the wake-up is there anyway */
 }
 
 void events_arm(struct events *e, int64_t ms)
@@ -292,6 +299,7 @@ void events_spare(struct events *e, int signo)
     sigaddset(&e->spared, signo);
 }
 
+/* Whether the signal asks us to end. */
 static bool is_deadly(const struct events *e, int signo)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(deadly); i++)

@@ -4,9 +4,9 @@
 #include <zkl/error.h>
 
 enum retry {
-    RETRY_LATER,   /* it passes by itself, or by what others do */
-    RETRY_REFUSED, /* it may, but not soon */
-    RETRY_NEVER    /* not before somebody writes another command line */
+    RETRY_LATER,   /* the failure passes by itself, or by what others do */
+    RETRY_REFUSED, /* the failure may pass, but not soon */
+    RETRY_NEVER    /* the failure lasts until somebody writes another command line */
 };
 
 /* A service manager sees only the status. So two causes have two numbers if a retry helps with one
@@ -15,7 +15,7 @@ enum retry {
 static const struct cause {
     int status;
     enum retry retry;
-    int codes[5]; /* the library's; what is not here is STATUS_INTERNAL */
+    int codes[5]; /* errors of the library; those in no row are STATUS_INTERNAL */
 } causes[] = {
     {STATUS_CONFLICT, RETRY_LATER, {ZKL_EBUSY, ZKL_ENOENT}},
     {STATUS_USAGE, RETRY_NEVER, {ZKL_EINVAL}},
@@ -43,7 +43,7 @@ int failure_status(int code)
     return STATUS_INTERNAL;
 }
 
-/* What is not in the table is a signal's: somebody has asked us to end. */
+/* A status that is in no row is a signal's: somebody has asked us to end. */
 static enum retry retry_of(int status)
 {
     for (size_t i = 0; i < COUNT(causes); i++)

@@ -1,11 +1,12 @@
-/* What a failure means to whoever would try again, one table for all verbs; and when to. Pure. */
+/* The exit statuses; and after which failures a service tries again, and when. Pure. */
 #ifndef ZKL_TOOLS_FAILURE_H
 #define ZKL_TOOLS_FAILURE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers of sysexits(3) where there is one, of the shell for what cannot be run. */
+/* Exit statuses: numbers of sysexits(3) where there is one, and the shell's for what cannot be run.
+ */
 enum {
     STATUS_OK = 0,
     STATUS_CONFLICT = 1,     /* the lock was not acquired in time; -E changes it */
@@ -25,21 +26,22 @@ enum {
 /* No status yet: the next step may begin. */
 #define GO_ON (-1)
 
-/* The exit status for an error of the library. */
+/* Returns the exit status for an error of the library. */
 int failure_status(int code);
 
 /* Whether a service tries again after a failure with that status, which is not its command's.
- * was_in: it has waited in line, or has been a member, before; then it bears a refusal for
- * bearable_ms: somebody may just be changing a permission. *refused_since becomes now if it is 0;
- * the caller sets it to 0 when all is well. */
+ * was_in: the service has waited in line, or has been a member, before. Then it bears refusals for
+ * bearable_ms, since somebody may just be changing a permission. *refused_since, by the clock of
+ * now, is when refusals began; it becomes now if it is 0. The caller sets it to 0 when all is well.
+ */
 bool failure_passes(int status, bool was_in, int64_t *refused_since, int64_t now,
                     int64_t bearable_ms);
 
-/* How long it waits before that. */
+/* The pause before a service tries again: the first, and the longest. */
 #define PAUSE_FIRST_MS 1000
 #define PAUSE_LAST_MS 30000
 
-/* before: the pause before that attempt, 0 for none. */
+/* Returns the pause after one of before ms; 0: there was none. */
 static inline int64_t pause_next_ms(int64_t before)
 {
     if (before == 0)

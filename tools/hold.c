@@ -1,7 +1,7 @@
-/* The main loop while the command runs. The guard ends a command whose lock is lost: TERM a grace
- * before the deadline, KILL shortly before it, or at once when the lock is gone. We tell the guard
- * the deadline, and give the node back only after the last process has ended. If the guard fails,
- * we end the group ourselves. */
+/* Runs the main loop while the command runs. The guard ends a command whose lock is lost: TERM a
+ * grace before the deadline, KILL shortly before it, or at once when the lock is gone. We tell the
+ * guard the deadline, and give the node back only after the last process has ended. If the guard
+ * fails, we end the group ourselves. */
 #include "hold.h"
 #include "guard/channel.h"
 #include "guard/pace.h"
@@ -12,8 +12,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* A grace may take half of what is left at worst, so that a late renewal does not end a healthy
- * command. */
+/* The grace may be half of the time that is left right before a renewal, so that a late renewal
+ * does not end a healthy command. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms)
 {
     const int64_t most = pace_steady_ms(session_timeout_ms) / 2;
@@ -31,7 +31,7 @@ void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms)
     o->grace_ms = grace_ms == GRACE_DEFAULT ? session_timeout_ms / 8 : grace_ms;
 }
 
-/* The command that runs, and what stands around it. */
+/* The command while it runs, and what it needs. */
 struct hold {
     const struct hold_options *options;
     struct guard *guard;
@@ -39,38 +39,41 @@ struct hold {
     struct events *events;
     struct terminal terminal;
     struct loss loss;
-    bool lending;        /* the command is to take the terminal, and has not been seen yet */
-    bool asked_to_end;   /* INT or TERM has been passed on once */
-    int asked;           /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
-    atomic_bool revoked; /* the holder is asked to give way, and the command was not told */
-    sigset_t early;      /* came before the command did */
-    int passed_on;       /* the last signal that the group got by way of us */
+    bool lending;      /* the command is to take the terminal when it begins */
+    bool asked_to_end; /* INT or TERM has been passed on once */
+    int asked;         /* the first HUP, INT, QUIT or TERM that has been passed on; 0: none */
+    atomic_bool
+        revoked; /* somebody has asked the holder to give way, and the command was not told yet */
+    sigset_t early; /* the signals that came before the command began */
+    int passed_on;  /* the last signal that the group got by way of us */
 };
 
-static bool running(const struct hold *h)
+static bool is_running(const struct hold *h)
 {
     return shared_cause(h->shared) == CAUSE_NONE;
 }
 
+/* Passes a signal on to the command; keeps it if there is no command yet. */
 static void hold_pass_on(struct hold *h, int signo)
 {
     if (shared_leader(h->shared) == 0) {
         sigaddset(&h->early, signo);
         return;
     }
-    /* What the guard has stopped is its own to continue. */
-    if (signo == SIGCONT && running(h) && atomic_load(&h->shared->paused))
+    /* The guard itself continues what it has stopped. */
+    if (signo == SIGCONT && is_running(h) && atomic_load(&h->shared->paused))
         return;
     guard_signal(h->guard, signo);
 }
 
-/* A stopped tool cannot renew. That is said before, for nobody reads it after. */
+/* Stops us, because the command is stopped, until somebody continues us. A stopped tool cannot
+ * renew the lock, and cannot say so then: so it is said before. */
 static void stop_with_child(struct hold *h, int signo)
 {
     bool continued;
 
-    if (!running(h)) {
-        hold_pass_on(h, SIGCONT); /* it is to end, not to stop */
+    if (!is_running(h)) {
+        hold_pass_on(h, SIGCONT); /* the command is to end, not to stop */
         return;
     }
     terminal_take_back(&h->terminal);
@@ -79,7 +82,7 @@ static void stop_with_child(struct hold *h, int signo)
         h->options->path, (double)loss_remaining_ms(&h->loss) / 1000);
     continued = terminal_stop_us(signo);
     loss_stand_in(&h->loss);
-    if (!running(h))
+    if (!is_running(h))
         return;
     /* In an orphaned group nobody will ever continue the command. If we did, it would ask for the
      * terminal again and again. */
@@ -92,6 +95,7 @@ static void stop_with_child(struct hold *h, int signo)
     hold_pass_on(h, SIGCONT);
 }
 
+/* Acts on a stop of the command by signo: gives it the terminal, stops with it, or lets it be. */
 static void on_stop(struct hold *h, int signo)
 {
     const bool wants_terminal = signo == SIGTTIN || signo == SIGTTOU;
@@ -102,38 +106,40 @@ static void on_stop(struct hold *h, int signo)
         hold_pass_on(h, SIGCONT);
         return;
     }
-    /* Without a terminal it was somebody's wish that the command pauses: the lock stays renewed. */
+    /* Without a terminal somebody wants the command to pause: the lock is renewed all the time. */
     if (h->terminal.lent != 0 || (signo != SIGSTOP && terminal_find(&h->terminal)))
         stop_with_child(h, signo);
     else if (h->options->settings->verbose)
         say("%s: the command is stopped; the lock is kept", h->options->path);
 }
 
-static void note_asked(struct hold *h, int signo)
+/* Remembers the first signal that asks the command to end. */
+static void remember_asked(struct hold *h, int signo)
 {
     if (h->asked == 0)
         h->asked = signo;
 }
 
+/* Passes a signal on that has come to us. A second INT or TERM becomes KILL. */
 static void on_signal(struct hold *h, int signo)
 {
     switch (signo) {
     case SIGCHLD:
-        return; /* the loop looks for itself */
+        return; /* the loop looks at the child anyway */
     case SIGCONT:
         if (shared_leader(h->shared) != 0)
             terminal_lend(&h->terminal, shared_leader(h->shared));
         break;
     case SIGINT:
     case SIGTERM:
-        note_asked(h, signo);
+        remember_asked(h, signo);
         if (h->asked_to_end)
             signo = SIGKILL;
         h->asked_to_end = true;
         break;
     case SIGHUP:
     case SIGQUIT:
-        note_asked(h, signo);
+        remember_asked(h, signo);
         break;
     default:
         break;
@@ -142,7 +148,8 @@ static void on_signal(struct hold *h, int signo)
     hold_pass_on(h, signo);
 }
 
-/* Runs on a thread of the library. */
+/* Tells the main thread that somebody asks the holder to give way. Runs on a thread of the library.
+ */
 static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct hold *h = data;
@@ -153,18 +160,19 @@ static void hold_on_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(h->events);
 }
 
-/* Passes TERM on as if it had come to us, but the next TERM is no reason to kill: nothing is
- * forced. */
+/* Asks the command to end, as a TERM to us does. It does not count as a first TERM, so a TERM that
+ * comes to us after it does not kill. */
 static void give_way(struct hold *h)
 {
     say("%s: asked to give way; the command is ended", h->options->path);
     status_line(h->options->status_fd, "asked");
     h->passed_on = SIGTERM;
-    note_asked(h, SIGTERM);
+    remember_asked(h, SIGTERM);
     hold_pass_on(h, SIGTERM);
 }
 
-/* The command is there: what could not be done before is done now. */
+/* Does what had to wait for the command's process: the terminal is lent to it, and it gets the
+ * early signals. */
 static void catch_up(struct hold *h)
 {
     const pid_t leader = shared_leader(h->shared);
@@ -181,8 +189,8 @@ static void catch_up(struct hold *h)
         }
 }
 
-/* The key that ended the command, whether its signal came to us or, if the terminal was lent, to
- * the command: a script around us must end as well. */
+/* Returns the signal of the key that has ended the command, or 0. It came to us or, if the terminal
+ * was lent, to the command. A script around us must end by it as well. */
 static int key_that_ended(const struct hold *h, bool lent)
 {
     const int signo = atomic_load(&h->shared->ended) - ENDED_BY_SIGNAL;
@@ -193,8 +201,8 @@ static int key_that_ended(const struct hold *h, bool lent)
                : 0;
 }
 
-/* Takes the terminal back when the command has ended: what it has left in the background needs no
- * keys, and they are to reach us while the lock is kept for it. */
+/* Takes the terminal back when the command has ended. Processes that it has left in the background
+ * need no keys, and the keys must reach us while the lock is kept for those. */
 static void look_at_end(struct hold *h)
 {
     const int ended = atomic_load(&h->shared->ended);
@@ -205,24 +213,25 @@ static void look_at_end(struct hold *h)
     h->terminal.wanted = false;
 }
 
+/* Whether the command has ended, or nothing of a lost one is left. */
 static bool hold_over(const struct hold *h)
 {
     return shared_cause(h->shared) == CAUSE_ENDED || atomic_load(&h->shared->gone);
 }
 
-/* Waits until the command has ended well, or nothing of a lost one is left. */
+/* Serves the command until it is over. */
 static void hold_watch(struct hold *h)
 {
     for (;;) {
         int signo;
 
-        /* The look comes before the signals: a SIGCONT must not wake what should not run any
-         * more. */
+        /* The look comes before the signals: a SIGCONT must not continue a command that should not
+         * run any more. */
         loss_look(&h->loss);
         catch_up(h);
         while ((signo = events_signal(h->events)) != 0)
             on_signal(h, signo);
-        if (atomic_exchange(&h->revoked, false) && running(h))
+        if (atomic_exchange(&h->revoked, false) && is_running(h))
             give_way(h);
         while ((signo = atomic_exchange(&h->shared->stopped, 0)) != 0)
             on_stop(h, signo);
@@ -234,13 +243,14 @@ static void hold_watch(struct hold *h)
     }
 }
 
+/* Has the guard run the command, and serves it until it is over. Returns the exit status. */
 static int run_command(struct hold *h)
 {
     terminal_init(&h->terminal);
     h->terminal.wanted =
         terminal_job_is_alone(&h->terminal, h->options->candidate ? getppid() : getpid());
     h->lending = h->terminal.wanted && terminal_is_ours(&h->terminal);
-    /* From now on Ctrl-Z at us is the command's: we stop when it has. */
+    /* From now on we pass Ctrl-Z on to the command, and stop when it has stopped. */
     events_catch(h->events, SIGTSTP);
     if (!guard_run(h->guard, h->loss.grant, h->lending, h->events))
         return fail(STATUS_INTERNAL, "%s: cannot reach the guard: %s", h->options->path,
@@ -274,7 +284,7 @@ int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, str
     return status;
 }
 
-bool hold_kept(const struct hold *h)
+bool hold_has_lock(const struct hold *h)
 {
     return !atomic_load(&h->shared->gone);
 }

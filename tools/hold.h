@@ -1,4 +1,4 @@
-/* The time between grant and release: the command runs, and ends before the lock does. */
+/* Runs the command between grant and release, so that it ends before the lock does. */
 #ifndef ZKL_TOOLS_HOLD_H
 #define ZKL_TOOLS_HOLD_H
 
@@ -9,26 +9,28 @@
 struct guard;
 struct hold;
 
-/* GO_ON, or STATUS_USAGE after a message, if that grace leaves no steady time to work. */
+/* Checks that the grace leaves the command time to work. Returns GO_ON, or STATUS_USAGE after a
+ * message. */
 int hold_check_grace(int64_t grace_ms, int session_timeout_ms);
 
-/* What is known of a session that is connected: grace_ms is as given, or GRACE_DEFAULT. */
+/* Fits o to a session that is connected, and has that timeout. grace_ms: as given, or
+ * GRACE_DEFAULT. */
 void hold_fit(struct hold_options *o, int64_t grace_ms, int session_timeout_ms);
 
-/* Lets the guard run the command under grant. Returns the exit status at the command's end; after a
- * loss, or a signal that ended the command, only when nothing of its tree lives any more. guard,
- * grant and events must outlive *ret. */
+/* Lets the guard run the command under grant. Returns the exit status at the command's end. After a
+ * loss, or a signal that ended the command, it returns only when nothing of the command's tree
+ * lives any more. guard, grant and events must outlive *ret. */
 int hold_run(struct hold **ret, struct guard *guard, const zkl_grant *grant, struct events *events);
 
-/* Whether the lock was ours to give back when that was done. */
-bool hold_kept(const struct hold *hold);
+/* Whether the lock was still ours when hold_run() was done. */
+bool hold_has_lock(const struct hold *hold);
 
-/* The first HUP, INT, QUIT or TERM that the command was sent by way of us, or 0: after one it may
- * have left half of its work. */
+/* Returns the first HUP, INT, QUIT or TERM that the command was sent by way of us, or 0. After such
+ * a signal it may have left half of its work. */
 int hold_asked(const struct hold *hold);
 
-/* Call it only after the session is closed: the library's last call for the grant may come that
- * late. */
+/* Frees hold. Call it after the session's close, since the library's last call for the grant may
+ * come as late as that. */
 void hold_free(struct hold *hold);
 
 #endif

@@ -1,12 +1,13 @@
-/* JSON strings (RFC 8259). */
+/* Writes JSON strings by RFC 8259. */
 #include "json.h"
 
-static void unit(GString *out, gunichar c)
+static void append_unit(GString *out, gunichar c)
 {
     g_string_append_printf(out, "\\u%04x", c);
 }
 
-static void character(GString *out, gunichar c)
+/* Appends a character, escaped where it must be, or where it is not ASCII. */
+static void append_character(GString *out, gunichar c)
 {
     if (c == '"' || c == '\\') {
         g_string_append_c(out, '\\');
@@ -14,10 +15,10 @@ static void character(GString *out, gunichar c)
     } else if (c >= 0x20 && c < 0x7f) {
         g_string_append_c(out, (char)c);
     } else if (c < 0x10000) {
-        unit(out, c);
+        append_unit(out, c);
     } else { /* a surrogate pair */
-        unit(out, 0xd800 + ((c - 0x10000) >> 10));
-        unit(out, 0xdc00 + ((c - 0x10000) & 0x3ff));
+        append_unit(out, 0xd800 + ((c - 0x10000) >> 10));
+        append_unit(out, 0xdc00 + ((c - 0x10000) & 0x3ff));
     }
 }
 
@@ -30,10 +31,10 @@ void json_string(GString *out, const char *text)
         gunichar c = g_utf8_get_char_validated(p, -1);
 
         if (c == (gunichar)-1 || c == (gunichar)-2) {
-            character(out, 0xfffd);
+            append_character(out, 0xfffd);
             p++;
         } else {
-            character(out, c);
+            append_character(out, c);
             p = g_utf8_next_char(p);
         }
     }

@@ -1,29 +1,30 @@
-/* zkl limit: the limit that a semaphore's contenders have agreed on. */
+/* zkl limit: shows or sets the limit of a semaphore, on which its contenders have agreed. */
 #include "connect.h"
 #include "contenders.h"
 
 #include <stdio.h>
 
-static int failed(const char *path)
+/* Says why the limit could not be read or set. Returns the status. */
+static int fail_limit(const char *path)
 {
     if (zkl_last_error(NULL) == ZKL_ENOENT)
         return fail(STATUS_CONFLICT, "%s: no such path", path);
     return contenders_failed(path);
 }
 
-/* limit 0: shows it. */
+/* Shows the limit if limit is 0; else sets it. */
 static int limit_run(zkl_session *session, const char *path, int limit, int64_t timeout_ms)
 {
     g_autoptr(zkl_semaphore) semaphore = NULL;
     int code = zkl_semaphore_new(&semaphore, session, path, NULL);
 
     if (code)
-        return failed(path);
+        return fail_limit(path);
     const bool show = limit == 0;
     code = show ? zkl_semaphore_get_limit(semaphore, timeout_ms, &limit)
                 : zkl_semaphore_set_limit(semaphore, limit, timeout_ms);
     if (code)
-        return failed(path);
+        return fail_limit(path);
     if (show)
         printf("%d\n", limit);
     return STATUS_OK;

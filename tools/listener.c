@@ -1,3 +1,4 @@
+/* The functions of the header take the lock where they need it. */
 #include "listener.h"
 
 #include <string.h>
@@ -31,13 +32,13 @@ static char *listener_take(struct listener *l)
     return line;
 }
 
-void listener_tell(struct listener *l, char *line, bool each)
+void listener_add(struct listener *l, char *line, bool wait)
 {
     const size_t size = strlen(line);
 
     pthread_mutex_lock(&l->lock);
     while (!l->over && !g_queue_is_empty(&l->lines) && l->bytes + size > BYTES_MAX) {
-        if (each)
+        if (wait)
             pthread_cond_wait(&l->room, &l->lock);
         else
             g_free(listener_take(l));
@@ -53,7 +54,7 @@ int listener_see(struct onlooker *o, struct reading *newest)
     struct listener *l = (struct listener *)o;
     int status = GO_ON;
 
-    reading_unref(newest); /* which only says that all is well */
+    reading_unref(newest); /* a reading only shows that the members or candidates can be read */
     while (status == GO_ON) {
         pthread_mutex_lock(&l->lock);
         g_autofree char *line = listener_take(l);
@@ -66,7 +67,7 @@ int listener_see(struct onlooker *o, struct reading *newest)
     return status;
 }
 
-/* Ends the waits for room, since nobody makes any more. */
+/* Ends the waits for room: nobody makes room any more. */
 void listener_end(struct onlooker *o)
 {
     struct listener *l = (struct listener *)o;

@@ -9,22 +9,22 @@
 struct listener {
     struct onlooker onlooker; /* the first member */
     zkl_watch *observer;      /* the library's; NULL: there is none */
-    pthread_mutex_t lock;     /* of: */
+    pthread_mutex_t lock;     /* guards the rest */
     pthread_cond_t room;
     GQueue lines;
     size_t bytes;
     bool over;
 };
 
-/* Does what onlooker_run() does, and frees what the lines come from. */
+/* Sets l up, does what onlooker_run() does, and frees observer and lines. */
 int listener_run(struct listener *l, const struct settings *settings, const char *path,
                  struct events *events, const struct onlooker_ops *ops);
 
-/* Adds a line, and takes it. Runs on a thread of the library. If there is no room, either each line
- * waits for some, or the oldest lines make room. */
-void listener_tell(struct listener *l, char *line, bool each);
+/* Adds a line, which l frees. Runs on a thread of the library. If there is no room, waits for some
+ * (wait), or drops the oldest lines. */
+void listener_add(struct listener *l, char *line, bool wait);
 
-/* The functions for its struct onlooker_ops. */
+/* Functions for the struct onlooker_ops of a listener. */
 int listener_see(struct onlooker *o, struct reading *newest);
 void listener_end(struct onlooker *o);
 

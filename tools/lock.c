@@ -1,16 +1,17 @@
-/* zkl lock: the way to the grant is a mutex, a read-write lock, a semaphore, or a lock at several
- * paths. */
+/* zkl lock: runs a command under the grant of a mutex, a read-write lock, a semaphore, or a lock at
+ * several paths. */
 #include "contenders.h"
 #include "run.h"
 
 struct lock {
     struct lock_options options;
-    zkl_mutex *mutex;         /* or */
-    zkl_rwlock *rwlock;       /* or */
-    zkl_semaphore *semaphore; /* or */
-    zkl_multilock *all;       /* of several paths */
+    /* One of these four; the others are NULL. */
+    zkl_mutex *mutex;
+    zkl_rwlock *rwlock;
+    zkl_semaphore *semaphore;
+    zkl_multilock *all; /* the lock at several paths */
     zkl_op *op;
-    char *name; /* with host and process; NULL: the library's own */
+    char *name; /* with host and process; NULL: the library makes one */
 };
 
 static int open_all(struct lock *l, zkl_session *session, const zkl_mutex_options *options)

@@ -1,4 +1,4 @@
-/* What zkl lock has of its own: whose lock it is, and of which kind. */
+/* The options that only zkl lock has: whose lock it is, and of which kind. */
 #include "command_line.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static int check_peer(struct lock_options *o, const char *text)
     for (size_t i = 0; text && i < G_N_ELEMENTS(names); i++) {
         if (strcmp(names[i], text) == 0) {
             o->peer = (zkl_peer)i;
-            /* kazoo takes it that a directory stays. */
+            /* kazoo expects a directory to stay. */
             if (o->peer == ZKL_PEER_KAZOO)
                 o->parents = ZKL_PARENTS_PERSISTENT;
             return GO_ON;

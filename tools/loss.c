@@ -1,21 +1,22 @@
-/* Passes on what the grant says. Its deadline is true even if no thread of the library has run for
- * a while. */
+/* Passes on what the grant says. The grant's deadline is true even if no thread of the library has
+ * run for a while. loss_on_change() runs on a thread of the library, all else on the main thread.
+ */
 #include "loss.h"
 #include "guard/channel.h"
 #include "tool.h"
 
-/* How long we wait for a guard that may be stopped to see that the group is gone. Only the guard
- * can tell how the command ended. */
+/* How long we wait until the guard, which may be stopped, sees that the group is gone. Only the
+ * guard can tell how the command has ended. */
 #define PATIENCE_MS (10 * LOOK_MS)
 
-/* Tells the guard the deadline. Two threads call this, one after the other, so that the last word
- * is the newest. */
+/* The main thread and one of the library call this. The lock makes them take turns, so that the
+ * newest deadline is told last. */
 void loss_publish(struct loss *l)
 {
     zkl_deadline deadline;
 
     pthread_mutex_lock(&l->lock);
-    if (zkl_grant_deadline(l->grant, &deadline) != 0) /* both are 0 */
+    if (zkl_grant_deadline(l->grant, &deadline) != 0) /* the deadline is 0 then */
         atomic_store(&l->guard->termination.shared->loss, (int)zkl_grant_loss(l->grant));
     const bool farther = shared_set_deadline(l->guard->termination.shared, &deadline);
     pthread_mutex_unlock(&l->lock);
@@ -23,7 +24,8 @@ void loss_publish(struct loss *l)
         guard_tell(l->guard, MESSAGE_LOOK, 0);
 }
 
-/* Often enough that the guard's deadline is never old by more than the grace leaves room for. */
+/* The looks are frequent enough that the guard's deadline is never older than the grace has room
+ * for. */
 int64_t loss_due_ms(const struct loss *l)
 {
     const struct termination *e = &l->guard->termination;
@@ -36,14 +38,14 @@ int64_t loss_due_ms(const struct loss *l)
 
 /* Whether the zygote ends the tree, because the tree's own guard is dead. Before there is a guard
  * nothing runs. */
-static bool is_zygotes(const struct guard *g)
+static bool zygote_ends_tree(const struct guard *g)
 {
     const struct termination *e = &g->termination;
 
     return e->parent != e->tool && (g->dead || e->guard == 0);
 }
 
-/* The guard should have ended the group by now. What was begun goes on, even if the lock is proved
+/* The guard should have ended the group already. What was begun goes on, even if the lock is proved
  * again before it would have been lost. Nobody can have reaped the leader: it is the guard's child,
  * or after that ours or the zygote's, and none of these reaps it. */
 void loss_stand_in(struct loss *l)
@@ -53,7 +55,7 @@ void loss_stand_in(struct loss *l)
     const bool begun = l->patience != 0;
 
     if (shared_cause(e->shared) == CAUSE_ENDED || atomic_load(&e->shared->gone) ||
-        !(late || begun || l->guard->dead) || is_zygotes(l->guard))
+        !(late || begun || l->guard->dead) || zygote_ends_tree(l->guard))
         return;
     termination_kill(e, late ? termination_reason(e) : CAUSE_GUARD);
     if (!begun)
@@ -69,7 +71,7 @@ void loss_look(struct loss *l)
     loss_stand_in(l);
 }
 
-/* The session is being closed: the command has ended before, and no loss is left to tell. */
+/* Whether loss_finish() was called: the command has ended, and no loss is left to tell. */
 static bool is_finished(struct loss *l)
 {
     pthread_mutex_lock(&l->lock);
@@ -78,8 +80,9 @@ static bool is_finished(struct loss *l)
     return gone;
 }
 
-/* Runs on a thread of the library. After a loss it waits until nothing of the tree is left: the
- * guard ends the tree, and the main thread says when that is done. */
+/* Tells the guard of a new state of the grant. Runs on a thread of the library. After a loss it
+ * waits until nothing of the tree is left: the guard ends the tree, and the main thread says when
+ * that is done. */
 static void loss_on_change(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct loss *l = data;
@@ -142,7 +145,8 @@ int loss_wait_safe(struct loss *l)
         events_arm(l->events, LOOK_MS);
         events_wait(l->events);
         const int signo = events_asked_to_end(l->events);
-        if (signo != 0 && signo != SIGCHLD) /* a dead guard will not take the command */
+        /* SIGCHLD says that the guard is dead, which guard_run() finds. */
+        if (signo != 0 && signo != SIGCHLD)
             return STATUS_SIGNAL + signo;
     }
     loss_publish(l);

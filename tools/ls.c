@@ -1,4 +1,4 @@
-/* zkl ls: the queue of one path, or the members of a group there, or all queues below it; for
+/* zkl ls: shows the queue of one path, or the members of a group there, or all queues below it; for
  * people or as JSON. */
 #include <stdio.h>
 
@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+/* Whether a node is ephemeral: only then is the path taken for a group. */
 static bool has_ephemeral(const zkl_members *ms)
 {
     for (size_t i = 0; i < zkl_members_count(ms); i++)
@@ -32,13 +33,13 @@ static void print_members(const zkl_members *ms, bool json)
     print_text(out);
 }
 
-/* The status of a look that has failed: what is not there is no failure. */
+/* Returns the status after a read that has failed. That a path does not exist is no failure. */
 static int status_of_look(const char *path)
 {
     return zkl_last_error(NULL) == ZKL_ENOENT ? STATUS_OK : contenders_failed(path);
 }
 
-/* Shows the members, if path has no contenders but is a group. */
+/* Shows the members if path is a group; *ret_shown: it is. */
 static int show_members(zkl_session *session, const char *path, int64_t timeout_ms, bool json,
                         bool *ret_shown)
 {
@@ -52,7 +53,8 @@ static int show_members(zkl_session *session, const char *path, int64_t timeout_
     return STATUS_OK;
 }
 
-/* What zkl once has recorded there, if anything. Nodes of that name may be anybody's. */
+/* Shows the run that zkl once has recorded at path, if any. A record that is none of zkl's is
+ * ignored: any program may use that name. */
 static int show_run(zkl_session *session, const char *path, int64_t timeout_ms)
 {
     g_autoptr(zkl_once) once = NULL;
@@ -65,6 +67,7 @@ static int show_run(zkl_session *session, const char *path, int64_t timeout_ms)
     return STATUS_OK;
 }
 
+/* Shows the queue of path, or the members, or the last run of zkl once. */
 static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, bool json)
 {
     g_autoptr(zkl_queue) q = NULL;
@@ -85,17 +88,17 @@ static int ls_show(zkl_session *session, const char *path, int64_t timeout_ms, b
 
 /* ---- -r: every queue below a path, a line each ---- */
 
-/* The tree is walked as it is: paths that come or go during the walk may be missed. Contenders have
- * no children, so the walk does not enter them. */
+/* A walk through the paths. It may miss paths that come or go while it runs. It does not enter
+ * contenders, which have no children. */
 struct walk {
     const struct settings *settings;
     zkl_session *session;
-    struct table *table; /* NULL: */
+    struct table *table; /* NULL for JSON: */
     GString *json;
     size_t found;
 };
 
-static void table_queue(const struct walk *w, const char *path, const zkl_queue *q)
+static void add_queue_row(const struct walk *w, const char *path, const zkl_queue *q)
 {
     const size_t holding = contenders_holding(q);
     g_autofree char *holder = identity_sentence(zkl_queue_get(q, 0));
@@ -108,7 +111,7 @@ static void table_queue(const struct walk *w, const char *path, const zkl_queue 
     table_cell_printf(w->table, "%zu", zkl_queue_count(q) - holding);
 }
 
-static void json_queue(const struct walk *w, const char *path, const zkl_queue *q)
+static void append_queue_json(const struct walk *w, const char *path, const zkl_queue *q)
 {
     const size_t holding = contenders_holding(q);
 
@@ -120,6 +123,7 @@ static void json_queue(const struct walk *w, const char *path, const zkl_queue *
     g_string_append_c(w->json, '}');
 }
 
+/* Whether a name ends with ten digits, as those of contenders do. */
 static bool is_numbered(const char *name)
 {
     const size_t length = strlen(name), digits = 10;
@@ -127,9 +131,9 @@ static bool is_numbered(const char *name)
     return length >= digits && strspn(name + length - digits, G_CSET_DIGITS) == digits;
 }
 
-/* Adds what contends at path to contenders, which may have names of other paths that look alike.
- * Only the first contender is read. */
-static int visit(struct walk *w, const char *path, GHashTable *contenders)
+/* Shows who holds and how many wait at path, if anybody contends there. Adds the names of the
+ * contenders to contenders. Reads only the first contender's node. */
+static int show_queue(struct walk *w, const char *path, GHashTable *contenders)
 {
     g_autoptr(zkl_queue) q = contenders_first(w->session, path, 1, w->settings->connect_timeout_ms);
 
@@ -140,21 +144,22 @@ static int visit(struct walk *w, const char *path, GHashTable *contenders)
     if (zkl_queue_count(q) == 0)
         return STATUS_OK;
     if (w->table)
-        table_queue(w, path, q);
+        add_queue_row(w, path, q);
     else
-        json_queue(w, path, q);
+        append_queue_json(w, path, q);
     w->found++;
     return STATUS_OK;
 }
 
-/* A path that is gone when its turn comes is no failure of the whole. */
+/* Returns the worse of two statuses. That a path has gone during the walk (other is
+ * STATUS_CONFLICT) is no failure of the whole. */
 static int worse_of(int status, int other)
 {
     return other == STATUS_CONFLICT ? status : MAX(status, other);
 }
 
-/* Deep trees are no deeper than a path is long. STATUS_CONFLICT: there is no such path, which is
- * not said. */
+/* Shows the queues at path and below it. The recursion goes no deeper than a path is long. Returns
+ * STATUS_CONFLICT, without a message, if there is no such path. */
 static int descend(struct walk *w, const char *path)
 {
     g_autoptr(GHashTable) contenders = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -167,7 +172,7 @@ static int descend(struct walk *w, const char *path)
     for (guint i = 0; i < names->len && !numbered; i++)
         numbered = is_numbered(names->pdata[i]);
     if (numbered && strcmp(path, "/") != 0)
-        status = visit(w, path, contenders);
+        status = show_queue(w, path, contenders);
     const bool known = status == STATUS_OK;
     for (guint i = 0; i < names->len; i++) {
         const char *name = names->pdata[i];
@@ -195,7 +200,7 @@ static int ls_tree_show(const struct settings *settings, zkl_session *session, c
     if (json)
         g_string_append(text, w.found > 0 ? "\n]\n" : "]\n");
     if (status == STATUS_CONFLICT)
-        children_missing(path);
+        say_path_is_missing(path);
     if (w.found == 0 && !json && status == STATUS_OK)
         say("%s: no contenders", path);
     if (w.found > 0 || (json && status == STATUS_OK))

@@ -1,5 +1,5 @@
-/* zkl member: the command runs under the grant of the first membership, and ends before the group
- * may see the member gone; or who is there. */
+/* zkl member: runs the command under the grant of the first membership, and ends it before the
+ * group may see the member gone; or shows the members. */
 #include "contenders.h"
 #include "listener.h"
 #include "member_options.h"
@@ -13,7 +13,7 @@ struct membership {
     zkl_session *session;
     zkl_member *member;
     struct attempt *attempt;
-    bool ended; /* the attempt; on the library's thread */
+    bool ended; /* the attempt has ended; the library's thread alone uses this */
 };
 
 /* ---- on a thread of the library ---- */
@@ -24,7 +24,8 @@ static void member_end(struct membership *m, zkl_grant *grant, const zkl_error *
     attempt_end(grant, error, m->attempt);
 }
 
-static void member_join(struct membership *m, zkl_member *member)
+/* Ends the attempt with the grant of the membership, which has begun. */
+static void member_take_grant(struct membership *m, zkl_member *member)
 {
     const zkl_error lost = {.code = ZKL_ELOST};
     zkl_grant *grant;
@@ -37,6 +38,7 @@ static void member_join(struct membership *m, zkl_member *member)
         member_end(m, NULL, &lost);
 }
 
+/* Says who else has the id. That ends the attempt if it is not to wait. */
 static void member_say_busy(struct membership *m, const zkl_member_news *news)
 {
     const struct lock_options *o = &m->options.run;
@@ -49,16 +51,18 @@ static void member_say_busy(struct membership *m, const zkl_member_news *news)
         member_end(m, NULL, &error);
 }
 
-/* The wait hears of a failure, and the grant of what comes after JOINED. */
+/* Takes two events. The others are not needed: a failure ends the wait, and the grant tells what
+ * comes after JOINED. */
 static void member_on_event(zkl_member *member, zkl_member_event event, const zkl_member_news *news,
                             void *data)
 {
     if (event == ZKL_MEMBER_JOINED)
-        member_join(data, member);
+        member_take_grant(data, member);
     else if (event == ZKL_MEMBER_BUSY)
         member_say_busy(data, news);
 }
 
+/* Ends the attempt if the wait for the membership has failed. */
 static void member_on_waited(const zkl_error *err, void *data)
 {
     struct membership *m = data;
@@ -67,7 +71,7 @@ static void member_on_waited(const zkl_error *err, void *data)
         member_end(m, NULL, err);
 }
 
-/* ---- the way there ---- */
+/* ---- joining ---- */
 
 static int member_open(void *self, zkl_session *session)
 {
@@ -124,15 +128,16 @@ static int run_member(struct membership *m, struct settings *settings, struct ev
     return status;
 }
 
-/* ---- who is there ---- */
+/* ---- showing the members ---- */
 
-/* --list and --listen: a line for each member, or for each change. */
+/* What --list and --listen show: a line for each member, or for each change. */
 struct member_look {
     struct listener listener; /* the first member */
     const struct member_options *options;
     zkl_member_layout layout;
 };
 
+/* Appends the line of an event: its word, and the member's token, id and data. */
 static void append_line(GString *out, const char *event, const zkl_member_info *m)
 {
     g_autofree char *data = g_utf8_make_valid(m->data, (gssize)m->size);
@@ -170,8 +175,8 @@ static int list_members(struct onlooker *o)
 
 /* ---- --listen ---- */
 
-/* Runs on a thread of the library, which waits for a slow reader. Until then the library gathers
- * changes, and after that it tells the difference. */
+/* Adds a line for a change. Runs on a thread of the library, which waits for a slow reader. During
+ * the wait the library gathers changes, and then it tells the difference. */
 static void on_members(zkl_members_event event, const zkl_member_info *member,
                        const zkl_members *all, void *data)
 {
@@ -189,7 +194,7 @@ static void on_members(zkl_members_event event, const zkl_member_info *member,
     else
         append_line(line, words[event], member);
     g_string_append_c(line, '\n');
-    listener_tell(&l->listener, g_string_free(line, FALSE), true);
+    listener_add(&l->listener, g_string_free(line, FALSE), true);
 }
 
 static int observe_members(struct onlooker *o)
@@ -202,6 +207,7 @@ static int observe_members(struct onlooker *o)
                : fail_last(o->path);
 }
 
+/* Reads the members: only whether that is possible counts. */
 static int read_members(zkl_queue **ret, struct reader *r, size_t most)
 {
     const struct member_look *l = r->data;

@@ -1,10 +1,10 @@
-/* PATH and ID before the command; or PATH alone, to look. */
+/* The operands are PATH and ID before the command; or PATH alone, with --list or --listen. */
 #include "member_options.h"
 #include "command_line.h"
 
 #include <string.h>
 
-/* What the tables of options fill and nobody else needs. */
+/* The verb's own options as they were given, before they are checked. */
 struct raw {
     gboolean list, listen;
     char *layout;
@@ -18,7 +18,7 @@ static int member_options_check_layout(struct member_options *o, const char *tex
         o->layout = ZKL_MEMBER_PARTY;
     else
         return fail(STATUS_USAGE, "--layout: must be group or party, not %s", text);
-    /* kazoo takes it that a directory stays. */
+    /* kazoo expects a directory to stay. */
     if (o->layout == ZKL_MEMBER_PARTY)
         o->run.parents = ZKL_PARENTS_PERSISTENT;
     return GO_ON;
@@ -40,7 +40,7 @@ static int take_member(struct member_options *o, struct command_line *l, const s
 {
     int status = command_line_operand(l, "ID", &o->id);
 
-    /* Any of these may have stood after ID. */
+    /* --list or --listen may have stood after ID. */
     if (status == GO_ON)
         status = member_options_check_mode(o, raw);
     if (status == GO_ON && o->mode != MEMBER_RUN)

@@ -1,4 +1,4 @@
-/* The command line of zkl member. */
+/* Parses the command line of zkl member. */
 #ifndef ZKL_TOOLS_MEMBER_OPTIONS_H
 #define ZKL_TOOLS_MEMBER_OPTIONS_H
 
@@ -7,7 +7,7 @@
 enum member_mode { MEMBER_RUN, MEMBER_LIST, MEMBER_LISTEN };
 
 struct member_options {
-    struct lock_options run; /* of --list and --listen hold.path alone */
+    struct lock_options run; /* --list and --listen use hold.path alone */
     enum member_mode mode;
     const char *id;
     char *data;
@@ -15,7 +15,7 @@ struct member_options {
     gboolean json;
 };
 
-/* GO_ON, or a status after a message; lock_options_free(&o->run) in both cases. */
+/* Returns GO_ON, or a status after a message. Call lock_options_free(&o->run) in both cases. */
 int member_options_parse(struct member_options *o, struct settings *settings, int argc,
                          char **argv);
 

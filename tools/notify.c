@@ -1,4 +1,5 @@
-/* The protocol of sd_notify(3): AF_UNIX, a path or, after "@", an abstract name. */
+/* Speaks the protocol of sd_notify(3). NOTIFY_SOCKET is the address of an AF_UNIX socket: a path
+ * or, after "@", an abstract name. */
 #include "notify.h"
 #include "tool.h"
 
@@ -16,6 +17,7 @@ struct notify {
     char *last;
 };
 
+/* Takes the name of NOTIFY_SOCKET. Returns false if it is no address. */
 static bool take_address(struct notify *n, const char *name)
 {
     const size_t length = strlen(name);
@@ -33,7 +35,8 @@ static bool take_address(struct notify *n, const char *name)
 struct notify *notify_open(void)
 {
     const char *name = g_getenv("NOTIFY_SOCKET");
-    const struct timeval patience = {.tv_sec = 1}; /* a full queue is soon read */
+    /* A full queue is read sooner; else the message is dropped. */
+    const struct timeval patience = {.tv_sec = 1};
     struct notify *n = g_new0(struct notify, 1);
 
     n->fd = -1;

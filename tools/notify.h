@@ -1,5 +1,5 @@
-/* Does what sd_notify(3) does, without libsystemd: it sends a datagram to the service manager, if
- * that wants one. */
+/* Does what sd_notify(3) does, without libsystemd: sends datagrams to the service manager, if that
+ * wants some. */
 #ifndef ZKL_TOOLS_NOTIFY_H
 #define ZKL_TOOLS_NOTIFY_H
 
@@ -11,7 +11,7 @@ struct notify;
  * command is not the main process. Without the variable, the functions below do nothing. */
 struct notify *notify_open(void);
 
-/* Lines as "READY=1"; unless they are what was sent last. */
+/* Sends lines like "READY=1", unless they are what was sent last. */
 void notify_send(struct notify *n, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 void notify_close(struct notify *n);

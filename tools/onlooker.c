@@ -10,17 +10,19 @@
 
 /* ---- on a thread of the library ---- */
 
-static void hear_log(const zkl_log_record *record, void *data)
+/* Takes what the library logs. When a watch has failed, a reading shows why. */
+static void onlooker_on_log(const zkl_log_record *record, void *data)
 {
     struct onlooker *o = data;
 
     if (o->settings->verbose)
         say("%s", record->text);
     if (strcmp(record->event, "watch-failed") == 0)
-        reader_want_again(&o->reader); /* which says why */
+        reader_want_again(&o->reader);
 }
 
-static void hear_refusal(zkl_session *s, zkl_session_event event, int64_t id, void *data)
+/* Asks for a reading, which shows why the servers refuse us. Runs on a thread of the library. */
+static void onlooker_on_session(zkl_session *s, zkl_session_event event, int64_t id, void *data)
 {
     struct onlooker *o = data;
 
@@ -29,20 +31,22 @@ static void hear_refusal(zkl_session *s, zkl_session_event event, int64_t id, vo
         reader_want_again(&o->reader);
 }
 
-/* A refusal that came before is not told again. */
+/* Asks for a reading when the servers refuse the credentials; at once if they have done so before,
+ * since that is not told again. */
 static int begin_reading(struct onlooker *o)
 {
-    if (zkl_session_on_change(o->session, hear_refusal, o) != 0)
+    if (zkl_session_on_change(o->session, onlooker_on_session, o) != 0)
         return fail_last(o->path);
     if (zkl_session_outage(o->session) == ZKL_OUTAGE_AUTH)
         reader_want_again(&o->reader);
     return GO_ON;
 }
 
-/* ---- the reader of our output ---- */
+/* ---- whether somebody reads our output ---- */
 
-/* A pipe that only we write to can be asked whether somebody reads it. */
-static bool is_pipe(void)
+/* Whether our output is a pipe that is open for writing alone. Such a pipe tells whether somebody
+ * reads it. */
+static bool output_is_pipe(void)
 {
     struct stat stat;
 
@@ -50,16 +54,17 @@ static bool is_pipe(void)
            (fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY;
 }
 
-/* The status of SIGPIPE if the reader is gone, else GO_ON. */
-static int look_at_reader(void)
+/* Returns the status of SIGPIPE if nobody reads our output any more, else GO_ON. */
+static int look_at_output(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO};
 
     return poll(&out, 1, 0) > 0 && out.revents & POLLERR ? STATUS_SIGNAL + SIGPIPE : GO_ON;
 }
 
-/* ---- looking on ---- */
+/* ---- showing changes ---- */
 
+/* Waits for an event. Returns GO_ON, or a status to end with. */
 static int wait_for_more(struct onlooker *o)
 {
     int signo, status = GO_ON;
@@ -69,16 +74,17 @@ static int wait_for_more(struct onlooker *o)
         status = o->ops->heed(o);
     else if ((signo = events_asked_to_end(o->events)) != 0)
         status = STATUS_SIGNAL + signo;
-    return status == GO_ON && o->prints ? look_at_reader() : status;
+    return status == GO_ON && o->prints ? look_at_output() : status;
 }
 
-/* Looks before it waits: what came while we were connecting wakes nobody any more. */
-static int go_on(struct onlooker *o)
+/* Shows changes until something ends that. It looks before it waits: what came while we were
+ * connecting wakes nobody any more. */
+static int onlooker_look_on(struct onlooker *o)
 {
     struct reading *newest = NULL;
     int status = GO_ON;
 
-    if (o->prints && is_pipe())
+    if (o->prints && output_is_pipe())
         events_add(o->events, STDOUT_FILENO);
     while (status == GO_ON) {
         newest = reader_take(&o->reader);
@@ -99,7 +105,7 @@ static int go_on(struct onlooker *o)
 
 int onlooker_run(struct onlooker *o)
 {
-    int status = session_open_heard(o->settings, &o->session, hear_log, o);
+    int status = session_open_logged(o->settings, &o->session, onlooker_on_log, o);
 
     if (status != GO_ON)
         return status;
@@ -119,7 +125,7 @@ int onlooker_run(struct onlooker *o)
     if (status == GO_ON)
         status = begin_reading(o);
     if (status == GO_ON)
-        status = go_on(o);
+        status = onlooker_look_on(o);
     reader_stop(&o->reader);
     closing_close(o->session, CLOSING_PATIENCE_MS);
     reader_join(&o->reader);

@@ -1,14 +1,16 @@
-/* Option parsing: the global options are understood before the verb and after it. GLib's own parser
- * takes --json=false for --json, 010 for 8, and no -w5; it writes the help. */
+/* Parses options. The global ones may stand before the verb and after it. GLib's own parser
+ * takes --json=false for --json, takes 010 for 8, and does not take -w5. So it only writes the
+ * help. */
 #include "credentials.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A session timeout: the least and the most are what the library takes where no tick is known. */
+/* The least and the most session timeout that the library takes where no tick is known. */
 #define TIMEOUT_LEAST_MS 401
 #define TIMEOUT_MOST_MS 1000000000
-#define TIMEOUT_BARE_MOST_MS 300000 /* without a unit: more was meant in milliseconds */
+/* The most without a unit: a user who writes more means milliseconds. */
+#define TIMEOUT_BARE_MOST_MS 300000
 
 /* ---- the words of a command line, by tables of options ---- */
 
@@ -35,7 +37,8 @@ static int take_number(int *ret, const char *option, const char *text)
     return GO_ON;
 }
 
-static int append(char ***list, char *value)
+/* Appends value to a list that NULL ends. */
+static int append_to_list(char ***list, char *value)
 {
     const guint count = *list ? g_strv_length(*list) : 0;
 
@@ -45,7 +48,7 @@ static int append(char ***list, char *value)
     return GO_ON;
 }
 
-/* value: NULL if there is none. */
+/* Stores the value of an option. value NULL: the user has given none, which is refused. */
 static int take_value(const GOptionEntry *entry, const char *option, char *value)
 {
     if (!value)
@@ -55,7 +58,7 @@ static int take_value(const GOptionEntry *entry, const char *option, char *value
     if (entry->arg == G_OPTION_ARG_INT)
         return take_number(entry->arg_data, option, value);
     if (entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
-        return append(entry->arg_data, value);
+        return append_to_list(entry->arg_data, value);
     if (entry->arg == G_OPTION_ARG_INT64)
         return option_time(option, value, entry->arg_data);
     *(char **)entry->arg_data = value;
@@ -73,12 +76,14 @@ static bool is_flag(const GOptionEntry *entry)
     return entry->arg == G_OPTION_ARG_NONE;
 }
 
+/* Takes the next word; NULL: there is none. */
 static char *next_word(char ***next)
 {
     return **next ? *(*next)++ : NULL;
 }
 
-/* --name, --name=value or --name value. The value of an unknown one may be a secret. */
+/* Takes an option as --name, --name=value or --name value. A message does not show the value of an
+ * unknown option, which may be a secret. */
 static int take_long(const GOptionEntry *const *tables, char *word, char ***next)
 {
     const size_t length = strcspn(word, "=");
@@ -95,7 +100,8 @@ static int take_long(const GOptionEntry *const *tables, char *word, char ***next
     return set_flag(entry);
 }
 
-/* Flags, and then perhaps one option whose value is the rest of the word, or the next word. */
+/* Takes a word of letters: flags, and then perhaps one option whose value is the rest of the word,
+ * or the next word. */
 static int take_letters(const GOptionEntry *const *tables, char *word, char ***next)
 {
     for (char *letter = word + 1; *letter; letter++) {
@@ -116,8 +122,8 @@ static int take_letters(const GOptionEntry *const *tables, char *word, char ***n
 /* Takes the options after argv[0], up to the first operand or past "--", and moves on so that
  * argv[1] is what follows them. tables ends with NULL; its options are flags, whole numbers, times
  * (G_OPTION_ARG_INT64, in milliseconds), texts (G_OPTION_ARG_FILENAME) and lists of them
- * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list itself. GO_ON,
- * or STATUS_USAGE after a message. */
+ * (G_OPTION_ARG_FILENAME_ARRAY). All texts are argv's own; the caller frees a list without its
+ * texts. Returns GO_ON, or STATUS_USAGE after a message. */
 static int arguments_parse(const GOptionEntry *const *tables, int *argc, char ***argv)
 {
     char **next = *argv + 1;
@@ -138,7 +144,7 @@ static int arguments_parse(const GOptionEntry *const *tables, int *argc, char **
 
 /* ---- the tables of a verb, and the global one ---- */
 
-/* tables: those of one verb and the global one, in the order of the help. */
+/* Writes the help. tables: those of one verb and the global one, in the order of the help. */
 static int options_show_help(const GOptionEntry *const *tables, const char *synopsis,
                              const char *summary)
 {
@@ -159,6 +165,7 @@ static int options_show_help(const GOptionEntry *const *tables, const char *syno
     return STATUS_OK;
 }
 
+/* Checks a session timeout, and stores it. */
 static int take_session_timeout(struct settings *settings, const char *text)
 {
     int64_t ms = 0;
@@ -221,7 +228,8 @@ int options_parse(struct settings *settings, const GOptionEntry *const *tables,
                                                         : status;
 }
 
-/* Operands, and options before and after each. */
+/* Parses one operand, or two if second names the second one, and the options before and after each.
+ */
 static int parse_operands(struct settings *settings, const GOptionEntry *const *tables,
                           const char *synopsis, const char *summary, int argc, char **argv,
                           const char **operands, const char *second)

@@ -1,4 +1,4 @@
-/* Ends the session of a dead zkl, in a process of its own: servers may be slow. */
+/* The session of a dead zkl is ended in a process of its own, because servers may be slow. */
 #include "orphan.h"
 #include "closing.h"
 #include "connect.h"
@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Any file that stays open might keep somebody waiting for its end. */
+/* Closes all files: somebody may wait for the end of any of them. */
 static void close_files(void)
 {
     const int nothing = open("/dev/null", O_RDWR);
@@ -35,7 +35,7 @@ void orphan_end_session(const struct settings *settings, const zkl_session_claim
         const GArray *credentials = credentials_shared();
         options.credentials = (const zkl_credential *)(const void *)credentials->data;
         options.credential_count = credentials->len;
-        /* The session has expired when that time is over. */
+        /* After this time the session has expired anyway. */
         zkl_session_end(connect_string(settings), &options, claim, settings->session_timeout_ms);
         _exit(STATUS_OK);
     }

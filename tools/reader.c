@@ -1,10 +1,12 @@
+/* The functions of the header take the lock; the static ones that get a reader have it held, except
+ * reader_run(), which takes it, and read_once(). */
 #include "reader.h"
 #include "worker.h"
 
 /* The pause from the end of one reading to the next. */
 #define PAUSE_MS 200
 
-static void reader_clear(void *data)
+static void reading_clear(void *data)
 {
     struct reading *r = data;
 
@@ -14,9 +16,10 @@ static void reader_clear(void *data)
 void reading_unref(struct reading *r)
 {
     if (r)
-        g_atomic_rc_box_release_full(r, reader_clear);
+        g_atomic_rc_box_release_full(r, reading_clear);
 }
 
+/* Reads once; the lock is not held. */
 static struct reading *read_once(struct reader *r, size_t most)
 {
     struct reading *reading = g_atomic_rc_box_new0(struct reading);
@@ -27,7 +30,8 @@ static struct reading *read_once(struct reader *r, size_t most)
     return reading;
 }
 
-static void publish(struct reader *r, struct reading *reading)
+/* Hands a reading to the main thread. */
+static void reader_publish(struct reader *r, struct reading *reading)
 {
     reading_unref(r->newest);
     r->newest = g_atomic_rc_box_acquire(reading);
@@ -36,7 +40,8 @@ static void publish(struct reader *r, struct reading *reading)
     events_wake(r->events);
 }
 
-static void rest(struct reader *r)
+/* Waits for the time of the pause, or for the end of the reader. */
+static void reader_rest(struct reader *r)
 {
     const struct timespec until = worker_after_ms(PAUSE_MS);
 
@@ -61,8 +66,8 @@ static void *reader_run(void *data)
         pthread_mutex_unlock(&r->lock);
         reading = read_once(r, most);
         pthread_mutex_lock(&r->lock);
-        publish(r, reading);
-        rest(r);
+        reader_publish(r, reading);
+        reader_rest(r);
     }
     pthread_mutex_unlock(&r->lock);
     return NULL;
@@ -76,7 +81,8 @@ int reader_start(struct reader *r)
     return err == 0 ? GO_ON : fail(STATUS_INTERNAL, "cannot start a thread: %s", g_strerror(err));
 }
 
-static void want(struct reader *r)
+/* Wakes the thread for another reading. */
+static void reader_wake(struct reader *r)
 {
     r->wanted = true;
     pthread_cond_signal(&r->changed);
@@ -86,7 +92,7 @@ void reader_want(struct reader *r, size_t most)
 {
     pthread_mutex_lock(&r->lock);
     r->most = most;
-    want(r);
+    reader_wake(r);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -95,7 +101,7 @@ void reader_want_again(void *data)
     struct reader *r = data;
 
     pthread_mutex_lock(&r->lock);
-    want(r);
+    reader_wake(r);
     pthread_mutex_unlock(&r->lock);
 }
 

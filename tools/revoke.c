@@ -1,4 +1,4 @@
-/* zkl revoke: whoever holds the lock is asked to give way. */
+/* zkl revoke: asks the holder of a lock to give way. */
 #include "connect.h"
 #include "contenders.h"
 

@@ -1,4 +1,4 @@
-/* The grant, then the command, then the grant given back. */
+/* Gets the grant, runs the command, and gives the grant back. */
 #include "run.h"
 #include "closing.h"
 #include "connect.h"
@@ -10,7 +10,7 @@
  * go on with "-n", find the node that is not gone yet, and take it for another client's. */
 #define PATIENCE_HOLDER_MS 1000
 
-/* Refuses what can be refused before any server is asked. */
+/* Opens the session and the handle. Refuses what can be refused before any server is asked. */
 static int run_prepare(struct run *t)
 {
     int status = hold_check_grace(t->options->hold.grace_ms, t->settings->session_timeout_ms);
@@ -22,7 +22,7 @@ static int run_prepare(struct run *t)
     return t->ops->open(t->self, t->session) == 0 ? GO_ON : fail_last(t->options->hold.path);
 }
 
-/* Waits until a session is made; -w counts that wait, too. */
+/* Waits until a session is made. That wait counts for -w, too. */
 static int connect_first(struct run *t)
 {
     struct lock_options *o = t->options;
@@ -36,7 +36,7 @@ static int connect_first(struct run *t)
     if (o->timeout_ms > 0 && o->timeout_ms != ZKL_FOREVER) {
         o->timeout_ms -= now_ms() - began;
         if (o->timeout_ms < 1)
-            o->timeout_ms = 1; /* 0 would mean to try */
+            o->timeout_ms = 1; /* 0 would not wait at all */
     }
     return hold_check_grace(o->hold.grace_ms, zkl_session_timeout_ms(t->session));
 }
@@ -52,8 +52,9 @@ void attempt_end(zkl_grant *grant, const zkl_error *error, void *data)
     events_wake(a->events);
 }
 
-/* Says that the lock is held, and by whom, if that can be seen. */
-static int held(const struct run *t, const char *path, const char *what, const char *by)
+/* Says what has happened, and who holds the lock, if that can be seen. by: the words before the
+ * holders. Returns the exit status. */
+static int say_held(const struct run *t, const char *path, const char *what, const char *by)
 {
     g_autofree char *holders = waiting_holders(t, path);
 
@@ -61,15 +62,16 @@ static int held(const struct run *t, const char *path, const char *what, const c
     return t->options->conflict_status;
 }
 
-static int not_in_time(const struct run *t, const char *path)
+static int say_not_in_time(const struct run *t, const char *path)
 {
     g_autofree char *what =
         g_strdup_printf("not acquired within %g s", (double)t->options->wait_ms / 1000);
 
-    return held(t, path, what, "; held by ");
+    return say_held(t, path, what, "; held by ");
 }
 
-static int not_acquired(const struct run *t)
+/* Says why the attempt has brought no grant. Returns the exit status. */
+static int fail_not_acquired(const struct run *t)
 {
     const zkl_error *error = &t->attempt.error;
     const struct lock_options *o = t->options;
@@ -77,16 +79,16 @@ static int not_acquired(const struct run *t)
 
     switch (error->code) {
     case ZKL_EBUSY:
-        return held(t, path, "held by somebody else", ": ");
+        return say_held(t, path, "held by somebody else", ": ");
     case ZKL_ETIMEDOUT:
-        return not_in_time(t, path);
+        return say_not_in_time(t, path);
     case ZKL_EHOST:
-    case ZKL_EUNREACHABLE: /* there was a session before: it is the lock that did not come */
+    case ZKL_EUNREACHABLE: /* there was a session before, so the lock was not acquired in time */
         return fail(o->conflict_status, "%s: not acquired in time: %s", path,
                     zkl_strerror(error->code));
     case ZKL_EEXIST:
         return t->ops->done ? t->ops->done(t->self) : fail_error(error, o->hold.path);
-    case ZKL_ENOENT: /* of slots, and no conflict: the data are no limit */
+    case ZKL_ENOENT: /* the data of a semaphore are no limit, which is no conflict */
         fail_error(error, o->hold.path);
         return STATUS_DATA;
     default:
@@ -94,8 +96,9 @@ static int not_acquired(const struct run *t)
     }
 }
 
-/* 0, or the signal that asks us to end first. */
-static int await(struct run *t)
+/* Waits for the end of the attempt, and shows the wait. Returns 0, or the signal that asks us to
+ * end first. */
+static int await_grant(struct run *t)
 {
     struct waiting waiting;
     int signo = 0;
@@ -118,7 +121,8 @@ static int await(struct run *t)
     return signo;
 }
 
-static int acquire(struct run *t)
+/* Seeks the grant until it comes, or fails, or a signal asks us to end. */
+static int acquire_grant(struct run *t)
 {
     struct attempt *a = &t->attempt;
 
@@ -130,44 +134,46 @@ static int acquire(struct run *t)
     a->events = t->events;
     if (t->ops->seek(t->self, t->options->timeout_ms, a) != 0)
         return fail_last(t->options->hold.path);
-    const int signo = await(t);
+    const int signo = await_grant(t);
     if (signo != 0) {
         t->ops->give_up(t->self);
         while (events_until(t->events, &a->done) != 0)
-            continue; /* it comes soon, server or not */
+            continue; /* the end comes soon, server or not */
     }
     if (signo != 0) {
         zkl_grant_release(a->grant);
         return STATUS_SIGNAL + signo;
     }
-    return a->grant ? GO_ON : not_acquired(t);
+    return a->grant ? GO_ON : fail_not_acquired(t);
 }
 
-static int hold(struct run *t)
+/* Runs the command under the grant. Returns the exit status. */
+static int hold_grant(struct run *t)
 {
     struct hold_options *o = &t->options->hold;
     const guint64 token = zkl_grant_token(t->attempt.grant);
 
-    say_no_more_of(GO_ON); /* what fails from now on is new */
+    say_no_more_of(GO_ON); /* a failure from now on is a new one, and is said */
     hold_fit(o, o->grace_ms, zkl_session_timeout_ms(t->session));
     if (t->settings->verbose)
         say("%s: held with token %" G_GUINT64_FORMAT, t->options->hold.path, token);
     status_line(o->status_fd, "held %" G_GUINT64_FORMAT, token);
-    guard_claim(&t->guard, t->session); /* another one perhaps: the first has ended since */
+    guard_claim(&t->guard, t->session); /* the session may have another incarnation than at first */
     int status = hold_run(&t->hold, &t->guard, t->attempt.grant, t->events);
-    if (t->ops->end && hold_kept(t->hold))
+    if (t->ops->end && hold_has_lock(t->hold))
         status = t->ops->end(t->self, t->attempt.grant, status, hold_asked(t->hold));
-    if (t->ops->over && !hold_kept(t->hold))
+    if (t->ops->over && !hold_has_lock(t->hold))
         t->ops->over(t->self);
     return status;
 }
 
-/* The server deletes the nodes of a grant with the session. A delete before that would be a round
- * trip and a write more, and the next in line would hear no sooner. But metrics must say that the
- * grant was released. */
+/* Takes the steps up to the first that fails, then closes the session and frees all. The grant is
+ * released after the close: the server deletes its nodes with the session, and a delete before that
+ * would cost a round trip and a write, and would tell the next in line no sooner. With metrics it
+ * is released before, because they must show that. */
 static int run_steps(struct run *t)
 {
-    int (*const steps[])(struct run *) = {run_prepare, connect_first, acquire, hold};
+    int (*const steps[])(struct run *) = {run_prepare, connect_first, acquire_grant, hold_grant};
     int status = GO_ON;
 
     for (size_t i = 0; i < G_N_ELEMENTS(steps) && status == GO_ON; i++)
@@ -183,14 +189,15 @@ static int run_steps(struct run *t)
     closing_close(t->session, t->hold ? PATIENCE_HOLDER_MS : CLOSING_PATIENCE_MS);
     if (t->hold && !t->metrics)
         zkl_grant_release(t->attempt.grant);
-    if (t->hold && hold_kept(t->hold))
+    if (t->hold && hold_has_lock(t->hold))
         status_line(t->options->hold.status_fd, "released");
     t->ops->close(t->self);
     hold_free(t->hold);
     return status;
 }
 
-/* The guard before any thread, and to the end: it may still run --on-lost. */
+/* The guard is forked before there is any thread. It is waited for last, since it may still run
+ * --on-lost. */
 int run_once(struct run *t)
 {
     if (!guard_start(&t->guard, &t->options->hold, t->shared, t->events))

@@ -1,5 +1,5 @@
-/* How the command speaks: one line for each failure, and the exit status that belongs to it. To
- * programs it speaks by lines on --status-fd. */
+/* Speaks for the command: writes one line for each failure, which gives the exit status, too; and
+ * lines for programs on --status-fd. */
 #include "tool.h"
 
 #include <errno.h>
@@ -13,8 +13,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Format characters too: they can turn the direction of a terminal line around. */
-static bool invisible(gunichar c)
+/* Whether a terminal shows nothing for c, and may act on it. Format characters count, too: they can
+ * turn the direction of a line around. */
+static bool is_invisible(gunichar c)
 {
     GUnicodeType type = g_unichar_type(c);
 
@@ -33,7 +34,7 @@ void append_visible(GString *out, const char *text)
             g_string_append_printf(out, "\\x%02x", (unsigned char)*p++);
             continue;
         }
-        if (!invisible(c))
+        if (!is_invisible(c))
             g_string_append_unichar(out, c);
         else
             g_string_append_printf(out, c < 0x100 ? "\\x%02x" : "\\u%04x", c);
@@ -48,11 +49,12 @@ const char *ordinal_suffix(int n)
     return n % 10 > 3 || n / 10 % 10 == 1 ? suffixes[0] : suffixes[n % 10];
 }
 
+/* How long say() waits for a reader of stderr that is slow. */
 static int say_patience_ms = 100;
 
-/* poll(2) calls a pipe writable that has room for PIPE_BUF bytes; a write of more would block. This
- * write would block too, if somebody else took the room in between and the kernel cannot be asked
- * not to block. */
+/* Writes at most PIPE_BUF bytes: poll(2) calls a pipe writable that has room for PIPE_BUF bytes; a
+ * write of more would block. This write would block too, if somebody else took the room in between
+ * and the kernel cannot be asked not to block. */
 static ssize_t write_some(int fd, const char *text, size_t length)
 {
     struct iovec part = {(void *)(uintptr_t)text, MIN(length, PIPE_BUF)};
@@ -83,8 +85,9 @@ void write_without_waiting(int fd, const GString *line, int patience_ms)
     }
 }
 
-/* A descriptor that takes nothing more is no reason to fail: there is nowhere left to say so. Nor
- * may a reader that has stopped reading keep us from ending the command when its lock ends. */
+/* Writes a line to stderr. A descriptor that takes nothing more is no reason to fail: there is
+ * nowhere left to say so. Nor may a reader that has stopped reading keep us from ending the command
+ * when its lock ends. */
 static void write_line(const char *text)
 {
     g_autoptr(GString) line = g_string_new("zkl: ");
@@ -117,7 +120,7 @@ void say(const char *format, ...)
     va_end(args);
 }
 
-static int said = GO_ON;
+static int said = GO_ON; /* the status with which fail() says nothing */
 
 void say_no_more_of(int status)
 {
@@ -146,7 +149,8 @@ int fail_output(int error)
     return fail(STATUS_IOERR, "standard output: %s", g_strerror(error));
 }
 
-/* The library speaks of its own arguments; the reader has given ours. */
+/* Replaces what the library calls its arguments by our options and operands, which the user has
+ * given. */
 static void in_our_words(GString *message)
 {
     static const struct {
@@ -175,7 +179,7 @@ int fail_error(const zkl_error *error, const char *subject)
     const char *about = error->path[0] ? error->path : subject;
     const char *text = error->text[0] ? error->text : zkl_strerror(error->code);
 
-    g_autofree char *begin = g_strndup(about, 32); /* long ones are cut */
+    g_autofree char *begin = g_strndup(about, 32); /* the sentence may have cut a long subject */
 
     /* The library's sentence often names its subject already. */
     const bool named = strstr(text, begin) != NULL;

@@ -7,14 +7,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Begins a page of its own, where lines are not continued, without a cursor; and ends all that. */
+/* Begins a page of its own, where long lines do not wrap, without a cursor; and ends all that. */
 #define BEGIN "\033[?1049h\033[?7l\033[?25l"
 #define END "\033[?25h\033[?7h\033[?1049l"
 #define HOME "\033[H"
 #define END_OF_LINE "\033[K"
 #define END_OF_SCREEN "\033[J"
 
-#define PATIENCE_MS 2000
+#define PATIENCE_MS 2000 /* how long write_now() waits for the terminal */
 #define PIECE 512
 
 void screen_measure(struct screen *s)
@@ -26,16 +26,17 @@ void screen_measure(struct screen *s)
     s->columns = size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/* Writes text to the terminal, even after ^S. */
 static void write_now(const char *text)
 {
     g_autoptr(GString) line = g_string_new(text);
 
-    tcflow(STDOUT_FILENO, TCOON); /* nothing is to be seen where ^S holds it up */
+    tcflow(STDOUT_FILENO, TCOON); /* after ^S the terminal would show nothing */
     write_without_waiting(STDOUT_FILENO, line, PATIENCE_MS);
 }
 
-/* Whether another job has the terminal. A terminal that controls nobody counts as free: nobody
- * would put us in front of it. */
+/* Whether another job has the terminal. A terminal without a foreground group counts as free:
+ * nobody would put us in front of it. */
 static bool is_anothers(const struct terminal *t)
 {
     return t->fd >= 0 && tcgetpgrp(t->fd) >= 0 && !terminal_is_ours(t);
@@ -47,7 +48,8 @@ void screen_enter(struct screen *s)
 
     terminal_init(&s->terminal);
     terminal_find(&s->terminal);
-    /* Started in the background, we stop until we are in front; nobody would continue an orphan. */
+    /* In the background we stop, until somebody puts us in front. An orphaned group cannot stop:
+     * nobody would continue it. */
     while (is_anothers(&s->terminal) && terminal_stop_us(SIGTTOU))
         continue;
     if (!is_anothers(&s->terminal) && tcgetattr(s->terminal.fd, &s->before) == 0) {
@@ -84,7 +86,7 @@ int screen_key(struct screen *s)
     return read(in.fd, &key, 1) == 1 ? key : -1;
 }
 
-/* Never waits where a signal would not be heard. False: the terminal has gone. */
+/* Writes a frame, but gives up when a signal comes. Returns false if the terminal has gone. */
 static bool write_frame(const struct events *events, const GString *frame)
 {
     struct pollfd fds[] = {{.fd = STDOUT_FILENO, .events = POLLOUT},

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-/* How long one look at a queue may take. */
+/* How long a reading of a queue may take. */
 #define READ_MS 1000
 
 const char *shard_path(const struct shard *s)
@@ -36,8 +36,9 @@ void shard_close(struct shard *s)
     s->mutex = NULL;
 }
 
-/* ---- on threads of the library ---- */
+/* ---- on other threads ---- */
 
+/* Tells the main thread that another contender has come. */
 static void on_shard_wanted(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
@@ -48,6 +49,7 @@ static void on_shard_wanted(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(s->host->events);
 }
 
+/* Tells the main thread that somebody asks for the lock. */
 static void on_shard_revoke(const zkl_grant *grant, zkl_state state, void *data)
 {
     struct shard *s = data;
@@ -58,7 +60,8 @@ static void on_shard_revoke(const zkl_grant *grant, zkl_state state, void *data)
     events_wake(s->host->events);
 }
 
-/* The library calls this after the function of struct loss. */
+/* Gives up the reference that the library's calls have to a struct loss, at the last call for the
+ * grant. The library calls this after loss_on_change(). */
 static void on_last_call(const zkl_grant *grant, zkl_state state, void *data)
 {
     (void)grant;
@@ -70,9 +73,9 @@ void shard_read_queue(struct shard *s)
 {
     const int64_t began = now_ms();
 
-    atomic_store(&s->look_due, false); /* what is asked from now on is another look */
+    atomic_store(&s->look_due, false); /* a request from now on is for another look */
     g_autoptr(zkl_queue) queue = contenders_first(s->host->session, shard_path(s), 1, READ_MS);
-    const bool failed = !queue && zkl_last_error(NULL) != ZKL_ENOENT; /* ours may be there */
+    const bool failed = !queue && zkl_last_error(NULL) != ZKL_ENOENT; /* our node may be there */
     const zkl_contender *first = zkl_queue_get(queue, 0);
     const bool own = first && first->session_id == zkl_session_id(s->host->session);
     atomic_store(&s->waits, zkl_queue_count(queue) > 1);
@@ -83,7 +86,8 @@ void shard_read_queue(struct shard *s)
 
 /* ---- the way to the lock ---- */
 
-/* The shard is ready for another attempt. failed: it has ended by itself, and not on our wish. */
+/* Ends the attempt, so that the shard is ready for another one. failed: it has ended by itself, not
+ * because we ended it. */
 static void end_attempt(struct shard *s, bool failed)
 {
     const int fd = s->host->options->run.hold.status_fd;
@@ -101,7 +105,8 @@ static void end_attempt(struct shard *s, bool failed)
             (int)(s->plan.pause_ms / 1000));
 }
 
-/* The same refusal is said once, however often it is tried. */
+/* Ends an attempt that has brought no grant. The same error is said once, however often it comes.
+ */
 static void see_refusal(struct shard *s, const zkl_error *error)
 {
     const bool ours = s->plan.state > SHARD_HELD || error->code == ZKL_ECANCELED;
@@ -112,7 +117,7 @@ static void see_refusal(struct shard *s, const zkl_error *error)
     end_attempt(s, !ours);
 }
 
-static void seek(struct shard *s)
+static void seek_lock(struct shard *s)
 {
     zkl_error error = {0};
 
@@ -126,6 +131,7 @@ static void seek(struct shard *s)
     see_refusal(s, &error);
 }
 
+/* Gives the lock back before a command has begun. failed: as in end_attempt(). */
 static void release_at_once(struct shard *s, bool failed)
 {
     s->cause = CAUSE_NONE;
@@ -133,6 +139,7 @@ static void release_at_once(struct shard *s, bool failed)
     end_attempt(s, failed);
 }
 
+/* Takes the end of the acquisition, if it has ended. */
 static void see_answer(struct shard *s)
 {
     if (!atomic_load(&s->attempt.done))
@@ -143,7 +150,7 @@ static void see_answer(struct shard *s)
         see_refusal(s, &s->attempt.error);
         return;
     }
-    if (s->plan.state != SHARD_SEEKING) { /* it came with our order to end */
+    if (s->plan.state != SHARD_SEEKING) { /* the grant came when we had ordered the end */
         release_at_once(s, false);
         return;
     }
@@ -159,7 +166,8 @@ static void see_answer(struct shard *s)
 
 /* ---- the command ---- */
 
-/* Says an error once, until a command has begun. */
+/* Says why no guard could be started; 0: one could. Says an error once, until a command has begun.
+ */
 static void say_guardless(struct shard *s, int error)
 {
     if (error == 0 || error == s->guardless)
@@ -168,16 +176,18 @@ static void say_guardless(struct shard *s, int error)
     s->guardless = error;
 }
 
-/* Gives the shard back: without a guard it would be held, and not worked on. */
+/* The zygote was not told to fork a guard; errno says why. Gives the shard back, which would be
+ * held and not worked on without a guard. */
 static void see_guardless(struct shard *s)
 {
     if (errno == EAGAIN)
-        return; /* the zygote has much to do */
+        return; /* the zygote is busy: this is tried again */
     say_guardless(s, errno);
     s->status = STATUS_INTERNAL;
     release_at_once(s, true);
 }
 
+/* Has a guard forked for the grant, or gives the lock back. */
 static void prepare_guard(struct shard *s)
 {
     struct hold_options *o = &s->host->holds[s->number];
@@ -199,7 +209,7 @@ static void prepare_guard(struct shard *s)
     s->phase = SHARD_READY;
 }
 
-/* A guard that is stopped does nothing for it. */
+/* Continues the guard: it may be stopped, and has something to do. */
 static void continue_guard(const struct shard *s)
 {
     const pid_t guard = atomic_load(&s->host->zygote.shared[s->number].guard);
@@ -208,7 +218,7 @@ static void continue_guard(const struct shard *s)
         kill(guard, SIGCONT);
 }
 
-/* Is called when nothing of the command lives, or it never began. */
+/* Releases the grant. Call it when nothing of the command lives, or it never began. */
 static void give_lock_back(struct shard *s)
 {
     s->cause = shared_cause(s->guard.termination.shared);
@@ -222,12 +232,13 @@ static void give_lock_back(struct shard *s)
     zkl_grant_release(s->attempt.grant);
     g_clear_pointer(&s->loss, g_atomic_rc_box_release);
     if (!s->guard.running)
-        shutdown(s->guard.channel, SHUT_WR); /* which ends it */
+        shutdown(s->guard.channel, SHUT_WR); /* which ends the guard */
     continue_guard(s);
     s->to_send = 0;
     s->phase = SHARD_CLEARING;
 }
 
+/* Tells the guard to run the command, once the grant is safe. */
 static void begin_command(struct shard *s)
 {
     if (s->plan.state > SHARD_HELD || loss_before_beginning(s->loss)) {
@@ -238,7 +249,7 @@ static void begin_command(struct shard *s)
         return;
     loss_publish(s->loss);
     if (!guard_run(&s->guard, s->attempt.grant, false, s->host->events)) {
-        give_lock_back(s); /* it could not be forked */
+        give_lock_back(s); /* the guard could not be forked */
         return;
     }
     if (s->host->settings->verbose)
@@ -246,6 +257,7 @@ static void begin_command(struct shard *s)
     s->phase = SHARD_RUNNING;
 }
 
+/* Looks at the command, and gives the lock back when it is over. */
 static void watch_command(struct shard *s)
 {
     const struct shared *shared = s->guard.termination.shared;
@@ -254,19 +266,21 @@ static void watch_command(struct shard *s)
     if (s->to_send != 0)
         shard_signal(s, s->to_send);
     const bool over = shared_cause(shared) == CAUSE_ENDED || atomic_load(&shared->gone);
-    s->host->executed |= atomic_load(&shared->executed); /* before the end */
+    s->host->executed |=
+        atomic_load(&shared->executed); /* before give_lock_back(), which reads it */
     if (over)
         give_lock_back(s);
 }
 
-/* Has another guard run --on-lost, if the guard that was to run it was killed. */
+/* Has another guard run --on-lost, if the guard that was to run it was killed. Returns whether that
+ * goes on, or is to be tried again. */
 static bool begin_on_lost(struct shard *s)
 {
     struct shared *shared = s->guard.termination.shared;
     struct guard heir;
 
     if (!s->guard.termination.options->on_lost || s->cause <= CAUSE_ENDED ||
-        !atomic_load(&shared->begun) || atomic_load(&shared->told) || s->host->zygote.dead)
+        !atomic_load(&shared->begun) || atomic_load(&shared->on_lost_begun) || s->host->zygote.dead)
         return false;
     atomic_store(&shared->leader, LEADER_BARRED);
     if (!zygote_fork(&s->host->zygote, s->number, &heir)) {
@@ -282,7 +296,7 @@ static bool begin_on_lost(struct shard *s)
 }
 
 /* Whether the command has ended by itself, or could not begin because the system had no process for
- * it. The guard may have been told to run it all the same. */
+ * it. In the second case the guard may have been told to run it. */
 static bool has_failed(const struct shard *s)
 {
     const bool begun = atomic_load(&s->guard.termination.shared->begun);
@@ -291,6 +305,7 @@ static bool has_failed(const struct shard *s)
            (!begun && (s->cause == CAUSE_NONE || s->cause == CAUSE_GUARD));
 }
 
+/* Ends the attempt once the guard has ended and nothing of its tree is left. */
 static void see_cleared(struct shard *s)
 {
     const struct shared *shared = s->guard.termination.shared;
@@ -318,6 +333,7 @@ void shard_signal(struct shard *s, int signo)
         s->to_send = signo;
 }
 
+/* Sends signo to the command, or stops seeking the lock. */
 static void stop_command(struct shard *s, int signo)
 {
     if (s->phase == SHARD_ASKING)
@@ -327,11 +343,12 @@ static void stop_command(struct shard *s, int signo)
     continue_guard(s);
 }
 
+/* Does what the plan says. */
 static void act_on(struct shard *s, enum shard_act what)
 {
     switch (what) {
     case SHARD_SEEK:
-        seek(s);
+        seek_lock(s);
         break;
     case SHARD_LOOK:
         atomic_store(&s->look_due, true);
@@ -363,6 +380,7 @@ static void see_what_has_come(struct shard *s)
         see_cleared(s);
 }
 
+/* Returns in how many ms the shard is to be looked at, whatever the plan says. */
 static int64_t due_in_ms(const struct shard *s)
 {
     switch (s->phase) {

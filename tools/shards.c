@@ -1,6 +1,6 @@
-/* zkl shards: in one session, this host is a member and holds the locks of its shards. Each shard
- * has a command, under a guard that the zygote forks. shards_plan.h decides which shards are this
- * host's.
+/* zkl shards: makes this host a member, which holds the locks of its shards, all in one session.
+ * Each shard has a command, under a guard that the zygote forks. shards_plan.h decides which shards
+ * are this host's.
  *
  * Two faults cannot be mended within a session: the servers refuse the credentials, or they refuse
  * to delete the node of a shard that was given up, which would block that shard for all. After
@@ -20,35 +20,36 @@
 
 /* ---- membership ---- */
 
-/* What the host knows of the others: it is a member of PATH/members, and sees who else is, so that
- * it knows which shards it should have. */
+/* The host as a member of PATH/members. It sees who else is a member, and so knows which shards it
+ * should have. */
 struct shards_member {
     struct host_common *host;
-    char *group; /* its path */
+    char *group; /* PATH/members */
     char *data;
     zkl_watch *observer;
     zkl_member *member;
-    atomic_bool is_in;  /* others see it, as it is */
-    atomic_bool was_in; /* it was a member once */
-    atomic_bool doubt;  /* the members can perhaps not be read: shards_member_read() tells */
+    atomic_bool is_in;  /* the view shows the node with which it has joined */
+    atomic_bool was_in; /* the host was a member once */
+    atomic_bool doubt;  /* the members can perhaps not be read: shards_member_read() finds out */
 
-    pthread_mutex_t lock; /* of the rest */
-    bool *owned;          /* which shards, by the last view */
-    GHashTable *others;   /* how many shards each other member shares, where it is not ours */
-    uint64_t joined;      /* its token; 0: others may think that it is gone */
-    uint64_t seen;        /* the token of its id in the last view */
-    int64_t is_in_since;  /* by now_ms(): since when the two are the same, or are not */
-    zkl_error denied[2];  /* why it cannot join, and why it cannot see; code 0: it can */
-    int64_t denied_since[2];
+    pthread_mutex_t lock;    /* guards the rest */
+    bool *owned;             /* for each shard: it is ours by the last view */
+    GHashTable *others;      /* the N of each other member, if that is not ours */
+    uint64_t joined;         /* the token of our membership; 0: others may think that we are gone */
+    uint64_t seen;           /* the token of our id in the last view; 0: it is not there */
+    int64_t is_in_since;     /* by now_ms(): when .is_in changed last */
+    zkl_error denied[2];     /* by TO_JOIN and TO_SEE: why we cannot; code 0: we can */
+    int64_t denied_since[2]; /* by now_ms(), for failure_passes() */
 };
 
 enum { TO_JOIN, TO_SEE };
 
+/* How long a reading of the members may take. */
 #define READ_MS 1000
 
 /* ---- membership: events, on a thread of the library ---- */
 
-/* Whether the group shows the node with which we have joined. The caller holds the lock. */
+/* Sets whether the view shows the node with which we have joined. The caller holds the lock. */
 static void compare_tokens(struct shards_member *m)
 {
     const bool is_in = m->joined != 0 && m->joined == m->seen;
@@ -57,6 +58,7 @@ static void compare_tokens(struct shards_member *m)
         m->is_in_since = now_ms();
 }
 
+/* Sets the token of our membership; 0: it may be over. */
 static void set_joined(struct shards_member *m, uint64_t token)
 {
     pthread_mutex_lock(&m->lock);
@@ -69,7 +71,7 @@ static void set_joined(struct shards_member *m, uint64_t token)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* NULL: not any more. */
+/* Sets why the host cannot join (TO_JOIN) or see the members (TO_SEE); error NULL: it can. */
 static void set_denied(struct shards_member *m, int what, const zkl_error *error)
 {
     pthread_mutex_lock(&m->lock);
@@ -103,8 +105,8 @@ static void on_member_event(zkl_member *member, zkl_member_event event, const zk
     events_wake(m->host->events);
 }
 
-/* Says that another host has another N, once for each. During a rolling change of N that is as it
- * should be. */
+/* Says, once for each host and N, that another host has another N. During a rolling change of N
+ * that is as it should be. */
 static void compare_counts(struct shards_member *m, const zkl_member_info *other)
 {
     const struct shards_options *o = m->host->options;
@@ -120,7 +122,7 @@ static void compare_counts(struct shards_member *m, const zkl_member_info *other
     g_hash_table_insert(m->others, g_strdup(other->id), GUINT_TO_POINTER(share.count));
 }
 
-/* Takes who is there now. The caller holds the lock. */
+/* Takes the present members, and finds out which shards are ours. The caller holds the lock. */
 static void take_view(struct shards_member *m, const zkl_members *all)
 {
     const struct shards_options *o = m->host->options;
@@ -179,7 +181,8 @@ static void shards_member_free(struct shards_member *m)
     g_hash_table_unref(m->others);
 }
 
-/* In a session that is connected. GO_ON, or a status after a message. */
+/* Joins the group and watches it, in a session that is connected. Returns GO_ON, or a status after
+ * a message. */
 static int shards_member_join(struct shards_member *m)
 {
     const struct shards_options *o = m->host->options;
@@ -196,14 +199,14 @@ static int shards_member_join(struct shards_member *m)
     return fail_last(m->group);
 }
 
-/* After this call others may see us gone. */
+/* Leaves the group. After this call others may see us gone. */
 static void shards_member_leave(struct shards_member *m)
 {
     if (m->member)
         leave_group(m->member);
 }
 
-/* Frees what the session had. It is called after the session's close. */
+/* Frees what the host has as a member. Call it after the session's close. */
 static void shards_member_close(struct shards_member *m)
 {
     zkl_watch_free(m->observer);
@@ -216,7 +219,7 @@ static void shards_member_close(struct shards_member *m)
         m->denied[i].code = 0;
 }
 
-/* The facts of a host; and which of them is another for each shard. */
+/* Fills in the facts of the membership that all shards have in common. */
 static void shards_member_facts(struct shards_member *m, struct shard_facts *ret)
 {
     ret->member_until = ret->now + (m->member ? membership_ms(m->member) : 0);
@@ -226,6 +229,7 @@ static void shards_member_facts(struct shards_member *m, struct shard_facts *ret
     pthread_mutex_unlock(&m->lock);
 }
 
+/* Whether shard k is ours by the last view. */
 static bool shards_member_owns(struct shards_member *m, int k)
 {
     pthread_mutex_lock(&m->lock);
@@ -234,7 +238,7 @@ static bool shards_member_owns(struct shards_member *m, int k)
     return owned;
 }
 
-/* Tries to read the members; by the reader's thread. */
+/* Tries to read the members, to see whether that is possible. Runs on the reader's thread. */
 static void shards_member_read(struct shards_member *m)
 {
     g_autoptr(zkl_members) all = NULL;
@@ -251,8 +255,8 @@ static void shards_member_read(struct shards_member *m)
     events_wake(m->host->events);
 }
 
-/* Tells why the host cannot be a member or see others; code 0: it can. *ret_last: the reason does
- * not pass, by failure_passes(). */
+/* Stores in *ret_error why the host cannot join or see the members; code 0: it can do both.
+ * *ret_last: the reason does not pass, by failure_passes(). */
 static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, zkl_error *ret_error,
                                  bool *ret_last)
 {
@@ -275,8 +279,7 @@ static void shards_member_denied(struct shards_member *m, int64_t bearable_ms, z
 
 /* ---- the host ---- */
 
-/* The pause from the end of one session to the next, and from one look at what is in doubt to the
- * next. */
+/* The pause between two sessions, and between two looks at what is in doubt. */
 #define AGAIN_MS 1000
 
 enum { RUNNING, PAUSED };
@@ -285,22 +288,23 @@ struct host {
     struct host_common common; /* the first member */
     struct shards_member member;
     struct shard *shards;
-    struct reader reader;    /* of queues, and of the members */
-    struct metrics *metrics; /* of the session; NULL: none */
+    struct reader reader;    /* reads queues, and the members */
+    struct metrics *metrics; /* the session's; NULL: none */
     struct metrics_gauge *gauges;
     int64_t claimed;       /* the id of the session that the zygote would end */
-    int64_t refused_since; /* by now_ms(): the credentials; 0: they are not */
-    int64_t doubt_at;      /* by now_ms(): what is in doubt is looked at */
-    int denied;            /* the code of what keeps us from being a member, as was said */
-    bool ending;           /* the session is to be closed, when all shards are idle */
-    int status;            /* to end with; GO_ON */
-    bool hurry;            /* asked to end twice */
-    atomic_bool refused;   /* by a thread of the library */
+    int64_t refused_since; /* by now_ms(): when the refusals began that the host bears; 0: there are
+                              none */
+    int64_t doubt_at;      /* by now_ms(): when what is in doubt is looked at again */
+    int denied;  /* the code of the error that was said, which keeps us from being a member */
+    bool ending; /* the session is to be closed, when all shards are idle */
+    int status;  /* to end with; GO_ON: there is none */
+    bool hurry;  /* we were asked to end twice */
+    atomic_bool refused; /* the credentials are; a thread of the library sets it */
 };
 
 /* ---- on other threads ---- */
 
-/* NULL: it is no shard's. */
+/* Returns the shard to whose lock the node belongs; NULL: there is none. */
 static struct shard *find_shard(const struct host *h, const char *node)
 {
     const struct shards_options *o = h->common.options;
@@ -314,7 +318,8 @@ static struct shard *find_shard(const struct host *h, const char *node)
     return NULL;
 }
 
-static void hear_host_log(const zkl_log_record *record, void *data)
+/* Takes what the library logs: a watch or a delete may have failed. */
+static void host_on_log(const zkl_log_record *record, void *data)
 {
     struct host *h = data;
     struct shard *s;
@@ -328,7 +333,7 @@ static void hear_host_log(const zkl_log_record *record, void *data)
     events_wake(h->common.events);
 }
 
-static void hear_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
+static void host_on_session(zkl_session *session, zkl_session_event event, int64_t id, void *data)
 {
     struct host *h = data;
 
@@ -339,6 +344,7 @@ static void hear_session(zkl_session *session, zkl_session_event event, int64_t 
     events_wake(h->common.events);
 }
 
+/* Reads the members and queues that are in doubt. Runs on the reader's thread. */
 static int read_what_is_in_doubt(zkl_queue **ret, struct reader *r, size_t most)
 {
     struct host *h = r->data;
@@ -364,6 +370,7 @@ static int open_shards(struct host *h)
     return status;
 }
 
+/* Waits for the session, and joins the group. Returns GO_ON, or a status after a message. */
 static int connect_host(struct host *h)
 {
     int status =
@@ -375,7 +382,7 @@ static int connect_host(struct host *h)
     if (status == GO_ON)
         status = shards_member_join(&h->member);
     if (status == GO_ON) {
-        zkl_session_on_change(h->common.session, hear_session, h);
+        zkl_session_on_change(h->common.session, host_on_session, h);
         atomic_store(&h->refused, zkl_session_outage(h->common.session) == ZKL_OUTAGE_AUTH);
         h->metrics = metrics_begin(h->common.options->run.metrics_file,
                                    h->common.options->run.hold.path, h->common.session, h->gauges);
@@ -400,9 +407,11 @@ static void close_host_session(struct host *h)
     h->ending = false;
 }
 
+/* Opens a session with the locks of all shards, and joins the group. Returns GO_ON, or a status
+ * after a message. */
 static int open_session(struct host *h)
 {
-    int status = session_open_heard(h->common.settings, &h->common.session, hear_host_log, h);
+    int status = session_open_logged(h->common.settings, &h->common.session, host_on_log, h);
 
     if (status != GO_ON)
         return status;
@@ -427,7 +436,8 @@ static int open_session(struct host *h)
 
 /* ---- the end ---- */
 
-/* First of all others may see us gone: they ask for our shards while these are drained. */
+/* Begins to end the session. We leave the group first, so that others ask for our shards while
+ * these are drained. */
 static void end_host_session(struct host *h)
 {
     if (h->ending)
@@ -436,6 +446,7 @@ static void end_host_session(struct host *h)
     shards_member_leave(&h->member);
 }
 
+/* Begins to end the host, with that status. */
 static void end_host(struct host *h, int status)
 {
     if (h->status != GO_ON)
@@ -465,14 +476,16 @@ static void on_host_signal(struct host *h, int signo)
     }
 }
 
-/* ---- what does not go well ---- */
+/* ---- trouble ---- */
 
+/* Whether the host goes on after a failure with that status. */
 static bool host_bears(struct host *h, int status)
 {
     return failure_passes(status, atomic_load(&h->member.was_in), &h->refused_since, now_ms(),
                           h->common.settings->session_timeout_ms);
 }
 
+/* Ends the session if the servers refuse the credentials, and the host if that lasts. */
 static void look_at_credentials(struct host *h)
 {
     const zkl_error error = {.code = ZKL_EAUTH};
@@ -491,6 +504,7 @@ static void look_at_credentials(struct host *h)
     end_host_session(h);
 }
 
+/* Says why the host cannot be a member, and ends the host if that lasts. */
 static void look_at_denials(struct host *h)
 {
     zkl_error error;
@@ -507,7 +521,8 @@ static void look_at_denials(struct host *h)
         end_host(h, status);
 }
 
-/* The node of a stuck shard would stand before all others for as long as the session lives. */
+/* Looks at a shard whose node could not be deleted. The node would be first in line as long as the
+ * session lives. So the session ends, unless the node is gone in time. */
 static void look_at_stuck(struct host *h, struct shard *s)
 {
     if (!atomic_load(&s->stuck) || h->ending)
@@ -527,7 +542,7 @@ static void look_at_stuck(struct host *h, struct shard *s)
     }
 }
 
-/* Returns when it is to be looked again. */
+/* Looks at all trouble that there may be. Returns when it is to be called again, by now_ms(). */
 static int64_t look_at_trouble(struct host *h)
 {
     bool in_doubt = atomic_load(&h->member.doubt);
@@ -549,6 +564,7 @@ static int64_t look_at_trouble(struct host *h)
 
 /* ---- the whole ---- */
 
+/* Tells the zygote which session is ours, if that has changed. */
 static void claim_session(struct host *h)
 {
     const int64_t id = zkl_session_id(h->common.session);
@@ -559,6 +575,7 @@ static void claim_session(struct host *h)
     h->claimed = id;
 }
 
+/* Looks at each shard. Returns when it is to be called again, by now_ms(). */
 static int64_t look_at_shards(struct host *h)
 {
     const struct shards_options *o = h->common.options;
@@ -597,6 +614,7 @@ static bool is_idle(const struct host *h)
     return idle;
 }
 
+/* Looks at the zygote. Ends the host if it is dead. */
 static void look_at_zygote(struct host *h, int64_t *due)
 {
     const int64_t again = zygote_look(&h->common.zygote);
@@ -610,8 +628,9 @@ static void look_at_zygote(struct host *h, int64_t *due)
         *due = MIN(*due, now_ms() + again);
 }
 
-/* Serves until the session is to be closed. Nobody else takes the zygote's nudges. */
-static void serve(struct host *h)
+/* Serves the shards until the session is to be closed. Only here the zygote's channel is waited
+ * for, because nobody else takes its nudges. */
+static void serve_session(struct host *h)
 {
     events_add(h->common.events, h->common.zygote.channel);
     for (;;) {
@@ -635,7 +654,7 @@ static void serve(struct host *h)
     events_remove(h->common.events, h->common.zygote.channel);
 }
 
-/* Serves in one session after the other. */
+/* Serves the shards in one session after the other. */
 static int serve_sessions(struct host *h)
 {
     for (;;) {
@@ -645,7 +664,7 @@ static int serve_sessions(struct host *h)
         status = open_session(h);
         say_no_more_of(h->common.settings->verbose ? GO_ON : status);
         if (status == GO_ON) {
-            serve(h);
+            serve_session(h);
             close_host_session(h);
             if (h->status != GO_ON)
                 return h->status;
@@ -660,6 +679,7 @@ static int serve_sessions(struct host *h)
 
 /* ---- before any thread ---- */
 
+/* Makes the options of each shard's command. */
 static void fill_holds(struct host *h)
 {
     const struct lock_options *run = &h->common.options->run;
@@ -672,7 +692,7 @@ static void fill_holds(struct host *h)
         hold->path = g_strdup_printf("%s/shards/%d", run->hold.path, k);
         hold->commands = h->common.options->count;
         hold->ends_rest = true;
-        hold->status_fd = STATUS_FD_NONE; /* the host tells */
+        hold->status_fd = STATUS_FD_NONE; /* the host writes the status lines */
     }
 }
 
@@ -683,14 +703,15 @@ static void set_number(const char *name, int number)
     g_setenv(name, text, TRUE);
 }
 
-/* The command inherits the numbers. */
+/* Sets the numbers that the command of a new guard inherits. Runs in that guard. */
 static void on_guard_born(int k, const struct zygote *z)
 {
     set_number("ZKL_SHARD", k);
     set_number("ZKL_SHARDS", z->count);
 }
 
-/* The zygote keeps what we were given, which is what commands inherit. */
+/* Raises our own limit of descriptors. The zygote was forked before, so it and the commands have
+ * the limit that we were given. */
 static void allow_many_files(void)
 {
     struct rlimit limit;

@@ -1,4 +1,4 @@
-/* PATH and N before the command. */
+/* The operands are PATH and N before the command. */
 #include "shards_options.h"
 #include "command_line.h"
 

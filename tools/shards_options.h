@@ -1,4 +1,4 @@
-/* The command line of zkl shards. */
+/* Parses the command line of zkl shards. */
 #ifndef ZKL_TOOLS_SHARDS_OPTIONS_H
 #define ZKL_TOOLS_SHARDS_OPTIONS_H
 
@@ -6,14 +6,14 @@
 
 struct shards_options {
     struct lock_options run;
-    int count; /* of shards */
+    int count; /* how many shards there are */
     const char *id;
     char *data;
     int weight;
-    int64_t drain_ms;
+    int64_t drain_ms; /* from TERM to KILL */
 };
 
-/* GO_ON, or a status after a message; lock_options_free(&o->run) in both cases. */
+/* Returns GO_ON, or a status after a message. Call lock_options_free(&o->run) in both cases. */
 int shards_options_parse(struct shards_options *o, struct settings *settings, int argc,
                          char **argv);
 

@@ -1,7 +1,8 @@
 #include "shards_plan.h"
 #include "failure.h"
 
-static void look(struct shard_plan *s, const struct shard_facts *f)
+/* Takes who owns the shard by the view, if the view is confirmed. */
+static void take_facts(struct shard_plan *s, const struct shard_facts *f)
 {
     if (!f->confirmed || f->owned == s->mine)
         return;
@@ -9,6 +10,7 @@ static void look(struct shard_plan *s, const struct shard_facts *f)
     s->since = f->now;
 }
 
+/* Begins to end the command, or the attempt to get the lock. */
 static enum shard_act shards_plan_end(struct shard_plan *s, const struct shard_facts *f,
                                       int64_t *ret_due)
 {
@@ -18,12 +20,14 @@ static enum shard_act shards_plan_end(struct shard_plan *s, const struct shard_f
     return SHARD_STOP;
 }
 
-/* After a doubt a view must last anew, even if it says the same. */
+/* Returns since when the view has lasted. After a doubt it must last anew, even if it says the
+ * same. */
 static int64_t view_since(const struct shard_plan *s, const struct shard_facts *f)
 {
     return s->since > f->confirmed_since ? s->since : f->confirmed_since;
 }
 
+/* Decides in the state OUT. */
 static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
     const int64_t settled = view_since(s, f) + SHARD_SETTLE_MS;
@@ -32,7 +36,7 @@ static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f
         return SHARD_REST;
     *ret_due = settled > s->not_before ? settled : s->not_before;
     if (f->now >= f->member_until && *ret_due <= f->now)
-        *ret_due = f->now + SHARD_SETTLE_MS; /* others may have seen us gone */
+        *ret_due = f->now + SHARD_SETTLE_MS; /* then looks again whether we are a member */
     if (f->now < *ret_due)
         return SHARD_REST;
     *ret_due = INT64_MAX;
@@ -40,7 +44,8 @@ static enum shard_act when_out(struct shard_plan *s, const struct shard_facts *f
     return SHARD_SEEK;
 }
 
-/* Since when, or from when on, another one should have it, or others may have seen us gone. */
+/* Returns from when on the shard may be given up: another host should have it, or others may have
+ * seen us gone. */
 static int64_t free_from(const struct shard_plan *s, const struct shard_facts *f)
 {
     if (!f->confirmed)
@@ -48,10 +53,10 @@ static int64_t free_from(const struct shard_plan *s, const struct shard_facts *f
     return s->mine ? f->member_until : view_since(s, f);
 }
 
-/* A contender that has asked may be gone again, and nobody would have the shard. So the host looks
- * first, and looks again while it finds nobody. */
-static enum shard_act look_behind(struct shard_plan *s, const struct shard_facts *f,
-                                  int64_t *ret_due)
+/* Gives the shard up if a contender waits for it. One that has come may be gone again, and then
+ * nobody would have the shard. So the host looks first, and looks again while it finds nobody. */
+static enum shard_act end_if_awaited(struct shard_plan *s, const struct shard_facts *f,
+                                     int64_t *ret_due)
 {
     const bool answered = s->asked_at != 0 && f->looked_at >= s->asked_at;
 
@@ -67,6 +72,7 @@ static enum shard_act look_behind(struct shard_plan *s, const struct shard_facts
     return SHARD_LOOK;
 }
 
+/* Decides in the state HELD. */
 static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
     const int64_t from = free_from(s, f);
@@ -78,11 +84,12 @@ static enum shard_act when_held(struct shard_plan *s, const struct shard_facts *
     if (!f->wanted)
         return SHARD_REST;
     if (f->now >= from)
-        return look_behind(s, f, ret_due);
+        return end_if_awaited(s, f, ret_due);
     *ret_due = from;
     return SHARD_REST;
 }
 
+/* Decides in the state SEEKING. */
 static enum shard_act when_seeking(struct shard_plan *s, const struct shard_facts *f,
                                    int64_t *ret_due)
 {
@@ -94,6 +101,7 @@ static enum shard_act when_seeking(struct shard_plan *s, const struct shard_fact
     return f->stop || (f->confirmed && !s->mine) ? shards_plan_end(s, f, ret_due) : SHARD_REST;
 }
 
+/* Decides in the state ENDING. */
 static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts *f,
                                   int64_t *ret_due)
 {
@@ -109,7 +117,7 @@ static enum shard_act when_ending(struct shard_plan *s, const struct shard_facts
 enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due)
 {
     *ret_due = INT64_MAX;
-    look(s, f);
+    take_facts(s, f);
     switch (s->state) {
     case SHARD_OUT:
         return when_out(s, f, ret_due);
@@ -124,7 +132,8 @@ enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int
     }
 }
 
-/* The pauses of a command that has worked for a while begin anew. */
+/* Returns the pause before the next attempt. The pauses of a command that has worked for a while
+ * begin anew. */
 static int64_t next_pause(const struct shard_plan *s, int64_t now)
 {
     return pause_next_ms(s->held_at != 0 && now - s->held_at >= PAUSE_LAST_MS ? 0 : s->pause_ms);

@@ -1,15 +1,14 @@
-/* What a host does about one shard: pure, so that it can be tested alone. Times are in ms by
- * now_ms().
+/* Decides what a host does about one shard. Pure. Times are in ms by now_ms().
  *
  *   OUT --seek--> SEEKING --granted--> HELD --stop--> ENDING --kill--> KILLED
  *                    \-------------stop-------------/
  *   and from each but OUT to OUT, when its process has ended.
  *
- * The lock is what keeps two hosts from one shard; this decides who asks for it. A host seeks the
- * shards that it owns by a view of the members which has itself in it, and has said so for a while.
- * What it holds it keeps, whatever the view says, until somebody asks: then it gives up what
- * another one owns. Without such a view it begins nothing, and gives up what is asked for only when
- * others must have seen it gone. */
+ * The lock keeps two hosts from having one shard; the plan decides who asks for the lock. A host
+ * seeks the shards that it owns by a view of the members which has itself in it, and has said so
+ * for a while. What it holds it keeps, whatever the view says, until somebody asks: then it gives
+ * up what another one owns. Without such a view it begins nothing, and gives up what is asked for
+ * only when others must have seen it gone. */
 #ifndef ZKL_TOOLS_SHARDS_PLAN_H
 #define ZKL_TOOLS_SHARDS_PLAN_H
 
@@ -19,63 +18,67 @@
 /* How long a host needs for each command that it kills. */
 #define SHARD_KILL_MS 1
 
-/* A view counts when it has been the same for that long, so that hosts that start together do not
- * pass shards around. */
+/* How long a view must have been the same before it counts, so that hosts that start together do
+ * not pass shards around. */
 #define SHARD_SETTLE_MS 500
 
-/* How long until a host looks again whether somebody waits for a shard that it would give up. */
+/* How long a host waits before it looks again whether somebody waits for a shard that it would give
+ * up. */
 #define SHARD_LOOK_MS 1000
 
 enum shard_state { SHARD_OUT, SHARD_SEEKING, SHARD_HELD, SHARD_ENDING, SHARD_KILLED };
 
-/* SEEK begins to ask for its lock, STOP asks its command to end, KILL lets it wait no longer. LOOK
- * forgets .looked_at and reads the lock's queue; if a read is under way, another one after it. Each
- * is answered, by .looked_at and .waits. */
+/* What a host does for a shard. REST: nothing. SEEK: begins to acquire the lock. STOP: asks the
+ * command to end. KILL: kills the command. LOOK: reads the lock's queue; if a reading is under way,
+ * once more after that. Each LOOK is answered, by .looked_at and .waits. */
 enum shard_act { SHARD_REST, SHARD_SEEK, SHARD_LOOK, SHARD_STOP, SHARD_KILL };
 
-/* All 0 at the beginning. */
+/* What a host remembers of a shard. All is 0 at the beginning. */
 struct shard_plan {
     enum shard_state state;
-    bool mine;          /* by the last view that counted */
-    int64_t since;      /* when that view began to say so */
-    int64_t held_at;    /* HELD and after it; 0: not yet */
-    int64_t kill_at;    /* ENDING; 0 otherwise */
-    int64_t asked_at;   /* HELD: when it asked for a look; 0: not yet, or it is ours */
-    int64_t not_before; /* OUT: of the next attempt */
+    bool mine;          /* the shard was ours by the last view that was confirmed */
+    int64_t since;      /* when .mine changed last */
+    int64_t held_at;    /* HELD and after it: when it became HELD; 0: not yet */
+    int64_t kill_at;    /* ENDING: when KILL comes; 0 otherwise */
+    int64_t asked_at;   /* HELD: when the plan asked for a look; 0: not yet, or the shard is ours */
+    int64_t not_before; /* OUT: the next attempt begins no earlier */
     int64_t pause_ms;   /* after the last failure; 0: there was none */
 };
 
+/* What a host knows of a shard at a moment. */
 struct shard_facts {
     int64_t now;
-    int64_t confirmed_since; /* since when it is, or is not, confirmed */
+    int64_t confirmed_since; /* when .confirmed changed last */
     int64_t member_until;    /* the membership's deadline: from then on others may see us gone */
-    int64_t looked_at;       /* HELD: when the last look began that has been answered; 0: none */
+    int64_t looked_at;       /* HELD: when the last LOOK that was answered began; 0: none was */
     int64_t drain_ms;        /* how long a command may take to end */
-    int64_t doubt_ms;        /* after which others must have seen us gone */
-    bool confirmed;          /* the view has us in it, as we are */
-    bool owned;              /* by that view */
+    int64_t doubt_ms;        /* how long after a view others must have seen us gone */
+    bool confirmed;          /* the view shows us as we have joined */
+    bool owned;              /* the shard is ours by that view */
     bool granted;            /* SEEKING: the lock is ours */
     bool wanted;             /* HELD: another contender has come, and may be gone again */
-    bool waits;              /* one was there at looked_at */
-    bool revoked;            /* somebody has asked for it by name */
+    bool waits;              /* a contender was there at .looked_at */
+    bool revoked;            /* somebody has asked for the lock (zkl revoke) */
     bool stop;               /* the host ends */
-    bool hurry;              /* and was told twice */
+    bool hurry;              /* the host was asked twice to end */
 };
 
-/* What to do now; *ret_due is when to ask again if nothing happens before, INT64_MAX for never. */
+/* Returns what to do now. *ret_due is when to call it again if nothing happens before; INT64_MAX:
+ * never. */
 enum shard_act shard_step(struct shard_plan *s, const struct shard_facts *f, int64_t *ret_due);
 
-/* The shard's process has ended. failed: by itself, rather than for want of the lock. */
+/* Takes the end of the shard's process or acquisition. failed: it has ended by itself, not because
+ * we ended it. */
 void shard_ended(struct shard_plan *s, bool failed, int64_t now);
 
-/* The last attempt has failed, and the next has not begun. */
+/* Whether the last attempt has failed, and the next has not begun. */
 bool shard_is_paused(const struct shard_plan *s);
 
-/* How long before their common deadline that number of commands is killed: each takes a while to
- * end, even on a busy host. At most three quarters of the grace; alone_ms if that is more. */
+/* Returns how long before their common deadline that number of commands is killed, since each takes
+ * a while to end. That is at most three quarters of the grace, or alone_ms if that is more. */
 int64_t shards_margin_ms(int commands, int64_t grace_ms, int64_t alone_ms);
 
-/* The invariant: true after each step. */
+/* The invariant: this is true after each step. */
 bool shard_plan_valid(const struct shard_plan *s);
 
 #endif

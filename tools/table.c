@@ -14,7 +14,7 @@ struct table {
     int widths[COLUMNS_MAX];
 };
 
-/* Columns of a terminal, not bytes. */
+/* Returns how many columns of a terminal c takes. */
 static int width_of_char(gunichar c)
 {
     if (g_unichar_iszerowidth(c))

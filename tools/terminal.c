@@ -1,5 +1,5 @@
-/* Job control. SIGTTOU is blocked in this process (events.c), so that tcsetpgrp() never stops it.
- */
+/* Does job control. SIGTTOU is blocked in this process (events.c), so that tcsetpgrp() never stops
+ * it. */
 #include "terminal.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ bool terminal_stop_us(int signo)
     sigemptyset(&set);
     sigaddset(&set, signo);
     kill(0, signo);
-    /* No other thread has it unblocked, so that it is taken here, before the next line. */
+    /* No other thread has the signal unblocked, so it stops us here, before the next line. */
     pthread_sigmask(SIG_UNBLOCK, &set, &old);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     /* SIGCONT is blocked (events.c): what continued us is still pending. */

@@ -1,4 +1,4 @@
-/* The terminal, lent to the command's process group and taken back. */
+/* Lends the terminal to the command's process group, and takes it back. */
 #ifndef ZKL_TOOLS_TERMINAL_H
 #define ZKL_TOOLS_TERMINAL_H
 
@@ -6,23 +6,23 @@
 #include <sys/types.h>
 
 struct terminal {
-    int fd;      /* -1: none known */
+    int fd;      /* the terminal's; -1: none is known */
     bool opened; /* fd is ours to close */
     pid_t own;   /* our process group */
-    pid_t lent;  /* the group that has it from us, 0 for none */
-    bool wanted; /* it is to be lent while our group is in front */
+    pid_t lent;  /* the group to which we have lent the terminal; 0: none */
+    bool wanted; /* the terminal is to be lent while our group is in front */
 };
 
 /* Whether fd is a terminal that can be drawn upon. */
 bool terminal_draws(int fd);
 
-/* Takes stdin if that is a terminal; nothing is changed. */
+/* Begins with stdin, if that is a terminal. Changes nothing of the terminal. */
 void terminal_init(struct terminal *t);
 
-/* Looks for the controlling terminal where stdin is none. */
+/* Looks for the controlling terminal if stdin is no terminal. Returns whether there is one. */
 bool terminal_find(struct terminal *t);
 
-/* Whether our group is in front. */
+/* Whether the terminal is ours: our group is in front. */
 bool terminal_is_ours(const struct terminal *t);
 
 /* Whether no other process of our group can wait for keys. That holds if leader (we, or the process
@@ -30,10 +30,10 @@ bool terminal_is_ours(const struct terminal *t);
  * pager. */
 bool terminal_job_is_alone(const struct terminal *t, pid_t leader);
 
-/* Lends it to a group, if that is wanted and it is ours. */
+/* Lends the terminal to a group, if .wanted is set and the terminal is ours. */
 void terminal_lend(struct terminal *t, pid_t group);
 
-/* Takes it back, unless the shell has given it to somebody else since. */
+/* Takes the terminal back, unless the shell has given it to somebody else since. */
 void terminal_take_back(struct terminal *t);
 
 void terminal_close(struct terminal *t);

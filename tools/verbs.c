@@ -1,4 +1,4 @@
-/* The table of verbs. The fuzz target has another in its place. */
+/* The table of verbs. The fuzz target has another table in place of this file. */
 #include "tool.h"
 
 #define VERB_ROW(name, summary) {#name, verb_##name, summary},

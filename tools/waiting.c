@@ -10,11 +10,13 @@
 
 #define FIRST_MS 1000
 #define REDRAW_MS 1000
-#define READ_EVERY_MS 10000 /* a waiter lists the queue no more often, and leaves no watch */
+#define READ_EVERY_MS                                                                              \
+    10000 /* a waiter reads the queue no more often, and sets no watch for this                    \
+           */
 #define READ_MS 500
-#define LAST_READ_MS 2000 /* the look for the last sentence: nothing waits for it but the end */
-#define ROOM 3            /* columns that stay free: the cursor's, and those of ^C */
-#define NAMED 3           /* holders, where there are several */
+#define LAST_READ_MS 2000 /* for the last sentence: only our end waits for that reading */
+#define ROOM 3            /* columns that stay free, for the cursor and ^C */
+#define NAMED 3           /* how many holders are named at most */
 #define NODE_MAX 2048
 
 #define OVER_IT "\r"
@@ -27,6 +29,7 @@ static bool has_terminal(const struct waiting *w)
            tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
+/* Whether the wait is told by lines. */
 static bool has_lines(const struct waiting *w)
 {
     return w->run->settings->verbose || w->run->options->hold.status_fd != STATUS_FD_NONE;
@@ -41,7 +44,8 @@ static void append_holder(GString *text, const zkl_contender *c)
     g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", holder);
 }
 
-/* The holders in queue, without ourselves. */
+/* Names the first holders in queue that have names, without those of our session. Returns NULL if
+ * there is none. */
 static char *name_holders(const zkl_queue *queue, int64_t own)
 {
     GString *text = g_string_new(NULL);
@@ -69,7 +73,8 @@ char *waiting_holders(const struct run *run, const char *path)
     return name_holders(queue, zkl_session_id(run->session));
 }
 
-static void look_again(struct waiting *w)
+/* Reads the name of our node, and the queue. */
+static void read_queue_again(struct waiting *w)
 {
     char path[NODE_MAX];
 
@@ -86,21 +91,23 @@ static void look_again(struct waiting *w)
     w->queue = contenders_first(w->run->session, path, 1, READ_MS);
 }
 
-/* ---- what is told ---- */
+/* ---- what is shown ---- */
 
+/* What the queue shows of our wait. */
 struct sight {
-    const zkl_contender *first; /* who holds; NULL: unknown */
-    size_t more;                /* hold besides */
-    size_t place;               /* among those who wait, from 1; 0: unknown */
+    const zkl_contender *first; /* the first holder; NULL: unknown */
+    size_t more;                /* how many hold besides */
+    size_t place;               /* ours among those who wait, from 1; 0: unknown */
 };
 
-static struct sight see(const struct waiting *w)
+/* Finds out who holds, and our place, by the queue as read last. */
+static struct sight sight_of(const struct waiting *w)
 {
     struct sight s = {.first = zkl_queue_get(w->queue, 0)};
     size_t waiting = 0;
 
     if (s.first && (strcmp(s.first->node, w->node) == 0 || s.first->token == 0))
-        s.first = NULL; /* we are next; or it has just gone */
+        s.first = NULL; /* we are first; or the first has just gone */
     for (size_t i = 0; i < zkl_queue_count(w->queue); i++) {
         const zkl_contender *c = zkl_queue_get(w->queue, i);
         const bool own = strcmp(c->node, w->node) == 0;
@@ -114,25 +121,26 @@ static struct sight see(const struct waiting *w)
     return s;
 }
 
-static char *describe(const struct waiting *w, const struct sight *s)
+/* Returns a text like "waiting, 3rd, behind web1 (pid 4711, for 3 min)". */
+static char *describe_wait(const struct waiting *w, const struct sight *s)
 {
-    const char *behind = w->run->options->hold.candidate ? "the leader is" : "behind";
-
+    const char *relation = w->run->options->hold.candidate ? "the leader is" : "behind";
     GString *text = g_string_new("waiting");
 
     if (s->place > 0)
         g_string_append_printf(text, ", %zu%s", s->place, ordinal_suffix((int)s->place));
     if (s->first) {
         g_autofree char *holder = identity_sentence(s->first);
-        g_string_append_printf(text, ", %s %s", behind, holder);
+        g_string_append_printf(text, ", %s %s", relation, holder);
     }
     if (s->first && s->more > 0)
         g_string_append_printf(text, " and %zu more", s->more);
     return g_string_free(text, FALSE);
 }
 
-/* A line that is too long drops the path: the user has typed it. */
-static char *fit(const char *path, const char *text, int columns)
+/* Returns the line for a terminal of that many columns. If it is too long, it goes without the
+ * path, which the user has typed. */
+static char *fit_line(const char *path, const char *text, int columns)
 {
     g_autofree char *whole = g_strdup_printf("zkl: %s: %s", path, text),
                     *less = g_strdup_printf("zkl: %s", text);
@@ -148,13 +156,14 @@ static char *fit(const char *path, const char *text, int columns)
     return g_string_free(line, FALSE);
 }
 
+/* Shows text on the terminal's line, if it has changed. */
 static void waiting_show(struct waiting *w, const char *text)
 {
     struct winsize size = {0};
 
     ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    char *line =
-        fit(w->run->options->hold.path, text, MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
+    char *line = fit_line(w->run->options->hold.path, text,
+                          MAX((size.ws_col > 0 ? size.ws_col : 80) - ROOM, 2));
     if (g_strcmp0(line, w->shown) != 0) {
         g_autoptr(GString) out = g_string_new(OVER_IT);
         g_string_append_printf(out, "%s" END_OF_LINE, line);
@@ -164,7 +173,7 @@ static void waiting_show(struct waiting *w, const char *text)
     w->shown = line;
 }
 
-static void hide(struct waiting *w)
+static void hide_line(struct waiting *w)
 {
     g_autoptr(GString) out = g_string_new(OVER_IT END_OF_LINE);
 
@@ -173,7 +182,7 @@ static void hide(struct waiting *w)
     g_clear_pointer(&w->shown, g_free);
 }
 
-static void tell_status(const struct waiting *w, const struct sight *s)
+static void write_status(const struct waiting *w, const struct sight *s)
 {
     const struct identity i = identity_of(s->first);
     g_autofree char *place = s->place > 0 ? g_strdup_printf("%zu", s->place) : g_strdup("-"),
@@ -185,7 +194,7 @@ static void tell_status(const struct waiting *w, const struct sight *s)
                 s->first->token, i.pid, visible->str);
 }
 
-/* Tells each place after each holder once. */
+/* Writes lines for -v and --status-fd; the same place and the same holder once. */
 static void waiting_tell(struct waiting *w, const struct sight *s, const char *text)
 {
     g_autofree char *about =
@@ -194,7 +203,7 @@ static void waiting_tell(struct waiting *w, const struct sight *s, const char *t
     if (s->first && g_strcmp0(about, w->told) != 0) {
         if (w->run->settings->verbose)
             say("%s: %s", w->run->options->hold.path, text);
-        tell_status(w, s);
+        write_status(w, s);
         g_free(w->told);
         w->told = g_steal_pointer(&about);
     }
@@ -221,11 +230,11 @@ void waiting_look(struct waiting *w)
     if (!w->run->ops->node || now_ms() < w->began + FIRST_MS || !(terminal || has_lines(w)))
         return;
     if (w->read_at == 0 || now_ms() >= w->read_at + READ_EVERY_MS)
-        look_again(w);
+        read_queue_again(w);
     if (!w->queue)
         return;
-    const struct sight s = see(w);
-    g_autofree char *text = describe(w, &s);
+    const struct sight s = sight_of(w);
+    g_autofree char *text = describe_wait(w, &s);
     if (terminal)
         waiting_show(w, text);
     waiting_tell(w, &s, text);
@@ -233,7 +242,7 @@ void waiting_look(struct waiting *w)
 
 void waiting_end(struct waiting *w)
 {
-    hide(w);
+    hide_line(w);
     zkl_queue_free(w->queue);
     g_free(w->node);
     g_free(w->told);

@@ -7,26 +7,27 @@
 
 struct waiting {
     const struct run *run;
-    int64_t began, read_at; /* by now_ms(); read_at 0: the queue was not read yet */
-    zkl_queue *queue;       /* as read last; NULL: not yet */
-    char *node;             /* ours, by its name; NULL: unknown */
-    char *told;             /* what the last lines were about */
-    char *shown;            /* on the terminal; NULL: nothing is */
+    int64_t began;    /* by now_ms(): when the wait began */
+    int64_t read_at;  /* by now_ms(): the last reading; 0: there was none */
+    zkl_queue *queue; /* by the last reading; NULL: unknown */
+    char *node;       /* the name of our node; NULL: unknown */
+    char *told;       /* place and holder of the last line for -v and --status-fd */
+    char *shown;      /* the line on the terminal; NULL: there is none */
 };
 
 void waiting_begin(struct waiting *w, const struct run *run);
 
-/* After how long to look next; below 0: nobody wants to see it. */
+/* Returns in how many ms to call waiting_look(); below 0: nobody wants to see the wait. */
 int64_t waiting_due_ms(const struct waiting *w);
 
-/* Looks and shows, when it is time. Waits for the servers a moment at most. */
+/* Reads the queue and shows the wait, if it is time. Waits for the servers a moment at most. */
 void waiting_look(struct waiting *w);
 
-/* The terminal's line is as if nothing had been shown. */
+/* Clears the terminal's line, and frees what w has. */
 void waiting_end(struct waiting *w);
 
-/* Names the first few holders of path besides ourselves, each as identity_sentence() does. NULL if
- * they are not known or have no names. g_free() it. */
+/* Names the first few holders of path besides ourselves, each as identity_sentence() does. Returns
+ * NULL if no holder with a name is known. g_free() it. */
 char *waiting_holders(const struct run *run, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* A thread beside the main one, and waiting for it. */
+/* Threads beside the main one, and waits for them with a time limit. */
 #ifndef ZKL_TOOLS_WORKER_H
 #define ZKL_TOOLS_WORKER_H
 
@@ -11,27 +11,29 @@
  * if ret is NULL. Returns 0, or an errno value if the system refuses a thread. */
 int worker_start(pthread_t *ret, void *(*fn)(void *data), void *data);
 
-/* A condition for worker_await(). */
+/* Makes a condition for worker_await(). */
 void worker_condition_init(pthread_cond_t *condition);
 
-/* What a thread and its waiter share. The last of the two frees the larger struct that this is a
- * member of. */
+/* What a thread and its waiter share, as a member of a larger struct, which the last of the two
+ * frees. */
 struct worker_shared {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* for worker_await() */
     int users;
 };
 
-/* Both are its users. */
+/* Makes the thread and its waiter the users of s. */
 void worker_shared_init(struct worker_shared *s);
 
-/* Gives one user up, without the lock held. True: none is left, and the lock is destroyed. */
+/* Ends the use by one of the two, which does not hold the lock. Returns true if no user is left;
+ * then the lock is destroyed. */
 bool worker_shared_leave(struct worker_shared *s);
 
-/* The time ms from now. */
+/* Returns the time ms milliseconds from now, for worker_await(). */
 struct timespec worker_after_ms(int64_t ms);
 
-/* Waits with lock held, which is released during the wait. False when it is later than until. */
+/* Waits for condition with lock held, which is released during the wait. Returns false when until
+ * has passed. */
 bool worker_await(pthread_cond_t *condition, pthread_mutex_t *lock, const struct timespec *until);
 
 #endif

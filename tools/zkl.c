@@ -1,4 +1,5 @@
-/* zkl: the command. Global options, then a verb, each in its own file. */
+/* zkl: the command. It parses the global options, and calls a verb. Each verb has a file of its
+ * own. */
 #include "credentials.h"
 #include "tool.h"
 
@@ -16,7 +17,7 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-static char *overview(void)
+static char *overview_text(void)
 {
     GString *text = g_string_new("ZooKeeper locks and leaders for the shell.\n\nCommands:\n");
 
@@ -27,7 +28,8 @@ static char *overview(void)
     return g_string_free(text, FALSE);
 }
 
-/* Output that could not be written must not look like success. */
+/* Returns the exit status: status, unless output could not be written, which must not look like
+ * success. */
 static int end_output(int status)
 {
     if (status == STATUS_IOERR || (fflush(stdout) == 0 && !ferror(stdout)))
@@ -58,7 +60,7 @@ static int zkl_show_help(struct settings *settings, int argc, char **argv)
         own[0] = argv[1];
         return verb->run(settings, own_argc, own_argv);
     }
-    g_autofree char *text = overview();
+    g_autofree char *text = overview_text();
     return options_parse(settings, own_tables, "COMMAND ...", text, &own_argc, &own_argv);
 }
 

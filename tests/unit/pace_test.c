@@ -36,7 +36,7 @@ TEST_CASE(an_end_is_measured_by_looks)
         struct pace p = {0};
 
         for (int k = 0; k < 4 && rows[i].looks[k].count > 0; k++)
-            pace_note(&p, rows[i].looks[k].count, rows[i].looks[k].ms, rows[i].looks[k].cpu_ms);
+            pace_add_look(&p, rows[i].looks[k].count, rows[i].looks[k].ms, rows[i].looks[k].cpu_ms);
         if (pace_need_ms(&p, 0) != rows[i].need)
             printf("%s\n", rows[i].why);
         CHECK_INT(pace_need_ms(&p, 0), rows[i].need);

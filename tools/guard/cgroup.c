@@ -1,4 +1,5 @@
-/* Whatever fails, there is no cgroup: the command is ended by parenthood anyway (sweep.h). */
+/* If anything fails, there is no cgroup. The command can be ended without one, because its
+ * processes are found by their parents (sweep.h). */
 #include "cgroup.h"
 #include "cgroup_path.h"
 
@@ -18,11 +19,12 @@
 
 struct cgroup {
     int dir;
-    int kill; /* cgroup.kill: opened now, for files may be short when it is due */
+    int kill; /* cgroup.kill, opened early: descriptors may be short when KILL is due */
     char name[CGROUP_NAME_MAX];
 };
 
-/* How many numbers may be taken by what dead processes of our id have left. */
+/* How many names are tried: dead processes with our pid may have left cgroups with the first ones.
+ */
 #define NAMES_MOST 16
 
 static int cgroup_open_dir(int at, const char *name)
@@ -30,7 +32,8 @@ static int cgroup_open_dir(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Whether a file begins with what, or for NULL has anything in it. One that is missing has not. */
+/* Whether a file begins with what; if that is NULL, whether the file has anything in it. false for
+ * a file that is missing. */
 static bool file_begins(int dir, const char *file, const char *what)
 {
     const int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
@@ -44,6 +47,7 @@ static bool file_begins(int dir, const char *file, const char *what)
 
 /* ---- our own cgroup ---- */
 
+/* Returns the directory of our cgroup; NULL: there is none. */
 static char *cgroup_own_path(void)
 {
     g_autofree char *mountinfo = NULL, *membership = NULL;
@@ -54,6 +58,7 @@ static char *cgroup_own_path(void)
                : NULL;
 }
 
+/* Whether the attribute name of the cgroup is "1". */
 static bool has_mark(int dir, const char *name)
 {
     char value;
@@ -69,7 +74,8 @@ static bool is_delegated(int dir)
            has_mark(dir, "trusted.delegate");
 }
 
-/* Programs that fit themselves to a limit look for it in their own cgroup alone. */
+/* Whether our cgroup has a limit. Then the command stays in it: programs that fit themselves to a
+ * limit look for that in their own cgroup alone. */
 static bool has_limits(int dir)
 {
     static const char *const files[] = {"memory.max", "memory.high", "cpu.max"};
@@ -80,9 +86,9 @@ static bool has_limits(int dir)
     return false;
 }
 
-/* Opens our cgroup, unless it has controllers for children: a child would have shares of its
- * own. */
-static int open_own(void)
+/* Opens our cgroup; returns -1 if none may be made below it. If it has controllers for children,
+ * none may: a child would have shares of its own. */
+static int open_own_cgroup(void)
 {
     g_autofree char *path = cgroup_own_path();
     const int dir = path ? cgroup_open_dir(AT_FDCWD, path) : -1;
@@ -96,10 +102,11 @@ static int open_own(void)
     return -1;
 }
 
-/* ---- the end ---- */
+/* ---- removal ---- */
 
 static void remove_tree(int at, const char *name);
 
+/* Removes the cgroups in dir, and closes dir. */
 static void remove_children(int dir)
 {
     DIR *list = fdopendir(dir);
@@ -120,7 +127,7 @@ static bool is_empty(int dir)
     return file_begins(dir, "cgroup.events", "populated 0");
 }
 
-/* Removes a cgroup, and with it those that dead processes have made within. */
+/* Removes a cgroup in which no process lives, and those that dead processes have made below it. */
 static void remove_tree(int at, const char *name)
 {
     int dir;
@@ -158,7 +165,8 @@ void cgroup_free(struct cgroup *c)
 
 /* ---- the beginning ---- */
 
-/* The first process of a container has the number of one that lives everywhere. */
+/* Whether the maker of a cgroup may be dead. A maker with the pid 1 always may: the first process
+ * of each container has that pid, so a process with it always lives. */
 static bool may_be_dead(pid_t maker)
 {
     return maker == getpid() || maker == 1 || (kill(maker, 0) != 0 && errno == ESRCH);
@@ -166,7 +174,7 @@ static bool may_be_dead(pid_t maker)
 
 /* Removes cgroups whose makers were killed, or whose command left processes that have ended since.
  * (A maker that waits in another PID namespace loses its cgroup too, and goes on without one.) */
-static void remove_old(int parent)
+static void remove_old_cgroups(int parent)
 {
     const int copy = cgroup_open_dir(parent, ".");
     DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
@@ -182,7 +190,8 @@ static void remove_old(int parent)
         close(copy);
 }
 
-static bool make(struct cgroup *c, int parent)
+/* Makes a cgroup by the first name that is free. */
+static bool make_cgroup(struct cgroup *c, int parent)
 {
     for (int i = 0; i < NAMES_MOST; i++) {
         cgroup_name(c->name, getpid(), i);
@@ -194,8 +203,8 @@ static bool make(struct cgroup *c, int parent)
     return false;
 }
 
-/* Marks the cgroup, so that a zkl in it may make one in the same way. (A cgroup among threads'
- * cgroups takes no processes in.) */
+/* Opens the cgroup, and marks it, so that a zkl in it may make one in the same way. Returns false
+ * if it takes no processes in, as among threads' cgroups. */
 static bool cgroup_prepare(struct cgroup *c, int parent)
 {
     c->dir = cgroup_open_dir(parent, c->name);
@@ -206,13 +215,14 @@ static bool cgroup_prepare(struct cgroup *c, int parent)
     return true;
 }
 
-static struct cgroup *new_in(int parent)
+/* Makes a cgroup below parent, after the old ones are removed. */
+static struct cgroup *cgroup_new_in(int parent)
 {
     struct cgroup *c = g_new(struct cgroup, 1);
 
     *c = (struct cgroup){.dir = -1, .kill = -1};
-    remove_old(parent);
-    if (make(c, parent) && cgroup_prepare(c, parent))
+    remove_old_cgroups(parent);
+    if (make_cgroup(c, parent) && cgroup_prepare(c, parent))
         return c;
     cgroup_free(c);
     return NULL;
@@ -220,17 +230,17 @@ static struct cgroup *new_in(int parent)
 
 struct cgroup *cgroup_new(bool leave_daemons)
 {
-    const int parent = leave_daemons ? -1 : open_own();
-    struct cgroup *c = parent >= 0 ? new_in(parent) : NULL;
+    const int parent = leave_daemons ? -1 : open_own_cgroup();
+    struct cgroup *c = parent >= 0 ? cgroup_new_in(parent) : NULL;
 
     if (parent >= 0)
         close(parent);
     return c;
 }
 
-/* ---- what is in it ---- */
+/* ---- the processes in it ---- */
 
-/* Forks into the cgroup. A move there could come too late, and is slow. */
+/* clone3() forks into the cgroup. To move a process there could come too late, and is slow. */
 pid_t cgroup_fork(const struct cgroup *c)
 {
     struct clone_args args = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD};

@@ -1,5 +1,5 @@
-/* A cgroup of the command's own, where cgroup v2 lets us make one. KILL reaches all that is in it
- * at once, however fast it forks and whoever it runs as. */
+/* Gives the command a cgroup of its own, where cgroup v2 lets us make one. KILL reaches all
+ * processes in it at once, however fast they fork and whoever they run as. */
 #ifndef ZKL_TOOLS_CGROUP_H
 #define ZKL_TOOLS_CGROUP_H
 
@@ -13,21 +13,21 @@ struct cgroup;
  * to make. In all functions below, NULL stands for none. */
 struct cgroup *cgroup_new(bool leave_daemons);
 
-/* Removes it, unless somebody lives in it. */
+/* Removes the cgroup, unless a process lives in it. */
 void cgroup_remove(const struct cgroup *c);
 
-/* Removes it in the same way; by its maker. */
+/* Removes the cgroup in the same way, and frees c. Only the process that has made it calls this. */
 void cgroup_free(struct cgroup *c);
 
-/* fork(2) by a process of one thread. The child is in the cgroup from its first moment. Returns -1
- * if that is not possible. */
+/* Forks a process of one thread. The child is in the cgroup from its first moment. Returns -1 if
+ * that is not possible. */
 pid_t cgroup_fork(const struct cgroup *c);
 
-/* KILL to all that are in it, and in those below. */
+/* Sends KILL to all processes in the cgroup, and in those below it. */
 void cgroup_kill(const struct cgroup *c);
 
-/* Opens the file to which "0" is written to leave the cgroups of all the commands around us; -1:
- * there is none. */
+/* Opens the file by which a process leaves the cgroups of all commands around us, when it writes
+ * "0" there. Returns -1 if there is none. */
 int cgroup_open_outside(void);
 
 #endif

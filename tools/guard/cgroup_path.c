@@ -1,4 +1,5 @@
-/* Both texts are as seen from our cgroup namespace: what is outside of it begins with "/..". */
+/* The kernel's texts show paths as seen from our cgroup namespace: one outside of it begins with
+ * "/..". */
 #include "cgroup_path.h"
 
 #include <glib.h>
@@ -8,8 +9,8 @@
 /* Fields of a line of mountinfo. */
 enum { ROOT = 3, MOUNT_POINT = 4 };
 
-/* The rest of path below root; NULL if it is not below. */
-static const char *below(const char *path, const char *root)
+/* Returns what follows root in path; NULL if path is not root or below it. */
+static const char *rest_below(const char *path, const char *root)
 {
     const size_t length = strcmp(root, "/") == 0 ? 0 : strlen(root);
     const char *rest = path + length;
@@ -21,16 +22,19 @@ static const char *below(const char *path, const char *root)
     return strcmp(rest, "/") == 0 ? "" : rest;
 }
 
-static char *by_mount(char *const *fields, const char *own)
+/* Returns the directory at which a mount shows the cgroup own; NULL: it does not show that. fields:
+ * the mount's line of mountinfo. */
+static char *path_by_mount(char *const *fields, const char *own)
 {
-    g_autofree char *root = g_strcompress(fields[ROOT]); /* what is special is in octal */
-    const char *rest = below(own, root);
+    g_autofree char *root = g_strcompress(fields[ROOT]); /* special characters are in octal */
+    const char *rest = rest_below(own, root);
     g_autofree char *point = rest ? g_strcompress(fields[MOUNT_POINT]) : NULL;
 
     return point ? g_strconcat(point, rest, NULL) : NULL;
 }
 
-/* "ID PARENT DEVICE ROOT POINT OPTIONS [TAG...] - TYPE SOURCE OPTIONS" */
+/* Whether a line is of cgroup v2: "ID PARENT DEVICE ROOT POINT OPTIONS [TAG...] - TYPE SOURCE
+ * OPTIONS" */
 static bool is_cgroup2(char *const *fields)
 {
     guint i = MOUNT_POINT + 1;
@@ -42,6 +46,7 @@ static bool is_cgroup2(char *const *fields)
     return fields[i] && fields[i + 1] && strcmp(fields[i + 1], "cgroup2") == 0;
 }
 
+/* Returns the path of our cgroup in the hierarchy of v2; NULL: there is none. */
 static char *cgroup_path_own_path(const char *membership)
 {
     g_auto(GStrv) lines = g_strsplit(membership, "\n", -1);
@@ -52,7 +57,7 @@ static char *cgroup_path_own_path(const char *membership)
     return NULL;
 }
 
-/* The last mount is on top of those before. */
+/* Looks at the last mount first, since it is on top of those before. */
 char *cgroup_path(const char *mountinfo, const char *membership)
 {
     g_autofree char *own = cgroup_path_own_path(membership);
@@ -63,7 +68,7 @@ char *cgroup_path(const char *mountinfo, const char *membership)
         g_auto(GStrv) fields = g_strsplit(lines[i - 1], " ", -1);
 
         if (is_cgroup2(fields))
-            path = by_mount(fields, own);
+            path = path_by_mount(fields, own);
     }
     return path;
 }

@@ -1,4 +1,5 @@
-/* A socket pair of whole messages: the end of one side is the other's end of file. */
+/* A channel is a socket pair of whole messages. When one side's process ends, the other reads the
+ * end of file. */
 #include "channel.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ pid_t channel_fork(int *ret)
     return pid;
 }
 
-/* Room for one descriptor. */
+/* The control data of a message, with room for one descriptor. */
 union passed {
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];
@@ -53,7 +54,7 @@ bool channel_send(int fd, const struct message *message, const char *text, int p
     return sendmsg(fd, &header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text, int *ret_passed)
+enum channel_received channel_receive(int fd, struct message *ret, char **ret_text, int *ret_passed)
 {
     const ssize_t length = recv(fd, NULL, 0, MSG_DONTWAIT | MSG_PEEK | MSG_TRUNC);
     struct iovec parts[2];
@@ -76,7 +77,7 @@ enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text,
         *ret_passed = -1;
     if (ret_passed && CMSG_FIRSTHDR(&header))
         memcpy(ret_passed, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof *ret_passed);
-    return MESSAGE_HEARD;
+    return MESSAGE_RECEIVED;
 }
 
 void channel_nudge(int fd)
@@ -86,7 +87,7 @@ void channel_nudge(int fd)
     send(fd, &nothing, sizeof nothing, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-bool channel_nudged(int fd)
+bool channel_take_nudges(int fd)
 {
     char nothing;
     ssize_t length;

@@ -9,17 +9,17 @@
 
 enum channel_kind {
     MESSAGE_START,  /* run the command; the text is grant_text() */
-    MESSAGE_STATE,  /* value: the grant's */
-    MESSAGE_LOOK,   /* the deadline has come nearer; or it is asked to step down */
-    MESSAGE_SIGNAL, /* value: for --on-lost; for the candidate itself */
-    MESSAGE_FORK,   /* to a zygote: guard number value, whose channel goes with it */
+    MESSAGE_STATE,  /* value: the grant's zkl_state */
+    MESSAGE_LOOK,   /* look at the shared memory: it has changed */
+    MESSAGE_SIGNAL, /* value: a signal, for --on-lost, or for the candidate */
+    MESSAGE_FORK,   /* to a zygote: fork guard number value; its channel goes with the message */
 };
 
 struct message {
     int kind;
     int value;
     uint64_t token;
-    bool typed; /* a signal's: a key of the terminal has sent it to our process group */
+    bool typed; /* MESSAGE_SIGNAL: a key of the terminal has sent the signal to our process group */
     /* Only MESSAGE_START has these: */
     bool front; /* give the command the terminal that is our standard input */
     int session_timeout_ms;
@@ -28,12 +28,13 @@ struct message {
     int slot; /* the number of the permit; -1: it has none */
 };
 
-enum channel_heard { MESSAGE_HEARD, MESSAGE_NOTHING, MESSAGE_END };
+enum channel_received { MESSAGE_RECEIVED, MESSAGE_NOTHING, MESSAGE_END };
 
-/* Two connected sockets, messages kept apart. false with errno set. */
+/* Opens two connected sockets that keep messages apart. Returns false with errno set. */
 bool channel_open(int ret[2]);
 
-/* fork(2) with a channel between the two, of which *ret is the caller's side. -1 with errno set. */
+/* Forks with a channel between the two processes. *ret is each one's own side. Returns what fork(2)
+ * does. */
 pid_t channel_fork(int *ret);
 
 /* Sends a message, with a text or NULL, and with a descriptor, of which the other gets a copy, or
@@ -41,14 +42,16 @@ pid_t channel_fork(int *ret);
  * dead, or has not listened for long. */
 bool channel_send(int fd, const struct message *message, const char *text, int passed);
 
-/* Never blocks. *ret_text is the text, to be freed by g_free(); *ret_passed is the descriptor, -1
- * for none. ret_passed is NULL where none is sent. */
-enum channel_heard channel_receive(int fd, struct message *ret, char **ret_text, int *ret_passed);
+/* Takes a message, and never blocks. *ret_text is the text; g_free() it. *ret_passed is the
+ * descriptor, -1 for none. ret_passed is NULL where none is sent. MESSAGE_END: the other end is
+ * dead. */
+enum channel_received channel_receive(int fd, struct message *ret, char **ret_text,
+                                      int *ret_passed);
 
-/* A message of nothing, that wakes the other. */
+/* Wakes the other process by a message that says nothing. */
 void channel_nudge(int fd);
 
-/* Takes the nudges that have come. false when the other is dead. */
-bool channel_nudged(int fd);
+/* Takes the nudges that have come. Returns false if the other process is dead. */
+bool channel_take_nudges(int fd);
 
 #endif

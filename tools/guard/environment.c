@@ -1,4 +1,4 @@
-/* Set after the inherited copy, so that of nested locks the inner one's values win. */
+/* Our variables replace inherited ones, so that of nested locks the inner one's values count. */
 #include "environment.h"
 #include "../tool.h"
 
@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Between nodes and tokens: neither has any, nor a line's end. */
+/* Stands between nodes and tokens. Neither contains it, or the end of a line. */
 #define DIVIDER '\t'
 
 char *grant_text(const zkl_grant *grant)
@@ -23,6 +23,7 @@ char *grant_text(const zkl_grant *grant)
     return g_string_free(text, FALSE);
 }
 
+/* Returns all paths, a line each. */
 static char *all_paths(const struct hold_options *o)
 {
     g_autofree char *others = o->others ? g_strjoinv("\n", o->others) : NULL;

@@ -1,4 +1,4 @@
-/* What the command is told about its lock. */
+/* The environment of the command, which tells it about its lock. */
 #ifndef ZKL_TOOLS_ENVIRONMENT_H
 #define ZKL_TOOLS_ENVIRONMENT_H
 

@@ -1,4 +1,4 @@
-/* The tool's side of the guard. */
+/* Starts the guard and talks to it, for the tool. */
 #include "guard.h"
 #include "../credentials_shared.h"
 #include "../tool.h"
@@ -13,13 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Forks the guard, with the memory that it shares with us. Returns false with errno set. */
 static bool guard_spawn(struct guard *g, struct events *events)
 {
     if (!g->termination.shared)
         g->termination.shared = shared_new(1);
     if (!g->termination.shared || !credentials_share())
         return false;
-    /* What a dead guard leaves comes to us: its unreaped leader, which keeps the group's id. */
+    /* The children of a dead guard come to us. One is the leader: until it is reaped, nobody else
+     * gets the group's id. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     g->termination.guard = channel_fork(&g->channel);
     if (g->termination.guard == 0)
@@ -40,10 +42,11 @@ bool guard_start(struct guard *g, const struct hold_options *options, struct sha
     }
     atomic_store(&g->termination.shared->guard, g->termination.guard);
     g->termination.sweep.tree.helper = g->termination.guard;
-    /* The guard does this, too, and one of us is first. The terminal's keys are not for it. */
+    /* No key of the terminal is meant for the guard, so it leaves our group. It does the same: one
+     * of the two is first. */
     setpgid(g->termination.guard, g->termination.guard);
     events->vital = g->termination.guard;
-    events->kept = &g->termination.shared->leader; /* should the guard leave it to us */
+    events->unreaped = &g->termination.shared->leader; /* if the guard leaves it to us */
     events_reap_strangers(events);
     return true;
 }
@@ -100,14 +103,14 @@ void guard_tell(struct guard *g, int kind, int value)
     channel_send(g->channel, &message, NULL, -1);
 }
 
-/* Whether the signal may ask the command to end. If so, an end counts as asked for before the
- * signal can have an effect. */
-static bool note_request(struct shared *s, int signo)
+/* Returns whether the signal may ask the command to end. If so, marks the end as asked for, before
+ * the signal can have an effect. */
+static bool mark_request(struct shared *s, int signo)
 {
     switch (signo) {
     case SIGINT:
     case SIGTERM:
-        shared_note_first(s, signo, processes_clock());
+        shared_set_first(s, signo, processes_clock());
         break;
     case SIGKILL:
         atomic_store(&s->to_kill, true);
@@ -125,16 +128,16 @@ static bool note_request(struct shared *s, int signo)
 void guard_signal(struct guard *g, int signo)
 {
     struct shared *s = g->termination.shared;
-    const bool asks = note_request(s, signo);
+    const bool asks = mark_request(s, signo);
 
     kill(-shared_leader(s), signo);
-    if (asks && !atomic_load(&s->paused)) /* what the guard has stopped it continues itself */
+    if (asks && !atomic_load(&s->paused)) /* the guard itself continues what it has stopped */
         kill(-shared_leader(s), SIGCONT);
     if (atomic_load(&s->to_end))
         guard_tell(g, MESSAGE_LOOK, 0);
 }
 
-int guard_result(const struct guard *g, bool left)
+int guard_result(const struct guard *g, bool held)
 {
     const struct shared *s = g->termination.shared;
     const int err = atomic_load(&s->exec_error);
@@ -147,13 +150,13 @@ int guard_result(const struct guard *g, bool left)
                         g->termination.options->argv[0], g_strerror(err));
         return ended >= ENDED_BY_SIGNAL ? ended - ENDED_BY_SIGNAL + STATUS_SIGNAL : ended;
     case CAUSE_GUARD:
-        return left ? STATUS_INTERNAL : STATUS_LOST;
+        return held ? STATUS_INTERNAL : STATUS_LOST;
     default:
         return STATUS_LOST;
     }
 }
 
-void guard_ask(struct guard *g)
+void guard_ask_to_end(struct guard *g)
 {
     atomic_store(&g->termination.shared->asked, true);
     guard_tell(g, MESSAGE_LOOK, 0);
@@ -163,9 +166,9 @@ void guard_look(struct guard *g, struct events *events)
 {
     struct termination *e = &g->termination;
 
-    if (e->guard == 0) /* the zygote had to fork it first */
+    if (e->guard == 0) /* unknown until the zygote has forked it */
         e->guard = e->sweep.tree.root = atomic_load(&e->shared->guard);
-    if (g->dead || channel_nudged(g->channel))
+    if (g->dead || channel_take_nudges(g->channel))
         return;
     g->dead = true;
     events_remove(events, g->channel);
@@ -176,14 +179,15 @@ bool guard_has_ended(const struct guard *g)
     return child_look(g->termination.guard, NULL) == CHILD_ENDED;
 }
 
-static bool guard_reaped(const struct guard *g)
+/* Reaps the guard if it has ended. Returns whether it is gone. */
+static bool reap_guard(const struct guard *g)
 {
     return waitpid(g->termination.guard, NULL, WNOHANG) != 0;
 }
 
-/* The tool takes over from a dead guard, --on-lost included. asked: how often the guard was told to
- * end; it may not have passed that on. */
-static void replace_guard(const struct guard *g, struct events *events, int asked)
+/* Runs --on-lost if the guard has died before it did, or waits for the one that it has started.
+ * asked: how many INT and TERM were sent to the guard; a dead guard may not have passed them on. */
+static void finish_on_lost(const struct guard *g, struct events *events, int asked)
 {
     struct on_lost on_lost = {.pid = 0};
 
@@ -207,13 +211,13 @@ void guard_finish(struct guard *g, struct events *events)
 
     events->vital = 0;
     events->reaps = false;
-    sigemptyset(&events->spared); /* all are for --on-lost */
+    sigemptyset(&events->spared); /* all signals are for --on-lost */
     atomic_store(&g->termination.shared->finished, true);
     if (!g->running)
-        shutdown(g->channel, SHUT_WR); /* which ends it */
+        shutdown(g->channel, SHUT_WR); /* which ends the guard */
     events_remove(events, g->channel);
     kill(g->termination.guard, SIGCONT);
-    while (!guard_reaped(g)) {
+    while (!reap_guard(g)) {
         int signo;
 
         events_wait(events);
@@ -222,7 +226,7 @@ void guard_finish(struct guard *g, struct events *events)
             asked += signo == SIGINT || signo == SIGTERM;
         }
     }
-    replace_guard(g, events, asked);
+    finish_on_lost(g, events, asked);
     guard_free(g, events);
     credentials_unshare();
     shared_free(g->termination.shared, 1);

@@ -8,63 +8,65 @@
 #include "termination.h"
 
 struct guard {
-    struct termination termination; /* the tool's own means, for a guard that fails */
+    struct termination termination; /* the tool's means to end the command if the guard fails */
     int channel;                    /* -1: never started */
-    bool running;                   /* the command was given to it */
+    bool running;                   /* the guard was sent .start */
     bool dead;
-    uint64_t token;
-    struct message start; /* what it was told to run, and: */
-    char *start_text;
-    char **envp; /* the command's */
+    uint64_t token;       /* the grant's */
+    struct message start; /* the order to run the command */
+    char *start_text;     /* the text of .start */
+    char **envp;          /* the command's */
 };
 
 /* Forks the guard. The main thread must do this, since the guard takes that thread's end for the
  * tool's; and before there is any other thread, so that the guard may call everything. options must
- * outlive it. shared: the memory of guard and tool, which is freed with g; NULL: new memory.
+ * outlive g. shared: the memory of guard and tool, which guard_finish() frees; NULL: new memory.
  * Returns false after a message. */
 bool guard_start(struct guard *g, const struct hold_options *options, struct shared *shared,
                  struct events *events);
 
-/* Gives the guard the session that it ends when the tool is dead and the command is gone. Before
- * the first call it ends none. */
+/* Tells the guard which session it ends when the tool is dead and the command is gone. Before the
+ * first call it ends none. */
 void guard_claim(struct guard *g, zkl_session *session);
 
-/* Tells it to run the command; front: with the terminal. false when it is dead. */
+/* Tells the guard to run the command under grant. front: the command gets the terminal. Returns
+ * false if the guard is dead. */
 bool guard_run(struct guard *g, const zkl_grant *grant, bool front, struct events *events);
 
-/* Tells g what other was told. */
+/* Tells g to run the same as other. Returns false if the guard g is dead. */
 bool guard_repeat(struct guard *g, const struct guard *other, struct events *events);
 
-/* Frees what was made for it here, but not its shared memory. */
+/* Frees what this process has for the guard, but not the shared memory. */
 void guard_free(struct guard *g, struct events *events);
 
 /* Sends the command's group a signal that was meant for it. If the signal may ask the command to
  * end, CONT follows, for one that is stopped, and the processes that it leaves end too. SIGKILL:
- * the whole tree ends at once. There is a leader, and the guard has not ended. */
+ * the whole tree ends at once. Call it only if there is a leader and the guard has not ended. */
 void guard_signal(struct guard *g, int signo);
 
 /* Returns the exit status for how the command ended, after a message if it could not be executed.
- * left: the lock is still ours. */
-int guard_result(const struct guard *g, bool left);
+ * held: the lock is still ours. */
+int guard_result(const struct guard *g, bool held);
 
-/* Sends a message; from any thread. */
+/* Sends a message of that kind. Any thread may call it. */
 void guard_tell(struct guard *g, int kind, int value);
 
-/* The command is to be ended for somebody else to lead; from any thread. */
-void guard_ask(struct guard *g);
+/* Asks the guard to end the command, because somebody else is to lead. Any thread may call it. */
+void guard_ask_to_end(struct guard *g);
 
-/* Takes its nudges, and sees whether it is dead. */
+/* Takes the guard's nudges, and sees whether the guard is dead: .dead. */
 void guard_look(struct guard *g, struct events *events);
 
-/* Whether the guard is dead, so that its children are ours now. Its death is seen before, when its
- * files are closed. */
+/* Whether the guard has ended, so that its children are ours now. guard_look() sees its death
+ * before that, as soon as its files are closed. */
 bool guard_has_ended(const struct guard *g);
 
-/* Waits for its end, and for that of --on-lost, which gets the signals that come until then. */
+/* Waits for the end of the guard and of --on-lost, which gets the signals that come until then.
+ * Then frees g and the shared memory. */
 void guard_finish(struct guard *g, struct events *events);
 
-/* The guard itself. It exits with STATUS_LOST if the command had to be ended and nothing of its
- * tree is left. A process that still lives below it then was left by --on-lost. */
+/* Does the work of the guard. It exits with STATUS_LOST if the command had to be ended and nothing
+ * of its tree is left. A process that still lives below the guard then was left by --on-lost. */
 _Noreturn void guard_main(const struct termination *termination, int channel,
                           struct events *events);
 

@@ -1,6 +1,6 @@
 /* The guard itself has one thread and one thing to do, and no key of the terminal or signal is
- * meant for it. It reads what it must know in memory that the tool writes, so it does not depend on
- * the tool's being awake. */
+ * meant for it. It reads what it must know in memory that the tool writes, so the tool need not be
+ * awake. */
 #include "../orphan.h"
 #include "../shards_plan.h"
 #include "../terminal.h"
@@ -26,44 +26,45 @@ struct guarding {
     struct shared *shared;
     struct events events;
     int channel;
-    int exec_pipe; /* ends when the command has begun, or never will */
+    int exec_pipe; /* its end is read when the command has begun, or never will */
     bool tool_dead;
     char **envp;
     uint64_t token;
     pid_t tool_group;
     pid_t leader;
-    bool leader_stopped;  /* by somebody else */
+    bool leader_stopped;  /* by somebody else than us */
     bool waiting;         /* the leader has ended, and the lock is kept for what it has left */
     bool resting;         /* the leader has ended, and what it leaves is being ended */
-    bool has_waited;      /* for what it has killed */
-    bool probed;          /* who cannot be signalled has been told */
-    int64_t paused_since; /* by now_ms(): the tree is stopped; 0: it is not */
-    int64_t pause_at;     /* by now_ms(): it is looked for who runs */
-    zkl_state state;
+    bool has_waited;      /* let_die() has */
+    bool probed;          /* termination_tree_probe() was called */
+    int64_t paused_since; /* by now_ms(): when the tree was stopped; 0: it is not */
+    int64_t pause_at;     /* by now_ms(): when it is to be stopped again */
+    zkl_state state;      /* the grant's, as told last */
     struct on_lost on_lost;
     bool session_ended;
 };
 
-static void nudge(const struct guarding *g)
+static void nudge_tool(const struct guarding *g)
 {
     channel_nudge(g->channel);
 }
 
-/* A command that cannot be started has ended. */
-static void not_started(struct guarding *g, int err)
+/* Says that the command cannot be started. That counts as its end. */
+static void fail_to_start(struct guarding *g, int err)
 {
     say("%s: cannot start: %s", g->options.argv[0], g_strerror(err));
     g->leader = -1;
     atomic_store(&g->shared->ended, STATUS_INTERNAL);
     shared_decide(g->shared, CAUSE_ENDED);
-    nudge(g);
+    nudge_tool(g);
 }
 
-/* The time from one look to the next: at least, and as a part of the pause so far. */
+/* The time until a stopped tree is stopped again: the least, and the part of the pause so far. */
 #define PAUSE_LOOK_MS 100
 #define PAUSE_BACK_OFF 16
 
-/* Stops the tree, but not what somebody else has stopped: that would have to stay so. */
+/* Stops the tree, or those of its processes that run again. If somebody else has stopped the
+ * leader, that is not marked as our pause: the leader has to stay stopped. */
 static void pause_tree(struct guarding *g)
 {
     int64_t now = now_ms();
@@ -80,6 +81,7 @@ static void pause_tree(struct guarding *g)
     g->pause_at = now + MAX(PAUSE_LOOK_MS, (now - g->paused_since) / PAUSE_BACK_OFF);
 }
 
+/* Continues a paused tree. */
 static void resume_tree(struct guarding *g)
 {
     if (g->paused_since == 0)
@@ -89,13 +91,14 @@ static void resume_tree(struct guarding *g)
     termination_tree_continue(&g->termination);
 }
 
-/* Somebody may have been continued, by a lock within ours or by hand. */
+/* Stops a paused tree again when that is due: a lock within ours, or somebody by hand, may have
+ * continued a process. Resumes the tree if the command is to end. */
 static void look_at_pause(struct guarding *g)
 {
     if (g->paused_since == 0)
         return;
     if (shared_cause(g->shared) != CAUSE_NONE)
-        resume_tree(g); /* it is to hear TERM */
+        resume_tree(g); /* a stopped process does not act on TERM */
     else if (now_ms() >= g->pause_at)
         pause_tree(g);
 }
@@ -108,8 +111,8 @@ static void act_on_suspect(struct guarding *g)
         pause_tree(g);
 }
 
-static void guard_main_start(struct guarding *g, const struct message *message,
-                             const char *grant_text)
+/* Starts the command, unless it is too late. */
+static void start_command(struct guarding *g, const struct message *message, const char *grant_text)
 {
     struct spawn s = {.argv = g->options.argv,
                       .events = &g->events,
@@ -123,17 +126,17 @@ static void guard_main_start(struct guarding *g, const struct message *message,
     g->envp = command_environment(&g->options, grant_text, message->token, message->session_id,
                                   message->slot);
     if (shared_cause(g->shared) != CAUSE_NONE || shared_left_ms(g->shared) == 0) {
-        g->leader = -1; /* too late: we were stopped; or --on-lost alone is left to do */
+        g->leader = -1; /* we were stopped for too long; or --on-lost alone is left to do */
         return;
     }
     s.envp = g->envp;
     if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
-        not_started(g, errno);
+        fail_to_start(g, errno);
         return;
     }
     g->leader = spawn(&s);
     if (g->leader < 0)
-        not_started(g, errno);
+        fail_to_start(g, errno);
     close(pipe[1]);
     if (g->leader < 0) {
         close(pipe[0]);
@@ -142,11 +145,12 @@ static void guard_main_start(struct guarding *g, const struct message *message,
     g->exec_pipe = pipe[0];
     events_add(&g->events, g->exec_pipe);
     shared_set_leader(g->shared, g->leader);
-    nudge(g);
+    nudge_tool(g);
     if (g->state == ZKL_SUSPECT)
         act_on_suspect(g);
 }
 
+/* Takes the grant's state: writes a status line, and does what --on-suspect demands. */
 static void on_state(struct guarding *g, zkl_state state)
 {
     const bool suspect = state == ZKL_SUSPECT;
@@ -172,7 +176,7 @@ static void on_message(struct guarding *g, const struct message *message, const 
     g->token = message->token;
     switch (message->kind) {
     case MESSAGE_START:
-        guard_main_start(g, message, text);
+        start_command(g, message, text);
         break;
     case MESSAGE_STATE:
         on_state(g, (zkl_state)message->value);
@@ -180,12 +184,13 @@ static void on_message(struct guarding *g, const struct message *message, const 
     case MESSAGE_SIGNAL:
         on_lost_signal(&g->on_lost, message->value);
         break;
-    default: /* MESSAGE_LOOK: the loop does */
+    default: /* MESSAGE_LOOK: the loop looks anyway */
         break;
     }
 }
 
-/* A dead tool cannot do it, and a script of its group may go on. */
+/* Gives the terminal back to the tool's group. A dead tool cannot, and a script of that group may
+ * go on. */
 static void take_terminal_back(const struct guarding *g)
 {
     struct terminal terminal;
@@ -198,21 +203,22 @@ static void take_terminal_back(const struct guarding *g)
     terminal_close(&terminal);
 }
 
-static void hear(struct guarding *g)
+/* Takes all that has come: signals, messages, the tool's death. */
+static void take_events(struct guarding *g)
 {
-    enum channel_heard heard = MESSAGE_HEARD;
+    enum channel_received heard = MESSAGE_RECEIVED;
 
     while (events_signal(&g->events) != 0)
-        continue; /* SIGCHLD: the loop looks for itself */
-    while (!g->tool_dead && heard == MESSAGE_HEARD) {
+        continue; /* SIGCHLD: the loop looks at all children anyway */
+    while (!g->tool_dead && heard == MESSAGE_RECEIVED) {
         struct message message;
         g_autofree char *text = NULL;
 
         heard = channel_receive(g->channel, &message, &text, NULL);
-        if (heard == MESSAGE_HEARD)
+        if (heard == MESSAGE_RECEIVED)
             on_message(g, &message, text);
     }
-    on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* for what found no room */
+    on_state(g, (zkl_state)atomic_load(&g->shared->state)); /* if its message found no room */
     if (!g->tool_dead && (heard == MESSAGE_END || getppid() != g->termination.parent)) {
         g->tool_dead = true;
         events_remove(&g->events, g->channel);
@@ -220,6 +226,7 @@ static void hear(struct guarding *g)
     }
 }
 
+/* Sees the end of the pipe when the command has begun, and tells of that. */
 static void look_at_exec(struct guarding *g)
 {
     char nothing;
@@ -245,11 +252,13 @@ static void look_at_stops(struct guarding *g)
         g->leader_stopped = info.si_code == CLD_STOPPED && !atomic_load(&g->shared->paused);
         atomic_store(&g->shared->stopped, g->leader_stopped ? info.si_status : 0);
         if (g->leader_stopped)
-            nudge(g);
+            nudge_tool(g);
         info.si_pid = 0;
     }
 }
 
+/* Decides what becomes of what the leader has left: it is waited for, or ended, or the command is
+ * over. */
 static void look_at_rest(struct guarding *g)
 {
     const bool ours = shared_cause(g->shared) == CAUSE_NONE;
@@ -258,17 +267,19 @@ static void look_at_rest(struct guarding *g)
     g->waiting = ours && termination_waits(&g->termination);
     if (g->waiting) {
         if (!waited)
-            nudge(g); /* it takes the terminal back */
+            nudge_tool(g); /* the tool takes the terminal back */
         return;
     }
-    resume_tree(g); /* it runs on, or is to end */
+    resume_tree(g); /* what is left runs on, or is to end */
     g->resting = ours && termination_rest(&g->termination);
-    /* The lock is looked at after the end: if it is ours now, it was ours until the end. */
+    /* The deadline is read after the command's end: if the lock is ours now, it was ours until that
+     * end. */
     if (!g->resting && shared_left_ms(g->shared) > 0 && shared_decide(g->shared, CAUSE_ENDED))
-        nudge(g);
+        nudge_tool(g);
 }
 
-/* Orphans come to us; the leader stays a zombie, for the tool may still send to its group. */
+/* Looks at the leader, and reaps orphans, which come to us. The leader stays a zombie, because the
+ * tool may still send signals to its group. */
 static void look_at_leader(struct guarding *g)
 {
     look_at_exec(g);
@@ -284,8 +295,8 @@ static void look_at_leader(struct guarding *g)
     }
 }
 
-/* Does what is due. */
-static void step(struct guarding *g)
+/* Begins to end the command, or kills it, if there is a reason to. */
+static void end_if_due(struct guarding *g)
 {
     const bool begun = shared_cause(g->shared) != CAUSE_NONE;
     const int64_t left = shared_left_ms(g->shared);
@@ -303,6 +314,7 @@ static void step(struct guarding *g)
         termination_kill(&g->termination, CAUSE_DEADLINE);
 }
 
+/* Looks at the command, and ends it if there is a reason. Returns whether it is over. */
 static bool guard_main_over(struct guarding *g)
 {
     if (g->leader == 0)
@@ -310,7 +322,7 @@ static bool guard_main_over(struct guarding *g)
     look_at_leader(g);
     if (!g->resting && shared_cause(g->shared) == CAUSE_NONE && g->leader > 0)
         termination_watch(&g->termination);
-    step(g);
+    end_if_due(g);
     look_at_pause(g);
     switch (shared_cause(g->shared)) {
     case CAUSE_NONE:
@@ -322,7 +334,8 @@ static bool guard_main_over(struct guarding *g)
     }
 }
 
-static void arm(struct guarding *g)
+/* Arms the timer for what is due first. */
+static void arm_next_look(struct guarding *g)
 {
     const int64_t left = shared_left_ms(g->shared);
     const bool killing = g->resting || atomic_load(&g->shared->to_kill);
@@ -345,7 +358,8 @@ static void arm(struct guarding *g)
                                        g->termination.kill_at - now_ms())));
 }
 
-/* Many guards have sent KILL at one time. What they have hit gets the processors for a while. */
+/* Sleeps once after KILL, since many guards may have sent it at one time. The processes that are to
+ * die get the processors for a while. */
 static void let_die(struct guarding *g)
 {
     if (g->has_waited || !atomic_load(&g->shared->killed))
@@ -354,7 +368,8 @@ static void let_die(struct guarding *g)
     g_usleep((gulong)g->options.commands * SHARD_KILL_MS * 1000 / 4);
 }
 
-/* The lock of a dead tool need not wait for its session to expire, once nothing runs under it. */
+/* Ends the session of a dead tool, once nothing runs under its lock: the next holder need not wait
+ * for the session to expire. */
 static void end_session(struct guarding *g)
 {
     const struct shared *s = g->shared;
@@ -366,12 +381,13 @@ static void end_session(struct guarding *g)
     orphan_end_session(g->options.settings, &s->claim);
 }
 
+/* Runs --on-lost if it is wanted, and waits for its end. */
 static void run_on_lost(struct guarding *g)
 {
     const bool alone = g->tool_dead;
 
     prctl(PR_SET_NAME, ON_LOST_NAME);
-    nudge(g);
+    nudge_tool(g);
     if (g->leader == 0) {
         end_session(g);
         return;
@@ -380,20 +396,21 @@ static void run_on_lost(struct guarding *g)
     end_session(g);
     while (!on_lost_over(&g->on_lost, &g->events)) {
         events_wait(&g->events);
-        hear(g);
+        take_events(g);
         end_session(g);
+        /* If the tool was killed, so is --on-lost, for which it waited. */
         if (g->tool_dead && !alone)
-            on_lost_signal(&g->on_lost, SIGKILL); /* so is what the tool waited for */
+            on_lost_signal(&g->on_lost, SIGKILL);
     }
 }
 
-/* Whether it had to be ended, and nothing of it is left. */
+/* Whether the command had to be ended, and nothing of its tree is left. */
 static bool ended_all(const struct guarding *g)
 {
     return shared_cause(g->shared) > CAUSE_ENDED && !g->termination.given_up;
 }
 
-/* The first argument is renamed too, as far as it has room. */
+/* Gives this process the guard's name, and its first argument too, as far as that has room. */
 static void take_name(void)
 {
     const size_t room = strlen(program_invocation_name);
@@ -403,11 +420,11 @@ static void take_name(void)
     memcpy(program_invocation_name, GUARD_NAME, MIN(room, strlen(GUARD_NAME)));
 }
 
-/* The tool's death is heard by end of file and by SIGCHLD. */
+/* Makes this process the guard. It learns of the tool's death by end of file and by SIGCHLD. */
 static void become_guard(struct guarding *g, struct events *tools)
 {
     setpgid(0, 0);
-    say_without_waiting(); /* KILL may be due */
+    say_without_waiting(); /* a wait would delay KILL */
     credentials_forget();
     take_name();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -430,14 +447,14 @@ void guard_main(const struct termination *termination, int channel, struct event
     g.termination.guard = getpid();
     become_guard(&g, events);
     termination_tree_init(&g.termination, getpid(), 0);
-    hear(&g);
+    take_events(&g);
     while (!guard_main_over(&g)) {
         let_die(&g);
-        arm(&g);
+        arm_next_look(&g);
         events_wait(&g.events);
-        hear(&g);
+        take_events(&g);
     }
-    priority_give_back(); /* others may have to end theirs */
+    priority_give_back(); /* other guards may have to end their commands */
     run_on_lost(&g);
     if (g.tool_dead || g.termination.parent != g.termination.tool)
         cgroup_remove(g.options.cgroup);

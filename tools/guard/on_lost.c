@@ -1,4 +1,4 @@
-/* The guard runs --on-lost, so that it runs even if the tool is stopped or dead. If the guard is
+/* The guard runs --on-lost, so that it is run even if the tool is stopped or dead. If the guard is
  * dead, the tool runs it. */
 #include "on_lost.h"
 #include "../tool.h"
@@ -10,7 +10,7 @@
 /* The time from TERM to KILL. */
 #define LAST_MS 5000
 
-static void line(const struct on_lost *o, const char *what, int number)
+static void on_lost_line(const struct on_lost *o, const char *what, int number)
 {
     status_line(o->termination->options->status_fd, "on-lost %s %d", what, number);
 }
@@ -28,7 +28,7 @@ void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
 
     o->termination = e;
     if (!s.argv || cause == CAUSE_NONE || cause == CAUSE_ENDED || !atomic_load(&e->shared->begun) ||
-        atomic_exchange(&e->shared->told, true))
+        atomic_exchange(&e->shared->on_lost_begun, true))
         return;
     s.envp = g_environ_setenv(g_strdupv(envp), "ZKL_LOST", exit_cause_name(cause), TRUE);
     if (termination_loss_name(e))
@@ -42,7 +42,7 @@ void on_lost_start(struct on_lost *o, const struct termination *e, char **envp,
     o->pid = pid;
     atomic_store(&e->shared->on_lost, pid);
     set_limit(o, e->options->on_lost_ms);
-    line(o, "started", (int)pid);
+    on_lost_line(o, "started", (int)pid);
 }
 
 void on_lost_adopt(struct on_lost *o, const struct termination *e)
@@ -61,19 +61,19 @@ void on_lost_signal(struct on_lost *o, int signo)
 
     if (o->pid == 0)
         return;
-    /* The first may have come when it was still to be the command's. */
+    /* The first INT or TERM may have gone to the command. */
     o->asked |= atomic_load(&o->termination->shared->to_end);
     kill(-o->pid, ends && o->asked ? SIGKILL : signo);
     o->asked |= ends;
 }
 
-/* Ends --on-lost, whose time is over. */
+/* Sends TERM to --on-lost, whose time is over; or KILL, if it has had INT or TERM before. */
 static void on_lost_end(struct on_lost *o)
 {
     if (!o->asked)
         say("--on-lost: %s: still running after %g s; ending it", o->termination->options->path,
             (double)o->termination->options->on_lost_ms / 1000);
-    line(o, "ending", o->asked ? SIGKILL : SIGTERM);
+    on_lost_line(o, "ending", o->asked ? SIGKILL : SIGTERM);
     on_lost_signal(o, SIGTERM);
     set_limit(o, LAST_MS);
 }
@@ -82,7 +82,8 @@ static void tell_end(const struct on_lost *o, int result)
 {
     const char *path = o->termination->options->path;
 
-    line(o, "ended", WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result));
+    on_lost_line(o, "ended",
+                 WIFSIGNALED(result) ? STATUS_SIGNAL + WTERMSIG(result) : WEXITSTATUS(result));
     if (WIFSIGNALED(result))
         say("--on-lost: %s: ended by signal %d", path, WTERMSIG(result));
     else if (WEXITSTATUS(result) != 0)

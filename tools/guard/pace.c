@@ -1,35 +1,39 @@
 /* A look is the measure, since nothing else is known before the end. Its time on the clock grows
- * with the tree and with the load. But a ration of the processor may not stop a look that is short,
- * and then stops the deaths, which need more. */
+ * with the tree and with the load. But where processor time is rationed (a cgroup's quota), a short
+ * look may fit into the ration, and the deaths, which need more, do not. So the processor time of a
+ * look counts, too. */
 #include "pace.h"
 
 #include <glib.h>
 
-/* KILL for all and their deaths take no longer than two looks and the margin of a small tree, and
- * twelve times as much of the processor as a look: docs/design/guard.md. */
+/* To kill all processes takes no longer than two looks and the margin of a small tree, and twelve
+ * times as much processor time as a look, their deaths included: docs/design/guard.md. */
 #define LOOKS_PER_END 2
 #define LOOKS_CPU_PER_END 12
 
-/* What a look has cost once is forgotten by this part with each look that costs less. */
+/* With each look that costs less, the remembered cost falls by this part. */
 #define FORGOTTEN_PER_LOOK 4
 
-/* A look at a few that was interrupted says nothing of many: fewer count as a hundred. */
+/* Fewer processes count as this many: if a look at a few was interrupted, its time says nothing
+ * about many. */
 #define COUNT_LEAST 100
 
-/* Looks in a session timeout, at most; fewer, if they would take more than one part in LOOKS_SHARE
- * of a processor. */
+/* How many looks there are in a session timeout; fewer, if they would take more than one part in
+ * LOOKS_SHARE of a processor. */
 #define LOOKS_PER_TIMEOUT 4
 #define LOOKS_SHARE 50
 
-/* Right before a renewal is proved, about this much of the session timeout is left when the
- * servers' tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come
- * 0.3 later. (At an observer it is 0.2.) And the part of it that an ending may take. */
+/* The part of the session timeout that is left right before a renewal is proved, when the servers'
+ * tick is not known: a proof reaches about 0.6 of the timeout, and the next one may come 0.3 later.
+ * (At an observer 0.2 is left.) */
 #define STEADY_PERMILLE 300
+
+/* The part of the session timeout that an ending may take. */
 #define ENDING_MOST_PERMILLE 250
 
 #define NS_PER_MS 1000000
 
-void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms)
+void pace_add_look(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms)
 {
     const int64_t taken = MAX(ms, cpu_ms * LOOKS_CPU_PER_END / LOOKS_PER_END);
     const int64_t before = p->cost_ns - p->cost_ns / FORGOTTEN_PER_LOOK;
@@ -38,9 +42,9 @@ void pace_note(struct pace *p, int64_t count, int64_t ms, int64_t cpu_ms)
     p->cost_ns = MAX(taken * NS_PER_MS / MAX(count, COUNT_LEAST), before);
 }
 
-int64_t pace_need_ms(const struct pace *p, int64_t so_far)
+int64_t pace_need_ms(const struct pace *p, int64_t so_far_ms)
 {
-    return LOOKS_PER_END * MAX(p->count * p->cost_ns / NS_PER_MS, so_far);
+    return LOOKS_PER_END * MAX(p->count * p->cost_ns / NS_PER_MS, so_far_ms);
 }
 
 int64_t pace_pause_ms(int64_t cpu_ms, int64_t session_timeout_ms)

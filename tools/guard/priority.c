@@ -1,4 +1,4 @@
-/* Only the policy changes, and no nice value, so that the earlier priority can be given back
+/* Changes only the policy, and no nice value, so that the earlier priority can be given back
  * exactly. Only the soft limit changes, because nobody may raise a hard one again. */
 #include "priority.h"
 
@@ -8,7 +8,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Without a pause of its own: then a SIGXCPU comes, and a guard gone mad stops no machine. */
+/* How long the guard may run without a pause, in microseconds. Then SIGXCPU takes its priority
+ * away, so that a guard gone mad stops no machine. */
 #define RUN_MOST_US 500000
 #define PAUSE_NS 100000
 
@@ -23,6 +24,7 @@ static void on_too_long(int signo)
     priority_give_back();
 }
 
+/* Sets the limit of real-time running, and what happens at it. */
 static void limit_run(void)
 {
     const struct sigaction action = {.sa_handler = on_too_long};

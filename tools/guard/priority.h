@@ -1,15 +1,16 @@
-/* The guard's place before all others on a busy machine, where the system permits it. */
+/* Puts the guard before all other processes on a busy machine, where the system permits that. */
 #ifndef ZKL_TOOLS_PRIORITY_H
 #define ZKL_TOOLS_PRIORITY_H
 
 /* Makes this process real-time, unless it is already. It must have one thread. */
 void priority_raise(void);
 
-/* Gives back the priority that was raised, in each child too. Does nothing if it was not raised.
- * Async-signal-safe. */
+/* Gives this process the priority that it had before. Each child of a real-time process calls it,
+ * too. Does nothing if the priority was not raised. Async-signal-safe. */
 void priority_give_back(void);
 
-/* A moment for others, who would get none while one of real-time works on. */
+/* Sleeps for a moment if this process is real-time: others would get no processor while it works
+ * on. */
 void priority_pause(void);
 
 #endif

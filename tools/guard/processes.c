@@ -37,8 +37,9 @@ bool processes_are_short(void)
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 }
 
-/* Whether there is a descriptor now where there was none. */
-static bool spend(void)
+/* Closes a spare descriptor if errno says that one was missing. Returns whether it did, so that the
+ * caller tries again. */
+static bool spend_reserved(void)
 {
     for (size_t i = 0; i < RESERVED && processes_are_short(); i++)
         if (reserved[i] >= 0) {
@@ -49,11 +50,12 @@ static bool spend(void)
     return false;
 }
 
+/* Opens a file for reading, if need be with a spare descriptor. */
 static int open_file(int dir, const char *path)
 {
     int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0 && spend())
+    if (fd < 0 && spend_reserved())
         fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     return fd;
 }
@@ -69,13 +71,14 @@ int process_open(pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-    if (fd < 0 && spend())
+    if (fd < 0 && spend_reserved())
         fd = (int)syscall(SYS_pidfd_open, pid, 0);
     return fd;
 }
 
-/* The list, or NULL if memory or descriptors were short for a part of it. */
-static GArray *complete(GArray *list, int error)
+/* Returns list; or frees it and returns NULL, if error says that memory or descriptors were short
+ * for a part of it. Sets errno to error. */
+static GArray *complete_or_null(GArray *list, int error)
 {
     processes_reserve();
     errno = error;
@@ -85,11 +88,12 @@ static GArray *complete(GArray *list, int error)
     return list;
 }
 
-/* ---- one of them ---- */
+/* ---- one process ---- */
 
-/* The name of a file that is gone ends with this. */
+/* The kernel adds this to the name of a file that is gone. */
 #define DELETED " (deleted)"
 
+/* Reads the name and the data of the program to which link, /proc/PID/exe, points. */
 static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret)
 {
     const ssize_t length = readlink(link, name, PATH_MAX - 1);
@@ -102,9 +106,8 @@ static bool read_program(const char *link, char name[PATH_MAX], struct stat *ret
     return true;
 }
 
-/* Whether the process runs zkl's program: any process may take a guard's name, but not another
- * program. A zkl of another version in the same place is one too, if it belongs to the same
- * user. */
+/* Whether the process runs zkl's program. A name is no proof, because any process may take one. A
+ * zkl of another version in the same place counts too, if its file belongs to the same user. */
 static bool runs_zkl(pid_t pid)
 {
     char link[32], ours[PATH_MAX], its[PATH_MAX];
@@ -115,12 +118,12 @@ static bool runs_zkl(pid_t pid)
            strcmp(ours, its) == 0 && our_file.st_uid == its_file.st_uid;
 }
 
-static bool is_called(const struct process *p, const char *name)
+static bool is_zkl_called(const struct process *p, const char *name)
 {
     return strcmp(p->name, name) == 0 && runs_zkl(p->pid);
 }
 
-/* "PID (NAME) " and more fields, NAME being anything. */
+/* Parses "PID (NAME) " and more fields; NAME may contain anything. */
 static bool processes_parse(const char *stat, struct process *p)
 {
     const char *name = strchr(stat, '(');
@@ -137,14 +140,15 @@ static bool processes_parse(const char *stat, struct process *p)
     p->pid = (pid_t)strtol(stat, NULL, 10);
     p->start = start;
     g_strlcpy(p->name, name + 1, MIN(sizeof p->name, (size_t)(rest - name)));
-    p->guard = is_called(p, GUARD_NAME);
+    p->guard = is_zkl_called(p, GUARD_NAME);
     p->stopped = state == 'T';
-    p->closing = is_called(p, CLOSING_NAME);
+    p->closing = is_zkl_called(p, CLOSING_NAME);
     /* A process whose first thread has ended shows Z while its other threads run on. */
     p->dead = (state == 'Z' || state == 'X') && threads <= 1;
     return true;
 }
 
+/* Reads a process from its file stat. */
 static bool read_stat(int dir, const char *path, struct process *ret)
 {
     const int fd = open_file(dir, path);
@@ -168,9 +172,9 @@ bool process_read(pid_t pid, struct process *ret, void *unused)
     return read_stat(AT_FDCWD, path, ret);
 }
 
-/* ---- all of them ---- */
+/* ---- all processes ---- */
 
-/* Whether /proc shows this process by its own id. What it shows is remembered. */
+/* Whether /proc shows this process by its own pid. A yes is remembered. */
 static bool has_own_proc(void)
 {
     static pid_t own;
@@ -184,7 +188,8 @@ static bool has_own_proc(void)
     return false;
 }
 
-/* The first process is always there. If it is ours, nobody else's is asked for. */
+/* Process 1 always exists. If it is another user's and cannot be read, /proc hides processes. If it
+ * is ours, no other one is tried, and all count as shown. */
 enum processes_sight processes_sight(void)
 {
     struct process first;
@@ -218,10 +223,11 @@ GArray *processes_read(void)
     }
     closedir(dir);
     tree_sort((struct process *)(void *)list->data, list->len);
-    return complete(list, error);
+    return complete_or_null(list, error);
 }
 
-/* The file has numbers, each with a space after it. */
+/* Appends the pids in a file of children, each of which has a space after it. Returns false if
+ * there is no such file. */
 static bool processes_append_children(int dir, const char *path, GArray *list)
 {
     const int fd = open_file(dir, path);
@@ -243,8 +249,8 @@ static bool processes_append_children(int dir, const char *path, GArray *list)
     return fd >= 0;
 }
 
-/* Appends the children of each thread. Returns what has failed: ENOENT until the kernel tells of
- * one thread. */
+/* Appends the children of each thread. Returns 0, or an errno value: ENOENT if the kernel tells the
+ * children of no thread. */
 static int append_children_of_threads(const char *tasks, GArray *list)
 {
     DIR *dir = processes_open_dir(tasks);
@@ -267,7 +273,8 @@ static int append_children_of_threads(const char *tasks, GArray *list)
     return error;
 }
 
-/* The links of a directory: one for each thread, its own and its parent's. */
+/* Whether the process has one thread: a directory has a link for each directory in it, its own and
+ * its parent's. */
 static bool has_one_thread(const char *tasks)
 {
     struct stat file;
@@ -289,19 +296,19 @@ GArray *processes_children(pid_t parent)
         error = append_children_of_threads(tasks, list);
     if (error != 0)
         g_clear_pointer(&list, g_array_unref);
-    return complete(list, error);
+    return complete_or_null(list, error);
 }
 
-/* ---- a part of them ---- */
+/* ---- the processes of a tree ---- */
 
-/* Whether it could not be read because there is none. */
+/* Whether a process could not be read because it does not exist any more. */
 static bool is_reaped(pid_t pid)
 {
     return !processes_are_short() && kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* false if it is there and cannot be read. */
-static bool append_seen(GArray *list, GHashTable *seen, pid_t pid)
+/* Appends a process that was not seen before. Returns false if it exists and cannot be read. */
+static bool append_once(GArray *list, GHashTable *seen, pid_t pid)
 {
     struct process p;
 
@@ -314,13 +321,15 @@ static bool append_seen(GArray *list, GHashTable *seen, pid_t pid)
     return true;
 }
 
+/* Appends the children of a process. Returns false if one of them, or their list, cannot be read.
+ */
 static bool append_children_of(GArray *list, GHashTable *seen, pid_t parent)
 {
     g_autoptr(GArray) pids = processes_children(parent);
     bool told = pids || is_reaped(parent);
 
     for (guint i = 0; pids && told && i < pids->len; i++)
-        told = append_seen(list, seen, g_array_index(pids, pid_t, i));
+        told = append_once(list, seen, g_array_index(pids, pid_t, i));
     return told;
 }
 
@@ -341,7 +350,8 @@ GArray *processes_look_end(struct processes_look *l)
     return list;
 }
 
-/* The parents are root, helper, and all that were found. */
+/* Reads the children of the next parent. The parents are root, helper, and all processes that were
+ * found. */
 static bool look_at_next(const struct tree *tree, struct processes_look *l)
 {
     const guint k = l->next++;
@@ -354,7 +364,7 @@ static bool look_at_next(const struct tree *tree, struct processes_look *l)
     return parent == 0 || append_children_of(l->list, l->seen, parent);
 }
 
-/* Whether there is a parent left, in this round or in one more. */
+/* Whether there is a parent left, in this round or in one more, which then begins. */
 static bool look_goes_on(struct processes_look *l)
 {
     if (l->next < l->list->len + 2)

@@ -1,4 +1,4 @@
-/* What /proc says of processes. */
+/* Reads processes from /proc. */
 #ifndef ZKL_TOOLS_PROCESSES_H
 #define ZKL_TOOLS_PROCESSES_H
 
@@ -6,8 +6,8 @@
 
 #include <glib.h>
 
-/* The name of a guard: not of a kind that "pkill zkl" and "pidof zkl" match, for tool and guard are
- * not to be killed together. */
+/* The name of a guard. "pkill zkl" and "pidof zkl" do not match it, because tool and guard are not
+ * to be killed together. */
 #define GUARD_NAME "lock-guard"
 
 /* The name of a guard that runs --on-lost: a lock around ours does not wait for it. */
@@ -16,23 +16,24 @@
 /* The name of a process that closes a session: it works for no lock, and ends soon by itself. */
 #define CLOSING_NAME "zkl-closing"
 
-/* Keeps descriptors for the functions below, so that a process that has no others can still look.
- * Call it before the first look; children inherit the descriptors. false with errno set. */
+/* Keeps spare descriptors for the functions below, so that a process that has no others can still
+ * look. Call it before the first look; children inherit the descriptors. false with errno set. */
 bool processes_reserve(void);
 
-/* Whether errno says that something was short: a look that failed so says nothing. */
+/* Whether errno says that memory or descriptors were short. A look that failed so says nothing of
+ * processes. */
 bool processes_are_short(void);
 
 enum processes_sight {
     SIGHT_ALL,
-    SIGHT_OWN, /* of other users' processes it shows nothing (hidepid) */
-    SIGHT_NONE /* it is missing, or another PID namespace's */
+    SIGHT_OWN, /* /proc shows nothing of other users' processes (hidepid) */
+    SIGHT_NONE /* /proc is missing, or is another PID namespace's */
 };
 
-/* How much /proc shows us. */
+/* Returns how much /proc shows us. */
 enum processes_sight processes_sight(void);
 
-/* A pidfd, or -1 with errno set. */
+/* Opens a pidfd. Returns -1 with errno set if that fails. */
 int process_open(pid_t pid);
 
 /* Returns all processes, sorted: a GArray of struct process. Returns NULL with errno set if /proc
@@ -46,36 +47,38 @@ GArray *processes_read(void);
  * processes is hidden: then only a look at all processes finds what is below it. */
 GArray *processes_below(const struct tree *tree);
 
-/* The same in parts. */
+/* A look that does the same in parts. */
 struct processes_look {
     GArray *list;
     GHashTable *seen;
     guint next;   /* whose children are read next */
     guint before; /* how many had been found when this round began */
-    int rounds;   /* that are left, if each finds somebody new */
+    int rounds;   /* how many are left; one that finds nobody new is the last */
 };
 
 enum processes_looked { LOOK_UNFINISHED, LOOK_FINISHED, LOOK_UNTOLD };
 
 #define LOOK_ROUNDS_MOST 16
 
+/* Begins a look that makes that many rounds at most. */
 void processes_look_begin(struct processes_look *look, int rounds);
 
 /* Reads the children of up to most parents. LOOK_UNTOLD: processes_below() would return NULL. */
 enum processes_looked processes_look_on(const struct tree *tree, struct processes_look *look,
                                         guint most);
 
-/* Returns what it has found so far, sorted. */
+/* Ends a look. Returns the processes that it has found so far, sorted. */
 GArray *processes_look_end(struct processes_look *look);
 
-/* Reads a single process; a tree_read_fn. */
+/* Reads a single process; a tree_read_fn. Returns false if it cannot be read. */
 bool process_read(pid_t pid, struct process *ret, void *unused);
 
-/* The children of all threads of a process, dead ones included, the newest last: a GArray of pid_t.
- * NULL with errno set where the kernel does not tell, or where something was short. */
+/* Lists the children of all threads of a process, dead ones included, the newest last: a GArray of
+ * pid_t. Returns NULL with errno set where the kernel does not tell, or where memory or descriptors
+ * were short. */
 GArray *processes_children(pid_t parent);
 
-/* The present time, as struct process counts it. */
+/* Returns the present time in clock ticks since the boot, as process.start has it. */
 uint64_t processes_clock(void);
 
 #endif

@@ -1,13 +1,13 @@
-/* The deadline as a pair of numbers, on clocks that every process reads alike. While a pair is
- * being changed, one of the two may still be old: the nearer one counts, so that a mixed reading is
- * early. */
+/* The deadline is a pair of times, on two clocks that every process reads alike. While the pair is
+ * being changed, one of the two may still be old. The nearer one counts, so that a mixed reading is
+ * too early, never too late. */
 #include "shared.h"
 
 #include <glib.h>
 #include <sys/mman.h>
 #include <time.h>
 
-/* An atomic with a lock inside would be one process's own. */
+/* The lock inside an atomic that is not lock-free would not be shared by the processes. */
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "lock-free");
 
 #define NS_PER_MS 1000000
@@ -24,7 +24,8 @@ void *shared_map(size_t size)
 
 struct shared *shared_new(size_t count)
 {
-    struct shared *s = shared_map(count * sizeof *s); /* since the claim is a secret */
+    /* The claim is a secret: no core dump may contain it. */
+    struct shared *s = shared_map(count * sizeof *s);
 
     for (size_t i = 0; s && i < count; i++)
         shared_reset(&s[i]);
@@ -50,7 +51,8 @@ static int64_t read_ns(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 * NS_PER_MS + now.tv_nsec;
 }
 
-/* The deadline is read before the clocks: what comes in between makes it nearer, not farther. */
+/* Returns the time to the deadline, by the clock that leaves less. The deadline is read before the
+ * clocks: a delay in between makes it seem nearer, not farther. */
 static int64_t left_ns(const struct shared *s)
 {
     const zkl_deadline until = {atomic_load(&s->until_boottime), atomic_load(&s->until_raw)};
@@ -61,7 +63,7 @@ static int64_t left_ns(const struct shared *s)
 
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline)
 {
-    /* A deadline that has passed stays: 0 is for a lock that is lost before. */
+    /* A deadline that has passed stays: 0 is for a lock that was lost before its deadline. */
     if (deadline->boottime_ns == 0 && left_ns(s) <= 0)
         return true;
     const int64_t boottime = atomic_exchange(&s->until_boottime, deadline->boottime_ns);
@@ -107,7 +109,7 @@ void shared_claim(struct shared *s, zkl_session *session)
 /* The signal and the clock share one word. */
 #define FIRST_SIGNAL_BITS 8
 
-void shared_note_first(struct shared *s, int signo, uint64_t clock)
+void shared_set_first(struct shared *s, int signo, uint64_t clock)
 {
     uint64_t none = 0;
 

@@ -1,5 +1,5 @@
-/* Memory that the command and its guard share, mapped before the fork. Final things are told here
- * and by no message, because the queue of a process that is stopped may be full. */
+/* Memory that tool and guard share, mapped before the fork. What is final is written here and sent
+ * in no message, because the queue of a process that is stopped may be full. */
 #ifndef ZKL_TOOLS_SHARED_H
 #define ZKL_TOOLS_SHARED_H
 
@@ -11,104 +11,113 @@
 #include <zkl/grant.h>
 #include <zkl/session.h>
 
-/* Why the command ends: the first to see a cause decides, once. */
+/* Why the command ends. The first cause that a process sees counts. */
 enum exit_cause {
     CAUSE_NONE,
     CAUSE_ENDED, /* the command has ended by itself, and the lock was ours until then */
-    /* All others: we end its group, because */
+    /* All others mean that we end the command, because */
     CAUSE_DEADLINE, /* the lock could not be renewed, */
-    CAUSE_REVOKED,  /* it was lost before its deadline, */
-    CAUSE_SUSPECT,  /* it is in doubt, and that is enough, */
-    CAUSE_OUTGROWN, /* the tree takes longer to end than the lock can wait, */
+    CAUSE_REVOKED,  /* the lock was lost before its deadline, */
+    CAUSE_SUSPECT,  /* the lock is in doubt, and --on-suspect is term, */
+    CAUSE_OUTGROWN, /* its tree takes longer to end than the lock can wait, */
     CAUSE_ASKED,    /* somebody else is to lead, */
     CAUSE_TOOL,     /* the tool is dead, */
-    CAUSE_GUARD     /* or its guard is */
+    CAUSE_GUARD     /* or the guard is */
 };
 
+/* Values of .ended; the others are exit statuses. */
 #define NOT_ENDED (-1)
 #define ENDED_BY_SIGNAL 0x100 /* + the signal's number */
 
+/* A value of .leader: the command must not begin any more. */
 #define LEADER_BARRED (-1)
 
 struct shared {
     _Atomic int64_t until_boottime; /* the deadline, in ns of each clock; 0: the lock is gone */
     _Atomic int64_t until_raw;
-    atomic_int leader; /* of the group, and its id; 0: not there yet, or LEADER_BARRED */
+    atomic_int
+        leader; /* the command's first process, whose pid is the group's id; 0: there is none yet */
     atomic_int cause;
-    atomic_int exec_error;  /* the errno of a command that cannot be executed */
-    atomic_int fork_error;  /* the errno of a zygote's guard that cannot be started; 0: none */
-    atomic_int stopped;     /* the signal that has stopped the leader, until the tool takes it */
-    atomic_int ended;       /* how the leader has ended */
-    atomic_int state;       /* the grant's, a zkl_state */
-    atomic_int loss;        /* a zkl_loss, before until is 0 */
-    atomic_bool asked;      /* to step down */
-    atomic_bool to_end;     /* a signal that asks to end was passed on: what is left ends too */
-    atomic_bool to_kill;    /* so was a second one: KILL to all */
-    _Atomic uint64_t first; /* the first INT or TERM that the group got from us: shared_first() */
-    atomic_int need_ms;     /* the guard has measured that the tree takes so long to end */
-    atomic_bool begun;      /* the command was executed, or tried to be */
-    atomic_bool executed;   /* it was, as the guard has seen */
-    atomic_bool paused;     /* we have stopped the leader, while the lock is in doubt */
-    atomic_bool killed;     /* somebody sends KILL */
-    atomic_bool kill_told;
-    atomic_int kill_left;    /* how much of the lock was left then, in ms */
-    atomic_bool gone;        /* nothing of the tree lives: the node may be deleted */
-    atomic_bool told;        /* --on-lost is being run, or has been */
-    atomic_int on_lost;      /* its process, until it is reaped */
-    atomic_int guard;        /* the guard's process, unreaped; 0: there is none */
-    atomic_bool cleared;     /* a zygote's has ended, and nothing of its tree is left to it */
-    zkl_session_claim claim; /* of the tool's session */
-    atomic_bool claimed;     /* it is complete */
-    atomic_bool finished;    /* the tool has closed its session, and does not end otherwise */
+    atomic_int exec_error;     /* the errno of a command that cannot be executed */
+    atomic_int fork_error;     /* the errno of a zygote's guard that cannot be started; 0: none */
+    atomic_int stopped;        /* the signal that has stopped the leader, until the tool takes it */
+    atomic_int ended;          /* how the leader has ended, or NOT_ENDED */
+    atomic_int state;          /* the grant's, a zkl_state */
+    atomic_int loss;           /* a zkl_loss, set before the deadline becomes 0 */
+    atomic_bool asked;         /* the command is to end, because somebody else is to lead */
+    atomic_bool to_end;        /* a signal that asks to end was passed on: what is left ends too */
+    atomic_bool to_kill;       /* a second INT or TERM was passed on: KILL to all */
+    _Atomic uint64_t first;    /* see shared_first(); 0: none yet */
+    atomic_int need_ms;        /* how long the tree takes to end, as the guard has measured */
+    atomic_bool begun;         /* the command was executed, or tried to be */
+    atomic_bool executed;      /* the command was executed, as the guard has seen */
+    atomic_bool paused;        /* we have stopped the leader, while the lock is in doubt */
+    atomic_bool killed;        /* KILL was sent to the group */
+    atomic_bool kill_told;     /* its status line was written */
+    atomic_int kill_left;      /* the time to the deadline at the first KILL, in ms */
+    atomic_bool gone;          /* nothing of the tree lives: the node may be deleted */
+    atomic_bool on_lost_begun; /* --on-lost is being run, or has been */
+    atomic_int on_lost;        /* the pid of --on-lost, until it is reaped; 0: none */
+    atomic_int guard;          /* the guard's pid, until it is reaped; 0: there is none */
+    atomic_bool
+        cleared; /* a zygote's guard has ended, and has left nothing of its tree to the zygote */
+    zkl_session_claim claim; /* for whoever has to end the tool's session */
+    atomic_bool claimed;     /* .claim is complete */
+    atomic_bool finished;    /* the tool closes its session itself */
     atomic_int key;          /* the signal of a key that ended the command or the wait; 0: none */
     /* The supervisor of zkl elect reads these of each term: */
     atomic_bool connected;
-    atomic_bool in_line;   /* it was once */
-    atomic_int ahead;      /* how many are before it in line; -1: not known */
-    _Atomic int64_t since; /* it leads: seconds since 1970; 0: not yet */
+    atomic_bool in_line;   /* the candidate was in line, at some time */
+    atomic_int ahead;      /* how many are before the candidate in line; -1: not known */
+    _Atomic int64_t since; /* when it began to lead, in seconds since 1970; 0: not yet */
 };
 
-/* Zeros that this process and those which it forks later share, and that no core dump has. NULL
- * with errno set. munmap() ends it. */
+/* Maps zeros that this process shares with those that it forks later, and that no core dump
+ * contains. Returns NULL with errno set. munmap() frees them. */
 void *shared_map(size_t size);
 
-/* Makes count of them, one for each guard. NULL with errno set. */
+/* Maps count of struct shared, one for each guard. Returns NULL with errno set. */
 struct shared *shared_new(size_t count);
 void shared_free(struct shared *s, size_t count);
 
-/* Makes it like a new one, for another command. */
+/* Makes *s like a new one, for another command. */
 void shared_reset(struct shared *s);
 
-/* The lock is ours until deadline; 0 in it means that the lock is gone. One thread at a time calls
- * this. Returns false if the deadline is nearer than before: the guard must be told that. */
+/* Sets until when the lock is ours; 0 in deadline means that the lock is gone. One thread at a time
+ * calls this. Returns false if the deadline is nearer than before: then the guard must be told. */
 bool shared_set_deadline(struct shared *s, const zkl_deadline *deadline);
 
-/* How long nobody else can be granted the lock, by the clock that leaves less; 0 when that time is
- * over. Async-signal-safe, and so is the next function. */
+/* Returns the time in which nobody else can be granted the lock, by the clock that leaves less; 0
+ * when that is over. Async-signal-safe, and so is the next function. */
 int64_t shared_left_ms(const struct shared *s);
 
-/* Makes pid the leader, as itself does before it begins. false if it is not to begin any more. */
+/* Makes pid the leader. Its parent calls it, and so does the process itself before it begins.
+ * Returns false if the command must not begin any more. */
 bool shared_set_leader(struct shared *s, pid_t pid);
 
-/* The leader; 0 when there is none and never will be. */
+/* Bars the command from beginning, if it has not begun. Returns the leader; 0: there is none and
+ * never will be. */
 pid_t shared_bar(struct shared *s);
 
-/* The claim of a session, for who is to end it. */
+/* Writes the claim of the session, for the process that may have to end it. */
 void shared_claim(struct shared *s, zkl_session *session);
 
-/* INT or TERM is about to be sent to the group, by processes_clock(). The first is remembered: the
- * processes of that time have it, and a zkl takes a second one for an order to kill. */
-void shared_note_first(struct shared *s, int signo, uint64_t clock);
+/* Remembers the first INT or TERM, before we send it to the group. clock: the time by
+ * processes_clock(). Processes that began before have got the signal, and a zkl takes a second one
+ * for an order to kill. */
+void shared_set_first(struct shared *s, int signo, uint64_t clock);
 
-/* The signal that was first, 0 for none. */
+/* Returns that signal, and its time in *ret_clock; 0: there was none. */
 int shared_first(const struct shared *s, uint64_t *ret_clock);
 
-/* The leader that may get signals, 0 for none yet. */
+/* Returns the leader; 0: there is none yet, or never will be. */
 pid_t shared_leader(const struct shared *s);
 
+/* Returns why the command ends; CAUSE_NONE: it does not end yet. */
 enum exit_cause shared_cause(const struct shared *s);
 
-/* Whether this call has decided it. */
+/* Decides why the command ends, unless that is decided. Returns whether this call has decided it.
+ */
 bool shared_decide(struct shared *s, enum exit_cause cause);
 
 #endif

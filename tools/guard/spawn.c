@@ -1,4 +1,4 @@
-/* Fork and exec. */
+/* Forks and executes. */
 #include "spawn.h"
 #include "../tool.h"
 #include "priority.h"
@@ -8,7 +8,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* The parent's death is heard from the second line on, and seen in the third. */
+/* Binds the command to its parent and to the lock, or exits. After the prctl() the parent's death
+ * kills this process; getppid() shows a death before that. */
 static void bind_to_lock(const struct spawn *s, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -18,8 +19,9 @@ static void bind_to_lock(const struct spawn *s, pid_t parent)
     atomic_store(&s->shared->begun, true);
 }
 
-/* Async-signal-safe calls only: the tool, when it starts something, has threads. */
-static _Noreturn void become(const struct spawn *s, pid_t parent)
+/* Executes the program, by async-signal-safe calls only: the tool has threads when it starts
+ * something. */
+static _Noreturn void become_program(const struct spawn *s, pid_t parent)
 {
     setpgid(0, 0);
     if (s->shared)
@@ -48,8 +50,8 @@ pid_t spawn(const struct spawn *s)
     if (pid < 0)
         pid = fork();
     if (pid == 0)
-        become(s, self);
-    /* The child does the same: whichever is first. */
+        become_program(s, self);
+    /* The child does the same, in case that it is first. */
     if (pid > 0)
         setpgid(pid, pid);
     return pid;

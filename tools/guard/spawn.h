@@ -1,4 +1,4 @@
-/* Starts a program in a process group of its own, our signals undone. */
+/* Starts a program in a process group of its own, with the signals that we were started with. */
 #ifndef ZKL_TOOLS_SPAWN_H
 #define ZKL_TOOLS_SPAWN_H
 
@@ -12,15 +12,15 @@
 struct spawn {
     char **argv; /* PATH is searched */
     char **envp;
-    const struct events *events; /* those that we were started with */
-    struct shared *shared;       /* of the command: begins only under the lock, and dies with the
-                                    caller, a process of one thread; NULL for others */
-    const struct cgroup *cgroup; /* to be in, if possible; NULL: ours. For the same callers */
+    const struct events *events; /* has the mask and the action at SIGCHLD for the program */
+    struct shared *shared; /* if the program is the command: it begins only under the lock, and dies
+                              with the caller, a process of one thread; NULL for other programs */
+    const struct cgroup *cgroup; /* in which the command is to be, if possible; NULL: ours */
     pid_t front;   /* takes the terminal that is its standard input from this group; 0: from none */
-    bool no_input; /* reads nothing */
+    bool no_input; /* its standard input is /dev/null */
 };
 
-/* -1 with errno set. */
+/* Starts the program. Returns its pid, or -1 with errno set. */
 pid_t spawn(const struct spawn *s);
 
 #endif

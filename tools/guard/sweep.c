@@ -1,5 +1,5 @@
-/* A sweep opens a pidfd of each process before it signals it. After that it looks once more whether
- * that process is meant. */
+/* Before a sweep signals a process, it opens a pidfd of that, and then looks once more whether the
+ * process is meant. */
 #include "sweep.h"
 #include "../events.h"
 #include "priority.h"
@@ -12,53 +12,55 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Passes over a tree that keeps growing, before the caller looks at its clock again. */
+/* The most passes over a tree that keeps growing, before the caller looks at its clock again. */
 #define PASSES_MOST 32
 
 /* How often our own children are killed after one look at everybody. */
 #define CHILDREN_MOST 64
 
-/* A look at a list that keeps changing is made anew this often. */
+/* How often a list of children that keeps changing is read anew. */
 #define LOOKS_MOST 16
 
-/* How long a look goes on before the caller hears its events again; and how many processes it reads
- * between two looks at the clock. */
+/* How long a look goes on before the caller takes its events again; and how many processes the look
+ * reads before it reads the clock again. */
 #define LOOK_PART_MS 50
 #define LOOK_PART 16
 
-/* How many signals to others come between two lists of our own children: when a parent is dead,
- * what it leaves comes to us. */
+/* After how many signals to others our own children are listed again: when a parent is dead, its
+ * children come to us. */
 #define OTHERS_MOST 32
 
 /* No process has a higher number, whatever the system is set to: PID_MAX_LIMIT of the kernel. */
 #define PID_LAST (sizeof(long) > 4 ? 4 * 1024 * 1024 : 32 * 1024)
 
-/* How many numbers are asked for in a row. */
+/* How many pids are tried in a row. */
 #define ASK_PART 4096
 
-/* ---- who ---- */
+/* ---- sets of processes ---- */
 
-/* No pid is used again within a tick and has 22 bits. */
-static gint64 identity(const struct process *p)
+/* Returns what names a process for ever: its start and its pid. A pid has 22 bits, and is not used
+ * again within a tick. */
+static gint64 process_key(const struct process *p)
 {
     return (gint64)(p->start << 22) | p->pid;
 }
 
-/* Whether it was not there before. */
+/* Adds a process to a set. Returns whether it was not there before. */
 static bool sweep_add(GHashTable *set, const struct process *p)
 {
-    const gint64 key = identity(p);
+    const gint64 key = process_key(p);
 
     return g_hash_table_add(set, g_memdup2(&key, sizeof key));
 }
 
-static bool contains(GHashTable *set, const struct process *p)
+static bool sweep_contains(GHashTable *set, const struct process *p)
 {
-    const gint64 key = identity(p);
+    const gint64 key = process_key(p);
 
     return g_hash_table_contains(set, &key);
 }
 
+/* Lends list as a table; NULL: an empty one. */
 static struct process_table as_table(const GArray *list)
 {
     return list
@@ -66,7 +68,8 @@ static struct process_table as_table(const GArray *list)
                : (struct process_table){0};
 }
 
-static GArray *children_now(void)
+/* Reads our present children, sorted. */
+static GArray *read_own_children(void)
 {
     g_autoptr(GArray) pids = processes_children(getpid());
     GArray *list = g_array_new(FALSE, FALSE, sizeof(struct process));
@@ -86,7 +89,7 @@ void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions)
     s->tree.leave_sessions = leave_sessions;
     s->tree.session = getsid(0); /* 0 if its leader is outside of our namespace */
     s->alone = waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0;
-    s->prior = s->alone ? NULL : children_now();
+    s->prior = s->alone ? NULL : read_own_children();
     s->tree.prior = as_table(s->prior);
     s->killed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     s->stopped = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -119,6 +122,7 @@ void sweep_spare(struct sweep *s, GArray *processes)
 
 /* ---- our own children ---- */
 
+/* Whether pid is that of a prior process, and still means that process as far as can be read. */
 static bool is_prior(const struct sweep *s, pid_t pid)
 {
     for (size_t i = 0; i < s->tree.prior.count; i++) {
@@ -131,30 +135,33 @@ static bool is_prior(const struct sweep *s, pid_t pid)
     return false;
 }
 
-static bool is_kept(const struct sweep *s, pid_t pid)
+/* Whether a child must stay unreaped, or is no member. */
+static bool must_stay(const struct sweep *s, pid_t pid)
 {
     return pid == s->tree.group || pid == s->tree.helper || is_prior(s, pid);
 }
 
-/* Whether no list tells of our children, and all of them are members: so they can be asked for. */
+/* Whether our children have to be found by trying pids: no list tells of them. All of them are
+ * members then. */
 static bool must_ask(const struct sweep *s)
 {
     return s->alone && !s->tree.leave_sessions && s->tree.root == getpid() &&
            processes_sight() == SIGHT_NONE;
 }
 
-static void ask_for_numbers(pid_t behind, GArray *pids)
+/* Appends those of the ASK_PART pids after last that are our children. */
+static void ask_for_numbers(pid_t last, GArray *pids)
 {
     for (int i = 0; i < ASK_PART; i++) {
-        const pid_t pid = (behind + i) % (pid_t)PID_LAST + 1;
+        const pid_t pid = (last + i) % (pid_t)PID_LAST + 1;
 
         if (child_look(pid, NULL) != CHILD_NONE)
             g_array_append_val(pids, pid);
     }
 }
 
-/* Our children among the processes with the next numbers. They began after us, so their numbers
- * come after our own, or, where numbers have begun again since, after 0. */
+/* Finds our children among the processes with the next pids. They began after us, so their pids
+ * come after our own, or after 0 if the kernel has begun again there since. */
 static GArray *ask_for_children(struct sweep *s)
 {
     const int64_t until = now_ms() + LOOK_PART_MS;
@@ -168,18 +175,20 @@ static GArray *ask_for_children(struct sweep *s)
     return pids;
 }
 
+/* Reaps our children that have ended, except those that must stay. */
 static void sweep_reap(const struct sweep *s)
 {
     g_autoptr(GArray) pids = processes_children(getpid());
 
     for (guint i = 0; pids && i < pids->len; i++)
-        if (!is_kept(s, g_array_index(pids, pid_t, i)))
+        if (!must_stay(s, g_array_index(pids, pid_t, i)))
             waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
 }
 
 /* ---- signals ---- */
 
-static void refuse(struct sweep *s, const struct process *p)
+/* Tells of a process that we may not signal, once. */
+static void report_refused(struct sweep *s, const struct process *p)
 {
     if (sweep_add(s->refused, p) && s->on_refused)
         s->on_refused(p, s->data);
@@ -190,8 +199,8 @@ static bool is_own(const struct sweep *s, pid_t pid)
     return g_hash_table_contains(s->own, GINT_TO_POINTER(pid));
 }
 
-/* Lists our children for the process that reaps. A number may have become another child's, so the
- * list is empty where a child may be no member. */
+/* Lists our children in .own. The list is empty if we do not reap them, or if one may be no member:
+ * then a pid might mean another process. */
 static void list_own(struct sweep *s)
 {
     const bool all = s->tree.root == getpid() && !s->tree.leave_sessions;
@@ -199,27 +208,30 @@ static void list_own(struct sweep *s)
 
     g_hash_table_remove_all(s->own);
     for (guint i = 0; pids && i < pids->len; i++)
-        if (!is_kept(s, g_array_index(pids, pid_t, i)))
+        if (!must_stay(s, g_array_index(pids, pid_t, i)))
             g_hash_table_add(s->own, GINT_TO_POINTER(g_array_index(pids, pid_t, i)));
 }
 
+/* Sends by the pidfd, or by the pid if there is no pidfd. */
 static int send_by(int fd, pid_t pid, int signo)
 {
     return fd >= 0 ? (int)syscall(SYS_pidfd_send_signal, fd, signo, NULL, 0) : kill(pid, signo);
 }
 
+/* Sends signo to a process of which we know that it is meant; CONT too, after TERM. */
 static bool send_now(struct sweep *s, int fd, const struct process *p, int signo)
 {
     const bool sent = send_by(fd, p->pid, signo) == 0;
 
     if (!sent && errno == EPERM)
-        refuse(s, p);
+        report_refused(s, p);
     if (sent && signo == SIGTERM)
         send_by(fd, p->pid, SIGCONT); /* a stopped one does not act on TERM */
     return sent;
 }
 
-/* A kernel without pidfds leaves the look right before. */
+/* Looks once more whether the process is meant, and sends signo by its pidfd. On a kernel without
+ * pidfds, only the look right before the signal is left. */
 static bool send_to_other(struct sweep *s, struct process_table table, const struct process *p,
                           int signo)
 {
@@ -234,8 +246,8 @@ static bool send_to_other(struct sweep *s, struct process_table table, const str
     return sent;
 }
 
-/* A process that list_own() has found is a member, and its pid is nobody else's until we reap it.
- * So one call is enough, where nine are needed for others. */
+/* Sends signo to a member. If list_own() has found it, its pid is nobody else's until we reap it.
+ * So one system call is enough, where others need nine. */
 static bool send_to(struct sweep *s, struct process_table table, const struct process *p, int signo,
                     size_t *others)
 {
@@ -255,30 +267,35 @@ bool sweep_everybody(const struct member *m, void *data)
     return true;
 }
 
-static void note(struct swept *r, const struct process *p)
+/* Counts a member in r. */
+static void count_member(struct swept *r, const struct process *p)
 {
     if (r->first.pid == 0 || (r->first.guard && !p->guard))
         r->first = *p;
     r->others += p->guard ? 0 : 1;
 }
 
-/* KILL is sent once; STOP again, if somebody else has continued the process. */
+/* Whether a process is to get signo. KILL is sent once. STOP is sent again if somebody else has
+ * continued the process. */
 static bool is_due(const struct sweep *s, const struct process *p, int signo)
 {
     if (signo == SIGKILL)
-        return !contains(s->killed, p);
+        return !sweep_contains(s->killed, p);
     return signo != SIGSTOP || !p->stopped;
 }
 
-static bool is_first(const struct sweep *s, const struct process *p, int signo)
+/* Remembers who has got KILL or STOP. Returns whether this was the first time; true for other
+ * signals. */
+static bool remember_sent(const struct sweep *s, const struct process *p, int signo)
 {
     if (signo == SIGKILL)
         return sweep_add(s->killed, p);
     return signo != SIGSTOP || sweep_add(s->stopped, p);
 }
 
-/* The table begins with the oldest process. A parent may heed the stops of its children. It is
- * stopped before them and continued after them, so it does not see that. */
+/* Sends signo to the chosen members in list, until the time until, by now_ms(); INT64_MAX: there is
+ * none. A parent may act on the stop of a child. The list is by pid, so parents mostly come first:
+ * they are stopped before their children and continued after them. */
 static struct swept signal_listed(struct sweep *s, const GArray *list, int signo, int64_t until,
                                   sweep_choose_fn *choose, void *data)
 {
@@ -292,11 +309,11 @@ static struct swept signal_listed(struct sweep *s, const GArray *list, int signo
     for (size_t i = 0; i < count && (until == INT64_MAX || now_ms() < until); i++) {
         const struct member *m = &members[signo == SIGCONT ? count - 1 - i : i];
 
-        note(&r, m->process);
+        count_member(&r, m->process);
         if (!choose || !choose(m, data))
             r.spared++;
         else if (is_due(s, m->process, signo) && send_to(s, table, m->process, signo, &others) &&
-                 is_first(s, m->process, signo))
+                 remember_sent(s, m->process, signo))
             r.sent++;
     }
     return r;
@@ -312,8 +329,9 @@ struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, v
                 : (struct swept){.blind = true};
 }
 
-/* Ends a look. Where the kernel has not told whom the tree has, all are looked at. */
-static void know(struct sweep *s, struct processes_look *look, enum processes_looked looked)
+/* Ends a look, and takes its result as .known. If the kernel has not told of children, all
+ * processes are read for that. */
+static void finish_look(struct sweep *s, struct processes_look *look, enum processes_looked looked)
 {
     g_clear_pointer(&s->known, g_array_unref);
     s->known = processes_look_end(look);
@@ -323,6 +341,7 @@ static void know(struct sweep *s, struct processes_look *look, enum processes_lo
     s->known = processes_read();
 }
 
+/* Goes on with a look until it is finished, or until the time until, by now_ms(). */
 static enum processes_looked look_until(const struct sweep *s, struct processes_look *look,
                                         int64_t until)
 {
@@ -341,7 +360,7 @@ bool sweep_look_on(struct sweep *s)
     const enum processes_looked looked = look_until(s, &s->look, now_ms() + LOOK_PART_MS);
     if (looked == LOOK_UNFINISHED)
         return false;
-    know(s, &s->look, looked);
+    finish_look(s, &s->look, looked);
     return true;
 }
 
@@ -353,11 +372,11 @@ size_t sweep_count(const struct sweep *s)
     return tree_members(&s->tree, table, members);
 }
 
-/* Takes what an unfinished look has found if it is more than what was known. */
-static void know_more(struct sweep *s, struct processes_look *look)
+/* Ends an unfinished look, and takes its result if that is more than what was known. */
+static void finish_look_if_more(struct sweep *s, struct processes_look *look)
 {
     if (!s->known || s->known->len < look->list->len)
-        know(s, look, LOOK_UNFINISHED);
+        finish_look(s, look, LOOK_UNFINISHED);
     else
         g_array_unref(processes_look_end(look));
 }
@@ -369,33 +388,34 @@ void sweep_term(struct sweep *s, int64_t until, sweep_choose_fn *choose, void *d
     processes_look_begin(&look, LOOK_ROUNDS_MOST);
     const enum processes_looked looked = look_until(s, &look, now_ms() + (until - now_ms()) / 2);
     if (looked == LOOK_UNFINISHED)
-        know_more(s, &look);
+        finish_look_if_more(s, &look);
     else
-        know(s, &look, looked);
+        finish_look(s, &look, looked);
     if (s->known)
         signal_listed(s, s->known, SIGTERM, until, choose, data);
 }
 
-/* Whether it is one that had not been killed. */
+/* Kills a child that lives, is a member and is chosen. Returns whether it had not been killed
+ * before. */
 static bool kill_child(struct sweep *s, pid_t pid, sweep_choose_fn *choose, void *data)
 {
     struct process p = {.pid = pid};
     const struct member m = {.process = &p, .place = TREE_INSIDE};
 
-    if (is_kept(s, pid) || waitpid(pid, NULL, WNOHANG) != 0)
+    if (must_stay(s, pid) || waitpid(pid, NULL, WNOHANG) != 0)
         return false;
     process_read(pid, &p, NULL);
     if (tree_exempts(&s->tree, &p) || !choose(&m, data))
         return false;
     if (kill(pid, SIGKILL) != 0) {
-        refuse(s, &p);
+        report_refused(s, &p);
         return false;
     }
     g_hash_table_add(s->struck, GINT_TO_POINTER(pid));
     return sweep_add(s->killed, &p);
 }
 
-/* Forgets those that are no children any more: their numbers may mean others soon. */
+/* Removes from .struck what is no child any more: such a pid may mean another process soon. */
 static void forget_struck(struct sweep *s, const GArray *pids)
 {
     GHashTable *left = g_hash_table_new(NULL, NULL);
@@ -410,10 +430,10 @@ static void forget_struck(struct sweep *s, const GArray *pids)
     s->struck = left;
 }
 
-/* A process that forks and ends faster than we look at everybody becomes our child again and again.
- * The pid of a child that we have not reaped means nobody else. The newest come first, because most
- * of the others are dead. We wait for nobody: that would keep a processor from those who are to
- * die. */
+/* The children of a process that forks and ends faster than we look at everybody become ours, again
+ * and again. The pid of a child that we have not reaped means nobody else. The newest come first,
+ * because most of the others are dead. We wait for nobody: that would keep a processor from those
+ * who are to die. */
 void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
     bool any = s->all_killed;
@@ -430,13 +450,15 @@ void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data)
                    kill_child(s, pid, choose, data);
         }
         if (any) {
-            s->asked = 0;     /* what these leave is near */
-            priority_pause(); /* to die */
+            s->asked = 0;     /* the pids of what these leave are near */
+            priority_pause(); /* for them to die */
         }
     }
 }
 
-static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, void *data)
+/* Sends signo in passes over the tree, until a pass finds nobody new. */
+static struct swept signal_until_nobody_new(struct sweep *s, int signo, sweep_choose_fn *choose,
+                                            void *data)
 {
     struct swept r = {0};
     size_t sent = 0;
@@ -461,23 +483,24 @@ static struct swept again(struct sweep *s, int signo, sweep_choose_fn *choose, v
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
     if (s->look.list)
-        know_more(s, &s->look);
+        finish_look_if_more(s, &s->look);
     if (s->known)
         signal_listed(s, s->known, SIGKILL, INT64_MAX, choose, data);
     g_clear_pointer(&s->known, g_array_unref);
-    return again(s, SIGKILL, choose, data);
+    return signal_until_nobody_new(s, SIGKILL, choose, data);
 }
 
 struct swept sweep_stop(struct sweep *s, sweep_choose_fn *choose, void *data)
 {
-    return again(s, SIGSTOP, choose, data);
+    return signal_until_nobody_new(s, SIGSTOP, choose, data);
 }
 
+/* Whether sweep_stop() has stopped the member, or it is a zkl that has stopped since. */
 static bool stopped_by_us(const struct member *m, void *data)
 {
     const struct sweep *s = data;
 
-    return contains(s->stopped, m->process) || (m->tool && m->process->stopped);
+    return sweep_contains(s->stopped, m->process) || (m->tool && m->process->stopped);
 }
 
 struct swept sweep_continue(struct sweep *s)
@@ -490,8 +513,8 @@ struct swept sweep_continue(struct sweep *s)
 
 /* ---- what is left ---- */
 
-/* For a child of ours the kernel tells whether it lives. Other processes are looked up, and one
- * that cannot be seen may still be there. */
+/* Whether a process lives. The kernel tells that of a child of ours. Others are looked up in /proc,
+ * and one that /proc does not show may still be there. */
 static bool is_alive(struct sweep *s, pid_t pid)
 {
     struct process p = {.pid = pid};
@@ -506,10 +529,11 @@ static bool is_alive(struct sweep *s, pid_t pid)
         return true;
     if (errno != EPERM)
         return false;
-    refuse(s, &p);
+    report_refused(s, &p);
     return true;
 }
 
+/* Whether a child of root or of helper is a member. */
 static bool is_member(const struct sweep *s, pid_t pid)
 {
     const bool exempt = s->tree.leave_sessions && getsid(pid) != s->tree.session;
@@ -520,7 +544,7 @@ static bool is_member(const struct sweep *s, pid_t pid)
     return pid != s->tree.helper && !exempt && !is_prior(s, pid);
 }
 
-/* false if the kernel does not tell. */
+/* Appends the children of a process. Returns false if the kernel does not tell. */
 static bool sweep_append_children(GArray *all, pid_t parent)
 {
     g_autoptr(GArray) pids = processes_children(parent);
@@ -530,7 +554,7 @@ static bool sweep_append_children(GArray *all, pid_t parent)
     return pids != NULL;
 }
 
-/* The children of root and helper: NULL where unknown. */
+/* Lists the children of root and helper; NULL: they are not known. */
 static GArray *children_of_tree(const struct sweep *s)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(pid_t));
@@ -548,11 +572,13 @@ static bool sweep_same(const GArray *a, const GArray *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof(pid_t)) == 0);
 }
 
+/* Whether one of the children is a member that lives. */
 static bool any_alive(struct sweep *s, const GArray *pids)
 {
     bool alive = false;
 
-    /* When one is known to live, only those that are to be told as refused still matter. */
+    /* After one that lives, the others matter only if they refuse signals: is_alive() tells of
+     * that. */
     for (guint i = 0; i < pids->len; i++)
         if (!alive || kill(g_array_index(pids, pid_t, i), 0) != 0)
             alive |= is_member(s, g_array_index(pids, pid_t, i)) &&
@@ -560,14 +586,16 @@ static bool any_alive(struct sweep *s, const GArray *pids)
     return alive;
 }
 
-/* What is left when a look has failed. */
+/* Returns what is left when a look has failed: something, if memory or descriptors were short; else
+ * that is not known. */
 static enum sweep_left cannot_tell(void)
 {
     return processes_are_short() ? SWEEP_LIVES : SWEEP_UNKNOWN;
 }
 
-/* Children may come to us after a look. If all of a list were dead before the next list was made,
- * and that list is the same, there are no others. */
+/* Looks for living members in lists of children. Children may come to us after a list was made.
+ * But if all in it were dead before the next list was made, and that is the same, there are no
+ * others. */
 static enum sweep_left left_by_children(struct sweep *s)
 {
     g_autoptr(GArray) last = NULL;
@@ -594,7 +622,8 @@ bool sweep_has_child(void)
     return waitid(P_ALL, 0, &(siginfo_t){0}, WSTOPPED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Looks at all processes twice: the second look sees what began where the first had passed. */
+/* Looks for living members among all processes, twice: the second look sees what began where the
+ * first had passed. */
 static enum sweep_left left_by_table(struct sweep *s)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,4 +1,4 @@
-/* Signals for a whole tree of processes, and whether any of it is left. */
+/* Sends signals to a whole tree of processes, and finds out whether any of it is left. */
 #ifndef ZKL_TOOLS_SWEEP_H
 #define ZKL_TOOLS_SWEEP_H
 
@@ -9,21 +9,22 @@
 
 struct sweep {
     struct tree tree;
-    GArray *prior;      /* of tree */
-    GHashTable *killed; /* by identity */
+    GArray *prior; /* the processes of tree.prior */
+    GHashTable
+        *killed; /* processes that have got KILL, by process_key(), as in the next two sets */
     GHashTable *stopped;
     GHashTable *refused;
-    bool alone;                 /* root had no child before: all that it has are members */
-    pid_t asked;                /* how many numbers after our own, and after 0, were asked for */
-    bool all_killed;            /* the last look was for KILL, spared nobody and found nobody new */
-    struct processes_look look; /* one that is made in parts, and */
-    GArray *known;              /* what the last one of these has found */
-    GHashTable *own;            /* pids of our children, who are nobody else's before we reap */
-    GHashTable *struck;         /* those that have got KILL */
-    const struct cgroup *cgroup; /* of the tree alone, or NULL */
+    bool alone;      /* root had no child at the beginning: all that it has now are members */
+    pid_t asked;     /* how many pids after our own, and after 0, were tried as children */
+    bool all_killed; /* the last look was for KILL, spared nobody and found nobody new */
+    struct processes_look look; /* the look that sweep_look_on() makes in parts */
+    GArray *known;              /* what the last look has found; NULL: there is none */
+    GHashTable *own;    /* pids of our children: until we reap them, they mean nobody else */
+    GHashTable *struck; /* pids of those children that have got KILL */
+    const struct cgroup *cgroup; /* which only the tree is in; NULL: there is none */
 
-    /* A process lives that we may not signal; called once for each. start is 0 and the name empty
-     * if we may not know even these. */
+    /* Is called once for each living process that we may not signal. If /proc does not show the
+     * process, its start is 0 and its name is empty. */
     void (*on_refused)(const struct process *p, void *data);
     void *data;
 };
@@ -31,50 +32,51 @@ struct sweep {
 /* The living processes that one look has found. */
 struct swept {
     bool blind;           /* there is no /proc of ours, or no descriptor for it */
-    size_t sent;          /* how many were signalled now; KILL and STOP: for the first time */
+    size_t sent;          /* how many were signalled now; with KILL and STOP, for the first time */
     size_t others;        /* members that are no guards */
     size_t spared;        /* members that were not chosen */
-    struct process first; /* one of these, or of the guards; pid 0: none */
+    struct process first; /* a member, and no guard unless all are; pid 0: there is none */
 };
 
-/* The caller is root itself, and a subreaper. The children that it has already are noted. */
+/* Begins the sweep of a tree. The caller is root itself, and a subreaper. The children that it has
+ * already are no members. */
 void sweep_init(struct sweep *s, pid_t root, pid_t helper, bool leave_sessions);
 void sweep_free(struct sweep *s);
 
 /* Takes processes, a GArray of struct process: neither they nor what is below them are members.
- * They replace those that sweep_init() has noted. */
+ * They replace the children that sweep_init() has found. */
 void sweep_spare(struct sweep *s, GArray *processes);
 
-/* Looks at some of the tree, to know it before its end. Returns true once all was looked at; the
- * next call begins anew. */
+/* Looks at a part of the tree, so that the tree is known before its end. Returns true when all was
+ * looked at; the next call then begins anew. */
 bool sweep_look_on(struct sweep *s);
 
-/* How many members the last of these looks has found. */
+/* Returns how many members the last of these looks has found. */
 size_t sweep_count(const struct sweep *s);
 
 /* Sends signo once to each member that choose chooses; choose NULL: to nobody. signo 0 only finds
  * out whether a signal is allowed. */
 typedef bool sweep_choose_fn(const struct member *m, void *data);
-sweep_choose_fn sweep_everybody;
+sweep_choose_fn sweep_everybody; /* chooses all */
 struct swept sweep_signal(struct sweep *s, int signo, sweep_choose_fn *choose, void *data);
 
-/* Sends TERM and CONT in the same way, but to nobody from the moment until (by now_ms()) on. If a
- * look takes longer than half of the time till then, those get it that are known from the last one.
- */
+/* Sends TERM and CONT in the same way, but to nobody from the moment until (by now_ms()) on. If the
+ * look takes longer than half of the time till then, the signals go to the members that are known
+ * until then. */
 void sweep_term(struct sweep *s, int64_t until, sweep_choose_fn *choose, void *data);
 
 /* Sends KILL to all that are chosen: first to those that are known from the last look, then again
- * until a look finds nobody new. If no member is spared, it kills the whole cgroup too, which
- * reaches processes that we may not signal, and our own children again and again. Both reach
- * processes that fork faster than we look. Without a /proc of ours it reaches only our own
- * children, some at each call. Only the thread that reaps calls this. */
+ * until a look finds nobody new. If no member is spared, it kills the whole cgroup too, and our own
+ * children again and again. The cgroup's KILL reaches processes that we may not signal, and each of
+ * these two reaches processes that fork faster than we look. Without a /proc of ours it reaches
+ * only our own children, some at each call. Only the thread that reaps calls this. */
 struct swept sweep_kill(struct sweep *s, sweep_choose_fn *choose, void *data);
 
-/* Kills only the children that have come since the last sweep with KILL. For the time between two
- * such sweeps, if the last one spared nobody. */
+/* Kills only the children that have come since the last sweep_kill(). Does nothing if that has
+ * spared a member or has found somebody new. */
 void sweep_kill_children(struct sweep *s, sweep_choose_fn *choose, void *data);
 
-/* STOP to all that are chosen and run, and again until a look finds nobody new. */
+/* Sends STOP to all that are chosen and run, again and again until a look finds nobody new. */
 struct swept sweep_stop(struct sweep *s, sweep_choose_fn *choose, void *data);
 
 /* Sends CONT to the processes that sweep_stop() has stopped; and to a zkl that has stopped since,

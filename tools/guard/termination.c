@@ -1,5 +1,5 @@
-/* Guard and tool may both come to a step, but it is taken once, by the first that notes it in the
- * shared memory: to decide the cause, to tell of the first KILL, to find the tree gone.
+/* Guard and tool may both come to one of these steps: to decide the cause, to tell of the first
+ * KILL, to find the tree gone. The first of them that marks it in the shared memory takes it.
  *
  * The group gets its signal first, as one, which nobody can escape by forking; then all others of
  * the tree get it. A lock within ours is a zkl, its guard and its command. Only that zkl is asked,
@@ -37,21 +37,23 @@ const char *termination_loss_name(const struct termination *e)
     return shared_cause(e->shared) == CAUSE_REVOKED ? names[loss] : NULL;
 }
 
-/* However short the grace: a process must be woken and a signal delivered in that time. */
+/* The least margin, as a part of the session timeout: in that time a process must be woken and a
+ * signal delivered, however short the grace is. */
 #define MARGIN_LEAST_PER_TIMEOUT 64
 
-/* The margin for a tree that takes no time. */
+/* Returns the margin for a tree that takes no time to end. */
 static int64_t margin_least_ms(const struct hold_options *o)
 {
     return shards_margin_ms(o->commands, o->grace_ms,
                             MAX(o->grace_ms / 4, o->session_timeout_ms / MARGIN_LEAST_PER_TIMEOUT));
 }
 
-static struct pace_plan plan_end(const struct termination *e, int64_t need)
+/* Plans the end of a tree that takes need_ms to end. */
+static struct pace_plan plan_end(const struct termination *e, int64_t need_ms)
 {
     const struct hold_options *o = e->options;
 
-    return pace_plan(need, o->session_timeout_ms, o->grace_ms, margin_least_ms(o));
+    return pace_plan(need_ms, o->session_timeout_ms, o->grace_ms, margin_least_ms(o));
 }
 
 int64_t termination_margin_ms(const struct termination *e)
@@ -120,14 +122,17 @@ void termination_tree_free(struct termination *e)
     sweep_free(&e->sweep);
 }
 
-/* The ending may have been copied, and the leader is not there from the beginning. */
-static struct sweep *aim(struct termination *e)
+/* Returns the sweep with what may be new since the last time: *e may be a copy, and the leader
+ * comes late. */
+static struct sweep *current_sweep(struct termination *e)
 {
     e->sweep.data = e;
     e->sweep.tree.group = shared_leader(e->shared);
     return &e->sweep;
 }
 
+/* Whether a member gets TERM: see termination_tree_term(). A zkl that our first INT has reached
+ * gets none, since a second signal would make it kill. */
 static bool wants_term(const struct member *m, void *data)
 {
     const struct termination *e = data;
@@ -141,19 +146,20 @@ static bool wants_term(const struct member *m, void *data)
     return first != SIGTERM && !m->tool;
 }
 
-/* Sends TERM and CONT, once, until KILL is due. A process that has had TERM from us gets neither,
- * and neither does a process below a zkl, which ends its own command in its own order. */
+/* Sends TERM and CONT, once, until the time until, when KILL is due. A process that has had TERM
+ * from us gets neither, and neither does a process below a zkl, which ends its own command in its
+ * own order. */
 static void termination_tree_term(struct termination *e, int64_t until)
 {
     const pid_t leader = shared_leader(e->shared);
     uint64_t clock;
 
     if (shared_first(e->shared, &clock) == 0) {
-        shared_note_first(e->shared, SIGTERM, processes_clock());
+        shared_set_first(e->shared, SIGTERM, processes_clock());
         kill(-leader, SIGTERM);
     }
     kill(-leader, SIGCONT);
-    sweep_term(aim(e), until, wants_term, e);
+    sweep_term(current_sweep(e), until, wants_term, e);
 }
 
 static bool wants_stop(const struct member *m, void *data)
@@ -164,35 +170,37 @@ static bool wants_stop(const struct member *m, void *data)
 
 void termination_tree_stop(struct termination *e)
 {
-    if (sweep_stop(aim(e), wants_stop, NULL).blind)
+    if (sweep_stop(current_sweep(e), wants_stop, NULL).blind)
         kill(-shared_leader(e->shared), SIGSTOP);
 }
 
 void termination_tree_continue(struct termination *e)
 {
-    if (sweep_continue(aim(e)).blind)
+    if (sweep_continue(current_sweep(e)).blind)
         kill(-shared_leader(e->shared), SIGCONT);
 }
 
+/* Which members get KILL; neither is set: those of our own command. */
 struct kill_order {
     const struct shared *shared;
-    bool nested;
-    bool guards;
+    bool nested; /* another zkl, and what is below it, too */
+    bool guards; /* guards, too */
 };
 
 static bool wants_kill(const struct member *m, void *data)
 {
     const struct kill_order *order = data;
 
-    /* The guard or the tool has found the tree gone, and this process may be its --on-lost. If
-     * nobody has found that even now, nobody had when the table was read. */
-    if (atomic_load(&order->shared->told))
+    /* If --on-lost was begun, the tree was found gone, and this process may be part of --on-lost.
+     * If it is not begun now, it was not when the table was read. */
+    if (atomic_load(&order->shared->on_lost_begun))
         return false;
     if (m->process->guard)
         return order->guards;
     return order->nested || (m->nesting == 0 && !m->tool);
 }
 
+/* Whether the guards of other zkl get time to end their own commands. */
 static bool spares_guards(const struct termination *e)
 {
     return now_ms() < e->killed_at + e->options->session_timeout_ms / GUARD_PATIENCE_PER_TIMEOUT &&
@@ -212,29 +220,30 @@ void termination_tree_kill(struct termination *e, bool nested)
         e->killed_at = e->look_at = now;
     order.guards = nested && !spares_guards(e);
     if (e->look_at > now) {
-        sweep_kill_children(aim(e), wants_kill, &order);
+        sweep_kill_children(current_sweep(e), wants_kill, &order);
         return;
     }
-    sweep_kill(aim(e), wants_kill, &order);
+    sweep_kill(current_sweep(e), wants_kill, &order);
     /* When all were killed, new processes come to the guard as children, and their ends wake it
-     * before. */
+     * earlier. */
     const bool rare = e->sweep.all_killed && e->guard == getpid();
     e->look_at = now_ms() + MAX((now - e->kill_began) / BACK_OFF, rare ? LOOK_LAST_MS : 0);
 }
 
 void termination_tree_probe(struct termination *e)
 {
-    sweep_signal(aim(e), 0, sweep_everybody, NULL);
-    sweep_left(aim(e));
+    sweep_signal(current_sweep(e), 0, sweep_everybody, NULL);
+    sweep_left(current_sweep(e));
 }
 
-/* If the leader is our child, one call tells whether it lives, and while it does nobody else is
- * looked for. Where the kernel tells of no others, the leader is all that is seen. */
+/* Whether nothing of the tree lives. If the leader is our child, one call tells whether it lives;
+ * while it does, nobody else is looked for. If the kernel tells of no others, only the leader
+ * counts. */
 static bool termination_tree_gone(struct termination *e)
 {
     if (child_look(shared_leader(e->shared), NULL) == CHILD_LIVES)
         return false;
-    switch (sweep_left(aim(e))) {
+    switch (sweep_left(current_sweep(e))) {
     case SWEEP_GONE:
         return true;
     case SWEEP_LIVES:
@@ -246,6 +255,7 @@ static bool termination_tree_gone(struct termination *e)
 
 /* ---- how long its end would take ---- */
 
+/* Returns the processor time that this process has used. */
 static int64_t cpu_ms(void)
 {
     struct timespec used;
@@ -254,20 +264,21 @@ static int64_t cpu_ms(void)
     return (int64_t)used.tv_sec * 1000 + used.tv_nsec / 1000000;
 }
 
-/* Tells again only after the need was half as much: the measure changes with the load. */
-static void tell_outgrown(struct termination *e, int64_t need)
+/* Says that the tree takes too long to end. Says it again only after the need was down to half of
+ * what is too much, because the measure changes with the load. */
+static void tell_outgrown(struct termination *e, int64_t need_ms)
 {
-    const bool outgrown = plan_end(e, need).outgrown;
+    const bool outgrown = plan_end(e, need_ms).outgrown;
 
     if (outgrown && !e->outgrown) {
         status_line(e->options->status_fd, "outgrown %" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
-                    e->pace.count, need);
+                    e->pace.count, need_ms);
         say("%s: the command has %" G_GINT64_FORMAT " processes, which take %.1f s to end; if the "
             "lock is lost, some may run on beside its next holder%s",
-            e->options->path, e->pace.count, (double)need / 1000,
+            e->options->path, e->pace.count, (double)need_ms / 1000,
             e->options->term_on_outgrown ? ", so the command is ended now" : "");
     }
-    e->outgrown = outgrown || (e->outgrown && plan_end(e, 2 * need).outgrown);
+    e->outgrown = outgrown || (e->outgrown && plan_end(e, 2 * need_ms).outgrown);
 }
 
 void termination_watch(struct termination *e)
@@ -284,12 +295,12 @@ void termination_watch(struct termination *e)
         e->watch_began = now_ms();
         e->watch_cpu = cpu_ms();
     }
-    const bool all = sweep_look_on(aim(e));
+    const bool all = sweep_look_on(current_sweep(e));
     int64_t so_far = now_ms() - e->watch_began;
     if (all) {
         const int64_t cpu = cpu_ms() - e->watch_cpu;
 
-        pace_note(&e->pace, (int64_t)sweep_count(&e->sweep), so_far, cpu);
+        pace_add_look(&e->pace, (int64_t)sweep_count(&e->sweep), so_far, cpu);
         so_far = 0;
         e->watched_at = now_ms();
         e->watch_pause = pace_pause_ms(cpu, timeout);
@@ -301,7 +312,7 @@ void termination_watch(struct termination *e)
         tell_outgrown(e, need);
 }
 
-/* If the lock may end soon, the tree is to be known as it is then. */
+/* Looks are more frequent when the lock may end soon, so that the tree is known as it is then. */
 int64_t termination_watch_ms(const struct termination *e)
 {
     const int timeout = e->options->session_timeout_ms;
@@ -316,24 +327,26 @@ int64_t termination_watch_ms(const struct termination *e)
 
 /* ---- the end ---- */
 
-static void announce(const struct termination *e, const char *signal, int64_t left)
+static void announce_end(const struct termination *e, const char *signal, int64_t left_ms)
 {
-    status_line(e->options->status_fd, "ending %s %" G_GINT64_FORMAT, signal, left);
+    status_line(e->options->status_fd, "ending %s %" G_GINT64_FORMAT, signal, left_ms);
 }
 
-/* Tells of KILL before its effect is told: the guard or the tool, whichever sees it first. */
+/* Writes the status line of KILL, once, before any line about its effect. Guard and tool call it,
+ * and the first that sees KILL writes. */
 static void announce_kill(const struct termination *e)
 {
     if (atomic_load(&e->shared->killed) && !atomic_exchange(&e->shared->kill_told, true))
-        announce(e, "KILL", atomic_load(&e->shared->kill_left));
+        announce_end(e, "KILL", atomic_load(&e->shared->kill_left));
 }
 
+/* Says why the command is killed. */
 static void explain_kill(const struct termination *e, enum exit_cause why)
 {
     const char *path = e->options->path;
 
     if (why == CAUSE_OUTGROWN)
-        return; /* that was said */
+        return; /* tell_outgrown() has said it */
     if (why == CAUSE_TOOL)
         say("%s: zkl itself was killed; so is the command", path);
     else if (why == CAUSE_GUARD)
@@ -347,20 +360,21 @@ static void explain_kill(const struct termination *e, enum exit_cause why)
         say("%s: the lock is lost; the command is killed", path);
 }
 
-/* Sends TERM. Processes that it does not reach in time get KILL alone. */
-static void term(struct termination *e, enum exit_cause why, int64_t left, int64_t ms)
+/* Sends TERM, and sets KILL for ms later. Processes that TERM does not reach in time get KILL
+ * alone. left_ms: the time to the deadline. */
+static void send_term(struct termination *e, enum exit_cause why, int64_t left_ms, int64_t ms)
 {
     e->ending_at = now_ms();
     e->kill_at = e->ending_at + ms;
     termination_tree_term(e, e->kill_at);
-    announce(e, "TERM", shared_left_ms(e->shared));
+    announce_end(e, "TERM", shared_left_ms(e->shared));
     if (why == CAUSE_SUSPECT)
         say("%s: the lock is in doubt; the command is ended", e->options->path);
     else if (why == CAUSE_ASKED)
         say("%s: asked to step down; the command is ended", e->options->path);
     else if (why != CAUSE_OUTGROWN)
         say("%s: the lock could not be renewed and ends in %.1f s; the command is ended",
-            e->options->path, (double)left / 1000);
+            e->options->path, (double)left_ms / 1000);
 }
 
 void termination_begin(struct termination *e, enum exit_cause why)
@@ -372,7 +386,7 @@ void termination_begin(struct termination *e, enum exit_cause why)
     if (ms <= 0 || shared_bar(e->shared) == 0)
         termination_kill(e, why);
     else if (shared_decide(e->shared, why))
-        term(e, why, left, ms);
+        send_term(e, why, left, ms);
 }
 
 void termination_kill(struct termination *e, enum exit_cause why)
@@ -380,10 +394,10 @@ void termination_kill(struct termination *e, enum exit_cause why)
     const bool decided = shared_decide(e->shared, why);
 
     if (shared_cause(e->shared) == CAUSE_ENDED)
-        return; /* what is left of the tree is nobody's business */
+        return; /* what the command has left may run on */
     const pid_t leader = shared_bar(e->shared);
     if (leader > 0) {
-        kill(-leader, SIGKILL); /* nothing before this */
+        kill(-leader, SIGKILL); /* first of all */
         if (!atomic_load(&e->shared->killed))
             atomic_store(&e->shared->kill_left, (int)shared_left_ms(e->shared));
         atomic_store(&e->shared->killed, true);
@@ -420,6 +434,7 @@ bool termination_leader_ended(struct termination *e)
     return true;
 }
 
+/* Says that the command was killed and does not end. */
 static void give_up(struct termination *e)
 {
     const struct process p = sweep_signal(&e->sweep, 0, NULL, NULL).first;
@@ -432,8 +447,8 @@ static void give_up(struct termination *e)
         say("%s: the command was killed and does not end", e->options->path);
 }
 
-/* Whether the end of the tree is not waited for any more. While the lock is ours, it is, however
- * long. */
+/* Whether the end of the tree is not waited for any more. While the lock is ours, it is waited for,
+ * however long that takes. */
 static bool never_gone(struct termination *e)
 {
     const bool late = e->give_up_at != 0 && now_ms() >= e->give_up_at;
@@ -465,6 +480,7 @@ bool termination_over(struct termination *e)
 
 /* ---- what a command leaves ---- */
 
+/* Whether what the leader has left is to be ended. */
 static bool must_end_rest(const struct termination *e)
 {
     const struct hold_options *o = e->options;
@@ -478,8 +494,9 @@ bool termination_keeps_rest(const struct termination *e)
     return e->options->wait_children && !must_end_rest(e);
 }
 
-/* Ends wake the guard, and thousands may come one by one. So one call tells whether any child
- * lives, and it is looked whose the living are only if the last such look was cheap or long ago. */
+/* The end of each child wakes the guard, and thousands may come one by one. So one system call
+ * tells whether any child lives. Only if the last look was cheap or long ago, another one finds out
+ * whether the living children are members. */
 bool termination_waits(struct termination *e)
 {
     if (!termination_keeps_rest(e) || !sweep_has_child())
@@ -502,7 +519,7 @@ int64_t termination_waits_ms(const struct termination *e)
 
 /* ---- what must be ended of it ---- */
 
-/* How long processes that got the same signal have to end, before zkl speaks of them. */
+/* How long the rest, which may have got the leader's signal, has to end by itself. */
 #define REST_PATIENCE_MS 100
 
 static void kill_rest(struct termination *e, bool nested)
@@ -516,6 +533,7 @@ static void kill_rest(struct termination *e, bool nested)
     never_gone(e);
 }
 
+/* Does what is due for the rest: TERM, KILL to our own, KILL to all. */
 static void end_rest(struct termination *e)
 {
     const int64_t limit = e->options->kill_after_ms;

@@ -1,5 +1,5 @@
-/* A table is no instant: processes come and go while it is read, and pids are used again. It says
- * whom to look at; tree_still() says who is to be signalled. */
+/* A table does not show one instant: processes come and go while it is read, and pids are used
+ * again. So the table says whom to look at, and tree_still() says who may be signalled. */
 #include "tree.h"
 
 #include <stdlib.h>
@@ -33,6 +33,7 @@ bool tree_is_prior(const struct tree *t, const struct process *p)
     return found && found->start == p->start;
 }
 
+/* Whether pid is root or helper: their children are members. */
 static bool is_anchor(const struct tree *t, pid_t pid)
 {
     return pid == t->root || (t->helper != 0 && pid == t->helper);
@@ -41,7 +42,7 @@ static bool is_anchor(const struct tree *t, pid_t pid)
 struct search {
     const struct tree *tree;
     struct process_table table;
-    struct member *marks; /* beside the table */
+    struct member *marks; /* one for each process of the table */
 };
 
 static struct member *mark_of(const struct search *s, const struct process *p)
@@ -49,7 +50,7 @@ static struct member *mark_of(const struct search *s, const struct process *p)
     return &s->marks[p - s->table.list];
 }
 
-/* The place of a process as far as it shows without its ancestors: TREE_ON_THE_WAY if they
+/* Returns the place of a process as far as it is known without its ancestors; TREE_ON_THE_WAY: they
  * decide. */
 static enum tree_place place_alone(const struct search *s, const struct process *p)
 {
@@ -60,9 +61,9 @@ static enum tree_place place_alone(const struct search *s, const struct process 
     return TREE_ON_THE_WAY;
 }
 
-/* Goes up to the first process whose place is known, then back down. Chains may be long, so each
- * process is walked once. */
-static void place(const struct search *s, const struct process *start)
+/* Finds the places of start and its ancestors. Goes up to the first process whose place is known,
+ * then down again. Chains may be long, so each process is walked once. */
+static void place_process(const struct search *s, const struct process *start)
 {
     const struct process *p = start;
     int guards = 0;
@@ -94,7 +95,8 @@ static void place(const struct search *s, const struct process *start)
     }
 }
 
-/* The parent of a guard; and its parent, where both have one name: zkl elect. */
+/* Marks the parent of each guard as a tool; and the parent of that, if both have one name: zkl
+ * elect. */
 static void mark_tools(const struct search *s)
 {
     for (size_t i = 0; i < s->table.count; i++) {
@@ -123,7 +125,7 @@ size_t tree_members(const struct tree *tree, struct process_table table, struct 
         ret[i] = (struct member){.process = &table.list[i], .place = TREE_UNKNOWN};
     mark_tools(&s);
     for (size_t i = 0; i < table.count; i++)
-        place(&s, &table.list[i]);
+        place_process(&s, &table.list[i]);
     for (size_t i = 0; i < table.count; i++)
         if (ret[i].place == TREE_INSIDE && !tree_exempts(tree, ret[i].process))
             ret[count++] = ret[i];

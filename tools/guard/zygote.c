@@ -1,5 +1,5 @@
-/* Neither a guard nor its leader is reaped before the tool has said that it signals them no more:
- * until then their numbers mean nobody else. */
+/* Neither a guard nor its leader is reaped before the tool has said that it will not signal them
+ * any more: until then their pids mean nobody else. */
 #include "zygote.h"
 #include "../credentials_shared.h"
 #include "../orphan.h"
@@ -21,7 +21,7 @@ static void mark_unguarded(struct shared *s)
 {
     shared_decide(s, CAUSE_GUARD);
     shared_bar(s);
-    atomic_store(&s->told, true);
+    atomic_store(&s->on_lost_begun, true);
     atomic_store(&s->gone, true);
     atomic_store(&s->cleared, true);
 }
@@ -32,11 +32,11 @@ static void see_exit(struct zygote *z, struct shared *s, const siginfo_t *info)
 {
     z->given_up |= shared_cause(s) > CAUSE_ENDED && info->si_status != STATUS_LOST;
     if (shared_cause(s) == CAUSE_NONE)
-        mark_unguarded(s); /* it could not begin, or was not to */
+        mark_unguarded(s); /* the command could not begin, or was not to */
     atomic_store(&s->cleared, true);
 }
 
-/* Kills the leader of a killed guard, with its group. Whether it is dead. */
+/* Kills the leader of a killed guard, with its group. Returns whether the leader is dead. */
 static bool kill_leader(struct shared *s)
 {
     const pid_t leader = shared_bar(s);
@@ -56,7 +56,8 @@ static void append_process(GArray *list, pid_t pid)
         g_array_append_val(list, p);
 }
 
-/* All that lives here and is no guard. Leaders are dead: their children have come to us. */
+/* Kills all that has come to us and is no guard. The leaders of killed guards are dead, so their
+ * children have come to us. */
 static enum sweep_left sweep_what_is_left(struct zygote *z)
 {
     GArray *spared = g_array_new(FALSE, FALSE, sizeof(struct process));
@@ -71,7 +72,8 @@ static enum sweep_left sweep_what_is_left(struct zygote *z)
     return sweep_left(&z->sweep);
 }
 
-/* Their leaders are dead. Whether nothing else of them is left. */
+/* Ends what killed guards have left, whose leaders are dead. If nothing is left, marks the guards
+ * as cleared. Returns whether it has. */
 static bool clear_killed(struct zygote *z, const GArray *killed)
 {
     if (killed->len == 0)
@@ -87,8 +89,9 @@ static bool clear_killed(struct zygote *z, const GArray *killed)
     return true;
 }
 
-/* Looks at all guards. How many are not cleared; *ret_due: some were killed. */
-static int mind(struct zygote *z, bool *ret_due)
+/* Looks at all guards, and clears those that have ended. Returns how many are not cleared.
+ * *ret_due: what killed guards have left needs another look soon. */
+static int mind_guards(struct zygote *z, bool *ret_due)
 {
     g_autoptr(GArray) killed = g_array_new(FALSE, FALSE, sizeof(int));
     int left = 0;
@@ -131,6 +134,7 @@ static void continue_guards(const struct zygote *z)
 
 /* ---- the zygote ---- */
 
+/* Does the work of guard k, in its new process. */
 static _Noreturn void become_its_guard(const struct zygote *z, int k, int channel,
                                        struct events *events, pid_t parent)
 {
@@ -146,6 +150,7 @@ static _Noreturn void become_its_guard(const struct zygote *z, int k, int channe
     guard_main(&termination, channel, events);
 }
 
+/* Forks guard k, with its end of the channel; -1: none has come. */
 static void fork_guard(struct zygote *z, int k, int channel, struct events *events)
 {
     const pid_t self = getpid();
@@ -164,7 +169,8 @@ static void fork_guard(struct zygote *z, int k, int channel, struct events *even
         close(channel);
 }
 
-/* false when the tool is dead, or has ended. */
+/* Forks the guards that the tool has asked for. Returns false when the tool is dead, or has ended.
+ */
 static bool hear_tool(struct zygote *z, struct events *events)
 {
     for (;;) {
@@ -199,8 +205,8 @@ static void reap_forgotten(const struct zygote *z)
             waitpid(g_array_index(pids, pid_t, i), NULL, WNOHANG);
 }
 
-/* The tool is dead. Each command will be dead soon, and then the locks need not wait for the
- * session's expiry. */
+/* Waits until each command is dead, which is soon after the tool's death. Then ends the session, so
+ * that the locks need not wait until it expires. */
 static void end_after_tool(struct zygote *z, struct events *events)
 {
     const struct shared *own = &z->shared[z->count];
@@ -208,7 +214,7 @@ static void end_after_tool(struct zygote *z, struct events *events)
     bool due;
 
     continue_guards(z);
-    while (mind(z, &due) > 0 && now_ms() < until) {
+    while (mind_guards(z, &due) > 0 && now_ms() < until) {
         events_arm(events, LOOK_MS);
         events_wait(events);
         while (events_signal(events) != 0)
@@ -218,7 +224,8 @@ static void end_after_tool(struct zygote *z, struct events *events)
         orphan_end_session(z->options->settings, &own->claim);
 }
 
-/* Neither a terminal's keys nor signals are for it; of several commands none can have the input. */
+/* Makes this process the zygote. It leaves the terminal, because no key and no signal is meant for
+ * it; and its input, because several commands cannot share that. */
 static void become_zygote(struct zygote *z, struct events *events)
 {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -248,7 +255,7 @@ static _Noreturn void zygote_main(struct zygote *z)
         while (events_signal(&events) != 0)
             continue;
         reap_forgotten(z);
-        mind(z, &due);
+        mind_guards(z, &due);
         channel_nudge(z->channel);
         if (due)
             events_arm(&events, LOOK_MS);
@@ -272,7 +279,7 @@ bool zygote_start(struct zygote *z)
     z->pid = channel_fork(&z->channel);
     if (z->pid == 0)
         zygote_main(z);
-    z->sweep.tree.session = z->pid; /* the commands', and not ours */
+    z->sweep.tree.session = z->pid; /* the session of the commands, which is not ours */
     return z->pid > 0 || fail(false, "cannot start the guard: %s", g_strerror(errno));
 }
 
@@ -325,7 +332,8 @@ void zygote_forget(struct zygote *z, int k, struct guard *g)
     channel_send(z->channel, &message, NULL, -1);
 }
 
-/* Does the work of a dead zygote. Guards that it has not told of are swept with what is left. */
+/* Does the work of a dead zygote. A guard that the zygote has forked without noting its pid is
+ * killed with all else that is left. Returns whether something is left to do. */
 static bool stand_in_for_zygote(struct zygote *z)
 {
     bool due;
@@ -334,13 +342,13 @@ static bool stand_in_for_zygote(struct zygote *z)
     for (int k = 0; k < z->count; k++)
         if (atomic_load(&z->shared[k].guard) == 0)
             mark_unguarded(&z->shared[k]);
-    return mind(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
+    return mind_guards(z, &due) > 0 || sweep_what_is_left(z) == SWEEP_LIVES;
 }
 
 int64_t zygote_look(struct zygote *z)
 {
     if (!z->dead) {
-        channel_nudged(z->channel);
+        channel_take_nudges(z->channel);
         kill(z->pid, SIGCONT);
         z->dead = child_look(z->pid, NULL) != CHILD_LIVES;
         if (z->dead)
@@ -352,7 +360,7 @@ int64_t zygote_look(struct zygote *z)
 void zygote_end(struct zygote *z)
 {
     atomic_store(&z->shared[z->count].finished, true);
-    close(z->channel); /* which ends it */
+    close(z->channel); /* which ends the zygote */
     kill(z->pid, SIGCONT);
     while (waitpid(z->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

@@ -12,40 +12,42 @@
 #include "guard.h"
 
 struct zygote {
-    struct shared *shared;              /* of each guard; one more, with the claim of the session */
-    const struct hold_options *options; /* of each guard */
+    struct shared *shared; /* one for each guard; one more has the claim of the session */
+    const struct hold_options *options; /* one for each guard */
     int count;
-    void (*born)(int k, const struct zygote *z); /* in the new guard, before it begins */
-    struct events *events;                       /* the tool's: how commands are to be started */
+    void (*born)(int k, const struct zygote *z); /* called in the new guard, before it begins */
+    struct events *events; /* the tool's, with the signal mask that commands get */
     pid_t tool, pid;
     int channel;
-    bool dead;          /* the tool has seen its end, and stands in */
-    bool given_up;      /* something was killed and does not end: the session is not ended */
-    struct sweep sweep; /* of what killed guards leave, by whoever minds them */
+    bool dead;          /* the tool has seen the zygote's end, and does its work */
+    bool given_up;      /* a process was killed and does not end: so the session is not ended */
+    struct sweep sweep; /* for what killed guards leave; zygote and tool each have one */
 };
 
-/* Forks it. z has count, options, born and events. false after a message. */
+/* Forks the zygote. The caller has set count, options, born and events of z. Returns false after a
+ * message. */
 bool zygote_start(struct zygote *z);
 
-/* The session that it ends when the tool is dead and no command lives. */
+/* Tells the zygote which session it ends when the tool is dead and no command lives. */
 void zygote_claim(struct zygote *z, zkl_session *session);
 
-/* Has guard k forked, with what is in its shared memory. *ret is the tool's side of it: the guard
- * can be told at once what to run. Returns false with errno set; after EAGAIN the caller tries
- * again. */
+/* Asks the zygote to fork guard k. *ret is the tool's side of that guard, which can be told at once
+ * what to run. Returns false with errno set; after EAGAIN the caller tries again. */
 bool zygote_fork(struct zygote *z, int k, struct guard *ret);
 
 /* Whether guard k has ended, or could not be forked, and nothing of its tree was left to others. */
 bool zygote_cleared(const struct zygote *z, int k);
 
-/* Frees guard k. It was cleared, or fork failed; nobody signals it or its leader any more. */
+/* Frees guard k, which was cleared or could not be forked. Then the zygote may reap the guard and
+ * its leader, so nobody signals them any more. */
 void zygote_forget(struct zygote *z, int k, struct guard *g);
 
-/* The tool looks whether the zygote is dead, and then minds the guards. Returns after how many ms
- * it wants to do so again; INT64_MAX: not before a signal, or an event on z's channel. */
+/* Looks whether the zygote is dead; if so, does its work in the tool. Returns in how many ms it is
+ * to be called again; INT64_MAX: not before a signal, or an event on z's channel. */
 int64_t zygote_look(struct zygote *z);
 
-/* No guard is left, and the session is closed. */
+/* Ends the zygote, and frees what z has. Call it when no guard is left and the session is closed.
+ */
 void zygote_end(struct zygote *z);
 
 #endif
