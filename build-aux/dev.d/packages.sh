@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 
 build_packages=(gcc g++ libc6-dev make autoconf automake libtool pkg-config
-    libglib2.0-dev libzookeeper-mt-dev libcunit1-dev python3 systemtap-sdt-dev)
+    libglib2.0-dev libzookeeper-mt-dev libcunit1-dev python3 systemtap-sdt-dev tzdata)
 # The server is in libzookeeper-java: `zookeeper` adds scripts and a graphical Java we do not use,
 # and `zookeeperd` would start a service. iproute2 makes the networks that tests cut,
 # and jq is in an example of zkl-member(1) that they run.
