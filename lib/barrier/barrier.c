@@ -1,6 +1,7 @@
 /* Barriers, which are closed while their node exists, and members of double barriers. A member that
- * is not outside keeps its session. recipes/barrier.h decides. The functions of the interface take
- * the monitor; all others are called with it held. */
+ * is not outside keeps its session. recipes/barrier.h decides. What stands in a
+ * table of functions is called with the monitor held, and so is what it calls. The functions of the
+ * interface, and those that check or run for them, are called without it. */
 #include <string.h>
 
 #include "lib/base/error.h"

@@ -38,8 +38,8 @@ struct timers *timers_new(pthread_mutex_t *monitor);
  * monitor. */
 void timers_stop(struct timers *timers);
 
-/* Frees the queue, after its thread has ended. No timer is armed. The caller does not hold the
- * monitor. */
+/* Waits for the end of the queue's thread, and frees the queue. No timer is armed. The caller does
+ * not hold the monitor. */
 void timers_free(struct timers *timers);
 
 /* Arms timer, or moves it if it is armed. due: in ns of CLOCK_BOOTTIME. The caller holds the

@@ -69,7 +69,8 @@ struct contender_spec {
 extern uint32_t contender_long_queue;
 extern unsigned contender_abreast;
 
-/* Enters the queue. *ret is set before anything is told, and good until decided is called. */
+/* Enters the queue. *ret is set before anything is told. It is good until decided tells a failure,
+ * or else until CONTENDER_ENDED. */
 void contender_enter(struct contender **ret, zkl_session *s, const struct contender_spec *spec,
                      contender_decided decided, void *context);
 

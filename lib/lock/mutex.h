@@ -1,7 +1,8 @@
 /* A mutex: the callers of one handle, in turn. Where nothing is retained each has a contender of
  * its own, one after the other (docs/design/local-queue.md). Where the handle retains they share
- * one, and recipes/retain.h decides (docs/design/retained.md). The monitor is held in all functions
- * but those of the interface and handle_kind.take. */
+ * one, and recipes/retain.h decides (docs/design/retained.md). What stands in a table of
+ * functions is called with the monitor held, but handle_kind.take, and so is what it calls. The
+ * functions of the interface are called without it. */
 #ifndef LIB_MUTEX_H
 #define LIB_MUTEX_H
 

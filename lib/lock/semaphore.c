@@ -1,6 +1,8 @@
 /* Semaphores: permits, their numbers, leases in Curator's layout, and the limit as an administrator
- * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. The functions of the
- * interface take the monitor; all others are called with it held. */
+ * reads and sets it. recipes/numbering.h, leasing.h and limit.h decide. Functions called
+ * numbered_… and leased_… are called with the monitor held, and so are those of limit_op that stand
+ * in a table. The functions of the interface are called without it, and so are those called
+ * semaphore_…, but for semaphore_enter(). */
 #include <glib.h>
 #include <limits.h>
 #include <stdlib.h>

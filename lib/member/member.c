@@ -1,4 +1,7 @@
-/* A member of a group: recipes/member.h decides. docs/design/members.md has the argument. */
+/* A member of a group: it turns what recipes/member.h decides into events for the user, ends of
+ * calls and a grant, in order, LEFT last. docs/design/members.md has the argument. What stands in a
+ * table of functions is called with the monitor held, and so is what it calls; but member_deliver()
+ * runs on the callback thread without it. */
 #include "member.h"
 
 #include <string.h>
@@ -33,6 +36,7 @@ static void member_free(struct driver *d)
 
 /* ---- what the user is told ---- */
 
+/* It is the callback thread's once it is pushed; .news.data and .err are set there. */
 struct member_message {
     zkl_member *member;
     zkl_member_event event;

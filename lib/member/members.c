@@ -3,7 +3,9 @@
  *
  * Behind both is a view of a group: it lists the members and reads each of them, and does so again
  * whenever they may have changed. What is older than what was told is held back. An observer keeps
- * a view; a call that reads the members once has one meanwhile. */
+ * a view; a call that reads the members once has one for that time. What stands in a table of
+ * functions is called with the monitor held, and so is what it calls. The functions of the
+ * interface are called without it; those that are about a zkl_members take no lock. */
 #include "members.h"
 
 #include <string.h>

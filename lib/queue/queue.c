@@ -1,8 +1,9 @@
 /* Queues: a snapshot is a list, then a read of each node. A contender is asked to give way, or
  * removed, after a reading, so that nothing but a contender's node is ever touched. A watch tells
  * that a snapshot may have become another one. recipes/snapshot.h decides what is asked of the
- * server, and recipes/holders.h who holds. The functions of the interface take the monitor;
- * those of the driver, of calls and of watches are called with it held. */
+ * server, and recipes/holders.h who holds. What stands in a table of functions is called with
+ * the monitor held, and so is what it calls. The functions of the interface are called without
+ * it. */
 #include "queue.h"
 
 #include <string.h>

@@ -10,6 +10,7 @@
 
 struct call;
 
+/* All are called with the monitor held. */
 struct call_ops {
     /* Whether the call takes as long as others please, and goes on in the next session. Such a call
      * is no user of this one. */

@@ -1,6 +1,7 @@
 /* What all others ask of a session: does it live, why does it not work, who is told? The functions
- * of the interface, session_check_open() and session_await() take the monitor. session_unref() is
- * called without it, the others with it held. */
+ * of the interface, session_check_open() and session_await() take the monitor. session_ref(),
+ * session_path() and session_check() need none, session_free() comes without it, and the others are
+ * called with it held. */
 #include "core.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ zkl_session *session_ref(zkl_session *s)
     return s;
 }
 
+/* Frees what close has left. It has left the timers only of a session whose opening failed. */
 static void session_free(zkl_session *s)
 {
     participants_free(s);

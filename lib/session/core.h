@@ -4,7 +4,7 @@
  * The thread that has an event runs it: a caller's, the store's completion thread or the timer
  * thread takes the monitor, steps the recipe it concerns and does what the recipe asks, which never
  * blocks. Order of locks: that of all handles, a handle's, the monitor, the log's, the callback
- * queue's. */
+ * queue's; libzookeeper's own are after the monitor. */
 #ifndef LIB_CORE_H
 #define LIB_CORE_H
 
@@ -192,20 +192,23 @@ bool session_wait_change(zkl_session *s, const struct timespec *until);
 int session_await(zkl_session *s, const char *doing, int64_t timeout_ms,
                   int (*await)(zkl_session *s, const struct timespec *until));
 
-/* Returns what the user calls a full path: without the chroot, if it lies in that. */
+/* Returns what the user calls a full path: without the chroot, if it lies in that. Needs no lock.
+ */
 const char *session_path(const zkl_session *s, const char *full);
 
 /* The store of the sessions to be opened: tests put another one here before. */
 extern const struct store_ops *session_store;
 
-zkl_session *session_ref(zkl_session *s);
-void session_unref(zkl_session *s); /* without the monitor held */
+zkl_session *session_ref(zkl_session *s); /* with or without the monitor */
+
+/* Without the monitor held, unless another reference is certain: the last one frees the monitor. */
+void session_unref(zkl_session *s);
 
 /* Tells all listeners an event of the ZooKeeper session with that id. The monitor is held. */
 void session_tell(zkl_session *s, zkl_session_event event, int64_t id);
 
 /* Returns 0; or the error that every function of the interface returns first, for NULL and in a
- * forked child. Then that is the thread's last error. */
+ * forked child. Then that is the thread's last error. Needs no lock. */
 int session_check(const zkl_session *s);
 
 /* Returns 0; or ZKL_ECLOSED if the session was closed, as the thread's last error. The monitor is
@@ -216,7 +219,7 @@ int session_check_open(zkl_session *s);
 int session_why_down(const zkl_session *s, zkl_error *ret);
 
 /* Sets for how long the session stays warm, from now on. For tests, which cannot wait for a
- * minute. */
+ * minute. Takes the monitor. */
 void session_set_warm_ms(zkl_session *s, int64_t ms);
 
 #endif

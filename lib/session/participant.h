@@ -40,7 +40,7 @@ struct participant_ops {
     /* Each is called when that has happened. NULL: nothing is called. */
     void (*on[NEWS_COUNT])(struct participant *p);
 
-    /* Frees it. NULL: g_free() does. */
+    /* Frees it, without the monitor: nobody else has the session any more. NULL: g_free() does. */
     void (*free)(struct participant *p);
 };
 

@@ -504,8 +504,9 @@ int zkl_session_get_claim(zkl_session *s, zkl_session_claim *ret)
     return 0;
 }
 
-/* One call of zkl_session_end(). The caller frees it, or the store does, if the caller's time is
- * over first. */
+/* One call of zkl_session_end(). It has a store but no session, so the monitor of all functions
+ * called claim_… is its own, which guards all but .until. The caller frees it, or the store does,
+ * if the caller's time is over first. */
 struct claim_ending {
     pthread_mutex_t monitor;
     pthread_cond_t changed;

@@ -2,8 +2,9 @@
  * regain its connection, and ends by expiry or close. The real store is store_zk.c; tests bring
  * others.
  *
- * Every function is called, and every callback made, with the session's monitor held. The callbacks
- * of one store come one at a time, in the order in which the server's packets arrived. */
+ * Every function is called, and every callback made, with the sink's monitor held, mostly the
+ * session's. The callbacks of one store come one at a time, in the order in which the server's
+ * packets arrived. A callback may submit a request, or close the store. */
 #ifndef LIB_STORE_H
 #define LIB_STORE_H
 
