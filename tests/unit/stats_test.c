@@ -166,6 +166,8 @@ TEST_CASE(paths_are_counted)
                     "oldest_wait_seconds{job=\"x\",path=\"/l\"} 0.300;");
     g_free(text);
     hand_answer_entry(&a, -1);
+    zkl_session_dispatch(s);
+    REQUIRE(a.grant != NULL);
     CHECK_INT(stats().oldest_wait_ms, 0);
     text = path_lines(NULL, 0);
     CHECK(strstr(text, ";acquisitions_total{path=\"/l\"} 1;"));
