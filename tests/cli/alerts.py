@@ -528,7 +528,7 @@ def day(rules, path):
     silent = 0
     for name in names:
         series = [(s, prolonged(s, v, 24 * 3600 // EVERY, 11)[::3]) for s, v in recorded[name]]
-        found = ask(rules, [series], 3 * EVERY, 60)
+        found = ask(rules, [series], 3 * EVERY, 300)
         step()
         silent += not found
         for alert, _ in sorted(found):
