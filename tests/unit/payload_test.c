@@ -50,9 +50,10 @@ TEST_CASE(numbers)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         const struct payload p = payload_read(rows[i].data, strlen(rows[i].data));
         int32_t numbers[3] = {0};
-        bool ok = CHECK_INT(p.numbers, rows[i].count) & CHECK_INT(p.length, rows[i].payload) &
-                  CHECK_INT(p.ceiling, rows[i].ceiling) &
-                  CHECK_INT(p.with_numbers, strlen(rows[i].data));
+        bool ok = CHECK_INT(p.numbers, rows[i].count);
+        ok &= CHECK_INT(p.length, rows[i].payload);
+        ok &= CHECK_INT(p.ceiling, rows[i].ceiling);
+        ok &= CHECK_INT(p.with_numbers, strlen(rows[i].data));
         payload_numbers(rows[i].data, &p, numbers);
         ok &= CHECK_INT(numbers[0], rows[i].last);
         if (!ok)
