@@ -220,6 +220,7 @@ static void add_tree(struct raw *r, const char *path, GPtrArray *paths)
             continue;
         }
         g_ptr_array_add(paths, child);
+        progress_step(); /* a large tree takes long */
         add_tree(r, child, paths);
     }
     g_strfreev(names);
@@ -242,6 +243,7 @@ int raw_delete_tree(struct raw *r, const char *path)
         rc = raw_delete(r, paths[i]);
         if (rc == ZNONODE)
             rc = ZOK; /* an ephemeral may go by itself */
+        progress_step();
     }
     g_strfreev(paths);
     return rc == ZOK ? raw_delete(r, path) : rc;
