@@ -222,7 +222,7 @@ struct double_call {
     bool enters;            /* false: it leaves */
 };
 
-/* A member. The monitor guards all but what is set when it is made. */
+/* A member of a double barrier. The monitor guards what may change after the struct was made. */
 struct zkl_double_barrier {
     struct barrier_spec spec;
     struct driver driver; /* its references: the user's, and one while the member is not outside */

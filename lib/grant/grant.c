@@ -1,6 +1,6 @@
 /* The functions of the interface and grant_register() are called without the monitor. They read a
- * grant without it, and take it to change one. All others are called with it held, but those that
- * grant.h excepts. */
+ * grant without it, and take it to change one. All others are called with it held, except for those
+ * that grant.h names. */
 #include "grant.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct zkl_grant {
                                       count it, or its end was counted */
     struct stats_path *counted_at; /* where they count it */
     GArray *watchers;              /* of struct watcher; emptied with the last call */
-    GArray *callees[TENURE_CALLS]; /* of struct watcher: to be called for that reason; NULL: none */
+    GArray *callees[TENURE_CALLS]; /* of struct watcher: for each reason; NULL: none */
     bool loss_told;                /* callbacks tell the loss: the nodes are deleted after them */
     const struct grant_ops *ops;   /* NULL: none of these functions is called */
     void *context;                 /* for the ops */

@@ -21,8 +21,8 @@ struct grant_end {
 
 /* What is done when a grant ends, if that is not just the release of one tenure. */
 struct grant_ops {
-    /* zkl_grant_release() gives up the reference alone. A member's grant ends when it leaves its
-     * group. */
+    /* zkl_grant_release() gives up the reference alone. A member's grant ends when the member
+     * leaves its group. */
     bool stays;
     /* Called when the user has given the grant back. NULL: the nodes go. */
     void (*given_back)(void *context, zkl_grant *g, const struct grant_end *end);

@@ -31,7 +31,7 @@ static void handle_unref(struct handle *h)
 {
     if (!g_atomic_int_dec_and_test(&h->refs))
         return;
-    session_lock(h->session); /* contenders share the strings */
+    session_lock(h->session); /* it guards the counts of strings that contenders share */
     op_queue_clear(&h->waiters);
     if (h->kind->end)
         h->kind->end(h);

@@ -68,7 +68,7 @@ static void multi_attempt_on_decided(void *context, const zkl_error *error)
     struct multi_part *p = context;
 
     if (!error) {
-        contender_set_idle(p->claim.holder, true);
+        contender_set_idle(p->claim.holder, true); /* until all are granted */
         multi_attempt_step_part(p, MULTI_LOCK_EV_GRANTED);
     } else {
         g_free(p->error);

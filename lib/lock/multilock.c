@@ -28,7 +28,7 @@ static void multilock_unref(zkl_multilock *l)
 {
     if (!g_atomic_int_dec_and_test(&l->refs))
         return;
-    session_lock(l->session); /* contenders share the strings */
+    session_lock(l->session); /* it guards the counts of strings that contenders share */
     op_queue_clear(&l->waiters);
     for (uint32_t i = 0; i < l->count; i++)
         g_ref_string_release(l->paths[i].directory);

@@ -53,7 +53,7 @@ static void local_queue_let_in(struct local_queue *q, zkl_op *op, char *payload,
     spec.payload = payload;
     spec.try_only = try_only;
     spec.queue = &q->queue;
-    q->refs++; /* until it has left */
+    q->refs++; /* until the contender has left */
     op_contend(op, &spec);
 }
 

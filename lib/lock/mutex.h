@@ -13,9 +13,10 @@ enum { TURNS_MOST = 1000, TURNS_LOCAL = 16 };
 extern guint turns_most;
 extern uint32_t turns_local;
 
+struct turns;
+
 /* For tests: returns the idle tenure of t, an entry of contenders.idle. The caller holds the
  * monitor. */
-struct turns;
 struct tenure *turns_tenure(const struct turns *t);
 
 #endif

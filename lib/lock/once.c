@@ -41,7 +41,7 @@ struct zkl_once {
     char *record; /* full path */
     char *name;   /* GRefString */
     struct once_plan plan;
-    struct once_calendar by; /* what it is run by, unless a period */
+    struct once_calendar by; /* without a .series it is run by a period, or once */
     zkl_parents parents;
     /* guarded by the monitor: */
     struct op_queue waiters;
@@ -63,7 +63,7 @@ static void once_unref(zkl_once *o)
 {
     if (!g_atomic_int_dec_and_test(&o->refs))
         return;
-    session_lock(o->session); /* contenders share the strings */
+    session_lock(o->session); /* it guards the counts of strings that contenders share */
     op_queue_clear(&o->waiters);
     g_ref_string_release(o->path);
     g_ref_string_release(o->name);
@@ -212,7 +212,7 @@ static void once_explain(const zkl_once *o, enum once_verdict verdict, enum stor
 /* ---- a call that may run the work ---- */
 
 struct once_attempt {
-    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
+    struct driver driver; /* with a reference until .op is decided; the session outlives it */
     zkl_once *of;         /* a handle that outlives it */
     zkl_op *op;
     struct once machine;

@@ -34,7 +34,7 @@ zkl_op *op_start(struct op_queue *q, struct contender_spec *spec, int64_t timeou
 
 /* ---- the same where more than one contender decides ---- */
 
-/* The functions of what decides an operation; context is that. */
+/* The functions of the object that decides an operation; context points to that object. */
 struct op_ops {
     /* Ends the acquisition before it is decided: it was cancelled, its time has passed, or its
      * handle was freed. code and text say why. The function sees to it that op_decide() is called,

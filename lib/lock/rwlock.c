@@ -46,7 +46,7 @@ void zkl_rwlock_free(zkl_rwlock *l)
     handle_free(rwlock_handle_of(l));
 }
 
-/* Locks; shared: to read. */
+/* Takes the lock: to read if shared, and else to write. */
 static int rwlock_lock_as(zkl_rwlock *l, bool shared, int64_t timeout_ms, const zkl_grant **ret)
 {
     int code = handle_check(rwlock_handle_of(l), what);

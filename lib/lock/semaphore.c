@@ -29,7 +29,7 @@
 /* An acquisition of numbered permits: a contender is admitted, and then gets its numbers. If it
  * loses its node before it has them, it begins again. */
 struct numbered {
-    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
+    struct driver driver; /* with a reference until .op is decided; the session outlives it */
     struct contender_spec spec;
     zkl_op *op; /* NULL: it is decided */
     struct claim claim;
@@ -326,8 +326,8 @@ static const struct contender *numbered_waiting(const void *numbered)
     return ((const struct numbered *)numbered)->claim.contender;
 }
 
-/* Whether a try has failed because a contender before it had no numbers yet. A try waits for no
- * holder, but for such numbers until its time has passed. code: why it ends. */
+/* Whether a try ends because a contender before it has no numbers yet. A try waits for no holder,
+ * but for such numbers until its time has passed. code: the error that ends the try. */
 static bool numbered_waits_for_numbers(const struct numbered *n, int code)
 {
     return code == ZKL_EUNREACHABLE && n->driver.session->up &&
@@ -391,7 +391,7 @@ struct leased_part {
 };
 
 struct leased {
-    struct driver driver; /* of a session that outlives it; with a reference until it is decided */
+    struct driver driver;       /* with a reference until .op is decided; the session outlives it */
     struct contender_spec spec; /* .directory: the semaphore's path; .leases: its limit */
     uint32_t permits;           /* how many leases are taken: MULTI_LOCK_PATHS at most */
     zkl_op *op;
@@ -691,7 +691,7 @@ static void semaphore_unref(zkl_semaphore *m)
 {
     if (!g_atomic_int_dec_and_test(&m->refs))
         return;
-    session_lock(m->session); /* contenders share these */
+    session_lock(m->session); /* it guards the counts of what contenders share */
     op_queue_clear(&m->waiters);
     g_rc_box_release(m->limit);
     g_ref_string_release(m->path);
@@ -710,7 +710,7 @@ static int semaphore_check(const zkl_semaphore *m)
     return session_check(m->session);
 }
 
-/* Checks it for a function that blocks, which must not be called in a callback. */
+/* Checks the semaphore for a function that blocks, which must not be called in a callback. */
 static int semaphore_check_blocking(const zkl_semaphore *m)
 {
     const int code = semaphore_check(m);

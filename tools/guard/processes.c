@@ -353,8 +353,8 @@ GArray *processes_look_end(struct processes_look *l)
 }
 
 /* Reads the children of the next parent. The parents are root, helper, and then each process that
- * was found, unless it is dead or was there before the command. Returns false if the
- * children cannot be read. */
+ * was found, unless it is dead or was there before the command. Returns false if the children
+ * cannot be read. */
 static bool look_at_next(const struct tree *tree, struct processes_look *l)
 {
     const guint k = l->next++;

@@ -80,7 +80,7 @@ void *shared_map(size_t size);
 /* Maps count of struct shared, one for each guard. Returns NULL with errno set. */
 struct shared *shared_new(size_t count);
 
-/* Unmaps all count of them. */
+/* Unmaps what shared_new() has mapped. */
 void shared_free(struct shared *s, size_t count);
 
 /* Makes *s like a new one, for another command. */
