@@ -16,7 +16,7 @@ void closing_prepare(void);
  * few seconds after our end. So the nodes go as soon as the server answers. */
 void closing_close(zkl_session *session, int64_t patience_ms);
 
-/* Takes this process, which closes a session, out of the cgroups of all commands that enclose us:
+/* Takes this process, which closes a session, out of the trees of all commands that enclose us:
  * the end of such a command must not end this process. outside is the descriptor of
  * cgroup_open_outside(); -1: there is none. Async-signal-safe. */
 void closing_detach(int outside);
